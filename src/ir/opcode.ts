@@ -1,0 +1,156 @@
+/**
+ * What an opcode is: its operand slots, its modifiers, its properties. The table itself is data
+ * (`pipelines/isa/*.yaml`); `src/isa` turns that data into these objects.
+ */
+
+/** Properties of an opcode, as a bit set in `Opcode.flags`. */
+export const OpFlag = {
+  /** Changes something beyond its destinations; never removed when its destinations are dead. */
+  SideEffect: 1 << 0,
+  /** May transfer control: branch, call, return, exit. Last in its block once phase 6 has run. */
+  Control: 1 << 1,
+  /** With no guard, control never reaches the next instruction. */
+  NoFallThrough: 1 << 2,
+  /** The first two sources may be exchanged. */
+  Commutative: 1 << 3,
+  /** May carry a guard. */
+  Predicable: 1 << 4,
+  /** Has no machine encoding; a later phase takes it apart. */
+  Pseudo: 1 << 5,
+  ReadsMemory: 1 << 6,
+  WritesMemory: 1 << 7,
+  /** Its result or effect depends on which other lanes execute it: never moved across control flow. */
+  Convergent: 1 << 8,
+  /** A thread or memory barrier: memory operations are not moved across it. */
+  Barrier: 1 << 9,
+  /** Result may differ between executions with equal inputs (clocks, volatile state): never merged. */
+  Volatile: 1 << 10,
+  /** Approximate function: folded only when asked. */
+  Approximate: 1 << 11,
+  /** Starts from register values only (no memory, no lane interplay): may be folded, copied, moved. */
+  Pure: 1 << 12,
+} as const;
+
+/** Memory spaces, in the order of the reference's categories 0-6. */
+export const SPACES = ['generic', 'shared', 'local', 'const', 'param', 'global', 'cluster'] as const;
+export type Space = (typeof SPACES)[number];
+
+/** Register files. The name is the prefix in Ori text. */
+export const FILES = ['R', 'RD', 'P', 'UR', 'URD', 'UP', 'RQ', 'B'] as const;
+export type File = (typeof FILES)[number];
+
+/** Modifiers an operand may carry, as a bit set. */
+export const Mod = { Neg: 1, Abs: 2, Not: 4 } as const;
+
+/** Operand kinds a slot accepts, as a bit set (1 << Kind). See `operand.ts`. */
+export type KindSet = number;
+
+/** One operand place of an opcode. */
+export interface Slot {
+  readonly name: string;
+  /** 'r' general register, 'p' predicate, 'u' uniform register, 'b' barrier register, 'none' (labels, symbols). */
+  readonly bank: 'r' | 'p' | 'u' | 'b' | 'none';
+  /** Width in bits (1 for predicates); 0: given by the modifier group `widthFrom`. */
+  readonly width: number;
+  /** Name of the modifier group whose chosen value says the width. */
+  readonly widthFrom: string | null;
+  readonly kinds: KindSet;
+  /** Source modifiers allowed (`Mod` bits). */
+  readonly mods: number;
+  /** A destination that may be discarded (RZ / PT), or a source that may be left out. */
+  readonly optional: boolean;
+  /** Takes this and all further operands of its side. */
+  readonly variadic: boolean;
+}
+
+/** One value of a modifier group. */
+export interface ModValue {
+  readonly name: string;
+  /** Register width in bits that the value implies, for slots with `widthFrom`. */
+  readonly width: number;
+}
+
+/** A modifier group: one value of it is always chosen. Values are packed into `Instr.mods`. */
+export interface ModGroup {
+  readonly name: string;
+  readonly values: readonly ModValue[];
+  /** True: always printed. False: value 0 is the default and is not printed. */
+  readonly required: boolean;
+  readonly shift: number;
+  readonly mask: number;
+}
+
+export interface Opcode {
+  /** Dense index, assigned at load; for table look-ups within one process only. */
+  readonly id: number;
+  readonly name: string;
+  readonly title: string;
+  readonly dsts: readonly Slot[];
+  readonly srcs: readonly Slot[];
+  readonly groups: readonly ModGroup[];
+  /** Modifier value name -> group and index. Value names are unique within an opcode. */
+  readonly modByName: ReadonlyMap<string, { readonly group: ModGroup; readonly index: number }>;
+  readonly groupByName: ReadonlyMap<string, ModGroup>;
+  /** `OpFlag` bits. */
+  readonly flags: number;
+  readonly space: Space | null;
+  readonly unit: string;
+  /** Number seen in traces of the original; a data column, never dispatched on. */
+  readonly observed: number | null;
+  /** Named primitive that carries out what an expression cannot say (memory, lanes, barriers, control). */
+  readonly primitive: string | null;
+  /** Source text of the meaning, in the expression language of `src/isa`; null for primitives. */
+  readonly means: string | null;
+}
+
+/** The instruction set: opcodes by name. */
+export interface Isa {
+  readonly opcodes: readonly Opcode[];
+  readonly byName: ReadonlyMap<string, Opcode>;
+  /** Hash of all that the opcodes say; part of every cache key. */
+  readonly hash: string;
+}
+
+/** Name of the value chosen in group `group`. Throws if the opcode has no such group. */
+export function modOf(op: Opcode, mods: number, group: string): string {
+  const g = op.groupByName.get(group);
+  if (g === undefined) throw new Error(`${op.name} has no modifier group '${group}'`);
+  return g.values[(mods >>> g.shift) & g.mask].name;
+}
+
+/** True if the value called `name` is chosen. False also where the opcode has no such value. */
+export function hasMod(op: Opcode, mods: number, name: string): boolean {
+  const m = op.modByName.get(name);
+  return m !== undefined && ((mods >>> m.group.shift) & m.group.mask) === m.index;
+}
+
+/** `mods` with the named values chosen. Throws on a name the opcode does not have. */
+export function withMods(op: Opcode, mods: number, ...names: readonly string[]): number {
+  for (const name of names) {
+    const m = op.modByName.get(name);
+    if (m === undefined) throw new Error(`${op.name} has no modifier '.${name}'`);
+    mods = (mods & ~(m.group.mask << m.group.shift)) | (m.index << m.group.shift);
+  }
+  return mods >>> 0;
+}
+
+/** Width in bits of a slot under the given modifiers. */
+export function slotWidth(op: Opcode, mods: number, slot: Slot): number {
+  if (slot.widthFrom === null) return slot.width;
+  const g = op.groupByName.get(slot.widthFrom)!;
+  return g.values[(mods >>> g.shift) & g.mask].width;
+}
+
+/** Slot of the i-th destination (the last one repeats if variadic); undefined when there is none. */
+export function dstSlot(op: Opcode, i: number): Slot | undefined {
+  const n = op.dsts.length;
+  if (i < n) return op.dsts[i];
+  return n > 0 && op.dsts[n - 1].variadic ? op.dsts[n - 1] : undefined;
+}
+
+/** Slot of the i-th source (the last one repeats if variadic); undefined when there is none. */
+export function srcSlot(op: Opcode, i: number): Slot | undefined {
+  const n = op.srcs.length;
+  if (i < n) return op.srcs[i];
+  return n > 0 && op.srcs[n - 1].variadic ? op.srcs[n - 1] : undefined;
+}

@@ -1,0 +1,119 @@
+import { FILES, type File, Mod } from './opcode.ts';
+
+/**
+ * A virtual register: `index << 3 | file`. Indices are unique in a function over all files, so a bit set
+ * over `reg >>> 3` covers every register, and no table is needed to know a register's file.
+ */
+export type Reg = number;
+
+/** No register: a discarded destination, or an operand without one. */
+export const NO_REG: Reg = -1;
+
+export const RegFile = { R: 0, RD: 1, P: 2, UR: 3, URD: 4, UP: 5, RQ: 6, B: 7 } as const;
+
+/** Width in bits of the registers of each file, by file number. */
+export const FILE_WIDTH: readonly number[] = [32, 64, 1, 32, 64, 1, 128, 32];
+
+export const makeReg = (index: number, file: number): Reg => (index << 3) | file;
+export const regIndex = (r: Reg): number => r >>> 3;
+export const regFile = (r: Reg): number => r & 7;
+export const regWidth = (r: Reg): number => FILE_WIDTH[r & 7];
+export const isPredReg = (r: Reg): boolean => r !== NO_REG && ((r & 7) === RegFile.P || (r & 7) === RegFile.UP);
+/** `R12`, `RD13`, `P4`, ... */
+export const regName = (r: Reg): string => `${FILES[r & 7]}${r >>> 3}`;
+/** The register that `regName` printed, or NO_REG if the text is no register. */
+export function regOf(text: string): Reg {
+  const m = /^(RD|RQ|R|P|URD|UR|UP|B)(\d+)$/.exec(text);
+  return m === null ? NO_REG : makeReg(Number(m[2]), FILES.indexOf(m[1] as File));
+}
+
+/** Operand kinds. */
+export const Kind = {
+  /** A register. */
+  Reg: 0,
+  /** A constant of the slot's width; in a predicate slot 1 is PT and 0 is !PT. */
+  Imm: 1,
+  /** `c[bank][offset]` or `c[bank][R + offset]`: constant bank. `hi` is the bank, `lo` the byte offset. */
+  CBank: 2,
+  /** `[R + offset]`, `[symbol + offset]`, `[offset]`: a memory address. */
+  Addr: 3,
+  /** A block of the same function; `lo` is its id. */
+  Label: 4,
+  /** A symbol's address or a function's name; `lo` is a byte offset. */
+  Sym: 5,
+  /** A jump table of the same function; `lo` is its index in `Fn.tables`. */
+  Table: 6,
+} as const;
+
+/** One source operand. All operands share this shape, so that reading one costs the same everywhere. */
+export interface Operand {
+  readonly kind: number;
+  /** The register read (Reg, Addr, indexed CBank), else NO_REG. */
+  readonly reg: Reg;
+  /** Imm: low 32 bits as int32. Addr, CBank, Sym: byte offset (int32). Label: block id. Table: index. */
+  readonly lo: number;
+  /** Imm: high 32 bits as int32 (0 for widths up to 32). CBank: bank. */
+  readonly hi: number;
+  /** Addr, Sym: name of the symbol, '' for none. */
+  readonly sym: string;
+  /** `Mod` bits applied to the value read. */
+  readonly mods: number;
+}
+
+const make = (kind: number, reg: Reg, lo: number, hi: number, sym: string, mods: number): Operand => ({
+  kind,
+  reg,
+  lo,
+  hi,
+  sym,
+  mods,
+});
+
+/** Register operand with optional `Mod` bits. */
+export const reg = (r: Reg, mods = 0): Operand => make(Kind.Reg, r, 0, 0, '', mods);
+/** Constant of at most 32 bits; the value is taken modulo 2^32. */
+export const imm = (value: number): Operand => make(Kind.Imm, NO_REG, value | 0, 0, '', 0);
+/** Constant of 64 bits from two 32-bit halves. */
+export const immPair = (lo: number, hi: number): Operand => make(Kind.Imm, NO_REG, lo | 0, hi | 0, '', 0);
+/** Constant of `width` bits from a BigInt (taken modulo 2^width). */
+export function immOf(value: bigint, width: number): Operand {
+  const v = BigInt.asUintN(width, value);
+  return immPair(Number(BigInt.asIntN(32, v)), Number(BigInt.asIntN(32, v >> 32n)));
+}
+/** Value of a constant as an unsigned BigInt of `width` bits. */
+export function immValue(o: Operand, width: number): bigint {
+  const lo = BigInt(o.lo >>> 0);
+  return BigInt.asUintN(width, width > 32 ? (BigInt(o.hi >>> 0) << 32n) | lo : lo);
+}
+export const cbank = (bank: number, offset: number, index: Reg = NO_REG): Operand =>
+  make(Kind.CBank, index, offset, bank, '', 0);
+export const addr = (base: Reg, offset: number, sym = ''): Operand =>
+  make(Kind.Addr, base, offset, 0, sym, 0);
+export const label = (block: number): Operand => make(Kind.Label, NO_REG, block, 0, '', 0);
+export const sym = (name: string, offset = 0): Operand => make(Kind.Sym, NO_REG, offset, 0, name, 0);
+export const table = (index: number): Operand => make(Kind.Table, NO_REG, index, 0, '', 0);
+/** The constant predicate: PT (true) or !PT (false). */
+export const PT: Operand = make(Kind.Imm, NO_REG, 1, 0, '', 0);
+export const PF: Operand = make(Kind.Imm, NO_REG, 0, 0, '', 0);
+/** Zero; printed `RZ` in register slots. */
+export const RZ: Operand = make(Kind.Imm, NO_REG, 0, 0, '', 0);
+
+/** The same operand with other `Mod` bits. */
+export const withOperandMods = (o: Operand, mods: number): Operand =>
+  o.mods === mods ? o : make(o.kind, o.reg, o.lo, o.hi, o.sym, mods);
+/** The same operand reading another register. */
+export const withReg = (o: Operand, r: Reg): Operand =>
+  o.reg === r ? o : make(o.kind, r, o.lo, o.hi, o.sym, o.mods);
+
+export const sameOperand = (a: Operand, b: Operand): boolean =>
+  a === b ||
+  (a.kind === b.kind &&
+    a.reg === b.reg &&
+    a.lo === b.lo &&
+    a.hi === b.hi &&
+    a.sym === b.sym &&
+    a.mods === b.mods);
+
+export const isZero = (o: Operand): boolean => o.kind === Kind.Imm && o.lo === 0 && o.hi === 0;
+export const isTrue = (o: Operand): boolean =>
+  o.kind === Kind.Imm && ((o.lo & 1) ^ ((o.mods & Mod.Not) !== 0 ? 1 : 0)) === 1;

@@ -1,0 +1,150 @@
+import type { Opcode, Space } from './opcode.ts';
+import type { Operand, Reg } from './operand.ts';
+
+/**
+ * Snapshots. A `Program` and everything below it is immutable and shared: an edit makes new objects along the
+ * path to what changed and keeps every other reference, so `a === b` means "the same, unchanged".
+ */
+
+/** One instruction. Make it with `instr` so that all instructions have one shape. */
+export interface Instr {
+  readonly op: Opcode;
+  /** Packed modifier values; read with `modOf` / `hasMod`, write with `withMods`. */
+  readonly mods: number;
+  /** Predicate register that guards it, or NO_REG. */
+  readonly guard: Reg;
+  /** Run where the guard is false. */
+  readonly guardNot: boolean;
+  /** Registers written; NO_REG where the result is discarded. */
+  readonly dst: readonly Reg[];
+  readonly src: readonly Operand[];
+  /** Index into `Program.locs` (0: none): the source line that this came from. */
+  readonly loc: number;
+}
+
+/** A basic block. Control falls through to the next block in layout order unless the last instruction forbids it. */
+export interface Block {
+  /** Unique in the function, stable under reordering. Branch targets name it. */
+  readonly id: number;
+  /** Label of the source, for readers; '' if it had none. */
+  readonly name: string;
+  readonly ins: readonly Instr[];
+}
+
+/** A formal parameter or return value. */
+export interface Param {
+  readonly name: string;
+  /** PTX type without the dot: 'u64', 'f32', 'b8', ... */
+  readonly type: string;
+  /** Size in bytes (array parameters: of the whole array). */
+  readonly size: number;
+  readonly align: number;
+  /** Byte offset in the parameter space of the function. */
+  readonly offset: number;
+  /** A `.reg` parameter of a device function: the register that holds it on entry (or at return); else NO_REG. */
+  readonly reg: Reg;
+  /** Array in the source (`.param .b8 p[16]`). */
+  readonly array: boolean;
+  /** `.ptr` attribute: the space pointed to, or ''. */
+  readonly ptr: string;
+}
+
+/** A variable: `.global`, `.const`, `.shared`, `.local`, or `.param` of a call site. */
+export interface Variable {
+  readonly name: string;
+  readonly space: Space;
+  /** PTX element type without the dot. */
+  readonly type: string;
+  /** Size in bytes; 0 for an unsized extern array. */
+  readonly size: number;
+  readonly align: number;
+  readonly linkage: '' | 'extern' | 'visible' | 'weak' | 'common';
+  /** Initial bytes (absent: zero), or null when not initialised. Shorter than `size`: the rest is zero. */
+  readonly init: Uint8Array | null;
+  /** Addresses inside `init`: at byte `at`, `bytes` wide, the address of `symbol` + `addend` (generic if asked). */
+  readonly relocs: readonly {
+    readonly at: number;
+    readonly bytes: number;
+    readonly symbol: string;
+    readonly addend: number;
+    readonly generic: boolean;
+    /** `mask(...)` of PTX: only this byte of the address; -1 for the whole. */
+    readonly byte: number;
+  }[];
+  /** Attributes kept verbatim, e.g. `.managed`. */
+  readonly attrs: readonly string[];
+}
+
+export interface FnAttrs {
+  /** Directives kept verbatim in order: `.maxntid 256`, `.minnctapersm 2`, ... */
+  readonly directives: readonly string[];
+  readonly pragmas: readonly string[];
+  readonly linkage: '' | 'extern' | 'visible' | 'weak';
+  readonly noreturn: boolean;
+}
+
+export interface Fn {
+  readonly name: string;
+  /** An `entry` ends by EXIT or RET; a `func` returns by RET. */
+  readonly kind: 'entry' | 'func';
+  readonly params: readonly Param[];
+  readonly returns: readonly Param[];
+  /** Layout order; the first is the entry. */
+  readonly blocks: readonly Block[];
+  /** Every register index in use is below this; new registers start here. */
+  readonly regCount: number;
+  /** Every block id in use is below this. */
+  readonly blockCount: number;
+  /** Variables of function scope: `.local`, call-site `.param`. Function-scope `.shared` stands in `Program.variables`. */
+  readonly variables: readonly Variable[];
+  /** Jump tables: block ids. */
+  readonly tables: readonly (readonly number[])[];
+  readonly attrs: FnAttrs;
+}
+
+/** Source position: PTX line always, and the `.loc` that covers it if any. */
+export interface Loc {
+  /** Line in the PTX text, from 1. */
+  readonly line: number;
+  /** `.loc` file index, line and column; 0 where there is none. */
+  readonly file: number;
+  readonly srcLine: number;
+  readonly srcColumn: number;
+}
+
+/** A function declared but not defined in this module, or a prototype for indirect calls. */
+export interface Prototype {
+  readonly name: string;
+  readonly params: readonly Param[];
+  readonly returns: readonly Param[];
+  readonly noreturn: boolean;
+}
+
+/** One snapshot of a module. */
+export interface Program {
+  /** Name for messages (the file's). */
+  readonly name: string;
+  readonly version: string;
+  readonly target: string;
+  readonly addressSize: 32 | 64;
+  readonly functions: readonly Fn[];
+  readonly variables: readonly Variable[];
+  readonly prototypes: readonly Prototype[];
+  /** Source positions; entry 0 is "none". */
+  readonly locs: readonly Loc[];
+  /** `.file` table: index and name. */
+  readonly files: readonly { readonly index: number; readonly name: string }[];
+  /** Functions that could not be lowered, with the reasons: kept out of `functions`. */
+  readonly skipped: readonly { readonly name: string; readonly why: readonly string[] }[];
+}
+
+/** Makes an instruction. `src` and `dst` are kept, not copied. */
+export const instr = (
+  op: Opcode,
+  mods: number,
+  dst: readonly Reg[],
+  src: readonly Operand[],
+  loc = 0,
+  guard: Reg = -1,
+  guardNot = false,
+): Instr => ({ op, mods, guard, guardNot, dst, src, loc });
