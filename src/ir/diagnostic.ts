@@ -1,0 +1,88 @@
+/** One error or warning with its place: what every front end of the project reports. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning';
+  /** Stable short code: 'ptx-syntax', 'unknown-knob', 'order-violated'. */
+  readonly code: string;
+  readonly message: string;
+  /** File as the user named it; '' when there is none. */
+  readonly file: string;
+  /** From 1; 0 when unknown. */
+  readonly line: number;
+  readonly column: number;
+  /** Characters marked in the frame. */
+  readonly length: number;
+  /** Text under the mark. */
+  readonly label?: string;
+  /** Further lines: what was expected, near misses, the next command to run. */
+  readonly notes?: readonly string[];
+}
+
+/** Thrown where work cannot go on; carries everything found so far. */
+export class DiagnosticError extends Error {
+  readonly diagnostics: readonly Diagnostic[];
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map((d) => `${d.file}:${d.line}:${d.column}: ${d.message}`).join('\n'));
+    this.name = 'DiagnosticError';
+    this.diagnostics = diagnostics;
+  }
+}
+
+/**
+ * Renders one diagnostic with its source frame:
+ *
+ *     error: unknown opcode 'ad'
+ *       --> kernel.ptx:12:5
+ *        12 | ad.s32 %r1, %r2, %r3;
+ *           | ^^ did you mean 'add'?
+ *
+ * @param text the file's text for the frame, or undefined for none
+ */
+export function renderDiagnostic(d: Diagnostic, text?: string): string {
+  const out = [`${d.severity}: ${d.message}`];
+  if (d.file !== '') out.push(`  --> ${d.file}${d.line > 0 ? `:${d.line}:${d.column}` : ''}`);
+  if (text !== undefined && d.line > 0) {
+    const line = (text.split('\n')[d.line - 1] ?? '').replaceAll('\t', ' ');
+    const start = Math.max(0, d.column - 60);
+    const shown = line.slice(start, start + 110);
+    const gutter = String(d.line).padStart(5);
+    const marks = '^'.repeat(Math.max(1, Math.min(d.length, shown.length - (d.column - 1 - start))));
+    out.push(`${gutter} | ${start > 0 ? '…' : ''}${shown}${start + 110 < line.length ? '…' : ''}`);
+    const pad = ' '.repeat(Math.max(0, d.column - 1 - start) + (start > 0 ? 1 : 0));
+    out.push(`      | ${pad}${marks}${d.label !== undefined ? ` ${d.label}` : ''}`);
+  } else if (d.label !== undefined) out.push(`  ${d.label}`);
+  for (const n of d.notes ?? []) out.push(`  ${n}`);
+  return out.join('\n');
+}
+
+/**
+ * The candidates nearest to `word` (Damerau-Levenshtein over lower case, at most a third of its length plus one
+ * away), nearest first, at most `most`.
+ */
+export function nearest(word: string, candidates: Iterable<string>, most = 3): string[] {
+  const limit = Math.floor(word.length / 3) + 1;
+  const scored: { c: string; d: number }[] = [];
+  const w = word.toLowerCase();
+  for (const c of candidates) {
+    const d = distance(w, c.toLowerCase(), limit);
+    if (d <= limit) scored.push({ c, d });
+  }
+  scored.sort((a, b) => a.d - b.d || (a.c < b.c ? -1 : 1));
+  return scored.slice(0, most).map((s) => s.c);
+}
+
+function distance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let before: number[] = [];
+  let prev = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      let v = Math.min(prev[j] + 1, row[j - 1] + 1, prev[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) v = Math.min(v, before[j - 2] + 1);
+      row.push(v);
+    }
+    before = prev;
+    prev = row;
+  }
+  return prev[b.length];
+}

@@ -1,0 +1,99 @@
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { Isa } from '../ir/opcode.ts';
+import type { KnobValue } from '../passes/pass.ts';
+
+/** Where a resolved value came from. */
+export interface Origin {
+  /** 'catalog', 'backend', 'recipe', 'knob-set', 'command-line', 'phases', 'order'. */
+  readonly source: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface ResolvedKnob {
+  readonly name: string;
+  readonly index: number | null;
+  readonly type: string;
+  readonly value: KnobValue;
+  readonly origin: Origin;
+  /** Values that lost, first the weakest. */
+  readonly overridden: readonly { readonly value: KnobValue; readonly origin: Origin }[];
+  /** Applies only to kernels whose name matches (a `when` knob); null: always. */
+  readonly when: string | null;
+}
+
+/** When a phase runs. All parts must hold. */
+export interface Gate {
+  /** Levels at which it runs, e.g. [2, 3, 4, 5]; null: all. Tested on the effective level. */
+  readonly levels: readonly number[] | null;
+  /** The gate asks the effective level, and so spends one unit of OptBudget. */
+  readonly asksLevel: boolean;
+  /** Knobs that must be unset (or false). */
+  readonly unset: readonly string[];
+  /** Knobs that must be set. */
+  readonly set: readonly string[];
+  /** Budget knobs of which each run takes one unit. */
+  readonly budget: readonly string[];
+  /** Back-end facts that must hold: path -> value. */
+  readonly facts: readonly { readonly path: string; readonly equals: unknown }[];
+}
+
+export interface PlanPhase {
+  /** Place in the phase index array, from 0. */
+  readonly position: number;
+  /** Seed number 0..158, or null for a named worker without one. */
+  readonly index: number | null;
+  readonly trueIndex: number | null;
+  readonly name: string;
+  /** Unique in the plan: `name`, or `name#2` for a second occurrence. */
+  readonly id: string;
+  readonly stage: number;
+  readonly category: string;
+  readonly status: 'implemented' | 'partial' | 'marker' | 'not-applicable' | 'unbound';
+  readonly statusNote: string;
+  /** Names of registered passes that run here in turn, with parameters; empty: nothing is bound. */
+  readonly passes: readonly { readonly pass: string; readonly params: Readonly<Record<string, unknown>>; readonly origin: Origin }[];
+  /** Rule groups that run here. */
+  readonly rules: readonly string[];
+  readonly gate: Gate;
+  readonly knobs: readonly string[];
+  readonly facts: readonly string[];
+  readonly requires: readonly string[];
+  readonly provides: readonly string[];
+  readonly destroys: readonly string[];
+  /** Hook kind A, B, C; null for ordinary phases. */
+  readonly hook: 'A' | 'B' | 'C' | null;
+  /** Value written to the progress counter, or null. */
+  readonly progress: number | null;
+  /** isNoOp: the phase is skipped, yet leaves a record. */
+  readonly noOp: boolean;
+  /** May not be disabled. */
+  readonly required: boolean;
+  /** Set when the plan switches the phase off, with the reason and where it was said. */
+  readonly disabled: { readonly why: string; readonly origin: Origin } | null;
+  readonly origin: Origin;
+}
+
+/** Resolved back end: plain data by path. */
+export interface Backend {
+  readonly sm: string;
+  readonly code: number;
+  readonly class: string;
+  /** Everything, families merged in: `facts.limits['max-registers']`. */
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Specs resolved for one level, SM, knob set and recipe. */
+export interface Plan {
+  readonly hash: string;
+  readonly level: number;
+  readonly sm: string;
+  readonly order: string;
+  readonly recipe: string | null;
+  readonly knobSet: string | null;
+  readonly backend: Backend;
+  readonly isa: Isa;
+  readonly phases: readonly PlanPhase[];
+  readonly knobs: ReadonlyMap<string, ResolvedKnob>;
+  readonly warnings: readonly Diagnostic[];
+}
