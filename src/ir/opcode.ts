@@ -1,3 +1,5 @@
+import type { Operand } from './operand.ts';
+
 /**
  * What an opcode is: its operand slots, its modifiers, its properties. The table itself is data
  * (`pipelines/isa/*.yaml`); `src/isa` turns that data into these objects.
@@ -61,13 +63,17 @@ export interface Slot {
   readonly optional: boolean;
   /** Takes this and all further operands of its side. */
   readonly variadic: boolean;
+  /** What an optional source holds when left out; null: PT in predicate slots, RZ elsewhere. */
+  readonly default: Operand | null;
 }
 
 /** One value of a modifier group. */
 export interface ModValue {
   readonly name: string;
-  /** Register width in bits that the value implies, for slots with `widthFrom`. */
+  /** Register width in bits that the value implies, for slots with `widthFrom`; 0 if it implies none. */
   readonly width: number;
+  /** Scalar type it stands for ('s32', 'f16x2', ...), or null. */
+  readonly type: string | null;
 }
 
 /** A modifier group: one value of it is always chosen. Values are packed into `Instr.mods`. */

@@ -18,7 +18,8 @@ export const makeReg = (index: number, file: number): Reg => (index << 3) | file
 export const regIndex = (r: Reg): number => r >>> 3;
 export const regFile = (r: Reg): number => r & 7;
 export const regWidth = (r: Reg): number => FILE_WIDTH[r & 7];
-export const isPredReg = (r: Reg): boolean => r !== NO_REG && ((r & 7) === RegFile.P || (r & 7) === RegFile.UP);
+export const isPredReg = (r: Reg): boolean =>
+  r !== NO_REG && ((r & 7) === RegFile.P || (r & 7) === RegFile.UP);
 /** `R12`, `RD13`, `P4`, ... */
 export const regName = (r: Reg): string => `${FILES[r & 7]}${r >>> 3}`;
 /** The register that `regName` printed, or NO_REG if the text is no register. */

@@ -23,6 +23,8 @@ export interface PassContext {
   readonly isa: Isa;
   /** Name of the phase that runs this pass, for remarks. */
   readonly phase: string;
+  /** Parameters of this binding, from YAML. */
+  readonly params: Readonly<Record<string, unknown>>;
   /** Effective optimization level. */
   readonly level: number;
   /** Value of a knob; must be in the phase's `knobs`. */

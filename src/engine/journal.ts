@@ -1,0 +1,69 @@
+import type { Program } from '../ir/program.ts';
+import type { Remark } from '../passes/pass.ts';
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+
+/** What one phase did to one snapshot. Written for every phase of the plan, run or not. */
+export interface PhaseRecord {
+  readonly phase: PlanPhase;
+  readonly outcome: 'ran' | 'skipped';
+  /** Why it was skipped, or '' . */
+  readonly why: string;
+  /** Effective level that the gate saw. */
+  readonly level: number;
+  /** Wall time in milliseconds (0 where it was skipped or came from the cache). */
+  readonly ms: number;
+  /** Growth of the heap in bytes, where the host can tell; else 0. May be negative after a collection. */
+  readonly bytes: number;
+  /** Knobs that the gate and the passes read, with the value seen. */
+  readonly knobsRead: readonly string[];
+  readonly factsRead: readonly string[];
+  /** Functions, blocks and instructions: how many differ from the snapshot before. */
+  readonly functionsChanged: number;
+  readonly blocksChanged: number;
+  readonly instructionsBefore: number;
+  readonly instructionsAfter: number;
+  readonly remarks: readonly Remark[];
+  readonly reports: readonly string[];
+  /** Result taken from the prefix cache. */
+  readonly cached: boolean;
+  /** Key of the prefix that ends here. */
+  readonly key: string;
+  /** The snapshot after the phase; the same object as before it where nothing changed. */
+  readonly program: Program;
+}
+
+/** The record of one run of a plan over one program. */
+export interface Journal {
+  readonly plan: Plan;
+  readonly input: Program;
+  readonly records: readonly PhaseRecord[];
+  readonly last: Program;
+}
+
+/** Number of instructions of a program. */
+export function countInstructions(p: Program): number {
+  let n = 0;
+  for (const f of p.functions) for (const b of f.blocks) n += b.ins.length;
+  return n;
+}
+
+/**
+ * Blocks of `after` that are not the same object in `before` (changed or new), plus blocks of `before` that are gone.
+ * Linear in the number of blocks; functions whose reference is unchanged cost nothing.
+ */
+export function changedBlocks(before: Program, after: Program): { functions: number; blocks: number } {
+  if (before === after) return { functions: 0, blocks: 0 };
+  let functions = 0;
+  let blocks = 0;
+  const old = new Map(before.functions.map((f) => [f.name, f]));
+  for (const f of after.functions) {
+    const was = old.get(f.name);
+    if (was === f) continue;
+    functions++;
+    const seen = new Set(was?.blocks);
+    for (const b of f.blocks) if (!seen.delete(b)) blocks++;
+    const ids = new Set(f.blocks.map((b) => b.id));
+    for (const b of seen) if (!ids.has(b.id)) blocks++;
+  }
+  return { functions, blocks };
+}

@@ -1,0 +1,174 @@
+import { makeReg, NO_REG, type Operand, type Reg } from './operand.ts';
+import type { Block, Fn, Instr, Program } from './program.ts';
+
+/*
+ * Editing keeps sharing: every helper returns its argument when nothing changes, and copies only the path to what
+ * did. Object literals with all fields are used instead of spreads in hot places: a constructor of one shape costs 6 ns,
+ * a spread of a frozen object 57.
+ */
+
+/** `fn` with other blocks in layout order. */
+export function withBlocks(fn: Fn, blocks: readonly Block[]): Fn {
+  return blocks === fn.blocks ? fn : copyFn(fn, blocks, fn.regCount, fn.blockCount, fn.tables);
+}
+
+/** `fn` with any of blocks, counters and tables replaced. */
+export function copyFn(
+  fn: Fn,
+  blocks: readonly Block[],
+  regCount: number,
+  blockCount: number,
+  tables: Fn['tables'],
+): Fn {
+  return {
+    name: fn.name,
+    kind: fn.kind,
+    params: fn.params,
+    returns: fn.returns,
+    blocks,
+    regCount,
+    blockCount,
+    variables: fn.variables,
+    tables,
+    attrs: fn.attrs,
+  };
+}
+
+/** `b` with other instructions. */
+export const withIns = (b: Block, ins: readonly Instr[]): Block =>
+  ins === b.ins ? b : { id: b.id, name: b.name, ins };
+
+/** Copies of an instruction with one part replaced. */
+export const withSrc = (i: Instr, src: readonly Operand[]): Instr =>
+  make(i, i.op, i.mods, i.dst, src, i.guard, i.guardNot);
+export const withDst = (i: Instr, dst: readonly Reg[]): Instr =>
+  make(i, i.op, i.mods, dst, i.src, i.guard, i.guardNot);
+export const withGuard = (i: Instr, guard: Reg, guardNot = false): Instr =>
+  make(i, i.op, i.mods, i.dst, i.src, guard, guardNot);
+
+function make(
+  i: Instr,
+  op: Instr['op'],
+  mods: number,
+  dst: readonly Reg[],
+  src: readonly Operand[],
+  guard: Reg,
+  guardNot: boolean,
+): Instr {
+  return { op, mods, guard, guardNot: guard !== NO_REG && guardNot, dst, src, loc: i.loc };
+}
+
+/** One source replaced. */
+export function withSource(i: Instr, at: number, o: Operand): Instr {
+  if (i.src[at] === o) return i;
+  const src = [...i.src];
+  src[at] = o;
+  return withSrc(i, src);
+}
+
+/**
+ * Applies `f` to every block: the same block for "unchanged", null to drop it, several to replace it.
+ * Returns `fn` itself if every block came back unchanged.
+ */
+export function mapBlocks(fn: Fn, f: (b: Block, position: number) => Block | null | readonly Block[]): Fn {
+  let out: Block[] | null = null;
+  for (let i = 0; i < fn.blocks.length; i++) {
+    const b = fn.blocks[i];
+    const r = f(b, i);
+    if (r === b) {
+      if (out !== null) out.push(b);
+      continue;
+    }
+    if (out === null) out = fn.blocks.slice(0, i) as Block[];
+    if (r === null) continue;
+    if (Array.isArray(r)) for (const x of r as readonly Block[]) out.push(x);
+    else out.push(r as Block);
+  }
+  return out === null ? fn : withBlocks(fn, out);
+}
+
+/**
+ * Applies `f` to every instruction of a block: the same one for "unchanged", null to delete it, several to replace it.
+ * Returns `b` itself if every instruction came back unchanged.
+ */
+export function mapIns(b: Block, f: (ins: Instr, index: number) => Instr | null | readonly Instr[]): Block {
+  let out: Instr[] | null = null;
+  for (let i = 0; i < b.ins.length; i++) {
+    const ins = b.ins[i];
+    const r = f(ins, i);
+    if (r === ins) {
+      if (out !== null) out.push(ins);
+      continue;
+    }
+    if (out === null) out = b.ins.slice(0, i) as Instr[];
+    if (r === null) continue;
+    if (Array.isArray(r)) for (const x of r as readonly Instr[]) out.push(x);
+    else out.push(r as Instr);
+  }
+  return out === null ? b : withIns(b, out);
+}
+
+/** Hands out fresh registers, blocks and tables while a pass builds its result. */
+export class FnEditor {
+  readonly fn: Fn;
+  private regs: number;
+  private blocks: number;
+  private tables: (readonly number[])[] | null = null;
+
+  constructor(fn: Fn) {
+    this.fn = fn;
+    this.regs = fn.regCount;
+    this.blocks = fn.blockCount;
+  }
+
+  /** A register nobody uses, in the given file (`RegFile`). */
+  freshReg(file: number): Reg {
+    return makeReg(this.regs++, file);
+  }
+
+  /** A block id nobody uses. */
+  freshBlock(): number {
+    return this.blocks++;
+  }
+
+  /** Adds a jump table; gives its index. */
+  addTable(targets: readonly number[]): number {
+    this.tables ??= [...this.fn.tables];
+    this.tables.push(targets);
+    return this.tables.length - 1;
+  }
+
+  /** The function with these blocks and all that was handed out; `fn` itself if nothing differs. */
+  finish(blocks: readonly Block[]): Fn {
+    const { fn } = this;
+    if (blocks === fn.blocks && this.tables === null) return fn;
+    return copyFn(fn, blocks, this.regs, this.blocks, this.tables ?? fn.tables);
+  }
+}
+
+/** `program` with the function of the same name replaced; itself if it is the same object. */
+export function withFunction(program: Program, fn: Fn): Program {
+  const at = program.functions.findIndex((f) => f.name === fn.name);
+  if (at < 0) throw new Error(`no function '${fn.name}' in ${program.name}`);
+  if (program.functions[at] === fn) return program;
+  const functions = [...program.functions];
+  functions[at] = fn;
+  return withFunctions(program, functions);
+}
+
+/** `program` with other functions; itself if the array is the same. */
+export function withFunctions(program: Program, functions: readonly Fn[]): Program {
+  if (functions === program.functions) return program;
+  return {
+    name: program.name,
+    version: program.version,
+    target: program.target,
+    addressSize: program.addressSize,
+    functions,
+    variables: program.variables,
+    prototypes: program.prototypes,
+    locs: program.locs,
+    files: program.files,
+    skipped: program.skipped,
+  };
+}
