@@ -1,5 +1,6 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { withFunctions } from '../ir/edit.ts';
+import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
@@ -7,7 +8,6 @@ import type { Pass, PassContext } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { Budgets, knobFor, makeContext, newLog, type PhaseLog } from './context.ts';
 import { openGate } from './gate.ts';
-import { hashText } from './hash.ts';
 import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
 
 /** A pass as the engine knows it: found by name, with a version that is part of every cache key. */

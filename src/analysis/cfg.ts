@@ -1,0 +1,144 @@
+import { OpFlag } from '../ir/opcode.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
+import type { Block, Fn, Instr } from '../ir/program.ts';
+import { memo } from './memo.ts';
+
+/**
+ * Control-flow graph of a function. Blocks are named by position in layout order, so that every result is an array;
+ * edges are stored in compressed rows: the successors of block b are `succ[succStart[b]] .. succ[succStart[b + 1] - 1]`.
+ *
+ * Successors stand in the order taken, then fall-through; each occurs once, however many table entries lead to it.
+ */
+export interface Cfg {
+  readonly fn: Fn;
+  /** Number of blocks. */
+  readonly count: number;
+  /** Block id -> position, -1 for ids without a block. */
+  readonly positionOf: Int32Array;
+  readonly succStart: Int32Array;
+  readonly succ: Int32Array;
+  readonly predStart: Int32Array;
+  readonly pred: Int32Array;
+  /** Positions of the blocks that the entry reaches, in reverse post-order. */
+  readonly rpo: Int32Array;
+  /** Position -> place in `rpo`; -1 for unreachable blocks. */
+  readonly rpoNumber: Int32Array;
+  /** Some block has a control operation before its last instruction (legal until phase 6). */
+  readonly midBlockControl: boolean;
+}
+
+export const isControl = (ins: Instr): boolean => (ins.op.flags & OpFlag.Control) !== 0;
+
+/** Control never passes from this instruction to the next one. */
+export const endsFlow = (ins: Instr): boolean =>
+  (ins.op.flags & OpFlag.NoFallThrough) !== 0 && ins.guard === NO_REG;
+
+/** The last instruction if it is a control operation, else null. */
+export function terminator(b: Block): Instr | null {
+  const last = b.ins.length > 0 ? b.ins[b.ins.length - 1] : null;
+  return last !== null && isControl(last) ? last : null;
+}
+
+/** Does control run from the end of the block into the next one? */
+export function fallsThrough(b: Block): boolean {
+  for (let i = b.ins.length - 1; i >= 0; i--) if (endsFlow(b.ins[i])) return false;
+  return true;
+}
+
+/** Block ids that a control instruction may jump to, in operand and table order, with repetitions. */
+export function targets(fn: Fn, ins: Instr, visit: (id: number) => void): void {
+  for (let i = 0; i < ins.src.length; i++) {
+    const o = ins.src[i];
+    if (o.kind === Kind.Label) visit(o.lo);
+    else if (o.kind === Kind.Table) for (const id of fn.tables[o.lo] ?? []) visit(id);
+  }
+}
+
+/** The control-flow graph of a snapshot. Labels of blocks that do not exist give no edge (the verifier reports them). */
+export const cfgOf: (fn: Fn) => Cfg = memo(build);
+
+function build(fn: Fn): Cfg {
+  const { blocks } = fn;
+  const count = blocks.length;
+  const positionOf = new Int32Array(fn.blockCount).fill(-1);
+  for (let b = 0; b < count; b++) positionOf[blocks[b].id] = b;
+
+  const succStart = new Int32Array(count + 1);
+  const edges: number[] = [];
+  const seenBy = new Int32Array(count).fill(-1);
+  let midBlockControl = false;
+  for (let b = 0; b < count; b++) {
+    const add = (p: number): void => {
+      if (p < 0 || p >= count || seenBy[p] === b) return;
+      seenBy[p] = b;
+      edges.push(p);
+    };
+    const { ins } = blocks[b];
+    let open = true;
+    for (let i = 0; i < ins.length && open; i++) {
+      if (!isControl(ins[i])) continue;
+      if (i + 1 < ins.length) midBlockControl = true;
+      targets(fn, ins[i], (id) => add(id < positionOf.length ? positionOf[id] : -1));
+      open = !endsFlow(ins[i]);
+    }
+    if (open) add(b + 1);
+    succStart[b + 1] = edges.length;
+  }
+  const succ = Int32Array.from(edges);
+  const { start: predStart, items: pred } = invert(count, succStart, succ);
+  const rpo = reversePostOrder(count, succStart, succ);
+  const rpoNumber = new Int32Array(count).fill(-1);
+  for (let i = 0; i < rpo.length; i++) rpoNumber[rpo[i]] = i;
+  return { fn, count, positionOf, succStart, succ, predStart, pred, rpo, rpoNumber, midBlockControl };
+}
+
+/** Transposes a graph in compressed rows; the rows of the result are ascending. */
+export function invert(
+  count: number,
+  start: Int32Array,
+  items: Int32Array,
+): { start: Int32Array; items: Int32Array } {
+  const outStart = new Int32Array(count + 1);
+  for (let i = 0; i < items.length; i++) outStart[items[i] + 1]++;
+  for (let i = 0; i < count; i++) outStart[i + 1] += outStart[i];
+  const fill = outStart.slice(0, count);
+  const out = new Int32Array(items.length);
+  for (let v = 0; v < count; v++) for (let e = start[v]; e < start[v + 1]; e++) out[fill[items[e]]++] = v;
+  return { start: outStart, items: out };
+}
+
+/**
+ * Reverse post-order of what node `from` reaches, by depth-first search with an explicit stack. Successors are
+ * searched in row order (taken first), so the fall-through block directly follows its predecessor where it can.
+ */
+export function reversePostOrder(
+  count: number,
+  start: Int32Array,
+  items: Int32Array,
+  from = 0,
+): Int32Array {
+  if (count === 0) return new Int32Array(0);
+  const order = new Int32Array(count);
+  const stack = new Int32Array(count);
+  const edge = new Int32Array(count);
+  const seen = new Uint8Array(count);
+  let free = count;
+  let top = 0;
+  stack[0] = from;
+  edge[from] = start[from];
+  seen[from] = 1;
+  while (top >= 0) {
+    const v = stack[top];
+    if (edge[v] === start[v + 1]) {
+      order[--free] = v;
+      top--;
+      continue;
+    }
+    const t = items[edge[v]++];
+    if (seen[t] === 1) continue;
+    seen[t] = 1;
+    edge[t] = start[t];
+    stack[++top] = t;
+  }
+  return order.slice(free);
+}

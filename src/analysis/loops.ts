@@ -1,0 +1,235 @@
+import type { Fn } from '../ir/program.ts';
+import { type Cfg, cfgOf } from './cfg.ts';
+import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
+import { memo } from './memo.ts';
+
+/** A natural loop: the blocks from which a latch can be reached without passing the header. */
+export interface Loop {
+  /** Index in `LoopForest.loops`. */
+  readonly id: number;
+  /** Position of the block that dominates the loop. */
+  readonly header: number;
+  /** Positions that branch back to the header, ascending. */
+  readonly latches: readonly number[];
+  /** Index of the enclosing loop, -1 for none. */
+  readonly parent: number;
+  readonly children: readonly number[];
+  /** 1 for an outermost loop. */
+  readonly depth: number;
+  /** Number of blocks, inner loops included. */
+  readonly size: number;
+}
+
+/** Edges of the flow graph that close a cycle which no single block dominates. */
+export interface IrreducibleRegion {
+  /** Positions of the blocks, ascending. */
+  readonly blocks: readonly number[];
+  /** Those that are entered from outside (at least two, or the function's entry and another). */
+  readonly entries: readonly number[];
+}
+
+export interface LoopForest {
+  readonly cfg: Cfg;
+  /** Outer loops before inner ones (ascending reverse post-order number of the header). */
+  readonly loops: readonly Loop[];
+  /** Innermost loop by position, -1 for none. */
+  readonly innermost: Int32Array;
+  readonly irreducible: readonly IrreducibleRegion[];
+}
+
+/** Natural loops of a snapshot and how they nest. */
+export const loopsOf: (fn: Fn) => LoopForest = memo((fn) => find(cfgOf(fn), dominatorsOf(fn)));
+
+/** Loop depth of a block; 0 outside loops. */
+export const loopDepth = (f: LoopForest, b: number): number =>
+  f.innermost[b] < 0 ? 0 : f.loops[f.innermost[b]].depth;
+
+/** Is block `b` inside loop `id` (or in a loop inside it)? */
+export function inLoop(f: LoopForest, id: number, b: number): boolean {
+  let l = f.innermost[b];
+  // Inner loops have larger indices than the loops around them.
+  while (l > id) l = f.loops[l].parent;
+  return l === id;
+}
+
+/** Blocks of a loop in reverse post-order, inner loops included. */
+export function loopBlocks(f: LoopForest, id: number): number[] {
+  const { rpo, rpoNumber } = f.cfg;
+  const { header, size } = f.loops[id];
+  const out: number[] = [];
+  for (let i = rpoNumber[header]; out.length < size; i++) if (inLoop(f, id, rpo[i])) out.push(rpo[i]);
+  return out;
+}
+
+/** Edges (from, to) that leave the loop. */
+export function loopExits(f: LoopForest, id: number): { from: number; to: number }[] {
+  const { succStart, succ } = f.cfg;
+  const out: { from: number; to: number }[] = [];
+  for (const from of loopBlocks(f, id))
+    for (let e = succStart[from]; e < succStart[from + 1]; e++)
+      if (!inLoop(f, id, succ[e])) out.push({ from, to: succ[e] });
+  return out;
+}
+
+/** The block outside the loop that is the header's only other predecessor and leads nowhere else; -1 if there is none. */
+export function preheader(f: LoopForest, id: number): number {
+  const { predStart, pred, rpoNumber, succStart } = f.cfg;
+  const { header } = f.loops[id];
+  let found = -1;
+  for (let e = predStart[header]; e < predStart[header + 1]; e++) {
+    const p = pred[e];
+    if (rpoNumber[p] < 0 || inLoop(f, id, p)) continue;
+    if (found >= 0) return -1;
+    found = p;
+  }
+  return found >= 0 && succStart[found + 1] - succStart[found] === 1 ? found : -1;
+}
+
+interface Draft {
+  header: number;
+  latches: number[];
+  parent: number;
+  children: number[];
+  depth: number;
+  size: number;
+}
+
+/**
+ * Headers are taken from the innermost outwards. The body of each is collected backwards from its latches; an inner
+ * loop met on the way is stepped over as one node (union-find), so each block is visited once for its own loop only.
+ */
+function find(g: Cfg, dom: DominatorTree): LoopForest {
+  const { count, rpo, rpoNumber, predStart, pred } = g;
+  const innermost = new Int32Array(count).fill(-1);
+  const drafts: Draft[] = [];
+  const top = new Int32Array(count);
+  for (let b = 0; b < count; b++) top[b] = b;
+  const root = (b: number): number => {
+    while (top[b] !== b) {
+      top[b] = top[top[b]];
+      b = top[b];
+    }
+    return b;
+  };
+  const loopAt = new Int32Array(count).fill(-1);
+  const work: number[] = [];
+  let retreating = false;
+  for (let i = rpo.length - 1; i >= 0; i--) {
+    const h = rpo[i];
+    const latches: number[] = [];
+    for (let e = predStart[h]; e < predStart[h + 1]; e++) {
+      const p = pred[e];
+      if (rpoNumber[p] < i) continue;
+      if (dominates(dom, h, p)) latches.push(p);
+      else retreating = true;
+    }
+    if (latches.length === 0) continue;
+    const id = drafts.length;
+    const draft: Draft = { header: h, latches, parent: -1, children: [], depth: 0, size: 1 };
+    drafts.push(draft);
+    loopAt[h] = id;
+    if (innermost[h] < 0) innermost[h] = id;
+    for (const l of latches) work.push(l);
+    while (work.length > 0) {
+      const b = root(work.pop()!);
+      if (b === h) continue;
+      top[b] = h;
+      const inner = loopAt[b];
+      if (inner >= 0) {
+        drafts[inner].parent = id;
+        draft.children.push(inner);
+        draft.size += drafts[inner].size;
+      } else {
+        innermost[b] = id;
+        draft.size++;
+      }
+      for (let e = predStart[b]; e < predStart[b + 1]; e++) if (rpoNumber[pred[e]] >= 0) work.push(pred[e]);
+    }
+  }
+  return {
+    cfg: g,
+    ...outermostFirst(drafts, innermost),
+    irreducible: retreating ? irreducibleRegions(g, dom) : [],
+  };
+}
+
+/** Renumbers loops so that outer ones come first. */
+function outermostFirst(drafts: Draft[], innermost: Int32Array): { loops: Loop[]; innermost: Int32Array } {
+  const n = drafts.length;
+  const flip = (i: number): number => (i < 0 ? -1 : n - 1 - i);
+  for (let i = n - 1; i >= 0; i--) {
+    const d = drafts[i];
+    d.depth = d.parent < 0 ? 1 : drafts[d.parent].depth + 1;
+  }
+  const loops = drafts.toReversed().map((d, id) => ({
+    id,
+    header: d.header,
+    latches: d.latches,
+    parent: flip(d.parent),
+    children: d.children.map(flip).sort((a, b) => a - b),
+    depth: d.depth,
+    size: d.size,
+  }));
+  return { loops, innermost: innermost.map(flip) };
+}
+
+/**
+ * Without its natural back edges a reducible graph is acyclic. What still forms a strongly connected component is
+ * irreducible (Tarjan's algorithm with an explicit stack).
+ */
+function irreducibleRegions(g: Cfg, dom: DominatorTree): IrreducibleRegion[] {
+  const { count, rpo, rpoNumber, succStart: start, succ: items, predStart, pred } = g;
+  const index = new Int32Array(count).fill(-1);
+  const low = new Int32Array(count);
+  const edge = new Int32Array(count);
+  const component = new Int32Array(count).fill(-1);
+  const path: number[] = [];
+  const open: number[] = [];
+  const regions: IrreducibleRegion[] = [];
+  let next = 0;
+  const enter = (v: number): void => {
+    index[v] = low[v] = next++;
+    edge[v] = start[v];
+    path.push(v);
+    open.push(v);
+  };
+  for (const s of rpo) {
+    if (index[s] >= 0) continue;
+    enter(s);
+    while (path.length > 0) {
+      const v = path[path.length - 1];
+      if (edge[v] < start[v + 1]) {
+        const t = items[edge[v]++];
+        if (rpoNumber[t] < 0 || dominates(dom, t, v)) continue;
+        if (index[t] < 0) enter(t);
+        else if (component[t] < 0) low[v] = Math.min(low[v], index[t]);
+        continue;
+      }
+      path.pop();
+      if (path.length > 0) {
+        const parent = path[path.length - 1];
+        low[parent] = Math.min(low[parent], low[v]);
+      }
+      if (low[v] !== index[v]) continue;
+      const members: number[] = [];
+      for (let m = -1; m !== v; ) {
+        m = open.pop()!;
+        component[m] = v;
+        members.push(m);
+      }
+      if (members.length > 1) regions.push(region(members, v));
+    }
+  }
+  return regions;
+
+  function region(members: number[], id: number): IrreducibleRegion {
+    const blocks = members.sort((a, b) => a - b);
+    const entries = blocks.filter((b) => {
+      if (b === rpo[0]) return true;
+      for (let e = predStart[b]; e < predStart[b + 1]; e++)
+        if (rpoNumber[pred[e]] >= 0 && component[pred[e]] !== id) return true;
+      return false;
+    });
+    return { blocks, entries };
+  }
+}

@@ -1,0 +1,127 @@
+import { Command, Option } from 'commander';
+import { guarded } from './ui.ts';
+
+/** Options that say which plan to resolve; the same on every command that needs one. */
+export interface PlanOptions {
+  readonly level?: string;
+  readonly sm?: string;
+  readonly order?: string;
+  readonly recipe?: string;
+  readonly knobs?: readonly string[];
+  readonly set?: readonly string[];
+  readonly disable?: readonly string[];
+}
+
+const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  v,
+];
+
+/** Adds the plan options to a command. */
+function withPlan(c: Command): Command {
+  return c
+    .addOption(new Option('-O, --level <0-5>', 'optimization level').default('3'))
+    .option('--sm <sm_NN>', 'target; default: the one the PTX names')
+    .option('--order <name|file>', 'phase order: seed, binary, or a YAML file (default: seed)')
+    .option('--recipe <name|file>', 'recipe to apply')
+    .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
+    .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
+    .option('--disable <phase>', 'switch one phase off (repeatable)', collect);
+}
+
+const program = new Command('orrery')
+  .description(
+    'An open, data-driven GPU optimizing assembler pipeline: PTX in, 159 phases, checked by running it.',
+  )
+  .version('0.1.0')
+  .showHelpAfterError('(orrery --help lists the commands)')
+  .showSuggestionAfterError(true)
+  .configureHelp({ sortSubcommands: false })
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ orrery opt kernel.ptx -O3 --sm sm_90 --check auto    optimize, and prove it equal by running it
+  $ orrery opt kernel.ptx --print-changed                what each phase did
+  $ orrery phases                                        the table of all phases
+  $ orrery plan --order my-order.yaml                    what a changed order means, and what is illegal
+  $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator`,
+  );
+
+withPlan(
+  program
+    .command('opt')
+    .description('optimize a PTX (or .ori) file')
+    .argument('<file>', 'PTX or Ori text')
+    .option('--emit <ori|ptx|json|none>', 'what to write', 'ori')
+    .option('-o, --output <file>', 'write there instead of standard output')
+    .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
+    .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
+    .option('--check-each', 'with --check: compare after every phase that changed something')
+    .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
+    .option('--print-changed', 'print each function that a phase changed, as a diff')
+    .option('--remarks', 'print what each pass did and did not do, and why')
+    .option('--until <phase>', 'stop after this phase')
+    .option('--strict', 'a function that cannot be lowered is an error')
+    .option('--stat', 'time and memory of each phase')
+    .option('-q, --quiet', 'no account on standard error'),
+).action((file, o) => guarded(async () => (await import('./opt.ts')).opt(file, o)));
+
+withPlan(
+  program
+    .command('run')
+    .description('run a launch file in the simulator and check what it expects')
+    .argument('<launch.yaml...>', 'launch files')
+    .option('--no-opt', 'run the program as it was lowered')
+    .option('--module <file>', 'use this PTX instead of the one the launch names')
+    .option('--counters', 'count instructions, divergence, memory transactions, barriers')
+    .option('--profile-out <file>', 'write block counts and branch outcomes as JSON')
+    .option('--budget <n>', 'at most so many warp instructions')
+    .option('--json', 'result for scripts'),
+).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
+
+withPlan(
+  program
+    .command('phases')
+    .description('the table of phases, what is bound to each, and what its gate asks')
+    .option('--status <status>', 'only rows of one status')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./plan.ts')).phases(o)));
+
+withPlan(
+  program
+    .command('plan')
+    .description('the resolved plan: order, knobs and where each value came from, and its hash')
+    .option('--all', 'every knob, not only those that differ from the catalog')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
+
+program
+  .command('cfg')
+  .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')
+  .argument('<file>', 'PTX or Ori text')
+  .option('--format <text|dot|svg>', 'output', 'text')
+  .option('--function <name>', 'only this function')
+  .option('--sm <sm_NN>', 'target; default: the one the PTX names')
+  .option('--force', 'force mode of the analysis')
+  .option('-o, --output <file>', 'write there instead of standard output')
+  .action((file, o) => guarded(async () => (await import('./cfg.ts')).cfg(file, o)));
+
+program
+  .command('check')
+  .description('check specs, launches, PTX or Ori files; say everything that is wrong')
+  .argument('<file...>', 'YAML, PTX or Ori files')
+  .option('--json', 'for scripts')
+  .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
+
+program
+  .command('start', { hidden: true })
+  .description('the tour of npm start: optimize and check a bundled kernel')
+  .action(() => guarded(async () => (await import('./start.ts')).start()));
+
+await program.parseAsync(normalise(process.argv));
+
+/** `-O3` is `-O 3`: commander joins short flags and values already, but `-O` alone means the default. */
+function normalise(argv: string[]): string[] {
+  return argv;
+}

@@ -1,0 +1,74 @@
+import pc from 'picocolors';
+import { rangeText } from '../engine/gate.ts';
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { out, table } from './ui.ts';
+
+const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
+  implemented: pc.green,
+  partial: pc.yellow,
+  marker: pc.dim,
+  'not-applicable': pc.dim,
+  unbound: pc.red,
+};
+
+/** The table of `orrery phases`: every row of the plan in order, and what runs there. */
+export function printPhases(plan: Plan, opts: { json?: boolean; status?: string }): void {
+  const rows = plan.phases.filter((p) => opts.status === undefined || p.status === opts.status);
+  if (opts.json === true) {
+    out(JSON.stringify(rows.map(phaseJson), null, 2));
+    return;
+  }
+  const head = ['pos', '#', 'true', 'phase', 'category', 'status', 'runs', 'gate'].map((h) => pc.bold(h));
+  const body = rows.map((p) => [
+    String(p.position),
+    p.index === null ? '' : String(p.index),
+    p.trueIndex === null ? '' : String(p.trueIndex),
+    p.id,
+    p.category,
+    PAINT[p.status](p.status),
+    p.passes
+      .map((b) => b.pass)
+      .concat(p.rules.map((r) => `rules:${r}`))
+      .join(' + ') || pc.dim('-'),
+    gateText(p),
+  ]);
+  out(table([head, ...body], 'rrrlllll'));
+  const count = (s: PlanPhase['status']) => plan.phases.filter((p) => p.status === s).length;
+  out(
+    `\n${plan.phases.length} rows in order '${plan.order}': ${count('implemented')} implemented, ${count('partial')} partial, ${count('marker')} markers, ${count('not-applicable')} not applicable, ${count('unbound')} with nothing bound yet`,
+  );
+  for (const p of rows) if (p.status === 'partial' && p.statusNote !== '') out(`  ${p.id}: ${p.statusNote}`);
+}
+
+function gateText(p: PlanPhase): string {
+  const parts: string[] = [];
+  if (p.disabled !== null) parts.push(pc.yellow(`off: ${p.disabled.why}`));
+  if (p.gate.levels !== null) parts.push(`level ${rangeText(p.gate.levels)}`);
+  if (p.gate.unset.length > 0) parts.push(`unset ${p.gate.unset.join(', ')}`);
+  if (p.gate.set.length > 0) parts.push(`set ${p.gate.set.join(', ')}`);
+  for (const f of p.gate.facts) parts.push(`${f.path} = ${JSON.stringify(f.equals)}`);
+  if (p.gate.budget.length > 0) parts.push(`budget ${p.gate.budget.join(', ')}`);
+  return parts.join('; ');
+}
+
+/** One row for scripts. */
+export const phaseJson = (p: PlanPhase) => ({
+  position: p.position,
+  id: p.id,
+  index: p.index,
+  trueIndex: p.trueIndex,
+  category: p.category,
+  status: p.status,
+  statusNote: p.statusNote,
+  passes: p.passes.map((b) => ({ pass: b.pass, params: b.params })),
+  rules: p.rules,
+  gate: p.gate,
+  knobs: p.knobs,
+  facts: p.facts,
+  requires: p.requires,
+  provides: p.provides,
+  destroys: p.destroys,
+  hook: p.hook,
+  required: p.required,
+  disabled: p.disabled,
+});
