@@ -138,7 +138,9 @@ export class BitSet {
   /** Members, ascending. */
   toArray(): number[] {
     const out: number[] = [];
-    this.forEach((i) => out.push(i));
+    this.forEach((i) => {
+      out.push(i);
+    });
     return out;
   }
 }

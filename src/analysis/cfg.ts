@@ -111,12 +111,7 @@ export function invert(
  * Reverse post-order of what node `from` reaches, by depth-first search with an explicit stack. Successors are
  * searched in row order (taken first), so the fall-through block directly follows its predecessor where it can.
  */
-export function reversePostOrder(
-  count: number,
-  start: Int32Array,
-  items: Int32Array,
-  from = 0,
-): Int32Array {
+export function reversePostOrder(count: number, start: Int32Array, items: Int32Array, from = 0): Int32Array {
   if (count === 0) return new Int32Array(0);
   const order = new Int32Array(count);
   const stack = new Int32Array(count);

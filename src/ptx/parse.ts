@@ -129,7 +129,7 @@ class Parser {
             const loc = directive === 'loc';
             const line = lx.line;
             do lx.next();
-            while (lx.kind !== Tok.End && !lx.is(';') && !(loc && lx.line !== line));
+            while ((lx.kind as number) !== Tok.End && !lx.is(';') && !(loc && lx.line !== line));
             if (lx.is(';')) lx.next();
             items.push({ kind: 'verbatim', directive, span: this.upTo(span) });
             return;
@@ -645,7 +645,7 @@ class Parser {
       const params = lx.is('(') ? this.params() : [];
       let noreturn = false;
       while (lx.kind === Tok.Dot) {
-        noreturn ||= lx.value === 'noreturn';
+        noreturn ||= (lx.value as string) === 'noreturn';
         this.performance();
       }
       this.expect(';');
@@ -855,7 +855,7 @@ class Parser {
         const at = lx.start;
         const negative = lx.is('-');
         if (negative) lx.next();
-        if (lx.kind !== Tok.Int && !lx.is('(')) throw new ConstantError('expected an offset', at);
+        if ((lx.kind as number) !== Tok.Int && !lx.is('(')) throw new ConstantError('expected an offset', at);
         const v = lx.is('(') ? constantExpression(lx).value : this.int('an offset');
         offset += minus !== negative ? -v : v;
       }

@@ -1,0 +1,249 @@
+import { NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { BitMatrix, BitSet } from './bitset.ts';
+import { cfgOf, endsFlow, isControl, targets } from './cfg.ts';
+import { memo } from './memo.ts';
+import { type Segments, segmentsOf, WorkList } from './segments.ts';
+
+/** Register classes whose live sets are solved apart; barrier registers never take part. */
+export const LiveClass = { R: 0, UR: 1, P: 2, None: 3 } as const;
+
+/** Register file -> live class. */
+const CLASS_OF_FILE: readonly number[] = (() => {
+  const c = new Array<number>(8).fill(LiveClass.None);
+  for (const f of [RegFile.R, RegFile.RD, RegFile.RQ]) c[f] = LiveClass.R;
+  for (const f of [RegFile.UR, RegFile.URD]) c[f] = LiveClass.UR;
+  for (const f of [RegFile.P, RegFile.UP]) c[f] = LiveClass.P;
+  return c;
+})();
+
+export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
+
+/**
+ * The registers that can be live across a segment border, numbered densely by class: those used in some segment before
+ * any certain definition in it ("global names" of Briggs, Cooper, Harvey and Simpson, "Practical Improvements to the
+ * Construction and Destruction of SSA Form", 1998). All others need no bit, which keeps the sets of large functions small.
+ */
+export interface GlobalNames {
+  /** Register index -> number within its class, -1 for block-local registers. */
+  readonly slot: Int32Array;
+  /** Registers of each class by number. */
+  readonly names: readonly (readonly Reg[])[];
+}
+
+/** Registers live on entry to each segment. */
+export interface Liveness {
+  readonly fn: Fn;
+  readonly segments: Segments;
+  readonly globals: GlobalNames;
+  /** By class: row s is what is live on entry to segment s. */
+  readonly liveIn: readonly BitMatrix[];
+}
+
+/** Registers that a `RET` hands to the caller. */
+export const returnedRegs = (fn: Fn): Reg[] => fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
+
+/** True for the instruction that ends a function and gives its results. */
+export const isReturn = (ins: Instr): boolean => ins.op.primitive === 'return';
+
+/** Calls `visit` with every register that the instruction reads: sources, address bases, guard. */
+export function reads(ins: Instr, visit: (r: Reg) => void): void {
+  for (let i = 0; i < ins.src.length; i++) if (ins.src[i].reg !== NO_REG) visit(ins.src[i].reg);
+  if (ins.guard !== NO_REG) visit(ins.guard);
+}
+
+/** Finds the global names: one sweep over all segments. */
+export function globalNames(seg: Segments): GlobalNames {
+  const { fn } = seg;
+  const slot = new Int32Array(fn.regCount).fill(-1);
+  const definedIn = new Int32Array(fn.regCount).fill(-1);
+  const names: Reg[][] = [[], [], []];
+  const returned = returnedRegs(fn);
+  const expose = (r: Reg, s: number): void => {
+    const i = regIndex(r);
+    if (definedIn[i] === s || slot[i] >= 0) return;
+    const c = CLASS_OF_FILE[r & 7];
+    if (c === LiveClass.None) return;
+    slot[i] = names[c].length;
+    names[c].push(r);
+  };
+  for (let s = 0; s < seg.count; s++) {
+    const { ins } = fn.blocks[seg.block[s]];
+    for (let i = seg.from[s]; i < seg.to[s]; i++) {
+      const x = ins[i];
+      for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) expose(x.src[k].reg, s);
+      if (x.guard !== NO_REG) expose(x.guard, s);
+      else for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) definedIn[regIndex(x.dst[k])] = s;
+      if (isReturn(x)) for (const r of returned) expose(r, s);
+    }
+  }
+  return { slot, names };
+}
+
+/** Live registers of a snapshot. A guarded definition does not kill: the old value shows where the guard is false. */
+export const livenessOf: (fn: Fn) => Liveness = memo((fn) => {
+  const seg = segmentsOf(fn);
+  const globals = globalNames(seg);
+  return {
+    fn,
+    segments: seg,
+    globals,
+    liveIn: globals.names.map((names, c) => solve(seg, globals, c, names.length)),
+  };
+});
+
+/**
+ * Solves LiveIn = gen | (LiveOut & ~kill), LiveOut = union of the successors' LiveIn, for one class, from the empty sets
+ * upwards. gen and kill are short lists and only LiveIn is a bit set, so a segment costs its own length plus one row.
+ */
+function solve(seg: Segments, globals: GlobalNames, cls: number, bits: number): BitMatrix {
+  const live = new BitMatrix(seg.count, bits);
+  if (bits === 0) return live;
+  const { fn } = seg;
+  const { slot } = globals;
+  const returned = returnedRegs(fn);
+  const genStart = new Int32Array(seg.count + 1);
+  const killStart = new Int32Array(seg.count + 1);
+  const gen: number[] = [];
+  const kill: number[] = [];
+  const genIn = new Int32Array(bits).fill(-1);
+  const killIn = new Int32Array(bits).fill(-1);
+  for (let s = 0; s < seg.count; s++) {
+    const use = (r: Reg): void => {
+      const g = CLASS_OF_FILE[r & 7] === cls ? slot[regIndex(r)] : -1;
+      if (g < 0 || killIn[g] === s || genIn[g] === s) return;
+      genIn[g] = s;
+      gen.push(g);
+    };
+    const { ins } = fn.blocks[seg.block[s]];
+    for (let i = seg.from[s]; i < seg.to[s]; i++) {
+      const x = ins[i];
+      for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg);
+      if (isReturn(x)) for (const r of returned) use(r);
+      if (x.guard !== NO_REG) {
+        use(x.guard);
+        continue;
+      }
+      for (let k = 0; k < x.dst.length; k++) {
+        const r = x.dst[k];
+        const g = r !== NO_REG && CLASS_OF_FILE[r & 7] === cls ? slot[regIndex(r)] : -1;
+        if (g < 0 || killIn[g] === s) continue;
+        killIn[g] = s;
+        kill.push(g);
+      }
+    }
+    genStart[s + 1] = gen.length;
+    killStart[s + 1] = kill.length;
+  }
+
+  const work = new WorkList(seg.count);
+  for (let i = 0; i < seg.count; i++) work.push(seg.backward[i]);
+  const out = new BitSet(bits);
+  for (let s = work.pop(); s >= 0; s = work.pop()) {
+    out.reset();
+    for (let e = seg.succStart[s]; e < seg.succStart[s + 1]; e++) out.or(live.rows[seg.succ[e]]);
+    for (let i = killStart[s]; i < killStart[s + 1]; i++) out.clear(kill[i]);
+    for (let i = genStart[s]; i < genStart[s + 1]; i++) out.set(gen[i]);
+    if (!live.rows[s].orIfChanged(out)) continue;
+    for (let e = seg.predStart[s]; e < seg.predStart[s + 1]; e++) work.push(seg.pred[e]);
+  }
+  return live;
+}
+
+/** Registers live on entry to the block at position `b`, by class then number. */
+export function liveInOf(l: Liveness, b: number): Reg[] {
+  return liveAtSegment(l, l.segments.first[b]);
+}
+
+/** Registers live on exit from the block at position `b` (where control leaves its last segment). */
+export function liveOutOf(l: Liveness, b: number): Reg[] {
+  const s = l.segments.first[b + 1] - 1;
+  const seen = new Set<Reg>();
+  for (let e = l.segments.succStart[s]; e < l.segments.succStart[s + 1]; e++)
+    for (const r of liveAtSegment(l, l.segments.succ[e])) seen.add(r);
+  return [...seen];
+}
+
+function liveAtSegment(l: Liveness, s: number): Reg[] {
+  const out: Reg[] = [];
+  l.liveIn.forEach((m, c) =>
+    m.rows[s].forEach((i) => {
+      out.push(l.globals.names[c][i]);
+    }),
+  );
+  return out;
+}
+
+/**
+ * The running live set of a walk from the bottom of a block to its top. One walker serves a whole function: `enter`
+ * costs the number of live registers, not the number of registers.
+ */
+export class LiveWalker {
+  private readonly live: Liveness;
+  private readonly returned: readonly Reg[];
+  private readonly positionOf: Int32Array;
+  /** Register index -> `epoch` if live now. */
+  private readonly stamp: Int32Array;
+  private epoch = 0;
+
+  constructor(live: Liveness) {
+    this.live = live;
+    this.returned = returnedRegs(live.fn);
+    this.positionOf = cfgOf(live.fn).positionOf;
+    this.stamp = new Int32Array(live.fn.regCount);
+  }
+
+  /** Stands behind the last instruction of the block at position `b`. */
+  enter(b: number): void {
+    const { fn } = this.live;
+    this.epoch++;
+    const { ins } = fn.blocks[b];
+    const open = ins.length === 0 || !endsFlow(ins[ins.length - 1]);
+    if (open && b + 1 < fn.blocks.length) this.merge(b + 1);
+  }
+
+  isLive(r: Reg): boolean {
+    return this.stamp[regIndex(r)] === this.epoch;
+  }
+
+  /** Is one of the results used later? Discarded results are not. */
+  anyResultLive(ins: Instr): boolean {
+    for (let i = 0; i < ins.dst.length; i++)
+      if (ins.dst[i] !== NO_REG && this.isLive(ins.dst[i])) return true;
+    return false;
+  }
+
+  /** Moves up over one instruction that stays. */
+  step(ins: Instr): void {
+    if (isControl(ins)) this.leave(ins);
+    if (ins.guard === NO_REG)
+      for (let i = 0; i < ins.dst.length; i++)
+        if (ins.dst[i] !== NO_REG) this.stamp[regIndex(ins.dst[i])] = 0;
+    for (let i = 0; i < ins.src.length; i++) if (ins.src[i].reg !== NO_REG) this.add(ins.src[i].reg);
+    if (ins.guard !== NO_REG) this.add(ins.guard);
+  }
+
+  private add(r: Reg): void {
+    this.stamp[regIndex(r)] = this.epoch;
+  }
+
+  private leave(ins: Instr): void {
+    if (endsFlow(ins)) this.epoch++;
+    if (isReturn(ins)) for (const r of this.returned) this.add(r);
+    targets(this.live.fn, ins, (id) => {
+      const p = id < this.positionOf.length ? this.positionOf[id] : -1;
+      if (p >= 0) this.merge(p);
+    });
+  }
+
+  private merge(b: number): void {
+    const { segments, liveIn, globals } = this.live;
+    const s = segments.first[b];
+    for (let c = 0; c < liveIn.length; c++) {
+      const names = globals.names[c];
+      liveIn[c].rows[s].forEach((i) => {
+        this.add(names[i]);
+      });
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { BitMatrix, BitSet } from './bitset.ts';
+import { globalNames, isReturn, type Liveness, liveClassOf, returnedRegs } from './liveness.ts';
+import { segmentsOf, WorkList } from './segments.ts';
+
+/**
+ * Live registers where a use counts only if the instruction that makes it is itself needed ("faint variables",
+ * Giegerich, Moencke and Wilhelm, "Invariance of Approximate Semantics with Respect to Program Transformations", 1981).
+ * A chain of definitions that ends in nothing, even around a loop, is not live at all, so that dead-code elimination
+ * needs one solution instead of one for each link.
+ *
+ * Whether an instruction is needed couples the classes (a general register may need a predicate), so they are solved
+ * together, from the empty sets upwards; each visit of a segment walks its instructions.
+ *
+ * @param rooted instructions that are needed whatever becomes of their results
+ */
+export function strongLivenessOf(fn: Fn, rooted: (ins: Instr) => boolean): Liveness {
+  const seg = segmentsOf(fn);
+  const globals = globalNames(seg);
+  const { slot } = globals;
+  const sizes = globals.names.map((n) => n.length);
+  const liveIn = sizes.map((n) => new BitMatrix(seg.count, n));
+  const now = sizes.map((n) => new BitSet(n));
+  const local = new Int32Array(fn.regCount).fill(-1);
+  const returned = returnedRegs(fn);
+  let visit = 0;
+
+  const isLive = (r: Reg): boolean => {
+    const g = slot[regIndex(r)];
+    return g >= 0 ? now[liveClassOf(r)].test(g) : local[regIndex(r)] === visit;
+  };
+  const add = (r: Reg): void => {
+    const g = slot[regIndex(r)];
+    if (g >= 0) now[liveClassOf(r)].set(g);
+    else local[regIndex(r)] = visit;
+  };
+  const drop = (r: Reg): void => {
+    const g = slot[regIndex(r)];
+    if (g >= 0) now[liveClassOf(r)].clear(g);
+    else local[regIndex(r)] = -1;
+  };
+
+  const work = new WorkList(seg.count);
+  for (let i = 0; i < seg.count; i++) work.push(seg.backward[i]);
+  for (let s = work.pop(); s >= 0; s = work.pop()) {
+    visit++;
+    for (const set of now) set.reset();
+    for (let e = seg.succStart[s]; e < seg.succStart[s + 1]; e++)
+      for (let c = 0; c < now.length; c++) now[c].or(liveIn[c].rows[seg.succ[e]]);
+    const { ins } = fn.blocks[seg.block[s]];
+    for (let i = seg.to[s] - 1; i >= seg.from[s]; i--) {
+      const x = ins[i];
+      let needed = rooted(x);
+      for (let k = 0; k < x.dst.length && !needed; k++) needed = x.dst[k] !== NO_REG && isLive(x.dst[k]);
+      if (!needed) continue;
+      if (x.guard === NO_REG) for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) drop(x.dst[k]);
+      for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) add(x.src[k].reg);
+      if (x.guard !== NO_REG) add(x.guard);
+      if (isReturn(x)) for (const r of returned) add(r);
+    }
+    let grown = false;
+    for (let c = 0; c < now.length; c++) if (liveIn[c].rows[s].orIfChanged(now[c])) grown = true;
+    if (grown) for (let e = seg.predStart[s]; e < seg.predStart[s + 1]; e++) work.push(seg.pred[e]);
+  }
+  return { fn, segments: seg, globals, liveIn };
+}

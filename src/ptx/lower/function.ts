@@ -1,0 +1,346 @@
+import type { Isa } from '../../ir/opcode.ts';
+import { withMods } from '../../ir/opcode.ts';
+import { imm, immOf, immPair, NO_REG, makeReg, type Operand, PF, PT, type Reg, RegFile, reg, regFile, sym, withOperandMods } from '../../ir/operand.ts';
+import { Mod } from '../../ir/opcode.ts';
+import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
+import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
+import { TYPES } from './types.ts';
+
+/** This instruction has no Ori form; the function is left out and the form is reported. */
+export class NoForm extends Error {}
+
+/** A register as declared: its Ori register and its width in PTX. */
+export interface Declared {
+  readonly reg: Reg;
+  readonly bits: number;
+}
+
+/** What the lowering of a function knows of the module around it. */
+export interface ModuleScope {
+  readonly isa: Isa;
+  /** Offset of the kernel parameters in constant bank 0. */
+  readonly paramBase: number;
+  /** Space of every module-level variable, by name. */
+  readonly variables: ReadonlyMap<string, Variable>;
+  readonly functions: ReadonlySet<string>;
+  readonly locs: Loc[];
+}
+
+/** Lexical scope: registers, variables and labels declared between braces. */
+export interface Scope {
+  readonly regs: Map<string, Declared>;
+  readonly symbols: Map<string, SymbolRef>;
+  readonly labels: Map<string, number>;
+}
+
+/** What a symbol of a function means. */
+export type SymbolRef =
+  | { readonly kind: 'variable'; readonly name: string; readonly space: Variable['space'] }
+  /** Parameter of an entry: stands in constant bank 0. */
+  | { readonly kind: 'entry-param'; readonly param: Param }
+  /** Formal `.param` of a device function, or a call-site `.param`. */
+  | { readonly kind: 'call-param'; readonly name: string };
+
+const SPECIAL: Readonly<Record<string, string>> = {
+  '%laneid': 'LANEID', '%warpid': 'WARPID', '%nwarpid': 'NWARPID', '%smid': 'SMID', '%nsmid': 'NSMID',
+  '%lanemask_eq': 'LANEMASK_EQ', '%lanemask_le': 'LANEMASK_LE', '%lanemask_lt': 'LANEMASK_LT', '%lanemask_ge': 'LANEMASK_GE',
+  '%lanemask_gt': 'LANEMASK_GT', '%dynamic_smem_size': 'DYNAMIC_SMEM_SIZE', '%total_smem_size': 'TOTAL_SMEM_SIZE',
+  '%cluster_ctarank': 'CLUSTER_CTARANK', '%cluster_nctarank': 'CLUSTER_NCTARANK', '%is_explicit_cluster': 'IS_EXPLICIT_CLUSTER',
+  '%reserved_smem_offset_begin': 'RESERVED_SMEM_OFFSET_BEGIN', '%reserved_smem_offset_end': 'RESERVED_SMEM_OFFSET_END',
+  '%reserved_smem_offset_cap': 'RESERVED_SMEM_OFFSET_CAP', '%reserved_smem_offset_0': 'RESERVED_SMEM_OFFSET_0', '%reserved_smem_offset_1': 'RESERVED_SMEM_OFFSET_1',
+};
+for (const v of ['tid', 'ntid', 'ctaid', 'nctaid', 'clusterid', 'nclusterid', 'cluster_ctaid', 'cluster_nctaid'])
+  for (const c of 'xyz') (SPECIAL as Record<string, string>)[`%${v}.${c}`] = `${v.toUpperCase()}.${c.toUpperCase()}`;
+
+const TIMERS: Readonly<Record<string, readonly [string, number]>> = {
+  '%clock': ['CLOCK', 32], '%clock_hi': ['CLOCK_HI', 32], '%clock64': ['CLOCK64', 64], '%globaltimer': ['GLOBALTIMER', 64],
+  '%globaltimer_lo': ['GLOBALTIMER_LO', 32], '%globaltimer_hi': ['GLOBALTIMER_HI', 32], '%gridid': ['GRIDID', 64],
+};
+
+/**
+ * State of lowering one function: its registers, blocks, symbols, and `emit`. The handlers of the instruction families
+ * (`arith.ts`, `float.ts`, ...) work through this.
+ */
+export class FnLower {
+  readonly module: ModuleScope;
+  readonly isEntry: boolean;
+  readonly blocks: { id: number; name: string; ins: Instr[] }[] = [{ id: 0, name: '', ins: [] }];
+  readonly variables: Variable[] = [];
+  readonly tables: number[][] = [];
+  readonly tableNames = new Map<string, number>();
+  readonly prototypes = new Map<string, string>();
+  /** Forms without an Ori form: text -> how often, first line. */
+  readonly missing = new Map<string, { count: number; line: number }>();
+  readonly faults: { readonly message: string; readonly op: PtxInstr }[] = [];
+  readonly scopes: Scope[] = [];
+  private nextReg = 0;
+  private nextBlock = 1;
+  private readonly names = new Set<string>();
+  private carry: Reg = NO_REG;
+  private guard: Reg = NO_REG;
+  private guardNot = false;
+  private loc = 0;
+
+  constructor(module: ModuleScope, isEntry: boolean) {
+    this.module = module;
+    this.isEntry = isEntry;
+  }
+
+  get regCount(): number {
+    return this.nextReg;
+  }
+
+  get blockCount(): number {
+    return this.nextBlock;
+  }
+
+  // ---------------------------------------------------------------- scopes
+
+  push(): void {
+    this.scopes.push({ regs: new Map(), symbols: new Map(), labels: new Map() });
+  }
+
+  pop(): void {
+    this.scopes.pop();
+  }
+
+  get scope(): Scope {
+    return this.scopes[this.scopes.length - 1];
+  }
+
+  declareRegs(d: VarDecl): void {
+    const bits = (TYPES.get(d.type)?.bits ?? 32) * d.vector;
+    const one = (name: string) => this.scope.regs.set(name, { reg: this.fresh(fileOf(d.type, bits)), bits });
+    if (d.count > 0) for (let i = 0; i < d.count; i++) one(`${d.name}${i}`);
+    else one(d.name);
+  }
+
+  /** A name nobody else has in this function. */
+  unique(name: string): string {
+    let n = name;
+    for (let i = 1; this.names.has(n); i++) n = `${name}$${i}`;
+    this.names.add(n);
+    return n;
+  }
+
+  find(name: string): Declared | undefined {
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      const d = this.scopes[i].regs.get(name);
+      if (d !== undefined) return d;
+    }
+    return undefined;
+  }
+
+  symbol(name: string): SymbolRef | undefined {
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      const s = this.scopes[i].symbols.get(name);
+      if (s !== undefined) return s;
+    }
+    const v = this.module.variables.get(name);
+    return v === undefined ? undefined : { kind: 'variable', name, space: v.space };
+  }
+
+  labelBlock(name: string): number {
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      const b = this.scopes[i].labels.get(name);
+      if (b !== undefined) return b;
+    }
+    throw new NoForm(`branch to unknown label '${name}'`);
+  }
+
+  newBlockId(): number {
+    return this.nextBlock++;
+  }
+
+  startBlock(id: number, name: string): void {
+    this.blocks.push({ id, name, ins: [] });
+  }
+
+  // ---------------------------------------------------------------- emitting
+
+  fresh(file: number): Reg {
+    return makeReg(this.nextReg++, file);
+  }
+
+  /** A fresh 32- or 64-bit register. */
+  temp(bits = 32): Reg {
+    return this.fresh(bits > 32 ? RegFile.RD : RegFile.R);
+  }
+
+  tempPred(): Reg {
+    return this.fresh(RegFile.P);
+  }
+
+  /** The register that stands for CC.CF. */
+  carryReg(): Reg {
+    if (this.carry === NO_REG) this.carry = this.fresh(RegFile.P);
+    return this.carry;
+  }
+
+  /** Guard and place of what is emitted from now on. */
+  begin(i: PtxInstr, loc: number): void {
+    this.loc = loc;
+    this.guard = NO_REG;
+    this.guardNot = false;
+    if (i.guard !== null) {
+      const d = this.find(i.guard.name);
+      if (d === undefined) throw new NoForm(`guard '${i.guard.name}' is not declared`);
+      this.guard = d.reg;
+      this.guardNot = i.guard.not;
+    }
+  }
+
+  emit(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
+    const op = this.module.isa.byName.get(name);
+    if (op === undefined) throw new Error(`the instruction set lacks ${name}`);
+    const m = mods.length === 0 ? 0 : withMods(op, 0, ...mods);
+    this.blocks[this.blocks.length - 1].ins.push(instr(op, m, dst, src, this.loc, this.guard, this.guardNot));
+  }
+
+  /** Emits into a fresh register of `bits` and gives it as an operand. */
+  value(name: string, mods: readonly string[], src: readonly Operand[], bits = 32): Operand {
+    const r = this.temp(bits);
+    this.emit(name, mods, [r], src);
+    return reg(r);
+  }
+
+  // ---------------------------------------------------------------- operands
+
+  /** Destination register of an operand; a fresh one for `_`. */
+  dst(o: PtxOperand, bits: number): Declared {
+    if (o.kind === 'sink') return { reg: bits === 1 ? this.tempPred() : this.temp(bits), bits };
+    if (o.kind !== 'reg') throw new NoForm(`destination is no register`);
+    const d = this.find(o.name);
+    if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
+    return d;
+  }
+
+  /** A source of `bits` bits as an Ori operand. A float literal is brought to the width of the slot. */
+  src(o: PtxOperand, bits: number): Operand {
+    switch (o.kind) {
+      case 'reg': {
+        const v = o.name.charCodeAt(0) === 37 ? this.special(o.name) : null;
+        if (v !== null) return this.resize(v, bits);
+        const d = this.find(o.name);
+        if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
+        const r = this.resize(reg(d.reg), bits);
+        return o.neg ? withOperandMods(r, Mod.Neg) : r;
+      }
+      case 'int':
+        return bits > 32 ? immOf(o.value, 64) : imm(Number(BigInt.asIntN(32, bits < 32 ? BigInt.asUintN(bits, o.value) : o.value)));
+      case 'float':
+        if (bits <= 32) return o.width === 32 ? imm(Number(BigInt.asIntN(32, o.bits))) : imm(bitsOfFloat(doubleOf(o.bits)));
+        return o.width === 64 ? immOf(o.bits, 64) : immOf(bitsOfDouble(floatOf(Number(o.bits))), 64);
+      case 'sym':
+        return this.addressOf(o.name, Number(o.offset), bits);
+      case 'vector':
+        return this.packVector(o.items, bits);
+      default:
+        throw new NoForm(`operand of kind '${o.kind}'`);
+    }
+  }
+
+  /** A predicate source: register, or constant. */
+  pred(o: PtxOperand): Operand {
+    if (o.kind === 'int') return o.value !== 0n ? PT : PF;
+    if (o.kind !== 'reg') throw new NoForm('predicate operand is no register');
+    const d = this.find(o.name);
+    if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
+    return reg(d.reg, o.not || o.neg ? Mod.Not : 0);
+  }
+
+  /** Brings a register operand to 32 or 64 bits (low part, or zero extension). */
+  resize(o: Operand, bits: number): Operand {
+    if (o.reg === NO_REG) return o;
+    const file = regFile(o.reg);
+    if (bits > 32 && file === RegFile.R) return this.value('PAIR', [], [o, imm(0)], 64);
+    if (bits <= 32 && file === RegFile.RD) {
+      const lo = this.temp();
+      this.emit('UNPAIR', [], [lo, NO_REG], [o]);
+      return reg(lo);
+    }
+    return o;
+  }
+
+  /** Sign-extends a 16-bit (or 8-bit) value that is held zero-extended. */
+  signed(o: Operand, bits: number): Operand {
+    if (o.reg === NO_REG) return imm(bits === 8 ? (o.lo << 24) >> 24 : (o.lo << 16) >> 16);
+    return this.value('SGXT', [], [o, imm(bits)]);
+  }
+
+  /** Writes `d` with the low `bits` bits of a 32-bit result: narrow registers stay zero-extended. */
+  maskInto(d: Reg, o: Operand, bits: number): void {
+    this.emit('LOP3', [], [d], [o, imm(bits === 8 ? 0xff : 0xffff), imm(0), imm(0xc0)]);
+  }
+
+  /** Address of a symbol in its own space. */
+  addressOf(name: string, offset: number, bits: number): Operand {
+    const s = this.symbol(name);
+    if (s?.kind === 'entry-param') {
+      const at = this.module.paramBase + s.param.offset + offset;
+      return bits > 32 ? immPair(at, 0) : imm(at);
+    }
+    if (s === undefined && !this.module.functions.has(name)) throw new NoForm(`'${name}' is not declared`);
+    return this.value('MOV', [bits > 32 ? '64' : 'B32'], [sym(s === undefined ? name : s.name, offset)], bits);
+  }
+
+  private special(name: string): Operand | null {
+    const s = SPECIAL[name];
+    if (s !== undefined) return this.value('S2R', [s], []);
+    const t = TIMERS[name];
+    if (t !== undefined) return this.value('CS2R', [t[0], t[1] === 64 ? '64' : 'B32'], [], t[1]);
+    if (/^%(envreg\d+|aggr_smem_size|current_graph_exec)$/.test(name)) throw new NoForm(`special register ${name}`);
+    if (/^%pm\d/.test(name)) throw new NoForm(`special register ${name}`);
+    return null;
+  }
+
+  /** One register of the parts of `{a, b, ...}`, first in the low bits. */
+  packVector(items: readonly PtxOperand[], bits: number): Operand {
+    const each = bits / items.length;
+    if (bits === 64 && items.length === 2) return this.value('PAIR', [], [this.src(items[0], 32), this.src(items[1], 32)], 64);
+    if (bits === 64) {
+      const half = items.length / 2;
+      return this.value('PAIR', [], [this.packVector(items.slice(0, half), 32), this.packVector(items.slice(half), 32)], 64);
+    }
+    if (bits === 32 && items.length === 2) return this.value('PRMT', [], [this.src(items[0], 16), imm(0x5410), this.src(items[1], 16)]);
+    if (bits === 16 && items.length === 2) return this.value('PRMT', [], [this.src(items[0], 8), imm(0x1140), this.src(items[1], 8)]);
+    if (bits === 32 && items.length === 4) {
+      const lo = this.value('PRMT', [], [this.src(items[0], 8), imm(0x1140), this.src(items[1], 8)]);
+      const hi = this.value('PRMT', [], [this.src(items[2], 8), imm(0x1140), this.src(items[3], 8)]);
+      return this.value('PRMT', [], [lo, imm(0x5410), hi]);
+    }
+    throw new NoForm(`vector of ${items.length} values of ${each} bits`);
+  }
+
+  noteMissing(form: string, line: number): void {
+    const m = this.missing.get(form);
+    if (m === undefined) this.missing.set(form, { count: 1, line });
+    else m.count++;
+  }
+}
+
+function fileOf(type: string, bits: number): number {
+  if (type === 'pred') return RegFile.P;
+  return bits > 64 ? RegFile.RQ : bits > 32 ? RegFile.RD : RegFile.R;
+}
+
+const view = new DataView(new ArrayBuffer(8));
+
+/** Bit pattern of a number rounded to f32, as int32. */
+export function bitsOfFloat(v: number): number {
+  view.setFloat32(0, v);
+  return view.getInt32(0);
+}
+/** Bit pattern of a double. */
+export function bitsOfDouble(v: number): bigint {
+  view.setFloat64(0, v);
+  return view.getBigUint64(0);
+}
+function doubleOf(bits: bigint): number {
+  view.setBigUint64(0, bits);
+  return view.getFloat64(0);
+}
+function floatOf(bits: number): number {
+  view.setUint32(0, bits);
+  return view.getFloat32(0);
+}

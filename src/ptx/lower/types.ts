@@ -1,0 +1,40 @@
+/** What a PTX type suffix says. */
+export interface PtxType {
+  readonly name: string;
+  /** Bits of one value (pairs of halves: 32). */
+  readonly bits: number;
+  readonly kind: 'signed' | 'unsigned' | 'bits' | 'float' | 'half' | 'pred' | 'other';
+}
+
+const make = (name: string, bits: number, kind: PtxType['kind']): [string, PtxType] => [name, { name, bits, kind }];
+
+export const TYPES: ReadonlyMap<string, PtxType> = new Map([
+  ...[8, 16, 32, 64].flatMap((n) => [make(`u${n}`, n, 'unsigned'), make(`s${n}`, n, 'signed'), make(`b${n}`, n, 'bits')]),
+  make('b128', 128, 'bits'),
+  make('f32', 32, 'float'),
+  make('f64', 64, 'float'),
+  make('f16', 16, 'half'),
+  make('bf16', 16, 'half'),
+  make('f16x2', 32, 'half'),
+  make('bf16x2', 32, 'half'),
+  make('tf32', 32, 'other'),
+  make('pred', 1, 'pred'),
+]);
+
+/** The last type among an instruction's modifiers. */
+export function lastType(mods: readonly string[]): PtxType | null {
+  for (let i = mods.length - 1; i >= 0; i--) {
+    const t = TYPES.get(mods[i]);
+    if (t !== undefined) return t;
+  }
+  return null;
+}
+
+/** All types among the modifiers, in order. */
+export const typesOf = (mods: readonly string[]): PtxType[] =>
+  mods.map((m) => TYPES.get(m)).filter((t): t is PtxType => t !== undefined);
+
+/** `S32`, `U64`: the name of the integer modifier of an Ori opcode for a PTX type (bits count as unsigned). */
+export const intMod = (t: PtxType): string => `${t.kind === 'signed' ? 'S' : 'U'}${Math.max(32, t.bits)}`;
+/** The `size` modifier of an Ori opcode for a width. */
+export const sizeMod = (bits: number): string => (bits === 64 ? '64' : 'B32');
