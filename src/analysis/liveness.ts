@@ -1,4 +1,4 @@
-import { NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
+import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { BitMatrix, BitSet } from './bitset.ts';
 import { cfgOf, endsFlow, isControl, targets } from './cfg.ts';
@@ -16,6 +16,11 @@ const CLASS_OF_FILE: readonly number[] = (() => {
   for (const f of [RegFile.P, RegFile.UP]) c[f] = LiveClass.P;
   return c;
 })();
+
+/** Register file -> 32-bit units of general registers that a register takes; 0 in other classes. */
+const UNITS_OF_FILE: readonly number[] = CLASS_OF_FILE.map((c, f) =>
+  c === LiveClass.R ? FILE_WIDTH[f] >>> 5 : 0,
+);
 
 export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
 
@@ -166,11 +171,8 @@ export function liveOutOf(l: Liveness, b: number): Reg[] {
 
 function liveAtSegment(l: Liveness, s: number): Reg[] {
   const out: Reg[] = [];
-  l.liveIn.forEach((m, c) =>
-    m.rows[s].forEach((i) => {
-      out.push(l.globals.names[c][i]);
-    }),
-  );
+  for (let c = 0; c < l.liveIn.length; c++)
+    for (const i of l.liveIn[c].rows[s].toArray()) out.push(l.globals.names[c][i]);
   return out;
 }
 
@@ -185,6 +187,8 @@ export class LiveWalker {
   /** Register index -> `epoch` if live now. */
   private readonly stamp: Int32Array;
   private epoch = 0;
+  /** 32-bit units of general registers that are live now: the register pressure at this place. */
+  pressure = 0;
 
   constructor(live: Liveness) {
     this.live = live;
@@ -196,7 +200,7 @@ export class LiveWalker {
   /** Stands behind the last instruction of the block at position `b`. */
   enter(b: number): void {
     const { fn } = this.live;
-    this.epoch++;
+    this.forget();
     const { ins } = fn.blocks[b];
     const open = ins.length === 0 || !endsFlow(ins[ins.length - 1]);
     if (open && b + 1 < fn.blocks.length) this.merge(b + 1);
@@ -217,18 +221,30 @@ export class LiveWalker {
   step(ins: Instr): void {
     if (isControl(ins)) this.leave(ins);
     if (ins.guard === NO_REG)
-      for (let i = 0; i < ins.dst.length; i++)
-        if (ins.dst[i] !== NO_REG) this.stamp[regIndex(ins.dst[i])] = 0;
+      for (let i = 0; i < ins.dst.length; i++) if (ins.dst[i] !== NO_REG) this.drop(ins.dst[i]);
     for (let i = 0; i < ins.src.length; i++) if (ins.src[i].reg !== NO_REG) this.add(ins.src[i].reg);
     if (ins.guard !== NO_REG) this.add(ins.guard);
   }
 
   private add(r: Reg): void {
+    if (this.isLive(r)) return;
     this.stamp[regIndex(r)] = this.epoch;
+    this.pressure += UNITS_OF_FILE[r & 7];
+  }
+
+  private drop(r: Reg): void {
+    if (!this.isLive(r)) return;
+    this.stamp[regIndex(r)] = 0;
+    this.pressure -= UNITS_OF_FILE[r & 7];
+  }
+
+  private forget(): void {
+    this.epoch++;
+    this.pressure = 0;
   }
 
   private leave(ins: Instr): void {
-    if (endsFlow(ins)) this.epoch++;
+    if (endsFlow(ins)) this.forget();
     if (isReturn(ins)) for (const r of this.returned) this.add(r);
     targets(this.live.fn, ins, (id) => {
       const p = id < this.positionOf.length ? this.positionOf[id] : -1;

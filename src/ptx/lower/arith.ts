@@ -1,5 +1,5 @@
-import { imm, NO_REG, type Operand, PF, PT, reg, withOperandMods, RZ, immPair } from '../../ir/operand.ts';
 import { Mod } from '../../ir/opcode.ts';
+import { imm, immPair, NO_REG, type Operand, PF, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
@@ -7,7 +7,8 @@ import { intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 export type Handler = (f: FnLower, i: PtxInstr) => void;
 
 export const need = (i: PtxInstr, n: number): void => {
-  if (i.operands.length < n) throw new NoForm(`${i.opcode} with ${i.operands.length} operands, expected ${n}`);
+  if (i.operands.length < n)
+    throw new NoForm(`${i.opcode} with ${i.operands.length} operands, expected ${n}`);
 };
 
 export function typeOf(i: PtxInstr): PtxType {
@@ -16,7 +17,8 @@ export function typeOf(i: PtxInstr): PtxType {
   return t;
 }
 
-export const isInt = (t: PtxType): boolean => t.kind === 'signed' || t.kind === 'unsigned' || t.kind === 'bits';
+export const isInt = (t: PtxType): boolean =>
+  t.kind === 'signed' || t.kind === 'unsigned' || t.kind === 'bits';
 const neg = (o: Operand): Operand => withOperandMods(o, o.mods ^ Mod.Neg);
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 
@@ -27,7 +29,14 @@ function intSrc(f: FnLower, i: PtxInstr, at: number, t: PtxType): Operand {
 }
 
 /** Emits `op` into the destination; results narrower than 32 bits are cut to their width. */
-function into(f: FnLower, i: PtxInstr, t: PtxType, op: string, mods: readonly string[], src: readonly Operand[]): void {
+function into(
+  f: FnLower,
+  i: PtxInstr,
+  t: PtxType,
+  op: string,
+  mods: readonly string[],
+  src: readonly Operand[],
+): void {
   const d = f.dst(i.operands[0], t.bits);
   if (t.bits >= 32) f.emit(op, mods, [d.reg], src);
   else f.maskInto(d.reg, f.value(op, mods, src), t.bits);
@@ -56,19 +65,42 @@ const widen = (f: FnLower, o: Operand): Operand => f.value('I2I', ['dt=S64', 'st
 const addc: Handler = (f, i) => {
   need(i, 3);
   const t = typeOf(i);
-  addCarry(f, i, t, f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), reg(f.carryReg()), i.opcode === 'subc', has(i, 'cc'));
+  addCarry(
+    f,
+    i,
+    t,
+    f.src(i.operands[1], t.bits),
+    f.src(i.operands[2], t.bits),
+    reg(f.carryReg()),
+    i.opcode === 'subc',
+    has(i, 'cc'),
+  );
 };
 
 /**
  * d = a + b + carry, or a - b - borrow as a + ~b + !borrow. CC.CF holds the carry, after a subtraction the borrow
  * (PTX ISA 9.0, 9.7.2).
  */
-function addCarry(f: FnLower, i: PtxInstr, t: PtxType, a: Operand, b: Operand, ci: Operand, minus: boolean, cc: boolean): void {
+function addCarry(
+  f: FnLower,
+  i: PtxInstr,
+  t: PtxType,
+  a: Operand,
+  b: Operand,
+  ci: Operand,
+  minus: boolean,
+  cc: boolean,
+): void {
   const d = f.dst(i.operands[0], t.bits);
   const carryIn = !minus ? ci : ci.reg === NO_REG ? PT : withOperandMods(ci, ci.mods ^ Mod.Not);
   // The destination may be a source of a later part: write the carry after the sum has read it.
   const co = cc ? f.tempPred() : NO_REG;
-  f.emit('IADDX', [sizeMod(t.bits)], [d.reg, co], [a, minus ? withOperandMods(b, b.mods ^ Mod.Not) : b, carryIn]);
+  f.emit(
+    'IADDX',
+    [sizeMod(t.bits)],
+    [d.reg, co],
+    [a, minus ? withOperandMods(b, b.mods ^ Mod.Not) : b, carryIn],
+  );
   if (cc) f.emit('PLOP3', [], [f.carryReg()], [reg(co), PT, PT, imm(minus ? 0x0f : 0xf0)]);
 }
 
@@ -81,8 +113,22 @@ const mad: Handler = (f, i) => {
   need(i, 4);
   const t = typeOf(i);
   if (has(i, 'cc') || i.opcode === 'madc') {
-    const product = f.value('IMAD', [has(i, 'hi') ? 'HI' : 'LO', intMod(t)], [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), RZ], t.bits);
-    return addCarry(f, i, t, product, f.src(i.operands[3], t.bits), i.opcode === 'madc' ? reg(f.carryReg()) : PF, false, has(i, 'cc'));
+    const product = f.value(
+      'IMAD',
+      [has(i, 'hi') ? 'HI' : 'LO', intMod(t)],
+      [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), RZ],
+      t.bits,
+    );
+    return addCarry(
+      f,
+      i,
+      t,
+      product,
+      f.src(i.operands[3], t.bits),
+      i.opcode === 'madc' ? reg(f.carryReg()) : PF,
+      false,
+      has(i, 'cc'),
+    );
   }
   if (has(i, 'sat')) throw new NoForm('mad.sat');
   multiply(f, i, f.src(i.operands[3], has(i, 'wide') ? t.bits * 2 : t.bits));
@@ -114,11 +160,23 @@ const mul24: Handler = (f, i) => {
     const h = f.value('SHR', [t.kind === 'signed' ? 'S64' : 'U64'], [p, imm(16)], 64);
     const lo = f.temp();
     f.emit('UNPAIR', [], [lo, NO_REG], [h]);
-    f.emit('IADD3', [], [f.dst(i.operands[0], 32).reg], [reg(lo), i.opcode === 'mad24' ? f.src(i.operands[3], 32) : RZ, RZ]);
+    f.emit(
+      'IADD3',
+      [],
+      [f.dst(i.operands[0], 32).reg],
+      [reg(lo), i.opcode === 'mad24' ? f.src(i.operands[3], 32) : RZ, RZ],
+    );
     return;
   }
   if (has(i, 'sat')) throw new NoForm('mad24.sat');
-  into(f, i, t, 'IMAD', ['LO', intMod(t)], [cut(1), cut(2), i.opcode === 'mad24' ? f.src(i.operands[3], 32) : RZ]);
+  into(
+    f,
+    i,
+    t,
+    'IMAD',
+    ['LO', intMod(t)],
+    [cut(1), cut(2), i.opcode === 'mad24' ? f.src(i.operands[3], 32) : RZ],
+  );
 };
 
 const divide: Handler = (f, i) => {
@@ -146,18 +204,29 @@ const logic: Handler = (f, i) => {
   const t = typeOf(i);
   const lut = LUT[i.opcode];
   if (t.kind === 'pred') {
-    f.emit('PLOP3', [], [f.dst(i.operands[0], 1).reg], [f.pred(i.operands[1]), f.pred(i.operands[2]), PT, imm(lut)]);
+    f.emit(
+      'PLOP3',
+      [],
+      [f.dst(i.operands[0], 1).reg],
+      [f.pred(i.operands[1]), f.pred(i.operands[2]), PT, imm(lut)],
+    );
     return;
   }
   const d = f.dst(i.operands[0], t.bits);
-  f.emit('LOP3', [sizeMod(t.bits)], [d.reg], [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), RZ, imm(lut)]);
+  f.emit(
+    'LOP3',
+    [sizeMod(t.bits)],
+    [d.reg],
+    [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), RZ, imm(lut)],
+  );
 };
 
 const not: Handler = (f, i) => {
   const t = typeOf(i);
   const d = f.dst(i.operands[0], t.bits);
   if (t.kind === 'pred') f.emit('PLOP3', [], [d.reg], [f.pred(i.operands[1]), PT, PT, imm(0x0f)]);
-  else if (t.bits < 32) f.emit('LOP3', [], [d.reg], [f.src(i.operands[1], t.bits), imm(0xffff), RZ, imm(0x0c)]);
+  else if (t.bits < 32)
+    f.emit('LOP3', [], [d.reg], [f.src(i.operands[1], t.bits), imm(0xffff), RZ, imm(0x0c)]);
   else f.emit('LOP3', [sizeMod(t.bits)], [d.reg], [f.src(i.operands[1], t.bits), RZ, RZ, imm(0x0f)]);
 };
 
@@ -177,29 +246,67 @@ const shift: Handler = (f, i) => {
 
 const shf: Handler = (f, i) => {
   const [a, b, c] = [1, 2, 3].map((k) => f.src(i.operands[k], 32));
-  f.emit('SHF', [has(i, 'l') ? 'L' : 'R', has(i, 'wrap') ? 'W' : 'CLAMP'], [f.dst(i.operands[0], 32).reg], [a, c, b]);
+  f.emit(
+    'SHF',
+    [has(i, 'l') ? 'L' : 'R', has(i, 'wrap') ? 'W' : 'CLAMP'],
+    [f.dst(i.operands[0], 32).reg],
+    [a, c, b],
+  );
 };
 
-const PRMT_MODES: Readonly<Record<string, string>> = { f4e: 'F4E', b4e: 'B4E', rc8: 'RC8', ecl: 'ECL', ecr: 'ECR', rc16: 'RC16' };
+const PRMT_MODES: Readonly<Record<string, string>> = {
+  f4e: 'F4E',
+  b4e: 'B4E',
+  rc8: 'RC8',
+  ecl: 'ECL',
+  ecr: 'ECR',
+  rc16: 'RC16',
+};
 
 const prmt: Handler = (f, i) => {
   const mode = i.mods.map((m) => PRMT_MODES[m]).find((m) => m !== undefined) ?? 'IDX';
-  f.emit('PRMT', [mode], [f.dst(i.operands[0], 32).reg], [f.src(i.operands[1], 32), f.src(i.operands[3], 32), f.src(i.operands[2], 32)]);
+  f.emit(
+    'PRMT',
+    [mode],
+    [f.dst(i.operands[0], 32).reg],
+    [f.src(i.operands[1], 32), f.src(i.operands[3], 32), f.src(i.operands[2], 32)],
+  );
 };
 
 const lop3: Handler = (f, i) => {
-  if (i.operands.length > 5 || i.operands[0].kind === 'pair') throw new NoForm('lop3 with a predicate result');
-  f.emit('LOP3', [], [f.dst(i.operands[0], 32).reg], [1, 2, 3].map((k) => f.src(i.operands[k], 32)).concat(f.src(i.operands[4], 32)));
+  if (i.operands.length > 5 || i.operands[0].kind === 'pair')
+    throw new NoForm('lop3 with a predicate result');
+  f.emit(
+    'LOP3',
+    [],
+    [f.dst(i.operands[0], 32).reg],
+    [1, 2, 3].map((k) => f.src(i.operands[k], 32)).concat(f.src(i.operands[4], 32)),
+  );
 };
 
 const bfe: Handler = (f, i) => {
   const t = typeOf(i);
-  f.emit('BFE', [intMod(t)], [f.dst(i.operands[0], t.bits).reg], [f.src(i.operands[1], t.bits), f.src(i.operands[2], 32), f.src(i.operands[3], 32)]);
+  f.emit(
+    'BFE',
+    [intMod(t)],
+    [f.dst(i.operands[0], t.bits).reg],
+    [f.src(i.operands[1], t.bits), f.src(i.operands[2], 32), f.src(i.operands[3], 32)],
+  );
 };
 
 const bfi: Handler = (f, i) => {
   const t = typeOf(i);
-  f.emit('BFI', [sizeMod(t.bits)], [f.dst(i.operands[0], t.bits).reg], [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), f.src(i.operands[3], 32), f.src(i.operands[4], 32)]);
+  f.emit(
+    'BFI',
+    [sizeMod(t.bits)],
+    [f.dst(i.operands[0], t.bits).reg],
+    [
+      f.src(i.operands[1], t.bits),
+      f.src(i.operands[2], t.bits),
+      f.src(i.operands[3], 32),
+      f.src(i.operands[4], 32),
+    ],
+  );
 };
 
 const bits: Handler = (f, i) => {
@@ -223,7 +330,12 @@ const bits: Handler = (f, i) => {
 };
 
 const bmsk: Handler = (f, i) =>
-  f.emit('BMSK', [has(i, 'wrap') ? 'W' : 'CLAMP'], [f.dst(i.operands[0], 32).reg], [f.src(i.operands[1], 32), f.src(i.operands[2], 32)]);
+  f.emit(
+    'BMSK',
+    [has(i, 'wrap') ? 'W' : 'CLAMP'],
+    [f.dst(i.operands[0], 32).reg],
+    [f.src(i.operands[1], 32), f.src(i.operands[2], 32)],
+  );
 
 const sad: Handler = (f, i) => {
   const t = typeOf(i);
@@ -238,12 +350,49 @@ const dp: Handler = (f, i) => {
   const [at, bt] = typesOf(i.mods);
   if (at === undefined || bt === undefined) throw new NoForm(`${i.opcode} without two types`);
   const part = i.opcode === 'dp4a' ? '4A' : has(i, 'hi') ? '2A_HI' : '2A_LO';
-  f.emit('IDP', [part, at.kind === 'signed' ? 'SA' : 'UA', bt.kind === 'signed' ? 'SB' : 'UB'], [f.dst(i.operands[0], 32).reg], [1, 2, 3].map((k) => f.src(i.operands[k], 32)));
+  f.emit(
+    'IDP',
+    [part, at.kind === 'signed' ? 'SA' : 'UA', bt.kind === 'signed' ? 'SB' : 'UB'],
+    [f.dst(i.operands[0], 32).reg],
+    [1, 2, 3].map((k) => f.src(i.operands[k], 32)),
+  );
 };
 
 /** Families that integers and predicates alone have, and the integer halves of those that floats share. */
 export const integerHandlers: Readonly<Record<string, Handler>> = {
-  add, sub: add, addc, subc: addc, mul, mad, madc: mad, mul24, mad24: mul24, div: divide, rem: divide, min: minmax,
-  max: minmax, abs: absNeg, neg: absNeg, and: logic, or: logic, xor: logic, not, cnot, shl: shift, shr: shift, shf,
-  prmt, lop3, bfe, bfi, popc: bits, brev: bits, bfind: bits, clz: bits, bmsk, sad, dp4a: dp, dp2a: dp,
+  add,
+  sub: add,
+  addc,
+  subc: addc,
+  mul,
+  mad,
+  madc: mad,
+  mul24,
+  mad24: mul24,
+  div: divide,
+  rem: divide,
+  min: minmax,
+  max: minmax,
+  abs: absNeg,
+  neg: absNeg,
+  and: logic,
+  or: logic,
+  xor: logic,
+  not,
+  cnot,
+  shl: shift,
+  shr: shift,
+  shf,
+  prmt,
+  lop3,
+  bfe,
+  bfi,
+  popc: bits,
+  brev: bits,
+  bfind: bits,
+  clz: bits,
+  bmsk,
+  sad,
+  dp4a: dp,
+  dp2a: dp,
 };

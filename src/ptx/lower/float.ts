@@ -1,5 +1,5 @@
 import { Mod } from '../../ir/opcode.ts';
-import { imm, immPair, NO_REG, type Operand, PT, reg, RZ, withOperandMods } from '../../ir/operand.ts';
+import { imm, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
@@ -77,7 +77,16 @@ const div: Handler = (f, i) => {
   f.emit('FDIV', has(i, 'ftz') ? [mode, 'FTZ'] : [mode], [d], src);
 };
 
-const APPROX: Readonly<Record<string, string>> = { rcp: 'RCP', sqrt: 'SQRT', rsqrt: 'RSQ', sin: 'SIN', cos: 'COS', lg2: 'LG2', ex2: 'EX2', tanh: 'TANH' };
+const APPROX: Readonly<Record<string, string>> = {
+  rcp: 'RCP',
+  sqrt: 'SQRT',
+  rsqrt: 'RSQ',
+  sin: 'SIN',
+  cos: 'COS',
+  lg2: 'LG2',
+  ex2: 'EX2',
+  tanh: 'TANH',
+};
 
 const unary: Handler = (f, i) => {
   const t = oneType(i);
@@ -117,7 +126,12 @@ const minmax: Handler = (f, i) => {
 };
 
 /** Sign bits of halves. */
-const SIGN: Readonly<Record<string, number>> = { f16: 0x8000, bf16: 0x8000, f16x2: 0x80008000 | 0, bf16x2: 0x80008000 | 0 };
+const SIGN: Readonly<Record<string, number>> = {
+  f16: 0x8000,
+  bf16: 0x8000,
+  f16x2: 0x80008000 | 0,
+  bf16x2: 0x80008000 | 0,
+};
 
 /** Negation and absolute value: an addition of -0 with a source modifier, so that FTZ and NaN are the adder's. */
 const absNeg: Handler = (f, i) => {
@@ -140,7 +154,12 @@ const copysign: Handler = (f, i) => {
   const d = f.dst(i.operands[0], t.bits).reg;
   // Sign of a, rest of b: with the mask in c, (a & ~c) | (b & c).
   const mask = t.bits === 64 ? immPair(-1, 0x7fffffff) : imm(0x7fffffff);
-  f.emit('LOP3', [t.bits === 64 ? '64' : 'B32'], [d], [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), mask, imm(0xd8)]);
+  f.emit(
+    'LOP3',
+    [t.bits === 64 ? '64' : 'B32'],
+    [d],
+    [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits), mask, imm(0xd8)],
+  );
 };
 
 const testp: Handler = (f, i) => {
@@ -150,7 +169,8 @@ const testp: Handler = (f, i) => {
   const op = t.bits === 64 ? 'DSETP' : 'FSETP';
   const inf = t.bits === 64 ? immPair(0, 0x7ff00000) : imm(0x7f800000);
   const smallest = t.bits === 64 ? immPair(0, 0x00100000) : imm(0x00800000);
-  const set = (cmp: string, x: Operand, y: Operand, c: Operand, into = d) => f.emit(op, [cmp], [into, NO_REG], [x, y, c]);
+  const set = (cmp: string, x: Operand, y: Operand, c: Operand, into = d) =>
+    f.emit(op, [cmp], [into, NO_REG], [x, y, c]);
   const chained = (c1: string, y1: Operand, c2: string, y2: Operand) => {
     const p = f.tempPred();
     set(c1, abs(a), y1, PT, p);
@@ -173,16 +193,56 @@ const testp: Handler = (f, i) => {
 };
 
 export const floatHandlers: Readonly<Record<string, Handler>> = {
-  add, sub: add, mul, fma, mad: fma, div, rcp: unary, sqrt: unary, rsqrt: unary, sin: unary, cos: unary, lg2: unary,
-  ex2: unary, tanh: unary, min: minmax, max: minmax, abs: absNeg, neg: absNeg, copysign, testp,
+  add,
+  sub: add,
+  mul,
+  fma,
+  mad: fma,
+  div,
+  rcp: unary,
+  sqrt: unary,
+  rsqrt: unary,
+  sin: unary,
+  cos: unary,
+  lg2: unary,
+  ex2: unary,
+  tanh: unary,
+  min: minmax,
+  max: minmax,
+  abs: absNeg,
+  neg: absNeg,
+  copysign,
+  testp,
 };
 
 /** Comparison: opcode, comparison and sources for `setp`, `set` and `slct`. */
-export function compare(f: FnLower, i: PtxInstr, t: PtxType, cmp: string, a: Operand, b: Operand, p: number, q: number, c: Operand, bool: string): void {
+export function compare(
+  f: FnLower,
+  i: PtxInstr,
+  t: PtxType,
+  cmp: string,
+  a: Operand,
+  b: Operand,
+  p: number,
+  q: number,
+  c: Operand,
+  bool: string,
+): void {
   const CMP: Readonly<Record<string, string>> = { lo: 'LT', ls: 'LE', hi: 'GT', hs: 'GE' };
   const name = CMP[cmp] ?? cmp.toUpperCase();
   if (t.kind === 'half')
-    return f.emit('HSETP2', [name, t.name.startsWith('bf') ? 'BF16' : 'F16', bool, ...(has(i, 'ftz') ? ['FTZ'] : []), ...(t.name.endsWith('x2') ? ['PACKED'] : [])], [p, q], [a, b, c]);
+    return f.emit(
+      'HSETP2',
+      [
+        name,
+        t.name.startsWith('bf') ? 'BF16' : 'F16',
+        bool,
+        ...(has(i, 'ftz') ? ['FTZ'] : []),
+        ...(t.name.endsWith('x2') ? ['PACKED'] : []),
+      ],
+      [p, q],
+      [a, b, c],
+    );
   if (t.kind === 'float') {
     if (t.bits === 64) return f.emit('DSETP', [name, bool], [p, q], [a, b, c]);
     return f.emit('FSETP', [name, bool, ...(has(i, 'ftz') ? ['FTZ'] : [])], [p, q], [a, b, c]);

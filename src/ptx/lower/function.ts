@@ -1,7 +1,21 @@
 import type { Isa } from '../../ir/opcode.ts';
-import { withMods } from '../../ir/opcode.ts';
-import { imm, immOf, immPair, NO_REG, makeReg, type Operand, PF, PT, type Reg, RegFile, reg, regFile, sym, withOperandMods } from '../../ir/operand.ts';
-import { Mod } from '../../ir/opcode.ts';
+import { Mod, withMods } from '../../ir/opcode.ts';
+import {
+  imm,
+  immOf,
+  immPair,
+  makeReg,
+  NO_REG,
+  type Operand,
+  PF,
+  PT,
+  type Reg,
+  RegFile,
+  reg,
+  regFile,
+  sym,
+  withOperandMods,
+} from '../../ir/operand.ts';
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import { TYPES } from './types.ts';
@@ -42,19 +56,48 @@ export type SymbolRef =
   | { readonly kind: 'call-param'; readonly name: string };
 
 const SPECIAL: Readonly<Record<string, string>> = {
-  '%laneid': 'LANEID', '%warpid': 'WARPID', '%nwarpid': 'NWARPID', '%smid': 'SMID', '%nsmid': 'NSMID',
-  '%lanemask_eq': 'LANEMASK_EQ', '%lanemask_le': 'LANEMASK_LE', '%lanemask_lt': 'LANEMASK_LT', '%lanemask_ge': 'LANEMASK_GE',
-  '%lanemask_gt': 'LANEMASK_GT', '%dynamic_smem_size': 'DYNAMIC_SMEM_SIZE', '%total_smem_size': 'TOTAL_SMEM_SIZE',
-  '%cluster_ctarank': 'CLUSTER_CTARANK', '%cluster_nctarank': 'CLUSTER_NCTARANK', '%is_explicit_cluster': 'IS_EXPLICIT_CLUSTER',
-  '%reserved_smem_offset_begin': 'RESERVED_SMEM_OFFSET_BEGIN', '%reserved_smem_offset_end': 'RESERVED_SMEM_OFFSET_END',
-  '%reserved_smem_offset_cap': 'RESERVED_SMEM_OFFSET_CAP', '%reserved_smem_offset_0': 'RESERVED_SMEM_OFFSET_0', '%reserved_smem_offset_1': 'RESERVED_SMEM_OFFSET_1',
+  '%laneid': 'LANEID',
+  '%warpid': 'WARPID',
+  '%nwarpid': 'NWARPID',
+  '%smid': 'SMID',
+  '%nsmid': 'NSMID',
+  '%lanemask_eq': 'LANEMASK_EQ',
+  '%lanemask_le': 'LANEMASK_LE',
+  '%lanemask_lt': 'LANEMASK_LT',
+  '%lanemask_ge': 'LANEMASK_GE',
+  '%lanemask_gt': 'LANEMASK_GT',
+  '%dynamic_smem_size': 'DYNAMIC_SMEM_SIZE',
+  '%total_smem_size': 'TOTAL_SMEM_SIZE',
+  '%cluster_ctarank': 'CLUSTER_CTARANK',
+  '%cluster_nctarank': 'CLUSTER_NCTARANK',
+  '%is_explicit_cluster': 'IS_EXPLICIT_CLUSTER',
+  '%reserved_smem_offset_begin': 'RESERVED_SMEM_OFFSET_BEGIN',
+  '%reserved_smem_offset_end': 'RESERVED_SMEM_OFFSET_END',
+  '%reserved_smem_offset_cap': 'RESERVED_SMEM_OFFSET_CAP',
+  '%reserved_smem_offset_0': 'RESERVED_SMEM_OFFSET_0',
+  '%reserved_smem_offset_1': 'RESERVED_SMEM_OFFSET_1',
 };
-for (const v of ['tid', 'ntid', 'ctaid', 'nctaid', 'clusterid', 'nclusterid', 'cluster_ctaid', 'cluster_nctaid'])
-  for (const c of 'xyz') (SPECIAL as Record<string, string>)[`%${v}.${c}`] = `${v.toUpperCase()}.${c.toUpperCase()}`;
+for (const v of [
+  'tid',
+  'ntid',
+  'ctaid',
+  'nctaid',
+  'clusterid',
+  'nclusterid',
+  'cluster_ctaid',
+  'cluster_nctaid',
+])
+  for (const c of 'xyz')
+    (SPECIAL as Record<string, string>)[`%${v}.${c}`] = `${v.toUpperCase()}.${c.toUpperCase()}`;
 
 const TIMERS: Readonly<Record<string, readonly [string, number]>> = {
-  '%clock': ['CLOCK', 32], '%clock_hi': ['CLOCK_HI', 32], '%clock64': ['CLOCK64', 64], '%globaltimer': ['GLOBALTIMER', 64],
-  '%globaltimer_lo': ['GLOBALTIMER_LO', 32], '%globaltimer_hi': ['GLOBALTIMER_HI', 32], '%gridid': ['GRIDID', 64],
+  '%clock': ['CLOCK', 32],
+  '%clock_hi': ['CLOCK_HI', 32],
+  '%clock64': ['CLOCK64', 64],
+  '%globaltimer': ['GLOBALTIMER', 64],
+  '%globaltimer_lo': ['GLOBALTIMER_LO', 32],
+  '%globaltimer_hi': ['GLOBALTIMER_HI', 32],
+  '%gridid': ['GRIDID', 64],
 };
 
 /**
@@ -227,9 +270,12 @@ export class FnLower {
         return o.neg ? withOperandMods(r, Mod.Neg) : r;
       }
       case 'int':
-        return bits > 32 ? immOf(o.value, 64) : imm(Number(BigInt.asIntN(32, bits < 32 ? BigInt.asUintN(bits, o.value) : o.value)));
+        return bits > 32
+          ? immOf(o.value, 64)
+          : imm(Number(BigInt.asIntN(32, bits < 32 ? BigInt.asUintN(bits, o.value) : o.value)));
       case 'float':
-        if (bits <= 32) return o.width === 32 ? imm(Number(BigInt.asIntN(32, o.bits))) : imm(bitsOfFloat(doubleOf(o.bits)));
+        if (bits <= 32)
+          return o.width === 32 ? imm(Number(BigInt.asIntN(32, o.bits))) : imm(bitsOfFloat(doubleOf(o.bits)));
         return o.width === 64 ? immOf(o.bits, 64) : immOf(bitsOfDouble(floatOf(Number(o.bits))), 64);
       case 'sym':
         return this.addressOf(o.name, Number(o.offset), bits);
@@ -281,7 +327,12 @@ export class FnLower {
       return bits > 32 ? immPair(at, 0) : imm(at);
     }
     if (s === undefined && !this.module.functions.has(name)) throw new NoForm(`'${name}' is not declared`);
-    return this.value('MOV', [bits > 32 ? '64' : 'B32'], [sym(s === undefined ? name : s.name, offset)], bits);
+    return this.value(
+      'MOV',
+      [bits > 32 ? '64' : 'B32'],
+      [sym(s === undefined ? name : s.name, offset)],
+      bits,
+    );
   }
 
   private special(name: string): Operand | null {
@@ -289,7 +340,8 @@ export class FnLower {
     if (s !== undefined) return this.value('S2R', [s], []);
     const t = TIMERS[name];
     if (t !== undefined) return this.value('CS2R', [t[0], t[1] === 64 ? '64' : 'B32'], [], t[1]);
-    if (/^%(envreg\d+|aggr_smem_size|current_graph_exec)$/.test(name)) throw new NoForm(`special register ${name}`);
+    if (/^%(envreg\d+|aggr_smem_size|current_graph_exec)$/.test(name))
+      throw new NoForm(`special register ${name}`);
     if (/^%pm\d/.test(name)) throw new NoForm(`special register ${name}`);
     return null;
   }
@@ -297,13 +349,21 @@ export class FnLower {
   /** One register of the parts of `{a, b, ...}`, first in the low bits. */
   packVector(items: readonly PtxOperand[], bits: number): Operand {
     const each = bits / items.length;
-    if (bits === 64 && items.length === 2) return this.value('PAIR', [], [this.src(items[0], 32), this.src(items[1], 32)], 64);
+    if (bits === 64 && items.length === 2)
+      return this.value('PAIR', [], [this.src(items[0], 32), this.src(items[1], 32)], 64);
     if (bits === 64) {
       const half = items.length / 2;
-      return this.value('PAIR', [], [this.packVector(items.slice(0, half), 32), this.packVector(items.slice(half), 32)], 64);
+      return this.value(
+        'PAIR',
+        [],
+        [this.packVector(items.slice(0, half), 32), this.packVector(items.slice(half), 32)],
+        64,
+      );
     }
-    if (bits === 32 && items.length === 2) return this.value('PRMT', [], [this.src(items[0], 16), imm(0x5410), this.src(items[1], 16)]);
-    if (bits === 16 && items.length === 2) return this.value('PRMT', [], [this.src(items[0], 8), imm(0x1140), this.src(items[1], 8)]);
+    if (bits === 32 && items.length === 2)
+      return this.value('PRMT', [], [this.src(items[0], 16), imm(0x5410), this.src(items[1], 16)]);
+    if (bits === 16 && items.length === 2)
+      return this.value('PRMT', [], [this.src(items[0], 8), imm(0x1140), this.src(items[1], 8)]);
     if (bits === 32 && items.length === 4) {
       const lo = this.value('PRMT', [], [this.src(items[0], 8), imm(0x1140), this.src(items[1], 8)]);
       const hi = this.value('PRMT', [], [this.src(items[2], 8), imm(0x1140), this.src(items[3], 8)]);

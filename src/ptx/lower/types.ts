@@ -6,10 +6,17 @@ export interface PtxType {
   readonly kind: 'signed' | 'unsigned' | 'bits' | 'float' | 'half' | 'pred' | 'other';
 }
 
-const make = (name: string, bits: number, kind: PtxType['kind']): [string, PtxType] => [name, { name, bits, kind }];
+const make = (name: string, bits: number, kind: PtxType['kind']): [string, PtxType] => [
+  name,
+  { name, bits, kind },
+];
 
 export const TYPES: ReadonlyMap<string, PtxType> = new Map([
-  ...[8, 16, 32, 64].flatMap((n) => [make(`u${n}`, n, 'unsigned'), make(`s${n}`, n, 'signed'), make(`b${n}`, n, 'bits')]),
+  ...[8, 16, 32, 64].flatMap((n) => [
+    make(`u${n}`, n, 'unsigned'),
+    make(`s${n}`, n, 'signed'),
+    make(`b${n}`, n, 'bits'),
+  ]),
   make('b128', 128, 'bits'),
   make('f32', 32, 'float'),
   make('f64', 64, 'float'),

@@ -1,0 +1,180 @@
+import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, sym, table } from '../../ir/operand.ts';
+import type { PtxInstr, PtxOperand } from '../ast.ts';
+import { type Handler, need, typeOf } from './arith.ts';
+import { pairOf } from './convert.ts';
+import { type FnLower, NoForm } from './function.ts';
+
+const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
+const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
+
+const bra: Handler = (f, i) => {
+  const to = i.operands[0];
+  if (to?.kind !== 'sym') throw new NoForm('branch without a label');
+  f.emit('BRA', uniform(i), [], [label(f.labelBlock(to.name))]);
+};
+
+const brx: Handler = (f, i) => {
+  const list = i.operands[1];
+  const t = list?.kind === 'sym' ? f.tableNames.get(list.name) : undefined;
+  if (t === undefined) throw new NoForm('brx.idx without its .branchtargets');
+  f.emit('BRX', uniform(i), [], [f.src(i.operands[0], 32), table(t)]);
+};
+
+const call: Handler = (f, i) => {
+  const ops = [...i.operands];
+  const returns: readonly PtxOperand[] =
+    ops[0]?.kind === 'list' ? (ops.shift() as { items: readonly PtxOperand[] }).items : [];
+  const target = ops.shift();
+  const args: readonly PtxOperand[] =
+    ops[0]?.kind === 'list' ? (ops.shift() as { items: readonly PtxOperand[] }).items : [];
+  const proto = ops.shift();
+  let f0: Operand;
+  if (target?.kind === 'sym') f0 = sym(target.name);
+  else if (target?.kind === 'reg') f0 = f.src(target, 64);
+  else throw new NoForm('call without a target');
+  let name = '';
+  if (proto !== undefined && proto.kind === 'sym') {
+    const known = f.prototypes.get(proto.name);
+    if (known !== undefined) name = known;
+    else if (target.kind === 'reg') throw new NoForm(`call prototype '${proto.name}' is not declared`);
+  }
+  const dst: Reg[] = [];
+  const src: Operand[] = [f0, sym(name)];
+  const pass = (o: PtxOperand): Operand => {
+    if (o.kind === 'sym') {
+      const s = f.symbol(o.name);
+      if (s?.kind === 'call-param') return sym(s.name);
+      if (s?.kind === 'entry-param') throw new NoForm('entry parameter passed by reference');
+    }
+    if (o.kind === 'reg') {
+      const d = f.find(o.name);
+      if (d !== undefined) return reg(d.reg);
+    }
+    return f.src(o, 64);
+  };
+  for (const o of args) src.push(pass(o));
+  for (const o of returns) {
+    if (o.kind === 'reg') dst.push(f.dst(o, 32).reg);
+    else src.push(pass(o));
+  }
+  f.emit('CALL', uniform(i), dst, src);
+};
+
+const ret: Handler = (f, i) => f.emit('RET', uniform(i), [], []);
+const exit: Handler = (f) => f.emit('EXIT', [], [], []);
+const trap: Handler = (f, i) => f.emit('BPT', [i.opcode === 'trap' ? 'TRAP' : 'BRKPT'], [], []);
+const nop: Handler = (f) => f.emit('NOP', [], [], []);
+
+/** `bar`, `barrier` and the cluster barrier. */
+const bar: Handler = (f, i) => {
+  if (i.mods[0] === 'warp') return f.emit('WARPSYNC', [], [], [f.src(i.operands[0], 32)]);
+  if (i.mods[0] === 'cluster') {
+    const mode = has(i, 'wait') ? 'WAIT' : 'ARRIVE';
+    const sem = i.mods.find((m) => /^(relaxed|release|acquire)$/.test(m));
+    return f.emit(
+      'CGABAR',
+      [mode, ...(sem === undefined ? [] : [sem.toUpperCase()]), ...(has(i, 'aligned') ? [] : ['UNALIGNED'])],
+      [],
+      [],
+    );
+  }
+  const aligned = i.opcode === 'bar' || has(i, 'aligned') ? [] : ['UNALIGNED'];
+  const ops = i.operands;
+  if (has(i, 'red')) {
+    const op = ['popc', 'and', 'or'].find((m) => has(i, m)) as string;
+    const d = f.dst(ops[0], op === 'popc' ? 32 : 1).reg;
+    const withCount = ops.length > 3;
+    const n = withCount ? f.src(ops[2], 32) : RZ;
+    const p = f.pred(ops[withCount ? 3 : 2]);
+    return f.emit(
+      'BAR',
+      ['RED', `op=${op.toUpperCase()}`, ...aligned],
+      [op === 'popc' ? d : NO_REG, op === 'popc' ? NO_REG : d],
+      [f.src(ops[1], 32), n, p],
+    );
+  }
+  const mode = has(i, 'arrive') ? 'ARRIVE' : 'SYNC';
+  f.emit(
+    'BAR',
+    [mode, ...aligned],
+    [NO_REG, NO_REG],
+    [ops.length > 0 ? f.src(ops[0], 32) : RZ, ops.length > 1 ? f.src(ops[1], 32) : RZ, PT],
+  );
+};
+
+const shfl: Handler = (f, i) => {
+  const mode = ['up', 'down', 'bfly', 'idx'].find((m) => has(i, m));
+  if (mode === undefined) throw new NoForm(`shfl.${i.mods.join('.')}`);
+  const [d, p] = pairOf(f, i.operands[0], 32);
+  const mask = has(i, 'sync') ? f.src(i.operands[4], 32) : imm(-1);
+  f.emit(
+    'SHFL',
+    [mode.toUpperCase()],
+    [d, p],
+    [f.src(i.operands[1], 32), f.src(i.operands[2], 32), f.src(i.operands[3], 32), mask],
+  );
+};
+
+const vote: Handler = (f, i) => {
+  const mask = has(i, 'sync') ? f.src(i.operands[2], 32) : imm(-1);
+  const a = f.pred(i.operands[1]);
+  if (has(i, 'ballot')) return f.emit('VOTE', ['ANY'], [f.dst(i.operands[0], 32).reg, NO_REG], [a, mask]);
+  const mode = has(i, 'all') ? 'ALL' : has(i, 'any') ? 'ANY' : 'EQ';
+  f.emit('VOTE', [mode], [NO_REG, f.dst(i.operands[0], 1).reg], [a, mask]);
+};
+
+const match: Handler = (f, i) => {
+  const t = typeOf(i);
+  const [d, p] = pairOf(f, i.operands[0], 32);
+  f.emit(
+    'MATCH',
+    [has(i, 'any') ? 'ANY' : 'ALL', t.bits === 64 ? '64' : 'B32'],
+    [d, p],
+    [f.src(i.operands[1], t.bits), f.src(i.operands[2], 32)],
+  );
+};
+
+const redux: Handler = (f, i) => {
+  const t = typeOf(i);
+  const op = ['add', 'min', 'max', 'and', 'or', 'xor'].find((m) => has(i, m));
+  if (op === undefined || t.kind === 'float') throw new NoForm(`redux.${i.mods.join('.')}`);
+  f.emit(
+    'REDUX',
+    [op.toUpperCase(), t.kind === 'signed' ? 'S32' : 'U32'],
+    [f.dst(i.operands[0], 32).reg],
+    [f.src(i.operands[1], 32), f.src(i.operands[2], 32)],
+  );
+};
+
+const activemask: Handler = (f, i) => f.emit('ACTIVEMASK', [], [f.dst(i.operands[0], 32).reg], []);
+
+const elect: Handler = (f, i) => {
+  const [d, p] = pairOf(f, i.operands[0], 32);
+  f.emit('ELECT', [], [d, p === NO_REG ? f.tempPred() : p], [f.src(i.operands[1], 32)]);
+};
+
+const nanosleep: Handler = (f, i) => {
+  need(i, 1);
+  f.emit('NANOSLEEP', [], [], [f.src(i.operands[0], 32)]);
+};
+
+export const controlHandlers: Readonly<Record<string, Handler>> = {
+  bra,
+  brx,
+  call,
+  ret,
+  exit,
+  trap,
+  brkpt: trap,
+  pmevent: nop,
+  griddepcontrol: nop,
+  bar,
+  barrier: bar,
+  shfl,
+  vote,
+  match,
+  redux,
+  activemask,
+  elect,
+  nanosleep,
+};

@@ -1,0 +1,387 @@
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import type { Isa, Space } from '../../ir/opcode.ts';
+import { NO_REG } from '../../ir/operand.ts';
+import type { Fn, Loc, Param, Program, Prototype, Variable } from '../../ir/program.ts';
+import { endsFlow } from '../../ir/verify.ts';
+import type { Init, PtxFunction, PtxInstr, PtxModule, PtxStatement, VarDecl } from '../ast.ts';
+import { type Handler, integerHandlers, isInt } from './arith.ts';
+import { controlHandlers } from './control.ts';
+import { convertHandlers } from './convert.ts';
+import { floatHandlers } from './float.ts';
+import { bitsOfFloat, FnLower, type ModuleScope, NoForm } from './function.ts';
+import { memoryHandlers } from './memory.ts';
+import { lastType, TYPES } from './types.ts';
+
+export interface LowerOptions {
+  readonly isa: Isa;
+  /** Offset of kernel parameters in constant bank 0, by back end. */
+  readonly paramBase: number;
+  /** Target of the program that comes out. */
+  readonly sm: string;
+}
+
+/**
+ * Lowers a PTX module to Ori. A function with an instruction that has no Ori form is left out, listed in
+ * `Program.skipped`, and reported: one warning for each form, with its first line and how often it occurs.
+ *
+ * Never throws on input.
+ */
+export function lowerPtx(
+  module: PtxModule,
+  opts: LowerOptions,
+): { program: Program; diagnostics: Diagnostic[] } {
+  const diagnostics: Diagnostic[] = [];
+  const variables = new Map<string, Variable>();
+  const functions = new Set<string>();
+  const prototypes: Prototype[] = [];
+  const files: { index: number; name: string }[] = [];
+  const locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
+  const defined = new Set(
+    module.items.filter((x): x is PtxFunction => x.kind === 'function' && x.body !== null).map((x) => x.name),
+  );
+  for (const item of module.items) {
+    if (item.kind === 'variable') {
+      if (item.space === 'tex' || /ref$/.test(item.type)) continue;
+      variables.set(item.name, makeVariable(item, item.name, item.space as Space));
+    } else if (item.kind === 'function') {
+      functions.add(item.name);
+      if (item.body === null && !defined.has(item.name) && !prototypes.some((p) => p.name === item.name))
+        prototypes.push(makePrototype(item));
+    } else if (item.kind === 'file') files.push({ index: item.index, name: item.name });
+  }
+  const scope: ModuleScope = { isa: opts.isa, paramBase: opts.paramBase, variables, functions, locs };
+  const out: Fn[] = [];
+  const skipped: { name: string; why: string[] }[] = [];
+  const shared: Variable[] = [];
+  for (const item of module.items) {
+    if (item.kind !== 'function' || item.body === null) continue;
+    const r = lowerFunction(item, scope, variables, shared, prototypes);
+    if (r.fn !== null) out.push(r.fn);
+    else
+      skipped.push({
+        name: item.name,
+        why: r.missing.map(
+          (m) => `${m.form} (${m.count} time${m.count === 1 ? '' : 's'}, first at line ${m.line})`,
+        ),
+      });
+    for (const m of r.missing)
+      diagnostics.push({
+        severity: 'warning',
+        code: 'no-ori-form',
+        message: `'${item.name}' is left out: ${m.form} has no Ori form yet (${m.count} time${m.count === 1 ? '' : 's'})`,
+        file: module.name,
+        line: m.line,
+        column: m.column,
+        length: m.length,
+      });
+  }
+  return {
+    program: {
+      name: module.name,
+      version: module.version,
+      target: opts.sm,
+      addressSize: module.addressSize,
+      functions: out,
+      variables: [...variables.values(), ...shared],
+      prototypes,
+      locs,
+      files,
+      skipped,
+    },
+    diagnostics,
+  };
+}
+
+interface Missing {
+  readonly form: string;
+  readonly count: number;
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+/** Handler of an instruction, chosen by opcode and by whether its type is an integer. */
+function handlerOf(i: PtxInstr): Handler | undefined {
+  const h = convertHandlers[i.opcode] ?? memoryHandlers[i.opcode] ?? controlHandlers[i.opcode];
+  if (h !== undefined) return h;
+  const fl = floatHandlers[i.opcode];
+  const int = integerHandlers[i.opcode];
+  if (fl === undefined) return int;
+  if (int === undefined) return fl;
+  const t = lastType(i.mods);
+  return t !== null && (isInt(t) || t.kind === 'pred') ? int : fl;
+}
+
+function lowerFunction(
+  ptx: PtxFunction,
+  module: ModuleScope,
+  globals: Map<string, Variable>,
+  shared: Variable[],
+  prototypes: Prototype[],
+): { fn: Fn | null; missing: Missing[] } {
+  const f = new FnLower(module, ptx.entry);
+  const missing = new Map<string, { count: number; line: number; column: number; length: number }>();
+  const lack = (form: string, span: { line: number; column: number; start: number; end: number }) => {
+    const m = missing.get(form);
+    if (m !== undefined) m.count++;
+    else missing.set(form, { count: 1, line: span.line, column: span.column, length: span.end - span.start });
+  };
+  f.push();
+  const params = layout(ptx.params);
+  const returns = layout(ptx.returns);
+  const bind = (decls: readonly VarDecl[], list: Param[]) =>
+    decls.forEach((d, k) => {
+      if (d.space === 'reg') {
+        f.declareRegs(d);
+        list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
+      } else if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
+      else f.scope.symbols.set(d.name, { kind: 'call-param', name: f.unique(d.name) });
+    });
+  bind(ptx.returns, returns);
+  bind(ptx.params, params);
+
+  const directives = [...ptx.directives];
+  const pragmas: string[] = [];
+  let source = { file: 0, line: 0, column: 0 };
+  const declare = (d: VarDecl) => {
+    if (d.space === 'reg') f.declareRegs(d);
+    else if (d.space === 'param') {
+      const name = f.unique(d.name);
+      f.variables.push(makeVariable(d, name, 'param'));
+      f.scope.symbols.set(d.name, { kind: 'call-param', name });
+    } else if (d.space === 'local') {
+      const name = f.unique(d.name);
+      f.variables.push(makeVariable(d, name, 'local'));
+      f.scope.symbols.set(d.name, { kind: 'variable', name, space: 'local' });
+    } else {
+      let name = d.name;
+      for (let n = 1; globals.has(name) || shared.some((v) => v.name === name); n++) name = `${d.name}$${n}`;
+      shared.push(makeVariable(d, name, d.space as Space));
+      f.scope.symbols.set(d.name, { kind: 'variable', name, space: d.space as Space });
+    }
+  };
+
+  // Labels of a scope are known before its first branch, and declarations of jump tables and prototypes before use.
+  const open = (body: readonly PtxStatement[]) => {
+    f.push();
+    for (const s of body) if (s.kind === 'label') f.scope.labels.set(s.name, f.newBlockId());
+  };
+  const tablesOf = (body: readonly PtxStatement[]) => {
+    for (const s of body) {
+      if (s.kind === 'branchtargets') {
+        f.tableNames.set(s.name, f.tables.length);
+        try {
+          f.tables.push(s.labels.map((l) => f.labelBlock(l)));
+        } catch (e) {
+          if (!(e instanceof NoForm)) throw e;
+          lack(e.message, s.span);
+        }
+      } else if (s.kind === 'callprototype') {
+        const name = `${ptx.name}$${s.name}`;
+        f.prototypes.set(s.name, name);
+        prototypes.push({ name, params: layout(s.params), returns: layout(s.returns), noreturn: s.noreturn });
+      }
+    }
+  };
+
+  // A stack of our own: scopes may nest as deep as the file says.
+  const stack: { body: readonly PtxStatement[]; at: number }[] = [];
+  open(ptx.body!);
+  tablesOf(ptx.body!);
+  stack.push({ body: ptx.body!, at: 0 });
+  while (stack.length > 0) {
+    const top = stack[stack.length - 1];
+    if (top.at >= top.body.length) {
+      stack.pop();
+      f.pop();
+      continue;
+    }
+    const s = top.body[top.at++];
+    switch (s.kind) {
+      case 'variable':
+        declare(s);
+        break;
+      case 'scope':
+        open(s.body);
+        tablesOf(s.body);
+        stack.push({ body: s.body, at: 0 });
+        break;
+      case 'label':
+        f.startBlock(f.labelBlock(s.name), s.name);
+        break;
+      case 'loc':
+        source = { file: s.file, line: s.line, column: s.column };
+        break;
+      case 'pragma':
+        pragmas.push(s.text);
+        break;
+      case 'instr': {
+        const loc = module.locs.length;
+        module.locs.push({
+          line: s.span.line,
+          file: source.file,
+          srcLine: source.line,
+          srcColumn: source.column,
+        });
+        const form = () => [s.opcode, ...s.mods].join('.');
+        try {
+          const h = handlerOf(s);
+          if (h === undefined) throw new NoForm(form());
+          f.begin(s, loc);
+          h(f, s);
+        } catch (e) {
+          if (e instanceof NoForm)
+            lack(e.message.startsWith(s.opcode) ? form() : `${form()}: ${e.message}`, s.span);
+          else if (e instanceof Error && /has no modifier|lacks/.test(e.message)) lack(form(), s.span);
+          else throw e;
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  f.pop();
+  if (missing.size > 0) return { fn: null, missing: [...missing].map(([form, m]) => ({ form, ...m })) };
+  const last = f.blocks[f.blocks.length - 1];
+  if (!endsFlow(last)) {
+    // Control that runs off the end of a PTX function returns.
+    f.begin({ kind: 'instr', span: ptx.span, opcode: 'ret', mods: [], guard: null, operands: [] }, 0);
+    f.emit(ptx.entry ? 'EXIT' : 'RET', [], [], []);
+  }
+  return {
+    fn: {
+      name: ptx.name,
+      kind: ptx.entry ? 'entry' : 'func',
+      params,
+      returns,
+      blocks: f.blocks,
+      regCount: f.regCount,
+      blockCount: f.blockCount,
+      variables: f.variables,
+      tables: f.tables,
+      attrs: {
+        directives: directives.filter((d) => d !== '.noreturn'),
+        pragmas,
+        linkage: ptx.linkage,
+        noreturn: directives.includes('.noreturn'),
+      },
+    },
+    missing: [],
+  };
+}
+
+const sizeOf = (d: VarDecl): { size: number; align: number } => {
+  const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8) * d.vector;
+  let size = each;
+  for (const n of d.dims) size *= n;
+  return { size, align: Math.max(d.align, each > 16 ? 16 : each) };
+};
+
+/** Parameters with offsets: each at the next multiple of its alignment (PTX ISA 9.0, 7.1). */
+function layout(decls: readonly VarDecl[]): Param[] {
+  let at = 0;
+  return decls.map((d) => {
+    const { size, align } = sizeOf(d);
+    at = Math.ceil(at / align) * align;
+    const p: Param = {
+      name: d.name,
+      type: d.type,
+      size,
+      align,
+      offset: at,
+      reg: NO_REG,
+      array: d.dims.length > 0,
+      ptr: d.ptr?.space ?? '',
+    };
+    at += size;
+    return p;
+  });
+}
+
+const makePrototype = (fn: PtxFunction): Prototype => ({
+  name: fn.name,
+  params: layout(fn.params),
+  returns: layout(fn.returns),
+  noreturn: fn.directives.includes('.noreturn'),
+});
+
+function makeVariable(d: VarDecl, name: string, space: Space): Variable {
+  const { size, align } = sizeOf(d);
+  const relocs: Variable['relocs'][number][] = [];
+  let init: Uint8Array | null = null;
+  let total = size;
+  if (d.init !== null) {
+    const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8);
+    const scalars: { at: number; init: Init }[] = [];
+    place(d.init, d.dims, each * d.vector, each, 0, scalars);
+    if (d.dims[0] === 0) {
+      const inner = d.dims.slice(1).reduce((a, b) => a * b, each * d.vector);
+      total = (d.init.kind === 'list' ? d.init.items.length : 1) * inner;
+    }
+    init = new Uint8Array(total);
+    for (const s of scalars) write(init, s.at, each, d.type, s.init, relocs);
+  }
+  return {
+    name,
+    space,
+    type: d.type,
+    size: total,
+    align,
+    linkage: d.linkage,
+    init,
+    relocs,
+    attrs: d.attributes,
+  };
+}
+
+/** Byte offsets of the scalars of a nested initialiser. */
+function place(
+  init: Init,
+  dims: readonly number[],
+  element: number,
+  each: number,
+  at: number,
+  out: { at: number; init: Init }[],
+): void {
+  if (init.kind !== 'list') {
+    out.push({ at, init });
+    return;
+  }
+  const stride = dims.length === 0 ? each : dims.slice(1).reduce((a, b) => a * b, element);
+  init.items.forEach((x, k) => place(x, dims.slice(1), element, each, at + k * stride, out));
+}
+
+function write(
+  bytes: Uint8Array,
+  at: number,
+  each: number,
+  type: string,
+  init: Init,
+  relocs: Variable['relocs'][number][],
+): void {
+  if (at + each > bytes.length) return;
+  let v = 0n;
+  if (init.kind === 'int') v = type === 'f32' ? BigInt(bitsOfFloat(Number(init.value))) : init.value;
+  else if (init.kind === 'float') {
+    v = init.bits;
+    if (type === 'f32' && init.width === 64) v = BigInt(bitsOfFloat(doubleOf(init.bits)));
+  } else if (init.kind === 'address') {
+    relocs.push({
+      at,
+      bytes: each,
+      symbol: init.symbol,
+      addend: Number(init.addend),
+      generic: init.generic,
+      byte: init.byte,
+    });
+    return;
+  }
+  for (let k = 0; k < each; k++) bytes[at + k] = Number((v >> BigInt(8 * k)) & 0xffn);
+}
+
+const view = new DataView(new ArrayBuffer(8));
+function doubleOf(bits: bigint): number {
+  view.setBigUint64(0, bits);
+  return view.getFloat64(0);
+}
