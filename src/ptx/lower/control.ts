@@ -29,24 +29,25 @@ const call: Handler = (f, i) => {
     ops[0]?.kind === 'list' ? (ops.shift() as { items: readonly PtxOperand[] }).items : [];
   const proto = ops.shift();
   let f0: Operand;
-  if (target?.kind === 'sym') f0 = sym(target.name);
-  else if (target?.kind === 'reg') f0 = f.src(target, 64);
+  const indirect = target?.kind === 'reg' || (target?.kind === 'sym' && f.find(target.name) !== undefined);
+  if (target?.kind === 'sym' && !indirect) f0 = sym(target.name);
+  else if (target !== undefined && indirect) f0 = f.src(target, 64);
   else throw new NoForm('call without a target');
   let name = '';
   if (proto !== undefined && proto.kind === 'sym') {
     const known = f.prototypes.get(proto.name);
     if (known !== undefined) name = known;
-    else if (target.kind === 'reg') throw new NoForm(`call prototype '${proto.name}' is not declared`);
+    else if (indirect) throw new NoForm(`call prototype '${proto.name}' is not declared`);
   }
   const dst: Reg[] = [];
   const src: Operand[] = [f0, sym(name)];
   const pass = (o: PtxOperand): Operand => {
-    if (o.kind === 'sym') {
+    if (o.kind === 'sym' && f.find(o.name) === undefined) {
       const s = f.symbol(o.name);
       if (s?.kind === 'call-param') return sym(s.name);
       if (s?.kind === 'entry-param') throw new NoForm('entry parameter passed by reference');
     }
-    if (o.kind === 'reg') {
+    if (o.kind === 'reg' || o.kind === 'sym') {
       const d = f.find(o.name);
       if (d !== undefined) return reg(d.reg);
     }

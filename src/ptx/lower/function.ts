@@ -249,8 +249,15 @@ export class FnLower {
 
   // ---------------------------------------------------------------- operands
 
+  /** Registers need no `%`: a bare name that is declared as a register is one. */
+  private asReg(o: PtxOperand): PtxOperand {
+    if (o.kind !== 'sym' || o.offset !== 0n || this.find(o.name) === undefined) return o;
+    return { kind: 'reg', name: o.name, neg: false, not: false, part: '', span: o.span };
+  }
+
   /** Destination register of an operand; a fresh one for `_`. */
-  dst(o: PtxOperand, bits: number): Declared {
+  dst(operand: PtxOperand, bits: number): Declared {
+    const o = this.asReg(operand);
     if (o.kind === 'sink') return { reg: bits === 1 ? this.tempPred() : this.temp(bits), bits };
     if (o.kind !== 'reg') throw new NoForm(`destination is no register`);
     const d = this.find(o.name);
@@ -259,7 +266,8 @@ export class FnLower {
   }
 
   /** A source of `bits` bits as an Ori operand. A float literal is brought to the width of the slot. */
-  src(o: PtxOperand, bits: number): Operand {
+  src(operand: PtxOperand, bits: number): Operand {
+    const o = this.asReg(operand);
     switch (o.kind) {
       case 'reg': {
         const v = o.name.charCodeAt(0) === 37 ? this.special(o.name) : null;
@@ -287,7 +295,8 @@ export class FnLower {
   }
 
   /** A predicate source: register, or constant. */
-  pred(o: PtxOperand): Operand {
+  pred(operand: PtxOperand): Operand {
+    const o = this.asReg(operand);
     if (o.kind === 'int') return o.value !== 0n ? PT : PF;
     if (o.kind !== 'reg') throw new NoForm('predicate operand is no register');
     const d = this.find(o.name);
@@ -340,6 +349,8 @@ export class FnLower {
     if (s !== undefined) return this.value('S2R', [s], []);
     const t = TIMERS[name];
     if (t !== undefined) return this.value('CS2R', [t[0], t[1] === 64 ? '64' : 'B32'], [], t[1]);
+    const env = /^%envreg(\d)$/.exec(name);
+    if (env !== null) return this.value('S2R', [`ENVREG${env[1]}`], []);
     if (/^%(envreg\d+|aggr_smem_size|current_graph_exec)$/.test(name))
       throw new NoForm(`special register ${name}`);
     if (/^%pm\d/.test(name)) throw new NoForm(`special register ${name}`);

@@ -275,7 +275,7 @@ const cp: Handler = (f, i) => {
   const policy = i.mods.includes('L2::cache_hint');
   if (rest !== undefined && !(policy && i.operands.length === 4)) {
     mods.push('ZFILL');
-    const d = rest.kind === 'reg' ? f.find(rest.name) : undefined;
+    const d = rest.kind === 'reg' || rest.kind === 'sym' ? f.find(rest.name) : undefined;
     // A predicate says "ignore the source": then nothing is read and all bytes are zero.
     n =
       d !== undefined && d.bits === 1

@@ -1,0 +1,37 @@
+import { analyzeControlFlow } from './analyze-control-flow.ts';
+import { branchOpt } from './branch-opt.ts';
+import { checkInitialProgram } from './check-initial-program.ts';
+import { earlyDeadCode } from './early-dead-code.ts';
+import { finalInspection } from './final-inspection.ts';
+import { liveDead } from './live-dead.ts';
+import type { Pass } from './pass.ts';
+import { reportInitial } from './report-initial.ts';
+import { sanitize } from './sanitize.ts';
+import { splitControlFlow } from './split-control-flow.ts';
+
+export interface PassEntry {
+  /** The name that phases bind to; the file's name. */
+  readonly name: string;
+  readonly pass: Pass;
+  /** Raised whenever the pass may give another result for the same input: part of every cache key. */
+  readonly version: number;
+  readonly summary: string;
+}
+
+const entry = (name: string, pass: Pass, version: number, summary: string): [string, PassEntry] => [
+  name,
+  { name, pass, version, summary },
+];
+
+/** Every pass that a phase can be bound to, by name. */
+export const passes: ReadonlyMap<string, PassEntry> = new Map([
+  entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
+  entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
+  entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
+  entry('report-initial', reportInitial, 1, 'statistics header and Ori text for the report'),
+  entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
+  entry('sanitize', sanitize, 1, 'verify, control operations last'),
+  entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
+  entry('live-dead', liveDead, 1, 'global liveness and dead-code removal'),
+  entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
+]);
