@@ -39,7 +39,10 @@ export interface ControlFlow {
   readonly firstPredecessor: Int32Array;
   /** For headers: the largest number among the latches, i.e. the end of the loop's interval; -1 otherwise. */
   readonly latch: Int32Array;
-  /** For headers: the largest number reached by an edge that leaves the loop, -1 for an endless loop or no header: the second meaning of +152. */
+  /**
+   * For headers: the largest number behind the interval that an edge out of it reaches; -1 where none leads past the last
+   * latch (an endless loop, or one left only to an outer header) and for other blocks. The second meaning of +152.
+   */
   readonly exit: Int32Array;
   /** Innermost interval by position: the number of its header, -1 outside loops. */
   readonly intervalHeader: Int32Array;

@@ -1,0 +1,144 @@
+import type { Fn } from '../../ir/program.ts';
+import { printGuarded } from '../../ir/text.ts';
+import { analyzeControlFlow, type ControlFlow } from '../control-flow.ts';
+import { loopDepth, loopsOf } from '../loops.ts';
+import type { CfgRenderOptions } from './cfg-text.ts';
+import { type Layout, layout } from './layout.ts';
+
+export interface CfgSvgOptions extends CfgRenderOptions {
+  /** Instructions shown in each block; default 14 for up to 60 blocks, none above. */
+  readonly instructions?: number;
+}
+
+const CHAR = 6.65;
+const LINE = 14;
+const PAD = 8;
+/** Characters of an instruction that are shown. */
+const COLUMNS = 52;
+
+/** Fill of blocks by loop depth, light to dark. */
+const FILLS = ['#ffffff', '#eaf3fb', '#cfe4f5', '#b0d2ee', '#8dbde4'] as const;
+
+const STYLE = `text{font:11px ui-monospace,Menlo,Consolas,monospace;fill:#1c2733}
+.t{font-weight:700}.d{fill:#6b7885}.b rect{stroke:#5b6b7b}.h rect{stroke:#1f5f99;stroke-width:2.4}.u rect{stroke-dasharray:4 3}
+path{fill:none;stroke:#5b6b7b;stroke-width:1.3}.k{stroke:#2b8a3e}.f{stroke:#8a5a2b}.x{stroke:#b3261e;stroke-dasharray:5 3}`;
+
+/**
+ * Control flow as a picture: one box a block, shaded by loop depth, headers framed, edges taken (green), fall-through of
+ * a branch (brown), only way (grey), and back (red, dashed). Needs nothing but what displays SVG.
+ */
+export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
+  const cf = analyzeControlFlow(fn, opts);
+  const { cfg } = cf;
+  const forest = loopsOf(fn);
+  const shown = opts.instructions ?? (cfg.count <= 60 ? 14 : 0);
+  const texts = fn.blocks.map((_, b) => blockText(fn, cf, b, shown));
+  const boxes = texts.map((lines) => ({
+    width: Math.max(...lines.map((l) => l.length)) * CHAR + 2 * PAD,
+    height: lines.length * LINE + 2 * PAD - 4,
+  }));
+  const order = [...cfg.rpo];
+  const place = Int32Array.from(cfg.rpoNumber);
+  for (let b = 0; b < cfg.count; b++)
+    if (place[b] < 0) {
+      place[b] = order.length;
+      order.push(b);
+    }
+  const edges: { from: number; to: number; back: boolean; kind: string }[] = [];
+  for (let b = 0; b < cfg.count; b++)
+    for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++) {
+      const to = cfg.succ[e];
+      const back = place[to] <= place[b];
+      const several = cfg.succStart[b + 1] - cfg.succStart[b] > 1;
+      const kind = back ? 'x' : !several ? '' : to === b + 1 ? 'f' : 'k';
+      edges.push({ from: b, to, back, kind });
+    }
+  const l = layout({ boxes, edges, order });
+  const w = Math.ceil(Math.max(l.width, fn.name.length * CHAR + 40));
+  const out = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${Math.ceil(l.height)}" viewBox="0 0 ${w} ${Math.ceil(l.height)}" role="img" aria-label="${xml(`control flow of ${fn.name}`)}">`,
+    `<style>${STYLE}</style>`,
+    '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" style="fill:context-stroke;stroke:none"/></marker></defs>',
+    '<rect width="100%" height="100%" fill="#fbfcfd"/>',
+    `<text x="12" y="20" class="t">${xml(fn.name)}</text>`,
+  ];
+  edges.forEach((e, i) => {
+    out.push(
+      `<path class="${e.kind}" d="${e.back || l.routes[i].length === 6 ? rounded(l.routes[i]) : curve(l.routes[i])}" marker-end="url(#a)"/>`,
+    );
+  });
+  for (let b = 0; b < cfg.count; b++)
+    out.push(
+      box(l, boxes, b, texts[b], classOf(cf, b), FILLS[Math.min(loopDepth(forest, b), FILLS.length - 1)]),
+    );
+  out.push('</svg>');
+  return out.join('\n');
+}
+
+const classOf = (cf: ControlFlow, b: number): string =>
+  cf.rpoNumber[b] < 0 ? 'b u' : cf.latch[b] >= 0 ? 'b h' : 'b';
+
+function blockText(fn: Fn, cf: ControlFlow, b: number, shown: number): string[] {
+  const block = fn.blocks[b];
+  const rpo = cf.rpoNumber[b] < 0 ? 'unreachable' : `rpo ${cf.rpoNumber[b]}`;
+  const title = `BB${block.id}${block.name === '' ? '' : ` ${block.name}`}`;
+  const lines = [title, `${rpo}, ${block.ins.length} ins`];
+  const cut = block.ins.length > shown ? shown - 1 : shown;
+  for (let i = 0; i < Math.min(cut, block.ins.length); i++) {
+    const s = printGuarded(block.ins[i]);
+    lines.push(s.length > COLUMNS ? `${s.slice(0, COLUMNS - 1)}…` : s);
+  }
+  if (shown > 0 && block.ins.length > shown) lines.push(`       … ${block.ins.length - cut} more`);
+  return lines;
+}
+
+function box(
+  l: Layout,
+  boxes: readonly { width: number; height: number }[],
+  b: number,
+  lines: readonly string[],
+  cls: string,
+  fill: string,
+): string {
+  const texts = lines.map(
+    (s, i) =>
+      `<text x="${PAD}" y="${PAD + 8 + i * LINE}"${i === 0 ? ' class="t"' : i === 1 ? ' class="d"' : ''} xml:space="preserve">${xml(s)}</text>`,
+  );
+  return `<g class="${cls}" transform="translate(${round(l.x[b])} ${round(l.y[b])})"><rect width="${round(boxes[b].width)}" height="${boxes[b].height}" rx="4" fill="${fill}"/>${texts.join('')}</g>`;
+}
+
+type Point = { readonly x: number; readonly y: number };
+
+/** A smooth line that leaves and enters every point vertically. */
+function curve(p: readonly Point[]): string {
+  let d = `M${round(p[0].x)} ${round(p[0].y)}`;
+  for (let i = 1; i < p.length; i++) {
+    const my = (p[i - 1].y + p[i].y) / 2;
+    d += `C${round(p[i - 1].x)} ${round(my)} ${round(p[i].x)} ${round(my)} ${round(p[i].x)} ${round(p[i].y)}`;
+  }
+  return d;
+}
+
+/** Straight pieces with rounded corners, for edges in lanes. */
+function rounded(p: readonly Point[]): string {
+  let d = `M${round(p[0].x)} ${round(p[0].y)}`;
+  for (let i = 1; i < p.length - 1; i++) {
+    const a = towards(p[i], p[i - 1]);
+    const b = towards(p[i], p[i + 1]);
+    d += `L${round(a.x)} ${round(a.y)}Q${round(p[i].x)} ${round(p[i].y)} ${round(b.x)} ${round(b.y)}`;
+  }
+  const end = p[p.length - 1];
+  return `${d}L${round(end.x)} ${round(end.y)}`;
+}
+
+/** The point 6 units from `a` towards `b`, or half way if that is nearer. */
+function towards(a: Point, b: Point): Point {
+  const length = Math.hypot(b.x - a.x, b.y - a.y);
+  const t = length === 0 ? 0 : Math.min(6 / length, 0.5);
+  return { x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t };
+}
+
+const round = (v: number): number => Math.round(v * 10) / 10;
+
+const xml = (s: string): string =>
+  s.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

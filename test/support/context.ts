@@ -1,0 +1,51 @@
+import type { Fn, Program } from '../../src/ir/program.ts';
+import type { KnobValue, PassContext, Remark } from '../../src/passes/pass.ts';
+import { testIsa } from './isa.ts';
+
+/** A pass context for tests: knobs by name, budgets that count down, everything said is kept. */
+export function testContext(
+  fn: Fn,
+  opts: { knobs?: Record<string, KnobValue>; params?: Record<string, unknown> } = {},
+): PassContext & { remarks: Remark[]; reports: string[] } {
+  const left = new Map(
+    Object.entries(opts.knobs ?? {}).filter((e): e is [string, number] => typeof e[1] === 'number'),
+  );
+  const remarks: Remark[] = [];
+  const reports: string[] = [];
+  return {
+    program: programOf(fn),
+    isa: testIsa(),
+    phase: 'Test',
+    params: opts.params ?? {},
+    level: 3,
+    knob: (name) => opts.knobs?.[name] ?? null,
+    budget(name) {
+      const n = left.get(name);
+      if (n === undefined) return true;
+      if (n <= 0) return false;
+      left.set(name, n - 1);
+      return true;
+    },
+    fact: () => undefined,
+    remark(kind, name, message, at) {
+      remarks.push({ kind, name, message, fn: fn.name, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });
+    },
+    report: (text) => void reports.push(text),
+    remarks,
+    reports,
+  };
+}
+
+/** A program that holds one function. */
+export const programOf = (fn: Fn): Program => ({
+  name: 'test.ori',
+  version: '9.0',
+  target: 'sm_80',
+  addressSize: 64,
+  functions: [fn],
+  variables: [],
+  prototypes: [],
+  locs: [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }],
+  files: [],
+  skipped: [],
+});
