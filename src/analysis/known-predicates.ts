@@ -1,6 +1,7 @@
 import { modOf, slotWidth } from '../ir/opcode.ts';
-import { immValue, isTrue, Kind, NO_REG, type Operand, type Reg, sameOperand } from '../ir/operand.ts';
+import { immValue, isPredReg, isTrue, Kind, NO_REG, type Operand, type Reg, sameOperand } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
+import { cfgOf } from './cfg.ts';
 import { defUseOf, singleDef } from './defuse.ts';
 import { dominates, dominatorsOf } from './dominators.ts';
 
@@ -11,6 +12,8 @@ import { dominates, dominatorsOf } from './dominators.ts';
  * same in every execution. That covers what folding leaves behind; it folds nothing itself.
  */
 export function knownPredicate(fn: Fn, p: Reg, at: number): -1 | 0 | 1 {
+  // Dominance is known between blocks: it says nothing about what stands behind a branch inside one.
+  if (cfgOf(fn).midBlockControl) return -1;
   const du = defUseOf(fn);
   const n = singleDef(du, p);
   if (n < 0) return -1;
@@ -19,6 +22,15 @@ export function knownPredicate(fn: Fn, p: Reg, at: number): -1 | 0 | 1 {
   if (def.guard !== NO_REG || (home !== at && !dominates(dominatorsOf(fn), home, at))) return -1;
   const v = constantPredicate(def, def.dst.indexOf(p));
   return v === null ? -1 : v ? 1 : 0;
+}
+
+/** Is there any definition of a predicate that gives the same in every execution? Where not, no edit makes one known. */
+export function hasConstantPredicates(fn: Fn): boolean {
+  for (const b of fn.blocks)
+    for (const x of b.ins)
+      for (let k = 0; k < x.dst.length; k++)
+        if (isPredReg(x.dst[k]) && constantPredicate(x, k) !== null) return true;
+  return false;
 }
 
 /** Predicate that destination `k` gets in every execution, or null if that depends. */

@@ -1,8 +1,8 @@
 import { isControl } from '../analysis/cfg.ts';
-import { knownPredicate } from '../analysis/known-predicates.ts';
+import { hasConstantPredicates, knownPredicate } from '../analysis/known-predicates.ts';
 import { WorkList } from '../analysis/segments.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
-import { isPredReg, Kind, label, NO_REG } from '../ir/operand.ts';
+import { Kind, label, NO_REG } from '../ir/operand.ts';
 import { type Fn, type Instr, instr } from '../ir/program.ts';
 import { controlIsLast, FlowDraft } from './flow-draft.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -50,7 +50,8 @@ export const branchOpt: Pass = (fn, ctx) => {
     ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
     return fn;
   }
-  // A predicate may become certain when its second definition is erased, hence the repetition.
+  // A predicate may become certain when another definition is erased, or the way around its only one: hence the
+  // repetition, which is taken only where some definition is constant at all.
   for (let now = fn; ; ) {
     const r = simplify(now, ctx);
     if (!r.again) return r.fn;
@@ -64,13 +65,11 @@ type Rewrite =
 
 function simplify(fn: Fn, ctx: PassContext): { fn: Fn; again: boolean } {
   const work = new WorkList(fn.blocks.length);
-  let predicatesErased = false;
   const draft = new FlowDraft(
     fn,
     (b) => work.push(b),
     (b) => {
       const { ins, id } = fn.blocks[b];
-      predicatesErased ||= ins.some((x) => x.dst.some(isPredReg));
       ctx.remark('passed', 'unreachable-removed', `BB${id} (${ins.length} instructions) cannot be reached`, {
         block: id,
       });
@@ -101,7 +100,7 @@ function simplify(fn: Fn, ctx: PassContext): { fn: Fn; again: boolean } {
     }
   } while (rewritten && draft.eraseUnreachable());
   const out = draft.finish();
-  return { fn: out, again: out !== fn && predicatesErased && !spent };
+  return { fn: out, again: out !== fn && !spent && hasConstantPredicates(out) };
 }
 
 /** What can be simplified at the end of a block, or null. */
@@ -128,9 +127,8 @@ function match(draft: FlowDraft, b: number, ctx: PassContext): Rewrite | null {
 function matchBranch(draft: FlowDraft, b: number, t: Instr): Rewrite | null {
   const at = draft.position(t.src[0].lo);
   const to = draft.target(at);
-  const next = draft.next[b];
   // A block that spins on itself keeps its branch: falling through into the ring would only lengthen it.
-  if (next >= 0 && to !== b && draft.target(next) === to)
+  if (draft.fallsTo(b, to))
     return t.guard === NO_REG
       ? { kind: 'terminator', with: null, name: 'branch-folded', why: 'its target comes next anyway' }
       : { kind: 'terminator', with: null, name: 'targets-equal', why: 'both ways lead to the same block' };

@@ -29,6 +29,8 @@ export class FlowDraft {
   /** Union-find over blocks that only pass control on; a block that does something is its own root. */
   private readonly forward: Int32Array;
   private readonly extraPreds = new Map<number, number[]>();
+  /** Set once the first links are made: nobody has looked at a block before. */
+  private ready = false;
   /** Told about blocks that should be looked at again. */
   private readonly reopen: (b: number) => void;
   /** Told about blocks that are erased. */
@@ -53,9 +55,10 @@ export class FlowDraft {
     const reached = this.reachable();
     for (let b = 0; b < count; b++) {
       if (reached[b] === 0) this.unlink(b);
-      else this.countEdges(b, 1);
+      else this.countEdges(b);
     }
     for (let b = 0; b < count; b++) if (this.alive[b] === 1) this.tryForward(b);
+    this.ready = true;
   }
 
   isAlive(b: number): boolean {
@@ -82,6 +85,17 @@ export class FlowDraft {
     return root;
   }
 
+  /**
+   * Does control that falls out of `b` first do something at `to`? For a block that is itself forwarded only empty blocks
+   * may lie between: a jump there could lead back through `b`, whose forwarding would then describe what no longer is.
+   */
+  fallsTo(b: number, to: number): boolean {
+    let n = this.next[b];
+    if (this.forward[b] === b) return n >= 0 && to !== b && this.target(n) === to;
+    while (n >= 0 && n !== to && this.ins[n].length === 0) n = this.next[n];
+    return n === to;
+  }
+
   /** Position of the block that a label operand names. */
   position(id: number): number {
     return this.cfg.positionOf[id];
@@ -94,7 +108,7 @@ export class FlowDraft {
     const goneTables = this.tablesOf(b);
     if (t !== null) body.push(t);
     this.ins[b] = body;
-    this.countEdges(b, 1);
+    this.countEdges(b);
     for (const to of this.edges(b)) this.addPred(to, b);
     this.drop(gone, goneTables);
     this.tryForward(b);
@@ -135,11 +149,13 @@ export class FlowDraft {
   finish(): Fn {
     const { fn } = this;
     const named = this.named();
+    const empty = (b: number): boolean => this.ins[b].length === 0 && named[b] === 0 && this.next[b] >= 0;
+    let start = this.first();
+    while (start >= 0 && empty(start)) start = this.next[start];
     const blocks: Block[] = [];
     for (let b = this.first(); b >= 0; b = this.next[b]) {
-      const empty = this.ins[b].length === 0 && named[b] === 0 && this.next[b] >= 0;
-      // An empty entry may only go if the block behind it has no other way in: an entry is entered once.
-      if (empty && (b !== 0 || this.refs[this.next[b]] === 1)) continue;
+      // An empty entry may only go if the block where work begins has no other way in: an entry is entered once.
+      if (empty(b) && (b !== 0 || this.refs[start] === 1)) continue;
       blocks.push(withIns(fn.blocks[b], this.ins[b]));
     }
     let tablesChanged = false;
@@ -215,12 +231,10 @@ export class FlowDraft {
     return t === null ? [] : t.src.filter((o) => o.kind === Kind.Table).map((o) => o.lo);
   }
 
-  private countEdges(b: number, by: number): void {
-    for (const to of this.edges(b)) this.refs[to] += by;
-    for (const t of this.tablesOf(b)) {
-      if (this.tableUsers[t] === 0) for (const to of this.tables[t]) this.refs[to]++;
-      this.tableUsers[t] += by;
-    }
+  private countEdges(b: number): void {
+    for (const to of this.edges(b)) this.refs[to]++;
+    for (const t of this.tablesOf(b))
+      if (this.tableUsers[t]++ === 0) for (const to of this.tables[t]) this.refs[to]++;
   }
 
   /** Takes edges away and erases, with an explicit stack, every block that loses its last one. */
@@ -273,10 +287,34 @@ export class FlowDraft {
       if (t.op.primitive !== 'branch' || !endsFlow(t)) return;
       to = this.position(t.src[0].lo);
     }
-    if (to < 0 || this.target(to) === b) return;
+    if (to < 0) return;
+    if (this.target(to) === b) {
+      // A ring keeps one block as its root: one that branches, so that the empty ones can be left out.
+      if (ins.length === 1) return;
+      while (this.ins[to].length === 0) to = this.next[to];
+      this.forward[to] = to;
+    }
     this.forward[b] = to;
-    for (let e = this.cfg.predStart[b]; e < this.cfg.predStart[b + 1]; e++) this.reopen(this.cfg.pred[e]);
-    for (const p of this.extraPreds.get(b) ?? []) this.reopen(p);
+    if (this.ready) this.reopenBefore(b);
+  }
+
+  /** Reopens every block whose control ends up in `b`, also through blocks that only pass it on. */
+  private reopenBefore(b: number): void {
+    const { pred, predStart } = this.cfg;
+    const stack = [b];
+    const seen = new Set(stack);
+    const visit = (p: number): void => {
+      if (this.alive[p] === 0 || seen.has(p)) return;
+      seen.add(p);
+      this.reopen(p);
+      if (this.forward[p] !== p) stack.push(p);
+    };
+    while (stack.length > 0) {
+      const t = stack.pop()!;
+      for (let e = predStart[t]; e < predStart[t + 1]; e++) visit(pred[e]);
+      for (const p of this.extraPreds.get(t) ?? []) visit(p);
+      if (this.prev[t] >= 0) visit(this.prev[t]);
+    }
   }
 }
 

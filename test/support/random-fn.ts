@@ -77,7 +77,7 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
       })
       .map(({ bodies, constants, index, tables }) => {
         const lines = ['.entry random', '  .param u64 p size 8 align 8 at 0 reg RD20'];
-        tables.forEach((t, i) => lines.push(`  .table T${i} ${t.map((b) => `BB${b}`).join(' ')}`));
+        for (const [i, t] of tables.entries()) lines.push(`  .table T${i} ${t.map((b) => `BB${b}`).join(' ')}`);
         lines.push('  .regs 24', '{');
         // The constants stand in a block of their own, so that branches to BB0 do not run them again.
         lines.push(
@@ -86,7 +86,7 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
           `ISETP.${constants[1]} P15, R1, R1`,
           `MOV R6, ${index === 0 ? 'RZ' : index}`,
         );
-        bodies.forEach((b, i) => lines.push(`BB${i}:`, ...b));
+        for (const [i, b] of bodies.entries()) lines.push(`BB${i}:`, ...b);
         lines.push(`BB${n + 1}:`, 'EXIT', '}');
         const fn = parseFn(lines.join('\n'), testIsa());
         // A counterexample is shown as text.

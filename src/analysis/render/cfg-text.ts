@@ -1,4 +1,5 @@
 import type { Fn } from '../../ir/program.ts';
+import { fallsThrough } from '../cfg.ts';
 import { analyzeControlFlow, BlockFlag, type ControlFlow } from '../control-flow.ts';
 import { loopBlocks, loopDepth, loopExits, loopsOf, preheader } from '../loops.ts';
 
@@ -100,11 +101,11 @@ export function renderCfgDot(fn: Fn, opts: CfgRenderOptions = {}): string {
     out.push(`  bix${block.id} [label="${title}\\n${rpo}, ${block.ins.length} ins"${style}];`);
   });
   for (let b = 0; b < cfg.count; b++) {
-    const n = cfg.succStart[b + 1] - cfg.succStart[b];
+    const conditional = cfg.succStart[b + 1] - cfg.succStart[b] === 2 && fallsThrough(fn.blocks[b]);
     for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++) {
       const t = cfg.succ[e];
       const attrs: string[] = [];
-      if (n === 2) attrs.push(`label=${e === cfg.succStart[b] ? 'T' : 'F'}`);
+      if (conditional) attrs.push(`label=${e === cfg.succStart[b] ? 'T' : 'F'}`);
       if (cf.rpoNumber[b] >= 0 && cf.rpoNumber[t] <= cf.rpoNumber[b]) attrs.push('style=dashed');
       out.push(
         `  bix${fn.blocks[b].id} -> bix${fn.blocks[t].id}${attrs.length > 0 ? ` [${attrs.join(', ')}]` : ''};`,

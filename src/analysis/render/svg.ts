@@ -1,5 +1,6 @@
 import type { Fn } from '../../ir/program.ts';
 import { printGuarded } from '../../ir/text.ts';
+import { fallsThrough } from '../cfg.ts';
 import { analyzeControlFlow, type ControlFlow } from '../control-flow.ts';
 import { loopDepth, loopsOf } from '../loops.ts';
 import type { CfgRenderOptions } from './cfg-text.ts';
@@ -50,7 +51,8 @@ export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
       const to = cfg.succ[e];
       const back = place[to] <= place[b];
       const several = cfg.succStart[b + 1] - cfg.succStart[b] > 1;
-      const kind = back ? 'x' : !several ? '' : to === b + 1 ? 'f' : 'k';
+      const last = e === cfg.succStart[b + 1] - 1;
+      const kind = back ? 'x' : !several ? '' : last && fallsThrough(fn.blocks[b]) ? 'f' : 'k';
       edges.push({ from: b, to, back, kind });
     }
   const l = layout({ boxes, edges, order });

@@ -1,0 +1,47 @@
+import type { Approximation } from './formats.ts';
+
+/**
+ * The approximate functions of the special function unit, defined as the double-precision value rounded to f32. This lies
+ * within the error bounds that PTX states for `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh` `.approx.f32` (PTX
+ * ISA 9.0, 9.7.3) and has the special values of its tables: zero, infinity and NaN behave as in the real function. Hardware
+ * gives other last bits; whoever compares with it allows for the stated error.
+ */
+export function approximate(fn: Approximation, x: number): number {
+  switch (fn) {
+    case 'RCP':
+      return 1 / x;
+    case 'RSQ':
+      return 1 / Math.sqrt(x);
+    case 'SQRT':
+      return Math.sqrt(x);
+    case 'SIN':
+      return Math.sin(x);
+    case 'COS':
+      return Math.cos(x);
+    case 'LG2':
+      return Math.log2(x);
+    case 'EX2':
+      return 2 ** x;
+    case 'TANH':
+      return Math.tanh(x);
+  }
+}
+
+const f64 = new Float64Array(1);
+const i32 = new Int32Array(f64.buffer);
+
+/** A double without its low word. */
+function highWord(x: number): number {
+  f64[0] = x;
+  i32[0] = 0;
+  return f64[0];
+}
+
+/**
+ * `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the function of the operand's high word, cut to its high word (PTX ISA
+ * 9.0, `rcp.approx.ftz.f64`). NaN stays NaN.
+ */
+export function approximateHigh(fn: Approximation, x: number): number {
+  if (x !== x) return NaN;
+  return highWord(approximate(fn, highWord(x)));
+}

@@ -1,0 +1,146 @@
+/**
+ * Reads a meaning: the text that says what an opcode computes. One `name = expression` a line (a line may go on inside
+ * parentheses); a name is a destination of the opcode or a local. `#` starts a comment. Operators and their binding are those
+ * of C; the functions stand in `builtins.ts`, and what names mean in `elaborate.ts`.
+ */
+
+/** Expression tree. `at` is the offset in the text, for diagnostics. */
+export type Expr =
+  | { readonly k: 'int'; readonly at: number; readonly value: bigint }
+  | { readonly k: 'name'; readonly at: number; readonly name: string }
+  | { readonly k: 'call'; readonly at: number; readonly fn: string; readonly args: readonly Expr[] }
+  | { readonly k: 'unary'; readonly at: number; readonly op: string; readonly a: Expr }
+  | { readonly k: 'binary'; readonly at: number; readonly op: string; readonly a: Expr; readonly b: Expr }
+  | { readonly k: 'cond'; readonly at: number; readonly c: Expr; readonly a: Expr; readonly b: Expr };
+
+export interface Assign {
+  readonly at: number;
+  readonly name: string;
+  readonly value: Expr;
+}
+
+/** A fault in a meaning, with the offset in its text and what may help. */
+export class MeaningError extends Error {
+  readonly at: number;
+  readonly notes: readonly string[];
+  constructor(at: number, message: string, notes: readonly string[] = []) {
+    super(message);
+    this.name = 'MeaningError';
+    this.at = at;
+    this.notes = notes;
+  }
+}
+
+interface Token {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Words may start with a digit (`4A`, `2A_LO`); a word of digits alone is a number. */
+const TOKEN = /[ \t]+|#[^\n]*|(\n|\w+|==|!=|&&|\|\||[-+*&|^~!?:(),=])/y;
+const NUMBER = /^(?:0x[0-9a-fA-F]+|\d+)$/;
+const LEVEL = new Map(
+  [['||'], ['&&'], ['|'], ['^'], ['&'], ['==', '!='], ['+', '-'], ['*']].flatMap((ops, i) =>
+    ops.map((op): [string, number] => [op, i + 1]),
+  ),
+);
+const UNARY_LEVEL = 9;
+/** Deepest nesting read; a bound on recursion, far above what a person writes. */
+const MAX_DEPTH = 200;
+/** Longest meaning read, for the same reason: `a + b + c + ...` nests too. */
+const MAX_TOKENS = 2000;
+
+function tokenize(text: string): Token[] {
+  const out: Token[] = [];
+  let parens = 0;
+  for (let at = 0; at < text.length; at = TOKEN.lastIndex) {
+    TOKEN.lastIndex = at;
+    const m = TOKEN.exec(text);
+    if (m === null) throw new MeaningError(at, `unexpected character '${text[at]}'`);
+    if (m[1] === undefined) continue;
+    if (m[1] === '(') parens++;
+    else if (m[1] === ')') parens--;
+    if (m[1] !== '\n' || parens === 0) out.push({ text: m[1], at });
+  }
+  out.push({ text: '\n', at: text.length });
+  if (out.length > MAX_TOKENS)
+    throw new MeaningError(out[MAX_TOKENS].at, `the meaning is longer than ${MAX_TOKENS} words`);
+  return out;
+}
+
+/**
+ * Parses a meaning.
+ * @throws MeaningError at the first fault
+ */
+export function parseMeaning(text: string): Assign[] {
+  const tokens = tokenize(text);
+  let pos = 0;
+  let depth = 0;
+  const shown = (t: Token): string => (t.text === '\n' ? 'the end of the line' : `'${t.text}'`);
+  const expect = (what: string): Token => {
+    const t = tokens[pos];
+    if (t.text !== what) throw new MeaningError(t.at, `expected ${shown({ text: what, at: 0 })}, found ${shown(t)}`);
+    pos++;
+    return t;
+  };
+
+  function primary(): Expr {
+    const t = tokens[pos++];
+    if (t.text === '(') {
+      const e = conditional();
+      expect(')');
+      return e;
+    }
+    if (t.text === '-' || t.text === '~' || t.text === '!')
+      return { k: 'unary', at: t.at, op: t.text, a: binary(UNARY_LEVEL) };
+    if (NUMBER.test(t.text)) return { k: 'int', at: t.at, value: BigInt(t.text) };
+    if (!/^\w+$/.test(t.text)) throw new MeaningError(t.at, `expected an expression, found ${shown(t)}`);
+    if (tokens[pos].text !== '(') return { k: 'name', at: t.at, name: t.text };
+    pos++;
+    const args: Expr[] = [];
+    while (tokens[pos].text !== ')') {
+      args.push(conditional());
+      if (tokens[pos].text !== ')') expect(',');
+    }
+    pos++;
+    return { k: 'call', at: t.at, fn: t.text, args };
+  }
+
+  function binary(level: number): Expr {
+    if (++depth > MAX_DEPTH) throw new MeaningError(tokens[pos].at, 'the expression is nested too deeply');
+    let a = primary();
+    for (;;) {
+      const t = tokens[pos];
+      const l = LEVEL.get(t.text);
+      if (l === undefined || l < level) break;
+      pos++;
+      a = { k: 'binary', at: t.at, op: t.text, a, b: binary(l + 1) };
+    }
+    depth--;
+    return a;
+  }
+
+  function conditional(): Expr {
+    const c = binary(1);
+    if (tokens[pos].text !== '?') return c;
+    depth++;
+    const { at } = tokens[pos++];
+    const a = conditional();
+    expect(':');
+    const b = conditional();
+    depth--;
+    return { k: 'cond', at, c, a, b };
+  }
+
+  const out: Assign[] = [];
+  while (pos < tokens.length) {
+    const t = tokens[pos++];
+    if (t.text === '\n') continue;
+    if (!/^\w+$/.test(t.text) || NUMBER.test(t.text))
+      throw new MeaningError(t.at, `expected 'name = expression', found ${shown(t)}`);
+    expect('=');
+    out.push({ at: t.at, name: t.text, value: conditional() });
+    expect('\n');
+  }
+  return out;
+}

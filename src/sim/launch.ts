@@ -1,0 +1,303 @@
+import type { Isa } from '../ir/opcode.ts';
+import type { Fn, Program, Variable } from '../ir/program.ts';
+import { halfToNumber } from '../isa/floats.ts';
+import { type Counters, Machine, newCounters, SimFault } from './machine.ts';
+import { BufferMemory } from './memory.ts';
+
+/** Element types of launch buffers and scalars, with their size in bytes. */
+export const ELEMENT_BYTES: Readonly<Record<string, number>> = {
+  s8: 1,
+  u8: 1,
+  b8: 1,
+  s16: 2,
+  u16: 2,
+  b16: 2,
+  f16: 2,
+  bf16: 2,
+  s32: 4,
+  u32: 4,
+  b32: 4,
+  f32: 4,
+  s64: 8,
+  u64: 8,
+  b64: 8,
+  f64: 8,
+};
+
+/** One kernel parameter of a launch, its data loaded. */
+export type LaunchParam =
+  | { readonly kind: 'scalar'; readonly type: string; readonly value: number | bigint }
+  | {
+      readonly kind: 'buffer';
+      readonly type: string;
+      readonly length: number;
+      readonly bytes: Uint8Array;
+      readonly expect: Uint8Array | null;
+      /** Relative; 0 means exact. */
+      readonly tolerance: number;
+    }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array };
+
+/** A kernel, its grid, its arguments, and what must come out. */
+export interface Launch {
+  readonly name: string;
+  readonly kernel: string;
+  readonly grid: readonly [number, number, number];
+  readonly block: readonly [number, number, number];
+  readonly dynamicShared: number;
+  readonly params: readonly LaunchParam[];
+}
+
+export interface Mismatch {
+  readonly param: number;
+  readonly index: number;
+  readonly expected: string;
+  readonly got: string;
+}
+
+export interface LaunchResult {
+  readonly status: 'ok' | 'mismatch' | 'fault' | 'budget';
+  /** First differences, at most ten a buffer. */
+  readonly mismatches: readonly Mismatch[];
+  readonly mismatchCount: number;
+  readonly error: string | null;
+  /** Contents of the buffers after the run, by parameter; null for others. */
+  readonly buffers: readonly (Uint8Array | null)[];
+  readonly counters: Counters | null;
+  readonly warpInstructions: number;
+  readonly output: string;
+}
+
+export interface LaunchOptions {
+  readonly counters?: boolean;
+  /** Most warp instructions. Default 200 million. */
+  readonly budget?: number;
+}
+
+/** Bytes of constant bank 0 that hold no parameters; the rest is up to 4 KiB of them and some room. */
+const BANK_BYTES = 0x10000;
+
+/** Places kernel parameters in constant bank 0 at the offset of the target. */
+export const paramBank = (): Uint8Array => new Uint8Array(BANK_BYTES);
+
+function putScalar(view: DataView, at: number, size: number, type: string, value: number | bigint): void {
+  if (type === 'f32') view.setFloat32(at, Number(value), true);
+  else if (type === 'f64') view.setFloat64(at, Number(value), true);
+  else {
+    const v = BigInt.asUintN(64, typeof value === 'bigint' ? value : BigInt(Math.trunc(value)));
+    for (let k = 0; k < size; k++) view.setUint8(at + k, Number((v >> BigInt(8 * k)) & 0xffn));
+  }
+}
+
+/** Places the module's variables in memory and gives their addresses to the machine. */
+export function placeVariables(
+  m: Machine,
+  program: Program,
+  add: (v: Variable, bytes: Uint8Array) => number,
+): void {
+  const placed: { v: Variable; at: number; bytes: Uint8Array }[] = [];
+  for (const v of program.variables) {
+    if (v.space !== 'global' && v.space !== 'const') continue;
+    const bytes = new Uint8Array(Math.max(v.size, 1));
+    if (v.init !== null) bytes.set(v.init.subarray(0, bytes.length));
+    const at = add(v, bytes);
+    m.symbols.set(v.name, at);
+    placed.push({ v, at, bytes });
+  }
+  for (const { v, at, bytes } of placed)
+    for (const r of v.relocs) {
+      const known = m.symbols.get(r.symbol) ?? m.sharedAt.get(r.symbol);
+      const fn = program.functions.findIndex((f) => f.name === r.symbol);
+      const a = BigInt((known ?? (fn >= 0 ? 2 ** 47 + 16 * fn : 0)) + r.addend);
+      for (let k = 0; k < r.bytes; k++) {
+        const byte =
+          r.byte >= 0
+            ? k === 0
+              ? Number((a >> BigInt(8 * r.byte)) & 0xffn)
+              : 0
+            : Number((a >> BigInt(8 * k)) & 0xffn);
+        bytes[r.at + k] = byte;
+        m.global
+          .place(at + r.at + k, 1, false)
+          .view.setUint8(m.global.place(at + r.at + k, 1, false).at, byte);
+      }
+    }
+}
+
+/** The kernel by name, or an error that names those that exist. */
+export function findKernel(program: Program, name: string): Fn {
+  const fn = program.functions.find((f) => f.name === name && f.kind === 'entry');
+  if (fn !== undefined) return fn;
+  const skipped = program.skipped.find((s) => s.name === name);
+  if (skipped !== undefined) throw new SimFault(`kernel '${name}' was left out: ${skipped.why.join('; ')}`);
+  throw new SimFault(
+    `there is no kernel '${name}'; kernels are ${
+      program.functions
+        .filter((f) => f.kind === 'entry')
+        .map((f) => f.name)
+        .join(', ') || 'none'
+    }`,
+  );
+}
+
+/**
+ * Runs a launch in the simulator and compares what it expects.
+ *
+ * @param paramBase offset of parameters in constant bank 0 for the program's target
+ */
+export function runLaunch(
+  program: Program,
+  _isa: Isa,
+  launch: Launch,
+  paramBase: number,
+  opts: LaunchOptions = {},
+): LaunchResult {
+  const counters = opts.counters === true ? newCounters() : null;
+  const none = { mismatches: [], mismatchCount: 0, buffers: [], counters, warpInstructions: 0, output: '' };
+  let m: Machine | null = null;
+  try {
+    const kernel = findKernel(program, launch.kernel);
+    if (kernel.params.length !== launch.params.length)
+      throw new SimFault(
+        `kernel '${launch.kernel}' takes ${kernel.params.length} parameters, the launch gives ${launch.params.length}`,
+      );
+    const memory = new BufferMemory();
+    const bank = paramBank();
+    const view = new DataView(bank.buffer);
+    const buffers = launch.params.map((p, k) => {
+      const formal = kernel.params[k];
+      const at = paramBase + formal.offset;
+      if (p.kind === 'buffer') {
+        const b = memory.add(`parameter ${k} (${formal.name})`, p.bytes.slice());
+        view.setBigUint64(at, BigInt(b.base), true);
+        return b.bytes;
+      }
+      if (p.kind === 'bytes') {
+        if (p.bytes.length > formal.size)
+          throw new SimFault(`parameter ${k} has ${formal.size} bytes, the launch gives ${p.bytes.length}`);
+        bank.set(p.bytes, at);
+      } else {
+        const size = ELEMENT_BYTES[p.type];
+        if (size !== formal.size)
+          throw new SimFault(
+            `parameter ${k} (${formal.name}) has ${formal.size} bytes, the launch gives ${p.type}`,
+          );
+        putScalar(view, at, size, p.type, p.value);
+      }
+      return null;
+    });
+    m = new Machine(
+      program,
+      {
+        grid: launch.grid,
+        block: launch.block,
+        dynamicShared: launch.dynamicShared,
+        budget: opts.budget ?? 200_000_000,
+        counters,
+        open: false,
+        seed: 0,
+      },
+      memory,
+      view,
+    );
+    placeVariables(m, program, (v, bytes) => memory.add(v.name, bytes).base);
+    memory.add('heap', new Uint8Array(0));
+    const end = m.run(kernel);
+    const output = m.output.join('');
+    if (end === 'budget')
+      return {
+        ...none,
+        status: 'budget',
+        buffers,
+        error: `the instruction budget of ${opts.budget ?? 200_000_000} is used up: the kernel may not end`,
+        warpInstructions: m.executed,
+        output,
+      };
+    const mismatches: Mismatch[] = [];
+    let count = 0;
+    launch.params.forEach((p, k) => {
+      if (p.kind !== 'buffer' || p.expect === null) return;
+      const r = compareBuffers(k, p.type, p.expect, buffers[k]!, p.tolerance);
+      count += r.count;
+      mismatches.push(...r.first);
+    });
+    return {
+      status: count === 0 ? 'ok' : 'mismatch',
+      mismatches,
+      mismatchCount: count,
+      error: null,
+      buffers,
+      counters,
+      warpInstructions: m.executed,
+      output,
+    };
+  } catch (e) {
+    if (!(e instanceof SimFault)) throw e;
+    return {
+      ...none,
+      status: 'fault',
+      error: e.message,
+      warpInstructions: m?.executed ?? 0,
+      output: m?.output.join('') ?? '',
+    };
+  }
+}
+
+/** Element of a buffer as a number or BigInt. */
+function element(view: DataView, i: number, type: string): number | bigint {
+  switch (type) {
+    case 's8':
+      return view.getInt8(i);
+    case 'u8':
+    case 'b8':
+      return view.getUint8(i);
+    case 's16':
+      return view.getInt16(2 * i, true);
+    case 'u16':
+    case 'b16':
+      return view.getUint16(2 * i, true);
+    case 's32':
+      return view.getInt32(4 * i, true);
+    case 'u32':
+    case 'b32':
+      return view.getUint32(4 * i, true);
+    case 's64':
+      return view.getBigInt64(8 * i, true);
+    case 'u64':
+    case 'b64':
+      return view.getBigUint64(8 * i, true);
+    case 'f64':
+      return view.getFloat64(8 * i, true);
+    case 'f32':
+      return view.getFloat32(4 * i, true);
+    default:
+      return halfToNumber(view.getUint16(2 * i, true), type);
+  }
+}
+
+/** Differences of two buffers beyond a relative tolerance; NaN equals NaN. */
+export function compareBuffers(
+  param: number,
+  type: string,
+  expect: Uint8Array,
+  got: Uint8Array,
+  tolerance: number,
+): { count: number; first: Mismatch[] } {
+  const size = ELEMENT_BYTES[type];
+  const a = new DataView(expect.buffer, expect.byteOffset, expect.byteLength);
+  const b = new DataView(got.buffer, got.byteOffset, got.byteLength);
+  const n = Math.floor(Math.min(expect.length, got.length) / size);
+  const first: Mismatch[] = [];
+  let count = 0;
+  for (let i = 0; i < n; i++) {
+    const x = element(a, i, type);
+    const y = element(b, i, type);
+    let same = x === y || (x !== x && y !== y);
+    if (!same && tolerance > 0 && typeof x === 'number' && typeof y === 'number')
+      same = Math.abs(x - y) <= tolerance * Math.max(Math.abs(x), Math.abs(y), Number.MIN_VALUE);
+    if (same) continue;
+    count++;
+    if (first.length < 10) first.push({ param, index: i, expected: String(x), got: String(y) });
+  }
+  return { count, first };
+}

@@ -1,0 +1,188 @@
+/**
+ * Memory of the simulator. Addresses are JavaScript numbers (exact up to 2^53). Generic addresses are told apart by
+ * windows: everything below 2^44 is global memory.
+ */
+export const SHARED_WINDOW = 2 ** 44;
+export const LOCAL_WINDOW = 2 ** 45;
+export const PARAM_WINDOW = 2 ** 46;
+export const FUNCTION_WINDOW = 2 ** 47;
+
+/** An access that memory refuses. */
+export class MemoryFault extends Error {}
+
+/** A place in some bytes: what every access is resolved to. */
+export interface Place {
+  view: DataView;
+  at: number;
+}
+
+export interface Memory {
+  /** Resolves an access of `size` bytes; throws MemoryFault. The result is valid until the next call. */
+  place(address: number, size: number, write: boolean): Place;
+}
+
+export interface Buffer {
+  readonly name: string;
+  readonly base: number;
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
+/** Memory made of separate buffers with gaps: any access outside of them is an error that names the nearest. */
+export class BufferMemory implements Memory {
+  readonly buffers: Buffer[] = [];
+  private next: number;
+  private last: Buffer | null = null;
+  private readonly here: Place = { view: new DataView(new ArrayBuffer(0)), at: 0 };
+
+  constructor(first = 2 ** 33) {
+    this.next = first;
+  }
+
+  /** Places bytes at a 512-byte boundary, at least 4 KiB behind the buffer before. */
+  add(name: string, bytes: Uint8Array): Buffer {
+    const b: Buffer = {
+      name,
+      base: this.next,
+      bytes,
+      view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    };
+    this.next = Math.ceil((this.next + bytes.length + 4096) / 512) * 512;
+    this.buffers.push(b);
+    return b;
+  }
+
+  place(address: number, size: number, _write: boolean): Place {
+    let b = this.last;
+    if (b === null || address < b.base || address + size > b.base + b.bytes.length) {
+      b = this.find(address, size);
+      this.last = b;
+    }
+    if (address % size !== 0) throw new MemoryFault(`address ${hex(address)} is not a multiple of ${size}`);
+    this.here.view = b.view;
+    this.here.at = address - b.base;
+    return this.here;
+  }
+
+  private find(address: number, size: number): Buffer {
+    let lo = 0;
+    let hi = this.buffers.length - 1;
+    while (lo < hi) {
+      const mid = (lo + hi + 1) >> 1;
+      if (this.buffers[mid].base <= address) lo = mid;
+      else hi = mid - 1;
+    }
+    const b = this.buffers[lo];
+    if (b === undefined) throw new MemoryFault(`address ${hex(address)} lies in no buffer`);
+    if (address < b.base || address + size > b.base + b.bytes.length) {
+      const off = address - b.base;
+      throw new MemoryFault(
+        `address ${hex(address)} lies in no buffer; the nearest is ${b.name} (${b.bytes.length} bytes at ${hex(b.base)}), this is ${off >= 0 ? `byte ${off} of it` : `${-off} bytes before it`}`,
+      );
+    }
+    return b;
+  }
+}
+
+export const hex = (a: number): string => `0x${a.toString(16)}`;
+
+/** 32-bit mix of two words (the finalizer of MurmurHash3). */
+export function mix(a: number, b: number): number {
+  let h = Math.imul(a ^ Math.imul(b, 0x9e3779b1), 0x85ebca6b);
+  h ^= h >>> 13;
+  h = Math.imul(h, 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}
+
+const PAGE = 4096;
+
+/** One page of open memory with a mark for every byte that was written. */
+export interface Page {
+  readonly view: DataView;
+  readonly bytes: Uint8Array;
+  readonly written: Uint8Array;
+}
+
+/**
+ * Open memory: every address exists. A byte that nobody wrote holds a value hashed from its address: words of small
+ * integers in half of the pages, of small floats in the others, so that loops and indices stay sane. Alignment is not
+ * checked.
+ */
+export class OpenMemory implements Memory {
+  readonly pages = new Map<number, Page>();
+  private readonly seed: number;
+  private lastKey = -1;
+  private lastPage: Page | null = null;
+  private readonly here: Place = { view: new DataView(new ArrayBuffer(0)), at: 0 };
+  private readonly straddle = new DataView(new ArrayBuffer(16));
+  private pending: { address: number; size: number } | null = null;
+
+  constructor(seed: number) {
+    this.seed = seed;
+  }
+
+  private page(key: number): Page {
+    if (key === this.lastKey) return this.lastPage!;
+    let p = this.pages.get(key);
+    if (p === undefined) {
+      const bytes = new Uint8Array(PAGE);
+      const view = new DataView(bytes.buffer);
+      const k = mix(key | 0, this.seed ^ Math.floor(key / 4294967296));
+      const floats = (k & 1) === 1;
+      for (let w = 0; w < PAGE; w += 4) {
+        const h = mix(w, k);
+        view.setUint32(w, floats ? 0x3f800000 + ((h & 0x3ff) << 14) : h & 31, true);
+      }
+      p = { view, bytes, written: new Uint8Array(PAGE) };
+      this.pages.set(key, p);
+    }
+    this.lastKey = key;
+    this.lastPage = p;
+    return p;
+  }
+
+  place(address: number, size: number, write: boolean): Place {
+    this.flush();
+    const key = Math.floor(address / PAGE);
+    const at = address - key * PAGE;
+    const p = this.page(key);
+    if (at + size > PAGE) return this.across(address, size, write);
+    if (write) p.written.fill(1, at, at + size);
+    this.here.view = p.view;
+    this.here.at = at;
+    return this.here;
+  }
+
+  /** An access over a page border goes through a small buffer that is written back before the next access. */
+  private across(address: number, size: number, write: boolean): Place {
+    for (let i = 0; i < size; i++) {
+      const key = Math.floor((address + i) / PAGE);
+      const p = this.page(key);
+      this.straddle.setUint8(i, p.bytes[address + i - key * PAGE]);
+      if (write) p.written[address + i - key * PAGE] = 1;
+    }
+    if (write) this.pending = { address, size };
+    this.here.view = this.straddle;
+    this.here.at = 0;
+    return this.here;
+  }
+
+  /** Completes a write over a page border. */
+  flush(): void {
+    const w = this.pending;
+    if (w === null) return;
+    this.pending = null;
+    for (let i = 0; i < w.size; i++) {
+      const key = Math.floor((w.address + i) / PAGE);
+      this.page(key).bytes[w.address + i - key * PAGE] = this.straddle.getUint8(i);
+    }
+  }
+
+  /** Sets initial bytes without marking them written. */
+  init(address: number, bytes: Uint8Array): void {
+    for (let i = 0; i < bytes.length; i++) {
+      const key = Math.floor((address + i) / PAGE);
+      this.page(key).bytes[address + i - key * PAGE] = bytes[i];
+    }
+  }
+}

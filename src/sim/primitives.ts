@@ -1,0 +1,822 @@
+import { modOf } from '../ir/opcode.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
+import { bitsToF32, f32ToBits, halfToNumber, numberToHalf } from '../isa/floats.ts';
+import { popc } from '../isa/ints.ts';
+import type { Decoded } from './decode.ts';
+import type { AsyncCopy, Barrier, Frame, Machine, MBarrier, Warp } from './machine.ts';
+import { LOCAL_WINDOW, MemoryFault, mix, PARAM_WINDOW, type Place, SHARED_WINDOW } from './memory.ts';
+import { formatPrintf } from './printf.ts';
+
+/** Carries out one instruction that an expression cannot say, for the lanes of `mask`. */
+export type Primitive = (m: Machine, w: Warp, f: Frame, d: Decoded, mask: number) => void;
+
+const lowest = (m: number): number => 31 - Math.clz32(m & -m);
+const mod = (d: Decoded, group: string): string => modOf(d.ins.op, d.ins.mods, group);
+const opnd = (f: Frame, d: Decoded, i: number): number => f.code.operands[d.k + i];
+
+/** Byte address in an Addr operand for a lane: base register, symbol, offset. */
+function addressOf(m: Machine, f: Frame, d: Decoded, srcIndex: number, lane: number): number {
+  const o = d.ins.src[srcIndex];
+  const at = opnd(f, d, d.ins.dst.length + srcIndex);
+  let a = o.lo;
+  if (o.sym !== '') a += m.symbolAddress(o.sym, f.code);
+  if (o.reg !== NO_REG) {
+    // 64-bit registers have two words a lane; their file is in the low bits of the register.
+    if ((o.reg & 7) === 1 || (o.reg & 7) === 4)
+      a += (f.regs.i32[at + 2 * lane + 1] >>> 0) * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
+    else a += f.regs.i32[at + lane] >>> 0;
+  } else if (o.sym === '') a = o.lo >>> 0;
+  // Addresses are taken modulo 2^48; negative sums come from negative offsets of small bases.
+  return a >= 281474976710656 ? a % 281474976710656 : a < 0 ? a + 281474976710656 : a;
+}
+
+/** Place of an access of an instruction's space. */
+function resolve(
+  m: Machine,
+  w: Warp,
+  f: Frame,
+  d: Decoded,
+  a: number,
+  lane: number,
+  size: number,
+  write: boolean,
+): Place {
+  m.lane = lane;
+  switch (d.ins.op.space) {
+    case 'global':
+      return a < SHARED_WINDOW ? m.global.place(a, size, write) : m.generic(w, lane, a, size, write);
+    case 'shared':
+      return w.block.shared.place(
+        a >= SHARED_WINDOW && a < LOCAL_WINDOW ? a - SHARED_WINDOW : a,
+        size,
+        write,
+      );
+    case 'local':
+      return m.localOf(w, lane).place((a >= LOCAL_WINDOW ? a - LOCAL_WINDOW : a) + f.localBase, size, write);
+    case 'const':
+      return m.generic(w, lane, a, size, write);
+    default:
+      return m.generic(w, lane, a, size, write);
+  }
+}
+
+const SIZE: Readonly<Record<string, number>> = { U8: 1, S8: 1, U16: 2, S16: 2, B32: 4, B64: 8, B128: 16 };
+const COUNT: Readonly<Record<string, number>> = { V1: 1, V2: 2, V4: 4, V8: 8 };
+
+function read(p: Place, at: number, type: string, f: Frame, to: number, lane: number): void {
+  const { view } = p;
+  const i = f.regs.i32;
+  switch (type) {
+    case 'B32':
+      i[to + lane] = view.getInt32(at, true);
+      return;
+    case 'B64':
+      i[to + 2 * lane] = view.getInt32(at, true);
+      i[to + 2 * lane + 1] = view.getInt32(at + 4, true);
+      return;
+    case 'U8':
+      i[to + lane] = view.getUint8(at);
+      return;
+    case 'S8':
+      i[to + lane] = view.getInt8(at);
+      return;
+    case 'U16':
+      i[to + lane] = view.getUint16(at, true);
+      return;
+    case 'S16':
+      i[to + lane] = view.getInt16(at, true);
+      return;
+    default:
+      for (let k = 0; k < 4; k++) i[to + 4 * lane + k] = view.getInt32(at + 4 * k, true);
+  }
+}
+
+function write(p: Place, at: number, type: string, f: Frame, from: number, lane: number): void {
+  const { view } = p;
+  const i = f.regs.i32;
+  switch (type) {
+    case 'B32':
+      view.setInt32(at, i[from + lane], true);
+      return;
+    case 'B64':
+      view.setInt32(at, i[from + 2 * lane], true);
+      view.setInt32(at + 4, i[from + 2 * lane + 1], true);
+      return;
+    case 'U8':
+      view.setUint8(at, i[from + lane]);
+      return;
+    case 'U16':
+      view.setUint16(at, i[from + lane], true);
+      return;
+    default:
+      for (let k = 0; k < 4; k++) view.setInt32(at + 4 * k, i[from + 4 * lane + k], true);
+  }
+}
+
+/** Counts the 32-byte sectors that one warp access touches. */
+function transactions(m: Machine, d: Decoded, addresses: readonly number[], bytes: number): void {
+  const c = m.opts.counters;
+  if (c === null) return;
+  const sectors = new Set<number>();
+  for (const a of addresses)
+    for (let s = Math.floor(a / 32); s <= Math.floor((a + bytes - 1) / 32); s++) sectors.add(s);
+  const space = d.ins.op.space ?? 'generic';
+  c.transactions[space] = (c.transactions[space] ?? 0) + sectors.size;
+}
+
+/** Parameter memory of a frame for LDPRM and STPRM: byte offset in a lane's part. */
+function paramAt(m: Machine, f: Frame, d: Decoded, lane: number, size: number): number {
+  const o = d.ins.src[0];
+  const a = o.sym !== '' ? (f.code.params.get(o.sym) ?? 0) + o.lo : addressOf(m, f, d, 0, lane);
+  if (a + size > f.code.paramBytes || a < 0)
+    throw new MemoryFault(`parameter byte ${a} is outside of ${f.code.paramBytes} bytes`);
+  return lane * f.code.paramBytes + a;
+}
+
+const load: Primitive = (m, w, f, d, mask) => {
+  const { ins } = d;
+  const type = mod(d, 'type');
+  const size = SIZE[type];
+  const n = COUNT[mod(d, 'vec')];
+  const touched: number[] = [];
+  const counting = m.opts.counters !== null;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    m.lane = l;
+    if (ins.op.space === 'param') {
+      const at = paramAt(m, f, d, l, size * n);
+      for (let k = 0; k < n; k++)
+        if (ins.dst[k] !== NO_REG) read({ view: f.paramView, at }, at + k * size, type, f, opnd(f, d, k), l);
+      continue;
+    }
+    const o = ins.src[0];
+    let p: Place;
+    if (o.kind === Kind.CBank) {
+      const reg = opnd(f, d, ins.dst.length);
+      const base = o.reg === NO_REG ? 0 : f.regs.i32[(o.reg & 7) === 1 ? reg + 2 * l : reg + l];
+      const at = base + o.lo;
+      if (at < 0 || at + size * n > m.bank.byteLength) {
+        if (!m.opts.open)
+          throw new MemoryFault(`constant bank offset ${at} is outside of ${m.bank.byteLength} bytes`);
+        p = m.global.place(PARAM_WINDOW / 4 + Math.abs(at), size * n, false);
+      } else p = { view: m.bank, at };
+    } else {
+      const a = addressOf(m, f, d, 0, l);
+      if (counting) touched.push(a);
+      p = resolve(m, w, f, d, a, l, size * n, false);
+    }
+    for (let k = 0; k < n; k++)
+      if (ins.dst[k] !== NO_REG) read(p, p.at + k * size, type, f, opnd(f, d, k), l);
+  }
+  if (counting && touched.length > 0) transactions(m, d, touched, size * n);
+};
+
+const store: Primitive = (m, w, f, d, mask) => {
+  const { ins } = d;
+  const type = mod(d, 'type');
+  const size = SIZE[type];
+  const n = COUNT[mod(d, 'vec')];
+  const touched: number[] = [];
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    m.lane = l;
+    if (ins.op.space === 'param') {
+      const at = paramAt(m, f, d, l, size * n);
+      for (let k = 0; k < n; k++)
+        write({ view: f.paramView, at }, at + k * size, type, f, opnd(f, d, 1 + k), l);
+      continue;
+    }
+    const a = addressOf(m, f, d, 0, l);
+    if (m.opts.counters !== null) touched.push(a);
+    const p = resolve(m, w, f, d, a, l, size * n, true);
+    for (let k = 0; k < n; k++) {
+      write(p, p.at + k * size, type, f, opnd(f, d, 1 + k), l);
+      if (
+        w.log !== null &&
+        w.log.length < LOG &&
+        (ins.op.space === 'global' || (ins.op.space === 'generic' && a < SHARED_WINDOW))
+      )
+        w.log.push(mix(a | 0, mix(f.regs.i32[opnd(f, d, 1 + k) + (size === 8 ? 2 * l : l)], l)));
+    }
+  }
+  if (touched.length > 0) transactions(m, d, touched, size * n);
+};
+
+/** Stores of a warp that are kept for the comparison of unfinished runs. */
+const LOG = 1 << 14;
+
+/** New value of an atomic operation on 32 bits. */
+function atomic32(op: string, type: string, old: number, b: number, c: number): number {
+  switch (type) {
+    case 'F32': {
+      const x = bitsToF32(old);
+      const y = bitsToF32(b);
+      if (op === 'ADD') return f32ToBits(Math.fround(x + y));
+      return op === 'EXCH' ? b : f32ToBits(op === 'MIN' ? Math.min(x, y) : Math.max(x, y));
+    }
+    case 'F16X2':
+    case 'BF16X2': {
+      if (op === 'EXCH') return b;
+      const one = (s: number) => {
+        const x = halfToNumber((old >>> s) & 0xffff, type);
+        const y = halfToNumber((b >>> s) & 0xffff, type);
+        return numberToHalf(op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y), type) << s;
+      };
+      return one(0) | one(16);
+    }
+    case 'F16':
+    case 'BF16': {
+      const x = halfToNumber(old & 0xffff, type);
+      const y = halfToNumber(b & 0xffff, type);
+      return op === 'EXCH'
+        ? b
+        : numberToHalf(op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y), type);
+    }
+  }
+  const signed = type[0] === 'S';
+  const less = signed ? old < b : old >>> 0 < b >>> 0;
+  switch (op) {
+    case 'ADD':
+      return (old + b) | 0;
+    case 'MIN':
+      return less ? old : b;
+    case 'MAX':
+      return less ? b : old;
+    case 'INC':
+      return old >>> 0 >= b >>> 0 ? 0 : (old + 1) | 0;
+    case 'DEC':
+      return old === 0 || old >>> 0 > b >>> 0 ? b : (old - 1) | 0;
+    case 'AND':
+      return old & b;
+    case 'OR':
+      return old | b;
+    case 'XOR':
+      return old ^ b;
+    case 'CAS':
+      return old === b ? c : old;
+    default:
+      return b;
+  }
+}
+
+function atomic64(op: string, type: string, old: bigint, b: bigint, c: bigint): bigint {
+  if (type === 'F64') {
+    conv.setBigUint64(0, old);
+    const x = conv.getFloat64(0);
+    conv.setBigUint64(0, b);
+    const y = conv.getFloat64(0);
+    if (op === 'EXCH') return b;
+    conv.setFloat64(0, op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y));
+    return conv.getBigUint64(0);
+  }
+  const less = type[0] === 'S' ? BigInt.asIntN(64, old) < BigInt.asIntN(64, b) : old < b;
+  switch (op) {
+    case 'ADD':
+      return BigInt.asUintN(64, old + b);
+    case 'MIN':
+      return less ? old : b;
+    case 'MAX':
+      return less ? b : old;
+    case 'INC':
+      return old >= b ? 0n : old + 1n;
+    case 'DEC':
+      return old === 0n || old > b ? b : old - 1n;
+    case 'AND':
+      return old & b;
+    case 'OR':
+      return old | b;
+    case 'XOR':
+      return old ^ b;
+    case 'CAS':
+      return old === b ? c : old;
+    default:
+      return b;
+  }
+}
+const conv = new DataView(new ArrayBuffer(8));
+
+const atomic: Primitive = (m, w, f, d, mask) => {
+  const op = mod(d, 'op');
+  const type = mod(d, 'type');
+  const wide = type.endsWith('64');
+  const half = type === 'B16' || type === 'F16' || type === 'BF16';
+  const i = f.regs.i32;
+  const to = opnd(f, d, 0);
+  const [pb, pc] = [opnd(f, d, 2), opnd(f, d, 3)];
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const a = addressOf(m, f, d, 0, l);
+    const p = resolve(m, w, f, d, a, l, wide ? 8 : half ? 2 : 4, true);
+    if (wide) {
+      const old = p.view.getBigUint64(p.at, true);
+      const value = (at: number) => (BigInt(i[at + 2 * l + 1] >>> 0) << 32n) | BigInt(i[at + 2 * l] >>> 0);
+      p.view.setBigUint64(p.at, atomic64(op, type, old, value(pb), value(pc)), true);
+      if (to >= 0) {
+        i[to + 2 * l] = Number(BigInt.asIntN(32, old));
+        i[to + 2 * l + 1] = Number(BigInt.asIntN(32, old >> 32n));
+      }
+    } else if (half) {
+      const old = p.view.getUint16(p.at, true);
+      p.view.setUint16(
+        p.at,
+        atomic32(op, type === 'B16' ? 'U32' : type, old, i[pb + l] & 0xffff, i[pc + l] & 0xffff),
+        true,
+      );
+      if (to >= 0) i[to + l] = old;
+    } else {
+      const old = p.view.getInt32(p.at, true);
+      p.view.setInt32(p.at, atomic32(op, type, old, i[pb + l], i[pc + l]), true);
+      if (to >= 0) i[to + l] = old;
+    }
+  }
+};
+
+const special: Primitive = (m, w, f, d, mask) => {
+  const sr = mod(d, 'sr');
+  const to = opnd(f, d, 0);
+  const i = f.regs.i32;
+  const wide = d.ins.op.groups.some((g) => g.name === 'size') && mod(d, 'size') === '64';
+  const [bx, by] = m.opts.block;
+  const dims = { TID: null, NTID: m.opts.block, CTAID: w.block.id, NCTAID: m.opts.grid } as Readonly<
+    Record<string, readonly number[] | null>
+  >;
+  const [name, axis] = sr.split('.');
+  const at = 'XYZ'.indexOf(axis ?? '');
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const t = w.index * 32 + l;
+    let v = 0;
+    if (name === 'TID')
+      v = at === 0 ? t % bx : at === 1 ? Math.floor(t / bx) % by : Math.floor(t / (bx * by));
+    else if (dims[name] !== undefined && axis !== undefined) v = dims[name]![at];
+    else
+      switch (sr) {
+        case 'LANEID':
+          v = l;
+          break;
+        case 'WARPID':
+          v = w.index;
+          break;
+        case 'NWARPID':
+          v = w.block.warps.length;
+          break;
+        case 'LANEMASK_EQ':
+          v = 1 << l;
+          break;
+        case 'LANEMASK_LT':
+          v = (1 << l) - 1;
+          break;
+        case 'LANEMASK_LE':
+          v = l === 31 ? -1 : (1 << (l + 1)) - 1;
+          break;
+        case 'LANEMASK_GT':
+          v = l === 31 ? 0 : ~((1 << (l + 1)) - 1);
+          break;
+        case 'LANEMASK_GE':
+          v = ~((1 << l) - 1);
+          break;
+        case 'DYNAMIC_SMEM_SIZE':
+          v = m.opts.dynamicShared;
+          break;
+        case 'TOTAL_SMEM_SIZE':
+          v = m.sharedBytes;
+          break;
+        case 'SMID':
+          v = 0;
+          break;
+        case 'NSMID':
+          v = 1;
+          break;
+        case 'CLOCK':
+        case 'CLOCK64':
+        case 'GLOBALTIMER':
+        case 'GLOBALTIMER_LO':
+          v = m.opts.open ? 0 : m.executed;
+          break;
+        default:
+          // A block is a cluster of its own.
+          v = /^(NCLUSTERID)/.test(sr)
+            ? m.opts.grid[at]
+            : /^CLUSTERID/.test(sr)
+              ? w.block.id[at]
+              : /N(CTAID|CTARANK)/.test(sr)
+                ? 1
+                : 0;
+      }
+    if (wide) {
+      i[to + 2 * l] = v | 0;
+      i[to + 2 * l + 1] = Math.floor(v / 4294967296);
+    } else i[to + l] = v | 0;
+  }
+};
+
+const WINDOW: Readonly<Record<string, number>> = {
+  GLOBAL: 0,
+  CONST: 0,
+  SHARED: SHARED_WINDOW,
+  CLUSTER: SHARED_WINDOW,
+  LOCAL: LOCAL_WINDOW,
+  PARAM: PARAM_WINDOW,
+};
+
+const cvta: Primitive = (m, _w, f, d, mask) => {
+  const space = mod(d, 'space');
+  const to = mod(d, 'to') === 'TO';
+  const window = WINDOW[space] / 4294967296;
+  const i = f.regs.i32;
+  const [pd, ps] = [opnd(f, d, 0), opnd(f, d, 1)];
+  // A thread's local addresses start at its frame.
+  const base = space === 'LOCAL' ? f.localBase : 0;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const lo = i[ps + 2 * l];
+    const hi = i[ps + 2 * l + 1];
+    i[pd + 2 * l] = to ? lo - base : lo + base;
+    i[pd + 2 * l + 1] = to ? (hi - window) | 0 : (hi + window) | 0;
+  }
+  void m;
+};
+
+const qspc: Primitive = (_m, _w, f, d, mask) => {
+  const space = mod(d, 'space');
+  const i = f.regs.i32;
+  const ps = opnd(f, d, 1);
+  let bits = 0;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const a = (i[ps + 2 * l + 1] >>> 0) * 4294967296 + (i[ps + 2 * l] >>> 0);
+    const is =
+      a < SHARED_WINDOW ? 'GLOBAL' : a < LOCAL_WINDOW ? 'SHARED' : a < PARAM_WINDOW ? 'LOCAL' : 'PARAM';
+    if (is === space || (space === 'CLUSTER' && is === 'SHARED')) bits |= 1 << l;
+  }
+  setPred(f, opnd(f, d, 0), bits, mask);
+};
+
+function setPred(f: Frame, at: number, bits: number, mask: number): void {
+  if (at >= 0) f.regs.p[at] = (f.regs.p[at] & ~mask) | (bits & mask);
+}
+
+const predOf = (f: Frame, d: Decoded, src: number): number => {
+  const v = f.regs.p[opnd(f, d, d.ins.dst.length + src)];
+  return d.ins.src[src].mods !== 0 ? ~v : v;
+};
+
+/** Lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). */
+const shuffle: Primitive = (_m, _w, f, d, mask) => {
+  const mode = mod(d, 'mode');
+  const i = f.regs.i32;
+  const [pd, pp, pa, pb, pc] = [0, 1, 2, 3, 4].map((k) => opnd(f, d, k));
+  const old = new Int32Array(32);
+  for (let l = 0; l < 32; l++) old[l] = i[pa + l];
+  let ok = 0;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const b = i[pb + l] & 31;
+    const c = i[pc + l];
+    const seg = (c >> 8) & 31;
+    const max = (l & seg) | (c & 31 & ~seg);
+    const min = l & seg;
+    let j: number;
+    let good: boolean;
+    switch (mode) {
+      case 'UP':
+        j = l - b;
+        good = j >= max;
+        break;
+      case 'DOWN':
+        j = l + b;
+        good = j <= max;
+        break;
+      case 'BFLY':
+        j = l ^ b;
+        good = j <= max;
+        break;
+      default:
+        j = min | (b & ~seg);
+        good = j <= max;
+    }
+    if (!good) j = l;
+    else ok |= 1 << l;
+    if (pd >= 0) i[pd + l] = old[j & 31];
+  }
+  setPred(f, pp, ok, mask);
+};
+
+/** Member lanes of a warp-wide operation: those of the mask operand that are here. */
+function members(f: Frame, d: Decoded, src: number, mask: number): number {
+  const at = opnd(f, d, d.ins.dst.length + src);
+  return f.regs.i32[at + lowest(mask)] & mask;
+}
+
+const vote: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 1, mask);
+  const yes = predOf(f, d, 0) & who;
+  const mode = mod(d, 'mode');
+  const answer = mode === 'ANY' ? yes !== 0 : mode === 'ALL' ? yes === who : yes === who || yes === 0;
+  setPred(f, opnd(f, d, 1), answer ? -1 : 0, mask);
+  const to = opnd(f, d, 0);
+  if (to >= 0) for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = yes;
+};
+
+const activemask: Primitive = (_m, _w, f, d, mask) => {
+  const to = opnd(f, d, 0);
+  for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = mask;
+};
+
+const match: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 1, mask);
+  const wide = mod(d, 'size') === '64';
+  const i = f.regs.i32;
+  const ps = opnd(f, d, 2);
+  const key = (l: number) => (wide ? `${i[ps + 2 * l]},${i[ps + 2 * l + 1]}` : String(i[ps + l]));
+  const groups = new Map<string, number>();
+  for (let r = who; r !== 0; r &= r - 1)
+    groups.set(key(lowest(r)), (groups.get(key(lowest(r))) ?? 0) | (r & -r));
+  const all = groups.size === 1;
+  const to = opnd(f, d, 0);
+  const keys = new Map<number, string>();
+  for (let r = mask; r !== 0; r &= r - 1) keys.set(lowest(r), key(lowest(r)));
+  for (const [l, k] of keys)
+    if (to >= 0) i[to + l] = mod(d, 'mode') === 'ANY' ? (groups.get(k) ?? 0) : all ? who : 0;
+  setPred(f, opnd(f, d, 1), all ? -1 : 0, mask);
+};
+
+const redux: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 1, mask);
+  const op = mod(d, 'op');
+  const type = mod(d, 'type');
+  const i = f.regs.i32;
+  const ps = opnd(f, d, 1);
+  let v: number | null = null;
+  for (let r = who; r !== 0; r &= r - 1) {
+    const x = i[ps + lowest(r)];
+    v = v === null ? x : atomic32(op, type, v, x, 0);
+  }
+  const to = opnd(f, d, 0);
+  for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = v ?? 0;
+};
+
+const elect: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 0, mask);
+  const leader = lowest(who);
+  const to = opnd(f, d, 0);
+  if (to >= 0) for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = leader;
+  setPred(f, opnd(f, d, 1), 1 << leader, mask);
+};
+
+const nothing: Primitive = () => {};
+
+const barrier: Primitive = (m, w, f, d, mask) => {
+  const i = f.regs.i32;
+  const l = lowest(mask);
+  const id = i[opnd(f, d, 2) + l];
+  if (id < 0 || id > 15) m.fault(`barrier ${id} does not exist (0 to 15)`, d, w, l);
+  const n = i[opnd(f, d, 3) + l];
+  const b = w.block;
+  let bar = b.barriers.get(id);
+  if (bar === undefined) {
+    bar = {
+      arrived: 0,
+      expected: 0,
+      waiting: [],
+      reductions: [],
+      and: true,
+      or: false,
+      count: 0,
+    } satisfies Barrier;
+    b.barriers.set(id, bar);
+  }
+  if (n > 0) bar.expected = n;
+  // With a thread count the whole warp counts, as the hardware does.
+  bar.arrived += n > 0 ? 32 : popc(mask);
+  const mode = mod(d, 'mode');
+  if (m.opts.counters !== null) m.opts.counters.barrierWaits++;
+  if (mode === 'RED') {
+    const p = predOf(f, d, 2) & mask;
+    bar.and &&= p === mask;
+    bar.or ||= p !== 0;
+    bar.count += popc(p);
+    const op = mod(d, 'op');
+    const [to, tp] = [opnd(f, d, 0), opnd(f, d, 1)];
+    bar.reductions.push({
+      warp: w,
+      finish: (and, or, count) => {
+        if (op === 'POPC' && to >= 0) for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = count;
+        else setPred(f, tp, (op === 'AND' ? and : or) ? -1 : 0, mask);
+      },
+    });
+  }
+  if (mode !== 'ARRIVE') {
+    w.state = 'barrier';
+    w.waitingAt = d;
+    bar.waiting.push(w);
+  }
+  m.tryRelease(b, bar);
+};
+
+const asyncCopy: Primitive = (m, w, f, d, mask) => {
+  const size = Number(mod(d, 'size').slice(1));
+  const pn = opnd(f, d, 2);
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const n = mod(d, 'zfill') === 'ZFILL' ? Math.min(size, f.regs.i32[pn + l] >>> 0) : size;
+    w.pending.push({ lane: l, to: addressOf(m, f, d, 0, l), from: addressOf(m, f, d, 1, l), size, n });
+  }
+};
+
+/** Copies take place when they are waited for, so that a missing wait shows. */
+function complete(m: Machine, w: Warp, copies: readonly AsyncCopy[]): void {
+  for (const c of copies) {
+    m.lane = c.lane;
+    const bytes = new Uint8Array(c.size);
+    if (c.n > 0) {
+      const p = m.generic(w, c.lane, c.from, c.n === c.size ? c.size : 1, false);
+      for (let k = 0; k < c.n; k++) bytes[k] = p.view.getUint8(p.at + k);
+    }
+    const q = w.block.shared.place(c.to >= SHARED_WINDOW ? c.to - SHARED_WINDOW : c.to, c.size, true);
+    for (let k = 0; k < c.size; k++) q.view.setUint8(q.at + k, bytes[k]);
+  }
+}
+
+const asyncCommit: Primitive = (_m, w) => {
+  w.groups.push(w.pending.splice(0));
+};
+
+const asyncWait: Primitive = (m, w, f, d, mask) => {
+  void f;
+  void mask;
+  if (mod(d, 'all') === 'ALL') {
+    for (const g of w.groups.splice(0)) complete(m, w, g);
+    complete(m, w, w.pending.splice(0));
+    return;
+  }
+  while (w.groups.length > d.ins.src[0].lo) complete(m, w, w.groups.shift()!);
+};
+
+const mbarrier: Primitive = (m, w, f, d, mask) => {
+  const i = f.regs.i32;
+  const table = w.block.mbarriers;
+  const nd = d.ins.dst.length;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const raw = addressOf(m, f, d, 0, l);
+    const a = raw >= SHARED_WINDOW ? raw - SHARED_WINDOW : raw;
+    const src = (k: number) => i[opnd(f, d, nd + k) + l];
+    const name = d.ins.op.name;
+    if (name === 'MBAR_INIT') {
+      table.set(a, { expected: src(1), pending: src(1), phase: 0, tx: 0 });
+      continue;
+    }
+    if (name === 'MBAR_INVAL') {
+      table.delete(a);
+      continue;
+    }
+    let b = table.get(a);
+    if (b === undefined) {
+      if (!m.opts.open)
+        m.fault(`no memory barrier was initialised at shared address 0x${a.toString(16)}`, d, w, l);
+      b = { expected: 32, pending: 32, phase: 0, tx: 0 } satisfies MBarrier;
+      table.set(a, b);
+    }
+    if (name === 'MBAR_ARRIVE') {
+      const op = mod(d, 'op');
+      const before = b.phase;
+      if (op.startsWith('ASYNC')) {
+        for (const g of w.groups.splice(0)) complete(m, w, g);
+        complete(m, w, w.pending.splice(0));
+        if (op === 'ASYNC_NOINC') b.pending--;
+      } else if (op === 'EXPECT_TX') b.tx += src(1);
+      else if (op === 'ARRIVE_EXPECT_TX') {
+        b.tx += src(1);
+        b.pending--;
+      } else {
+        b.pending -= src(1);
+        if (op === 'ARRIVE_DROP') b.expected -= src(1);
+      }
+      if (b.pending <= 0 && b.tx === 0) {
+        b.phase++;
+        b.pending = b.expected;
+      }
+      const to = opnd(f, d, 0);
+      if (to >= 0) {
+        i[to + 2 * l] = before;
+        i[to + 2 * l + 1] = 0;
+      }
+      continue;
+    }
+    const parity = mod(d, 'by') === 'PARITY';
+    const s = parity ? src(1) : i[opnd(f, d, nd + 1) + 2 * l];
+    const done = parity ? (b.phase & 1) !== (s & 1) : b.phase > s;
+    setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
+    if (!done && !m.opts.open) w.spins++;
+  }
+};
+
+const trap: Primitive = (m, w, _f, d, mask) => {
+  if (mod(d, 'op') === 'TRAP') m.fault('trap', d, w, lowest(mask));
+};
+
+/** Functions that the driver provides: vprintf, __assertfail, malloc, free. Others end the run with an error. */
+const builtin: Primitive = (m, w, f, d, mask) => {
+  const name = d.ins.src[0].sym;
+  const param = (k: number, l: number, bytes: 4 | 8): number => {
+    const o = d.ins.src[2 + k];
+    if (o.kind === Kind.Sym) {
+      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0);
+      return bytes === 4
+        ? f.paramView.getUint32(at, true)
+        : f.paramView.getUint32(at + 4, true) * 4294967296 + f.paramView.getUint32(at, true);
+    }
+    const at = opnd(f, d, d.ins.dst.length + 2 + k);
+    return bytes === 4
+      ? f.regs.i32[at + l] >>> 0
+      : (f.regs.i32[at + 2 * l + 1] >>> 0) * 4294967296 + (f.regs.i32[at + 2 * l] >>> 0);
+  };
+  const give = (args: number, l: number, lo: number, hi: number): void => {
+    const o = d.ins.src[2 + args];
+    if (o !== undefined && o.kind === Kind.Sym) {
+      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0);
+      f.paramView.setInt32(at, lo, true);
+      if (hi !== -1) f.paramView.setInt32(at + 4, hi, true);
+    }
+  };
+  const text = (l: number, address: number): string => {
+    let s = '';
+    for (let k = 0; k < 4096; k++) {
+      const p = m.generic(w, l, address + k, 1, false);
+      const c = p.view.getUint8(p.at);
+      if (c === 0) break;
+      s += String.fromCharCode(c);
+    }
+    return s;
+  };
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    m.lane = l;
+    switch (name) {
+      case 'vprintf': {
+        if (!m.opts.open && m.output.length < 10_000) {
+          const args = param(1, l, 8);
+          const at = (k: number): DataView => {
+            const p = m.generic(w, l, args + 8 * k, 8, false);
+            return new DataView(p.view.buffer, p.view.byteOffset + p.at, 8);
+          };
+          m.output.push(formatPrintf(text(l, param(0, l, 8)), at, (a) => text(l, a)));
+        }
+        give(2, l, 0, -1);
+        break;
+      }
+      case '__assertfail':
+        if (m.opts.open) m.fault('assertion failed', d, w, l);
+        m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l);
+        break;
+      case 'malloc': {
+        const a = m.heap.next;
+        m.heap.next += Math.ceil((param(0, l, 8) + 16) / 16) * 16;
+        give(1, l, a | 0, Math.floor(a / 4294967296));
+        break;
+      }
+      case 'free':
+        break;
+      default:
+        if (!m.opts.open) m.fault(`call of '${name}', which is not defined in this module`, d, w, l);
+        // An unknown function of an open world gives a value hashed from its name.
+        for (let k = 2; k < d.ins.src.length; k++) {
+          const o = d.ins.src[k];
+          if (o.kind === Kind.Sym && k === d.ins.src.length - 1)
+            f.paramView.setInt32(
+              l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0),
+              mix(name.length, m.opts.seed) & 15,
+              true,
+            );
+        }
+    }
+  }
+};
+
+export const primitives: Readonly<Record<string, Primitive>> = {
+  load,
+  store,
+  atomic,
+  special,
+  cvta,
+  qspc,
+  shuffle,
+  vote,
+  activemask,
+  match,
+  redux,
+  elect,
+  hint: nothing,
+  fence: nothing,
+  warpsync: nothing,
+  convergence: nothing,
+  'cluster-barrier': nothing,
+  barrier,
+  'async-copy': asyncCopy,
+  'async-commit': asyncCommit,
+  'async-wait': asyncWait,
+  mbarrier,
+  trap,
+  builtin,
+};

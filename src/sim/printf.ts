@@ -1,0 +1,84 @@
+/**
+ * Text of a device printf: C conversions over arguments in 8-byte slots (CUDA C++ Programming Guide, formatted output).
+ *
+ * @param at argument slot k as 8 bytes
+ * @param text string at an address
+ */
+export function formatPrintf(
+  format: string,
+  at: (k: number) => DataView,
+  text: (address: number) => string,
+): string {
+  let arg = 0;
+  return format.replace(
+    /%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcspfFeEgGaA%])/g,
+    (
+      _all,
+      flags: string,
+      width: string | undefined,
+      precision: string | undefined,
+      length: string | undefined,
+      conv: string,
+    ) => {
+      if (conv === '%') return '%';
+      const int = () => at(arg++).getInt32(0, true);
+      const w = width === '*' ? int() : Number(width ?? 0);
+      const p = precision === '*' ? int() : precision === undefined ? -1 : Number(precision);
+      const slot = at(arg++);
+      const wide = length === 'll' || length === 'l' || length === 'z' || length === 'j' || length === 't';
+      let s: string;
+      switch (conv) {
+        case 'd':
+        case 'i':
+          s = wide ? slot.getBigInt64(0, true).toString() : String(slot.getInt32(0, true));
+          break;
+        case 'o':
+        case 'u':
+        case 'x':
+        case 'X': {
+          const v = wide ? slot.getBigUint64(0, true) : BigInt(slot.getUint32(0, true));
+          s = v.toString(conv === 'u' ? 10 : conv === 'o' ? 8 : 16);
+          if (conv === 'X') s = s.toUpperCase();
+          if (flags.includes('#') && v !== 0n && conv !== 'u') s = (conv === 'o' ? '0' : `0${conv}`) + s;
+          break;
+        }
+        case 'c':
+          s = String.fromCharCode(slot.getUint8(0));
+          break;
+        case 's':
+          s = text(slot.getUint32(4, true) * 4294967296 + slot.getUint32(0, true));
+          if (p >= 0) s = s.slice(0, p);
+          break;
+        case 'p':
+          s = `0x${slot.getBigUint64(0, true).toString(16)}`;
+          break;
+        default:
+          s = float(slot.getFloat64(0, true), conv, p < 0 ? 6 : p);
+      }
+      if ('dif'.includes(conv) && !s.startsWith('-'))
+        s = (flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '') + s;
+      if (s.length >= w) return s;
+      if (flags.includes('-')) return s.padEnd(w);
+      if (flags.includes('0') && !'scp'.includes(conv)) {
+        const sign = /^[-+ ]/.test(s) ? 1 : 0;
+        return s.slice(0, sign) + s.slice(sign).padStart(w - sign, '0');
+      }
+      return s.padStart(w);
+    },
+  );
+}
+
+function float(v: number, conv: string, p: number): string {
+  if (!Number.isFinite(v)) return Number.isNaN(v) ? 'nan' : v < 0 ? '-inf' : 'inf';
+  const exp = (s: string) => s.replace(/e([-+])(\d)$/, 'e$10$2');
+  let s: string;
+  if (conv === 'f' || conv === 'F') s = v.toFixed(p);
+  else if (conv === 'e' || conv === 'E') s = exp(v.toExponential(p));
+  else {
+    const e = v === 0 ? 0 : Math.floor(Math.log10(Math.abs(v)));
+    const n = p === 0 ? 1 : p;
+    s = e < -4 || e >= n ? exp(v.toExponential(n - 1)) : v.toFixed(Math.max(0, n - 1 - e));
+    if (s.includes('.') && !s.includes('e')) s = s.replace(/\.?0+$/, '');
+  }
+  return conv === conv.toUpperCase() ? s.toUpperCase() : s;
+}

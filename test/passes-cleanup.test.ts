@@ -1,0 +1,272 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cfgOf } from '../src/analysis/cfg.ts';
+import { mustStay } from '../src/analysis/effects.ts';
+import { LiveWalker, livenessOf } from '../src/analysis/liveness.ts';
+import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import type { Fn } from '../src/ir/program.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
+import { verifyFn } from '../src/ir/verify.ts';
+import { controlIsLast } from '../src/passes/flow-draft.ts';
+import { passes } from '../src/passes/registry.ts';
+import { testContext } from './support/context.ts';
+import { testIsa } from './support/isa.ts';
+import { sameBehaviour } from './support/mini-run.ts';
+import { randomFn } from './support/random-fn.ts';
+
+const isa = testIsa();
+const RUNS = { numRuns: 400, seed: 20261121 };
+
+const run = (name: string, fn: Fn, opts?: Parameters<typeof testContext>[1]): Fn => {
+  const entry = passes.get(name);
+  if (entry === undefined) throw new Error(`no pass ${name}`);
+  return entry.pass(fn, testContext(fn, opts));
+};
+
+/** A second application has nothing to do, and says so by giving back what it got. */
+function expectDone(name: string, out: Fn): void {
+  const again = run(name, out);
+  expect(printFn(again)).toBe(printFn(out));
+  expect(again === out).toBe(true);
+}
+
+/** What holds for every pass: the result is valid, prints and parses, behaves the same, and shares what it kept. */
+function checkPass(name: string, fn: Fn, controlLast: boolean): Fn {
+  const out = run(name, fn);
+  expect(verifyFn(out, undefined, { controlLast })).toEqual([]);
+  expect(printFn(parseFn(printFn(out), isa))).toBe(printFn(out));
+  expect(sameBehaviour(fn, out)).toBe(null);
+  if (printFn(out) === printFn(fn)) expect(out === fn).toBe(true);
+  const before = new Map(fn.blocks.map((b) => [b.id, b]));
+  for (const b of out.blocks) {
+    const old = before.get(b.id);
+    if (old !== undefined && old.ins.length === b.ins.length && b.ins.every((x, i) => x === old.ins[i]))
+      expect(b === old).toBe(true);
+  }
+  return out;
+}
+
+describe('IR text tests', () => {
+  const dir = new URL('./ori/', import.meta.url);
+  const files = readdirSync(dir).filter((f) => f.endsWith('.ori'));
+  it('are there', () => expect(files.length).toBeGreaterThan(10));
+  for (const file of files) {
+    const text = readFileSync(new URL(file, dir), 'utf8');
+    // `# pass NAME [KNOB=N]`, `# before`, `# after`, and `# remarks` where they matter.
+    const head = /^# pass (\S+)(?: (\w+)=(\d+))?$/m.exec(text);
+    const section = (name: string): string | null => {
+      const m = new RegExp(`^# ${name}\\n([\\s\\S]*?)(?=^# |(?![\\s\\S]))`, 'm').exec(text);
+      return m === null ? null : m[1].trim();
+    };
+    it(`${file}: ${/^# why (.*)$/m.exec(text)?.[1] ?? ''}`, () => {
+      const fn = parseFn(section('before')!, isa);
+      expect(verifyFn(fn)).toEqual([]);
+      const knobs = head![2] === undefined ? {} : { [head![2]]: Number(head![3]) };
+      const ctx = testContext(fn, { knobs });
+      const out = passes.get(head![1])!.pass(fn, ctx);
+      const after = parseFn(section('after')!, isa);
+      expect(printFn(out)).toBe(printFn({ ...after, regCount: out.regCount, blockCount: out.blockCount }));
+      expect(verifyFn(out)).toEqual([]);
+      if (printFn(fn) === printFn(out)) expect(out).toBe(fn);
+      const remarks = section('remarks');
+      if (remarks !== null)
+        expect(ctx.remarks.map((r) => `${r.kind} ${r.name}: ${r.message}`).join('\n')).toBe(remarks);
+      if (head![2] === undefined) expectDone(head![1], out);
+    });
+  }
+});
+
+describe('split-control-flow', () => {
+  it('makes control last, changes nothing else, and only once', () => {
+    fc.assert(
+      fc.property(randomFn({ midBlock: true }), (fn) => {
+        const out = checkPass('split-control-flow', fn, true);
+        expect(controlIsLast(out)).toBe(true);
+        expectDone('split-control-flow', out);
+        expect(out.blocks.flatMap((b) => b.ins)).toEqual(fn.blocks.flatMap((b) => b.ins));
+        expect(out === fn).toBe(controlIsLast(fn));
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('live-dead', () => {
+  /** What is still dead by ordinary liveness: the definition of "nothing left". */
+  const leftOver = (fn: Fn): number => {
+    const walker = new LiveWalker(livenessOf(fn));
+    let n = 0;
+    fn.blocks.forEach((b, p) => {
+      walker.enter(p);
+      for (const x of [...b.ins].reverse()) {
+        if (!mustStay(x) && !walker.anyResultLive(x)) n++;
+        else walker.step(x);
+      }
+    });
+    return n;
+  };
+
+  it('keeps behaviour, leaves nothing dead, and is done after one application', () => {
+    let removed = 0;
+    fc.assert(
+      fc.property(randomFn({ midBlock: true }), (fn) => {
+        const out = checkPass('live-dead', fn, false);
+        expect(leftOver(out)).toBe(0);
+        expectDone('live-dead', out);
+        expect(out.blocks.map((b) => b.id)).toEqual(fn.blocks.map((b) => b.id));
+        if (out !== fn) removed++;
+      }),
+      RUNS,
+    );
+    expect(removed).toBeGreaterThan(100);
+  });
+
+  it('knows what must stay', () => {
+    const stays = (line: string): boolean => mustStay(parseFn(`BB0:\n${line}\nEXIT`, isa).blocks[0].ins[0]);
+    for (const line of [
+      'STG [RD1], R2',
+      'ATOMG.ADD _, [RD1], R2, RZ',
+      'LDG.VOLATILE R3, [RD1]',
+      'LD.ACQUIRE.GPU R3, [RD1]',
+      'CS2R.CLOCK R3',
+      'MEMBAR',
+      'WARPSYNC -1',
+      'BRA BB0',
+      'BPT.TRAP',
+      'BSSY B1, BB0',
+      'LDGDEPBAR',
+    ])
+      expect([line, stays(line)]).toEqual([line, true]);
+    for (const line of [
+      'LDG R3, [RD1]',
+      'LDS.V2 {R3, R4}, [R1]',
+      'LDC R3, c[0x0][0x160]',
+      'SHFL.IDX R3, P4, R1, 0, 31, -1',
+      'VOTE.ANY R3, P5, P4, -1',
+      'MUFU.RCP R3, R4',
+      'S2R.TID.X R3',
+      'NOP',
+    ])
+      expect([line, stays(line)]).toEqual([line, false]);
+  });
+});
+
+describe('early-dead-code', () => {
+  it('keeps behaviour and never removes more than live-dead', () => {
+    let removed = 0;
+    fc.assert(
+      fc.property(randomFn({ midBlock: true }), (fn) => {
+        const out = checkPass('early-dead-code', fn, false);
+        expectDone('early-dead-code', out);
+        expect(printFn(run('live-dead', out))).toBe(printFn(run('live-dead', fn)));
+        if (out !== fn) removed++;
+      }),
+      RUNS,
+    );
+    expect(removed).toBeGreaterThan(100);
+  });
+});
+
+describe('branch-opt', () => {
+  it('keeps behaviour, leaves every block reachable, and is done after one application', () => {
+    let changed = 0;
+    fc.assert(
+      fc.property(randomFn({ most: 12 }), (fn) => {
+        const out = checkPass('branch-opt', fn, true);
+        expectDone('branch-opt', out);
+        const g = cfgOf(out);
+        expect(g.rpo.length).toBe(out.blocks.length);
+        const size = (f: Fn): number => f.blocks.reduce((n, b) => n + b.ins.length, 0);
+        expect(size(out)).toBeLessThanOrEqual(size(fn));
+        if (out !== fn) changed++;
+      }),
+      { numRuns: 1500, seed: 4 },
+    );
+    expect(changed).toBeGreaterThan(500);
+  });
+
+  it('each unit of the budget is one rewrite, and every prefix of them is correct', () => {
+    fc.assert(
+      fc.property(randomFn({ most: 8 }), fc.integer({ min: 0, max: 6 }), (fn, limit) => {
+        const ctx = testContext(fn, { knobs: { MergeEquivalentConditionalFlowBudget: limit } });
+        const out = passes.get('branch-opt')!.pass(fn, ctx);
+        expect(verifyFn(out, undefined, { controlLast: true })).toEqual([]);
+        expect(sameBehaviour(fn, out)).toBe(null);
+        const rewrites = ctx.remarks.filter((r) => r.kind === 'passed' && r.name !== 'unreachable-removed');
+        expect(rewrites.length).toBeLessThanOrEqual(limit);
+        if (rewrites.length < limit) expect(printFn(out)).toBe(printFn(run('branch-opt', fn)));
+      }),
+      RUNS,
+    );
+  });
+
+  it('refuses control in the middle of blocks', () => {
+    const fn = parseFn('BB0:\n@P1 BRA BB1\nMOV R2, 1\nBB1:\nEXIT', isa);
+    const ctx = testContext(fn);
+    expect(passes.get('branch-opt')!.pass(fn, ctx)).toBe(fn);
+    expect(ctx.remarks[0].name).toBe('control-not-last');
+  });
+});
+
+describe('checking phases', () => {
+  const broken = parseFn('.entry k\n{\nBB0:\n@P1 BRA BB1\nBB1:\nEXIT\n}', isa);
+  const bad: Fn = { ...broken, blocks: [broken.blocks[0], { ...broken.blocks[1], id: 7 }] };
+  const midBlock = parseFn('.entry k\n{\nBB0:\n@P1 EXIT\nMOV R2, 1\nEXIT\n}', isa);
+  const message = (name: string, fn: Fn): string => {
+    try {
+      return run(name, fn) === fn ? 'fine' : 'changed';
+    } catch (e) {
+      if (!(e instanceof DiagnosticError)) throw e;
+      return e.diagnostics.map((d) => `${d.message} (${d.notes?.join('; ')})`).join('\n');
+    }
+  };
+
+  it('name block, instruction and rule', () => {
+    expect(message('check-initial-program', bad)).toMatchInlineSnapshot(`
+      "k, BB7: block id is not below blockCount 2 (rule 'block-id', found by phase Test)
+      k, BB0, instruction 0: source to of 'BRA BB1' names BB1, which does not exist (rule 'target', found by phase Test)"
+    `);
+    expect(message('sanitize', midBlock)).toMatchInlineSnapshot(`"k, BB0, instruction 0: 'EXIT' transfers control in the middle of its block (rule 'control-last', found by phase Test)"`);
+    expect(message('check-initial-program', midBlock)).toBe('fine');
+    expect(message('final-inspection', broken)).toBe('fine');
+  });
+
+  it('pseudo instructions are refused only when asked', () => {
+    const fn = parseFn('BB0:\nPAIR RD1, R2, R3\nEXIT', isa);
+    expect(run('final-inspection', fn)).toBe(fn);
+    expect(() => run('final-inspection', fn, { params: { 'no-pseudo': true } })).toThrow(/PAIR/);
+  });
+});
+
+describe('reporting phases', () => {
+  const fn = parseFn(
+    '.entry k\n{\nBB0:\nMOV R1, 3\nBB1:\nIADD3 R1, R1, 1\nISETP.LT P2, R1, 9\n@P2 BRA BB1\nBB2:\nEXIT\n}',
+    isa,
+  );
+  it('report-initial gives header and text', () => {
+    const ctx = testContext(fn);
+    expect(passes.get('report-initial')!.pass(fn, ctx)).toBe(fn);
+    expect(ctx.reports.join('\n')).toContain(`# 5 instructions, 1 R-regs\n`);
+    expect(ctx.reports.join('\n')).toContain('[non-unrolled loops=1]');
+    expect(ctx.reports.join('\n').endsWith(printFn(fn))).toBe(true);
+  });
+  it('analyze-control-flow says what it found', () => {
+    const ctx = testContext(fn);
+    expect(passes.get('analyze-control-flow')!.pass(fn, ctx)).toBe(fn);
+    expect(ctx.remarks.map((r) => r.message)).toEqual([
+      '3 blocks (0 unreachable), 3 edges, 1 loops (deepest 1), 1 blocks in loop intervals',
+    ]);
+  });
+});
+
+describe('registry', () => {
+  it('names are those of the files', () => {
+    const files = readdirSync(new URL('../src/passes/', import.meta.url)).map((f) => f.replace(/\.ts$/, ''));
+    for (const [name, p] of passes) {
+      expect(p.name).toBe(name);
+      expect(files).toContain(name);
+      expect(p.summary.length).toBeGreaterThan(10);
+    }
+  });
+});
