@@ -7,10 +7,16 @@ it('every meaning compiles under every value of every modifier', () => {
   for (const op of testIsa().opcodes) {
     if (op.means === null) continue;
     const combos: number[] = [0];
-    for (const g of op.groups) for (const m of [...combos]) for (let i = 1; i < g.values.length; i++) if (combos.length < 400) combos.push((m | (i << g.shift)) >>> 0);
+    for (const g of op.groups)
+      for (const m of [...combos])
+        for (let i = 1; i < g.values.length; i++)
+          if (combos.length < 400) combos.push((m | (i << g.shift)) >>> 0);
     for (const mods of combos) {
       const consts = op.srcs.map((s) => (isConstantSlot(s) ? 5 : null));
-      expect(() => compileLane({ op, mods, srcMods: op.srcs.map(() => 0), wanted: -1, consts }), `${op.name} ${mods}`).not.toThrow();
+      expect(
+        () => compileLane({ op, mods, srcMods: op.srcs.map(() => 0), wanted: -1, consts }),
+        `${op.name} ${mods}`,
+      ).not.toThrow();
     }
   }
 });

@@ -227,7 +227,9 @@ describe('checking phases', () => {
       "k, BB7: block id is not below blockCount 2 (rule 'block-id', found by phase Test)
       k, BB0, instruction 0: source to of 'BRA BB1' names BB1, which does not exist (rule 'target', found by phase Test)"
     `);
-    expect(message('sanitize', midBlock)).toMatchInlineSnapshot(`"k, BB0, instruction 0: 'EXIT' transfers control in the middle of its block (rule 'control-last', found by phase Test)"`);
+    expect(message('sanitize', midBlock)).toMatchInlineSnapshot(
+      `"k, BB0, instruction 0: 'EXIT' transfers control in the middle of its block (rule 'control-last', found by phase Test)"`,
+    );
     expect(message('check-initial-program', midBlock)).toBe('fine');
     expect(message('final-inspection', broken)).toBe('fine');
   });

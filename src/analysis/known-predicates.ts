@@ -1,5 +1,14 @@
 import { modOf, slotWidth } from '../ir/opcode.ts';
-import { immValue, isPredReg, isTrue, Kind, NO_REG, type Operand, type Reg, sameOperand } from '../ir/operand.ts';
+import {
+  immValue,
+  isPredReg,
+  isTrue,
+  Kind,
+  NO_REG,
+  type Operand,
+  type Reg,
+  sameOperand,
+} from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { cfgOf } from './cfg.ts';
 import { defUseOf, singleDef } from './defuse.ts';

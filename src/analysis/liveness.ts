@@ -3,7 +3,7 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { BitMatrix, BitSet } from './bitset.ts';
 import { cfgOf, endsFlow, isControl, targets } from './cfg.ts';
 import { memo } from './memo.ts';
-import { type Segments, segmentsOf, WorkList } from './segments.ts';
+import { type Segments, segmentsOf, solveBackward } from './segments.ts';
 
 /** Register classes whose live sets are solved apart; barrier registers never take part. */
 export const LiveClass = { R: 0, UR: 1, P: 2, None: 3 } as const;
@@ -77,9 +77,9 @@ export function globalNames(seg: Segments): GlobalNames {
     for (let i = seg.from[s]; i < seg.to[s]; i++) {
       const x = ins[i];
       for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) expose(x.src[k].reg, s);
+      if (isReturn(x)) for (const r of returned) expose(r, s);
       if (x.guard !== NO_REG) expose(x.guard, s);
       else for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) definedIn[regIndex(x.dst[k])] = s;
-      if (isReturn(x)) for (const r of returned) expose(r, s);
     }
   }
   return { slot, names };
@@ -140,40 +140,45 @@ function solve(seg: Segments, globals: GlobalNames, cls: number, bits: number): 
     genStart[s + 1] = gen.length;
     killStart[s + 1] = kill.length;
   }
-
-  const work = new WorkList(seg.count);
-  for (let i = 0; i < seg.count; i++) work.push(seg.backward[i]);
   const out = new BitSet(bits);
-  for (let s = work.pop(); s >= 0; s = work.pop()) {
+  solveBackward(seg, (s) => {
     out.reset();
     for (let e = seg.succStart[s]; e < seg.succStart[s + 1]; e++) out.or(live.rows[seg.succ[e]]);
     for (let i = killStart[s]; i < killStart[s + 1]; i++) out.clear(kill[i]);
     for (let i = genStart[s]; i < genStart[s + 1]; i++) out.set(gen[i]);
-    if (!live.rows[s].orIfChanged(out)) continue;
-    for (let e = seg.predStart[s]; e < seg.predStart[s + 1]; e++) work.push(seg.pred[e]);
-  }
+    return live.rows[s].orIfChanged(out);
+  });
   return live;
 }
 
-/** Registers live on entry to the block at position `b`, by class then number. */
-export function liveInOf(l: Liveness, b: number): Reg[] {
-  return liveAtSegment(l, l.segments.first[b]);
+/** Registers live on entry to the block at position `b`, ascending by index; only those of one class if that is given. */
+export function liveInOf(l: Liveness, b: number, cls?: number): Reg[] {
+  return rowOf(l, l.segments.first[b], cls);
 }
 
 /** Registers live on exit from the block at position `b` (where control leaves its last segment). */
-export function liveOutOf(l: Liveness, b: number): Reg[] {
+export function liveOutOf(l: Liveness, b: number, cls?: number): Reg[] {
   const s = l.segments.first[b + 1] - 1;
   const seen = new Set<Reg>();
   for (let e = l.segments.succStart[s]; e < l.segments.succStart[s + 1]; e++)
-    for (const r of liveAtSegment(l, l.segments.succ[e])) seen.add(r);
-  return [...seen];
+    for (const r of rowOf(l, l.segments.succ[e], cls)) seen.add(r);
+  return [...seen].sort((a, c) => a - c);
 }
 
-function liveAtSegment(l: Liveness, s: number): Reg[] {
+/** The live-in set of a block as bits over register indices, for set algebra. */
+export function liveInBits(l: Liveness, b: number, cls?: number): BitSet {
+  const set = new BitSet(l.fn.regCount);
+  for (const r of liveInOf(l, b, cls)) set.set(regIndex(r));
+  return set;
+}
+
+function rowOf(l: Liveness, s: number, cls: number | undefined): Reg[] {
   const out: Reg[] = [];
-  for (let c = 0; c < l.liveIn.length; c++)
+  for (let c = 0; c < l.liveIn.length; c++) {
+    if (cls !== undefined && c !== cls) continue;
     for (const i of l.liveIn[c].rows[s].toArray()) out.push(l.globals.names[c][i]);
-  return out;
+  }
+  return out.sort((a, b) => a - b);
 }
 
 /**

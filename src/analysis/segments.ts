@@ -99,33 +99,27 @@ function build(fn: Fn): Segments {
   };
 }
 
-/** A work list of small integers that holds each at most once; first in, first out. */
-export class WorkList {
-  private readonly ring: Int32Array;
-  private readonly member: Uint8Array;
-  private head = 0;
-  private length = 0;
-
-  constructor(capacity: number) {
-    this.ring = new Int32Array(capacity);
-    this.member = new Uint8Array(capacity);
-  }
-
-  push(v: number): void {
-    if (this.member[v] === 1) return;
-    this.member[v] = 1;
-    let at = this.head + this.length++;
-    if (at >= this.ring.length) at -= this.ring.length;
-    this.ring[at] = v;
-  }
-
-  /** The oldest member, or -1 when empty. */
-  pop(): number {
-    if (this.length === 0) return -1;
-    const v = this.ring[this.head++];
-    if (this.head === this.ring.length) this.head = 0;
-    this.length--;
-    this.member[v] = 0;
-    return v;
+/**
+ * Runs a backward problem to its fixed point: sweeps over the segments in an order where successors mostly come first,
+ * visiting only those with a successor that changed. A loop nest of depth d needs about d + 2 sweeps.
+ *
+ * @param visit recomputes one segment; true if what its predecessors see has changed
+ */
+export function solveBackward(seg: Segments, visit: (s: number) => boolean): void {
+  const { backward, count, predStart, pred } = seg;
+  const dirty = new Uint8Array(count).fill(1);
+  for (let left = count; left > 0; ) {
+    for (let i = 0; i < count && left > 0; i++) {
+      const s = backward[i];
+      if (dirty[s] === 0) continue;
+      dirty[s] = 0;
+      left--;
+      if (!visit(s)) continue;
+      for (let e = predStart[s]; e < predStart[s + 1]; e++) {
+        if (dirty[pred[e]] === 1) continue;
+        dirty[pred[e]] = 1;
+        left++;
+      }
+    }
   }
 }

@@ -2,7 +2,7 @@ import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { BitMatrix, BitSet } from './bitset.ts';
 import { globalNames, isReturn, type Liveness, liveClassOf, returnedRegs } from './liveness.ts';
-import { segmentsOf, WorkList } from './segments.ts';
+import { segmentsOf, solveBackward } from './segments.ts';
 
 /**
  * Live registers where a use counts only if the instruction that makes it is itself needed ("faint variables",
@@ -24,16 +24,16 @@ export function strongLivenessOf(fn: Fn, rooted: (ins: Instr) => boolean): Liven
   const now = sizes.map((n) => new BitSet(n));
   const local = new Int32Array(fn.regCount).fill(-1);
   const returned = returnedRegs(fn);
-  let visit = 0;
+  let visits = 0;
 
   const isLive = (r: Reg): boolean => {
     const g = slot[regIndex(r)];
-    return g >= 0 ? now[liveClassOf(r)].test(g) : local[regIndex(r)] === visit;
+    return g >= 0 ? now[liveClassOf(r)].test(g) : local[regIndex(r)] === visits;
   };
   const add = (r: Reg): void => {
     const g = slot[regIndex(r)];
     if (g >= 0) now[liveClassOf(r)].set(g);
-    else local[regIndex(r)] = visit;
+    else local[regIndex(r)] = visits;
   };
   const drop = (r: Reg): void => {
     const g = slot[regIndex(r)];
@@ -41,10 +41,8 @@ export function strongLivenessOf(fn: Fn, rooted: (ins: Instr) => boolean): Liven
     else local[regIndex(r)] = -1;
   };
 
-  const work = new WorkList(seg.count);
-  for (let i = 0; i < seg.count; i++) work.push(seg.backward[i]);
-  for (let s = work.pop(); s >= 0; s = work.pop()) {
-    visit++;
+  solveBackward(seg, (s) => {
+    visits++;
     for (const set of now) set.reset();
     for (let e = seg.succStart[s]; e < seg.succStart[s + 1]; e++)
       for (let c = 0; c < now.length; c++) now[c].or(liveIn[c].rows[seg.succ[e]]);
@@ -61,7 +59,7 @@ export function strongLivenessOf(fn: Fn, rooted: (ins: Instr) => boolean): Liven
     }
     let grown = false;
     for (let c = 0; c < now.length; c++) if (liveIn[c].rows[s].orIfChanged(now[c])) grown = true;
-    if (grown) for (let e = seg.predStart[s]; e < seg.predStart[s + 1]; e++) work.push(seg.pred[e]);
-  }
+    return grown;
+  });
   return { fn, segments: seg, globals, liveIn };
 }

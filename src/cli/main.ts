@@ -53,7 +53,7 @@ withPlan(
     .command('opt')
     .description('optimize a PTX (or .ori) file')
     .argument('<file>', 'PTX or Ori text')
-    .option('--emit <ori|ptx|json|none>', 'what to write', 'ori')
+    .option('--emit <ori|json|none>', 'what to write', 'ori')
     .option('-o, --output <file>', 'write there instead of standard output')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
@@ -119,9 +119,4 @@ program
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
-await program.parseAsync(normalise(process.argv));
-
-/** `-O3` is `-O 3`: commander joins short flags and values already, but `-O` alone means the default. */
-function normalise(argv: string[]): string[] {
-  return argv;
-}
+await program.parseAsync(process.argv);

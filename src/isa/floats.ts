@@ -1,520 +1,313 @@
 /**
- * Floating point on JavaScript numbers, fast and exact. Formats up to f32 are computed in double: sums that do not fit
- * are rounded to odd first, which makes the second rounding exact in every mode because 53 >= 24 + 2 bits (Boldo and
- * Melquiond, "Emulation of a FMA and correctly rounded sums"). f64 in other modes than RN goes through `softfloat.ts`.
+ * Floating point of generated lane code, on JavaScript numbers. A value of any format is a double that holds it exactly.
+ *
+ * Formats up to f32 are computed in double and rounded once more. That is exact when the first rounding is to odd (the
+ * neighbour with an odd significand if the result is inexact), because 53 >= 24 + 2 bits; and rounding to nearest twice is
+ * exact for sum, product, quotient and root because 53 >= 2 * 24 + 2 (Figueroa, "When is double rounding innocuous?").
+ * f64 uses error-free transformations where exponents are moderate and `softfloat.ts` elsewhere.
  */
-import { bigAdd, bigDiv, bigFma, bigSqrt, F32, F64, type Format, fromNumber, toNumber } from './softfloat.ts';
 
-export type Round = 'RN' | 'RZ' | 'RM' | 'RP' | 'RNA';
+import type { Rounding } from './formats.ts';
+import { bigDiv, bigFma, bigSqrt, F64, fromNumber, toNumber } from './softfloat.ts';
 
-const buf = new ArrayBuffer(8);
-const f64 = new Float64Array(buf);
-const i32 = new Int32Array(buf);
-const f32 = new Float32Array(buf);
+export { approximate, approximateHigh } from './approx.ts';
 
-/** Canonical NaN of f32 results (PTX ISA 9.0, 9.7.3: 0x7fffffff). */
-export const NAN32 = 0x7fffffff;
+const f64 = new Float64Array(1);
+const f32 = new Float32Array(f64.buffer);
+const i32 = new Int32Array(f64.buffer);
 
-export function f32ToBits(v: number): number {
-  if (v !== v) return NAN32;
-  f32[0] = v;
+// ------------------------------------------------------------------------------------------------ bit patterns
+
+/** Pattern of an f32. NaN is canonical. */
+export function f32ToBits(x: number): number {
+  if (x !== x) return 0x7fffffff;
+  f32[0] = x;
   return i32[0];
 }
+/** Value of an f32's pattern. */
 export function bitsToF32(b: number): number {
   i32[0] = b;
   return f32[0];
 }
-
-/** s = a + b rounded to odd: if inexact, the neighbour with an odd significand. */
-function oddSum(a: number, b: number): number {
-  const s = a + b;
-  const bb = s - a;
-  const err = a - (s - bb) + (b - bb);
-  if (err === 0 || !Number.isFinite(s) || err !== err) return s;
-  f64[0] = s;
-  if ((i32[0] & 1) !== 0) return s;
-  // The exact sum lies between s and its neighbour on err's side.
-  const up = err > 0 === s > 0;
-  let lo = i32[0];
-  let hi = i32[1];
-  if (up) {
-    lo = (lo + 1) | 0;
-    if (lo === 0) hi = (hi + 1) | 0;
-  } else {
-    if (lo === 0) hi = (hi - 1) | 0;
-    lo = (lo - 1) | 0;
+/** Words of an f64's pattern, to `w`. NaN is canonical. */
+export function words64(x: number, w: Int32Array): void {
+  if (x !== x) {
+    w[0] = 0;
+    w[1] = 0x7ff80000;
+    return;
   }
+  f64[0] = x;
+  w[0] = i32[0];
+  w[1] = i32[1];
+}
+/** Value of an f64's pattern. */
+export function num64(lo: number, hi: number): number {
   i32[0] = lo;
   i32[1] = hi;
   return f64[0];
 }
 
-/** Rounds a double to a format with `mant` explicit bits and smallest normal exponent `emin`, any mode. */
-function roundTo(v: number, mant: number, emin: number, emax: number, mode: Round): number {
-  if (v === 0 || !Number.isFinite(v)) return v;
-  f64[0] = v;
-  let e = ((i32[1] >>> 20) & 0x7ff) - 1023;
-  if (e < emin) e = emin;
-  const ulp = 2 ** (e - mant);
-  const q = v / ulp;
-  let r: number;
-  switch (mode) {
-    case 'RZ':
-      r = Math.trunc(q);
-      break;
-    case 'RM':
-      r = Math.floor(q);
-      break;
-    case 'RP':
-      r = Math.ceil(q);
-      break;
-    default: {
-      const fl = Math.floor(q);
-      const d = q - fl;
-      if (d === 0.5) r = mode === 'RNA' ? (q > 0 ? fl + 1 : fl) : fl % 2 === 0 ? fl : fl + 1;
-      else r = d > 0.5 ? fl + 1 : fl;
-    }
-  }
-  const x = r * ulp;
-  const max = (2 - 2 ** -mant) * 2 ** emax;
-  if (x === 0) return v < 0 ? -0 : 0;
-  if (x > max) return mode === 'RZ' || mode === 'RM' ? max : Infinity;
-  if (x < -max) return mode === 'RZ' || mode === 'RP' ? -max : -Infinity;
-  return x;
-}
-
-const to32 = (v: number, mode: Round): number =>
-  mode === 'RN' ? Math.fround(v) : roundTo(v, 23, -126, 127, mode);
-
-/** Zero of an exact cancellation is -0 when rounding down (IEEE 754, 6.3). */
-const sumZero = (v: number, a: number, b: number, mode: Round): number =>
-  v === 0 && mode === 'RM' && !(a === 0 && b === 0 && Object.is(a, b)) && (a !== 0 || !Object.is(a, b))
-    ? -0
-    : v;
-
-export function fadd(a: number, b: number, mode: Round): number {
-  if (mode === 'RN') return Math.fround(a + b);
-  const s = oddSum(a, b);
-  return s === 0 ? sumZero(s, a, b, mode) : to32(s, mode);
-}
-export function fmul(a: number, b: number, mode: Round): number {
-  return to32(a * b, mode);
-}
-export function ffma(a: number, b: number, c: number, mode: Round): number {
-  const p = a * b;
-  const s = oddSum(p, c);
-  return s === 0 ? sumZero(s, p, c, mode) : to32(s, mode);
-}
-export function fdiv(a: number, b: number, mode: string): number {
-  if (mode === 'RZ' || mode === 'RM' || mode === 'RP')
-    return toNumber(F32, bigDiv(F32, fromNumber(F32, a), fromNumber(F32, b), mode));
-  return Math.fround(a / b);
-}
-export function fsqrt(a: number, mode: Round): number {
-  return mode === 'RN' ? Math.fround(Math.sqrt(a)) : toNumber(F32, bigSqrt(F32, fromNumber(F32, a), mode));
-}
-
-const viaBig = (v: bigint): number => toNumber(F64, v);
-export function dadd(a: number, b: number, mode: Round): number {
-  return mode === 'RN' ? a + b : viaBig(bigAdd(F64, fromNumber(F64, a), fromNumber(F64, b), mode));
-}
-export function dmul(a: number, b: number, mode: Round): number {
-  return mode === 'RN' ? a * b : viaBig(bigFma(F64, fromNumber(F64, a), fromNumber(F64, b), null, mode));
-}
-export function ddiv(a: number, b: number, mode: Round): number {
-  return mode === 'RN' ? a / b : viaBig(bigDiv(F64, fromNumber(F64, a), fromNumber(F64, b), mode));
-}
-export function dsqrt(a: number, mode: Round): number {
-  return mode === 'RN' ? Math.sqrt(a) : viaBig(bigSqrt(F64, fromNumber(F64, a), mode));
-}
-
-const SPLIT = 134217729;
-
-/**
- * f64 fused multiply-add. For moderate exponents by error-free transformations and one rounding to odd; outside of them
- * (where products or errors leave the range of normal doubles) exactly.
- */
-export function dfma(a: number, b: number, c: number, mode: Round): number {
-  const p = a * b;
-  const m = Math.abs(p);
-  const ac = Math.abs(c);
-  if (
-    mode === 'RN' &&
-    m < 1e280 &&
-    m > 1e-240 &&
-    (c === 0 || (ac < 1e280 && ac > 1e-240)) &&
-    Math.abs(a) < 1e140 &&
-    Math.abs(b) < 1e140
-  ) {
-    const ta = SPLIT * a;
-    const ah = ta - (ta - a);
-    const al = a - ah;
-    const tb = SPLIT * b;
-    const bh = tb - (tb - b);
-    const bl = b - bh;
-    const pl = al * bl - (p - ah * bh - al * bh - ah * bl);
-    const th = c + pl;
-    let bb = th - c;
-    const tl = c - (th - bb) + (pl - bb);
-    const vh = p + th;
-    bb = vh - p;
-    const vl = p - (vh - bb) + (th - bb);
-    return vh + oddSum(tl, vl);
-  }
-  return viaBig(bigFma(F64, fromNumber(F64, a), fromNumber(F64, b), fromNumber(F64, c), mode));
-}
-
-/** Flushes an f32 subnormal to zero of its sign. */
-export const ftz32 = (v: number): number =>
-  v < 1.1754943508222875e-38 && v > -1.1754943508222875e-38 ? (v < 0 || Object.is(v, -0) ? -0 : 0) : v;
-/** Clamps to [0, 1]; NaN gives 0. */
-export const sat = (v: number): number => (v >= 1 ? 1 : v > 0 ? v : 0);
-
-/** Minimum or maximum: NaN loses (or wins), -0 is below +0. */
-export function minmax(a: number, b: number, max: boolean, nan: boolean, xorsign: boolean): number {
-  let r: number;
-  if (a !== a || b !== b) r = nan || (a !== a && b !== b) ? NaN : a !== a ? b : a;
-  else if (xorsign) r = max ? Math.max(Math.abs(a), Math.abs(b)) : Math.min(Math.abs(a), Math.abs(b));
-  else r = max ? Math.max(a, b) : Math.min(a, b);
-  if (xorsign && r === r) {
-    const s = (a < 0 || Object.is(a, -0)) !== (b < 0 || Object.is(b, -0));
-    r = s ? -Math.abs(r) : Math.abs(r);
-  }
-  return r;
-}
-
-export function compareF(a: number, b: number, cmp: string): boolean {
-  const u = a !== a || b !== b;
-  switch (cmp) {
-    case 'EQ':
-      return a === b;
-    case 'NE':
-      return !u && a !== b;
-    case 'LT':
-      return a < b;
-    case 'LE':
-      return a <= b;
-    case 'GT':
-      return a > b;
-    case 'GE':
-      return a >= b;
-    case 'EQU':
-      return u || a === b;
-    case 'NEU':
-      return a !== b;
-    case 'LTU':
-      return u || a < b;
-    case 'LEU':
-      return u || a <= b;
-    case 'GTU':
-      return u || a > b;
-    case 'GEU':
-      return u || a >= b;
-    case 'NUM':
-      return !u;
-    default:
-      return u;
-  }
-}
-
-/** Rounds to an integral value in the number's own format. */
-export function integral(v: number, mode: Round): number {
-  if (!Number.isFinite(v) || v === 0) return v;
-  let r: number;
-  switch (mode) {
-    case 'RZ':
-      r = Math.trunc(v);
-      break;
-    case 'RM':
-      r = Math.floor(v);
-      break;
-    case 'RP':
-      r = Math.ceil(v);
-      break;
-    default: {
-      const fl = Math.floor(v);
-      const d = v - fl;
-      r = d > 0.5 || (d === 0.5 && fl % 2 !== 0) ? fl + 1 : fl;
-    }
-  }
-  return r === 0 ? (v < 0 ? -0 : 0) : r;
-}
-
-/**
- * Approximate f32 functions: the correctly rounded double result rounded to f32, which lies within the error that PTX
- * states for each (PTX ISA 9.0, 9.7.3).
- */
-export function approx(x: number, fn: string): number {
-  switch (fn) {
-    case 'RCP':
-      return Math.fround(1 / x);
-    case 'RSQ':
-      return Math.fround(1 / Math.sqrt(x));
-    case 'SQRT':
-      return Math.fround(Math.sqrt(x));
-    case 'SIN':
-      return Math.fround(Math.sin(x));
-    case 'COS':
-      return Math.fround(Math.cos(x));
-    case 'LG2':
-      return Math.fround(Math.log2(x));
-    case 'EX2':
-      return Math.fround(2 ** x);
-    default:
-      return Math.fround(Math.tanh(x));
-  }
-}
-
-/** rcp.approx.ftz.f64 and rsqrt.approx.f64: the high word of the result; the low word is zero. */
-export function dapprox(x: number, fn: string): number {
-  const r = fn === 'RCP' ? 1 / x : 1 / Math.sqrt(x);
-  if (!Number.isFinite(r) || r === 0) return r;
-  f64[0] = r;
-  i32[0] = 0;
-  return f64[0];
-}
-
-// ------------------------------------------------------------------------------------------------ halves
-
-interface Half {
-  readonly mant: number;
-  readonly emin: number;
-  readonly emax: number;
-  readonly nan: number;
-}
-const F16: Half = { mant: 10, emin: -14, emax: 15, nan: 0x7fff };
-const BF16: Half = { mant: 7, emin: -126, emax: 127, nan: 0x7fff };
-const halfOf = (fmt: string): Half => (fmt.startsWith('BF') || fmt.startsWith('bf') ? BF16 : F16);
-
-/** Value of a 16-bit pattern. */
-export function halfToNumber(b: number, fmt: string): number {
-  if (halfOf(fmt) === BF16) return bitsToF32(b << 16);
+/** Value of every f16 pattern. */
+export const f16 = Float64Array.from({ length: 65536 }, (_, b) => {
   const e = (b >>> 10) & 31;
   const m = b & 1023;
   const v = e === 31 ? (m === 0 ? Infinity : NaN) : e === 0 ? m * 2 ** -24 : (1024 + m) * 2 ** (e - 25);
   return (b & 0x8000) !== 0 ? -v : v;
-}
+});
 
-/** Pattern of a double rounded to f16 or bf16. */
-export function numberToHalf(v: number, fmt: string, mode: Round = 'RN'): number {
-  const h = halfOf(fmt);
-  if (v !== v) return h.nan;
-  const r = roundTo(v, h.mant, h.emin, h.emax, mode);
-  const s = r < 0 || Object.is(r, -0) ? 0x8000 : 0;
-  const a = Math.abs(r);
-  if (h === BF16) {
-    f32[0] = a;
-    return s | (i32[0] >>> 16);
+/** Pattern of a number rounded to nearest in a 16-bit format of `mant` significand bits. NaN is canonical. */
+function pack(x: number, mant: number, bias: number): number {
+  f64[0] = x;
+  const hi = i32[1];
+  const sign = (hi >>> 16) & 0x8000;
+  const e = ((hi >>> 20) & 0x7ff) - 1023 + bias;
+  if (e <= 0) {
+    const units = Math.abs(x) * 2 ** (bias - 1 + mant);
+    return sign | (units + 4503599627370496 - 4503599627370496);
   }
-  if (a === Infinity) return s | 0x7c00;
-  if (a < 2 ** -14) return s | (a * 2 ** 24);
-  f64[0] = a;
-  const e = ((i32[1] >>> 20) & 0x7ff) - 1023;
-  return s | ((e + 15) << 10) | ((i32[1] >>> 10) & 1023);
+  if (e > 2 * bias) return x !== x ? 0x7fff : sign | ((2 * bias + 1) << mant);
+  const drop = 20 - mant;
+  const m = hi & 0xfffff;
+  const rest = m & ((1 << drop) - 1);
+  const half = 1 << (drop - 1);
+  const b = (e << mant) | (m >>> drop);
+  const up = rest > half || (rest === half && (i32[0] !== 0 || (b & 1) !== 0));
+  return sign | (up ? b + 1 : b);
+}
+export const packF16 = (x: number): number => pack(x, 10, 15);
+export const packBF16 = (x: number): number => pack(x, 7, 127);
+
+const isBF16 = (type: string): boolean => type.startsWith('b') || type.startsWith('B');
+/** Value of a pattern of type f16 or bf16 (in either case; packed names stand for their element). */
+export const halfToNumber = (b: number, type: string): number =>
+  isBF16(type) ? bitsToF32(b << 16) : f16[b & 0xffff];
+/** Pattern of a number rounded to nearest in f16 or bf16. */
+export const numberToHalf = (x: number, type: string): number => (isBF16(type) ? packBF16(x) : packF16(x));
+
+// ------------------------------------------------------------------------------------------------ rounding
+
+/** The double next to x (not 0, finite) in the direction of `up`. */
+function neighbour(x: number, up: boolean): number {
+  f64[0] = x;
+  if (x > 0 === up) {
+    i32[0] += 1;
+    if (i32[0] === 0) i32[1] += 1;
+  } else {
+    if (i32[0] === 0) i32[1] -= 1;
+    i32[0] -= 1;
+  }
+  return f64[0];
 }
 
-const flushHalf = (v: number, on: boolean, fmt: string): number => {
-  const min = halfOf(fmt) === BF16 ? 2 ** -126 : 2 ** -14;
-  return on && Math.abs(v) < min ? (v < 0 || Object.is(v, -0) ? -0 : 0) : v;
+/** x, the nearest double to a number that exceeds it by an error of the sign of `err`, rounded to odd instead. */
+function toOdd(x: number, err: number): number {
+  if (err === 0 || err !== err) return x;
+  f64[0] = x;
+  return (i32[0] & 1) !== 0 ? x : neighbour(x, err > 0);
+}
+
+/** Error of s = a + b (Knuth). NaN where s is not finite. */
+function sumError(a: number, b: number, s: number): number {
+  const t = s - a;
+  return a - (s - t) + (b - t);
+}
+
+const SPLIT = 134217729;
+
+/** Error of p = a * b (Dekker, Veltkamp). For moderate exponents: see `moderate`. */
+function productError(a: number, b: number, p: number): number {
+  const ta = SPLIT * a;
+  const ah = ta - (ta - a);
+  const al = a - ah;
+  const tb = SPLIT * b;
+  const bh = tb - (tb - b);
+  const bl = b - bh;
+  return al * bl - (p - ah * bh - al * bh - ah * bl);
+}
+
+/** Exponents where splitting does not overflow and the error of a product is representable. */
+const moderate = (a: number, b: number, p: number): boolean => {
+  const m = Math.abs(p);
+  return m > 1e-280 && m < 1e300 && Math.abs(a) < 1e290 && Math.abs(b) < 1e290;
 };
 
-/** Applies `f` to both halves of packed operands. */
-function packed(
-  fmt: string,
-  ftz: boolean,
-  satOn: boolean,
-  relu: boolean,
-  f: (...x: number[]) => number,
-  ...w: number[]
-): number {
-  let out = 0;
-  for (let k = 0; k < 2; k++) {
-    let r = f(...w.map((x) => flushHalf(halfToNumber((x >>> (16 * k)) & 0xffff, fmt), ftz, fmt)));
-    if (satOn) r = sat(r);
-    if (relu && !(r > 0) && r === r) r = 0;
-    let bits = numberToHalf(r, fmt);
-    if (ftz) bits = numberToHalf(flushHalf(halfToNumber(bits, fmt), true, fmt), fmt);
-    out |= bits << (16 * k);
+/** a + b, a quotient, a root: rounded to odd. Operands are at most f32 (so exponents are moderate) or products of such. */
+export function addOdd(a: number, b: number): number {
+  const s = a + b;
+  return toOdd(s, sumError(a, b, s));
+}
+/** As `addOdd`; an exact zero of unlike operands is -0, as rounding down asks (IEEE 754, 6.3). */
+export function addOddDown(a: number, b: number): number {
+  const s = addOdd(a, b);
+  return s === 0 ? zeroDown(a, b) : s;
+}
+const zeroDown = (a: number, b: number): number =>
+  a === 0 && b === 0 && !Object.is(a, -0) && !Object.is(b, -0) ? 0 : -0;
+export function divOdd(a: number, b: number): number {
+  const q = a / b;
+  if (q === 0 || !Number.isFinite(q)) return q;
+  const p = q * b;
+  const rest = a - p - productError(q, b, p);
+  return toOdd(q, b > 0 ? rest : -rest);
+}
+export function sqrtOdd(a: number): number {
+  const q = Math.sqrt(a);
+  if (!(q > 0) || q === Infinity) return q;
+  const p = q * q;
+  return toOdd(q, a - p - productError(q, q, p));
+}
+
+/** x (a double, or one rounded to odd) on a grid of `mant` bits with smallest normal exponent `emin`. */
+function roundTo(x: number, mant: number, emin: number, emax: number, mode: Rounding): number {
+  if (x === 0 || !Number.isFinite(x)) return x;
+  f64[0] = x;
+  const e = Math.max(emin, ((i32[1] >>> 20) & 0x7ff) - 1023);
+  const ulp = 2 ** (e - mant);
+  const a = Math.abs(x) / ulp;
+  let r = Math.floor(a);
+  const rest = a - r;
+  switch (mode) {
+    case 'RZ':
+      break;
+    case 'RM':
+      if (rest > 0 && x < 0) r++;
+      break;
+    case 'RP':
+      if (rest > 0 && x > 0) r++;
+      break;
+    case 'RNA':
+      if (rest >= 0.5) r++;
+      break;
+    case 'RN':
+      if (rest > 0.5 || (rest === 0.5 && r % 2 === 1)) r++;
+      break;
   }
-  return out;
+  const v = r * ulp;
+  const max = (2 - 2 ** -mant) * 2 ** emax;
+  if (v <= max) return x < 0 ? -v : v;
+  const stays = mode === 'RZ' || (mode === 'RM' && x > 0) || (mode === 'RP' && x < 0);
+  const m = stays ? max : Infinity;
+  return x < 0 ? -m : m;
 }
-export const hadd2 = (a: number, b: number, fmt: string, z: boolean, s: boolean): number =>
-  packed(fmt, z, s, false, oddSum, a, b);
-export const hmul2 = (a: number, b: number, fmt: string, z: boolean, s: boolean): number =>
-  packed(fmt, z, s, false, (x, y) => x * y, a, b);
-export const hfma2 = (
-  a: number,
-  b: number,
-  c: number,
-  fmt: string,
-  z: boolean,
-  s: boolean,
-  relu: boolean,
-): number => packed(fmt, z, s, relu, (x, y, w) => oddSum(x * y, w), a, b, c);
-export const hminmax2 = (
-  a: number,
-  b: number,
-  fmt: string,
-  op: string,
-  z: boolean,
-  nan: boolean,
-  xs: boolean,
-): number => packed(fmt, z, false, false, (x, y) => minmax(x, y, op === 'MAX', nan, xs), a, b);
-export const hcmp = (a: number, b: number, cmp: string, fmt: string, z: boolean): boolean =>
-  compareF(
-    flushHalf(halfToNumber(a & 0xffff, fmt), z, fmt),
-    flushHalf(halfToNumber(b & 0xffff, fmt), z, fmt),
-    cmp,
-  );
-export const happrox2 = (a: number, fn: string, fmt: string, z: boolean): number =>
-  packed(fmt, z, false, false, (x) => (fn === 'TANH' ? Math.tanh(x) : 2 ** x), a);
+export const round32 = (x: number, mode: Rounding): number => roundTo(x, 23, -126, 127, mode);
+export const roundTF32 = (x: number, mode: Rounding): number => roundTo(x, 10, -126, 127, mode);
+export const roundF16 = (x: number, mode: Rounding): number => packF16(roundTo(x, 10, -14, 15, mode));
+export const roundBF16 = (x: number, mode: Rounding): number => packBF16(roundTo(x, 7, -126, 127, mode));
 
-// ------------------------------------------------------------------------------------------------ conversions
-
-/** Value of a pattern: 32-bit patterns in `lo`, 64-bit ones in both words. */
-export function valueOf(lo: number, hi: number, type: string): number {
-  switch (type) {
-    case 'F64':
-      i32[0] = lo;
-      i32[1] = hi;
-      return f64[0];
-    case 'F32':
-    case 'TF32':
-      return bitsToF32(lo);
-    default:
-      return halfToNumber(lo & 0xffff, type);
-  }
-}
-
-/** A number to a float format, as a pattern of up to 32 bits. `mode` rounds; `v` must be exact in double. */
-function encode(v: number, dt: string, mode: Round): number {
-  if (dt === 'F32') return f32ToBits(to32(v, mode));
-  if (dt === 'TF32') return v !== v ? NAN32 : f32ToBits(roundTo(v, 10, -126, 127, mode)) & ~0x1fff;
-  return numberToHalf(v, dt, mode);
-}
-
-/** Result words of a float conversion; f64 results go through `hiWord`. */
-export let hiWord = 0;
-
-function finish(v: number, dt: string, mode: Round, ftz: boolean, s: boolean, relu: boolean): number {
-  if (s) v = sat(v);
-  if (relu && !(v > 0) && v === v) v = 0;
-  if (dt === 'F64') {
-    f64[0] = v;
-    if (v !== v) {
-      hiWord = 0x7ff80000;
-      return 0;
-    }
-    hiWord = i32[1];
-    return i32[0];
-  }
-  const b = encode(v, dt, mode);
-  return ftz && dt === 'F32' ? f32ToBits(ftz32(bitsToF32(b))) : b;
-}
-export function f2f(
-  lo: number,
-  hi: number,
-  dt: string,
-  st: string,
-  mode: Round,
-  ftz: boolean,
-  s: boolean,
-  relu: boolean,
-): number {
-  let v = valueOf(lo, hi, st);
-  if (ftz && st === 'F32') v = ftz32(v);
-  return finish(v, dt, mode, ftz, s, relu);
-}
-export const f2fp = (hiV: number, loV: number, fmt: string, mode: Round, s: boolean, relu: boolean): number =>
-  (finish(bitsToF32(hiV), fmt, mode, false, s, relu) << 16) |
-  finish(bitsToF32(loV), fmt, mode, false, s, relu);
-
-const RANGE: Readonly<Record<string, readonly [number, number]>> = {
-  S8: [-128, 127],
-  U8: [0, 255],
-  S16: [-32768, 32767],
-  U16: [0, 65535],
-  S32: [-2147483648, 2147483647],
-  U32: [0, 4294967295],
-};
+// ------------------------------------------------------------------------------------------------ f32
 
 /**
- * Float to integer, rounded and clamped. NaN gives 0, or 1 << (width - 1) when the source is f64 or the target has 64 bits
- * (PTX ISA 9.0, 9.7.9 cvt).
+ * f32 fused multiply-add to nearest. The product is exact in double; rounding the double sum is wrong only if that sum is
+ * the midpoint between two f32 values, and then the other one, 2s - f, is an f32 too.
  */
-export function f2i(lo: number, hi: number, dt: string, st: string, mode: Round, ftz: boolean): number {
-  let v = valueOf(lo, hi, st);
-  if (ftz && st === 'F32') v = ftz32(v);
-  const wide = dt.endsWith('64');
-  if (v !== v) {
-    hiWord = wide ? 0x80000000 | 0 : 0;
-    if (wide) return 0;
-    if (st !== 'F64') return 0;
-    const bits = Number(dt.slice(1));
-    return dt[0] === 'S' ? (-1 << (bits - 1)) | 0 : (2 ** (bits - 1)) | 0;
-  }
-  const r = integral(v, mode);
-  if (!wide) {
-    const [min, max] = RANGE[dt];
-    return (r < min ? min : r > max ? max : r) | 0;
-  }
-  const max = dt === 'S64' ? (1n << 63n) - 1n : (1n << 64n) - 1n;
-  const min = dt === 'S64' ? -(1n << 63n) : 0n;
-  let b = r >= 2 ** 64 ? max : r <= -(2 ** 64) ? min : BigInt(r);
-  b = b > max ? max : b < min ? min : b;
-  hiWord = Number(BigInt.asIntN(32, b >> 32n));
-  return Number(BigInt.asIntN(32, b));
+export function fma32(a: number, b: number, c: number): number {
+  const p = a * b;
+  const s = p + c;
+  const f = Math.fround(s);
+  const other = s + s - f;
+  return other !== f && Math.fround(other) === other ? Math.fround(addOdd(p, c)) : f;
 }
 
-/** Integer of a type from its words, exact in double up to 53 bits. */
-const intOf = (lo: number, st: string): number => {
-  switch (st) {
-    case 'S8':
-      return (lo << 24) >> 24;
-    case 'U8':
-      return lo & 0xff;
-    case 'S16':
-      return (lo << 16) >> 16;
-    case 'U16':
-      return lo & 0xffff;
-    case 'S32':
-      return lo;
-    default:
-      return lo >>> 0;
-  }
-};
+/** Flushes f32 subnormals to zero of their sign. */
+export const ftz32 = (x: number): number =>
+  x < 1.1754943508222875e-38 && x > -1.1754943508222875e-38 ? x * 0 : x;
+export const ftz64 = (x: number): number =>
+  x < 2.2250738585072014e-308 && x > -2.2250738585072014e-308 ? x * 0 : x;
 
-export function i2f(lo: number, hi: number, dt: string, st: string, mode: Round, s: boolean): number {
-  if (!st.endsWith('64')) return finish(intOf(lo, st), dt, mode, false, s, false);
-  // hi * 2^32 and lo are exact; their sum rounds to odd, then once more to a narrower format.
-  const h = (st === 'S64' ? hi : hi >>> 0) * 4294967296;
-  if (dt !== 'F64') return finish(oddSum(h, lo >>> 0), dt, mode, false, s, false);
-  return finish(dadd(h, lo >>> 0, mode), dt, mode, false, s, false);
+// ------------------------------------------------------------------------------------------------ f64
+
+/** f64 fused multiply-add to nearest (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums"). */
+export function fma64(a: number, b: number, c: number): number {
+  const p = a * b;
+  if (!moderate(a, b, p) || !(Math.abs(c) < 1e300)) {
+    if (!Number.isFinite(a) || !Number.isFinite(b) || a === 0 || b === 0) return p + c;
+    return Number.isFinite(c) ? fma64Exact(a, b, c, 'RN') : c;
+  }
+  const pe = productError(a, b, p);
+  const t = c + pe;
+  const v = p + t;
+  return v + addOdd(sumError(c, pe, t), sumError(p, t, v));
 }
 
-/** Integer to integer: low bits of the source type, extended by its sign, cut or saturated. */
-export function i2i(lo: number, hi: number, dt: string, st: string, s: boolean): number {
-  let l = lo;
-  let h = hi;
-  if (!st.endsWith('64')) {
-    const v = intOf(lo, st);
-    l = v | 0;
-    h = v < 0 ? -1 : 0;
-  }
-  if (s) {
-    const v =
-      st === 'U64' || st[0] === 'U'
-        ? (BigInt(h >>> 0) << 32n) | BigInt(l >>> 0)
-        : (BigInt(h) << 32n) | BigInt(l >>> 0);
-    const bits = BigInt(dt.slice(1));
-    const min = dt[0] === 'S' ? -(1n << (bits - 1n)) : 0n;
-    const max = dt[0] === 'S' ? (1n << (bits - 1n)) - 1n : (1n << bits) - 1n;
-    const c = v < min ? min : v > max ? max : v;
-    l = Number(BigInt.asIntN(32, c));
-    h = Number(BigInt.asIntN(32, c >> 32n));
-  }
-  hiWord = h;
-  return dt.endsWith('64') ? l : intOf(l, dt) | 0;
+const soft = (x: number): bigint => fromNumber(F64, x);
+const fma64Exact = (a: number, b: number, c: number, mode: Rounding): number =>
+  toNumber(F64, bigFma(F64, soft(a), soft(b), soft(c), mode));
+
+/** A result in another direction, from the nearest one and the sign of its error. */
+function directed(x: number, err: number, mode: Rounding): number {
+  if (err === 0) return x;
+  if (mode === 'RP' || (mode === 'RZ' && x < 0)) return err > 0 ? neighbour(x, true) : x;
+  return err < 0 ? neighbour(x, false) : x;
 }
 
-export type { Format };
+const MAX64 = Number.MAX_VALUE;
+
+/** Directed a + b. */
+export function add64(a: number, b: number, mode: Rounding): number {
+  const s = a + b;
+  if (s === 0) return mode === 'RM' ? zeroDown(a, b) : s;
+  if (!Number.isFinite(s)) return overflowed(a, b, s, mode);
+  const err = sumError(a, b, s);
+  return err !== err ? toNumber(F64, bigFma(F64, soft(a), soft(1), soft(b), mode)) : directed(s, err, mode);
+}
+function overflowed(a: number, b: number, s: number, mode: Rounding): number {
+  if (s !== s || !Number.isFinite(a) || !Number.isFinite(b)) return s;
+  const stays = mode === 'RZ' || (mode === 'RM' && s > 0) || (mode === 'RP' && s < 0);
+  return stays ? Math.sign(s) * MAX64 : s;
+}
+/** Directed a * b. */
+export function mul64(a: number, b: number, mode: Rounding): number {
+  const p = a * b;
+  if (moderate(a, b, p)) return directed(p, productError(a, b, p), mode);
+  const special = !Number.isFinite(a) || !Number.isFinite(b) || a === 0 || b === 0;
+  return special ? p : toNumber(F64, bigFma(F64, soft(a), soft(b), null, mode));
+}
+/** Directed a * b + c: exact, slow. */
+export const fma64Directed = fma64Exact;
+/** Directed a / b. */
+export function div64(a: number, b: number, mode: Rounding): number {
+  const q = a / b;
+  const p = q * b;
+  if (!moderate(q, b, p) || !moderate(a, 1, a) || !moderate(q, 1, q))
+    return toNumber(F64, bigDiv(F64, soft(a), soft(b), mode));
+  const rest = a - p - productError(q, b, p);
+  return directed(q, b > 0 ? rest : -rest, mode);
+}
+/** Directed square root. */
+export function sqrt64(a: number, mode: Rounding): number {
+  const q = Math.sqrt(a);
+  const p = q * q;
+  if (!moderate(a, 1, a) || !(a > 0)) return toNumber(F64, bigSqrt(F64, soft(a), mode));
+  return directed(q, a - p - productError(q, q, p), mode);
+}
+
+// ------------------------------------------------------------------------------------------------ any format
+
+/** Minimum, maximum: a NaN operand loses; -0 is below +0. */
+export const fmin = (a: number, b: number): number => (a !== a ? b : b !== b ? a : Math.min(a, b));
+export const fmax = (a: number, b: number): number => (a !== a ? b : b !== b ? a : Math.max(a, b));
+
+/** Nearest integer, ties to even; zeros keep the sign. */
+export function rint(x: number): number {
+  const a = Math.abs(x);
+  if (!(a < 4503599627370496)) return x;
+  const r = a + 4503599627370496 - 4503599627370496;
+  return x < 0 || Object.is(x, -0) ? -r : r;
+}
+
+/** An integral number clamped to 64 bits, to `w`; NaN gives 2^63 (PTX ISA 9.0, `cvt`). */
+export function clamp64(x: number, signed: boolean, w: Int32Array): void {
+  if (x !== x) give(w, 0, 0x80000000);
+  else if (signed && x >= 9223372036854775808) give(w, -1, 0x7fffffff);
+  else if (signed && x < -9223372036854775808) give(w, 0, 0x80000000);
+  else if (!signed && x >= 18446744073709551616) give(w, -1, -1);
+  else if (!signed && x < 0) give(w, 0, 0);
+  else {
+    const hi = Math.floor(x / 4294967296);
+    give(w, x - hi * 4294967296, hi);
+  }
+}
+function give(w: Int32Array, lo: number, hi: number): void {
+  w[0] = lo;
+  w[1] = hi;
+}

@@ -34,7 +34,20 @@ export const PACKED: Readonly<Record<string, FormatName>> = { f16x2: 'f16', bf16
 
 /** Relations of float comparisons; those with U hold when an operand is NaN. */
 export const RELATIONS = [
-  'EQ', 'NE', 'LT', 'LE', 'GT', 'GE', 'EQU', 'NEU', 'LTU', 'LEU', 'GTU', 'GEU', 'NUM', 'NAN',
+  'EQ',
+  'NE',
+  'LT',
+  'LE',
+  'GT',
+  'GE',
+  'EQU',
+  'NEU',
+  'LTU',
+  'LEU',
+  'GTU',
+  'GEU',
+  'NUM',
+  'NAN',
 ] as const;
 export type Relation = (typeof RELATIONS)[number];
 

@@ -1,5 +1,10 @@
-/** Integer helpers of generated lane code: 64-bit values are two int32 words, results' high words go to `high`. */
-export let high = 0;
+/**
+ * Integer helpers of generated lane code. Values are int32 words; a 64-bit value is two of them, and a 64-bit result stands
+ * in `out` (low word first) until the next call.
+ */
+export const out = new Int32Array(2);
+
+const TWO32 = 4294967296;
 
 /** High word of the unsigned 32 x 32 product. */
 export function umulh(a: number, b: number): number {
@@ -8,41 +13,95 @@ export function umulh(a: number, b: number): number {
   const bl = b & 0xffff;
   const bh = b >>> 16;
   const mid = ah * bl + ((al * bl) >>> 16);
-  const low = (mid & 0xffff) + al * bh;
+  const low = al * bh + (mid & 0xffff);
   return (ah * bh + Math.floor(mid / 65536) + Math.floor(low / 65536)) | 0;
 }
-/** High word of the signed product. */
+
+/** High word of the signed 32 x 32 product. */
 export const smulh = (a: number, b: number): number => (umulh(a, b) - (a < 0 ? b : 0) - (b < 0 ? a : 0)) | 0;
 
-const big = (lo: number, hi: number, signed: boolean): bigint =>
-  (BigInt(signed ? hi : hi >>> 0) << 32n) | BigInt(lo >>> 0);
-function give(v: bigint): number {
-  high = Number(BigInt.asIntN(32, v >> 32n));
-  return Number(BigInt.asIntN(32, v));
+/** High half of the unsigned 64 x 64 product, to `out`. */
+export function umulh64(al: number, ah: number, bl: number, bh: number): void {
+  const low = (umulh(al, bl) >>> 0) + (Math.imul(al, bh) >>> 0) + (Math.imul(ah, bl) >>> 0);
+  const mid =
+    (Math.imul(ah, bh) >>> 0) + (umulh(al, bh) >>> 0) + (umulh(ah, bl) >>> 0) + Math.floor(low / TWO32);
+  out[0] = mid | 0;
+  out[1] = ((umulh(ah, bh) >>> 0) + Math.floor(mid / TWO32)) | 0;
 }
-export const mulhi64 = (al: number, ah: number, bl: number, bh: number, signed: boolean): number =>
-  give((big(al, ah, signed) * big(bl, bh, signed)) >> 64n);
 
-/** 64-bit division; by zero: quotient all ones, remainder the dividend. */
-export function div64(al: number, ah: number, bl: number, bh: number, op: string): number {
-  const signed = op[0] === 's';
-  const a = big(al, ah, signed);
-  const b = big(bl, bh, signed);
-  if (b === 0n) return give(op.endsWith('div') ? -1n : a);
-  return give(op.endsWith('div') ? a / b : a % b);
+/** High half of the signed 64 x 64 product, to `out`. */
+export function smulh64(al: number, ah: number, bl: number, bh: number): void {
+  umulh64(al, ah, bl, bh);
+  if (ah < 0) subtract(bl, bh);
+  if (bh < 0) subtract(al, ah);
 }
-export const udiv = (a: number, b: number): number => (b === 0 ? -1 : Math.floor((a >>> 0) / (b >>> 0)) | 0);
+
+function subtract(lo: number, hi: number): void {
+  const borrow = out[0] >>> 0 < lo >>> 0 ? 1 : 0;
+  out[0] -= lo;
+  out[1] -= hi + borrow;
+}
+
+/** Division of words, truncated; by zero: quotient all ones, remainder the dividend. */
+export const udiv = (a: number, b: number): number => (b === 0 ? -1 : ((a >>> 0) / (b >>> 0)) | 0);
 export const sdiv = (a: number, b: number): number => (b === 0 ? -1 : (a / b) | 0);
 export const urem = (a: number, b: number): number => (b === 0 ? a : ((a >>> 0) % (b >>> 0)) | 0);
 export const srem = (a: number, b: number): number => (b === 0 ? a : (a % b) | 0);
 
+const unsigned64 = (lo: number, hi: number): bigint => (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0);
+const signed64 = (lo: number, hi: number): bigint => (BigInt(hi) << 32n) | BigInt(lo >>> 0);
+
+function give(v: bigint): void {
+  out[0] = Number(BigInt.asIntN(32, v));
+  out[1] = Number(BigInt.asIntN(32, v >> 32n));
+}
+
+/** Both operands are not negative and below 2^53, where division of doubles, rounded down, is exact. */
+const small = (ah: number, bh: number): boolean => ah >>> 21 === 0 && bh >>> 21 === 0;
+
+function giveNumber(v: number): void {
+  out[0] = v | 0;
+  out[1] = Math.floor(v / TWO32);
+}
+
+/** Quotient or remainder of two small numbers (see `small`) whose divisor is not zero. */
+function divideSmall(al: number, ah: number, bl: number, bh: number, remainder: boolean): void {
+  const a = ah * TWO32 + (al >>> 0);
+  const b = bh * TWO32 + (bl >>> 0);
+  giveNumber(remainder ? a % b : Math.floor((a - (a % b)) / b));
+}
+
+function byZero(al: number, ah: number, remainder: boolean): void {
+  out[0] = remainder ? al : -1;
+  out[1] = remainder ? ah : -1;
+}
+
+function divide(al: number, ah: number, bl: number, bh: number, isSigned: boolean, remainder: boolean): void {
+  if ((bl | bh) === 0) byZero(al, ah, remainder);
+  else if (small(ah, bh)) divideSmall(al, ah, bl, bh, remainder);
+  else {
+    const a = isSigned ? signed64(al, ah) : unsigned64(al, ah);
+    const b = isSigned ? signed64(bl, bh) : unsigned64(bl, bh);
+    give(remainder ? a % b : a / b);
+  }
+}
+export const udiv64 = (al: number, ah: number, bl: number, bh: number): void =>
+  divide(al, ah, bl, bh, false, false);
+export const sdiv64 = (al: number, ah: number, bl: number, bh: number): void =>
+  divide(al, ah, bl, bh, true, false);
+export const urem64 = (al: number, ah: number, bl: number, bh: number): void =>
+  divide(al, ah, bl, bh, false, true);
+export const srem64 = (al: number, ah: number, bl: number, bh: number): void =>
+  divide(al, ah, bl, bh, true, true);
+
+/** Number of ones. */
 export function popc(x: number): number {
   let v = x - ((x >>> 1) & 0x55555555);
   v = (v & 0x33333333) + ((v >>> 2) & 0x33333333);
   return Math.imul((v + (v >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
-export const popc64 = (lo: number, hi: number): number => popc(lo) + popc(hi);
-export const clz64 = (lo: number, hi: number): number => (hi !== 0 ? Math.clz32(hi) : 32 + Math.clz32(lo));
+
+/** Bits in reverse order. */
 export function brev(x: number): number {
   let v = ((x >>> 1) & 0x55555555) | ((x & 0x55555555) << 1);
   v = ((v >>> 2) & 0x33333333) | ((v & 0x33333333) << 2);
@@ -51,8 +110,8 @@ export function brev(x: number): number {
   return (v >>> 16) | (v << 16);
 }
 
-/** Selector nibbles of the fixed modes by the low two selector bits (PTX ISA 9.0, 9.7.8 prmt), high byte first. */
-const MODES: Readonly<Record<string, readonly number[]>> = {
+/** Selector nibbles of the fixed modes by the low two selector bits (PTX ISA 9.0, `prmt`). */
+const SELECTORS: Readonly<Record<string, readonly number[]>> = {
   F4E: [0x3210, 0x4321, 0x5432, 0x6543],
   B4E: [0x5670, 0x6701, 0x7012, 0x0123],
   RC8: [0x0000, 0x1111, 0x2222, 0x3333],
@@ -61,15 +120,16 @@ const MODES: Readonly<Record<string, readonly number[]>> = {
   RC16: [0x1010, 0x3232, 0x1010, 0x3232],
 };
 
-export function prmt(a: number, b: number, sel: number, mode: string): number {
-  const s = mode === 'IDX' ? sel : MODES[mode][sel & 3];
+/** Selector of mode `IDX` that picks the same bytes. */
+export const selectorOf = (mode: string, sel: number): number =>
+  mode === 'IDX' ? sel : SELECTORS[mode][sel & 3];
+
+/** Byte permutation of mode `IDX`. */
+export function prmt(a: number, b: number, sel: number): number {
   let r = 0;
-  for (let k = 0; k < 4; k++) {
-    const n = (s >>> (4 * k)) & 15;
-    const w = (n & 4) !== 0 ? b : a;
-    let byte = (w >>> (8 * (n & 3))) & 0xff;
-    if (mode === 'IDX' && (n & 8) !== 0) byte = (byte & 0x80) !== 0 ? 0xff : 0;
-    r |= byte << (8 * k);
+  for (let k = 0; k < 32; k += 8, sel >>>= 4) {
+    const byte = (((sel & 4) !== 0 ? b : a) << (24 - ((sel & 3) << 3))) >> 24;
+    r |= ((sel & 8) !== 0 ? (byte >> 7) & 0xff : byte & 0xff) << k;
   }
   return r;
 }

@@ -1,10 +1,16 @@
-import type { Opcode, Slot } from '../ir/opcode.ts';
-import { Kind } from '../ir/operand.ts';
-import { type Assign, parseMeaning } from './lang.ts';
+import type { Opcode } from '../ir/opcode.ts';
+import { elaborate, type Specialisation } from './lang/elaborate.ts';
+import type { Graph } from './lang/graph.ts';
+import { type Assign, parseMeaning } from './lang/parse.ts';
+
+export { isConstantSlot } from './lang/elaborate.ts';
 
 const parsed = new WeakMap<Opcode, readonly Assign[]>();
 
-/** The parsed meaning of an opcode; throws MeaningError if it has none or it does not parse. */
+/**
+ * The parsed meaning of an opcode.
+ * @throws Error if it is a primitive, MeaningError if the text has a fault
+ */
 export function meaningOf(op: Opcode): readonly Assign[] {
   let m = parsed.get(op);
   if (m === undefined) {
@@ -16,23 +22,24 @@ export function meaningOf(op: Opcode): readonly Assign[] {
   return m;
 }
 
-/** The slot takes nothing but a constant, so that its value is part of the specialisation (tables, shift counts). */
-export const isConstantSlot = (s: Slot): boolean => s.kinds === 1 << Kind.Imm;
+const graphs = new WeakMap<Opcode, Map<string, Graph>>();
+/** Graphs kept for one opcode; beyond this all are dropped and made again on demand. */
+const MOST_GRAPHS = 4096;
 
-/** How source modifiers act: on integers by value, on floats by sign bits. */
-export type ModifierStyle = 'integer' | 'f32' | 'f64' | 'half' | 'half2';
-
-/** Style of a source of an opcode under its modifiers. */
-export function modifierStyle(
-  op: Opcode,
-  valueOfGroup: (group: string) => string | null,
-  width: number,
-): ModifierStyle {
-  if (/^H/.test(op.name)) return 'half2';
-  if (/^(F2F|F2I|FRND)$/.test(op.name)) {
-    const st = valueOfGroup('st') ?? valueOfGroup('type');
-    return st === 'F64' ? 'f64' : st === 'F32' ? 'f32' : 'half';
+/**
+ * The meaning of an opcode for one choice of modifiers and constants; the same graph for equal arguments.
+ * @throws Error if it is a primitive, MeaningError if the meaning has a fault
+ */
+export function graphOf(spec: Specialisation): Graph {
+  const { op, mods, srcMods, consts } = spec;
+  let known = graphs.get(op);
+  if (known === undefined) graphs.set(op, (known = new Map()));
+  const id = `${mods}|${srcMods.join()}|${consts.join()}`;
+  let g = known.get(id);
+  if (g === undefined) {
+    g = elaborate(meaningOf(op), { op, mods, srcMods, consts });
+    if (known.size >= MOST_GRAPHS) known.clear();
+    known.set(id, g);
   }
-  if (/^(F(?!LO)|MUFU|D(?!EPBAR))/.test(op.name)) return width === 64 ? 'f64' : 'f32';
-  return 'integer';
+  return g;
 }

@@ -1,6 +1,6 @@
 import { isControl } from '../analysis/cfg.ts';
 import { hasConstantPredicates, knownPredicate } from '../analysis/known-predicates.ts';
-import { WorkList } from '../analysis/segments.ts';
+import { WorkList } from '../analysis/worklist.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
 import { Kind, label, NO_REG } from '../ir/operand.ts';
 import { type Fn, type Instr, instr } from '../ir/program.ts';

@@ -16,7 +16,7 @@ import type { Pass } from './pass.ts';
  *           STG [RD2], R3
  *           EXIT
  *
- * Global liveness, then each block from its bottom up with a running live set: an instruction that must not stay and
+ * Global liveness, then each block from its bottom up with a running live set: an instruction that need not stay and
  * whose results are all dead is dropped, and its sources are not added, so what fed only it goes in the same walk.
  * A result that is written again before it is read is dead too. Liveness is the strong kind (a use counts only if its
  * instruction is needed), so dead values that feed each other around a loop go as well, one application removes all
@@ -24,7 +24,7 @@ import type { Pass } from './pass.ts';
  *
  * What stays: see `mustStay`. Requires: nothing (control in the middle of blocks is understood).
  * Guarantees: live-clean; no block is added, removed or reordered.
- * Bound: a few visits to each block (loop depth + 2 for reducible flow), then one walk.
+ * Bound: about loop depth + 2 sweeps over the blocks, then one walk.
  */
 export const liveDead: Pass = (fn, ctx) => {
   const walker = new LiveWalker(strongLivenessOf(fn, mustStay));

@@ -7,7 +7,8 @@ export interface Origin {
   /** 'catalog', 'backend', 'recipe', 'knob-set', 'command-line', 'phases', 'order'. */
   readonly source: string;
   readonly file: string;
-  readonly line: number;
+  /** Path inside the file; its line is looked up only when somebody asks. */
+  readonly path: readonly (string | number)[];
 }
 
 export interface ResolvedKnob {
@@ -52,7 +53,11 @@ export interface PlanPhase {
   readonly status: 'implemented' | 'partial' | 'marker' | 'not-applicable' | 'unbound';
   readonly statusNote: string;
   /** Names of registered passes that run here in turn, with parameters; empty: nothing is bound. */
-  readonly passes: readonly { readonly pass: string; readonly params: Readonly<Record<string, unknown>>; readonly origin: Origin }[];
+  readonly passes: readonly {
+    readonly pass: string;
+    readonly params: Readonly<Record<string, unknown>>;
+    readonly origin: Origin;
+  }[];
   /** Rule groups that run here. */
   readonly rules: readonly string[];
   readonly gate: Gate;

@@ -77,7 +77,8 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
       })
       .map(({ bodies, constants, index, tables }) => {
         const lines = ['.entry random', '  .param u64 p size 8 align 8 at 0 reg RD20'];
-        for (const [i, t] of tables.entries()) lines.push(`  .table T${i} ${t.map((b) => `BB${b}`).join(' ')}`);
+        for (const [i, t] of tables.entries())
+          lines.push(`  .table T${i} ${t.map((b) => `BB${b}`).join(' ')}`);
         lines.push('  .regs 24', '{');
         // The constants stand in a block of their own, so that branches to BB0 do not run them again.
         lines.push(

@@ -37,7 +37,11 @@ const flag = (s: Scope, e: Expr | undefined): boolean => e !== undefined && s.tr
 function word(s: Scope, e: Expr, allowed: readonly string[]): string {
   const v = s.eval(e, null);
   if (v.k !== 'name' || !allowed.includes(v.name))
-    throw new MeaningError(e.at, `expected one of ${allowed.join(', ')}`, v.k === 'name' ? near(v.name, allowed) : []);
+    throw new MeaningError(
+      e.at,
+      `expected one of ${allowed.join(', ')}`,
+      v.k === 'name' ? near(v.name, allowed) : [],
+    );
   return v.name;
 }
 
@@ -52,7 +56,11 @@ function floatType(s: Scope, e: Expr): FloatType {
   const t = scalarType(s, e);
   if (t in PACKED) return { element: PACKED[t], packed: true };
   if (t in FORMATS) return { element: t as FormatName, packed: false };
-  throw new MeaningError(e.at, `'${t}' is no float type`, near(t, [...Object.keys(FORMATS), ...Object.keys(PACKED)]));
+  throw new MeaningError(
+    e.at,
+    `'${t}' is no float type`,
+    near(t, [...Object.keys(FORMATS), ...Object.keys(PACKED)]),
+  );
 }
 
 function typeBits(s: Scope, e: Expr): number {
@@ -92,7 +100,8 @@ function extension(name: string, signedness: (s: Scope, args: readonly Expr[]) =
   define(name, (s, args, _want, at) => {
     const w = width(staticInt(s, args[1]), args[1].at);
     const x = node(s, args[0], null);
-    if (w < s.b.width(x)) throw new MeaningError(at, `${s.b.width(x)} bits do not extend to ${w}; trunc cuts them`);
+    if (w < s.b.width(x))
+      throw new MeaningError(at, `${s.b.width(x)} bits do not extend to ${w}; trunc cuts them`);
     return bitsOf(resized(s, x, w, signedness(s, args)));
   });
 }
@@ -102,7 +111,8 @@ extension('ext(x, width, signed)', (s, args) => flag(s, args[2]));
 define('trunc(x, width)', (s, args, _want, at) => {
   const w = width(staticInt(s, args[1]), args[1].at);
   const x = node(s, args[0], null);
-  if (w > s.b.width(x)) throw new MeaningError(at, `${s.b.width(x)} bits cannot be cut to ${w}; zext and sext extend them`);
+  if (w > s.b.width(x))
+    throw new MeaningError(at, `${s.b.width(x)} bits cannot be cut to ${w}; zext and sext extend them`);
   return bitsOf(s.b.make('extract', w, [x]));
 });
 define('resize(x, width)', (s, args) => {
@@ -126,7 +136,9 @@ define('bit(x, index)', (s, args, _want, at) => {
 });
 const concat = (s: Scope, high: number, low: number, at: number): number =>
   s.b.make('concat', width(s.b.width(high) + s.b.width(low), at), [high, low], '', '', s.b.width(low));
-define('concat(high, low)', (s, [h, l], _want, at) => bitsOf(concat(s, node(s, h, null), node(s, l, null), at)));
+define('concat(high, low)', (s, [h, l], _want, at) =>
+  bitsOf(concat(s, node(s, h, null), node(s, l, null), at)),
+);
 define('fill(bit, width)', (s, args) => {
   const w = width(staticInt(s, args[1]), args[1].at);
   return bitsOf(s.b.make('sext', w, [node(s, args[0], 1)], '', '', 1));
@@ -191,7 +203,8 @@ define('lop3(x, y, z, table)', (s, [x, y, z, t], want) => {
   const c = node(s, z, s.b.width(a));
   const lut = s.b.constantOf(node(s, t, 32));
   if (lut === null) throw new MeaningError(t.at, 'the truth table must be a constant operand');
-  if (s.b.width(c) !== s.b.width(a)) throw new MeaningError(z.at, `operands of ${s.b.width(a)} and ${s.b.width(c)} bits`);
+  if (s.b.width(c) !== s.b.width(a))
+    throw new MeaningError(z.at, `operands of ${s.b.width(a)} and ${s.b.width(c)} bits`);
   return bitsOf(s.b.make('lop3', s.b.width(a), [a, b, c], '', '', Number(lut & 0xffn)));
 });
 define('prmt(x, y, selector, mode)', (s, [x, y, n, m]) => {
@@ -214,7 +227,13 @@ function elementwise(
 ): number {
   const bits = FORMATS[type.element].bits;
   if (!type.packed) return f(args, type.element, bits);
-  const both = [true, false].map((high) => f(args.map((a) => half(s, a, high)), type.element, bits));
+  const both = [true, false].map((high) =>
+    f(
+      args.map((a) => half(s, a, high)),
+      type.element,
+      bits,
+    ),
+  );
   return concat(s, both[0], both[1], at);
 }
 
@@ -227,8 +246,13 @@ function floats(s: Scope, exprs: readonly Expr[], at: number): { args: number[];
   const type = first.float;
   const w = type.packed ? 32 : FORMATS[type.element].bits;
   const args = values.map((v, i) => {
-    if (v.k === 'bits' && (v.float === null || v.float.element !== type.element || v.float.packed !== type.packed))
-      throw new MeaningError(exprs[i].at, 'a float of another type', [`the first argument is ${typeName(type)}`]);
+    if (
+      v.k === 'bits' &&
+      (v.float === null || v.float.element !== type.element || v.float.packed !== type.packed)
+    )
+      throw new MeaningError(exprs[i].at, 'a float of another type', [
+        `the first argument is ${typeName(type)}`,
+      ]);
     return s.bits(v, w, exprs[i].at);
   });
   return { args, type };
@@ -239,11 +263,13 @@ const typeName = (t: FloatType): string => (t.packed ? `${t.element}x2` : t.elem
 /** Reads an operand as a float: cuts it to the type's width, applies absolute value and negation to signs, flushes. */
 define('fin(operand, type, ftz?)', (s, [x, t, z], _want, at) => {
   const k = s.sourceIndex(x);
-  if (k < 0) throw new MeaningError(x.at, 'fin reads a source operand', ['float(x, type) reads another value']);
+  if (k < 0)
+    throw new MeaningError(x.at, 'fin reads a source operand', ['float(x, type) reads another value']);
   const type = floatType(s, t);
   const w = type.packed ? 32 : FORMATS[type.element].bits;
   let id = s.rawSource(k);
-  if (s.b.width(id) < w) throw new MeaningError(x.at, `${s.b.width(id)} bits cannot hold a ${typeName(type)}`);
+  if (s.b.width(id) < w)
+    throw new MeaningError(x.at, `${s.b.width(id)} bits cannot hold a ${typeName(type)}`);
   if (s.b.width(id) > w) id = s.b.make('extract', w, [id]);
   const m = s.sourceMods(k);
   const flush = flag(s, z);
@@ -268,6 +294,7 @@ define('fout(x, ftz?, sat?)', (s, [x, z, c], _want, at) => {
   const { args, type } = floats(s, [x], at);
   const flush = flag(s, z);
   const clamp = flag(s, c);
+  if (!flush && !clamp) return bitsOf(args[0], type);
   const out = elementwise(s, type, args, at, ([v], fmt, bits) => {
     if (flush) v = s.b.make('ftz', bits, [v], fmt);
     if (!clamp) return v;
@@ -292,14 +319,20 @@ define('frelu(x, on)', (s, [x, on], _want, at) => {
 });
 define('fabs(x)', (s, [x], _want, at) => {
   const { args, type } = floats(s, [x], at);
-  return bitsOf(elementwise(s, type, args, at, (a, fmt, bits) => s.b.make('fabs', bits, a, fmt)), type);
+  return bitsOf(
+    elementwise(s, type, args, at, (a, fmt, bits) => s.b.make('fabs', bits, a, fmt)),
+    type,
+  );
 });
 
 function rounded(signature: string, op: CoreOp): void {
   define(signature, (s, args, _want, at) => {
     const mode = word(s, args[args.length - 1], ROUNDINGS);
     const x = floats(s, args.slice(0, -1), at);
-    return bitsOf(elementwise(s, x.type, x.args, at, (a, fmt, bits) => s.b.make(op, bits, a, fmt, mode)), x.type);
+    return bitsOf(
+      elementwise(s, x.type, x.args, at, (a, fmt, bits) => s.b.make(op, bits, a, fmt, mode)),
+      x.type,
+    );
   });
 }
 rounded('fadd(x, y, rounding)', 'fadd');
@@ -311,7 +344,8 @@ rounded('fround(x, rounding)', 'frint');
 
 define('fcmp(x, y, relation)', (s, [x, y, r], _want, at) => {
   const { args, type } = floats(s, [x, y], at);
-  if (type.packed) throw new MeaningError(at, 'fcmp compares scalars; lohalf and hihalf take a packed value apart');
+  if (type.packed)
+    throw new MeaningError(at, 'fcmp compares scalars; lohalf and hihalf take a packed value apart');
   return bitsOf(s.b.make('fcmp', 1, args, type.element, word(s, r, RELATIONS)));
 });
 define('lohalf(x)', (s, [x], _want, at) => halfOf(s, x, at, false));
@@ -353,7 +387,10 @@ define('fminmax(x, y, which, nan?, xorsign?)', (s, [x, y, op, nan, xor], _want, 
 define('fapprox(x, function)', (s, [x, f], _want, at) => {
   const { args, type } = floats(s, [x], at);
   const fn = word(s, f, APPROXIMATIONS);
-  return bitsOf(elementwise(s, type, args, at, (a, fmt, bits) => s.b.make('approx', bits, a, fmt, fn)), type);
+  return bitsOf(
+    elementwise(s, type, args, at, (a, fmt, bits) => s.b.make('approx', bits, a, fmt, fn)),
+    type,
+  );
 });
 
 // ---------------------------------------------------------------------- conversions

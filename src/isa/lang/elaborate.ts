@@ -81,7 +81,8 @@ class Elaborator implements Scope {
         return this.conditional(e.c, e.a, e.b, want);
       case 'call': {
         const f = BUILTINS.get(e.fn);
-        if (f === undefined) throw new MeaningError(e.at, `unknown function '${e.fn}'`, near(e.fn, BUILTINS.keys()));
+        if (f === undefined)
+          throw new MeaningError(e.at, `unknown function '${e.fn}'`, near(e.fn, BUILTINS.keys()));
         if (e.args.length < f.least || e.args.length > f.names.length)
           throw new MeaningError(e.at, `${e.fn}(${f.names.join(', ')}) got ${e.args.length} arguments`);
         return f.make(this, e.args, want, e.at);
@@ -182,9 +183,11 @@ class Elaborator implements Scope {
     const group = relation ? (this.groupOf(ea) ?? this.groupOf(eb)) : null;
     const a = group !== null ? this.member(ea, group) : this.eval(ea, relation ? null : want);
     const b = group !== null ? this.member(eb, group) : this.eval(eb, relation ? null : want);
-    if (relation && a.k === 'name' && b.k === 'name') return { k: 'bool', value: (a.name === b.name) === (op === '==') };
+    if (relation && a.k === 'name' && b.k === 'name')
+      return { k: 'bool', value: (a.name === b.name) === (op === '==') };
     if (a.k === 'int' && b.k === 'int') return staticArithmetic(op, a.value, b.value, at);
-    if (relation && a.k === 'bool' && b.k === 'bool') return { k: 'bool', value: (a.value === b.value) === (op === '==') };
+    if (relation && a.k === 'bool' && b.k === 'bool')
+      return { k: 'bool', value: (a.value === b.value) === (op === '==') };
     const [x, y] = this.together(a, b, relation ? null : want, ea.at, eb.at);
     const w = this.b.width(x);
     if (!relation) return bitsOf(this.b.make(CORE_OPERATOR[op], w, [x, y]));
@@ -250,7 +253,8 @@ class Elaborator implements Scope {
         return this.b.constant(v.value, want);
       }
       case 'name':
-        if (isFlag(v.group)) return this.b.constant(v.group.values.findIndex((x) => x.name === v.name) === 1 ? 1n : 0n, 1);
+        if (isFlag(v.group))
+          return this.b.constant(v.group.values.findIndex((x) => x.name === v.name) === 1 ? 1n : 0n, 1);
         throw new MeaningError(at, `'${v.name}' is no number`);
     }
   }
@@ -306,7 +310,24 @@ function staticArithmetic(op: string, a: bigint, b: bigint, at: number): Value {
 }
 
 /** Names that may stand alone: values of the opcode's groups, float formats, and the words that functions know. */
-const WORDS = new Set(['RN', 'RZ', 'RM', 'RP', 'RNA', 'MIN', 'MAX', 'EQ', 'NE', 'LT', 'LE', 'GT', 'GE', 'NUM', 'NAN', 'IDX']);
+const WORDS = new Set([
+  'RN',
+  'RZ',
+  'RM',
+  'RP',
+  'RNA',
+  'MIN',
+  'MAX',
+  'EQ',
+  'NE',
+  'LT',
+  'LE',
+  'GT',
+  'GE',
+  'NUM',
+  'NAN',
+  'IDX',
+]);
 const isBareName = (op: Opcode, name: string): boolean =>
   WORDS.has(name) ||
   name.toLowerCase() in FORMATS ||

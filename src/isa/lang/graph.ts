@@ -8,18 +8,51 @@ import type { FormatName } from '../formats.ts';
 export type CoreOp =
   | 'const'
   | 'src'
-  | 'add' | 'sub' | 'mul' | 'umulh' | 'smulh'
-  | 'udiv' | 'sdiv' | 'urem' | 'srem'
-  | 'and' | 'or' | 'xor' | 'not'
-  | 'shl' | 'lshr' | 'ashr'
-  | 'eq' | 'ult' | 'slt'
+  | 'add'
+  | 'sub'
+  | 'mul'
+  | 'umulh'
+  | 'smulh'
+  | 'udiv'
+  | 'sdiv'
+  | 'urem'
+  | 'srem'
+  | 'and'
+  | 'or'
+  | 'xor'
+  | 'not'
+  | 'shl'
+  | 'lshr'
+  | 'ashr'
+  | 'eq'
+  | 'ult'
+  | 'slt'
   | 'ite'
-  | 'zext' | 'sext' | 'extract' | 'concat'
-  | 'popc' | 'clz' | 'brev' | 'lop3' | 'prmt'
-  | 'fneg' | 'fabs' | 'ftz'
-  | 'fadd' | 'fmul' | 'ffma' | 'fdiv' | 'fsqrt' | 'frint'
-  | 'fmin' | 'fmax' | 'fcmp' | 'approx'
-  | 'f2f' | 'f2i' | 'i2f';
+  | 'zext'
+  | 'sext'
+  | 'extract'
+  | 'concat'
+  | 'popc'
+  | 'clz'
+  | 'brev'
+  | 'lop3'
+  | 'prmt'
+  | 'fneg'
+  | 'fabs'
+  | 'ftz'
+  | 'fadd'
+  | 'fmul'
+  | 'ffma'
+  | 'fdiv'
+  | 'fsqrt'
+  | 'frint'
+  | 'fmin'
+  | 'fmax'
+  | 'fcmp'
+  | 'approx'
+  | 'f2f'
+  | 'f2i'
+  | 'i2f';
 
 export interface Node {
   readonly op: CoreOp;
@@ -85,12 +118,30 @@ export class GraphBuilder {
     return n.op === 'const' ? n.value : null;
   }
 
-  make(op: CoreOp, width: number, args: readonly number[], fmt: FormatName | '' = '', aux = '', n = 0): number {
+  make(
+    op: CoreOp,
+    width: number,
+    args: readonly number[],
+    fmt: FormatName | '' = '',
+    aux = '',
+    n = 0,
+  ): number {
     const same = this.simplify(op, width, args, n);
     if (same >= 0) return same;
+    const inner = this.nodes[args[0]];
+    if (op === 'extract' && inner.op === 'concat') {
+      if (n + width <= inner.n) return this.make('extract', width, [inner.args[1]], '', '', n);
+      if (n >= inner.n) return this.make('extract', width, [inner.args[0]], '', '', n - inner.n);
+    }
     const node: Node = { op, width, args, fmt, aux, n, value: 0n };
     if (args.length > 0 && args.every((a) => this.nodes[a].op === 'const'))
-      return this.constant(this.fold(node, args.map((a) => this.nodes[a].value)), width);
+      return this.constant(
+        this.fold(
+          node,
+          args.map((a) => this.nodes[a].value),
+        ),
+        width,
+      );
     return this.intern(node);
   }
 

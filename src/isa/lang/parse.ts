@@ -79,7 +79,8 @@ export function parseMeaning(text: string): Assign[] {
   const shown = (t: Token): string => (t.text === '\n' ? 'the end of the line' : `'${t.text}'`);
   const expect = (what: string): Token => {
     const t = tokens[pos];
-    if (t.text !== what) throw new MeaningError(t.at, `expected ${shown({ text: what, at: 0 })}, found ${shown(t)}`);
+    if (t.text !== what)
+      throw new MeaningError(t.at, `expected ${shown({ text: what, at: 0 })}, found ${shown(t)}`);
     pos++;
     return t;
   };

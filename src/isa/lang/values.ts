@@ -16,7 +16,12 @@ export type Value =
   | { readonly k: 'int'; readonly value: bigint }
   | { readonly k: 'bool'; readonly value: boolean }
   /** A value of a modifier group (with the scalar type it stands for), or a bare name such as `F32` or `RN`. */
-  | { readonly k: 'name'; readonly name: string; readonly type: string | null; readonly group: ModGroup | null };
+  | {
+      readonly k: 'name';
+      readonly name: string;
+      readonly type: string | null;
+      readonly group: ModGroup | null;
+    };
 
 /** What a built-in function sees of the elaboration it is part of. */
 export interface Scope {

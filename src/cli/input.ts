@@ -1,0 +1,85 @@
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import { hashText } from '../ir/hash.ts';
+import type { Program } from '../ir/program.ts';
+import { parseProgram } from '../ir/text.ts';
+import { verifyMessage, verifyProgram } from '../ir/verify.ts';
+import { passes } from '../passes/registry.ts';
+import { lowerPtx } from '../ptx/lower/index.ts';
+import { parsePtx } from '../ptx/parse.ts';
+import { loadShipped, makePlan } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { Specs } from '../spec/resolve.ts';
+import type { PlanOptions } from './main.ts';
+import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
+
+export const passNames: ReadonlySet<string> = new Set(passes.keys());
+
+/** The plan that the options ask for; errors are printed and end the command. */
+export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
+  const base = specs ?? (await loadShipped());
+  const level = Number(o.level ?? 3);
+  if (!Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
+  const sm = o.sm ?? baseTarget(target) ?? 'sm_75';
+  const { plan, diagnostics } = await makePlan(
+    {
+      level,
+      sm,
+      order: o.order ?? 'seed',
+      recipe: o.recipe ?? null,
+      knobSets: o.knobs ?? [],
+      set: o.set ?? [],
+      disable: o.disable ?? [],
+    },
+    passNames,
+    base,
+  );
+  show(diagnostics);
+  if (plan === null) throw new CliExit(1);
+  return plan;
+}
+
+/** `sm_90` of `sm_90a`. */
+export const baseTarget = (t: string | null): string | null => t?.replace(/[af]$/, '') ?? null;
+
+/** The target that a PTX or Ori text names. */
+export const targetOf = (text: string): string | null =>
+  /^\s*\.target\s+(sm_\w+)/m.exec(text)?.[1] ?? /^\.program .* target (sm_\w+)/m.exec(text)?.[1] ?? null;
+
+export interface Input {
+  readonly program: Program;
+  readonly text: string;
+  readonly key: string;
+  readonly warnings: readonly Diagnostic[];
+}
+
+export { readTextOrFail as readText } from './ui.ts';
+
+/**
+ * Program of a PTX or Ori file for a plan. Faults are printed and end the command; functions without an Ori form are
+ * warned about, or are errors if `strict`.
+ */
+export function programFor(file: string, text: string, plan: Plan, strict = false): Input {
+  const key = hashText(text, `${plan.sm}|${plan.isa.hash}`);
+  if (file.endsWith('.ori')) {
+    const { program, diagnostics } = parseProgram(text, plan.isa, file);
+    stopOnErrors(diagnostics);
+    const faults = verifyProgram(program);
+    if (faults.length > 0) failWith(`${file} is no valid program`, ...faults.slice(0, 10).map(verifyMessage));
+    return { program, text, key, warnings: [] };
+  }
+  const { module, diagnostics } = parsePtx(text, file);
+  stopOnErrors(diagnostics);
+  const base = plan.backend.facts['param-base'];
+  const lowered = lowerPtx(module, {
+    isa: plan.isa,
+    paramBase: typeof base === 'number' ? base : 0,
+    sm: plan.sm,
+  });
+  const warnings = lowered.diagnostics.map((d) => (strict ? { ...d, severity: 'error' as const } : d));
+  show(warnings);
+  if (strict && warnings.length > 0) throw new CliExit(1);
+  return { program: lowered.program, text, key, warnings };
+}
+
+/** Offset of kernel parameters in constant bank 0. */
+export const paramBase = (plan: Plan): number => Number(plan.backend.facts['param-base'] ?? 0);

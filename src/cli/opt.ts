@@ -1,0 +1,176 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import pc from 'picocolors';
+import type { Journal, PhaseRecord } from '../engine/journal.ts';
+import { runPlan } from '../engine/run.ts';
+import type { Program } from '../ir/program.ts';
+import { printFn, printProgram } from '../ir/text.ts';
+import { passes } from '../passes/registry.ts';
+import { runLaunch } from '../sim/launch.ts';
+import { sameOpenWorld } from '../sim/open-world.ts';
+import { loadLaunch } from '../spec/launch.ts';
+import type { Plan } from '../spec/plan.ts';
+import { unifiedDiff } from './diff.ts';
+import { paramBase, planFor, programFor, readText, targetOf } from './input.ts';
+import type { PlanOptions } from './main.ts';
+import { changedPhases, classTable, journalJson } from './report.ts';
+import { CliExit, duration, err, failWith, grouped, out, Progress, table } from './ui.ts';
+
+interface OptOptions extends PlanOptions {
+  readonly emit: string;
+  readonly output?: string;
+  readonly verify?: boolean;
+  readonly check?: readonly string[];
+  readonly checkEach?: boolean;
+  readonly printAfter?: readonly string[];
+  readonly printChanged?: boolean;
+  readonly remarks?: boolean;
+  readonly until?: string;
+  readonly strict?: boolean;
+  readonly stat?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** `orrery opt`. */
+export async function opt(file: string, o: OptOptions): Promise<void> {
+  if (!['ori', 'json', 'none'].includes(o.emit))
+    failWith(`--emit ${o.emit} is not known`, 'it is one of ori, json, none');
+  const text = readText(file);
+  const plan = await planFor(o, targetOf(text));
+  const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
+  for (const name of [...(o.printAfter ?? []), ...(o.until === undefined ? [] : [o.until])])
+    if (name !== 'all' && !ids.has(name.toLowerCase()))
+      failWith(`there is no phase '${name}' in the order`, '`orrery phases` lists them');
+  const input = programFor(file, text, plan, o.strict);
+  const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
+  const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
+  const eachCheck: { record: PhaseRecord; before: Program }[] = [];
+  const journal = runPlan(input.program, plan, {
+    passes,
+    verify: o.verify,
+    until,
+    heap: () => process.memoryUsage().heapUsed,
+    onPhase: (r, before) => {
+      if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
+        err(`; after ${r.phase.id}\n${printProgram(r.program)}`);
+      for (const report of r.reports)
+        if (wanted.has('all') || wanted.has(r.phase.id.toLowerCase())) err(report);
+      if (o.printChanged === true && r.program !== before) printChanged(r, before);
+      if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
+    },
+  });
+  const verdicts: string[] = [];
+  let equal = true;
+  for (const how of o.check ?? []) {
+    const v =
+      how === 'auto'
+        ? checkOpen(input.program, journal.last, plan)
+        : await checkLaunch(how, journal.last, plan);
+    verdicts.push(v.text);
+    equal &&= v.ok;
+  }
+  for (const { record, before } of eachCheck) {
+    const v = checkOpen(before, record.program, plan);
+    if (!v.ok) {
+      verdicts.push(`after ${record.phase.id}: ${v.text}`);
+      equal = false;
+    }
+  }
+  if (o.emit === 'ori') write(printProgram(journal.last), o.output);
+  else if (o.emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
+  if (o.quiet !== true) account(journal, verdicts, o);
+  if (!equal) throw new CliExit(1);
+}
+
+/** Writes a result: to standard output, or whole to a file. */
+function write(text: string, file: string | undefined): void {
+  if (file === undefined) return out(text);
+  mkdirSync(dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}.part`;
+  writeFileSync(temporary, text);
+  renameSync(temporary, file);
+}
+
+function printChanged(r: PhaseRecord, before: Program): void {
+  for (const fn of r.program.functions) {
+    const was = before.functions.find((f) => f.name === fn.name);
+    if (was === undefined || was === fn) continue;
+    err(pc.bold(`; ${r.phase.id} changed ${fn.name}`));
+    err(unifiedDiff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
+  }
+}
+
+/** The account on standard error: what went in and out, what changed it, what the check says. */
+function account(journal: Journal, verdicts: readonly string[], o: OptOptions): void {
+  const { plan } = journal;
+  const ran = journal.records.filter((r) => r.outcome === 'ran').length;
+  const ms = journal.records.reduce((t, r) => t + r.ms, 0);
+  err(`${pc.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
+  err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}\n`);
+  err(classTable(journal.input, journal.last));
+  err('');
+  err(changedPhases(journal));
+  if (o.remarks === true) {
+    err('');
+    for (const r of journal.records)
+      for (const m of r.remarks) {
+        const line = journal.last.locs[m.loc]?.line ?? 0;
+        err(
+          `${m.kind === 'passed' ? pc.green('passed') : m.kind === 'missed' ? pc.yellow('missed') : pc.dim('note  ')} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line > 0 ? ` line ${line}` : ''}: ${m.name}: ${m.message}`,
+        );
+      }
+  }
+  if (o.stat === true) {
+    err('');
+    err(
+      table(
+        journal.records.map((r) => [
+          r.phase.id,
+          r.outcome === 'ran' ? duration(r.ms) : pc.dim(r.why),
+          r.outcome === 'ran' ? `${(r.bytes / 1024).toFixed(0)} KB` : '',
+        ]),
+        'llr',
+      ),
+    );
+  }
+  for (const v of verdicts) err(`\n${v}`);
+}
+
+/** Compares two programs in an open world, every kernel. */
+export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {
+  const progress = new Progress();
+  const kernels = before.functions.filter((f) => f.kind === 'entry');
+  const lines: string[] = [];
+  let ok = true;
+  let partial = 0;
+  let executed = 0;
+  for (const k of kernels) {
+    progress.update(`checking ${k.name}`);
+    const r = sameOpenWorld(before, after, k.name, paramBase(plan));
+    executed += r.executed;
+    if (r.partial) partial++;
+    if (!r.same) {
+      ok = false;
+      lines.push(`  ${k.name}: ${r.differences[0]}`);
+    }
+  }
+  progress.done();
+  const head = ok
+    ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${partial > 0 ? `; ${partial} compared only as far as the budget went` : ''})`
+    : `${pc.red('DIFFERENT')}: the optimized program does something else`;
+  return { ok, text: [head, ...lines].join('\n') };
+}
+
+async function checkLaunch(path: string, after: Program, plan: Plan): Promise<{ ok: boolean; text: string }> {
+  const launch = await loadLaunch(path);
+  const r = runLaunch(after, plan.isa, launch, paramBase(plan));
+  if (r.status === 'ok')
+    return {
+      ok: true,
+      text: `${pc.green('right')}: ${launch.file} gives what it expects (${grouped(r.warpInstructions)} warp instructions)`,
+    };
+  return {
+    ok: false,
+    text: `${pc.red('WRONG')}: ${launch.file}: ${r.error ?? `${r.mismatchCount} values differ; parameter ${r.mismatches[0].param}[${r.mismatches[0].index}] is ${r.mismatches[0].got}, expected ${r.mismatches[0].expected}`}`,
+  };
+}

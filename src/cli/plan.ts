@@ -1,0 +1,95 @@
+import pc from 'picocolors';
+import { placeOf } from '../spec/document.ts';
+import type { Origin, Plan } from '../spec/plan.ts';
+import { planFor, readText } from './input.ts';
+import type { PlanOptions } from './main.ts';
+import { phaseJson, printPhases } from './phases.ts';
+import { out, table } from './ui.ts';
+
+/** `orrery phases`. */
+export async function phases(o: PlanOptions & { json?: boolean; status?: string }): Promise<void> {
+  printPhases(await planFor(o, null), o);
+}
+
+/** `file:line` of an origin. */
+function where(o: Origin): string {
+  if (o.file === '') return o.source;
+  try {
+    return `${o.source} (${o.file}:${placeOf(readText(o.file), o.path).line})`;
+  } catch {
+    return `${o.source} (${o.file})`;
+  }
+}
+
+/** `orrery plan`. */
+export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): Promise<void> {
+  const p = await planFor(o, null);
+  const shown = [...p.knobs.values()].filter((k) => o.all === true || k.overridden.length > 0);
+  if (o.json === true) {
+    out(
+      JSON.stringify(
+        {
+          hash: p.hash,
+          level: p.level,
+          sm: p.sm,
+          order: p.order,
+          recipe: p.recipe,
+          knobSet: p.knobSet,
+          backend: p.backend.facts,
+          phases: p.phases.map(phaseJson),
+          knobs: shown.map((k) => ({
+            name: k.name,
+            index: k.index,
+            type: k.type,
+            value: k.value,
+            when: k.when,
+            origin: k.origin,
+            overridden: k.overridden,
+          })),
+          warnings: p.warnings,
+        },
+        null,
+        2,
+      ),
+    );
+    return;
+  }
+  summary(p);
+  if (shown.length > 0) {
+    out('');
+    out(
+      table(
+        [
+          ['knob', '#', 'type', 'value', 'from', 'over'].map((h) => pc.bold(h)),
+          ...shown.map((k) => [
+            k.name,
+            k.index === null ? '' : String(k.index),
+            k.type,
+            text(k.value),
+            where(k.origin),
+            k.overridden.map((x) => `${text(x.value)} (${x.origin.source})`).join(', '),
+          ]),
+        ],
+        'lrllll',
+      ),
+    );
+  }
+}
+
+const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
+
+function summary(p: Plan): void {
+  const live = p.phases.filter((x) => x.disabled === null && (x.passes.length > 0 || x.rules.length > 0));
+  out(
+    `plan ${pc.bold(p.hash)}: -O${p.level} ${p.sm} (${p.backend.class}), order ${p.order}${p.recipe === null ? '' : `, recipe ${p.recipe}`}${p.knobSet === null ? '' : `, knobs ${p.knobSet}`}`,
+  );
+  out(`${p.phases.length} phases, ${live.length} with something bound and not switched off:\n`);
+  const rows = live.map((x) => {
+    const levels = x.gate.levels;
+    const state = levels !== null && !levels.includes(p.level) ? pc.dim(`not at -O${p.level}`) : '';
+    return [String(x.position), x.id, x.passes.map((b) => b.pass).join(' + '), where(x.origin), state];
+  });
+  out(table([['pos', 'phase', 'runs', 'place', ''].map((h) => pc.bold(h)), ...rows], 'rllll'));
+  const off = p.phases.filter((x) => x.disabled !== null);
+  if (off.length > 0) out(`\nswitched off: ${off.map((x) => `${x.id} (${x.disabled!.why})`).join(', ')}`);
+}

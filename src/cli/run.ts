@@ -1,0 +1,109 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import pc from 'picocolors';
+import { runPlan } from '../engine/run.ts';
+import { passes } from '../passes/registry.ts';
+import { type LaunchResult, runLaunch } from '../sim/launch.ts';
+import { type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
+import { loadShipped } from '../spec/node.ts';
+import { paramBase, planFor, programFor, readText, targetOf } from './input.ts';
+import type { PlanOptions } from './main.ts';
+import { CliExit, failWith, grouped, out, table } from './ui.ts';
+
+interface RunOptions extends PlanOptions {
+  readonly opt: boolean;
+  readonly module?: string;
+  readonly counters?: boolean;
+  readonly profileOut?: string;
+  readonly budget?: string;
+  readonly json?: boolean;
+}
+
+/** `orrery run`. */
+export async function run(files: readonly string[], o: RunOptions): Promise<void> {
+  const specs = await loadShipped();
+  const results: { launch: LoadedLaunch; result: LaunchResult }[] = [];
+  const budget = o.budget === undefined ? undefined : Number(o.budget);
+  if (budget !== undefined && !(budget > 0)) failWith(`--budget ${o.budget} is no positive number`);
+  for (const file of files) {
+    const launch = await loadLaunch(file);
+    const module = o.module ?? launch.modulePath;
+    const text = readText(module);
+    const plan = await planFor(o, targetOf(text), specs);
+    let { program } = programFor(module, text, plan);
+    if (o.opt) program = runPlan(program, plan, { passes }).last;
+    const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
+      counters: o.counters === true || o.profileOut !== undefined,
+      budget,
+    });
+    results.push({ launch, result });
+  }
+  if (o.profileOut !== undefined) {
+    const temporary = `${o.profileOut}.${process.pid}.part`;
+    writeFileSync(
+      temporary,
+      `${JSON.stringify(
+        results.map((r) => ({
+          launch: r.launch.file,
+          kernel: r.launch.kernel,
+          blocks: r.result.counters?.blocks,
+        })),
+        null,
+        2,
+      )}\n`,
+    );
+    renameSync(temporary, o.profileOut);
+  }
+  if (o.json === true)
+    out(
+      JSON.stringify(
+        results.map(({ launch, result }) => ({
+          launch: launch.file,
+          kernel: launch.kernel,
+          status: result.status,
+          error: result.error,
+          mismatchCount: result.mismatchCount,
+          mismatches: result.mismatches,
+          warpInstructions: result.warpInstructions,
+          counters: result.counters,
+          output: result.output,
+        })),
+        null,
+        2,
+      ),
+    );
+  else for (const r of results) print(r.launch, r.result, o.counters === true);
+  if (results.some((r) => r.result.status !== 'ok')) throw new CliExit(1);
+}
+
+function print(launch: LoadedLaunch, r: LaunchResult, counters: boolean): void {
+  if (r.output !== '') out(r.output);
+  const expects = launch.params.filter((p) => p.kind === 'buffer' && p.expect !== null).length;
+  const word = r.status === 'ok' ? pc.green('ok') : pc.red(r.status);
+  out(
+    `${word}  ${launch.file}  ${launch.kernel}  ${grouped(r.warpInstructions)} warp instructions${expects === 0 ? ', nothing expected' : ''}`,
+  );
+  if (r.error !== null) out(`  ${r.error}`);
+  for (const m of r.mismatches.slice(0, 10))
+    out(`  parameter ${m.param}[${m.index}]: got ${m.got}, expected ${m.expected}`);
+  if (r.mismatchCount > r.mismatches.length) out(`  and ${r.mismatchCount - r.mismatches.length} more`);
+  if (!counters || r.counters === null) return;
+  const c = r.counters;
+  const rows = [
+    ['warp instructions', grouped(c.warpInstructions)],
+    ['thread instructions', grouped(c.threadInstructions)],
+    ...Object.entries(c.byUnit).map(([u, n]) => [
+      `  ${u}`,
+      `${grouped(n.warp)} warp, ${grouped(n.thread)} thread`,
+    ]),
+    ['divergent branches', grouped(c.divergentBranches)],
+    ['deepest divergence stack', grouped(c.deepestStack)],
+    ...Object.entries(c.transactions).map(([s, n]) => [`32-byte transactions, ${s}`, grouped(n)]),
+    ['barrier waits', grouped(c.barrierWaits)],
+  ];
+  out(
+    table(
+      rows.map((x) => ['', ...x]),
+      'llr',
+    ),
+  );
+}
