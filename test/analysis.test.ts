@@ -87,6 +87,7 @@ describe('bit sets', () => {
         expect(d.orTransfer(of([1, 2]), of(ys), of(zs))).toBe([1, 2, ...through].some((v) => !x.has(v)));
         expect(d.toArray()).toEqual(sorted(new Set([...xs, 1, 2, ...through])));
         expect(of(xs).popcount()).toBe(xs.length);
+        expect(of(xs).countCommon(of(ys))).toBe(xs.filter((v) => y.has(v)).length);
         expect(of(xs).isSubset(of(ys))).toBe(xs.every((v) => y.has(v)));
         d.assignAnd(of(xs), of(ys));
         expect(d.equals(b)).toBe(true);
@@ -405,9 +406,12 @@ describe('def-use', () => {
     expect(value('ISETP.LT P1, -1, 1')).toBe(1);
     expect(value('ISETP.LT.U32 P1, -1, 1')).toBe(0);
     expect(value('ISETP.LT.U64 P1, 0xffffffff00000000, 1')).toBe(0);
-    expect(value('ISETP.LT P1, R5, 1, !PT')).toBe(0);
-    expect(value('ISETP.LT.OR P1, R5, 1')).toBe(1);
     expect(value('FSETP.EQ P1, R5, R5')).toBe(-1);
+    expect(value('PLOP3 P1, P2, !P2, PT, 0xc0')).toBe(0);
+    expect(value('PLOP3 P1, P2, P2, PT, 0xc0')).toBe(-1);
+    expect(value('FSETP.EQ P1, 0x7fc00000, 0x7fc00000')).toBe(0);
+    expect(value('VOTE.ANY _, P1, PT, -1')).toBe(-1);
+    expect(value('ISETP.EQ P1, R5, c[0x0][0x160]')).toBe(-1);
     expect(value('@P7 PLOP3 P1, PT, PT, PT, 0xff')).toBe(-1);
     expect(value('PLOP3 P1, PT, PT, PT, 0xff\nPLOP3 P1, PT, PT, PT, 0x0')).toBe(-1);
     const below = parseFn('BB0:\n@P1 BRA BB1\nPLOP3 P1, PT, PT, PT, 0xff\nBB1:\nEXIT', isa);

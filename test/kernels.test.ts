@@ -58,7 +58,10 @@ describe.each(kernels)('%s', (name) => {
     const seen = new Set<string>();
     for (const order of ORDERS)
       for (const level of LEVELS) {
-        const journal = runPlan(lowered.program, plans.get(`${sm} ${order} ${level}`)!, { passes, verify: order === 'binary' && level === 3 });
+        const journal = runPlan(lowered.program, plans.get(`${sm} ${order} ${level}`)!, {
+          passes,
+          verify: order === 'binary' && level === 3,
+        });
         const changes = journal.records.filter((r) => r.blocksChanged > 0);
         const key = changes.map((r) => `${r.phase.id}:${r.instructionsAfter}:${r.blocksChanged}`).join(' ');
         if (seen.has(key)) continue;
@@ -68,7 +71,7 @@ describe.each(kernels)('%s', (name) => {
     for (const file of launches) {
       const launch = await loadLaunch(`${dir}${file}`);
       for (const [program, when] of snapshots) {
-        const r = runLaunch(program, isa, launch, base);
+        const r = runLaunch(program, isa, launch, base, { budget: 5_000_000 });
         expect({ file, when, status: r.status, error: r.error, first: r.mismatches[0] }).toEqual({
           file,
           when,

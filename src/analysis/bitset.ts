@@ -100,12 +100,14 @@ export class BitSet {
   /** Number of members. */
   popcount(): number {
     let n = 0;
-    for (let w = 0; w < this.words.length; w++) {
-      let x = this.words[w];
-      x -= (x >>> 1) & 0x55555555;
-      x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
-      n += Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-    }
+    for (let w = 0; w < this.words.length; w++) n += bitCount(this.words[w]);
+    return n;
+  }
+
+  /** Number of members that are also in `b`. */
+  countCommon(b: BitSet): number {
+    let n = 0;
+    for (let w = 0; w < this.words.length; w++) n += bitCount(this.words[w] & b.words[w]);
     return n;
   }
 
@@ -143,6 +145,13 @@ export class BitSet {
     });
     return out;
   }
+}
+
+/** Number of ones in a word. */
+function bitCount(x: number): number {
+  x -= (x >>> 1) & 0x55555555;
+  x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
+  return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 /** `rows` bit sets of `columns` bits over one buffer. */

@@ -182,23 +182,38 @@ function rowOf(l: Liveness, s: number, cls: number | undefined): Reg[] {
 }
 
 /**
- * The running live set of a walk from the bottom of a block to its top. One walker serves a whole function: `enter`
- * costs the number of live registers, not the number of registers.
+ * The running live set of a walk from the bottom of a block to its top. One walker serves a whole function: global names
+ * are bits, so `enter` costs a few rows of words, and block-local registers are stamps that need no clearing.
  */
 export class LiveWalker {
   private readonly live: Liveness;
   private readonly returned: readonly Reg[];
   private readonly positionOf: Int32Array;
-  /** Register index -> `epoch` if live now. */
+  /** By class: the global names that are live now. */
+  private readonly now: readonly BitSet[];
+  /** By further 32-bit units: the general global names that are at least two, and four units wide. */
+  private readonly wider: readonly (readonly [units: number, names: BitSet])[];
+  /** Register index -> `epoch` if a block-local register is live now. */
   private readonly stamp: Int32Array;
   private epoch = 0;
   /** 32-bit units of general registers that are live now: the register pressure at this place. */
   pressure = 0;
 
   constructor(live: Liveness) {
+    const names = live.globals.names[LiveClass.R];
+    const wide = (units: number): BitSet => {
+      const set = new BitSet(names.length);
+      for (let i = 0; i < names.length; i++) if (UNITS_OF_FILE[names[i] & 7] >= units) set.set(i);
+      return set;
+    };
     this.live = live;
     this.returned = returnedRegs(live.fn);
     this.positionOf = cfgOf(live.fn).positionOf;
+    this.now = live.globals.names.map((n) => new BitSet(n.length));
+    this.wider = [
+      [1, wide(2)],
+      [2, wide(4)],
+    ];
     this.stamp = new Int32Array(live.fn.regCount);
   }
 
@@ -209,10 +224,13 @@ export class LiveWalker {
     const { ins } = fn.blocks[b];
     const open = ins.length === 0 || !endsFlow(ins[ins.length - 1]);
     if (open && b + 1 < fn.blocks.length) this.merge(b + 1);
+    this.weigh();
   }
 
   isLive(r: Reg): boolean {
-    return this.stamp[regIndex(r)] === this.epoch;
+    const i = regIndex(r);
+    const g = this.live.globals.slot[i];
+    return g >= 0 ? this.now[CLASS_OF_FILE[r & 7]].test(g) : this.stamp[i] === this.epoch;
   }
 
   /** Is one of the results used later? Discarded results are not. */
@@ -233,38 +251,52 @@ export class LiveWalker {
 
   private add(r: Reg): void {
     if (this.isLive(r)) return;
-    this.stamp[regIndex(r)] = this.epoch;
+    const i = regIndex(r);
+    const g = this.live.globals.slot[i];
+    if (g >= 0) this.now[CLASS_OF_FILE[r & 7]].set(g);
+    else this.stamp[i] = this.epoch;
     this.pressure += UNITS_OF_FILE[r & 7];
   }
 
   private drop(r: Reg): void {
     if (!this.isLive(r)) return;
-    this.stamp[regIndex(r)] = 0;
+    const i = regIndex(r);
+    const g = this.live.globals.slot[i];
+    if (g >= 0) this.now[CLASS_OF_FILE[r & 7]].clear(g);
+    else this.stamp[i] = 0;
     this.pressure -= UNITS_OF_FILE[r & 7];
   }
 
   private forget(): void {
     this.epoch++;
+    for (const set of this.now) set.reset();
     this.pressure = 0;
   }
 
+  /** Steps over a control operation: what is live at its targets is live here. */
   private leave(ins: Instr): void {
     if (endsFlow(ins)) this.forget();
     if (isReturn(ins)) for (const r of this.returned) this.add(r);
+    let merged = false;
     targets(this.live.fn, ins, (id) => {
       const p = id < this.positionOf.length ? this.positionOf[id] : -1;
-      if (p >= 0) this.merge(p);
+      if (p < 0) return;
+      this.merge(p);
+      merged = true;
     });
+    if (merged) this.weigh();
   }
 
   private merge(b: number): void {
-    const { segments, liveIn, globals } = this.live;
+    const { segments, liveIn } = this.live;
     const s = segments.first[b];
-    for (let c = 0; c < liveIn.length; c++) {
-      const names = globals.names[c];
-      liveIn[c].rows[s].forEach((i) => {
-        this.add(names[i]);
-      });
-    }
+    for (let c = 0; c < liveIn.length; c++) this.now[c].or(liveIn[c].rows[s]);
+  }
+
+  /** Counts the pressure anew from bits; exact where no block-local register is live, which holds behind control. */
+  private weigh(): void {
+    const general = this.now[LiveClass.R];
+    this.pressure = general.popcount();
+    for (const [units, names] of this.wider) this.pressure += units * general.countCommon(names);
   }
 }

@@ -33,7 +33,7 @@ export function bitsToF32(b: number): number {
 export function words64(x: number, w: Int32Array): void {
   if (x !== x) {
     w[0] = 0;
-    w[1] = 0x7ff80000;
+    w[1] = 0xfff80000;
     return;
   }
   f64[0] = x;
@@ -298,9 +298,9 @@ export function rint(x: number): number {
 /** An integral number clamped to 64 bits, to `w`; NaN gives 2^63 (PTX ISA 9.0, `cvt`). */
 export function clamp64(x: number, signed: boolean, w: Int32Array): void {
   if (x !== x) give(w, 0, 0x80000000);
-  else if (signed && x >= 9223372036854775808) give(w, -1, 0x7fffffff);
-  else if (signed && x < -9223372036854775808) give(w, 0, 0x80000000);
-  else if (!signed && x >= 18446744073709551616) give(w, -1, -1);
+  else if (signed && x >= 2 ** 63) give(w, -1, 0x7fffffff);
+  else if (signed && x < -(2 ** 63)) give(w, 0, 0x80000000);
+  else if (!signed && x >= 2 ** 64) give(w, -1, -1);
   else if (!signed && x < 0) give(w, 0, 0);
   else {
     const hi = Math.floor(x / 4294967296);

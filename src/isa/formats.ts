@@ -17,16 +17,17 @@ export const ROUNDINGS = ['RN', 'RZ', 'RM', 'RP', 'RNA'] as const;
 export type Rounding = (typeof ROUNDINGS)[number];
 
 /**
- * Canonical NaNs: f32 0x7fffffff and halves 0x7fff (PTX ISA 9.0, 9.7.3 and 9.7.4). For f64 PTX leaves the payload open;
- * here every f64 NaN result is 0x7ff8000000000000, so that the order of operands cannot show in a result.
- * A tf32 value is an f32 whose low 13 bits are zero (a NaN keeps f32's pattern).
+ * Canonical NaNs: f32 0x7fffffff and halves 0x7fff (PTX ISA 9.0, 9.7.3 and 9.7.4). For f64 PTX leaves sign and payload open;
+ * here every f64 NaN result is 0xfff8000000000000, which the square-root and division code of ptxas 13.0.88 gives for
+ * invalid operands. One pattern for all, so that the order of operands cannot show in a result. A tf32 value is an f32
+ * whose low 13 bits are zero (a NaN keeps f32's pattern).
  */
 export const FORMATS: Readonly<Record<FormatName, FloatFormat>> = {
   f16: { name: 'f16', bits: 16, mant: 10, bias: 15, nan: 0x7fffn },
   bf16: { name: 'bf16', bits: 16, mant: 7, bias: 127, nan: 0x7fffn },
   f32: { name: 'f32', bits: 32, mant: 23, bias: 127, nan: 0x7fffffffn },
   tf32: { name: 'tf32', bits: 32, mant: 10, bias: 127, nan: 0x7fffffffn },
-  f64: { name: 'f64', bits: 64, mant: 52, bias: 1023, nan: 0x7ff8000000000000n },
+  f64: { name: 'f64', bits: 64, mant: 52, bias: 1023, nan: 0xfff8000000000000n },
 };
 
 /** Element format of a packed pair, by the pair's type name. */

@@ -33,6 +33,8 @@ export interface LaneKey {
   readonly consts: readonly (number | null)[];
 }
 
+const HELPERS = { ...floats, ...ints };
+
 const cache = new WeakMap<Opcode, Map<string, LaneFn>>();
 
 /**
@@ -50,7 +52,7 @@ export function compileLane(key: LaneKey): LaneFn {
       'H',
       `const{${code.helpers.join()}}=H;return function(r,o,k,mask){${code.body}}`,
     );
-    fn = make({ ...floats, ...ints }) as LaneFn;
+    fn = make(HELPERS) as LaneFn;
     known.set(id, fn);
   }
   return fn;

@@ -1,7 +1,7 @@
 import type { Opcode } from '../ir/opcode.ts';
 import { elaborate, type Specialisation } from './lang/elaborate.ts';
 import type { Graph } from './lang/graph.ts';
-import { type Assign, parseMeaning } from './lang/parse.ts';
+import { type Assign, type Expr, parseMeaning } from './lang/parse.ts';
 
 export { isConstantSlot } from './lang/elaborate.ts';
 
@@ -42,4 +42,27 @@ export function graphOf(spec: Specialisation): Graph {
     known.set(id, g);
   }
   return g;
+}
+
+/**
+ * Type that an opcode's meaning reads a source as (`f32`, `f16x2`, ...), or null if it reads it as an integer or not at all.
+ * Source modifiers act on the signs of floats and on the values of integers.
+ */
+export function floatTypeOf(op: Opcode, mods: number, src: number): string | null {
+  const name = op.srcs[src].name;
+  let found: Expr | null = null;
+  const visit = (e: Expr): void => {
+    if (e.k === 'call') {
+      if (e.fn === 'fin' && e.args[0].k === 'name' && e.args[0].name === name) found = e.args[1];
+      e.args.forEach(visit);
+    } else if (e.k === 'unary') visit(e.a);
+    else if (e.k === 'binary') [e.a, e.b].forEach(visit);
+    else if (e.k === 'cond') [e.c, e.a, e.b].forEach(visit);
+  };
+  if (op.means === null) return null;
+  for (const a of meaningOf(op)) visit(a.value);
+  const type = found as Expr | null;
+  if (type === null || type.k !== 'name') return null;
+  const g = op.groupByName.get(type.name);
+  return g === undefined ? type.name.toLowerCase() : g.values[(mods >>> g.shift) & g.mask].type;
 }

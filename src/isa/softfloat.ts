@@ -1,22 +1,13 @@
+import { type FloatFormat, FORMATS } from './formats.ts';
+
 /**
  * Exact floating point on bit patterns: every operation forms the exact result as an integer times a power of two (with a
  * sticky bit for quotients and roots) and rounds once. Slow; the reference for everything faster.
  */
-export interface Format {
-  /** Bits of the whole pattern. */
-  readonly bits: number;
-  /** Explicit significand bits. */
-  readonly mant: number;
-  readonly bias: number;
-  /** Canonical NaN. */
-  readonly nan: bigint;
-}
+export type Format = Pick<FloatFormat, 'bits' | 'mant' | 'bias' | 'nan'>;
 
-export const F16: Format = { bits: 16, mant: 10, bias: 15, nan: 0x7fffn };
-export const BF16: Format = { bits: 16, mant: 7, bias: 127, nan: 0x7fffn };
-export const F32: Format = { bits: 32, mant: 23, bias: 127, nan: 0x7fffffffn };
-export const F64: Format = { bits: 64, mant: 52, bias: 1023, nan: 0x7ff8000000000000n };
-/** TF32 as it stands in an f32 register: 10 significand bits, the low 13 zero. */
+export const { f16: F16, bf16: BF16, f32: F32, f64: F64 } = FORMATS;
+/** TF32 without the 13 low bits that pad it to an f32. */
 export const TF32: Format = { bits: 19, mant: 10, bias: 127, nan: 0x3ffffn };
 
 type Kind = 'nan' | 'inf' | 'finite';
@@ -43,7 +34,12 @@ const inf = (f: Format, neg: boolean): bigint =>
 const zero = (f: Format, neg: boolean): bigint => (neg ? 1n << BigInt(f.bits - 1) : 0n);
 const largest = (f: Format, neg: boolean): bigint => inf(f, neg) - 1n;
 
-const bitLength = (x: bigint): number => (x === 0n ? 0 : x.toString(2).length);
+/** Number of bits without leading zeros. */
+function bitLength(x: bigint): number {
+  if (x === 0n) return 0;
+  const hex = x.toString(16);
+  return 4 * hex.length - Math.clz32(Number.parseInt(hex[0], 16)) + 28;
+}
 
 /** Rounds +-(m * 2^e), plus something below one unit of m when `sticky`, to the format. */
 export function encode(f: Format, neg: boolean, m: bigint, e: number, sticky: boolean, mode: string): bigint {

@@ -173,7 +173,7 @@ export class Lexer {
     } else {
       while ((CLASS[text.charCodeAt(q) & 127] & DIGIT) !== 0 && q < text.length) q++;
       const dot = text.charCodeAt(q) === 46 && (CLASS[text.charCodeAt(q + 1) & 127] & DIGIT) !== 0;
-      const exp = /^[eE][-+]?[0-9]/.test(text.slice(q, q + 3));
+      const exp = (text.charCodeAt(q) | 32) === 101 && /^[eE][-+]?[0-9]/.test(text.slice(q, q + 3));
       if (dot || exp) {
         if (dot) {
           q++;

@@ -201,7 +201,6 @@ export function runLaunch(
       view,
     );
     placeVariables(m, program, (v, bytes) => memory.add(v.name, bytes).base);
-    memory.add('heap', new Uint8Array(0));
     const end = m.run(kernel);
     const output = m.output.join('');
     if (end === 'budget')

@@ -141,7 +141,9 @@ class OutOfBudget extends Error {}
 /** Most frames of one warp: deeper recursion is a stack overflow. */
 const DEEPEST_CALL = 256;
 /** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
-const PATH_SLICE = 20_000;
+const PATH_SLICE = 5000;
+/** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
+const WARP_SLICE = 20_000;
 /** Instructions a block may run before the next resident block gets a turn: ends waits between blocks. */
 const BLOCK_SLICE = 200_000;
 /** Blocks that are resident together. */
@@ -365,7 +367,7 @@ export class Machine {
         left++;
         if (w.state === 'barrier') continue;
         progress = true;
-        this.runWarp(w, limit);
+        this.runWarp(w, Math.min(limit, this.executed + WARP_SLICE));
         if (this.executed >= limit) {
           b.done = b.warps.every((x) => x.state === 'done');
           return;
@@ -575,7 +577,12 @@ export class Machine {
   private enter(w: Warp, f: Frame, d: Decoded, mask: number, name: string): void {
     const fn = this.functions.get(name);
     if (fn === undefined) {
-      primitives.builtin(this, w, f, d, mask);
+      try {
+        primitives.builtin(this, w, f, d, mask);
+      } catch (e) {
+        if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane);
+        throw e;
+      }
       return;
     }
     const code = decode(fn);

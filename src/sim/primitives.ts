@@ -4,7 +4,15 @@ import { bitsToF32, f32ToBits, halfToNumber, numberToHalf } from '../isa/floats.
 import { popc } from '../isa/ints.ts';
 import type { Decoded } from './decode.ts';
 import type { AsyncCopy, Barrier, Frame, Machine, MBarrier, Warp } from './machine.ts';
-import { LOCAL_WINDOW, MemoryFault, mix, PARAM_WINDOW, type Place, SHARED_WINDOW } from './memory.ts';
+import {
+  BufferMemory,
+  LOCAL_WINDOW,
+  MemoryFault,
+  mix,
+  PARAM_WINDOW,
+  type Place,
+  SHARED_WINDOW,
+} from './memory.ts';
 import { formatPrintf } from './printf.ts';
 
 /** Carries out one instruction that an expression cannot say, for the lanes of `mask`. */
@@ -23,11 +31,11 @@ function addressOf(m: Machine, f: Frame, d: Decoded, srcIndex: number, lane: num
   if (o.reg !== NO_REG) {
     // 64-bit registers have two words a lane; their file is in the low bits of the register.
     if ((o.reg & 7) === 1 || (o.reg & 7) === 4)
-      a += (f.regs.i32[at + 2 * lane + 1] >>> 0) * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
+      a += f.regs.i32[at + 2 * lane + 1] * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
     else a += f.regs.i32[at + lane] >>> 0;
   } else if (o.sym === '') a = o.lo >>> 0;
-  // Addresses are taken modulo 2^48; negative sums come from negative offsets of small bases.
-  return a >= 281474976710656 ? a % 281474976710656 : a < 0 ? a + 281474976710656 : a;
+  // High words are signed, so that a frame-relative local address below its frame stays a small negative number.
+  return Math.abs(a) >= 281474976710656 ? a % 281474976710656 : a;
 }
 
 /** Place of an access of an instruction's space. */
@@ -431,8 +439,9 @@ const cvta: Primitive = (m, _w, f, d, mask) => {
     const l = lowest(r);
     const lo = i[ps + 2 * l];
     const hi = i[ps + 2 * l + 1];
-    i[pd + 2 * l] = to ? lo - base : lo + base;
-    i[pd + 2 * l + 1] = to ? (hi - window) | 0 : (hi + window) | 0;
+    const sum = to ? (lo >>> 0) - base : (lo >>> 0) + base;
+    i[pd + 2 * l] = sum | 0;
+    i[pd + 2 * l + 1] = (hi + Math.floor(sum / 4294967296) + (to ? -window : window)) | 0;
   }
   void m;
 };
@@ -716,6 +725,9 @@ const trap: Primitive = (m, w, _f, d, mask) => {
   if (mod(d, 'op') === 'TRAP') m.fault('trap', d, w, lowest(mask));
 };
 
+/** Most bytes of one malloc; more gives a null pointer, as an exhausted heap does (its default is 8 MB). */
+const MOST_HEAP = 8 << 20;
+
 /** Functions that the driver provides: vprintf, __assertfail, malloc, free. Others end the run with an error. */
 const builtin: Primitive = (m, w, f, d, mask) => {
   const name = d.ins.src[0].sym;
@@ -757,9 +769,9 @@ const builtin: Primitive = (m, w, f, d, mask) => {
       case 'vprintf': {
         if (!m.opts.open && m.output.length < 10_000) {
           const args = param(1, l, 8);
-          const at = (k: number): DataView => {
-            const p = m.generic(w, l, args + 8 * k, 8, false);
-            return new DataView(p.view.buffer, p.view.byteOffset + p.at, 8);
+          const at = (offset: number, size: 4 | 8): DataView => {
+            const p = m.generic(w, l, args + offset, size, false);
+            return new DataView(p.view.buffer, p.view.byteOffset + p.at, size);
           };
           m.output.push(formatPrintf(text(l, param(0, l, 8)), at, (a) => text(l, a)));
         }
@@ -771,8 +783,11 @@ const builtin: Primitive = (m, w, f, d, mask) => {
         m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l);
         break;
       case 'malloc': {
-        const a = m.heap.next;
-        m.heap.next += Math.ceil((param(0, l, 8) + 16) / 16) * 16;
+        const bytes = param(0, l, 8);
+        let a = m.heap.next;
+        if (m.global instanceof BufferMemory)
+          a = bytes > MOST_HEAP ? 0 : m.global.add('malloc', new Uint8Array(bytes)).base;
+        else m.heap.next += Math.ceil((bytes + 16) / 16) * 16;
         give(1, l, a | 0, Math.floor(a / 4294967296));
         break;
       }

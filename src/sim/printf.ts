@@ -1,15 +1,22 @@
 /**
- * Text of a device printf: C conversions over arguments in 8-byte slots (CUDA C++ Programming Guide, formatted output).
+ * Text of a device printf: C conversions over arguments packed as a C structure would hold them, each at its natural
+ * alignment (int 4 bytes; long long, double and pointers 8).
  *
- * @param at argument slot k as 8 bytes
+ * @param at the bytes of the arguments from an offset on
  * @param text string at an address
  */
 export function formatPrintf(
   format: string,
-  at: (k: number) => DataView,
+  at: (offset: number, size: 4 | 8) => DataView,
   text: (address: number) => string,
 ): string {
-  let arg = 0;
+  let offset = 0;
+  const take = (size: 4 | 8): DataView => {
+    offset = Math.ceil(offset / size) * size;
+    const v = at(offset, size);
+    offset += size;
+    return v;
+  };
   return format.replace(
     /%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t)?([diouxXcspfFeEgGaA%])/g,
     (
@@ -21,11 +28,11 @@ export function formatPrintf(
       conv: string,
     ) => {
       if (conv === '%') return '%';
-      const int = () => at(arg++).getInt32(0, true);
+      const int = () => take(4).getInt32(0, true);
       const w = width === '*' ? int() : Number(width ?? 0);
       const p = precision === '*' ? int() : precision === undefined ? -1 : Number(precision);
-      const slot = at(arg++);
       const wide = length === 'll' || length === 'l' || length === 'z' || length === 'j' || length === 't';
+      const slot = take(wide || 'spfFeEgGaA'.includes(conv) ? 8 : 4);
       let s: string;
       switch (conv) {
         case 'd':

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import { type Fill, fillBuffer } from '../sim/fill.ts';
 import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
-import { specError } from './document.ts';
+import type { SpecFile } from './document.ts';
 import { loadSpec } from './node.ts';
 
 interface ParamRow {
@@ -39,24 +39,27 @@ export async function loadLaunch(path: string): Promise<LoadedLaunch> {
     params: ParamRow[];
     title?: string;
   };
-  const faults: Diagnostic[] = [];
+  const faults: { at: (string | number)[]; code: string; message: string; notes?: string[] }[] = [];
   const dir = dirname(path);
   const read = (name: string, size: number, at: (string | number)[]): Uint8Array => {
     let bytes: Uint8Array;
     try {
       bytes = new Uint8Array(readFileSync(join(dir, name)));
     } catch {
-      faults.push(
-        specError(spec, at, 'launch-data', `cannot read '${name}'`, {
-          notes: [`it is looked for in ${dir}`],
-        }),
-      );
+      faults.push({
+        at,
+        code: 'launch-data',
+        message: `cannot read '${name}'`,
+        notes: [`it is looked for in ${dir}`],
+      });
       return new Uint8Array(size);
     }
     if (bytes.length !== size)
-      faults.push(
-        specError(spec, at, 'launch-data', `'${name}' has ${bytes.length} bytes, expected ${size}`),
-      );
+      faults.push({
+        at,
+        code: 'launch-data',
+        message: `'${name}' has ${bytes.length} bytes, expected ${size}`,
+      });
     return bytes;
   };
   const params = d.params.map((p, k): LaunchParam => {
@@ -70,7 +73,7 @@ export async function loadLaunch(path: string): Promise<LoadedLaunch> {
           : BigInt(v)
         : Number(v);
       if (typeof number === 'number' && Number.isNaN(number) && v.toLowerCase() !== 'nan')
-        faults.push(specError(spec, at('value'), 'launch-value', `'${v}' is no number`));
+        faults.push({ at: at('value'), code: 'launch-value', message: `'${v}' is no number` });
       return { kind: 'scalar', type: p.scalar, value: number };
     }
     if (p.buffer !== undefined) {
@@ -94,7 +97,7 @@ export async function loadLaunch(path: string): Promise<LoadedLaunch> {
       bytes: p.data === undefined ? new Uint8Array(p.bytes!) : read(p.data, p.bytes!, at('data')),
     };
   });
-  if (faults.length > 0) throw new DiagnosticError(faults);
+  if (faults.length > 0) throw new DiagnosticError(await placed(spec, faults));
   const three = (a: readonly number[]): [number, number, number] => [a[0], a[1] ?? 1, a[2] ?? 1];
   return {
     name: d.title ?? d.kernel,
@@ -106,4 +109,13 @@ export async function loadLaunch(path: string): Promise<LoadedLaunch> {
     modulePath: join(dir, d.module),
     file: spec.file,
   };
+}
+
+/** Faults with their places: the YAML reader is loaded only when there is something to say. */
+async function placed(
+  spec: SpecFile,
+  faults: readonly { at: (string | number)[]; code: string; message: string; notes?: string[] }[],
+): Promise<Diagnostic[]> {
+  const { specError } = await import('./document.ts');
+  return faults.map((f) => specError(spec, f.at, f.code, f.message, { notes: f.notes }));
 }

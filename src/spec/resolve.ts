@@ -3,7 +3,8 @@ import { hashText } from '../ir/hash.ts';
 import { buildIsa } from '../isa/build.ts';
 import type { KnobValue } from '../passes/pass.ts';
 import type { SpecFile } from './document.ts';
-import type { Backend, Gate, Origin, Plan, PlanPhase, ResolvedKnob } from './plan.ts';
+import type { Backend, Origin, Plan, PlanPhase, ResolvedKnob } from './plan.ts';
+import type { KnobsSpec, OrderSpec, PhasesSpec } from './types.generated.ts';
 
 /** All specs that a plan may be made of, by kind and name. */
 export interface Specs {
@@ -41,36 +42,8 @@ export interface SpecIssue {
   readonly notes?: readonly string[];
 }
 
-interface Row {
-  readonly index: number | null;
-  readonly trueIndex: number;
-  readonly name: string;
-  readonly stage: number;
-  readonly category: string;
-  readonly status: PlanPhase['status'];
-  readonly note?: string;
-  readonly passes?: readonly { readonly pass: string; readonly params?: Record<string, unknown> }[];
-  readonly rules?: readonly string[];
-  readonly gate?: Partial<Gate>;
-  readonly knobs?: readonly string[];
-  readonly facts?: readonly string[];
-  readonly requires?: readonly string[];
-  readonly provides?: readonly string[];
-  readonly destroys?: readonly string[];
-  readonly hook?: 'A' | 'B' | 'C';
-  readonly slot?: number;
-  readonly progress?: number;
-  readonly noOp?: boolean;
-  readonly required?: boolean;
-}
-
-interface KnobRow {
-  readonly index: number | null;
-  readonly type: string;
-  readonly default: KnobValue;
-  readonly range?: readonly [number | null, number | null];
-  readonly aliases?: readonly string[];
-}
+type Row = Omit<PhasesSpec.Phase, 'purpose' | 'source'>;
+type KnobRow = Pick<KnobsSpec.Knob, 'index' | 'type' | 'range' | 'aliases'> & { readonly default: unknown };
 
 /** A place in the order while it is edited. */
 interface Entry {
@@ -82,20 +55,7 @@ interface Entry {
   readonly rules?: string;
 }
 
-interface Edit {
-  readonly move?: string;
-  readonly replace?: string;
-  readonly with?: string;
-  readonly drop?: string;
-  readonly levels?: readonly number[];
-  readonly insert?: string;
-  readonly insertPass?: string;
-  readonly insertRules?: string;
-  readonly params?: Record<string, unknown>;
-  readonly before?: string;
-  readonly after?: string;
-  readonly why?: string;
-}
+type Edit = OrderSpec.Edit2;
 
 /** Longest chain of `extends`; a longer one is a cycle or a mistake. */
 const LONGEST_CHAIN = 16;
@@ -648,7 +608,7 @@ function resolveKnobs(
       name,
       index: row.index,
       type: row.type,
-      value: row.default,
+      value: row.default as KnobValue,
       origin: { source: 'catalog', file: specs.knobs.file, path: ['knobs', name, 'default'] },
       overridden: [],
       when: null,

@@ -36,14 +36,14 @@ const plain = fc
 const control = (n: number): fc.Arbitrary<string[]> => {
   const to = fc.integer({ min: 0, max: n - 1 }).map((b) => `BB${b}`);
   return fc.oneof(
-    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 3, arbitrary: fc.constant<string[]>([]) },
     { weight: 3, arbitrary: to.map((t) => [`BRA ${t}`]) },
     {
       weight: 5,
       arbitrary: fc.tuple(fc.boolean(), anyPred, to).map(([s, p, t]) => [`@${s ? '!' : ''}${p} BRA ${t}`]),
     },
-    { weight: 1, arbitrary: fc.constantFrom(['EXIT'], ['@P10 EXIT'], ['@!P14 EXIT'], ['RET']) },
-    { weight: 1, arbitrary: fc.constantFrom(['BRX R6, T0'], ['BRX R6, T1'], ['BRX 2, T0']) },
+    { weight: 1, arbitrary: fc.constantFrom<string[]>(['EXIT'], ['@P10 EXIT'], ['@!P14 EXIT'], ['RET']) },
+    { weight: 1, arbitrary: fc.constantFrom<string[]>(['BRX R6, T0'], ['BRX R6, T1'], ['BRX 2, T0']) },
   );
 };
 

@@ -11,9 +11,10 @@ export interface Box {
 
 /** Input: boxes, edges by box number, and which edges run against the flow (they do not rank). */
 export interface LayoutInput {
+  /** Their numbers break ties from left to right. */
   readonly boxes: readonly Box[];
   readonly edges: readonly { readonly from: number; readonly to: number; readonly back: boolean }[];
-  /** All forward edges lead from earlier to later in this order; it also breaks ties from left to right. */
+  /** All forward edges lead from earlier to later in this order. */
   readonly order: readonly number[];
 }
 
@@ -48,11 +49,11 @@ interface Node {
 
 /** Lays a graph out. Linear in boxes and bends for a fixed number of sweeps, but for sorting within ranks. */
 export function layout(input: LayoutInput): Layout {
-  const { boxes, edges, order } = input;
+  const { boxes, edges } = input;
   const rank = ranks(input);
   const nodes: Node[] = boxes.map((b, i) => node(i, rank[i], b.width));
   const layers: Node[][] = [];
-  for (const i of order) (layers[rank[i]] ??= []).push(nodes[i]);
+  for (const n of nodes) (layers[n.rank] ??= []).push(n);
   for (let r = 0; r < layers.length; r++) layers[r] ??= [];
 
   const chains: (Node[] | null)[] = edges.map((e) => {

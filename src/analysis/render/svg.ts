@@ -38,13 +38,13 @@ export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
     width: Math.max(...lines.map((l) => l.length)) * CHAR + 2 * PAD,
     height: lines.length * LINE + 2 * PAD - 4,
   }));
-  const order = [...cfg.rpo];
-  const place = Int32Array.from(cfg.rpoNumber);
-  for (let b = 0; b < cfg.count; b++)
-    if (place[b] < 0) {
-      place[b] = order.length;
-      order.push(b);
-    }
+  // Unreachable blocks come first: their edges lead into the flow, none leads out of it to them.
+  const order = fn.blocks.map((_, b) => b).filter((b) => cfg.rpoNumber[b] < 0);
+  for (const b of cfg.rpo) order.push(b);
+  const place = new Int32Array(cfg.count);
+  order.forEach((b, i) => {
+    place[b] = i;
+  });
   const edges: { from: number; to: number; back: boolean; kind: string }[] = [];
   for (let b = 0; b < cfg.count; b++)
     for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++) {

@@ -146,9 +146,15 @@ define('fill(bit, width)', (s, args) => {
 
 // ---------------------------------------------------------------------- integers
 
+/** Operations that make no sense on one bit. */
+function several(s: Scope, id: number, at: number): number {
+  if (s.b.width(id) === 1) throw new MeaningError(at, 'a value of one bit', ['zext gives it more']);
+  return id;
+}
+
 for (const op of ['shl', 'lshr', 'ashr'] as const)
   define(`${op}(x, amount)`, (s, [x, n], want) => {
-    const a = node(s, x, want);
+    const a = several(s, node(s, x, want), x.at);
     return bitsOf(s.b.make(op, s.b.width(a), [a, node(s, n, 32)]));
   });
 
@@ -169,7 +175,7 @@ define('umin(x, y)', (s, [x, y], want) => {
 const arithmetic = (op: CoreOp): Builtin['make'] => {
   return (s, [x, y], want) => {
     const [a, b] = pair(s, x, y, want);
-    return bitsOf(s.b.make(op, s.b.width(a), [a, b]));
+    return bitsOf(s.b.make(op, s.b.width(several(s, a, x.at)), [a, b]));
   };
 };
 for (const op of ['udiv', 'sdiv', 'urem', 'srem'] as const) define(`${op}(x, y)`, arithmetic(op));
@@ -195,7 +201,7 @@ for (const op of ['popc', 'clz'] as const)
     return bitsOf(s.b.make(op, 32, [a], '', '', s.b.width(a)));
   });
 define('brev(x)', (s, [x], want) => {
-  const a = node(s, x, want);
+  const a = several(s, node(s, x, want), x.at);
   return bitsOf(s.b.make('brev', s.b.width(a), [a]));
 });
 define('lop3(x, y, z, table)', (s, [x, y, z, t], want) => {

@@ -48,6 +48,7 @@ const add: Handler = (f, i) => {
   const a = f.src(i.operands[1], t.bits);
   const b = f.src(i.operands[2], t.bits);
   const minus = i.opcode === 'sub';
+  if (t.kind === 'other') return addHalves(f, i, a, b, minus);
   if (has(i, 'sat')) {
     // 32-bit signed saturation: add in 64 bits and clamp.
     const wide = f.value('IADD3', ['64'], [widen(f, a), minus ? neg(widen(f, b)) : widen(f, b), RZ], 64);
@@ -58,6 +59,16 @@ const add: Handler = (f, i) => {
   if (has(i, 'cc')) return addCarry(f, i, t, a, b, PF, minus, true);
   into(f, i, t, 'IADD3', [sizeMod(t.bits)], [a, minus ? neg(b) : b, RZ]);
 };
+
+/** Sum of the halves of packed words: the low halves in one sum, the high ones in another, joined under a mask. */
+function addHalves(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus: boolean): void {
+  if (has(i, 'sat')) throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+  const sum = (x: Operand, y: Operand) => f.value('IADD3', [], [x, minus ? neg(y) : y, RZ]);
+  const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(0xc0)]);
+  const lo = sum(a, b);
+  const hi = sum(high(a), high(b));
+  f.emit('LOP3', [], [f.dst(i.operands[0], 32).reg], [lo, hi, imm(0xffff), imm(0xe4)]);
+}
 
 const widen = (f: FnLower, o: Operand): Operand => f.value('I2I', ['dt=S64', 'st=S32'], [o], 64);
 
@@ -130,7 +141,12 @@ const mad: Handler = (f, i) => {
       has(i, 'cc'),
     );
   }
-  if (has(i, 'sat')) throw new NoForm('mad.sat');
+  if (has(i, 'sat')) {
+    // mad.hi.sat.s32: the sum of the high word and c, clamped.
+    const high = f.value('IMAD', ['HI', 'S32'], [f.src(i.operands[1], 32), f.src(i.operands[2], 32), RZ]);
+    const sum = f.value('IADD3', ['64'], [widen(f, high), widen(f, f.src(i.operands[3], 32)), RZ], 64);
+    return f.emit('I2I', ['dt=S32', 'st=S64', 'SAT'], [f.dst(i.operands[0], 32).reg], [sum]);
+  }
   multiply(f, i, f.src(i.operands[3], has(i, 'wide') ? t.bits * 2 : t.bits));
 };
 
@@ -187,7 +203,17 @@ const divide: Handler = (f, i) => {
 const minmax: Handler = (f, i) => {
   const t = typeOf(i);
   if (has(i, 'relu')) throw new NoForm('min/max.relu on integers');
-  if (t.name.endsWith('x2')) throw new NoForm(`${i.opcode}.${t.name}`);
+  if (t.kind === 'other') {
+    // Halves side by side: the low ones moved up so that both compare in the sign's place.
+    const type = t.name[0] === 's' ? 'S32' : 'U32';
+    const [a, b] = [f.src(i.operands[1], 32), f.src(i.operands[2], 32)];
+    const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(0xc0)]);
+    const low = (x: Operand) => f.value('SHL', [], [x, imm(16)]);
+    const hi = f.value('IMNMX', [i.opcode.toUpperCase(), type], [high(a), high(b)]);
+    const lo = f.value('IMNMX', [i.opcode.toUpperCase(), type], [low(a), low(b)]);
+    f.emit('PRMT', [], [f.dst(i.operands[0], 32).reg], [lo, imm(0x7632), hi]);
+    return;
+  }
   into(f, i, t, 'IMNMX', [i.opcode.toUpperCase(), intMod(t)], [intSrc(f, i, 1, t), intSrc(f, i, 2, t)]);
 };
 
@@ -337,6 +363,13 @@ const bmsk: Handler = (f, i) =>
     [f.src(i.operands[1], 32), f.src(i.operands[2], 32)],
   );
 
+/** Extension from the low n bits; `.wrap` takes n modulo 32, where 0 keeps nothing. */
+const szext: Handler = (f, i) => {
+  const n = f.src(i.operands[2], 32);
+  const count = has(i, 'wrap') ? f.value('LOP3', [], [n, imm(31), RZ, imm(0xc0)]) : n;
+  f.emit('SGXT', [intMod(typeOf(i))], [f.dst(i.operands[0], 32).reg], [f.src(i.operands[1], 32), count]);
+};
+
 const sad: Handler = (f, i) => {
   const t = typeOf(i);
   const a = intSrc(f, i, 1, t);
@@ -356,6 +389,36 @@ const dp: Handler = (f, i) => {
     [f.dst(i.operands[0], 32).reg],
     [1, 2, 3].map((k) => f.src(i.operands[k], 32)),
   );
+};
+
+/**
+ * Absolute differences of the four bytes (two halves) of a word: side by side, or summed onto c with `.add`. Selectors,
+ * masks and saturation have no Ori form.
+ */
+const vabsdiff: Handler = (f, i) => {
+  const types = typesOf(i.mods);
+  const lanes = i.opcode === 'vabsdiff4' ? 4 : 2;
+  if (types.length !== 3 || has(i, 'sat') || i.operands.some((o) => o.kind === 'reg' && o.part !== ''))
+    throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+  if (types[1].kind !== types[2].kind || i.mods.some((m) => m === 'min' || m === 'max'))
+    throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+  const bits = 32 / lanes;
+  const type = intMod(types[1]);
+  const [a, b] = [f.src(i.operands[1], 32), f.src(i.operands[2], 32)];
+  const sum = has(i, 'add');
+  let total: Operand = sum ? f.src(i.operands[3], 32) : RZ;
+  for (let k = 0; k < lanes; k++) {
+    const part = (x: Operand) => f.value('BFE', [type], [x, imm(k * bits), imm(bits)]);
+    const [x, y] = [part(a), part(b)];
+    const high = f.value('IMNMX', ['MAX', type], [x, y]);
+    const low = f.value('IMNMX', ['MIN', type], [x, y]);
+    const d = f.value('IADD3', [], [high, neg(low), sum ? total : RZ]);
+    total =
+      sum || k === 0
+        ? d
+        : f.value('LOP3', [], [total, f.value('SHL', [], [d, imm(k * bits)]), RZ, imm(0xfc)]);
+  }
+  f.emit('MOV', [], [f.dst(i.operands[0], 32).reg], [total]);
 };
 
 /** Families that integers and predicates alone have, and the integer halves of those that floats share. */
@@ -392,7 +455,10 @@ export const integerHandlers: Readonly<Record<string, Handler>> = {
   bfind: bits,
   clz: bits,
   bmsk,
+  szext,
   sad,
   dp4a: dp,
   dp2a: dp,
+  vabsdiff2: vabsdiff,
+  vabsdiff4: vabsdiff,
 };

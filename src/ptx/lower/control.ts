@@ -2,7 +2,7 @@ import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, sym, table } f
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
-import { type FnLower, NoForm } from './function.ts';
+import { NoForm } from './function.ts';
 
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);

@@ -109,7 +109,9 @@ function handlerOf(i: PtxInstr): Handler | undefined {
   if (fl === undefined) return int;
   if (int === undefined) return fl;
   const t = lastType(i.mods);
-  return t !== null && (isInt(t) || t.kind === 'pred') ? int : fl;
+  return t !== null && (isInt(t) || t.kind === 'pred' || t.name.endsWith('s16x2') || t.name.endsWith('u16x2'))
+    ? int
+    : fl;
 }
 
 function lowerFunction(

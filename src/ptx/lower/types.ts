@@ -25,6 +25,8 @@ export const TYPES: ReadonlyMap<string, PtxType> = new Map([
   make('f16x2', 32, 'half'),
   make('bf16x2', 32, 'half'),
   make('tf32', 32, 'other'),
+  make('u16x2', 32, 'other'),
+  make('s16x2', 32, 'other'),
   make('pred', 1, 'pred'),
 ]);
 

@@ -27,6 +27,8 @@
 #define __shared__ static
 #undef __constant__
 #define __constant__
+#undef __noinline__
+#define __noinline__ __attribute__((noinline))
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 #define DYNAMIC_SHARED(T, name) T *name = reinterpret_cast<T *>(fiber::dynamicShared)
@@ -402,6 +404,7 @@ inline int __double2loint(double x) { return int(fiber::pack(x)); }
 inline int __double2hiint(double x) { return int(fiber::pack(x) >> 32); }
 inline double __hiloint2double(int hi, int lo) { return fiber::unpack<double>(uint64_t(unsigned(hi)) << 32 | unsigned(lo)); }
 inline float rsqrtf(float x) { return float(1.0 / std::sqrt(double(x))); }
+inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline float __expf(float x) { return float(std::exp(double(x))); }
 inline float __logf(float x) { return float(std::log(double(x))); }

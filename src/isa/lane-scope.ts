@@ -1,0 +1,38 @@
+import type { FormatName } from './formats.ts';
+import type { Node } from './lang/graph.ts';
+
+/** Expressions of the two words of a 64-bit value, low word first. */
+export type Words = readonly [string, string];
+
+/** What the writers of single nodes see of the code being written: other nodes in the form they need. */
+export interface LaneScope {
+  readonly nodes: readonly Node[];
+  /** A node of up to 32 bits as an int32; narrower ones are not negative. */
+  int(id: number): string;
+  /** The same, sign-extended from the node's width. */
+  signedInt(id: number): string;
+  pair(id: number): Words;
+  /** The same as names. */
+  words(id: number): Words;
+  num(id: number, fmt?: FormatName): string;
+  cond(id: number): string;
+  /** A name or literal with the value of the expression. */
+  atom(js: string): string;
+  /** The name of a helper, which the code then has in scope. */
+  help(name: string): string;
+  /** Words that a call leaves in `out`. */
+  outWords(call: string): Words;
+  /** Notes that a source is read. */
+  useSource(k: number): void;
+  /** True if the value is computed as a JavaScript number. */
+  isNumber(id: number): boolean;
+}
+
+/** Shift amount as an expression, or as a number if it is constant; huge amounts are 64 and more as unsigned words. */
+export function shiftAmount(s: LaneScope, id: number): number | string {
+  const n = s.nodes[id];
+  if (n.op === 'const') return Number(n.value > 64n ? 64n : n.value);
+  if (n.width !== 64) return s.atom(s.int(id));
+  const [lo, hi] = s.pair(id);
+  return s.atom(`(${hi}===0?${lo}:-1)`);
+}

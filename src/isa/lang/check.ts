@@ -1,0 +1,73 @@
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import type { Opcode } from '../../ir/opcode.ts';
+import { elaborate, isConstantSlot } from './elaborate.ts';
+import { type Assign, MeaningError, parseMeaning } from './parse.ts';
+
+/** Choices of modifiers tried for one opcode; more would take a meaning with a hundred cases. */
+const MOST_CHOICES = 4096;
+
+/**
+ * Checks the meaning of an opcode under every choice of its modifiers: names, widths, destinations, argument kinds.
+ * @param file the document that defines the opcode, for the diagnostics
+ * @returns one diagnostic for each fault (a fault that several choices share is told once); none for a primitive
+ */
+export function checkMeaning(op: Opcode, file: string): Diagnostic[] {
+  if (op.means === null) return [];
+  let meaning: readonly Assign[];
+  try {
+    meaning = parseMeaning(op.means);
+  } catch (e) {
+    return [diagnose(op, file, e, '')];
+  }
+  const found = new Map<string, Diagnostic>();
+  const consts = op.srcs.map((s) => (isConstantSlot(s) ? 0 : null));
+  for (const mods of choices(op))
+    try {
+      elaborate(meaning, { op, mods, srcMods: [], consts });
+    } catch (e) {
+      const d = diagnose(op, file, e, describe(op, mods));
+      if (!found.has(d.message)) found.set(d.message, d);
+    }
+  return [...found.values()];
+}
+
+function* choices(op: Opcode): Generator<number> {
+  const total = Math.min(
+    MOST_CHOICES,
+    op.groups.reduce((n, g) => n * g.values.length, 1),
+  );
+  for (let i = 0; i < total; i++) {
+    let rest = i;
+    let mods = 0;
+    for (const g of op.groups) {
+      mods |= (rest % g.values.length) << g.shift;
+      rest = Math.floor(rest / g.values.length);
+    }
+    yield mods >>> 0;
+  }
+}
+
+const describe = (op: Opcode, mods: number): string =>
+  op.groups.map((g) => `${g.name} = ${g.values[(mods >>> g.shift) & g.mask].name}`).join(', ');
+
+function diagnose(op: Opcode, file: string, e: unknown, choice: string): Diagnostic {
+  if (!(e instanceof MeaningError)) throw e;
+  const before = op.means!.slice(0, e.at).split('\n');
+  const column = before[before.length - 1].length;
+  const line = op.means!.split('\n')[before.length - 1];
+  return {
+    severity: 'error',
+    code: 'meaning',
+    message: `${op.name}: ${e.message}`,
+    file,
+    line: 0,
+    column: 0,
+    length: 0,
+    notes: [
+      `in line ${before.length} of its meaning${choice === '' ? '' : `, for ${choice}`}:`,
+      `  ${line}`,
+      `  ${' '.repeat(column)}^`,
+      ...e.notes,
+    ],
+  };
+}

@@ -1,0 +1,183 @@
+// `npm run bench`: what things cost here and now. Times are medians; the figures to compare between machines are the
+// ratios, which come from one run.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { countInstructions } from '../engine/journal.ts';
+import { runPlan } from '../engine/run.ts';
+import { passes } from '../passes/registry.ts';
+import type { PtxStatement } from '../ptx/ast.ts';
+import { lowerPtx } from '../ptx/lower/index.ts';
+import { parsePtx } from '../ptx/parse.ts';
+import { runLaunch } from '../sim/launch.ts';
+import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+
+const specs = await loadShipped();
+const { plan } = await makePlan(
+  { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+  new Set(passes.keys()),
+  specs,
+);
+if (plan === null) throw new Error('the shipped plan does not resolve');
+const paramBase = Number(plan.backend.facts['param-base']);
+const say = (s: string) => process.stdout.write(`${s}\n`);
+
+/** Median seconds of `f` over `n` runs after one warm-up. */
+function time(f: () => unknown, n = 5): number {
+  f();
+  const t: number[] = [];
+  for (let i = 0; i < n; i++) {
+    const a = performance.now();
+    f();
+    t.push(performance.now() - a);
+  }
+  return t.sort((a, b) => a - b)[n >> 1] / 1000;
+}
+
+const lower = (text: string) =>
+  lowerPtx(parsePtx(text, 'bench.ptx').module, { isa: plan.isa, paramBase, sm: 'sm_80' }).program;
+
+// Every test kernel of one target, as one body of text.
+const dir = join(ROOT, 'test', 'kernels');
+const texts = readdirSync(dir, { withFileTypes: true })
+  .filter((d) => d.isDirectory())
+  .flatMap((d) =>
+    readdirSync(join(dir, d.name))
+      .filter((f) => f.endsWith('.sm_80.ptx'))
+      .map((f) => readFileSync(join(dir, d.name, f), 'utf8')),
+  );
+/** Instructions of a module, declarations and directives left out. */
+function instructions(text: string): number {
+  let n = 0;
+  const walk = (body: readonly PtxStatement[]): void => {
+    for (const s of body)
+      if (s.kind === 'instr') n++;
+      else if (s.kind === 'scope') walk(s.body);
+  };
+  for (const i of parsePtx(text, 'bench.ptx').module.items)
+    if (i.kind === 'function' && i.body !== null) walk(i.body);
+  return n;
+}
+const total = texts.reduce((n, t) => n + instructions(t), 0);
+const parse = time(() => texts.forEach((t) => parsePtx(t, 'bench.ptx')));
+const both = time(() => texts.forEach(lower));
+say(
+  `parse                 ${(total / parse / 1e6).toFixed(2)} M PTX instructions/s  (${texts.length} kernels, ${total} instructions)`,
+);
+say(`parse + lower         ${(total / both / 1e6).toFixed(2)} M PTX instructions/s`);
+
+/** A kernel of about n instructions without branches. */
+export function straightKernel(n: number): string {
+  const body: string[] = [];
+  for (let i = 0; i < n; i++)
+    body.push(
+      [
+        'add.s32 %r1, %r1, %r2;',
+        'xor.b32 %r2, %r1, %r3;',
+        'mad.lo.s32 %r3, %r1, %r2, %r3;',
+        'shl.b32 %r4, %r3, 3;',
+      ][i % 4],
+    );
+  return kernel(body.join('\n'));
+}
+
+/** A kernel of about n instructions, one conditional branch in four. */
+export function branchyKernel(n: number): string {
+  const body: string[] = [];
+  for (let i = 0; i < n / 4; i++)
+    body.push(
+      `setp.gt.s32 %p1, %r1, ${i};`,
+      `@%p1 bra $L${i};`,
+      `add.s32 %r1, %r1, ${i * 3};`,
+      'xor.b32 %r2, %r2, %r1;',
+      `$L${i}:`,
+    );
+  return kernel(body.join('\n'));
+}
+
+const kernel = (body: string): string => `.version 9.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_p)
+{
+.reg .pred %p<2>;
+.reg .b32 %r<5>;
+.reg .b64 %rd<3>;
+ld.param.u64 %rd1, [k_p];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, 1;
+mov.u32 %r3, 2;
+mov.u32 %r4, 0;
+${body}
+st.global.u32 [%rd1], %r1;
+st.global.u32 [%rd1+4], %r2;
+st.global.u32 [%rd1+8], %r3;
+st.global.u32 [%rd1+12], %r4;
+ret;
+}
+`;
+
+say('');
+for (const [name, make] of [
+  ['straight', straightKernel],
+  ['branchy', branchyKernel],
+] as const) {
+  const per: number[] = [];
+  for (const n of [1000, 10_000, 100_000]) {
+    const program = lower(make(n));
+    const size = countInstructions(program);
+    const ran = plan.phases.filter((p) => p.passes.length > 0).length;
+    // A fresh copy for each run, so that no analysis is remembered.
+    const t = time(
+      () => runPlan({ ...program, functions: program.functions.map((f) => ({ ...f })) }, plan, { passes }),
+      3,
+    );
+    per.push(t / size);
+    say(
+      `${name.padEnd(9)} ${String(size).padStart(7)} instructions  ${(t * 1000).toFixed(1).padStart(8)} ms all phases  ${((size * ran) / t / 1e6).toFixed(2).padStart(6)} M instruction-phases/s`,
+    );
+  }
+  say(`${name.padEnd(9)} cost for each instruction at 100 k over 1 k: ${(per[2] / per[0]).toFixed(2)}`);
+}
+
+const arithmetic = lower(
+  kernel(`mov.u32 %r4, 0;
+$loop:
+mad.lo.s32 %r1, %r1, 1664525, %r3;
+xor.b32 %r2, %r2, %r1;
+shr.u32 %r3, %r2, 5;
+add.s32 %r2, %r3, %r1;
+and.b32 %r3, %r2, 65535;
+add.s32 %r4, %r4, 1;
+setp.lt.u32 %p1, %r4, 5000;
+@%p1 bra $loop;`),
+);
+let executed = 0;
+const sim = time(() => {
+  executed = runLaunch(
+    arithmetic,
+    plan.isa,
+    {
+      name: 'bench',
+      kernel: 'k',
+      grid: [4, 1, 1],
+      block: [256, 1, 1],
+      dynamicShared: 0,
+      params: [
+        { kind: 'buffer', type: 'u32', length: 4, bytes: new Uint8Array(16), expect: null, tolerance: 0 },
+      ],
+    },
+    paramBase,
+  ).warpInstructions;
+}, 3);
+say(
+  `\nsimulator             ${((executed * 32) / sim / 1e6).toFixed(0)} M thread-instructions/s on an arithmetic loop`,
+);
+
+const wall = (args: string[]): number => time(() => spawnSync(process.execPath, args, { cwd: ROOT }), 5);
+const file = join(dir, 'saxpy', 'saxpy.sm_80.ptx');
+const empty = wall(['-e', '0']);
+const opt = wall([join(ROOT, 'bin', 'orrery.js'), 'opt', file, '--emit', 'none', '-q']);
+say(
+  `\ncold start            ${(opt * 1000).toFixed(0)} ms for 'orrery opt' on saxpy, ${(empty * 1000).toFixed(0)} ms for 'node -e 0': ${(opt / empty).toFixed(2)} times`,
+);

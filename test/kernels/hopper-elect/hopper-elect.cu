@@ -1,0 +1,60 @@
+// forms of sm_90: elect.sync, mbarrier.try_wait by parity, cluster index registers, redux in a loop
+// needs sm_90
+#include "../support/kernel.h"
+
+#ifdef HOST
+static bool elected() { return __match_any_sync(~0u, 1) && fiber::lane() == 0; }
+static void initBarrier(unsigned long long *b, int count) { unsigned *w = (unsigned *)b; w[0] = w[1] = 0; w[0] = unsigned(count); }
+static void arrive(unsigned long long *b, unsigned count) { unsigned *w = (unsigned *)b; if (++w[1] % count == 0) w[0] += 0x10000; }
+static bool tryWait(unsigned long long *b, unsigned parity) { return (((unsigned *)b)[0] >> 16 & 1) != parity; }
+static unsigned clusterRank() { return 0; }
+static unsigned clusterSize() { return 1; }
+#else
+static __device__ bool elected() {
+  unsigned r;
+  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(r));
+  return r;
+}
+static __device__ void initBarrier(unsigned long long *b, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"((unsigned)__cvta_generic_to_shared(b)), "r"(count) : "memory");
+}
+static __device__ void arrive(unsigned long long *b, unsigned) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"((unsigned)__cvta_generic_to_shared(b)) : "memory");
+}
+static __device__ bool tryWait(unsigned long long *b, unsigned parity) {
+  unsigned done;
+  asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(b)), "r"(parity) : "memory");
+  return done;
+}
+static __device__ unsigned clusterRank() { unsigned r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
+static __device__ unsigned clusterSize() { unsigned r; asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(r)); return r; }
+#endif
+
+extern "C" __global__ void electAndWait(const int *in, int *out, unsigned *leaders, int rounds) {
+  __shared__ unsigned long long barrier;
+  __shared__ int data[96];
+  int t = threadIdx.x;
+  data[t] = in[blockIdx.x * 96 + t];
+  if (t == 0) initBarrier(&barrier, 96);
+  __syncthreads();
+  if (elected()) atomicAdd(leaders, 1u + clusterRank() + 10 * clusterSize());
+  for (int r = 0; r < rounds; r++) {
+    int v = __reduce_max_sync(~0u, data[(t + 32) % 96]);
+    arrive(&barrier, 96);
+    while (!tryWait(&barrier, 0)) WAITING();
+    data[t] = data[t] * 2 - v;
+    arrive(&barrier, 96);
+    while (!tryWait(&barrier, 1)) WAITING();
+  }
+  out[blockIdx.x * 96 + t] = data[t];
+}
+
+#ifdef HOST
+void launches(Host &host) {
+  auto in = host.random<int>(192, -100, 100);
+  std::vector<int> out(192);
+  std::vector<unsigned> leaders(1);
+  host.launch("", "electAndWait", electAndWait, 2, 96, 0, input("in", in), output("out", out), output("leaders", leaders), value(4));
+  host.check(leaders[0] == 66, "six warps elect one lane each");
+}
+#endif

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { type Opcode, OpFlag, slotWidth } from '../src/ir/opcode.ts';
+import { isConstantSlot } from '../src/isa/meaning.ts';
+import { evalBig } from '../src/isa/reference.ts';
+import { smtConst, toSmt } from '../src/isa/smt.ts';
+import { testIsa } from './support/isa.ts';
+import { modChoices, operandValue, Random } from './support/meaning.ts';
+
+const opcodes = testIsa().opcodes.filter((o) => o.means !== null && o.srcs.length > 0);
+/** Choices of modifiers asked for each opcode. */
+const MOST = 16;
+
+/** Two questions, answered `sat` and `unsat` exactly if the terms give the reference's result for these sources. */
+function question(op: Opcode, mods: number, rnd: Random): string {
+  const srcMods = op.srcs.map((s) => rnd.next() & s.mods);
+  const values = op.srcs.map((s) =>
+    isConstantSlot(s) ? BigInt(rnd.below(70)) : operandValue(rnd, slotWidth(op, mods, s)),
+  );
+  const consts = op.srcs.map((s, i) => (isConstantSlot(s) ? Number(values[i]) : null));
+  const terms = values.map((v, i) => smtConst(v, slotWidth(op, mods, op.srcs[i])));
+  const smt = toSmt(op, mods, terms, 'n', srcMods, consts);
+  const want = evalBig(op, mods, values, srcMods);
+  const equal = smt.dsts.map((d, i) => `(= ${d} ${smtConst(want[i], slotWidth(op, mods, op.dsts[i]))})`);
+  const holds = `(and ${equal.join(' ')} true)`;
+  return [
+    '(push)',
+    ...smt.functions,
+    ...smt.commands,
+    `(push)\n(assert ${holds})\n(check-sat)\n(pop)`,
+    `(assert (not ${holds}))\n(check-sat)\n(pop)`,
+  ].join('\n');
+}
+
+/** Answers of the solver `z3`; null where it is not installed. */
+function ask(questions: readonly string[]): string[] | null {
+  const run = spawnSync('z3', ['-in', '-T:60'], {
+    input: questions.join('\n'),
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  return run.error !== undefined ? null : run.stdout.trim().split('\n');
+}
+const solver = ask(['(check-sat)']) !== null;
+if (!solver) console.warn('smt.test.ts: z3 is not on PATH, so that terms are only written, not solved');
+
+describe('SMT terms', () => {
+  it.each(opcodes.map((op) => [op.name, op] as const))('%s', (name, op) => {
+    const rnd = new Random(name);
+    const all = modChoices(op);
+    const some = all.length <= MOST ? all : Array.from({ length: MOST }, () => all[rnd.below(all.length)]);
+    const questions = some.map((m) => question(op, m, rnd));
+    for (const q of questions) {
+      // Balanced, and every name is defined before its use.
+      expect([...q].reduce((d, c) => d + (c === '(' ? 1 : c === ')' ? -1 : 0), 0)).toBe(0);
+      const defined = new Set<string>();
+      for (const line of q.split('\n')) {
+        for (const [used] of line.matchAll(/\bn\d+(_p)?\b/g))
+          if (!line.startsWith(`(define-fun ${used} `) && !line.startsWith(`(declare-fun ${used} `))
+            expect(defined, `${used} in ${line}`).toContain(used);
+        const made = /^\((?:define|declare)-fun (\S+)/.exec(line);
+        if (made !== null) defined.add(made[1]);
+      }
+    }
+    // An approximate function is unknown to the solver; only its text is checked.
+    if (!solver || (op.flags & OpFlag.Approximate) !== 0) return;
+    expect(ask(questions)).toEqual(questions.flatMap(() => ['sat', 'unsat']));
+  });
+});
