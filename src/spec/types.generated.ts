@@ -187,89 +187,129 @@ severity?: Severity
 }
 
 export namespace IsaSpec {
-export type OpcodeRow = (Opcode & Opcode1)
-export type Opcode = {
+/**
+ * Names this schema.
+ */
+export type Kind = "isa"
+/**
+ * What an opcode takes, gives and means. It has either a meaning or a primitive.
+ */
+export type Opcode = (Opcode1 & Opcode2)
+export type Opcode1 = {
 [k: string]: unknown
 }
+/**
+ * What it does, in one line.
+ */
+export type Title = string
+/**
+ * Operands: destinations, then = and sources; each name:type[?][*][/modifiers].
+ */
+export type Form = string
+/**
+ * What passes must know of it.
+ */
+export type Properties = ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure")[]
+/**
+ * Functional unit that executes it.
+ */
+export type Unit = ("alu" | "fma" | "fp64" | "fp16" | "xu" | "lsu" | "control" | "special")
+/**
+ * Space that it reads or writes.
+ */
+export type MemorySpace = ("generic" | "shared" | "local" | "const" | "param" | "global" | "cluster")
+/**
+ * Number seen in traces of the original; never dispatched on.
+ */
+export type ObservedNumber = number
+/**
+ * Named primitive that carries it out.
+ */
+export type Primitive = string
+/**
+ * Meaning in the expression language.
+ */
+export type Meaning = string
 
 /**
  * Opcodes of Ori: operands, modifiers, properties and meaning.
  */
 export interface Isa {
-kind: "isa"
+kind: Kind
+opcodes: Opcodes
+}
 /**
  * Opcode name -> what it is.
  */
-opcodes: {
-[k: string]: OpcodeRow
+export interface Opcodes {
+[k: string]: Opcode
 }
+export interface Opcode2 {
+title: Title
+form: Form
+default?: Defaults
+modifiers?: Modifiers
+props: Properties
+unit: Unit
+space?: MemorySpace
+observed?: ObservedNumber
+primitive?: Primitive
+means?: Meaning
 }
-export interface Opcode1 {
-/**
- * What it does, in one line.
- */
-title: string
-/**
- * Operands: destinations, then = and sources; each name:type[?][*][/modifiers].
- */
-form: string
 /**
  * Values of optional sources that are left out.
  */
-default?: {
+export interface Defaults {
 [k: string]: number | boolean
 }
 /**
- * Modifier groups: a list of values, a map of values to scalar types, or NAME? for an optional flag. A key ending in ! is always printed.
+ * Groups: a list of values, a map of values to scalar types, or NAME? for an optional flag. A key that ends in ! is always printed.
  */
-modifiers?: {
+export interface Modifiers {
 [k: string]: string | string[] | {
 [k: string]: string
 }
-}
-props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure")[]
-unit: ("alu" | "fma" | "fp64" | "fp16" | "xu" | "lsu" | "control" | "special")
-space?: ("generic" | "shared" | "local" | "const" | "param" | "global" | "cluster")
-/**
- * Number seen in traces of the original; never dispatched on.
- */
-observed?: number
-/**
- * Named primitive that carries it out.
- */
-primitive?: string
-/**
- * Meaning in the expression language.
- */
-means?: string
 }
 }
 
 export namespace KnobSetSpec {
 /**
- * A named set of knob values, to compare against others.
+ * Names this schema.
  */
-export interface KnobSet {
-kind: "knob-set"
+export type Kind = "knob-set"
 /**
  * One line for readers.
  */
-title?: string
+export type Title = string
+/**
+ * Of the type of the knob. Flag: true or false. Range: [lo, hi] or text lo..hi. List: integers. null: unset.
+ */
+export type Value = (null | boolean | number | string | number[])
+/**
+ * Pattern on the kernel name: * is any text, ? any one character.
+ */
+export type Kernel = string
+
+/**
+ * A named set of knob values, to try against others. It wins over the recipe and loses to the command line.
+ */
+export interface KnobSet {
+kind: Kind
+title?: Title
+knobs: Knobs
+when?: When
+}
 /**
  * Knob name or alias -> value.
  */
-knobs: {
-/**
- * Value of the knob, of its type.
- */
-[k: string]: null | boolean | number | string | number[]
+export interface Knobs {
+[k: string]: Value
 }
-when?: {
 /**
- * Glob on the kernel name.
+ * Kernels that this is for. Missing: all.
  */
-kernel?: string
-}
+export interface When {
+kernel: Kernel
 }
 }
 
@@ -368,78 +408,137 @@ source: Source
 }
 
 export namespace LaunchSpec {
-export type LaunchParamRow = (Param & Param1)
+/**
+ * Names this schema.
+ */
+export type Kind = "launch"
+/**
+ * One line for readers.
+ */
+export type Title = string
+/**
+ * PTX file, relative to this file.
+ */
+export type Module = string
+/**
+ * Name of the entry.
+ */
+export type Kernel = string
+/**
+ * Blocks in x, y, z; missing ones are 1.
+ * 
+ * @minItems 1
+ * @maxItems 3
+ */
+export type Grid = [number]|[number, number]|[number, number, number]
+/**
+ * Threads of a block in x, y, z; missing ones are 1.
+ * 
+ * @minItems 1
+ * @maxItems 3
+ */
+export type Block = [number]|[number, number]|[number, number, number]
+/**
+ * Bytes. Default: 0.
+ */
+export type DynamicSharedMemory = number
+/**
+ * One of scalar, buffer and bytes.
+ */
+export type Parameter = (Param & Param1)
 export type Param = {
 [k: string]: unknown
 }
+/**
+ * Type of a number passed by value.
+ */
+export type Scalar = ("s8" | "u8" | "b8" | "s16" | "u16" | "b16" | "f16" | "bf16" | "s32" | "u32" | "b32" | "f32" | "s64" | "u64" | "b64" | "f64")
+/**
+ * The number; integers beyond 2^53 as text. nan, inf and -inf as text.
+ */
+export type Value = (number | string)
+/**
+ * Element type of memory whose address is passed.
+ */
+export type Buffer = ("s8" | "u8" | "b8" | "s16" | "u16" | "b16" | "f16" | "bf16" | "s32" | "u32" | "b32" | "f32" | "s64" | "u64" | "b64" | "f64")
+/**
+ * Elements.
+ */
+export type Length = number
+/**
+ * Little-endian file with the contents before the run, relative to this file.
+ */
+export type Data = string
+/**
+ * Contents before the run without a file: zero, iota (0, 1, 2, ...), or random with a seed and bounds. Default: zero.
+ */
+export type Fill = (("zero" | "iota") | RandomFill)
+/**
+ * Start of the generator.
+ */
+export type Seed = number
+/**
+ * Smallest value.
+ */
+export type Minimum = number
+/**
+ * All values are below it.
+ */
+export type Maximum = number
+/**
+ * Little-endian file with the contents after the run, relative to this file.
+ */
+export type Expect = string
+/**
+ * Relative; exact without it.
+ */
+export type Tolerance = number
+/**
+ * Size of a parameter passed by value.
+ */
+export type Bytes = number
+/**
+ * In the order of the kernel; buffers become pointers.
+ */
+export type Parameters = Parameter[]
 
 /**
  * A kernel, its grid, its arguments, and what must come out.
  */
 export interface Launch {
-kind: "launch"
-/**
- * One line for readers.
- */
-title?: string
-/**
- * PTX file, relative to this file.
- */
-module: string
-/**
- * Name of the entry.
- */
-kernel: string
-/**
- * @minItems 1
- * @maxItems 3
- */
-grid: [number]|[number, number]|[number, number, number]
-/**
- * @minItems 1
- * @maxItems 3
- */
-block: [number]|[number, number]|[number, number, number]
-"dynamic-shared"?: number
-params: LaunchParamRow[]
+kind: Kind
+title?: Title
+module: Module
+kernel: Kernel
+grid: Grid
+block: Block
+"dynamic-shared"?: DynamicSharedMemory
+params: Parameters
 }
 export interface Param1 {
-scalar?: ("s8" | "u8" | "b8" | "s16" | "u16" | "b16" | "f16" | "bf16" | "s32" | "u32" | "b32" | "f32" | "s64" | "u64" | "b64" | "f64")
-/**
- * Number; 64-bit values beyond 2^53 as text.
- */
-value?: (number | string)
-buffer?: ("s8" | "u8" | "b8" | "s16" | "u16" | "b16" | "f16" | "bf16" | "s32" | "u32" | "b32" | "f32" | "s64" | "u64" | "b64" | "f64")
-/**
- * Elements.
- */
-length?: number
-/**
- * Little-endian file with the initial contents.
- */
-data?: string
-/**
- * zero, iota, or random with a seed and bounds.
- */
-fill?: (("zero" | "iota") | {
-random: {
-seed: number
-min: number
-max: number
+scalar?: Scalar
+value?: Value
+buffer?: Buffer
+length?: Length
+data?: Data
+fill?: Fill
+expect?: Expect
+tolerance?: Tolerance
+bytes?: Bytes
 }
-})
 /**
- * Little-endian file with what must stand there afterwards.
+ * Random values.
  */
-expect?: string
+export interface RandomFill {
+random: Random
+}
 /**
- * Relative; exact without it.
+ * splitmix64 from a seed; values in [min, max).
  */
-tolerance?: number
-/**
- * Size of a parameter passed by value.
- */
-bytes?: number
+export interface Random {
+seed: Seed
+min: Minimum
+max: Maximum
 }
 }
 
@@ -800,66 +899,221 @@ equals: Value
 }
 
 export namespace RecipeSpec {
-export type HookItem = (Item & Item1)
-export type Item = {
-[k: string]: unknown
-}
-
 /**
- * What one target or kernel does differently: hooks, knobs, phases, level.
+ * Names this schema.
  */
-export interface Recipe {
-kind: "recipe"
+export type Kind = "recipe"
 /**
  * One line for readers.
  */
-title?: string
+export type Title = string
 /**
- * Targets it is for.
+ * Targets that it is made for; a warning on any other. Missing: all.
  * 
  * @minItems 1
  */
-sm?: [string, ...(string)[]]
+export type Targets = [Target, ...(Target)[]]
 /**
- * Optimization level that it sets; the command line wins.
+ * sm_NN.
  */
-level?: number
+export type Target = string
 /**
- * Knob values.
+ * Optimization level, unless the command line names one.
  */
-knobs?: {
+export type Level = number
 /**
- * Value of the knob, of its type.
+ * Of the type of the knob. Flag: true or false. Range: [lo, hi] or text lo..hi. List: integers. null: unset.
  */
-[k: string]: null | boolean | number | string | number[]
-}
+export type Value = (null | boolean | number | string | number[])
 /**
- * Hook phase -> what runs there.
+ * Passes and rule groups.
+ * 
+ * @minItems 1
  */
-hooks?: {
-[k: string]: HookItem[]
-}
-phases?: {
+export type Items = [HookItem, ...(HookItem)[]]
 /**
- * Items: Phase.
+ * One of pass and rules.
  */
-disable?: string[]
-}
-when?: {
-/**
- * Glob on the kernel name: * and ?.
- */
-kernel?: string
-}
-}
-export interface Item1 {
-pass?: string
-params?: {
+export type HookItem = (Item & Item1 & Item & Item1)
+export type Item = ({
 [k: string]: unknown
-}
+} | {
+[k: string]: unknown
+})
+/**
+ * A registered pass: the name of its file in src/passes without the ending.
+ */
+export type Pass = string
 /**
  * Rule group.
  */
-rules?: string
+export type Rules = string
+/**
+ * A phase name, or name#n for the n-th occurrence.
+ */
+export type Phase = string
+/**
+ * Phases that do not run. A required phase cannot be disabled.
+ */
+export type Disable = Phase[]
+/**
+ * A phase name, or name#n for the n-th occurrence.
+ */
+export type Phase1 = string
+/**
+ * Phases that run at every level: the level test of the gate and a drop by the order are lifted. Knobs and target facts of the gate still hold.
+ */
+export type Enable = Phase1[]
+/**
+ * Pattern on the kernel name: * is any text, ? any one character.
+ */
+export type Kernel = string
+
+/**
+ * What one target, or one kind of kernel, does differently: level, knobs, hooks, phases. The command line wins over it.
+ */
+export interface Recipe {
+kind: Kind
+title?: Title
+sm?: Targets
+level?: Level
+knobs?: Knobs
+hooks?: Hooks
+phases?: Phases
+when?: When
+}
+/**
+ * Knob name or alias -> value.
+ */
+export interface Knobs {
+[k: string]: Value
+}
+/**
+ * Hook phase -> what runs there, in turn.
+ */
+export interface Hooks {
+[k: string]: Items
+}
+export interface Item1 {
+pass?: Pass
+params?: Parameters
+rules?: Rules
+}
+/**
+ * Values for this binding; the pass says which it knows.
+ */
+export interface Parameters {
+[k: string]: unknown
+}
+/**
+ * Phases that are switched.
+ */
+export interface Phases {
+disable?: Disable
+enable?: Enable
+}
+/**
+ * Kernels that this is for. Missing: all.
+ */
+export interface When {
+kernel: Kernel
+}
+}
+
+export namespace RulesSpec {
+/**
+ * Names this schema.
+ */
+export type Kind = "rules"
+/**
+ * One line for readers.
+ */
+export type Title = string
+/**
+ * Name that phases, hooks and orders bind to.
+ */
+export type Group = string
+/**
+ * Phases that may run the group. Missing: any.
+ * 
+ * @minItems 1
+ */
+export type Owner = [Phase, ...(Phase)[]]
+/**
+ * Phase name.
+ */
+export type Phase = string
+/**
+ * Tried by descending priority, then in the order of the file.
+ * 
+ * @minItems 1
+ */
+export type Rules1 = [Rule, ...(Rule)[]]
+/**
+ * Unique among all rules.
+ */
+export type Id = string
+/**
+ * The identity as algebra, for readers.
+ */
+export type Title1 = string
+/**
+ * Ori instructions, one a line; $names are variables, #names immediates. The last one is the root.
+ */
+export type Match = string
+/**
+ * Condition over variables, constants, use counts, target, level and knobs.
+ */
+export type When = string
+/**
+ * Ori instructions that take the place of the root.
+ */
+export type Rewrite = string
+/**
+ * Phases that may run this rule. Missing: those of the group.
+ * 
+ * @minItems 1
+ */
+export type Owner1 = [Phase1, ...(Phase1)[]]
+/**
+ * Phase name.
+ */
+export type Phase1 = string
+/**
+ * Higher is tried first. Default: 0.
+ */
+export type Priority = number
+/**
+ * Instructions saved, where the count of lines does not say it.
+ */
+export type Cost = number
+/**
+ * Where the rule is from.
+ */
+export type Source = string
+
+/**
+ * A group of rewrite rules over Ori. The group is bound to phases and hooks by its name.
+ */
+export interface Rules {
+kind: Kind
+title?: Title
+group: Group
+owner?: Owner
+rules: Rules1
+}
+/**
+ * One rewrite: what is matched, under which conditions, and what takes its place.
+ */
+export interface Rule {
+id: Id
+title: Title1
+match: Match
+when?: When
+rewrite: Rewrite
+owner?: Owner1
+priority?: Priority
+cost?: Cost
+source: Source
 }
 }

@@ -1,0 +1,147 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'orrery-cli-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const kernels = join(root, 'test', 'kernels');
+function orrery(...args: string[]) {
+  const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+  });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+}
+
+describe('commands', () => {
+  it('opt: account, check, Ori that is read back, JSON', () => {
+    const file = join(kernels, 'interpreter', 'interpreter.sm_80.ptx');
+    const o = join(dir, 'out', 'i.ori');
+    const a = orrery(
+      'opt',
+      file,
+      '-O3',
+      '--order',
+      'binary',
+      '--check',
+      'auto',
+      '--check-each',
+      '--check',
+      join(kernels, 'interpreter', 'launch.yaml'),
+      '--verify',
+      '-o',
+      o,
+    );
+    expect(a.err).toMatch(/equal: 1 kernel left the same memory/);
+    expect(a.err).toMatch(/right: .*launch.yaml gives what it expects/);
+    expect(a.code).toBe(0);
+    const b = orrery('opt', o, '--emit', 'ori', '-q');
+    expect(b.code).toBe(0);
+    expect(b.out).toContain('.entry interpret');
+    const j = JSON.parse(orrery('opt', file, '--emit', 'json', '-q').out);
+    expect(j.phases).toHaveLength(159);
+  });
+
+  it('run: right kernels give 0, wrong expectations 1 with the differences', () => {
+    const good = orrery('run', join(kernels, 'saxpy', 'launch.yaml'), '--counters');
+    expect([good.code, good.out]).toEqual([0, expect.stringMatching(/^ok .*\n.*warp instructions/)]);
+    const yaml = readFileSync(join(kernels, 'saxpy', 'launch.yaml'), 'utf8');
+    const broken = yaml
+      .replace(/kernel: \w+/, 'kernel: saxpi')
+      .replaceAll(
+        /(module|data|expect): ([\w.-]+)/g,
+        (_m, k: string, f: string) => `${k}: ${join(kernels, 'saxpy', f)}`,
+      );
+    const file = join(dir, 'launch.yaml');
+    writeFileSync(
+      file,
+      broken.replaceAll(
+        /(data|expect|module): (\/\S+?)([,\s}])/g,
+        (_m, k: string, f: string, e: string) => `${k}: '${f}'${e}`,
+      ),
+    );
+    const bad = orrery('run', file);
+    expect([bad.code, bad.out + bad.err]).toEqual([1, expect.stringMatching(/saxpi|cannot read/)]);
+  });
+
+  it('phases, plan and cfg', () => {
+    expect(orrery('phases').out).toMatch(/159 rows in order 'seed': \d+ implemented/);
+    expect(JSON.parse(orrery('phases', '--json', '--status', 'implemented').out).length).toBeGreaterThan(5);
+    const p = orrery('plan', '--order', 'binary', '--set', 'OptBudget=3');
+    expect(p.out).toMatch(/OptBudget +499 +BDGT +3 +command-line/);
+    const c = orrery('cfg', join(kernels, 'loops', 'loops.sm_80.ptx'));
+    expect(c.out).toMatch(/RPO/);
+    for (const format of ['dot', 'svg']) {
+      const names = [...c.out.matchAll(/\b(\w+)\b/g)].map((m) => m[1]);
+      const fn = readFileSync(join(kernels, 'loops', 'loops.sm_80.ptx'), 'utf8').match(/\.entry (\w+)/)![1];
+      expect(names).toContain(fn);
+      expect(
+        orrery('cfg', join(kernels, 'loops', 'loops.sm_80.ptx'), '--format', format, '--function', fn).out,
+      ).toMatch(format === 'svg' ? /^<svg/ : /digraph/);
+    }
+  });
+
+  it('check says all that is wrong, and nothing about what is right', () => {
+    writeFileSync(join(dir, 'bad.yaml'), 'kind: order\nextends: sed\nedits: []\n');
+    writeFileSync(
+      join(dir, 'bad.ptx'),
+      '.version 9.0\n.target sm_80\n.entry k() { ad.s32 %r1, %r2; ret; }\n',
+    );
+    const r = orrery(
+      'check',
+      join(dir, 'bad.yaml'),
+      join(dir, 'bad.ptx'),
+      'pipelines/phases.yaml',
+      join(kernels, 'saxpy', 'launch.yaml'),
+    );
+    expect(r.code).toBe(1);
+    expect(r.err).toMatch(/did you mean 'seed'\?/);
+    expect(r.err).toMatch(/did you mean 'add'\?/);
+    expect(r.out.match(/^(good|bad )/gm)).toEqual(['bad ', 'bad ', 'good', 'good']);
+  });
+});
+
+describe('mistakes give one clear error and exit code 1', () => {
+  it.each([
+    [['opt', 'nowhere.ptx'], /cannot open nowhere.ptx: there is no such file/],
+    [['opt', 'README.md', '--sm', 'sm_81'], /no back end for 'sm_81'/],
+    [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '-O', '9'], /level 9 is not 0 to 5/],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--disable', 'OriBranchOtp'],
+      /did you mean 'OriBranchOpt'/,
+    ],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--print-after', 'Nothing'],
+      /there is no phase 'Nothing'/,
+    ],
+    [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--set', 'OptBudgte=1'], /did you mean 'OptBudget'/],
+    [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'sass'], /--emit sass is not known/],
+    [['run', 'package.json'], /error/],
+    [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
+    [['frob'], /unknown command 'frob'/],
+  ] as const)('%s', (args, message) => {
+    const r = orrery(...args);
+    expect([r.code, r.err]).toEqual([1, expect.stringMatching(message)]);
+    expect(r.err).not.toMatch(/\n\s+at .*\.js:\d+/);
+  });
+});
+
+it('the README shows what the tool says', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const mine = join(dir, 'mine.yaml');
+  writeFileSync(
+    mine,
+    'kind: order\nextends: seed\nedits:\n  - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }\n',
+  );
+  const said = orrery('plan', '--order', mine).err.replaceAll(/--> .*mine.yaml/g, '--> mine.yaml');
+  expect(said).toContain(readme.match(/```\n(error: [\s\S]*?)```/)![1]);
+  writeFileSync(mine, readme.match(/```yaml\n([\s\S]*?)```/)![1]);
+  expect(orrery('plan', '--order', mine).code).toBe(0);
+  const unbound = Number(readme.match(/^- (\d+) of the 159 phases/m)![1]);
+  expect(orrery('phases').out).toContain(`${unbound} with nothing bound yet`);
+});

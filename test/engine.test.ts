@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { UndeclaredRead } from '../src/engine/context.ts';
+import { type CachedPhase, type RegisteredPass, runPlan } from '../src/engine/run.ts';
+import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import { mapBlocks, mapIns } from '../src/ir/edit.ts';
+import { passes } from '../src/passes/registry.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { loadShipped, makePlan } from '../src/spec/node.ts';
+import type { Plan } from '../src/spec/plan.ts';
+
+const specs = await loadShipped();
+const names = new Set(passes.keys());
+async function plan(
+  o: { level?: number; set?: string[]; disable?: string[]; order?: string } = {},
+): Promise<Plan> {
+  const r = await makePlan(
+    {
+      level: o.level ?? 3,
+      sm: 'sm_80',
+      order: o.order ?? 'binary',
+      recipe: null,
+      knobSets: [],
+      set: o.set ?? [],
+      disable: o.disable ?? [],
+    },
+    names,
+    specs,
+  );
+  return r.plan!;
+}
+const base = await plan();
+const text = readFileSync(
+  new URL('./kernels/state-machine/state-machine.sm_80.ptx', import.meta.url),
+  'utf8',
+);
+const input = lowerPtx(parsePtx(text, 'x.ptx').module, {
+  isa: base.isa,
+  paramBase: 0x160,
+  sm: 'sm_80',
+}).program;
+const outcome = (p: Plan, id: string) => {
+  const r = runPlan(input, p, { passes }).records.find((x) => x.phase.id === id)!;
+  return r.outcome === 'ran' ? 'ran' : r.why;
+};
+
+describe('gates', () => {
+  it('levels, knobs and budgets decide, and say why not', async () => {
+    expect(outcome(base, 'OriBranchOpt')).toBe('ran');
+    expect(outcome(await plan({ level: 1 }), 'OriBranchOpt')).toBe('level 1 is not in 2..5');
+    expect(outcome(await plan({ set: ['DisableMergeEquivalentConditionalFlow'] }), 'OriBranchOpt')).toBe(
+      'knob DisableMergeEquivalentConditionalFlow is set',
+    );
+    expect(outcome(await plan({ set: ['GeneralOptimizationBudget=0'] }), 'OriBranchOpt')).toBe(
+      'budget GeneralOptimizationBudget is spent',
+    );
+    expect(outcome(await plan({ disable: ['OriBranchOpt'] }), 'OriBranchOpt')).toBe(
+      'disabled on the command line',
+    );
+    expect(outcome(base, 'GvnCse')).toBe('nothing is bound to it yet');
+    expect(outcome(base, 'AdvancedPhaseAfterConvUnSup')).toBe('no-op marker');
+  });
+
+  it('OptBudget limits how often gates see the level', async () => {
+    // Phase 3 takes the first unit, so that with one unit the gate of phase 15 sees level 1.
+    expect(outcome(await plan({ set: ['OptBudget=1'] }), 'OriBranchOpt')).toMatch(
+      /level 1 \(OptBudget is spent\)/,
+    );
+    expect(outcome(await plan({ set: ['OptBudget=100'] }), 'OriBranchOpt')).toBe('ran');
+  });
+});
+
+describe('journal', () => {
+  it('has a record for every phase, and shares snapshots that did not change', () => {
+    const j = runPlan(input, base, { passes });
+    expect(j.records.map((r) => r.phase.id)).toEqual(base.phases.map((p) => p.id));
+    let before = input;
+    for (const r of j.records) {
+      if (r.blocksChanged === 0) expect(r.program === before, r.phase.id).toBe(true);
+      before = r.program;
+    }
+    expect(j.last).toBe(before);
+  });
+
+  it('reuses the longest common prefix of two plans, and nothing beyond', async () => {
+    const cache = new Map<string, CachedPhase>();
+    const first = runPlan(input, base, { passes, cache, inputKey: 'k' });
+    const again = runPlan(input, base, { passes, cache, inputKey: 'k' });
+    expect(again.records.filter((r) => r.outcome === 'ran').every((r) => r.cached)).toBe(true);
+    expect(again.last).toBe(first.last);
+    const other = await plan({ set: ['MergeEquivalentConditionalFlowBudget=0'] });
+    const part = runPlan(input, other, { passes, cache, inputKey: 'k' });
+    const ran = part.records.filter((r) => r.outcome === 'ran');
+    const at = ran.findIndex((r) => r.phase.id === 'OriBranchOpt');
+    expect(ran.slice(0, at).every((r) => r.cached)).toBe(true);
+    expect(ran.slice(at).some((r) => r.cached)).toBe(false);
+    expect(part.last).toEqual(runPlan(input, other, { passes }).last);
+  });
+});
+
+describe('passes that misbehave are caught', () => {
+  const with_ = (pass: RegisteredPass['pass']) =>
+    new Map<string, RegisteredPass>([
+      ...passes,
+      ['branch-opt', { name: 'branch-opt', pass, version: 99, summary: '' }],
+    ]);
+
+  it('an undeclared knob or fact', () => {
+    expect(() =>
+      runPlan(input, base, { passes: with_((fn, ctx) => (ctx.knob('SchedTexLatency'), fn)) }),
+    ).toThrow(UndeclaredRead);
+    expect(() =>
+      runPlan(input, base, { passes: with_((fn, ctx) => (ctx.fact('nothing.here'), fn)) }),
+    ).toThrow(/declaring it/);
+  });
+
+  it('a program that the verifier refuses, named by phase, block and rule', () => {
+    const broken = with_((fn) =>
+      mapBlocks(fn, (b) => mapIns(b, (i) => (i.op.name === 'EXIT' || i.op.name === 'RET' ? null : i))),
+    );
+    try {
+      runPlan(input, base, { passes: broken, verify: true });
+      expect.unreachable();
+    } catch (e) {
+      expect(e).toBeInstanceOf(DiagnosticError);
+      expect((e as DiagnosticError).diagnostics[0].message).toBe(
+        'phase OriBranchOpt (branch-opt) left an invalid program',
+      );
+      expect((e as DiagnosticError).diagnostics[0].notes![0]).toMatch(/fall-off/);
+    }
+  });
+});
