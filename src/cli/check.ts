@@ -3,6 +3,8 @@ import pc from 'picocolors';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
+import { buildIsa } from '../isa/build.ts';
+import { checkMeaning } from '../isa/lang/check.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadLaunch } from '../spec/launch.ts';
@@ -79,6 +81,10 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
       disable: [],
     };
     const path = file.includes('/') ? file : `./${file}`;
+    if (spec.kind === 'isa') {
+      const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);
+      return [...diagnostics, ...isa.opcodes.flatMap((op) => checkMeaning(op, spec.file))];
+    }
     if (spec.kind === 'order') request.order = path;
     if (spec.kind === 'recipe') {
       request.recipe = path;

@@ -503,10 +503,12 @@ export class Machine {
     if (counters !== null) counters.divergentBranches++;
     const join = d.join;
     path.pc = join < 0 ? -1 : join;
-    // Without a common point the lanes never meet again: the parent path has nothing left to do.
-    if (join < 0) paths.pop();
+    // Without a common point the lanes never meet again; with the meeting point of the path itself, the entry below
+    // already waits there. Either way this entry has nothing left to do.
+    if (join < 0 || join === path.join) paths.pop();
     const outer = join < 0 ? path.join : join;
-    for (let i = ways.length - 1; i >= 0; i--) paths.push({ pc: ways[i][0], mask: ways[i][1], join: outer });
+    for (let i = ways.length - 1; i >= 0; i--)
+      if (ways[i][0] !== outer || join < 0) paths.push({ pc: ways[i][0], mask: ways[i][1], join: outer });
     if (counters !== null && paths.length > counters.deepestStack) counters.deepestStack = paths.length;
   }
 

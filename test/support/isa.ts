@@ -3,9 +3,7 @@ import { parse } from 'yaml';
 import type { Isa } from '../../src/ir/opcode.ts';
 import { buildIsa } from '../../src/isa/build.ts';
 
-const dir = process.env.ISA_DIR
-  ? new URL('file:///tmp/isanew/')
-  : new URL('../../pipelines/isa/', import.meta.url);
+const dir = new URL('../../pipelines/isa/', import.meta.url);
 let cached: Isa | null = null;
 
 /** The shipped instruction set, read from its YAML. */
