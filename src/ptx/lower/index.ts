@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Isa, Space } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Fn, Loc, Param, Program, Prototype, Variable } from '../../ir/program.ts';
-import { endsFlow } from '../../ir/verify.ts';
+import { endsFlow, verifyFn } from '../../ir/verify.ts';
 import type { Init, PtxFunction, PtxInstr, PtxModule, PtxStatement, VarDecl } from '../ast.ts';
 import { type Handler, integerHandlers, isInt } from './arith.ts';
 import { controlHandlers } from './control.ts';
@@ -251,25 +251,35 @@ function lowerFunction(
     f.begin({ kind: 'instr', span: ptx.span, opcode: 'ret', mods: [], guard: null, operands: [] }, 0);
     f.emit(ptx.entry ? 'EXIT' : 'RET', [], [], []);
   }
-  return {
-    fn: {
-      name: ptx.name,
-      kind: ptx.entry ? 'entry' : 'func',
-      params,
-      returns,
-      blocks: f.blocks,
-      regCount: f.regCount,
-      blockCount: f.blockCount,
-      variables: f.variables,
-      tables: f.tables,
-      attrs: {
-        directives: directives.filter((d) => d !== '.noreturn'),
-        pragmas,
-        linkage: ptx.linkage,
-        noreturn: directives.includes('.noreturn'),
-      },
+  const fn: Fn = {
+    name: ptx.name,
+    kind: ptx.entry ? 'entry' : 'func',
+    params,
+    returns,
+    blocks: f.blocks,
+    regCount: f.regCount,
+    blockCount: f.blockCount,
+    variables: f.variables,
+    tables: f.tables,
+    attrs: {
+      directives: directives.filter((d) => d !== '.noreturn'),
+      pragmas,
+      linkage: ptx.linkage,
+      noreturn: directives.includes('.noreturn'),
     },
-    missing: [],
+  };
+  // What the handlers accept but should not have (vector registers, widths that disagree) never reaches a pass.
+  const faults = verifyFn(fn, undefined, { most: 3 });
+  if (faults.length === 0) return { fn, missing: [] };
+  return {
+    fn: null,
+    missing: faults.map((e) => ({
+      form: `${e.rule}: ${e.message}`,
+      count: 1,
+      line: module.locs[e.loc]?.line ?? ptx.span.line,
+      column: 1,
+      length: 1,
+    })),
   };
 }
 
