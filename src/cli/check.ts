@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import pc from 'picocolors';
-import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
+import type { Diagnostic } from '../ir/diagnostic.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { parsePtx } from '../ptx/parse.ts';
-import { loadLaunch } from '../spec/launch.ts';
-import { loadShipped, loadSpec, makePlan } from '../spec/node.ts';
+import { loadSpec, makePlan } from '../spec/node.ts';
+import { checkFile } from '../spec/node-check.ts';
 import { passNames } from './input.ts';
 import { CliExit, out, readTextOrFail, show } from './ui.ts';
 
@@ -64,38 +64,12 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
   return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori'])];
 }
 
+/** A spec is tried where it is used: in plans, with the shipped specs around it. Meanings of opcodes are checked too. */
 async function checkSpec(file: string): Promise<Diagnostic[]> {
-  try {
-    const spec = await loadSpec(file);
-    if (spec.kind === 'launch') {
-      await loadLaunch(file);
-      return [];
-    }
-    const request = {
-      level: 3,
-      sm: 'sm_80',
-      order: 'seed',
-      recipe: null as string | null,
-      knobSets: [] as string[],
-      set: [],
-      disable: [],
-    };
-    const path = file.includes('/') ? file : `./${file}`;
-    if (spec.kind === 'isa') {
-      const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);
-      return [...diagnostics, ...isa.opcodes.flatMap((op) => checkMeaning(op, spec.file))];
-    }
-    if (spec.kind === 'order') request.order = path;
-    if (spec.kind === 'recipe') {
-      request.recipe = path;
-      request.sm = (spec.data.sm as string[] | undefined)?.[0] ?? request.sm;
-    }
-    if (spec.kind === 'knob-set') request.knobSets = [path];
-    if (spec.kind === 'backend' && typeof spec.data.sm === 'string') request.sm = spec.data.sm;
-    // The spec is tried where it is used: in a plan, with the shipped specs around it.
-    return (await makePlan(request, passNames, await loadShipped())).diagnostics;
-  } catch (e) {
-    if (e instanceof DiagnosticError) return [...e.diagnostics];
-    throw e;
-  }
+  const found = await checkFile(file, passNames);
+  if (found.some((d) => d.severity === 'error')) return found;
+  const spec = await loadSpec(file);
+  if (spec.kind !== 'isa') return found;
+  const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);
+  return [...found, ...diagnostics, ...isa.opcodes.flatMap((op) => checkMeaning(op, spec.file))];
 }

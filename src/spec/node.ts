@@ -1,54 +1,17 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { basename, dirname, join, relative, resolve as resolvePath } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve as resolvePath } from 'node:path';
+import { type Diagnostic, DiagnosticError, nearest } from '../ir/diagnostic.ts';
 import type { SpecFile, SpecKind } from './document.ts';
+import type { SpecIssue } from './issues.ts';
+import { fromBuild, fromCache, ROOT, sha256, toCache } from './node-cache.ts';
 import type { Plan } from './plan.ts';
-import { type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
+import { type Host, type PlanRequest, resolve, type Specs } from './resolve.ts';
 
-/** Folder of the project: the same two steps up from the sources and from the build. */
-export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export { ROOT } from './node-cache.ts';
 
-type Cached = { readonly kind: SpecKind; readonly data: Readonly<Record<string, unknown>> };
-
-const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-let shippedCache: Readonly<Record<string, Cached>> | null = null;
-
-/** Parsed and validated specs by hash of their text, made by the build. */
-function shipped(): Readonly<Record<string, Cached>> {
-  if (shippedCache === null) {
-    try {
-      shippedCache = JSON.parse(readFileSync(join(ROOT, 'dist', 'specs.json'), 'utf8')) as Record<
-        string,
-        Cached
-      >;
-    } catch {
-      shippedCache = {};
-    }
-  }
-  return shippedCache;
-}
-
-const userCache = (): string => join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'orrery');
-
-/** Everything that decides whether a text is valid, so that a changed schema does not find old verdicts. */
-let schemaHash: string | null = null;
-function schemasHash(): string {
-  schemaHash ??= sha(
-    readdirSync(join(ROOT, 'schemas'))
-      .sort()
-      .map((f) => readFileSync(join(ROOT, 'schemas', f), 'utf8'))
-      .join('\n'),
-  );
-  return schemaHash;
-}
-
-export function schemaOf(kind: string): object {
-  return JSON.parse(readFileSync(join(ROOT, 'schemas', `${kind}.schema.json`), 'utf8')) as object;
-}
+/** The JSON Schema of a kind. */
+export const schemaOf = (kind: string): object =>
+  JSON.parse(readFileSync(join(ROOT, 'schemas', `${kind}.schema.json`), 'utf8')) as object;
 
 /** Path as shown to the user: relative to where the command runs, if that is shorter. */
 export function shownPath(path: string): string {
@@ -56,54 +19,78 @@ export function shownPath(path: string): string {
   return r !== '' && r.length < path.length ? r : path;
 }
 
+/** A diagnostic about a file as a whole. */
+export const fileFault = (file: string, message: string, notes: readonly string[] = []): Diagnostic => ({
+  severity: 'error',
+  code: 'file',
+  message,
+  file,
+  line: 0,
+  column: 0,
+  length: 0,
+  notes,
+});
+
+/** Text of a file; a file that cannot be read is a diagnostic, with near names of its folder. */
+export function readSpecText(path: string): string {
+  const file = shownPath(path);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (e) {
+    const code = (e as NodeJS.ErrnoException).code;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR')
+      throw new DiagnosticError([
+        fileFault(
+          file,
+          code === 'EISDIR' ? 'this is a folder, not a file' : `cannot read the file (${code})`,
+        ),
+      ]);
+    let there: string[] = [];
+    try {
+      there = readdirSync(dirname(path)).filter((f) => /\.ya?ml$/.test(f));
+    } catch {
+      throw new DiagnosticError([fileFault(file, `there is no folder '${shownPath(dirname(path))}'`)]);
+    }
+    const near = nearest(basename(path), there).map((f) => `'${f}'`);
+    throw new DiagnosticError([
+      fileFault(file, 'there is no such file', near.length > 0 ? [`did you mean ${near.join(' or ')}?`] : []),
+    ]);
+  }
+}
+
 /**
- * Reads a spec file through the cache: a text that was valid before is neither parsed nor checked again.
+ * Reads a spec file through the caches: a text that was valid before is neither parsed nor checked again.
  * @throws DiagnosticError with everything that is wrong in it
  */
 export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFile> {
-  const text = readFileSync(path, 'utf8');
+  const text = readSpecText(path);
   const file = shownPath(path);
-  const key = sha(text);
-  const known = shipped()[key];
-  if (known !== undefined && (expect === undefined || known.kind === expect)) return { file, text, ...known };
-  const cacheFile = join(userCache(), `${sha(key + schemasHash())}.json`);
-  if (existsSync(cacheFile)) {
-    try {
-      const c = JSON.parse(readFileSync(cacheFile, 'utf8')) as Cached;
-      if (expect === undefined || c.kind === expect) return { file, text, ...c };
-    } catch {
-      // A damaged entry is made again below.
-    }
-  }
+  const key = sha256(text);
+  const known = fromBuild(key) ?? fromCache(key);
+  if (known !== undefined && (expect === undefined || known.kind === expect))
+    return { file, text, kind: known.kind, data: known.data };
   const { readSpec } = await import('./document.ts');
   const { spec, diagnostics } = readSpec(file, text, schemaOf, expect);
   if (spec === null) throw new DiagnosticError(diagnostics);
-  try {
-    mkdirSync(dirname(cacheFile), { recursive: true });
-    const temporary = `${cacheFile}.${process.pid}`;
-    writeFileSync(temporary, JSON.stringify({ kind: spec.kind, data: spec.data }));
-    renameSync(temporary, cacheFile);
-  } catch {
-    // A cache that cannot be written only costs time.
-  }
+  toCache(key, spec);
   return spec;
 }
 
-/** Files of every shipped spec. */
+const SHIPPED_FILES = ['pipelines/phases.yaml', 'pipelines/constraints.yaml', 'knobs/catalog.yaml'];
+const SHIPPED_FOLDERS = [
+  'pipelines/orders',
+  'pipelines/backends',
+  'pipelines/recipes',
+  'pipelines/rules',
+  'pipelines/isa',
+  'knobs/sets',
+];
+
+/** Files of every shipped spec, in an order that does not depend on the file system. */
 export function shippedFiles(): string[] {
-  const out = [
-    join(ROOT, 'pipelines', 'phases.yaml'),
-    join(ROOT, 'pipelines', 'constraints.yaml'),
-    join(ROOT, 'knobs', 'catalog.yaml'),
-  ];
-  for (const dir of [
-    'pipelines/orders',
-    'pipelines/backends',
-    'pipelines/recipes',
-    'pipelines/isa',
-    'knobs/sets',
-  ]) {
-    const full = join(ROOT, dir);
+  const out = SHIPPED_FILES.map((f) => join(ROOT, f));
+  for (const folder of SHIPPED_FOLDERS) {
+    const full = join(ROOT, folder);
     if (!existsSync(full)) continue;
     for (const f of readdirSync(full).sort()) if (f.endsWith('.yaml')) out.push(join(full, f));
   }
@@ -123,12 +110,20 @@ export async function loadShipped(): Promise<Specs> {
     }
   }
   if (faults.length > 0) throw new DiagnosticError(faults);
+  return specsOf(files);
+}
+
+/** The name under which a spec is found: what it calls itself, or its file's name. */
+export const specName = (f: SpecFile): string =>
+  f.kind === 'backend'
+    ? String(f.data.name)
+    : f.kind === 'rules'
+      ? String(f.data.group)
+      : basename(f.file).replace(/\.ya?ml$/, '');
+
+function specsOf(files: readonly SpecFile[]): Specs {
   const by = (kind: SpecKind) =>
-    new Map(
-      files
-        .filter((f) => f.kind === kind)
-        .map((f) => [kind === 'backend' ? String(f.data.name) : basename(f.file, '.yaml'), f]),
-    );
+    new Map(files.filter((f) => f.kind === kind).map((f) => [specName(f), f] as const));
   return {
     phases: files.find((f) => f.kind === 'phases')!,
     constraints: files.find((f) => f.kind === 'constraints')!,
@@ -138,68 +133,126 @@ export async function loadShipped(): Promise<Specs> {
     backends: by('backend'),
     recipes: by('recipe'),
     knobSets: by('knob-set'),
+    rules: by('rules'),
   };
 }
 
-/** Names that are paths (`mine.yaml`, `./x/y.yaml`) are loaded and entered under that path. */
+/** A name that is meant as a path: `mine.yaml`, `./x/mine`. */
+const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
+
+/** Specs with the files that a request names by their path, entered under that path. */
 async function withFiles(specs: Specs, request: PlanRequest): Promise<Specs> {
-  const isPath = (n: string) => /\.ya?ml$/.test(n) || n.includes('/');
-  const add = async (map: ReadonlyMap<string, SpecFile>, kind: SpecKind, names: readonly string[]) => {
+  const faults: Diagnostic[] = [];
+  const load = async (path: string, kind: SpecKind): Promise<SpecFile | null> => {
+    try {
+      return await loadSpec(path, kind);
+    } catch (e) {
+      if (!(e instanceof DiagnosticError)) throw e;
+      faults.push(...e.diagnostics);
+      return null;
+    }
+  };
+  const entered = async (
+    map: ReadonlyMap<string, SpecFile>,
+    kind: SpecKind,
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, SpecFile>> => {
+    const paths = names.filter((n) => isPath(n) && !map.has(n));
+    if (paths.length === 0) return map;
     const out = new Map(map);
-    for (const n of names) if (isPath(n)) out.set(n, await loadSpec(resolvePath(n), kind));
+    for (const n of paths) {
+      const f = await load(resolvePath(n), kind);
+      if (f !== null) out.set(n, f);
+    }
     return out;
   };
-  const orders = await add(specs.orders, 'order', [request.order]);
-  for (
-    let name: unknown = orders.get(request.order)?.data.extends, n = 0;
-    typeof name === 'string' && isPath(name) && !orders.has(name) && n < 16;
-    n++
-  ) {
-    // A path in `extends` is relative to the file that says it.
-    const from = [...orders].find(([, f]) => f.data.extends === name)![1];
-    orders.set(name, await loadSpec(resolvePath(dirname(from.file), name), 'order'));
-    name = orders.get(name)?.data.extends;
-  }
-  return {
+  const out: Specs = {
     ...specs,
-    orders,
-    recipes: await add(specs.recipes, 'recipe', request.recipe === null ? [] : [request.recipe]),
-    knobSets: await add(specs.knobSets, 'knob-set', request.knobSets),
+    orders: await withOrders(specs.orders, request.order, load),
+    recipes: await entered(specs.recipes, 'recipe', request.recipe === null ? [] : [request.recipe]),
+    knobSets: await entered(specs.knobSets, 'knob-set', request.knobSets),
   };
-}
-
-/** Issues with their places looked up. */
-export async function toDiagnostics(issues: readonly SpecIssue[]): Promise<Diagnostic[]> {
-  if (issues.length === 0) return [];
-  const { specError } = await import('./document.ts');
-  return issues.map((i) =>
-    i.file === null
-      ? {
-          severity: i.severity,
-          code: i.code,
-          message: i.message,
-          file: '',
-          line: 0,
-          column: 0,
-          length: 0,
-          label: i.label,
-          notes: i.notes,
-        }
-      : specError(i.file, i.path, i.code, i.message, i),
-  );
+  if (faults.length > 0) throw new DiagnosticError(faults);
+  return out;
 }
 
 /**
- * The plan for a request.
+ * Orders with a file and all that it extends. A path in `extends` is relative to the file that says it; it is entered as
+ * the full path, so that files of one name in two folders stay apart.
+ */
+async function withOrders(
+  orders: ReadonlyMap<string, SpecFile>,
+  name: string,
+  load: (path: string, kind: SpecKind) => Promise<SpecFile | null>,
+): Promise<ReadonlyMap<string, SpecFile>> {
+  if (!isPath(name) || orders.has(name)) return orders;
+  const out = new Map(orders);
+  for (let path = resolvePath(name), key = name; !out.has(key); ) {
+    const f = await load(path, 'order');
+    if (f === null) break;
+    const up = f.data.extends as string | undefined;
+    if (up === undefined || !isPath(up) || orders.has(up)) {
+      out.set(key, f);
+      break;
+    }
+    const next = isAbsolute(up) ? up : resolvePath(dirname(path), up);
+    // The first file may be reached again by its full path: a cycle, which the resolver reports.
+    const again = next === resolvePath(name) ? name : next;
+    out.set(key, { ...f, data: { ...f.data, extends: again } });
+    path = next;
+    key = again;
+  }
+  return out;
+}
+
+/** Issues with their places looked up. The reader of YAML is loaded only if there are any. */
+export async function toDiagnostics(issues: readonly SpecIssue[]): Promise<Diagnostic[]> {
+  if (issues.length === 0) return [];
+  const { placeOf, specError } = await import('./places.ts');
+  return issues.map((i) => {
+    const see =
+      i.see === undefined
+        ? []
+        : [`${i.see.what}: ${i.see.file.file}:${placeOf(i.see.file.text, i.see.path).line}`];
+    const notes = [...(i.notes ?? []), ...see];
+    if (i.file !== null)
+      return specError(i.file, i.path, i.code, i.message, {
+        severity: i.severity,
+        key: i.key,
+        label: i.label,
+        notes,
+      });
+    return { ...fileFault('', i.message, notes), severity: i.severity, code: i.code, label: i.label };
+  });
+}
+
+/** Line of an origin in its file, from 1; 0 where it has no file. Loads the reader of YAML. */
+export async function lineOf(origin: {
+  readonly file: string;
+  readonly path: readonly (string | number)[];
+}): Promise<number> {
+  if (origin.file === '') return 0;
+  const { placeOf } = await import('./places.ts');
+  return placeOf(readSpecText(resolvePath(origin.file)), origin.path).line;
+}
+
+/**
+ * The plan for a request. Orders, recipes and knob sets may be named or given by path.
  * @returns the plan (null on errors) and every error and warning, with places
  */
 export async function makePlan(
   request: PlanRequest,
-  passes: ReadonlySet<string>,
+  host: ReadonlySet<string> | Host,
   base?: Specs,
 ): Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }> {
-  const specs = await withFiles(base ?? (await loadShipped()), request);
-  const { plan, issues } = resolve(specs, request, passes);
+  let specs: Specs;
+  try {
+    specs = await withFiles(base ?? (await loadShipped()), request);
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    return { plan: null, diagnostics: [...e.diagnostics] };
+  }
+  const { plan, issues } = resolve(specs, request, host);
   const diagnostics = await toDiagnostics(issues);
   return { plan: plan === null ? null : { ...plan, warnings: diagnostics }, diagnostics };
 }

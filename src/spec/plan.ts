@@ -18,8 +18,12 @@ export interface ResolvedKnob {
   readonly value: KnobValue;
   readonly origin: Origin;
   /** Values that lost, first the weakest. */
-  readonly overridden: readonly { readonly value: KnobValue; readonly origin: Origin }[];
-  /** Applies only to kernels whose name matches (a `when` knob); null: always. */
+  readonly overridden: readonly {
+    readonly value: KnobValue;
+    readonly origin: Origin;
+    readonly when: string | null;
+  }[];
+  /** Applies only to kernels whose name matches (a `when` knob), others have the last value that lost; null: always. */
   readonly when: string | null;
 }
 
@@ -86,6 +90,8 @@ export interface Backend {
   readonly class: string;
   /** Everything, families merged in: `facts.limits['max-registers']`. */
   readonly facts: Readonly<Record<string, unknown>>;
+  /** Where each leaf of the facts was said, by path: 'limits.max-registers'. */
+  readonly origins: ReadonlyMap<string, Origin>;
 }
 
 /** Specs resolved for one level, SM, knob set and recipe. */

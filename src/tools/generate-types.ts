@@ -1,17 +1,45 @@
-// Writes src/spec/types.generated.ts from schemas/*.schema.json: one TypeScript type for each kind of spec.
+// Writes src/spec/types.generated.ts from schemas/*.schema.json: one namespace of TypeScript types for each kind of spec.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
 import { ROOT } from '../spec/node.ts';
 
+type Schema = Record<string, unknown>;
+
+const isSchema = (v: unknown): v is Schema => v !== null && typeof v === 'object' && !Array.isArray(v);
+
+/** Alternatives that only say which keys go together; TypeScript would make unreadable intersections of them. */
+const onlyKeys = (v: unknown): boolean =>
+  Array.isArray(v) && v.every((a) => isSchema(a) && Object.keys(a).every((k) => k === 'required'));
+
+/**
+ * The schema as far as types can say it: rules about which keys go together are left to the validator, and only maps with
+ * fixed keys get a named type.
+ */
+function typed(v: unknown): unknown {
+  if (Array.isArray(v)) return v.map(typed);
+  if (!isSchema(v)) return v;
+  const out: Schema = {};
+  for (const [key, value] of Object.entries(v)) {
+    if (key === 'dependencies' || key === 'propertyNames') continue;
+    if ((key === 'oneOf' || key === 'anyOf') && onlyKeys(value)) continue;
+    if (key === 'title' && typeof value === 'string' && !isSchema(v.properties)) continue;
+    if ((key === 'minItems' || key === 'maxItems') && !(v.minItems === v.maxItems)) continue;
+    out[key] = key === 'properties' || key === 'definitions' ? typedAll(value as Schema) : typed(value);
+  }
+  return out;
+}
+
+const typedAll = (v: Schema): Schema => Object.fromEntries(Object.entries(v).map(([k, s]) => [k, typed(s)]));
+
 /** The text of the generated file. */
 export async function generatedTypes(): Promise<string> {
   const out = ['// Generated from schemas/*.schema.json by `npm run generate`. Do not edit.\n'];
   for (const f of readdirSync(join(ROOT, 'schemas')).sort()) {
-    const schema = JSON.parse(readFileSync(join(ROOT, 'schemas', f), 'utf8')) as Record<string, unknown>;
+    const schema = JSON.parse(readFileSync(join(ROOT, 'schemas', f), 'utf8')) as Schema;
     const name = f.replace('.schema.json', '').replace(/(^|-)(\w)/g, (_m, _d, c: string) => c.toUpperCase());
     // Each schema is a module of its own, so that equal names of parts do not clash.
-    const body = await compile({ ...schema, title: name }, name, {
+    const body = await compile({ ...(typed(schema) as Schema), title: name }, name, {
       bannerComment: '',
       additionalProperties: false,
       format: false,
@@ -22,8 +50,5 @@ export async function generatedTypes(): Promise<string> {
   return out.join('\n');
 }
 
-if (
-  process.argv[1]?.endsWith('generate-types.js') === true ||
-  process.argv[1]?.endsWith('generate-types.ts') === true
-)
+if (/generate-types\.[jt]s$/.test(process.argv[1] ?? ''))
   writeFileSync(join(ROOT, 'src', 'spec', 'types.generated.ts'), await generatedTypes());

@@ -1,0 +1,88 @@
+import type { SpecFile } from './document.ts';
+import { COMMAND_LINE, type Issues } from './issues.ts';
+import type { Backend, Origin } from './plan.ts';
+import type { Specs } from './specs.ts';
+
+/** Keys that are for readers and for this resolver; no pass sees them. */
+const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs']);
+
+/** The back end of a target, and the knobs that it and its families set. */
+export interface ResolvedBackend {
+  readonly backend: Backend;
+  readonly knobs: readonly { readonly name: string; readonly value: unknown; readonly file: SpecFile }[];
+}
+
+/**
+ * Facts of a target: family files first, each over the one that it extends. Maps merge key by key, everything else is
+ * replaced. The origin of every leaf is kept.
+ */
+export function resolveBackend(specs: Specs, sm: string, issues: Issues): ResolvedBackend | null {
+  const targets = [...specs.backends.values()].filter((f) => f.data.sm !== undefined);
+  const first = targets.find((x) => x.data.sm === sm);
+  if (first === undefined) {
+    const known = targets.map((x) => String(x.data.sm));
+    const message = `there is no back end for '${sm}'`;
+    issues.unknown(COMMAND_LINE, 'unknown-sm', message, sm, known, `targets are ${known.join(', ')}`);
+    return null;
+  }
+  const chain: SpecFile[] = [];
+  for (let f: SpecFile | undefined = first; f !== undefined; ) {
+    const at = { file: f, path: ['extends'] };
+    if (chain.includes(f)) {
+      issues.error(at, 'backend-cycle', `back end '${f.data.name}' extends itself`, {
+        notes: [[...chain.slice(chain.indexOf(f)), f].map((x) => x.data.name).join(' -> ')],
+      });
+      return null;
+    }
+    chain.push(f);
+    const up = f.data.extends as string | undefined;
+    f = up === undefined ? undefined : specs.backends.get(up);
+    if (up !== undefined && f === undefined) {
+      const message = `there is no back end '${up}'`;
+      issues.unknown(at, 'unknown-backend', message, up, specs.backends.keys(), '');
+      return null;
+    }
+  }
+  const facts: Record<string, unknown> = {};
+  const origins = new Map<string, Origin>();
+  const knobs: { name: string; value: unknown; file: SpecFile }[] = [];
+  for (const f of chain.reverse()) {
+    for (const [key, value] of Object.entries(f.data))
+      if (!NOT_FACTS.has(key)) mergeInto(facts, key, value, [key], f, origins);
+    for (const [name, value] of Object.entries((f.data.knobs as Record<string, unknown> | undefined) ?? {}))
+      knobs.push({ name, value, file: f });
+  }
+  const backend = { sm, code: Number(facts.code ?? 0), class: String(facts.class ?? ''), facts, origins };
+  return { backend, knobs };
+}
+
+const isMap = (v: unknown): v is Record<string, unknown> =>
+  v !== null && typeof v === 'object' && !Array.isArray(v);
+
+function mergeInto(
+  into: Record<string, unknown>,
+  key: string,
+  value: unknown,
+  path: readonly string[],
+  file: SpecFile,
+  origins: Map<string, Origin>,
+): void {
+  if (isMap(value)) {
+    const next = isMap(into[key]) ? (into[key] as Record<string, unknown>) : {};
+    into[key] = next;
+    for (const [k, v] of Object.entries(value)) mergeInto(next, k, v, [...path, k], file, origins);
+    return;
+  }
+  into[key] = value;
+  origins.set(path.join('.'), { source: 'backend', file: file.file, path });
+}
+
+/** A path such as 'limits.max-registers' in the facts; undefined where there is nothing. */
+export function factOf(backend: Backend, path: string): unknown {
+  let v: unknown = backend.facts;
+  for (const part of path.split('.')) {
+    if (!isMap(v)) return undefined;
+    v = v[part];
+  }
+  return v;
+}

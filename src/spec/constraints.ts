@@ -1,0 +1,70 @@
+import type { Issues } from './issues.ts';
+import type { Entry } from './order.ts';
+import type { Specs } from './specs.ts';
+import type { ConstraintsSpec } from './types.generated.ts';
+
+/**
+ * Checks every before/after pair on the first occurrences of phases that the order runs. The edit that placed one of the
+ * two is blamed (the later edit, if both were placed), and the nearest place that breaks no constraint is named.
+ *
+ * @param base name of the full list that the order is made from; some pairs hold for one list only
+ */
+export function checkConstraints(
+  specs: Specs,
+  base: string,
+  entries: readonly Entry[],
+  issues: Issues,
+): void {
+  const first = new Map<string, number>();
+  entries.forEach((x, i) => {
+    if (x.dropped === null && !first.has(x.name)) first.set(x.name, i);
+  });
+  const list = ((specs.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]) ?? []).map(
+    (c, i) => ({ c, i }),
+  );
+  const relevant = list.filter(({ c }) => c.orders === undefined || c.orders.includes(base));
+  for (const { c, i } of relevant) {
+    const b = first.get(c.before);
+    const a = first.get(c.after);
+    if (a === undefined || b === undefined || b < a) continue;
+    const blamed = placedBy(entries[a]) > placedBy(entries[b]) ? a : b;
+    const at = entries[blamed].origin;
+    const message = `${c.after} stands before ${c.before}`;
+    const more = {
+      label: c.why,
+      notes: [nearestPlace(entries[blamed].name, blamed, relevant, first)],
+      see: { what: 'the constraint', file: specs.constraints, path: ['constraints', i] },
+    };
+    if (c.severity === 'warning') issues.warning(at, 'order-constraint', message, more);
+    else issues.error(at, 'order-constraint', message, more);
+  }
+}
+
+/** Number of the edit that placed an entry; -1 for a line of the full list. */
+const placedBy = (x: Entry): number => (x.origin.path[0] === 'edits' ? Number(x.origin.path[1]) : -1);
+
+/** Where a phase may stand so that it keeps every hard constraint with the others as they are. */
+function nearestPlace(
+  name: string,
+  at: number,
+  constraints: readonly { readonly c: ConstraintsSpec.Constraint }[],
+  first: ReadonlyMap<string, number>,
+): string {
+  let low = -1;
+  let lowName = '';
+  let high = Number.POSITIVE_INFINITY;
+  let highName = '';
+  for (const { c } of constraints) {
+    if (c.severity === 'warning') continue;
+    const other = c.after === name ? c.before : c.before === name ? c.after : null;
+    const p = other === null ? undefined : first.get(other);
+    if (p === undefined) continue;
+    if (c.after === name && p > low) [low, lowName] = [p, other!];
+    if (c.before === name && p < high) [high, highName] = [p, other!];
+  }
+  if (low >= high)
+    return `no place is legal: it must stand after ${lowName} (position ${low}) and before ${highName} (position ${high})`;
+  if (at < low) return `nearest legal place: after ${lowName} (position ${low})`;
+  if (at > high) return `nearest legal place: before ${highName} (position ${high})`;
+  return 'its place is legal; the other phase may move';
+}

@@ -1,0 +1,304 @@
+import type { ErrorObject } from 'ajv';
+import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
+import { specError } from './places.ts';
+
+interface Text {
+  readonly file: string;
+  readonly text: string;
+}
+
+type Schema = {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly description?: string;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly type?: string | readonly string[];
+};
+
+/**
+ * Turns the validator's errors into diagnostics: one for each mistake, at its place, in the order of the file. Errors of
+ * single alternatives are folded into one sentence about the choice.
+ */
+export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnostic[] {
+  const out: Diagnostic[] = [];
+  const seen = new Set<string>();
+  for (const e of withoutAlternatives(errors)) {
+    for (const d of expanded(e, errors).map((x) => faultOf(f, x, errors))) {
+      if (d === null) continue;
+      const key = `${d.line}:${d.column}:${d.message}`;
+      if (!seen.has(key)) out.push(d);
+      seen.add(key);
+    }
+  }
+  // An invalid spec never passes because a sentence was left out as a repetition.
+  if (out.length === 0)
+    for (const e of errors)
+      out.push(
+        specError(f, pathOf(e), 'spec-value', `${nameOf(pathOf(e))} ${e.message ?? 'is not allowed'}`),
+      );
+  return out.sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+const isChoice = (e: ErrorObject): boolean => e.keyword === 'oneOf' || e.keyword === 'anyOf';
+
+/** Whether an error was found while an alternative of a choice was tried. */
+const isInside = (e: ErrorObject, choice: ErrorObject): boolean =>
+  e.schemaPath.startsWith(`${choice.schemaPath}/`) &&
+  (e.instancePath === choice.instancePath || e.instancePath.startsWith(`${choice.instancePath}/`));
+
+/** Leaves out errors inside the alternatives of a choice that failed as a whole. */
+function withoutAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
+  const choices = errors.filter(isChoice);
+  return errors.filter((e) => !choices.some((c) => isInside(e, c)));
+}
+
+/** Found about the value itself: it is of the wrong kind for this alternative. */
+const isWrongKind = (x: ErrorObject, choice: ErrorObject): boolean =>
+  x.instancePath === choice.instancePath && ['type', 'enum', 'const'].includes(x.keyword);
+
+/** A map in a choice by type is meant to be the alternative that is a map: its errors stand for the choice. */
+function expanded(e: ErrorObject, all: readonly ErrorObject[]): ErrorObject[] {
+  if (!isChoice(e) || e.data === null || typeof e.data !== 'object' || isKeyed(e)) return [e];
+  const inside = all.filter((x) => isInside(x, e) && !isChoice(x) && !isWrongKind(x, e));
+  return inside.length > 0 ? inside : [e];
+}
+
+/** Forms that differ by the keys that must be there, and by nothing else. */
+const isKeyed = (e: ErrorObject): boolean =>
+  ((e.schema ?? []) as readonly Schema[]).every(
+    (s) => Object.keys(s).length === 1 && s.required !== undefined,
+  );
+
+/** An unknown key in the same map that is nearly one of these: then its own error says all. */
+const isMisspelt = (e: ErrorObject, keys: readonly string[], all: readonly ErrorObject[]): boolean =>
+  all.some(
+    (x) =>
+      x.keyword === 'additionalProperties' &&
+      x.instancePath === e.instancePath &&
+      nearest(String(x.params.additionalProperty), keys).length > 0,
+  );
+
+const pathOf = (e: ErrorObject): string[] =>
+  e.instancePath
+    .split('/')
+    .slice(1)
+    .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** `'edits.0'`, `the top level`; list elements counted from 1 are said so. */
+const nameOf = (path: readonly string[]): string =>
+  path.length === 0 ? 'the top level' : `'${path.join('.')}'`;
+
+const list = (words: readonly string[], last: string): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+
+function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnostic | null {
+  const path = pathOf(e);
+  const at = nameOf(path);
+  const schema = (e.parentSchema ?? {}) as Schema;
+  const described = schema.description === undefined ? [] : [schema.description];
+  switch (e.keyword) {
+    case 'additionalProperties': {
+      const key = String(e.params.additionalProperty);
+      const known = Object.keys(schema.properties ?? {});
+      const near = nearest(key, known);
+      return specError(f, [...path, key], 'spec-key', `unknown key '${key}' in ${at}`, {
+        key: true,
+        notes: [near.length > 0 ? `did you mean '${near[0]}'?` : `keys are ${known.join(', ')}`],
+      });
+    }
+    case 'required':
+      return missing(f, e, path, String(e.params.missingProperty), all);
+    case 'dependencies': {
+      const { property, missingProperty } = e.params as { property: string; missingProperty: string };
+      if (isMisspelt(e, [missingProperty], all)) return null;
+      return specError(
+        f,
+        [...path, property],
+        'spec-missing',
+        `'${property}' needs '${missingProperty}' beside it`,
+        { key: true },
+      );
+    }
+    case 'false schema': {
+      const key = path[path.length - 1] ?? '';
+      const other = /\/dependencies\/([^/]+)\/properties\//.exec(e.schemaPath)?.[1];
+      const message =
+        other === undefined ? `'${key}' cannot stand here` : `'${key}' cannot stand beside '${other}'`;
+      return specError(f, path, 'spec-key', message, { key: true });
+    }
+    case 'enum':
+    case 'const': {
+      const allowed =
+        e.keyword === 'const'
+          ? [String(e.params.allowedValue)]
+          : (e.params.allowedValues as unknown[]).map(String);
+      return notAllowed(f, path, e.data, allowed);
+    }
+    case 'type':
+      return specError(
+        f,
+        path,
+        'spec-type',
+        `${at} is ${typeName(e.data)}, expected ${list(([] as string[]).concat(e.params.type).map(typeWord), 'or')}`,
+        { notes: described },
+      );
+    case 'oneOf':
+    case 'anyOf':
+      return choice(f, e, path, all);
+    case 'propertyNames': {
+      const key = String(e.params.propertyName);
+      return specError(f, [...path, key], 'spec-key', `'${key}' is no name that may stand in ${at}`, {
+        key: true,
+        notes: patternNote(e, all),
+      });
+    }
+    case 'pattern':
+      if (e.propertyName !== undefined) return null;
+      return specError(f, path, 'spec-value', `${at} is ${typeName(e.data)}, which has not its form`, {
+        notes: [...described, `form: ${e.params.pattern}`],
+      });
+    case 'if':
+      return null;
+    default:
+      return specError(f, path, 'spec-value', `${at} ${limitText(e)}`, { notes: described });
+  }
+}
+
+/** A key that is missing; nothing is said where a misspelt key beside it is already reported. */
+function missing(
+  f: Text,
+  e: ErrorObject,
+  path: readonly string[],
+  key: string,
+  all: readonly ErrorObject[],
+): Diagnostic | null {
+  if (isMisspelt(e, [key], all)) return null;
+  const because = /\/dependencies\/([^/]+)\//.exec(e.schemaPath)?.[1];
+  const property = ((e.parentSchema ?? {}) as Schema).properties?.[key] as Schema | undefined;
+  const notes = property?.description === undefined ? [] : [property.description];
+  if (because !== undefined)
+    return specError(f, [...path, because], 'spec-missing', `'${because}' needs '${key}' beside it`, {
+      key: true,
+    });
+  return specError(f, path, 'spec-missing', `'${key}' is missing in ${nameOf(path)}`, { notes });
+}
+
+/** A choice among forms. Forms that differ by a key that must be there are told apart by these keys. */
+function choice(
+  f: Text,
+  e: ErrorObject,
+  path: readonly string[],
+  all: readonly ErrorObject[],
+): Diagnostic | null {
+  const forms = (e.schema ?? []) as readonly Schema[];
+  if (isKeyed(e)) return keyedChoice(f, e, path, forms, all);
+  const values = forms.flatMap((s) => (s.enum ?? []).map(String));
+  const kinds = forms.flatMap((s) => ([] as string[]).concat(s.type ?? [])).map(typeWord);
+  const near = typeof e.data === 'string' ? nearest(e.data, values) : [];
+  return specError(
+    f,
+    path,
+    'spec-form',
+    `${nameOf(path)} is ${typeName(e.data)}, expected ${list([...values, ...kinds], 'or')}`,
+    { notes: near.length > 0 ? [`did you mean '${near[0]}'?`] : [] },
+  );
+}
+
+function keyedChoice(
+  f: Text,
+  e: ErrorObject,
+  path: readonly string[],
+  forms: readonly Schema[],
+  all: readonly ErrorObject[],
+): Diagnostic | null {
+  if (e.data === null || typeof e.data !== 'object' || Array.isArray(e.data)) return null;
+  const keys = forms.map((s) => (s.required as string[]).join(' with '));
+  const present = keys.filter((k) => k.split(' with ').every((x) => Object.hasOwn(e.data as object, x)));
+  const at = nameOf(path);
+  if (present.length > 1)
+    return specError(
+      f,
+      [...path, present[1].split(' with ')[0]],
+      'spec-form',
+      `${at} has both ${list(present, 'and')}`,
+      {
+        key: true,
+        notes: [`exactly one of ${keys.join(', ')}`],
+      },
+    );
+  const parts = keys.flatMap((k) => k.split(' with '));
+  if (isMisspelt(e, parts, all)) return null;
+  const because = /\/dependencies\/([^/]+)\/(anyOf|oneOf)$/.exec(e.schemaPath)?.[1];
+  if (because !== undefined)
+    return specError(
+      f,
+      [...path, because],
+      'spec-missing',
+      `'${because}' needs ${list(keys, 'or')} beside it`,
+      {
+        key: true,
+      },
+    );
+  const wanted = all.some(
+    (x) =>
+      x.keyword === 'dependencies' &&
+      x.instancePath === e.instancePath &&
+      parts.includes(String(x.params.missingProperty)),
+  );
+  return wanted ? null : specError(f, path, 'spec-form', `${at} has none of ${keys.join(', ')}`);
+}
+
+function notAllowed(f: Text, path: readonly string[], data: unknown, allowed: readonly string[]): Diagnostic {
+  const near = nearest(String(data), allowed);
+  const shown = data !== null && typeof data === 'object' ? typeName(data) : `'${String(data)}'`;
+  return specError(f, path, 'spec-value', `${shown} is not allowed for ${nameOf(path)}`, {
+    notes: [near.length > 0 ? `did you mean '${near[0]}'?` : `one of ${allowed.join(', ')}`],
+  });
+}
+
+/** The form that the keys of a map must have, from the error that the validator gives for the key itself. */
+function patternNote(e: ErrorObject, all: readonly ErrorObject[]): string[] {
+  const inner = all.find((x) => x.propertyName === e.params.propertyName && x.keyword === 'pattern');
+  return inner === undefined ? [] : [`form: ${inner.params.pattern}`];
+}
+
+/** The validator's own words for limits of numbers and lists, as a sentence that follows a name. */
+function limitText(e: ErrorObject): string {
+  const p = e.params as { limit?: number; comparison?: string; i?: number; j?: number };
+  switch (e.keyword) {
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+    case 'exclusiveMaximum':
+      return `is ${String(e.data)}, but must be ${p.comparison} ${p.limit}`;
+    case 'minLength':
+      return 'is empty';
+    case 'minItems':
+      return `has ${(e.data as unknown[]).length} elements, needs at least ${p.limit}`;
+    case 'maxItems':
+      return `has ${(e.data as unknown[]).length} elements, at most ${p.limit} are read`;
+    case 'uniqueItems':
+      return `says the same twice (elements ${p.j} and ${p.i}, counted from 0)`;
+    default:
+      return e.message ?? 'is not allowed';
+  }
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  object: 'a map',
+  array: 'a list',
+  string: 'text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  null: 'nothing',
+};
+const typeWord = (t: string): string => TYPE_WORDS[t] ?? t;
+
+function typeName(v: unknown): string {
+  if (v === null || v === undefined) return 'empty';
+  if (Array.isArray(v)) return 'a list';
+  if (typeof v === 'object') return 'a map';
+  const shown = typeof v === 'string' ? JSON.stringify(v) : String(v);
+  return `${typeof v === 'string' ? 'the text' : typeof v === 'number' ? 'the number' : 'the value'} ${shown.length > 60 ? `${shown.slice(0, 57)}...` : shown}`;
+}

@@ -1,0 +1,169 @@
+import { nearest } from '../ir/diagnostic.ts';
+import type { KnobValue } from '../passes/pass.ts';
+import type { KnobsSpec } from './types.generated.ts';
+
+/** What the check of a value needs of a knob. */
+export type KnobType = Pick<KnobsSpec.Knob, 'type' | 'range'>;
+
+/** A value of the knob's type, or what is wrong with it. */
+export type CheckedValue =
+  | { readonly value: KnobValue; readonly problem?: undefined }
+  | { readonly problem: string; readonly notes?: readonly string[] };
+
+/** Ends of an open range. */
+const LOWEST = Number.MIN_SAFE_INTEGER;
+const HIGHEST = Number.MAX_SAFE_INTEGER;
+
+const INTEGER = /^[-+]?(0x[0-9a-f]+|0b[01]+|0o[0-7]+|\d+)$/i;
+const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
+
+/** Integer from YAML or from text in any base; null where it is none. */
+function integer(v: unknown): number | null {
+  if (typeof v === 'number') return Number.isSafeInteger(v) ? v : null;
+  if (typeof v !== 'string' || !INTEGER.test(v.trim())) return null;
+  const t = v.trim();
+  const n = Number(t.replace(/^[-+]/, '')) * (t.startsWith('-') ? -1 : 1);
+  return Number.isSafeInteger(n) ? n : null;
+}
+
+function decimal(v: unknown): number | null {
+  if (typeof v === 'number') return Number.isFinite(v) ? v : null;
+  if (typeof v !== 'string' || !DECIMAL.test(v.trim())) return integer(v);
+  const n = Number(v);
+  return Number.isFinite(n) ? n : null;
+}
+
+function inRange(type: KnobType, n: number, what = 'it'): string | null {
+  const [lo, hi] = type.range ?? [null, null];
+  if ((lo === null || n >= lo) && (hi === null || n <= hi)) return null;
+  return `${what} must lie in ${lo ?? ''}..${hi ?? ''}`;
+}
+
+function ranged(type: KnobType, n: number | null, wanted: string): CheckedValue {
+  if (n === null) return { problem: wanted };
+  const bad = inRange(type, n);
+  return bad === null ? { value: n === 0 ? 0 : n } : { problem: bad };
+}
+
+/**
+ * Checks a value, from YAML or as text of the command line, against a knob's type and range (types: reference knobs,
+ * System). `null` and the text `unset` leave the knob unset.
+ *
+ * @param opcodes names that an opcode list may hold; absent: any
+ */
+export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<string>): CheckedValue {
+  if (value === null || value === 'unset') return { value: null };
+  if (value === '') return { problem: "the value is empty ('unset' takes a value away)" };
+  switch (type.type) {
+    case 'NONE':
+      return flag(value);
+    case 'INT':
+      return ranged(type, integer(value), 'it is an integer');
+    case 'BDGT': {
+      const n = integer(value);
+      return n !== null && n < 0
+        ? { problem: 'a budget is not negative' }
+        : ranged(type, n, 'it is a budget: how often it may be taken');
+    }
+    case 'FLOAT':
+    case 'DBL':
+      return ranged(type, decimal(value), 'it is a number');
+    case 'IRNG':
+      return range(type, value);
+    case 'ILIST':
+      return integers(type, value);
+    case 'WHEN':
+      return conditions(value);
+    case 'OPLIST':
+      return opcodeList(value, opcodes);
+    case 'STR':
+      return typeof value === 'string' || typeof value === 'number'
+        ? { value: String(value) }
+        : { problem: 'it is text' };
+    default:
+      return type.type satisfies never;
+  }
+}
+
+function flag(value: unknown): CheckedValue {
+  const text = String(value).toLowerCase();
+  if (text === 'true' || text === '1') return { value: true };
+  if (text === 'false' || text === '0') return { value: false };
+  return { problem: 'it is a flag: true or false' };
+}
+
+/** `lo..hi` with open ends, one number for both, or a list of two. */
+function range(type: KnobType, value: unknown): CheckedValue {
+  const wanted = "it is a range: 'lo..hi', where either end may be left out, or one number";
+  let lo: number | null;
+  let hi: number | null;
+  if (Array.isArray(value)) {
+    if (value.length !== 2) return { problem: wanted };
+    [lo, hi] = value.map(integer);
+  } else {
+    const ends = String(value).split('..');
+    if (ends.length > 2 || (ends.length === 2 && ends.every((x) => x.trim() === '')))
+      return { problem: wanted };
+    lo = ends[0].trim() === '' ? LOWEST : integer(ends[0]);
+    hi = ends.length === 1 ? lo : ends[1].trim() === '' ? HIGHEST : integer(ends[1]);
+  }
+  if (lo === null || hi === null) return { problem: wanted };
+  if (lo > hi) return { problem: `the range is empty: ${lo} is above ${hi}` };
+  for (const end of [lo, hi])
+    if (end !== LOWEST && end !== HIGHEST) {
+      const bad = inRange(type, end, 'each end');
+      if (bad !== null) return { problem: bad };
+    }
+  return { value: [lo, hi] };
+}
+
+function integers(type: KnobType, value: unknown): CheckedValue {
+  const parts: unknown[] = Array.isArray(value) ? value : String(value).split(',');
+  const out: number[] = [];
+  for (const p of parts) {
+    const n = integer(p);
+    if (n === null)
+      return { problem: `it is a list of integers such as 1,2,3; '${String(p).trim()}' is none` };
+    const bad = inRange(type, n, 'each number');
+    if (bad !== null) return { problem: bad };
+    out.push(n);
+  }
+  return { value: out };
+}
+
+/** Records between `~`: a shader or an instruction hash, or K= for always (reference knobs, System). */
+function conditions(value: unknown): CheckedValue {
+  const wanted = "it is a list of conditions: SH=<hex> or IH=<hex> or K=<text>, '~' between them";
+  if (typeof value !== 'string') return { problem: wanted };
+  for (const record of value.split('~')) {
+    const at = record.indexOf('=');
+    const key = record.slice(0, Math.max(at, 0)).trim().toUpperCase();
+    const rest = record.slice(at + 1).trim();
+    const good =
+      key === 'SH' || key === 'IH' ? /^(0x)?[0-9a-f]{1,32}$/i.test(rest) : key === 'K' && rest !== '';
+    if (!good) return { problem: `${wanted}; '${record}' is none` };
+  }
+  return { value };
+}
+
+/** `FADD,3,FMUL,2`: opcode and number in turn. */
+function opcodeList(value: unknown, opcodes?: ReadonlySet<string>): CheckedValue {
+  const wanted = 'it is a list of opcodes with a number each: FADD,3,FMUL,2';
+  const parts = typeof value === 'string' ? value.split(',').map((x) => x.trim()) : [];
+  if (parts.length === 0 || parts.length % 2 !== 0) return { problem: wanted };
+  const out: string[] = [];
+  for (let i = 0; i < parts.length; i += 2) {
+    const op = parts[i].toUpperCase();
+    const n = integer(parts[i + 1]);
+    if (n === null) return { problem: `${wanted}; '${parts[i + 1]}' is no number` };
+    if (opcodes !== undefined && !opcodes.has(op)) {
+      const near = nearest(op, opcodes, 1);
+      return {
+        problem: `there is no opcode '${parts[i]}'`,
+        notes: near.length > 0 ? [`did you mean '${near[0]}'?`] : [],
+      };
+    }
+    out.push(op, String(n));
+  }
+  return { value: out.join(',') };
+}

@@ -1,0 +1,147 @@
+import { basename, resolve as resolvePath } from 'node:path';
+import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
+import { buildIsa } from '../isa/build.ts';
+import { checkMeaning } from '../isa/lang/check.ts';
+import type { SpecFile } from './document.ts';
+import { loadLaunch } from './launch.ts';
+import { loadShipped, loadSpec, specName, toDiagnostics } from './node.ts';
+import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
+import { DEFAULT_LEVEL, MAX_LEVEL } from './specs.ts';
+
+/** Target of the trials where a spec names none. */
+const TRIAL_SM = 'sm_80';
+
+/**
+ * Checks any spec file: its form, and then its meaning, by using it in plans with the shipped specs around it: at every
+ * level, and for the targets that it is about. Never throws on input.
+ */
+export async function checkFile(
+  path: string,
+  host: ReadonlySet<string> | Host,
+  base?: Specs,
+): Promise<Diagnostic[]> {
+  try {
+    const spec = await loadSpec(path);
+    if (spec.kind === 'launch') {
+      await loadLaunch(path, true);
+      return [];
+    }
+    const shipped = base ?? (await loadShipped());
+    const used = await toDiagnostics(trials(spec, resolvePath(path), shipped, host));
+    return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
+  } catch (e) {
+    if (e instanceof DiagnosticError) return [...e.diagnostics];
+    throw e;
+  }
+}
+
+/** Faults in the meanings of a spec's opcodes, under every choice of their modifiers. */
+async function meanings(spec: SpecFile): Promise<Diagnostic[]> {
+  const { isa } = buildIsa([{ file: spec.file, data: spec.data }]);
+  const { placeOf } = await import('./places.ts');
+  return isa.opcodes.flatMap((op) =>
+    checkMeaning(op, spec.file).map((d) =>
+      d.line > 0 ? d : { ...d, ...placeOf(spec.text, ['opcodes', op.name, 'means']) },
+    ),
+  );
+}
+
+/** Errors of any trial, and warnings that every trial gave: what is idle at one level may well be read at another. */
+function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
+  const { specs, requests } = trialOf(spec, path, shipped);
+  const found = new Map<string, { issue: SpecIssue; count: number }>();
+  for (const request of requests)
+    for (const issue of resolve(specs, request, host).issues) {
+      const key = JSON.stringify([issue.file?.file, issue.path, issue.code, issue.message]);
+      const known = found.get(key);
+      if (known === undefined) found.set(key, { issue, count: 1 });
+      else known.count++;
+    }
+  return [...found.values()]
+    .filter((x) => x.issue.severity === 'error' || x.count >= requests.length)
+    .map((x) => x.issue);
+}
+
+/** The specs with the one to be checked among them, and requests that use it. */
+function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; requests: PlanRequest[] } {
+  const one: PlanRequest = {
+    level: DEFAULT_LEVEL,
+    sm: TRIAL_SM,
+    order: 'seed',
+    recipe: null,
+    knobSets: [],
+    set: [],
+    disable: [],
+  };
+  const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, level) => level);
+  const sms = [...shipped.backends.values()].flatMap((b) =>
+    b.data.sm === undefined ? [] : [String(b.data.sm)],
+  );
+  const everywhere = (r: PlanRequest) => [
+    ...levels.map((level) => ({ ...r, level })),
+    ...sms.map((sm) => ({ ...r, sm })),
+  ];
+  const kernel = kernelOf(spec);
+  switch (spec.kind) {
+    case 'order':
+      return {
+        specs: { ...shipped, orders: new Map([...shipped.orders, [path, spec]]) },
+        requests: everywhere({ ...one, order: path }),
+      };
+    case 'recipe': {
+      const { sm = [TRIAL_SM], level } = spec.data as { sm?: readonly string[]; level?: number };
+      const tried = level === undefined ? levels : [level];
+      return {
+        specs: { ...shipped, recipes: new Map([...shipped.recipes, [path, spec]]) },
+        requests: sm.flatMap((s) => tried.map((l) => ({ ...one, sm: s, level: l, recipe: path, kernel }))),
+      };
+    }
+    case 'knob-set':
+      return {
+        specs: { ...shipped, knobSets: new Map([...shipped.knobSets, [path, spec]]) },
+        requests: levels.map((level) => ({ ...one, level, knobSets: [path], kernel })),
+      };
+    case 'backend': {
+      const specs = { ...shipped, backends: new Map([...shipped.backends, [specName(spec), spec]]) };
+      const targets = [...specs.backends.values()].flatMap((b) =>
+        b.data.sm !== undefined && reaches(b, spec, specs) ? [String(b.data.sm)] : [],
+      );
+      return { specs, requests: targets.map((sm) => ({ ...one, sm })) };
+    }
+    case 'isa': {
+      const others = shipped.isa.filter((f) => basename(f.file) !== basename(spec.file));
+      return { specs: { ...shipped, isa: [...others, spec] }, requests: [one] };
+    }
+    case 'rules':
+      return {
+        specs: { ...shipped, rules: new Map([...(shipped.rules ?? []), [specName(spec), spec]]) },
+        requests: [one],
+      };
+    default: {
+      // One file of this kind is in force: the phase table, the constraints or the catalog.
+      const specs = { ...shipped, [spec.kind]: spec };
+      const orders = [...shipped.orders.keys()];
+      return {
+        specs,
+        requests: orders.flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
+      };
+    }
+  }
+}
+
+/** A kernel name that the spec's `when` covers, so that what it says is in force in the trial. */
+function kernelOf(spec: SpecFile): string | undefined {
+  const pattern = (spec.data.when as { readonly kernel?: string } | undefined)?.kernel;
+  return pattern?.replaceAll('*', '').replaceAll('?', 'x');
+}
+
+/** Whether a back end is, or extends, a given one. */
+function reaches(from: SpecFile, to: SpecFile, specs: Specs): boolean {
+  const seen = new Set<SpecFile>();
+  for (let f: SpecFile | undefined = from; f !== undefined && !seen.has(f); ) {
+    if (f === to) return true;
+    seen.add(f);
+    f = specs.backends.get(String(f.data.extends));
+  }
+  return false;
+}

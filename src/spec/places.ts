@@ -1,0 +1,101 @@
+import {
+  type Document,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
+import type { Diagnostic } from '../ir/diagnostic.ts';
+
+/** Place of a path in a document: line and column from 1, and the length of what stands there. */
+export interface SpecPlace {
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+export interface ParsedYaml {
+  readonly doc: Document.Parsed;
+  readonly lines: LineCounter;
+}
+
+/** Texts whose places are asked for come in bursts (all errors of one file), so a few are kept. */
+const parsedTexts = new Map<string, ParsedYaml>();
+const MOST_KEPT = 64;
+
+/** The document of a YAML text. Faults of the text are in its `errors`. */
+export function parseYaml(text: string): ParsedYaml {
+  let p = parsedTexts.get(text);
+  if (p === undefined) {
+    const lines = new LineCounter();
+    p = { doc: parseDocument(text, { lineCounter: lines, prettyErrors: false }), lines };
+    if (parsedTexts.size >= MOST_KEPT) parsedTexts.clear();
+    parsedTexts.set(text, p);
+  }
+  return p;
+}
+
+type Ranged = { readonly range?: readonly number[] | null } | null | undefined;
+
+/**
+ * Where a path stands in a YAML text: the key of the last step if `key` is asked, else its value. A step that is not there
+ * leaves the place at the last one that is.
+ */
+export function placeOf(text: string, path: readonly (string | number)[], key = false): SpecPlace {
+  const { doc, lines } = parseYaml(text);
+  let node: unknown = doc.contents;
+  let range = (doc.contents as Ranged)?.range;
+  for (let i = 0; i < path.length; i++) {
+    const step = path[i];
+    if (isMap(node)) {
+      const pair = (node as YAMLMap).items.find(
+        (x) => isPair(x) && isScalar(x.key) && String(x.key.value) === String(step),
+      );
+      if (pair === undefined) break;
+      const wanted = i === path.length - 1 && key ? pair.key : pair.value;
+      range = ((wanted ?? pair.key) as Ranged)?.range;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(step)];
+      if (node === undefined) break;
+      range = (node as Ranged)?.range ?? range;
+    } else break;
+  }
+  const start = range?.[0] ?? 0;
+  return placeAt(text, lines, start, range?.[1] ?? start + 1);
+}
+
+/** A stretch of the text as a place; what goes over the end of its line is cut. */
+export function placeAt(text: string, lines: LineCounter, start: number, end: number): SpecPlace {
+  const pos = lines.linePos(start);
+  const eol = text.indexOf('\n', start);
+  const length = Math.max(1, Math.min(end, eol < 0 ? end : eol) - start);
+  return { line: Math.max(1, pos.line), column: Math.max(1, pos.col), length };
+}
+
+/** Builds a diagnostic at a path of a spec. */
+export function specError(
+  f: { readonly file: string; readonly text: string },
+  path: readonly (string | number)[],
+  code: string,
+  message: string,
+  more: {
+    readonly key?: boolean;
+    readonly label?: string;
+    readonly notes?: readonly string[];
+    readonly severity?: 'error' | 'warning';
+  } = {},
+): Diagnostic {
+  return {
+    severity: more.severity ?? 'error',
+    code,
+    message,
+    file: f.file,
+    ...placeOf(f.text, path, more.key),
+    label: more.label,
+    notes: more.notes,
+  };
+}

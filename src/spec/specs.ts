@@ -1,0 +1,37 @@
+import type { SpecFile } from './document.ts';
+
+/** All specs that a plan may be made of, by kind and name. */
+export interface Specs {
+  readonly phases: SpecFile;
+  readonly constraints: SpecFile;
+  readonly knobs: SpecFile;
+  readonly isa: readonly SpecFile[];
+  readonly orders: ReadonlyMap<string, SpecFile>;
+  readonly backends: ReadonlyMap<string, SpecFile>;
+  readonly recipes: ReadonlyMap<string, SpecFile>;
+  readonly knobSets: ReadonlyMap<string, SpecFile>;
+  /** Rule groups; absent is the same as none. */
+  readonly rules?: ReadonlyMap<string, SpecFile>;
+}
+
+/** What the user asks for. */
+export interface PlanRequest {
+  /** Optimization level; null: the recipe's, or 3. */
+  readonly level: number | null;
+  readonly sm: string;
+  readonly order: string;
+  readonly recipe: string | null;
+  /** Later ones win. */
+  readonly knobSets: readonly string[];
+  /** `NAME=VALUE` texts. */
+  readonly set: readonly string[];
+  readonly disable: readonly string[];
+  /** The one kernel that the plan is for: every `when` is settled. Absent: values may stay conditional. */
+  readonly kernel?: string;
+}
+
+/** Level where neither the request nor the recipe names one: the documented default of -O (reference, levels 1). */
+export const DEFAULT_LEVEL = 3;
+
+/** Levels 0 to 5 exist internally, 0 to 4 are documented (reference, levels 1). */
+export const MAX_LEVEL = 5;

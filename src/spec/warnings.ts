@@ -1,0 +1,70 @@
+import type { HookFilling } from './hooks.ts';
+import type { Issues } from './issues.ts';
+import type { KnobTable } from './knobs.ts';
+import { hasWork, neverRuns } from './phases.ts';
+import type { Backend, PlanPhase } from './plan.ts';
+
+/** Knobs that the resolver itself reads. */
+const READ_HERE = ['DisablePhases', 'NamedPhases'];
+
+/** A knob that somebody set and no phase that runs may read changes nothing: say so. */
+export function warnUnread(
+  phases: readonly PlanPhase[],
+  table: KnobTable,
+  level: number,
+  backend: Backend,
+  issues: Issues,
+): void {
+  const read = new Set(READ_HERE);
+  for (const p of phases)
+    if (hasWork(p) && neverRuns(p, level, backend) === null) {
+      for (const k of p.knobs) read.add(k);
+      for (const k of [...p.gate.unset, ...p.gate.set, ...p.gate.budget]) read.add(k);
+    }
+  for (const [name, at] of table.spots) {
+    const k = table.knobs.get(name)!;
+    if (read.has(name) || k.origin.source === 'backend') continue;
+    const readers = phases.filter((p) => p.knobs.includes(name)).map((p) => p.id);
+    issues.warning(
+      at,
+      'knob-unread',
+      `knob ${name} is set (${k.origin.source}), but no phase that runs reads it`,
+      { key: true, notes: readers.length > 0 ? [`${readers.join(', ')} may read it, but does not run`] : [] },
+    );
+  }
+}
+
+/** A hook that a recipe fills, in a phase that cannot run on this target or at this level. */
+export function warnIdleHooks(
+  phases: readonly PlanPhase[],
+  hooks: ReadonlyMap<string, HookFilling>,
+  level: number,
+  backend: Backend,
+  issues: Issues,
+): void {
+  for (const p of phases) {
+    const filling = hooks.get(p.id);
+    const why = filling === undefined ? null : neverRuns(p, level, backend);
+    if (why !== null)
+      issues.warning(filling!.at, 'hook-idle', `hook '${p.id}' is filled, but never runs: ${why}`, {
+        key: true,
+      });
+  }
+}
+
+/** A phase that a recipe enables, in which nothing would run. */
+export function warnIdleSwitches(
+  phases: readonly PlanPhase[],
+  enabled: ReadonlySet<string>,
+  level: number,
+  backend: Backend,
+  at: Parameters<Issues['warning']>[0],
+  issues: Issues,
+): void {
+  for (const p of phases) {
+    if (!enabled.has(p.id)) continue;
+    const why = hasWork(p) ? neverRuns(p, level, backend) : 'nothing is bound to it';
+    if (why !== null)
+      issues.warning(at, 'switch-idle', `phase '${p.id}' is enabled, but never runs: ${why}`, { key: true });
+  }
+}

@@ -1,0 +1,64 @@
+import type { YAMLError } from 'yaml';
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import { type ParsedYaml, placeAt } from './places.ts';
+
+/** Most faults of one text: what follows is nearly always a consequence. */
+const MOST_FAULTS = 10;
+
+/** What the reader of YAML complains about, in words of somebody who edits the file. Codes: `yaml` package, ErrorCode. */
+const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
+  DUPLICATE_KEY: ['this key stands twice in one map', 'join the two, or rename one'],
+  BAD_INDENT: ['the indentation does not fit', 'what belongs together starts in the same column'],
+  TAB_AS_INDENT: ['a tab cannot indent', 'use spaces'],
+  BLOCK_IN_FLOW: [
+    'an indented block cannot stand inside { } or [ ]',
+    'close the bracket first, or write it all in one style',
+  ],
+  MULTILINE_IMPLICIT_KEY: ['a key ends at the end of its line', "a ':' is missing, or a text is not quoted"],
+  KEY_OVER_1024_CHARS: ['a key is longer than 1024 characters', 'a quote or a bracket may be missing'],
+  ALIAS_PROPS: ['an alias cannot have a tag or an anchor', ''],
+  BAD_ALIAS: ['this alias has no name', "a text that starts with '*' is quoted"],
+  BAD_DQ_ESCAPE: ['unknown escape in a text in double quotes', "in single quotes nothing is escaped but ''"],
+  BAD_SCALAR_START: ['a text cannot start with this character', 'quote it'],
+  MULTIPLE_DOCS: ["a spec is one document: '---' starts another", 'put it into a file of its own'],
+  TAG_RESOLVE_FAILED: ['this tag is not known', "a text that starts with '!' is quoted"],
+};
+
+/** What is wrong with a text as YAML: the first fault of each line. */
+export function yamlFaults(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
+  const errors = [...doc.errors, ...doc.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+  const out: Diagnostic[] = [];
+  for (const e of errors) {
+    const place = placeAt(text, lines, e.pos[0], e.pos[1]);
+    if (out.some((d) => d.line === place.line)) continue;
+    const [message, notes] = inWords(e, text);
+    out.push({ severity: 'error', code: 'yaml', message, file, ...place, notes });
+    if (out.length === MOST_FAULTS) break;
+  }
+  return out;
+}
+
+function inWords(e: YAMLError, text: string): [string, string[]] {
+  const said = e.message.split('\n')[0];
+  if (/call stack/i.test(said)) return ['the text is nested too deeply', []];
+  const open = /^Flow (map|sequence)/.exec(said)?.[1];
+  if (open !== undefined)
+    return [`a '${open === 'map' ? '{' : '['}' that was opened before is not closed`, []];
+  if (/^Missing closing/.test(said)) return [`a text that was opened with a quote is not closed`, []];
+  if (e.code === 'BLOCK_AS_IMPLICIT_KEY') return [secondColon(e, text), []];
+  const known = WORDS[e.code];
+  if (known === undefined) return [said, []];
+  const notes = known[1] === '' ? [] : [known[1]];
+  if (e.code !== 'DUPLICATE_KEY') return [known[0], notes];
+  const key = /^(["']?)([\w.# -]+)\1/.exec(text.slice(e.pos[0], e.pos[0] + 80))?.[2].trim() ?? '';
+  return [key === '' ? known[0] : `the key '${key}' stands twice in one map`, notes];
+}
+
+/** A map where only a text may stand: a second colon in the line, or a line that is indented under a finished value. */
+function secondColon(e: YAMLError, text: string): string {
+  const end = text.indexOf('\n', e.pos[0]);
+  const rest = text.slice(e.pos[0], end < 0 ? undefined : end);
+  return /:(\s|$)/.test(rest)
+    ? "a second ': ' in one line: quote a text that holds one"
+    : 'this line has its value already, but the next one is indented under it';
+}
