@@ -42,7 +42,7 @@ export interface VarDecl {
   /** Array dimensions; 0 for `[]`. Empty for a scalar. */
   readonly dims: readonly number[];
   readonly init: Init | null;
-  /** `.attribute(.managed, .unified(...))` verbatim, and `.ptr` parts of a parameter. */
+  /** `.attribute(.managed, .unified(...))` verbatim; of a texture, sampler or surface also `filter_mode = nearest`. */
   readonly attributes: readonly string[];
   /** `.param ... .ptr .global .align 16`: the space pointed to ('' if `.ptr` names none), else null. */
   readonly ptr: { readonly space: string; readonly align: number } | null;
@@ -50,6 +50,10 @@ export interface VarDecl {
   readonly count: number;
 }
 
+/**
+ * An operand. Equal operands of one file may be one object, so that a register that stands a thousand times costs nothing;
+ * hence they have no place of their own: `placeOf` finds it in the instruction's text.
+ */
 export type PtxOperand =
   /** `%r1`, `%tid.x`, `%p1`; `neg` for `-%r1`, `not` for `!%p1`; `part` for `%r1.x` lanes of vectors and video selectors. */
   | {
@@ -58,28 +62,29 @@ export type PtxOperand =
       readonly neg: boolean;
       readonly not: boolean;
       readonly part: string;
-      readonly span: Span;
+      readonly span?: Span;
     }
-  | { readonly kind: 'int'; readonly value: bigint; readonly unsigned: boolean; readonly span: Span }
+  | { readonly kind: 'int'; readonly value: bigint; readonly unsigned: boolean }
   /** `0f3F800000` (32), `0d...` (64), or a decimal literal (64). */
-  | { readonly kind: 'float'; readonly bits: bigint; readonly width: 32 | 64; readonly span: Span }
-  /** A variable, function or label, with an offset. */
-  | { readonly kind: 'sym'; readonly name: string; readonly offset: bigint; readonly span: Span }
+  | { readonly kind: 'float'; readonly bits: bigint; readonly width: 32 | 64 }
+  /** A variable, function, label or register without `%`; with an offset also a register (`mov.u32 %r1, %r2+4`). */
+  | { readonly kind: 'sym'; readonly name: string; readonly offset: bigint; readonly span?: Span }
   /** `[base + offset]`; base is a register, a symbol or absent. `extra` holds further parts of `[a, {b, c}]`. */
   | {
       readonly kind: 'addr';
       readonly base: string;
       readonly offset: bigint;
       readonly extra: readonly PtxOperand[];
-      readonly span: Span;
+      /** `[a].unified` of a load. */
+      readonly unified?: true;
     }
-  | { readonly kind: 'vector'; readonly items: readonly PtxOperand[]; readonly span: Span }
+  | { readonly kind: 'vector'; readonly items: readonly PtxOperand[] }
   /** `%p1|%p2`, `%r1|%p2`. */
-  | { readonly kind: 'pair'; readonly first: PtxOperand; readonly second: PtxOperand; readonly span: Span }
+  | { readonly kind: 'pair'; readonly first: PtxOperand; readonly second: PtxOperand }
   /** `(a, b)` of call. */
-  | { readonly kind: 'list'; readonly items: readonly PtxOperand[]; readonly span: Span }
+  | { readonly kind: 'list'; readonly items: readonly PtxOperand[] }
   /** `_`. */
-  | { readonly kind: 'sink'; readonly span: Span };
+  | { readonly kind: 'sink' };
 
 export interface PtxInstr {
   readonly kind: 'instr';
@@ -129,6 +134,8 @@ export type PtxStatement =
       readonly returns: readonly VarDecl[];
       readonly params: readonly VarDecl[];
       readonly noreturn: boolean;
+      /** What follows the parameters, as of a function. */
+      readonly directives: readonly string[];
       readonly span: Span;
     };
 
@@ -150,7 +157,7 @@ export type PtxItem =
   | PtxFunction
   | VarDecl
   | { readonly kind: 'file'; readonly index: number; readonly name: string; readonly span: Span }
-  /** Anything kept verbatim: `.section`, `.pragma`, `.alias`, module-level `.loc`. */
+  /** Anything kept verbatim: `.section`, `.pragma`, `.alias`, `@@DWARF` (directive 'dwarf'). */
   | { readonly kind: 'verbatim'; readonly directive: string; readonly span: Span };
 
 export interface PtxModule {

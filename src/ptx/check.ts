@@ -1,140 +1,154 @@
-import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
-import type { PtxFunction, PtxModule, PtxOperand, PtxStatement, Span } from './ast.ts';
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
+import { checkBody } from './check-body.ts';
+import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
+import { NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 
-/** Names that a scope declares. */
-interface Names {
-  readonly registers: Set<string>;
-  /** Prefix -> count of `%r<10>`. */
-  readonly ranges: Map<string, number>;
-  readonly symbols: Set<string>;
-}
+/** Errors beyond this many are only counted. */
+const MOST_ERRORS = 100;
 
 /**
- * Checks names in a parsed module: registers, labels and symbols that are used are declared, and declared once a scope.
- * Gives at most a hundred diagnostics.
+ * Checks what a parsed module says: version and target, names (used ones are declared, and declared once in a scope),
+ * guards and branch targets, shapes of variables and their initialisers.
+ *
+ * @returns at most 100 diagnostics, then their number
  */
 export function checkPtx(module: PtxModule): Diagnostic[] {
   const out: Diagnostic[] = [];
-  const report = (span: Span, code: string, message: string, notes: readonly string[] = []) => {
-    if (out.length < 100)
+  let dropped = 0;
+  const report: CheckReport = (span, code, message, notes) => {
+    if (out.length >= MOST_ERRORS) dropped++;
+    else
       out.push({
-        severity: 'error',
+        severity: code === 'ptx-newer' ? 'warning' : 'error',
         code,
         message,
         file: module.name,
         line: span.line,
         column: span.column,
         length: Math.max(1, Math.min(span.end - span.start, 60)),
-        notes,
+        notes: notes?.() ?? [],
       });
   };
-  const globals = new Set<string>();
+  checkHead(module, report);
+  const globals = new Map<string, Global>();
   for (const item of module.items) {
-    if (item.kind !== 'variable' && item.kind !== 'function') continue;
-    globals.add(item.name);
+    if (item.kind === 'variable') declareVariable(item, globals, report);
+    else if (item.kind === 'function') declareFunction(item, globals, report);
   }
-  for (const item of module.items)
-    if (item.kind === 'function' && item.body !== null) checkFunction(item, globals, report);
+  for (const item of module.items) {
+    if (item.kind === 'variable') checkVariable(item, true, globals, report);
+    else if (item.kind === 'function') checkFunction(module.text, item, globals, report);
+    else if (item.kind === 'verbatim' && item.directive === 'alias')
+      checkAlias(module.text, item.span, globals, report);
+  }
+  if (dropped > 0)
+    out.push({
+      severity: 'error',
+      code: 'ptx-more',
+      message: `and ${dropped} more error${dropped === 1 ? '' : 's'}`,
+      file: module.name,
+      line: 0,
+      column: 0,
+      length: 0,
+    });
   return out;
 }
 
-type Report = (span: Span, code: string, message: string, notes?: readonly string[]) => void;
-
-function checkFunction(fn: PtxFunction, globals: ReadonlySet<string>, report: Report): void {
-  const scopes: Names[] = [
-    {
-      registers: new Set(),
-      ranges: new Map(),
-      symbols: new Set([...fn.params, ...fn.returns].filter((p) => p.space !== 'reg').map((p) => p.name)),
-    },
-  ];
-  for (const p of [...fn.params, ...fn.returns]) if (p.space === 'reg') scopes[0].registers.add(p.name);
-  const known = (name: string): boolean => {
-    const m = /^(.*?)(\d+)$/.exec(name);
-    for (let i = scopes.length - 1; i >= 0; i--) {
-      const s = scopes[i];
-      if (s.registers.has(name) || s.symbols.has(name)) return true;
-      if (m !== null)
-        for (let cut = m[1].length; cut < name.length; cut++)
-          if (Number(name.slice(cut)) < (s.ranges.get(name.slice(0, cut)) ?? 0)) return true;
-    }
-    return globals.has(name) || SPECIAL.test(name);
-  };
-  const use = (o: PtxOperand): void => {
-    switch (o.kind) {
-      case 'reg':
-        if (!known(o.name)) undeclared(o.name, o.span);
-        return;
-      case 'sym':
-        if (!known(o.name)) undeclared(o.name, o.span);
-        return;
-      case 'addr':
-        if (o.base !== '' && !known(o.base)) undeclared(o.base, o.span);
-        o.extra.forEach(use);
-        return;
-      case 'vector':
-      case 'list':
-        o.items.forEach(use);
-        return;
-      case 'pair':
-        use(o.first);
-        use(o.second);
-        return;
-    }
-  };
-  const undeclared = (name: string, span: Span) => {
-    const all = scopes.flatMap((s) => [...s.registers, ...s.symbols]).concat([...globals]);
-    const near = nearest(name, all);
+function checkHead(module: PtxModule, report: CheckReport): void {
+  const { version, target } = module;
+  const [major, minor] = version.split('.').map(Number);
+  const [newMajor, newMinor] = NEWEST_VERSION.split('.').map(Number);
+  if (major > newMajor || (major === newMajor && minor > newMinor))
     report(
-      span,
-      'ptx-undeclared',
-      `'${name}' is not declared`,
-      near.length > 0 ? [`did you mean '${near[0]}'?`] : [],
+      directiveSpan(module, 'version'),
+      'ptx-newer',
+      `PTX ${version} is newer than ${NEWEST_VERSION}`,
+      () => ['instructions that are new in it are unknown here'],
     );
-  };
-  const stack: { readonly body: readonly PtxStatement[]; at: number }[] = [];
-  const open = (body: readonly PtxStatement[]) => {
-    const names: Names = { registers: new Set(), ranges: new Map(), symbols: new Set() };
-    for (const s of body)
-      if (
-        s.kind === 'label' ||
-        s.kind === 'branchtargets' ||
-        s.kind === 'calltargets' ||
-        s.kind === 'callprototype'
-      ) {
-        if (names.symbols.has(s.name))
-          report(s.span, 'ptx-redeclared', `label '${s.name}' is declared twice`);
-        names.symbols.add(s.name);
-      }
-    scopes.push(names);
-    stack.push({ body, at: 0 });
-  };
-  open(fn.body!);
-  while (stack.length > 0) {
-    const top = stack[stack.length - 1];
-    const s = top.body[top.at++];
-    if (s === undefined) {
-      stack.pop();
-      scopes.pop();
-      continue;
-    }
-    const names = scopes[scopes.length - 1];
-    if (s.kind === 'scope') open(s.body);
-    else if (s.kind === 'variable') {
-      if (names.registers.has(s.name) || names.symbols.has(s.name) || names.ranges.has(s.name))
-        report(s.span, 'ptx-redeclared', `'${s.name}' is declared twice`);
-      if (s.count > 0) names.ranges.set(s.name, s.count);
-      else if (s.space === 'reg') names.registers.add(s.name);
-      else names.symbols.add(s.name);
-    } else if (s.kind === 'instr') {
-      if (s.guard !== null && !known(s.guard.name)) undeclared(s.guard.name, s.span);
-      s.operands.forEach(use);
-    } else if (s.kind === 'branchtargets') {
-      for (const l of s.labels) if (!known(l)) undeclared(l, s.span);
-    }
-  }
+  if (target.length === 0 && version !== '')
+    report(directiveSpan(module, 'version'), 'ptx-target', "there is no '.target'", () => [
+      "write '.target sm_80', say, after '.version'",
+    ]);
+  for (const name of target)
+    if (!PTX_TARGETS.has(name))
+      report(directiveSpan(module, 'target'), 'ptx-target', `unknown target '${name}'`, () =>
+        didYouMean(name, PTX_TARGETS),
+      );
 }
 
-/** Special registers and predefined names (PTX ISA 9.0, chapter 10). */
-const SPECIAL =
-  /^(%(tid|ntid|ctaid|nctaid|clusterid|nclusterid|cluster_ctaid|cluster_nctaid)(\.[xyzw])?|%(laneid|warpid|nwarpid|smid|nsmid|gridid|is_explicit_cluster|cluster_ctarank|cluster_nctarank|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|pm\d+(_64)?|envreg\d+|globaltimer|globaltimer_lo|globaltimer_hi|reserved_smem_offset_\w+|total_smem_size|aggr_smem_size|dynamic_smem_size|current_graph_exec)|WARP_SZ)$/;
+/** The line of the module's `.version` or `.target`, which the tree keeps no place of. */
+function directiveSpan(module: PtxModule, name: string): Span {
+  const m = new RegExp(`^[ \\t]*(\\.${name}\\b[^\\n/]*)`, 'm').exec(module.text);
+  if (m === null) return { start: 0, end: 1, line: 1, column: 1 };
+  const start = m.index + m[0].indexOf('.');
+  const before = module.text.slice(0, start);
+  const line = before.split('\n').length;
+  return { start, end: start + m[1].trimEnd().length, line, column: start - before.lastIndexOf('\n') };
+}
+
+function declareVariable(v: VarDecl, globals: Map<string, Global>, report: CheckReport): void {
+  const before = globals.get(v.name)?.declaration;
+  if (before?.kind === 'function')
+    report(v.span, 'ptx-redeclared', `'${v.name}' is declared before as a function`);
+  else if (before?.kind === 'variable') {
+    if (before.linkage !== 'extern' && v.linkage !== 'extern')
+      report(v.span, 'ptx-redeclared', `'${v.name}' is declared twice`, () => [
+        `the first declaration is at line ${before.span.line}`,
+      ]);
+    else if (before.type !== v.type || before.vector !== v.vector || before.space !== v.space)
+      report(v.span, 'ptx-redeclared', `'${v.name}' is declared before with another type or space`, () => [
+        `.${before.space} .${before.type} at line ${before.span.line}`,
+      ]);
+  }
+  if (before === undefined || v.linkage !== 'extern')
+    globals.set(v.name, { kind: 'variable', declaration: v });
+}
+
+function declareFunction(fn: PtxFunction, globals: Map<string, Global>, report: CheckReport): void {
+  const before = globals.get(fn.name)?.declaration;
+  if (before?.kind === 'variable')
+    report(fn.span, 'ptx-redeclared', `'${fn.name}' is declared before as a variable`);
+  else if (before?.kind === 'function') {
+    const where = () => [`the first is at line ${before.span.line}`];
+    if (before.body !== null && fn.body !== null)
+      report(fn.span, 'ptx-redeclared', `'${fn.name}' is defined twice`, where);
+    else if (before.entry !== fn.entry)
+      report(fn.span, 'ptx-redeclared', `'${fn.name}' is declared as an entry and as a function`, where);
+    else if (before.params.length !== fn.params.length || before.returns.length !== fn.returns.length)
+      report(fn.span, 'ptx-redeclared', `'${fn.name}' is declared with other parameters`, where);
+  }
+  if (before?.kind !== 'function' || before.body === null)
+    globals.set(fn.name, { kind: 'function', declaration: fn });
+}
+
+function checkFunction(
+  text: string,
+  fn: PtxFunction,
+  globals: ReadonlyMap<string, Global>,
+  report: CheckReport,
+): void {
+  if (fn.entry)
+    for (const p of fn.params)
+      if (p.space !== 'param')
+        report(
+          p.span,
+          'ptx-space',
+          `'${p.name}' is a parameter of an entry: it must be .param, not .${p.space}`,
+        );
+  if (fn.body !== null) checkBody(text, fn, fn.body, globals, report);
+}
+
+function checkAlias(
+  text: string,
+  span: Span,
+  globals: ReadonlyMap<string, Global>,
+  report: CheckReport,
+): void {
+  const m = /^\.alias\s+([^\s,]+)\s*,\s*([^\s;]+)/.exec(text.slice(span.start, span.end));
+  for (const name of m?.slice(1) ?? [])
+    if (globals.get(name)?.kind !== 'function')
+      report(span, 'ptx-undeclared', `'${name}' is no declared function`, () =>
+        didYouMean(name, globals.keys()),
+      );
+}

@@ -1,170 +1,267 @@
-import type { Lexer } from './lexer.ts';
-import { Tok } from './lexer.ts';
+/**
+ * Constant expressions (PTX ISA 9.0, 4.5): C operators over 64-bit integers, and arithmetic and comparison over doubles.
+ * Where the manual is silent the result is what ptxas 13.0 gives: `%` takes both sides as unsigned, and both arms of
+ * `?:` are evaluated. What ptxas wraps silently (signed overflow, a shift by 64 or more) is an error here.
+ */
 
-/** A constant expression that has no value: where and why. */
-export class ConstantError extends Error {
-  readonly start: number;
-  constructor(message: string, start: number) {
-    super(message);
-    this.start = start;
-  }
+import { doubleBits, doubleOf } from './lexer.ts';
+import type { Reader } from './reader.ts';
+import * as t from './tokens.ts';
+
+/** Value of a constant expression: an integer of 64 bits, or the bits of a float. */
+export interface Constant {
+  /** Width of a float, 0 for an integer. */
+  readonly float: 0 | 32 | 64;
+  readonly value: bigint;
+  /** The integer is a `.u64`: an operand was, or it had the suffix U, or it does not fit `.s64`. */
+  readonly unsigned: boolean;
 }
 
 /** Predefined constants of PTX ISA 9.0, 4.5.3. */
-const NAMED: Readonly<Record<string, bigint>> = { WARP_SZ: 32n };
+export const WARP_SZ = 'WARP_SZ';
+const WARP_SIZE = 32n;
 
-/** Precedence of the binary operators, C's. */
-const LEVEL: Readonly<Record<string, number>> = {
-  '||': 1,
-  '&&': 2,
-  '|': 3,
-  '^': 4,
-  '&': 5,
-  '==': 6,
-  '!=': 6,
-  '<': 7,
-  '>': 7,
-  '<=': 7,
-  '>=': 7,
-  '<<': 8,
-  '>>': 8,
-  '+': 9,
-  '-': 9,
-  '*': 10,
-  '/': 10,
-  '%': 10,
-};
-
-interface Value {
-  readonly v: bigint;
-  /** Expressions with an unsigned operand are unsigned (PTX ISA 9.0, 4.5.5). */
-  readonly u: boolean;
-}
+/** Precedence of a binary operator by token kind, C's; 0 for no operator. */
+const LEVEL = new Uint8Array(512);
+for (const [level, kinds] of [
+  [t.OR_OR],
+  [t.AND_AND],
+  [t.BAR],
+  [t.CARET],
+  [t.AMPERSAND],
+  [t.EQUAL, t.NOT_EQUAL],
+  [t.LESS, t.GREATER, t.LESS_EQUAL, t.GREATER_EQUAL],
+  [t.SHIFT_LEFT, t.SHIFT_RIGHT],
+  [t.PLUS, t.MINUS],
+  [t.STAR, t.SLASH, t.PERCENT],
+].entries())
+  for (const k of kinds) LEVEL[k] = level + 1;
 
 /** Deepest nesting of parentheses and operators; real code has three or four. */
 const DEEPEST = 200;
 
 /**
- * Reads an integer constant expression at the lexer's token: C operators over 64-bit values.
- * @throws ConstantError on division by zero, a value beyond 64 bits, or a malformed expression
+ * Reads a constant expression at the current token.
+ *
+ * @param taken an operator (`-` or `!`) before it that the caller has already taken
+ * @throws BAIL after reporting division by zero, overflow, a type mismatch or a malformed expression
  */
-export function constantExpression(lx: Lexer, depth = 0): { value: bigint; unsigned: boolean } {
-  const r = ternary(lx, depth);
-  return { value: r.v, unsigned: r.u };
-}
-
-function ternary(lx: Lexer, depth: number): Value {
-  const c = binary(lx, 1, depth);
-  if (!lx.is('?')) return c;
-  lx.next();
-  const a = ternary(lx, depth + 1);
-  if (!lx.is(':')) throw new ConstantError("expected ':' of a conditional expression", lx.start);
-  lx.next();
-  const b = ternary(lx, depth + 1);
-  return c.v !== 0n ? a : b;
-}
-
-function binary(lx: Lexer, level: number, depth: number): Value {
-  let a = unary(lx, depth);
-  for (;;) {
-    const op = lx.kind === Tok.Punct ? lx.value : '';
-    const l = LEVEL[op];
-    if (l === undefined || l < level) return a;
-    const at = lx.start;
-    lx.next();
-    a = apply(op, a, binary(lx, l + 1, depth + 1), at);
+export function constant(r: Reader, taken = 0): Constant {
+  const { lx } = r;
+  if (taken === 0 && lx.kind === t.INT) {
+    const first = literal(r);
+    return LEVEL[lx.kind] === 0 && lx.kind !== t.QUESTION ? first : conditional(r, binary(r, first, 1, 0), 0);
   }
+  const start = taken === 0 ? lx.start : lx.last - 1;
+  const first = taken === 0 ? unary(r, 0) : negated(r, taken, unary(r, 1), start);
+  return conditional(r, binary(r, first, 1, 0), 0);
 }
 
-function unary(lx: Lexer, depth: number): Value {
-  if (depth > DEEPEST) throw new ConstantError(`expression is nested deeper than ${DEEPEST}`, lx.start);
+/** A constant expression that must be an integer. */
+export function integer(r: Reader, taken = 0): Constant {
+  const start = r.lx.start;
+  const c = constant(r, taken);
+  if (c.float !== 0)
+    r.failAt(start, r.lx.last - start, 'expected an integer, found a floating-point constant');
+  return c;
+}
+
+function conditional(r: Reader, c: Constant, depth: number): Constant {
+  const { lx } = r;
+  if (lx.kind !== t.QUESTION) return c;
   const at = lx.start;
-  if (lx.kind === Tok.Int) {
-    const r = { v: lx.int, u: lx.unsigned || lx.int >= 1n << 63n };
-    if (lx.int >= 1n << 64n) throw new ConstantError('integer constant does not fit 64 bits', at);
-    lx.next();
-    return r;
-  }
-  if (lx.kind === Tok.Ident && NAMED[lx.value] !== undefined) {
-    const v = NAMED[lx.value];
-    lx.next();
-    return { v, u: false };
-  }
-  if (lx.is('(')) {
-    lx.next();
-    // `(.s64) x` and `(.u64) x` are casts.
-    if (lx.kind === Tok.Dot && (lx.value === 's64' || lx.value === 'u64')) {
-      const u = lx.value === 'u64';
-      lx.next();
-      if (!lx.is(')')) throw new ConstantError("expected ')' of a cast", lx.start);
-      lx.next();
-      const x = unary(lx, depth + 1);
-      return { v: u ? BigInt.asUintN(64, x.v) : BigInt.asIntN(64, x.v), u };
-    }
-    const r = ternary(lx, depth + 1);
-    if (!lx.is(')')) throw new ConstantError("expected ')'", lx.start);
-    lx.next();
-    return r;
-  }
-  if (lx.kind === Tok.Punct && '+-!~'.includes(lx.value)) {
-    const op = lx.value;
-    lx.next();
-    const x = unary(lx, depth + 1);
-    if (op === '-') return fit(-x.v, x.u, at);
-    if (op === '~') return fit(~x.v, x.u, at);
-    if (op === '!') return { v: x.v === 0n ? 1n : 0n, u: false };
-    return x;
-  }
-  throw new ConstantError('expected an integer constant', at);
+  lx.next();
+  const a = whole(r, depth + 1);
+  if (lx.kind !== t.COLON) r.fail(`expected ':' of a conditional expression, found ${r.found()}`);
+  lx.next();
+  const b = whole(r, depth + 1);
+  if (c.float !== 0 || a.float !== 0 || b.float !== 0)
+    r.failAt(at, 1, "the operands of '?:' must be integers");
+  return c.value !== 0n ? a : b;
 }
+
+function whole(r: Reader, depth: number): Constant {
+  return conditional(r, binary(r, unary(r, depth), 1, depth), depth);
+}
+
+function binary(r: Reader, left: Constant, level: number, depth: number): Constant {
+  const { lx } = r;
+  let a = left;
+  for (;;) {
+    const op = lx.kind;
+    const l = LEVEL[op];
+    if (l === 0 || l < level) return a;
+    const at = lx.start;
+    const length = lx.end - lx.start;
+    lx.next();
+    const b = binary(r, unary(r, depth + 1), l + 1, depth + 1);
+    a = apply(r, op, a, b, at, length);
+  }
+}
+
+function literal(r: Reader): Constant {
+  const { lx } = r;
+  const value = lx.int;
+  const unsigned = lx.unsigned || value >= 1n << 63n;
+  lx.next();
+  return { float: 0, value, unsigned };
+}
+
+function unary(r: Reader, depth: number): Constant {
+  const { lx } = r;
+  if (depth > DEEPEST) r.fail(`the expression is nested deeper than ${DEEPEST}`);
+  const start = lx.start;
+  const kind = lx.kind;
+  switch (kind) {
+    case t.INT:
+      return literal(r);
+    case t.DOT:
+      if (!/^\d/.test(lx.value)) break;
+      lx.takeFraction();
+      return unary(r, depth);
+    case t.FLOAT: {
+      const c: Constant = { float: lx.floatWidth, value: lx.floatBits, unsigned: false };
+      lx.next();
+      return c;
+    }
+    case t.IDENT:
+      if (lx.value !== WARP_SZ) break;
+      lx.next();
+      return { float: 0, value: WARP_SIZE, unsigned: false };
+    case t.PLUS:
+      lx.next();
+      return unary(r, depth + 1);
+    case t.MINUS:
+    case t.BANG:
+    case t.TILDE:
+      lx.next();
+      return negated(r, kind, unary(r, depth + 1), start);
+    case t.LPAREN: {
+      lx.next();
+      if (r.isDot('s64') || r.isDot('u64')) {
+        const unsigned = lx.value === 'u64';
+        lx.next();
+        r.expect(t.RPAREN);
+        const x = unary(r, depth + 1);
+        if (x.float !== 0) r.failAt(start, lx.last - start, 'a cast takes an integer');
+        return {
+          float: 0,
+          value: unsigned ? BigInt.asUintN(64, x.value) : BigInt.asIntN(64, x.value),
+          unsigned,
+        };
+      }
+      const x = whole(r, depth + 1);
+      r.expect(t.RPAREN);
+      return x;
+    }
+  }
+  return r.fail(`expected a constant, found ${r.found()}`);
+}
+
+/** `-x`, `!x`, `~x`. */
+function negated(r: Reader, op: number, x: Constant, start: number): Constant {
+  if (op === t.MINUS && x.float !== 0)
+    return { float: x.float, value: x.value ^ (1n << BigInt(x.float - 1)), unsigned: false };
+  if (x.float !== 0) r.failAt(start, 1, `'${String.fromCharCode(op)}' takes an integer`);
+  if (op === t.MINUS) return fit(r, -x.value, x.unsigned, start, 1);
+  if (op === t.BANG) return truth(x.value === 0n);
+  return { float: 0, value: BigInt.asUintN(64, ~x.value), unsigned: true };
+}
+
+const TRUE: Constant = { float: 0, value: 1n, unsigned: false };
+const FALSE: Constant = { float: 0, value: 0n, unsigned: false };
+const truth = (x: boolean): Constant => (x ? TRUE : FALSE);
 
 /** Brings a result into 64 bits: unsigned wraps, signed must fit. */
-function fit(v: bigint, u: boolean, at: number): Value {
-  if (u) return { v: BigInt.asUintN(64, v), u };
-  if (v !== BigInt.asIntN(64, v)) throw new ConstantError('constant expression overflows 64 bits', at);
-  return { v, u };
+function fit(r: Reader, value: bigint, unsigned: boolean, at: number, length: number): Constant {
+  if (unsigned) return { float: 0, value: BigInt.asUintN(64, value), unsigned };
+  if (value !== BigInt.asIntN(64, value))
+    r.failAt(at, length, 'constant expression overflows 64 bits', ["write 'U' after an operand to wrap"]);
+  return { float: 0, value, unsigned };
 }
 
-function apply(op: string, a: Value, b: Value, at: number): Value {
-  const u = a.u || b.u;
-  const truth = (x: boolean): Value => ({ v: x ? 1n : 0n, u: false });
+function apply(r: Reader, op: number, a: Constant, b: Constant, at: number, length: number): Constant {
+  if (a.float !== 0 || b.float !== 0) return applyFloat(r, op, a, b, at, length);
+  // The usual conversions: with one side unsigned, both are.
+  const unsigned = a.unsigned || b.unsigned;
+  const x = unsigned ? BigInt.asUintN(64, a.value) : a.value;
+  const y = unsigned ? BigInt.asUintN(64, b.value) : b.value;
   switch (op) {
-    case '||':
-      return truth(a.v !== 0n || b.v !== 0n);
-    case '&&':
-      return truth(a.v !== 0n && b.v !== 0n);
-    case '|':
-      return { v: a.v | b.v, u };
-    case '^':
-      return { v: a.v ^ b.v, u };
-    case '&':
-      return { v: a.v & b.v, u };
-    case '==':
-      return truth(a.v === b.v);
-    case '!=':
-      return truth(a.v !== b.v);
-    case '<':
-      return truth(a.v < b.v);
-    case '>':
-      return truth(a.v > b.v);
-    case '<=':
-      return truth(a.v <= b.v);
-    case '>=':
-      return truth(a.v >= b.v);
-    case '<<':
-    case '>>':
-      if (b.v < 0n || b.v > 63n) throw new ConstantError(`shift by ${b.v} is outside 0..63`, at);
-      return op === '<<'
-        ? { v: a.u ? BigInt.asUintN(64, a.v << b.v) : BigInt.asIntN(64, a.v << b.v), u: a.u }
-        : { v: a.v >> b.v, u: a.u };
-    case '+':
-      return fit(a.v + b.v, u, at);
-    case '-':
-      return fit(a.v - b.v, u, at);
-    case '*':
-      return fit(a.v * b.v, u, at);
-    default:
-      if (b.v === 0n) throw new ConstantError(`division by zero in a constant expression`, at);
-      return fit(op === '/' ? a.v / b.v : a.v % b.v, u, at);
+    case t.OR_OR:
+      return truth(x !== 0n || y !== 0n);
+    case t.AND_AND:
+      return truth(x !== 0n && y !== 0n);
+    case t.BAR:
+      return { float: 0, value: x | y, unsigned };
+    case t.CARET:
+      return { float: 0, value: x ^ y, unsigned };
+    case t.AMPERSAND:
+      return { float: 0, value: x & y, unsigned };
+    case t.EQUAL:
+      return truth(x === y);
+    case t.NOT_EQUAL:
+      return truth(x !== y);
+    case t.LESS:
+      return truth(x < y);
+    case t.GREATER:
+      return truth(x > y);
+    case t.LESS_EQUAL:
+      return truth(x <= y);
+    case t.GREATER_EQUAL:
+      return truth(x >= y);
+    case t.SHIFT_LEFT:
+    case t.SHIFT_RIGHT: {
+      if (b.value < 0n || b.value > 63n) r.failAt(at, length, `shift by ${b.value} is outside 0..63`);
+      const v = op === t.SHIFT_LEFT ? a.value << b.value : a.value >> b.value;
+      const value = a.unsigned ? BigInt.asUintN(64, v) : BigInt.asIntN(64, v);
+      return { float: 0, value, unsigned: a.unsigned };
+    }
+    case t.PLUS:
+      return fit(r, x + y, unsigned, at, length);
+    case t.MINUS:
+      return fit(r, x - y, unsigned, at, length);
+    case t.STAR:
+      return fit(r, x * y, unsigned, at, length);
   }
+  if (y === 0n) r.failAt(at, length, 'division by zero in a constant expression');
+  if (op === t.SLASH) return fit(r, x / y, unsigned, at, length);
+  const rest = BigInt.asUintN(64, x) % BigInt.asUintN(64, y);
+  return { float: 0, value: unsigned ? rest : BigInt.asIntN(64, rest), unsigned };
 }
+
+function applyFloat(r: Reader, op: number, a: Constant, b: Constant, at: number, length: number): Constant {
+  if (a.float !== 64 || b.float !== 64)
+    r.failAt(at, length, 'the two sides differ in type', [
+      a.float === 32 || b.float === 32
+        ? 'a single-precision pattern (0f...) takes no operator'
+        : 'write both as integers or both as floating-point constants',
+    ]);
+  const x = doubleOf(a.value);
+  const y = doubleOf(b.value);
+  switch (op) {
+    case t.LESS:
+      return truth(x < y);
+    case t.GREATER:
+      return truth(x > y);
+    case t.LESS_EQUAL:
+      return truth(x <= y);
+    case t.GREATER_EQUAL:
+      return truth(x >= y);
+    case t.EQUAL:
+      return truth(x === y);
+    case t.NOT_EQUAL:
+      return truth(x !== y);
+    case t.PLUS:
+      return real(x + y);
+    case t.MINUS:
+      return real(x - y);
+    case t.STAR:
+      return real(x * y);
+    case t.SLASH:
+      if (y === 0) r.failAt(at, length, 'division by zero in a constant expression');
+      return real(x / y);
+  }
+  return r.failAt(at, length, 'this operator takes integers');
+}
+
+const real = (v: number): Constant => ({ float: 64, value: doubleBits(v), unsigned: false });

@@ -5,7 +5,8 @@ import type { ConstraintsSpec } from './types.generated.ts';
 
 /**
  * Checks every before/after pair on the first occurrences of phases that the order runs. The edit that placed one of the
- * two is blamed (the later edit, if both were placed), and the nearest place that breaks no constraint is named.
+ * two is blamed (the later edit, if both were placed), and the nearest place is named that breaks no constraint (of those
+ * that are errors, where this one is an error).
  *
  * @param base name of the full list that the order is made from; some pairs hold for one list only
  */
@@ -32,18 +33,27 @@ export function checkConstraints(
     const message = `${c.after} stands before ${c.before}`;
     const more = {
       label: c.why,
-      notes: [nearestPlace(entries[blamed].name, blamed, relevant, first)],
+      notes: [
+        nearestPlace(
+          entries[blamed].name,
+          blamed,
+          hard(c) ? relevant.filter((x) => hard(x.c)) : relevant,
+          first,
+        ),
+      ],
       see: { what: 'the constraint', file: specs.constraints, path: ['constraints', i] },
     };
-    if (c.severity === 'warning') issues.warning(at, 'order-constraint', message, more);
-    else issues.error(at, 'order-constraint', message, more);
+    if (hard(c)) issues.error(at, 'order-constraint', message, more);
+    else issues.warning(at, 'order-constraint', message, more);
   }
 }
+
+const hard = (c: ConstraintsSpec.Constraint): boolean => c.severity !== 'warning';
 
 /** Number of the edit that placed an entry; -1 for a line of the full list. */
 const placedBy = (x: Entry): number => (x.origin.path[0] === 'edits' ? Number(x.origin.path[1]) : -1);
 
-/** Where a phase may stand so that it keeps every hard constraint with the others as they are. */
+/** Where a phase may stand so that it keeps these constraints with the other phases as they are. */
 function nearestPlace(
   name: string,
   at: number,
@@ -55,7 +65,6 @@ function nearestPlace(
   let high = Number.POSITIVE_INFINITY;
   let highName = '';
   for (const { c } of constraints) {
-    if (c.severity === 'warning') continue;
     const other = c.after === name ? c.before : c.before === name ? c.after : null;
     const p = other === null ? undefined : first.get(other);
     if (p === undefined) continue;

@@ -51,7 +51,10 @@ export function readSpecText(path: string): string {
     } catch {
       throw new DiagnosticError([fileFault(file, `there is no folder '${shownPath(dirname(path))}'`)]);
     }
-    const near = nearest(basename(path), there).map((f) => `'${f}'`);
+    // The ending counts for nothing, else short names are all alike.
+    const stem = (f: string) => f.replace(/\.ya?ml$/, '');
+    const close = nearest(stem(basename(path)), there.map(stem));
+    const near = there.filter((f) => close.includes(stem(f))).map((f) => `'${f}'`);
     throw new DiagnosticError([
       fileFault(file, 'there is no such file', near.length > 0 ? [`did you mean ${near.join(' or ')}?`] : []),
     ]);

@@ -93,6 +93,7 @@ export function buildOrder(
   issues: Issues,
 ): Entry[] {
   let entries: Entry[] = [];
+  const replaced = new Map<number, Spot>();
   for (const file of [...chain].reverse()) {
     const list = file.data.phases as readonly string[] | undefined;
     if (list !== undefined) {
@@ -101,10 +102,10 @@ export function buildOrder(
     }
     ((file.data.edits as readonly OrderSpec.Edit[] | undefined) ?? []).forEach((edit, i) => {
       const at = { file, path: ['edits', i] };
-      entries = applyEdit(entries, edit, { at, table, level, passes, ruleGroups, issues });
+      entries = applyEdit(entries, edit, { at, table, level, passes, ruleGroups, replaced, issues });
     });
   }
-  if (!issues.failed) checkRequired(entries, chain[0], table, issues);
+  if (!issues.failed) checkRequired(entries, chain[0], table, replaced, issues);
   return entries;
 }
 
@@ -132,6 +133,8 @@ interface EditContext {
   readonly level: number;
   readonly passes: ReadonlySet<string>;
   readonly ruleGroups: ReadonlySet<string>;
+  /** Rows that gave their place to another, and the edit that did it. */
+  readonly replaced: Map<number, Spot>;
   readonly issues: Issues;
 }
 
@@ -151,7 +154,9 @@ function applyEdit(list: Entry[], e: OrderSpec.Edit, cx: EditContext): Entry[] {
   if (e.replace !== undefined) {
     const at = findEntry(list, e.replace, 'replace', cx);
     const entry = newPhase(list, e.with!, 'with', cx);
-    return at < 0 || entry === null ? list : list.with(at, entry);
+    if (at < 0 || entry === null) return list;
+    cx.replaced.set(list[at].row, cx.at);
+    return list.with(at, entry);
   }
   const entry =
     e.insert !== undefined
@@ -271,15 +276,23 @@ function freshId(list: readonly Entry[], name: string): string {
 }
 
 /** A required phase that is nowhere in the order is as good as switched off. */
-function checkRequired(entries: readonly Entry[], file: SpecFile, table: RowTable, issues: Issues): void {
+function checkRequired(
+  entries: readonly Entry[],
+  file: SpecFile,
+  table: RowTable,
+  replaced: ReadonlyMap<number, Spot>,
+  issues: Issues,
+): void {
   const present = new Set(entries.map((x) => x.row));
   table.rows.forEach((row, i) => {
-    if (row.required === true && !present.has(i))
-      issues.error(
-        { file, path: [file.data.phases === undefined ? 'edits' : 'phases'] },
-        'required-phase',
-        `phase '${table.ids[i]}' is required, but is not in the order`,
-        { key: true },
-      );
+    if (row.required !== true || present.has(i)) return;
+    const edit = replaced.get(i);
+    const list = { file, path: [file.data.phases === undefined ? 'edits' : 'phases'] };
+    issues.error(
+      edit ?? list,
+      'required-phase',
+      `phase '${table.ids[i]}' is required, but is not in the order`,
+      { key: edit === undefined },
+    );
   });
 }

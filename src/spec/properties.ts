@@ -1,57 +1,112 @@
-import type { Issues } from './issues.ts';
+import type { Issues, Spot } from './issues.ts';
 import type { Entry } from './order.ts';
 import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
 import type { Specs } from './specs.ts';
+import type { Off } from './switches.ts';
 import type { PhasesSpec } from './types.generated.ts';
+
+/** A property that does not hold where phases need it. */
+interface Lack {
+  readonly property: string;
+  /** Positions of the phases that need it, in order. */
+  readonly needy: number[];
+  /** Position of the phase that destroyed it; null where nothing has provided it. */
+  readonly lost: number | null;
+  /** Line to blame. */
+  readonly blamed: Spot;
+}
 
 /**
  * Follows the IR properties along the order: what a phase with something bound requires must hold from the start or have
  * been provided, and not have been destroyed since. A phase that cannot run at this level or on this target neither
- * provides nor destroys; one that has nothing bound yet counts by what its row declares.
+ * provides nor destroys; one that has nothing bound yet counts by what its row declares. A required phase that is switched
+ * off counts as if it ran, because that is an error of its own.
  */
 export function checkProperties(
   specs: Specs,
   phases: readonly PlanPhase[],
   entries: readonly Entry[],
+  off: ReadonlyMap<string, Off>,
   level: number,
   backend: Backend,
   issues: Issues,
 ): void {
   const table = specs.phases.data.properties as Readonly<Record<string, PhasesSpec.IRProperty>>;
+  const shut = phases.map((p) => (p.required && p.disabled !== null ? null : neverRuns(p, level, backend)));
+  for (const lack of findLacks(phases, entries, off, shut, table)) {
+    const [first, ...others] = lack.needy.map((i) => `'${phases[i].id}'`);
+    const providers = phases.flatMap((x, k) =>
+      x.provides.includes(lack.property)
+        ? [`${x.id} (position ${k}${shut[k] === null ? '' : `, which does not run: ${shut[k]}`})`]
+        : [],
+    );
+    const also = others.length === 0 ? [] : [`so do ${others.join(', ')}`];
+    issues.error(
+      lack.blamed,
+      'ir-property',
+      `phase ${first} (position ${lack.needy[0]}) needs the IR property '${lack.property}', which does not hold there`,
+      {
+        label: table[lack.property]?.means,
+        notes: [
+          ...also,
+          lack.lost === null
+            ? 'nothing before it provides it'
+            : `${phases[lack.lost].id} (position ${lack.lost}) destroys it`,
+          `provided by ${providers.join(', ') || 'no phase of this order'}`,
+        ],
+      },
+    );
+  }
+}
+
+function findLacks(
+  phases: readonly PlanPhase[],
+  entries: readonly Entry[],
+  off: ReadonlyMap<string, Off>,
+  shut: readonly (string | null)[],
+  table: Readonly<Record<string, PhasesSpec.IRProperty>>,
+): Lack[] {
   const have = new Set(Object.keys(table).filter((p) => table[p].initial === true));
-  const lostAt = new Map<string, string>();
-  const shut = phases.map((p) => neverRuns(p, level, backend));
+  const lostAt = new Map<string, number>();
+  const lacks: Lack[] = [];
   phases.forEach((p, i) => {
     if (shut[i] !== null) return;
-    if (hasWork(p))
-      for (const need of p.requires) {
-        if (have.has(need)) continue;
-        const providers = phases.flatMap((x, k) =>
-          x.provides.includes(need)
-            ? [
-                `${x.id} (position ${x.position}${shut[k] === null ? '' : `, which does not run: ${shut[k]}`})`,
-              ]
-            : [],
-        );
-        const lost = lostAt.get(need);
-        issues.error(
-          entries[i].origin,
-          'ir-property',
-          `phase '${p.id}' needs the IR property '${need}', which does not hold there`,
-          {
-            label: table[need]?.means,
-            notes: [
-              lost === undefined ? 'nothing before it provides it' : `${lost} destroys it`,
-              `provided by ${providers.join(', ') || 'no phase of this order'}`,
-            ],
-          },
-        );
-      }
+    for (const property of hasWork(p) ? p.requires : []) {
+      if (have.has(property)) continue;
+      const lost = lostAt.get(property) ?? null;
+      const blamed = blame(property, i, lost, phases, entries, off);
+      const known = lacks.find((x) => x.property === property && sameSpot(x.blamed, blamed));
+      if (known === undefined) lacks.push({ property, needy: [i], lost, blamed });
+      else known.needy.push(i);
+    }
     for (const d of p.destroys) {
       have.delete(d);
-      lostAt.set(d, p.id);
+      lostAt.set(d, i);
     }
-    for (const x of p.provides) have.add(x);
+    for (const x of p.provides) {
+      have.add(x);
+      lostAt.delete(x);
+    }
   });
+  return lacks;
 }
+
+/** What caused it: the edit that placed the phase, or what destroys, or a provider; a provider's switch; else its line. */
+function blame(
+  property: string,
+  needy: number,
+  lost: number | null,
+  phases: readonly PlanPhase[],
+  entries: readonly Entry[],
+  off: ReadonlyMap<string, Off>,
+): Spot {
+  const providers = phases.flatMap((p, k) => (p.provides.includes(property) ? [k] : []));
+  const suspects = [needy, ...(lost === null ? [] : [lost]), ...providers];
+  const edited = suspects.find((k) => entries[k].origin.path[0] === 'edits');
+  if (edited !== undefined) return entries[edited].origin;
+  const switched = providers.map((k) => off.get(phases[k].id)).find((x) => x !== undefined);
+  return switched?.at ?? entries[needy].origin;
+}
+
+const sameSpot = (a: Spot, b: Spot): boolean => a.file === b.file && a.path.join('\n') === b.path.join('\n');

@@ -62,7 +62,7 @@ export function resolve(
   if (found === null) return { plan: null, issues: issues.list };
 
   const { backend } = found;
-  checkProperties(specs, phases, entries, level, backend, issues);
+  checkProperties(specs, phases, entries, switches.off, level, backend, issues);
   if (recipe !== null) {
     warnRecipe(recipe, request, level, issues);
     warnIdleHooks(phases, hooks, level, backend, issues);

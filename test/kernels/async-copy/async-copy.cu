@@ -8,14 +8,14 @@ static void copy4Zero(void *to, const void *from, int size) { std::memset(to, 0,
 static void commit() {}
 template <int N> static void waitGroups() {}
 #else
-static __device__ __forceinline__ void copy16(void *to, const void *from) {
+__device__ __forceinline__ void copy16(void *to, const void *from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)) : "memory");
 }
-static __device__ __forceinline__ void copy4Zero(void *to, const void *from, int size) {
+__device__ __forceinline__ void copy4Zero(void *to, const void *from, int size) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)), "r"(size) : "memory");
 }
-static __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int N> static __device__ __forceinline__ void waitGroups() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+__device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void waitGroups() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 #endif
 
 // A running sum of tiles while the next one is on its way.

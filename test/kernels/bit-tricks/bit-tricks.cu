@@ -19,14 +19,14 @@ static unsigned shlClamped(unsigned v, unsigned n) { return n > 31 ? 0 : v << n;
 static int sarClamped(int v, unsigned n) { return v >> min(n, 31u); }
 static int highestBit(int v) { unsigned u = v < 0 ? ~v : v; return u ? 31 - __clz(u) : -1; }
 #else
-static __device__ unsigned extractU(unsigned v, unsigned at, unsigned n) { unsigned r; asm("bfe.u32 %0,%1,%2,%3;" : "=r"(r) : "r"(v), "r"(at), "r"(n)); return r; }
-static __device__ int extractS(int v, unsigned at, unsigned n) { int r; asm("bfe.s32 %0,%1,%2,%3;" : "=r"(r) : "r"(v), "r"(at), "r"(n)); return r; }
-static __device__ unsigned insert(unsigned f, unsigned v, unsigned at, unsigned n) { unsigned r; asm("bfi.b32 %0,%1,%2,%3,%4;" : "=r"(r) : "r"(f), "r"(v), "r"(at), "r"(n)); return r; }
-static __device__ unsigned lop96(unsigned a, unsigned b, unsigned c) { unsigned r; asm("lop3.b32 %0,%1,%2,%3,0x96;" : "=r"(r) : "r"(a), "r"(b), "r"(c)); return r; }
-static __device__ unsigned lopCA(unsigned a, unsigned b, unsigned c) { unsigned r; asm("lop3.b32 %0,%1,%2,%3,0xCA;" : "=r"(r) : "r"(a), "r"(b), "r"(c)); return r; }
-static __device__ unsigned shlClamped(unsigned v, unsigned n) { unsigned r; asm("shl.b32 %0,%1,%2;" : "=r"(r) : "r"(v), "r"(n)); return r; }
-static __device__ int sarClamped(int v, unsigned n) { int r; asm("shr.s32 %0,%1,%2;" : "=r"(r) : "r"(v), "r"(n)); return r; }
-static __device__ int highestBit(int v) { int r; asm("bfind.s32 %0,%1;" : "=r"(r) : "r"(v)); return r; }
+__device__ inline unsigned extractU(unsigned v, unsigned at, unsigned n) { unsigned r; asm("bfe.u32 %0,%1,%2,%3;" : "=r"(r) : "r"(v), "r"(at), "r"(n)); return r; }
+__device__ inline int extractS(int v, unsigned at, unsigned n) { int r; asm("bfe.s32 %0,%1,%2,%3;" : "=r"(r) : "r"(v), "r"(at), "r"(n)); return r; }
+__device__ inline unsigned insert(unsigned f, unsigned v, unsigned at, unsigned n) { unsigned r; asm("bfi.b32 %0,%1,%2,%3,%4;" : "=r"(r) : "r"(f), "r"(v), "r"(at), "r"(n)); return r; }
+__device__ inline unsigned lop96(unsigned a, unsigned b, unsigned c) { unsigned r; asm("lop3.b32 %0,%1,%2,%3,0x96;" : "=r"(r) : "r"(a), "r"(b), "r"(c)); return r; }
+__device__ inline unsigned lopCA(unsigned a, unsigned b, unsigned c) { unsigned r; asm("lop3.b32 %0,%1,%2,%3,0xCA;" : "=r"(r) : "r"(a), "r"(b), "r"(c)); return r; }
+__device__ inline unsigned shlClamped(unsigned v, unsigned n) { unsigned r; asm("shl.b32 %0,%1,%2;" : "=r"(r) : "r"(v), "r"(n)); return r; }
+__device__ inline int sarClamped(int v, unsigned n) { int r; asm("shr.s32 %0,%1,%2;" : "=r"(r) : "r"(v), "r"(n)); return r; }
+__device__ inline int highestBit(int v) { int r; asm("bfind.s32 %0,%1;" : "=r"(r) : "r"(v)); return r; }
 #endif
 
 extern "C" __global__ void bitTricks(const unsigned *a, const unsigned *b, unsigned *out, int n) {

@@ -41,7 +41,7 @@ extern "C" __global__ void int128(const unsigned long long *a, const unsigned lo
 }
 
 // One row of a product: d = a * b + d with carries, by mad.lo.cc / madc.hi.cc.
-static __device__ __forceinline__ void rowMad(unsigned *d, const unsigned *a, unsigned b) {
+__device__ __forceinline__ void rowMad(unsigned *d, const unsigned *a, unsigned b) {
 #ifdef HOST
   unsigned long long c = 0;
   for (int k = 0; k < 4; k++) { c += (unsigned long long)a[k] * b + d[k]; d[k] = unsigned(c); c >>= 32; }

@@ -1,7 +1,7 @@
 // open-addressing hash table: inserts by compare-and-swap, look-ups, counts of equal keys
 #include "../support/kernel.h"
 
-static __device__ __forceinline__ unsigned scramble(unsigned k) {
+__device__ __forceinline__ unsigned scramble(unsigned k) {
   k ^= k >> 16; k *= 0x85ebca6bu; k ^= k >> 13; k *= 0xc2b2ae35u;
   return k ^ k >> 16;
 }

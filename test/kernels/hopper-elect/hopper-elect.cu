@@ -10,24 +10,24 @@ static bool tryWait(unsigned long long *b, unsigned parity) { return (((unsigned
 static unsigned clusterRank() { return 0; }
 static unsigned clusterSize() { return 1; }
 #else
-static __device__ bool elected() {
+__device__ inline bool elected() {
   unsigned r;
   asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(r));
   return r;
 }
-static __device__ void initBarrier(unsigned long long *b, int count) {
+__device__ inline void initBarrier(unsigned long long *b, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"((unsigned)__cvta_generic_to_shared(b)), "r"(count) : "memory");
 }
-static __device__ void arrive(unsigned long long *b, unsigned) {
+__device__ inline void arrive(unsigned long long *b, unsigned) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"((unsigned)__cvta_generic_to_shared(b)) : "memory");
 }
-static __device__ bool tryWait(unsigned long long *b, unsigned parity) {
+__device__ inline bool tryWait(unsigned long long *b, unsigned parity) {
   unsigned done;
   asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(b)), "r"(parity) : "memory");
   return done;
 }
-static __device__ unsigned clusterRank() { unsigned r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
-static __device__ unsigned clusterSize() { unsigned r; asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(r)); return r; }
+__device__ inline unsigned clusterRank() { unsigned r; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
+__device__ inline unsigned clusterSize() { unsigned r; asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(r)); return r; }
 #endif
 
 extern "C" __global__ void electAndWait(const int *in, int *out, unsigned *leaders, int rounds) {

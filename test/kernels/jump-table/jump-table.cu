@@ -12,7 +12,7 @@ static int jump(unsigned index, int v) {
   }
 }
 #else
-static __device__ __forceinline__ int jump(unsigned index, int v) {
+__device__ __forceinline__ int jump(unsigned index, int v) {
   int r;
   asm volatile(
       "{\n"

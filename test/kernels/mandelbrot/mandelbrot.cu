@@ -1,7 +1,7 @@
 // Mandelbrot escape times: a divergent loop with two exits, f32 and f64
 #include "../support/kernel.h"
 
-template <class T> static __device__ __forceinline__ int escape(T cx, T cy, int limit) {
+template <class T> __device__ __forceinline__ int escape(T cx, T cy, int limit) {
   T x = 0, y = 0;
   int k = 0;
   for (; k < limit; k++) {

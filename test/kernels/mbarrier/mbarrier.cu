@@ -14,15 +14,15 @@ static unsigned long long arriveBarrier(unsigned long long *b) {
 }
 static bool testBarrier(unsigned long long *b, unsigned long long state) { return ((unsigned *)b)[1] != state; }
 #else
-static __device__ void initBarrier(unsigned long long *b, int count) {
+__device__ inline void initBarrier(unsigned long long *b, int count) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"((unsigned)__cvta_generic_to_shared(b)), "r"(count) : "memory");
 }
-static __device__ unsigned long long arriveBarrier(unsigned long long *b) {
+__device__ inline unsigned long long arriveBarrier(unsigned long long *b) {
   unsigned long long state;
   asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"((unsigned)__cvta_generic_to_shared(b)) : "memory");
   return state;
 }
-static __device__ bool testBarrier(unsigned long long *b, unsigned long long state) {
+__device__ inline bool testBarrier(unsigned long long *b, unsigned long long state) {
   unsigned done;
   asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(b)), "l"(state) : "memory");
   return done;

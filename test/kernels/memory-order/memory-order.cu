@@ -8,11 +8,11 @@ static void redAdd(unsigned *p, unsigned v) { *p += v; }
 static unsigned addAcqRel(unsigned *p, unsigned v) { unsigned o = *p; *p += v; return o; }
 static void fenceCta() {}
 #else
-static __device__ void storeRelease(int *p, int v) { asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory"); }
-static __device__ int loadAcquire(int *p) { int v; asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory"); return v; }
-static __device__ void redAdd(unsigned *p, unsigned v) { asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory"); }
-static __device__ unsigned addAcqRel(unsigned *p, unsigned v) { unsigned o; asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(o) : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory"); return o; }
-static __device__ void fenceCta() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
+__device__ inline void storeRelease(int *p, int v) { asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory"); }
+__device__ inline int loadAcquire(int *p) { int v; asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory"); return v; }
+__device__ inline void redAdd(unsigned *p, unsigned v) { asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v) : "memory"); }
+__device__ inline unsigned addAcqRel(unsigned *p, unsigned v) { unsigned o; asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(o) : "l"(__cvta_generic_to_global(p)), "r"(v) : "memory"); return o; }
+__device__ inline void fenceCta() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
 #endif
 
 // Block b waits for block b - 1's message and passes a changed one on.

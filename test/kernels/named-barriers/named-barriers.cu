@@ -5,8 +5,8 @@
 static void syncNamed(int id, int count) { fiber::barrier(id, unsigned(count)); }
 static void arriveNamed(int id, int count) { fiber::arrive(id, unsigned(count)); }
 #else
-static __device__ __forceinline__ void syncNamed(int id, int count) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory"); }
-static __device__ __forceinline__ void arriveNamed(int id, int count) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(count) : "memory"); }
+__device__ __forceinline__ void syncNamed(int id, int count) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory"); }
+__device__ __forceinline__ void arriveNamed(int id, int count) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(count) : "memory"); }
 #endif
 
 extern "C" __global__ void producerConsumer(const int *in, int *out, int rounds) {

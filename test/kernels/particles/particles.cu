@@ -5,7 +5,7 @@ struct Particle { float3 position; float mass; float3 velocity; int kind; };
 struct Box { float3 low, high; float damping; unsigned char flags; };
 struct Fields { int stride; float scale; short offset[3]; };
 
-static __device__ void bounce(float &p, float &v, float low, float high, float damping) {
+__device__ inline void bounce(float &p, float &v, float low, float high, float damping) {
   if (p < low) { p = low + (low - p); v = -v * damping; }
   else if (p > high) { p = high - (p - high); v = -v * damping; }
 }

@@ -6,7 +6,7 @@
   static unsigned name(unsigned a, unsigned b, unsigned c) { return meaning; }
 #else
 #define FORM(name, result, a, b, c, text, meaning)                             \
-  static __device__ __forceinline__ unsigned name(unsigned a, unsigned b, unsigned c) { \
+  __device__ __forceinline__ unsigned name(unsigned a, unsigned b, unsigned c) { \
     unsigned r;                                                                \
     asm volatile(text : "=r"(r) : "r"(a), "r"(b), "r"(c));                     \
     return r;                                                                  \

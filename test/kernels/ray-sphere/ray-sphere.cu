@@ -4,7 +4,7 @@
 struct Sphere { float x, y, z, r; };
 __constant__ Sphere spheres[4] = {{0, 0, 5, 1}, {1.5f, 0.5f, 6, 1.25f}, {-1.5f, -0.5f, 4, 0.75f}, {0, -101, 5, 100}};
 
-static __device__ int nearest(float3 o, float3 d, float &t) {
+__device__ inline int nearest(float3 o, float3 d, float &t) {
   int hit = -1;
   t = 1e30f;
   for (int k = 0; k < 4; k++) {

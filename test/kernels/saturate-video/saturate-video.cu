@@ -22,8 +22,8 @@ static unsigned __vmins2(unsigned a, unsigned b) { return halves(a, b, [](int x,
 static int addSaturated(int a, int b) { long long s = (long long)a + b; return s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : int(s); }
 static int subSaturated(int a, int b) { long long s = (long long)a - b; return s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : int(s); }
 #else
-static __device__ int addSaturated(int a, int b) { int r; asm("add.sat.s32 %0,%1,%2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
-static __device__ int subSaturated(int a, int b) { int r; asm("sub.sat.s32 %0,%1,%2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
+__device__ inline int addSaturated(int a, int b) { int r; asm("add.sat.s32 %0,%1,%2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
+__device__ inline int subSaturated(int a, int b) { int r; asm("sub.sat.s32 %0,%1,%2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
 #endif
 
 extern "C" __global__ void video(const unsigned *a, const unsigned *b, unsigned *out, int n) {

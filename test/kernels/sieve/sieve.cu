@@ -22,7 +22,7 @@ extern "C" __global__ void sieve(unsigned *bits, int *count, int n) {
   if (threadIdx.x == 0) *count = total;
 }
 
-static __device__ unsigned long long powmod(unsigned long long b, unsigned long long e, unsigned long long m) {
+__device__ inline unsigned long long powmod(unsigned long long b, unsigned long long e, unsigned long long m) {
   unsigned long long r = 1;
   for (b %= m; e; e >>= 1, b = b * b % m)
     if (e & 1) r = r * b % m;

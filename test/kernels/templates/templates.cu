@@ -24,7 +24,7 @@ template <class T, int P> __global__ void powers(const T *in, T *out, int n) {
 template __global__ void powers<int, 5>(const int *, int *, int);
 template __global__ void powers<double, 3>(const double *, double *, int);
 
-template <class F> static __device__ void each(int n, F f) {
+template <class F> __device__ inline void each(int n, F f) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) f(i);
 }
 extern "C" __global__ void lambdas(const float *in, float *out, Affine g, int n) {

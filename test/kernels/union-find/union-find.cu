@@ -1,7 +1,7 @@
 // connected components by union-find with compare-and-swap hooking and path halving
 #include "../support/kernel.h"
 
-static __device__ int root(int *parent, int v) {
+__device__ inline int root(int *parent, int v) {
   int p = ((volatile int *)parent)[v];
   while (p != v) {
     int g = ((volatile int *)parent)[p];

@@ -1,10 +1,10 @@
 // xxHash: 32 and 64 bits over byte ranges of every length, unaligned tails
 #include "../support/kernel.h"
 
-static __device__ __forceinline__ unsigned rotl32(unsigned x, int r) { return x << r | x >> (32 - r); }
-static __device__ __forceinline__ unsigned long long rotl64(unsigned long long x, int r) { return x << r | x >> (64 - r); }
-static __device__ __forceinline__ unsigned read32(const unsigned char *p) { return p[0] | p[1] << 8 | p[2] << 16 | unsigned(p[3]) << 24; }
-static __device__ __forceinline__ unsigned long long read64(const unsigned char *p) { return read32(p) | (unsigned long long)read32(p + 4) << 32; }
+__device__ __forceinline__ unsigned rotl32(unsigned x, int r) { return x << r | x >> (32 - r); }
+__device__ __forceinline__ unsigned long long rotl64(unsigned long long x, int r) { return x << r | x >> (64 - r); }
+__device__ __forceinline__ unsigned read32(const unsigned char *p) { return p[0] | p[1] << 8 | p[2] << 16 | unsigned(p[3]) << 24; }
+__device__ __forceinline__ unsigned long long read64(const unsigned char *p) { return read32(p) | (unsigned long long)read32(p + 4) << 32; }
 
 #define P1 2654435761u
 #define P2 2246822519u
@@ -44,7 +44,7 @@ extern "C" __global__ void xxh32(const unsigned char *data, unsigned *out, unsig
 #define Q4 9650029242287828579ull
 #define Q5 2870177450012600261ull
 
-static __device__ __forceinline__ unsigned long long round64(unsigned long long acc, unsigned long long v) { return rotl64(acc + v * Q2, 31) * Q1; }
+__device__ __forceinline__ unsigned long long round64(unsigned long long acc, unsigned long long v) { return rotl64(acc + v * Q2, 31) * Q1; }
 
 extern "C" __global__ void xxh64(const unsigned char *data, unsigned long long *out, unsigned long long seed, int n) {
   int length = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,0 +1,290 @@
+/** Statements of a function's body (PTX ISA 9.0, 4.3). */
+import type { PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
+import { parameters, SPACES, variables } from './declarations.ts';
+import {
+  BODY_DIRECTIVES,
+  headerDirectives,
+  itemStarts,
+  LINKAGE,
+  loc,
+  names,
+  recover,
+  strings,
+  unknownDirective,
+} from './directives.ts';
+import { PTX_OPCODES } from './opcodes.ts';
+import { operands } from './operands.ts';
+import type { Form, Reader } from './reader.ts';
+import * as t from './tokens.ts';
+
+/** Deepest nesting of scopes. Real code has a handful; whoever walks the tree may recurse this far. */
+const DEEPEST_SCOPE = 256;
+
+/** A scope that is being read. */
+interface Open {
+  readonly list: PtxStatement[];
+  readonly span: Span;
+}
+
+/**
+ * Reads statements up to the brace that closes the function, after its opening brace. Goes on after an error at the next
+ * statement; a function that is never closed ends where the next item of the module begins.
+ *
+ * @param name the function's, for messages
+ */
+export function body(r: Reader, name: string, into: PtxStatement[]): void {
+  const stack: Open[] = [{ list: into, span: r.here() }];
+  const starts = () => statementStarts(r);
+  r.arrays.push(null);
+  for (;;) {
+    try {
+      statements(r, name, stack);
+      break;
+    } catch (e) {
+      r.shared.top = 0;
+      recover(r, e, starts, true);
+    }
+  }
+  r.arrays.length = 1;
+}
+
+function statements(r: Reader, name: string, stack: Open[]): void {
+  const { lx } = r;
+  for (;;) {
+    const top = stack[stack.length - 1];
+    r.begin = lx.start;
+    switch (lx.kind) {
+      case t.IDENT:
+        instruction(r, top.list, lx.start, lx.line, lx.column, null);
+        break;
+      case t.AT:
+        guarded(r, top.list);
+        break;
+      case t.DOT:
+        if (lx.first && endsBody(r)) {
+          r.reportAt(lx.start, lx.end - lx.start, `'${name}' is not closed by '}' before the next item`);
+          closeAll(r, stack);
+          return;
+        }
+        directive(r, top.list);
+        break;
+      case t.LBRACE:
+        if (stack.length > DEEPEST_SCOPE) r.fail(`scopes are nested deeper than ${DEEPEST_SCOPE}`);
+        stack.push({ list: [], span: r.here() });
+        r.arrays.push(null);
+        lx.next();
+        break;
+      case t.RBRACE:
+        lx.next();
+        r.arrays.pop();
+        if (stack.length === 1) return;
+        close(r, stack);
+        break;
+      case t.END:
+        r.report(`'${name}' is not closed by '}'`);
+        closeAll(r, stack);
+        return;
+      case t.SEMICOLON:
+        r.report("there is no statement before ';'");
+        lx.next();
+        break;
+      default:
+        r.fail(`expected an instruction, a label or a directive, found ${r.found()}`);
+    }
+  }
+}
+
+/** Ends the innermost scope. */
+function close(r: Reader, stack: Open[]): void {
+  const { list, span } = stack.pop()!;
+  stack[stack.length - 1].list.push({ kind: 'scope', body: list, span: r.upTo(span) });
+}
+
+/** Ends every scope that is still open. */
+function closeAll(r: Reader, stack: Open[]): void {
+  while (stack.length > 1) close(r, stack);
+}
+
+/** Opcodes that stand without modifiers, and so look like any name. */
+const BARE: ReadonlySet<string> = new Set(['ret', 'exit', 'trap', 'brkpt', 'bra', 'call']);
+
+/** A statement can begin at the current token, which is the first of its line. */
+function statementStarts(r: Reader): boolean {
+  const { lx } = r;
+  if (lx.kind === t.AT) return true;
+  if (lx.kind === t.DOT) return BODY_DIRECTIVES.has(lx.value) || itemStarts(r);
+  if (lx.kind !== t.IDENT) return false;
+  if (lx.after === t.COLON || lx.dotted) return true;
+  // A function may be named `add`, and stand at the start of a line of a call.
+  return PTX_OPCODES.has(lx.value) && (lx.after === 46 || (BARE.has(lx.value) && lx.after !== t.COMMA));
+}
+
+/** The directive at the current token belongs to the module: the body before it was not closed. */
+function endsBody(r: Reader): boolean {
+  const { lx } = r;
+  if (!itemStarts(r) || lx.value === 'pragma') return false;
+  if (!LINKAGE.has(lx.value)) return true;
+  return /^\.\w+\s+\.(entry|func)\b/.test(r.text.slice(lx.start, lx.start + 80));
+}
+
+function guarded(r: Reader, list: PtxStatement[]): void {
+  const { lx } = r;
+  const { start, line, column } = lx;
+  lx.next();
+  const not = lx.kind === t.BANG;
+  if (not) lx.next();
+  const { id, value } = lx;
+  if (lx.kind !== t.IDENT) r.fail(`expected a predicate register, found ${r.found()}`);
+  lx.next(true);
+  if (lx.kind !== t.IDENT) r.fail(`expected an instruction after the guard, found ${r.found()}`);
+  instruction(r, list, start, line, column, r.shared.guard(id, value, not));
+}
+
+/** An instruction, or a label with what it may name; `start`, `line` and `column` are where the statement begins. */
+function instruction(
+  r: Reader,
+  list: PtxStatement[],
+  start: number,
+  line: number,
+  column: number,
+  guard: PtxInstr['guard'],
+): void {
+  const { lx } = r;
+  if (!lx.dotted && lx.after === 46) lx.widen();
+  const { id, value, dotted } = lx;
+  const at = lx.start;
+  lx.next();
+  if (lx.kind === t.COLON && !dotted && guard === null) {
+    lx.next(true);
+    label(r, value, { start, end: lx.last, line, column }, list);
+    return;
+  }
+  let form = r.forms[id];
+  if (form === undefined) {
+    form = makeForm(value);
+    // Filled without gaps: an array with far holes is a hash table.
+    while (r.forms.length < id) r.forms.push(undefined);
+    r.forms[id] = form;
+  }
+  if (!form.known) unknownOpcode(r, form.opcode, at);
+  let { mods } = form;
+  if (lx.kind === t.DOT) mods = spacedModifiers(r, mods);
+  r.opcode = form.opcode;
+  const none = lx.kind === t.SEMICOLON || (lx.first && statementStarts(r));
+  const given = none ? NO_OPERANDS : operands(r);
+  if (lx.kind === t.SEMICOLON) lx.next(true);
+  else unfinished(r, form.opcode);
+  list.push({
+    kind: 'instr',
+    span: { start, end: lx.last, line, column },
+    opcode: form.opcode,
+    mods,
+    guard,
+    operands: given,
+  });
+}
+
+const NO_OPERANDS: readonly PtxOperand[] = [];
+
+function makeForm(spelling: string): Form {
+  const [opcode, ...mods] = spelling.split('.');
+  return { opcode, mods, known: PTX_OPCODES.has(opcode) };
+}
+
+/** `add .rn .f32`: modifiers that stand apart from what they modify. */
+function spacedModifiers(r: Reader, first: readonly string[]): string[] {
+  const mods = [...first];
+  while (r.lx.kind === t.DOT) {
+    mods.push(r.lx.value);
+    r.lx.next();
+  }
+  return mods;
+}
+
+/** No `;` ends the instruction. Where a line or a scope ends instead, only the `;` is missing; else the statement is lost. */
+function unfinished(r: Reader, opcode: string): void {
+  const { lx } = r;
+  const message = `expected ',' or ';' after an operand of '${opcode}', found ${r.found()}`;
+  if ((lx.first && statementStarts(r)) || lx.kind === t.RBRACE || lx.kind === t.END)
+    r.reportAt(Math.max(0, lx.last - 1), 1, `expected ';' at the end of '${opcode}'`);
+  else r.fail(message);
+}
+
+function unknownOpcode(r: Reader, opcode: string, at: number): never {
+  if (BODY_DIRECTIVES.has(opcode))
+    r.failAt(at, opcode.length, `unknown instruction '${opcode}'`, [`did you mean '.${opcode}'?`]);
+  r.failAt(at, opcode.length, `unknown instruction '${opcode}'`, r.suggest(opcode, PTX_OPCODES));
+}
+
+function directive(r: Reader, list: PtxStatement[]): void {
+  const { lx } = r;
+  if (lx.value === 'loc') {
+    list.push(loc(r));
+    return;
+  }
+  const span = r.here();
+  if (lx.value === 'pragma') {
+    lx.next();
+    const text = strings(r);
+    r.expect(t.SEMICOLON);
+    list.push({ kind: 'pragma', text, span: r.upTo(span) });
+    return;
+  }
+  let linkage: VarDecl['linkage'] = '';
+  if (LINKAGE.has(lx.value)) {
+    linkage = lx.value as VarDecl['linkage'];
+    lx.next();
+  }
+  // `.align` and `.attribute` may come before the space.
+  if (lx.kind === t.DOT && (SPACES.has(lx.value) || lx.value === 'align' || lx.value === 'attribute'))
+    variables(r, span, linkage, list);
+  else if (lx.kind === t.DOT) unknownDirective(r, BODY_DIRECTIVES, 'in the body of a function');
+  else r.fail(`expected a state space, found ${r.found()}`);
+}
+
+/** What follows `name:`. */
+function label(r: Reader, name: string, span: Span, list: PtxStatement[]): void {
+  const { lx } = r;
+  switch (lx.kind === t.DOT ? lx.value : '') {
+    case 'branchtargets': {
+      lx.next();
+      const labels = names(r, 'a label');
+      list.push({ kind: 'branchtargets', name, labels, span: r.upTo(span) });
+      return;
+    }
+    case 'calltargets': {
+      lx.next();
+      const functions = names(r, 'a function');
+      list.push({ kind: 'calltargets', name, functions, span: r.upTo(span) });
+      return;
+    }
+    case 'callprototype':
+      lx.next();
+      prototype(r, name, span, list);
+      return;
+    default:
+      list.push({ kind: 'label', name, span });
+  }
+}
+
+/** `(ret) _ (params) .noreturn;` */
+function prototype(r: Reader, name: string, span: Span, list: PtxStatement[]): void {
+  const { lx } = r;
+  const returns = lx.kind === t.LPAREN ? parameters(r) : [];
+  const placeholder = r.ident("'_'");
+  if (placeholder !== '_')
+    r.reportAt(lx.last - placeholder.length, placeholder.length, `expected '_', found '${placeholder}'`);
+  const params = lx.kind === t.LPAREN ? parameters(r) : [];
+  const directives: string[] = [];
+  headerDirectives(r, directives);
+  r.expect(t.SEMICOLON);
+  list.push({
+    kind: 'callprototype',
+    name,
+    returns,
+    params,
+    noreturn: directives.includes('.noreturn'),
+    directives,
+    span: r.upTo(span),
+  });
+}

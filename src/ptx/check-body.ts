@@ -1,0 +1,219 @@
+/** Names in a function's body: scopes, registers declared by count, labels and what uses them (PTX ISA 9.0, 5.4 and 6). */
+import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
+import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
+import { placeOf } from './place.ts';
+
+/** What a name in a body is: a register's or variable's declaration, or the kind of label. */
+type Entity = VarDecl | 'label' | 'branchtargets' | 'calltargets' | 'callprototype' | 'special';
+
+interface Scope {
+  readonly names: Map<string, Entity>;
+  /** Registers declared by count, by the name before the number. */
+  readonly ranges: Map<string, VarDecl>;
+  readonly body: readonly PtxStatement[];
+  /** The next statement to check. */
+  at: number;
+}
+
+/** Special registers and predefined names (PTX ISA 9.0, 4.5.3 and chapter 10). */
+const SPECIAL =
+  /^(%(tid|ntid|ctaid|nctaid|clusterid|nclusterid|cluster_ctaid|cluster_nctaid)(\.[xyzw])?|%(laneid|warpid|nwarpid|smid|nsmid|gridid|is_explicit_cluster|cluster_ctarank|cluster_nctarank|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|pm[0-7](_64)?|envreg([12]?\d|3[01])|globaltimer|globaltimer_lo|globaltimer_hi|reserved_smem_offset_(begin|end|cap|0|1)|total_smem_size|aggr_smem_size|dynamic_smem_size|current_graph_exec)|WARP_SZ)$/;
+
+/** Names compared with a misspelt one; a function of any size is then searched in a millisecond. */
+const MOST_CANDIDATES = 4000;
+
+/** Checks the body of one function. */
+export function checkBody(
+  text: string,
+  fn: PtxFunction,
+  body: readonly PtxStatement[],
+  globals: ReadonlyMap<string, Global>,
+  report: CheckReport,
+): void {
+  new BodyChecker(text, globals, report).run(fn, body);
+}
+
+class BodyChecker {
+  private readonly text: string;
+  private readonly globals: ReadonlyMap<string, Global>;
+  private readonly report: CheckReport;
+  private readonly scopes: Scope[] = [];
+
+  constructor(text: string, globals: ReadonlyMap<string, Global>, report: CheckReport) {
+    this.text = text;
+    this.globals = globals;
+    this.report = report;
+  }
+
+  run(fn: PtxFunction, body: readonly PtxStatement[]): void {
+    this.open(body, [...fn.returns, ...fn.params]);
+    // Scopes are kept on a stack of our own: their depth is the input's.
+    for (let top = this.scopes.at(-1); top !== undefined; top = this.scopes.at(-1)) {
+      if (top.at === top.body.length) {
+        this.scopes.pop();
+        continue;
+      }
+      const s = top.body[top.at++];
+      switch (s.kind) {
+        case 'instr':
+          this.instruction(s);
+          break;
+        case 'variable':
+          this.declare(top, s);
+          checkVariable(s, false, this.globals, this.report);
+          break;
+        case 'scope':
+          this.open(s.body, []);
+          break;
+        case 'branchtargets':
+          for (const l of s.labels) this.expectLabel(l, s.span);
+          break;
+        case 'calltargets':
+          for (const f of s.functions)
+            if (this.globals.get(f)?.kind !== 'function') this.undeclared(f, s.span, 'function');
+          break;
+      }
+    }
+  }
+
+  /** Enters a scope: its labels are in view before they stand. */
+  private open(body: readonly PtxStatement[], params: readonly VarDecl[]): void {
+    const scope: Scope = { names: new Map(), ranges: new Map(), body, at: 0 };
+    for (const p of params) this.declare(scope, p);
+    for (const s of body)
+      if (
+        s.kind === 'label' ||
+        s.kind === 'branchtargets' ||
+        s.kind === 'calltargets' ||
+        s.kind === 'callprototype'
+      ) {
+        if (scope.names.has(s.name))
+          this.report(s.span, 'ptx-redeclared', `label '${s.name}' is declared twice`);
+        scope.names.set(s.name, s.kind);
+      }
+    this.scopes.push(scope);
+  }
+
+  private declare(scope: Scope, v: VarDecl): void {
+    const twice =
+      v.count > 0
+        ? scope.ranges.has(v.name)
+        : scope.names.has(v.name) || (scope.ranges.size > 0 && rangeOf(scope, v.name) !== undefined);
+    if (twice) this.report(v.span, 'ptx-redeclared', `'${v.name}' is declared twice`);
+    if (v.count > 0) scope.ranges.set(v.name, v);
+    else scope.names.set(v.name, v);
+  }
+
+  /** What a name is in the scopes of the body; undefined if it is none there. */
+  private find(name: string): Entity | undefined {
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      const scope = this.scopes[i];
+      const known = scope.names.get(name);
+      if (known !== undefined) return known;
+      if (scope.ranges.size === 0) continue;
+      const range = rangeOf(scope, name);
+      if (range !== undefined) {
+        scope.names.set(name, range);
+        return range;
+      }
+    }
+    if (SPECIAL.test(name)) {
+      this.scopes[0].names.set(name, 'special');
+      return 'special';
+    }
+    return undefined;
+  }
+
+  private instruction(s: PtxInstr): void {
+    const { guard } = s;
+    if (guard !== null) this.predicate(guard.name, s.span);
+    const { operands } = s;
+    if (s.opcode === 'bra') {
+      for (const o of operands)
+        if (o.kind === 'sym') this.expectLabel(o.name, s.span);
+        else this.report(s.span, 'ptx-label', "'bra' takes a label");
+      return;
+    }
+    for (let i = 0; i < operands.length; i++) this.operand(operands[i], s.span);
+    if (s.opcode === 'brx') this.targets(operands[1], s.span);
+  }
+
+  /** The list of `brx.idx`. */
+  private targets(o: PtxOperand | undefined, at: Span): void {
+    if (o?.kind === 'sym' && this.find(o.name) === 'branchtargets') return;
+    this.report(at, 'ptx-label', "'brx.idx' takes an index and the label of a '.branchtargets'");
+  }
+
+  private operand(o: PtxOperand, at: Span): void {
+    switch (o.kind) {
+      case 'reg':
+      case 'sym':
+        this.used(o.name, at);
+        return;
+      case 'addr':
+        if (o.base !== '') this.used(o.base, at);
+        for (const x of o.extra) this.operand(x, at);
+        return;
+      case 'vector':
+      case 'list':
+        for (const x of o.items) this.operand(x, at);
+        return;
+      case 'pair':
+        this.operand(o.first, at);
+        this.operand(o.second, at);
+        return;
+    }
+  }
+
+  private used(name: string, at: Span): void {
+    if (this.find(name) === undefined && !this.globals.has(name)) this.undeclared(name, at, 'name');
+  }
+
+  private predicate(name: string, at: Span): void {
+    const e = this.find(name);
+    if (e === undefined) this.undeclared(name, at, 'name');
+    else if (typeof e === 'string' || e.space !== 'reg' || e.type !== 'pred') {
+      const what = typeof e === 'string' ? `a ${e}` : `.${e.space} .${e.type}`;
+      this.report(placeOf(this.text, at, name), 'ptx-guard', `the guard '${name}' is ${what}`, () => [
+        'a guard is a register of type .pred',
+      ]);
+    }
+  }
+
+  private expectLabel(name: string, at: Span): void {
+    const e = this.find(name);
+    if (e === 'label') return;
+    if (e === undefined && !this.globals.has(name)) this.undeclared(name, at, 'label');
+    else this.report(placeOf(this.text, at, name), 'ptx-label', `'${name}' is no label`);
+  }
+
+  private undeclared(name: string, at: Span, what: 'name' | 'label' | 'function'): void {
+    this.report(placeOf(this.text, at, name), 'ptx-undeclared', `'${name}' is not declared`, () => {
+      const counted = /^(.*?)(\d+)$/.exec(name);
+      for (const { ranges } of this.scopes) {
+        const range = counted === null ? undefined : ranges.get(counted[1]);
+        if (range !== undefined)
+          return [
+            `'${range.name}<${range.count}>' declares ${range.name}0 to ${range.name}${range.count - 1}`,
+          ];
+      }
+      const near: string[] = [];
+      for (const { names } of this.scopes)
+        for (const [n, e] of names) {
+          if (near.length === MOST_CANDIDATES) break;
+          if (what === 'name' || (what === 'label' && e === 'label')) near.push(n);
+        }
+      if (what !== 'label') near.push(...this.globals.keys());
+      return didYouMean(name, near);
+    });
+  }
+}
+
+/** The declaration by count that a name falls under: `%r7` under `%r<10>`. All digits at its end are the number. */
+function rangeOf(scope: Scope, name: string): VarDecl | undefined {
+  let cut = name.length;
+  while (cut > 0 && name.charCodeAt(cut - 1) >= 48 && name.charCodeAt(cut - 1) <= 57) cut--;
+  if (cut === name.length) return undefined;
+  const range = scope.ranges.get(name.slice(0, cut));
+  return range !== undefined && Number(name.slice(cut)) < range.count ? range : undefined;
+}

@@ -1,0 +1,94 @@
+/** Shapes of variables and their initialisers, and what the checks share. */
+import { nearest } from '../ir/diagnostic.ts';
+import type { Init, PtxFunction, Span, VarDecl } from './ast.ts';
+
+/** Tells of a fault; `notes` is asked only if the fault is not one too many. */
+export type CheckReport = (
+  span: Span,
+  code: string,
+  message: string,
+  notes?: () => readonly string[],
+) => void;
+
+/** What a name at module level is. */
+export interface Global {
+  readonly kind: 'variable' | 'function';
+  readonly declaration: VarDecl | PtxFunction;
+}
+
+/** Notes with the nearest names. */
+export function didYouMean(name: string, candidates: Iterable<string>): string[] {
+  return nearest(name, candidates, 1).map((n) => `did you mean '${n}'?`);
+}
+
+/** Shape of a variable anywhere; `global` says that it stands at module level. */
+export function checkVariable(
+  v: VarDecl,
+  global: boolean,
+  globals: ReadonlyMap<string, Global>,
+  report: CheckReport,
+): void {
+  for (const align of [v.align, v.ptr?.align ?? 0])
+    if ((align & (align - 1)) !== 0)
+      report(v.span, 'ptx-align', `an alignment of ${align} is no power of two`);
+  if (global && (v.space === 'param' || v.space === 'reg' || v.space === 'local'))
+    report(v.span, 'ptx-space', `'${v.name}' is .${v.space}: it must be declared in a function`);
+  if (v.linkage === 'common' && v.space !== 'global')
+    report(v.span, 'ptx-space', `'${v.name}' is .common and must be .global, not .${v.space}`);
+  if (v.type === 'pred' && v.space !== 'reg' && v.space !== 'param')
+    report(v.span, 'ptx-space', `'${v.name}' is a predicate and must be a register`);
+  const open = v.dims.length > 0 && v.dims[0] === 0;
+  if (global && open && v.init === null && v.linkage !== 'extern')
+    report(v.span, 'ptx-size', `the size of '${v.name}' is unknown`, () => [
+      "give the first dimension, or an initialiser, or declare it '.extern'",
+    ]);
+  if (v.init === null) return;
+  if (v.space !== 'global' && v.space !== 'const')
+    report(v.span, 'ptx-init', `'${v.name}' cannot have an initialiser: it is .${v.space}`);
+  if (/^b?f16/.test(v.type))
+    report(v.span, 'ptx-init', `'${v.name}' cannot have an initialiser: it is .${v.type}`, () => [
+      'declare it .b16 and write the bits',
+    ]);
+  const shape = v.vector > 1 ? [...v.dims, v.vector] : v.dims;
+  checkInit(v, v.init, shape, 0, globals, report);
+}
+
+function checkInit(
+  v: VarDecl,
+  init: Init,
+  shape: readonly number[],
+  depth: number,
+  globals: ReadonlyMap<string, Global>,
+  report: CheckReport,
+): void {
+  if (init.kind === 'list') {
+    if (depth >= shape.length)
+      report(v.span, 'ptx-init', `the initialiser of '${v.name}' is nested deeper than the variable`);
+    else if (shape[depth] > 0 && init.items.length > shape[depth])
+      report(
+        v.span,
+        'ptx-init',
+        `the initialiser of '${v.name}' has ${init.items.length} elements where ${shape[depth]} have room`,
+      );
+    else for (const x of init.items) checkInit(v, x, shape, depth + 1, globals, report);
+    return;
+  }
+  if (depth < shape.length)
+    report(
+      v.span,
+      'ptx-init',
+      `the initialiser of '${v.name}' needs braces for ${shape.length - depth} more dimensions`,
+    );
+  else if (init.kind === 'address' && !globals.has(init.symbol))
+    report(v.span, 'ptx-undeclared', `'${init.symbol}' is not declared`, () =>
+      didYouMean(init.symbol, globals.keys()),
+    );
+  else if (init.kind === 'int' && (v.type === 'f32' || v.type === 'f64'))
+    report(
+      v.span,
+      'ptx-init',
+      `'${v.name}' is .${v.type}: its initialiser must be a floating-point constant`,
+    );
+  else if (init.kind === 'float' && /^[us]/.test(v.type))
+    report(v.span, 'ptx-init', `'${v.name}' is .${v.type}: its initialiser must be an integer`);
+}

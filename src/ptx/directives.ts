@@ -1,0 +1,258 @@
+/** Directives that are no declarations (PTX ISA 9.0, chapter 11). */
+import type { PtxItem, PtxStatement } from './ast.ts';
+import { SPACES } from './declarations.ts';
+import { BAIL, type Reader } from './reader.ts';
+import * as t from './tokens.ts';
+
+export const LINKAGE: ReadonlySet<string> = new Set(['extern', 'visible', 'weak', 'common']);
+
+/** Directives between a function's header and its body, with how many numbers each takes at least and at most. */
+const HEADER_DIRECTIVES: Readonly<Record<string, readonly [number, number]>> = {
+  maxnreg: [1, 1],
+  maxntid: [1, 3],
+  reqntid: [1, 3],
+  minnctapersm: [1, 1],
+  maxnctapersm: [1, 1],
+  noreturn: [0, 0],
+  abi_preserve: [1, 1],
+  abi_preserve_control: [1, 1],
+  maxclusterrank: [1, 1],
+  reqnctapercluster: [1, 3],
+  explicitcluster: [0, 0],
+  blocksareclusters: [0, 0],
+};
+
+/** What stands at module level and begins an item there. */
+export const MODULE_DIRECTIVES: ReadonlySet<string> = new Set([
+  'version',
+  'target',
+  'address_size',
+  ...LINKAGE,
+  ...SPACES,
+  'func',
+  'entry',
+  'file',
+  'section',
+  'pragma',
+  'alias',
+]);
+
+/** What stands in a body and begins a statement there. */
+export const BODY_DIRECTIVES: ReadonlySet<string> = new Set([...SPACES, ...LINKAGE, 'loc', 'pragma']);
+
+/** Fails with the nearest of the directives that could stand here. */
+export function unknownDirective(r: Reader, candidates: ReadonlySet<string>, where: string): never {
+  const { value } = r.lx;
+  const known =
+    HEADER_DIRECTIVES[value] !== undefined || MODULE_DIRECTIVES.has(value) || BODY_DIRECTIVES.has(value);
+  if (known) r.fail(`'.${value}' does not stand ${where}`);
+  if (/^(branchtargets|calltargets|callprototype)$/.test(value))
+    r.fail(`'.${value}' needs a label before it`);
+  r.fail(`unknown directive '.${value}'`, r.suggest(value, candidates, '.'));
+}
+
+/** Directives between header and body (11.4), each as text in one spelling: `.maxntid 256, 1, 1`. */
+export function headerDirectives(r: Reader, out: string[]): void {
+  const { lx } = r;
+  while (lx.kind === t.DOT) {
+    const name = lx.value;
+    if (name === 'pragma') {
+      lx.next();
+      out.push(`.pragma "${strings(r)}"`);
+      r.expect(t.SEMICOLON);
+      continue;
+    }
+    const bounds = HEADER_DIRECTIVES[name];
+    if (bounds === undefined) {
+      if (MODULE_DIRECTIVES.has(name)) return;
+      unknownDirective(r, new Set([...Object.keys(HEADER_DIRECTIVES), 'pragma']), "in a function's header");
+    }
+    lx.next();
+    const numbers: string[] = [];
+    while (numbers.length < bounds[1]) {
+      if (numbers.length > 0) {
+        if (lx.kind !== t.COMMA) break;
+        lx.next();
+      }
+      numbers.push(String(r.int(`a number after '.${name}'`)));
+    }
+    out.push(numbers.length === 0 ? `.${name}` : `.${name} ${numbers.join(', ')}`);
+  }
+}
+
+/** One or more quoted strings, joined so that quotes around them give the list again. */
+export function strings(r: Reader): string {
+  const { lx } = r;
+  let text = r.string('a quoted string');
+  while (lx.kind === t.COMMA) {
+    lx.next();
+    text += `", "${r.string('a quoted string')}`;
+  }
+  return text;
+}
+
+/** `a, b, c;` */
+export function names(r: Reader, what: string): string[] {
+  const { lx } = r;
+  const out = [r.ident(what)];
+  while (lx.kind === t.COMMA) {
+    lx.next();
+    out.push(r.ident(what));
+  }
+  r.expect(t.SEMICOLON);
+  return out;
+}
+
+/** `.loc 1 20 3`, `.loc 1 20 3, function_name $L__info_string0+4, inlined_at 1 30 5`; no semicolon ends it. */
+export function loc(r: Reader): PtxStatement {
+  const { lx } = r;
+  const span = r.here();
+  lx.next();
+  const file = Number(r.int('a file number'));
+  const line = Number(r.int('a line'));
+  const column = lx.kind === t.INT ? Number(r.int('a column')) : 0;
+  if (lx.kind !== t.COMMA) return { kind: 'loc', file, line, column, rest: '', span: r.upTo(span) };
+  const start = lx.start;
+  while (lx.kind === t.COMMA) {
+    lx.next();
+    const word = r.ident("'function_name' or 'inlined_at'");
+    if (word === 'function_name') {
+      r.ident('a label');
+      if (lx.kind === t.PLUS) {
+        lx.next();
+        r.int('an offset');
+      }
+    } else if (word === 'inlined_at') for (let i = 0; i < 3; i++) r.int('a number');
+    else
+      r.failAt(
+        lx.last - word.length,
+        word.length,
+        `expected 'function_name' or 'inlined_at', found '${word}'`,
+      );
+  }
+  const rest = r.text.slice(start, lx.last).replace(/\s+/g, ' ');
+  return { kind: 'loc', file, line, column, rest, span: r.upTo(span) };
+}
+
+/** `.file 1 "a.cu", time, size` */
+export function file(r: Reader): PtxItem {
+  const { lx } = r;
+  const span = r.here();
+  lx.next();
+  const index = Number(r.int('a file number'));
+  const name = r.string('a quoted file name');
+  while (lx.kind === t.COMMA) {
+    lx.next();
+    r.int('a time stamp or a size');
+  }
+  return { kind: 'file', index, name, span: r.upTo(span) };
+}
+
+/** `.section .debug_str { label: .b8 1, 2 ... }`: data only, kept as text. */
+export function section(r: Reader): PtxItem {
+  const { lx } = r;
+  const span = r.here();
+  lx.next();
+  if (lx.kind !== t.DOT) r.fail(`expected the name of a section, found ${r.found()}`);
+  lx.next();
+  r.expect(t.LBRACE);
+  while (lx.kind !== t.RBRACE) {
+    switch (lx.kind) {
+      case t.DOT:
+      case t.IDENT:
+      case t.INT:
+      case t.COLON:
+      case t.COMMA:
+      case t.PLUS:
+      case t.MINUS:
+        lx.next();
+        break;
+      default:
+        r.fail(`expected data or '}' of the section, found ${r.found()}`);
+    }
+  }
+  lx.next();
+  return { kind: 'verbatim', directive: 'section', span: r.upTo(span) };
+}
+
+/** `.pragma "a", "b";` of the module. */
+export function pragma(r: Reader): PtxItem {
+  const span = r.here();
+  r.lx.next();
+  strings(r);
+  r.expect(t.SEMICOLON);
+  return { kind: 'verbatim', directive: 'pragma', span: r.upTo(span) };
+}
+
+/** `.alias name, aliasee;` */
+export function alias(r: Reader): PtxItem {
+  const { lx } = r;
+  const span = r.here();
+  lx.next();
+  r.ident('the name of the alias');
+  r.expect(t.COMMA);
+  r.ident('the function it stands for');
+  r.expect(t.SEMICOLON);
+  return { kind: 'verbatim', directive: 'alias', span: r.upTo(span) };
+}
+
+/** The rest of a line of PTX 1's `@@DWARF`. */
+export function dwarfLine(r: Reader): PtxItem {
+  const { lx } = r;
+  const span = r.here();
+  lx.next();
+  if (lx.kind !== t.AT) r.fail(`expected '@@DWARF', found ${r.found()}`);
+  do lx.next();
+  while (!lx.first && lx.kind !== t.END);
+  return { kind: 'verbatim', directive: 'dwarf', span: r.upTo(span) };
+}
+
+/** `sm_90a, debug` */
+export function targets(r: Reader): string[] {
+  const { lx } = r;
+  const out = [r.ident('a target such as sm_90')];
+  while (lx.kind === t.COMMA) {
+    lx.next();
+    out.push(r.ident('a target option'));
+  }
+  return out;
+}
+
+/**
+ * After an error, skips to where the next item or statement can begin: behind a `;`, before a line that looks like a
+ * beginning, or at the brace that closes what is being read.
+ *
+ * @param error what was thrown; anything but BAIL is thrown on
+ * @param startsHere whether a beginning stands at the current token, which is the first of its line
+ * @param closeIsOurs a brace that closes more than was skipped belongs to the caller
+ */
+export function recover(r: Reader, error: unknown, startsHere: () => boolean, closeIsOurs: boolean): void {
+  if (error !== BAIL) throw error;
+  const { lx } = r;
+  // The token that was not understood must not be met again.
+  let depth = 0;
+  if (lx.start === r.begin && lx.kind !== t.END) {
+    if (lx.kind === t.LBRACE) depth = 1;
+    lx.next();
+  }
+  for (;;) {
+    if (lx.kind === t.END || (lx.first && startsHere())) return;
+    if (lx.kind === t.LBRACE) depth++;
+    else if (lx.kind === t.RBRACE) {
+      if (depth === 0 && closeIsOurs) return;
+      depth--;
+      if (depth <= 0 && !closeIsOurs) {
+        lx.next();
+        return;
+      }
+    } else if (lx.kind === t.SEMICOLON && depth <= 0) {
+      lx.next();
+      return;
+    }
+    lx.next();
+  }
+}
+
+/** An item of the module can begin at the current token. */
+export const itemStarts = (r: Reader): boolean =>
+  r.lx.kind === t.DOT && MODULE_DIRECTIVES.has(r.lx.value) && !SPACES.has(r.lx.value);

@@ -1,0 +1,311 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import { numberToHalf } from '../src/isa/floats.ts';
+import { loadLaunch } from '../src/spec/launch.ts';
+import { scalarValue } from '../src/spec/launch-data.ts';
+import { loadSpec, ROOT, shippedFiles } from '../src/spec/node.ts';
+import { checkFile } from '../src/spec/node-check.ts';
+import { passNames, rendered, shipped, testFolder } from './support/specs.ts';
+
+const { path: dir, write } = testFolder();
+process.env.XDG_CACHE_HOME = join(dir, 'cache');
+const cached = () => readdirSync(join(dir, 'cache', 'orrery'));
+
+/** What is said when a file is loaded. */
+async function refused(load: () => Promise<unknown>, text: string): Promise<string> {
+  try {
+    await load();
+  } catch (e) {
+    if (e instanceof DiagnosticError) return rendered(e.diagnostics, text);
+    throw e;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('the cache', () => {
+  const set = (n: number) => `kind: knob-set\nknobs: { OptBudget: ${n} }\n`;
+
+  it('keeps what was valid, by its text, and never a verdict on another text', async () => {
+    const file = write('cached.yaml', set(1));
+    const a = await loadSpec(file);
+    expect(cached().length).toBe(1);
+    const b = await loadSpec(file, 'knob-set');
+    expect([b.data, b.kind, b.text]).toEqual([a.data, 'knob-set', set(1)]);
+    write('cached.yaml', set(2));
+    expect((await loadSpec(file)).data.knobs).toEqual({ OptBudget: 2 });
+    expect(cached().length).toBe(2);
+    write('cached.yaml', 'kind: knob-set\nknob: 1\n');
+    await expect(loadSpec(file)).rejects.toBeInstanceOf(DiagnosticError);
+    expect(cached().length).toBe(2);
+    write('cached.yaml', set(1));
+    expect(await refused(() => loadSpec(file, 'order'), set(1))).toMatch(/kind 'knob-set', expected 'order'/);
+  });
+
+  it('is read in place of the text', async () => {
+    const file = write('planted.yaml', set(3));
+    await loadSpec(file);
+    const before = new Set(cached());
+    write('planted.yaml', set(4));
+    await loadSpec(file);
+    const entry = cached().find((f) => !before.has(f))!;
+    const path = join(dir, 'cache', 'orrery', entry);
+    writeFileSync(
+      path,
+      JSON.stringify({ kind: 'knob-set', data: { kind: 'knob-set', knobs: { OptBudget: 99 } } }),
+    );
+    expect((await loadSpec(file)).data.knobs).toEqual({ OptBudget: 99 });
+    for (const damage of ['', '{', 'null', '{"kind":1}', '[]']) {
+      writeFileSync(path, damage);
+      expect((await loadSpec(file)).data.knobs).toEqual({ OptBudget: 4 });
+    }
+  });
+
+  it('that cannot be written only costs time', async () => {
+    const home = process.env.XDG_CACHE_HOME;
+    const blocked = write('blocked', 'a file where a folder should be');
+    process.env.XDG_CACHE_HOME = blocked;
+    expect((await loadSpec(write('x.yaml', set(5)))).data.knobs).toEqual({ OptBudget: 5 });
+    process.env.XDG_CACHE_HOME = home;
+  });
+});
+
+describe('a file that cannot be read', () => {
+  it('is missing, is a folder, is nowhere', async () => {
+    write('near.yaml', 'kind: knob-set\nknobs: {}\n');
+    const at = (name: string) => refused(() => loadSpec(join(dir, name)), '');
+    expect(await at('neer.yaml')).toBe(
+      "error: there is no such file\n  --> neer.yaml\n  did you mean 'near.yaml'?",
+    );
+    expect(await at('.')).toMatch(/^error: this is a folder, not a file/);
+    expect(await at('no/such/file.yaml')).toMatch(/^error: there is no folder '/);
+  });
+});
+
+describe('checking any file', () => {
+  const check = async (name: string, text: string) =>
+    rendered(await checkFile(write(name, text), passNames, shipped), { [name]: text });
+
+  it('says nothing about what ships', async () => {
+    for (const f of shippedFiles()) expect([f, await checkFile(f, passNames, shipped)]).toEqual([f, []]);
+  });
+
+  it('tries an order at every level', async () => {
+    expect(
+      await check(
+        'o.yaml',
+        'kind: order\nextends: seed\nedits:\n  - { drop: SetControlFlowOpLastInBB, levels: [5] }\n',
+      ),
+    ).toMatchInlineSnapshot(`
+      "error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (dropped by the order)
+        --> o.yaml:4:5
+          4 |   - { drop: SetControlFlowOpLastInBB, levels: [5] }
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
+    `);
+  });
+
+  it('warns of a knob only if it is idle at every level', async () => {
+    expect(
+      await check('k.yaml', 'kind: knob-set\nknobs: { MergeEquivalentConditionalFlowBudget: 1 }\n'),
+    ).toBe('');
+    expect(await check('k.yaml', 'kind: knob-set\nknobs: { SchedTexLatency: 1 }\n')).toMatch(
+      /^warning: knob Sched/,
+    );
+  });
+
+  it('puts a phase table, a constraint, a catalog, a back end, an instruction set in force', async () => {
+    const constraint =
+      'kind: constraints\nconstraints:\n  - { before: FinalInspectionPass, after: OriSanitize, why: a test, source: none }\n';
+    expect(await check('c.yaml', constraint)).toMatch(
+      /^error: OriSanitize stands before FinalInspectionPass[\s\S]*the constraint: .*c\.yaml:3/,
+    );
+    expect(await check('p.yaml', shipped.phases.text.replace('provides: [control-last],', ''))).toMatch(
+      /needs the IR property 'control-last'/,
+    );
+    const knobs =
+      'kind: knobs\nknobs:\n  OptBudget: { index: 499, type: INT, default: null, effect: x, source: x }\n';
+    expect(await check('n.yaml', knobs)).toBe('');
+    const backend = 'kind: backend\nname: sm_90\nsm: sm_90\nextends: hopper\nknobs: { OptBuget: 1 }\n';
+    expect(await check('b.yaml', backend)).toMatchInlineSnapshot(`
+      "error: there is no knob 'OptBuget'
+        --> b.yaml:5:10
+          5 | knobs: { OptBuget: 1 }
+            |          ^^^^^^^^
+        did you mean 'OptBudget'?
+        \`orrery plan --all\` prints every knob"
+    `);
+    const isa =
+      'kind: isa\nopcodes:\n  FOO:\n    title: x\n    form: d:r32 = a:r32\n    props: []\n    unit: alu\n    means: d = nosuch(a)\n';
+    expect(await check('i.yaml', isa)).toMatch(/^error: .*nosuch[\s\S]*i\.yaml:\d+/);
+  });
+
+  it('tries a recipe for some kernels on one of them', async () => {
+    const text = (hook: string) =>
+      `kind: recipe\nsm: [sm_90]\nlevel: 2\nwhen: { kernel: 'gemm_*' }\nhooks: { ${hook}: [{ pass: live-dead }] }\n`;
+    expect(await check('r.yaml', text('AdvancedPhaseAfterConvUnSup'))).toBe('');
+    expect(await check('r.yaml', text('OriBranchOpt'))).toMatch(/^error: phase 'OriBranchOpt' is no hook/);
+  });
+});
+
+describe('launch files', () => {
+  const launch = (params: string, more = '') =>
+    `kind: launch\nmodule: m.ptx\nkernel: k\ngrid: [2]\nblock: [32, 2]\n${more}params:\n${params}\n`;
+  const load = (params: string, more = '') => loadLaunch(write('l.yaml', launch(params, more)));
+
+  it('become plain data', async () => {
+    write('in.bin', new Uint8Array([1, 0, 0, 0, 2, 0, 0, 0]));
+    const l = await load(
+      `  - { scalar: s32, value: -3 }
+  - { scalar: u64, value: '0xffffffffffffffff' }
+  - { scalar: f32, value: '-inf' }
+  - { scalar: f16, value: 1.5 }
+  - { buffer: u32, length: 2, data: in.bin, expect: in.bin, tolerance: 0.5 }
+  - { buffer: s16, length: 3, fill: iota }
+  - { bytes: 2 }`,
+      'dynamic-shared: 64\ntitle: a test\n',
+    );
+    expect([l.name, l.grid, l.block, l.dynamicShared, l.modulePath]).toEqual([
+      'a test',
+      [2, 1, 1],
+      [32, 2, 1],
+      64,
+      join(dir, 'm.ptx'),
+    ]);
+    expect(l.params).toEqual([
+      { kind: 'scalar', type: 's32', value: -3 },
+      { kind: 'scalar', type: 'u64', value: 0xffffffffffffffffn },
+      { kind: 'scalar', type: 'f32', value: Number.NEGATIVE_INFINITY },
+      { kind: 'scalar', type: 'b16', value: numberToHalf(1.5, 'f16') },
+      {
+        kind: 'buffer',
+        type: 'u32',
+        length: 2,
+        bytes: new Uint8Array([1, 0, 0, 0, 2, 0, 0, 0]),
+        expect: new Uint8Array([1, 0, 0, 0, 2, 0, 0, 0]),
+        tolerance: 0.5,
+      },
+      {
+        kind: 'buffer',
+        type: 's16',
+        length: 3,
+        bytes: new Uint8Array([0, 0, 1, 0, 2, 0]),
+        expect: null,
+        tolerance: 0,
+      },
+      { kind: 'bytes', bytes: new Uint8Array(2) },
+    ]);
+  });
+
+  it('say everything that is wrong with values and data at once', async () => {
+    const text = launch(
+      `  - { scalar: u8, value: 300 }
+  - { scalar: s32, value: 1.5 }
+  - { scalar: u64, value: 18446744073709551615 }
+  - { scalar: f64, value: many }
+  - { buffer: f32, length: 4, data: in.bin }
+  - { buffer: f32, length: 2, data: in.bin, expect: out.bin }
+  - { buffer: f64, length: 9000000000 }
+  - { bytes: 3, data: in.bin }`,
+    ).replace('[32, 2]', '[64, 32]');
+    write('in.bin', new Uint8Array(8));
+    expect(await refused(() => loadLaunch(write('l.yaml', text)), text)).toMatchInlineSnapshot(`
+      "error: a block of 2048 threads: at most 1024 are possible
+        --> l.yaml:5:8
+          5 | block: [64, 32]
+            |        ^^^^^^^^
+      error: 300 does not fit u8: 0 to 255
+        --> l.yaml:7:26
+          7 |   - { scalar: u8, value: 300 }
+            |                          ^^^
+      error: s32 takes an integer, not '1.5'
+        --> l.yaml:8:27
+          8 |   - { scalar: s32, value: 1.5 }
+            |                           ^^^
+      error: 18446744073709552000 is beyond 2^53 and lost its last digits: write it as text, in quotes
+        --> l.yaml:9:27
+          9 |   - { scalar: u64, value: 18446744073709551615 }
+            |                           ^^^^^^^^^^^^^^^^^^^^
+      error: 'many' is no number
+        --> l.yaml:10:27
+         10 |   - { scalar: f64, value: many }
+            |                           ^^^^
+      error: 'in.bin' has 8 bytes, expected 16
+        --> l.yaml:11:37
+         11 |   - { buffer: f32, length: 4, data: in.bin }
+            |                                     ^^^^^^
+      error: cannot read 'out.bin'
+        --> l.yaml:12:53
+         12 |   - { buffer: f32, length: 2, data: in.bin, expect: out.bin }
+            |                                                     ^^^^^^^
+        data files are relative to the launch file
+      error: 72000000000 bytes are more than the 2147483648 of the largest buffer
+        --> l.yaml:13:28
+         13 |   - { buffer: f64, length: 9000000000 }
+            |                            ^^^^^^^^^^
+      error: 'in.bin' has 8 bytes, expected 3
+        --> l.yaml:14:23
+         14 |   - { bytes: 3, data: in.bin }
+            |                       ^^^^^^"
+    `);
+  });
+
+  it('name a module that is there, if the caller needs it', async () => {
+    const text = launch('  - { scalar: s32, value: 1 }');
+    const file = write('n.yaml', text);
+    expect(rendered(await checkFile(file, passNames, shipped), text)).toMatchInlineSnapshot(`
+      "error: there is no module 'm.ptx'
+        --> n.yaml:2:9
+          2 | module: m.ptx
+            |         ^^^^^
+        it is relative to the launch file"
+    `);
+    expect((await loadLaunch(file)).modulePath).toBe(join(dir, 'm.ptx'));
+  });
+
+  it('scalars of integer types take exactly what fits', () => {
+    const type = fc.constantFrom(
+      's8',
+      'u8',
+      'b8',
+      's16',
+      'u16',
+      'b16',
+      's32',
+      'u32',
+      'b32',
+      's64',
+      'u64',
+      'b64',
+    );
+    fc.assert(
+      fc.property(type, fc.bigInt({ min: -(2n ** 65n), max: 2n ** 65n }), (t, v) => {
+        const bits = BigInt(t.slice(1));
+        const fits =
+          t[0] === 'u'
+            ? v === BigInt.asUintN(Number(bits), v)
+            : t[0] === 's'
+              ? v === BigInt.asIntN(Number(bits), v)
+              : v >= -(1n << (bits - 1n)) && v < 1n << bits;
+        const got = scalarValue(t, String(v));
+        expect(typeof got === 'object' ? null : BigInt(got)).toBe(fits ? v : null);
+      }),
+      { numRuns: 400, seed: 9 },
+    );
+  });
+
+  it('of the test kernels all load', async () => {
+    const kernels = join(ROOT, 'test', 'kernels');
+    let files = 0;
+    for (const d of readdirSync(kernels, { withFileTypes: true })) {
+      if (!d.isDirectory()) continue;
+      for (const f of readdirSync(join(kernels, d.name)))
+        if (/^launch.*\.yaml$/.test(f)) {
+          files++;
+          expect(await checkFile(join(kernels, d.name, f), passNames, shipped)).toEqual([]);
+        }
+    }
+    expect(files).toBeGreaterThan(30);
+  });
+});

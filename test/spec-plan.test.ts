@@ -1,0 +1,585 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { covers } from '../src/spec/glob.ts';
+import { type CheckedValue, knobValue } from '../src/spec/knob-values.ts';
+import { makePlan } from '../src/spec/node.ts';
+import type { PlanPhase } from '../src/spec/plan.ts';
+import { resolve } from '../src/spec/resolve.ts';
+import { passNames, plain, planWith, rendered, saysOf, shipped, specOf } from './support/specs.ts';
+
+const recipe = (text: string) => `kind: recipe\n${text}\n`;
+const knobSet = (text: string) => `kind: knob-set\n${text}\n`;
+const phase = async (id: string, ...args: Parameters<typeof planWith>): Promise<PlanPhase> => {
+  const { plan, diagnostics } = await planWith(...args);
+  if (plan === null) throw new Error(rendered(diagnostics, args[1] ?? ''));
+  return plan.phases.find((p) => p.id === id)!;
+};
+
+describe('values of knobs', () => {
+  const check = (type: string, value: unknown, range?: [number | null, number | null]): CheckedValue =>
+    knobValue({ type: type as 'INT', range }, value, new Set(['FADD', 'FMUL']));
+  const good = (type: string, value: unknown, range?: [number | null, number | null]) => {
+    const c = check(type, value, range);
+    return c.problem === undefined ? c.value : `refused: ${c.problem}`;
+  };
+  const bad = (type: string, value: unknown, range?: [number | null, number | null]) =>
+    check(type, value, range).problem;
+
+  it('flags', () => {
+    expect(['true', 'TRUE', 1, true, '1'].map((v) => good('NONE', v))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(['false', 0, false].map((v) => good('NONE', v))).toEqual([false, false, false]);
+    expect(bad('NONE', 'maybe')).toBe('it is a flag: true or false');
+  });
+  it('integers in any base, with a range', () => {
+    expect(['12', '-0x10', '0b101', '0o17', 7].map((v) => good('INT', v))).toEqual([12, -16, 5, 15, 7]);
+    expect(['1.5', 1.5, 'x', true, '', 2 ** 60, [1]].map((v) => bad('INT', v) !== undefined)).toEqual(
+      Array(7).fill(true),
+    );
+    expect(good('INT', 5, [1, 5])).toBe(5);
+    expect(bad('INT', 6, [1, 5])).toBe('it must lie in 1..5');
+    expect(bad('INT', 0, [1, null])).toBe('it must lie in 1..');
+  });
+  it('budgets', () => {
+    expect(good('BDGT', '0')).toBe(0);
+    expect(bad('BDGT', -1)).toBe('a budget is not negative');
+    expect(bad('BDGT', 'many')).toBe('it is a budget: how often it may be taken');
+  });
+  it('numbers', () => {
+    expect(['1e-3', '.5', '2.', -3, '0x10'].map((v) => good('DBL', v))).toEqual([0.001, 0.5, 2, -3, 16]);
+    expect(bad('FLOAT', 'nan')).toBe('it is a number');
+    expect(bad('FLOAT', '1e999')).toBe('it is a number');
+  });
+  it('ranges with open ends', () => {
+    const open = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+    expect(['3..9', '-4..-2', [3, 9], '5', 5].map((v) => good('IRNG', v))).toEqual([
+      [3, 9],
+      [-4, -2],
+      [3, 9],
+      [5, 5],
+      [5, 5],
+    ]);
+    expect(good('IRNG', '..7')).toEqual([open[0], 7]);
+    expect(good('IRNG', '7..')).toEqual([7, open[1]]);
+    expect(bad('IRNG', '9..3')).toBe('the range is empty: 9 is above 3');
+    expect(bad('IRNG', '1..9', [0, 5])).toBe('each end must lie in 0..5');
+    for (const v of ['..', '1..2..3', 'a..b', [1], [1, 2, 3]])
+      expect(bad('IRNG', v)).toMatch(/^it is a range/);
+  });
+  it('lists of integers, of opcodes, of conditions', () => {
+    expect(good('ILIST', '1, 2,0x3')).toEqual([1, 2, 3]);
+    expect(good('ILIST', [1, 2])).toEqual([1, 2]);
+    expect(bad('ILIST', '1,,2')).toBe("it is a list of integers such as 1,2,3; '' is none");
+    expect(good('OPLIST', 'fadd,3, FMUL,2')).toBe('FADD,3,FMUL,2');
+    expect(check('OPLIST', 'FAD,3')).toEqual({
+      problem: "there is no opcode 'FAD'",
+      notes: ["did you mean 'FADD'?"],
+    });
+    expect(bad('OPLIST', 'FADD')).toBe('it is a list of opcodes with a number each: FADD,3,FMUL,2');
+    expect(good('WHEN', 'SH=1f~ih=0x22~K=x')).toBe('SH=1f~ih=0x22~K=x');
+    expect(bad('WHEN', 'SH=xyz')).toMatch(/'SH=xyz' is none$/);
+  });
+  it('texts, and taking a value away', () => {
+    expect([good('STR', 'a+b'), good('STR', 3), good('INT', 'unset'), good('STR', null)]).toEqual([
+      'a+b',
+      '3',
+      null,
+      null,
+    ]);
+    expect(bad('STR', true)).toBe('it is text');
+    expect(bad('STR', '')).toBe("the value is empty ('unset' takes a value away)");
+  });
+  it('every integer and range reads back', () => {
+    const n = fc.integer({ min: -1e9, max: 1e9 });
+    fc.assert(
+      fc.property(n, n, (a, b) => {
+        expect(good('INT', String(a))).toBe(a === 0 ? 0 : a);
+        const [lo, hi] = a < b ? [a, b] : [b, a];
+        expect(good('IRNG', `${lo}..${hi}`)).toEqual([lo, hi]);
+      }),
+      { seed: 1, numRuns: 200 },
+    );
+  });
+  it('patterns of kernel names agree with the regular expression', () => {
+    const letters = (set: string) => fc.string({ unit: fc.constantFrom(...set), maxLength: 8 });
+    fc.assert(
+      fc.property(letters('ab*?'), letters('abc'), (pattern, name) => {
+        const re = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`);
+        expect(covers(pattern, name)).toBe(re.test(name));
+      }),
+      { seed: 2, numRuns: 1000 },
+    );
+    expect(covers(`${'*a'.repeat(30)}b`, 'a'.repeat(2000))).toBe(false);
+  });
+});
+
+describe('where a value comes from', () => {
+  it('catalog, back end, recipe, knob sets, command line: the last wins, the others are kept', async () => {
+    const name = 'MergeEquivalentConditionalFlowBudget';
+    const give = (kind: string, n: number) =>
+      specOf(`${kind}.yaml`, `kind: ${kind}\nknobs: { ${name}: ${n} }\n`);
+    const sm = shipped.backends.get('sm_80')!;
+    const specs = {
+      ...shipped,
+      backends: new Map([
+        ...shipped.backends,
+        ['sm_80', { ...sm, data: { ...sm.data, knobs: { [name]: 1 } } }],
+      ]),
+      recipes: new Map([['r', give('recipe', 2)]]),
+      knobSets: new Map([
+        ['one', give('knob-set', 3)],
+        ['two', give('knob-set', 4)],
+      ]),
+    };
+    const request = {
+      ...plain,
+      recipe: 'r',
+      knobSets: ['one', 'two'],
+      set: [`${name.toLowerCase()}=5`, `${name}=6`],
+    };
+    const k = resolve(specs, request, passNames).plan!.knobs.get(name)!;
+    expect([k.value, k.origin.source]).toEqual([6, 'command-line']);
+    expect(
+      k.overridden.map((o) => [o.value, o.origin.source, o.origin.file.replace(/.*\//, ''), o.origin.path]),
+    ).toEqual([
+      [null, 'catalog', 'catalog.yaml', ['knobs', name, 'default']],
+      [1, 'backend', 'sm_80.yaml', ['knobs', name]],
+      [2, 'recipe', 'recipe.yaml', ['knobs', name]],
+      [3, 'knob-set', 'knob-set.yaml', ['knobs', name]],
+      [4, 'knob-set', 'knob-set.yaml', ['knobs', name]],
+      [5, 'command-line', '', []],
+    ]);
+  });
+
+  it('facts: each leaf from the nearest file of the chain that says it', async () => {
+    const { backend } = (await planWith({ sm: 'sm_90' })).plan!;
+    const from = (path: string) => backend.origins.get(path)?.file.replace(/.*\//, '');
+    expect([from('code'), from('capabilities.wgmma'), from('limits.warp-size'), from('param-base')]).toEqual([
+      'sm_90.yaml',
+      'hopper.yaml',
+      'common.yaml',
+      'hopper.yaml',
+    ]);
+    expect(backend.facts).not.toHaveProperty('sources');
+    expect((backend.facts.limits as Record<string, number>)['warp-size']).toBe(32);
+  });
+
+  it('bindings and phases say where they were made', async () => {
+    const p = await phase('AdvancedPhaseAfterConvUnSup', { recipe: 'early-liveness' });
+    expect(p.passes.map((b) => [b.pass, b.origin.source, b.origin.path])).toEqual([
+      ['live-dead', 'recipe', ['hooks', 'AdvancedPhaseAfterConvUnSup', 0]],
+    ]);
+    const q = await phase('OriBranchOpt', {});
+    expect([q.passes[0].origin.source, q.passes[0].origin.path[0], q.origin.source]).toEqual([
+      'phases',
+      'phases',
+      'order',
+    ]);
+  });
+});
+
+describe('a wrong request', () => {
+  it('names and values', async () => {
+    expect(
+      await saysOf({
+        set: ['OptBudget=-1', 'OptBudgett=1', 'DisableSourceOrder=maybe', 'OptBudget', 'DisablePhases='],
+        sm: 'sm_81',
+        level: 9,
+        recipe: 'early-livenes',
+        knobSets: ['one-rewrit'],
+        disable: ['OriBranchOp'],
+      }),
+    ).toMatchInlineSnapshot(`
+      "error: there is no recipe 'early-livenes'
+        did you mean 'early-liveness'?
+      error: optimization level 9 is not 0 to 5
+      error: there is no back end for 'sm_81'
+        did you mean 'sm_80' or 'sm_86' or 'sm_87'?
+      error: there is no knob set 'one-rewrit'
+        did you mean 'one-rewrite'?
+      error: knob OptBudget (BDGT) cannot be "-1": a budget is not negative
+      error: there is no knob 'OptBudgett'
+        did you mean 'OptBudget' or 'HoistBudget'?
+        \`orrery plan --all\` prints every knob
+      error: knob DisableSourceOrder (NONE) cannot be "maybe": it is a flag: true or false
+      error: knob OptBudget needs a value
+        --set OptBudget=VALUE; only a flag may stand alone
+      error: knob DisablePhases (STR) cannot be "": the value is empty ('unset' takes a value away)
+      error: there is no phase 'OriBranchOp' to disable
+        did you mean 'OriBranchOpt'?"
+    `);
+  });
+
+  it('a knob set that says nonsense', async () => {
+    expect(
+      await saysOf(
+        { knobSets: ['mine'] },
+        knobSet(
+          'knobs:\n  OptBuget: 3\n  OptBudget: many\n  RegAllocRematDisableRange: [9, 3]\n  SchedResBusyOp: FAD,3',
+        ),
+      ),
+    ).toMatchInlineSnapshot(`
+      "error: there is no knob 'OptBuget'
+        --> mine.yaml:3:3
+          3 |   OptBuget: 3
+            |   ^^^^^^^^
+        did you mean 'OptBudget'?
+        \`orrery plan --all\` prints every knob
+      error: knob OptBudget (BDGT) cannot be "many": it is a budget: how often it may be taken
+        --> mine.yaml:4:14
+          4 |   OptBudget: many
+            |              ^^^^
+      error: knob RegAllocRematDisableRange (IRNG) cannot be [9,3]: the range is empty: 9 is above 3
+        --> mine.yaml:5:30
+          5 |   RegAllocRematDisableRange: [9, 3]
+            |                              ^^^^^^
+      error: knob SchedResBusyOp (OPLIST) cannot be "FAD,3": there is no opcode 'FAD'
+        --> mine.yaml:6:19
+          6 |   SchedResBusyOp: FAD,3
+            |                   ^^^^^
+        did you mean 'FADD'?"
+    `);
+  });
+
+  it('a recipe that says nonsense', async () => {
+    expect(
+      await saysOf(
+        { recipe: 'mine' },
+        recipe(`hooks:
+  OriBranchOpt: [{ pass: live-ded }]
+  AdvancedPhaseAfterConvUnsupp: [{ rules: peephole }]
+phases:
+  disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
+  enable: [LateOriCommoning]`),
+      ),
+    ).toMatchInlineSnapshot(`
+      "error: phase 'OriBranchOpt' is no hook
+        --> mine.yaml:3:3
+          3 |   OriBranchOpt: [{ pass: live-ded }]
+            |   ^^^^^^^^^^^^
+        hooks are AdvancedPhaseBeforeConvUnSup, AdvancedPhaseAfterConvUnSup, AdvancedPhaseEarlyEnforceArgs, AdvancedPhaseLateConvUnSup, AdvancedPhaseBackPropVReg, AdvancedPhaseSetRegAttr, AdvancedPhaseAfterSetRegAttr, AdvancedPhasePreSched, AdvancedPhaseAllocReg, AdvancedPhasePostExpansion, AdvancedPhasePostSched, AdvancedPhasePostFixUp, AdvancedScoreboardsAndOpexes, AdvancedPhaseOriPhaseEncoding, AdvancedPhaseAfterMidExpansion, AdvancedPhaseLateExpandSyncInstructions
+      error: there is no pass 'live-ded'
+        --> mine.yaml:3:26
+          3 |   OriBranchOpt: [{ pass: live-ded }]
+            |                          ^^^^^^^^
+        did you mean 'live-dead'?
+      error: there is no phase 'AdvancedPhaseAfterConvUnsupp' in the order
+        --> mine.yaml:4:3
+          4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: peephole }]
+            |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        did you mean 'AdvancedPhaseAfterConvUnSup' or 'AdvancedPhaseLateConvUnSup' or 'AdvancedPhaseBeforeConvUnSup'?
+      error: there is no rule group 'peephole'
+        --> mine.yaml:4:43
+          4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: peephole }]
+            |                                           ^^^^^^^^
+        no rule groups are loaded
+      error: there is no phase 'OriSanitise' to disable
+        --> mine.yaml:6:39
+          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
+            |                                       ^^^^^^^^^^^
+        did you mean 'OriSanitize'?
+      error: phase 'LateOriCommoning' is both enabled and disabled
+        --> mine.yaml:7:12
+          7 |   enable: [LateOriCommoning]
+            |            ^^^^^^^^^^^^^^^^
+      error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (disabled by recipe 'mine')
+        --> mine.yaml:6:13
+          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
+            |             ^^^^^^^^^^^^^^^^^^^^^^^^
+      warning: phase 'LateOriCommoning' is enabled, but never runs: nothing is bound to it
+        --> mine.yaml:7:3
+          7 |   enable: [LateOriCommoning]
+            |   ^^^^^^"
+    `);
+  });
+
+  it('a phase that others need, switched off', () => {
+    const rows = shipped.phases.data.phases as { name: string }[];
+    const free = rows.map((r) => (r.name === 'SetControlFlowOpLastInBB' ? { ...r, required: false } : r));
+    const phases = { ...shipped.phases, data: { ...shipped.phases.data, phases: free } };
+    const r = specOf('r.yaml', recipe('phases: { disable: [SetControlFlowOpLastInBB] }'));
+    const specs = { ...shipped, phases, recipes: new Map([['r', r]]) };
+    const { issues } = resolve(specs, { ...plain, recipe: 'r' }, passNames);
+    expect(issues.map((i) => [i.code, i.file?.file, i.path, i.notes?.[0].split(', ').length])).toEqual([
+      ['ir-property', 'r.yaml', ['phases', 'disable', 0], 7],
+    ]);
+  });
+
+  it('a back end that extends itself, or nothing', async () => {
+    expect(
+      await saysOf({ sm: 'sm_99' }, 'kind: backend\nname: sm_99\nsm: sm_99\nextends: sm_99\n'),
+    ).toMatchInlineSnapshot(`
+      "error: back end 'sm_99' extends itself
+        --> mine.yaml:4:10
+          4 | extends: sm_99
+            |          ^^^^^
+        sm_99 -> sm_99"
+    `);
+    expect(
+      await saysOf({ sm: 'sm_99' }, 'kind: backend\nname: sm_99\nsm: sm_99\nextends: hoper\n'),
+    ).toMatchInlineSnapshot(`
+      "error: there is no back end 'hoper'
+        --> mine.yaml:4:10
+          4 | extends: hoper
+            |          ^^^^^
+        did you mean 'hopper'?"
+    `);
+  });
+});
+
+describe('warnings', () => {
+  it('a knob that no phase reads, at its line', async () => {
+    expect(await saysOf({ set: ['SchedTexLatency=3'] })).toMatchInlineSnapshot(`
+      "warning: knob SchedTexLatency is set (command-line), but no phase that runs reads it
+        AdvancedPhasePreSched may read it, but does not run"
+    `);
+    expect(
+      await saysOf({ knobSets: ['mine'] }, knobSet('knobs: { SchedTexLatency: 3, OptBudget: 1 }')),
+    ).toMatchInlineSnapshot(`
+      "warning: knob SchedTexLatency is set (knob-set), but no phase that runs reads it
+        --> mine.yaml:2:10
+          2 | knobs: { SchedTexLatency: 3, OptBudget: 1 }
+            |          ^^^^^^^^^^^^^^^
+        AdvancedPhasePreSched may read it, but does not run"
+    `);
+  });
+
+  it('a recipe for another target or level; a hook and a switch in vain', async () => {
+    expect(
+      await saysOf(
+        { recipe: 'mine', level: 1, disable: ['AdvancedPhaseAfterConvUnSup'] },
+        recipe(`sm: [sm_90]
+level: 3
+hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
+phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }`),
+      ),
+    ).toMatchInlineSnapshot(`
+      "warning: recipe 'mine' is for sm_90, not for sm_80
+        --> mine.yaml:2:5
+          2 | sm: [sm_90]
+            |     ^^^^^^^
+      warning: recipe 'mine' is for level 3, but level 1 was asked for
+        --> mine.yaml:3:8
+          3 | level: 3
+            |        ^
+      warning: hook 'AdvancedPhaseAfterConvUnSup' is filled, but never runs: disabled on the command line
+        --> mine.yaml:4:10
+          4 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
+            |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      warning: phase 'GeneralOptimizeEarly' is enabled, but never runs: nothing is bound to it
+        --> mine.yaml:5:11
+          5 | phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }
+            |           ^^^^^^
+      warning: phase 'LateOriCommoning' is enabled, but never runs: nothing is bound to it
+        --> mine.yaml:5:11
+          5 | phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }
+            |           ^^^^^^"
+    `);
+  });
+
+  it('DisablePhases that names nothing', async () => {
+    expect(await saysOf({ set: ['DisablePhases=LiveDeadF+nosuch'] })).toMatchInlineSnapshot(
+      `"warning: knob DisablePhases: no phase has 'nosuch' in its name"`,
+    );
+  });
+});
+
+describe('switches', () => {
+  it('a required phase cannot be switched off, by whatever means', async () => {
+    expect(await saysOf({ disable: ['SetControlFlowOpLastInBB'] })).toMatch(
+      /^error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off \(disabled on the command line\)/,
+    );
+    expect(await saysOf({ set: ['DisablePhases=controlflowoplast'] })).toMatch(
+      /is required and cannot be switched off \(knob DisablePhases names 'controlflowoplast'\)/,
+    );
+  });
+
+  it('DisablePhases takes parts of names, case ignored', async () => {
+    const { plan } = await planWith({
+      disable: ['oribranchopt'],
+      set: ['disablephases=livedeadf+COMMONING'],
+    });
+    expect(plan!.phases.filter((p) => p.disabled !== null).map((p) => p.id)).toEqual([
+      'OriBranchOpt',
+      'OriPerformLiveDeadFirst',
+      'LateOriCommoning',
+      'OriPerformLiveDeadFourth',
+    ]);
+  });
+
+  it('NamedPhases runs these and the required ones; parameters may stand beside names', async () => {
+    for (const value of [
+      'OriBranchOpt,OriSanitize',
+      'oribranchopt+OriSanitize',
+      'OriBranchOpt,3,OriSanitize=x',
+    ]) {
+      const { plan } = await planWith({ set: [`NamedPhases=${value}`] });
+      const on = plan!.phases.filter((p) => p.disabled === null);
+      expect(on.filter((p) => !p.required).map((p) => p.id)).toEqual(['OriSanitize', 'OriBranchOpt']);
+      expect(on.filter((p) => p.required).length).toBe(7);
+    }
+    expect(await saysOf({ set: ['NamedPhases=OriBranchOpts'] })).toMatchInlineSnapshot(`
+      "error: knob NamedPhases: there is no phase 'OriBranchOpts'
+        did you mean 'OriBranchOpt'?"
+    `);
+  });
+
+  it('a recipe enables a phase at every level, and brings back what the order dropped', async () => {
+    const text = recipe('phases: { enable: [OriBranchOpt] }');
+    expect((await phase('OriBranchOpt', { level: 1 })).gate.levels).toEqual([2, 3, 4, 5]);
+    const p = await phase('OriBranchOpt', { level: 1, recipe: 'mine' }, text);
+    expect([p.gate.levels, p.gate.asksLevel, p.gate.unset]).toEqual([
+      null,
+      false,
+      ['DisableMergeEquivalentConditionalFlow'],
+    ]);
+    const drop = specOf('o.yaml', 'kind: order\nextends: seed\nedits: [{ drop: OriBranchOpt }]\n');
+    const specs = {
+      ...shipped,
+      orders: new Map([...shipped.orders, ['o', drop]]),
+      recipes: new Map([['mine', specOf('r.yaml', text)]]),
+    };
+    const off = (recipe: string | null) =>
+      resolve(specs, { ...plain, order: 'o', recipe }, passNames).plan!.phases[15].disabled?.why;
+    expect([off(null), off('mine')]).toEqual(['dropped by the order', undefined]);
+  });
+
+  it('the level of a recipe holds where the request names none', async () => {
+    const level = async (given: number | null, name: string | null) =>
+      (await planWith({ level: given, recipe: name })).plan!.level;
+    expect([
+      await level(null, 'quick-build'),
+      await level(2, 'quick-build'),
+      await level(null, null),
+    ]).toEqual([1, 2, 3]);
+  });
+});
+
+describe('hooks', () => {
+  it('a recipe fills a hook; the phase then declares what its passes may read', async () => {
+    const empty = await phase('AdvancedPhaseAfterConvUnSup', {});
+    const p = await phase(
+      'AdvancedPhaseAfterConvUnSup',
+      { recipe: 'mine' },
+      recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt, params: { depth: 3 } }] }'),
+    );
+    expect([empty.noOp, empty.passes.length, p.noOp]).toEqual([true, 0, false]);
+    expect(p.passes[0].params).toEqual({ depth: 3 });
+    expect(p.requires).toEqual(['control-last']);
+    expect(p.destroys).toEqual(['loop-form']);
+    expect(p.knobs).toContain('MergeEquivalentConditionalFlowBudget');
+  });
+
+  it('rule groups need a host that runs rules', async () => {
+    const group = specOf(
+      'g.yaml',
+      'kind: rules\ngroup: mine\nrules:\n  - { id: a, title: a = a, match: x, rewrite: x, source: none }\n',
+    );
+    const r = specOf('r.yaml', recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ rules: mine }] }'));
+    const specs = { ...shipped, rules: new Map([['mine', group]]), recipes: new Map([['r', r]]) };
+    const request = { ...plain, recipe: 'r' };
+    expect(resolve(specs, request, passNames).issues.map((i) => i.message)).toEqual([
+      "phase 'AdvancedPhaseAfterConvUnSup' runs rule group 'mine', but this host cannot run rules",
+    ]);
+    const { plan } = resolve(specs, request, { passes: passNames, rules: true });
+    expect(plan!.phases.find((p) => p.rules.length > 0)!.id).toBe('AdvancedPhaseAfterConvUnSup');
+  });
+});
+
+describe('for some kernels only', () => {
+  const text = recipe(
+    "when: { kernel: 'gemm*' }\nhooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }",
+  );
+  it('knobs may stay conditional; other parts want to know the kernel', async () => {
+    const set = knobSet("when: { kernel: 'gemm*' }\nknobs: { OptBudget: 1 }");
+    const k = async (kernel?: string) =>
+      (await planWith({ knobSets: ['mine'], kernel }, set)).plan!.knobs.get('OptBudget')!;
+    expect([(await k()).value, (await k()).when, (await k()).overridden.map((o) => o.value)]).toEqual([
+      1,
+      'gemm*',
+      [null],
+    ]);
+    expect([(await k('gemm_1')).value, (await k('gemm_1')).when]).toEqual([1, null]);
+    expect((await k('saxpy')).value).toBeNull();
+    expect(await saysOf({ recipe: 'mine' }, text)).toMatchInlineSnapshot(`
+      "error: 'hooks' of a recipe for some kernels ('gemm*') cannot be settled for a whole program
+        --> mine.yaml:3:1
+          3 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
+            | ^^^^^
+        plan for one kernel, or move them to a recipe without \`when\`; \`knobs\` may stay conditional"
+    `);
+    const hooked = async (kernel: string) =>
+      (await phase('AdvancedPhaseAfterConvUnSup', { recipe: 'mine', kernel }, text)).passes.length;
+    expect([await hooked('gemm_1'), await hooked('saxpy')]).toEqual([1, 0]);
+  });
+
+  it('two conditional values of one knob, and a conditional DisablePhases, are errors', async () => {
+    const one = specOf(
+      'a.yaml',
+      knobSet("when: { kernel: 'a*' }\nknobs: { OptBudget: 1, DisablePhases: Commoning }"),
+    );
+    const two = specOf('b.yaml', knobSet("when: { kernel: 'b*' }\nknobs: { OptBudget: 2 }"));
+    const specs = {
+      ...shipped,
+      knobSets: new Map([
+        ['a', one],
+        ['b', two],
+      ]),
+    };
+    const { diagnostics } = await makePlan({ ...plain, knobSets: ['a', 'b'] }, passNames, specs);
+    expect(rendered(diagnostics, { 'a.yaml': one.text, 'b.yaml': two.text })).toMatchInlineSnapshot(`
+      "error: knob OptBudget has two values, each for some kernels only
+        --> b.yaml:3:10
+          3 | knobs: { OptBudget: 2 }
+            |          ^^^^^^^^^
+        the other is for 'a*' (knob-set a.yaml)
+        make one of them unconditional, or plan for one kernel
+      error: knob DisablePhases switches phases of the whole program, not of some kernels
+        --> a.yaml:3:24
+          3 | knobs: { OptBudget: 1, DisablePhases: Commoning }
+            |                        ^^^^^^^^^^^^^
+        set it without a \`when\`, or plan for one kernel"
+    `);
+  });
+});
+
+describe('the hash of a plan', () => {
+  const hash = async (...args: Parameters<typeof planWith>) => (await planWith(...args)).plan!.hash;
+
+  it('changes with what changes results', async () => {
+    const all = await Promise.all([
+      hash({}),
+      hash({ level: 2 }),
+      hash({ sm: 'sm_90' }),
+      hash({ order: 'binary' }),
+      hash({ recipe: 'early-liveness' }),
+      hash({ knobSets: ['one-rewrite'] }),
+      hash({ set: ['OptBudget=4'] }),
+      hash({ disable: ['OriBranchOpt'] }),
+    ]);
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  it('does not change with how it was said', async () => {
+    const base = await hash({ set: ['OptBudget=4'] });
+    expect(await hash({ set: ['OptBudget=9', 'optbudget=0x4'] })).toBe(base);
+    expect(await hash({ knobSets: ['mine'] }, knobSet('title: other\nknobs: { OptBudget: 4 }'))).toBe(base);
+    expect(await hash({ set: ['OptBudget=unset'] })).toBe(await hash({}));
+    const backend = shipped.backends.get('sm_80')!;
+    const commented = { ...backend, data: { ...backend.data, doubts: { code: 'none' } } };
+    const specs = { ...shipped, backends: new Map([...shipped.backends, ['sm_80', commented]]) };
+    expect(resolve(specs, plain, passNames).plan!.hash).toBe(await hash({}));
+  });
+
+  it('changes with a default of the catalog', async () => {
+    const rows = shipped.knobs.data.knobs as Record<string, object>;
+    const data = { ...shipped.knobs.data, knobs: { ...rows, OptBudget: { ...rows.OptBudget, default: 4 } } };
+    const specs = { ...shipped, knobs: { ...shipped.knobs, data } };
+    expect(resolve(specs, plain, passNames).plan!.hash).toBe(await hash({ set: ['OptBudget=4'] }));
+  });
+});
