@@ -31,6 +31,10 @@ export const OpFlag = {
   Approximate: 1 << 11,
   /** Starts from register values only (no memory, no lane interplay): may be folded, copied, moved. */
   Pure: 1 << 12,
+  /** The first three sources may be exchanged. */
+  Symmetric: 1 << 13,
+  /** The first three sources may be exchanged if the truth table, the fourth, is rearranged with them. */
+  Table: 1 << 14,
 } as const;
 
 /** Memory spaces, in the order of the reference's categories 0-6. */

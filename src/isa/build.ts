@@ -49,6 +49,8 @@ export const PROPS: Readonly<Record<string, number>> = {
   volatile: OpFlag.Volatile,
   approximate: OpFlag.Approximate,
   pure: OpFlag.Pure,
+  symmetric: OpFlag.Symmetric,
+  table: OpFlag.Table,
 };
 
 /** Bits of each scalar type. */

@@ -204,13 +204,30 @@ define('brev(x)', (s, [x], want) => {
   const a = several(s, node(s, x, want), x.at);
   return bitsOf(s.b.make('brev', s.b.width(a), [a]));
 });
+/** A truth table that is a value: the sum of the minterms whose bit is set. */
+function minterms(s: Scope, inputs: readonly number[], table: number): number {
+  const w = s.b.width(inputs[0]);
+  let sum = s.b.constant(0n, w);
+  for (let k = 0; k < 8; k++) {
+    const bit = s.b.make('extract', 1, [table], '', '', k);
+    let term = w === 1 ? bit : s.b.make('sext', w, [bit], '', '', 1);
+    inputs.forEach((x, i) => {
+      const on = ((k >> (2 - i)) & 1) === 1;
+      term = s.b.make('and', w, [term, on ? x : s.b.make('not', w, [x])]);
+    });
+    sum = s.b.make('or', w, [sum, term]);
+  }
+  return sum;
+}
+
 define('lop3(x, y, z, table)', (s, [x, y, z, t], want) => {
   const [a, b] = pair(s, x, y, want);
   const c = node(s, z, s.b.width(a));
-  const lut = s.b.constantOf(node(s, t, 32));
-  if (lut === null) throw new MeaningError(t.at, 'the truth table must be a constant operand');
   if (s.b.width(c) !== s.b.width(a))
     throw new MeaningError(z.at, `operands of ${s.b.width(a)} and ${s.b.width(c)} bits`);
+  const table = node(s, t, 32);
+  const lut = s.b.constantOf(table);
+  if (lut === null) return bitsOf(minterms(s, [a, b, c], table));
   return bitsOf(s.b.make('lop3', s.b.width(a), [a, b, c], '', '', Number(lut & 0xffn)));
 });
 define('prmt(x, y, selector, mode)', (s, [x, y, n, m]) => {

@@ -179,6 +179,7 @@ class Elaborator implements Scope {
       const x = this.bits(a, 1, ea.at);
       return bitsOf(this.b.make(op === '&&' ? 'and' : 'or', 1, [x, this.bits(this.eval(eb, 1), 1, eb.at)]));
     }
+    if (op in ORDER) return this.ordered(op, ea, eb, at);
     const relation = op === '==' || op === '!=';
     const group = relation ? (this.groupOf(ea) ?? this.groupOf(eb)) : null;
     const a = group !== null ? this.member(ea, group) : this.eval(ea, relation ? null : want);
@@ -193,6 +194,17 @@ class Elaborator implements Scope {
     if (!relation) return bitsOf(this.b.make(CORE_OPERATOR[op], w, [x, y]));
     const eq = this.b.make('eq', 1, [x, y]);
     return bitsOf(op === '==' ? eq : this.b.make('not', 1, [eq]));
+  }
+
+  /** `<` and its like compare figures; bit vectors do not say whether they have a sign. */
+  private ordered(op: string, ea: Expr, eb: Expr, at: number): Value {
+    const a = this.eval(ea, null);
+    const b = this.eval(eb, null);
+    if (a.k !== 'int' || b.k !== 'int')
+      throw new MeaningError(at, `'${op}' compares figures known from the modifiers`, [
+        'slt(x, y) and ult(x, y) compare values, with and without sign',
+      ]);
+    return { k: 'bool', value: ORDER[op](a.value, b.value) };
   }
 
   /** The modifier group that a bare name stands for, or null. */
@@ -278,6 +290,13 @@ const CORE_OPERATOR: Readonly<Record<string, 'add' | 'sub' | 'mul' | 'and' | 'or
   '&': 'and',
   '|': 'or',
   '^': 'xor',
+};
+
+const ORDER: Readonly<Record<string, (a: bigint, b: bigint) => boolean>> = {
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
 };
 
 const isStatic = (v: Value): boolean => v.k !== 'bits';

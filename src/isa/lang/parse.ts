@@ -37,14 +37,14 @@ interface Token {
 }
 
 /** Words may start with a digit (`4A`, `2A_LO`); a word of digits alone is a number. */
-const TOKEN = /[ \t]+|#[^\n]*|(\n|\w+|==|!=|&&|\|\||[-+*&|^~!?:(),=])/y;
+const TOKEN = /[ \t]+|#[^\n]*|(\n|\w+|==|!=|<=|>=|&&|\|\||[-+*&|^~!?:(),=<>])/y;
 const NUMBER = /^(?:0x[0-9a-fA-F]+|\d+)$/;
 const LEVEL = new Map(
-  [['||'], ['&&'], ['|'], ['^'], ['&'], ['==', '!='], ['+', '-'], ['*']].flatMap((ops, i) =>
-    ops.map((op): [string, number] => [op, i + 1]),
+  [['||'], ['&&'], ['|'], ['^'], ['&'], ['==', '!='], ['<', '<=', '>', '>='], ['+', '-'], ['*']].flatMap(
+    (ops, i) => ops.map((op): [string, number] => [op, i + 1]),
   ),
 );
-const UNARY_LEVEL = 9;
+const UNARY_LEVEL = 10;
 /** Deepest nesting read; a bound on recursion, far above what a person writes. */
 const MAX_DEPTH = 200;
 /** Longest meaning read, for the same reason: `a + b + c + ...` nests too. */
@@ -72,7 +72,15 @@ function tokenize(text: string): Token[] {
  * Parses a meaning.
  * @throws MeaningError at the first fault
  */
-export function parseMeaning(text: string): Assign[] {
+export const parseMeaning = (text: string): Assign[] => parser(text).assignments();
+
+/**
+ * Parses one expression.
+ * @throws MeaningError at the first fault
+ */
+export const parseExpression = (text: string): Expr => parser(text).expression();
+
+function parser(text: string): { assignments: () => Assign[]; expression: () => Expr } {
   const tokens = tokenize(text);
   let pos = 0;
   let depth = 0;
@@ -133,15 +141,24 @@ export function parseMeaning(text: string): Assign[] {
     return { k: 'cond', at, c, a, b };
   }
 
-  const out: Assign[] = [];
-  while (pos < tokens.length) {
-    const t = tokens[pos++];
-    if (t.text === '\n') continue;
-    if (!/^\w+$/.test(t.text) || NUMBER.test(t.text))
-      throw new MeaningError(t.at, `expected 'name = expression', found ${shown(t)}`);
-    expect('=');
-    out.push({ at: t.at, name: t.text, value: conditional() });
-    expect('\n');
+  function assignments(): Assign[] {
+    const out: Assign[] = [];
+    while (pos < tokens.length) {
+      const t = tokens[pos++];
+      if (t.text === '\n') continue;
+      if (!/^\w+$/.test(t.text) || NUMBER.test(t.text))
+        throw new MeaningError(t.at, `expected 'name = expression', found ${shown(t)}`);
+      expect('=');
+      out.push({ at: t.at, name: t.text, value: conditional() });
+      expect('\n');
+    }
+    return out;
   }
-  return out;
+
+  function expression(): Expr {
+    const e = conditional();
+    expect('\n');
+    return e;
+  }
+  return { assignments, expression };
 }

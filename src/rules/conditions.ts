@@ -1,0 +1,165 @@
+import { nearest } from '../ir/diagnostic.ts';
+import type { KnobValue } from '../passes/pass.ts';
+import type { Expr } from '../isa/lang/parse.ts';
+
+/**
+ * Conditions that are not about values: how often something is used, where it stands, for which target the code is. They
+ * make a rule narrower, never less true, and so no proof needs them.
+ */
+
+/** What a structural condition may ask of a match. */
+export interface Situation {
+  /** Operands that read the variable's register, in the whole function; Infinity if it is a constant. */
+  uses(v: number): number;
+  /** The variable is a register. */
+  isRegister(v: number): boolean;
+  /** The line that defines the variable stands in the block of the root. */
+  sameBlock(v: number): boolean;
+  /** Loop depth of the line that defines the variable (of the root for -1). */
+  depth(v: number): number;
+  readonly level: number;
+  /** Number of the target: 80 for sm_80. */
+  readonly sm: number;
+  knob(name: string): KnobValue;
+}
+
+/** Name -> what it takes: variables, or a knob's name. */
+const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
+  uses: ['variable'],
+  isreg: ['variable'],
+  sameblock: ['variable'],
+  depth: ['variable'],
+  rootdepth: [],
+  knob: ['knob'],
+};
+const FIGURES = new Set(['level', 'sm']);
+
+/** The parts of `a && b && c`. */
+export const conjuncts = (e: Expr): Expr[] =>
+  e.k === 'binary' && e.op === '&&' ? [...conjuncts(e.a), ...conjuncts(e.b)] : [e];
+
+/** True if any part asks about the situation. */
+export function isStructural(e: Expr): boolean {
+  switch (e.k) {
+    case 'int':
+      return false;
+    case 'name':
+      return FIGURES.has(e.name);
+    case 'call':
+      return e.fn in FUNCTIONS || e.args.some(isStructural);
+    case 'unary':
+      return isStructural(e.a);
+    case 'binary':
+      return isStructural(e.a) || isStructural(e.b);
+    case 'cond':
+      return isStructural(e.c) || isStructural(e.a) || isStructural(e.b);
+  }
+}
+
+/** What is wrong with a structural condition, or null. */
+export function structuralFault(
+  e: Expr,
+  vars: ReadonlyMap<string, number>,
+): { message: string; notes: string[] } | null {
+  switch (e.k) {
+    case 'int':
+      return null;
+    case 'name':
+      if (FIGURES.has(e.name)) return null;
+      return { message: `'${e.name}' cannot stand beside use counts, places or targets`, notes: ["put conditions on constants into parts of their own, joined by '&&'"] };
+    case 'call': {
+      const takes = FUNCTIONS[e.fn];
+      if (takes === undefined)
+        return { message: `unknown function '${e.fn}'`, notes: near(e.fn, Object.keys(FUNCTIONS)) };
+      if (takes.length !== e.args.length)
+        return { message: `${e.fn} takes ${takes.length} argument${takes.length === 1 ? '' : 's'}`, notes: [] };
+      const arg = e.args[0];
+      if (arg === undefined || (arg.k === 'name' && (takes[0] === 'knob' || vars.has(arg.name)))) return null;
+      const word = arg.k === 'name' ? arg.name : 'this';
+      return { message: `'${word}' is no variable of the match`, notes: near(word, vars.keys()) };
+    }
+    case 'unary':
+      return structuralFault(e.a, vars);
+    case 'binary':
+      return structuralFault(e.a, vars) ?? structuralFault(e.b, vars);
+    case 'cond':
+      return structuralFault(e.c, vars) ?? structuralFault(e.a, vars) ?? structuralFault(e.b, vars);
+  }
+}
+
+const near = (word: string, all: Iterable<string>): string[] => {
+  const n = nearest(word, all);
+  return n.length > 0 ? [`did you mean ${n.map((x) => `'${x}'`).join(' or ')}?`] : [];
+};
+
+/** Knobs that a condition reads. */
+export function knobsOf(e: Expr): string[] {
+  switch (e.k) {
+    case 'call':
+      return e.fn === 'knob' && e.args[0].k === 'name' ? [e.args[0].name] : e.args.flatMap(knobsOf);
+    case 'unary':
+      return knobsOf(e.a);
+    case 'binary':
+      return [...knobsOf(e.a), ...knobsOf(e.b)];
+    case 'cond':
+      return [...knobsOf(e.c), ...knobsOf(e.a), ...knobsOf(e.b)];
+    default:
+      return [];
+  }
+}
+
+/** Does a structural condition hold? */
+export const holds = (e: Expr, vars: ReadonlyMap<string, number>, s: Situation): boolean =>
+  Number(value(e, vars, s)) !== 0;
+
+function value(e: Expr, vars: ReadonlyMap<string, number>, s: Situation): number {
+  switch (e.k) {
+    case 'int':
+      return Number(e.value);
+    case 'name':
+      return e.name === 'level' ? s.level : s.sm;
+    case 'call': {
+      const name = e.args[0]?.k === 'name' ? e.args[0].name : '';
+      const v = vars.get(name) ?? -1;
+      switch (e.fn) {
+        case 'uses':
+          return s.uses(v);
+        case 'isreg':
+          return Number(s.isRegister(v));
+        case 'sameblock':
+          return Number(s.sameBlock(v));
+        case 'depth':
+          return s.depth(v);
+        case 'rootdepth':
+          return s.depth(-1);
+        default: {
+          const k = s.knob(name);
+          return typeof k === 'number' ? k : Number(k !== null && k !== false);
+        }
+      }
+    }
+    case 'unary':
+      return e.op === '!' ? Number(value(e.a, vars, s) === 0) : -value(e.a, vars, s);
+    case 'cond':
+      return value(value(e.c, vars, s) !== 0 ? e.a : e.b, vars, s);
+    case 'binary': {
+      const a = value(e.a, vars, s);
+      const b = value(e.b, vars, s);
+      return BINARY[e.op]?.(a, b) ?? Number.NaN;
+    }
+  }
+}
+
+const BINARY: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '||': (a, b) => Number(a !== 0 || b !== 0),
+  '&&': (a, b) => Number(a !== 0 && b !== 0),
+  '==': (a, b) => Number(a === b),
+  '!=': (a, b) => Number(a !== b),
+  '<': (a, b) => Number(a < b),
+  '<=': (a, b) => Number(a <= b),
+  '>': (a, b) => Number(a > b),
+  '>=': (a, b) => Number(a >= b),
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+};

@@ -1,0 +1,317 @@
+import { type ModGroup, type Opcode, type Slot, slotWidth } from '../ir/opcode.ts';
+import { elaborate } from '../isa/lang/elaborate.ts';
+import type { Graph } from '../isa/lang/graph.ts';
+import { type Assign, type Expr, MeaningError } from '../isa/lang/parse.ts';
+import { floatTypeOf } from '../isa/meaning.ts';
+import type { Instance, RuleIssue, Source, Variable } from './rule.ts';
+
+/** How a modifier group of a line is chosen. `open`: it decides widths, and any value will do whose widths agree. */
+export type ModDraft =
+  | { readonly k: 'fixed'; readonly index: number }
+  | { readonly k: 'open' }
+  | { readonly k: 'var'; readonly name: string }
+  | { readonly k: 'map'; readonly table: string; readonly name: string };
+
+export interface LineDraft {
+  readonly op: Opcode | null;
+  readonly dst: readonly number[];
+  readonly src: readonly Source[];
+  readonly mods: readonly ModDraft[];
+  readonly text: string;
+}
+
+interface Draft {
+  readonly vars: readonly Variable[];
+  readonly match: readonly LineDraft[];
+  readonly rewrite: readonly LineDraft[];
+  readonly tables: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly condition: Expr | null;
+  /** Expressions of computed sources. */
+  readonly outputs: readonly Expr[];
+}
+
+interface Fault {
+  readonly field: RuleIssue['field'];
+  readonly code: string;
+  readonly message: string;
+  readonly notes: readonly string[];
+}
+
+/** More choices of modifiers than this make a rule that nobody can prove or read. */
+const MOST_CHOICES = 4096;
+/** Offsets of an address, and the base, are 64 bits wide where the pattern says no width. */
+const ADDRESS_WIDTH = 64;
+
+/** State of one choice: widths found so far (0: unknown), how each variable is read, values of modifier variables. */
+interface Choice {
+  readonly widths: number[];
+  readonly readings: (string | null)[];
+  readonly plain: Set<number>;
+  readonly names: Map<string, string>;
+}
+
+/**
+ * Tries every choice of the modifiers of a rule and keeps those for which all widths agree and the condition may hold.
+ * @returns the instances, and the fault to report if there is none
+ */
+export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
+  const instances: Instance[] = [];
+  let fault: Fault = {
+    field: 'match',
+    code: 'rule-width',
+    message: 'no choice of modifiers makes the widths agree',
+    notes: d.match.map((l) => `  ${l.text}`),
+  };
+  let tried = 0;
+  const modVars = [...new Set(d.match.flatMap((l) => l.mods.flatMap((m) => (m.k === 'var' ? [m.name] : []))))];
+
+  const finish = (mods: number[], c: Choice): void => {
+    const r = chooseRewrite(d, c);
+    if ('fault' in r) {
+      fault = r.fault;
+      return;
+    }
+    try {
+      const constants = constantsOf(d, r.choice, r.outputWidths);
+      const first = constants.nodes[constants.dsts[0]];
+      if (first.op === 'const' && first.value === 0n) {
+        fault = { field: 'when', code: 'rule-condition', message: 'the condition never holds', notes: [] };
+        return;
+      }
+      instances.push({
+        match: mods,
+        rewrite: r.mods,
+        widths: r.choice.widths,
+        plain: [...r.choice.plain],
+        modNames: modVars.map((n) => c.names.get(n)!),
+        constants,
+        always: first.op === 'const',
+      });
+    } catch (e) {
+      if (!(e instanceof MeaningError)) throw e;
+      fault = {
+        field: d.condition === null ? 'rewrite' : 'when',
+        code: 'rule-expression',
+        message: e.message,
+        notes: e.notes,
+      };
+    }
+  };
+
+  const overMatch = (line: number, mods: number[], c: Choice): void => {
+    if (tried > MOST_CHOICES) return;
+    if (line === d.match.length) {
+      tried++;
+      finish(mods, c);
+      return;
+    }
+    for (const m of choicesOf(d.match[line], c, d.tables)) {
+      const next = copy(c, m.names);
+      if (agree(d.match[line], m.mods, next) === null) overMatch(line + 1, [...mods, m.mods], next);
+    }
+  };
+  overMatch(0, [], {
+    widths: d.vars.map(() => 0),
+    readings: d.vars.map(() => null),
+    plain: new Set(),
+    names: new Map(),
+  });
+  if (tried > MOST_CHOICES)
+    return {
+      instances: [],
+      fault: { ...fault, code: 'rule-modifier', message: `more than ${MOST_CHOICES} choices of modifiers`, notes: ['fix some of them, or split the rule'] },
+    };
+  return { instances, fault };
+}
+
+const copy = (c: Choice, names: Map<string, string>): Choice => ({
+  widths: [...c.widths],
+  readings: [...c.readings],
+  plain: new Set(c.plain),
+  names,
+});
+
+/** Every choice of the modifiers of a line under what is chosen already. */
+function* choicesOf(
+  line: LineDraft,
+  c: Choice,
+  tables: Draft['tables'],
+): Generator<{ mods: number; names: Map<string, string> }> {
+  const { op } = line;
+  if (op === null) {
+    yield { mods: 0, names: c.names };
+    return;
+  }
+  const walk = function* (g: number, mods: number, names: Map<string, string>): Generator<{ mods: number; names: Map<string, string> }> {
+    if (g === op.groups.length) {
+      yield { mods: mods >>> 0, names };
+      return;
+    }
+    const group = op.groups[g];
+    const m = line.mods[g];
+    const set = (index: number) => mods | (index << group.shift);
+    switch (m.k) {
+      case 'fixed':
+        yield* walk(g + 1, set(m.index), names);
+        return;
+      case 'open':
+        for (let i = 0; i < group.values.length; i++) yield* walk(g + 1, set(i), names);
+        return;
+      case 'map': {
+        const to = tables[m.table]?.[names.get(m.name) ?? ''];
+        const i = group.values.findIndex((v) => v.name === to);
+        if (i >= 0) yield* walk(g + 1, set(i), names);
+        return;
+      }
+      case 'var': {
+        const known = names.get(m.name);
+        for (let i = 0; i < group.values.length; i++) {
+          const { name } = group.values[i];
+          if (known !== undefined && known !== name) continue;
+          yield* walk(g + 1, set(i), known !== undefined ? names : new Map(names).set(m.name, name));
+        }
+      }
+    }
+  };
+  yield* walk(0, 0, c.names);
+}
+
+/** Notes widths and readings of a line's variables; a message if they disagree with what is known. */
+function agree(line: LineDraft, mods: number, c: Choice): string | null {
+  const { op } = line;
+  const see = (v: number, width: number): string | null => {
+    if (c.widths[v] === 0) c.widths[v] = width;
+    return width === 0 || c.widths[v] === width ? null : `${c.widths[v]} and ${width} bits`;
+  };
+  if (op === null) {
+    const a = line.src[0];
+    if (a.k !== 'address') return null;
+    const base = a.base.k === 'var' ? see(a.base.v, c.widths[a.base.v] || ADDRESS_WIDTH) : null;
+    return base ?? (a.offset.k === 'const' ? see(a.offset.v, c.widths[a.offset.v] || ADDRESS_WIDTH) : null);
+  }
+  for (let i = 0; i < line.dst.length; i++)
+    if (line.dst[i] >= 0) {
+      const w = see(line.dst[i], slotWidth(op, mods, op.dsts[i]));
+      if (w !== null) return w;
+    }
+  for (let i = 0; i < line.src.length; i++) {
+    const s = line.src[i];
+    if (s.k !== 'var' && s.k !== 'const') continue;
+    const w = see(s.v, slotWidth(op, mods, op.srcs[i]));
+    if (w !== null) return w;
+    const reading = floatTypeOf(op, mods, i) ?? 'integer';
+    if (c.readings[s.v] === null) c.readings[s.v] = reading;
+    else if (c.readings[s.v] !== reading) c.plain.add(s.v);
+  }
+  return null;
+}
+
+/** The modifiers of the rewrite: what is written, and for the rest the first values whose widths agree. */
+function chooseRewrite(
+  d: Draft,
+  from: Choice,
+): { mods: number[]; choice: Choice; outputWidths: number[] } | { fault: Fault } {
+  const mods: number[] = [];
+  const outputWidths = d.outputs.map(() => 0);
+  let c = from;
+  for (const line of d.rewrite) {
+    let found: Choice | null = null;
+    let why = '';
+    for (const m of choicesOf(line, c, d.tables)) {
+      const next = copy(c, m.names);
+      const w = agree(line, m.mods, next);
+      if (w !== null) {
+        why = w;
+        continue;
+      }
+      found = next;
+      mods.push(m.mods);
+      break;
+    }
+    if (found === null)
+      return {
+        fault: {
+          field: 'rewrite',
+          code: 'rule-width',
+          message: why === '' ? 'no modifiers fit this line' : `widths disagree: ${why}`,
+          notes: [`  ${line.text}`],
+        },
+      };
+    c = found;
+    line.src.forEach((s, i) => {
+      if (s.k === 'computed' && line.op !== null)
+        outputWidths[s.x] = slotWidth(line.op, mods[mods.length - 1], line.op.srcs[i]);
+      else if (s.k === 'address' && s.offset.k === 'computed') outputWidths[s.offset.x] = ADDRESS_WIDTH;
+    });
+  }
+  return { mods, choice: c, outputWidths };
+}
+
+/** Elaborates the condition and the computed constants as the meaning of an opcode whose sources are the variables. */
+function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Graph {
+  const slot = (name: string, width: number): Slot => ({
+    name,
+    bank: width === 1 ? 'p' : 'r',
+    width: width || 32,
+    widthFrom: null,
+    kinds: 1,
+    mods: 0,
+    optional: false,
+    variadic: false,
+    default: null,
+  });
+  const groups: ModGroup[] = [];
+  let mods = 0;
+  for (const [name, value] of c.names) {
+    const group = groupNamed(d, name);
+    if (group === null) continue;
+    const shift = 5 * groups.length;
+    groups.push({ ...group, name, shift, mask: 31 });
+    mods |= group.values.findIndex((v) => v.name === value) << shift;
+  }
+  const op: Opcode = {
+    id: -1,
+    name: 'rule',
+    title: '',
+    dsts: [slot('condition holds', 1), ...outputWidths.map((w, x) => slot(`output ${x}`, w))],
+    srcs: d.vars.map((v, i) => slot(v.name, c.widths[i])),
+    groups,
+    modByName: new Map(),
+    groupByName: new Map(groups.map((g) => [g.name, g])),
+    flags: 0,
+    space: null,
+    unit: '',
+    observed: null,
+    primitive: null,
+    means: null,
+  };
+  const text: Assign[] = [
+    { at: 0, name: 'condition holds', value: d.condition ?? { k: 'name', at: 0, name: 'true' } },
+    ...d.outputs.map((value, x) => ({ at: 0, name: `output ${x}`, value })),
+  ];
+  const graph = elaborate(text, { op, mods, srcMods: [], consts: [] });
+  const used = new Set<number>();
+  const work = [...graph.dsts];
+  while (work.length > 0) {
+    const id = work.pop()!;
+    if (used.has(id)) continue;
+    used.add(id);
+    const n = graph.nodes[id];
+    if (n.op === 'src' && d.vars[n.n].kind !== 'const')
+      throw new MeaningError(0, `'${d.vars[n.n].name}' is no constant: its value is not known here`, [
+        `write #${d.vars[n.n].name} in the match to ask for a constant`,
+      ]);
+    work.push(...n.args);
+  }
+  return graph;
+}
+
+/** The modifier group that a variable stands for. */
+function groupNamed(d: Draft, name: string): ModGroup | null {
+  for (const l of d.match)
+    for (let g = 0; g < l.mods.length; g++) {
+      const m = l.mods[g];
+      if (m.k === 'var' && m.name === name && l.op !== null) return l.op.groups[g];
+    }
+  return null;
+}

@@ -1,0 +1,102 @@
+import type { Opcode } from '../ir/opcode.ts';
+import type { Graph } from '../isa/lang/graph.ts';
+import type { Expr } from '../isa/lang/parse.ts';
+
+/**
+ * A rule as the engine, the checks and the prover see it: variables are numbers, opcodes are resolved, and every choice of
+ * modifiers under which its widths agree is an instance of its own.
+ */
+export interface Rule {
+  readonly id: string;
+  readonly group: string;
+  readonly title: string;
+  readonly source: string;
+  /** Phases that may run it; null: any. */
+  readonly owner: readonly string[] | null;
+  readonly priority: number;
+  /** Said to be given by hand, so that no two rules of one priority meet by accident. */
+  readonly ranked: boolean;
+  /** Place in its group's file, from 0. */
+  readonly place: number;
+  /** Operands and constants: `$a`, `#k`. */
+  readonly vars: readonly Variable[];
+  /** Modifier variables: `.$type`. */
+  readonly modVars: readonly string[];
+  /** Inner lines define what later ones use; the last is the root. */
+  readonly match: readonly Line[];
+  readonly rewrite: readonly Line[];
+  /** Conditions on use counts, places, target, level and knobs; those on constants are in the instances. */
+  readonly structural: readonly Expr[];
+  readonly knobs: readonly string[];
+  readonly instances: readonly Instance[];
+  /** The root is any instruction with an address; its line holds nothing but that. */
+  readonly addressRoot: boolean;
+  /** Why it holds where no solver says so. */
+  readonly holds: string | null;
+  /** Instructions saved, where it is said by hand. */
+  readonly cost: number | null;
+  /** The texts, for readers. */
+  readonly text: { readonly match: string; readonly rewrite: string; readonly when: string | null };
+  /** Hash of all that can change what it means. */
+  readonly hash: string;
+}
+
+export interface Variable {
+  readonly name: string;
+  readonly kind: 'value' | 'const';
+  /** Line of `match` that defines it and which of its destinations; -1: it comes from outside. */
+  readonly line: number;
+  readonly dst: number;
+  /** Defined by `rewrite` and by nothing else. */
+  readonly fresh: boolean;
+}
+
+/** What one source of a pattern or replacement is. */
+export type Source =
+  | { readonly k: 'any' }
+  | { readonly k: 'var'; readonly v: number; readonly mods: number }
+  | { readonly k: 'const'; readonly v: number }
+  | { readonly k: 'literal'; readonly value: bigint }
+  /** Rewrite only: output `x` of the instance's constants. */
+  | { readonly k: 'computed'; readonly x: number }
+  | { readonly k: 'address'; readonly base: Source; readonly offset: Source };
+
+export interface Line {
+  /** null: the instruction with an address that the root is. */
+  readonly op: Opcode | null;
+  /** Variable of each destination; -1: not asked for. */
+  readonly dst: readonly number[];
+  readonly src: readonly Source[];
+  /** Value index of each modifier group that is written out; -1 elsewhere. */
+  readonly fixed: readonly number[];
+  readonly text: string;
+}
+
+/** One choice of all modifiers. */
+export interface Instance {
+  /** `mods` of each line of `match` and of `rewrite`; 0 for the address root. */
+  readonly match: readonly number[];
+  readonly rewrite: readonly number[];
+  /** Width in bits of each variable. */
+  readonly widths: readonly number[];
+  /** Variables that are read in different ways (as integer, as f32, ...), so that they may carry no modifiers. */
+  readonly plain: readonly number[];
+  /** Names of the modifier variables' values. */
+  readonly modNames: readonly string[];
+  /** Computes from the constants: destination 0 is the condition (1 bit), then the computed sources. Its source k is variable k. */
+  readonly constants: Graph;
+  /** The condition is known to hold. */
+  readonly always: boolean;
+}
+
+/** What is wrong with a rule, by the field that says it. */
+export interface RuleIssue {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly group: string;
+  /** Place in the group's file. */
+  readonly rule: number;
+  readonly field: 'id' | 'match' | 'rewrite' | 'when' | 'priority' | 'cost';
+  readonly message: string;
+  readonly notes: readonly string[];
+}

@@ -1,0 +1,23 @@
+/** Truth tables of three inputs: bit 4a+2b+c is the result for a, b, c (`LOP3`, `PLOP3`). */
+
+/** The orders of three inputs: `order[i]` is the old place of what stands at place i now. */
+export const ORDERS: readonly (readonly [number, number, number])[] = [
+  [0, 1, 2],
+  [1, 0, 2],
+  [0, 2, 1],
+  [2, 1, 0],
+  [1, 2, 0],
+  [2, 0, 1],
+];
+
+/** The table that gives the same function when inputs are rearranged by `order`. */
+export function permuteTable(table: number, order: readonly number[]): number {
+  let out = 0;
+  for (let k = 0; k < 8; k++) {
+    // Row k is for the inputs as they stand now: put each back to its old place.
+    let old = 0;
+    for (let i = 0; i < 3; i++) if (((k >> (2 - i)) & 1) === 1) old |= 1 << (2 - order[i]);
+    if (((table >> old) & 1) === 1) out |= 1 << k;
+  }
+  return out;
+}
