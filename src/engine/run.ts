@@ -35,8 +35,8 @@ export interface CachedPhase {
 
 export interface RunOptions {
   readonly passes: ReadonlyMap<string, RegisteredPass>;
-  /** Runs a rule group over a function; absent where no rules are loaded. */
-  readonly rules?: (group: string, fn: Fn, ctx: PassContext) => Fn;
+  /** Runs the rule groups of a phase, as one set, over a function; absent where no rules are loaded. */
+  readonly rules?: (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn;
   /** Check every changed snapshot: the verifier, and print-parse-print. Throws DiagnosticError on the first fault. */
   readonly verify?: boolean;
   /** Names the input for cache keys (a hash of the source text and of how it was lowered). */
@@ -152,7 +152,7 @@ function phaseKey(
     .map((f) => `${f}=${JSON.stringify(plan.backend.facts[f.split('.')[0]] ?? null)}`)
     .join(';');
   return hashText(
-    `${phase.id}|${bound}|${phase.rules.join('+')}|${level}|${knobs}|${facts}|${budgets.state()}`,
+    `${phase.id}|${bound}|${phase.rules.map((g) => `${g}@${plan.rules.get(g)?.hash ?? '?'}`).join('+')}|${level}|${knobs}|${facts}|${budgets.state()}`,
     before,
   );
 }
@@ -179,12 +179,16 @@ function runPhase(
       entry.pass(fn, { ...makeContext(plan, phase, current, fn, level, budgets, log), params: bound.params }),
     );
   }
-  for (const group of phase.rules) {
+  if (phase.rules.length > 0) {
     const run = opts.rules;
     if (run === undefined)
-      throw fault(program, plan, `phase ${phase.id} runs rule group '${group}', but no rules are loaded`);
+      throw fault(
+        program,
+        plan,
+        `phase ${phase.id} runs rule group '${phase.rules[0]}', but no rules are loaded`,
+      );
     current = overFunctions(current, (fn) =>
-      run(group, fn, { ...makeContext(plan, phase, current, fn, level, budgets, log), params: {} }),
+      run(phase.rules, fn, { ...makeContext(plan, phase, current, fn, level, budgets, log), params: {} }),
     );
   }
   return current;

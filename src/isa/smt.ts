@@ -1,6 +1,6 @@
 import { type Opcode, slotWidth } from '../ir/opcode.ts';
 import { FORMATS, type FormatName, type Relation, type Rounding } from './formats.ts';
-import type { Node } from './lang/graph.ts';
+import type { Graph, Node } from './lang/graph.ts';
 import { graphOf } from './meaning.ts';
 import { bigFromInt, type Format } from './softfloat.ts';
 
@@ -31,7 +31,15 @@ export function toSmt(
   srcMods: readonly number[] = [],
   consts: readonly (number | null)[] = [],
 ): SmtTerms {
-  const g = graphOf({ op, mods, srcMods, consts });
+  return graphToSmt(graphOf({ op, mods, srcMods, consts }), srcs, prefix);
+}
+
+/**
+ * Terms of any graph of the meaning language.
+ * @param srcs a term for each source node's number
+ * @param prefix of all names defined here
+ */
+export function graphToSmt(g: Graph, srcs: readonly string[], prefix: string): SmtTerms {
   const w = new SmtWriter(g.nodes, srcs, prefix);
   g.nodes.forEach((n, id) => w.node(n, id));
   return { commands: w.commands, functions: [...w.functions], dsts: g.dsts.map((d) => w.terms[d]) };

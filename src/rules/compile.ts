@@ -53,9 +53,14 @@ class RuleCompiler {
   private readonly place: number;
   private readonly isa: Isa;
   private readonly issues: RuleIssue[];
-  private readonly vars: { name: string; kind: Variable['kind']; line: number; dst: number; fresh: boolean }[] = [];
+  private readonly vars: {
+    name: string;
+    kind: Variable['kind'];
+    line: number;
+    dst: number;
+    fresh: boolean;
+  }[] = [];
   private readonly byName = new Map<string, number>();
-  private readonly computed: { expr: Expr; line: LineText; at: number; width: () => Slot }[] = [];
   private readonly outputs: Expr[] = [];
 
   constructor(doc: RulesDoc, place: number, isa: Isa, issues: RuleIssue[]) {
@@ -120,19 +125,31 @@ class RuleCompiler {
 
   private hashOf(match: readonly LineDraft[], rewrite: readonly LineDraft[], text: Rule['text']): string {
     const ops = [...new Set([...match, ...rewrite].flatMap((l) => (l.op === null ? [] : [l.op])))];
-    const meanings = ops.map((o) => `${o.name} ${o.means} ${o.groups.map((g) => g.values.map((v) => v.name)).join()}`);
+    const meanings = ops.map(
+      (o) => `${o.name} ${o.means} ${o.groups.map((g) => g.values.map((v) => v.name)).join()}`,
+    );
     const { holds } = this.doc.rules[this.place];
     return hashText(JSON.stringify([text, holds ?? null, this.doc.tables ?? null, meanings]));
   }
 
   // ------------------------------------------------------------------ reports
 
-  private report(field: RuleIssue['field'], code: string, message: string, notes: readonly string[] = []): void {
+  private report(
+    field: RuleIssue['field'],
+    code: string,
+    message: string,
+    notes: readonly string[] = [],
+  ): void {
     const { group } = this.doc;
     this.issues.push({ severity: 'error', code, group, rule: this.place, field, message, notes });
   }
 
-  private fail(field: RuleIssue['field'], code: string, message: string, notes: readonly string[] = []): never {
+  private fail(
+    field: RuleIssue['field'],
+    code: string,
+    message: string,
+    notes: readonly string[] = [],
+  ): never {
     this.report(field, code, message, notes);
     throw new Stop();
   }
@@ -171,7 +188,13 @@ class RuleCompiler {
       throw new Stop();
     }
     if (op.means === null || (op.flags & OpFlag.Pure) === 0) {
-      this.at(field, l, l.at, 'rule-opcode', `${op.name} does not only compute: rules are about pure instructions`);
+      this.at(
+        field,
+        l,
+        l.at,
+        'rule-opcode',
+        `${op.name} does not only compute: rules are about pure instructions`,
+      );
       throw new Stop();
     }
     const mods = this.modifiers(op, l, field);
@@ -200,8 +223,9 @@ class RuleCompiler {
       throw new Stop();
     }
     // Sources first: a line of `match` may not use what it defines.
-    const src = op.srcs.map((slot, i): Source =>
-      i < srcs ? this.source(l.operands[dsts + i], slot, l, field) : defaultSource(slot),
+    const src = op.srcs.map(
+      (slot, i): Source =>
+        i < srcs ? this.source(l.operands[dsts + i], slot, l, field) : defaultSource(slot),
     );
     const dst = op.dsts.map((_, i) => (i < dsts ? this.destination(l.operands[i], l, field, index, i) : -1));
     return { op, dst, src, mods, text: l.text.trim() };
@@ -210,7 +234,13 @@ class RuleCompiler {
   private addressLine(l: LineText, field: 'match' | 'rewrite', root: boolean): LineDraft {
     const o = l.operands[0];
     if ((field === 'match' && !root) || l.mods.length > 0 || l.operands.length !== 1 || o.k !== 'address') {
-      this.at(field, l, l.at, 'rule-syntax', "'*' stands for the root and takes one address: * [$base+#offset]");
+      this.at(
+        field,
+        l,
+        l.at,
+        'rule-syntax',
+        "'*' stands for the root and takes one address: * [$base+#offset]",
+      );
       throw new Stop();
     }
     const slot: Slot = { ...ADDRESS_PART };
@@ -228,10 +258,18 @@ class RuleCompiler {
     for (const m of l.mods) {
       const g = this.groupOf(op, m, from, written);
       if (g < 0) {
-        const words = op.groups.map((x) => `${x.name}: ${x.values.map((v) => v.name).filter((v) => v !== 'NONE').join(' ')}`);
+        const words = op.groups.map(
+          (x) =>
+            `${x.name}: ${x.values
+              .map((v) => v.name)
+              .filter((v) => v !== 'NONE')
+              .join(' ')}`,
+        );
         this.at(field, l, m.at, 'rule-modifier', `${op.name} has no modifier '${modName(m)}' here`, [
           words.length > 0 ? `it has ${words.join('; ')}` : 'it has none',
-          ...(m.k === 'var' ? ['a modifier variable is named after its group, with digits where it occurs twice'] : []),
+          ...(m.k === 'var'
+            ? ['a modifier variable is named after its group, with digits where it occurs twice']
+            : []),
         ]);
         throw new Stop();
       }
@@ -243,7 +281,14 @@ class RuleCompiler {
       else {
         if (this.doc.tables?.[m.table] === undefined) {
           const near = nearest(m.table, Object.keys(this.doc.tables ?? {}));
-          this.at(field, l, m.at, 'rule-table', `there is no table '${m.table}' in this file`, didYouMean(near));
+          this.at(
+            field,
+            l,
+            m.at,
+            'rule-table',
+            `there is no table '${m.table}' in this file`,
+            didYouMean(near),
+          );
           throw new Stop();
         }
         out[g] = { k: 'map', table: m.table, name: m.name };
@@ -268,9 +313,12 @@ class RuleCompiler {
       return -1;
     }
     const stem = (n: string) => n.replace(/\d+$/, '');
-    if (m.k === 'var') return op.groups.findIndex((g, i) => !written.has(i) && (g.name === m.name || g.name === stem(m.name)));
+    if (m.k === 'var')
+      return op.groups.findIndex((g, i) => !written.has(i) && (g.name === m.name || g.name === stem(m.name)));
     const values = Object.values(this.doc.tables?.[m.table] ?? {});
-    return op.groups.findIndex((g, i) => !written.has(i) && values.some((x) => g.values.some((v) => v.name === x)));
+    return op.groups.findIndex(
+      (g, i) => !written.has(i) && values.some((x) => g.values.some((v) => v.name === x)),
+    );
   }
 
   private variable(name: string, kind: Variable['kind']): number {
@@ -281,7 +329,13 @@ class RuleCompiler {
     return this.vars.length - 1;
   }
 
-  private destination(o: OperandText, l: LineText, field: 'match' | 'rewrite', index: number, dst: number): number {
+  private destination(
+    o: OperandText,
+    l: LineText,
+    field: 'match' | 'rewrite',
+    index: number,
+    dst: number,
+  ): number {
     if (o.k === 'any') return -1;
     if (o.k !== 'var' || o.mods !== 0) {
       this.at(field, l, o.at, 'rule-operands', 'a destination is a variable: $name, or _');
@@ -310,12 +364,24 @@ class RuleCompiler {
         throw new Stop();
       case 'literal':
         if (o.predicate !== (slot.bank === 'p')) {
-          this.at(field, l, o.at, 'rule-operands', `operand ${slot.name} is ${slot.bank === 'p' ? 'a predicate' : 'no predicate'}`);
+          this.at(
+            field,
+            l,
+            o.at,
+            'rule-operands',
+            `operand ${slot.name} is ${slot.bank === 'p' ? 'a predicate' : 'no predicate'}`,
+          );
           throw new Stop();
         }
         return { k: 'literal', value: o.value };
       case 'address':
-        this.at(field, l, o.at, 'rule-operands', 'an address stands only in a line for any instruction: * [$a+#o]');
+        this.at(
+          field,
+          l,
+          o.at,
+          'rule-operands',
+          'an address stands only in a line for any instruction: * [$a+#o]',
+        );
         throw new Stop();
       case 'const':
         return this.constantSource(o, slot, l, field);
@@ -351,7 +417,13 @@ class RuleCompiler {
     }
     if (field === 'match') {
       if (o.name === '') {
-        this.at(field, l, o.at, 'rule-operands', "an expression cannot be matched: write #name, and a condition in 'when'");
+        this.at(
+          field,
+          l,
+          o.at,
+          'rule-operands',
+          "an expression cannot be matched: write #name, and a condition in 'when'",
+        );
         throw new Stop();
       }
       const v = this.variable(o.name, 'const');
@@ -395,9 +467,12 @@ class RuleCompiler {
       for (const d of l.dst) {
         if (d < 0) continue;
         const name = this.vars[d].name;
-        if (given.has(d)) this.report('rewrite', 'rule-variable', `$${name} is defined twice`, [`  ${l.text}`]);
+        if (given.has(d))
+          this.report('rewrite', 'rule-variable', `$${name} is defined twice`, [`  ${l.text}`]);
         else if (!wanted.has(d) && !this.vars[d].fresh)
-          this.report('rewrite', 'rule-variable', `$${name} is not a destination of the root`, [`  ${l.text}`]);
+          this.report('rewrite', 'rule-variable', `$${name} is not a destination of the root`, [
+            `  ${l.text}`,
+          ]);
         given.add(d);
       }
     for (const d of wanted)
@@ -412,7 +487,11 @@ class RuleCompiler {
       parts = conjuncts(parseExpression(when.trim().replaceAll('\n', ' ')));
     } catch (e) {
       if (!(e instanceof MeaningError)) throw e;
-      return this.fail('when', 'rule-condition', e.message, [`  ${when}`, `  ${' '.repeat(e.at)}^`, ...e.notes]);
+      return this.fail('when', 'rule-condition', e.message, [
+        `  ${when}`,
+        `  ${' '.repeat(e.at)}^`,
+        ...e.notes,
+      ]);
     }
     const structural = parts.filter(isStructural);
     for (const s of structural) {
@@ -445,7 +524,8 @@ export const givesWidth = (op: Opcode, group: string): boolean =>
 
 const defaultSource = (slot: Slot): Source => ({ k: 'literal', value: BigInt(defaultOperand(slot).lo) });
 
-const modName = (m: ModText): string => (m.k === 'value' ? m.name : m.k === 'var' ? `$${m.name}` : `${m.table}(${m.name})`);
+const modName = (m: ModText): string =>
+  m.k === 'value' ? m.name : m.k === 'var' ? `$${m.name}` : `${m.table}(${m.name})`;
 
 const didYouMean = (near: readonly string[]): string[] =>
   near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [];

@@ -1,6 +1,6 @@
 import { nearest } from '../ir/diagnostic.ts';
-import type { KnobValue } from '../passes/pass.ts';
 import type { Expr } from '../isa/lang/parse.ts';
+import type { KnobValue } from '../passes/pass.ts';
 
 /**
  * Conditions that are not about values: how often something is used, where it stands, for which target the code is. They
@@ -66,13 +66,19 @@ export function structuralFault(
       return null;
     case 'name':
       if (FIGURES.has(e.name)) return null;
-      return { message: `'${e.name}' cannot stand beside use counts, places or targets`, notes: ["put conditions on constants into parts of their own, joined by '&&'"] };
+      return {
+        message: `'${e.name}' cannot stand beside use counts, places or targets`,
+        notes: ["put conditions on constants into parts of their own, joined by '&&'"],
+      };
     case 'call': {
       const takes = FUNCTIONS[e.fn];
       if (takes === undefined)
         return { message: `unknown function '${e.fn}'`, notes: near(e.fn, Object.keys(FUNCTIONS)) };
       if (takes.length !== e.args.length)
-        return { message: `${e.fn} takes ${takes.length} argument${takes.length === 1 ? '' : 's'}`, notes: [] };
+        return {
+          message: `${e.fn} takes ${takes.length} argument${takes.length === 1 ? '' : 's'}`,
+          notes: [],
+        };
       const arg = e.args[0];
       if (arg === undefined || (arg.k === 'name' && (takes[0] === 'knob' || vars.has(arg.name)))) return null;
       const word = arg.k === 'name' ? arg.name : 'this';

@@ -63,7 +63,9 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
     notes: d.match.map((l) => `  ${l.text}`),
   };
   let tried = 0;
-  const modVars = [...new Set(d.match.flatMap((l) => l.mods.flatMap((m) => (m.k === 'var' ? [m.name] : []))))];
+  const modVars = [
+    ...new Set(d.match.flatMap((l) => l.mods.flatMap((m) => (m.k === 'var' ? [m.name] : [])))),
+  ];
 
   const finish = (mods: number[], c: Choice): void => {
     const r = chooseRewrite(d, c);
@@ -119,7 +121,12 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
   if (tried > MOST_CHOICES)
     return {
       instances: [],
-      fault: { ...fault, code: 'rule-modifier', message: `more than ${MOST_CHOICES} choices of modifiers`, notes: ['fix some of them, or split the rule'] },
+      fault: {
+        ...fault,
+        code: 'rule-modifier',
+        message: `more than ${MOST_CHOICES} choices of modifiers`,
+        notes: ['fix some of them, or split the rule'],
+      },
     };
   return { instances, fault };
 }
@@ -142,7 +149,11 @@ function* choicesOf(
     yield { mods: 0, names: c.names };
     return;
   }
-  const walk = function* (g: number, mods: number, names: Map<string, string>): Generator<{ mods: number; names: Map<string, string> }> {
+  const walk = function* (
+    g: number,
+    mods: number,
+    names: Map<string, string>,
+  ): Generator<{ mods: number; names: Map<string, string> }> {
     if (g === op.groups.length) {
       yield { mods: mods >>> 0, names };
       return;

@@ -17,7 +17,13 @@ export type OperandText =
   | { readonly k: 'var'; readonly name: string; readonly mods: number; readonly at: number }
   | { readonly k: 'any'; readonly at: number }
   /** `#k` or `#(expression)`; `name` is '' for an expression. */
-  | { readonly k: 'const'; readonly name: string; readonly expr: Expr; readonly text: string; readonly at: number }
+  | {
+      readonly k: 'const';
+      readonly name: string;
+      readonly expr: Expr;
+      readonly text: string;
+      readonly at: number;
+    }
   /** A number, `RZ` (0), `PT` (1) or `!PT` (0). */
   | { readonly k: 'literal'; readonly value: bigint; readonly predicate: boolean; readonly at: number }
   | {
@@ -182,6 +188,10 @@ class LineReader {
       if (bars) this.expect('|');
       return { k: 'var', name, mods, at };
     }
+    if (this.at >= this.text.length)
+      this.fail('expected an operand, found the end of the line', this.at, 1, [
+        "in YAML ' #' starts a comment: put the line in quotes, or below 'match: |'",
+      ]);
     const word = this.match(WORD, 'an operand: $variable, #constant, number, RZ, PT or _');
     if (word === 'RZ' && mods === 0) return zero(at);
     if (word === 'PT' && (mods & ~Mod.Not) === 0)

@@ -106,5 +106,10 @@ export interface Plan {
   readonly isa: Isa;
   readonly phases: readonly PlanPhase[];
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
+  /** Rule groups that phases of the plan run: their documents, and a hash of each. */
+  readonly rules: ReadonlyMap<
+    string,
+    { readonly data: unknown; readonly file: string; readonly hash: string }
+  >;
   readonly warnings: readonly Diagnostic[];
 }

@@ -11,6 +11,7 @@ import { buildOrder, orderChain, RowTable } from './order.ts';
 import { planPhases } from './phases.ts';
 import type { Backend, Plan, PlanPhase, ResolvedKnob } from './plan.ts';
 import { checkProperties } from './properties.ts';
+import { checkRules, knobsOfGroup, rulesOf } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
 import { resolveSwitches } from './switches.ts';
 import { warnIdleHooks, warnIdleSwitches, warnUnread } from './warnings.ts';
@@ -56,9 +57,24 @@ export function resolve(
   const entries = buildOrder(chain, rowTable, level, passes, groups, issues);
   const hooks = resolveHooks(recipe, entries, rows, passes, groups, issues);
   const switches = resolveSwitches(entries, rows, request, recipe, table, issues);
-  const phases = planPhases(entries, rows, specs.phases.file, hooks, switches, issues);
+  const phases = planPhases(
+    entries,
+    rows,
+    specs.phases.file,
+    (g) => knobsOfGroup(specs, g),
+    hooks,
+    switches,
+    issues,
+  );
   checkConstraints(specs, orderName(specs, chain[chain.length - 1]), entries, issues);
   if (!rules) refuseRules(phases, entries, issues);
+  checkRules(
+    specs,
+    phases,
+    entries.map((e) => e.origin),
+    new Set(table.knobs.keys()),
+    issues,
+  );
   if (found === null) return { plan: null, issues: issues.list };
 
   const { backend } = found;
@@ -72,7 +88,7 @@ export function resolve(
   warnUnread(phases, table, level, backend, issues);
   if (issues.failed || isa === null) return { plan: null, issues: issues.list };
   const plan: Plan = {
-    hash: planHash(level, backend, isa, phases, table.knobs),
+    hash: planHash(level, backend, isa, phases, table.knobs, rulesOf(specs, phases)),
     level,
     sm: request.sm,
     order: request.order,
@@ -82,6 +98,7 @@ export function resolve(
     isa,
     phases,
     knobs: table.knobs,
+    rules: rulesOf(specs, phases),
     warnings: [],
   };
   return { plan, issues: issues.list };
@@ -185,6 +202,7 @@ function planHash(
   isa: Isa,
   phases: readonly PlanPhase[],
   knobs: ReadonlyMap<string, ResolvedKnob>,
+  rules: Plan['rules'],
 ): string {
   const running = phases
     .filter((p) => p.disabled === null)
@@ -193,7 +211,8 @@ function planHash(
     .filter((k) => k.value !== null || k.when !== null)
     .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when, k.overridden.at(-1)?.value]))
     .sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
-  return hashText(canonical([level, backend.facts, isa.hash, running, values]));
+  const groups = [...rules].map(([name, r]) => [name, r.hash]);
+  return hashText(canonical([level, backend.facts, isa.hash, running, values, groups]));
 }
 
 /** JSON with the keys of every map in order, so that the order of keys in a file does not count. */

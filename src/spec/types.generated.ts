@@ -198,7 +198,7 @@ modifiers?: {
 /**
  * What passes must know of it.
  */
-props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure")[]
+props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table")[]
 /**
  * Functional unit that executes it.
  */
@@ -846,6 +846,17 @@ group: string
  */
 owner?: string[]
 /**
+ * Maps of modifier values, by name: '.swap(cmp)' in a rewrite puts the value that the table has for that of $cmp.
+ */
+tables?: {
+/**
+ * Value of a modifier -> value.
+ */
+[k: string]: {
+[k: string]: string
+}
+}
+/**
  * Tried by descending priority, then in the order of the file.
  */
 rules: Rule[]
@@ -863,11 +874,11 @@ id: string
  */
 title: string
 /**
- * Ori instructions, one a line; $names are variables, #names immediates. The last one is the root.
+ * Ori instructions, one a line; $names are operands, #names constants, .$names modifiers. The last one is the root.
  */
 match: string
 /**
- * Condition over variables, constants, use counts, target, level and knobs.
+ * Condition: on constants in the language of the meanings, or on use counts, places, level, target and knobs; parts joined by &&.
  */
 when?: string
 /**
@@ -885,9 +896,13 @@ owner?: string[]
  */
 priority?: number
 /**
- * Instructions saved, where the count of lines does not say it.
+ * Instructions saved, where the lines and their units do not say it.
  */
 cost?: number
+/**
+ * Why the rule is true where no solver decides it: NaN, signed zero, rounding and flushing named.
+ */
+holds?: string
 /**
  * Where the rule is from.
  */

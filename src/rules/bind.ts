@@ -1,0 +1,401 @@
+import { Mod, slotWidth } from '../ir/opcode.ts';
+import {
+  addr,
+  immOf,
+  immValue,
+  Kind,
+  NO_REG,
+  type Operand,
+  type Reg,
+  regWidth,
+  sameOperand,
+  withOperandMods,
+} from '../ir/operand.ts';
+import { type Instr, instr } from '../ir/program.ts';
+import { evalGraph } from '../isa/lang/evaluate.ts';
+import { floatTypeOf } from '../isa/meaning.ts';
+import { holds, type Situation } from './conditions.ts';
+import { FILE_OF_WIDTH, mayStand } from './fit.ts';
+import type { Flow, Place } from './flow.ts';
+import { plainConstant } from './fold.ts';
+import type { Instance, Line, Rule, Source } from './rule.ts';
+import { permuteTable } from './tables.ts';
+import { addressAt, type Part, type Shape, type Variant } from './trie.ts';
+
+/** Why a rule whose shape fits was not applied. */
+export type Miss =
+  | 'operands differ'
+  | 'a value has changed since'
+  | 'modifiers'
+  | 'condition'
+  | 'situation'
+  | 'operand does not fit';
+
+/** A match: what each variable stands for. */
+export interface Match {
+  readonly variant: Variant;
+  readonly instance: Instance;
+  /** By variable: its operand (with the modifiers it carries), or null where the root leaves a result out. */
+  readonly operands: readonly (Operand | null)[];
+  /** Instruction of each line of the pattern. */
+  readonly places: readonly Place[];
+  /** Results of the instance's constants: the condition, then the computed sources. */
+  readonly outputs: readonly bigint[];
+}
+
+/** What a rule set knows about where it runs. */
+export interface Surroundings {
+  readonly level: number;
+  readonly sm: number;
+  readonly knob: Situation['knob'];
+  readonly depthOf: (block: number) => number;
+}
+
+const instanceTables = new WeakMap<Rule, Map<string, Instance>>();
+const NO_OUTPUTS: readonly bigint[] = [1n];
+
+/** The instance of a rule for the modifiers that were met. */
+function instanceFor(rule: Rule, mods: readonly number[]): Instance | undefined {
+  if (rule.instances.length === 1 && rule.match.length === 1)
+    return rule.instances[0].match[0] === mods[0] ? rule.instances[0] : undefined;
+  let table = instanceTables.get(rule);
+  if (table === undefined) {
+    table = new Map(rule.instances.map((i) => [i.match.join(), i]));
+    instanceTables.set(rule, table);
+  }
+  return table.get(mods.join());
+}
+
+/**
+ * Checks a candidate in full and binds its variables.
+ * @returns the match, or why there is none
+ */
+export function bind(v: Variant, flow: Flow, root: Place, where: Surroundings): Match | Miss {
+  return new Binder(v, flow, root).run(where);
+}
+
+class Binder {
+  private readonly v: Variant;
+  private readonly flow: Flow;
+  private readonly root: Place;
+  private readonly operands: (Operand | null)[];
+  private readonly places: Place[] = [];
+  /** Registers read at an instruction other than the root: they must still hold the same there. */
+  private readonly early: { reg: Reg; at: Place }[] = [];
+
+  constructor(v: Variant, flow: Flow, root: Place) {
+    this.v = v;
+    this.flow = flow;
+    this.root = root;
+    this.operands = v.rule.vars.map(() => null);
+  }
+
+  run(where: Surroundings): Match | Miss {
+    const { rule } = this.v;
+    const { flow, root, operands, places } = this;
+    if (!this.shape(this.v.root, root)) return 'operands differ';
+    const mods = rule.match.map((l, i) => (l.op === null ? 0 : places[i].ins.mods));
+    const instance = instanceFor(rule, mods);
+    if (instance === undefined) return 'modifiers';
+    for (const e of this.early) if (!flow.unchanged(e.reg, e.at, root)) return 'a value has changed since';
+    for (const p of instance.plain) {
+      const o = operands[p];
+      if (o !== null && o.mods !== 0) return 'operand does not fit';
+    }
+    for (let i = 0; i < operands.length; i++) {
+      const o = operands[i];
+      if (
+        o !== null &&
+        o.kind === Kind.Reg &&
+        instance.widths[i] > 0 &&
+        regWidth(o.reg) !== instance.widths[i]
+      )
+        return 'modifiers';
+    }
+    if (rule.structural.length > 0 && !this.situation(where)) return 'situation';
+    const outputs =
+      instance.always && instance.constants.dsts.length === 1 ? NO_OUTPUTS : this.compute(instance);
+    if (outputs[0] === 0n) return 'condition';
+    return { variant: this.v, instance, operands, places, outputs };
+  }
+
+  private compute(instance: Instance): bigint[] {
+    const { rule } = this.v;
+    return evalGraph(
+      instance.constants,
+      rule.vars.map((x, i) => {
+        const o = this.operands[i];
+        return x.kind === 'const' && o !== null ? immValue(o, instance.widths[i] || 32) : 0n;
+      }),
+    );
+  }
+
+  private situation(where: Surroundings): boolean {
+    const { rule } = this.v;
+    const names = namesOf(rule);
+    const { flow, root, operands, places } = this;
+    const line = (x: number): Place => (x >= 0 && rule.vars[x].line >= 0 ? places[rule.vars[x].line] : root);
+    const s: Situation = {
+      uses: (x) => {
+        const o = operands[x];
+        return o === null || o.reg === NO_REG ? Number.POSITIVE_INFINITY : flow.useCount(o.reg);
+      },
+      isRegister: (x) => operands[x]?.kind === Kind.Reg,
+      sameBlock: (x) => line(x).block === root.block,
+      depth: (x) => where.depthOf(line(x).block),
+      level: where.level,
+      sm: where.sm,
+      knob: where.knob,
+    };
+    return rule.structural.every((e) => holds(e, names, s));
+  }
+
+  private shape(s: Shape, at: Place): boolean {
+    const { ins } = at;
+    const { rule } = this.v;
+    this.places[s.line] = at;
+    if (s.op === null) {
+      const a = s.src[0];
+      const o = ins.src[addressAt(ins.op)];
+      return (
+        a.k === 'address' &&
+        o.sym === '' &&
+        o.reg !== NO_REG &&
+        this.part(a.base, { kind: Kind.Reg, reg: o.reg, lo: 0, hi: 0, sym: '', mods: 0 }, at, 0) &&
+        this.part(a.offset, immOf(BigInt(o.lo), 64), at, 64)
+      );
+    }
+    const line = rule.match[s.line];
+    const isRoot = at === this.root;
+    for (let i = 0; i < line.dst.length; i++) {
+      const d = line.dst[i];
+      const r = ins.dst[i];
+      if (d < 0) {
+        // The root's result would be lost; of an inner line nobody asks.
+        if (isRoot && r !== NO_REG && this.flow.useCount(r) > 0) return false;
+        continue;
+      }
+      this.operands[d] = r === NO_REG ? null : { kind: Kind.Reg, reg: r, lo: 0, hi: 0, sym: '', mods: 0 };
+    }
+    for (let i = 0; i < s.src.length; i++) {
+      const slot = s.op.srcs[i];
+      const width = slotWidth(s.op, ins.mods, slot) || 64;
+      const o = ins.src[i];
+      if (s.table !== null && i === 3 && s.src[i].k === 'const') {
+        const original = immOf(BigInt(permuteTable(o.lo & 0xff, inverse(s.table))), 32);
+        if (!this.part(s.src[i], original, at, 32)) return false;
+      } else if (!this.part(s.src[i], o, at, slot.bank === 'p' ? 1 : width)) return false;
+    }
+    return true;
+  }
+
+  private part(p: Part, o: Operand, at: Place, width: number): boolean {
+    switch (p.k) {
+      case 'any':
+        return true;
+      case 'literal': {
+        if (o.kind !== Kind.Imm) return false;
+        const value = immValue(o, width);
+        return (width === 1 && o.mods !== 0 ? 1n - value : value) === BigInt.asUintN(width, p.value);
+      }
+      case 'const':
+        if (o.kind !== Kind.Imm || o.mods !== 0) return false;
+        return this.bindTo(p.v, o);
+      case 'address':
+        return false;
+      case 'def': {
+        if (o.kind !== Kind.Reg) return false;
+        const under = stripped(o, p.mods);
+        if (under === null || under.mods !== 0) return false;
+        const d = this.flow.reaching(o.reg, at);
+        if (d === null || d.ins.op !== p.shape.op || d.ins.dst[p.dst] !== o.reg) return false;
+        this.operands[p.v] = under;
+        if (!this.shape(p.shape, d)) return false;
+        // Binding the line's results set the variable again, to the same register.
+        return this.operands[p.v]?.reg === o.reg;
+      }
+      case 'var': {
+        const under = stripped(o, p.mods);
+        if (under === null) return false;
+        const { line } = this.v.rule.vars[p.v];
+        if (line >= 0 && (under.mods !== 0 || this.flow.reaching(o.reg, at) !== this.places[line]))
+          return false;
+        if (at !== this.root && o.reg !== NO_REG && line < 0) this.early.push({ reg: o.reg, at });
+        return this.bindTo(p.v, under);
+      }
+    }
+  }
+
+  private bindTo(v: number, o: Operand): boolean {
+    const known = this.operands[v];
+    if (known === null) {
+      this.operands[v] = o;
+      return true;
+    }
+    return sameOperand(known, o);
+  }
+}
+
+const inverse = (order: readonly number[]): number[] => {
+  const out = [0, 1, 2];
+  order.forEach((old, i) => {
+    out[old] = i;
+  });
+  return out;
+};
+
+const nameTables = new WeakMap<Rule, Map<string, number>>();
+function namesOf(rule: Rule): Map<string, number> {
+  let m = nameTables.get(rule);
+  if (m === undefined) nameTables.set(rule, (m = new Map(rule.vars.map((v, i) => [v.name, i]))));
+  return m;
+}
+
+/**
+ * The operand whose modified value the operand is: `-$a` against `-R1` gives R1, and against R1 gives -R1, because minus is
+ * its own inverse. Null where there is none: a value is no absolute value of another by itself.
+ */
+function stripped(o: Operand, mods: number): Operand | null {
+  if (mods === 0) return o;
+  if (o.kind === Kind.Imm) return null;
+  if ((mods & Mod.Abs) !== 0) {
+    // |$a| wants the bars; what is inside them carries no sign.
+    if (o.mods !== mods) return null;
+    return withOperandMods(o, 0);
+  }
+  return toggled(o, mods);
+}
+
+/** Applies minus or complement to an operand; null where the two would have to stand the other way round. */
+function toggled(o: Operand, mods: number): Operand | null {
+  if ((mods & Mod.Not) !== 0 && (o.mods & Mod.Neg) !== 0) return null;
+  return withOperandMods(o, o.mods ^ mods);
+}
+
+// ---------------------------------------------------------------------- building
+
+/** The instructions that take the root's place, in order; each has the root's guard. */
+export interface Replacement {
+  readonly ins: readonly Instr[];
+}
+
+/**
+ * Builds what takes the root's place, or says that an operand does not fit where it should go.
+ * @param freshReg hands out a register of a file; called only when the replacement is sure to be made
+ */
+export function build(m: Match, freshReg: (file: number) => Reg): Replacement | Miss {
+  const { rule } = m.variant;
+  const root = m.places[rule.match.length - 1];
+  if (rule.addressRoot) return buildAddress(m, root);
+  const regs: Reg[] = rule.vars.map((_, i) => m.operands[i]?.reg ?? NO_REG);
+  const rootDst = rule.match[rule.match.length - 1].dst;
+  const kept = rule.rewrite.filter((l) =>
+    l.dst.some((d) => d < 0 || rule.vars[d].fresh || regs[d] !== NO_REG),
+  );
+  if (!readBeforeWritten(m, kept, rootDst)) return 'operand does not fit';
+  const lines: { line: Line; mods: number; src: Operand[] }[] = [];
+  for (const line of kept) {
+    const mods = m.instance.rewrite[rule.rewrite.indexOf(line)];
+    const src: Operand[] = [];
+    for (let i = 0; i < line.src.length; i++) {
+      const slot = line.op!.srcs[i];
+      const width = slotWidth(line.op!, mods, slot);
+      const o = operandFor(m, line.src[i], width, slot.bank === 'p', () => floatTypeOf(line.op!, mods, i));
+      if (o === null) return 'operand does not fit';
+      const fresh = o.kind === Kind.Reg && o.reg === NO_REG;
+      if (!fresh && !mayStand(o, slot, width)) return 'operand does not fit';
+      src.push(o);
+    }
+    lines.push({ line, mods, src });
+  }
+  // Everything fits: only now are registers taken.
+  for (const { line } of lines)
+    for (const d of line.dst)
+      if (d >= 0 && rule.vars[d].fresh && regs[d] === NO_REG)
+        regs[d] = freshReg(FILE_OF_WIDTH(m.instance.widths[d]));
+  const { guard, guardNot, loc } = root.ins;
+  return {
+    ins: lines.map(({ line, mods, src }) =>
+      instr(
+        line.op!,
+        mods,
+        line.dst.map((d) => (d < 0 ? NO_REG : regs[d])),
+        src.map((o, i) => {
+          const s = line.src[i];
+          return s.k === 'var' && rule.vars[s.v].fresh ? { ...o, reg: regs[s.v] } : o;
+        }),
+        loc,
+        guard,
+        guardNot,
+      ),
+    ),
+  };
+}
+
+/** No line may read what an earlier one has already overwritten with a result of the root. */
+function readBeforeWritten(m: Match, lines: readonly Line[], rootDst: readonly number[]): boolean {
+  if (lines.length < 2) return true;
+  const written: Reg[] = [];
+  for (const l of lines) {
+    for (const s of l.src)
+      if (s.k === 'var' && !m.variant.rule.vars[s.v].fresh && !rootDst.includes(s.v)) {
+        const o = m.operands[s.v];
+        if (o !== null && o.reg !== NO_REG && written.includes(o.reg)) return false;
+      }
+    for (const d of l.dst) {
+      const r = d < 0 ? NO_REG : (m.operands[d]?.reg ?? NO_REG);
+      if (r !== NO_REG) written.push(r);
+    }
+  }
+  return true;
+}
+
+/** The operand that a source of the rewrite becomes; a register yet to be made has none. */
+function operandFor(
+  m: Match,
+  s: Source,
+  width: number,
+  predicate: boolean,
+  reading: () => string | null,
+): Operand | null {
+  switch (s.k) {
+    case 'literal':
+      return immOf(s.value, predicate ? 1 : width || 32);
+    case 'computed':
+      return immOf(m.outputs[s.x + 1], width || 32);
+    case 'const':
+      return m.operands[s.v];
+    case 'var': {
+      if (m.variant.rule.vars[s.v].fresh)
+        return { kind: Kind.Reg, reg: NO_REG, lo: 0, hi: 0, sym: '', mods: s.mods };
+      const o = m.operands[s.v];
+      if (o === null) return null;
+      if (s.mods === 0) return o;
+      if (o.kind === Kind.Imm) return plainConstant(withOperandMods(o, o.mods ^ s.mods), width, reading());
+      if ((s.mods & Mod.Abs) !== 0)
+        return o.mods === 0 && o.kind === Kind.Reg ? withOperandMods(o, s.mods) : null;
+      return toggled(o, s.mods);
+    }
+    default:
+      return null;
+  }
+}
+
+function buildAddress(m: Match, root: Place): Replacement | Miss {
+  const { rule } = m.variant;
+  const last = rule.rewrite[rule.rewrite.length - 1].src[0];
+  if (rule.rewrite.length > 1 || last.k !== 'address') return 'operand does not fit';
+  const base = operandFor(m, last.base, 64, false, () => null);
+  const offset = operandFor(m, last.offset, 64, false, () => null);
+  if (base === null || offset === null || base.kind !== Kind.Reg || base.mods !== 0)
+    return 'operand does not fit';
+  const value = BigInt.asIntN(64, immValue(offset, 64));
+  if (BigInt.asIntN(32, value) !== value) return 'operand does not fit';
+  const { ins } = root;
+  const at = addressAt(ins.op);
+  if (base.reg !== ins.src[at].reg && regWidth(base.reg) !== regWidth(ins.src[at].reg))
+    return 'operand does not fit';
+  const src = [...ins.src];
+  src[at] = addr(base.reg, Number(value));
+  return { ins: [instr(ins.op, ins.mods, ins.dst, src, ins.loc, ins.guard, ins.guardNot)] };
+}

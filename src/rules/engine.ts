@@ -1,0 +1,121 @@
+import { DiagnosticError } from '../ir/diagnostic.ts';
+import type { Isa } from '../ir/opcode.ts';
+import type { Fn } from '../ir/program.ts';
+import type { PassContext } from '../passes/pass.ts';
+import { compileGroup, type RulesDoc } from './compile.ts';
+import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
+import type { Rule, RuleIssue } from './rule.ts';
+import { Trie } from './trie.ts';
+
+const compiled = new WeakMap<object, { isa: Isa; rules: Rule[]; issues: RuleIssue[] }>();
+
+/** Rules of a document; compiled once for an instruction set. */
+export function rulesOfDoc(
+  data: unknown,
+  isa: Isa,
+): { rules: readonly Rule[]; issues: readonly RuleIssue[] } {
+  const known = compiled.get(data as object);
+  if (known !== undefined && known.isa === isa) return known;
+  const made = { isa, ...compileGroup(data as RulesDoc, isa) };
+  compiled.set(data as object, made);
+  return made;
+}
+
+/** Descending priority, then groups in the order given, then the order of the file. */
+export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
+  rules
+    .map((r, i) => ({ r, i }))
+    .sort((a, b) => b.r.priority - a.r.priority || a.i - b.i)
+    .map((x) => x.r);
+
+/** What the runner is asked to do beside the groups' rules. */
+export interface RunnerOptions {
+  readonly isa: Isa;
+  /** Documents by group name. */
+  readonly groups: ReadonlyMap<string, { readonly data: unknown; readonly file: string }>;
+  /** Names of the phases that rules can belong to; hooks and inserted steps run what they are given. */
+  readonly phases: ReadonlySet<string>;
+  /** Target name: sm_80. */
+  readonly sm: string;
+  readonly mode?: DriverOptions['mode'];
+  readonly approximate?: boolean;
+  readonly onHit?: (rule: Rule, fn: Fn, ctx: PassContext) => void;
+  readonly onMiss?: (rule: Rule, why: string, line: number, fn: Fn, ctx: PassContext) => void;
+}
+
+/**
+ * The function that the engine calls for phases that run rules. The groups of a phase are one set: a trie is made for each
+ * list of groups and phase that occurs, and kept.
+ */
+export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn {
+  const sets = new Map<string, Trie>();
+  const sm = Number(/\d+/.exec(o.sm)?.[0] ?? 0);
+  const trieFor = (groups: readonly string[], phase: string): Trie => {
+    const key = `${phase}|${groups.join()}`;
+    let trie = sets.get(key);
+    if (trie === undefined) {
+      const rules = groups.flatMap((g) => {
+        const doc = o.groups.get(g);
+        if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
+        const { rules, issues } = rulesOfDoc(doc.data, o.isa);
+        const wrong = issues.filter((i) => i.severity === 'error');
+        if (wrong.length > 0) throw new DiagnosticError(wrong.map((i) => ruleDiagnostic(i, doc.file)));
+        return rules.filter((r) => r.owner === null || !o.phases.has(phase) || r.owner.includes(phase));
+      });
+      trie = new Trie(byPrecedence(rules), o.isa);
+      sets.set(key, trie);
+    }
+    return trie;
+  };
+  return (groups, fn, ctx) => {
+    const phase = ctx.phase.replace(/#\d+$/, '');
+    const trie = trieFor(groups, phase);
+    try {
+      return applyRules(fn, trie, o.isa, {
+        level: ctx.level,
+        sm,
+        knob: (name) => ctx.knob(name),
+        depthOf: () => 0,
+        clean: true,
+        approximate: o.approximate ?? false,
+        mode: o.mode ?? 'precedence',
+        onHit: (rule, at, before) => {
+          ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[at.block].id, ins: before });
+          o.onHit?.(rule, fn, ctx);
+        },
+        onMiss:
+          o.onMiss === undefined ? undefined : (rule, at, why) => o.onMiss!(rule, why, at.ins.loc, fn, ctx),
+      });
+    } catch (e) {
+      if (!(e instanceof RulesDiverge)) throw e;
+      throw new DiagnosticError([
+        {
+          severity: 'error',
+          code: 'rules-diverge',
+          message: `phase ${ctx.phase}, function ${fn.name}: ${e.message}`,
+          file: ctx.program.name,
+          line: 0,
+          column: 0,
+          length: 0,
+          notes: [
+            `rule groups ${groups.join(', ')}; what fired most:`,
+            ...e.fired.slice(0, 8).map((f) => `  ${String(f.count).padStart(7)}  ${f.rule}`),
+            '`orrery check` on the files of the groups looks for rules that undo one another',
+          ],
+        },
+      ]);
+    }
+  };
+}
+
+/** A rule's fault as a diagnostic without a line; whoever has the text finds the place from the issue itself. */
+export const ruleDiagnostic = (i: RuleIssue, file: string) => ({
+  severity: i.severity,
+  code: i.code,
+  message: `rule ${i.rule + 1} of group '${i.group}', ${i.field}: ${i.message}`,
+  file,
+  line: 0,
+  column: 0,
+  length: 0,
+  notes: i.notes,
+});

@@ -1,0 +1,85 @@
+import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
+import { immOf, immValue, Kind, NO_REG, type Operand, withOperandMods } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { floatTypeOf } from '../isa/meaning.ts';
+import { evalBig } from '../isa/reference.ts';
+
+/**
+ * Constants: an operand's sign taken into its value, and instructions whose sources are all constants computed by the exact
+ * reading of their meaning.
+ */
+
+/** Bits of the sign of each float type; packed pairs have two. */
+const SIGNS: Readonly<Record<string, bigint>> = {
+  f16: 1n << 15n,
+  bf16: 1n << 15n,
+  f16x2: (1n << 15n) | (1n << 31n),
+  bf16x2: (1n << 15n) | (1n << 31n),
+  f32: 1n << 31n,
+  f64: 1n << 63n,
+};
+
+/**
+ * A constant with its modifiers carried out, for a place that reads it as `type` (null: as an integer).
+ * Null for a float type whose sign bit is not known here.
+ */
+export function plainConstant(o: Operand, width: number, type: string | null): Operand | null {
+  if (o.mods === 0) return o;
+  const w = width || 32;
+  let v = immValue(o, w);
+  if (w === 1) return immOf((o.mods & Mod.Not) === 0 ? v : 1n - (v & 1n), 1);
+  if (type === null) {
+    if ((o.mods & Mod.Abs) !== 0 && BigInt.asIntN(w, v) < 0n) v = -v;
+    if ((o.mods & Mod.Not) !== 0) v = ~v;
+    if ((o.mods & Mod.Neg) !== 0) v = -v;
+    return immOf(v, w);
+  }
+  const sign = SIGNS[type];
+  if (sign === undefined) return null;
+  if ((o.mods & Mod.Abs) !== 0) v &= ~sign;
+  if ((o.mods & Mod.Neg) !== 0) v ^= sign;
+  return immOf(v, w);
+}
+
+/** The instruction with the modifiers of its constants carried out; itself if there are none. */
+export function plainConstants(ins: Instr): Instr {
+  let src: Operand[] | null = null;
+  for (let i = 0; i < ins.src.length; i++) {
+    const o = ins.src[i];
+    if (o.kind !== Kind.Imm || o.mods === 0 || i >= ins.op.srcs.length) continue;
+    const slot = ins.op.srcs[i];
+    const type = slot.bank === 'p' ? null : floatTypeOf(ins.op, ins.mods, i);
+    const plain = plainConstant(o, slotWidth(ins.op, ins.mods, slot), type);
+    if (plain === null) continue;
+    src ??= [...ins.src];
+    src[i] = plain;
+  }
+  return src === null ? ins : { ...ins, src };
+}
+
+/** Can the instruction be computed now: a pure one, of constants alone? */
+export function isConstant(ins: Instr, approximate: boolean): boolean {
+  const { op } = ins;
+  if (op.means === null || (op.flags & OpFlag.Pure) === 0 || op.dsts.length === 0) return false;
+  if ((op.flags & OpFlag.Approximate) !== 0 && !approximate) return false;
+  for (let i = 0; i < ins.src.length; i++) if (ins.src[i].kind !== Kind.Imm) return false;
+  return true;
+}
+
+/** Values of the results of an instruction of constants, unsigned; null for results that are discarded. */
+export function valuesOf(ins: Instr): (bigint | null)[] {
+  const { op, mods } = ins;
+  const values = evalBig(
+    op,
+    mods,
+    ins.src.map((o, i) => immValue(o, slotWidth(op, mods, op.srcs[i]) || 64)),
+    ins.src.map((o) => o.mods),
+  );
+  return values.map((v, i) => (ins.dst[i] === NO_REG ? null : v));
+}
+
+/** Negated predicate: `p` for `!p`, `!p` for `p`. */
+export const notPredicate = (o: Operand): Operand =>
+  o.kind === Kind.Imm
+    ? immOf(BigInt((o.lo & 1) ^ (o.mods === 0 ? 1 : 0)), 1)
+    : withOperandMods(o, o.mods ^ Mod.Not);

@@ -1,0 +1,90 @@
+import { slotWidth } from '../ir/opcode.ts';
+import { evalGraph } from '../isa/lang/evaluate.ts';
+import { evalBig } from '../isa/reference.ts';
+import type { Instance, Line, Rule, Source } from './rule.ts';
+
+/** Both sides of a rule for one choice of values. */
+export interface Sample {
+  /** By variable, unsigned. */
+  readonly values: readonly bigint[];
+  /** The condition holds; else the sides are not asked for. */
+  readonly applies: boolean;
+  /** For each destination of the root: its variable, and what both sides give. */
+  readonly results: readonly { readonly v: number; readonly left: bigint; readonly right: bigint }[];
+}
+
+/**
+ * Evaluates both sides of a rule exactly.
+ *
+ * @param given values of the variables that come from outside (the others are computed), by variable
+ */
+export function sample(rule: Rule, instance: Instance, given: readonly bigint[]): Sample {
+  const values = rule.vars.map((_, i) => BigInt.asUintN(instance.widths[i] || 64, given[i] ?? 0n));
+  const outputs = evalGraph(instance.constants, values);
+  if (outputs[0] !== 1n) return { values, applies: false, results: [] };
+  if (rule.addressRoot) return addressSample(rule, instance, values, outputs);
+  const left = run(rule.match, instance.match, [...values], outputs);
+  const right = run(rule.rewrite, instance.rewrite, [...values], outputs);
+  const root = rule.match[rule.match.length - 1];
+  const results = root.dst.filter((d) => d >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
+  return { values: left, applies: true, results };
+}
+
+function run(
+  lines: readonly Line[],
+  mods: readonly number[],
+  values: bigint[],
+  outputs: readonly bigint[],
+): bigint[] {
+  lines.forEach((l, i) => {
+    if (l.op === null) return;
+    const op = l.op;
+    const src = l.src.map((s, k) => operand(s, values, outputs, slotWidth(op, mods[i], op.srcs[k]) || 32));
+    const out = evalBig(
+      op,
+      mods[i],
+      src.map((x) => x.value),
+      src.map((x) => x.mods),
+    );
+    l.dst.forEach((d, k) => {
+      if (d >= 0) values[d] = out[k];
+    });
+  });
+  return values;
+}
+
+function operand(
+  s: Source,
+  values: readonly bigint[],
+  outputs: readonly bigint[],
+  width: number,
+): { value: bigint; mods: number } {
+  switch (s.k) {
+    case 'var':
+      return { value: values[s.v], mods: s.mods };
+    case 'const':
+      return { value: values[s.v], mods: 0 };
+    case 'literal':
+      return { value: BigInt.asUintN(width, s.value), mods: 0 };
+    case 'computed':
+      return { value: outputs[s.x + 1], mods: 0 };
+    default:
+      throw new Error(`${s.k} has no value`);
+  }
+}
+
+/** The address itself is what both sides compute: base plus offset, 64 bits wide. */
+function addressSample(rule: Rule, instance: Instance, values: bigint[], outputs: readonly bigint[]): Sample {
+  const address = (lines: readonly Line[], mods: readonly number[]): bigint => {
+    const v = run(lines, mods, [...values], outputs);
+    const a = lines[lines.length - 1].src[0];
+    if (a.k !== 'address') return 0n;
+    return BigInt.asUintN(
+      64,
+      operand(a.base, v, outputs, 64).value + operand(a.offset, v, outputs, 64).value,
+    );
+  };
+  const left = address(rule.match, instance.match);
+  const right = address(rule.rewrite, instance.rewrite);
+  return { values, applies: true, results: [{ v: -1, left, right }] };
+}

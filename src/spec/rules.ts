@@ -1,0 +1,83 @@
+import { hashText } from '../ir/hash.ts';
+import type { Issues, Spot } from './issues.ts';
+import type { Plan, PlanPhase } from './plan.ts';
+import type { Specs } from './specs.ts';
+import type { RulesSpec } from './types.generated.ts';
+
+const KNOB_READ = /\bknob\(\s*(\w+)\s*\)/g;
+
+const docOf = (specs: Specs, group: string): RulesSpec.Rules | undefined =>
+  specs.rules?.get(group)?.data as RulesSpec.Rules | undefined;
+
+/** Knobs that the conditions of a group's rules read. */
+export function knobsOfGroup(specs: Specs, group: string): string[] {
+  const doc = docOf(specs, group);
+  const texts = doc?.rules.map((r) => r.when ?? '') ?? [];
+  return [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
+}
+
+/** Groups that are not there, phases that do not own the group they run, knobs that no catalog has. */
+export function checkRules(
+  specs: Specs,
+  phases: readonly PlanPhase[],
+  origins: readonly Spot[],
+  knobs: ReadonlySet<string>,
+  issues: Issues,
+): void {
+  const told = new Set<string>();
+  phases.forEach((p, i) => {
+    for (const group of p.rules) {
+      const file = specs.rules?.get(group);
+      if (file === undefined) {
+        // What an order or a hook names is checked where it is read; here remain the rows of the table.
+        if (issues.list.some((x) => x.code === 'unknown-rules')) continue;
+        issues.unknown(
+          origins[i],
+          'unknown-rules',
+          `phase '${p.id}' runs rule group '${group}', which is not there`,
+          group,
+          specs.rules?.keys() ?? [],
+          `rule groups are ${[...(specs.rules?.keys() ?? [])].join(', ')}`,
+        );
+        continue;
+      }
+      const doc = file.data as unknown as RulesSpec.Rules;
+      if (doc.owner !== undefined && p.hook === null && p.index !== null && !doc.owner.includes(p.name))
+        issues.error(
+          origins[i],
+          'rules-owner',
+          `phase '${p.id}' runs rule group '${group}', which it does not own`,
+          {
+            notes: [`owners are ${doc.owner.join(', ')}; a hook or an inserted step may run any group`],
+            see: { what: 'the group', file, path: ['owner'] },
+          },
+        );
+      if (told.has(group)) continue;
+      told.add(group);
+      doc.rules.forEach((r, k) => {
+        for (const m of (r.when ?? '').matchAll(KNOB_READ))
+          if (!knobs.has(m[1]))
+            issues.unknown(
+              { file, path: ['rules', k, 'when'] },
+              'unknown-knob',
+              `rule '${r.id}' reads knob '${m[1]}', which is not in the catalog`,
+              m[1],
+              knobs,
+              '`orrery plan --knobs` lists those that are set',
+            );
+      });
+    }
+  });
+}
+
+/** The groups that phases of a plan run, with a hash of all that they say. */
+export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
+  const out = new Map<string, { data: unknown; file: string; hash: string }>();
+  for (const p of phases)
+    for (const group of p.rules) {
+      const file = specs.rules?.get(group);
+      if (file !== undefined && !out.has(group))
+        out.set(group, { data: file.data, file: file.file, hash: hashText(JSON.stringify(file.data)) });
+    }
+  return out;
+}
