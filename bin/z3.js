@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// The solver of the npm package z3-solver behind the interface of a solver's binary: SMT-LIB on standard input, answers on
+// standard output. A process of its own can be ended at a time limit, which the package's threads do not always obey.
+let init;
+try {
+  ({ init } = await import('z3-solver'));
+} catch {
+  console.error('z3-solver is not installed');
+  process.exit(3);
+}
+const { Z3 } = await init();
+const context = Z3.mk_context(Z3.mk_config());
+
+/** Length of the longest part of the text that is whole commands. */
+function whole(text) {
+  let depth = 0;
+  let end = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (c === '"') i = text.indexOf('"', i + 1);
+    else if (c === '(') depth++;
+    else if (c === ')' && --depth === 0) end = i + 1;
+    if (i < 0) return end;
+  }
+  return end;
+}
+
+let rest = '';
+process.stdin.setEncoding('utf8');
+for await (const chunk of process.stdin) {
+  rest += chunk;
+  const end = whole(rest);
+  if (end === 0) continue;
+  const commands = rest.slice(0, end);
+  rest = rest.slice(end);
+  try {
+    process.stdout.write(await Z3.eval_smtlib2_string(context, commands));
+  } catch (e) {
+    process.stdout.write(`(error "${String(e.message ?? e).replaceAll('"', "'")}")\n`);
+  }
+}
+process.exit(0);
