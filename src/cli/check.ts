@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import pc from 'picocolors';
+import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
@@ -9,7 +10,6 @@ import { checkPtx } from '../ptx/check.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadSpec, makePlan } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
-import { passNames } from './input.ts';
 import { CliExit, out, readTextOrFail, show } from './ui.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
@@ -53,7 +53,7 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
     const { isa } = (
       await makePlan(
         { level: 3, sm: 'sm_75', order: 'seed', recipe: null, knobSets: [], set: [], disable: [] },
-        passNames,
+        host,
       )
     ).plan!;
     const { program, diagnostics } = parseProgram(text, isa, file);
@@ -66,7 +66,7 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
 
 /** A spec is tried where it is used: in plans, with the shipped specs around it. Meanings of opcodes are checked too. */
 async function checkSpec(file: string): Promise<Diagnostic[]> {
-  const found = await checkFile(file, passNames);
+  const found = await checkFile(file, host);
   if (found.some((d) => d.severity === 'error')) return found;
   const spec = await loadSpec(file);
   if (spec.kind !== 'isa') return found;

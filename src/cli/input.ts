@@ -1,9 +1,9 @@
+import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
-import { passes } from '../passes/registry.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
@@ -11,8 +11,6 @@ import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import type { PlanOptions } from './main.ts';
 import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
-
-export const passNames: ReadonlySet<string> = new Set(passes.keys());
 
 /** The plan that the options ask for; errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
@@ -30,7 +28,7 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
       set: o.set ?? [],
       disable: o.disable ?? [],
     },
-    passNames,
+    host,
     base,
   );
   show(diagnostics);

@@ -2,10 +2,9 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import pc from 'picocolors';
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
-import { runPlan } from '../engine/run.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
-import { passes } from '../passes/registry.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import { loadLaunch } from '../spec/launch.ts';
@@ -45,8 +44,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
   const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
-  const journal = runPlan(input.program, plan, {
-    passes,
+  const journal = runPipeline(input.program, plan, {
     verify: o.verify,
     until,
     heap: () => process.memoryUsage().heapUsed,

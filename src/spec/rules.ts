@@ -37,7 +37,7 @@ export function checkRules(
           `phase '${p.id}' runs rule group '${group}', which is not there`,
           group,
           specs.rules?.keys() ?? [],
-          `rule groups are ${[...(specs.rules?.keys() ?? [])].join(', ')}`,
+          '`orrery rules list` names the groups',
         );
         continue;
       }

@@ -1,0 +1,36 @@
+import type { Program } from '../ir/program.ts';
+import { passes } from '../passes/registry.ts';
+import { type RunnerOptions, ruleRunner } from '../rules/engine.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { Host } from '../spec/resolve.ts';
+import type { Journal } from './journal.ts';
+import { type RunOptions, runPlan } from './run.ts';
+
+/** What this engine can run: every registered pass, and rules. */
+export const host: Host = { passes: new Set(passes.keys()), rules: true };
+
+export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
+  readonly onRuleHit?: RunnerOptions['onHit'];
+  readonly onRuleMiss?: RunnerOptions['onMiss'];
+  readonly ruleMode?: RunnerOptions['mode'];
+}
+
+/**
+ * Runs a plan with the registered passes and the plan's rule groups.
+ * @throws DiagnosticError as `runPlan` does, and where rules do not come to an end
+ */
+export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = {}): Journal {
+  const rules =
+    plan.rules.size === 0
+      ? undefined
+      : ruleRunner({
+          isa: plan.isa,
+          groups: plan.rules,
+          phases: new Set(plan.phases.filter((p) => p.hook === null && p.index !== null).map((p) => p.name)),
+          sm: plan.sm,
+          mode: opts.ruleMode,
+          onHit: opts.onRuleHit,
+          onMiss: opts.onRuleMiss,
+        });
+  return runPlan(input, plan, { ...opts, passes, rules });
+}
