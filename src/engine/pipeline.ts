@@ -1,13 +1,25 @@
 import type { Program } from '../ir/program.ts';
 import { passes } from '../passes/registry.ts';
-import { type RunnerOptions, ruleRunner } from '../rules/engine.ts';
+import { checkSet } from '../rules/checks.ts';
+import type { RulesDoc } from '../rules/compile.ts';
+import { type RunnerOptions, ruleRunner, rulesOfDoc } from '../rules/engine.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
 import type { Journal } from './journal.ts';
 import { type RunOptions, runPlan } from './run.ts';
 
 /** What this engine can run: every registered pass, and rules. */
-export const host: Host = { passes: new Set(passes.keys()), rules: true };
+export const host: Host = {
+  passes: new Set(passes.keys()),
+  rules: true,
+  checkRules: (docs, group, isa, costs) => {
+    const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
+    const own = all.find((x) => (x.d as RulesDoc).group === group);
+    const wrong = own?.issues ?? [];
+    const set = all.flatMap((x) => x.rules);
+    return [...wrong, ...checkSet(set, isa, costs, new Set([group]))];
+  },
+};
 
 export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
   readonly onRuleHit?: RunnerOptions['onHit'];

@@ -36,6 +36,8 @@ export interface DriverOptions extends Surroundings {
   readonly onHit?: (rule: Rule, at: Place, before: Instr) => void;
   /** Called for each rule whose shape fitted and that was not applied. */
   readonly onMiss?: (rule: Rule, at: Place, why: Miss) => void;
+  /** Asked before a rule that matches is applied. */
+  readonly allow?: (rule: Rule) => boolean;
   /** Rewrites allowed; at most this many steps are made before the driver gives up. */
   readonly bound?: number;
 }
@@ -157,7 +159,7 @@ class Driver {
       const v = candidates[i];
       const m = bind(v, this.flow, p, this.where);
       if (typeof m === 'string') this.missed(v, p, m);
-      else if (this.rewrite(m, p)) return;
+      else if (this.opts.allow?.(v.rule) !== false && this.rewrite(m, p)) return;
     }
   }
 

@@ -25,6 +25,23 @@ export interface Host {
   readonly passes: ReadonlySet<string>;
   /** Rule groups can be run. */
   readonly rules?: boolean;
+  /** Checks the rules of one group, in the company of the groups that run with it. */
+  readonly checkRules?: (
+    docs: readonly unknown[],
+    group: string,
+    isa: Isa,
+    costs: Readonly<Record<string, number>>,
+  ) => readonly RuleFault[];
+}
+
+/** What is wrong with a rule: its place in the group's file, and the field that says it. */
+export interface RuleFault {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly rule: number;
+  readonly field: string;
+  readonly message: string;
+  readonly notes: readonly string[];
 }
 
 /**

@@ -58,6 +58,15 @@ limits?: {
  */
 [k: string]: number | number[]
 }
+/**
+ * Cycles in which one warp takes a unit of its sub-partition, by unit; and of opcodes that expand into several instructions, by name ('IDIV', 'IDIV.64').
+ */
+costs?: {
+/**
+ * Cycles.
+ */
+[k: string]: number
+}
 encoding?: Encoding
 /**
  * Byte offset of the first kernel parameter in constant bank 0.

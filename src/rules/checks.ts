@@ -1,0 +1,359 @@
+import { nearest } from '../ir/diagnostic.ts';
+import type { Isa } from '../ir/opcode.ts';
+import type { Fn } from '../ir/program.ts';
+import { printFn } from '../ir/text.ts';
+import { type Costs, costsOf } from './cost.ts';
+import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
+import { byPrecedence } from './engine.ts';
+import type { Rule, RuleIssue } from './rule.ts';
+import { type Part, type Shape, Trie, variantsOf } from './trie.ts';
+import { witness } from './witness.ts';
+
+/**
+ * Checks a set of rules that run together: duplicates, rules that never fire because another always comes first, rules that
+ * meet without saying which is to win, rewrites that make code worse, and rules that undo one another.
+ *
+ * @param rules in the order of groups and files
+ * @param wanted only faults of these groups are told (the others are the company they run in)
+ */
+export function checkSet(
+  rules: readonly Rule[],
+  isa: Isa,
+  costs: Costs,
+  wanted: ReadonlySet<string> = new Set(rules.map((r) => r.group)),
+): RuleIssue[] {
+  const issues: RuleIssue[] = [];
+  const report = (
+    rule: Rule,
+    field: RuleIssue['field'],
+    code: string,
+    message: string,
+    notes: readonly string[] = [],
+    severity: RuleIssue['severity'] = 'error',
+  ): void => {
+    if (wanted.has(rule.group))
+      issues.push({ severity, code, group: rule.group, rule: rule.place, field, message, notes });
+  };
+  checkIds(rules, report);
+  checkCosts(rules, costs, report);
+  const ordered = byPrecedence(rules);
+  checkShadows(ordered, report);
+  const order: Setting = { isa, trie: new Trie(ordered, isa) };
+  const cyclic = checkCycles(ordered, order, report);
+  checkOverlaps(ordered, order, cyclic, report);
+  return issues;
+}
+
+type Report = (
+  rule: Rule,
+  field: RuleIssue['field'],
+  code: string,
+  message: string,
+  notes?: readonly string[],
+  severity?: RuleIssue['severity'],
+) => void;
+
+interface Setting {
+  readonly isa: Isa;
+  readonly trie: Trie;
+}
+
+const named = (r: Rule): string => `'${r.id}' of group '${r.group}'`;
+
+function checkIds(rules: readonly Rule[], report: Report): void {
+  const seen = new Map<string, Rule>();
+  for (const r of rules) {
+    const other = seen.get(r.id);
+    if (other !== undefined)
+      report(r, 'id', 'rule-id', `rule id '${r.id}' is taken by a rule of group '${other.group}'`);
+    seen.set(r.id, r);
+  }
+}
+
+function checkCosts(rules: readonly Rule[], costs: Costs, report: Report): void {
+  for (const r of rules) {
+    if (r.cost !== null) continue;
+    for (const i of r.instances) {
+      const { left, right } = costsOf(r, i, costs);
+      if (right <= left) continue;
+      report(r, 'rewrite', 'rule-cost', `the rewrite costs ${right} cycles, what it surely removes ${left}`, [
+        `for ${r.match.map((l, k) => (l.op === null ? '*' : `${l.op.name} (modifiers ${i.match[k]})`)).join(', ')}`,
+        "say 'uses(t) == 1' of inner results that die with the root, or state the saving in 'cost'",
+      ]);
+      break;
+    }
+  }
+}
+
+// ---------------------------------------------------------------------- shadows
+
+/** A rule that comes first and matches all that a later one matches leaves it nothing. */
+function checkShadows(ordered: readonly Rule[], report: Report): void {
+  const variants = ordered.map((r, i) => variantsOf(r, i));
+  const byOp = new Map<string, number[]>();
+  ordered.forEach((r, i) => {
+    const key = rootName(r);
+    for (const j of byOp.get(key) ?? []) {
+      const a = ordered[j];
+      const general = variants[j].some((v) => covers(v.root, variants[i][0].root, new Map()));
+      if (!general || !sameInstances(a, r)) continue;
+      if (a.structural.length === 0 && a.instances.every((x) => x.always))
+        report(
+          r,
+          'match',
+          'rule-shadowed',
+          `it never fires: ${named(a)} comes first and matches all that it matches`,
+        );
+      else if (
+        a.text.when === r.text.when &&
+        variants[i].some((v) => covers(v.root, variants[j][0].root, new Map()))
+      )
+        report(
+          r,
+          'match',
+          'rule-duplicate',
+          `it looks for the same as ${named(a)}, under the same condition`,
+        );
+    }
+    byOp.set(key, [...(byOp.get(key) ?? []), i]);
+  });
+}
+
+const rootName = (r: Rule): string => r.match[r.match.length - 1].op?.name ?? '*';
+
+/** Does every choice of modifiers of `b` fit `a`? */
+function sameInstances(a: Rule, b: Rule): boolean {
+  if (a.match.length > b.match.length) return false;
+  const root = (r: Rule): Set<number> => new Set(r.instances.map((i) => i.match[i.match.length - 1]));
+  const mine = root(a);
+  return [...root(b)].every((m) => mine.has(m));
+}
+
+/** Does pattern `a` match wherever `b` does? */
+function covers(a: Shape, b: Shape, bound: Map<number, string>): boolean {
+  if (a.op !== b.op || a.src.length !== b.src.length) return false;
+  for (let g = 0; g < a.fixed.length; g++) if (a.fixed[g] >= 0 && a.fixed[g] !== b.fixed[g]) return false;
+  return a.src.every((p, i) => coversPart(p, b.src[i], bound));
+}
+
+function coversPart(a: Part, b: Part, bound: Map<number, string>): boolean {
+  const key = JSON.stringify(b, (k, v: unknown) =>
+    k === 'shape' ? undefined : typeof v === 'bigint' ? String(v) : v,
+  );
+  const once = (v: number, what: string): boolean => {
+    const known = bound.get(v);
+    if (known === undefined) bound.set(v, what);
+    return known === undefined || known === what;
+  };
+  switch (a.k) {
+    case 'any':
+      return true;
+    case 'var':
+      if (b.k === 'any') return false;
+      if (a.mods === 0) return once(a.v, key);
+      return (
+        b.k === 'var' &&
+        (b.mods & a.mods) === a.mods &&
+        once(a.v, JSON.stringify({ ...b, mods: b.mods ^ a.mods }))
+      );
+    case 'const':
+      return (b.k === 'const' || b.k === 'literal') && once(a.v, key);
+    case 'literal':
+      return b.k === 'literal' && b.value === a.value;
+    case 'def':
+      return (
+        b.k === 'def' &&
+        a.mods === b.mods &&
+        a.dst === b.dst &&
+        once(a.v, key) &&
+        covers(a.shape, b.shape, bound)
+      );
+    case 'address':
+      return b.k === 'address' && coversPart(a.base, b.base, bound) && coversPart(a.offset, b.offset, bound);
+  }
+}
+
+// ---------------------------------------------------------------------- runs on small functions
+
+/** Choices of modifiers of one rule that are tried; more would be the same with other widths. */
+const MOST_INSTANCES = 6;
+/** Rewrites of a function of a few instructions before they count as endless. */
+const MOST_STEPS = 60;
+
+const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
+  level: 3,
+  sm: 90,
+  knob: () => true,
+  depthOf: () => 0,
+  clean: true,
+  approximate: false,
+  mode: 'precedence',
+  bound: MOST_STEPS,
+  ...more,
+});
+
+/** Applies the set to what each rule looks for and reports rules that come back to where they were. */
+function checkCycles(ordered: readonly Rule[], set: Setting, report: Report): ReadonlySet<Rule> {
+  const cyclic = new Set<Rule>();
+  for (const r of ordered)
+    for (const i of spread(r.instances, MOST_INSTANCES)) {
+      const w = witness(r, i, set.isa);
+      if (w === null) continue;
+      const fired: string[] = [];
+      try {
+        applyRules(w.fn, set.trie, set.isa, options({ onHit: (x) => fired.push(x.id) }));
+      } catch (e) {
+        if (!(e instanceof RulesDiverge)) throw e;
+        const loop = cycleOf(fired);
+        if (!cyclic.has(r) && loop.includes(r.id))
+          report(
+            r,
+            'rewrite',
+            'rule-cycle',
+            `the rules undo one another: ${[...loop, loop[0]].join(' -> ')}`,
+            [
+              'starting from:',
+              ...printFn(w.fn, { locs: false })
+                .split('\n')
+                .filter((l) => /^ {6}/.test(l)),
+            ],
+          );
+        cyclic.add(r);
+        break;
+      }
+    }
+  return cyclic;
+}
+
+/** The shortest repetition at the end of a sequence. */
+function cycleOf(fired: readonly string[]): string[] {
+  for (let n = 1; n <= fired.length / 2; n++) {
+    const last = fired.slice(-n);
+    if (last.every((x, i) => x === fired[fired.length - 2 * n + i])) return last;
+  }
+  return fired.slice(-8);
+}
+
+/** `most` elements, evenly spread. */
+function spread<T>(all: readonly T[], most: number): T[] {
+  if (all.length <= most) return [...all];
+  return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]);
+}
+
+/**
+ * Two rules meet where one instruction is what both look for. File order then decides, by accident, unless one of them has a
+ * priority, or one is the special case of the other, or both ways lead to the same in the end.
+ */
+function checkOverlaps(
+  ordered: readonly Rule[],
+  set: Setting,
+  cyclic: ReadonlySet<Rule>,
+  report: Report,
+): void {
+  const told = new Set<string>();
+  for (const b of ordered) {
+    if (b.ranked || cyclic.has(b)) continue;
+    for (const i of spread(b.instances, MOST_INSTANCES))
+      for (let skip = 0; skip < 3; skip++) {
+        const w = witness(b, i, set.isa, skip * 5);
+        if (w === null) break;
+        for (const a of rivals(w.fn, b, set)) {
+          const key = [a.id, b.id].sort().join(' ');
+          if (a.ranked || a.priority !== b.priority || cyclic.has(a) || told.has(key) || special(a, b))
+            continue;
+          const one = outcome(w.fn, a, set);
+          const other = outcome(w.fn, b, set);
+          if (one === null || other === null || one === other) continue;
+          told.add(key);
+          report(
+            b,
+            'priority',
+            'rule-overlap',
+            `it meets ${named(a)}, and the two lead to different code: give one of them a priority`,
+            [
+              'both match:',
+              ...body(printFn(w.fn, { locs: false })),
+              `after '${a.id}':`,
+              ...body(one),
+              `after '${b.id}':`,
+              ...body(other),
+            ],
+          );
+        }
+      }
+  }
+}
+
+const body = (text: string): string[] => text.split('\n').filter((l) => /^ {6}/.test(l));
+
+/** Is one pattern a special case of the other? Then the more general one is the one for the rest. */
+function special(a: Rule, b: Rule): boolean {
+  const va = variantsOf(a, 0);
+  const vb = variantsOf(b, 0);
+  return (
+    va.some((v) => covers(v.root, vb[0].root, new Map())) ||
+    vb.some((v) => covers(v.root, va[0].root, new Map()))
+  );
+}
+
+/** Rules that fire on a function in place of `b` if `b` is left out. */
+function rivals(fn: Fn, b: Rule, set: Setting): Rule[] {
+  const found: Rule[] = [];
+  try {
+    applyRules(
+      fn,
+      set.trie,
+      set.isa,
+      options({
+        clean: false,
+        bound: 1,
+        allow: (r) => {
+          if (r !== b && !found.includes(r)) found.push(r);
+          return false;
+        },
+      }),
+    );
+  } catch (e) {
+    if (!(e instanceof RulesDiverge)) throw e;
+  }
+  return found;
+}
+
+/** What becomes of a function if the given rule fires first, and then the whole set; null where it does not fire or not end. */
+function outcome(fn: Fn, first: Rule, set: Setting): string | null {
+  try {
+    let fired = false;
+    const once = applyRules(fn, set.trie, set.isa, {
+      ...options({ clean: false }),
+      allow: (r) => {
+        if (fired || r !== first) return false;
+        fired = true;
+        return true;
+      },
+    });
+    if (!fired) return null;
+    return renamed(printFn(applyRules(once, set.trie, set.isa, options()), { locs: false }));
+  } catch (e) {
+    if (e instanceof RulesDiverge) return null;
+    throw e;
+  }
+}
+
+/** Text with registers numbered in the order of their appearance. */
+function renamed(text: string): string {
+  const names = new Map<string, string>();
+  return text
+    .replace(/^ {2}\.(?:regs|blocks) .*$/gm, '')
+    .replace(/\b(RD|RQ|R|P)(\d+)\b/g, (all, file: string) => {
+      let n = names.get(all);
+      if (n === undefined) names.set(all, (n = `${file}${names.size}`));
+      return n;
+    });
+}
+
+/** A hint for a rule id that does not exist. */
+export const nearRule = (id: string, rules: readonly Rule[]): string[] =>
+  nearest(
+    id,
+    rules.map((r) => r.id),
+  );
