@@ -7,7 +7,7 @@ import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
 import { byPrecedence } from './engine.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 import { type Part, type Shape, Trie, variantsOf } from './trie.ts';
-import { witness } from './witness.ts';
+import { constantsFor, type Narrowing, witness } from './witness.ts';
 
 /**
  * Checks a set of rules that run together: duplicates, rules that never fire because another always comes first, rules that
@@ -215,7 +215,7 @@ function checkCycles(ordered: readonly Rule[], set: Setting, report: Report): Re
               'starting from:',
               ...printFn(w.fn, { locs: false })
                 .split('\n')
-                .filter((l) => /^ {6}/.test(l)),
+                .filter((l) => /^ +(@|[A-Z])/.test(l)),
             ],
           );
         cyclic.add(r);
@@ -250,41 +250,112 @@ function checkOverlaps(
   cyclic: ReadonlySet<Rule>,
   report: Report,
 ): void {
-  const told = new Set<string>();
+  const earlier = new Map<string, Rule[]>();
   for (const b of ordered) {
+    const before = earlier.get(rootName(b)) ?? [];
+    earlier.set(rootName(b), [...before, b]);
     if (b.ranked || cyclic.has(b)) continue;
-    for (const i of spread(b.instances, MOST_INSTANCES))
-      for (let skip = 0; skip < 3; skip++) {
-        const w = witness(b, i, set.isa, skip * 5);
-        if (w === null) break;
-        for (const a of rivals(w.fn, b, set)) {
-          const key = [a.id, b.id].sort().join(' ');
-          if (a.ranked || a.priority !== b.priority || cyclic.has(a) || told.has(key) || special(a, b))
-            continue;
-          const one = outcome(w.fn, a, set);
-          const other = outcome(w.fn, b, set);
-          if (one === null || other === null || one === other) continue;
-          told.add(key);
-          report(
-            b,
-            'priority',
-            'rule-overlap',
-            `it meets ${named(a)}, and the two lead to different code: give one of them a priority`,
-            [
-              'both match:',
-              ...body(printFn(w.fn, { locs: false })),
-              `after '${a.id}':`,
-              ...body(one),
-              `after '${b.id}':`,
-              ...body(other),
-            ],
-          );
-        }
-      }
+    for (const a of before) {
+      if (a.ranked || a.priority !== b.priority || cyclic.has(a) || special(a, b)) continue;
+      const found = parting(a, b, set) ?? exchanged(parting(b, a, set));
+      if (found === null) continue;
+      report(
+        b,
+        'priority',
+        'rule-overlap',
+        `it meets ${named(a)}, and the two lead to different code: give one of them a priority`,
+        [
+          'both match:',
+          ...body(found.text),
+          `after '${a.id}':`,
+          ...body(found.one),
+          `after '${b.id}':`,
+          ...body(found.other),
+        ],
+      );
+    }
   }
 }
 
-const body = (text: string): string[] => text.split('\n').filter((l) => /^ {6}/.test(l));
+interface Parting {
+  readonly text: string;
+  readonly one: string;
+  readonly other: string;
+}
+const exchanged = (p: Parting | null): Parting | null =>
+  p === null ? null : { text: p.text, one: p.other, other: p.one };
+
+/** A function that both rules match and that each leads to other code, if there is one. */
+function parting(a: Rule, b: Rule, set: Setting): Parting | null {
+  const shape = variantsOf(b, 0)[0].root;
+  const tried = new Set<string>();
+  for (const v of variantsOf(a, 0)) {
+    const narrow = meet(v.root, shape, a);
+    if (narrow === null) continue;
+    const key = JSON.stringify([[...narrow.values].map(([k, x]) => [k, String(x)]), [...narrow.same]]);
+    if (tried.has(key)) continue;
+    tried.add(key);
+    for (const i of spread(b.instances, MOST_INSTANCES)) {
+      const w = witness(b, i, set.isa, 0, narrow);
+      if (w === null) continue;
+      const one = outcome(w.fn, a, set);
+      const other = one === null ? null : outcome(w.fn, b, set);
+      if (one !== null && other !== null && one !== other)
+        return { text: printFn(w.fn, { locs: false }), one, other };
+    }
+  }
+  return null;
+}
+
+/**
+ * What the variables of `b` must be so that pattern `a` matches too; null if nothing does. A line of `a` below an operand of
+ * `b` that may be anything is not built up: such meetings are not looked for.
+ */
+function meet(a: Shape, b: Shape, ruleA: Rule): Narrowing | null {
+  const values = new Map<number, bigint>();
+  const same = new Map<number, number>();
+  const bound = new Map<number, Part>();
+  const constants = constantsFor(ruleA, ruleA.instances[0], 0);
+  const shapes = (x: Shape, y: Shape): boolean => {
+    if (x.op !== y.op) return false;
+    for (let g = 0; g < x.fixed.length; g++)
+      if (x.fixed[g] >= 0 && y.fixed[g] >= 0 && x.fixed[g] !== y.fixed[g]) return false;
+    return x.src.every((p, i) => parts(p, y.src[i]));
+  };
+  const setTo = (q: Part, value: bigint): boolean => {
+    if (q.k === 'literal') return q.value === value;
+    if (q.k !== 'const' && (q.k !== 'var' || q.mods !== 0)) return q.k === 'any';
+    const known = values.get(q.v);
+    values.set(q.v, value);
+    return known === undefined || known === value;
+  };
+  const parts = (p: Part, q: Part): boolean => {
+    switch (p.k) {
+      case 'any':
+        return true;
+      case 'literal':
+        return setTo(q, p.value);
+      case 'const':
+        return q.k === 'const' || q.k === 'literal' || (constants !== null && setTo(q, constants[p.v]));
+      case 'var': {
+        const known = bound.get(p.v);
+        bound.set(p.v, q);
+        if (known === undefined || (known.k !== 'var' && known.k !== 'const')) return known === undefined;
+        if (q.k === 'literal') return setTo(known, q.value);
+        if (q.k !== known.k) return false;
+        if (q.v !== known.v) same.set(q.v, known.v);
+        return true;
+      }
+      case 'def':
+        return q.k === 'def' && p.dst === q.dst && shapes(p.shape, q.shape);
+      case 'address':
+        return q.k === 'address' && parts(p.base, q.base) && parts(p.offset, q.offset);
+    }
+  };
+  return shapes(a, b) ? { values, same } : null;
+}
+
+const body = (text: string): string[] => text.split('\n').filter((l) => /^ +(@|[A-Z])/.test(l));
 
 /** Is one pattern a special case of the other? Then the more general one is the one for the rest. */
 function special(a: Rule, b: Rule): boolean {
@@ -294,29 +365,6 @@ function special(a: Rule, b: Rule): boolean {
     va.some((v) => covers(v.root, vb[0].root, new Map())) ||
     vb.some((v) => covers(v.root, va[0].root, new Map()))
   );
-}
-
-/** Rules that fire on a function in place of `b` if `b` is left out. */
-function rivals(fn: Fn, b: Rule, set: Setting): Rule[] {
-  const found: Rule[] = [];
-  try {
-    applyRules(
-      fn,
-      set.trie,
-      set.isa,
-      options({
-        clean: false,
-        bound: 1,
-        allow: (r) => {
-          if (r !== b && !found.includes(r)) found.push(r);
-          return false;
-        },
-      }),
-    );
-  } catch (e) {
-    if (!(e instanceof RulesDiverge)) throw e;
-  }
-  return found;
 }
 
 /** What becomes of a function if the given rule fires first, and then the whole set; null where it does not fire or not end. */

@@ -20,7 +20,7 @@ import { priorityBands } from './bands.ts';
 import { bind, build, type Match, type Miss, type Surroundings } from './bind.ts';
 import { mayStand } from './fit.ts';
 import { Flow, type Place } from './flow.ts';
-import { isConstant, notPredicate, plainConstant, plainConstants, valuesOf } from './fold.ts';
+import { constantsLast, isConstant, notPredicate, plainConstant, plainConstants, valuesOf } from './fold.ts';
 import type { Rule } from './rule.ts';
 import type { Trie, Variant } from './trie.ts';
 
@@ -142,7 +142,7 @@ class Driver {
       if (this.dropIfDead(p)) return;
       this.propagate(p);
       if (this.guard(p)) return;
-      const plain = plainConstants(p.ins);
+      const plain = constantsLast(plainConstants(p.ins));
       if (plain !== p.ins) this.flow.set(p, plain);
       if (isConstant(p.ins, this.opts.approximate) && this.fold(p)) return;
     }

@@ -90,10 +90,30 @@ export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[]
   return null;
 }
 
+/** What variables are to be, beside what the rule itself says. */
+export interface Narrowing {
+  /** Constants in the place of operands, and values of constants. */
+  readonly values: ReadonlyMap<number, bigint>;
+  /** Variables that are one and the same operand. */
+  readonly same: ReadonlyMap<number, number>;
+}
+const NOTHING: Narrowing = { values: new Map(), same: new Map() };
+
 /** The function, or null if no constants meet the condition. */
-export function witness(rule: Rule, instance: Instance, isa: Isa, skip = 0): Witness | null {
-  const constants = constantsFor(rule, instance, skip);
+export function witness(
+  rule: Rule,
+  instance: Instance,
+  isa: Isa,
+  skip = 0,
+  narrow: Narrowing = NOTHING,
+): Witness | null {
+  let constants = constantsFor(rule, instance, skip);
   if (constants === null) return null;
+  if (rule.vars.some((v, i) => v.kind === 'const' && narrow.values.has(i))) {
+    constants = constants.map((c, i) => narrow.values.get(i) ?? c);
+    if (evalGraph(instance.constants, constants)[0] !== 1n) return null;
+  }
+  const chosen = constants;
   let next = 0;
   const regs: Reg[] = rule.vars.map((v, i) =>
     v.kind === 'const' || v.fresh ? NO_REG : makeReg(next++, FILE_OF_WIDTH(instance.widths[i] || 32)),
@@ -103,10 +123,13 @@ export function witness(rule: Rule, instance: Instance, isa: Isa, skip = 0): Wit
   const extra: Reg[] = [];
   const source = (s: Source, width: number): Operand => {
     switch (s.k) {
-      case 'var':
-        return reg(regs[s.v], s.mods);
+      case 'var': {
+        const value = narrow.values.get(s.v);
+        if (value !== undefined) return { ...immOf(value, width || 32), mods: s.mods };
+        return reg(regs[narrow.same.get(s.v) ?? s.v], s.mods);
+      }
       case 'const':
-        return immOf(constants[s.v], width || 32);
+        return immOf(chosen[s.v], width || 32);
       case 'literal':
         return immOf(s.value, width || 32);
       default: {
@@ -123,7 +146,7 @@ export function witness(rule: Rule, instance: Instance, isa: Isa, skip = 0): Wit
       const a = l.src[0];
       if (a.k !== 'address' || a.base.k !== 'var') return;
       const offset =
-        a.offset.k === 'const' ? constants[a.offset.v] : a.offset.k === 'literal' ? a.offset.value : 0n;
+        a.offset.k === 'const' ? chosen[a.offset.v] : a.offset.k === 'literal' ? a.offset.value : 0n;
       const d = makeReg(next++, RegFile.R);
       results.push(d);
       ins.push(
@@ -161,7 +184,7 @@ export function witness(rule: Rule, instance: Instance, isa: Isa, skip = 0): Wit
   });
   const params = [...rule.vars.flatMap((_, i) => (outside(i) ? [regs[i]] : [])), ...extra];
   return {
-    constants,
+    constants: chosen,
     fn: {
       name: rule.id,
       kind: 'func',
