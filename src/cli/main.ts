@@ -114,6 +114,40 @@ program
   .option('--json', 'for scripts')
   .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
 
+const rules = program
+  .command('rules')
+  .description('rewrite rules: what there is, what fired, what is proved');
+withPlan(
+  rules
+    .command('list')
+    .description('every rule by group, and the phases that run it')
+    .option('--group <name>', 'only this group')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./rules.ts')).list(o)));
+withPlan(
+  rules
+    .command('show')
+    .description('one rule in full')
+    .argument('<id>', 'rule id')
+    .option('--json', 'for scripts'),
+).action((id, o) => guarded(async () => (await import('./rules.ts')).showRule(id, o)));
+withPlan(
+  rules
+    .command('explain')
+    .description('which rules fired in a kernel, where, and why others did not')
+    .argument('<file>', 'PTX or Ori text')
+    .option('--rule <id>', 'every place where this rule fired or nearly fired')
+    .option('--function <name>', 'only this function')
+    .option('--json', 'for scripts'),
+).action((file, o) => guarded(async () => (await import('./rules.ts')).explain(file, o)));
+withPlan(
+  rules
+    .command('coverage')
+    .description('what fires over a folder of kernels, and what never does')
+    .option('--kernels <folder>', 'PTX files (default: the test kernels)')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./rules.ts')).coverage(o)));
+
 program
   .command('start', { hidden: true })
   .description('the tour of npm start: optimize and check a bundled kernel')

@@ -33,7 +33,7 @@ export interface DriverOptions extends Surroundings {
   /** How a rule is chosen among those that match: the best by precedence, or by the bands of the described matcher. */
   readonly mode: 'precedence' | 'bands';
   /** Called for each rule that fired. */
-  readonly onHit?: (rule: Rule, at: Place, before: Instr) => void;
+  readonly onHit?: (rule: Rule, at: Place, before: Instr, after: readonly Instr[]) => void;
   /** Called for each rule whose shape fitted and that was not applied. */
   readonly onMiss?: (rule: Rule, at: Place, why: Miss) => void;
   /** Asked before a rule that matches is applied. */
@@ -99,10 +99,11 @@ class Driver {
   private readonly fired = new Map<string, number>();
 
   constructor(fn: Fn, trie: Trie, isa: Isa, opts: DriverOptions) {
-    this.flow = new Flow(fn);
+    this.moves = movesOf(isa);
+    const { mov, plop } = this.moves;
+    this.flow = new Flow(fn, (i) => i.op === mov || (i.op === plop && i.src[3].lo === FIRST));
     this.trie = trie;
     this.opts = opts;
-    this.moves = movesOf(isa);
     const loops = loopsOf(fn);
     this.where = { level: opts.level, sm: opts.sm, knob: opts.knob, depthOf: (b) => loopDepth(loops, b) };
     this.work = this.flow.places();
@@ -175,7 +176,7 @@ class Driver {
       return false;
     }
     const { rule } = m.variant;
-    this.opts.onHit?.(rule, p, p.ins);
+    this.opts.onHit?.(rule, p, p.ins, r.ins);
     this.count(rule.id);
     this.replace(p, r.ins);
     return true;
@@ -222,6 +223,7 @@ class Driver {
 
   /** What a register is a copy of, at a place that reads it; null if it is none, or what it copies has changed. */
   private copied(r: Reg, at: Place): Operand | null {
+    if (!this.flow.isCopied(r)) return null;
     const d = this.flow.reaching(r, at);
     if (d === null) return null;
     const { op, src } = d.ins;
