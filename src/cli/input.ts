@@ -27,6 +27,7 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
       knobSets: o.knobs ?? [],
       set: o.set ?? [],
       disable: o.disable ?? [],
+      rules: o.rules ?? [],
     },
     host,
     base,

@@ -10,6 +10,7 @@ export interface PlanOptions {
   readonly knobs?: readonly string[];
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
+  readonly rules?: readonly string[];
 }
 
 const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
@@ -26,7 +27,8 @@ function withPlan(c: Command): Command {
     .option('--recipe <name|file>', 'recipe to apply')
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
     .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
-    .option('--disable <phase>', 'switch one phase off (repeatable)', collect);
+    .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
+    .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect);
 }
 
 const program = new Command('orrery')

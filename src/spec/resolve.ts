@@ -11,7 +11,7 @@ import { buildOrder, orderChain, RowTable } from './order.ts';
 import { planPhases } from './phases.ts';
 import type { Backend, Plan, PlanPhase, ResolvedKnob } from './plan.ts';
 import { checkProperties } from './properties.ts';
-import { checkRules, knobsOfGroup, rulesOf } from './rules.ts';
+import { checkRules, rulesFor, rulesOf } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
 import { resolveSwitches } from './switches.ts';
 import { warnIdleHooks, warnIdleSwitches, warnUnread } from './warnings.ts';
@@ -78,7 +78,7 @@ export function resolve(
     entries,
     rows,
     specs.phases.file,
-    (g) => knobsOfGroup(specs, g),
+    rulesFor(specs, request, issues),
     hooks,
     switches,
     issues,

@@ -26,6 +26,8 @@ export interface PlanRequest {
   /** `NAME=VALUE` texts. */
   readonly set: readonly string[];
   readonly disable: readonly string[];
+  /** Rule groups, by name or file, that run in addition: in the phases that own them, or in all that run rules. */
+  readonly rules?: readonly string[];
   /** The one kernel that the plan is for: every `when` is settled. Absent: values may stay conditional. */
   readonly kernel?: string;
 }
