@@ -587,6 +587,7 @@ const barrier: Primitive = (m, w, f, d, mask) => {
     bar = {
       arrived: 0,
       expected: 0,
+      lanes: new Map(),
       waiting: [],
       reductions: [],
       and: true,
@@ -596,8 +597,10 @@ const barrier: Primitive = (m, w, f, d, mask) => {
     b.barriers.set(id, bar);
   }
   if (n > 0) bar.expected = n;
-  // With a thread count the whole warp counts, as the hardware does.
-  bar.arrived += n > 0 ? 32 : popc(mask);
+  // A warp that stands here as a whole counts as 32 threads, whatever is left of it; at an aligned barrier it always does.
+  const whole = d.aligned || (~w.exited & ~mask) === 0;
+  if (n > 0) bar.arrived += whole ? 32 : popc(mask);
+  else bar.lanes.set(w, (bar.lanes.get(w) ?? 0) | (whole ? ~w.exited : mask));
   const mode = mod(d, 'mode');
   if (m.opts.counters !== null) m.opts.counters.barrierWaits++;
   if (mode === 'RED') {
@@ -608,18 +611,15 @@ const barrier: Primitive = (m, w, f, d, mask) => {
     const op = mod(d, 'op');
     const [to, tp] = [opnd(f, d, 0), opnd(f, d, 1)];
     bar.reductions.push({
-      warp: w,
       finish: (and, or, count) => {
         if (op === 'POPC' && to >= 0) for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = count;
         else setPred(f, tp, (op === 'AND' ? and : or) ? -1 : 0, mask);
       },
     });
   }
-  if (mode !== 'ARRIVE') {
-    w.state = 'barrier';
-    w.waitingAt = d;
-    bar.waiting.push(w);
-  }
+  const path = m.arriving!;
+  if (mode === 'ARRIVE') path.wait = null;
+  else bar.waiting.push({ warp: w, path });
   m.tryRelease(b, bar);
 };
 
@@ -717,12 +717,11 @@ const mbarrier: Primitive = (m, w, f, d, mask) => {
     const s = parity ? src(1) : i[opnd(f, d, nd + 1) + 2 * l];
     const done = parity ? (b.phase & 1) !== (s & 1) : b.phase > s;
     setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
-    if (!done && !m.opts.open) w.spins++;
   }
 };
 
 const trap: Primitive = (m, w, _f, d, mask) => {
-  if (mod(d, 'op') === 'TRAP') m.fault('trap', d, w, lowest(mask));
+  if (mod(d, 'op') === 'TRAP') m.fault('trap', d, w, lowest(mask), 'trap');
 };
 
 /** Most bytes of one malloc; more gives a null pointer, as an exhausted heap does (its default is 8 MB). */
@@ -779,8 +778,8 @@ const builtin: Primitive = (m, w, f, d, mask) => {
         break;
       }
       case '__assertfail':
-        if (m.opts.open) m.fault('assertion failed', d, w, l);
-        m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l);
+        if (m.opts.open) m.fault('assertion failed', d, w, l, 'trap');
+        m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l, 'trap');
         break;
       case 'malloc': {
         const bytes = param(0, l, 8);

@@ -1,8 +1,8 @@
-import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, sym, table } from '../../ir/operand.ts';
+import { label, NO_REG, type Operand, PT, type Reg, RZ, reg, sym, table } from '../../ir/operand.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
-import { NoForm } from './function.ts';
+import { type FnLower, NoForm } from './function.ts';
 
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
@@ -103,11 +103,14 @@ const bar: Handler = (f, i) => {
   );
 };
 
+/** Members of a form without `.sync`: whoever is here. */
+const present = (f: FnLower): Operand => f.value('ACTIVEMASK', [], []);
+
 const shfl: Handler = (f, i) => {
   const mode = ['up', 'down', 'bfly', 'idx'].find((m) => has(i, m));
   if (mode === undefined) throw new NoForm(`shfl.${i.mods.join('.')}`);
   const [d, p] = pairOf(f, i.operands[0], 32);
-  const mask = has(i, 'sync') ? f.src(i.operands[4], 32) : imm(-1);
+  const mask = has(i, 'sync') ? f.src(i.operands[4], 32) : present(f);
   f.emit(
     'SHFL',
     [mode.toUpperCase()],
@@ -117,7 +120,7 @@ const shfl: Handler = (f, i) => {
 };
 
 const vote: Handler = (f, i) => {
-  const mask = has(i, 'sync') ? f.src(i.operands[2], 32) : imm(-1);
+  const mask = has(i, 'sync') ? f.src(i.operands[2], 32) : present(f);
   const a = f.pred(i.operands[1]);
   if (has(i, 'ballot')) return f.emit('VOTE', ['ANY'], [f.dst(i.operands[0], 32).reg, NO_REG], [a, mask]);
   const mode = has(i, 'all') ? 'ALL' : has(i, 'any') ? 'ANY' : 'EQ';
