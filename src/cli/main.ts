@@ -53,7 +53,7 @@ withPlan(
     .command('opt')
     .description('optimize a PTX (or .ori) file')
     .argument('<file>', 'PTX or Ori text')
-    .option('--emit <ori|json|none>', 'what to write', 'ori')
+    .option('--emit <ori|ptx|json|none>', 'what to write', 'ori')
     .option('-o, --output <file>', 'write there instead of standard output')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
@@ -62,7 +62,8 @@ withPlan(
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
     .option('--until <phase>', 'stop after this phase')
-    .option('--strict', 'a function that cannot be lowered is an error')
+    .option('--retarget', 'with --emit ptx: state the target of --sm in .target, not the one that the file names')
+    .option('--strict', 'a function that cannot be lowered, or not be written as PTX, is an error')
     .option('--stat', 'time and memory of each phase')
     .option('-q, --quiet', 'no account on standard error'),
 ).action((file, o) => guarded(async () => (await import('./opt.ts')).opt(file, o)));

@@ -27,14 +27,15 @@ interface OptOptions extends PlanOptions {
   readonly remarks?: boolean;
   readonly until?: string;
   readonly strict?: boolean;
+  readonly retarget?: boolean;
   readonly stat?: boolean;
   readonly quiet?: boolean;
 }
 
 /** `orrery opt`. */
 export async function opt(file: string, o: OptOptions): Promise<void> {
-  if (!['ori', 'json', 'none'].includes(o.emit))
-    failWith(`--emit ${o.emit} is not known`, 'it is one of ori, json, none');
+  if (!['ori', 'ptx', 'json', 'none'].includes(o.emit))
+    failWith(`--emit ${o.emit} is not known`, 'it is one of ori, ptx, json, none');
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
@@ -77,7 +78,11 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
     }
   }
   if (o.emit === 'ori') write(printProgram(journal.last), o.output);
-  else if (o.emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
+  else if (o.emit === 'ptx') {
+    const { ptxOf } = await import('./emit.ts');
+    const target = o.retarget === true ? plan.sm : null;
+    write(await ptxOf(journal.last, input.module, plan, target, o.strict === true), o.output);
+  } else if (o.emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
   if (o.quiet !== true) account(journal, verdicts, o);
   if (!equal) throw new CliExit(1);
 }

@@ -64,7 +64,10 @@ const call: Handler = (f, i) => {
 const ret: Handler = (f, i) => f.emit('RET', uniform(i), [], []);
 const exit: Handler = (f) => f.emit('EXIT', [], [], []);
 const trap: Handler = (f, i) => f.emit('BPT', [i.opcode === 'trap' ? 'TRAP' : 'BRKPT'], [], []);
-const nop: Handler = (f) => f.emit('NOP', [], [], []);
+const griddepcontrol: Handler = (f, i) =>
+  f.emit(has(i, 'wait') ? 'ACQBULK' : 'PREEXIT', [], [], []);
+const pmevent: Handler = (f, i) =>
+  f.emit('PMTRIG', has(i, 'mask') ? ['MASK'] : [], [], [f.src(i.operands[0], 32)]);
 
 /** `bar`, `barrier` and the cluster barrier. */
 const bar: Handler = (f, i) => {
@@ -167,8 +170,8 @@ export const controlHandlers: Readonly<Record<string, Handler>> = {
   exit,
   trap,
   brkpt: trap,
-  pmevent: nop,
-  griddepcontrol: nop,
+  pmevent,
+  griddepcontrol,
   bar,
   barrier: bar,
   shfl,
