@@ -1,11 +1,12 @@
 import { hasMod } from '../../ir/opcode.ts';
 import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
-import type { Block, Fn, Instr, Loc, Param, Program, Prototype, Variable } from '../../ir/program.ts';
+import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
 import { printPtxHeader } from '../print.ts';
 import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
 import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
+import { LineInfo } from './locs.ts';
 import { writeLogic } from './logic.ts';
 import type { PtxTable } from './table.ts';
 import { variableText } from './variable.ts';
@@ -27,8 +28,6 @@ export interface FunctionContext {
   readonly source: PtxFunction | null;
   /** Variables that are declared in its body. */
   readonly variables: readonly Variable[];
-  /** The `.loc` that covers an instruction, '' for none. */
-  readonly locOf: (loc: number) => string;
 }
 
 /** Text of a function. Throws NoPtx where an instruction has no PTX form. */
@@ -80,19 +79,18 @@ class Body {
   private readonly fn: Fn;
   private readonly w: Writer;
   private readonly module: ModuleContext;
-  private readonly at: FunctionContext;
+  private readonly lines: LineInfo;
   private readonly labels = new Map<number, string>();
   private readonly targets = new Set<number>();
   private readonly tables = new Set<number>();
   private readonly prototypes = new Map<string, string>();
   private readonly plan: ReturnType<typeof planCarries>;
-  private loc = '';
 
   constructor(fn: Fn, w: Writer, module: ModuleContext, at: FunctionContext) {
     this.fn = fn;
     this.w = w;
     this.module = module;
-    this.at = at;
+    this.lines = new LineInfo(module.program.locs, at.source);
     this.plan = planCarries(fn);
     this.findTargets();
     const taken = new Set<string>();
@@ -156,11 +154,7 @@ class Body {
 
   private instruction(i: Instr): void {
     if (this.plan.dropped.has(i)) return;
-    const loc = this.at.locOf(i.loc);
-    if (loc !== '' && loc !== this.loc) {
-      this.w.out.push(`\t${loc}`);
-      this.loc = loc;
-    }
+    for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
     const bank = i.op.name === 'CVTA' && this.fn.kind === 'entry' && hasMod(i.op, i.mods, 'PARAM') && !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     const row = rowOf(this.module.table, i, this.plan.carries.get(i) ?? NO_CARRY);
@@ -201,7 +195,3 @@ class Body {
     return short;
   }
 }
-
-/** `.loc` of a position that came without its text. */
-export const locText = (l: Loc | undefined): string =>
-  l === undefined || l.file === 0 ? '' : `.loc ${l.file} ${l.srcLine} ${l.srcColumn}`;

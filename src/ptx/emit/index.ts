@@ -4,8 +4,7 @@ import type { Fn, Program, Variable } from '../../ir/program.ts';
 import type { PtxFunction, PtxItem, PtxModule } from '../ast.ts';
 import { printPtxHeader, printPtxVariable } from '../print.ts';
 import { paramDecl, type Signature } from './call.ts';
-import { functionText, locText, type ModuleContext } from './function.ts';
-import { sourceLocs } from './locs.ts';
+import { functionText, type ModuleContext } from './function.ts';
 import type { PtxTable } from './table.ts';
 import { versionFor } from './version.ts';
 import { variableText } from './variable.ts';
@@ -41,10 +40,8 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const context = contextOf(program, opts);
   const functions = new Map(program.functions.map((f) => [f.name, f]));
   const local = functionVariables(program, module);
-  const write = (fn: Fn, source: PtxFunction | null): string[] => {
-    const locOf = source === null ? (l: number) => locText(program.locs[l]) : sourceLocs(source, program.locs);
-    return functionText(fn, context, { source, variables: local.get(fn.name) ?? [], locOf });
-  };
+  const write: Write = (fn, source) =>
+    functionText(fn, context, { source, variables: local.get(fn.name) ?? [] });
   const target = module?.target ?? [program.target];
   const named = opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
   const out = [
