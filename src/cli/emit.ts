@@ -10,7 +10,8 @@ import { CliExit, failWith, show } from './ui.ts';
 
 /** The table that says how opcodes are written in PTX. */
 export function ptxTable(specs: Specs): PtxTable {
-  if (specs.ptx === undefined) return failWith('there is no table of PTX forms', 'pipelines/isa/ptx.yaml holds it');
+  if (specs.ptx === undefined)
+    return failWith('there is no table of PTX forms', 'pipelines/isa/ptx.yaml holds it');
   return new PtxTable(specs.ptx.data as unknown as PtxDoc);
 }
 
@@ -28,7 +29,12 @@ export async function ptxOf(
   strict: boolean,
 ): Promise<string> {
   const table = ptxTable(await loadShipped());
-  const { text, diagnostics } = emitPtx(program, { table, paramBase: paramBase(plan), module, target: retarget });
+  const { text, diagnostics } = emitPtx(program, {
+    table,
+    paramBase: paramBase(plan),
+    module,
+    target: retarget,
+  });
   show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);
   if (diagnostics.some((d) => strict || d.severity === 'error')) throw new CliExit(1);
   return text;

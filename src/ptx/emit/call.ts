@@ -1,4 +1,4 @@
-import { Kind, NO_REG, regFile, RegFile } from '../../ir/operand.ts';
+import { Kind, NO_REG, RegFile, regFile } from '../../ir/operand.ts';
 import type { Instr, Param, Prototype } from '../../ir/program.ts';
 import type { VarDecl } from '../ast.ts';
 import { printPtxVariable } from '../print.ts';
@@ -48,7 +48,9 @@ export function writeCall(
 
 /** A parameter as a declaration; `name` in place of its own. */
 export function paramDecl(p: Param, name: string, space: 'param' | 'reg' = 'param'): VarDecl {
-  const bytes = /^(f16x2|bf16x2|pred)$/.test(p.type) ? 4 : Math.max(1, Number(/\d+$/.exec(p.type)?.[0] ?? 8) / 8);
+  const bytes = /^(f16x2|bf16x2|pred)$/.test(p.type)
+    ? 4
+    : Math.max(1, Number(/\d+$/.exec(p.type)?.[0] ?? 8) / 8);
   return {
     kind: 'variable',
     span: { start: 0, end: 0, line: 0, column: 0 },

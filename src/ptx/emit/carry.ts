@@ -107,7 +107,7 @@ function add(
   const co = i.dst[1];
   const out = co !== NO_REG && chained.has(regIndex(co));
   // As one PTX instruction: nothing carried in, or what CC.CF holds; and carried out into CC.CF or not at all.
-  const plain = ci.kind === Kind.Imm && ((ci.lo & 1) === 1) !== ((ci.mods & Mod.Not) !== 0) === minus;
+  const plain = ci.kind === Kind.Imm && (((ci.lo & 1) === 1) !== ((ci.mods & Mod.Not) !== 0)) === minus;
   const one = (plain || inside !== 0) && (co === NO_REG || out);
   if (!one) {
     if (ci.reg !== NO_REG && chained.has(regIndex(ci.reg))) broken.add(regIndex(ci.reg));

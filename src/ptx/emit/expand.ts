@@ -25,8 +25,10 @@ export function rowOf(table: PtxTable, i: Instr, carries: Carries): Row {
   const carryAt = i.op.srcs.length - 1;
   for (const row of rows) {
     const { src, dst } = row;
-    if (src !== null && !src.every((p, k) => fitsSource(p, i.src[k], k === carryAt ? carries.in : 0))) continue;
-    if (dst !== null && !dst.every((p, k) => fitsDestination(p, i.dst[k], k === 1 ? carries.out : 0))) continue;
+    if (src !== null && !src.every((p, k) => fitsSource(p, i.src[k], k === carryAt ? carries.in : 0)))
+      continue;
+    if (dst !== null && !dst.every((p, k) => fitsDestination(p, i.dst[k], k === 1 ? carries.out : 0)))
+      continue;
     if (row.none !== '') throw new NoPtx(`${i.op.name}: ${row.none}`);
     return row;
   }
@@ -66,11 +68,13 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
         // Stored constants are bits, whatever the access is called.
         if (!p.all) return source(p.at, p.type, p.width, p.not);
         const list: string[] = [];
-        for (let k = p.at; k < i.src.length; k++) list.push(source(k, p.width > 32 ? 'b64' : 'b32', p.width, false));
+        for (let k = p.at; k < i.src.length; k++)
+          list.push(source(k, p.width > 32 ? 'b64' : 'b32', p.width, false));
         return several(list);
       }
       case 'dst': {
-        if (p.all) return several(i.dst.map((d, k) => (d === NO_REG ? w.temp(p.width > 32 ? 'w' : 't') : results[k])));
+        if (p.all)
+          return several(i.dst.map((d, k) => (d === NO_REG ? w.temp(p.width > 32 ? 'w' : 't') : results[k])));
         if (i.dst[p.at] !== NO_REG) return results[p.at];
         if (p.sink) return '_';
         return w.temp(i.op.dsts[p.at].bank === 'p' ? 'p' : p.width > 32 ? 'w' : 't');
@@ -97,7 +101,11 @@ const reads = (i: Instr, d: Reg): boolean => i.guard === d || i.src.some((o) => 
 
 const letterOf = (d: Reg): string => {
   const file = regFile(d);
-  return file === RegFile.P || file === RegFile.UP ? 'p' : file === RegFile.RD || file === RegFile.URD ? 'w' : 't';
+  return file === RegFile.P || file === RegFile.UP
+    ? 'p'
+    : file === RegFile.RD || file === RegFile.URD
+      ? 'w'
+      : 't';
 };
 
 const MOVE: Readonly<Record<string, string>> = { t: 'mov.b32', w: 'mov.b64', p: 'mov.pred' };

@@ -39,7 +39,9 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
   return [
     header(fn, at.source),
     '{',
-    ...fn.attrs.pragmas.filter((p) => p.block === fn.blocks[0]?.id).map((p) => `\t.pragma ${JSON.stringify(p.text)};`),
+    ...fn.attrs.pragmas
+      .filter((p) => p.block === fn.blocks[0]?.id)
+      .map((p) => `\t.pragma ${JSON.stringify(p.text)};`),
     ...w.declarations(),
     ...[...at.variables, ...fn.variables].map((v) => `\t${variableText(v)};`),
     ...body.declarations(),
@@ -50,7 +52,8 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
 }
 
 /** Names of formal parameters and results that are registers; the body has registers of its own for them. */
-const formal = (p: Param, k: number, result: boolean): string => (p.reg === NO_REG ? p.name : `%${result ? 'out' : 'in'}${k}`);
+const formal = (p: Param, k: number, result: boolean): string =>
+  p.reg === NO_REG ? p.name : `%${result ? 'out' : 'in'}${k}`;
 
 function header(fn: Fn, source: PtxFunction | null): string {
   const directives = [...fn.attrs.directives, ...(fn.attrs.noreturn ? ['.noreturn'] : [])];
@@ -58,7 +61,9 @@ function header(fn: Fn, source: PtxFunction | null): string {
     ps.map((p, k) => {
       const parsed = source === null ? undefined : (result ? source.returns : source.params)[k];
       const name = formal(p, k, result);
-      return parsed === undefined ? paramDecl(p, name, p.reg === NO_REG ? 'param' : 'reg') : { ...parsed, name };
+      return parsed === undefined
+        ? paramDecl(p, name, p.reg === NO_REG ? 'param' : 'reg')
+        : { ...parsed, name };
     });
   return printPtxHeader({
     kind: 'function',
@@ -127,14 +132,17 @@ class Body {
   declarations(): string[] {
     const tables = [...this.tables].sort((a, b) => a - b);
     return [
-      ...tables.map((t) => `\t$ts${t}: .branchtargets ${this.fn.tables[t].map((b) => this.label(b)).join(', ')};`),
+      ...tables.map(
+        (t) => `\t$ts${t}: .branchtargets ${this.fn.tables[t].map((b) => this.label(b)).join(', ')};`,
+      ),
       ...[...this.prototypes].map(([name, line]) => prototypeLine(line, this.module.prototypeOf(name)!)),
     ];
   }
 
   /** Formal parameters that are registers, moved to where the body reads them. */
   enter(): void {
-    for (const [k, p] of this.fn.params.entries()) if (p.reg !== NO_REG) this.move(p, this.w.name(p.reg), formal(p, k, false), '');
+    for (const [k, p] of this.fn.params.entries())
+      if (p.reg !== NO_REG) this.move(p, this.w.name(p.reg), formal(p, k, false), '');
   }
 
   private move(p: Param, to: string, from: string, guard: string): void {
@@ -155,10 +163,15 @@ class Body {
   private instruction(i: Instr): void {
     if (this.plan.dropped.has(i)) return;
     for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
-    const bank = i.op.name === 'CVTA' && this.fn.kind === 'entry' && hasMod(i.op, i.mods, 'PARAM') && !hasMod(i.op, i.mods, 'TO');
+    const bank =
+      i.op.name === 'CVTA' &&
+      this.fn.kind === 'entry' &&
+      hasMod(i.op, i.mods, 'PARAM') &&
+      !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     const row = rowOf(this.module.table, i, this.plan.carries.get(i) ?? NO_CARRY);
-    if (row.by === 'logic') writeLogic(this.w, i, i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32);
+    if (row.by === 'logic')
+      writeLogic(this.w, i, i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32);
     else if (row.by === 'call')
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
     else {
@@ -186,7 +199,8 @@ class Body {
   }
 
   private prototype(name: string): string {
-    if (this.module.prototypeOf(name) === undefined) throw new NoPtx(`the prototype '${name}' is not declared`);
+    if (this.module.prototypeOf(name) === undefined)
+      throw new NoPtx(`the prototype '${name}' is not declared`);
     let short = this.prototypes.get(name);
     if (short === undefined) {
       short = `$proto${this.prototypes.size}`;

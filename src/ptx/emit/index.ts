@@ -6,8 +6,8 @@ import { printPtxHeader, printPtxVariable } from '../print.ts';
 import { paramDecl, type Signature } from './call.ts';
 import { functionText, type ModuleContext } from './function.ts';
 import type { PtxTable } from './table.ts';
-import { versionFor } from './version.ts';
 import { variableText } from './variable.ts';
+import { versionFor } from './version.ts';
 import { NoPtx } from './writer.ts';
 
 export interface EmitOptions {
@@ -36,14 +36,24 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const diagnostics: Diagnostic[] = [];
   const { module } = opts;
   const warn = (severity: 'warning' | 'error', message: string, line = 0, notes: readonly string[] = []) =>
-    diagnostics.push({ severity, code: 'no-ptx-form', message, file: program.name, line, column: line > 0 ? 1 : 0, length: 1, notes });
+    diagnostics.push({
+      severity,
+      code: 'no-ptx-form',
+      message,
+      file: program.name,
+      line,
+      column: line > 0 ? 1 : 0,
+      length: 1,
+      notes,
+    });
   const context = contextOf(program, opts);
   const functions = new Map(program.functions.map((f) => [f.name, f]));
   const local = functionVariables(program, module);
   const write: Write = (fn, source) =>
     functionText(fn, context, { source, variables: local.get(fn.name) ?? [] });
   const target = module?.target ?? [program.target];
-  const named = opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
+  const named =
+    opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
   const out = [
     `.version ${versionFor(named[0], module?.version ?? program.version)}`,
     `.target ${named.join(', ')}`,
@@ -55,7 +65,12 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   return { text: `${out.join('\n')}\n`, diagnostics };
 }
 
-type Warn = (severity: 'warning' | 'error', message: string, line?: number, notes?: readonly string[]) => void;
+type Warn = (
+  severity: 'warning' | 'error',
+  message: string,
+  line?: number,
+  notes?: readonly string[],
+) => void;
 type Write = (fn: Fn, source: PtxFunction | null) => string[];
 
 /** Every item of the module in its place, functions anew where they were lowered. */
@@ -132,7 +147,8 @@ function plainModule(program: Program, write: Write, out: string[], warn: Warn):
     warn('error', `'${s.name}' was left out of this program and cannot be written: ${s.why[0] ?? ''}`);
   // A function is declared before it is called.
   for (const fn of program.functions)
-    if (fn.kind === 'func') out.push(`${declarationText(fn.name, fn.params, fn.returns, fn.attrs.noreturn, fn.attrs.linkage)};`);
+    if (fn.kind === 'func')
+      out.push(`${declarationText(fn.name, fn.params, fn.returns, fn.attrs.noreturn, fn.attrs.linkage)};`);
   for (const fn of program.functions)
     try {
       out.push('', ...write(fn, null));
@@ -181,7 +197,10 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
 }
 
 /** Variables that the source declared in a body: again there, where one function alone names them. */
-function functionVariables(program: Program, module: PtxModule | null): ReadonlyMap<string, readonly Variable[]> {
+function functionVariables(
+  program: Program,
+  module: PtxModule | null,
+): ReadonlyMap<string, readonly Variable[]> {
   const out = new Map<string, Variable[]>();
   for (const { v, users } of bodyVariables(program, module)) {
     if (users.length !== 1 || v.linkage === 'extern') continue;

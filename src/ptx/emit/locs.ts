@@ -63,7 +63,8 @@ export class LineInfo {
 }
 
 const position = (text: string): string => /^\.loc (\d+ \d+ \d+)/.exec(text)?.[1] ?? '';
-const inlinedAt = (text: string): string => /inlined_at\s+(\d+\s+\d+\s+\d+)/.exec(text)?.[1].replace(/\s+/g, ' ') ?? '';
+const inlinedAt = (text: string): string =>
+  /inlined_at\s+(\d+\s+\d+\s+\d+)/.exec(text)?.[1].replace(/\s+/g, ' ') ?? '';
 
 function directives(fn: PtxFunction, byPosition: Map<string, string>): Found[] {
   const found: Found[] = [];

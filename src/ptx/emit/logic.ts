@@ -55,7 +55,11 @@ function uniform(o: Operand, width: number): 0 | 1 | null {
 }
 
 /** The table after what is known of an input: a constant, a complement, the same register as an earlier one. */
-function reduce(table: number, inputs: readonly Operand[], width: number): { table: number; inputs: readonly Operand[] } {
+function reduce(
+  table: number,
+  inputs: readonly Operand[],
+  width: number,
+): { table: number; inputs: readonly Operand[] } {
   let t = table;
   const kept = [...inputs];
   for (let k = 0; k < 3; k++) {
@@ -101,7 +105,9 @@ export function writeLogic(w: Writer, i: Instr, width: number): void {
   const guard = guardOf(w, i);
   const formula = allFormulas()[table];
   const read = (k: number): string =>
-    width === 1 ? w.predicate(inputs[k], false, inputs[k].mods) : w.value(inputs[k], width, type, inputs[k].mods);
+    width === 1
+      ? w.predicate(inputs[k], false, inputs[k].mods)
+      : w.value(inputs[k], width, type, inputs[k].mods);
   if (width === 32 && steps(formula) > 1) {
     w.line(`${guard}lop3.b32 ${w.name(d)}, ${read(0)}, ${read(1)}, ${read(2)}, ${table}`);
     return;

@@ -56,7 +56,7 @@ export function fitsSource(p: Pattern | undefined, o: Operand, carry: number): b
   if (p?.kind === 'carry') {
     const not = (o.mods & Mod.Not) !== 0;
     // `CC` asks for an operand whose value is CC.CF itself, `!CC` for one that is its complement.
-    return carry !== 0 && ((carry < 0) !== not) === p.not;
+    return carry !== 0 && (carry < 0 !== not) === p.not;
   }
   if (p === undefined) return true;
   switch (p.kind) {
@@ -67,7 +67,7 @@ export function fitsSource(p: Pattern | undefined, o: Operand, carry: number): b
     case 'number':
       return o.kind === Kind.Imm && o.mods === 0 && o.lo === p.lo && o.hi === p.hi;
     case 'pred':
-      return o.kind === Kind.Imm && ((o.lo & 1) === 1) !== ((o.mods & Mod.Not) !== 0) === p.value;
+      return o.kind === Kind.Imm && (((o.lo & 1) === 1) !== ((o.mods & Mod.Not) !== 0)) === p.value;
     case 'bank':
       return o.kind === Kind.CBank;
     case 'discarded':
@@ -76,7 +76,7 @@ export function fitsSource(p: Pattern | undefined, o: Operand, carry: number): b
 }
 
 export function fitsDestination(p: Pattern | undefined, r: Reg, carry: number): boolean {
-  if (p?.kind === 'carry') return carry !== 0 && (carry < 0) === p.not;
+  if (p?.kind === 'carry') return carry !== 0 && carry < 0 === p.not;
   if (p?.kind === 'discarded') return r === NO_REG;
   return p === undefined || (carry === 0 && r !== NO_REG);
 }

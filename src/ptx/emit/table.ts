@@ -1,6 +1,6 @@
 import type { Isa, ModGroup, Opcode } from '../../ir/opcode.ts';
-import { type Line, specialise } from './template.ts';
 import { type Pattern, parsePatterns } from './pattern.ts';
+import { type Line, specialise } from './template.ts';
 
 /** The document `pipelines/isa/ptx.yaml`, already checked against its schema. */
 export interface PtxDoc {

@@ -40,7 +40,13 @@ export function specialise(text: string, op: Opcode, mods: number, words: Words)
     .split('\n')
     .map((l) => l.trim())
     .filter((l) => l !== '')
-    .map((l) => ({ pieces: pieces(l.replace(GROUP, (_m, dot, g, p) => group(op, mods, words, dot, g, p)), op, mods) }));
+    .map((l) => ({
+      pieces: pieces(
+        l.replace(GROUP, (_m, dot, g, p) => group(op, mods, words, dot, g, p)),
+        op,
+        mods,
+      ),
+    }));
 }
 
 /** What a modifier group says in PTX: `.ftz`, `s32`, or nothing; a space is also known where the opcode fixes it. */

@@ -34,7 +34,8 @@ function bytesInit(bytes: Uint8Array, each: number, scalar: boolean, type: strin
   const items: Init[] = [];
   for (let at = 0; at < bytes.length; at += each) {
     let value = 0n;
-    for (let k = Math.min(each, bytes.length - at) - 1; k >= 0; k--) value = (value << 8n) | BigInt(bytes[at + k]);
+    for (let k = Math.min(each, bytes.length - at) - 1; k >= 0; k--)
+      value = (value << 8n) | BigInt(bytes[at + k]);
     items.push(
       type === 'f32' || type === 'f64'
         ? { kind: 'float', bits: value, width: type === 'f32' ? 32 : 64 }

@@ -1,5 +1,14 @@
 import { Mod } from '../../ir/opcode.ts';
-import { FILE_WIDTH, Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../../ir/operand.ts';
+import {
+  FILE_WIDTH,
+  Kind,
+  NO_REG,
+  type Operand,
+  type Reg,
+  RegFile,
+  regFile,
+  regIndex,
+} from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 
 /** What PTX cannot say, or Ori says wrongly; the function is then written as it came, or reported. */
@@ -130,7 +139,8 @@ export class Writer {
     let v = r;
     const float = isFloat(type);
     if ((mods & Mod.Not) !== 0) v = step(`not.b${width} $, ${v}`);
-    if ((mods & Mod.Abs) !== 0) v = step(half(type) ? `and.b32 $, ${v}, 32767` : `abs.${float ? type : `s${width}`} $, ${v}`);
+    if ((mods & Mod.Abs) !== 0)
+      v = step(half(type) ? `and.b32 $, ${v}, 32767` : `abs.${float ? type : `s${width}`} $, ${v}`);
     if ((mods & Mod.Neg) !== 0)
       v = step(half(type) ? `xor.b32 $, ${v}, 32768` : `neg.${float ? type : `s${width}`} $, ${v}`);
     return v;

@@ -64,8 +64,7 @@ const call: Handler = (f, i) => {
 const ret: Handler = (f, i) => f.emit('RET', uniform(i), [], []);
 const exit: Handler = (f) => f.emit('EXIT', [], [], []);
 const trap: Handler = (f, i) => f.emit('BPT', [i.opcode === 'trap' ? 'TRAP' : 'BRKPT'], [], []);
-const griddepcontrol: Handler = (f, i) =>
-  f.emit(has(i, 'wait') ? 'ACQBULK' : 'PREEXIT', [], [], []);
+const griddepcontrol: Handler = (f, i) => f.emit(has(i, 'wait') ? 'ACQBULK' : 'PREEXIT', [], [], []);
 const pmevent: Handler = (f, i) =>
   f.emit('PMTRIG', has(i, 'mask') ? ['MASK'] : [], [], [f.src(i.operands[0], 32)]);
 
