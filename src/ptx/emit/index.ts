@@ -56,7 +56,8 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
     opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
   const out = [
     `.version ${versionFor(named[0], module?.version ?? program.version)}`,
-    `.target ${named.join(', ')}`,
+    // `debug` promises the sections that are left out.
+    `.target ${named.filter((t) => !debug || t !== 'debug').join(', ')}`,
     `.address_size ${program.addressSize}`,
     '',
   ];

@@ -55,7 +55,8 @@ const call: Handler = (f, i) => {
   };
   for (const o of args) src.push(pass(o));
   for (const o of returns) {
-    if (o.kind === 'reg') dst.push(f.dst(o, 32).reg);
+    const register = o.kind === 'reg' || (o.kind === 'sym' && f.find(o.name) !== undefined);
+    if (register) dst.push(f.dst(o, 32).reg);
     else src.push(pass(o));
   }
   f.emit('CALL', uniform(i), dst, src);

@@ -265,7 +265,7 @@ const cp: Handler = (f, i) => {
         'MBAR_ARRIVE',
         [i.mods.includes('noinc') ? 'ASYNC_NOINC' : 'ASYNC'],
         [NO_REG],
-        [address(f, i.operands[0]), imm(1)],
+        [sharedAddress(f, i, i.operands[0]), imm(1)],
       );
   }
   if (i.mods.includes('shared::cluster')) throw new NoForm(`cp.${i.mods.join('.')}`);
@@ -287,11 +287,18 @@ const cp: Handler = (f, i) => {
   f.emit('LDGSTS', mods, [], [address(f, to), address(f, from), n]);
 };
 
+/** Address of a barrier object: one that is given as generic is converted. */
+function sharedAddress(f: FnLower, i: PtxInstr, o: PtxOperand): Operand {
+  const a = address(f, o);
+  if (a.reg === NO_REG || spaceOf(i) !== '') return a;
+  return addr(f.value('CVTA', ['SHARED', 'TO'], [f.resize(reg(a.reg), 64)], 64).reg, a.lo);
+}
+
 const mbarrier: Handler = (f, i) => {
   if (i.mods.includes('shared::cluster') || i.mods.some((m) => m === 'cluster'))
     throw new NoForm(`mbarrier.${i.mods.join('.')}`);
   const kind = i.mods[0];
-  const at = (k: number) => address(f, i.operands[k]);
+  const at = (k: number) => sharedAddress(f, i, i.operands[k]);
   switch (kind) {
     case 'init':
       return f.emit('MBAR_INIT', [], [], [at(0), f.src(i.operands[1], 32)]);
