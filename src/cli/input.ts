@@ -4,6 +4,7 @@ import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
+import type { PtxModule } from '../ptx/ast.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
@@ -46,6 +47,8 @@ export const targetOf = (text: string): string | null =>
 
 export interface Input {
   readonly program: Program;
+  /** The module as parsed; null for Ori text. */
+  readonly module: PtxModule | null;
   readonly text: string;
   readonly key: string;
   readonly warnings: readonly Diagnostic[];
@@ -64,7 +67,7 @@ export function programFor(file: string, text: string, plan: Plan, strict = fals
     stopOnErrors(diagnostics);
     const faults = verifyProgram(program);
     if (faults.length > 0) failWith(`${file} is no valid program`, ...faults.slice(0, 10).map(verifyMessage));
-    return { program, text, key, warnings: [] };
+    return { program, module: null, text, key, warnings: [] };
   }
   const { module, diagnostics } = parsePtx(text, file);
   stopOnErrors(diagnostics);
@@ -77,7 +80,7 @@ export function programFor(file: string, text: string, plan: Plan, strict = fals
   const warnings = lowered.diagnostics.map((d) => (strict ? { ...d, severity: 'error' as const } : d));
   show(warnings);
   if (strict && warnings.length > 0) throw new CliExit(1);
-  return { program: lowered.program, text, key, warnings };
+  return { program: lowered.program, module, text, key, warnings };
 }
 
 /** Offset of kernel parameters in constant bank 0. */

@@ -55,7 +55,7 @@ withPlan(
     .command('opt')
     .description('optimize a PTX (or .ori) file')
     .argument('<file>', 'PTX or Ori text')
-    .option('--emit <ori|json|none>', 'what to write', 'ori')
+    .option('--emit <ori|ptx|json|none>', 'what to write (default: ori; none with --ptxas)')
     .option('-o, --output <file>', 'write there instead of standard output')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
@@ -64,7 +64,16 @@ withPlan(
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
     .option('--until <phase>', 'stop after this phase')
-    .option('--strict', 'a function that cannot be lowered is an error')
+    .option(
+      '--retarget',
+      'with --emit ptx: state the target of --sm in .target, not the one that the file names',
+    )
+    .option('--strict', 'a function that cannot be lowered, or not be written as PTX, is an error')
+    .option(
+      '--ptxas',
+      'what ptxas makes of input and output: registers, spills, stack, code size, side by side',
+    )
+    .option('--json', 'with --ptxas: for scripts')
     .option('--stat', 'time and memory of each phase')
     .option('-q, --quiet', 'no account on standard error'),
 ).action((file, o) => guarded(async () => (await import('./opt.ts')).opt(file, o)));
@@ -97,6 +106,22 @@ withPlan(
     .option('--all', 'every knob, not only those that differ from the catalog')
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
+
+program
+  .command('ptxas')
+  .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')
+  .argument(
+    '[args...]',
+    'options and files of ptxas; and --orrery-order, -recipe, -knobs, -set, -strict, -verbose',
+  )
+  .allowUnknownOption();
+
+program
+  .command('toolkit')
+  .description('make a CUDA toolkit of links whose ptxas is `orrery ptxas`; print its nvcc')
+  .argument('<folder>', 'where to make it')
+  .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
+  .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
 
 program
   .command('cfg')
@@ -155,4 +180,7 @@ program
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
-await program.parseAsync(process.argv);
+// The options of ptxas are not ours to read: they go on as they came.
+if (process.argv[2] === 'ptxas')
+  await guarded(async () => (await import('./ptxas.ts')).ptxas(process.argv.slice(3)));
+else await program.parseAsync(process.argv);

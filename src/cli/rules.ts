@@ -263,7 +263,10 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
   }
   const fired = rows.filter(([, t]) => t.hits > 0);
   out(
-    `${plural(fired.reduce((n, [, t]) => n + t.hits, 0), 'rewrite')} by ${plural(fired.length, 'rule')} in ${plural(program.functions.length, 'function')}\n`,
+    `${plural(
+      fired.reduce((n, [, t]) => n + t.hits, 0),
+      'rewrite',
+    )} by ${plural(fired.length, 'rule')} in ${plural(program.functions.length, 'function')}\n`,
   );
   if (fired.length > 0)
     out(

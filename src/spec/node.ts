@@ -132,6 +132,7 @@ function specsOf(files: readonly SpecFile[]): Specs {
     constraints: files.find((f) => f.kind === 'constraints')!,
     knobs: files.find((f) => f.kind === 'knobs')!,
     isa: files.filter((f) => f.kind === 'isa'),
+    ptx: files.find((f) => f.kind === 'ptx'),
     orders: by('order'),
     backends: by('backend'),
     recipes: by('recipe'),

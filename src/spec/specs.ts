@@ -6,6 +6,8 @@ export interface Specs {
   readonly constraints: SpecFile;
   readonly knobs: SpecFile;
   readonly isa: readonly SpecFile[];
+  /** How opcodes are written in PTX; absent where nothing is written. */
+  readonly ptx?: SpecFile;
   readonly orders: ReadonlyMap<string, SpecFile>;
   readonly backends: ReadonlyMap<string, SpecFile>;
   readonly recipes: ReadonlyMap<string, SpecFile>;

@@ -55,7 +55,8 @@ const call: Handler = (f, i) => {
   };
   for (const o of args) src.push(pass(o));
   for (const o of returns) {
-    if (o.kind === 'reg') dst.push(f.dst(o, 32).reg);
+    const register = o.kind === 'reg' || (o.kind === 'sym' && f.find(o.name) !== undefined);
+    if (register) dst.push(f.dst(o, 32).reg);
     else src.push(pass(o));
   }
   f.emit('CALL', uniform(i), dst, src);
@@ -64,7 +65,9 @@ const call: Handler = (f, i) => {
 const ret: Handler = (f, i) => f.emit('RET', uniform(i), [], []);
 const exit: Handler = (f) => f.emit('EXIT', [], [], []);
 const trap: Handler = (f, i) => f.emit('BPT', [i.opcode === 'trap' ? 'TRAP' : 'BRKPT'], [], []);
-const nop: Handler = (f) => f.emit('NOP', [], [], []);
+const griddepcontrol: Handler = (f, i) => f.emit(has(i, 'wait') ? 'ACQBULK' : 'PREEXIT', [], [], []);
+const pmevent: Handler = (f, i) =>
+  f.emit('PMTRIG', has(i, 'mask') ? ['MASK'] : [], [], [f.src(i.operands[0], 32)]);
 
 /** `bar`, `barrier` and the cluster barrier. */
 const bar: Handler = (f, i) => {
@@ -170,8 +173,8 @@ export const controlHandlers: Readonly<Record<string, Handler>> = {
   exit,
   trap,
   brkpt: trap,
-  pmevent: nop,
-  griddepcontrol: nop,
+  pmevent,
+  griddepcontrol,
   bar,
   barrier: bar,
   shfl,

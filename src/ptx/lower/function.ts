@@ -278,6 +278,8 @@ export class FnLower {
 
   /** Registers need no `%`: a bare name that is declared as a register is one. */
   private asReg(o: PtxOperand): PtxOperand {
+    if (o.kind === 'reg' && o.part !== '' && this.find(o.name) !== undefined)
+      throw new NoForm(`part '${o.part}' of a vector register`);
     if (o.kind !== 'sym' || o.offset !== 0n || this.find(o.name) === undefined) return o;
     return { kind: 'reg', name: o.name, neg: false, not: false, part: '', span: o.span };
   }

@@ -147,7 +147,7 @@ function lowerFunction(
   bind(ptx.params, params);
 
   const directives = [...ptx.directives];
-  const pragmas: string[] = [];
+  const pragmas: { block: number; text: string }[] = [];
   let source = { file: 0, line: 0, column: 0 };
   const declare = (d: VarDecl) => {
     if (d.space === 'reg') f.declareRegs(d);
@@ -219,7 +219,7 @@ function lowerFunction(
         source = { file: s.file, line: s.line, column: s.column };
         break;
       case 'pragma':
-        pragmas.push(s.text);
+        pragmas.push({ block: f.blocks[f.blocks.length - 1].id, text: s.text });
         break;
       case 'instr': {
         const loc = module.locs.length;
