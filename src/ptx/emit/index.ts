@@ -52,6 +52,7 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const write: Write = (fn, source) =>
     functionText(fn, context, { source, variables: local.get(fn.name) ?? [] });
   const target = module?.target ?? [program.target];
+  const debug = module?.items.some((i) => i.kind === 'verbatim' && describesCode(i, module.text)) === true;
   const named =
     opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
   const out = [
