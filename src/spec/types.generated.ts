@@ -59,7 +59,7 @@ limits?: {
 [k: string]: number | number[]
 }
 /**
- * Cycles in which one warp takes a unit of its sub-partition, by unit; and of opcodes that expand into several instructions, by name ('IDIV', 'IDIV.64').
+ * Cycles in which one warp takes a unit of its sub-partition, by unit; and of opcodes that expand into several instructions, by name ('IDIV', 'IDIV_64').
  */
 costs?: {
 /**
