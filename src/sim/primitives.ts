@@ -171,6 +171,7 @@ const load: Primitive = (m, w, f, d, mask) => {
     } else {
       const a = addressOf(m, f, d, 0, l);
       if (counting) touched.push(a);
+      if (m.followed !== null && a < SHARED_WINDOW) m.followed.note(ins, a);
       p = resolve(m, w, f, d, a, l, size * n, false);
     }
     for (let k = 0; k < n; k++)
@@ -197,21 +198,46 @@ const store: Primitive = (m, w, f, d, mask) => {
     const a = addressOf(m, f, d, 0, l);
     if (m.opts.counters !== null) touched.push(a);
     const p = resolve(m, w, f, d, a, l, size * n, true);
+    const log = logOf(w, d, a, l);
     for (let k = 0; k < n; k++) {
       write(p, p.at + k * size, type, f, opnd(f, d, 1 + k), l);
-      if (
-        w.log !== null &&
-        w.log.length < LOG &&
-        (ins.op.space === 'global' || (ins.op.space === 'generic' && a < SHARED_WINDOW))
-      )
-        w.log.push(mix(a | 0, mix(f.regs.i32[opnd(f, d, 1 + k) + (size === 8 ? 2 * l : l)], l)));
+      if (log !== null) noteStore(log, a + k * size, size, f.regs.i32, opnd(f, d, 1 + k), l);
     }
   }
   if (touched.length > 0) transactions(m, d, touched, size * n);
 };
 
-/** Stores of a warp that are kept for the comparison of unfinished runs. */
-const LOG = 1 << 14;
+/** Numbers of a thread's log, two for each word that it changes. */
+const LOG = 1 << 13;
+
+/** Where a thread notes a change of global memory; null if it does not or has noted enough. */
+function logOf(w: Warp, d: Decoded, address: number, lane: number): number[] | null {
+  if (w.logs === null) return null;
+  const { space } = d.ins.op;
+  if (space !== 'global' && (space !== 'generic' || address >= SHARED_WINDOW)) return null;
+  const log = w.logs[lane];
+  return log.length < LOG ? log : null;
+}
+
+/** Notes a store word by word, so that a wide one says the same as narrow ones. */
+function noteStore(
+  log: number[],
+  address: number,
+  size: number,
+  i32: Int32Array,
+  from: number,
+  lane: number,
+): void {
+  if (size < 4) log.push(address, i32[from + lane] & (size === 1 ? 0xff : 0xffff));
+  else for (let k = 0; k < size; k += 4) log.push(address + k, i32[from + (size >> 2) * lane + (k >> 2)]);
+}
+
+const ATOMICS = ['ADD', 'MIN', 'MAX', 'INC', 'DEC', 'AND', 'OR', 'XOR', 'EXCH', 'CAS'];
+
+/** Notes what an atomic operation asks for; what it finds depends on who comes first. */
+function noteAtomic(log: number[], a: number, op: string, b: number, c: number): void {
+  log.push(a, mix(mix(ATOMICS.indexOf(op), b), op === 'CAS' ? c : 0));
+}
 
 /** New value of an atomic operation on 32 bits. */
 function atomic32(op: string, type: string, old: number, b: number, c: number): number {
@@ -315,6 +341,8 @@ const atomic: Primitive = (m, w, f, d, mask) => {
     const l = lowest(r);
     const a = addressOf(m, f, d, 0, l);
     const p = resolve(m, w, f, d, a, l, wide ? 8 : half ? 2 : 4, true);
+    const log = logOf(w, d, a, l);
+    if (log !== null) noteAtomic(log, a, op, i[pb + (wide ? 2 * l : l)], i[pc + (wide ? 2 * l : l)]);
     if (wide) {
       const old = p.view.getBigUint64(p.at, true);
       const value = (at: number) => (BigInt(i[at + 2 * l + 1] >>> 0) << 32n) | BigInt(i[at + 2 * l] >>> 0);
