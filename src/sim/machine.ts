@@ -1,6 +1,6 @@
 import { OpFlag } from '../ir/opcode.ts';
 import { Kind, type Operand } from '../ir/operand.ts';
-import type { Fn, Program } from '../ir/program.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { LaneRegs } from '../isa/lanes.ts';
 import { completeGroups, meetBarrier, meetMembers, resume, waiting } from './converge.ts';
@@ -59,8 +59,8 @@ export interface Warp {
   state: 'ready' | 'barrier' | 'done';
   readonly pending: AsyncCopy[];
   readonly groups: AsyncCopy[][];
-  /** Stores of this warp in order, for partial comparison in an open world. */
-  readonly log: number[] | null;
+  /** In an open world, what each lane stored in order: address, value, address, value, ... */
+  readonly logs: readonly number[][] | null;
 }
 
 export interface Barrier {
@@ -174,8 +174,12 @@ export class Machine {
   executed = 0;
   readonly output: string[] = [];
   readonly heap: { next: number };
+  /** In an open world: what each thread stored. */
   readonly logs: number[][] = [];
-  readonly ended: string[] = [];
+  /** In an open world: the warps that a fault ended, by block and warp, and its kind. */
+  readonly ended = new Map<string, FaultKind>();
+  /** Told of every load from global memory; null if nobody listens. */
+  followed: { note(ins: Instr, address: number): void } | null = null;
   private readonly images = new WeakMap<Code, Int32Array>();
   private readonly free: { i32: Int32Array; regs: LaneRegs }[] = [];
 
@@ -321,8 +325,8 @@ export class Machine {
     for (let w = 0; w * 32 < threads; w++) {
       const count = Math.min(32, threads - w * 32);
       const lanes = count === 32 ? -1 : (1 << count) - 1;
-      const log = open ? [] : null;
-      if (log !== null) this.logs.push(log);
+      const logs = open ? Array.from({ length: 32 }, (): number[] => []) : null;
+      if (logs !== null) this.logs.push(...logs);
       const warp: Warp = {
         index: w,
         block: b,
@@ -333,7 +337,7 @@ export class Machine {
         state: 'ready',
         pending: [],
         groups: [],
-        log,
+        logs,
       };
       insertPath(warp, newPath(this.newFrame(code, 0, 0, null), 0, lanes, -1));
       b.warps.push(warp);
@@ -377,7 +381,7 @@ export class Machine {
         left++;
         if (w.state === 'barrier') continue;
         progress = true;
-        this.runWarp(w, Math.min(limit, this.executed + WARP_SLICE));
+        this.runOrEnd(w, Math.min(limit, this.executed + WARP_SLICE));
         if (this.executed >= limit) {
           b.done = b.warps.every((x) => x.state === 'done');
           return;
@@ -388,6 +392,10 @@ export class Machine {
         return;
       }
       if (!progress) {
+        if (this.opts.open) {
+          for (const w of b.warps) if (w.state !== 'done') this.endWarp(w, 'deadlock');
+          continue;
+        }
         const where = b.warps.flatMap((w) => waiting(this, w)).slice(0, 4);
         throw new SimFault(
           `deadlock in block (${b.id.join(', ')}) of ${this.kernelName}: ${where.join('; ')}`,
@@ -395,6 +403,25 @@ export class Machine {
         );
       }
     }
+  }
+
+  /** Runs a warp; in an open world a fault ends it and nobody else, so that the others are compared all the same. */
+  private runOrEnd(w: Warp, limit: number): void {
+    if (!this.opts.open) return this.runWarp(w, limit);
+    try {
+      this.runWarp(w, limit);
+    } catch (e) {
+      if (!(e instanceof SimFault)) throw e;
+      this.endWarp(w, e.kind);
+    }
+  }
+
+  private endWarp(w: Warp, kind: FaultKind): void {
+    this.ended.set(`${w.block.index}.${w.index}`, kind);
+    w.exited = -1;
+    w.paths.length = 0;
+    w.state = 'done';
+    this.afterExit(w);
   }
 
   /** Instruction, function and source place. */
