@@ -160,6 +160,21 @@ withPlan(
 ).action((id, o) => guarded(async () => (await import('./rules.ts')).showRule(id, o)));
 withPlan(
   rules
+    .command('prove')
+    .description(
+      'prove rules by a solver; verdicts are stored, and asked again only when a rule or a meaning changed',
+    )
+    .option('--rule <id>', 'only this rule, in full')
+    .option('--group <name>', 'only this group')
+    .option(
+      '--solver <command>',
+      'a solver that reads SMT-LIB from its standard input (default: the z3-solver package)',
+    )
+    .option('--all', 'also rules whose verdict is current')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./prove.ts')).proveRules(o)));
+withPlan(
+  rules
     .command('explain')
     .description('which rules fired in a kernel, where, and why others did not')
     .argument('<file>', 'PTX or Ori text')

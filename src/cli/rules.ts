@@ -7,6 +7,7 @@ import type { Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { type RuleHit, type RuleMiss, rulesOfDoc } from '../rules/engine.ts';
 import type { Rule } from '../rules/rule.ts';
+import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
@@ -28,19 +29,33 @@ interface Book {
   readonly specs: Specs;
   readonly plan: Plan;
   readonly rules: readonly Rule[];
+  /** Groups that stand in pipelines/rules. */
+  readonly shipped: ReadonlySet<string>;
 }
 
-async function bookFor(o: PlanOptions, target: string | null = null): Promise<Book> {
+export async function bookFor(o: PlanOptions, target: string | null = null): Promise<Book> {
   const specs = await loadShipped();
   const plan = await planFor(o, target, specs);
   const rules: Rule[] = [];
-  for (const f of specs.rules?.values() ?? []) {
+  const shipped = new Set(specs.rules?.keys() ?? []);
+  // Groups of files named on the command line come with the plan; one of the same name takes the shipped one's place.
+  const files = new Map(
+    [...(specs.rules ?? new Map<string, SpecFile>())].map(([g, f]) => [
+      g,
+      { data: f.data as unknown, file: f.file },
+    ]),
+  );
+  for (const [g, f] of plan.rules) {
+    if (f.data !== files.get(g)?.data) shipped.delete(g);
+    files.set(g, f);
+  }
+  for (const f of files.values()) {
     const r = rulesOfDoc(f.data, plan.isa);
     if (r.issues.length > 0)
       failWith(`${f.file} has faults`, `\`orrery check ${shownPath(f.file)}\` shows them`);
     rules.push(...r.rules);
   }
-  return { specs, plan, rules };
+  return { specs, plan, rules, shipped };
 }
 
 /** Phases of the plan that run a group. */

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import type { Solver } from '../rules/prove/prove.ts';
+import { failWith } from './ui.ts';
+
+/** The solver of the z3-solver package, or a command that reads SMT-LIB from standard input. */
+export async function openSolver(command: string | undefined): Promise<{ solve: Solver; close: () => void }> {
+  return command === undefined ? await packaged() : external(command);
+}
+
+async function packaged(): Promise<{ solve: Solver; close: () => void }> {
+  // biome-ignore lint/suspicious/noExplicitAny: the package is optional at run time, and its low-level types are generated
+  let api: any;
+  try {
+    const { init } = (await import('z3-solver')) as { init: () => Promise<unknown> };
+    api = await init();
+  } catch (e) {
+    failWith(
+      `the solver package z3-solver cannot be loaded (${(e as Error).message.split('\n')[0]})`,
+      "install it with 'npm install z3-solver', or name a solver: --solver 'z3 -in'",
+    );
+  }
+  const { Z3, em } = api;
+  const context = Z3.mk_context(Z3.mk_config());
+  return {
+    close: () => em.PThread?.terminateAllThreads(),
+    // One context for all: each question starts with `reset`.
+    solve: async (text, timeoutMs) =>
+      (await Z3.eval_smtlib2_string(
+        context,
+        `(reset)\n(set-option :timeout ${Math.ceil(timeoutMs)})\n${text}`,
+      )) as string,
+  };
+}
+
+function external(command: string): { solve: Solver; close: () => void } {
+  return {
+    close: () => undefined,
+    solve: (text, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const p = spawn(command, { shell: true, stdio: ['pipe', 'pipe', 'pipe'] });
+        let out = '';
+        const timer = setTimeout(() => p.kill('SIGKILL'), timeoutMs + 500);
+        p.stdout.on('data', (d: Buffer) => {
+          out += d.toString();
+        });
+        p.on('error', reject);
+        p.on('close', (code) => {
+          clearTimeout(timer);
+          if (code === 127) reject(new Error(`there is no command '${command}'`));
+          else resolve(out.trim() === '' ? 'unknown' : out);
+        });
+        p.stdin.on('error', () => undefined);
+        p.stdin.end(`${text}\n(exit)\n`);
+      }),
+  };
+}

@@ -1,0 +1,36 @@
+/** What is known about a rule. */
+export type Verdict =
+  /** Holds for all values, under every choice of modifiers. */
+  | { readonly verdict: 'verified'; readonly instances: number }
+  /** Holds as far as was asked: `to` says how far, for the choices that could not be decided whole. */
+  | { readonly verdict: 'bounded'; readonly instances: number; readonly to: string }
+  /** No solver decides it; the rule says why it holds, and so many exact samples agree. */
+  | { readonly verdict: 'by argument'; readonly instances: number; readonly samples: number }
+  | { readonly verdict: 'unknown'; readonly why: string }
+  | { readonly verdict: 'refuted'; readonly counterexample: string };
+
+/** Verdicts by rule id, each with the hash of what it is about. */
+export type Verdicts = Readonly<Record<string, Verdict & { readonly hash: string }>>;
+
+/** One line for people. */
+export function verdictText(v: Verdict): string {
+  switch (v.verdict) {
+    case 'verified':
+      return `verified (${v.instances} choice${v.instances === 1 ? '' : 's'} of modifiers)`;
+    case 'bounded':
+      return `bounded: ${v.to}`;
+    case 'by argument':
+      return `by argument; ${v.samples} exact samples agree`;
+    case 'unknown':
+      return `unknown: ${v.why}`;
+    case 'refuted':
+      return 'refuted';
+  }
+}
+
+/** Text of the stored verdicts: one line a rule, in the order of ids, so that a change is one line in a review. */
+export const printVerdicts = (v: Verdicts): string =>
+  `{\n${Object.keys(v)
+    .sort()
+    .map((id) => `  ${JSON.stringify(id)}: ${JSON.stringify(v[id])}`)
+    .join(',\n')}\n}\n`;
