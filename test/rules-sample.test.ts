@@ -54,7 +54,7 @@ describe.each([...shipped.rules!].map(([name, f]) => [name, f] as const))('group
   it('compiles', () => {
     expect(issues.map((i) => `${i.rule} ${i.field}: ${i.message}`)).toEqual([]);
   });
-  it.each(rules.map((r) => [r.id, r] as const))('%s: both sides are equal wherever it applies', (_, rule) => {
+  it.each(rules.filter((r) => r.inexact === null).map((r) => [r.id, r] as const))('%s: both sides are equal wherever it applies', (_, rule) => {
     const next = generator(rule.id.length * 7919 + rule.place);
     let applied = 0;
     for (let n = 0; n < 4000 && applied < 150; n++) {

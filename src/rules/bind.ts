@@ -141,6 +141,7 @@ class Binder {
         return o === null || o.reg === NO_REG ? Number.POSITIVE_INFINITY : flow.useCount(o.reg);
       },
       isRegister: (x) => operands[x]?.kind === Kind.Reg,
+      isPlain: (x) => operands[x]?.mods === 0,
       sameBlock: (x) => line(x).block === root.block,
       depth: (x) => where.depthOf(line(x).block),
       level: where.level,

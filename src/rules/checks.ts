@@ -124,9 +124,12 @@ const rootName = (r: Rule): string => r.match[r.match.length - 1].op?.name ?? '*
 /** Does every choice of modifiers of `b` fit `a`? */
 function sameInstances(a: Rule, b: Rule): boolean {
   if (a.match.length > b.match.length) return false;
-  const root = (r: Rule): Set<number> => new Set(r.instances.map((i) => i.match[i.match.length - 1]));
-  const mine = root(a);
-  return [...root(b)].every((m) => mine.has(m));
+  // Lines of equal number stand for one another; with fewer, the roots do.
+  const whole = a.match.length === b.match.length;
+  const key = (i: Rule['instances'][number]): string =>
+    whole ? i.match.join() : String(i.match[i.match.length - 1]);
+  const mine = new Set(a.instances.map(key));
+  return b.instances.every((i) => mine.has(key(i)));
 }
 
 /** Does pattern `a` match wherever `b` does? */

@@ -24,6 +24,7 @@ export interface RulesDoc {
     readonly priority?: number;
     readonly cost?: number;
     readonly holds?: string;
+    readonly inexact?: string;
     readonly source: string;
   }[];
 }
@@ -113,6 +114,7 @@ class RuleCompiler {
         instances,
         addressRoot,
         holds: spec.holds ?? null,
+        inexact: spec.inexact ?? null,
         cost: spec.cost ?? null,
         text,
         hash: this.hashOf(match, rewrite, text),
@@ -128,8 +130,10 @@ class RuleCompiler {
     const meanings = ops.map(
       (o) => `${o.name} ${o.means} ${o.groups.map((g) => g.values.map((v) => v.name)).join()}`,
     );
-    const { holds } = this.doc.rules[this.place];
-    return hashText(JSON.stringify([text, holds ?? null, this.doc.tables ?? null, meanings]));
+    const { holds, inexact } = this.doc.rules[this.place];
+    return hashText(
+      JSON.stringify([text, holds ?? null, inexact ?? null, this.doc.tables ?? null, meanings]),
+    );
   }
 
   // ------------------------------------------------------------------ reports

@@ -1,5 +1,5 @@
 import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
-import { immOf, immValue, Kind, NO_REG, type Operand, withOperandMods } from '../ir/operand.ts';
+import { immOf, immValue, isZero, Kind, NO_REG, type Operand, withOperandMods } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { evalBig } from '../isa/reference.ts';
@@ -86,7 +86,7 @@ export const notPredicate = (o: Operand): Operand =>
     : withOperandMods(o, o.mods ^ Mod.Not);
 
 /**
- * Constants behind other operands where operands may be exchanged, so that two ways of writing an instruction become one.
+ * Constants behind other operands, zeros behind other constants, where operands may be exchanged, so that two ways of writing an instruction become one.
  * The instruction itself if it is so already.
  */
 export function constantsLast(ins: Instr): Instr {
@@ -94,12 +94,11 @@ export function constantsLast(ins: Instr): Instr {
   const n =
     (flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0 ? 3 : (flags & OpFlag.Commutative) !== 0 ? 2 : 0;
   if (n === 0) return ins;
+  const rank = (i: number): number => (ins.src[i].kind !== Kind.Imm ? 0 : isZero(ins.src[i]) ? 2 : 1);
   let sorted = true;
-  for (let i = 1; i < n; i++)
-    if (ins.src[i - 1].kind === Kind.Imm && ins.src[i].kind !== Kind.Imm) sorted = false;
+  for (let i = 1; i < n; i++) if (rank(i - 1) > rank(i)) sorted = false;
   if (sorted) return ins;
   const order = [0, 1, 2].slice(0, n);
-  const rank = (i: number): number => (ins.src[i].kind === Kind.Imm ? 1 : 0);
   order.sort((a, b) => rank(a) - rank(b) || a - b);
   const src = [...ins.src];
   order.forEach((from, to) => {

@@ -33,6 +33,8 @@ export interface Rule {
   readonly addressRoot: boolean;
   /** Why it holds where no solver says so. */
   readonly holds: string | null;
+  /** What it changes, for a rule that is not exact and runs only where it is asked for; null: it is exact. */
+  readonly inexact: string | null;
   /** Instructions saved, where it is said by hand. */
   readonly cost: number | null;
   /** The texts, for readers. */

@@ -24,7 +24,7 @@ export function sample(rule: Rule, instance: Instance, given: readonly bigint[])
   if (outputs[0] !== 1n) return { values, applies: false, results: [] };
   if (rule.addressRoot) return addressSample(rule, instance, values, outputs);
   const left = run(rule.match, instance.match, [...values], outputs);
-  const right = run(rule.rewrite, instance.rewrite, [...values], outputs);
+  const right = run(rule.rewrite, instance.rewrite, [...left], outputs);
   const root = rule.match[rule.match.length - 1];
   const results = root.dst.filter((d) => d >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
   return { values: left, applies: true, results };
@@ -68,10 +68,19 @@ function operand(
       return { value: BigInt.asUintN(width, s.value), mods: 0 };
     case 'computed':
       return { value: outputs[s.x + 1], mods: 0 };
+    case 'any':
+      return { value: anything(values, width), mods: 0 };
     default:
       throw new Error(`${s.k} has no value`);
   }
 }
+
+/** A value for what does not matter: different whenever the values that do are. */
+const anything = (values: readonly bigint[], width: number): bigint =>
+  BigInt.asUintN(
+    width,
+    values.reduce((h, v) => BigInt.asUintN(64, (h ^ v) * 0x9e3779b97f4a7c15n + 1n), 7n) >> 3n,
+  );
 
 /** The address itself is what both sides compute: base plus offset, 64 bits wide. */
 function addressSample(rule: Rule, instance: Instance, values: bigint[], outputs: readonly bigint[]): Sample {

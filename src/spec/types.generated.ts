@@ -974,6 +974,10 @@ cost?: number
  */
 holds?: string
 /**
+ * What the rule changes, for one that is not exact: it runs only where a recipe or the command line asks for its group.
+ */
+inexact?: string
+/**
  * Where the rule is from.
  */
 source: string

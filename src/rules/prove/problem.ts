@@ -44,6 +44,12 @@ export function problemOf(rule: Rule, instance: Instance, bound: Bound = UNBOUND
       );
     return name(rule, i);
   });
+  let free = 0;
+  // What `_` stands for may be anything at all.
+  const anything = (w: number): string => {
+    declared.push(`(declare-const any${free} ${smtSort(w)})`);
+    return `any${free++}`;
+  };
   const constants = graphToSmt(
     instance.constants,
     rule.vars.map((_, i) => outside[i] || smtConst(0n, width(i))),
@@ -51,18 +57,25 @@ export function problemOf(rule: Rule, instance: Instance, bound: Bound = UNBOUND
   );
   commands.push(...constants.commands);
 
-  const side = (lines: readonly Line[], mods: readonly number[], prefix: string): string[] => {
-    const terms = [...outside];
+  const side = (
+    lines: readonly Line[],
+    mods: readonly number[],
+    prefix: string,
+    known: readonly string[],
+  ): string[] => {
+    const terms = [...known];
     lines.forEach((l, i) => {
       if (l.op === null) return;
       const { op } = l;
       const sources = l.src.map((s, k) =>
-        term(s, terms, constants.dsts, slotWidth(op, mods[i], op.srcs[k]) || 32),
+        s.k === 'any'
+          ? anything(slotWidth(op, mods[i], op.srcs[k]) || 32)
+          : term(s, terms, constants.dsts, slotWidth(op, mods[i], op.srcs[k]) || 32),
       );
       const srcMods = l.src.map((s) => (s.k === 'var' ? s.mods : 0));
       // A truth table that is written out keeps the question small; one that is a variable stays a term.
-      const known = l.src.map((s) => constantOf(s, bound));
-      const t = toSmt(op, mods[i], sources, `${prefix}${i}_`, srcMods, known);
+      const fixed = l.src.map((s) => constantOf(s, bound));
+      const t = toSmt(op, mods[i], sources, `${prefix}${i}_`, srcMods, fixed);
       for (const f of t.functions) functions.add(f);
       commands.push(...t.commands);
       l.dst.forEach((d, k) => {
@@ -71,8 +84,9 @@ export function problemOf(rule: Rule, instance: Instance, bound: Bound = UNBOUND
     });
     return terms;
   };
-  const left = side(rule.match, instance.match, 'l');
-  const right = side(rule.rewrite, instance.rewrite, 'r');
+  const left = side(rule.match, instance.match, 'l', outside);
+  // What inner lines define is still there for the rewrite.
+  const right = side(rule.rewrite, instance.rewrite, 'r', left);
   const different = rule.addressRoot
     ? [
         `(distinct ${address(rule.match, left, constants.dsts)} ${address(rule.rewrite, right, constants.dsts)})`,
@@ -102,8 +116,8 @@ function term(s: Source, terms: readonly string[], outputs: readonly string[], w
       return smtConst(s.value, width);
     case 'computed':
       return outputs[s.x + 1];
-    default: // what `_` stands for does not matter: any name will do, and none is needed where it is not used
-      return smtConst(0n, width);
+    default:
+      throw new Error(`a source of the kind '${s.k}' has no term`);
   }
 }
 

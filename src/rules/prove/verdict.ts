@@ -7,6 +7,8 @@ export type Verdict =
   /** No solver decides it; the rule says why it holds, and so many exact samples agree. */
   | { readonly verdict: 'by argument'; readonly instances: number; readonly samples: number }
   | { readonly verdict: 'unknown'; readonly why: string }
+  /** It is not meant to be exact: what it changes. */
+  | { readonly verdict: 'inexact'; readonly why: string }
   | { readonly verdict: 'refuted'; readonly counterexample: string };
 
 /** Verdicts by rule id, each with the hash of what it is about. */
@@ -23,6 +25,8 @@ export function verdictText(v: Verdict): string {
       return `by argument; ${v.samples} exact samples agree`;
     case 'unknown':
       return `unknown: ${v.why}`;
+    case 'inexact':
+      return `inexact by intent: ${v.why}`;
     case 'refuted':
       return 'refuted';
   }
