@@ -49,6 +49,7 @@ const call: Handler = (f, i) => {
     }
     if (o.kind === 'reg' || o.kind === 'sym') {
       const d = f.find(o.name);
+      if (d?.vector === true) throw new NoForm('a vector register as an argument');
       if (d !== undefined) return reg(d.reg);
     }
     return f.src(o, 64);

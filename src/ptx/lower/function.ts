@@ -27,6 +27,8 @@ export class NoForm extends Error {}
 export interface Declared {
   readonly reg: Reg;
   readonly bits: number;
+  /** Declared with `.v2` or `.v4`: Ori has no parts of registers. */
+  readonly vector?: boolean;
 }
 
 /** What the lowering of a function knows of the module around it. */
@@ -153,7 +155,12 @@ export class FnLower {
 
   declareRegs(d: VarDecl): void {
     const bits = (TYPES.get(d.type)?.bits ?? 32) * d.vector;
-    const one = (name: string) => this.scope.regs.set(name, { reg: this.fresh(fileOf(d.type, bits)), bits });
+    const one = (name: string) =>
+      this.scope.regs.set(name, {
+        reg: this.fresh(fileOf(d.type, bits)),
+        bits,
+        ...(d.vector > 1 ? { vector: true } : {}),
+      });
     if (d.count > 0) for (let i = 0; i < d.count; i++) one(`${d.name}${i}`);
     else one(d.name);
   }
