@@ -56,7 +56,8 @@ for (const name of readdirSync(dir).sort()) {
 
 const mean = (of: (l: Line) => readonly [number, number]): string =>
   Math.exp(lines.reduce((s, l) => s + Math.log(of(l)[1] / of(l)[0]), 0) / lines.length).toFixed(4);
-const same = (l: Line) => l.registers[0] === l.registers[1] && l.code[0] === l.code[1] && l.spills[0] === l.spills[1];
+const same = (l: Line) =>
+  l.registers[0] === l.registers[1] && l.code[0] === l.code[1] && l.spills[0] === l.spills[1];
 const cell = ([a, b]: readonly [number, number]) => (a === b ? String(a) : `${a} → **${b}**`);
 const md = [
   `ptxas 13.0.88, \`-arch=${sm} -O3\`, order binary, ${lines.length} kernels; code in bytes, padding to 128 included.`,
