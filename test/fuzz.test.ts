@@ -67,7 +67,7 @@ it('random legal orders keep every kernel right', () => {
         legal++;
         const { program, launch } = kernels[which];
         const { last } = runPlan(program, r.plan, { passes, verify: true });
-        const ran = runLaunch(last, r.plan.isa, ptx, launch, 0x160, { budget: 2_000_000 });
+        const ran = runLaunch(last, r.plan.isa, launch, 0x160, { budget: 2_000_000 });
         expect([ran.status, ran.error]).toEqual(['ok', null]);
         const open = sameOpenWorld(program, last, launch.kernel, 0x160, { seeds: [1], budget: 20_000 });
         expect(open.differences).toEqual([]);

@@ -71,7 +71,7 @@ describe.each(kernels)('%s', (name) => {
     for (const file of launches) {
       const launch = await loadLaunch(`${dir}${file}`);
       for (const [program, when] of snapshots) {
-        const r = runLaunch(program, isa, ptx, launch, base, { budget: 5_000_000 });
+        const r = runLaunch(program, isa, launch, base, { budget: 5_000_000 });
         expect({ file, when, status: r.status, error: r.error, first: r.mismatches[0] }).toEqual({
           file,
           when,

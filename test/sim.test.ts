@@ -37,7 +37,7 @@ function run(program: Program, threads = 32, opts: { length?: number; budget?: n
     dynamicShared: 0,
     params: [out(opts.length ?? threads)],
   };
-  const r = runLaunch(program, isa, ptx, launch, BASE, { counters: true, budget: opts.budget ?? 100_000 });
+  const r = runLaunch(program, isa, launch, BASE, { counters: true, budget: opts.budget ?? 100_000 });
   return {
     ...r,
     values:
