@@ -187,6 +187,16 @@ ret;
     expect(text).toMatch(/add\.s32 (%r\d+), %r5, %r6;\n\tadd\.s32 (%r\d+), \1, %r5;\n\tmov\.b32 %r5, \2;/);
   });
 
+  it('writes long functions with labels of one name in many scopes', async () => {
+    const plan = await planOf('sm_80', 'seed', 0);
+    const scope = (n: number) =>
+      `{\nsetp.gt.s32 %p1, %r1, ${n};\n@%p1 bra L;\nadd.s32 %r1, %r1, %r2;\nL:\nxor.b32 %r2, %r2, %r1;\n}`;
+    const text = kernel(Array.from({ length: 40_000 }, (_, n) => scope(n)).join('\n'));
+    const { text: out, diagnostics } = emitted(text, plan);
+    expect(diagnostics).toEqual([]);
+    expect(new Set(out.match(/^L\S*:/gm)).size).toBe(40_000);
+  });
+
   it('leaves debug sections out and the promise of them', async () => {
     const plan = await planOf('sm_80', 'seed', 3);
     const text = `${kernel('').replace('sm_80', 'sm_80, debug')}.section .debug_abbrev\n{\n.b8 1\n}\n`;
