@@ -54,20 +54,23 @@ describe.each([...shipped.rules!].map(([name, f]) => [name, f] as const))('group
   it('compiles', () => {
     expect(issues.map((i) => `${i.rule} ${i.field}: ${i.message}`)).toEqual([]);
   });
-  it.each(rules.filter((r) => r.inexact === null).map((r) => [r.id, r] as const))('%s: both sides are equal wherever it applies', (_, rule) => {
-    const next = generator(rule.id.length * 7919 + rule.place);
-    let applied = 0;
-    for (let n = 0; n < 4000 && applied < 150; n++) {
-      const instance = rule.instances[n % rule.instances.length];
-      const s = sample(rule, instance, values(rule, instance, next));
-      if (!s.applies) continue;
-      applied++;
-      for (const r of s.results)
-        if (r.left !== r.right)
-          expect.fail(
-            `${rule.text.match}\n=> ${rule.text.rewrite}\n${rule.vars.map((v, i) => `${v.name} = 0x${s.values[i].toString(16)} (${instance.widths[i]})`).join(', ')}\n${r.left.toString(16)} against ${r.right.toString(16)}, modifiers ${instance.match} ${instance.modNames}`,
-          );
-    }
-    expect(applied, 'the condition never held').toBeGreaterThan(0);
-  });
+  it.each(rules.filter((r) => r.inexact === null).map((r) => [r.id, r] as const))(
+    '%s: both sides are equal wherever it applies',
+    (_, rule) => {
+      const next = generator(rule.id.length * 7919 + rule.place);
+      let applied = 0;
+      for (let n = 0; n < 4000 && applied < 150; n++) {
+        const instance = rule.instances[n % rule.instances.length];
+        const s = sample(rule, instance, values(rule, instance, next));
+        if (!s.applies) continue;
+        applied++;
+        for (const r of s.results)
+          if (r.left !== r.right)
+            expect.fail(
+              `${rule.text.match}\n=> ${rule.text.rewrite}\n${rule.vars.map((v, i) => `${v.name} = 0x${s.values[i].toString(16)} (${instance.widths[i]})`).join(', ')}\n${r.left.toString(16)} against ${r.right.toString(16)}, modifiers ${instance.match} ${instance.modNames}`,
+            );
+      }
+      expect(applied, 'the condition never held').toBeGreaterThan(0);
+    },
+  );
 });

@@ -18,6 +18,8 @@ export interface ModuleContext {
   readonly table: PtxTable;
   /** Offset of kernel parameters in constant bank 0. */
   readonly paramBase: number;
+  /** The target has `lop3`: those before Maxwell do not. */
+  readonly lop3: boolean;
   readonly signatureOf: (name: string) => Signature | undefined;
   readonly prototypeOf: (name: string) => Prototype | undefined;
 }
@@ -87,6 +89,7 @@ class Body {
   private readonly lines: LineInfo;
   private readonly labels = new Map<number, string>();
   private readonly targets = new Set<number>();
+  private readonly pragmas = new Map<number, string[]>();
   private readonly tables = new Set<number>();
   private readonly prototypes = new Map<string, string>();
   private readonly plan: ReturnType<typeof planCarries>;
@@ -99,11 +102,23 @@ class Body {
     this.plan = planCarries(fn);
     this.findTargets();
     const taken = new Set<string>();
+    const again = new Map<string, number>();
     for (const b of fn.blocks) {
-      let name = identifier.test(b.name) ? b.name : `$BB${b.id}`;
-      for (let n = 1; taken.has(name); n++) name = `${b.name}$${n}`;
+      const own = identifier.test(b.name) ? b.name : `$BB${b.id}`;
+      let name = own;
+      // Labels of equal name stood in scopes of their own.
+      for (let n = again.get(own) ?? 1; taken.has(name); n++) {
+        name = `${own}$${n}`;
+        again.set(own, n + 1);
+      }
       taken.add(name);
       this.labels.set(b.id, name);
+    }
+    for (const p of fn.attrs.pragmas) {
+      if (p.block === fn.blocks[0]?.id) continue;
+      const list = this.pragmas.get(p.block);
+      if (list === undefined) this.pragmas.set(p.block, [p.text]);
+      else list.push(p.text);
     }
   }
 
@@ -154,9 +169,9 @@ class Body {
   }
 
   block(b: Block): void {
-    const pragmas = this.fn.attrs.pragmas.filter((p) => p.block === b.id && b !== this.fn.blocks[0]);
+    const pragmas = this.pragmas.get(b.id) ?? [];
     if (this.targets.has(b.id) || pragmas.length > 0) this.w.out.push(`${this.label(b.id)}:`);
-    for (const p of pragmas) this.w.out.push(`\t.pragma ${JSON.stringify(p.text)};`);
+    for (const p of pragmas) this.w.out.push(`\t.pragma ${JSON.stringify(p)};`);
     for (const i of b.ins) this.instruction(i);
   }
 
@@ -171,7 +186,12 @@ class Body {
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     const row = rowOf(this.module.table, i, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic')
-      writeLogic(this.w, i, i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32);
+      writeLogic(
+        this.w,
+        i,
+        i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32,
+        this.module.lop3,
+      );
     else if (row.by === 'call')
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
     else {

@@ -119,7 +119,8 @@ function functionItem(
   else if (fn === undefined) asItCame();
   else
     try {
-      out.push('', ...write(fn, item));
+      // A body may have more lines than a call takes arguments.
+      out.push('', write(fn, item).join('\n'));
     } catch (e) {
       if (!(e instanceof NoPtx)) throw e;
       warn('warning', `'${fn.name}' is kept as it came: ${e.message}`, item.span.line);
@@ -153,7 +154,7 @@ function plainModule(program: Program, write: Write, out: string[], warn: Warn):
       out.push(`${declarationText(fn.name, fn.params, fn.returns, fn.attrs.noreturn, fn.attrs.linkage)};`);
   for (const fn of program.functions)
     try {
-      out.push('', ...write(fn, null));
+      out.push('', write(fn, null).join('\n'));
     } catch (e) {
       if (!(e instanceof NoPtx)) throw e;
       warn('error', `'${fn.name}' has no PTX form: ${e.message}`);
@@ -193,6 +194,7 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
     program,
     table: opts.table,
     paramBase: opts.paramBase,
+    lop3: Number(/\d+/.exec(opts.target ?? opts.module?.target[0] ?? program.target)?.[0]) >= 50,
     signatureOf: (name) => signatures.get(name),
     prototypeOf: (name) => prototypes.get(name),
   };

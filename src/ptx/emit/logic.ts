@@ -95,8 +95,9 @@ function joined(table: number, first: number, second: number): number {
  * Writes LOP3 and PLOP3: by one of and, or, xor, not where that says it, by `lop3` on words, else step by step.
  *
  * @param width of the operands; 1 for predicates
+ * @param lop3 the target has that instruction
  */
-export function writeLogic(w: Writer, i: Instr, width: number): void {
+export function writeLogic(w: Writer, i: Instr, width: number, lop3: boolean): void {
   const d = i.dst[0];
   if (d === NO_REG) return;
   const type = width === 1 ? 'pred' : `b${width}`;
@@ -108,7 +109,7 @@ export function writeLogic(w: Writer, i: Instr, width: number): void {
     width === 1
       ? w.predicate(inputs[k], false, inputs[k].mods)
       : w.value(inputs[k], width, type, inputs[k].mods);
-  if (width === 32 && steps(formula) > 1) {
+  if (lop3 && width === 32 && steps(formula) > 1) {
     w.line(`${guard}lop3.b32 ${w.name(d)}, ${read(0)}, ${read(1)}, ${read(2)}, ${table}`);
     return;
   }

@@ -57,11 +57,17 @@ function group(op: Opcode, mods: number, words: Words, dot: string, name: string
     return op.space === null || op.space === 'generic' ? '' : dot + op.space;
   }
   const v = g.values[(mods >>> g.shift) & g.mask];
-  if (part === 'bits') return String(v.type?.replace(/^\D+/, '') ?? v.width);
+  if (part === 'bits') return String(bitsOf(v.type) ?? v.width);
   if (part === 'half') return String(v.type?.replace(/x2$/, ''));
   const said = words[`${op.name}.${name}`]?.[v.name] ?? words[name]?.[v.name];
   const text = said ?? (v.name === 'NONE' ? '' : (v.type ?? v.name.toLowerCase()));
   return text === '' ? '' : dot + text;
+}
+
+/** Bits of a type by its name, of pairs for both. */
+function bitsOf(type: string | null): number | undefined {
+  const m = /^\D*(\d+)(x2)?$/.exec(type ?? '');
+  return m === null ? undefined : Number(m[1]) * (m[2] === undefined ? 1 : 2);
 }
 
 const TYPE = /^(?:[subf]\d+|f16x2|bf16x2|bf16|tf32|pred)$/;

@@ -30,7 +30,18 @@ const FILES: readonly (readonly [name: string, type: string])[] = [
 const TEMP_FILE: Readonly<Record<string, number>> = { t: RegFile.R, w: RegFile.RD, p: RegFile.P };
 
 /** Constants of these types may stand in an instruction; others go through a register. */
-const LITERAL: ReadonlySet<string> = new Set(['s32', 'u32', 'b32', 's64', 'u64', 'b64', 'f32', 'f64']);
+const LITERAL: ReadonlySet<string> = new Set([
+  's32',
+  'u32',
+  'b32',
+  's64',
+  'u64',
+  'b64',
+  'f32',
+  'f64',
+  'xf32',
+  'byte',
+]);
 
 const hex = (v: number, digits: number): string => (v >>> 0).toString(16).toUpperCase().padStart(digits, '0');
 
@@ -137,12 +148,13 @@ export class Writer {
       return t;
     };
     let v = r;
-    const float = isFloat(type);
     if ((mods & Mod.Not) !== 0) v = step(`not.b${width} $, ${v}`);
+    const named = isFloat(type) ? type : `s${width}`;
+    const sign = BITWISE[type];
     if ((mods & Mod.Abs) !== 0)
-      v = step(half(type) ? `and.b32 $, ${v}, 32767` : `abs.${float ? type : `s${width}`} $, ${v}`);
+      v = step(sign === undefined ? `abs.${named} $, ${v}` : `and.b32 $, ${v}, ${~sign}`);
     if ((mods & Mod.Neg) !== 0)
-      v = step(half(type) ? `xor.b32 $, ${v}, 32768` : `neg.${float ? type : `s${width}`} $, ${v}`);
+      v = step(sign === undefined ? `neg.${named} $, ${v}` : `xor.b32 $, ${v}, ${sign}`);
     return v;
   }
 
@@ -197,9 +209,13 @@ export class Writer {
   }
 }
 
-const isFloat = (type: string): boolean => /^(f|bf)/.test(type);
-/** A scalar half, which stands in the low bits of a word. */
-const half = (type: string): boolean => type === 'f16' || type === 'bf16';
+const isFloat = (type: string): boolean => /^x?b?f\d/.test(type);
+
+/**
+ * Types whose sign is changed as a bit: halves that stand in the low bits of a word, for which `neg` would want another
+ * register; and floats (written xf32 in templates) of which the sign of a NaN counts.
+ */
+const BITWISE: Readonly<Record<string, number>> = { f16: 0x8000, bf16: 0x8000, xf32: 0x80000000 | 0 };
 
 /** `base+16`, `base+-16`, `base`. */
 const plus = (base: string, offset: number): string => (offset === 0 ? base : `${base}+${offset}`);
@@ -208,6 +224,7 @@ const plus = (base: string, offset: number): string => (offset === 0 ? base : `$
 const SIGN: Readonly<Record<string, readonly [number, number]>> = {
   f64: [0, 0x80000000],
   f32: [0x80000000, 0],
+  xf32: [0x80000000, 0],
   f16x2: [0x80008000, 0],
   bf16x2: [0x80008000, 0],
   f16: [0x8000, 0],
@@ -233,12 +250,13 @@ function constant(o: Operand, width: number, type: string, mods: number): { lo: 
 
 /** A constant as PTX spells it: floats by their bits, integers in decimal. */
 function literal(lo: number, hi: number, type: string): string {
-  if (type === 'f32') return `0f${hex(lo, 8)}`;
+  if (type === 'f32' || type === 'xf32') return `0f${hex(lo, 8)}`;
   if (type === 'f64') return `0d${hex(hi, 8)}${hex(lo, 8)}`;
   if (type.endsWith('64')) {
     const v = (BigInt(hi) << 32n) | BigInt(lo >>> 0);
     // The smallest integer has no literal of its own.
     return v === -(1n << 63n) ? '0x8000000000000000' : String(v);
   }
+  if (type === 'byte') return String(lo & 0xff);
   return type === 'u32' ? String(lo >>> 0) : String(lo);
 }
