@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { assemble, functionUses } from '../src/cli/ptxas-run.ts';
-import { runPlan } from '../src/engine/run.ts';
+import { host, runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseProgram, printProgram } from '../src/ir/text.ts';
-import { passes } from '../src/passes/registry.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
@@ -23,13 +22,12 @@ const ptxas = spawnSync('ptxas', ['--version']).status === 0;
 const nvcc = ptxas && spawnSync('nvcc', ['--version']).status === 0;
 const specs = await loadShipped();
 const table = new PtxTable(specs.ptx!.data as unknown as PtxDoc);
-const names = new Set(passes.keys());
 const plans = new Map<string, Plan>();
 async function planOf(sm: string, order: string, level: number): Promise<Plan> {
   const key = `${sm} ${order} ${level}`;
   let p = plans.get(key);
   if (p === undefined) {
-    p = (await makePlan({ level, sm, order, recipe: null, knobSets: [], set: [], disable: [] }, names, specs))
+    p = (await makePlan({ level, sm, order, recipe: null, knobSets: [], set: [], disable: [] }, host, specs))
       .plan!;
     plans.set(key, p);
   }
@@ -70,7 +68,7 @@ describe.each(kernels)('%s', (name) => {
         for (const level of [0, 1, 3]) {
           const plan = await planOf(sm, order, level);
           const { module, program } = lowered(text, plan);
-          const last = runPlan(program, plan, { passes }).last;
+          const last = runPipeline(program, plan).last;
           const e = emitPtx(last, { table, paramBase: baseOf(plan), module });
           expect(e.diagnostics).toEqual([]);
           if (seen.has(e.text)) continue;

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { runPlan } from '../engine/run.ts';
-import { passes } from '../passes/registry.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
@@ -139,7 +138,7 @@ async function optimized(file: string, args: readonly string[], ours: Ours): Pro
     };
     const plan = await planFor(options, targetOf(text));
     const { program, module } = programFor(file, text, plan, ours.strict);
-    const journal = runPlan(program, plan, { passes });
+    const journal = runPipeline(program, plan);
     if (ours.verbose)
       err(`orrery: ${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
     return await ptxOf(journal.last, module, plan, null, ours.strict);

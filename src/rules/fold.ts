@@ -94,7 +94,10 @@ export function constantsLast(ins: Instr): Instr {
   const n =
     (flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0 ? 3 : (flags & OpFlag.Commutative) !== 0 ? 2 : 0;
   if (n === 0) return ins;
-  const rank = (i: number): number => (ins.src[i].kind !== Kind.Imm ? 0 : isZero(ins.src[i]) ? 2 : 1);
+  // A copied predicate stands first whatever it is.
+  const predicates = ins.op.srcs[0].bank === 'p';
+  const rank = (i: number): number =>
+    ins.src[i].kind !== Kind.Imm ? 0 : !predicates && isZero(ins.src[i]) ? 2 : 1;
   let sorted = true;
   for (let i = 1; i < n; i++) if (rank(i - 1) > rank(i)) sorted = false;
   if (sorted) return ins;

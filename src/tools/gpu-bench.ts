@@ -4,8 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runPlan } from '../engine/run.ts';
-import { passes } from '../passes/registry.ts';
+import { host, runPipeline } from '../engine/pipeline.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
@@ -22,7 +21,7 @@ if (program === undefined || !existsSync(program))
 const specs = await loadShipped();
 const { plan } = await makePlan(
   { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
-  new Set(passes.keys()),
+  host,
   specs,
 );
 if (plan === null) throw new Error('the shipped plan does not resolve');
@@ -66,7 +65,7 @@ for (const name of readdirSync(kernels).sort()) {
   const text = readFileSync(source, 'utf8');
   const { module } = parsePtx(text, source);
   const lowered = lowerPtx(module, { isa, paramBase, sm }).program;
-  const ours = emitPtx(runPlan(lowered, plan, { passes }).last, { table, paramBase, module }).text;
+  const ours = emitPtx(runPipeline(lowered, plan).last, { table, paramBase, module }).text;
   for (const file of readdirSync(join(kernels, name)).filter((f) => /^launch.*\.yaml$/.test(f))) {
     const dir = mkdtempSync(join(tmpdir(), 'orrery-gpu-'));
     try {

@@ -3,8 +3,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble, ptxasPresent } from '../cli/ptxas-run.ts';
-import { runPlan } from '../engine/run.ts';
-import { passes } from '../passes/registry.ts';
+import { host, runPipeline } from '../engine/pipeline.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
@@ -16,7 +15,7 @@ if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
 const specs = await loadShipped();
 const { plan } = await makePlan(
   { level: 3, sm, order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
-  new Set(passes.keys()),
+  host,
   specs,
 );
 if (plan === null) throw new Error('the shipped plan does not resolve');
@@ -38,7 +37,7 @@ for (const name of readdirSync(dir).sort()) {
   const text = readFileSync(file, 'utf8');
   const { module } = parsePtx(text, file);
   const { program } = lowerPtx(module, { isa: plan.isa, paramBase, sm });
-  const out = emitPtx(runPlan(program, plan, { passes }).last, { table, paramBase, module }).text;
+  const out = emitPtx(runPipeline(program, plan).last, { table, paramBase, module }).text;
   const [a, b] = [text, out].map((t) => assemble(t, [`-arch=${sm}`, '-O3']));
   if (!a.ok || !b.ok) throw new Error(`${name}: ${a.ok ? b.said : a.said}`);
   for (const x of a.functions) {
