@@ -6,12 +6,12 @@ import { evalBig } from '../src/isa/reference.ts';
 import { checkSet } from '../src/rules/checks.ts';
 import { compileGroup, type RulesDoc } from '../src/rules/compile.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from '../src/rules/driver.ts';
-import { byPrecedence, rulesOfDoc } from '../src/rules/engine.ts';
+import { byPrecedence } from '../src/rules/engine.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { ORDERS, permuteTable } from '../src/rules/tables.ts';
 import { Trie } from '../src/rules/trie.ts';
 import { testIsa } from './support/isa.ts';
-import { planWith, shipped } from './support/specs.ts';
+import { planWith } from './support/specs.ts';
 
 const isa = testIsa();
 const costs = (await planWith({})).plan!.backend.facts.costs as Record<string, number>;
@@ -390,16 +390,6 @@ describe('checks of a set', () => {
         ['IMAD $d, $a, $b, 0', 'SHL $d, $b, 3', undefined, { cost: 0 }],
       ),
     ).toContain('1 rule-overlap');
-  });
-});
-
-describe('the shipped rules', () => {
-  const groups = [...shipped.rules!.values()];
-  it.each(groups.map((f) => [f.file, f] as const))('%s has no fault alone', (_, f) => {
-    const { rules, issues } = rulesOfDoc(f.data, isa);
-    expect(
-      [...issues, ...checkSet(rules, isa, costs)].map((i) => `${rules[i.rule]?.id}: ${i.code}: ${i.message}`),
-    ).toEqual([]);
   });
 });
 

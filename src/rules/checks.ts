@@ -95,7 +95,8 @@ function checkShadows(ordered: readonly Rule[], report: Report): void {
     const key = rootName(r);
     for (const j of byOp.get(key) ?? []) {
       const a = ordered[j];
-      const general = variants[j].some((v) => covers(v.root, variants[i][0].root, new Map()));
+      const general =
+        givesAsMuch(a, r) && variants[j].some((v) => covers(v.root, variants[i][0].root, new Map()));
       if (!general || !sameInstances(a, r)) continue;
       if (a.structural.length === 0 && a.instances.every((x) => x.always))
         report(
@@ -117,6 +118,13 @@ function checkShadows(ordered: readonly Rule[], report: Report): void {
     }
     byOp.set(key, [...(byOp.get(key) ?? []), i]);
   });
+}
+
+/** Does `a` take every root that `b` takes, as far as results go? A result that is not asked for must be dead. */
+function givesAsMuch(a: Rule, b: Rule): boolean {
+  const left = a.match[a.match.length - 1].dst;
+  const right = b.match[b.match.length - 1].dst;
+  return left.every((d, i) => d >= 0 || right[i] < 0);
 }
 
 const rootName = (r: Rule): string => r.match[r.match.length - 1].op?.name ?? '*';
@@ -383,7 +391,7 @@ function outcome(fn: Fn, first: Rule, set: Setting): string | null {
       },
     });
     if (!fired) return null;
-    return renamed(printFn(applyRules(once, set.trie, set.isa, options()), { locs: false }));
+    return renamed(body(printFn(applyRules(once, set.trie, set.isa, options()), { locs: false })).join('\n'));
   } catch (e) {
     if (e instanceof RulesDiverge) return null;
     throw e;
@@ -393,13 +401,11 @@ function outcome(fn: Fn, first: Rule, set: Setting): string | null {
 /** Text with registers numbered in the order of their appearance. */
 function renamed(text: string): string {
   const names = new Map<string, string>();
-  return text
-    .replace(/^ {2}\.(?:regs|blocks) .*$/gm, '')
-    .replace(/\b(RD|RQ|R|P)(\d+)\b/g, (all, file: string) => {
-      let n = names.get(all);
-      if (n === undefined) names.set(all, (n = `${file}${names.size}`));
-      return n;
-    });
+  return text.replace(/\b(RD|RQ|R|P)(\d+)\b/g, (all, file: string) => {
+    let n = names.get(all);
+    if (n === undefined) names.set(all, (n = `${file}${names.size}`));
+    return n;
+  });
 }
 
 /** A hint for a rule id that does not exist. */

@@ -12,6 +12,8 @@ import { type LineText, type ModText, type OperandText, parseLines, RuleTextErro
 /** One document of kind `rules`, already checked against its schema. */
 export interface RulesDoc {
   readonly group: string;
+  /** Of rules that state none. */
+  readonly priority?: number;
   readonly owner?: readonly string[];
   readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly rules: readonly {
@@ -102,7 +104,7 @@ class RuleCompiler {
         title: spec.title,
         source: spec.source,
         owner: spec.owner ?? this.doc.owner ?? null,
-        priority: spec.priority ?? 0,
+        priority: spec.priority ?? this.doc.priority ?? 0,
         ranked: spec.priority !== undefined,
         place: this.place,
         vars: this.vars,

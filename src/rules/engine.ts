@@ -51,7 +51,10 @@ export interface RuleMiss {
 export interface RunnerOptions {
   readonly isa: Isa;
   /** Documents by group name. */
-  readonly groups: ReadonlyMap<string, { readonly data: unknown; readonly file: string }>;
+  readonly groups: ReadonlyMap<
+    string,
+    { readonly data: unknown; readonly file: string; readonly hash: string }
+  >;
   /** Names of the phases that rules can belong to; hooks and inserted steps run what they are given. */
   readonly phases: ReadonlySet<string>;
   /** Target name: sm_80. */
@@ -62,18 +65,28 @@ export interface RunnerOptions {
   readonly onMiss?: (miss: RuleMiss) => void;
 }
 
+/** Sets of rules that run together, by what they are made of: plans that run the same rules share them. */
+interface RuleSet {
+  readonly trie: Trie;
+  readonly readsKnobs: boolean;
+}
+const shared = new WeakMap<Isa, Map<string, RuleSet>>();
+
 /**
  * The function that the engine calls for phases that run rules. The groups of a phase are one set: a trie is made for each
  * list of groups and phase that occurs, and kept.
  */
 export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn {
-  const sets = new Map<string, { readonly trie: Trie; readonly readsKnobs: boolean }>();
+  let sets = shared.get(o.isa);
+  if (sets === undefined) shared.set(o.isa, (sets = new Map()));
+  const known = sets;
   /** Functions to which a set has nothing to say, with the sets and levels for which that is known. */
   const settled = new WeakMap<Fn, Set<string>>();
   const sm = Number(/\d+/.exec(o.sm)?.[0] ?? 0);
   const setFor = (groups: readonly string[], phase: string) => {
-    const key = `${phase}|${groups.join()}`;
-    let set = sets.get(key);
+    const owned = o.phases.has(phase);
+    const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
+    let set = known.get(key);
     if (set === undefined) {
       const rules = groups.flatMap((g) => {
         const doc = o.groups.get(g);
@@ -81,11 +94,11 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
         const { rules, issues } = rulesOfDoc(doc.data, o.isa);
         const wrong = issues.filter((i) => i.severity === 'error');
         if (wrong.length > 0) throw new DiagnosticError(wrong.map((i) => ruleDiagnostic(i, doc.file)));
-        return rules.filter((r) => r.owner === null || !o.phases.has(phase) || r.owner.includes(phase));
+        return rules.filter((r) => r.owner === null || !owned || r.owner.includes(phase));
       });
       const readsKnobs = rules.some((r) => r.knobs.length > 0);
       set = { trie: new Trie(byPrecedence(rules), o.isa), readsKnobs };
-      sets.set(key, set);
+      known.set(key, set);
     }
     return set;
   };
@@ -113,9 +126,9 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
             ? undefined
             : (rule, at, why) => o.onMiss!({ rule, phase: ctx.phase, fn: fn.name, ins: at.ins, why }),
       });
-      const known = settled.get(out);
-      if (known === undefined) settled.set(out, new Set([key]));
-      else known.add(key);
+      const done = settled.get(out);
+      if (done === undefined) settled.set(out, new Set([key]));
+      else done.add(key);
       return out;
     } catch (e) {
       if (!(e instanceof RulesDiverge)) throw e;

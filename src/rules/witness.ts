@@ -43,7 +43,11 @@ const TRIED: readonly bigint[] = [
   63n,
   64n,
   100n,
+  27n,
+  0x7650n,
   0xf0n,
+  0xfcn,
+  0x3cn,
   0xc0n,
   0xaan,
   0x96n,
@@ -68,26 +72,36 @@ const TRIED: readonly bigint[] = [
   (1n << 64n) - 1n,
 ];
 /** Combinations of constants tried before a condition counts as not met. */
-const MOST_TRIES = 4000;
+const MOST_TRIES = 120_000;
 
-/** Constants that meet the condition of an instance; null if none of those tried does. `skip` passes over the first ones. */
+/** What the search has found for an instance, and where it goes on. */
+interface Search {
+  readonly found: bigint[][];
+  next: number;
+}
+const searches = new WeakMap<Instance, Search>();
+
+/**
+ * Constants that meet the condition of an instance; null if none of those tried does. `skip` passes over the first ones.
+ */
 export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[] | null {
+  let s = searches.get(instance);
+  if (s === undefined) searches.set(instance, (s = { found: [], next: 0 }));
   const consts = rule.vars.flatMap((v, i) => (v.kind === 'const' ? [i] : []));
-  const total = Math.min(MOST_TRIES, TRIED.length ** consts.length);
-  const values = rule.vars.map(() => 0n);
-  let found = 0;
-  for (let n = 0; n < total; n++) {
-    // With several constants the digits of n, spread, so that neighbours differ in all of them.
-    let rest = consts.length > 1 ? (n * 7919) % TRIED.length ** consts.length : n;
+  const all = TRIED.length ** consts.length;
+  const total = Math.min(MOST_TRIES, all);
+  while (s.found.length <= skip && s.next < total) {
+    // With several constants the steps are wide, so that neighbours differ in all of them.
+    let rest = consts.length > 1 ? (s.next * 7919) % all : s.next;
+    s.next++;
+    const values = rule.vars.map(() => 0n);
     for (const v of consts) {
       values[v] = BigInt.asUintN(instance.widths[v] || 32, TRIED[rest % TRIED.length]);
       rest = Math.floor(rest / TRIED.length);
     }
-    if (evalGraph(instance.constants, values)[0] !== 1n) continue;
-    if (found++ === skip) return values;
-    if (consts.length === 0) return null;
+    if (evalGraph(instance.constants, values)[0] === 1n) s.found.push(values);
   }
-  return null;
+  return s.found[skip] ?? null;
 }
 
 /** What variables are to be, beside what the rule itself says. */

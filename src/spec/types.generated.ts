@@ -910,6 +910,10 @@ title?: string
  */
 group: string
 /**
+ * Priority of the rules that state none: groups that run together are tried from the highest down.
+ */
+priority?: number
+/**
  * Phases that may run the group. Missing: any.
  * 
  * Items: Phase name.
