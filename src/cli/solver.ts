@@ -23,12 +23,20 @@ async function packaged(): Promise<{ solve: Solver; close: () => void }> {
   const context = Z3.mk_context(Z3.mk_config());
   return {
     close: () => em.PThread?.terminateAllThreads(),
-    // One context for all: each question starts with `reset`.
-    solve: async (text, timeoutMs) =>
-      (await Z3.eval_smtlib2_string(
-        context,
-        `(reset)\n(set-option :timeout ${Math.ceil(timeoutMs)})\n${text}`,
-      )) as string,
+    // One context for all: each question starts with `reset`. The package's own call passes its text on a stack that is
+    // taken down while another thread still reads it, so the text is put on the heap here.
+    solve: async (text, timeoutMs) => {
+      const bytes = new TextEncoder().encode(
+        `(reset)\n(set-option :timeout ${Math.ceil(timeoutMs)})\n${text}\0`,
+      );
+      const at = em._malloc(bytes.length);
+      em.HEAPU8.set(bytes, at);
+      try {
+        return (await em.async_call(em._async_Z3_eval_smtlib2_string, context, at)) as string;
+      } finally {
+        em._free(at);
+      }
+    },
   };
 }
 
