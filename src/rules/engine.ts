@@ -8,16 +8,20 @@ import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 import { Trie } from './trie.ts';
 
-const compiled = new WeakMap<object, { isa: Isa; rules: Rule[]; issues: RuleIssue[] }>();
+const compiled = new WeakMap<object, { isa: Isa; strict: boolean; rules: Rule[]; issues: RuleIssue[] }>();
 
-/** Rules of a document; compiled once for an instruction set. */
+/**
+ * Rules of a document; compiled once for an instruction set.
+ * @param strict find every fault now; else what only some choice of modifiers brings out stays unfound
+ */
 export function rulesOfDoc(
   data: unknown,
   isa: Isa,
+  strict = true,
 ): { rules: readonly Rule[]; issues: readonly RuleIssue[] } {
   const known = compiled.get(data as object);
-  if (known !== undefined && known.isa === isa) return known;
-  const made = { isa, ...compileGroup(data as RulesDoc, isa) };
+  if (known !== undefined && known.isa === isa && (known.strict || !strict)) return known;
+  const made = { isa, strict, ...compileGroup(data as RulesDoc, isa, strict) };
   compiled.set(data as object, made);
   return made;
 }
@@ -91,7 +95,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
       const rules = groups.flatMap((g) => {
         const doc = o.groups.get(g);
         if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
-        const { rules, issues } = rulesOfDoc(doc.data, o.isa);
+        const { rules, issues } = rulesOfDoc(doc.data, o.isa, false);
         const wrong = issues.filter((i) => i.severity === 'error');
         if (wrong.length > 0) throw new DiagnosticError(wrong.map((i) => ruleDiagnostic(i, doc.file)));
         return rules.filter((r) => r.owner === null || !owned || r.owner.includes(phase));

@@ -75,9 +75,12 @@ export function variantsOf(rule: Rule, rank: number): Variant[] {
       return o;
     });
     const root = shapeOf(rule, rule.match.length - 1, orders, new Set());
-    const key = JSON.stringify(root, (k, v: unknown) =>
-      k === 'op' ? undefined : typeof v === 'bigint' ? String(v) : v,
-    );
+    const key =
+      total === 1
+        ? ''
+        : JSON.stringify(root, (k, v: unknown) =>
+            k === 'op' ? undefined : typeof v === 'bigint' ? String(v) : v,
+          );
     if (seen.has(key)) continue;
     seen.add(key);
     out.push({ rule, rank, orders, root, equal: equalities(root) });
@@ -197,9 +200,10 @@ const defKey = (op: Opcode, dst: number): number => op.id * 8 + dst;
 export class Trie {
   /** By opcode id. */
   private readonly roots: (Node | null)[];
+  /** Rules whose paths are not laid yet, by opcode id: that is done when the first instruction of the opcode comes. */
+  private readonly waiting: ({ rule: Rule; rank: number }[] | null)[];
   private readonly found: Variant[] = [];
   private readonly reached: Place[] = [];
-  readonly variants: number;
   /** The rules and their precedence, as a text: equal for sets that do the same. */
   readonly identity: string;
 
@@ -207,20 +211,28 @@ export class Trie {
   constructor(rules: readonly Rule[], isa: Isa) {
     this.roots = isa.opcodes.map(() => null);
     this.identity = hashText(rules.map((r) => r.hash).join());
-    let count = 0;
+    this.waiting = isa.opcodes.map(() => null);
     rules.forEach((rule, rank) => {
-      for (const v of variantsOf(rule, rank)) {
-        count++;
-        const ops = v.root.op === null ? isa.opcodes.filter(hasAddress) : [v.root.op];
-        for (const op of ops) this.insert((this.roots[op.id] ??= newNode()), v, op);
-      }
+      const root = rule.match[rule.match.length - 1].op;
+      for (const op of root === null ? isa.opcodes.filter(hasAddress) : [root])
+        (this.waiting[op.id] ??= []).push({ rule, rank });
     });
-    this.variants = count;
   }
 
   /** Is there any rule for the opcode? */
   covers(op: Opcode): boolean {
-    return this.roots[op.id] !== null;
+    return this.roots[op.id] !== null || this.waiting[op.id] !== null;
+  }
+
+  private rootFor(op: Opcode): Node | null {
+    const waiting = this.waiting[op.id];
+    if (waiting !== null) {
+      this.waiting[op.id] = null;
+      const root = newNode();
+      this.roots[op.id] = root;
+      for (const { rule, rank } of waiting) for (const v of variantsOf(rule, rank)) this.insert(root, v, op);
+    }
+    return this.roots[op.id];
   }
 
   private insert(node: Node, v: Variant, rootOp: Opcode): void {
@@ -267,7 +279,7 @@ export class Trie {
   candidates(flow: Flow, root: Place): readonly Variant[] {
     const { found, reached } = this;
     found.length = 0;
-    const node = this.roots[root.ins.op.id];
+    const node = this.rootFor(root.ins.op);
     if (node === null) return found;
     reached.length = 0;
     reached.push(root);
