@@ -8,8 +8,23 @@ try {
   console.error('z3-solver is not installed');
   process.exit(3);
 }
-const { Z3 } = await init();
+const { Z3, em } = await init();
 const context = Z3.mk_context(Z3.mk_config());
+
+/**
+ * Carries out commands. The package's own call passes its text on a stack that is taken down while another thread still
+ * reads it, so the text is put on the heap here.
+ */
+async function run(commands) {
+  const bytes = new TextEncoder().encode(`${commands}\0`);
+  const at = em._malloc(bytes.length);
+  em.HEAPU8.set(bytes, at);
+  try {
+    return await em.async_call(em._async_Z3_eval_smtlib2_string, context, at);
+  } finally {
+    em._free(at);
+  }
+}
 
 /** Length of the longest part of the text that is whole commands. */
 function whole(text) {
@@ -34,7 +49,7 @@ for await (const chunk of process.stdin) {
   const commands = rest.slice(0, end);
   rest = rest.slice(end);
   try {
-    process.stdout.write(await Z3.eval_smtlib2_string(context, commands));
+    process.stdout.write(await run(commands));
   } catch (e) {
     process.stdout.write(`(error "${String(e.message ?? e).replaceAll('"', "'")}")\n`);
   }

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { runPlan } from '../src/engine/run.ts';
-import { passes } from '../src/passes/registry.ts';
+import { host, runPipeline } from '../src/engine/pipeline.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
@@ -27,9 +26,8 @@ const NAMES = [
   'scan-block',
 ];
 const specs = await loadShipped();
-const names = new Set(passes.keys());
 const base = { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] };
-const { plan } = resolve(specs, base, names);
+const { plan } = resolve(specs, base, host);
 const kernels = await Promise.all(
   NAMES.map(async (n) => ({
     program: lowerPtx(parsePtx(readFileSync(`${root}${n}/${n}.sm_80.ptx`, 'utf8'), n).module, {
@@ -40,7 +38,7 @@ const kernels = await Promise.all(
     launch: await loadLaunch(`${root}${n}/launch.yaml`),
   })),
 );
-const bound = plan!.phases.filter((p) => p.passes.length > 0).map((p) => p.id);
+const bound = plan!.phases.filter((p) => p.passes.length > 0 || p.rules.length > 0).map((p) => p.id);
 const all = plan!.phases.map((p) => p.id);
 
 it('random legal orders keep every kernel right', () => {
@@ -48,7 +46,7 @@ it('random legal orders keep every kernel right', () => {
   const edit = fc.oneof(
     fc.record({ move: fc.constantFrom(...bound), after: fc.constantFrom(...all) }),
     fc.record({ insert: fc.constantFrom(...bound), before: fc.constantFrom(...all) }),
-    fc.record({ insertPass: fc.constantFrom(...names), after: fc.constantFrom(...all) }),
+    fc.record({ insertPass: fc.constantFrom(...host.passes), after: fc.constantFrom(...all) }),
     fc.record({ drop: fc.constantFrom(...bound) }),
   );
   fc.assert(
@@ -61,12 +59,12 @@ it('random legal orders keep every kernel right', () => {
         const r = resolve(
           { ...specs, orders: new Map([...specs.orders, ['fuzz', order]]) },
           { ...base, level, order: 'fuzz' },
-          names,
+          host,
         );
         if (r.plan === null) return;
         legal++;
         const { program, launch } = kernels[which];
-        const { last } = runPlan(program, r.plan, { passes, verify: true });
+        const { last } = runPipeline(program, r.plan, { verify: true });
         const ran = runLaunch(last, r.plan.isa, launch, 0x160, { budget: 2_000_000 });
         expect([ran.status, ran.error]).toEqual(['ok', null]);
         const open = sameOpenWorld(program, last, launch.kernel, 0x160, { seeds: [1], budget: 20_000 });

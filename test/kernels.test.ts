@@ -1,10 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { runPlan } from '../src/engine/run.ts';
+import { host, runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
 import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
-import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
@@ -20,7 +19,6 @@ const root = fileURLToPath(new URL('./kernels/', import.meta.url));
 const SMS = ['sm_75', 'sm_80', 'sm_90'];
 const LEVELS = [0, 1, 2, 3, 4, 5];
 const ORDERS = ['seed', 'binary'];
-const names = new Set(passes.keys());
 const specs = await loadShipped();
 const plans = new Map<string, Plan>();
 for (const sm of SMS)
@@ -28,7 +26,7 @@ for (const sm of SMS)
     for (const level of LEVELS) {
       const { plan, diagnostics } = await makePlan(
         { level, sm, order, recipe: null, knobSets: [], set: [], disable: [] },
-        names,
+        host,
         specs,
       );
       expect(diagnostics).toEqual([]);
@@ -58,8 +56,7 @@ describe.each(kernels)('%s', (name) => {
     const seen = new Set<string>();
     for (const order of ORDERS)
       for (const level of LEVELS) {
-        const journal = runPlan(lowered.program, plans.get(`${sm} ${order} ${level}`)!, {
-          passes,
+        const journal = runPipeline(lowered.program, plans.get(`${sm} ${order} ${level}`)!, {
           verify: order === 'binary' && level === 3,
         });
         const changes = journal.records.filter((r) => r.blocksChanged > 0);

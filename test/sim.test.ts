@@ -1,49 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Program } from '../src/ir/program.ts';
-import { parseProgram } from '../src/ir/text.ts';
 import { fillBuffer } from '../src/sim/fill.ts';
-import { compareBuffers, type Launch, type LaunchParam, runLaunch } from '../src/sim/launch.ts';
+import { compareBuffers } from '../src/sim/launch.ts';
 import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { formatPrintf } from '../src/sim/printf.ts';
-import { testIsa } from './support/isa.ts';
-
-const isa = testIsa();
-const BASE = 0x160;
-
-/** A kernel `k` with one pointer parameter, its body in Ori. */
-function kernel(body: string, extra = ''): Program {
-  const { program, diagnostics } = parseProgram(
-    `.program "t" version 9.0 target sm_80 address 64\n.var shared b8 s size 1024 align 16\n${extra}\n.entry k\n  .param u64 p size 8 align 8 at 0\n{\nBB0:\nLDC.B64 RD1, c[0x0][0x160]\nS2R.TID.X R2\nIMAD_WIDE.U32 RD3, R2, 4, RD1\n${body}\n}\n`,
-    isa,
-  );
-  expect(diagnostics).toEqual([]);
-  return program;
-}
-
-const out = (n: number): LaunchParam => ({
-  kind: 'buffer',
-  type: 's32',
-  length: n,
-  bytes: new Uint8Array(4 * n),
-  expect: null,
-  tolerance: 0,
-});
-function run(program: Program, threads = 32, opts: { length?: number; budget?: number; grid?: number } = {}) {
-  const launch: Launch = {
-    name: 't',
-    kernel: 'k',
-    grid: [opts.grid ?? 1, 1, 1],
-    block: [threads, 1, 1],
-    dynamicShared: 0,
-    params: [out(opts.length ?? threads)],
-  };
-  const r = runLaunch(program, isa, launch, BASE, { counters: true, budget: opts.budget ?? 100_000 });
-  return {
-    ...r,
-    values:
-      r.buffers[0] === undefined || r.buffers[0] === null ? [] : [...new Int32Array(r.buffers[0].buffer)],
-  };
-}
+import { BASE, kernel, run } from './support/sim-kernel.ts';
 
 describe('control', () => {
   it('diverges, runs both sides, and meets again', () => {
@@ -67,26 +28,6 @@ EXIT`),
   });
 
   it('jump tables, early exits and loops with different trip counts', () => {
-    const r = run(
-      kernel(
-        `LOP3 R4, R2, 3, RZ, 0xc0
-BRX R4, T0
-BB1:
-EXIT
-BB2:
-MOV R5, R2
-MOV R6, RZ
-BB3:
-IADD3 R6, R6, R5
-IADD3 R5, R5, -1
-ISETP.GT P7, R5, RZ
-@P7 BRA BB3
-STG [RD3], R6
-BB4:
-EXIT`.replace('BRX', 'BRX'),
-      ),
-    );
-    expect(r.error).toMatch(/jump table/);
     const p = kernel(`LOP3 R4, R2, 1, RZ, 0xc0
 BRX R4, T0
 BB1:
@@ -101,6 +42,8 @@ ISETP.GT P7, R5, RZ
 @P7 BRA BB3
 STG [RD3], R6
 EXIT`);
+    // A function without that table.
+    expect(run(p).error).toMatch(/jump table/);
     const withTable: Program = { ...p, functions: [{ ...p.functions[0], tables: [[1, 2]] }] };
     expect(run(withTable).values.slice(0, 8)).toEqual([0, 1, 0, 6, 0, 15, 0, 28]);
   });
@@ -206,7 +149,9 @@ EXIT`);
     expect(run(swap, 64).values.slice(0, 3)).toEqual([63, 62, 61]);
     expect(
       run(kernel(`ISETP.LT.U32 P4, R2, 32\n@P4 BRA BB1\nBAR.SYNC 1\nEXIT\nBB1:\nBAR.SYNC 2\nEXIT`), 64).error,
-    ).toMatch(/deadlock in block \(0, 0, 0\): warp 0 waits at 'BAR.SYNC 2'.*; warp 1 waits at 'BAR.SYNC 1'/);
+    ).toMatch(
+      /deadlock in block \(0, 0, 0\) of k: warp 0 waits at 'BAR.SYNC 2'.*; warp 1 waits at 'BAR.SYNC 1'/,
+    );
   });
 
   it('barrier reductions', () => {

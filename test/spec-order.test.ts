@@ -143,7 +143,7 @@ describe('what is wrong with an order is said at the edit', () => {
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a control operation is always the last of its block
-        so do 'OriSanitize', 'OriBranchOpt'
+        so do 'OriSanitize', 'GeneralOptimizeEarly', 'OriBranchOpt'
         nothing before it provides it
         provided by SetControlFlowOpLastInBB (position 15)"
     `);
@@ -201,7 +201,7 @@ describe('what is wrong with an order is said at the edit', () => {
         --> mine.yaml:9:20
           9 |   - { insertRules: peephole, after: OriSanitize }
             |                    ^^^^^^^^
-        no rule groups are loaded
+        \`orrery rules list\` names the groups
       error: 'OriSanitize' cannot be placed after itself
         --> mine.yaml:10:33
          10 |   - { move: OriSanitize, after: OriSanitize }

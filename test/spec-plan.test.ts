@@ -277,7 +277,7 @@ phases:
         --> mine.yaml:4:43
           4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: peephole }]
             |                                           ^^^^^^^^
-        no rule groups are loaded
+        \`orrery rules list\` names the groups
       error: there is no phase 'OriSanitise' to disable
         --> mine.yaml:6:39
           6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
@@ -305,9 +305,9 @@ phases:
     const r = specOf('r.yaml', recipe('phases: { disable: [SetControlFlowOpLastInBB] }'));
     const specs = { ...shipped, phases, recipes: new Map([['r', r]]) };
     const { issues } = resolve(specs, { ...plain, recipe: 'r' }, passNames);
-    expect(issues.map((i) => [i.code, i.file?.file, i.path, i.notes?.[0].split(', ').length])).toEqual([
-      ['ir-property', 'r.yaml', ['phases', 'disable', 0], 7],
-    ]);
+    expect(
+      issues.map((i) => [i.code, i.file?.file, i.path, (i.notes?.[0].split(', ').length ?? 0) > 5]),
+    ).toEqual([['ir-property', 'r.yaml', ['phases', 'disable', 0], true]]);
   });
 
   it('a back end that extends itself, or nothing', async () => {
@@ -371,10 +371,6 @@ phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }`),
         --> mine.yaml:4:10
           4 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
             |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'GeneralOptimizeEarly' is enabled, but never runs: nothing is bound to it
-        --> mine.yaml:5:11
-          5 | phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }
-            |           ^^^^^^
       warning: phase 'LateOriCommoning' is enabled, but never runs: nothing is bound to it
         --> mine.yaml:5:11
           5 | phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }
@@ -481,13 +477,18 @@ describe('hooks', () => {
       'kind: rules\ngroup: mine\nrules:\n  - { id: a, title: a = a, match: x, rewrite: x, source: none }\n',
     );
     const r = specOf('r.yaml', recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ rules: mine }] }'));
-    const specs = { ...shipped, rules: new Map([['mine', group]]), recipes: new Map([['r', r]]) };
+    const specs = {
+      ...shipped,
+      rules: new Map([...shipped.rules!, ['mine', group]]),
+      recipes: new Map([['r', r]]),
+    };
     const request = { ...plain, recipe: 'r' };
-    expect(resolve(specs, request, passNames).issues.map((i) => i.message)).toEqual([
+    const without = resolve(specs, request, passNames.passes).issues.map((i) => i.message);
+    expect(without).toContain(
       "phase 'AdvancedPhaseAfterConvUnSup' runs rule group 'mine', but this host cannot run rules",
-    ]);
-    const { plan } = resolve(specs, request, { passes: passNames, rules: true });
-    expect(plan!.phases.find((p) => p.rules.length > 0)!.id).toBe('AdvancedPhaseAfterConvUnSup');
+    );
+    const { plan } = resolve(specs, request, passNames);
+    expect(plan!.phases.find((p) => p.id === 'AdvancedPhaseAfterConvUnSup')!.rules).toEqual(['mine']);
   });
 });
 

@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { host as names } from '../src/engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../src/ir/diagnostic.ts';
-import { passes } from '../src/passes/registry.ts';
 import { readSpec } from '../src/spec/document.ts';
 import { loadShipped, loadSpec, makePlan, schemaOf } from '../src/spec/node.ts';
 import { type PlanRequest, resolve } from '../src/spec/resolve.ts';
 import { generatedTypes } from '../src/tools/generate-types.ts';
 
 const specs = await loadShipped();
-const names = new Set(passes.keys());
 const base: PlanRequest = {
   level: 3,
   sm: 'sm_80',

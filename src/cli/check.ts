@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
 import pc from 'picocolors';
+import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import { checkPtx } from '../ptx/check.ts';
+import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { parsePtx } from '../ptx/parse.ts';
-import { loadSpec, makePlan } from '../spec/node.ts';
+import type { SpecFile } from '../spec/document.ts';
+import { loadShipped, loadSpec, makePlan } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
-import { passNames } from './input.ts';
 import { CliExit, out, readTextOrFail, show } from './ui.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
@@ -53,7 +55,7 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
     const { isa } = (
       await makePlan(
         { level: 3, sm: 'sm_75', order: 'seed', recipe: null, knobSets: [], set: [], disable: [] },
-        passNames,
+        host,
       )
     ).plan!;
     const { program, diagnostics } = parseProgram(text, isa, file);
@@ -64,11 +66,18 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
   return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori'])];
 }
 
+/** A table of PTX forms is checked against the shipped instruction set. */
+async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
+  const { isa } = buildIsa((await loadShipped()).isa.map((f) => ({ file: f.file, data: f.data })));
+  return checkPtxTable(spec.data as unknown as PtxDoc, isa).map((m) => plain(spec.file, m));
+}
+
 /** A spec is tried where it is used: in plans, with the shipped specs around it. Meanings of opcodes are checked too. */
 async function checkSpec(file: string): Promise<Diagnostic[]> {
-  const found = await checkFile(file, passNames);
+  const found = await checkFile(file, host);
   if (found.some((d) => d.severity === 'error')) return found;
   const spec = await loadSpec(file);
+  if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
   if (spec.kind !== 'isa') return found;
   const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);
   return [...found, ...diagnostics, ...isa.opcodes.flatMap((op) => checkMeaning(op, spec.file))];

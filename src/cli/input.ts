@@ -1,9 +1,10 @@
+import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
-import { passes } from '../passes/registry.ts';
+import type { PtxModule } from '../ptx/ast.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
@@ -11,8 +12,6 @@ import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import type { PlanOptions } from './main.ts';
 import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
-
-export const passNames: ReadonlySet<string> = new Set(passes.keys());
 
 /** The plan that the options ask for; errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
@@ -29,8 +28,9 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
       knobSets: o.knobs ?? [],
       set: o.set ?? [],
       disable: o.disable ?? [],
+      rules: o.rules ?? [],
     },
-    passNames,
+    host,
     base,
   );
   show(diagnostics);
@@ -47,6 +47,8 @@ export const targetOf = (text: string): string | null =>
 
 export interface Input {
   readonly program: Program;
+  /** The module as parsed; null for Ori text. */
+  readonly module: PtxModule | null;
   readonly text: string;
   readonly key: string;
   readonly warnings: readonly Diagnostic[];
@@ -65,7 +67,7 @@ export function programFor(file: string, text: string, plan: Plan, strict = fals
     stopOnErrors(diagnostics);
     const faults = verifyProgram(program);
     if (faults.length > 0) failWith(`${file} is no valid program`, ...faults.slice(0, 10).map(verifyMessage));
-    return { program, text, key, warnings: [] };
+    return { program, module: null, text, key, warnings: [] };
   }
   const { module, diagnostics } = parsePtx(text, file);
   stopOnErrors(diagnostics);
@@ -78,7 +80,7 @@ export function programFor(file: string, text: string, plan: Plan, strict = fals
   const warnings = lowered.diagnostics.map((d) => (strict ? { ...d, severity: 'error' as const } : d));
   show(warnings);
   if (strict && warnings.length > 0) throw new CliExit(1);
-  return { program: lowered.program, text, key, warnings };
+  return { program: lowered.program, module, text, key, warnings };
 }
 
 /** Offset of kernel parameters in constant bank 0. */

@@ -10,6 +10,7 @@ export interface PlanOptions {
   readonly knobs?: readonly string[];
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
+  readonly rules?: readonly string[];
 }
 
 const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
@@ -26,7 +27,8 @@ function withPlan(c: Command): Command {
     .option('--recipe <name|file>', 'recipe to apply')
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
     .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
-    .option('--disable <phase>', 'switch one phase off (repeatable)', collect);
+    .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
+    .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect);
 }
 
 const program = new Command('orrery')
@@ -53,7 +55,7 @@ withPlan(
     .command('opt')
     .description('optimize a PTX (or .ori) file')
     .argument('<file>', 'PTX or Ori text')
-    .option('--emit <ori|json|none>', 'what to write', 'ori')
+    .option('--emit <ori|ptx|json|none>', 'what to write (default: ori; none with --ptxas)')
     .option('-o, --output <file>', 'write there instead of standard output')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
@@ -62,7 +64,16 @@ withPlan(
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
     .option('--until <phase>', 'stop after this phase')
-    .option('--strict', 'a function that cannot be lowered is an error')
+    .option(
+      '--retarget',
+      'with --emit ptx: state the target of --sm in .target, not the one that the file names',
+    )
+    .option('--strict', 'a function that cannot be lowered, or not be written as PTX, is an error')
+    .option(
+      '--ptxas',
+      'what ptxas makes of input and output: registers, spills, stack, code size, side by side',
+    )
+    .option('--json', 'with --ptxas: for scripts')
     .option('--stat', 'time and memory of each phase')
     .option('-q, --quiet', 'no account on standard error'),
 ).action((file, o) => guarded(async () => (await import('./opt.ts')).opt(file, o)));
@@ -97,6 +108,22 @@ withPlan(
 ).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
 
 program
+  .command('ptxas')
+  .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')
+  .argument(
+    '[args...]',
+    'options and files of ptxas; and --orrery-order, -recipe, -knobs, -set, -strict, -verbose',
+  )
+  .allowUnknownOption();
+
+program
+  .command('toolkit')
+  .description('make a CUDA toolkit of links whose ptxas is `orrery ptxas`; print its nvcc')
+  .argument('<folder>', 'where to make it')
+  .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
+  .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
+
+program
   .command('cfg')
   .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')
   .argument('<file>', 'PTX or Ori text')
@@ -114,9 +141,61 @@ program
   .option('--json', 'for scripts')
   .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
 
+const rules = program
+  .command('rules')
+  .description('rewrite rules: what there is, what fired, what is proved');
+withPlan(
+  rules
+    .command('list')
+    .description('every rule by group, and the phases that run it')
+    .option('--group <name>', 'only this group')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./rules.ts')).list(o)));
+withPlan(
+  rules
+    .command('show')
+    .description('one rule in full')
+    .argument('<id>', 'rule id')
+    .option('--json', 'for scripts'),
+).action((id, o) => guarded(async () => (await import('./rules.ts')).showRule(id, o)));
+withPlan(
+  rules
+    .command('prove')
+    .description(
+      'prove rules by a solver; verdicts are stored, and asked again only when a rule or a meaning changed',
+    )
+    .option('--rule <id>', 'only this rule, in full')
+    .option('--group <name>', 'only this group')
+    .option(
+      '--solver <command>',
+      'a solver that reads SMT-LIB from its standard input (default: the z3-solver package)',
+    )
+    .option('--all', 'also rules whose verdict is current')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./prove.ts')).proveRules(o)));
+withPlan(
+  rules
+    .command('explain')
+    .description('which rules fired in a kernel, where, and why others did not')
+    .argument('<file>', 'PTX or Ori text')
+    .option('--rule <id>', 'every place where this rule fired or nearly fired')
+    .option('--function <name>', 'only this function')
+    .option('--json', 'for scripts'),
+).action((file, o) => guarded(async () => (await import('./rules.ts')).explain(file, o)));
+withPlan(
+  rules
+    .command('coverage')
+    .description('what fires over a folder of kernels, and what never does')
+    .option('--kernels <folder>', 'PTX files (default: the test kernels)')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./rules.ts')).coverage(o)));
+
 program
   .command('start', { hidden: true })
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
-await program.parseAsync(process.argv);
+// The options of ptxas are not ours to read: they go on as they came.
+if (process.argv[2] === 'ptxas')
+  await guarded(async () => (await import('./ptxas.ts')).ptxas(process.argv.slice(3)));
+else await program.parseAsync(process.argv);

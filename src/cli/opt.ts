@@ -2,22 +2,22 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import pc from 'picocolors';
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
-import { runPlan } from '../engine/run.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
-import { passes } from '../passes/registry.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import { loadLaunch } from '../spec/launch.ts';
 import type { Plan } from '../spec/plan.ts';
+import type { UsePair } from './compare-ptxas.ts';
 import { unifiedDiff } from './diff.ts';
-import { paramBase, planFor, programFor, readText, targetOf } from './input.ts';
+import { type Input, paramBase, planFor, programFor, readText, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { CliExit, duration, err, failWith, grouped, out, Progress, table } from './ui.ts';
 
 interface OptOptions extends PlanOptions {
-  readonly emit: string;
+  readonly emit?: string;
   readonly output?: string;
   readonly verify?: boolean;
   readonly check?: readonly string[];
@@ -27,14 +27,18 @@ interface OptOptions extends PlanOptions {
   readonly remarks?: boolean;
   readonly until?: string;
   readonly strict?: boolean;
+  readonly retarget?: boolean;
+  readonly ptxas?: boolean;
+  readonly json?: boolean;
   readonly stat?: boolean;
   readonly quiet?: boolean;
 }
 
 /** `orrery opt`. */
 export async function opt(file: string, o: OptOptions): Promise<void> {
-  if (!['ori', 'json', 'none'].includes(o.emit))
-    failWith(`--emit ${o.emit} is not known`, 'it is one of ori, json, none');
+  const emit = o.emit ?? (o.ptxas === true ? 'none' : 'ori');
+  if (!['ori', 'ptx', 'json', 'none'].includes(emit))
+    failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
@@ -45,8 +49,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
   const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
-  const journal = runPlan(input.program, plan, {
-    passes,
+  const journal = runPipeline(input.program, plan, {
     verify: o.verify,
     until,
     heap: () => process.memoryUsage().heapUsed,
@@ -76,10 +79,34 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
       equal = false;
     }
   }
-  if (o.emit === 'ori') write(printProgram(journal.last), o.output);
-  else if (o.emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
+  const ptx = emit === 'ptx' || o.ptxas === true ? await ptxText(journal.last, input, plan, o) : '';
+  if (emit === 'ori') write(printProgram(journal.last), o.output);
+  else if (emit === 'ptx') write(ptx, o.output);
+  else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
+  const uses = o.ptxas === true ? await usesOf(text, ptx, input, plan, o) : [];
+  if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
   if (o.quiet !== true) account(journal, verdicts, o);
+  if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   if (!equal) throw new CliExit(1);
+}
+
+const ptxText = async (program: Program, input: Input, plan: Plan, o: OptOptions): Promise<string> => {
+  const { ptxOf } = await import('./emit.ts');
+  return ptxOf(program, input.module, plan, o.retarget === true ? plan.sm : null, o.strict === true);
+};
+
+/** What ptxas needs for each function before and after, for the target asked for or named by the file. */
+async function usesOf(
+  before: string,
+  after: string,
+  input: Input,
+  plan: Plan,
+  o: OptOptions,
+): Promise<readonly UsePair[]> {
+  if (input.module === null)
+    failWith('--ptxas compares PTX with PTX', 'the input is Ori text; write it with --emit ptx first');
+  const { comparePtxas } = await import('./compare-ptxas.ts');
+  return comparePtxas(before, after, o.sm ?? input.module.target[0] ?? plan.sm, plan.level);
 }
 
 /** Writes a result: to standard output, or whole to a file. */

@@ -78,6 +78,10 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
 
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
 
+/** Passes and rule groups of a phase. */
+const workOf = (x: Plan['phases'][number]): string =>
+  [...x.passes.map((b) => b.pass), ...x.rules.map((r) => `rules:${r}`)].join(' + ');
+
 function summary(p: Plan): void {
   const live = p.phases.filter((x) => x.disabled === null && (x.passes.length > 0 || x.rules.length > 0));
   out(
@@ -87,7 +91,7 @@ function summary(p: Plan): void {
   const rows = live.map((x) => {
     const levels = x.gate.levels;
     const state = levels !== null && !levels.includes(p.level) ? pc.dim(`not at -O${p.level}`) : '';
-    return [String(x.position), x.id, x.passes.map((b) => b.pass).join(' + '), where(x.origin), state];
+    return [String(x.position), x.id, workOf(x), where(x.origin), state];
   });
   out(table([['pos', 'phase', 'runs', 'place', ''].map((h) => pc.bold(h)), ...rows], 'rllll'));
   const off = p.phases.filter((x) => x.disabled !== null);

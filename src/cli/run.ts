@@ -1,7 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import pc from 'picocolors';
-import { runPlan } from '../engine/run.ts';
-import { passes } from '../passes/registry.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
 import { loadShipped } from '../spec/node.ts';
@@ -30,7 +29,7 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     const text = readText(module);
     const plan = await planFor(o, targetOf(text), specs);
     let { program } = programFor(module, text, plan);
-    if (o.opt) program = runPlan(program, plan, { passes }).last;
+    if (o.opt) program = runPipeline(program, plan).last;
     const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
       counters: o.counters === true || o.profileOut !== undefined,
       budget,

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pc from 'picocolors';
-import { runPlan } from '../engine/run.ts';
-import { passes } from '../passes/registry.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { loadLaunch } from '../spec/launch.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
@@ -27,10 +26,10 @@ export async function start(): Promise<void> {
   const plan = await planFor({ level: '3', order: 'binary' }, targetOf(text));
   const { program } = programFor(shownPath(launch.modulePath), text, plan);
   const began = performance.now();
-  const journal = runPlan(program, plan, { passes, verify: true });
+  const journal = runPipeline(program, plan, { verify: true });
   const took = performance.now() - began;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
-  const bound = plan.phases.filter((p) => p.passes.length > 0).length;
+  const bound = plan.phases.filter((p) => p.passes.length > 0 || p.rules.length > 0).length;
   out(`${pc.bold('orrery')} optimizes ${pc.cyan(shownPath(launch.modulePath))} for ${plan.sm} at -O3\n`);
   out(
     `${plan.phases.length} phases in the plan, ${bound} with a pass bound, ${ran} ran, each result verified, in ${duration(took)}\n`,

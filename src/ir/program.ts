@@ -78,7 +78,8 @@ export interface Variable {
 export interface FnAttrs {
   /** Directives kept verbatim in order: `.maxntid 256`, `.minnctapersm 2`, ... */
   readonly directives: readonly string[];
-  readonly pragmas: readonly string[];
+  /** `.pragma` texts, each with the block at whose start it stands (the first block: of the function). */
+  readonly pragmas: readonly { readonly block: number; readonly text: string }[];
   readonly linkage: '' | 'extern' | 'visible' | 'weak';
   readonly noreturn: boolean;
 }

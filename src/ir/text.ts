@@ -228,7 +228,7 @@ export function printFn(fn: Fn, opts: PrintOptions = {}): string {
   for (const p of fn.returns) out.push(printParam('return', p));
   for (const p of fn.params) out.push(printParam('param', p));
   for (const d of fn.attrs.directives) out.push(`  .directive ${JSON.stringify(d)}`);
-  for (const d of fn.attrs.pragmas) out.push(`  .pragma ${JSON.stringify(d)}`);
+  for (const d of fn.attrs.pragmas) out.push(`  .pragma BB${d.block} ${JSON.stringify(d.text)}`);
   for (const v of fn.variables) out.push(printVariable(v, '  '));
   for (let i = 0; i < fn.tables.length; i++)
     out.push(`  .table T${i} ${fn.tables[i].map((b) => `BB${b}`).join(' ')}`);
@@ -613,7 +613,7 @@ interface Draft {
   variables: Variable[];
   tables: number[][];
   directives: string[];
-  pragmas: string[];
+  pragmas: { block: number; text: string }[];
   linkage: Fn['attrs']['linkage'];
   noreturn: boolean;
 }
@@ -754,7 +754,10 @@ export function parseProgram(
           fn.directives.push(c.json<string>('a quoted directive'));
           return;
         case '.pragma':
-          fn.pragmas.push(c.json<string>('a quoted pragma'));
+          fn.pragmas.push({
+            block: Number(c.word('a block').slice(2)),
+            text: c.json<string>('a quoted pragma'),
+          });
           return;
         case '.regs':
           fn.regs = c.number('a count');

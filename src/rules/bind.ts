@@ -51,20 +51,7 @@ export interface Surroundings {
   readonly depthOf: (block: number) => number;
 }
 
-const instanceTables = new WeakMap<Rule, Map<string, Instance>>();
 const NO_OUTPUTS: readonly bigint[] = [1n];
-
-/** The instance of a rule for the modifiers that were met. */
-function instanceFor(rule: Rule, mods: readonly number[]): Instance | undefined {
-  if (rule.instances.length === 1 && rule.match.length === 1)
-    return rule.instances[0].match[0] === mods[0] ? rule.instances[0] : undefined;
-  let table = instanceTables.get(rule);
-  if (table === undefined) {
-    table = new Map(rule.instances.map((i) => [i.match.join(), i]));
-    instanceTables.set(rule, table);
-  }
-  return table.get(mods.join());
-}
 
 /**
  * Checks a candidate in full and binds its variables.
@@ -95,8 +82,8 @@ class Binder {
     const { flow, root, operands, places } = this;
     if (!this.shape(this.v.root, root)) return 'operands differ';
     const mods = rule.match.map((l, i) => (l.op === null ? 0 : places[i].ins.mods));
-    const instance = instanceFor(rule, mods);
-    if (instance === undefined) return 'modifiers';
+    const instance = rule.instanceFor(mods);
+    if (instance === null) return 'modifiers';
     for (const e of this.early) if (!flow.unchanged(e.reg, e.at, root)) return 'a value has changed since';
     for (const p of instance.plain) {
       const o = operands[p];
@@ -141,6 +128,7 @@ class Binder {
         return o === null || o.reg === NO_REG ? Number.POSITIVE_INFINITY : flow.useCount(o.reg);
       },
       isRegister: (x) => operands[x]?.kind === Kind.Reg,
+      isPlain: (x) => operands[x]?.mods === 0,
       sameBlock: (x) => line(x).block === root.block,
       depth: (x) => where.depthOf(line(x).block),
       level: where.level,

@@ -5,13 +5,15 @@ import { Kind } from '../ir/operand.ts';
 import { defaultOperand } from '../ir/text.ts';
 import { type Expr, MeaningError, parseExpression } from '../isa/lang/parse.ts';
 import { conjuncts, isStructural, knobsOf, structuralFault } from './conditions.ts';
-import { enumerate, type LineDraft, type ModDraft } from './instances.ts';
-import type { Line, Rule, RuleIssue, Source, Variable } from './rule.ts';
+import { type Draft, enumerate, instanceOf, type LineDraft, type ModDraft } from './instances.ts';
+import type { Instance, Line, Rule, RuleIssue, Source, Variable } from './rule.ts';
 import { type LineText, type ModText, type OperandText, parseLines, RuleTextError } from './syntax.ts';
 
 /** One document of kind `rules`, already checked against its schema. */
 export interface RulesDoc {
   readonly group: string;
+  /** Of rules that state none. */
+  readonly priority?: number;
   readonly owner?: readonly string[];
   readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly rules: readonly {
@@ -24,6 +26,7 @@ export interface RulesDoc {
     readonly priority?: number;
     readonly cost?: number;
     readonly holds?: string;
+    readonly inexact?: string;
     readonly source: string;
   }[];
 }
@@ -32,13 +35,15 @@ export interface RulesDoc {
  * Compiles the rules of a group: resolves opcodes, variables and modifiers, and finds every choice of modifiers for which
  * widths agree.
  *
+ * @param strict also find out whether widths agree and conditions can hold at all, which takes most of the time; where rules are
+ *   known to be whole, that is worked out for what is met
  * @returns the rules that are whole, and everything that is wrong with the others
  */
-export function compileGroup(doc: RulesDoc, isa: Isa): { rules: Rule[]; issues: RuleIssue[] } {
+export function compileGroup(doc: RulesDoc, isa: Isa, strict = true): { rules: Rule[]; issues: RuleIssue[] } {
   const rules: Rule[] = [];
   const issues: RuleIssue[] = [];
   doc.rules.forEach((_, place) => {
-    const c = new RuleCompiler(doc, place, isa, issues);
+    const c = new RuleCompiler(doc, place, isa, issues, strict);
     const rule = c.compile();
     if (rule !== null) rules.push(rule);
   });
@@ -53,6 +58,7 @@ class RuleCompiler {
   private readonly place: number;
   private readonly isa: Isa;
   private readonly issues: RuleIssue[];
+  private readonly strict: boolean;
   private readonly vars: {
     name: string;
     kind: Variable['kind'];
@@ -63,7 +69,8 @@ class RuleCompiler {
   private readonly byName = new Map<string, number>();
   private readonly outputs: Expr[] = [];
 
-  constructor(doc: RulesDoc, place: number, isa: Isa, issues: RuleIssue[]) {
+  constructor(doc: RulesDoc, place: number, isa: Isa, issues: RuleIssue[], strict: boolean) {
+    this.strict = strict;
     this.doc = doc;
     this.place = place;
     this.isa = isa;
@@ -82,26 +89,30 @@ class RuleCompiler {
       const { constant, structural } = this.condition(spec.when);
       if (this.issues.length > before) return null;
       const addressRoot = root.op === null;
-      const { instances, fault } = enumerate({
+      const draft: Draft = {
         vars: this.vars,
         match,
         rewrite,
         tables: this.doc.tables ?? {},
         condition: constant,
         outputs: this.outputs,
-      });
-      if (instances.length === 0) {
-        this.report(fault.field, fault.code, fault.message, fault.notes);
-        return null;
+      };
+      if (this.strict) {
+        const { instances, fault } = enumerate(draft);
+        if (instances.length === 0) {
+          this.report(fault.field, fault.code, fault.message, fault.notes);
+          return null;
+        }
       }
       const text = { match: spec.match, rewrite: spec.rewrite, when: spec.when ?? null };
+      const lazy = lazily(draft);
       return {
         id: spec.id,
         group: this.doc.group,
         title: spec.title,
         source: spec.source,
         owner: spec.owner ?? this.doc.owner ?? null,
-        priority: spec.priority ?? 0,
+        priority: spec.priority ?? this.doc.priority ?? 0,
         ranked: spec.priority !== undefined,
         place: this.place,
         vars: this.vars,
@@ -110,9 +121,13 @@ class RuleCompiler {
         rewrite: rewrite.map(finish),
         structural,
         knobs: structural.flatMap(knobsOf),
-        instances,
+        get instances() {
+          return lazy.instances;
+        },
+        instanceFor: lazy.instanceFor,
         addressRoot,
         holds: spec.holds ?? null,
+        inexact: spec.inexact ?? null,
         cost: spec.cost ?? null,
         text,
         hash: this.hashOf(match, rewrite, text),
@@ -128,8 +143,10 @@ class RuleCompiler {
     const meanings = ops.map(
       (o) => `${o.name} ${o.means} ${o.groups.map((g) => g.values.map((v) => v.name)).join()}`,
     );
-    const { holds } = this.doc.rules[this.place];
-    return hashText(JSON.stringify([text, holds ?? null, this.doc.tables ?? null, meanings]));
+    const { holds, inexact } = this.doc.rules[this.place];
+    return hashText(
+      JSON.stringify([text, holds ?? null, inexact ?? null, this.doc.tables ?? null, meanings]),
+    );
   }
 
   // ------------------------------------------------------------------ reports
@@ -503,6 +520,24 @@ class RuleCompiler {
       .reduce<Expr | null>((a, b) => (a === null ? b : { k: 'binary', at: b.at, op: '&&', a, b }), null);
     return { constant, structural };
   }
+}
+
+/** The instances of a rule, all of them or one by one, when they are asked for. */
+function lazily(draft: Draft): Pick<Rule, 'instances' | 'instanceFor'> {
+  let all: readonly Instance[] | null = null;
+  const one = new Map<string, Instance | null>();
+  return {
+    get instances() {
+      all ??= enumerate(draft).instances;
+      return all;
+    },
+    instanceFor: (mods) => {
+      const key = mods.join();
+      let i = one.get(key);
+      if (i === undefined) one.set(key, (i = instanceOf(draft, mods)));
+      return i;
+    },
+  };
 }
 
 /** Part of an address: any width. */

@@ -13,6 +13,8 @@ export interface Situation {
   uses(v: number): number;
   /** The variable is a register. */
   isRegister(v: number): boolean;
+  /** The operand carries no sign, complement or bars. */
+  isPlain(v: number): boolean;
   /** The line that defines the variable stands in the block of the root. */
   sameBlock(v: number): boolean;
   /** Loop depth of the line that defines the variable (of the root for -1). */
@@ -27,6 +29,7 @@ export interface Situation {
 const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
   uses: ['variable'],
   isreg: ['variable'],
+  plain: ['variable'],
   sameblock: ['variable'],
   depth: ['variable'],
   rootdepth: [],
@@ -132,6 +135,8 @@ function value(e: Expr, vars: ReadonlyMap<string, number>, s: Situation): number
           return s.uses(v);
         case 'isreg':
           return Number(s.isRegister(v));
+        case 'plain':
+          return Number(s.isPlain(v));
         case 'sameblock':
           return Number(s.sameBlock(v));
         case 'depth':

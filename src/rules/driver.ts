@@ -20,7 +20,7 @@ import { priorityBands } from './bands.ts';
 import { bind, build, type Match, type Miss, type Surroundings } from './bind.ts';
 import { mayStand } from './fit.ts';
 import { Flow, type Place } from './flow.ts';
-import { isConstant, notPredicate, plainConstant, plainConstants, valuesOf } from './fold.ts';
+import { constantsLast, isConstant, notPredicate, plainConstant, plainConstants, valuesOf } from './fold.ts';
 import type { Rule } from './rule.ts';
 import type { Trie, Variant } from './trie.ts';
 
@@ -33,9 +33,11 @@ export interface DriverOptions extends Surroundings {
   /** How a rule is chosen among those that match: the best by precedence, or by the bands of the described matcher. */
   readonly mode: 'precedence' | 'bands';
   /** Called for each rule that fired. */
-  readonly onHit?: (rule: Rule, at: Place, before: Instr) => void;
+  readonly onHit?: (rule: Rule, at: Place, before: Instr, after: readonly Instr[]) => void;
   /** Called for each rule whose shape fitted and that was not applied. */
   readonly onMiss?: (rule: Rule, at: Place, why: Miss) => void;
+  /** Asked before a rule that matches is applied. */
+  readonly allow?: (rule: Rule) => boolean;
   /** Rewrites allowed; at most this many steps are made before the driver gives up. */
   readonly bound?: number;
 }
@@ -97,10 +99,11 @@ class Driver {
   private readonly fired = new Map<string, number>();
 
   constructor(fn: Fn, trie: Trie, isa: Isa, opts: DriverOptions) {
-    this.flow = new Flow(fn);
+    this.moves = movesOf(isa);
+    const { mov, plop } = this.moves;
+    this.flow = new Flow(fn, (i) => i.op === mov || (i.op === plop && i.src[3].lo === FIRST));
     this.trie = trie;
     this.opts = opts;
-    this.moves = movesOf(isa);
     const loops = loopsOf(fn);
     this.where = { level: opts.level, sm: opts.sm, knob: opts.knob, depthOf: (b) => loopDepth(loops, b) };
     this.work = this.flow.places();
@@ -140,7 +143,7 @@ class Driver {
       if (this.dropIfDead(p)) return;
       this.propagate(p);
       if (this.guard(p)) return;
-      const plain = plainConstants(p.ins);
+      const plain = constantsLast(plainConstants(p.ins));
       if (plain !== p.ins) this.flow.set(p, plain);
       if (isConstant(p.ins, this.opts.approximate) && this.fold(p)) return;
     }
@@ -157,7 +160,7 @@ class Driver {
       const v = candidates[i];
       const m = bind(v, this.flow, p, this.where);
       if (typeof m === 'string') this.missed(v, p, m);
-      else if (this.rewrite(m, p)) return;
+      else if (this.opts.allow?.(v.rule) !== false && this.rewrite(m, p)) return;
     }
   }
 
@@ -173,7 +176,7 @@ class Driver {
       return false;
     }
     const { rule } = m.variant;
-    this.opts.onHit?.(rule, p, p.ins);
+    this.opts.onHit?.(rule, p, p.ins, r.ins);
     this.count(rule.id);
     this.replace(p, r.ins);
     return true;
@@ -220,6 +223,7 @@ class Driver {
 
   /** What a register is a copy of, at a place that reads it; null if it is none, or what it copies has changed. */
   private copied(r: Reg, at: Place): Operand | null {
+    if (!this.flow.isCopied(r)) return null;
     const d = this.flow.reaching(r, at);
     if (d === null) return null;
     const { op, src } = d.ins;

@@ -1,22 +1,27 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
-import type { Fn } from '../ir/program.ts';
+import type { Fn, Instr } from '../ir/program.ts';
 import type { PassContext } from '../passes/pass.ts';
+import type { Miss } from './bind.ts';
 import { compileGroup, type RulesDoc } from './compile.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 import { Trie } from './trie.ts';
 
-const compiled = new WeakMap<object, { isa: Isa; rules: Rule[]; issues: RuleIssue[] }>();
+const compiled = new WeakMap<object, { isa: Isa; strict: boolean; rules: Rule[]; issues: RuleIssue[] }>();
 
-/** Rules of a document; compiled once for an instruction set. */
+/**
+ * Rules of a document; compiled once for an instruction set.
+ * @param strict find every fault now; else what only some choice of modifiers brings out stays unfound
+ */
 export function rulesOfDoc(
   data: unknown,
   isa: Isa,
+  strict = true,
 ): { rules: readonly Rule[]; issues: readonly RuleIssue[] } {
   const known = compiled.get(data as object);
-  if (known !== undefined && known.isa === isa) return known;
-  const made = { isa, ...compileGroup(data as RulesDoc, isa) };
+  if (known !== undefined && known.isa === isa && (known.strict || !strict)) return known;
+  const made = { isa, strict, ...compileGroup(data as RulesDoc, isa, strict) };
   compiled.set(data as object, made);
   return made;
 }
@@ -28,50 +33,87 @@ export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
     .sort((a, b) => b.r.priority - a.r.priority || a.i - b.i)
     .map((x) => x.r);
 
+/** One application of a rule. */
+export interface RuleHit {
+  readonly rule: Rule;
+  readonly phase: string;
+  readonly fn: string;
+  readonly before: Instr;
+  readonly after: readonly Instr[];
+}
+
+/** A rule whose shape fitted an instruction, and why it was not applied. */
+export interface RuleMiss {
+  readonly rule: Rule;
+  readonly phase: string;
+  readonly fn: string;
+  readonly ins: Instr;
+  readonly why: Miss;
+}
+
 /** What the runner is asked to do beside the groups' rules. */
 export interface RunnerOptions {
   readonly isa: Isa;
   /** Documents by group name. */
-  readonly groups: ReadonlyMap<string, { readonly data: unknown; readonly file: string }>;
+  readonly groups: ReadonlyMap<
+    string,
+    { readonly data: unknown; readonly file: string; readonly hash: string }
+  >;
   /** Names of the phases that rules can belong to; hooks and inserted steps run what they are given. */
   readonly phases: ReadonlySet<string>;
   /** Target name: sm_80. */
   readonly sm: string;
   readonly mode?: DriverOptions['mode'];
   readonly approximate?: boolean;
-  readonly onHit?: (rule: Rule, fn: Fn, ctx: PassContext) => void;
-  readonly onMiss?: (rule: Rule, why: string, line: number, fn: Fn, ctx: PassContext) => void;
+  readonly onHit?: (hit: RuleHit) => void;
+  readonly onMiss?: (miss: RuleMiss) => void;
 }
+
+/** Sets of rules that run together, by what they are made of: plans that run the same rules share them. */
+interface RuleSet {
+  readonly trie: Trie;
+  readonly readsKnobs: boolean;
+}
+const shared = new WeakMap<Isa, Map<string, RuleSet>>();
 
 /**
  * The function that the engine calls for phases that run rules. The groups of a phase are one set: a trie is made for each
  * list of groups and phase that occurs, and kept.
  */
 export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn {
-  const sets = new Map<string, Trie>();
+  let sets = shared.get(o.isa);
+  if (sets === undefined) shared.set(o.isa, (sets = new Map()));
+  const known = sets;
+  /** Functions to which a set has nothing to say, with the sets and levels for which that is known. */
+  const settled = new WeakMap<Fn, Set<string>>();
   const sm = Number(/\d+/.exec(o.sm)?.[0] ?? 0);
-  const trieFor = (groups: readonly string[], phase: string): Trie => {
-    const key = `${phase}|${groups.join()}`;
-    let trie = sets.get(key);
-    if (trie === undefined) {
+  const setFor = (groups: readonly string[], phase: string) => {
+    const owned = o.phases.has(phase);
+    const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
+    let set = known.get(key);
+    if (set === undefined) {
       const rules = groups.flatMap((g) => {
         const doc = o.groups.get(g);
         if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
-        const { rules, issues } = rulesOfDoc(doc.data, o.isa);
+        const { rules, issues } = rulesOfDoc(doc.data, o.isa, false);
         const wrong = issues.filter((i) => i.severity === 'error');
         if (wrong.length > 0) throw new DiagnosticError(wrong.map((i) => ruleDiagnostic(i, doc.file)));
-        return rules.filter((r) => r.owner === null || !o.phases.has(phase) || r.owner.includes(phase));
+        return rules.filter((r) => r.owner === null || !owned || r.owner.includes(phase));
       });
-      trie = new Trie(byPrecedence(rules), o.isa);
-      sets.set(key, trie);
+      const readsKnobs = rules.some((r) => r.knobs.length > 0);
+      set = { trie: new Trie(byPrecedence(rules), o.isa), readsKnobs };
+      known.set(key, set);
     }
-    return trie;
+    return set;
   };
   return (groups, fn, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
-    const trie = trieFor(groups, phase);
+    const { trie, readsKnobs } = setFor(groups, phase);
+    // What a run of the set has left is settled; phases that own the same rules share that.
+    const key = `${trie.identity}|${ctx.level}`;
+    if (!readsKnobs && o.onMiss === undefined && settled.get(fn)?.has(key) === true) return fn;
     try {
-      return applyRules(fn, trie, o.isa, {
+      const out = applyRules(fn, trie, o.isa, {
         level: ctx.level,
         sm,
         knob: (name) => ctx.knob(name),
@@ -79,13 +121,19 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
         clean: true,
         approximate: o.approximate ?? false,
         mode: o.mode ?? 'precedence',
-        onHit: (rule, at, before) => {
+        onHit: (rule, at, before, after) => {
           ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[at.block].id, ins: before });
-          o.onHit?.(rule, fn, ctx);
+          o.onHit?.({ rule, phase: ctx.phase, fn: fn.name, before, after });
         },
         onMiss:
-          o.onMiss === undefined ? undefined : (rule, at, why) => o.onMiss!(rule, why, at.ins.loc, fn, ctx),
+          o.onMiss === undefined
+            ? undefined
+            : (rule, at, why) => o.onMiss!({ rule, phase: ctx.phase, fn: fn.name, ins: at.ins, why }),
       });
+      const done = settled.get(out);
+      if (done === undefined) settled.set(out, new Set([key]));
+      else done.add(key);
+      return out;
     } catch (e) {
       if (!(e instanceof RulesDiverge)) throw e;
       throw new DiagnosticError([

@@ -34,13 +34,18 @@ export class Flow {
   private readonly defs: Place[][] = [];
   private readonly users: (Place[] | undefined)[] = [];
   private readonly useCounts: number[] = [];
+  /** Definitions that may be copies, by register: a cheap first answer for the many that are none. */
+  private readonly copyDefs: number[] = [];
+  private readonly mayCopy: (ins: Instr) => boolean;
   /** 1: holds a parameter on entry. */
   private readonly entry: Uint8Array;
   private readonly dom: DominatorTree;
   private any = false;
 
-  constructor(fn: Fn) {
+  /** @param mayCopy true for instructions that may copy their first source */
+  constructor(fn: Fn, mayCopy: (ins: Instr) => boolean) {
     this.fn = fn;
+    this.mayCopy = mayCopy;
     this.editor = new FnEditor(fn);
     this.dom = dominatorsOf(fn);
     this.entry = new Uint8Array(fn.regCount);
@@ -48,6 +53,7 @@ export class Flow {
       this.defs.push([]);
       this.users.push(undefined);
       this.useCounts.push(0);
+      this.copyDefs.push(0);
     }
     for (const p of fn.params) if (p.reg !== NO_REG) this.entry[regIndex(p.reg)] = 1;
     for (const p of fn.returns) if (p.reg !== NO_REG) this.useCounts[regIndex(p.reg)]++;
@@ -87,12 +93,18 @@ export class Flow {
     this.defs[regIndex(r)] = [];
     this.users[regIndex(r)] = undefined;
     this.useCounts[regIndex(r)] = 0;
+    this.copyDefs[regIndex(r)] = 0;
     return r;
   }
 
   /** Operands (and guards, and returns) that read the register. */
   useCount(r: Reg): number {
     return this.useCounts[regIndex(r)];
+  }
+
+  /** May the register be a copy of something? */
+  isCopied(r: Reg): boolean {
+    return this.copyDefs[regIndex(r)] > 0;
   }
 
   /** Calls `visit` with every instruction that reads the register. */
@@ -216,6 +228,8 @@ export class Flow {
         const list = this.defs[regIndex(ins.dst[i])];
         if (list[list.length - 1] !== p) list.push(p);
       }
+    if (ins.dst.length === 1 && ins.dst[0] !== NO_REG && this.mayCopy(ins))
+      this.copyDefs[regIndex(ins.dst[0])]++;
     for (let i = 0; i < ins.src.length; i++) if (ins.src[i].reg !== NO_REG) this.addUse(ins.src[i].reg, p);
     if (ins.guard !== NO_REG) this.addUse(ins.guard, p);
   }
@@ -236,6 +250,8 @@ export class Flow {
         const at = list.indexOf(p);
         if (at >= 0) list.splice(at, 1);
       }
+    if (ins.dst.length === 1 && ins.dst[0] !== NO_REG && this.mayCopy(ins))
+      this.copyDefs[regIndex(ins.dst[0])]--;
     for (let i = 0; i < ins.src.length; i++)
       if (ins.src[i].reg !== NO_REG) this.useCounts[regIndex(ins.src[i].reg)]--;
     if (ins.guard !== NO_REG) this.useCounts[regIndex(ins.guard)]--;

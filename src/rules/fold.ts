@@ -1,8 +1,9 @@
 import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
-import { immOf, immValue, Kind, NO_REG, type Operand, withOperandMods } from '../ir/operand.ts';
+import { immOf, immValue, isZero, Kind, NO_REG, type Operand, withOperandMods } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { evalBig } from '../isa/reference.ts';
+import { permuteTable } from './tables.ts';
 
 /**
  * Constants: an operand's sign taken into its value, and instructions whose sources are all constants computed by the exact
@@ -83,3 +84,29 @@ export const notPredicate = (o: Operand): Operand =>
   o.kind === Kind.Imm
     ? immOf(BigInt((o.lo & 1) ^ (o.mods === 0 ? 1 : 0)), 1)
     : withOperandMods(o, o.mods ^ Mod.Not);
+
+/**
+ * Constants behind other operands, zeros behind other constants, where operands may be exchanged, so that two ways of writing an instruction become one.
+ * The instruction itself if it is so already.
+ */
+export function constantsLast(ins: Instr): Instr {
+  const { flags } = ins.op;
+  const n =
+    (flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0 ? 3 : (flags & OpFlag.Commutative) !== 0 ? 2 : 0;
+  if (n === 0) return ins;
+  // A copied predicate stands first whatever it is.
+  const predicates = ins.op.srcs[0].bank === 'p';
+  const rank = (i: number): number =>
+    ins.src[i].kind !== Kind.Imm ? 0 : !predicates && isZero(ins.src[i]) ? 2 : 1;
+  let sorted = true;
+  for (let i = 1; i < n; i++) if (rank(i - 1) > rank(i)) sorted = false;
+  if (sorted) return ins;
+  const order = [0, 1, 2].slice(0, n);
+  order.sort((a, b) => rank(a) - rank(b) || a - b);
+  const src = [...ins.src];
+  order.forEach((from, to) => {
+    src[to] = ins.src[from];
+  });
+  if ((flags & OpFlag.Table) !== 0) src[3] = immOf(BigInt(permuteTable(ins.src[3].lo & 0xff, order)), 32);
+  return { ...ins, src };
+}

@@ -20,7 +20,8 @@ export interface LineDraft {
   readonly text: string;
 }
 
-interface Draft {
+/** A rule whose lines are resolved, and whose modifiers are not chosen yet. */
+export interface Draft {
   readonly vars: readonly Variable[];
   readonly match: readonly LineDraft[];
   readonly rewrite: readonly LineDraft[];
@@ -63,41 +64,11 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
     notes: d.match.map((l) => `  ${l.text}`),
   };
   let tried = 0;
-  const modVars = [
-    ...new Set(d.match.flatMap((l) => l.mods.flatMap((m) => (m.k === 'var' ? [m.name] : [])))),
-  ];
 
   const finish = (mods: number[], c: Choice): void => {
-    const r = chooseRewrite(d, c);
-    if ('fault' in r) {
-      fault = r.fault;
-      return;
-    }
-    try {
-      const constants = constantsOf(d, r.choice, r.outputWidths);
-      const first = constants.nodes[constants.dsts[0]];
-      if (first.op === 'const' && first.value === 0n) {
-        fault = { field: 'when', code: 'rule-condition', message: 'the condition never holds', notes: [] };
-        return;
-      }
-      instances.push({
-        match: mods,
-        rewrite: r.mods,
-        widths: r.choice.widths,
-        plain: [...r.choice.plain],
-        modNames: modVars.map((n) => c.names.get(n)!),
-        constants,
-        always: first.op === 'const',
-      });
-    } catch (e) {
-      if (!(e instanceof MeaningError)) throw e;
-      fault = {
-        field: d.condition === null ? 'rewrite' : 'when',
-        code: 'rule-expression',
-        message: e.message,
-        notes: e.notes,
-      };
-    }
+    const r = complete(d, mods, c);
+    if ('fault' in r) fault = r.fault;
+    else instances.push(r);
   };
 
   const overMatch = (line: number, mods: number[], c: Choice): void => {
@@ -112,12 +83,7 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
       if (agree(d.match[line], m.mods, next) === null) overMatch(line + 1, [...mods, m.mods], next);
     }
   };
-  overMatch(0, [], {
-    widths: d.vars.map(() => 0),
-    readings: d.vars.map(() => null),
-    plain: new Set(),
-    names: new Map(),
-  });
+  overMatch(0, [], nothingKnown(d));
   if (tried > MOST_CHOICES)
     return {
       instances: [],
@@ -129,6 +95,77 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
       },
     };
   return { instances, fault };
+}
+
+/** The instance for given modifiers of the matched lines, or null. */
+export function instanceOf(d: Draft, mods: readonly number[]): Instance | null {
+  let c = nothingKnown(d);
+  for (let i = 0; i < d.match.length; i++) {
+    const names = namesFor(d.match[i], mods[i], c, d.tables);
+    if (names === null) return null;
+    c = copy(c, names);
+    if (agree(d.match[i], mods[i], c) !== null) return null;
+  }
+  const r = complete(d, mods, c);
+  return 'fault' in r ? null : r;
+}
+
+const nothingKnown = (d: Draft): Choice => ({
+  widths: d.vars.map(() => 0),
+  readings: d.vars.map(() => null),
+  plain: new Set(),
+  names: new Map(),
+});
+
+/** Values of modifier variables that given modifiers of a line mean; null if the line does not allow them. */
+function namesFor(
+  line: LineDraft,
+  mods: number,
+  c: Choice,
+  tables: Draft['tables'],
+): Map<string, string> | null {
+  if (line.op === null) return c.names;
+  let { names } = c;
+  for (let g = 0; g < line.op.groups.length; g++) {
+    const group: ModGroup = line.op.groups[g];
+    const index = (mods >>> group.shift) & group.mask;
+    const { name } = group.values[index];
+    const m = line.mods[g];
+    if (m.k === 'fixed' && m.index !== index) return null;
+    if (m.k === 'map' && tables[m.table]?.[names.get(m.name) ?? ''] !== name) return null;
+    if (m.k !== 'var') continue;
+    const known = names.get(m.name);
+    if (known === undefined) names = new Map(names).set(m.name, name);
+    else if (known !== name) return null;
+  }
+  return names;
+}
+
+/** Chooses the modifiers of the rewrite and elaborates the constants. */
+function complete(d: Draft, mods: readonly number[], c: Choice): Instance | { fault: Fault } {
+  const r = chooseRewrite(d, c);
+  if ('fault' in r) return r;
+  try {
+    const constants = constantsOf(d, r.choice, r.outputWidths);
+    const first = constants.nodes[constants.dsts[0]];
+    if (first.op === 'const' && first.value === 0n)
+      return {
+        fault: { field: 'when', code: 'rule-condition', message: 'the condition never holds', notes: [] },
+      };
+    return {
+      match: mods,
+      rewrite: r.mods,
+      widths: r.choice.widths,
+      plain: [...r.choice.plain],
+      modNames: [...c.names.values()],
+      constants,
+      always: first.op === 'const',
+    };
+  } catch (e) {
+    if (!(e instanceof MeaningError)) throw e;
+    const field = d.condition === null ? 'rewrite' : 'when';
+    return { fault: { field, code: 'rule-expression', message: e.message, notes: e.notes } };
+  }
 }
 
 const copy = (c: Choice, names: Map<string, string>): Choice => ({
@@ -260,6 +297,7 @@ function chooseRewrite(
 
 /** Elaborates the condition and the computed constants as the meaning of an opcode whose sources are the variables. */
 function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Graph {
+  if (d.condition === null && d.outputs.length === 0) return NO_CONSTANTS;
   const slot = (name: string, width: number): Slot => ({
     name,
     bank: width === 1 ? 'p' : 'r',
@@ -316,6 +354,13 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
   }
   return graph;
 }
+
+/** Nothing to compute, and no condition. */
+const NO_CONSTANTS: Graph = {
+  nodes: [{ op: 'const', width: 1, args: [], fmt: '', aux: '', n: 0, value: 1n }],
+  dsts: [0],
+  srcWidths: [],
+};
 
 /** The modifier group that a variable stands for. */
 function groupNamed(d: Draft, name: string): ModGroup | null {

@@ -28,11 +28,16 @@ export interface Rule {
   /** Conditions on use counts, places, target, level and knobs; those on constants are in the instances. */
   readonly structural: readonly Expr[];
   readonly knobs: readonly string[];
+  /** Every choice of modifiers; worked out when first asked for. */
   readonly instances: readonly Instance[];
+  /** The instance for the modifiers of the matched lines; null if there is none. */
+  readonly instanceFor: (mods: readonly number[]) => Instance | null;
   /** The root is any instruction with an address; its line holds nothing but that. */
   readonly addressRoot: boolean;
   /** Why it holds where no solver says so. */
   readonly holds: string | null;
+  /** What it changes, for a rule that is not exact and runs only where it is asked for; null: it is exact. */
+  readonly inexact: string | null;
   /** Instructions saved, where it is said by hand. */
   readonly cost: number | null;
   /** The texts, for readers. */

@@ -18,7 +18,7 @@ export interface Sample {
  *
  * @param given values of the variables that come from outside (the others are computed), by variable; a result of the
  *   root holds its value until it is written
- * @param unasked values of the operands `_`, in the order of the pattern; zero where missing
+ * @param unasked values of the operands `_`, in the order of the pattern; where missing, something that varies with the others
  */
 export function sample(
   rule: Rule,
@@ -51,7 +51,7 @@ function run(
     const op = l.op;
     const src = l.src.map((s, k) =>
       s.k === 'any'
-        ? { value: unasked[asked++] ?? 0n, mods: 0 }
+        ? { value: unasked[asked++] ?? anything(values), mods: 0 }
         : operand(s, values, outputs, slotWidth(op, mods[i], op.srcs[k]) || 32),
     );
     const out = evalBig(
@@ -86,6 +86,10 @@ function operand(
       throw new Error(`${s.k} has no value`);
   }
 }
+
+/** A value for what does not matter: different whenever the values that do are. */
+const anything = (values: readonly bigint[]): bigint =>
+  values.reduce((h, v) => BigInt.asUintN(64, (h ^ v) * 0x9e3779b97f4a7c15n + 1n), 7n) >> 3n;
 
 /**
  * The address itself is what both sides compute: base plus offset, as wide as the base, so that a 32-bit base wraps. The

@@ -1,3 +1,4 @@
+import { hashText } from '../ir/hash.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
@@ -19,6 +20,8 @@ export interface Variant {
   /** For each line the place in the instruction of each source of the pattern. */
   readonly orders: readonly (readonly number[] | null)[];
   readonly root: Shape;
+  /** Sources of the root that must be one operand, signs aside: found unequal before anything is bound. */
+  readonly equal: readonly (readonly [at: number, other: number, mods: number])[];
 }
 
 /** A line as it is looked for: the sources stand in the order of the instruction. */
@@ -72,14 +75,41 @@ export function variantsOf(rule: Rule, rank: number): Variant[] {
       return o;
     });
     const root = shapeOf(rule, rule.match.length - 1, orders, new Set());
-    const key = JSON.stringify(root, (k, v: unknown) =>
-      k === 'op' ? undefined : typeof v === 'bigint' ? String(v) : v,
-    );
+    const key =
+      total === 1
+        ? ''
+        : JSON.stringify(root, (k, v: unknown) =>
+            k === 'op' ? undefined : typeof v === 'bigint' ? String(v) : v,
+          );
     if (seen.has(key)) continue;
     seen.add(key);
-    out.push({ rule, rank, orders, root });
+    out.push({ rule, rank, orders, root, equal: equalities(root) });
   }
   return out;
+}
+
+function equalities(root: Shape): [number, number, number][] {
+  const out: [number, number, number][] = [];
+  const first = new Map<number, { at: number; mods: number }>();
+  root.src.forEach((p, at) => {
+    if (p.k !== 'var' && p.k !== 'const') return;
+    const mods = p.k === 'var' ? p.mods : 0;
+    const known = first.get(p.v);
+    if (known === undefined) first.set(p.v, { at, mods });
+    else out.push([known.at, at, known.mods ^ mods]);
+  });
+  return out;
+}
+
+/** Do the sources agree that a variant wants equal? */
+function agrees(v: Variant, src: readonly Operand[]): boolean {
+  for (let i = 0; i < v.equal.length; i++) {
+    const a = src[v.equal[i][0]];
+    const b = src[v.equal[i][1]];
+    if (a.reg !== b.reg || a.kind !== b.kind || a.lo !== b.lo || (a.mods ^ b.mods) !== v.equal[i][2])
+      return false;
+  }
+  return true;
 }
 
 function shapeOf(
@@ -170,27 +200,39 @@ const defKey = (op: Opcode, dst: number): number => op.id * 8 + dst;
 export class Trie {
   /** By opcode id. */
   private readonly roots: (Node | null)[];
+  /** Rules whose paths are not laid yet, by opcode id: that is done when the first instruction of the opcode comes. */
+  private readonly waiting: ({ rule: Rule; rank: number }[] | null)[];
   private readonly found: Variant[] = [];
   private readonly reached: Place[] = [];
-  readonly variants: number;
+  /** The rules and their precedence, as a text: equal for sets that do the same. */
+  readonly identity: string;
 
   /** @param rules in the order of their precedence */
   constructor(rules: readonly Rule[], isa: Isa) {
     this.roots = isa.opcodes.map(() => null);
-    let count = 0;
+    this.identity = hashText(rules.map((r) => r.hash).join());
+    this.waiting = isa.opcodes.map(() => null);
     rules.forEach((rule, rank) => {
-      for (const v of variantsOf(rule, rank)) {
-        count++;
-        const ops = v.root.op === null ? isa.opcodes.filter(hasAddress) : [v.root.op];
-        for (const op of ops) this.insert((this.roots[op.id] ??= newNode()), v, op);
-      }
+      const root = rule.match[rule.match.length - 1].op;
+      for (const op of root === null ? isa.opcodes.filter(hasAddress) : [root])
+        (this.waiting[op.id] ??= []).push({ rule, rank });
     });
-    this.variants = count;
   }
 
   /** Is there any rule for the opcode? */
   covers(op: Opcode): boolean {
-    return this.roots[op.id] !== null;
+    return this.roots[op.id] !== null || this.waiting[op.id] !== null;
+  }
+
+  private rootFor(op: Opcode): Node | null {
+    const waiting = this.waiting[op.id];
+    if (waiting !== null) {
+      this.waiting[op.id] = null;
+      const root = newNode();
+      this.roots[op.id] = root;
+      for (const { rule, rank } of waiting) for (const v of variantsOf(rule, rank)) this.insert(root, v, op);
+    }
+    return this.roots[op.id];
   }
 
   private insert(node: Node, v: Variant, rootOp: Opcode): void {
@@ -237,7 +279,7 @@ export class Trie {
   candidates(flow: Flow, root: Place): readonly Variant[] {
     const { found, reached } = this;
     found.length = 0;
-    const node = this.roots[root.ins.op.id];
+    const node = this.rootFor(root.ins.op);
     if (node === null) return found;
     reached.length = 0;
     reached.push(root);
@@ -247,7 +289,8 @@ export class Trie {
   }
 
   private walk(node: Node, flow: Flow): void {
-    for (let i = 0; i < node.leaves.length; i++) this.found.push(node.leaves[i]);
+    for (let i = 0; i < node.leaves.length; i++)
+      if (agrees(node.leaves[i], this.reached[0].ins.src)) this.found.push(node.leaves[i]);
     const { test } = node;
     if (test === null) return;
     const place = this.reached[test.at];

@@ -1,6 +1,6 @@
 import { cfgOf } from '../analysis/cfg.ts';
 import { postDominatorsOf } from '../analysis/dominators.ts';
-import { type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Block, Fn, Instr } from '../ir/program.ts';
 import { compileLane, type LaneFn } from '../isa/lanes.ts';
@@ -23,6 +23,10 @@ export interface Decoded {
   /** Where paths that part here meet again; -1 at the end of the function. */
   readonly join: number;
   readonly block: number;
+  /** Which source says what lanes take part; -1 if none does. */
+  readonly members: number;
+  /** A barrier at which the whole warp stands together. */
+  readonly aligned: boolean;
 }
 
 /** A place in the register image that the launch fills: constant bank values and symbol addresses. */
@@ -175,6 +179,8 @@ function build(original: Fn): Code {
         table,
         join,
         block: b.id,
+        members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
+        aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
       });
     }
   });

@@ -1,8 +1,9 @@
 import { OpFlag } from '../ir/opcode.ts';
 import { Kind, type Operand } from '../ir/operand.ts';
-import type { Fn, Program } from '../ir/program.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { LaneRegs } from '../isa/lanes.ts';
+import { completeGroups, meetBarrier, meetMembers, resume, waiting } from './converge.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import {
   BufferMemory,
@@ -16,23 +17,20 @@ import {
   type Place,
   SHARED_WINDOW,
 } from './memory.ts';
+import { insertPath, newPath, type Path, passTurn } from './paths.ts';
 import { primitives } from './primitives.ts';
 
-/** A path of a warp: lanes that execute together from `pc` until they meet the others at `join`. */
-interface Path {
-  pc: number;
-  mask: number;
-  join: number;
-}
-
-/** A function call of a warp: registers, call parameters, and the paths inside. */
+/** A function call of a warp: registers and call parameters. */
 export interface Frame {
   readonly code: Code;
   readonly regs: LaneRegs;
   /** Call parameters, lane by lane. */
   readonly params: Uint8Array;
   readonly paramView: DataView;
-  readonly paths: Path[];
+  /** Calls around this one. */
+  readonly depth: number;
+  /** Paths inside; when there is none left the call is over. */
+  live: number;
   /** First byte of this frame's local memory within a thread's. */
   readonly localBase: number;
   /** What the caller does when this returns. */
@@ -50,27 +48,30 @@ export interface AsyncCopy {
 export interface Warp {
   readonly index: number;
   readonly block: BlockState;
-  readonly frames: Frame[];
+  /** A stack; the last one runs. */
+  readonly paths: Path[];
+  /** How often one path took the turn of another. */
+  turns: number;
   /** Lanes that ended. */
   exited: number;
   /** Lanes that exist. */
   readonly lanes: number;
   state: 'ready' | 'barrier' | 'done';
-  barrier: number;
-  waitingAt: Decoded | null;
-  spins: number;
   readonly pending: AsyncCopy[];
   readonly groups: AsyncCopy[][];
-  /** Stores of this warp in order, for partial comparison in an open world. */
-  readonly log: number[] | null;
+  /** In an open world, what each lane stored in order: address, value, address, value, ... */
+  readonly logs: readonly number[][] | null;
 }
 
 export interface Barrier {
+  /** Threads that have arrived, for a barrier with a count. */
   arrived: number;
+  /** The count; 0 for all threads of the block. */
   expected: number;
-  readonly waiting: Warp[];
+  /** Lanes of each warp that have arrived, for a barrier of all threads. */
+  readonly lanes: Map<Warp, number>;
+  readonly waiting: { readonly warp: Warp; readonly path: Path }[];
   readonly reductions: {
-    readonly warp: Warp;
     readonly finish: (and: boolean, or: boolean, count: number) => void;
   }[];
   and: boolean;
@@ -132,8 +133,17 @@ export interface MachineOptions {
   readonly seed: number;
 }
 
+export type FaultKind = 'access' | 'trap' | 'deadlock' | 'other';
+
 /** A fault of the simulated program: a bad access, a trap, a deadlock. */
-export class SimFault extends Error {}
+export class SimFault extends Error {
+  readonly kind: FaultKind;
+
+  constructor(message: string, kind: FaultKind = 'other') {
+    super(message);
+    this.kind = kind;
+  }
+}
 
 /** The instruction budget is used up. */
 class OutOfBudget extends Error {}
@@ -164,8 +174,12 @@ export class Machine {
   executed = 0;
   readonly output: string[] = [];
   readonly heap: { next: number };
+  /** In an open world: what each thread stored. */
   readonly logs: number[][] = [];
-  readonly ended: string[] = [];
+  /** In an open world: the warps that a fault ended, by block and warp, and its kind. */
+  readonly ended = new Map<string, FaultKind>();
+  /** Told of every load from global memory; null if nobody listens. */
+  followed: { note(ins: Instr, address: number): void } | null = null;
   private readonly images = new WeakMap<Code, Int32Array>();
   private readonly free: { i32: Int32Array; regs: LaneRegs }[] = [];
 
@@ -236,7 +250,7 @@ export class Machine {
     return [a | 0, Math.floor(a / 4294967296) | 0];
   }
 
-  newFrame(code: Code, mask: number, localBase: number, onReturn: (() => void) | null): Frame {
+  private newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame {
     const image = this.imageOf(code);
     let slab = this.free.pop();
     if (slab === undefined || slab.i32.length < code.words) {
@@ -254,13 +268,14 @@ export class Machine {
       regs: { i32: slab.i32, f32: slab.regs.f32, f64: slab.regs.f64, p: code.predImage.slice() },
       params,
       paramView: new DataView(params.buffer),
-      paths: [{ pc: 0, mask, join: -1 }],
+      depth,
+      live: 0,
       localBase,
       onReturn,
     };
   }
 
-  releaseFrame(f: Frame): void {
+  private releaseFrame(f: Frame): void {
     if (this.free.length < 256) this.free.push({ i32: f.regs.i32, regs: f.regs });
   }
 
@@ -269,6 +284,7 @@ export class Machine {
     const [gx, gy, gz] = this.opts.grid;
     const total = gx * gy * gz;
     const code = decode(kernel);
+    this.kernelName = kernel.name;
     let next = 0;
     const resident: BlockState[] = [];
     try {
@@ -309,23 +325,21 @@ export class Machine {
     for (let w = 0; w * 32 < threads; w++) {
       const count = Math.min(32, threads - w * 32);
       const lanes = count === 32 ? -1 : (1 << count) - 1;
-      const log = open ? [] : null;
-      if (log !== null) this.logs.push(log);
+      const logs = open ? Array.from({ length: 32 }, (): number[] => []) : null;
+      if (logs !== null) this.logs.push(...logs);
       const warp: Warp = {
         index: w,
         block: b,
-        frames: [],
+        paths: [],
+        turns: 0,
         exited: ~lanes,
         lanes,
         state: 'ready',
-        barrier: 0,
-        waitingAt: null,
-        spins: 0,
         pending: [],
         groups: [],
-        log,
+        logs,
       };
-      warp.frames.push(this.newFrame(code, lanes, 0, null));
+      insertPath(warp, newPath(this.newFrame(code, 0, 0, null), 0, lanes, -1));
       b.warps.push(warp);
     }
     return b;
@@ -337,7 +351,7 @@ export class Machine {
     let m = w.block.locals[t];
     if (m === undefined) {
       let bytes = 0;
-      for (const f of w.frames) bytes = Math.max(bytes, f.localBase + f.code.localBytes);
+      for (const { frame } of w.paths) bytes = Math.max(bytes, frame.localBase + frame.code.localBytes);
       m = this.opts.open
         ? new OpenMemory(this.opts.seed ^ 0x10ca1)
         : singleBuffer('local memory', Math.max(bytes, this.localLimit()));
@@ -367,7 +381,7 @@ export class Machine {
         left++;
         if (w.state === 'barrier') continue;
         progress = true;
-        this.runWarp(w, Math.min(limit, this.executed + WARP_SLICE));
+        this.runOrEnd(w, Math.min(limit, this.executed + WARP_SLICE));
         if (this.executed >= limit) {
           b.done = b.warps.every((x) => x.state === 'done');
           return;
@@ -378,19 +392,41 @@ export class Machine {
         return;
       }
       if (!progress) {
-        const where = b.warps
-          .filter((w) => w.state === 'barrier')
-          .map((w) => `warp ${w.index} waits at ${this.describe(w.waitingAt!, w)}`)
-          .slice(0, 4);
-        throw new SimFault(`deadlock in block (${b.id.join(', ')}): ${where.join('; ')}`);
+        if (this.opts.open) {
+          for (const w of b.warps) if (w.state !== 'done') this.endWarp(w, 'deadlock');
+          continue;
+        }
+        const where = b.warps.flatMap((w) => waiting(this, w)).slice(0, 4);
+        throw new SimFault(
+          `deadlock in block (${b.id.join(', ')}) of ${this.kernelName}: ${where.join('; ')}`,
+          'deadlock',
+        );
       }
     }
   }
 
-  /** Name, instruction and source place of where a warp stands. */
-  describe(d: Decoded, w: Warp): string {
+  /** Runs a warp; in an open world a fault ends it and nobody else, so that the others are compared all the same. */
+  private runOrEnd(w: Warp, limit: number): void {
+    if (!this.opts.open) return this.runWarp(w, limit);
+    try {
+      this.runWarp(w, limit);
+    } catch (e) {
+      if (!(e instanceof SimFault)) throw e;
+      this.endWarp(w, e.kind);
+    }
+  }
+
+  private endWarp(w: Warp, kind: FaultKind): void {
+    this.ended.set(`${w.block.index}.${w.index}`, kind);
+    w.exited = -1;
+    w.paths.length = 0;
+    w.state = 'done';
+    this.afterExit(w);
+  }
+
+  /** Instruction, function and source place. */
+  describe(d: Decoded, f: Frame | undefined): string {
     const loc = this.program.locs[d.ins.loc];
-    const f = w.frames[w.frames.length - 1];
     const src =
       loc === undefined || loc.line === 0
         ? ''
@@ -398,36 +434,39 @@ export class Machine {
     return `'${printInstr(d.ins)}' in ${f?.code.fn.name ?? '?'}${src}`;
   }
 
-  fault(message: string, d: Decoded, w: Warp, lane: number): never {
+  fault(message: string, d: Decoded, w: Warp, lane: number, kind: FaultKind = 'other'): never {
     const t = w.index * 32 + lane;
     const [bx, by] = this.opts.block;
     const thread = [t % bx, Math.floor(t / bx) % by, Math.floor(t / (bx * by))];
     throw new SimFault(
-      `${message}\n  at ${this.describe(d, w)}\n  thread (${thread.join(', ')}) of block (${w.block.id.join(', ')})`,
+      `${message}\n  at ${this.describe(d, w.paths[w.paths.length - 1]?.frame)}\n  thread (${thread.join(', ')}) of block (${w.block.id.join(', ')})`,
+      kind,
     );
   }
 
   private runWarp(w: Warp, limit: number): void {
     const { counters, budget } = this.opts;
+    const { paths } = w;
     let inPath = 0;
     for (;;) {
-      const f = w.frames[w.frames.length - 1];
-      if (f === undefined) {
-        w.state = 'done';
-        this.afterExit(w.block);
-        return;
-      }
-      const { paths } = f;
       const path = paths[paths.length - 1];
       if (path === undefined) {
-        w.frames.pop();
-        f.onReturn?.();
-        this.releaseFrame(f);
+        w.state = 'done';
+        return;
+      }
+      if (path.wait !== null) {
+        if (!resume(this, w)) return;
+        inPath = 0;
         continue;
       }
+      const f = path.frame;
       const active = path.mask & ~w.exited;
       if (active === 0 || path.pc === path.join) {
         paths.pop();
+        if (--f.live === 0) {
+          f.onReturn?.();
+          this.releaseFrame(f);
+        }
         inPath = 0;
         continue;
       }
@@ -439,7 +478,7 @@ export class Machine {
       }
       if (++inPath > PATH_SLICE) {
         inPath = 0;
-        this.yieldPath(w, f);
+        passTurn(w, true, path);
         continue;
       }
       let mask = active;
@@ -458,38 +497,50 @@ export class Machine {
           if (mask === 0) path.pc++;
           else if (mask === active) path.pc = d.target;
           else
-            this.diverge(paths, path, d, [
+            this.diverge(w, path, d, [
               [d.target, mask],
               [path.pc + 1, active & ~mask],
             ]);
           continue;
         case 'branch-table':
-          this.branchTable(w, f, path, d, mask, active);
+          this.branchTable(w, path, d, mask, active);
           continue;
         case 'exit':
           path.pc++;
           w.exited |= mask;
+          this.afterExit(w);
           continue;
         case 'return':
           path.pc++;
           if (mask === 0) continue;
-          if (w.frames.length === 1) w.exited |= mask;
-          else for (const p of paths) p.mask &= ~mask;
+          if (f.depth > 0) {
+            for (const p of paths) if (p.frame === f) p.mask &= ~mask;
+            continue;
+          }
+          w.exited |= mask;
+          this.afterExit(w);
           continue;
         case 'call':
           path.pc++;
           if (mask !== 0) this.call(w, f, d, mask);
           continue;
+        case 'barrier':
+          if (mask === 0) path.pc++;
+          else meetBarrier(this, w, path, d, mask);
+          continue;
         default: {
+          if (d.members >= 0 && mask !== 0) {
+            meetMembers(this, w, path, d, mask);
+            continue;
+          }
           path.pc++;
           if (mask === 0) continue;
           try {
             primitives[d.primitive](this, w, f, d, mask);
           } catch (e) {
-            if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane);
+            if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane, 'access');
             throw e;
           }
-          if (w.state !== 'ready') return;
         }
       }
     }
@@ -497,23 +548,31 @@ export class Machine {
 
   /** Lane that a primitive is working on, for messages. */
   lane = 0;
+  /** Path that a barrier is working on. */
+  arriving: Path | null = null;
+  kernelName = '';
 
-  private diverge(paths: Path[], path: Path, d: Decoded, ways: readonly (readonly [number, number])[]): void {
+  private diverge(w: Warp, path: Path, d: Decoded, ways: readonly (readonly [number, number])[]): void {
     const { counters } = this.opts;
+    const { paths } = w;
     if (counters !== null) counters.divergentBranches++;
     const join = d.join;
     path.pc = join < 0 ? -1 : join;
     // Without a common point the lanes never meet again; with the meeting point of the path itself, the entry below
     // already waits there. Either way this entry has nothing left to do.
-    if (join < 0 || join === path.join) paths.pop();
+    if (join < 0 || join === path.join) {
+      paths.pop();
+      path.frame.live--;
+    }
     const outer = join < 0 ? path.join : join;
     for (let i = ways.length - 1; i >= 0; i--)
-      if (ways[i][0] !== outer || join < 0) paths.push({ pc: ways[i][0], mask: ways[i][1], join: outer });
+      if (ways[i][0] !== outer || join < 0) insertPath(w, newPath(path.frame, ways[i][0], ways[i][1], outer));
     if (counters !== null && paths.length > counters.deepestStack) counters.deepestStack = paths.length;
   }
 
-  private branchTable(w: Warp, f: Frame, path: Path, d: Decoded, mask: number, active: number): void {
+  private branchTable(w: Warp, path: Path, d: Decoded, mask: number, active: number): void {
     const table = d.table!;
+    const f = path.frame;
     const at = f.code.operands[d.k];
     const ways = new Map<number, number>();
     if (mask !== active) ways.set(path.pc + 1, active & ~mask);
@@ -527,39 +586,16 @@ export class Machine {
     if (ways.size === 1) path.pc = ways.keys().next().value!;
     else
       this.diverge(
-        f.paths,
+        w,
         path,
         d,
         [...ways].sort((a, b) => a[0] - b[0]),
       );
   }
 
-  /** Gives another path of the warp a turn when one spins: lanes that wait at a meeting point go on alone. */
-  private yieldPath(w: Warp, f: Frame): void {
-    const { paths } = f;
-    const top = paths.length - 1;
-    let above = 0;
-    for (let i = top; i >= 0; i--) {
-      const p = paths[i];
-      const arrived = i < top ? p.mask & ~above & ~w.exited : 0;
-      if (arrived !== 0) {
-        p.mask &= ~arrived;
-        paths.push({ pc: p.pc, mask: arrived, join: p.join });
-        return;
-      }
-      above |= p.mask;
-    }
-    // Nobody waits at a meeting point: let the path below run, if it is a sibling.
-    if (top > 0 && paths[top - 1].join === paths[top].join) {
-      const t = paths[top];
-      paths[top] = paths[top - 1];
-      paths[top - 1] = t;
-    }
-  }
-
   /** Calls a function for each distinct target of the active lanes. */
   private call(w: Warp, f: Frame, d: Decoded, mask: number): void {
-    if (w.frames.length >= DEEPEST_CALL) this.fault(`calls are nested deeper than ${DEEPEST_CALL}`, d, w, 0);
+    if (f.depth + 1 >= DEEPEST_CALL) this.fault(`calls are nested deeper than ${DEEPEST_CALL}`, d, w, 0);
     const target = d.ins.src[0];
     if (target.kind === Kind.Sym) return this.enter(w, f, d, mask, target.sym);
     const at = f.code.operands[d.k + d.ins.dst.length];
@@ -582,13 +618,15 @@ export class Machine {
       try {
         primitives.builtin(this, w, f, d, mask);
       } catch (e) {
-        if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane);
+        if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane, 'access');
         throw e;
       }
       return;
     }
     const code = decode(fn);
-    const g = this.newFrame(code, mask, f.localBase + f.code.localBytes, () => this.leave(f, g, d, mask));
+    const g = this.newFrame(code, f.depth + 1, f.localBase + f.code.localBytes, () =>
+      this.leave(f, g, d, mask),
+    );
     const first = d.ins.dst.length;
     const args = d.ins.src;
     let k = 2;
@@ -601,7 +639,7 @@ export class Machine {
       else if (o.kind === Kind.Sym)
         copyParam(f, f.code.params.get(o.sym) ?? 0, g, code.params.get(p.name) ?? 0, p.size, mask);
     }
-    w.frames.push(g);
+    insertPath(w, newPath(g, 0, mask, -1));
   }
 
   private leave(f: Frame, g: Frame, d: Decoded, mask: number): void {
@@ -629,34 +667,28 @@ export class Machine {
     }
   }
 
-  /** Threads of a block that have not ended. */
-  live(b: BlockState): number {
-    let n = 0;
-    for (const w of b.warps) {
-      let m = ~w.exited;
-      for (; m !== 0; m &= m - 1) n++;
-    }
-    return n;
-  }
-
-  /** A warp ended: barriers that waited for its threads may open. */
-  private afterExit(b: BlockState): void {
-    for (const bar of b.barriers.values()) this.tryRelease(b, bar);
+  /** Lanes ended: what waited for them may go on. */
+  private afterExit(w: Warp): void {
+    if (w.paths.length > 1) completeGroups(this, w);
+    for (const bar of w.block.barriers.values()) this.tryRelease(w.block, bar);
   }
 
   /** Opens a barrier when all that it expects have arrived. */
   tryRelease(b: BlockState, bar: Barrier): void {
-    if (bar.arrived === 0) return;
-    const expected = bar.expected > 0 ? bar.expected : Math.ceil(this.live(b) / 32) * 32;
-    const arrived = bar.expected > 0 ? bar.arrived : Math.ceil(bar.arrived / 32) * 32;
-    if (arrived < expected) return;
+    if (bar.expected > 0) {
+      if (bar.arrived < bar.expected) return;
+    } else {
+      if (bar.lanes.size === 0) return;
+      for (const w of b.warps) if ((~w.exited & ~(bar.lanes.get(w) ?? 0)) !== 0) return;
+    }
     for (const r of bar.reductions) r.finish(bar.and, bar.or, bar.count);
-    for (const w of bar.waiting) {
-      w.state = 'ready';
-      w.waitingAt = null;
+    for (const { warp, path } of bar.waiting) {
+      path.wait = null;
+      warp.state = 'ready';
     }
     bar.arrived = 0;
     bar.expected = 0;
+    bar.lanes.clear();
     bar.waiting.length = 0;
     bar.reductions.length = 0;
     bar.and = true;

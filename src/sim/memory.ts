@@ -96,6 +96,20 @@ export function mix(a: number, b: number): number {
 
 const PAGE = 4096;
 
+/** High word of the first address that a pointer found in open memory may have: 2^41, behind all parameters' bases. */
+const POINTED = 0x200;
+
+/** A small integer; unless `plain` one in sixteen is negative and one in sixteen has up to ten bits. */
+function someInteger(h: number, plain: boolean): number {
+  const kind = plain ? 15 : h >>> 28;
+  return kind === 0 ? -1 - (h & 127) : kind === 1 ? h & 0x3ff : h & 31;
+}
+
+/** A float from 1 up to 16, on the exponent's and significand's leading bits; unless `plain` one in four is negative. */
+function someFloat(h: number, plain: boolean): number {
+  return (0x3f800000 + ((h & 0x3ff) << 14)) | (plain || h >>> 30 !== 0 ? 0 : 1 << 31);
+}
+
 /** One page of open memory with a mark for every byte that was written. */
 export interface Page {
   readonly view: DataView;
@@ -105,20 +119,23 @@ export interface Page {
 
 /**
  * Open memory: every address exists. A byte that nobody wrote holds a value hashed from its address: words of small
- * integers in half of the pages, of small floats in the others, so that loops and indices stay sane. Alignment is not
- * checked.
+ * integers in half of the pages, of small floats in the others, so that loops and indices stay sane; pointers where a
+ * program follows what it finds. Alignment is not checked.
  */
 export class OpenMemory implements Memory {
   readonly pages = new Map<number, Page>();
   private readonly seed: number;
+  private readonly pointers: ReadonlySet<number>;
   private lastKey = -1;
   private lastPage: Page | null = null;
   private readonly here: Place = { view: new DataView(new ArrayBuffer(0)), at: 0 };
   private readonly straddle = new DataView(new ArrayBuffer(16));
   private pending: { address: number; size: number } | null = null;
 
-  constructor(seed: number) {
+  /** @param pointers addresses of 8-byte words that hold pointers: distant bases that every access is aligned to */
+  constructor(seed: number, pointers: ReadonlySet<number> = new Set()) {
     this.seed = seed;
+    this.pointers = pointers;
   }
 
   private page(key: number): Page {
@@ -129,10 +146,18 @@ export class OpenMemory implements Memory {
       const view = new DataView(bytes.buffer);
       const k = mix(key | 0, this.seed ^ Math.floor(key / 4294967296));
       const floats = (k & 1) === 1;
+      const plain = (this.seed & 1) === 1;
       for (let w = 0; w < PAGE; w += 4) {
         const h = mix(w, k);
-        view.setUint32(w, floats ? 0x3f800000 + ((h & 0x3ff) << 14) : h & 31, true);
+        view.setUint32(w, floats ? someFloat(h, plain) : someInteger(h, plain), true);
       }
+      if (this.pointers.size > 0)
+        for (let w = 0; w < PAGE; w += 8)
+          if (this.pointers.has(key * PAGE + w)) {
+            const h = mix(w, k ^ 0x9e37);
+            view.setUint32(w, ((h >>> 8) & 0xffff) << 12, true);
+            view.setUint32(w + 4, POINTED + (h & 0xff), true);
+          }
       p = { view, bytes, written: new Uint8Array(PAGE) };
       this.pages.set(key, p);
     }

@@ -1,8 +1,8 @@
-import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
-import type { Fn, Program } from '../ir/program.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine, SimFault } from './machine.ts';
 import { mix, OpenMemory } from './memory.ts';
+import { type Pointers, pointerLoads, pointerOffsets } from './pointers.ts';
 
 export interface OpenOptions {
   readonly seed: number;
@@ -10,6 +10,8 @@ export interface OpenOptions {
   readonly block: readonly [number, number, number];
   /** Most warp instructions. */
   readonly budget: number;
+  /** Told of every load from global memory. */
+  readonly followed?: Machine['followed'];
 }
 
 /** What one run in an open world left behind. */
@@ -18,54 +20,11 @@ export interface OpenResult {
   readonly error: string;
   /** Everything that was written: page number -> bytes and which of them. */
   readonly memory: OpenMemory;
-  /** Hashes of the stores of each warp, in order. */
+  /** What each thread stored, in order: address, value, ... */
   readonly logs: readonly (readonly number[])[];
+  /** Warps that a fault ended, by block and warp, and its kind. */
+  readonly ended: ReadonlyMap<string, string>;
   readonly executed: number;
-}
-
-/**
- * Byte offsets of the kernel's parameters that are used as addresses: followed from parameter loads through copies, sums,
- * selections and conversions to the address of an access. A flow-insensitive walk over the unoptimized function.
- */
-export function pointerOffsets(fn: Fn, paramBase: number): Set<number> {
-  // carries[r]: parameter offsets whose value may flow into register r.
-  const carries = new Map<number, Set<number>>();
-  const of = (r: Reg) => carries.get(regIndex(r));
-  let changed = true;
-  for (let round = 0; changed && round < 20; round++) {
-    changed = false;
-    const add = (r: Reg, s: Iterable<number>) => {
-      let c = carries.get(regIndex(r));
-      if (c === undefined) {
-        c = new Set();
-        carries.set(regIndex(r), c);
-      }
-      for (const x of s)
-        if (!c.has(x)) {
-          c.add(x);
-          changed = true;
-        }
-    };
-    for (const b of fn.blocks)
-      for (const i of b.ins) {
-        if (i.op.name === 'LDC' && i.src[0].kind === Kind.CBank && i.src[0].reg === NO_REG) {
-          i.dst.forEach((r, k) => {
-            if (r !== NO_REG) add(r, [i.src[0].lo - paramBase + 8 * k]);
-          });
-          continue;
-        }
-        if (!/^(MOV|IADD3|SEL|CVTA|LEA|IMAD_WIDE|PAIR|LOP3|IADDX)$/.test(i.op.name)) continue;
-        for (const o of i.src)
-          if (o.reg !== NO_REG && of(o.reg) !== undefined)
-            for (const r of i.dst) if (r !== NO_REG) add(r, of(o.reg)!);
-      }
-  }
-  const out = new Set<number>();
-  for (const b of fn.blocks)
-    for (const i of b.ins)
-      for (const o of i.src)
-        if (o.kind === Kind.Addr && o.reg !== NO_REG) for (const x of of(o.reg) ?? []) out.add(x);
-  return out;
 }
 
 /** Distance of the bases of two pointer parameters. */
@@ -82,7 +41,13 @@ function openBank(kernel: Fn, pointers: ReadonlySet<number>, paramBase: number, 
     else if (p.array)
       for (let k = 0; k + 4 <= p.size; k += 4)
         view.setUint32(at + k, 1 + (mix(p.offset + k, seed) & 31), true);
-    else if (p.size >= 4) view.setUint32(at, 1 + (mix(p.offset, seed) & 63), true);
+    // Sizes, mostly: small ones for odd seeds, so that bounds are met; for even ones such that most threads have work.
+    else if (p.size >= 4)
+      view.setUint32(
+        at,
+        (seed & 1) === 1 ? 1 + (mix(p.offset, seed) & 63) : 64 + (mix(p.offset, seed) & 127),
+        true,
+      );
     else view.setUint8(at, mix(p.offset, seed) & 15);
   }
   // Pointers inside by-value structs are pointers too.
@@ -97,15 +62,22 @@ function openBank(kernel: Fn, pointers: ReadonlySet<number>, paramBase: number, 
 export function openWorld(
   program: Program,
   kernelName: string,
-  pointers: ReadonlySet<number>,
+  pointers: Pointers,
   paramBase: number,
   opts: OpenOptions,
 ): OpenResult {
-  const memory = new OpenMemory(opts.seed);
+  const memory = new OpenMemory(opts.seed, pointers.words);
   let m: Machine | null = null;
   const result = (status: OpenResult['status'], error: string): OpenResult => {
     memory.flush();
-    return { status, error, memory, logs: m?.logs ?? [], executed: m?.executed ?? 0 };
+    return {
+      status,
+      error,
+      memory,
+      logs: m?.logs ?? [],
+      ended: m?.ended ?? new Map(),
+      executed: m?.executed ?? 0,
+    };
   };
   try {
     const kernel = findKernel(program, kernelName);
@@ -121,8 +93,9 @@ export function openWorld(
         seed: opts.seed,
       },
       memory,
-      openBank(kernel, pointers, paramBase, opts.seed),
+      openBank(kernel, pointers.parameters, paramBase, opts.seed),
     );
+    m.followed = opts.followed ?? null;
     let next = 2 ** 42;
     placeVariables(m, program, (v, bytes) => {
       const at = next;
@@ -134,6 +107,41 @@ export function openWorld(
   } catch (e) {
     if (e instanceof SimFault) return result('fault', e.message.split('\n')[0]);
     throw e;
+  }
+}
+
+/** Rounds in which the words that hold pointers are looked for: each finds those behind the last. */
+const ROUNDS = 4;
+
+/**
+ * Runs a kernel with pointers wherever it follows what it loads: a first run tells which words those are, and is repeated
+ * while they lead to more.
+ */
+function runFollowing(
+  program: Program,
+  kernel: string,
+  paramBase: number,
+  opts: OpenOptions,
+): { run: OpenResult; pointers: Pointers } {
+  const parameters = pointerOffsets(findKernel(program, kernel), paramBase);
+  const loads = new Set(program.functions.flatMap((f) => [...pointerLoads(f)]));
+  const words = new Set<number>();
+  if (loads.size === 0) {
+    const pointers = { parameters, words };
+    return { run: openWorld(program, kernel, pointers, paramBase, opts), pointers };
+  }
+  for (let round = 0; ; round++) {
+    const found = new Set(words);
+    const followed = {
+      note: (ins: Instr, address: number) => {
+        if (loads.has(ins))
+          for (let k = 0; k < ins.dst.length; k++) found.add(address - (address % 8) + 8 * k);
+      },
+    };
+    const pointers = { parameters, words: new Set(words) };
+    const run = openWorld(program, kernel, pointers, paramBase, { ...opts, followed });
+    if (found.size === words.size || round === ROUNDS) return { run, pointers };
+    for (const x of found) words.add(x);
   }
 }
 
@@ -154,18 +162,20 @@ export interface OpenCheckOptions {
   readonly grid?: readonly [number, number, number];
 }
 
-/** Block size that the kernel states, within 64 threads, or one warp and a half. */
+/** Block size that the kernel states, or 64 threads, if it allows them. */
 function blockOf(fn: Fn): [number, number, number] {
   for (const d of fn.attrs.directives) {
     const m = /^\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
-    if (m !== null && m[1] === 'reqntid') return [Number(m[2]), Number(m[3] ?? 1), Number(m[4] ?? 1)];
+    if (m === null) continue;
+    const size: [number, number, number] = [Number(m[2]), Number(m[3] ?? 1), Number(m[4] ?? 1)];
+    if (m[1] === 'reqntid' || size[0] * size[1] * size[2] < 64) return size;
   }
   return [64, 1, 1];
 }
 
 /**
- * Compares a kernel before and after in open worlds: same memory written, same end, for every seed. Runs that use up the
- * budget are compared by the stores of each warp as far as both got.
+ * Compares a kernel before and after in open worlds: same memory written, same end of every warp, for every seed. Runs that
+ * use up the budget or fault are compared by what each thread stored to each address, as far as both got.
  *
  * @param paramBase offset of parameters in constant bank 0
  */
@@ -177,7 +187,6 @@ export function sameOpenWorld(
   opts: OpenCheckOptions = {},
 ): OpenComparison {
   const fn = findKernel(before, kernel);
-  const pointers = pointerOffsets(fn, paramBase);
   const seeds = opts.seeds ?? [1, 2];
   const differences: string[] = [];
   let partial = false;
@@ -189,34 +198,64 @@ export function sameOpenWorld(
       block: opts.block ?? blockOf(fn),
       budget: opts.budget ?? 300_000,
     };
-    const a = openWorld(before, kernel, pointers, paramBase, o);
+    const { run: a, pointers } = runFollowing(before, kernel, paramBase, o);
     const b = openWorld(after, kernel, pointers, paramBase, o);
     executed += a.executed + b.executed;
     const say = (s: string) => {
       if (differences.length < 10) differences.push(`seed ${seed}: ${s}`);
     };
-    if (a.status === 'budget' || b.status === 'budget') {
-      partial = true;
-      const n = Math.min(a.logs.length, b.logs.length);
-      for (let w = 0; w < n; w++) {
-        const k = Math.min(a.logs[w].length, b.logs[w].length);
-        for (let i = 0; i < k; i++)
-          if (a.logs[w][i] !== b.logs[w][i]) {
-            say(`store ${i} of warp ${w} differs`);
-            break;
-          }
-      }
+    const unfinished = a.status === 'budget' || b.status === 'budget';
+    if (unfinished) partial = true;
+    else if (a.status !== b.status || (a.status === 'fault' && a.error !== b.error)) {
+      const end = (r: OpenResult) => `${r.status}${r.error === '' ? '' : ` (${r.error})`}`;
+      say(`before: ${end(a)}; after: ${end(b)}`);
       continue;
-    }
-    if (a.status !== b.status || (a.status === 'fault' && a.error !== b.error)) {
-      say(
-        `before: ${a.status}${a.error === '' ? '' : ` (${a.error})`}; after: ${b.status}${b.error === '' ? '' : ` (${b.error})`}`,
-      );
-      continue;
-    }
-    compareWritten(a.memory, b.memory, say);
+    } else compareEnds(a, b, say);
+    if (unfinished || a.ended.size > 0) compareLogs(a.logs, b.logs, say);
+    else compareWritten(a.memory, b.memory, say);
   }
   return { same: differences.length === 0, partial, differences, seeds, executed };
+}
+
+function compareEnds(a: OpenResult, b: OpenResult, say: (s: string) => void): void {
+  for (const w of new Set([...a.ended.keys(), ...b.ended.keys()])) {
+    const [x, y] = [a.ended.get(w), b.ended.get(w)];
+    if (x !== y) say(`block and warp ${w} end by ${x ?? 'exit'} before and by ${y ?? 'exit'} after`);
+  }
+}
+
+/** What each thread stored to each address, in order, as far as both runs got. */
+function compareLogs(
+  a: readonly (readonly number[])[],
+  b: readonly (readonly number[])[],
+  say: (s: string) => void,
+): void {
+  for (let t = 0; t < Math.min(a.length, b.length); t++) {
+    const [p, q] = [byAddress(a[t]), byAddress(b[t])];
+    for (const [address, values] of p) {
+      const others = q.get(address) ?? [];
+      for (let i = 0; i < Math.min(values.length, others.length); i++)
+        if (values[i] !== others[i]) {
+          say(`store ${i} of thread ${t} to 0x${address.toString(16)} differs`);
+          return;
+        }
+    }
+    // What a thread that went on for long did to addresses that the other run never saw is a difference too.
+    if (p.size > 0 && q.size > 0 && ![...p.keys()].some((x) => q.has(x))) {
+      say(`thread ${t} stores to other addresses`);
+      return;
+    }
+  }
+}
+
+function byAddress(log: readonly number[]): Map<number, number[]> {
+  const out = new Map<number, number[]>();
+  for (let i = 0; i < log.length; i += 2) {
+    const values = out.get(log[i]);
+    if (values === undefined) out.set(log[i], [log[i + 1]]);
+    else values.push(log[i + 1]);
+  }
+  return out;
 }
 
 function compareWritten(a: OpenMemory, b: OpenMemory, say: (s: string) => void): void {

@@ -171,6 +171,7 @@ const load: Primitive = (m, w, f, d, mask) => {
     } else {
       const a = addressOf(m, f, d, 0, l);
       if (counting) touched.push(a);
+      if (m.followed !== null && a < SHARED_WINDOW) m.followed.note(ins, a);
       p = resolve(m, w, f, d, a, l, size * n, false);
     }
     for (let k = 0; k < n; k++)
@@ -197,69 +198,102 @@ const store: Primitive = (m, w, f, d, mask) => {
     const a = addressOf(m, f, d, 0, l);
     if (m.opts.counters !== null) touched.push(a);
     const p = resolve(m, w, f, d, a, l, size * n, true);
+    const log = logOf(w, d, a, l);
     for (let k = 0; k < n; k++) {
       write(p, p.at + k * size, type, f, opnd(f, d, 1 + k), l);
-      if (
-        w.log !== null &&
-        w.log.length < LOG &&
-        (ins.op.space === 'global' || (ins.op.space === 'generic' && a < SHARED_WINDOW))
-      )
-        w.log.push(mix(a | 0, mix(f.regs.i32[opnd(f, d, 1 + k) + (size === 8 ? 2 * l : l)], l)));
+      if (log !== null) noteStore(log, a + k * size, size, f.regs.i32, opnd(f, d, 1 + k), l);
     }
   }
   if (touched.length > 0) transactions(m, d, touched, size * n);
 };
 
-/** Stores of a warp that are kept for the comparison of unfinished runs. */
-const LOG = 1 << 14;
+/** Numbers of a thread's log, two for each word that it changes. */
+const LOG = 1 << 13;
 
-/** New value of an atomic operation on 32 bits. */
-function atomic32(op: string, type: string, old: number, b: number, c: number): number {
-  switch (type) {
-    case 'F32': {
-      const x = bitsToF32(old);
-      const y = bitsToF32(b);
-      if (op === 'ADD') return f32ToBits(Math.fround(x + y));
-      return op === 'EXCH' ? b : f32ToBits(op === 'MIN' ? Math.min(x, y) : Math.max(x, y));
-    }
-    case 'F16X2':
-    case 'BF16X2': {
-      if (op === 'EXCH') return b;
-      const one = (s: number) => {
-        const x = halfToNumber((old >>> s) & 0xffff, type);
-        const y = halfToNumber((b >>> s) & 0xffff, type);
-        return numberToHalf(op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y), type) << s;
-      };
-      return one(0) | one(16);
-    }
-    case 'F16':
-    case 'BF16': {
-      const x = halfToNumber(old & 0xffff, type);
-      const y = halfToNumber(b & 0xffff, type);
-      return op === 'EXCH'
-        ? b
-        : numberToHalf(op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y), type);
-    }
-  }
-  const signed = type[0] === 'S';
-  const less = signed ? old < b : old >>> 0 < b >>> 0;
+/** Where a thread notes a change of global memory; null if it does not or has noted enough. */
+function logOf(w: Warp, d: Decoded, address: number, lane: number): number[] | null {
+  if (w.logs === null) return null;
+  const { space } = d.ins.op;
+  if (space !== 'global' && (space !== 'generic' || address >= SHARED_WINDOW)) return null;
+  const log = w.logs[lane];
+  return log.length < LOG ? log : null;
+}
+
+/** Notes a store word by word, so that a wide one says the same as narrow ones. */
+function noteStore(
+  log: number[],
+  address: number,
+  size: number,
+  i32: Int32Array,
+  from: number,
+  lane: number,
+): void {
+  if (size < 4) log.push(address, i32[from + lane] & (size === 1 ? 0xff : 0xffff));
+  else for (let k = 0; k < size; k += 4) log.push(address + k, i32[from + (size >> 2) * lane + (k >> 2)]);
+}
+
+const ATOMICS = ['ADD', 'MIN', 'MAX', 'INC', 'DEC', 'AND', 'OR', 'XOR', 'EXCH', 'CAS'];
+
+/** Notes what an atomic operation asks for; what it finds depends on who comes first. */
+function noteAtomic(log: number[], a: number, op: string, b: number, c: number): void {
+  log.push(a, mix(mix(ATOMICS.indexOf(op), b), op === 'CAS' ? c : 0));
+}
+
+/** Integer arithmetic of one width, for what atomic operations do in all of them. */
+interface Integers<T> {
+  readonly zero: T;
+  readonly one: T;
+  readonly minusOne: T;
+  sum(a: T, b: T): T;
+  and(a: T, b: T): T;
+  or(a: T, b: T): T;
+  xor(a: T, b: T): T;
+  below(a: T, b: T): boolean;
+  signedBelow(a: T, b: T): boolean;
+}
+
+const WORDS: Integers<number> = {
+  zero: 0,
+  one: 1,
+  minusOne: -1,
+  sum: (a, b) => (a + b) | 0,
+  and: (a, b) => a & b,
+  or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
+  below: (a, b) => a >>> 0 < b >>> 0,
+  signedBelow: (a, b) => a < b,
+};
+
+const DOUBLE_WORDS: Integers<bigint> = {
+  zero: 0n,
+  one: 1n,
+  minusOne: -1n,
+  sum: (a, b) => BigInt.asUintN(64, a + b),
+  and: (a, b) => a & b,
+  or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
+  below: (a, b) => a < b,
+  signedBelow: (a, b) => BigInt.asIntN(64, a) < BigInt.asIntN(64, b),
+};
+
+/** New value of an atomic operation on integers (PTX ISA 9.0, 9.7.13.5). */
+function atomicInteger<T>(k: Integers<T>, op: string, signed: boolean, old: T, b: T, c: T): T {
   switch (op) {
     case 'ADD':
-      return (old + b) | 0;
+      return k.sum(old, b);
     case 'MIN':
-      return less ? old : b;
     case 'MAX':
-      return less ? b : old;
+      return (signed ? k.signedBelow(old, b) : k.below(old, b)) === (op === 'MIN') ? old : b;
     case 'INC':
-      return old >>> 0 >= b >>> 0 ? 0 : (old + 1) | 0;
+      return k.below(old, b) ? k.sum(old, k.one) : k.zero;
     case 'DEC':
-      return old === 0 || old >>> 0 > b >>> 0 ? b : (old - 1) | 0;
+      return old === k.zero || k.below(b, old) ? b : k.sum(old, k.minusOne);
     case 'AND':
-      return old & b;
+      return k.and(old, b);
     case 'OR':
-      return old | b;
+      return k.or(old, b);
     case 'XOR':
-      return old ^ b;
+      return k.xor(old, b);
     case 'CAS':
       return old === b ? c : old;
     default:
@@ -267,39 +301,42 @@ function atomic32(op: string, type: string, old: number, b: number, c: number): 
   }
 }
 
+/** What ADD, MIN and MAX make of two numbers, before rounding. */
+const atomicNumber = (op: string, x: number, y: number): number =>
+  op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y);
+
+/** New value of an atomic operation on 32 bits or less. */
+function atomic32(op: string, type: string, old: number, b: number, c: number): number {
+  const half = (shift: number): number =>
+    numberToHalf(
+      atomicNumber(
+        op,
+        halfToNumber((old >>> shift) & 0xffff, type),
+        halfToNumber((b >>> shift) & 0xffff, type),
+      ),
+      type,
+    ) << shift;
+  switch (op === 'EXCH' ? '' : type) {
+    case 'F32':
+      return f32ToBits(Math.fround(atomicNumber(op, bitsToF32(old), bitsToF32(b))));
+    case 'F16X2':
+    case 'BF16X2':
+      return half(0) | half(16);
+    case 'F16':
+    case 'BF16':
+      return half(0);
+  }
+  return atomicInteger(WORDS, op, type[0] === 'S', old, b, c);
+}
+
+/** New value of an atomic operation on 64 bits. */
 function atomic64(op: string, type: string, old: bigint, b: bigint, c: bigint): bigint {
-  if (type === 'F64') {
-    conv.setBigUint64(0, old);
-    const x = conv.getFloat64(0);
-    conv.setBigUint64(0, b);
-    const y = conv.getFloat64(0);
-    if (op === 'EXCH') return b;
-    conv.setFloat64(0, op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y));
-    return conv.getBigUint64(0);
-  }
-  const less = type[0] === 'S' ? BigInt.asIntN(64, old) < BigInt.asIntN(64, b) : old < b;
-  switch (op) {
-    case 'ADD':
-      return BigInt.asUintN(64, old + b);
-    case 'MIN':
-      return less ? old : b;
-    case 'MAX':
-      return less ? b : old;
-    case 'INC':
-      return old >= b ? 0n : old + 1n;
-    case 'DEC':
-      return old === 0n || old > b ? b : old - 1n;
-    case 'AND':
-      return old & b;
-    case 'OR':
-      return old | b;
-    case 'XOR':
-      return old ^ b;
-    case 'CAS':
-      return old === b ? c : old;
-    default:
-      return b;
-  }
+  if (type !== 'F64' || op === 'EXCH') return atomicInteger(DOUBLE_WORDS, op, type[0] === 'S', old, b, c);
+  conv.setBigUint64(0, old);
+  const x = conv.getFloat64(0);
+  conv.setBigUint64(0, b);
+  conv.setFloat64(0, atomicNumber(op, x, conv.getFloat64(0)));
+  return conv.getBigUint64(0);
 }
 const conv = new DataView(new ArrayBuffer(8));
 
@@ -315,6 +352,8 @@ const atomic: Primitive = (m, w, f, d, mask) => {
     const l = lowest(r);
     const a = addressOf(m, f, d, 0, l);
     const p = resolve(m, w, f, d, a, l, wide ? 8 : half ? 2 : 4, true);
+    const log = logOf(w, d, a, l);
+    if (log !== null) noteAtomic(log, a, op, i[pb + (wide ? 2 * l : l)], i[pc + (wide ? 2 * l : l)]);
     if (wide) {
       const old = p.view.getBigUint64(p.at, true);
       const value = (at: number) => (BigInt(i[at + 2 * l + 1] >>> 0) << 32n) | BigInt(i[at + 2 * l] >>> 0);
@@ -587,6 +626,7 @@ const barrier: Primitive = (m, w, f, d, mask) => {
     bar = {
       arrived: 0,
       expected: 0,
+      lanes: new Map(),
       waiting: [],
       reductions: [],
       and: true,
@@ -596,8 +636,10 @@ const barrier: Primitive = (m, w, f, d, mask) => {
     b.barriers.set(id, bar);
   }
   if (n > 0) bar.expected = n;
-  // With a thread count the whole warp counts, as the hardware does.
-  bar.arrived += n > 0 ? 32 : popc(mask);
+  // A warp that stands here as a whole counts as 32 threads, whatever is left of it; at an aligned barrier it always does.
+  const whole = d.aligned || (~w.exited & ~mask) === 0;
+  if (n > 0) bar.arrived += whole ? 32 : popc(mask);
+  else bar.lanes.set(w, (bar.lanes.get(w) ?? 0) | (whole ? ~w.exited : mask));
   const mode = mod(d, 'mode');
   if (m.opts.counters !== null) m.opts.counters.barrierWaits++;
   if (mode === 'RED') {
@@ -608,18 +650,15 @@ const barrier: Primitive = (m, w, f, d, mask) => {
     const op = mod(d, 'op');
     const [to, tp] = [opnd(f, d, 0), opnd(f, d, 1)];
     bar.reductions.push({
-      warp: w,
       finish: (and, or, count) => {
         if (op === 'POPC' && to >= 0) for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = count;
         else setPred(f, tp, (op === 'AND' ? and : or) ? -1 : 0, mask);
       },
     });
   }
-  if (mode !== 'ARRIVE') {
-    w.state = 'barrier';
-    w.waitingAt = d;
-    bar.waiting.push(w);
-  }
+  const path = m.arriving!;
+  if (mode === 'ARRIVE') path.wait = null;
+  else bar.waiting.push({ warp: w, path });
   m.tryRelease(b, bar);
 };
 
@@ -717,12 +756,11 @@ const mbarrier: Primitive = (m, w, f, d, mask) => {
     const s = parity ? src(1) : i[opnd(f, d, nd + 1) + 2 * l];
     const done = parity ? (b.phase & 1) !== (s & 1) : b.phase > s;
     setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
-    if (!done && !m.opts.open) w.spins++;
   }
 };
 
 const trap: Primitive = (m, w, _f, d, mask) => {
-  if (mod(d, 'op') === 'TRAP') m.fault('trap', d, w, lowest(mask));
+  if (mod(d, 'op') === 'TRAP') m.fault('trap', d, w, lowest(mask), 'trap');
 };
 
 /** Most bytes of one malloc; more gives a null pointer, as an exhausted heap does (its default is 8 MB). */
@@ -779,8 +817,8 @@ const builtin: Primitive = (m, w, f, d, mask) => {
         break;
       }
       case '__assertfail':
-        if (m.opts.open) m.fault('assertion failed', d, w, l);
-        m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l);
+        if (m.opts.open) m.fault('assertion failed', d, w, l, 'trap');
+        m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l, 'trap');
         break;
       case 'malloc': {
         const bytes = param(0, l, 8);

@@ -17,6 +17,7 @@ export const KINDS = [
   'recipe',
   'rules',
   'isa',
+  'ptx',
   'launch',
 ] as const;
 export type SpecKind = (typeof KINDS)[number];

@@ -10,6 +10,15 @@ import { DEFAULT_LEVEL, MAX_LEVEL } from './specs.ts';
 
 /** Target of the trials where a spec names none. */
 const TRIAL_SM = 'sm_80';
+const TRIAL: PlanRequest = {
+  level: DEFAULT_LEVEL,
+  sm: TRIAL_SM,
+  order: 'seed',
+  recipe: null,
+  knobSets: [],
+  set: [],
+  disable: [],
+};
 
 /**
  * Checks any spec file: its form, and then its meaning, by using it in plans with the shipped specs around it: at every
@@ -27,12 +36,34 @@ export async function checkFile(
       return [];
     }
     const shipped = base ?? (await loadShipped());
-    const used = await toDiagnostics(trials(spec, resolvePath(path), shipped, host));
+    const used = [...(await toDiagnostics(trials(spec, resolvePath(path), shipped, host)))];
+    if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
     return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
   } catch (e) {
     if (e instanceof DiagnosticError) return [...e.diagnostics];
     throw e;
   }
+}
+
+/** Faults of the rules of a group, alone and with the groups that some phase runs with it. */
+function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
+  if (!('passes' in host) || host.checkRules === undefined) return [];
+  const name = specName(spec);
+  const groups = new Map([...(shipped.rules ?? []), [name, spec]]);
+  const { plan } = resolve({ ...shipped, rules: groups }, TRIAL, host);
+  if (plan === null) return [];
+  const costs = plan.backend.facts.costs as Readonly<Record<string, number>>;
+  const company = new Set([name]);
+  for (const p of plan.phases) if (p.rules.includes(name)) for (const g of p.rules) company.add(g);
+  const docs = [...groups].filter(([g]) => company.has(g)).map(([, f]) => f.data);
+  return host.checkRules(docs, name, plan.isa, costs).map((f) => ({
+    severity: f.severity,
+    code: f.code,
+    message: f.message,
+    file: spec,
+    path: ['rules', f.rule, f.field],
+    notes: f.notes,
+  }));
 }
 
 /** Faults in the meanings of a spec's opcodes, under every choice of their modifiers. */
@@ -64,15 +95,7 @@ function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<
 
 /** The specs with the one to be checked among them, and requests that use it. */
 function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; requests: PlanRequest[] } {
-  const one: PlanRequest = {
-    level: DEFAULT_LEVEL,
-    sm: TRIAL_SM,
-    order: 'seed',
-    recipe: null,
-    knobSets: [],
-    set: [],
-    disable: [],
-  };
+  const one = TRIAL;
   const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, level) => level);
   const sms = [...shipped.backends.values()].flatMap((b) =>
     b.data.sm === undefined ? [] : [String(b.data.sm)],

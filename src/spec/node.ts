@@ -132,6 +132,7 @@ function specsOf(files: readonly SpecFile[]): Specs {
     constraints: files.find((f) => f.kind === 'constraints')!,
     knobs: files.find((f) => f.kind === 'knobs')!,
     isa: files.filter((f) => f.kind === 'isa'),
+    ptx: files.find((f) => f.kind === 'ptx'),
     orders: by('order'),
     backends: by('backend'),
     recipes: by('recipe'),
@@ -169,14 +170,55 @@ async function withFiles(specs: Specs, request: PlanRequest): Promise<Specs> {
     }
     return out;
   };
+  const orders = await withOrders(specs.orders, request.order, load);
+  const recipes = await entered(specs.recipes, 'recipe', request.recipe === null ? [] : [request.recipe]);
   const out: Specs = {
     ...specs,
-    orders: await withOrders(specs.orders, request.order, load),
-    recipes: await entered(specs.recipes, 'recipe', request.recipe === null ? [] : [request.recipe]),
+    orders,
+    recipes,
     knobSets: await entered(specs.knobSets, 'knob-set', request.knobSets),
+    rules: await withRules(
+      specs.rules ?? new Map(),
+      request,
+      [...orders.values(), ...recipes.values()],
+      load,
+    ),
   };
   if (faults.length > 0) throw new DiagnosticError(faults);
   return out;
+}
+
+/**
+ * Rule groups with those that are given by path: on the request, where a file takes the place of a group of its name, and in
+ * orders and hooks, where a path is relative to the file that says it.
+ */
+async function withRules(
+  rules: ReadonlyMap<string, SpecFile>,
+  request: PlanRequest,
+  users: readonly SpecFile[],
+  load: (path: string, kind: SpecKind) => Promise<SpecFile | null>,
+): Promise<ReadonlyMap<string, SpecFile>> {
+  const out = new Map(rules);
+  for (const n of request.rules ?? []) {
+    if (!isPath(n) || out.has(n)) continue;
+    const f = await load(resolvePath(n), 'rules');
+    if (f !== null) out.set(specName(f), f).set(n, f);
+  }
+  for (const user of users)
+    for (const n of rulePaths(user)) {
+      const key = isAbsolute(n) ? n : resolvePath(dirname(resolvePath(user.file)), n);
+      const f = out.get(n) ?? (await load(key, 'rules'));
+      if (f !== null) out.set(n, f);
+    }
+  return out;
+}
+
+/** Paths of rule files that an order or a recipe names. */
+function rulePaths(f: SpecFile): string[] {
+  const edits = (f.data.edits ?? []) as readonly { readonly insertRules?: string }[];
+  const hooks = Object.values((f.data.hooks ?? {}) as Record<string, readonly { readonly rules?: string }[]>);
+  const names = [...edits.map((e) => e.insertRules), ...hooks.flat().map((h) => h.rules)];
+  return names.filter((n): n is string => n !== undefined && isPath(n));
 }
 
 /**

@@ -264,7 +264,7 @@ export const unknownRules = (at: Spot, group: string, groups: ReadonlySet<string
     `there is no rule group '${group}'`,
     group,
     groups,
-    groups.size === 0 ? 'no rule groups are loaded' : `rule groups are ${[...groups].join(', ')}`,
+    '`orrery rules list` names the groups',
   );
 
 /** `name`, or `name#2`, `name#3`, ... if it is taken. */

@@ -44,7 +44,10 @@ export function planPhases(
   entries: readonly Entry[],
   rows: readonly Row[],
   phasesFile: string,
-  knobsOfGroup: (group: string) => readonly string[],
+  rulesFor: {
+    readonly knobs: (group: string) => readonly string[];
+    readonly extra: (row: Row) => readonly string[];
+  },
   hooks: ReadonlyMap<string, HookFilling>,
   switches: Switches,
   issues: Issues,
@@ -63,11 +66,12 @@ export function planPhases(
       return [binding({ pass: h.pass, params: h.params }, { source: 'recipe', ...at })];
     });
     const declared = hooked.map((e) => declaredFor(rows, e.pass));
-    const rules = [
-      ...(x.rules === undefined ? [] : [x.rules]),
-      ...(row.rules ?? []),
-      ...(filling?.items ?? []).flatMap((h) => (h.rules === undefined ? [] : [h.rules])),
-    ];
+    const rules = union(
+      x.rules === undefined ? [] : [x.rules],
+      row.rules,
+      (filling?.items ?? []).flatMap((h) => (h.rules === undefined ? [] : [h.rules])),
+      rulesFor.extra(row),
+    );
     const enabled = switches.enabled.has(x.id);
     return {
       position,
@@ -82,7 +86,7 @@ export function planPhases(
       passes: [...own, ...inserted, ...hooked],
       rules,
       gate: gateOf(row, enabled),
-      knobs: union(row.knobs, ...declared.map((d) => d.knobs), ...rules.map(knobsOfGroup)),
+      knobs: union(row.knobs, ...declared.map((d) => d.knobs), ...rules.map(rulesFor.knobs)),
       facts: union(row.facts, ...declared.map((d) => d.facts)),
       requires: union(row.requires, ...declared.map((d) => d.requires)),
       provides: row.provides ?? [],

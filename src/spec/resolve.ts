@@ -11,7 +11,7 @@ import { buildOrder, orderChain, RowTable } from './order.ts';
 import { planPhases } from './phases.ts';
 import type { Backend, Plan, PlanPhase, ResolvedKnob } from './plan.ts';
 import { checkProperties } from './properties.ts';
-import { checkRules, knobsOfGroup, rulesOf } from './rules.ts';
+import { checkRules, rulesFor, rulesOf } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
 import { resolveSwitches } from './switches.ts';
 import { warnIdleHooks, warnIdleSwitches, warnUnread } from './warnings.ts';
@@ -25,6 +25,23 @@ export interface Host {
   readonly passes: ReadonlySet<string>;
   /** Rule groups can be run. */
   readonly rules?: boolean;
+  /** Checks the rules of one group, in the company of the groups that run with it. */
+  readonly checkRules?: (
+    docs: readonly unknown[],
+    group: string,
+    isa: Isa,
+    costs: Readonly<Record<string, number>>,
+  ) => readonly RuleFault[];
+}
+
+/** What is wrong with a rule: its place in the group's file, and the field that says it. */
+export interface RuleFault {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly rule: number;
+  readonly field: string;
+  readonly message: string;
+  readonly notes: readonly string[];
 }
 
 /**
@@ -61,7 +78,7 @@ export function resolve(
     entries,
     rows,
     specs.phases.file,
-    (g) => knobsOfGroup(specs, g),
+    rulesFor(specs, request, issues),
     hooks,
     switches,
     issues,

@@ -1,7 +1,8 @@
 import { hashText } from '../ir/hash.ts';
-import type { Issues, Spot } from './issues.ts';
+import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
+import type { Row } from './order.ts';
 import type { Plan, PlanPhase } from './plan.ts';
-import type { Specs } from './specs.ts';
+import type { PlanRequest, Specs } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 
 const KNOB_READ = /\bknob\(\s*(\w+)\s*\)/g;
@@ -10,10 +11,42 @@ const docOf = (specs: Specs, group: string): RulesSpec.Rules | undefined =>
   specs.rules?.get(group)?.data as RulesSpec.Rules | undefined;
 
 /** Knobs that the conditions of a group's rules read. */
-export function knobsOfGroup(specs: Specs, group: string): string[] {
+function knobsOfGroup(specs: Specs, group: string): string[] {
   const doc = docOf(specs, group);
   const texts = doc?.rules.map((r) => r.when ?? '') ?? [];
   return [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
+}
+
+/** What the phases need to know of rules: knobs that groups read, and the groups that a request adds to a row. */
+export function rulesFor(
+  specs: Specs,
+  request: PlanRequest,
+  issues: Issues,
+): { knobs: (group: string) => readonly string[]; extra: (row: Row) => readonly string[] } {
+  const added: { name: string; owner: readonly string[] | undefined }[] = [];
+  for (const n of request.rules ?? []) {
+    const file = specs.rules?.get(n);
+    if (file === undefined)
+      issues.unknown(
+        COMMAND_LINE,
+        'unknown-rules',
+        `there is no rule group '${n}'`,
+        n,
+        specs.rules?.keys() ?? [],
+        '`orrery rules list` names the groups; a file is given by its path',
+      );
+    else {
+      const doc = file.data as unknown as RulesSpec.Rules;
+      added.push({ name: doc.group, owner: doc.owner });
+    }
+  }
+  return {
+    knobs: (group) => knobsOfGroup(specs, group),
+    extra: (row) =>
+      added
+        .filter((a) => (a.owner === undefined ? (row.rules?.length ?? 0) > 0 : a.owner.includes(row.name)))
+        .map((a) => a.name),
+  };
 }
 
 /** Groups that are not there, phases that do not own the group they run, knobs that no catalog has. */
@@ -37,7 +70,7 @@ export function checkRules(
           `phase '${p.id}' runs rule group '${group}', which is not there`,
           group,
           specs.rules?.keys() ?? [],
-          `rule groups are ${[...(specs.rules?.keys() ?? [])].join(', ')}`,
+          '`orrery rules list` names the groups',
         );
         continue;
       }

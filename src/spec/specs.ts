@@ -6,6 +6,8 @@ export interface Specs {
   readonly constraints: SpecFile;
   readonly knobs: SpecFile;
   readonly isa: readonly SpecFile[];
+  /** How opcodes are written in PTX; absent where nothing is written. */
+  readonly ptx?: SpecFile;
   readonly orders: ReadonlyMap<string, SpecFile>;
   readonly backends: ReadonlyMap<string, SpecFile>;
   readonly recipes: ReadonlyMap<string, SpecFile>;
@@ -26,6 +28,8 @@ export interface PlanRequest {
   /** `NAME=VALUE` texts. */
   readonly set: readonly string[];
   readonly disable: readonly string[];
+  /** Rule groups, by name or file, that run in addition: in the phases that own them, or in all that run rules. */
+  readonly rules?: readonly string[];
   /** The one kernel that the plan is for: every `when` is settled. Absent: values may stay conditional. */
   readonly kernel?: string;
 }

@@ -58,6 +58,15 @@ limits?: {
  */
 [k: string]: number | number[]
 }
+/**
+ * Cycles in which one warp takes a unit of its sub-partition, by unit; and of opcodes that expand into several instructions, by name ('IDIV', 'IDIV_64').
+ */
+costs?: {
+/**
+ * Cycles.
+ */
+[k: string]: number
+}
 encoding?: Encoding
 /**
  * Byte offset of the first kernel parameter in constant bank 0.
@@ -731,6 +740,67 @@ equals: (boolean | number | string)
 }
 }
 
+export namespace PtxSpec {
+/**
+ * What is written in PTX for each Ori opcode.
+ */
+export interface Ptx {
+/**
+ * Names this schema.
+ */
+kind: "ptx"
+/**
+ * Modifier group, or OPCODE.group -> what PTX calls its values, where that is neither the value's type nor its name in lower case.
+ */
+words: {
+[k: string]: {
+[k: string]: string
+}
+}
+/**
+ * Opcode -> rows; the first that fits is used.
+ */
+opcodes: {
+[k: string]: Row[]
+}
+}
+/**
+ * One way to write an opcode: what it fits, and the lines, the builder, or the reason why there are none.
+ */
+export interface Row {
+/**
+ * Group -> the value, or values, that it must have; off for a flag that is not given.
+ */
+mods?: {
+[k: string]: string | string[]
+}
+/**
+ * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, !CC, or name:bank.
+ */
+src?: string
+/**
+ * One item a destination: its name, _ for one that is discarded, CC or !CC for a carry that stays in CC.CF.
+ */
+dst?: string
+/**
+ * Lines of PTX: $a operands, {group} modifiers, %t %w %p %h temporaries of 32, 64, 1 and 16 bits. Empty: nothing is written.
+ */
+ptx?: string
+/**
+ * Why nothing is written.
+ */
+why?: string
+/**
+ * Written by code: logic functions and calls have no fixed text.
+ */
+by?: ("logic" | "call")
+/**
+ * Why PTX cannot say this.
+ */
+none?: string
+}
+}
+
 export namespace RecipeSpec {
 /**
  * What one target, or one kind of kernel, does differently: level, knobs, hooks, phases. The command line wins over it.
@@ -840,6 +910,10 @@ title?: string
  */
 group: string
 /**
+ * Priority of the rules that state none: groups that run together are tried from the highest down.
+ */
+priority?: number
+/**
  * Phases that may run the group. Missing: any.
  * 
  * Items: Phase name.
@@ -903,6 +977,10 @@ cost?: number
  * Why the rule is true where no solver decides it: NaN, signed zero, rounding and flushing named.
  */
 holds?: string
+/**
+ * What the rule changes, for one that is not exact: it runs only where a recipe or the command line asks for its group.
+ */
+inexact?: string
 /**
  * Where the rule is from.
  */

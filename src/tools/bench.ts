@@ -4,8 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countInstructions } from '../engine/journal.ts';
-import { runPlan } from '../engine/run.ts';
-import { passes } from '../passes/registry.ts';
+import { host, runPipeline } from '../engine/pipeline.ts';
 import type { PtxStatement } from '../ptx/ast.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
@@ -15,7 +14,7 @@ import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 const specs = await loadShipped();
 const { plan } = await makePlan(
   { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
-  new Set(passes.keys()),
+  host,
   specs,
 );
 if (plan === null) throw new Error('the shipped plan does not resolve');
@@ -126,10 +125,10 @@ for (const [name, make] of [
   for (const n of [1000, 10_000, 100_000]) {
     const program = lower(make(n));
     const size = countInstructions(program);
-    const ran = plan.phases.filter((p) => p.passes.length > 0).length;
+    const ran = plan.phases.filter((p) => p.passes.length > 0 || p.rules.length > 0).length;
     // A fresh copy for each run, so that no analysis is remembered.
     const t = time(
-      () => runPlan({ ...program, functions: program.functions.map((f) => ({ ...f })) }, plan, { passes }),
+      () => runPipeline({ ...program, functions: program.functions.map((f) => ({ ...f })) }, plan),
       3,
     );
     per.push(t / size);

@@ -181,7 +181,9 @@ class Elaborator implements Scope {
     }
     if (op in ORDER) return this.ordered(op, ea, eb, at);
     const relation = op === '==' || op === '!=';
-    const group = relation ? (this.groupOf(ea) ?? this.groupOf(eb)) : null;
+    const groups = relation ? [this.groupOf(ea), this.groupOf(eb)] : [null, null];
+    // Two groups are compared by the names of what is chosen.
+    const group = groups[0] !== null && groups[1] !== null ? null : (groups[0] ?? groups[1]);
     const a = group !== null ? this.member(ea, group) : this.eval(ea, relation ? null : want);
     const b = group !== null ? this.member(eb, group) : this.eval(eb, relation ? null : want);
     if (relation && a.k === 'name' && b.k === 'name')

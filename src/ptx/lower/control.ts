@@ -1,8 +1,8 @@
-import { imm, label, NO_REG, type Operand, PT, type Reg, RZ, reg, sym, table } from '../../ir/operand.ts';
+import { label, NO_REG, type Operand, PT, type Reg, RZ, reg, sym, table } from '../../ir/operand.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
-import { NoForm } from './function.ts';
+import { type FnLower, NoForm } from './function.ts';
 
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
@@ -55,7 +55,8 @@ const call: Handler = (f, i) => {
   };
   for (const o of args) src.push(pass(o));
   for (const o of returns) {
-    if (o.kind === 'reg') dst.push(f.dst(o, 32).reg);
+    const register = o.kind === 'reg' || (o.kind === 'sym' && f.find(o.name) !== undefined);
+    if (register) dst.push(f.dst(o, 32).reg);
     else src.push(pass(o));
   }
   f.emit('CALL', uniform(i), dst, src);
@@ -64,7 +65,9 @@ const call: Handler = (f, i) => {
 const ret: Handler = (f, i) => f.emit('RET', uniform(i), [], []);
 const exit: Handler = (f) => f.emit('EXIT', [], [], []);
 const trap: Handler = (f, i) => f.emit('BPT', [i.opcode === 'trap' ? 'TRAP' : 'BRKPT'], [], []);
-const nop: Handler = (f) => f.emit('NOP', [], [], []);
+const griddepcontrol: Handler = (f, i) => f.emit(has(i, 'wait') ? 'ACQBULK' : 'PREEXIT', [], [], []);
+const pmevent: Handler = (f, i) =>
+  f.emit('PMTRIG', has(i, 'mask') ? ['MASK'] : [], [], [f.src(i.operands[0], 32)]);
 
 /** `bar`, `barrier` and the cluster barrier. */
 const bar: Handler = (f, i) => {
@@ -103,11 +106,14 @@ const bar: Handler = (f, i) => {
   );
 };
 
+/** Members of a form without `.sync`: whoever is here. */
+const present = (f: FnLower): Operand => f.value('ACTIVEMASK', [], []);
+
 const shfl: Handler = (f, i) => {
   const mode = ['up', 'down', 'bfly', 'idx'].find((m) => has(i, m));
   if (mode === undefined) throw new NoForm(`shfl.${i.mods.join('.')}`);
   const [d, p] = pairOf(f, i.operands[0], 32);
-  const mask = has(i, 'sync') ? f.src(i.operands[4], 32) : imm(-1);
+  const mask = has(i, 'sync') ? f.src(i.operands[4], 32) : present(f);
   f.emit(
     'SHFL',
     [mode.toUpperCase()],
@@ -117,7 +123,7 @@ const shfl: Handler = (f, i) => {
 };
 
 const vote: Handler = (f, i) => {
-  const mask = has(i, 'sync') ? f.src(i.operands[2], 32) : imm(-1);
+  const mask = has(i, 'sync') ? f.src(i.operands[2], 32) : present(f);
   const a = f.pred(i.operands[1]);
   if (has(i, 'ballot')) return f.emit('VOTE', ['ANY'], [f.dst(i.operands[0], 32).reg, NO_REG], [a, mask]);
   const mode = has(i, 'all') ? 'ALL' : has(i, 'any') ? 'ANY' : 'EQ';
@@ -167,8 +173,8 @@ export const controlHandlers: Readonly<Record<string, Handler>> = {
   exit,
   trap,
   brkpt: trap,
-  pmevent: nop,
-  griddepcontrol: nop,
+  pmevent,
+  griddepcontrol,
   bar,
   barrier: bar,
   shfl,

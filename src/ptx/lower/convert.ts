@@ -3,6 +3,7 @@ import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, isInt, typeOf } from './arith.ts';
 import { compare } from './float.ts';
 import { type FnLower, NoForm } from './function.ts';
+import { eightBit, isEightBit, packIntegers } from './narrow.ts';
 import { lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
@@ -37,7 +38,8 @@ function storeInt(f: FnLower, o: PtxOperand, t: PtxType, make: (d: number) => vo
 }
 
 const cvt: Handler = (f, i) => {
-  if (i.mods[0] === 'pack') throw new NoForm('cvt.pack');
+  if (i.mods[0] === 'pack') return packIntegers(f, i);
+  if (isEightBit(i)) return eightBit(f, i);
   const types = typesOf(i.mods);
   if (types.length !== 2) throw new NoForm(`cvt.${i.mods.join('.')}`);
   const [dt, st] = types;
@@ -142,15 +144,16 @@ const set: Handler = (f, i) => {
   const c = i.operands.length > 3 ? f.pred(i.operands[3]) : PT;
   const d = f.dst(i.operands[0], dt.bits);
   const p = f.tempPred();
-  if (dt.name.endsWith('x2')) {
+  if (st.name.endsWith('x2')) {
+    if (dt.bits !== 32) throw new NoForm(`set.${i.mods.join('.')}`);
     const q = f.tempPred();
     compare(f, i, st, i.mods[0], a, b, p, q, c, BOOL[bool ?? 'and']);
-    const one = ONE[dt.name.slice(0, -2)];
+    // A pair of ones, or for an integer result a mask of each half (PTX ISA 9.0, 9.7.7).
+    const one = dt.name.endsWith('x2') ? ONE[dt.name.slice(0, -2)] : 0xffff;
     const lo = f.value('SEL', [], [imm(one), RZ, reg(p)]);
     const hi = f.value('SEL', [], [imm(one << 16), RZ, reg(q)]);
     return f.emit('LOP3', [], [d.reg], [lo, hi, RZ, imm(0xfc)]);
   }
-  if (st.name.endsWith('x2')) throw new NoForm(`set.${i.mods.join('.')}`);
   compare(f, i, st, i.mods[0], a, b, p, NO_REG, c, BOOL[bool ?? 'and']);
   const yes = ONE[dt.name] ?? (dt.bits === 16 ? 0xffff : -1);
   f.emit('SEL', [], [d.reg], [imm(yes), RZ, reg(p)]);
@@ -187,9 +190,22 @@ const mov: Handler = (f, i) => {
     return;
   }
   if (t.bits === 128) throw new NoForm('mov.b128');
+  if (i.mods.some((m) => /^v[248]$/.test(m))) return moveVector(f, i, t);
   if (to.kind === 'vector') return unpack(f, to.items, f.src(from, t.bits), t.bits);
   f.emit('MOV', [sizeMod(t.bits)], [f.dst(to, t.bits).reg], [f.src(from, t.bits)]);
 };
+
+/** `mov.v2` and `mov.v4`: all parts are read before the first is written. */
+function moveVector(f: FnLower, i: PtxInstr, t: PtxType): void {
+  const [to, from] = i.operands;
+  if (to.kind !== 'vector' || from.kind !== 'vector' || to.items.length !== from.items.length)
+    throw new NoForm(`mov.${i.mods.join('.')} of other than two vectors`);
+  const size = [sizeMod(t.bits)];
+  const values = from.items.map((o) => f.value('MOV', size, [f.src(o, t.bits)], t.bits));
+  to.items.forEach((o, k) => {
+    if (o.kind !== 'sink') f.emit('MOV', size, [f.dst(o, t.bits).reg], [values[k]]);
+  });
+}
 
 /** Takes a value apart into equal parts, first the low bits. */
 function unpack(f: FnLower, items: readonly PtxOperand[], a: Operand, bits: number): void {

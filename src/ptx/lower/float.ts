@@ -113,7 +113,8 @@ const minmax: Handler = (f, i) => {
   const t = oneType(i);
   if (i.operands.length > 3) throw new NoForm(`${i.opcode} of three operands`);
   const src = [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits)];
-  if (has(i, 'abs')) src.forEach((s, k) => (src[k] = abs(s)));
+  // XORSIGN compares magnitudes by itself, and needs the signs.
+  if (has(i, 'abs') && !has(i, 'xorsign')) src.forEach((s, k) => (src[k] = abs(s)));
   const d = f.dst(i.operands[0], t.bits).reg;
   const op = i.opcode.toUpperCase();
   if (t.kind === 'half') return f.emit('HMNMX2', [op, ...modsHalf(i, t)], [d], src);

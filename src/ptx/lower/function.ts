@@ -19,6 +19,7 @@ import {
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import { TYPES } from './types.ts';
+import { partName } from './vectors.ts';
 
 /** This instruction has no Ori form; the function is left out and the form is reported. */
 export class NoForm extends Error {}
@@ -45,6 +46,8 @@ export interface Scope {
   readonly regs: Map<string, Declared>;
   readonly symbols: Map<string, SymbolRef>;
   readonly labels: Map<string, number>;
+  /** Vector registers and how many parts each has; the parts are among `regs`. */
+  readonly vectors: Map<string, number>;
 }
 
 /** What a symbol of a function means. */
@@ -116,6 +119,8 @@ export class FnLower {
   readonly missing = new Map<string, { count: number; line: number }>();
   readonly faults: { readonly message: string; readonly op: PtxInstr }[] = [];
   readonly scopes: Scope[] = [];
+  /** Does any scope declare a vector register? */
+  hasVectors = false;
   private nextReg = 0;
   private nextBlock = 1;
   private readonly names = new Set<string>();
@@ -140,7 +145,7 @@ export class FnLower {
   // ---------------------------------------------------------------- scopes
 
   push(): void {
-    this.scopes.push({ regs: new Map(), symbols: new Map(), labels: new Map() });
+    this.scopes.push({ regs: new Map(), symbols: new Map(), labels: new Map(), vectors: new Map() });
   }
 
   pop(): void {
@@ -152,10 +157,32 @@ export class FnLower {
   }
 
   declareRegs(d: VarDecl): void {
-    const bits = (TYPES.get(d.type)?.bits ?? 32) * d.vector;
-    const one = (name: string) => this.scope.regs.set(name, { reg: this.fresh(fileOf(d.type, bits)), bits });
+    const bits = TYPES.get(d.type)?.bits ?? 32;
+    const register = (name: string) =>
+      this.scope.regs.set(name, { reg: this.fresh(fileOf(d.type, bits)), bits });
+    const one = (name: string) => {
+      if (d.vector === 1) return register(name);
+      this.nameVector(name, d.vector);
+      for (let k = 0; k < d.vector; k++) register(partName(name, k));
+    };
     if (d.count > 0) for (let i = 0; i < d.count; i++) one(`${d.name}${i}`);
     else one(d.name);
+  }
+
+  /** Makes a name stand for the registers of its parts. */
+  nameVector(name: string, parts: number): void {
+    this.hasVectors = true;
+    this.scope.vectors.set(name, parts);
+  }
+
+  /** Parts of a vector register; 0 for anything else. */
+  vectorLength(name: string): number {
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      if (this.scopes[i].regs.has(name)) return 0;
+      const n = this.scopes[i].vectors.get(name);
+      if (n !== undefined) return n;
+    }
+    return 0;
   }
 
   /** A name nobody else has in this function. */
@@ -251,6 +278,8 @@ export class FnLower {
 
   /** Registers need no `%`: a bare name that is declared as a register is one. */
   private asReg(o: PtxOperand): PtxOperand {
+    if (o.kind === 'reg' && o.part !== '' && this.find(o.name) !== undefined)
+      throw new NoForm(`part '${o.part}' of a vector register`);
     if (o.kind !== 'sym' || o.offset !== 0n || this.find(o.name) === undefined) return o;
     return { kind: 'reg', name: o.name, neg: false, not: false, part: '', span: o.span };
   }
@@ -286,12 +315,24 @@ export class FnLower {
           return o.width === 32 ? imm(Number(BigInt.asIntN(32, o.bits))) : imm(bitsOfFloat(doubleOf(o.bits)));
         return o.width === 64 ? immOf(o.bits, 64) : immOf(bitsOfDouble(floatOf(Number(o.bits))), 64);
       case 'sym':
+        if (this.find(o.name) !== undefined) return this.sumWith(o.name, o.offset, bits);
         return this.addressOf(o.name, Number(o.offset), bits);
       case 'vector':
         return this.packVector(o.items, bits);
       default:
         throw new NoForm(`operand of kind '${o.kind}'`);
     }
+  }
+
+  /** `%r1+4` as a source. */
+  private sumWith(name: string, offset: bigint, bits: number): Operand {
+    const r = this.resize(reg(this.find(name)!.reg), bits);
+    const size = bits > 32 ? '64' : 'B32';
+    const sum = this.value('IADD3', [size], [r, immOf(offset, Math.max(bits, 32)), imm(0)], bits);
+    if (bits >= 32) return sum;
+    const d = this.temp();
+    this.maskInto(d, sum, bits);
+    return reg(d);
   }
 
   /** A predicate source: register, or constant. */

@@ -11,6 +11,8 @@ import { floatHandlers } from './float.ts';
 import { bitsOfFloat, FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { lastType, TYPES } from './types.ts';
+import { scalars, withParts } from './vectors.ts';
+import { videoHandlers } from './video.ts';
 
 export interface LowerOptions {
   readonly isa: Isa;
@@ -105,7 +107,7 @@ function handlerOf(i: PtxInstr): Handler | undefined {
   const h = convertHandlers[i.opcode] ?? memoryHandlers[i.opcode] ?? controlHandlers[i.opcode];
   if (h !== undefined) return h;
   const fl = floatHandlers[i.opcode];
-  const int = integerHandlers[i.opcode];
+  const int = integerHandlers[i.opcode] ?? videoHandlers[i.opcode];
   if (fl === undefined) return int;
   if (int === undefined) return fl;
   const t = lastType(i.mods);
@@ -131,19 +133,21 @@ function lowerFunction(
   f.push();
   const params = layout(ptx.params);
   const returns = layout(ptx.returns);
-  const bind = (decls: readonly VarDecl[], list: Param[]) =>
-    decls.forEach((d, k) => {
+  const bind = (decls: readonly VarDecl[], list: Param[]) => {
+    for (const d of decls) if (d.space === 'reg' && d.vector > 1) f.nameVector(d.name, d.vector);
+    scalars(decls).forEach((d, k) => {
       if (d.space === 'reg') {
         f.declareRegs(d);
         list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
       } else if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
       else f.scope.symbols.set(d.name, { kind: 'call-param', name: f.unique(d.name) });
     });
+  };
   bind(ptx.returns, returns);
   bind(ptx.params, params);
 
   const directives = [...ptx.directives];
-  const pragmas: string[] = [];
+  const pragmas: { block: number; text: string }[] = [];
   let source = { file: 0, line: 0, column: 0 };
   const declare = (d: VarDecl) => {
     if (d.space === 'reg') f.declareRegs(d);
@@ -215,7 +219,7 @@ function lowerFunction(
         source = { file: s.file, line: s.line, column: s.column };
         break;
       case 'pragma':
-        pragmas.push(s.text);
+        pragmas.push({ block: f.blocks[f.blocks.length - 1].id, text: s.text });
         break;
       case 'instr': {
         const loc = module.locs.length;
@@ -230,7 +234,7 @@ function lowerFunction(
           const h = handlerOf(s);
           if (h === undefined) throw new NoForm(form());
           f.begin(s, loc);
-          h(f, s);
+          h(f, f.hasVectors ? withParts(f, s) : s);
         } catch (e) {
           if (e instanceof NoForm)
             lack(e.message.startsWith(s.opcode) ? form() : `${form()}: ${e.message}`, s.span);
@@ -293,7 +297,7 @@ const sizeOf = (d: VarDecl): { size: number; align: number } => {
 /** Parameters with offsets: each at the next multiple of its alignment (PTX ISA 9.0, 7.1). */
 function layout(decls: readonly VarDecl[]): Param[] {
   let at = 0;
-  return decls.map((d) => {
+  return scalars(decls).map((d) => {
     const { size, align } = sizeOf(d);
     at = Math.ceil(at / align) * align;
     const p: Param = {

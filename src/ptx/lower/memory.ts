@@ -70,6 +70,8 @@ const EVICT: Readonly<Record<string, string>> = {
 function hints(i: PtxInstr): string[] {
   const m: string[] = [];
   for (const x of i.mods) {
+    // .mmio is written .mmio.relaxed, and orders more than .relaxed does.
+    if (x === 'relaxed' && i.mods.includes('mmio')) continue;
     if (UPPER.has(x)) m.push(x.toUpperCase());
     else if (EVICT[x] !== undefined) m.push(EVICT[x]);
     else if (/^L2::(64|128|256)B$/.test(x)) m.push(`L2_${x.slice(4)}`);
@@ -263,7 +265,7 @@ const cp: Handler = (f, i) => {
         'MBAR_ARRIVE',
         [i.mods.includes('noinc') ? 'ASYNC_NOINC' : 'ASYNC'],
         [NO_REG],
-        [address(f, i.operands[0]), imm(1)],
+        [sharedAddress(f, i, i.operands[0]), imm(1)],
       );
   }
   if (i.mods.includes('shared::cluster')) throw new NoForm(`cp.${i.mods.join('.')}`);
@@ -285,11 +287,18 @@ const cp: Handler = (f, i) => {
   f.emit('LDGSTS', mods, [], [address(f, to), address(f, from), n]);
 };
 
+/** Address of a barrier object: one that is given as generic is converted. */
+function sharedAddress(f: FnLower, i: PtxInstr, o: PtxOperand): Operand {
+  const a = address(f, o);
+  if (a.reg === NO_REG || spaceOf(i) !== '') return a;
+  return addr(f.value('CVTA', ['SHARED', 'TO'], [f.resize(reg(a.reg), 64)], 64).reg, a.lo);
+}
+
 const mbarrier: Handler = (f, i) => {
   if (i.mods.includes('shared::cluster') || i.mods.some((m) => m === 'cluster'))
     throw new NoForm(`mbarrier.${i.mods.join('.')}`);
   const kind = i.mods[0];
-  const at = (k: number) => address(f, i.operands[k]);
+  const at = (k: number) => sharedAddress(f, i, i.operands[k]);
   switch (kind) {
     case 'init':
       return f.emit('MBAR_INIT', [], [], [at(0), f.src(i.operands[1], 32)]);
@@ -333,12 +342,27 @@ const mbarrier: Handler = (f, i) => {
 
 const createpolicy: Handler = (f, i) => f.emit('MOV', ['64'], [f.dst(i.operands[0], 64).reg], [RZ]);
 
+/** Fences between the ways to the same memory; those for tensor maps come with instructions that have no Ori form. */
+const PROXIES: Readonly<Record<string, string>> = {
+  alias: 'ALIAS',
+  async: 'ASYNC',
+  'async.global': 'ASYNC_GLOBAL',
+  'async.shared::cta': 'ASYNC_SHARED_CTA',
+  'async.shared::cluster': 'ASYNC_SHARED_CLUSTER',
+};
+
+const proxyFence: Handler = (f, i) => {
+  const kind = PROXIES[i.mods.slice(i.mods.indexOf('proxy') + 1).join('.')];
+  if (kind === undefined) throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+  f.emit('MEMBAR', ['PROXY', kind], [], []);
+};
+
 const fence: Handler = (f, i) => {
   if (i.opcode === 'membar') {
-    if (i.mods[0] === 'proxy') return f.emit('MEMBAR', ['PROXY'], [], []);
+    if (i.mods[0] === 'proxy') return proxyFence(f, i);
     return f.emit('MEMBAR', ['SC', { cta: 'CTA', gl: 'GPU', sys: 'SYS' }[i.mods[0]] ?? 'GPU'], [], []);
   }
-  if (i.mods.includes('proxy') || i.mods[0]?.startsWith('proxy')) return f.emit('MEMBAR', ['PROXY'], [], []);
+  if (i.mods.includes('proxy')) return proxyFence(f, i);
   const sem = i.mods.find((m) => /^(sc|acq_rel|acquire|release)$/.test(m)) ?? 'acq_rel';
   const scope = i.mods.find((m) => /^(cta|cluster|gpu|sys)$/.test(m)) ?? 'gpu';
   f.emit('MEMBAR', [sem.toUpperCase(), scope.toUpperCase()], [], []);

@@ -1,8 +1,7 @@
 import { evalNode } from '../../isa/lang/evaluate.ts';
 import type { Node } from '../../isa/lang/graph.ts';
-import { evalGraph } from '../../isa/lang/evaluate.ts';
 import type { Instance, Rule } from '../rule.ts';
-import { Draw } from './draw.ts';
+import { constantsFor } from '../witness.ts';
 import { type Goal, prune } from './goal.ts';
 import { possible } from './question.ts';
 import { ask, type Solver } from './solver.ts';
@@ -19,13 +18,13 @@ export interface Cases {
 /** More choices than this are not tried one by one: all shift amounts, all powers of two and all truth tables are fewer. */
 const MOST_CASES = 256;
 /** Choices tried where there are more. */
-const SOME_CASES = 40;
+const SOME_CASES = 24;
 /** Milliseconds to find one more choice. */
 const CASE_LIMIT = 2000;
 
 /**
- * All choices of constants for which the rule applies, if they are few; else some that were drawn.
- * Null if the rule has no constants, or none that were drawn fulfil its condition.
+ * All choices of constants for which the rule applies, if they are few; else some.
+ * Null if the rule has no constants, or none of those tried meets its condition.
  */
 export async function casesOf(
   goal: Goal,
@@ -36,7 +35,7 @@ export async function casesOf(
   const constants = goal.inputs.filter((x) => x.constant);
   if (constants.length === 0) return null;
   const all = instance.always ? null : await enumerate(goal, solver);
-  const values = all ?? drawn(goal, rule, instance);
+  const values = all ?? some(goal, rule, instance);
   if (values.length === 0) return null;
   return { goals: values.map((v) => specialised(goal, v)), values, complete: all !== null };
 }
@@ -62,19 +61,15 @@ async function enumerate(goal: Goal, solver: Solver): Promise<Map<number, bigint
   return null;
 }
 
-function drawn(goal: Goal, rule: Rule, instance: Instance): Map<number, bigint>[] {
-  const draw = new Draw(`cases of ${rule.id}`);
-  const out = new Map<string, Map<number, bigint>>();
-  const constants = goal.inputs.filter((x) => x.constant);
-  for (let n = 0; n < 100 * SOME_CASES && out.size < SOME_CASES; n++) {
-    const values = draw.values(rule, instance);
-    if (evalGraph(instance.constants, values)[0] !== 1n) continue;
-    out.set(
-      constants.map((x) => values[x.v]).join(),
-      new Map(constants.map((x) => [x.v, values[x.v]])),
-    );
+/** Some choices that meet the condition. */
+function some(goal: Goal, rule: Rule, instance: Instance): Map<number, bigint>[] {
+  const out: Map<number, bigint>[] = [];
+  for (let skip = 0; out.length < SOME_CASES; skip++) {
+    const values = constantsFor(rule, instance, skip);
+    if (values === null) break;
+    out.push(new Map(goal.inputs.flatMap((x) => (x.constant ? [[x.v, values[x.v]] as const] : []))));
   }
-  return [...out.values()];
+  return out;
 }
 
 /** The goal with values for some inputs; what follows from constants alone is computed. */
@@ -85,12 +80,23 @@ export function specialised(goal: Goal, values: ReadonlyMap<number, bigint>): Go
     const known =
       value ??
       (n.op !== 'src' && n.op !== 'const' && n.op !== 'approx' && n.args.every((a) => nodes[a].op === 'const')
-        ? evalNode(n, n.args.map((a) => nodes[a].value))
+        ? evalNode(
+            n,
+            n.args.map((a) => nodes[a].value),
+          )
         : undefined);
     nodes.push(
       known === undefined
         ? n
-        : { op: 'const', width: n.width, args: [], fmt: '', aux: '', n: 0, value: BigInt.asUintN(n.width, known) },
+        : {
+            op: 'const',
+            width: n.width,
+            args: [],
+            fmt: '',
+            aux: '',
+            n: 0,
+            value: BigInt.asUintN(n.width, known),
+          },
     );
   }
   return prune(nodes, goal.inputs, goal.given, goal.results);

@@ -67,9 +67,7 @@ class Composer {
     const seen = left.map((n, v) => (root.dst.includes(v) ? outside[v] : n));
     const right = this.lines(rule.rewrite, instance.rewrite, seen, outputs);
     if (rule.addressRoot) return this.address(condition, left, right, outputs);
-    const results = root.dst
-      .filter((v) => v >= 0)
-      .map((v) => ({ v, left: left[v], right: right[v] }));
+    const results = root.dst.filter((v) => v >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
     return this.finish([condition], results);
   }
 

@@ -2,11 +2,12 @@ import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 import { type Cases, casesOf } from './cases.ts';
+import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
 import { type Goal, goalOf } from './goal.ts';
 import { type Bound, boundText, possible, questionOf } from './question.ts';
 import { type Answer, ask, type Solver } from './solver.ts';
-import type { Counterexample, Proof, Verdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 
 /** Limits of a proof. */
 export interface Limits {
@@ -18,7 +19,7 @@ export interface Limits {
   readonly samples: number;
 }
 
-export const LIMITS: Limits = { question: 20_000, rule: 60_000, samples: 300 };
+export const LIMITS: Limits = { question: 10_000, rule: 30_000, samples: 2_000 };
 
 /** Bounds tried in turn where the full question has no answer in time. */
 const BOUNDS: readonly Bound[] = [
@@ -30,80 +31,60 @@ const BOUNDS: readonly Bound[] = [
 /** A bounded question that takes longer than this part of the limit is given up for a narrower one. */
 const BOUND_SHARE = 3;
 
-export interface Outcome {
-  readonly proof: Proof;
-  readonly counterexample: Counterexample | null;
-}
-
 /** What came out for one question, the strongest first. */
 type Found =
-  | { readonly k: 'proved'; readonly how: string | null }
-  | { readonly k: 'part'; readonly to: string }
-  | { readonly k: 'open'; readonly why: string }
-  | { readonly k: 'outside'; readonly why: string }
-  | { readonly k: 'wrong'; readonly by: Counterexample };
+  | { readonly k: 'proved'; readonly say: string | null }
+  | { readonly k: 'part'; readonly say: string }
+  | { readonly k: 'open'; readonly say: string }
+  | { readonly k: 'outside'; readonly say: string }
+  | { readonly k: 'wrong'; readonly by: Sample };
 
 /**
  * Tries to prove a rule: each choice of modifiers is one question over symbolic bit vectors, equal questions are asked once.
  * Whatever the solver says against a rule is checked by exact evaluation before it is believed.
  */
-export async function proveRule(rule: Rule, solver: Solver, limits: Limits = LIMITS): Promise<Outcome> {
-  const start = performance.now();
+export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS): Promise<Verdict> {
+  if (rule.inexact !== null) return { verdict: 'inexact', why: rule.inexact };
   const known = new Map<string, Found>();
   const found: Found[] = [];
   const prover = new Prover(rule, solver, limits);
   for (const instance of rule.instances) {
     const f = await prover.instance(instance, known);
+    if (f.k === 'wrong')
+      return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, f.by) };
     found.push(f);
-    if (f.k === 'wrong') break;
   }
-  const undecided = rule.instances.filter((_, i) => found[i] !== undefined && found[i].k !== 'proved');
   let samples = 0;
-  let wrong = found.find((f) => f.k === 'wrong')?.by ?? null;
-  for (const instance of undecided) {
-    if (wrong !== null) break;
+  for (const [i, instance] of rule.instances.entries()) {
+    if (found[i].k === 'proved') continue;
     const t = tryOut(rule, instance, limits.samples);
     samples += t.applied;
-    if (t.differs !== null) wrong = counterexample(rule, instance, t.differs);
+    if (t.differs !== null)
+      return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, t.differs) };
   }
-  const proof: Proof = {
-    ...verdictOf(rule, found, wrong),
-    hash: rule.hash,
-    instances: rule.instances.length,
-    questions: known.size,
-    ...(undecided.length > 0 && wrong === null ? { samples } : {}),
-    ms: Math.round(performance.now() - start),
-  };
-  return { proof, counterexample: wrong };
+  return verdictOf(rule, found, samples);
 }
 
-const counterexample = (rule: Rule, instance: Instance, s: Sample): Counterexample => ({
-  rule,
-  instance,
-  values: s.values,
-  results: s.results,
-});
-
-function verdictOf(rule: Rule, found: readonly Found[], wrong: Counterexample | null): Verdict {
-  if (wrong !== null) {
-    const r = wrong.results.find((x) => x.left !== x.right)!;
-    return { verdict: 'refuted', note: `0x${r.left.toString(16)} against 0x${r.right.toString(16)}` };
-  }
-  const notes = (k: Found['k']): string =>
-    [...new Set(found.flatMap((f) => (f.k !== k ? [] : f.k === 'part' ? [f.to] : 'why' in f ? [f.why] : [])))].join(
-      '; ',
-    );
+/** The verdict on a rule that nothing speaks against: the weakest of its instances decides. */
+function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
+  const instances = found.length;
+  const said = (k: Found['k']): string =>
+    [...new Set(found.flatMap((f) => (f.k === k && f.k !== 'wrong' && f.say !== null ? [f.say] : [])))]
+      .sort()
+      .join('; ');
   const proved = found.filter((f) => f.k === 'proved').length;
-  const some = proved > 0 ? `${proved} of ${found.length} instances verified; the others: ` : '';
-  const outside = found.some((f) => f.k === 'outside');
+  const agree = `${samples} exact samples agree`;
+  const some = proved > 0 ? `${proved} of ${instances} choices of modifiers are verified; the others: ` : '';
+  if (proved === instances) {
+    const how = said('proved');
+    return { verdict: 'verified', instances, ...(how === '' ? {} : { how }) };
+  }
   const open = found.some((f) => f.k === 'open');
-  if ((open || outside) && rule.holds !== null)
-    return { verdict: 'by argument', note: `${some}${rule.holds.trim().replaceAll(/\s+/g, ' ')}` };
-  if (outside) return { verdict: 'out of scope', note: `${some}${notes('outside')}` };
-  if (open) return { verdict: 'unknown', note: `${some}${notes('open')}` };
-  if (proved < found.length) return { verdict: 'bounded', note: `${some}${notes('part')}` };
-  const how = [...new Set(found.flatMap((f) => (f.k === 'proved' && f.how !== null ? [f.how] : [])))];
-  return how.length > 0 ? { verdict: 'verified', note: how.join('; ') } : { verdict: 'verified' };
+  const outside = found.some((f) => f.k === 'outside');
+  if (rule.holds !== null) return { verdict: 'by argument', instances, samples };
+  if (!open && !outside) return { verdict: 'bounded', instances, to: `${some}${said('part')}; ${agree}` };
+  if (outside) return { verdict: 'out of scope', why: `${some}${said('outside')}; ${agree}` };
+  return { verdict: 'unknown', why: `${some}${said('open')}; ${agree}` };
 }
 
 class Prover {
@@ -126,7 +107,7 @@ class Prover {
       goal = goalOf(this.rule, instance);
     } catch (e) {
       if (!(e instanceof MeaningError)) throw e;
-      return { k: 'outside', why: `a constant has to be known: ${e.message}` };
+      return { k: 'outside', say: `a constant has to be known: ${e.message}` };
     }
     const { text } = questionOf(goal);
     const before = known.get(text);
@@ -138,24 +119,26 @@ class Prover {
 
   private async decide(goal: Goal, instance: Instance): Promise<Found> {
     const a = await this.full(goal);
-    if (a.k === 'unsat') return { k: 'proved', how: null };
+    if (a.k === 'unsat') return { k: 'proved', say: null };
     if (a.k === 'sat') return this.believe(goal, instance, a);
     const byCases = await this.cases(goal, instance);
-    if (byCases !== null && byCases.k !== 'part') return byCases;
     if (byCases !== null) return byCases;
+    // Part of a proof says less than the reason why the whole holds.
+    if (this.rule.holds !== null) return { k: 'open', say: a.why };
     for (const bound of BOUNDS) {
       const b = await ask(this.solver, questionOf(goal, bound), this.limits.question / BOUND_SHARE);
       if (b.k === 'sat') return this.believe(goal, instance, b);
       if (b.k === 'unknown') continue;
       // A bound under which the rule never applies proves nothing.
       const p = await ask(this.solver, possible(goal, bound), this.limits.question / BOUND_SHARE);
-      if (p.k === 'sat') return { k: 'part', to: boundText(goal, bound) };
+      if (p.k === 'sat') return { k: 'part', say: boundText(goal, bound) };
     }
-    return { k: 'open', why: a.why };
+    return { k: 'open', say: a.why };
   }
 
   private async full(goal: Goal): Promise<Answer> {
-    if (this.left <= 0) return { k: 'unknown', why: `no answer within ${this.limits.rule / 1000} s for the rule` };
+    if (this.left <= 0)
+      return { k: 'unknown', why: `no answer within ${this.limits.rule / 1000} s for the rule` };
     const start = performance.now();
     const a = await ask(this.solver, questionOf(goal), Math.min(this.limits.question, this.left));
     if (a.k === 'unknown') this.left -= performance.now() - start;
@@ -187,12 +170,12 @@ class Prover {
       if (approximate !== undefined)
         return {
           k: 'outside',
-          why: `it speaks of what the approximate function ${approximate.aux} gives, which no theory states`,
+          say: `it speaks of what the approximate function ${approximate.aux} gives, which no theory states`,
         };
-      return { k: 'open', why: "the solver's counterexample gives equal results in exact evaluation" };
+      return { k: 'open', say: "the solver's counterexample gives equal results in exact evaluation" };
     }
     const small = await this.smaller(goal, instance, fixed);
-    return { k: 'wrong', by: counterexample(this.rule, instance, small ?? s) };
+    return { k: 'wrong', by: small ?? s };
   }
 
   /** A counterexample of small numbers, which says more to readers, if there is one that is found at once. */
@@ -229,5 +212,5 @@ class Prover {
 
 const casesFound = (c: Cases): Found =>
   c.complete
-    ? { k: 'proved', how: `by cases of the constants, at most ${c.goals.length}` }
-    : { k: 'part', to: `${c.goals.length} choices of the constants, all operands` };
+    ? { k: 'proved', say: `by cases of the constants, at most ${c.goals.length}` }
+    : { k: 'part', say: `${c.goals.length} choices of the constants, all operands` };

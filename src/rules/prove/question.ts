@@ -1,5 +1,5 @@
-import type { Node } from '../../isa/lang/graph.ts';
 import { FORMATS } from '../../isa/formats.ts';
+import type { Node } from '../../isa/lang/graph.ts';
 import { graphToSmt, smtConst, smtSort } from '../../isa/smt.ts';
 import type { Goal } from './goal.ts';
 
@@ -88,13 +88,20 @@ function mantissasOf(goal: Goal): number[] {
 export const boundText = (goal: Goal, b: Bound): string => {
   const floats = mantissasOf(goal).some((m) => m > 0);
   const whose = b.constants ? 'operands and constants' : 'operands';
-  return floats ? `${whose} of ${b.bits} significand bits` : `${whose} from -2^${b.bits - 1} to 2^${b.bits - 1}-1`;
+  return floats
+    ? `${whose} of ${b.bits} significand bits`
+    : `${whose} from -2^${b.bits - 1} to 2^${b.bits - 1}-1`;
 };
 
 /** Reads what a solver prints for `(get-value (v0 v1 ...))`; names without a value are left out. */
 export function readModel(text: string): Map<string, bigint> {
   const out = new Map<string, bigint>();
-  for (const m of text.matchAll(/\(\s*(v\d+)\s+(?:#x([0-9a-fA-F]+)|#b([01]+)|\(_\s+bv(\d+)\s+\d+\s*\))\s*\)/g))
-    out.set(m[1], m[2] !== undefined ? BigInt(`0x${m[2]}`) : m[3] !== undefined ? BigInt(`0b${m[3]}`) : BigInt(m[4]));
+  for (const m of text.matchAll(
+    /\(\s*(v\d+)\s+(?:#x([0-9a-fA-F]+)|#b([01]+)|\(_\s+bv(\d+)\s+\d+\s*\))\s*\)/g,
+  ))
+    out.set(
+      m[1],
+      m[2] !== undefined ? BigInt(`0x${m[2]}`) : m[3] !== undefined ? BigInt(`0b${m[3]}`) : BigInt(m[4]),
+    );
   return out;
 }

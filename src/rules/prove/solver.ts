@@ -26,8 +26,7 @@ export async function ask(solver: Solver, q: Question, limit: number): Promise<A
   const word = /^(unsat|sat|unknown|timeout)\s*$/m.exec(text)?.[1];
   if (fault !== null) return { k: 'unknown', why: `the solver says: ${fault[1]}` };
   if (word === 'unsat') return { k: 'unsat' };
-  if (word !== 'sat')
-    return { k: 'unknown', why: `no answer within ${limit / 1000} s` };
+  if (word !== 'sat') return { k: 'unknown', why: `no answer within ${limit / 1000} s` };
   if (q.names.length === 0) return { k: 'sat', model: new Map() };
   return { k: 'sat', model: readModel(await solver(`(get-value (${q.names.join(' ')}))`, GRACE)) };
 }

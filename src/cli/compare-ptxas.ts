@@ -1,0 +1,56 @@
+import pc from 'picocolors';
+import { assemble, type FunctionUse, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
+import { CliExit, err, failWith, table } from './ui.ts';
+
+/** What ptxas makes of a function before and after. */
+export interface UsePair {
+  readonly name: string;
+  readonly before: FunctionUse;
+  readonly after: FunctionUse;
+}
+
+/**
+ * Assembles both texts and puts side by side what each function needs. Ends the command where ptxas is absent or refuses
+ * one of them.
+ *
+ * @param arch as ptxas takes it, `sm_90a`
+ */
+export function comparePtxas(before: string, after: string, arch: string, level: number): UsePair[] {
+  if (!ptxasPresent())
+    failWith(
+      `'${ptxasCommand()}' cannot be run`,
+      'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
+    );
+  const options = [`-arch=${arch}`, `-O${Math.min(level, 4)}`];
+  const [a, b] = [before, after].map((text) => assemble(text, options));
+  for (const [r, what] of [
+    [a, 'the input'],
+    [b, 'the output'],
+  ] as const) {
+    if (r.ok) continue;
+    err(r.said.trimEnd());
+    err(pc.red(`ptxas refuses ${what}`));
+    throw new CliExit(1);
+  }
+  const afters = new Map(b.functions.map((f) => [f.name, f]));
+  return a.functions.flatMap((f) => {
+    const other = afters.get(f.name);
+    return other === undefined ? [] : [{ name: f.name, before: f, after: other }];
+  });
+}
+
+const COLUMNS: readonly (readonly [string, (u: FunctionUse) => number])[] = [
+  ['registers', (u) => u.registers],
+  ['spill stores', (u) => u.spillStores],
+  ['spill loads', (u) => u.spillLoads],
+  ['stack', (u) => u.stack],
+  ['code', (u) => u.code],
+];
+
+/** A table of `before -> after` for every function. */
+export function usesTable(pairs: readonly UsePair[]): string {
+  const cell = (a: number, b: number) =>
+    a === b ? String(a) : `${a} -> ${b > a ? pc.red(String(b)) : pc.green(String(b))}`;
+  const rows = pairs.map((p) => [p.name, ...COLUMNS.map(([, of]) => cell(of(p.before), of(p.after)))]);
+  return table([['ptxas says', ...COLUMNS.map(([name]) => name)], ...rows], 'lrrrrr');
+}

@@ -1,0 +1,41 @@
+import type { Program } from '../ir/program.ts';
+import type { PtxModule } from '../ptx/ast.ts';
+import { emitPtx } from '../ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
+import { loadShipped } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { Specs } from '../spec/resolve.ts';
+import { paramBase } from './input.ts';
+import { CliExit, failWith, show } from './ui.ts';
+
+/** The table that says how opcodes are written in PTX. */
+export function ptxTable(specs: Specs): PtxTable {
+  if (specs.ptx === undefined)
+    return failWith('there is no table of PTX forms', 'pipelines/isa/ptx.yaml holds it');
+  return new PtxTable(specs.ptx.data as unknown as PtxDoc);
+}
+
+/**
+ * PTX text of a program; what could not be written is warned about.
+ *
+ * @param retarget architecture for `.target`, null to keep the module's
+ * @param strict a function that had to be kept as it came is an error
+ */
+export async function ptxOf(
+  program: Program,
+  module: PtxModule | null,
+  plan: Plan,
+  retarget: string | null,
+  strict: boolean,
+): Promise<string> {
+  const table = ptxTable(await loadShipped());
+  const { text, diagnostics } = emitPtx(program, {
+    table,
+    paramBase: paramBase(plan),
+    module,
+    target: retarget,
+  });
+  show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);
+  if (diagnostics.some((d) => strict || d.severity === 'error')) throw new CliExit(1);
+  return text;
+}

@@ -1,0 +1,131 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pc from 'picocolors';
+import { nearest } from '../ir/diagnostic.ts';
+import { prove } from '../rules/prove/prove.ts';
+import { printVerdicts, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
+import type { Rule } from '../rules/rule.ts';
+import { ROOT, shownPath } from '../spec/node.ts';
+import type { PlanOptions } from './main.ts';
+import { bookFor } from './rules.ts';
+import { openSolver } from './solver.ts';
+import { CliExit, duration, failWith, out, Progress } from './ui.ts';
+
+interface ProveCommand extends PlanOptions {
+  readonly rule?: string;
+  readonly group?: string;
+  readonly solver?: string;
+  readonly all?: boolean;
+  readonly json?: boolean;
+}
+
+/** Where the verdicts of the shipped rules are kept. */
+export const VERDICTS = join(ROOT, 'pipelines', 'rules', 'verdicts.json');
+
+/** Stored verdicts; none where there is no file yet. */
+export const readVerdicts = (): Verdicts =>
+  existsSync(VERDICTS) ? (JSON.parse(readFileSync(VERDICTS, 'utf8')) as Verdicts) : {};
+
+/**
+ * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text, and stores what it
+ * says of shipped rules. Rules of files named with --rules are proved, and not stored.
+ */
+export async function proveRules(o: ProveCommand): Promise<void> {
+  const { rules, shipped } = await bookFor(o);
+  const wanted = rules.filter(
+    (r) => (o.rule === undefined || r.id === o.rule) && (o.group === undefined || r.group === o.group),
+  );
+  if (wanted.length === 0) {
+    const word = o.rule ?? o.group ?? '';
+    const near = nearest(
+      word,
+      rules.map((r) => (o.rule !== undefined ? r.id : r.group)),
+    );
+    failWith(
+      `there is no rule${o.rule === undefined ? ' group' : ''} '${word}'`,
+      near.length > 0 ? `did you mean '${near[0]}'?` : '`orrery rules list` names them',
+    );
+  }
+  const stored = readVerdicts();
+  const found = new Map<string, Verdict>();
+  const asked = wanted.filter((r) => o.all === true || o.rule !== undefined || stored[r.id]?.hash !== r.hash);
+  for (const r of wanted) if (!asked.includes(r)) found.set(r.id, stored[r.id]);
+  const began = performance.now();
+  if (asked.length > 0) {
+    const { solve, close } = openSolver(o.solver);
+    const progress = new Progress();
+    try {
+      for (const [i, r] of asked.entries()) {
+        progress.update(`${i + 1}/${asked.length} ${r.id}`);
+        found.set(r.id, await prove(r, solve));
+        // What was asked is kept if the rest is cut short.
+        if (i % 16 === 15) save(rules, shipped, stored, found);
+      }
+    } catch (e) {
+      failWith(
+        (e as Error).message,
+        "the solver has to read SMT-LIB 2 from its standard input: --solver 'z3 -in'",
+      );
+    } finally {
+      progress.done();
+      close();
+      save(rules, shipped, stored, found);
+    }
+  }
+  report(wanted, found, asked.length, performance.now() - began, o);
+  if ([...found.values()].some((v) => v.verdict === 'refuted')) throw new CliExit(1);
+}
+
+/** Writes the verdicts of shipped rules; rules that are gone go with it. Nothing is written where nothing changed. */
+function save(
+  rules: readonly Rule[],
+  shipped: ReadonlySet<string>,
+  stored: Verdicts,
+  found: ReadonlyMap<string, Verdict>,
+): void {
+  const next: Record<string, Verdict & { hash: string }> = {};
+  for (const r of rules) {
+    if (!shipped.has(r.group)) continue;
+    const v = found.get(r.id);
+    const old = stored[r.id];
+    if (v !== undefined) next[r.id] = { ...v, hash: r.hash };
+    else if (old !== undefined) next[r.id] = old;
+  }
+  const text = printVerdicts(next);
+  if (existsSync(VERDICTS) && readFileSync(VERDICTS, 'utf8') === text) return;
+  writeFileSync(`${VERDICTS}.new`, text);
+  renameSync(`${VERDICTS}.new`, VERDICTS);
+}
+
+function report(
+  wanted: readonly Rule[],
+  found: ReadonlyMap<string, Verdict>,
+  asked: number,
+  ms: number,
+  o: ProveCommand,
+): void {
+  if (o.json === true) {
+    const data = wanted.map((r) => ({ rule: r.id, group: r.group, hash: r.hash, ...found.get(r.id) }));
+    out(JSON.stringify(data, null, 2));
+    return;
+  }
+  const counts = new Map<string, number>();
+  for (const v of found.values()) counts.set(v.verdict, (counts.get(v.verdict) ?? 0) + 1);
+  for (const r of wanted) {
+    const v = found.get(r.id);
+    if (v === undefined || (v.verdict === 'verified' && o.rule === undefined)) continue;
+    const paint = v.verdict === 'refuted' ? pc.red : v.verdict === 'verified' ? pc.green : pc.yellow;
+    out(`${pc.bold(r.id)}  ${r.title}\n  ${paint(verdictText(v))}`);
+    if (v.verdict === 'refuted')
+      out(
+        v.counterexample
+          .split('\n')
+          .map((l) => `  ${l}`)
+          .join('\n'),
+      );
+  }
+  const total = [...counts].map(([k, n]) => `${n} ${k}`).join(', ');
+  out(
+    `${wanted.length} rule${wanted.length === 1 ? '' : 's'}: ${total}; ${asked} asked in ${duration(ms)}, verdicts in ${shownPath(VERDICTS)}`,
+  );
+}

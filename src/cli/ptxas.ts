@@ -1,0 +1,176 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { runPipeline } from '../engine/pipeline.ts';
+import { ptxOf } from './emit.ts';
+import { planFor, programFor, targetOf } from './input.ts';
+import type { PlanOptions } from './main.ts';
+import { ptxasCommand } from './ptxas-run.ts';
+import { CliExit, err, failWith } from './ui.ts';
+
+/** Options of ours among those of ptxas. */
+interface Ours {
+  readonly order: string;
+  readonly recipe?: string;
+  readonly knobs: readonly string[];
+  readonly set: readonly string[];
+  readonly strict: boolean;
+  readonly verbose: boolean;
+}
+
+const VALUES = ['order', 'recipe', 'knobs', 'set'];
+const FLAGS = ['strict', 'verbose'];
+
+/**
+ * `orrery ptxas`: optimizes every PTX input, then runs the real ptxas with the options as they were given. Where anything
+ * on our side fails, the unmodified input is used and a warning says so, unless `--orrery-strict` is given.
+ */
+export async function ptxas(argv: readonly string[]): Promise<void> {
+  const { ours, theirs } = split([
+    ...(process.env.ORRERY_PTXAS_FLAGS ?? '').split(/\s+/).filter(Boolean),
+    ...argv,
+  ]);
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-ptxas-'));
+  try {
+    const args = [...theirs];
+    let changed = 0;
+    for (const [k, file] of inputs(theirs)) {
+      const text = await optimized(file, theirs, ours);
+      if (text === null) continue;
+      // A folder of its own for each, so that messages keep the name and equal names do not meet.
+      const at = join(mkdtempSync(join(dir, 'in-')), basename(file));
+      writeFileSync(at, text);
+      args[k] = at;
+      changed++;
+    }
+    if (changed === 0) return end(run(theirs, true));
+    const r = run(args, ours.strict);
+    if (r.status === 0 || ours.strict) return end(r);
+    const again = run(theirs, true);
+    if (again.status === 0)
+      warn(`ptxas refuses the optimized input, the unmodified one was used:\n${r.said.trimEnd()}`);
+    end(again);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const warn = (message: string): void => err(`orrery: warning: ${message}`);
+
+/** Sorts out `--orrery-NAME[=VALUE]`; everything else is for ptxas. */
+function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[] } {
+  const given: Record<string, string[]> = {
+    order: [],
+    recipe: [],
+    knobs: [],
+    set: [],
+    strict: [],
+    verbose: [],
+  };
+  const theirs: string[] = [];
+  for (let k = 0; k < argv.length; k++) {
+    const m = /^--orrery-([a-z]+)(?:=(.*))?$/s.exec(argv[k]);
+    if (m === null) {
+      theirs.push(argv[k]);
+      continue;
+    }
+    const name = m[1];
+    if (VALUES.includes(name))
+      given[name].push(m[2] ?? argv[++k] ?? failWith(`--orrery-${name} needs a value`));
+    else if (FLAGS.includes(name)) given[name].push('');
+    else
+      failWith(
+        `there is no option --orrery-${name}`,
+        `they are ${[...VALUES, ...FLAGS].map((n) => `--orrery-${n}`).join(', ')}`,
+      );
+  }
+  const ours: Ours = {
+    order: given.order.at(-1) ?? 'binary',
+    recipe: given.recipe.at(-1),
+    knobs: given.knobs,
+    set: given.set,
+    strict: given.strict.length > 0,
+    verbose: given.verbose.length > 0,
+  };
+  return { ours, theirs };
+}
+
+/** Places of the arguments that are PTX files: readable, no value of another option, and with a `.version` in them. */
+function inputs(args: readonly string[]): [number, string][] {
+  const out: [number, string][] = [];
+  for (const [k, a] of args.entries()) {
+    if (a.startsWith('-') || /^(-o|--output-file|-optf|--options-file)$/.test(args[k - 1] ?? '')) continue;
+    if (existsSync(a) && statSync(a).isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1')))
+      out.push([k, a]);
+  }
+  return out;
+}
+
+/** Value of an option in any of the ways that ptxas takes it: `-arch sm_90`, `-arch=sm_90`, `-O3`. */
+function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
+  let found: string | undefined;
+  for (const [k, a] of args.entries())
+    for (const n of names) {
+      if (a === n) found = args[k + 1];
+      else if (a.startsWith(`${n}=`)) found = a.slice(n.length + 1);
+      else if (n === '-O' && /^-O\d$/.test(a)) found = a.slice(2);
+    }
+  return found;
+}
+
+/** The optimized text of a file; null where the file is to be used as it is. */
+async function optimized(file: string, args: readonly string[], ours: Ours): Promise<string | null> {
+  if (args.some((a) => /^(-g|--device-debug)$/.test(a))) {
+    warn(`${file} is for a debugger (-g), so it is not optimized`);
+    return null;
+  }
+  try {
+    const text = readFileSync(file, 'utf8');
+    const arch = /sm_\d+/.exec(optionValue(args, ['-arch', '--gpu-name']) ?? '')?.[0];
+    const options: PlanOptions = {
+      level: optionValue(args, ['-O', '--opt-level']) ?? '3',
+      order: ours.order,
+      knobs: ours.knobs,
+      set: ours.set,
+      ...(arch === undefined ? {} : { sm: arch }),
+      ...(ours.recipe === undefined ? {} : { recipe: ours.recipe }),
+    };
+    const plan = await planFor(options, targetOf(text));
+    const { program, module } = programFor(file, text, plan, ours.strict);
+    const journal = runPipeline(program, plan);
+    if (ours.verbose)
+      err(`orrery: ${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
+    return await ptxOf(journal.last, module, plan, null, ours.strict);
+  } catch (e) {
+    if (ours.strict) throw e;
+    const why =
+      e instanceof CliExit ? 'see above' : e instanceof Error ? e.message.split('\n')[0] : String(e);
+    warn(`${file} is used unmodified: ${why}`);
+    return null;
+  }
+}
+
+/** Runs the real ptxas; with `show`, what it prints goes straight out. */
+function run(args: readonly string[], show: boolean): { status: number; said: string } {
+  const r = spawnSync(ptxasCommand(), args, {
+    stdio: show ? 'inherit' : ['inherit', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
+  if (r.error !== undefined)
+    failWith(
+      `'${ptxasCommand()}' cannot be run: ${r.error.message}`,
+      'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
+    );
+  const status = r.status ?? 1;
+  if (!show && status === 0) {
+    process.stdout.write(r.stdout);
+    process.stderr.write(r.stderr);
+  }
+  return { status, said: show ? '' : `${r.stdout}${r.stderr}` };
+}
+
+function end(r: { status: number }): void {
+  if (r.status !== 0) throw new CliExit(r.status);
+}

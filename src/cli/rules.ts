@@ -1,0 +1,427 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import pc from 'picocolors';
+import { runPipeline } from '../engine/pipeline.ts';
+import { nearest } from '../ir/diagnostic.ts';
+import type { Program } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import { type RuleHit, type RuleMiss, rulesOfDoc } from '../rules/engine.ts';
+import type { Rule } from '../rules/rule.ts';
+import type { SpecFile } from '../spec/document.ts';
+import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { Specs } from '../spec/resolve.ts';
+import { baseTarget, planFor, programFor, readText, targetOf } from './input.ts';
+import type { PlanOptions } from './main.ts';
+import { CliExit, failWith, grouped, out, Progress, table } from './ui.ts';
+
+interface RuleOptions extends PlanOptions {
+  readonly group?: string;
+  readonly rule?: string;
+  readonly json?: boolean;
+  readonly all?: boolean;
+  readonly kernels?: string;
+  readonly function?: string;
+}
+
+/** Rule groups and the plan that says where they run. */
+interface Book {
+  readonly specs: Specs;
+  readonly plan: Plan;
+  readonly rules: readonly Rule[];
+  /** Groups that stand in pipelines/rules. */
+  readonly shipped: ReadonlySet<string>;
+}
+
+export async function bookFor(o: PlanOptions, target: string | null = null): Promise<Book> {
+  const specs = await loadShipped();
+  const plan = await planFor(o, target, specs);
+  const rules: Rule[] = [];
+  const shipped = new Set(specs.rules?.keys() ?? []);
+  // Groups of files named on the command line come with the plan; one of the same name takes the shipped one's place.
+  const files = new Map(
+    [...(specs.rules ?? new Map<string, SpecFile>())].map(([g, f]) => [
+      g,
+      { data: f.data as unknown, file: f.file },
+    ]),
+  );
+  for (const [g, f] of plan.rules) {
+    if (f.data !== files.get(g)?.data) shipped.delete(g);
+    files.set(g, f);
+  }
+  for (const f of files.values()) {
+    const r = rulesOfDoc(f.data, plan.isa);
+    if (r.issues.length > 0)
+      failWith(`${f.file} has faults`, `\`orrery check ${shownPath(f.file)}\` shows them`);
+    rules.push(...r.rules);
+  }
+  return { specs, plan, rules, shipped };
+}
+
+/** Phases of the plan that run a group. */
+const phasesOf = (plan: Plan, group: string): string[] =>
+  plan.phases.filter((p) => p.rules.includes(group) && p.disabled === null).map((p) => p.id);
+
+/** `orrery rules list`. */
+export async function list(o: RuleOptions): Promise<void> {
+  const { plan, rules } = await bookFor(o);
+  const groups = [...new Set(rules.map((r) => r.group))];
+  if (o.group !== undefined && !groups.includes(o.group))
+    failWith(`there is no rule group '${o.group}'`, `groups are ${groups.join(', ')}`);
+  const shown = rules.filter((r) => o.group === undefined || r.group === o.group);
+  if (o.json === true) {
+    const data = shown.map((r) => ({ ...summary(r), phases: phasesOf(plan, r.group) }));
+    out(JSON.stringify(data, null, 2));
+    return;
+  }
+  for (const g of groups) {
+    const own = shown.filter((r) => r.group === g);
+    if (own.length === 0) continue;
+    const where = phasesOf(plan, g);
+    out(
+      `\n${pc.bold(g)}  ${pc.dim(where.length > 0 ? `runs in ${where.join(', ')}` : 'no phase of the plan runs it')}`,
+    );
+    out(
+      table(
+        own.map((r) => [`  ${r.id}`, r.title, r.priority === 0 ? '' : `priority ${r.priority}`]),
+        'lll',
+      ),
+    );
+  }
+  out(`\n${plural(shown.length, 'rule')} in ${plural(new Set(shown.map((r) => r.group)).size, 'group')}`);
+}
+
+const plural = (n: number, word: string): string => `${grouped(n)} ${word}${n === 1 ? '' : 's'}`;
+
+const summary = (r: Rule) => ({
+  id: r.id,
+  group: r.group,
+  title: r.title,
+  priority: r.priority,
+  owner: r.owner,
+  source: r.source,
+  instances: r.instances.length,
+  ...r.text,
+});
+
+/** `orrery rules show ID`. */
+export async function showRule(id: string, o: RuleOptions): Promise<void> {
+  const { plan, rules } = await bookFor(o);
+  const r = rules.find((x) => x.id === id);
+  if (r === undefined) {
+    const near = nearest(
+      id,
+      rules.map((x) => x.id),
+    );
+    failWith(
+      `there is no rule '${id}'`,
+      near.length > 0
+        ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`
+        : '`orrery rules list` names them',
+    );
+  }
+  if (o.json === true) {
+    out(JSON.stringify({ ...summary(r), phases: phasesOf(plan, r.group) }, null, 2));
+    return;
+  }
+  const lines = (text: string): string =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((l) => `    ${l}`)
+      .join('\n');
+  out(`${pc.bold(r.id)}  ${r.title}\n`);
+  out(`  match\n${lines(r.text.match)}`);
+  if (r.text.when !== null) out(`  when\n${lines(r.text.when)}`);
+  out(`  rewrite\n${lines(r.text.rewrite)}\n`);
+  const widths = new Set(r.instances.flatMap((i) => i.widths.filter((w) => w > 1)));
+  const where = phasesOf(plan, r.group);
+  const rows = [
+    ['  group', r.group],
+    [
+      '  runs in',
+      (r.owner === null ? where : where.filter((p) => r.owner!.includes(p.replace(/#\d+$/, '')))).join(
+        ', ',
+      ) || 'no phase of this plan',
+    ],
+    ['  priority', String(r.priority)],
+    [
+      '  covers',
+      `${r.instances.length} choice${r.instances.length === 1 ? '' : 's'} of modifiers, ${[...widths].sort((a, b) => a - b).join(' and ') || '1'} bits`,
+    ],
+    ['  source', r.source],
+    ...(r.holds === null ? [] : [['  holds', r.holds]]),
+  ];
+  out(table(rows, 'll'));
+}
+
+interface Tally {
+  hits: number;
+  undone: number;
+  readonly phases: Map<string, number>;
+  readonly kernels: Set<string>;
+  readonly misses: Map<string, number>;
+  example: string;
+}
+
+/** Counts what rules did to programs. */
+class Account {
+  readonly byRule = new Map<string, Tally>();
+  /** By function and result register: the instructions it had so far, with the rules that made them. */
+  private readonly history = new Map<string, { text: string; rule: string }[]>();
+
+  tally(rule: Rule): Tally {
+    let t = this.byRule.get(rule.id);
+    if (t === undefined) {
+      t = { hits: 0, undone: 0, phases: new Map(), kernels: new Set(), misses: new Map(), example: '' };
+      this.byRule.set(rule.id, t);
+    }
+    return t;
+  }
+
+  hit(h: RuleHit, kernel: string): void {
+    const t = this.tally(h.rule);
+    t.hits++;
+    t.kernels.add(kernel);
+    t.phases.set(h.phase, (t.phases.get(h.phase) ?? 0) + 1);
+    const last = h.after[h.after.length - 1];
+    if (t.example === '') t.example = `${printInstr(h.before)}  =>  ${h.after.map(printInstr).join('; ')}`;
+    if (last === undefined || last.dst.length === 0) return;
+    const key = `${kernel}|${h.fn}|${last.dst[0]}`;
+    const past = this.history.get(key) ?? [];
+    if (past.length === 0) past.push({ text: printInstr(h.before), rule: '' });
+    const text = printInstr(last);
+    const again = past.findIndex((p) => p.text === text);
+    // What came between the two occurrences of one text was for nothing.
+    if (again >= 0) for (const p of past.splice(again + 1)) this.byRule.get(p.rule)!.undone++;
+    else past.push({ text, rule: h.rule.id });
+    this.history.set(key, past);
+  }
+
+  miss(m: RuleMiss): void {
+    const t = this.tally(m.rule);
+    t.misses.set(m.why, (t.misses.get(m.why) ?? 0) + 1);
+  }
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  'operands differ': 'operands that must be equal, or one definition, are not',
+  'a value has changed since': 'a source was overwritten between definition and use',
+  modifiers: 'modifiers or widths do not agree',
+  condition: "its 'when' on constants does not hold",
+  situation: "its 'when' on uses, places, level, target or knobs does not hold",
+  'operand does not fit': 'an operand may not stand where the rewrite puts it',
+};
+
+/** `orrery rules explain FILE`. */
+export async function explain(file: string, o: RuleOptions): Promise<void> {
+  const text = readText(file);
+  const { plan, rules } = await bookFor(o, targetOf(text));
+  if (o.rule !== undefined && !rules.some((r) => r.id === o.rule)) await showRule(o.rule, o);
+  const { program: all } = programFor(file, text, plan);
+  const program: Program =
+    o.function === undefined
+      ? all
+      : { ...all, functions: all.functions.filter((f) => f.name === o.function) };
+  if (program.functions.length === 0)
+    failWith(`${file} holds no function ${o.function ?? 'that was lowered'}`);
+  const account = new Account();
+  const lines: { rule: string; phase: string; fn: string; text: string }[] = [];
+  runPipeline(program, plan, {
+    onRuleHit: (h) => {
+      account.hit(h, h.fn);
+      if (o.rule === h.rule.id)
+        lines.push({
+          rule: h.rule.id,
+          phase: h.phase,
+          fn: h.fn,
+          text: `${printInstr(h.before)}  =>  ${h.after.map(printInstr).join('; ')}`,
+        });
+    },
+    onRuleMiss: (m) => {
+      account.miss(m);
+      if (o.rule === m.rule.id)
+        lines.push({
+          rule: m.rule.id,
+          phase: m.phase,
+          fn: m.fn,
+          text: `${printInstr(m.ins)}  not applied: ${WHY[m.why]}`,
+        });
+    },
+  });
+  const rows = [...account.byRule].sort((a, b) => b[1].hits - a[1].hits || (a[0] < b[0] ? -1 : 1));
+  if (o.json === true) {
+    const data = rows.map(([id, t]) => ({
+      rule: id,
+      hits: t.hits,
+      undone: t.undone,
+      phases: Object.fromEntries(t.phases),
+      misses: Object.fromEntries(t.misses),
+      example: t.example,
+    }));
+    out(
+      JSON.stringify(
+        o.rule === undefined ? data : { ...data.find((d) => d.rule === o.rule), places: lines },
+        null,
+        2,
+      ),
+    );
+    return;
+  }
+  if (o.rule !== undefined) {
+    for (const l of lines) out(`${pc.dim(`${l.fn}, ${l.phase}:`)} ${l.text}`);
+    if (lines.length === 0)
+      out(
+        `rule '${o.rule}' looks for nothing that stands in ${file}, or no phase of the plan runs its group`,
+      );
+    return;
+  }
+  const fired = rows.filter(([, t]) => t.hits > 0);
+  out(
+    `${plural(
+      fired.reduce((n, [, t]) => n + t.hits, 0),
+      'rewrite',
+    )} by ${plural(fired.length, 'rule')} in ${plural(program.functions.length, 'function')}\n`,
+  );
+  if (fired.length > 0)
+    out(
+      table(
+        [
+          ['rule', 'fired', 'undone', 'phases', 'first'].map((h) => pc.bold(h)),
+          ...fired.map(([id, t]) => [
+            id,
+            String(t.hits),
+            t.undone === 0 ? '' : String(t.undone),
+            [...t.phases].map(([p, n]) => `${p} ${n}`).join(', '),
+            t.example,
+          ]),
+        ],
+        'lrrll',
+      ),
+    );
+  const missed = rows.filter(([, t]) => t.misses.size > 0);
+  if (missed.length > 0) {
+    out(`\n${pc.bold('fitted in shape, and were not applied')}`);
+    out(
+      table(
+        missed.map(([id, t]) => [
+          `  ${id}`,
+          [...t.misses].map(([why, n]) => `${n} x ${WHY[why] ?? why}`).join('; '),
+        ]),
+        'll',
+      ),
+    );
+    out(pc.dim('\n--rule ID shows every place'));
+  }
+}
+
+/** PTX files of a folder of kernels: its own, and those of its folders, for the target if there is one. */
+function kernelFiles(dir: string, sm: string): string[] {
+  if (!existsSync(dir)) failWith(`there is no folder ${dir}`);
+  const found: string[] = [];
+  const walk = (d: string, depth: number): void => {
+    for (const e of readdirSync(d, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = join(d, e.name);
+      if (e.isDirectory() && depth < 4) walk(path, depth + 1);
+      else if (
+        e.name.endsWith('.ptx') &&
+        (!/\.sm_\d+\w*\.ptx$/.test(e.name) || e.name.endsWith(`.${sm}.ptx`))
+      )
+        found.push(path);
+    }
+  };
+  walk(dir, 0);
+  if (found.length === 0) failWith(`no PTX files in ${dir}`);
+  return found;
+}
+
+/** `orrery rules coverage`. */
+export async function coverage(o: RuleOptions): Promise<void> {
+  const sm = o.sm ?? 'sm_80';
+  const { plan, rules } = await bookFor({ ...o, sm });
+  const dir = o.kernels ?? join(ROOT, 'test', 'kernels');
+  const files = kernelFiles(dir, sm);
+  const account = new Account();
+  const progress = new Progress();
+  let before = 0;
+  let after = 0;
+  const size = (p: Program): number =>
+    p.functions.reduce((n, f) => n + f.blocks.reduce((m, b) => m + b.ins.length, 0), 0);
+  for (const [i, file] of files.entries()) {
+    progress.update(`${i + 1}/${files.length} ${shownPath(file)}`);
+    const text = readText(file);
+    if (baseTarget(targetOf(text)) === null) continue;
+    const { program } = programFor(shownPath(file), text, plan);
+    const { last } = runPipeline(program, plan, {
+      onRuleHit: (h) => account.hit(h, file),
+      onRuleMiss: (m) => account.miss(m),
+    });
+    before += size(program);
+    after += size(last);
+  }
+  progress.done();
+  const running = rules.filter((r) => phasesOf(plan, r.group).length > 0);
+  const rows = running.map((r) => ({ r, t: account.byRule.get(r.id) }));
+  const fired = rows.filter((x) => (x.t?.hits ?? 0) > 0).sort((a, b) => b.t!.hits - a.t!.hits);
+  const never = rows.filter((x) => (x.t?.hits ?? 0) === 0);
+  if (o.json === true) {
+    out(
+      JSON.stringify(
+        {
+          files: files.length,
+          instructions: { before, after },
+          rules: rows.map(({ r, t }) => ({
+            rule: r.id,
+            group: r.group,
+            hits: t?.hits ?? 0,
+            undone: t?.undone ?? 0,
+            kernels: t?.kernels.size ?? 0,
+            misses: Object.fromEntries(t?.misses ?? []),
+          })),
+        },
+        null,
+        2,
+      ),
+    );
+    return;
+  }
+  out(
+    `${files.length} files, ${grouped(before)} instructions, ${grouped(after)} after the plan (-O${plan.level} ${plan.sm}); ${fired.length} of ${running.length} rules fired\n`,
+  );
+  const head = ['rule', 'group', 'fired', 'files', 'undone'].map((h) => pc.bold(h));
+  out(
+    table(
+      [
+        head,
+        ...fired.map(({ r, t }) => [
+          r.id,
+          r.group,
+          grouped(t!.hits),
+          String(t!.kernels.size),
+          t!.undone === 0 ? '' : String(t!.undone),
+        ]),
+      ],
+      'llrrr',
+    ),
+  );
+  if (never.length > 0) {
+    out(`\n${pc.bold('never fired here')}`);
+    out(
+      table(
+        never.map(({ r, t }) => [
+          `  ${r.id}`,
+          t === undefined || t.misses.size === 0
+            ? pc.dim('its shape does not occur')
+            : [...t.misses].map(([why, n]) => `${n} x ${WHY[why] ?? why}`).join('; '),
+        ]),
+        'll',
+      ),
+    );
+  }
+  const idle = rules.filter((r) => phasesOf(plan, r.group).length === 0);
+  if (idle.length > 0)
+    out(
+      `\n${idle.length} rules are in groups that no phase of the plan runs: ${[...new Set(idle.map((r) => r.group))].join(', ')}`,
+    );
+  if (fired.length === 0 && running.length > 0) throw new CliExit(1);
+}

@@ -1,0 +1,51 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { ROOT } from '../spec/node.ts';
+import { failWith, out } from './ui.ts';
+
+/**
+ * `orrery toolkit`: a CUDA toolkit of links in which `bin/ptxas` is `orrery ptxas`. nvcc looks for ptxas beside itself
+ * before it looks on PATH (`nvcc --dryrun` prints it), so this is what points it at ours.
+ */
+export function toolkit(folder: string, o: { readonly from?: string }): void {
+  const from = o.from === undefined ? found() : resolve(o.from);
+  const real = join(from, 'bin', 'ptxas');
+  if (!existsSync(join(from, 'bin', 'nvcc')) || !existsSync(real))
+    failWith(`there is no bin/nvcc and bin/ptxas in ${from}`, '--from names the folder of a CUDA toolkit');
+  const to = resolve(folder);
+  if (existsSync(to) && readdirSync(to).length > 0)
+    failWith(`${folder} is not empty`, 'name a folder that does not exist yet');
+  mkdirSync(join(to, 'bin'), { recursive: true });
+  for (const name of readdirSync(from)) if (name !== 'bin') symlinkSync(join(from, name), join(to, name));
+  for (const name of readdirSync(join(from, 'bin')))
+    if (name !== 'ptxas') symlinkSync(join(from, 'bin', name), join(to, 'bin', name));
+  const quoted = (s: string) => `'${s.replaceAll("'", "'\\''")}'`;
+  const ours = join(to, 'bin', 'ptxas');
+  writeFileSync(
+    ours,
+    `#!/bin/sh\n: "\${ORRERY_PTXAS:=${real.replaceAll('"', '\\"')}}"\nexport ORRERY_PTXAS\nexec ${quoted(process.execPath)} ${quoted(join(ROOT, 'bin', 'orrery.js'))} ptxas "$@"\n`,
+  );
+  chmodSync(ours, 0o755);
+  out(`${join(to, 'bin', 'nvcc')}\n`);
+}
+
+/** The toolkit of the nvcc on PATH: what it says of itself, since that may be a script that calls the real one. */
+function found(): string {
+  const r = spawnSync('nvcc', ['--dryrun', '-x', 'cu', '-c', '/dev/null', '-o', '/dev/null'], {
+    encoding: 'utf8',
+  });
+  const here = /_HERE_=(.*)/.exec(`${r.stdout ?? ''}${r.stderr ?? ''}`)?.[1];
+  if (here !== undefined) return dirname(here.trim());
+  for (const p of (process.env.PATH ?? '').split(delimiter))
+    if (existsSync(join(p, 'nvcc'))) return dirname(dirname(realpathSync(join(p, 'nvcc'))));
+  return failWith('there is no nvcc on PATH', '--from names the folder of a CUDA toolkit');
+}

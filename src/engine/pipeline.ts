@@ -1,0 +1,48 @@
+import type { Program } from '../ir/program.ts';
+import { passes } from '../passes/registry.ts';
+import { checkSet } from '../rules/checks.ts';
+import type { RulesDoc } from '../rules/compile.ts';
+import { type RunnerOptions, ruleRunner, rulesOfDoc } from '../rules/engine.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { Host } from '../spec/resolve.ts';
+import type { Journal } from './journal.ts';
+import { type RunOptions, runPlan } from './run.ts';
+
+/** What this engine can run: every registered pass, and rules. */
+export const host: Host = {
+  passes: new Set(passes.keys()),
+  rules: true,
+  checkRules: (docs, group, isa, costs) => {
+    const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
+    const own = all.find((x) => (x.d as RulesDoc).group === group);
+    const wrong = own?.issues ?? [];
+    const set = all.flatMap((x) => x.rules);
+    return [...wrong, ...checkSet(set, isa, costs, new Set([group]))];
+  },
+};
+
+export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
+  readonly onRuleHit?: RunnerOptions['onHit'];
+  readonly onRuleMiss?: RunnerOptions['onMiss'];
+  readonly ruleMode?: RunnerOptions['mode'];
+}
+
+/**
+ * Runs a plan with the registered passes and the plan's rule groups.
+ * @throws DiagnosticError as `runPlan` does, and where rules do not come to an end
+ */
+export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = {}): Journal {
+  const rules =
+    plan.rules.size === 0
+      ? undefined
+      : ruleRunner({
+          isa: plan.isa,
+          groups: plan.rules,
+          phases: new Set(plan.phases.filter((p) => p.hook === null && p.index !== null).map((p) => p.name)),
+          sm: plan.sm,
+          mode: opts.ruleMode,
+          onHit: opts.onRuleHit,
+          onMiss: opts.onRuleMiss,
+        });
+  return runPlan(input, plan, { ...opts, passes, rules });
+}

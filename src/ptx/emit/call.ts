@@ -1,0 +1,76 @@
+import { Kind, NO_REG, RegFile, regFile } from '../../ir/operand.ts';
+import type { Instr, Param, Prototype } from '../../ir/program.ts';
+import type { VarDecl } from '../ast.ts';
+import { printPtxVariable } from '../print.ts';
+import { guardOf } from './expand.ts';
+import { NoPtx, type Writer } from './writer.ts';
+
+/** How many values a function takes and gives. */
+export interface Signature {
+  readonly params: number;
+  readonly returns: number;
+}
+
+/**
+ * Writes CALL: the results that are registers come first, those in `.param` variables stand after the arguments.
+ *
+ * @param signatureOf of a function, or of the prototype of an indirect call
+ * @param proto name under which the function declares a prototype
+ */
+export function writeCall(
+  w: Writer,
+  i: Instr,
+  signatureOf: (name: string) => Signature | undefined,
+  proto: (name: string) => string,
+  uniform: boolean,
+): void {
+  const [target, prototype, ...rest] = i.src;
+  const direct = target.kind === Kind.Sym;
+  const name = direct ? target.sym : (prototype?.sym ?? '');
+  const s = signatureOf(name);
+  if (s === undefined)
+    throw new NoPtx(direct ? `'${name}' is called and not declared` : 'an indirect call without a prototype');
+  const texts = rest.map((o) => {
+    const pred = o.reg !== NO_REG && (regFile(o.reg) === RegFile.P || regFile(o.reg) === RegFile.UP);
+    if (pred) return w.predicate(o, false, o.mods);
+    return o.kind === Kind.Sym && o.lo === 0 ? o.sym : w.value(o, 64, 'b64', o.mods);
+  });
+  const results = [...i.dst.filter((d) => d !== NO_REG).map((d) => w.name(d)), ...texts.slice(s.params)];
+  const args = texts.slice(0, s.params);
+  const parts = [
+    ...(results.length > 0 ? [`(${results.join(', ')})`] : []),
+    direct ? name : w.value(target, 64, 'reg', 0),
+    ...(args.length > 0 || !direct ? [`(${args.join(', ')})`] : []),
+    ...(direct ? [] : [proto(name)]),
+  ];
+  w.line(`${guardOf(w, i)}call${uniform ? '.uni' : ''} ${parts.join(', ')}`);
+}
+
+/** A parameter as a declaration; `name` in place of its own. */
+export function paramDecl(p: Param, name: string, space: 'param' | 'reg' = 'param'): VarDecl {
+  const bytes = /^(f16x2|bf16x2|pred)$/.test(p.type)
+    ? 4
+    : Math.max(1, Number(/\d+$/.exec(p.type)?.[0] ?? 8) / 8);
+  return {
+    kind: 'variable',
+    span: { start: 0, end: 0, line: 0, column: 0 },
+    linkage: '',
+    space,
+    type: p.type,
+    vector: 1,
+    align: p.array ? p.align : 0,
+    name,
+    dims: p.array ? [p.size / bytes] : [],
+    init: null,
+    attributes: [],
+    ptr: p.ptr === '' ? null : { space: p.ptr, align: 0 },
+    count: 0,
+  };
+}
+
+/** `name: .callprototype (...) _ (...);` */
+export function prototypeLine(name: string, p: Prototype): string {
+  const list = (ps: readonly Param[]) => `(${ps.map((x) => printPtxVariable(paramDecl(x, '_'))).join(', ')})`;
+  const returns = p.returns.length > 0 ? `${list(p.returns)} ` : '';
+  return `\t${name}: .callprototype ${returns}_ ${list(p.params)}${p.noreturn ? ' .noreturn' : ''};`;
+}

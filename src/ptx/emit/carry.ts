@@ -1,0 +1,131 @@
+import { Mod } from '../../ir/opcode.ts';
+import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../../ir/operand.ts';
+import type { Block, Fn, Instr } from '../../ir/program.ts';
+import { type Carries, NO_CARRY } from './expand.ts';
+
+/** Which carries of a function stay in the condition code. */
+export interface CarryPlan {
+  /** IADDX -> how its carries stand in CC.CF. */
+  readonly carries: ReadonlyMap<Instr, Carries>;
+  /** Copies of carries that stay in CC.CF: nothing is written for them. */
+  readonly dropped: ReadonlySet<Instr>;
+}
+
+/** Rounds after which all carries are written as predicates: what remains is then a program that no compiler wrote. */
+const MOST_ROUNDS = 8;
+
+/**
+ * Finds chains of IADDX whose carry need not be a predicate register, as PTX has one carry bit, CC.CF: predicates that
+ * are written only by additions (and copies of their carry), and read only by the next addition of the same block.
+ * After a subtraction, a + ~b + 1, CC.CF holds the borrow, which is the complement of the carry (PTX ISA 9.0, 9.7.2).
+ */
+export function planCarries(fn: Fn): CarryPlan {
+  const { chained, touched } = candidates(fn);
+  if (chained.size === 0) return { carries: new Map(), dropped: new Set() };
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const carries = new Map<Instr, Carries>();
+    const dropped = new Set<Instr>();
+    const broken = new Set<number>();
+    for (const b of touched) walk(b, chained, carries, dropped, broken);
+    if (broken.size === 0) return { carries, dropped };
+    for (const r of broken) chained.delete(r);
+  }
+  return { carries: new Map(), dropped: new Set() };
+}
+
+/** Register whose value, or complement, an unguarded PLOP3 copies; NO_REG for anything else. */
+function copied(i: Instr): Reg {
+  if (i.op.name !== 'PLOP3' || i.guard !== NO_REG || i.src[3].kind !== Kind.Imm) return NO_REG;
+  const table = i.src[3].lo & 0xff;
+  return table === 0xf0 || table === 0x0f ? i.src[0].reg : NO_REG;
+}
+
+/** Predicates that only additions and copies write, and the blocks that have to do with them. */
+function candidates(fn: Fn): { chained: Set<number>; touched: Block[] } {
+  const chained = new Set<number>();
+  const other = new Set<number>();
+  for (const b of fn.blocks)
+    for (const i of b.ins) {
+      const carry = i.op.name === 'IADDX' && i.guard === NO_REG;
+      for (let k = 0; k < i.dst.length; k++) {
+        const d = i.dst[k];
+        if (d === NO_REG || !isPredReg(d)) continue;
+        if ((carry && k === 1) || copied(i) !== NO_REG) chained.add(regIndex(d));
+        else other.add(regIndex(d));
+      }
+    }
+  for (const r of other) chained.delete(r);
+  const has = (r: Reg) => r !== NO_REG && chained.has(regIndex(r));
+  const touched = fn.blocks.filter((b) =>
+    b.ins.some((i) => has(i.guard) || i.dst.some(has) || i.src.some((o) => has(o.reg))),
+  );
+  return { chained, touched };
+}
+
+function walk(
+  b: Block,
+  chained: ReadonlySet<number>,
+  carries: Map<Instr, Carries>,
+  dropped: Set<Instr>,
+  broken: Set<number>,
+): void {
+  // Predicate -> 1 where CC.CF has its value now, -1 where it has the complement.
+  const held = new Map<number, number>();
+  const has = (r: Reg) => r !== NO_REG && chained.has(regIndex(r));
+  for (const i of b.ins) {
+    if (i.op.name === 'IADDX' && i.guard === NO_REG) {
+      add(i, held, chained, carries, broken);
+      continue;
+    }
+    const from = copied(i);
+    if (from !== NO_REG && has(i.dst[0])) {
+      const is = held.get(regIndex(from));
+      if (is === undefined) broken.add(regIndex(i.dst[0]));
+      else {
+        const same = ((i.src[3].lo & 0xff) === 0xf0) !== ((i.src[0].mods & Mod.Not) !== 0);
+        held.set(regIndex(i.dst[0]), same ? is : -is);
+        dropped.add(i);
+        continue;
+      }
+    }
+    if (has(i.guard)) broken.add(regIndex(i.guard));
+    for (const o of i.src) if (has(o.reg)) broken.add(regIndex(o.reg));
+    if (i.op.name === 'CALL' || i.op.name === 'IADDX') held.clear();
+  }
+}
+
+function add(
+  i: Instr,
+  held: Map<number, number>,
+  chained: ReadonlySet<number>,
+  carries: Map<Instr, Carries>,
+  broken: Set<number>,
+): void {
+  const minus = (i.src[1].mods & Mod.Not) !== 0;
+  const ci = i.src[2];
+  const inside = carryIn(ci, held, minus);
+  const co = i.dst[1];
+  const out = co !== NO_REG && chained.has(regIndex(co));
+  // As one PTX instruction: nothing carried in, or what CC.CF holds; and carried out into CC.CF or not at all.
+  const plain = ci.kind === Kind.Imm && (((ci.lo & 1) === 1) !== ((ci.mods & Mod.Not) !== 0)) === minus;
+  const one = (plain || inside !== 0) && (co === NO_REG || out);
+  if (!one) {
+    if (ci.reg !== NO_REG && chained.has(regIndex(ci.reg))) broken.add(regIndex(ci.reg));
+    if (out) broken.add(regIndex(co));
+    held.clear();
+    return;
+  }
+  carries.set(i, inside === 0 && !out ? NO_CARRY : { in: inside, out: out ? (minus ? -1 : 1) : 0 });
+  if (!out) return;
+  held.clear();
+  held.set(regIndex(co), minus ? -1 : 1);
+}
+
+/** How CC.CF holds the carry in as this addition needs it: as it is for a sum, complemented for a difference. */
+function carryIn(ci: Operand, held: ReadonlyMap<number, number>, minus: boolean): number {
+  if (ci.reg === NO_REG) return 0;
+  const is = held.get(regIndex(ci.reg));
+  if (is === undefined) return 0;
+  const complemented = is < 0 !== ((ci.mods & Mod.Not) !== 0);
+  return complemented === minus ? is : 0;
+}

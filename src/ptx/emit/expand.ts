@@ -1,0 +1,118 @@
+import { Kind, NO_REG, type Reg, RegFile, regFile } from '../../ir/operand.ts';
+import type { Instr } from '../../ir/program.ts';
+import { fitsDestination, fitsSource, takes } from './pattern.ts';
+import type { PtxTable, Row } from './table.ts';
+import type { Piece } from './template.ts';
+import { NoPtx, type Writer } from './writer.ts';
+
+/** How the carries of an instruction stand in CC.CF: 0 not at all, 1 as they are, -1 complemented. */
+export interface Carries {
+  readonly in: number;
+  readonly out: number;
+}
+
+export const NO_CARRY: Carries = { in: 0, out: 0 };
+
+/** Things of a function that templates name: labels of blocks and names of tables. */
+export interface Names {
+  readonly label: (block: number) => string;
+  readonly table: (index: number) => string;
+}
+
+/** The row that says how an instruction is written. Throws NoPtx where PTX cannot say it. */
+export function rowOf(table: PtxTable, i: Instr, carries: Carries): Row {
+  const rows = table.rows(i.op, i.mods);
+  const carryAt = i.op.srcs.length - 1;
+  for (const row of rows) {
+    const { src, dst } = row;
+    if (src !== null && !src.every((p, k) => fitsSource(p, i.src[k], k === carryAt ? carries.in : 0)))
+      continue;
+    if (dst !== null && !dst.every((p, k) => fitsDestination(p, i.dst[k], k === 1 ? carries.out : 0)))
+      continue;
+    if (row.none !== '') throw new NoPtx(`${i.op.name}: ${row.none}`);
+    return row;
+  }
+  throw new NoPtx(`${i.op.name} has no form for these operands`);
+}
+
+export const guardOf = (w: Writer, i: Instr): string =>
+  i.guard === NO_REG ? '' : `@${i.guardNot ? '!' : ''}${w.name(i.guard)} `;
+
+/** Writes the lines of a row. */
+export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
+  const guard = guardOf(w, i);
+  // Between the lines of an expansion its sources must keep their values: results wait in temporaries.
+  const wait = row.lines.length > 1 && i.dst.some((d) => d !== NO_REG && reads(i, d));
+  const results = i.dst.map((d) => (d === NO_REG ? '' : wait ? w.temp(letterOf(d)) : w.name(d)));
+  const temps = new Map<string, string>();
+  const source = (at: number, type: string, width: number, not: boolean): string => {
+    const o = i.src[at];
+    const mods = o.mods & ~takes(row.src?.[at]);
+    switch (o.kind) {
+      case Kind.Label:
+        return names.label(o.lo);
+      case Kind.Table:
+        return names.table(o.lo);
+      case Kind.Addr:
+        return w.address(o);
+      case Kind.CBank:
+        if (i.op.space === 'const') return w.address(o);
+    }
+    return type === 'pred' ? w.predicate(o, not, mods) : w.value(o, width, type, mods);
+  };
+  const several = (list: readonly string[]): string => (list.length === 1 ? list[0] : `{${list.join(', ')}}`);
+  const fill = (p: Piece): string => {
+    if (typeof p === 'string') return p;
+    switch (p.kind) {
+      case 'src': {
+        // Stored constants are bits, whatever the access is called.
+        if (!p.all) return source(p.at, p.type, p.width, p.not);
+        const list: string[] = [];
+        for (let k = p.at; k < i.src.length; k++)
+          list.push(source(k, p.width > 32 ? 'b64' : 'b32', p.width, false));
+        return several(list);
+      }
+      case 'dst': {
+        if (p.all)
+          return several(i.dst.map((d, k) => (d === NO_REG ? w.temp(p.width > 32 ? 'w' : 't') : results[k])));
+        if (i.dst[p.at] !== NO_REG) return results[p.at];
+        if (p.sink) return '_';
+        return w.temp(i.op.dsts[p.at].bank === 'p' ? 'p' : p.width > 32 ? 'w' : 't');
+      }
+      case 'temp': {
+        let t = temps.get(p.name);
+        if (t === undefined) {
+          t = w.temp(p.file);
+          temps.set(p.name, t);
+        }
+        return t;
+      }
+    }
+  };
+  for (const l of row.lines) {
+    let text = '';
+    for (const p of l.pieces) text += fill(p);
+    w.line(guard + text);
+  }
+  if (wait) copyOut(w, i, results, guard);
+}
+
+const reads = (i: Instr, d: Reg): boolean => i.guard === d || i.src.some((o) => o.reg === d);
+
+const letterOf = (d: Reg): string => {
+  const file = regFile(d);
+  return file === RegFile.P || file === RegFile.UP
+    ? 'p'
+    : file === RegFile.RD || file === RegFile.URD
+      ? 'w'
+      : 't';
+};
+
+const MOVE: Readonly<Record<string, string>> = { t: 'mov.b32', w: 'mov.b64', p: 'mov.pred' };
+
+/** Results that had to wait; the guard itself is written last, since the copies read it. */
+export function copyOut(w: Writer, i: Instr, results: readonly string[], guard: string): void {
+  const order = i.dst.map((_, k) => k).filter((k) => i.dst[k] !== NO_REG);
+  order.sort((a, b) => Number(i.dst[a] === i.guard) - Number(i.dst[b] === i.guard));
+  for (const k of order) w.line(`${guard}${MOVE[letterOf(i.dst[k])]} ${w.name(i.dst[k])}, ${results[k]}`);
+}

@@ -1,0 +1,231 @@
+import { hasMod } from '../../ir/opcode.ts';
+import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
+import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
+import type { PtxFunction } from '../ast.ts';
+import { printPtxHeader } from '../print.ts';
+import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
+import { planCarries } from './carry.ts';
+import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
+import { LineInfo } from './locs.ts';
+import { writeLogic } from './logic.ts';
+import type { PtxTable } from './table.ts';
+import { variableText } from './variable.ts';
+import { NoPtx, Writer } from './writer.ts';
+
+/** What the functions of a module share while they are written. */
+export interface ModuleContext {
+  readonly program: Program;
+  readonly table: PtxTable;
+  /** Offset of kernel parameters in constant bank 0. */
+  readonly paramBase: number;
+  /** The target has `lop3`: those before Maxwell do not. */
+  readonly lop3: boolean;
+  readonly signatureOf: (name: string) => Signature | undefined;
+  readonly prototypeOf: (name: string) => Prototype | undefined;
+}
+
+/** What a function needs beside its instructions. */
+export interface FunctionContext {
+  /** The function as it was parsed, whose header is kept; null where it came as Ori. */
+  readonly source: PtxFunction | null;
+  /** Variables that are declared in its body. */
+  readonly variables: readonly Variable[];
+}
+
+/** Text of a function. Throws NoPtx where an instruction has no PTX form. */
+export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
+  const w = new Writer(fn, module.paramBase);
+  const body = new Body(fn, w, module, at);
+  body.enter();
+  for (const b of fn.blocks) body.block(b);
+  return [
+    header(fn, at.source),
+    '{',
+    ...fn.attrs.pragmas
+      .filter((p) => p.block === fn.blocks[0]?.id)
+      .map((p) => `\t.pragma ${JSON.stringify(p.text)};`),
+    ...w.declarations(),
+    ...[...at.variables, ...fn.variables].map((v) => `\t${variableText(v)};`),
+    ...body.declarations(),
+    '',
+    ...w.out,
+    '}',
+  ];
+}
+
+/** Names of formal parameters and results that are registers; the body has registers of its own for them. */
+const formal = (p: Param, k: number, result: boolean): string =>
+  p.reg === NO_REG ? p.name : `%${result ? 'out' : 'in'}${k}`;
+
+function header(fn: Fn, source: PtxFunction | null): string {
+  const directives = [...fn.attrs.directives, ...(fn.attrs.noreturn ? ['.noreturn'] : [])];
+  const list = (ps: readonly Param[], result: boolean) =>
+    ps.map((p, k) => {
+      const parsed = source === null ? undefined : (result ? source.returns : source.params)[k];
+      const name = formal(p, k, result);
+      return parsed === undefined
+        ? paramDecl(p, name, p.reg === NO_REG ? 'param' : 'reg')
+        : { ...parsed, name };
+    });
+  return printPtxHeader({
+    kind: 'function',
+    span: { start: 0, end: 0, line: 0, column: 0 },
+    linkage: fn.attrs.linkage,
+    entry: fn.kind === 'entry',
+    name: fn.name,
+    returns: list(fn.returns, true),
+    params: list(fn.params, false),
+    directives,
+    body: null,
+  });
+}
+
+const identifier = /^[A-Za-z_$%][\w$]*$/;
+
+class Body {
+  private readonly fn: Fn;
+  private readonly w: Writer;
+  private readonly module: ModuleContext;
+  private readonly lines: LineInfo;
+  private readonly labels = new Map<number, string>();
+  private readonly targets = new Set<number>();
+  private readonly pragmas = new Map<number, string[]>();
+  private readonly tables = new Set<number>();
+  private readonly prototypes = new Map<string, string>();
+  private readonly plan: ReturnType<typeof planCarries>;
+
+  constructor(fn: Fn, w: Writer, module: ModuleContext, at: FunctionContext) {
+    this.fn = fn;
+    this.w = w;
+    this.module = module;
+    this.lines = new LineInfo(module.program.locs, at.source);
+    this.plan = planCarries(fn);
+    this.findTargets();
+    const taken = new Set<string>();
+    const again = new Map<string, number>();
+    for (const b of fn.blocks) {
+      const own = identifier.test(b.name) ? b.name : `$BB${b.id}`;
+      let name = own;
+      // Labels of equal name stood in scopes of their own.
+      for (let n = again.get(own) ?? 1; taken.has(name); n++) {
+        name = `${own}$${n}`;
+        again.set(own, n + 1);
+      }
+      taken.add(name);
+      this.labels.set(b.id, name);
+    }
+    for (const p of fn.attrs.pragmas) {
+      if (p.block === fn.blocks[0]?.id) continue;
+      const list = this.pragmas.get(p.block);
+      if (list === undefined) this.pragmas.set(p.block, [p.text]);
+      else list.push(p.text);
+    }
+  }
+
+  private findTargets(): void {
+    for (const b of this.fn.blocks)
+      for (const i of b.ins)
+        for (const o of i.src) {
+          if (o.kind === Kind.Label && i.op.name !== 'BSSY') this.targets.add(o.lo);
+          else if (o.kind === Kind.Table) this.tables.add(o.lo);
+        }
+    for (const t of this.tables) for (const id of this.fn.tables[t]) this.targets.add(id);
+  }
+
+  private label(block: number): string {
+    const l = this.labels.get(block);
+    if (l === undefined) throw new NoPtx(`BB${block} is branched to and does not exist`);
+    return l;
+  }
+
+  private readonly names = {
+    label: (block: number) => this.label(block),
+    table: (index: number) => `$ts${index}`,
+  };
+
+  /** Jump tables and prototypes of indirect calls, which stand before their use. */
+  declarations(): string[] {
+    const tables = [...this.tables].sort((a, b) => a - b);
+    return [
+      ...tables.map(
+        (t) => `\t$ts${t}: .branchtargets ${this.fn.tables[t].map((b) => this.label(b)).join(', ')};`,
+      ),
+      ...[...this.prototypes].map(([name, line]) => prototypeLine(line, this.module.prototypeOf(name)!)),
+    ];
+  }
+
+  /** Formal parameters that are registers, moved to where the body reads them. */
+  enter(): void {
+    for (const [k, p] of this.fn.params.entries())
+      if (p.reg !== NO_REG) this.move(p, this.w.name(p.reg), formal(p, k, false), '');
+  }
+
+  private move(p: Param, to: string, from: string, guard: string): void {
+    const bits = Number(/\d+$/.exec(p.type)?.[0] ?? 1);
+    const into = to.startsWith('%out');
+    if (p.type === 'pred') this.w.line(`${guard}mov.pred ${to}, ${from}`);
+    else if (bits >= 32 || /x2$/.test(p.type)) this.w.line(`${guard}mov.b${regWidth(p.reg)} ${to}, ${from}`);
+    else this.w.line(`${guard}cvt.${into ? `u${bits}.u32` : `u32.u${bits}`} ${to}, ${from}`);
+  }
+
+  block(b: Block): void {
+    const pragmas = this.pragmas.get(b.id) ?? [];
+    if (this.targets.has(b.id) || pragmas.length > 0) this.w.out.push(`${this.label(b.id)}:`);
+    for (const p of pragmas) this.w.out.push(`\t.pragma ${JSON.stringify(p)};`);
+    for (const i of b.ins) this.instruction(i);
+  }
+
+  private instruction(i: Instr): void {
+    if (this.plan.dropped.has(i)) return;
+    for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
+    const bank =
+      i.op.name === 'CVTA' &&
+      this.fn.kind === 'entry' &&
+      hasMod(i.op, i.mods, 'PARAM') &&
+      !hasMod(i.op, i.mods, 'TO');
+    if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
+    const row = rowOf(this.module.table, i, this.plan.carries.get(i) ?? NO_CARRY);
+    if (row.by === 'logic')
+      writeLogic(
+        this.w,
+        i,
+        i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32,
+        this.module.lop3,
+      );
+    else if (row.by === 'call')
+      writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
+    else {
+      if (i.op.name === 'RET') this.leave(i);
+      expand(this.w, row, i, this.names);
+    }
+  }
+
+  /** Generic address of a parameter: Ori knows where it stands in the bank, PTX by its name. */
+  private parameterAddress(i: Instr): void {
+    if (i.dst[0] === NO_REG) return;
+    const at = this.w.bankAddress(this.w.value(i.src[0], 64, 'reg', 0), 64, 0);
+    const [base, offset] = at.split('+');
+    let from = base;
+    if (offset !== undefined) {
+      from = this.w.temp('w');
+      this.w.line(`add.s64 ${from}, ${base}, ${at.slice(base.length + 1)}`);
+    }
+    this.w.line(`${guardOf(this.w, i)}cvta.param.u64 ${this.w.name(i.dst[0])}, ${from}`);
+  }
+
+  private leave(i: Instr): void {
+    for (const [k, p] of this.fn.returns.entries())
+      if (p.reg !== NO_REG) this.move(p, formal(p, k, true), this.w.name(p.reg), guardOf(this.w, i));
+  }
+
+  private prototype(name: string): string {
+    if (this.module.prototypeOf(name) === undefined)
+      throw new NoPtx(`the prototype '${name}' is not declared`);
+    let short = this.prototypes.get(name);
+    if (short === undefined) {
+      short = `$proto${this.prototypes.size}`;
+      this.prototypes.set(name, short);
+    }
+    return short;
+  }
+}

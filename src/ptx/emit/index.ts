@@ -1,0 +1,239 @@
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { Kind } from '../../ir/operand.ts';
+import type { Fn, Program, Variable } from '../../ir/program.ts';
+import type { PtxFunction, PtxItem, PtxModule } from '../ast.ts';
+import { printPtxHeader, printPtxVariable } from '../print.ts';
+import { paramDecl, type Signature } from './call.ts';
+import { functionText, type ModuleContext } from './function.ts';
+import type { PtxTable } from './table.ts';
+import { variableText } from './variable.ts';
+import { versionFor } from './version.ts';
+import { NoPtx } from './writer.ts';
+
+export interface EmitOptions {
+  readonly table: PtxTable;
+  /** Offset of kernel parameters in constant bank 0, as the program was lowered with. */
+  readonly paramBase: number;
+  /** The module that the program came from: what is not code is copied from it. Null for a program read as Ori. */
+  readonly module: PtxModule | null;
+  /** Architecture for `.target`; null keeps the one that the module names. */
+  readonly target?: string | null;
+}
+
+export interface Emitted {
+  readonly text: string;
+  /** What was not done, each a warning: functions kept as they came, debug sections left out. Errors where nothing could be kept. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * PTX text of a program. Functions are written from Ori; everything else of the module passes through: variables,
+ * declarations, functions that were not lowered, directives, files.
+ *
+ * Never throws on input.
+ */
+export function emitPtx(program: Program, opts: EmitOptions): Emitted {
+  const diagnostics: Diagnostic[] = [];
+  const { module } = opts;
+  const warn = (severity: 'warning' | 'error', message: string, line = 0, notes: readonly string[] = []) =>
+    diagnostics.push({
+      severity,
+      code: 'no-ptx-form',
+      message,
+      file: program.name,
+      line,
+      column: line > 0 ? 1 : 0,
+      length: 1,
+      notes,
+    });
+  const context = contextOf(program, opts);
+  const functions = new Map(program.functions.map((f) => [f.name, f]));
+  const local = functionVariables(program, module);
+  const write: Write = (fn, source) =>
+    functionText(fn, context, { source, variables: local.get(fn.name) ?? [] });
+  const target = module?.target ?? [program.target];
+  const debug = module?.items.some((i) => i.kind === 'verbatim' && describesCode(i, module.text)) === true;
+  const named =
+    opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
+  const out = [
+    `.version ${versionFor(named[0], module?.version ?? program.version)}`,
+    // `debug` promises the sections that are left out.
+    `.target ${named.filter((t) => !debug || t !== 'debug').join(', ')}`,
+    `.address_size ${program.addressSize}`,
+    '',
+  ];
+  if (module === null) plainModule(program, write, out, warn);
+  else sourceModule(program, module, functions, write, out, warn);
+  return { text: `${out.join('\n')}\n`, diagnostics };
+}
+
+type Warn = (
+  severity: 'warning' | 'error',
+  message: string,
+  line?: number,
+  notes?: readonly string[],
+) => void;
+type Write = (fn: Fn, source: PtxFunction | null) => string[];
+
+/** Every item of the module in its place, functions anew where they were lowered. */
+function sourceModule(
+  program: Program,
+  module: PtxModule,
+  functions: ReadonlyMap<string, Fn>,
+  write: Write,
+  out: string[],
+  warn: Warn,
+): void {
+  let sections = 0;
+  for (const v of moduleVariables(program, module)) out.push(`${variableText(v)};`);
+  for (const item of module.items) {
+    switch (item.kind) {
+      case 'file':
+        out.push(`.file ${item.index} "${item.name}"`);
+        break;
+      case 'variable':
+        out.push(`${printPtxVariable(item)};`);
+        break;
+      case 'verbatim':
+        if (describesCode(item, module.text)) sections++;
+        else out.push(module.text.slice(item.span.start, item.span.end));
+        break;
+      case 'function':
+        functionItem(item, module, functions.get(item.name), write, out, warn);
+    }
+  }
+  if (sections > 0)
+    warn('warning', `debug sections are left out: they describe registers and labels of the code as it was`);
+}
+
+function functionItem(
+  item: PtxFunction,
+  module: PtxModule,
+  fn: Fn | undefined,
+  write: Write,
+  out: string[],
+  warn: Warn,
+): void {
+  const asItCame = () => out.push('', module.text.slice(item.span.start, item.span.end));
+  if (item.body === null) out.push(`${printPtxHeader(item)};`);
+  else if (fn === undefined) asItCame();
+  else
+    try {
+      // A body may have more lines than a call takes arguments.
+      out.push('', write(fn, item).join('\n'));
+    } catch (e) {
+      if (!(e instanceof NoPtx)) throw e;
+      warn('warning', `'${fn.name}' is kept as it came: ${e.message}`, item.span.line);
+      asItCame();
+    }
+}
+
+/** Debug sections other than the strings that `.loc` names: they speak of what was rewritten. */
+const describesCode = (item: PtxItem & { kind: 'verbatim' }, text: string): boolean =>
+  item.directive === 'dwarf' ||
+  (item.directive === 'section' &&
+    !/^\.section\s+\.debug_str\b/.test(text.slice(item.span.start, item.span.end)));
+
+/** A module of what the program alone knows. */
+function plainModule(program: Program, write: Write, out: string[], warn: Warn): void {
+  for (const f of program.files) out.push(`.file ${f.index} ${JSON.stringify(f.name)}`);
+  for (const v of program.variables) out.push(`${variableText(v)};`);
+  const called = new Set<string>();
+  for (const fn of program.functions)
+    for (const b of fn.blocks)
+      for (const i of b.ins) for (const o of i.src) if (o.sym !== '') called.add(o.sym);
+  for (const p of program.prototypes) {
+    if (!called.has(p.name) || p.name.includes('$')) continue;
+    out.push(`${declarationText(p.name, p.params, p.returns, p.noreturn)};`);
+  }
+  for (const s of program.skipped)
+    warn('error', `'${s.name}' was left out of this program and cannot be written: ${s.why[0] ?? ''}`);
+  // A function is declared before it is called.
+  for (const fn of program.functions)
+    if (fn.kind === 'func')
+      out.push(`${declarationText(fn.name, fn.params, fn.returns, fn.attrs.noreturn, fn.attrs.linkage)};`);
+  for (const fn of program.functions)
+    try {
+      out.push('', write(fn, null).join('\n'));
+    } catch (e) {
+      if (!(e instanceof NoPtx)) throw e;
+      warn('error', `'${fn.name}' has no PTX form: ${e.message}`);
+    }
+}
+
+function declarationText(
+  name: string,
+  params: Fn['params'],
+  returns: Fn['params'],
+  noreturn: boolean,
+  linkage: PtxFunction['linkage'] = 'extern',
+): string {
+  const decl = (p: Fn['params'][number]) => paramDecl(p, p.name, p.reg < 0 ? 'param' : 'reg');
+  return printPtxHeader({
+    kind: 'function',
+    span: { start: 0, end: 0, line: 0, column: 0 },
+    linkage,
+    entry: false,
+    name,
+    returns: returns.map(decl),
+    params: params.map(decl),
+    directives: noreturn ? ['.noreturn'] : [],
+    body: null,
+  });
+}
+
+function contextOf(program: Program, opts: EmitOptions): ModuleContext {
+  const signatures = new Map<string, Signature>();
+  const enter = (f: { name: string; params: readonly unknown[]; returns: readonly unknown[] }) =>
+    signatures.set(f.name, { params: f.params.length, returns: f.returns.length });
+  for (const item of opts.module?.items ?? []) if (item.kind === 'function') enter(item);
+  for (const p of program.prototypes) enter(p);
+  for (const f of program.functions) enter(f);
+  const prototypes = new Map(program.prototypes.map((p) => [p.name, p]));
+  return {
+    program,
+    table: opts.table,
+    paramBase: opts.paramBase,
+    lop3: Number(/\d+/.exec(opts.target ?? opts.module?.target[0] ?? program.target)?.[0]) >= 50,
+    signatureOf: (name) => signatures.get(name),
+    prototypeOf: (name) => prototypes.get(name),
+  };
+}
+
+/** Variables that the source declared in a body: again there, where one function alone names them. */
+function functionVariables(
+  program: Program,
+  module: PtxModule | null,
+): ReadonlyMap<string, readonly Variable[]> {
+  const out = new Map<string, Variable[]>();
+  for (const { v, users } of bodyVariables(program, module)) {
+    if (users.length !== 1 || v.linkage === 'extern') continue;
+    const list = out.get(users[0]) ?? [];
+    list.push(v);
+    out.set(users[0], list);
+  }
+  return out;
+}
+
+/** Variables that the source declared in a body and that the module has to declare now. */
+const moduleVariables = (program: Program, module: PtxModule): Variable[] =>
+  bodyVariables(program, module)
+    .filter(({ v, users }) => users.length > 1 || (users.length === 1 && v.linkage === 'extern'))
+    .map(({ v }) => v);
+
+function bodyVariables(program: Program, module: PtxModule | null): { v: Variable; users: string[] }[] {
+  if (module === null) return [];
+  const global = new Set(module.items.filter((x) => x.kind === 'variable').map((x) => x.name));
+  const users = new Map<string, string[]>();
+  for (const v of program.variables) if (!global.has(v.name)) users.set(v.name, []);
+  if (users.size === 0) return [];
+  for (const fn of program.functions)
+    for (const b of fn.blocks)
+      for (const i of b.ins)
+        for (const o of i.src) {
+          if (o.sym === '' || o.kind === Kind.Label) continue;
+          const list = users.get(o.sym);
+          if (list !== undefined && !list.includes(fn.name)) list.push(fn.name);
+        }
+  return program.variables.filter((v) => users.has(v.name)).map((v) => ({ v, users: users.get(v.name)! }));
+}

@@ -1,0 +1,137 @@
+import { Mod } from '../../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, withOperandMods } from '../../ir/operand.ts';
+import type { Instr } from '../../ir/program.ts';
+import { copyOut, guardOf } from './expand.ts';
+import type { Writer } from './writer.ts';
+
+/** A logic function of three inputs as steps over and, or, xor and not. */
+type Formula =
+  | { readonly op: 'input'; readonly at: number }
+  | { readonly op: 'constant'; readonly ones: boolean }
+  | { readonly op: 'not'; readonly a: Formula }
+  | { readonly op: 'and' | 'or' | 'xor'; readonly a: Formula; readonly b: Formula };
+
+/** Truth tables of the inputs: bit 4a+2b+c of a table is the result for a, b, c. */
+const INPUTS = [0xf0, 0xcc, 0xaa];
+
+let formulas: readonly Formula[] | null = null;
+
+/** For each of the 256 functions a formula with the fewest steps, found by combining cheaper ones until nothing is left. */
+function allFormulas(): readonly Formula[] {
+  if (formulas !== null) return formulas;
+  const found: (Formula | undefined)[] = new Array<Formula | undefined>(256).fill(undefined);
+  const byCost: number[][] = [[]];
+  const enter = (table: number, f: Formula, cost: number) => {
+    if (found[table] !== undefined) return;
+    found[table] = f;
+    byCost[cost] ??= [];
+    byCost[cost].push(table);
+  };
+  INPUTS.forEach((t, at) => enter(t, { op: 'input', at }, 0));
+  enter(0x00, { op: 'constant', ones: false }, 0);
+  enter(0xff, { op: 'constant', ones: true }, 0);
+  for (let cost = 1; found.includes(undefined); cost++) {
+    for (const t of byCost[cost - 1] ?? []) enter(~t & 0xff, { op: 'not', a: found[t]! }, cost);
+    for (let left = 0; left < cost; left++)
+      for (const s of byCost[left] ?? [])
+        for (const t of byCost[cost - 1 - left] ?? []) {
+          const [a, b] = [found[s]!, found[t]!];
+          enter(s & t, { op: 'and', a, b }, cost);
+          enter(s | t, { op: 'or', a, b }, cost);
+          enter(s ^ t, { op: 'xor', a, b }, cost);
+        }
+  }
+  formulas = found as Formula[];
+  return formulas;
+}
+
+/** 1 where all bits of a constant are one, 0 where none is, null for anything else. */
+function uniform(o: Operand, width: number): 0 | 1 | null {
+  if (o.kind !== Kind.Imm) return null;
+  const not = (o.mods & Mod.Not) !== 0 ? 1 : 0;
+  if (width === 1) return ((o.lo & 1) ^ not) as 0 | 1;
+  if ((width === 64 && o.hi !== o.lo) || (o.lo !== 0 && o.lo !== -1)) return null;
+  return ((o.lo & 1) ^ not) as 0 | 1;
+}
+
+/** The table after what is known of an input: a constant, a complement, the same register as an earlier one. */
+function reduce(
+  table: number,
+  inputs: readonly Operand[],
+  width: number,
+): { table: number; inputs: readonly Operand[] } {
+  let t = table;
+  const kept = [...inputs];
+  for (let k = 0; k < 3; k++) {
+    const o = kept[k];
+    const step = 4 >> k;
+    const high = t & INPUTS[k];
+    const low = t & ~INPUTS[k];
+    const known = uniform(o, width);
+    if (known === 1) t = high | (high >> step);
+    else if (known === 0) t = low | (low << step);
+    else if ((o.mods & Mod.Not) !== 0) {
+      t = (high >> step) | (low << step);
+      kept[k] = withOperandMods(o, o.mods & ~Mod.Not);
+    }
+  }
+  for (let j = 1; j < 3; j++)
+    for (let k = 0; k < j; k++)
+      if (kept[j].reg !== NO_REG && kept[j].reg === kept[k].reg) t = joined(t, 4 >> k, 4 >> j);
+  return { table: t, inputs: kept };
+}
+
+/** Rows of a table where two equal inputs differ cannot occur: they take the value of the row where both are as the first. */
+function joined(table: number, first: number, second: number): number {
+  let t = 0;
+  for (let row = 0; row < 8; row++) {
+    const same = (row & first) !== 0 ? row | second : row & ~second;
+    t |= ((table >> same) & 1) << row;
+  }
+  return t;
+}
+
+/**
+ * Writes LOP3 and PLOP3: by one of and, or, xor, not where that says it, by `lop3` on words, else step by step.
+ *
+ * @param width of the operands; 1 for predicates
+ * @param lop3 the target has that instruction
+ */
+export function writeLogic(w: Writer, i: Instr, width: number, lop3: boolean): void {
+  const d = i.dst[0];
+  if (d === NO_REG) return;
+  const type = width === 1 ? 'pred' : `b${width}`;
+  const fresh = () => w.temp(width === 1 ? 'p' : width === 64 ? 'w' : 't');
+  const { table, inputs } = reduce(i.src[3].lo & 0xff, i.src.slice(0, 3), width);
+  const guard = guardOf(w, i);
+  const formula = allFormulas()[table];
+  const read = (k: number): string =>
+    width === 1
+      ? w.predicate(inputs[k], false, inputs[k].mods)
+      : w.value(inputs[k], width, type, inputs[k].mods);
+  if (lop3 && width === 32 && steps(formula) > 1) {
+    w.line(`${guard}lop3.b32 ${w.name(d)}, ${read(0)}, ${read(1)}, ${read(2)}, ${table}`);
+    return;
+  }
+  const wait = steps(formula) > 1 && (i.guard === d || inputs.some((o) => o.reg === d));
+  const write = (f: Formula, into: string | null): string => {
+    if (f.op === 'input' && into === null) return read(f.at);
+    const parts =
+      f.op === 'input'
+        ? ['mov', read(f.at)]
+        : f.op === 'constant'
+          ? ['mov', f.ones ? '-1' : '0']
+          : f.op === 'not'
+            ? ['not', write(f.a, null)]
+            : [f.op, write(f.a, null), write(f.b, null)];
+    const to = into ?? fresh();
+    w.line(`${guard}${parts[0]}.${type} ${[to, ...parts.slice(1)].join(', ')}`);
+    return to;
+  };
+  const result = wait ? fresh() : w.name(d);
+  write(formula, result);
+  if (wait) copyOut(w, i, [result], guard);
+}
+
+const steps = (f: Formula): number =>
+  f.op === 'input' || f.op === 'constant' ? 0 : f.op === 'not' ? 1 + steps(f.a) : 1 + steps(f.a) + steps(f.b);

@@ -1,0 +1,82 @@
+import { Mod } from '../../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg } from '../../ir/operand.ts';
+
+/** What one item of a row's `src` or `dst` asks of an operand. */
+export type Pattern =
+  /** Anything but a carry. */
+  | { readonly kind: 'any' }
+  /** A register or constant that carries exactly these modifiers. */
+  | { readonly kind: 'mods'; readonly mods: number }
+  /** This constant, unmodified. */
+  | { readonly kind: 'number'; readonly lo: number; readonly hi: number }
+  | { readonly kind: 'pred'; readonly value: boolean }
+  /** The carry in CC.CF, or its complement. */
+  | { readonly kind: 'carry'; readonly not: boolean }
+  | { readonly kind: 'bank' }
+  | { readonly kind: 'discarded' };
+
+/** Reads `a, -b, 0`. */
+export const parsePatterns = (text: string): Pattern[] => text.split(',').map((s) => parsePattern(s.trim()));
+
+function parsePattern(s: string): Pattern {
+  if (s === '_') return { kind: 'discarded' };
+  if (s === 'PT' || s === 'PF') return { kind: 'pred', value: s === 'PT' };
+  if (s === 'CC' || s === '!CC') return { kind: 'carry', not: s === '!CC' };
+  if (/^\w+:bank$/.test(s)) return { kind: 'bank' };
+  if (/^\d/.test(s)) {
+    const v = BigInt(s);
+    return { kind: 'number', lo: Number(BigInt.asIntN(32, v)), hi: Number(BigInt.asIntN(32, v >> 32n)) };
+  }
+  switch (s[0]) {
+    case '-':
+      return { kind: 'mods', mods: Mod.Neg };
+    case '|':
+      return { kind: 'mods', mods: Mod.Abs };
+    case '~':
+    case '!':
+      return { kind: 'mods', mods: Mod.Not };
+  }
+  return { kind: 'any' };
+}
+
+/**
+ * Modifiers that a row takes over from the operands: it says `sub`, so the minus of its source is not written again.
+ */
+export const takes = (p: Pattern | undefined): number => (p?.kind === 'mods' ? p.mods : 0);
+
+/** What the code around the table knows of carries: how an operand stands in CC.CF. */
+export interface Carry {
+  /** 0: not in CC.CF. 1: CC.CF is this predicate. -1: CC.CF is its complement. */
+  readonly in: number;
+  /** The same of the carry out. */
+  readonly out: number;
+}
+
+export function fitsSource(p: Pattern | undefined, o: Operand, carry: number): boolean {
+  if (p?.kind === 'carry') {
+    const not = (o.mods & Mod.Not) !== 0;
+    // `CC` asks for an operand whose value is CC.CF itself, `!CC` for one that is its complement.
+    return carry !== 0 && (carry < 0 !== not) === p.not;
+  }
+  if (p === undefined) return true;
+  switch (p.kind) {
+    case 'any':
+      return carry === 0;
+    case 'mods':
+      return o.mods === p.mods;
+    case 'number':
+      return o.kind === Kind.Imm && o.mods === 0 && o.lo === p.lo && o.hi === p.hi;
+    case 'pred':
+      return o.kind === Kind.Imm && (((o.lo & 1) === 1) !== ((o.mods & Mod.Not) !== 0)) === p.value;
+    case 'bank':
+      return o.kind === Kind.CBank;
+    case 'discarded':
+      return false;
+  }
+}
+
+export function fitsDestination(p: Pattern | undefined, r: Reg, carry: number): boolean {
+  if (p?.kind === 'carry') return carry !== 0 && carry < 0 === p.not;
+  if (p?.kind === 'discarded') return r === NO_REG;
+  return p === undefined || (carry === 0 && r !== NO_REG);
+}

@@ -1,0 +1,113 @@
+import type { Isa, ModGroup, Opcode } from '../../ir/opcode.ts';
+import { type Pattern, parsePatterns } from './pattern.ts';
+import { type Line, specialise } from './template.ts';
+
+/** The document `pipelines/isa/ptx.yaml`, already checked against its schema. */
+export interface PtxDoc {
+  readonly kind: 'ptx';
+  readonly words: Words;
+  readonly opcodes: Readonly<Record<string, readonly RowSpec[]>>;
+}
+
+/** Group, or `OPCODE.group` -> value -> what PTX calls it. */
+export type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export interface RowSpec {
+  readonly mods?: Readonly<Record<string, string | readonly string[]>>;
+  readonly src?: string;
+  readonly dst?: string;
+  readonly ptx?: string;
+  readonly why?: string;
+  readonly by?: 'logic' | 'call';
+  readonly none?: string;
+}
+
+/** A row for one choice of modifiers: what operands it fits, and what it writes. */
+export interface Row {
+  /** Null fits anything. */
+  readonly src: readonly Pattern[] | null;
+  readonly dst: readonly Pattern[] | null;
+  readonly lines: readonly Line[];
+  /** Code that writes it instead of `lines`, or ''. */
+  readonly by: '' | 'logic' | 'call';
+  /** Why PTX cannot say it, or ''. */
+  readonly none: string;
+}
+
+/** How every opcode is written in PTX. */
+export class PtxTable {
+  private readonly doc: PtxDoc;
+  /** By opcode number, then by modifiers. */
+  private readonly known: Map<number, readonly Row[]>[] = [];
+
+  constructor(doc: PtxDoc) {
+    this.doc = doc;
+  }
+
+  /** Rows that fit an opcode under given modifiers, in order; empty for an opcode that the table lacks. */
+  rows(op: Opcode, mods: number): readonly Row[] {
+    this.known[op.id] ??= new Map();
+    const byMods = this.known[op.id];
+    let rows = byMods.get(mods);
+    if (rows === undefined) {
+      rows = (this.doc.opcodes[op.name] ?? [])
+        .filter((r) => fitsMods(r, op, mods))
+        .map((r) => ({
+          src: r.src === undefined ? null : parsePatterns(r.src),
+          dst: r.dst === undefined ? null : parsePatterns(r.dst),
+          lines: specialise(r.ptx ?? '', op, mods, this.doc.words),
+          by: r.by ?? '',
+          none: r.none ?? '',
+        }));
+      byMods.set(mods, rows);
+    }
+    return rows;
+  }
+}
+
+const chosen = (g: ModGroup, mods: number): string => g.values[(mods >>> g.shift) & g.mask].name;
+
+function fitsMods(r: RowSpec, op: Opcode, mods: number): boolean {
+  for (const [group, want] of Object.entries(r.mods ?? {})) {
+    const g = op.groupByName.get(group);
+    if (g === undefined) return false;
+    const value = chosen(g, mods);
+    if (typeof want === 'string' ? want !== value : !want.includes(value)) return false;
+  }
+  return true;
+}
+
+/** What is wrong with a table for an instruction set: names that do not exist, opcodes without a row. */
+export function checkPtxTable(doc: PtxDoc, isa: Isa): string[] {
+  const faults: string[] = [];
+  for (const [name, rows] of Object.entries(doc.opcodes)) {
+    const op = isa.byName.get(name);
+    if (op === undefined) {
+      faults.push(`${name} is no opcode`);
+      continue;
+    }
+    for (const [k, r] of rows.entries()) {
+      const fault = (what: string) => faults.push(`${name}, row ${k + 1}: ${what}`);
+      for (const [group, want] of Object.entries(r.mods ?? {})) {
+        const g = op.groupByName.get(group);
+        if (g === undefined) fault(`there is no modifier group '${group}'`);
+        else
+          for (const v of typeof want === 'string' ? [want] : want)
+            if (!g.values.some((x) => x.name === v)) fault(`'${group}' has no value '${v}'`);
+      }
+      for (const [side, text, slots] of [
+        ['src', r.src, op.srcs],
+        ['dst', r.dst, op.dsts],
+      ] as const)
+        if (text !== undefined && parsePatterns(text).length > slots.length)
+          fault(`'${side}' has more items than ${name} has operands`);
+      try {
+        specialise(r.ptx ?? '', op, 0, doc.words);
+      } catch (e) {
+        fault((e as Error).message);
+      }
+    }
+  }
+  for (const op of isa.opcodes) if (doc.opcodes[op.name] === undefined) faults.push(`${op.name} has no row`);
+  return faults;
+}

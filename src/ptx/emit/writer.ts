@@ -1,0 +1,262 @@
+import { Mod } from '../../ir/opcode.ts';
+import {
+  FILE_WIDTH,
+  Kind,
+  NO_REG,
+  type Operand,
+  type Reg,
+  RegFile,
+  regFile,
+  regIndex,
+} from '../../ir/operand.ts';
+import type { Fn } from '../../ir/program.ts';
+
+/** What PTX cannot say, or Ori says wrongly; the function is then written as it came, or reported. */
+export class NoPtx extends Error {}
+
+/** Prefix of the names of each register file, and the type that they are declared with. */
+const FILES: readonly (readonly [name: string, type: string])[] = [
+  ['%r', 'b32'],
+  ['%rd', 'b64'],
+  ['%p', 'pred'],
+  ['%ur', 'b32'],
+  ['%urd', 'b64'],
+  ['%up', 'pred'],
+  ['%rq', 'b128'],
+  ['%b', 'b32'],
+];
+
+/** File of a temporary by its letter in a template; halves have registers of their own, which Ori has not. */
+const TEMP_FILE: Readonly<Record<string, number>> = { t: RegFile.R, w: RegFile.RD, p: RegFile.P };
+
+/** Constants of these types may stand in an instruction; others go through a register. */
+const LITERAL: ReadonlySet<string> = new Set([
+  's32',
+  'u32',
+  'b32',
+  's64',
+  'u64',
+  'b64',
+  'f32',
+  'f64',
+  'xf32',
+  'byte',
+]);
+
+const hex = (v: number, digits: number): string => (v >>> 0).toString(16).toUpperCase().padStart(digits, '0');
+
+/**
+ * The body of one function while it is written: lines, and the registers that they use. R12 is `%r12`; registers that Ori
+ * has not come after the last of Ori's.
+ */
+export class Writer {
+  readonly fn: Fn;
+  readonly out: string[] = [];
+  /** Registers to declare: by file, one more than the greatest number used. */
+  private readonly counts: number[] = FILES.map(() => 0);
+  private halves = 0;
+  private next: number;
+  private readonly base: number;
+
+  constructor(fn: Fn, paramBase: number) {
+    this.fn = fn;
+    this.next = fn.regCount;
+    this.base = paramBase;
+  }
+
+  /** Name of a register. */
+  name(r: Reg): string {
+    const file = regFile(r);
+    const index = regIndex(r);
+    if (index >= this.counts[file]) this.counts[file] = index + 1;
+    return FILES[file][0] + index;
+  }
+
+  /** Name of a register that nothing else uses, for a letter of a template. */
+  temp(letter: string): string {
+    if (letter === 'h') return `%h${this.halves++}`;
+    const file = TEMP_FILE[letter];
+    const index = this.next++;
+    this.counts[file] = index + 1;
+    return FILES[file][0] + index;
+  }
+
+  line(text: string): void {
+    this.out.push(`\t${text};`);
+  }
+
+  /** Declarations of the registers used, one for each type. */
+  declarations(): string[] {
+    const out: string[] = [];
+    for (const [file, [name, type]] of FILES.entries())
+      if (this.counts[file] > 0) out.push(`\t.reg .${type} ${name}<${this.counts[file]}>;`);
+    if (this.halves > 0) out.push(`\t.reg .b16 %h<${this.halves}>;`);
+    return out;
+  }
+
+  /** A value in a fresh register. */
+  private held(width: number, text: string, type = `b${width}`): string {
+    const t = this.temp(width > 32 ? 'w' : 't');
+    this.line(`mov.${type} ${t}, ${text}`);
+    return t;
+  }
+
+  /**
+   * A source as it stands in an instruction. Modifiers, and constants that may not stand there, are computed first.
+   *
+   * @param type type of the instruction; 'reg': only a register will do; 'sym': a symbol may stand there
+   * @param mods modifiers still to be applied
+   */
+  value(o: Operand, width: number, type: string, mods: number): string {
+    switch (o.kind) {
+      case Kind.Reg:
+        return this.modified(this.name(o.reg), FILE_WIDTH[regFile(o.reg)], type, mods);
+      case Kind.Imm: {
+        if (width > 64) return this.wide(o);
+        const v = constant(o, width, type, mods);
+        if (type === 'reg' || !LITERAL.has(type))
+          return this.held(width, literal(v.lo, v.hi, width > 32 ? 'b64' : 'b32'));
+        return literal(v.lo, v.hi, type);
+      }
+      case Kind.CBank: {
+        const t = this.temp(width > 32 ? 'w' : 't');
+        this.line(`ld.param.b${width} ${t}, [${this.address(o)}]`);
+        return this.modified(t, width, type, mods);
+      }
+      case Kind.Sym: {
+        const text = plus(o.sym, o.lo);
+        return type === 'reg' ? this.held(width, text) : text;
+      }
+      default:
+        throw new NoPtx('an address stands where a value is expected');
+    }
+  }
+
+  private wide(o: Operand): string {
+    const lo = this.held(64, literal(o.lo, o.hi, 'b64'));
+    const index = this.next++;
+    this.counts[RegFile.RQ] = index + 1;
+    this.line(`mov.b128 %rq${index}, {${lo}, ${this.held(64, '0')}}`);
+    return `%rq${index}`;
+  }
+
+  private modified(r: string, width: number, type: string, mods: number): string {
+    if (mods === 0) return r;
+    const step = (op: string): string => {
+      const t = this.temp(width > 32 ? 'w' : 't');
+      this.line(`${op.replace('$', t)}`);
+      return t;
+    };
+    let v = r;
+    if ((mods & Mod.Not) !== 0) v = step(`not.b${width} $, ${v}`);
+    const named = isFloat(type) ? type : `s${width}`;
+    const sign = BITWISE[type];
+    if ((mods & Mod.Abs) !== 0)
+      v = step(sign === undefined ? `abs.${named} $, ${v}` : `and.b32 $, ${v}, ${~sign}`);
+    if ((mods & Mod.Neg) !== 0)
+      v = step(sign === undefined ? `neg.${named} $, ${v}` : `xor.b32 $, ${v}, ${sign}`);
+    return v;
+  }
+
+  /** A predicate source; `not` if its place takes a `!`. */
+  predicate(o: Operand, not: boolean, mods: number): string {
+    const inverted = (mods & Mod.Not) !== 0;
+    if (o.kind === Kind.Imm) {
+      const t = this.temp('p');
+      this.line(`mov.pred ${t}, ${((o.lo & 1) === 1) !== inverted ? -1 : 0}`);
+      return t;
+    }
+    const r = this.name(o.reg);
+    if (!inverted) return r;
+    if (not) return `!${r}`;
+    const t = this.temp('p');
+    this.line(`not.pred ${t}, ${r}`);
+    return t;
+  }
+
+  /** What stands between the brackets of an address. */
+  address(o: Operand): string {
+    if (o.kind === Kind.CBank) return this.bank(o);
+    if (o.reg !== NO_REG) return plus(this.name(o.reg), o.lo);
+    if (o.sym !== '') return plus(o.sym, o.lo);
+    return this.held(64, String(o.lo));
+  }
+
+  /** Kernel parameters: by name and offset, or by a register that counts from the start of the bank. */
+  private bank(o: Operand): string {
+    if (o.hi !== 0) throw new NoPtx(`constant bank ${o.hi} has no place in PTX`);
+    if (o.reg !== NO_REG) return this.bankAddress(this.name(o.reg), FILE_WIDTH[regFile(o.reg)], o.lo);
+    const at = o.lo - this.base;
+    const p = this.fn.params.find((x) => at >= x.offset && at < x.offset + x.size);
+    if (p === undefined || this.fn.kind !== 'entry')
+      throw new NoPtx(`c[0x0][0x${hex(o.lo, 1)}] is no parameter of ${this.fn.name}`);
+    return plus(p.name, at - p.offset);
+  }
+
+  /** Address in the parameter space of what Ori counts from the start of constant bank 0. */
+  bankAddress(value: string, width: number, offset: number): string {
+    const first = this.fn.params[0];
+    if (first === undefined || this.fn.kind !== 'entry') throw new NoPtx(`${this.fn.name} has no parameters`);
+    let v = value;
+    if (width === 32) {
+      v = this.temp('w');
+      this.line(`cvt.u64.u32 ${v}, ${value}`);
+    }
+    const start = this.held(64, first.name);
+    const sum = this.temp('w');
+    this.line(`add.s64 ${sum}, ${v}, ${start}`);
+    return plus(sum, offset - this.base - first.offset);
+  }
+}
+
+const isFloat = (type: string): boolean => /^x?b?f\d/.test(type);
+
+/**
+ * Types whose sign is changed as a bit: halves that stand in the low bits of a word, for which `neg` would want another
+ * register; and floats (written xf32 in templates) of which the sign of a NaN counts.
+ */
+const BITWISE: Readonly<Record<string, number>> = { f16: 0x8000, bf16: 0x8000, xf32: 0x80000000 | 0 };
+
+/** `base+16`, `base+-16`, `base`. */
+const plus = (base: string, offset: number): string => (offset === 0 ? base : `${base}+${offset}`);
+
+/** Sign bits of the formats that a modifier acts on, in the low and in the high word. */
+const SIGN: Readonly<Record<string, readonly [number, number]>> = {
+  f64: [0, 0x80000000],
+  f32: [0x80000000, 0],
+  xf32: [0x80000000, 0],
+  f16x2: [0x80008000, 0],
+  bf16x2: [0x80008000, 0],
+  f16: [0x8000, 0],
+  bf16: [0x8000, 0],
+};
+
+/** A constant after its modifiers. */
+function constant(o: Operand, width: number, type: string, mods: number): { lo: number; hi: number } {
+  let { lo, hi } = o;
+  if (width <= 32) hi = 0;
+  if ((mods & Mod.Not) !== 0) [lo, hi] = [~lo, width > 32 ? ~hi : 0];
+  if (isFloat(type)) {
+    const [s, t] = SIGN[type];
+    if ((mods & Mod.Abs) !== 0) [lo, hi] = [lo & ~s, hi & ~t];
+    if ((mods & Mod.Neg) !== 0) [lo, hi] = [lo ^ s, hi ^ t];
+  } else if ((mods & Mod.Neg) !== 0) {
+    const low = -lo | 0;
+    if (width > 32) hi = (~hi + (low === 0 ? 1 : 0)) | 0;
+    lo = low;
+  }
+  return { lo: lo | 0, hi: hi | 0 };
+}
+
+/** A constant as PTX spells it: floats by their bits, integers in decimal. */
+function literal(lo: number, hi: number, type: string): string {
+  if (type === 'f32' || type === 'xf32') return `0f${hex(lo, 8)}`;
+  if (type === 'f64') return `0d${hex(hi, 8)}${hex(lo, 8)}`;
+  if (type.endsWith('64')) {
+    const v = (BigInt(hi) << 32n) | BigInt(lo >>> 0);
+    // The smallest integer has no literal of its own.
+    return v === -(1n << 63n) ? '0x8000000000000000' : String(v);
+  }
+  if (type === 'byte') return String(lo & 0xff);
+  return type === 'u32' ? String(lo >>> 0) : String(lo);
+}

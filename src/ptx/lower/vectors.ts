@@ -1,0 +1,46 @@
+import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
+import type { FnLower } from './function.ts';
+
+/** Names of the parts of a vector register, in order; colours are other names of the same. */
+export const PARTS = ['x', 'y', 'z', 'w'] as const;
+const COLOURS = 'rgba';
+
+/** The register that holds one part of a vector register. No identifier has a dot, so that it is nobody else's. */
+export const partName = (vector: string, part: number): string => `${vector}.${PARTS[part]}`;
+
+/** Declarations with every vector register in parts: how functions take and give them. */
+export const scalars = (decls: readonly VarDecl[]): VarDecl[] =>
+  decls.flatMap((d) =>
+    d.space === 'reg' && d.vector > 1
+      ? Array.from({ length: d.vector }, (_, k) => ({ ...d, name: partName(d.name, k), vector: 1 }))
+      : [d],
+  );
+
+/** An instruction with vector registers written as their parts: whole ones as `{v.x, v.y}`, `v.r` as `v.x`. */
+export function withParts(f: FnLower, i: PtxInstr): PtxInstr {
+  const vectorOf = (o: PtxOperand): number =>
+    o.kind === 'reg' || (o.kind === 'sym' && o.offset === 0n) ? f.vectorLength(o.name) : 0;
+  const register = (name: string, part: number): PtxOperand => ({
+    kind: 'reg',
+    name: partName(name, part),
+    neg: false,
+    not: false,
+    part: '',
+  });
+  const one = (o: PtxOperand): PtxOperand => {
+    if (o.kind === 'vector') return { ...o, items: o.items.map(one) };
+    if (o.kind === 'list') {
+      const items = o.items.map(one);
+      return { ...o, items: items.flatMap((x) => (x.kind === 'vector' ? x.items : [x])) };
+    }
+    const n = vectorOf(o);
+    if (n === 0 || (o.kind !== 'reg' && o.kind !== 'sym')) return o;
+    const part = o.kind === 'reg' ? o.part : '';
+    if (part === '')
+      return { kind: 'vector', items: Array.from({ length: n }, (_, k) => register(o.name, k)) };
+    const at = Math.max(PARTS.indexOf(part as 'x'), COLOURS.indexOf(part));
+    if (at < 0 || at >= n) return o;
+    return o.kind === 'reg' ? { ...o, name: partName(o.name, at), part: '' } : o;
+  };
+  return { ...i, operands: i.operands.map(one) };
+}

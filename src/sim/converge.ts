@@ -1,0 +1,195 @@
+import { slotWidth } from '../ir/opcode.ts';
+import { NO_REG, withOperandMods } from '../ir/operand.ts';
+import type { LaneRegs } from '../isa/lanes.ts';
+import type { Decoded } from './decode.ts';
+import { type Frame, type Machine, SimFault, type Warp } from './machine.ts';
+import { mergePaths, type Path, passTurn, splitOff } from './paths.ts';
+import { primitives } from './primitives.ts';
+
+/**
+ * Instructions that lanes carry out together (shfl, vote, match, redux, elect, bar.warp.sync): a lane waits until all lanes
+ * of its member mask that have not ended stand at an instruction of the same kind with the same mask, wherever that is
+ * (PTX ISA 9.0, 9.7.9.6: "the same qualifiers and membermask"). Meanwhile the other paths of the warp run.
+ */
+
+const lowest = (m: number): number => 31 - Math.clz32(m & -m);
+
+/** Lane `l`'s member mask. */
+const membersOf = (f: Frame, d: Decoded, l: number): number =>
+  f.regs.i32[f.code.operands[d.k + d.ins.dst.length + d.members] + l];
+
+const run = (m: Machine, w: Warp, f: Frame, d: Decoded, mask: number): void =>
+  primitives[d.primitive](m, w, f, d, mask);
+
+/** Lanes `mask` of the running path reach an instruction with a member mask. */
+export function meetMembers(m: Machine, w: Warp, path: Path, d: Decoded, mask: number): void {
+  const { frame } = path;
+  const live = ~w.exited;
+  const at = path.pc++;
+  let waiting = 0;
+  for (let rest = mask; rest !== 0; ) {
+    const members = membersOf(frame, d, lowest(rest));
+    let group = 0;
+    for (let r = rest; r !== 0; r &= r - 1) if (membersOf(frame, d, lowest(r)) === members) group |= r & -r;
+    rest &= ~group;
+    if ((members & live & ~group) === 0) {
+      run(m, w, frame, d, group);
+      continue;
+    }
+    const p = splitOff(w, path, group, at);
+    p.wait = { d, until: 'members', members };
+    waiting |= group;
+  }
+  if (waiting !== 0) completeGroups(m, w);
+}
+
+/** Lanes `mask` of the running path reach a barrier of the block. */
+export function meetBarrier(m: Machine, w: Warp, path: Path, d: Decoded, mask: number): void {
+  const p = splitOff(w, path, mask, path.pc);
+  path.pc++;
+  p.wait = { d, until: 'warp', members: 0 };
+  if (d.aligned) completeGroups(m, w);
+  else arrive(m, w, p);
+}
+
+/** A path arrives at its barrier, and goes on behind it when that opens. */
+function arrive(m: Machine, w: Warp, p: Path): void {
+  const { d } = p.wait!;
+  p.pc++;
+  p.wait = { d, until: 'barrier', members: 0 };
+  m.arriving = p;
+  run(m, w, p.frame, d, p.mask & ~w.exited);
+}
+
+/** Carries out what every expected lane has come to. @returns whether anything was */
+export function completeGroups(m: Machine, w: Warp): boolean {
+  const live = ~w.exited;
+  for (const first of w.paths) {
+    const { wait } = first;
+    if (wait === null || wait.until === 'barrier') continue;
+    const group = w.paths.filter((p) => p.wait !== null && sameMeeting(first, p));
+    let here = 0;
+    for (const p of group) here |= p.mask;
+    here &= live;
+    if (here === 0) continue;
+    const expected = wait.until === 'warp' ? live : wait.members & live;
+    if ((expected & ~here) !== 0) continue;
+    if (wait.until === 'warp') arrive(m, w, mergePaths(w, group));
+    else if (group.every((p) => atSamePlace(p, first))) {
+      const p = mergePaths(w, group);
+      p.wait = null;
+      p.pc++;
+      run(m, w, p.frame, wait.d, p.mask & live);
+    } else together(m, w, group);
+    return true;
+  }
+  return false;
+}
+
+const atSamePlace = (p: Path, q: Path): boolean => p.frame === q.frame && p.pc === q.pc && p.join === q.join;
+
+/** Does `q` wait for the same thing as `p`? */
+function sameMeeting(p: Path, q: Path): boolean {
+  const [a, b] = [p.wait!, q.wait!];
+  if (a.until !== b.until || a.d.ins.op !== b.d.ins.op || a.d.ins.mods !== b.d.ins.mods) return false;
+  return a.until === 'warp' ? atSamePlace(p, q) : a.members === b.members;
+}
+
+/**
+ * Finds a path that can run and puts it last.
+ *
+ * @returns false if the warp waits at barriers
+ * @throws SimFault if lanes wait for others that never come
+ */
+export function resume(m: Machine, w: Warp): boolean {
+  for (;;) {
+    const last = w.paths[w.paths.length - 1];
+    if (last === undefined || last.wait === null) return true;
+    if (completeGroups(m, w) || passTurn(w, false, null)) continue;
+    const atBarrier = w.paths.find((p) => p.wait?.until === 'warp');
+    if (atBarrier !== undefined) arrive(m, w, atBarrier);
+    else if (passTurn(w, true, null)) continue;
+    else if (w.paths.some((p) => p.wait?.until === 'barrier')) {
+      w.state = 'barrier';
+      return false;
+    } else
+      throw new SimFault(
+        `deadlock in block (${w.block.id.join(', ')}) of ${m.kernelName}: ${waiting(m, w).join('; ')}`,
+        'deadlock',
+      );
+  }
+}
+
+/** Who of a warp waits where, in words. */
+export function waiting(m: Machine, w: Warp): string[] {
+  const out: string[] = [];
+  for (const p of w.paths) {
+    const mask = p.mask & ~w.exited;
+    if (p.wait === null || mask === 0) continue;
+    const who = mask === ~w.exited ? `warp ${w.index} waits` : `${lanes(mask)} of warp ${w.index} wait`;
+    const absent = p.wait.until === 'members' ? p.wait.members & ~w.exited & ~mask : 0;
+    const whom = absent === 0 ? '' : ` for ${lanes(absent)}`;
+    out.push(`${who} at ${m.describe(p.wait.d, p.frame)}${whom}`);
+  }
+  return out;
+}
+
+/** `lanes 0-3, 7`. */
+function lanes(mask: number): string {
+  const parts: string[] = [];
+  for (let l = 0; l < 32; l++) {
+    if (((mask >>> l) & 1) === 0) continue;
+    let end = l;
+    while (end < 31 && ((mask >>> (end + 1)) & 1) === 1) end++;
+    parts.push(end === l ? String(l) : `${l}-${end}`);
+    l = end;
+  }
+  return `lane${/^\d+$/.test(parts.join()) ? '' : 's'} ${parts.join(', ')}`;
+}
+
+/** One operation by lanes that stand at different instructions: on copies of their operands in registers of its own. */
+function together(m: Machine, w: Warp, group: readonly Path[]): void {
+  const { d } = group[0].wait!;
+  const { op, mods } = d.ins;
+  const nd = d.ins.dst.length;
+  const widths = [...op.dsts, ...op.srcs.slice(0, d.ins.src.length)].map((s) => slotWidth(op, mods, s));
+  const buffer = new ArrayBuffer(widths.length * 256);
+  const regs: LaneRegs = {
+    i32: new Int32Array(buffer),
+    f32: new Float32Array(buffer),
+    f64: new Float64Array(buffer),
+    p: new Int32Array(widths.length),
+  };
+  const copy = (p: Path, i: number, back: boolean): void => {
+    const place = p.frame.code.operands[p.wait!.d.k + i];
+    if (place < 0) return;
+    const lanes = p.mask & ~w.exited;
+    const [from, to] = back ? [regs, p.frame.regs] : [p.frame.regs, regs];
+    if (widths[i] === 1) {
+      const [at, into] = back ? [i, place] : [place, i];
+      const inverted = !back && i >= nd && p.wait!.d.ins.src[i - nd].mods !== 0;
+      to.p[into] = (to.p[into] & ~lanes) | ((inverted ? ~from.p[at] : from.p[at]) & lanes);
+      return;
+    }
+    const words = widths[i] === 64 ? 2 : 1;
+    const [at, into] = back ? [64 * i, place] : [place, 64 * i];
+    for (let r = lanes; r !== 0; r &= r - 1)
+      for (let k = 0, l = words * lowest(r); k < words; k++) to.i32[into + l + k] = from.i32[at + l + k];
+  };
+  let all = 0;
+  for (const p of group) {
+    all |= p.mask & ~w.exited;
+    for (let i = nd; i < widths.length; i++) copy(p, i, false);
+  }
+  const operands = Int32Array.from(widths, (width, i) => (width === 1 ? i : 64 * i));
+  const first = group[0].frame;
+  const frame: Frame = { ...first, code: { ...first.code, operands }, regs };
+  const src = d.ins.src.map((o) => withOperandMods(o, 0));
+  const ins = { ...d.ins, src };
+  run(m, w, frame, { ...d, ins, k: 0 }, all);
+  for (const p of group) {
+    for (let i = 0; i < nd; i++) if (p.wait!.d.ins.dst[i] !== NO_REG) copy(p, i, true);
+    p.pc++;
+    p.wait = null;
+  }
+}

@@ -1,0 +1,83 @@
+import { modOf } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+
+/** What a kernel uses as addresses. */
+export interface Pointers {
+  /** Byte offsets of its parameters that are. */
+  readonly parameters: ReadonlySet<number>;
+  /** Addresses of the 8-byte words in memory that are. */
+  readonly words: ReadonlySet<number>;
+}
+
+/** Opcodes that hand an address on. */
+const CARRIERS: ReadonlySet<string> = new Set([
+  'MOV',
+  'IADD3',
+  'SEL',
+  'CVTA',
+  'LEA',
+  'IMAD_WIDE',
+  'PAIR',
+  'LOP3',
+  'IADDX',
+]);
+
+/**
+ * Sources whose value reaches the address of an access through copies, sums, selections and conversions. A flow-insensitive
+ * walk.
+ *
+ * @param sourceOf the source that a destination of an instruction gets its value from, or null
+ */
+function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | null): Set<T> {
+  // carries[r]: sources whose value may flow into register r.
+  const carries = new Map<number, Set<T>>();
+  const readers = new Map<number, Instr[]>();
+  const work: number[] = [];
+  const add = (r: Reg, sources: Iterable<T>): void => {
+    const at = regIndex(r);
+    const known = carries.get(at) ?? new Set<T>();
+    const before = known.size;
+    for (const x of sources) known.add(x);
+    if (known.size === before) return;
+    carries.set(at, known);
+    work.push(at);
+  };
+  for (const b of fn.blocks)
+    for (const i of b.ins) {
+      if (CARRIERS.has(i.op.name))
+        for (const o of i.src)
+          if (o.reg !== NO_REG) {
+            const list = readers.get(regIndex(o.reg));
+            if (list === undefined) readers.set(regIndex(o.reg), [i]);
+            else list.push(i);
+          }
+      i.dst.forEach((r, k) => {
+        const s = r === NO_REG ? null : sourceOf(i, k);
+        if (s !== null) add(r, [s]);
+      });
+    }
+  for (let at = work.pop(); at !== undefined; at = work.pop())
+    for (const i of readers.get(at) ?? []) for (const r of i.dst) if (r !== NO_REG) add(r, carries.get(at)!);
+  const out = new Set<T>();
+  for (const b of fn.blocks)
+    for (const i of b.ins)
+      for (const o of i.src)
+        if (o.kind === Kind.Addr && o.reg !== NO_REG)
+          for (const x of carries.get(regIndex(o.reg)) ?? []) out.add(x);
+  return out;
+}
+
+/** Byte offsets of the kernel's parameters that are used as addresses. */
+export const pointerOffsets = (fn: Fn, paramBase: number): Set<number> =>
+  reachingAddresses(fn, (i, k) =>
+    i.op.name === 'LDC' && i.src[0].kind === Kind.CBank && i.src[0].reg === NO_REG
+      ? i.src[0].lo - paramBase + 8 * k
+      : null,
+  );
+
+/** Loads of 64-bit words from memory that are used as addresses. */
+export const pointerLoads = (fn: Fn): Set<Instr> =>
+  reachingAddresses(fn, (i) =>
+    (i.op.name === 'LDG' || i.op.name === 'LD') && modOf(i.op, i.mods, 'type') === 'B64' ? i : null,
+  );

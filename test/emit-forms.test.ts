@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { assemble } from '../src/cli/ptxas-run.ts';
+import { type Opcode, OpFlag } from '../src/ir/opcode.ts';
+import type { Instr, Program } from '../src/ir/program.ts';
+import { printInstr } from '../src/ir/text.ts';
+import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
+import { NO_CARRY, rowOf } from '../src/ptx/emit/expand.ts';
+import { emitPtx } from '../src/ptx/emit/index.ts';
+import { checkPtxTable, type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
+import { NoPtx } from '../src/ptx/emit/writer.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { runLaunch } from '../src/sim/launch.ts';
+import { AREA, BATCH, drawn, INPUTS, kernelOf, Numbers } from './support/forms.ts';
+import { testIsa } from './support/isa.ts';
+import { modChoices } from './support/meaning.ts';
+
+/*
+ * Every opcode with every choice of modifiers, on registers, constants and modified operands: what is written in PTX does
+ * what the instruction did, and ptxas takes it.
+ */
+const isa = testIsa();
+const doc = parse(readFileSync(new URL('../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc;
+const table = new PtxTable(doc);
+const BASE = 0x210;
+const ptxas = spawnSync('ptxas', ['--version']).status === 0;
+
+/** Opcodes that say nothing alone: what they do shows in the kernels of test/kernels. */
+const NOT_ALONE: Readonly<Record<string, string>> = {
+  BRA: 'a branch needs blocks',
+  BRX: 'a branch needs a table',
+  CALL: 'a call needs a function',
+  RET: 'ends the thread',
+  EXIT: 'ends the thread',
+  BPT: 'ends the kernel with an error',
+  BSSY: 'a region of control flow, which PTX does not write',
+  BSYNC: 'a region of control flow, which PTX does not write',
+  LDPRM: 'a parameter of a call',
+  STPRM: 'a parameter of a call',
+  CVTA: 'its result is an address of this machine',
+  CGABAR: 'a barrier of a cluster',
+  CS2R: 'its result changes with time',
+  S2R: "its result is this machine's",
+};
+
+/** Choices of modifiers: all of them, or where they are thousands every pair of values. */
+function choices(op: Opcode): number[] {
+  const count = op.groups.reduce((n, g) => n * g.values.length, 1);
+  if (count <= 2000) return modChoices(op);
+  const out = new Set<number>();
+  for (const [k, g] of op.groups.entries())
+    for (const h of op.groups.slice(k + 1))
+      for (let x = 0; x < g.values.length; x++)
+        for (let y = 0; y < h.values.length; y++) out.add((x << g.shift) | (y << h.shift));
+  return [...out];
+}
+
+/** Vectors wider than the machine has, and 256-bit accesses, which start with Blackwell. */
+function legal(op: Opcode, mods: number): boolean {
+  const vec = op.groupByName.get('vec');
+  if (vec === undefined) return true;
+  const type = op.groupByName.get('type')!;
+  const bits = type.values[(mods >>> type.shift) & type.mask].width;
+  return bits * 2 ** ((mods >>> vec.shift) & vec.mask) <= 128;
+}
+
+function inputs(seed: number): Uint8Array {
+  const n = new Numbers(seed);
+  const bytes = new Uint8Array(32 * AREA);
+  const view = new DataView(bytes.buffer);
+  const words = [
+    0, 1, 2, -1, 31, 32, 33, 0x80000000, 0x7fffffff, 0x3f800000, 0xbf000000, 0x7f800000, 0x7fc00000,
+    0x00000001, 0x3c003c00, 0x80008000, 0x4f000000,
+  ];
+  const highs = [0, -1, 0x3ff00000, 0xbff80000, 0x7ff00000, 0x7ff80000, 0x41e00000, 0x80000000];
+  for (let t = 0; t < 32; t++)
+    for (let k = 0; k < INPUTS; k += 4) {
+      const special = n.below(3) > 0;
+      const high = k >= 32 && k < 64 && k % 8 === 4;
+      const list = high ? highs : words;
+      view.setUint32(t * AREA + k, special ? list[n.below(list.length)] : n.below(0xffffffff), true);
+      if (k >= 64 && k < 80) view.setUint32(t * AREA + k, n.below(2), true);
+    }
+  return bytes;
+}
+
+const reads = (p: Program): Uint8Array => {
+  const bytes = inputs(7);
+  const r = runLaunch(
+    p,
+    isa,
+    {
+      name: 'forms',
+      kernel: 'forms',
+      grid: [1, 1, 1],
+      block: [32, 1, 1],
+      dynamicShared: 0,
+      params: [{ kind: 'buffer', type: 'u8', length: bytes.length, bytes, expect: null, tolerance: 0 }],
+    },
+    BASE,
+  );
+  expect(r.error).toBeNull();
+  return r.buffers[0]!;
+};
+
+describe('forms of PTX', () => {
+  it('names only what there is, and every opcode', () => {
+    expect(checkPtxTable(doc, isa)).toEqual([]);
+  });
+
+  it('has a reason where it has no form, and only there', () => {
+    const reasons = new Set<string>();
+    for (const op of isa.opcodes)
+      for (const mods of choices(op)) {
+        const rows = table.rows(op, mods);
+        expect(rows.length, `${op.name} ${mods}`).toBeGreaterThan(0);
+        if (rows[0].none !== '') reasons.add(`${op.name}: ${rows[0].none}`);
+      }
+    expect([...reasons].sort()).toMatchSnapshot();
+  });
+
+  const alone = isa.opcodes.filter(
+    (op) => NOT_ALONE[op.name] === undefined && (op.flags & OpFlag.Control) === 0,
+  );
+  it.each(alone.map((op) => [op.name, op] as const))('%s', (_name, op) => {
+    const numbers = new Numbers(op.id + 1);
+    const list: Instr[] = [];
+    for (const mods of choices(op)) {
+      if (!legal(op, mods)) continue;
+      const count = op.means === null ? 1 : 3;
+      for (let k = 0; k < count; k++) {
+        const x = drawn(op, mods, numbers, k === 0);
+        try {
+          rowOf(table, x, NO_CARRY);
+          list.push(x);
+        } catch (e) {
+          if (!(e instanceof NoPtx)) throw e;
+        }
+      }
+    }
+    expect(list.length).toBeGreaterThan(0);
+    const texts: string[] = [];
+    for (let from = 0; from < list.length; from += BATCH) {
+      const part = list.slice(from, from + BATCH);
+      const before = kernelOf(part, BASE);
+      expect(verifyProgram(before).map(verifyMessage)).toEqual([]);
+      const { text, diagnostics } = emitPtx(before, { table, paramBase: BASE, module: null });
+      expect(diagnostics).toEqual([]);
+      texts.push(text);
+      const { module, diagnostics: faults } = parsePtx(text, 'forms.ptx');
+      expect(faults).toEqual([]);
+      const after = lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_90' });
+      expect(after.diagnostics).toEqual([]);
+      const [a, b] = [reads(before), reads(after.program)];
+      const at = a.findIndex((x, k) => x !== b[k]);
+      const k = at < 0 ? -1 : Math.floor(((at % AREA) - 512) / 48);
+      expect(
+        at < 0
+          ? 'equal'
+          : `lane ${Math.floor(at / AREA)}, byte ${at % AREA}: ${k >= 0 ? printInstr(part[k]) : ''}`,
+      ).toBe('equal');
+    }
+    if (ptxas) {
+      const all = process.env.ORRERY_PTXAS_ALL === '1' ? texts : texts.slice(0, 1);
+      for (const t of all)
+        expect(assemble(t, ['-arch=sm_90', '-O0']).said.match(/error.*/g) ?? []).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,292 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { assemble, functionUses } from '../src/cli/ptxas-run.ts';
+import { host, runPipeline } from '../src/engine/pipeline.ts';
+import type { Program } from '../src/ir/program.ts';
+import { parseProgram, printProgram } from '../src/ir/text.ts';
+import { emitPtx } from '../src/ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { runLaunch } from '../src/sim/launch.ts';
+import { loadLaunch } from '../src/spec/launch.ts';
+import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
+import type { Plan } from '../src/spec/plan.ts';
+
+const root = fileURLToPath(new URL('./kernels/', import.meta.url));
+const ptxas = spawnSync('ptxas', ['--version']).status === 0;
+const nvcc = ptxas && spawnSync('nvcc', ['--version']).status === 0;
+const specs = await loadShipped();
+const table = new PtxTable(specs.ptx!.data as unknown as PtxDoc);
+const plans = new Map<string, Plan>();
+async function planOf(sm: string, order: string, level: number): Promise<Plan> {
+  const key = `${sm} ${order} ${level}`;
+  let p = plans.get(key);
+  if (p === undefined) {
+    p = (await makePlan({ level, sm, order, recipe: null, knobSets: [], set: [], disable: [] }, host, specs))
+      .plan!;
+    plans.set(key, p);
+  }
+  return p;
+}
+const baseOf = (p: Plan): number => Number(p.backend.facts['param-base']);
+
+function lowered(
+  text: string,
+  plan: Plan,
+): { module: ReturnType<typeof parsePtx>['module']; program: Program } {
+  const { module, diagnostics } = parsePtx(text, 'test.ptx');
+  expect(diagnostics).toEqual([]);
+  const l = lowerPtx(module, { isa: plan.isa, paramBase: baseOf(plan), sm: plan.sm });
+  return { module, program: l.program };
+}
+
+const emitted = (text: string, plan: Plan) => {
+  const { module, program } = lowered(text, plan);
+  return emitPtx(program, { table, paramBase: baseOf(plan), module });
+};
+
+const kernels = readdirSync(root, { withFileTypes: true })
+  .filter((d) => d.isDirectory() && readdirSync(`${root}${d.name}`).some((f) => /^launch.*\.yaml$/.test(f)))
+  .map((d) => d.name);
+const MACHINES = ['sm_75', 'sm_80', 'sm_90', 'sm_100', 'sm_120'];
+const SAMPLE = process.env.ORRERY_PTXAS_ALL === '1' ? 1 : 12;
+
+describe.each(kernels)('%s', (name) => {
+  const dir = `${root}${name}/`;
+  it('is right after the way through PTX, at levels 0, 1 and 3, in both orders', async () => {
+    for (const sm of ['sm_75', 'sm_80', 'sm_90']) {
+      const file = `${dir}${name}.${sm}.ptx`;
+      if (!existsSync(file)) continue;
+      const text = readFileSync(file, 'utf8');
+      const seen = new Set<string>();
+      for (const order of ['seed', 'binary'])
+        for (const level of [0, 1, 3]) {
+          const plan = await planOf(sm, order, level);
+          const { module, program } = lowered(text, plan);
+          const last = runPipeline(program, plan).last;
+          const e = emitPtx(last, { table, paramBase: baseOf(plan), module });
+          expect(e.diagnostics).toEqual([]);
+          if (seen.has(e.text)) continue;
+          seen.add(e.text);
+          const again = lowered(e.text, plan).program;
+          expect(again.skipped).toEqual([]);
+          for (const f of readdirSync(dir).filter((x) => /^launch.*\.yaml$/.test(x))) {
+            const r = runLaunch(again, plan.isa, await loadLaunch(dir + f), baseOf(plan), {
+              budget: 5_000_000,
+            });
+            expect({ f, sm, order, level, status: r.status, error: r.error }).toEqual({
+              f,
+              sm,
+              order,
+              level,
+              status: 'ok',
+              error: null,
+            });
+          }
+        }
+      const k = kernels.indexOf(name);
+      if (!ptxas || k % SAMPLE !== 0) continue;
+      for (const out of seen)
+        for (const machine of MACHINES.filter((m) => Number(m.slice(3)) >= Number(sm.slice(3))))
+          expect({ machine, said: assemble(out, [`-arch=${machine}`]).said.match(/error.*/g) }).toEqual({
+            machine,
+            said: null,
+          });
+    }
+  });
+});
+
+const HEAD = '.version 8.0\n.target sm_80\n.address_size 64\n';
+const kernel = (body: string, params = '.param .u64 k_p') =>
+  `${HEAD}.visible .entry k(${params})\n{\n.reg .pred %p<5>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [k_p];\n${body}\nret;\n}\n`;
+
+describe('what is written', () => {
+  it('keeps variables, declarations, directives, pragmas and lines', async () => {
+    const text = `${HEAD}
+.global .align 4 .f32 other[3] = {0f3F800000, 0f40000000};
+.visible .global .align 8 .u64 tab[2] = {generic(other), other+4};
+.extern .func (.param .b32 r) ext(.param .b64 a);
+.visible .entry k(.param .u64 .ptr .global .align 16 k_p)
+.maxntid 64, 1, 1
+.minnctapersm 2
+{
+.reg .pred %p<2>;
+.reg .b32 %r<3>;
+.reg .b64 %rd<3>;
+.shared .align 8 .b8 buf[64];
+.loc 1 5 3
+ld.param.u64 %rd1, [k_p];
+mov.u32 %r1, 0;
+$top:
+.pragma "nounroll";
+.loc 1 6 3
+st.shared.u32 [buf+4], %r1;
+add.s32 %r1, %r1, 1;
+setp.lt.s32 %p1, %r1, 9;
+@%p1 bra $top;
+st.global.u32 [%rd1], %r1;
+ret;
+}
+.file 1 "a.cu"
+`;
+    const plan = await planOf('sm_80', 'seed', 3);
+    const { text: out, diagnostics } = emitted(text, plan);
+    expect(diagnostics).toEqual([]);
+    expect(out).toMatchSnapshot();
+    // The same again: the text is a function of its input, and a second time changes nothing but what the first one wrote.
+    expect(emitted(text, plan).text).toBe(out);
+    if (ptxas) expect(assemble(out, ['-arch=sm_80']).said).not.toMatch(/error/);
+  });
+
+  it('keeps a function that it cannot write or lower as it came, and says so', async () => {
+    const plan = await planOf('sm_80', 'seed', 3);
+    const text = kernel('tex.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [t, {%r5, %r6}];').replace(
+      '.visible',
+      '.global .texref t;\n.visible',
+    );
+    const { module, program } = lowered(text, plan);
+    expect(program.skipped.map((s) => s.name)).toEqual(['k']);
+    const { text: out } = emitPtx(program, { table, paramBase: baseOf(plan), module });
+    expect(out).toContain('tex.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [t, {%r5, %r6}];');
+    expect(out).toContain('.global .texref t;');
+  });
+
+  it('has chains of carries without a predicate, and predicates where a carry is used otherwise', async () => {
+    const plan = await planOf('sm_80', 'seed', 0);
+    const chain = emitted(
+      kernel(
+        'sub.cc.u32 %r1, %r2, %r3;\nsubc.cc.u32 %r4, %r5, 7;\nsubc.u32 %r6, %r7, 0;\nst.global.u32 [%rd1], %r6;',
+      ),
+      plan,
+    );
+    expect(chain.text).toMatch(/sub\.cc\.s32 .*\n\tsubc\.cc\.s32 .*\n\tsubc\.s32 /);
+    const across = emitted(
+      kernel('add.cc.u32 %r1, %r2, %r3;\n$x:\naddc.u32 %r4, %r5, 7;\nst.global.u32 [%rd1], %r4;'),
+      plan,
+    );
+    expect(across.text).toContain('setp.ne.s32');
+    if (ptxas) expect(assemble(across.text, ['-arch=sm_80']).said).not.toMatch(/error/);
+  });
+
+  it('copies results out last where an instruction of several lines reads them', async () => {
+    const plan = await planOf('sm_80', 'seed', 0);
+    const ori = printProgram(lowered(kernel('st.global.u32 [%rd1], %r1;'), plan).program).replace(
+      /STG/,
+      'IADD3 R5, R5, R6, R5\n       @P0 ISETP.LT.S32.XOR P0, P1, R5, R6, P1\n       STG',
+    );
+    const { program } = parseProgram(ori.replace(/\.regs.*/, ''), plan.isa, 'x.ori');
+    const { text, diagnostics } = emitPtx(program, { table, paramBase: baseOf(plan), module: null });
+    expect(diagnostics).toEqual([]);
+    expect(text).toMatch(/add\.s32 (%r\d+), %r5, %r6;\n\tadd\.s32 (%r\d+), \1, %r5;\n\tmov\.b32 %r5, \2;/);
+  });
+
+  it('writes long functions with labels of one name in many scopes', async () => {
+    const plan = await planOf('sm_80', 'seed', 0);
+    const scope = (n: number) =>
+      `{\nsetp.gt.s32 %p1, %r1, ${n};\n@%p1 bra L;\nadd.s32 %r1, %r1, %r2;\nL:\nxor.b32 %r2, %r2, %r1;\n}`;
+    const text = kernel(Array.from({ length: 40_000 }, (_, n) => scope(n)).join('\n'));
+    const { text: out, diagnostics } = emitted(text, plan);
+    expect(diagnostics).toEqual([]);
+    expect(new Set(out.match(/^L\S*:/gm)).size).toBe(40_000);
+  });
+
+  it('leaves debug sections out and the promise of them', async () => {
+    const plan = await planOf('sm_80', 'seed', 3);
+    const text = `${kernel('').replace('sm_80', 'sm_80, debug')}.section .debug_abbrev\n{\n.b8 1\n}\n`;
+    const { text: out, diagnostics } = emitted(text, plan);
+    expect(diagnostics.map((d) => d.message)).toEqual([
+      'debug sections are left out: they describe registers and labels of the code as it was',
+    ]);
+    expect(out).toContain('.target sm_80\n');
+    expect(out).not.toContain('.section');
+  });
+
+  it('states another target, and the version that knows it, only when asked', async () => {
+    const plan = await planOf('sm_80', 'seed', 3);
+    const { module, program } = lowered(kernel(''), plan);
+    const write = (target: string | null) =>
+      emitPtx(program, { table, paramBase: baseOf(plan), module, target }).text;
+    expect(write(null)).toContain('.version 8.0\n.target sm_80\n');
+    expect(write('sm_120')).toContain('.version 8.7\n.target sm_120\n');
+  });
+});
+
+describe('ptxas', () => {
+  it('is understood', () => {
+    const said = `ptxas info    : Compiling entry function 'k' for 'sm_90'
+ptxas info    : Function properties for k
+    8 bytes stack frame, 16 bytes spill stores, 24 bytes spill loads
+ptxas info    : Used 40 registers, used 1 barriers`;
+    expect(functionUses(said, new Map([['k', 512]]))).toEqual([
+      { name: 'k', registers: 40, spillStores: 16, spillLoads: 24, stack: 8, code: 512 },
+    ]);
+  });
+
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-emit-'));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const orrery = join(ROOT, 'bin', 'orrery.js');
+  const run = (args: string[], env: Record<string, string> = {}) =>
+    spawnSync(process.execPath, [orrery, ...args], { encoding: 'utf8', env: { ...process.env, ...env } });
+
+  it.skipIf(!ptxas)('is called with our PTX and its own options, and with the input where ours fails', () => {
+    const file = join(root, 'saxpy', 'saxpy.sm_80.ptx');
+    const cubin = join(dir, 'a.cubin');
+    const ok = run(['ptxas', '-arch=sm_80', '-v', '--orrery-verbose', file, '-o', cubin]);
+    expect(ok.stderr).toMatch(/orrery: .*saxpy.*order binary/);
+    expect(ok.stderr).toContain("Compiling entry function 'saxpy'");
+    expect(ok.status).toBe(0);
+    expect(existsSync(cubin)).toBe(true);
+    const bad = run(['ptxas', '-arch=sm_80', '--orrery-order=nosuch', file, '-o', cubin]);
+    expect(bad.stderr).toContain('is used unmodified');
+    expect(bad.status).toBe(0);
+    const strict = run([
+      'ptxas',
+      '-arch=sm_80',
+      '--orrery-order=nosuch',
+      '--orrery-strict',
+      file,
+      '-o',
+      cubin,
+    ]);
+    expect(strict.status).toBe(1);
+    expect(run(['ptxas', '--version']).stdout).toMatch(/Cuda compilation tools/);
+  });
+
+  it('has a clear error where there is none', () => {
+    const file = join(root, 'saxpy', 'saxpy.sm_80.ptx');
+    const r = run(['opt', file, '--ptxas', '-q'], { ORRERY_PTXAS: join(dir, 'nothing') });
+    expect(r.stderr).toContain('cannot be run');
+    expect(r.stderr).toContain('ORRERY_PTXAS');
+    expect(r.status).toBe(1);
+  });
+
+  it.skipIf(!ptxas)('shows input and output side by side', () => {
+    const file = join(root, 'saxpy', 'saxpy.sm_80.ptx');
+    const r = run(['opt', file, '--ptxas', '--json', '-q']);
+    const list = JSON.parse(r.stdout) as {
+      name: string;
+      before: { registers: number };
+      after: { code: number };
+    }[];
+    expect(list.map((u) => u.name).sort()).toEqual(['saxpy', 'saxpyStride']);
+    for (const u of list) expect(Math.min(u.before.registers, u.after.code)).toBeGreaterThan(0);
+  });
+
+  it.skipIf(!nvcc)('is what nvcc calls in a toolkit of links', () => {
+    const made = run(['toolkit', join(dir, 'toolkit')]);
+    expect(made.status).toBe(0);
+    writeFileSync(join(dir, 'v.cu'), '__global__ void k(int *p) { p[threadIdx.x] *= 3; }\n');
+    const r = spawnSync(
+      made.stdout.trim(),
+      ['-arch=sm_80', '-Xptxas', '--orrery-verbose', '-cubin', join(dir, 'v.cu'), '-o', join(dir, 'v.cubin')],
+      { encoding: 'utf8' },
+    );
+    expect(r.stderr).toMatch(/^orrery: .*sm_80, order binary/m);
+    expect(r.status).toBe(0);
+  });
+});

@@ -1,0 +1,161 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { modOf, withMods } from '../src/ir/opcode.ts';
+import { Kind, type Operand } from '../src/ir/operand.ts';
+import type { Fn, Instr, Program } from '../src/ir/program.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { pointerLoads } from '../src/sim/pointers.ts';
+import { testIsa } from './support/isa.ts';
+import { Random } from './support/meaning.ts';
+import { BASE, kernel } from './support/sim-kernel.ts';
+
+const isa = testIsa();
+
+/** The test kernels, unoptimized. */
+function programs(): Program[] {
+  const root = new URL('./kernels/', import.meta.url);
+  const out: Program[] = [];
+  for (const d of readdirSync(root, { withFileTypes: true })) {
+    if (!d.isDirectory()) continue;
+    const file = readdirSync(new URL(`${d.name}/`, root)).find((f) => f.endsWith('sm_80.ptx'));
+    if (file === undefined) continue;
+    const { module } = parsePtx(readFileSync(new URL(`${d.name}/${file}`, root), 'utf8'), file);
+    out.push(lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_80' }).program);
+  }
+  return out;
+}
+
+/** Changes some instruction of a block in the way that a wrong optimization would; null where it cannot. */
+type Mutation = (ins: readonly Instr[], at: number, rnd: Random) => Instr[] | null;
+
+const replaced = (ins: readonly Instr[], at: number, by: readonly Instr[]): Instr[] => [
+  ...ins.slice(0, at),
+  ...by,
+  ...ins.slice(at + 1),
+];
+const isStore = (i: Instr): boolean => /^(STG|STS|STL|ST)$/.test(i.op.name);
+const sameAddress = (a: Instr, b: Instr): boolean =>
+  a.src[0].reg === b.src[0].reg && a.src[0].lo === b.src[0].lo && a.src[0].sym === b.src[0].sym;
+
+const MUTATIONS: Readonly<Record<string, Mutation>> = {
+  'a constant changed': (ins, at) => {
+    const i = ins[at];
+    if (!/^(IADD3|IMAD|SHL|MOV|FADD|FMUL|FFMA|LOP3)$/.test(i.op.name)) return null;
+    const k = i.src.findIndex((o) => o.kind === Kind.Imm && o.lo !== 0);
+    if (k < 0 || i.op.srcs[k].name === 'lut') return null;
+    const src: Operand[] = [...i.src];
+    src[k] = { ...src[k], lo: src[k].lo ^ (i.op.name[0] === 'F' ? 1 << 22 : 1) };
+    return replaced(ins, at, [{ ...i, src }]);
+  },
+  'a store dropped': (ins, at) => (isStore(ins[at]) ? replaced(ins, at, []) : null),
+  'two stores to one address swapped': (ins, at) => {
+    if (!isStore(ins[at])) return null;
+    const next = ins.findIndex((x, k) => k > at && isStore(x) && sameAddress(x, ins[at]));
+    if (next < 0) return null;
+    const out = [...ins];
+    [out[at], out[next]] = [out[next], out[at]];
+    return out;
+  },
+  'a branch flipped': (ins, at) => {
+    const i = ins[at];
+    return i.op.name === 'BRA' && i.guard >= 0 ? replaced(ins, at, [{ ...i, guardNot: !i.guardNot }]) : null;
+  },
+  'an atomic changed': (ins, at) => {
+    const i = ins[at];
+    if (!/^ATOM/.test(i.op.name)) return null;
+    const mods = withMods(i.op, i.mods, modOf(i.op, i.mods, 'op') === 'MAX' ? 'op=MIN' : 'op=MAX');
+    return mods === i.mods ? null : replaced(ins, at, [{ ...i, mods }]);
+  },
+};
+
+/** All places of a kernel where a mutation applies. */
+function places(fn: Fn, mutation: Mutation, rnd: Random): (() => Fn)[] {
+  const out: (() => Fn)[] = [];
+  fn.blocks.forEach((b, bi) => {
+    b.ins.forEach((_, at) => {
+      const ins = mutation(b.ins, at, rnd);
+      if (ins !== null)
+        out.push(() => ({ ...fn, blocks: fn.blocks.map((x, k) => (k === bi ? { ...b, ins } : x)) }));
+    });
+  });
+  return out;
+}
+
+describe('wrong optimizations are detected without a launch file', () => {
+  /**
+   * Least share of mutants that must be found, a little under what is found now. The rest compute the same, or change code
+   * that 128 threads on made-up data do not reach.
+   */
+  const SHARE: Readonly<Record<string, number>> = {
+    'a constant changed': 0.67,
+    'a store dropped': 0.84,
+    'two stores to one address swapped': 0.6,
+    'a branch flipped': 0.74,
+    'an atomic changed': 0.7,
+  };
+  const all = programs();
+  it.each(Object.keys(MUTATIONS))('%s', (name) => {
+    const rnd = new Random(name);
+    const missed: string[] = [];
+    let tried = 0;
+    for (const p of all)
+      for (const fn of p.functions.filter((f) => f.kind === 'entry')) {
+        const found = places(fn, MUTATIONS[name], rnd);
+        for (let n = 0; n < 2 && found.length > 0; n++) {
+          const [make] = found.splice(rnd.below(found.length), 1);
+          const wrong = make();
+          const after = { ...p, functions: p.functions.map((f) => (f === fn ? wrong : f)) };
+          tried++;
+          if (sameOpenWorld(p, after, fn.name, BASE, { budget: 30_000 }).same) missed.push(fn.name);
+        }
+      }
+    expect(tried).toBeGreaterThan(5);
+    expect(1 - missed.length / tried, missed.join(' ')).toBeGreaterThan(SHARE[name]);
+  });
+});
+
+describe('pointers found in memory', () => {
+  it('are followed as aligned distant bases, and what they lead to is compared', () => {
+    // A list: each node holds the next one at 8 and a number at 0.
+    const list = (offset: number) =>
+      kernel(`LDG.B64 RD4, [RD3+0x8]
+LDG.B64 RD5, [RD4+0x8]
+LDG.B64 RD6, [RD5+${offset}]
+STG.B64 [RD5+0x10], RD6
+STG [RD4], R2
+EXIT`);
+    const p = list(0);
+    expect(pointerLoads(p.functions[0]).size).toBe(2);
+    const none = { seeds: [1, 2, 3] };
+    expect(sameOpenWorld(p, list(0), 'k', BASE, none)).toMatchObject({ same: true, partial: false });
+    expect(sameOpenWorld(p, list(8), 'k', BASE, none).same).toBe(false);
+    const narrow = kernel(`LDG.V2 {R14, R15}, [RD3+0x8]
+PAIR RD4, R14, R15
+LDG.B64 RD5, [RD4+0x8]
+LDG.V2 {R16, R17}, [RD5]
+PAIR RD6, R16, R17
+STG.B64 [RD5+0x10], RD6
+STG [RD4], R2
+EXIT`);
+    expect(sameOpenWorld(p, narrow, 'k', BASE, none).differences).toEqual([]);
+  });
+
+  it('a fault ends its warp alone, and what the others do is compared', () => {
+    const trapIn = (n: number, value: number) =>
+      kernel(`ISETP.LT.U32 P14, R2, 32
+MOV R15, ${value}
+@P14 BRA BB2
+STG [RD3], R15
+EXIT
+BB2:
+ISETP.LT.U32 P16, R2, ${n}
+@P16 BPT.TRAP
+EXIT`);
+    const p = trapIn(32, 1);
+    expect(sameOpenWorld(p, p, 'k', BASE).same).toBe(true);
+    expect(sameOpenWorld(p, trapIn(32, 2), 'k', BASE).same).toBe(false);
+    expect(sameOpenWorld(p, trapIn(0, 1), 'k', BASE).same).toBe(false);
+  });
+});

@@ -1,0 +1,67 @@
+import { expect } from 'vitest';
+import { verifyMessage, verifyProgram } from '../../src/ir/verify.ts';
+import { lowerPtx } from '../../src/ptx/lower/index.ts';
+import { parsePtx } from '../../src/ptx/parse.ts';
+import { runLaunch } from '../../src/sim/launch.ts';
+import { testIsa } from './isa.ts';
+
+const isa = testIsa();
+const BASE = 0x160;
+
+/**
+ * Runs `body` in one thread for each row of `inputs`: the row's words are %i0, %i1, ... and what the body leaves in %o0,
+ * %o1, ... comes back, a row a thread. `before` stands in front of the kernel.
+ */
+export function runPtx(
+  body: string,
+  inputs: readonly (readonly number[])[],
+  outputs = 1,
+  before = '',
+): number[][] {
+  const n = inputs[0].length;
+  const load = inputs[0].map((_, k) => `ld.global.u32 %i${k}, [%in+${4 * k}];`).join(' ');
+  const store = Array.from({ length: outputs }, (_, k) => `st.global.u32 [%out+${4 * k}], %o${k};`).join(' ');
+  const text = `.version 9.0\n.target sm_90\n.address_size 64\n${before}
+.visible .entry k(.param .u64 pin, .param .u64 pout) {
+.reg .b64 %in, %out; .reg .b32 %t, %n, %b, %i<${n}>, %o<${outputs}>, %r<8>; .reg .b16 %h<8>; .reg .b64 %d<8>; .reg .pred %p<4>;
+ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout];
+mov.u32 %t, %tid.x; mov.u32 %n, %ntid.x; mov.u32 %b, %ctaid.x; mad.lo.u32 %t, %n, %b, %t;
+mad.wide.u32 %in, %t, ${4 * n}, %in; mad.wide.u32 %out, %t, ${4 * outputs}, %out;
+${load}
+${body}
+${store}
+ret; }
+`;
+  const { module, diagnostics } = parsePtx(text, 'k.ptx');
+  expect(diagnostics.map((d) => d.message)).toEqual([]);
+  const r = lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_90' });
+  expect(r.diagnostics.map((d) => d.message)).toEqual([]);
+  expect(verifyProgram(r.program).map(verifyMessage)).toEqual([]);
+  const rows = Math.ceil(inputs.length / 32) * 32;
+  const flat = new Int32Array(rows * n);
+  inputs.forEach((row, i) => {
+    row.forEach((v, k) => (flat[i * n + k] = v));
+  });
+  const buffer = (words: number, bytes: Uint8Array) =>
+    ({ kind: 'buffer', type: 's32', length: words, bytes, expect: null, tolerance: 0 }) as const;
+  const result = runLaunch(
+    r.program,
+    isa,
+    {
+      name: 't',
+      kernel: 'k',
+      grid: [rows / 32, 1, 1],
+      block: [32, 1, 1],
+      dynamicShared: 0,
+      params: [
+        buffer(flat.length, new Uint8Array(flat.buffer)),
+        buffer(rows * outputs, new Uint8Array(4 * rows * outputs)),
+      ],
+    },
+    BASE,
+    { counters: false, budget: 50_000_000 },
+  );
+  expect([result.status, result.error]).toEqual(['ok', null]);
+  const out = new Int32Array(result.buffers[1]!.buffer);
+  return inputs.map((_, i) => [...out.subarray(i * outputs, (i + 1) * outputs)]);
+}
