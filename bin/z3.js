@@ -50,8 +50,9 @@ for await (const chunk of process.stdin) {
   rest = rest.slice(end);
   try {
     process.stdout.write(await run(commands));
-  } catch (e) {
-    process.stdout.write(`(error "${String(e.message ?? e).replaceAll('"', "'")}")\n`);
+  } catch {
+    // What has run out of memory answers nothing any more; whoever asks starts another.
+    process.exit(4);
   }
 }
 process.exit(0);

@@ -38,6 +38,9 @@ class SolverProcess {
   private received = '';
   private complaint = '';
   private asked = 0;
+  /** The process that runs, or ran last, has answered a question; it was ended from here. */
+  private answered = false;
+  private stopped = false;
   private wake: () => void = () => undefined;
 
   constructor(words: readonly string[]) {
@@ -53,10 +56,12 @@ class SolverProcess {
     try {
       for (;;) {
         const at = this.received.indexOf(end);
-        if (at >= 0) return this.received.slice(0, at).replace(/"$/, '');
+        if (at >= 0) {
+          this.answered = true;
+          return this.received.slice(0, at).replace(/"$/, '');
+        }
         if (this.child === null) {
-          if (this.received.trim() === '' && this.complaint !== '')
-            throw new Error(`cannot run the solver '${this.words.join(' ')}': ${this.complaint.trim()}`);
+          if (!this.answered && !this.stopped) throw this.fault();
           return this.received;
         }
         await new Promise<void>((resolve) => {
@@ -69,6 +74,7 @@ class SolverProcess {
   }
 
   stop(): void {
+    this.stopped = true;
     this.child?.kill('SIGKILL');
     this.child = null;
     this.wake();
@@ -79,9 +85,13 @@ class SolverProcess {
     const child = spawn(this.words[0], this.words.slice(1), { stdio: 'pipe' });
     this.child = child;
     this.complaint = '';
+    this.answered = false;
+    this.stopped = false;
     child.stdout.setEncoding('utf8').on('data', (d: string) => {
       if (this.child !== child) return;
       this.received += d;
+      // A solver with a limit of its own says so and ends.
+      if (/^(unsat|sat|unknown|timeout)\b/m.test(this.received)) this.answered = true;
       this.wake();
     });
     child.stderr.setEncoding('utf8').on('data', (d: string) => {
@@ -100,5 +110,11 @@ class SolverProcess {
     // What is written to a process that has ended is lost, which the missing answer shows.
     child.stdin.on('error', () => undefined);
     return child;
+  }
+
+  /** A process that ends before its first answer is no solver. */
+  private fault(): Error {
+    const why = this.complaint.trim().split('\n')[0] || 'it ended without an answer';
+    return new Error(`cannot use '${this.words.join(' ')}' as a solver: ${why}`);
   }
 }

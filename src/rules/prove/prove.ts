@@ -124,7 +124,7 @@ class Prover {
     const byCases = await this.cases(goal, instance);
     if (byCases !== null) return byCases;
     // Part of a proof says less than the reason why the whole holds.
-    if (this.rule.holds !== null) return { k: 'open', say: a.why };
+    if (this.rule.holds !== null) return undecided(goal, a.why);
     for (const bound of BOUNDS) {
       const b = await ask(this.solver, questionOf(goal, bound), this.limits.question / BOUND_SHARE);
       if (b.k === 'sat') return this.believe(goal, instance, b);
@@ -133,7 +133,7 @@ class Prover {
       const p = await ask(this.solver, possible(goal, bound), this.limits.question / BOUND_SHARE);
       if (p.k === 'sat') return { k: 'part', say: boundText(goal, bound) };
     }
-    return { k: 'open', say: a.why };
+    return undecided(goal, a.why);
   }
 
   private async full(goal: Goal): Promise<Answer> {
@@ -166,13 +166,7 @@ class Prover {
   ): Promise<Found> {
     const s = this.evaluate(goal, instance, a, fixed);
     if (!s.results.some((r) => r.left !== r.right)) {
-      const approximate = goal.nodes.find((n) => n.op === 'approx');
-      if (approximate !== undefined)
-        return {
-          k: 'outside',
-          say: `it speaks of what the approximate function ${approximate.aux} gives, which no theory states`,
-        };
-      return { k: 'open', say: "the solver's counterexample gives equal results in exact evaluation" };
+      return undecided(goal, "the solver's counterexample gives equal results in exact evaluation");
     }
     const small = await this.smaller(goal, instance, fixed);
     return { k: 'wrong', by: small ?? s };
@@ -208,6 +202,14 @@ class Prover {
     });
     return sample(this.rule, instance, values, unasked);
   }
+}
+
+/** Approximate functions are unknown functions to a solver, so that it may find differences where there are none. */
+function undecided(goal: Goal, why: string): Found {
+  const approximate = goal.nodes.find((n) => n.op === 'approx');
+  if (approximate === undefined) return { k: 'open', say: why };
+  const say = `it speaks of what the approximate function ${approximate.aux} gives, which no theory states`;
+  return { k: 'outside', say };
 }
 
 const casesFound = (c: Cases): Found =>
