@@ -26,7 +26,7 @@ const SHORT = { ...LIMITS, question: 1500, rule: 2000, samples: 200 };
 const verdictOf = (...texts: Parameters<typeof ruleOf>): Promise<Verdict> =>
   prove(ruleOf(...texts), solver!.solve, SHORT);
 
-const valueOf = (text: string): bigint => (text === 'true' ? 1n : text === 'false' ? 0n : BigInt(text));
+const numberOf = (text: string): bigint => (text === 'true' ? 1n : text === 'false' ? 0n : BigInt(text));
 
 /** Values in a counterexample, by name; the results by their side. */
 function numbers(v: Verdict): Record<string, bigint> {
@@ -35,8 +35,8 @@ function numbers(v: Verdict): Record<string, bigint> {
   for (const [, name, hex] of v.counterexample.matchAll(/^ +([$#]\w+) *= 0x(\w+) \(/gm))
     out[name] = BigInt(`0x${hex}`);
   const results = /= (\w+) before, (\w+) after/.exec(v.counterexample)!;
-  out.before = valueOf(results[1]);
-  out.after = valueOf(results[2]);
+  out.before = numberOf(results[1]);
+  out.after = numberOf(results[2]);
   return out;
 }
 

@@ -19,8 +19,9 @@ export interface Cases {
 const MOST_CASES = 256;
 /** Choices tried where there are more. */
 const SOME_CASES = 24;
-/** Milliseconds to find one more choice. */
-const CASE_LIMIT = 2000;
+/** Milliseconds to find one more choice, and to find them all. */
+const CASE_LIMIT = 1000;
+const CASES_LIMIT = 10_000;
 
 /**
  * All choices of constants for which the rule applies, if they are few; else some.
@@ -49,7 +50,8 @@ async function enumerate(goal: Goal, solver: Solver): Promise<Map<number, bigint
   const out: Map<number, bigint>[] = [];
   const names = inputs.map((_, i) => `v${i}`);
   let blocked = '';
-  while (out.length <= MOST_CASES) {
+  const end = performance.now() + CASES_LIMIT;
+  while (out.length <= MOST_CASES && performance.now() < end) {
     const a = await ask(solver, { text: text + blocked, names }, CASE_LIMIT);
     if (a.k === 'unknown') return null;
     if (a.k === 'unsat') return out.length > 0 ? out : null;

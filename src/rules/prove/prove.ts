@@ -5,6 +5,7 @@ import { type Cases, casesOf } from './cases.ts';
 import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
 import { type Goal, goalOf } from './goal.ts';
+import { integerQuestion } from './integers.ts';
 import { type Bound, boundText, possible, questionOf } from './question.ts';
 import { type Answer, ask, type Solver } from './solver.ts';
 import type { Verdict } from './verdict.ts';
@@ -30,6 +31,8 @@ const BOUNDS: readonly Bound[] = [
 ];
 /** A bounded question that takes longer than this part of the limit is given up for a narrower one. */
 const BOUND_SHARE = 3;
+
+const HARD_IN_BITS: ReadonlySet<string> = new Set(['mul', 'umulh', 'smulh', 'udiv', 'sdiv', 'urem', 'srem']);
 
 /** What came out for one question, the strongest first. */
 type Found =
@@ -81,7 +84,9 @@ function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdic
   }
   const open = found.some((f) => f.k === 'open');
   const outside = found.some((f) => f.k === 'outside');
-  if (rule.holds !== null) return { verdict: 'by argument', instances, samples };
+  const part = `${proved > 0 && said('part') !== '' ? `${proved} of ${instances} choices of modifiers, and ` : ''}${said('part')}`;
+  if (rule.holds !== null)
+    return { verdict: 'by argument', instances, samples, ...(part === '' ? {} : { to: part }) };
   if (!open && !outside) return { verdict: 'bounded', instances, to: `${some}${said('part')}; ${agree}` };
   if (outside) return { verdict: 'out of scope', why: `${some}${said('outside')}; ${agree}` };
   return { verdict: 'unknown', why: `${some}${said('open')}; ${agree}` };
@@ -93,6 +98,7 @@ class Prover {
   private readonly limits: Limits;
   /** Time left for questions at full width. */
   private left: number;
+  private integers = false;
 
   constructor(rule: Rule, solver: Solver, limits: Limits) {
     this.rule = rule;
@@ -150,11 +156,28 @@ class Prover {
     const cases = await casesOf(goal, this.rule, instance, this.solver);
     if (cases === null) return null;
     for (const [i, c] of cases.goals.entries()) {
-      const a = await ask(this.solver, questionOf(c), this.limits.question / BOUND_SHARE);
+      const a = await this.either(c);
       if (a.k === 'sat') return this.believe(c, instance, a, cases.values[i]);
       if (a.k === 'unknown') return null;
     }
     return casesFound(cases);
+  }
+
+  /** Asks in bits and in integers; what had an answer last is asked first. */
+  private async either(goal: Goal): Promise<Answer> {
+    const limit = this.limits.question / BOUND_SHARE;
+    let last: Answer = { k: 'unknown', why: '' };
+    // Where there is a product or quotient, integers are the better words.
+    const first = this.integers || goal.nodes.some((n) => HARD_IN_BITS.has(n.op));
+    for (const integers of [first, !first]) {
+      const q = integers ? integerQuestion(goal) : questionOf(goal);
+      if (q === null) continue;
+      last = await ask(this.solver, q, limit);
+      if (last.k === 'unknown') continue;
+      this.integers = integers;
+      return last;
+    }
+    return last;
   }
 
   /** Evaluates both sides on a solver's model: only what differs there refutes the rule. */

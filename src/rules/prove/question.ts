@@ -97,11 +97,15 @@ export const boundText = (goal: Goal, b: Bound): string => {
 export function readModel(text: string): Map<string, bigint> {
   const out = new Map<string, bigint>();
   for (const m of text.matchAll(
-    /\(\s*(v\d+)\s+(?:#x([0-9a-fA-F]+)|#b([01]+)|\(_\s+bv(\d+)\s+\d+\s*\))\s*\)/g,
+    /\(\s*(v\d+)\s+(?:#x([0-9a-fA-F]+)|#b([01]+)|\(_\s+bv(\d+)\s+\d+\s*\)|(\d+))\s*\)/g,
   ))
     out.set(
       m[1],
-      m[2] !== undefined ? BigInt(`0x${m[2]}`) : m[3] !== undefined ? BigInt(`0b${m[3]}`) : BigInt(m[4]),
+      m[2] !== undefined
+        ? BigInt(`0x${m[2]}`)
+        : m[3] !== undefined
+          ? BigInt(`0b${m[3]}`)
+          : BigInt(m[4] ?? m[5]),
     );
   return out;
 }

@@ -4,8 +4,13 @@ export type Verdict =
   | { readonly verdict: 'verified'; readonly instances: number; readonly how?: string }
   /** Holds as far as was asked: `to` says how far, for the choices that could not be decided whole. */
   | { readonly verdict: 'bounded'; readonly instances: number; readonly to: string }
-  /** No solver decides it; the rule says why it holds, and so many exact samples agree. */
-  | { readonly verdict: 'by argument'; readonly instances: number; readonly samples: number }
+  /** No solver decides all of it; the rule says why it holds, so many exact samples agree, and `to` says what was proved. */
+  | {
+      readonly verdict: 'by argument';
+      readonly instances: number;
+      readonly samples: number;
+      readonly to?: string;
+    }
   | { readonly verdict: 'unknown'; readonly why: string }
   /** No theory states what it speaks of. */
   | { readonly verdict: 'out of scope'; readonly why: string }
@@ -24,7 +29,7 @@ export function verdictText(v: Verdict): string {
     case 'bounded':
       return `bounded: ${v.to}`;
     case 'by argument':
-      return `by argument; ${v.samples} exact samples agree`;
+      return `by argument; ${v.to === undefined ? '' : `verified for ${v.to}; `}${v.samples} exact samples agree`;
     case 'unknown':
       return `unknown: ${v.why}`;
     case 'out of scope':
