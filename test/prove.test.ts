@@ -22,7 +22,7 @@ function ruleOf(match: string, rewrite: string, when?: string, more: object = {}
   return rules[0];
 }
 
-const SHORT = { ...LIMITS, question: 1500, rule: 2000, samples: 200 };
+const SHORT = { ...LIMITS, question: 600, rule: 600, samples: 200 };
 const verdictOf = (...texts: Parameters<typeof ruleOf>): Promise<Verdict> =>
   prove(ruleOf(...texts), solver!.solve, SHORT);
 
@@ -139,6 +139,61 @@ describe.skipIf(solver === null)('what a solver does not decide', () => {
       await verdictOf('MUFU.RCP $t, -$a\nFMUL $d, $t, $b', 'MUFU.RCP $s, $a\nFMUL $d, -$s, $b'),
     ).toMatchObject({ verdict: 'out of scope' });
     expect(await verdictOf('MUFU.RCP $d, $a', 'MUFU.RCP $d, $a')).toMatchObject({ verdict: 'verified' });
+  });
+});
+
+describe.skipIf(solver === null)('laws of IEEE 754 that proofs rest on hold in a small format', () => {
+  // 3 bits of exponent and 3 of significand have every kind of number: what no format tells apart shows here.
+  const F = '(_ FloatingPoint 3 3)';
+  const one = '(fp #b0 #b011 #b00)';
+  const two = '(fp #b0 #b100 #b00)';
+  const minusZero = '(_ -zero 3 3)';
+  const LAWS: readonly (readonly [law: string, left: string, right: string, modes: string])[] = [
+    ['sums commute', '(fp.add r x y)', '(fp.add r y x)', 'RNE RTZ RTN RTP'],
+    ['products commute', '(fp.mul r x y)', '(fp.mul r y x)', 'RNE RTZ RTN RTP'],
+    ['signs of factors cancel', '(fp.mul r (fp.neg x) (fp.neg y))', '(fp.mul r x y)', 'RNE RTZ RTN RTP'],
+    ['and in fused ones', '(fp.fma r (fp.neg x) y z)', '(fp.fma r x (fp.neg y) z)', 'RNE RTZ RTN RTP'],
+    ['size and sign of a product', '(fp.mul r (fp.neg x) y)', '(fp.neg (fp.mul r x y))', 'RNE RTZ'],
+    ['size and sign of a quotient', '(fp.div r (fp.neg x) y)', '(fp.neg (fp.div r x y))', 'RNE RTZ'],
+    ['one', `(fp.mul r x ${one})`, 'x', 'RNE RTZ RTN RTP'],
+    ['two', `(fp.mul r x ${two})`, '(fp.add r x x)', 'RNE RTZ RTN RTP'],
+    ['minus zero', `(fp.add r x ${minusZero})`, 'x', 'RNE RTZ RTP'],
+    ['one, fused', `(fp.fma r x ${one} z)`, '(fp.add r x z)', 'RNE RTZ RTN RTP'],
+    ['minus one, fused', `(fp.fma r x (fp.neg ${one}) z)`, '(fp.add r (fp.neg x) z)', 'RNE RTZ RTN RTP'],
+    ['minus zero, fused', `(fp.fma r x y ${minusZero})`, '(fp.mul r x y)', 'RNE RTZ RTP'],
+  ];
+  it.each(LAWS)(
+    '%s',
+    async (_, left, right, modes) => {
+      const asked = (mode: string): string =>
+        `(reset)(set-option :timeout 30000)(declare-fun x () ${F})(declare-fun y () ${F})(declare-fun z () ${F})` +
+        `(define-fun r () RoundingMode ${mode})(assert (not (= ${left} ${right})))(check-sat)`;
+      for (const mode of modes.split(' '))
+        expect((await solver!.solve(asked(mode), 60_000)).trim(), mode).toBe('unsat');
+      // Where a law leaves a mode out, it does not hold in it.
+      for (const mode of ['RNE', 'RTZ', 'RTN', 'RTP'])
+        if (!modes.includes(mode))
+          expect((await solver!.solve(asked(mode), 60_000)).trim(), mode).toBe('sat');
+    },
+    60_000,
+  );
+  it.each([
+    ['FFMA $d, $a, 0x3f800000, $c', 'FADD $d, $a, $c'],
+    ['DADD $t, $a, 0x8000000000000000\nDMUL $d, $t, $b', 'DMUL $d, $b, $a'],
+    ['FMUL.FTZ.SAT $t, $a, $b\nFADD.FTZ $d, $t, 0x80000000', 'MOV $d, $t'],
+    ['FMUL.RM $d, -$a, -$b', 'FMUL.RM $d, $a, $b'],
+  ])('%s is %s', async (match, rewrite) => {
+    expect(await verdictOf(match, rewrite)).toMatchObject({
+      verdict: 'verified',
+      how: 'by laws of IEEE 754',
+    });
+  });
+  it.each([
+    ['FADD.RM $t, $a, 0x80000000\nFADD $d, $t, $b', 'FADD $d, $a, $b'],
+    ['FFMA.RM $d, $a, $b, 0x80000000', 'FMUL.RM $d, $a, $b'],
+    ['FMUL.RM $d, -$a, $b', 'FMUL.RM $t, $a, $b\nFADD $d, -$t, 0x80000000'],
+  ])('%s is not %s', async (match, rewrite) => {
+    expect((await verdictOf(match, rewrite)).verdict).not.toBe('verified');
   });
 });
 

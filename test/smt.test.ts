@@ -42,26 +42,30 @@ if (solver === null)
 afterAll(() => solver?.close());
 
 describe('SMT terms', () => {
-  it.each(opcodes.map((op) => [op.name, op] as const))('%s', async (name, op) => {
-    const rnd = new Random(name);
-    const all = modChoices(op);
-    const some = all.length <= MOST ? all : Array.from({ length: MOST }, () => all[rnd.below(all.length)]);
-    const questions = some.flatMap((m) => Array.from({ length: VALUES }, () => question(op, m, rnd)));
-    for (const q of questions) {
-      // Balanced, and every name is defined before its use.
-      expect([...q].reduce((d, c) => d + (c === '(' ? 1 : c === ')' ? -1 : 0), 0)).toBe(0);
-      const defined = new Set<string>();
-      for (const line of q.split('\n')) {
-        for (const [used] of line.matchAll(/\bn\d+(_p)?\b/g))
-          if (!line.startsWith(`(define-fun ${used} `) && !line.startsWith(`(declare-fun ${used} `))
-            expect(defined, `${used} in ${line}`).toContain(used);
-        const made = /^\((?:define|declare)-fun (\S+)/.exec(line);
-        if (made !== null) defined.add(made[1]);
+  it.each(opcodes.map((op) => [op.name, op] as const))(
+    '%s',
+    async (name, op) => {
+      const rnd = new Random(name);
+      const all = modChoices(op);
+      const some = all.length <= MOST ? all : Array.from({ length: MOST }, () => all[rnd.below(all.length)]);
+      const questions = some.flatMap((m) => Array.from({ length: VALUES }, () => question(op, m, rnd)));
+      for (const q of questions) {
+        // Balanced, and every name is defined before its use.
+        expect([...q].reduce((d, c) => d + (c === '(' ? 1 : c === ')' ? -1 : 0), 0)).toBe(0);
+        const defined = new Set<string>();
+        for (const line of q.split('\n')) {
+          for (const [used] of line.matchAll(/\bn\d+(_p)?\b/g))
+            if (!line.startsWith(`(define-fun ${used} `) && !line.startsWith(`(declare-fun ${used} `))
+              expect(defined, `${used} in ${line}`).toContain(used);
+          const made = /^\((?:define|declare)-fun (\S+)/.exec(line);
+          if (made !== null) defined.add(made[1]);
+        }
       }
-    }
-    // An approximate function is unknown to the solver; only its text is checked.
-    if (solver === null || (op.flags & OpFlag.Approximate) !== 0) return;
-    const answers = await solver.solve(`(reset)\n${questions.join('\n')}`, LIMIT);
-    expect(answers.trim().split('\n')).toEqual(questions.flatMap(() => ['sat', 'unsat']));
-  }, LIMIT);
+      // An approximate function is unknown to the solver; only its text is checked.
+      if (solver === null || (op.flags & OpFlag.Approximate) !== 0) return;
+      const answers = await solver.solve(`(reset)\n${questions.join('\n')}`, LIMIT);
+      expect(answers.trim().split('\n')).toEqual(questions.flatMap(() => ['sat', 'unsat']));
+    },
+    LIMIT,
+  );
 });

@@ -2,6 +2,7 @@ import { slotWidth } from '../../ir/opcode.ts';
 import type { Graph, Node } from '../../isa/lang/graph.ts';
 import { graphOf, isConstantSlot } from '../../isa/meaning.ts';
 import type { Instance, Line, Rule, Source } from '../rule.ts';
+import { NodeTable } from './nodes.ts';
 
 /**
  * What is to be proved of one instance of a rule, as one graph: both sides over the same inputs. Nothing is simplified on
@@ -45,8 +46,7 @@ export function goalOf(rule: Rule, instance: Instance): Goal {
 class Composer {
   private readonly rule: Rule;
   private readonly instance: Instance;
-  private readonly nodes: Node[] = [];
-  private readonly known = new Map<string, number>();
+  private readonly table = new NodeTable();
   private readonly inputs: Input[] = [];
   private unasked = 0;
 
@@ -73,19 +73,6 @@ class Composer {
 
   // ------------------------------------------------------------------ nodes
 
-  private node(op: Node['op'], width: number, args: readonly number[], more: Partial<Node> = {}): number {
-    return this.intern({ op, width, args, fmt: '', aux: '', n: 0, value: 0n, ...more });
-  }
-
-  private intern(n: Node): number {
-    const key = `${n.op} ${n.width} ${n.args} ${n.fmt} ${n.aux} ${n.n} ${n.value}`;
-    const old = this.known.get(key);
-    if (old !== undefined) return old;
-    this.nodes.push(n);
-    this.known.set(key, this.nodes.length - 1);
-    return this.nodes.length - 1;
-  }
-
   private input(name: string, width: number, v: number): number {
     this.inputs.push({
       name,
@@ -94,18 +81,14 @@ class Composer {
       unasked: v < 0 ? this.unasked++ : -1,
       constant: v >= 0 && this.rule.vars[v].kind === 'const',
     });
-    return this.node('src', width, [], { n: this.inputs.length - 1 });
-  }
-
-  private constant(value: bigint, width: number): number {
-    return this.node('const', width, [], { value: BigInt.asUintN(width, value) });
+    return this.table.node('src', width, [], { n: this.inputs.length - 1 });
   }
 
   /** Copies a graph, with the given nodes for its sources. */
   private place(g: Graph, sources: readonly number[]): number[] {
     const at: number[] = [];
     for (const n of g.nodes)
-      at.push(n.op === 'src' ? sources[n.n] : this.intern({ ...n, args: n.args.map((a) => at[a]) }));
+      at.push(n.op === 'src' ? sources[n.n] : this.table.intern({ ...n, args: n.args.map((a) => at[a]) }));
     return g.dsts.map((d) => at[d]);
   }
 
@@ -147,7 +130,7 @@ class Composer {
       case 'const':
         return values[s.v];
       case 'literal':
-        return this.constant(s.value, width);
+        return this.table.constant(s.value, width);
       case 'computed':
         return outputs[s.x];
       case 'any':
@@ -175,30 +158,30 @@ class Composer {
       if (a.k !== 'address') throw new Error('the root has no address');
       const base = this.operand(a.base, values, outputs, 64);
       const offset = this.operand(a.offset, values, outputs, 64);
-      given.push(this.node('eq', 1, [offset, this.signed(offset, 32)]));
-      const width = this.nodes[base].width;
-      return this.node('add', width, [base, this.cut(offset, width)]);
+      given.push(this.table.node('eq', 1, [offset, this.signed(offset, 32)]));
+      const width = this.table.nodes[base].width;
+      return this.table.node('add', width, [base, this.cut(offset, width)]);
     };
     const l = sum(this.rule.match, left);
     const r = sum(this.rule.rewrite, right);
-    const width = Math.min(this.nodes[l].width, this.nodes[r].width);
+    const width = Math.min(this.table.nodes[l].width, this.table.nodes[r].width);
     return this.finish(given, [{ v: -1, left: this.cut(l, width), right: this.cut(r, width) }]);
   }
 
   private cut(x: number, width: number): number {
-    return this.nodes[x].width === width ? x : this.node('extract', width, [x]);
+    return this.table.nodes[x].width === width ? x : this.table.node('extract', width, [x]);
   }
 
   private signed(x: number, from: number): number {
-    const { width } = this.nodes[x];
-    return this.node('sext', width, [this.node('extract', from, [x])], { n: from });
+    const { width } = this.table.nodes[x];
+    return this.table.node('sext', width, [this.table.node('extract', from, [x])], { n: from });
   }
 
   // ------------------------------------------------------------------ the goal
 
   /** Keeps what the question depends on, numbered anew: equal questions get equal goals. */
   private finish(given: readonly number[], results: readonly Result[]): Goal {
-    return prune(this.nodes, this.inputs, given, results);
+    return prune(this.table.nodes, this.inputs, given, results);
   }
 }
 

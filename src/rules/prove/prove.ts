@@ -6,6 +6,7 @@ import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
 import { type Goal, goalOf } from './goal.ts';
 import { integerQuestion } from './integers.ts';
+import { lawful } from './laws.ts';
 import { type Bound, boundText, possible, questionOf } from './question.ts';
 import { type Answer, ask, type Solver } from './solver.ts';
 import type { Verdict } from './verdict.ts';
@@ -104,7 +105,8 @@ class Prover {
     this.rule = rule;
     this.solver = solver;
     this.limits = limits;
-    this.left = limits.rule;
+    // Where there is a reason, one question without an answer is enough.
+    this.left = rule.holds === null ? limits.rule : limits.question;
   }
 
   async instance(instance: Instance, known: Map<string, Found>): Promise<Found> {
@@ -124,6 +126,7 @@ class Prover {
   }
 
   private async decide(goal: Goal, instance: Instance): Promise<Found> {
+    if (await this.byLaws(goal)) return { k: 'proved', say: 'by laws of IEEE 754' };
     const a = await this.full(goal);
     if (a.k === 'unsat') return { k: 'proved', say: null };
     if (a.k === 'sat') return this.believe(goal, instance, a);
@@ -142,9 +145,15 @@ class Prover {
     return undecided(goal, a.why);
   }
 
+  private async byLaws(goal: Goal): Promise<boolean> {
+    const laws = lawful(goal);
+    if (laws === null) return false;
+    const a = await ask(this.solver, questionOf(laws), this.limits.question / BOUND_SHARE);
+    return a.k === 'unsat';
+  }
+
   private async full(goal: Goal): Promise<Answer> {
-    if (this.left <= 0)
-      return { k: 'unknown', why: `no answer within ${this.limits.rule / 1000} s for the rule` };
+    if (this.left <= 0) return { k: 'unknown', why: 'no answer in the time for one rule' };
     const start = performance.now();
     const a = await ask(this.solver, questionOf(goal), Math.min(this.limits.question, this.left));
     if (a.k === 'unknown') this.left -= performance.now() - start;

@@ -1,0 +1,233 @@
+import { FORMATS, type FormatName } from '../../isa/formats.ts';
+import { evalNode } from '../../isa/lang/evaluate.ts';
+import type { Node } from '../../isa/lang/graph.ts';
+import { type Goal, type Input, prune } from './goal.ts';
+import { NodeTable } from './nodes.ts';
+
+/**
+ * A goal in which sums, products, quotients and roots of floats are unknown functions that keep the laws of IEEE 754 below,
+ * so that a solver need not multiply significands to see that both sides do the same. What is proved so is proved; what is
+ * not may still hold.
+ *
+ * - operands of sums and products commute; a result that is a NaN is the canonical one, whatever NaN went in;
+ * - the sign of a product or quotient is that of its operands, one against the other, and nothing else of them tells it;
+ *   rounded to nearest or towards zero, its size does not depend on that sign;
+ * - x * 1, and x + -0 unless rounded down, are x; x * 2 is x + x;
+ * - fused, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down.
+ *
+ * @returns null where the goal has none of these
+ */
+export function lawful(goal: Goal): Goal | null {
+  if (!goal.nodes.some((n) => ARITHMETIC.has(n.op))) return null;
+  return new Laws(goal).run();
+}
+
+const ARITHMETIC: ReadonlySet<string> = new Set(['fadd', 'fmul', 'ffma', 'fdiv', 'fsqrt']);
+
+/** A float taken apart: its size, and its sign as the exclusive or of one-bit nodes, inverted if `odd`. */
+interface Parts {
+  readonly size: number;
+  readonly signs: readonly number[];
+  readonly odd: boolean;
+}
+
+class Laws {
+  private readonly goal: Goal;
+  private readonly table = new NodeTable();
+  private readonly inputs: Input[];
+  private readonly given: number[] = [];
+  /** Unknown results by what they are results of. */
+  private readonly results = new Map<string, number>();
+  /** What a node is the canonical form of. */
+  private readonly canonical = new Map<number, number>();
+
+  constructor(goal: Goal) {
+    this.goal = goal;
+    this.inputs = [...goal.inputs];
+  }
+
+  run(): Goal {
+    const { goal, table } = this;
+    const at: number[] = [];
+    for (const n of goal.nodes) {
+      const args = n.args.map((a) => at[a]);
+      const values = args.map((a) => table.nodes[a]);
+      if (args.length > 0 && n.op !== 'approx' && values.every((x) => x.op === 'const')) {
+        const value = evalNode(
+          n,
+          values.map((x) => x.value),
+        );
+        at.push(table.constant(value, n.width));
+        continue;
+      }
+      at.push(
+        n.fmt !== '' && ARITHMETIC.has(n.op) ? this.arithmetic(n, args, n.fmt) : table.intern({ ...n, args }),
+      );
+    }
+    return prune(
+      table.nodes,
+      this.inputs,
+      [...goal.given.map((g) => at[g]), ...this.given],
+      goal.results.map((r) => ({ v: r.v, left: at[r.left], right: at[r.right] })),
+    );
+  }
+
+  private arithmetic(n: Node, args: readonly number[], f: FormatName): number {
+    const [a, b, c] = args;
+    const down = n.aux === 'RM';
+    switch (n.op) {
+      case 'fadd':
+        if (!down && this.isNumber(b, f, -0)) return this.canonicalOf(a, f);
+        if (!down && this.isNumber(a, f, -0)) return this.canonicalOf(b, f);
+        return this.result(n, [this.key(a, f), this.key(b, f)].sort().join(' '), f);
+      case 'fmul':
+        for (const [x, k] of [
+          [a, b],
+          [b, a],
+        ]) {
+          if (this.isNumber(k, f, 1)) return this.canonicalOf(x, f);
+          if (this.isNumber(k, f, 2)) return this.arithmetic({ ...n, op: 'fadd' }, [x, x], f);
+        }
+        return this.product(n, [this.parts(a, f), this.parts(b, f)], f);
+      case 'fdiv':
+        return this.product(n, [this.parts(a, f), this.parts(b, f)], f);
+      case 'ffma': {
+        for (const [x, k] of [
+          [a, b],
+          [b, a],
+        ]) {
+          if (this.isNumber(k, f, 1)) return this.arithmetic({ ...n, op: 'fadd' }, [x, c], f);
+          if (this.isNumber(k, f, -1))
+            return this.arithmetic({ ...n, op: 'fadd' }, [this.negated(x, f), c], f);
+        }
+        if (!down && this.isNumber(c, f, -0)) return this.arithmetic({ ...n, op: 'fmul' }, [a, b], f);
+        const [x, y] = [this.parts(a, f), this.parts(b, f)];
+        return this.result(n, `${sizes(n, [x, y])} ${signText([x, y])} ${this.key(c, f)}`, f);
+      }
+      default:
+        return this.result(n, this.key(a, f), f);
+    }
+  }
+
+  /** The result of a product or quotient: its size as an unknown, its sign from the operands. */
+  private product(n: Node, parts: readonly Parts[], f: FormatName): number {
+    if (n.aux !== 'RN' && n.aux !== 'RZ') return this.result(n, `${sizes(n, parts)} ${signText(parts)}`, f);
+    const size = this.result(n, sizes(n, parts), f, true);
+    const w = FORMATS[f].bits;
+    const { signs, odd } = signOf(parts);
+    const { table } = this;
+    const sign = signs.reduce((x, y) => table.node('xor', 1, [x, y]), table.constant(odd ? 1n : 0n, 1));
+    const signed = table.node('ite', w, [sign, this.negated(size, f), size]);
+    return table.node('ite', w, [this.isNan(size, f), size, signed]);
+  }
+
+  /** An unknown for the result of an operation; the same one for the same operands. */
+  private result(n: Node, operands: string, f: FormatName, positive = false): number {
+    const key = `${n.op} ${f} ${n.aux} ${operands}`;
+    const known = this.results.get(key);
+    if (known !== undefined) return known;
+    const { table } = this;
+    const { bits, nan } = FORMATS[f];
+    this.inputs.push({ name: n.op, width: bits, v: -1, unasked: -1, constant: false });
+    const r = table.node('src', bits, [], { n: this.inputs.length - 1 });
+    const canonical = table.node('eq', 1, [r, table.constant(nan, bits)]);
+    const plus = table.node('not', 1, [table.node('extract', 1, [r], { n: bits - 1 })]);
+    const number = positive ? plus : table.constant(1n, 1);
+    this.given.push(table.node('ite', 1, [this.isNan(r, f), canonical, number]));
+    this.results.set(key, r);
+    return r;
+  }
+
+  private isNan(x: number, f: FormatName): number {
+    return this.table.node('fcmp', 1, [x, x], { fmt: f, aux: 'NAN' });
+  }
+
+  private negated(x: number, f: FormatName): number {
+    return this.table.node('fneg', FORMATS[f].bits, [x], { fmt: f });
+  }
+
+  /** The value itself, or the canonical NaN. */
+  private canonicalOf(x: number, f: FormatName): number {
+    const { bits, nan } = FORMATS[f];
+    const r = this.table.node('ite', bits, [this.isNan(x, f), this.table.constant(nan, bits), x]);
+    this.canonical.set(r, x);
+    return r;
+  }
+
+  private isNumber(x: number, f: FormatName, value: -0 | 1 | -1 | 2): boolean {
+    const n = this.table.nodes[x];
+    const { bits, mant, bias } = FORMATS[f];
+    const sign = value < 0 || Object.is(value, -0) ? 1n << BigInt(bits - 1) : 0n;
+    const size = value === 0 ? 0n : BigInt(bias + (value === 2 ? 1 : 0)) << BigInt(mant);
+    return n.op === 'const' && n.value === (sign | size);
+  }
+
+  // ------------------------------------------------------------------ operands
+
+  private key(x: number, f: FormatName): string {
+    const p = this.parts(x, f);
+    return `${p.size}/${signText([p])}`;
+  }
+
+  /** Size and sign of an operand; which NaN it is does not matter to any operation. */
+  private parts(x: number, f: FormatName): Parts {
+    const { table } = this;
+    const n = table.nodes[x];
+    const { bits } = FORMATS[f];
+    const under = this.canonical.get(x);
+    if (under !== undefined) return this.parts(under, f);
+    switch (n.op) {
+      case 'const': {
+        const sign = n.value >> BigInt(bits - 1);
+        const size = table.constant(BigInt.asUintN(bits - 1, n.value), bits);
+        return { size, signs: [], odd: sign === 1n };
+      }
+      case 'fneg': {
+        const p = this.parts(n.args[0], f);
+        return { ...p, odd: !p.odd };
+      }
+      case 'xor': {
+        const flip = n.args.findIndex((a) => table.nodes[a].op === 'const');
+        if (flip < 0 || table.nodes[n.args[flip]].value !== 1n << BigInt(bits - 1)) return this.whole(x, f);
+        const p = this.parts(n.args[1 - flip], f);
+        return { ...p, odd: !p.odd };
+      }
+      case 'fabs':
+        return { size: this.parts(n.args[0], f).size, signs: [], odd: false };
+      case 'ftz': {
+        const p = this.parts(n.args[0], f);
+        if (table.nodes[p.size].op === 'ftz') return p;
+        return { ...p, size: table.node('ftz', bits, [p.size], { fmt: f }) };
+      }
+      default:
+        return this.whole(x, f);
+    }
+  }
+
+  private whole(x: number, f: FormatName): Parts {
+    const { bits } = FORMATS[f];
+    const { table } = this;
+    return {
+      size: table.node('fabs', bits, [x], { fmt: f }),
+      signs: [table.node('extract', 1, [x], { n: bits - 1 })],
+      odd: false,
+    };
+  }
+}
+
+const sizes = (n: Node, parts: readonly Parts[]): string => {
+  const all = parts.map((p) => p.size);
+  return (n.op === 'fdiv' ? all : all.sort((x, y) => x - y)).join();
+};
+
+/** Sign of a product: signs that occur twice cancel. */
+function signOf(parts: readonly Parts[]): { signs: number[]; odd: boolean } {
+  const signs = new Set<number>();
+  for (const p of parts) for (const s of p.signs) if (!signs.delete(s)) signs.add(s);
+  return { signs: [...signs].sort((x, y) => x - y), odd: parts.filter((p) => p.odd).length % 2 === 1 };
+}
+
+function signText(parts: readonly Parts[]): string {
+  const { signs, odd } = signOf(parts);
+  return `${odd ? '-' : '+'}${signs.join()}`;
+}

@@ -1,0 +1,25 @@
+import type { Node } from '../../isa/lang/graph.ts';
+
+/** Nodes of a graph under construction; equal ones get one number. Nothing is simplified. */
+export class NodeTable {
+  readonly nodes: Node[] = [];
+  private readonly known = new Map<string, number>();
+
+  /** Number of the node. */
+  intern(n: Node): number {
+    const key = `${n.op} ${n.width} ${n.args} ${n.fmt} ${n.aux} ${n.n} ${n.value}`;
+    const old = this.known.get(key);
+    if (old !== undefined) return old;
+    this.nodes.push(n);
+    this.known.set(key, this.nodes.length - 1);
+    return this.nodes.length - 1;
+  }
+
+  node(op: Node['op'], width: number, args: readonly number[], more: Partial<Node> = {}): number {
+    return this.intern({ op, width, args, fmt: '', aux: '', n: 0, value: 0n, ...more });
+  }
+
+  constant(value: bigint, width: number): number {
+    return this.node('const', width, [], { value: BigInt.asUintN(width, value) });
+  }
+}
