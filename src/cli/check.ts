@@ -12,7 +12,8 @@ import { parsePtx } from '../ptx/parse.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, loadSpec, makePlan } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
-import { CliExit, out, readTextOrFail, show } from './ui.ts';
+import { readText } from './files.ts';
+import { CliExit, out, show } from './ui.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
 export async function check(files: readonly string[], o: { json?: boolean }): Promise<void> {
@@ -46,7 +47,7 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
 async function checkOne(file: string): Promise<Diagnostic[]> {
   if (!existsSync(file)) return [plain(file, 'there is no such file')];
   if (/\.ya?ml$/.test(file)) return checkSpec(file);
-  const text = readTextOrFail(file);
+  const text = readText(file);
   if (file.endsWith('.ptx')) {
     const { module, diagnostics } = parsePtx(text, file);
     return [...diagnostics, ...checkPtx(module)];

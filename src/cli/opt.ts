@@ -1,5 +1,3 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import pc from 'picocolors';
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
@@ -12,6 +10,7 @@ import { loadLaunch } from '../spec/launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import { unifiedDiff } from './diff.ts';
+import { writeWhole } from './files.ts';
 import { type Input, paramBase, planFor, programFor, readText, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
@@ -40,6 +39,8 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const emit = o.emit ?? (o.ptxas === true ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
+  if (o.json === true && o.ptxas !== true)
+    failWith('--json goes with --ptxas', '`--emit json` writes the journal of phases');
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
@@ -73,13 +74,17 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
     verdicts.push(v.text);
     equal &&= v.ok;
   }
+  let same = 0;
   for (const { record, before } of eachCheck) {
     const v = checkOpen(before, record.program, plan);
-    if (!v.ok) {
+    if (v.ok) same++;
+    else {
       verdicts.push(`after ${record.phase.id}: ${v.text}`);
       equal = false;
     }
   }
+  if (o.checkEach === true)
+    verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
   const ptx = emit === 'ptx' || o.ptxas === true ? await ptxText(journal.last, input, plan, o) : '';
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
@@ -87,6 +92,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const uses = o.ptxas === true ? await usesOf(text, ptx, input, plan, o) : [];
   if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
   if (o.quiet !== true) account(journal, verdicts, o);
+  else if (!equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   if (!equal) throw new CliExit(1);
 }
@@ -113,10 +119,7 @@ async function usesOf(
 /** Writes a result: to standard output, or whole to a file. */
 function write(text: string, file: string | undefined): void {
   if (file === undefined) return out(text);
-  mkdirSync(dirname(file), { recursive: true });
-  const temporary = `${file}.${process.pid}.part`;
-  writeFileSync(temporary, text);
-  renameSync(temporary, file);
+  writeWhole(file, text);
 }
 
 function printChanged(r: PhaseRecord, before: Program): void {

@@ -1,7 +1,8 @@
 import pc from 'picocolors';
 import { rangeText } from '../engine/gate.ts';
+import { nearest } from '../ir/diagnostic.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { out, table } from './ui.ts';
+import { failWith, out, table } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
   implemented: pc.green,
@@ -13,6 +14,14 @@ const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
 
 /** The table of `orrery phases`: every row of the plan in order, and what runs there. */
 export function printPhases(plan: Plan, opts: { json?: boolean; status?: string }): void {
+  if (opts.status !== undefined && PAINT[opts.status as PlanPhase['status']] === undefined) {
+    const near = nearest(opts.status, Object.keys(PAINT)).map((n) => `did you mean '${n}'?`);
+    failWith(
+      `no phase has status '${opts.status}'`,
+      ...near,
+      `it is one of ${Object.keys(PAINT).join(', ')}`,
+    );
+  }
   const rows = plan.phases.filter((p) => opts.status === undefined || p.status === opts.status);
   if (opts.json === true) {
     out(JSON.stringify(rows.map(phaseJson), null, 2));

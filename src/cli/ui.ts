@@ -31,13 +31,6 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Text of a file, kept for frames. */
-export function readTextOrFail(file: string): string {
-  const text = readFileSync(file, 'utf8');
-  texts.set(file, text);
-  return text;
-}
-
 /** Prints diagnostics with their frames to stderr. */
 export function show(diagnostics: readonly Diagnostic[]): void {
   for (const d of diagnostics) {
