@@ -25,7 +25,7 @@ const module = (line: string): string => `.version 9.0
 const faults = (line: string): string[] => {
   const { module: m, diagnostics } = parsePtx(module(line), 'k.ptx');
   return [...diagnostics, ...checkPtx(m)].map(
-    (d) => `${d.line}:${d.column} ${d.message} ${d.notes.join(' ')}`,
+    (d) => `${d.line}:${d.column} ${d.message} ${d.notes?.join(' ')}`,
   );
 };
 
@@ -79,6 +79,15 @@ describe('instructions against their signatures', () => {
   });
   it.each(RIGHT)('%s', (line) => {
     expect(faults(line)).toEqual([]);
+  });
+});
+
+describe('a file of nothing', () => {
+  const said = (text: string) => parsePtx(text, 'k.ptx').diagnostics.map((d) => d.message);
+  it('is no PTX, with or without comments; an open comment is one error', () => {
+    expect(said('')).toEqual(["a PTX file begins with '.version'"]);
+    expect(said('// nothing\n')).toEqual(["a PTX file begins with '.version'"]);
+    expect(said('/* open')).toEqual([expect.stringContaining('not closed')]);
   });
 });
 

@@ -35,10 +35,7 @@ export function printPhases(plan: Plan, opts: { json?: boolean; status?: string 
     p.id,
     p.category,
     PAINT[p.status](p.status),
-    p.passes
-      .map((b) => b.pass)
-      .concat(p.rules.map((r) => `rules:${r}`))
-      .join(' + ') || pc.dim('-'),
+    workOf(p) || pc.dim('-'),
     gateText(p),
   ]);
   out(table([head, ...body], 'rrrlllll'));
@@ -47,6 +44,20 @@ export function printPhases(plan: Plan, opts: { json?: boolean; status?: string 
     `\n${plan.phases.length} rows in order '${plan.order}': ${count('implemented')} implemented, ${count('partial')} partial, ${count('marker')} markers, ${count('not-applicable')} not applicable, ${count('unbound')} with nothing bound yet`,
   );
   for (const p of rows) if (p.status === 'partial' && p.statusNote !== '') out(`  ${p.id}: ${p.statusNote}`);
+}
+
+/** Rule groups that are named; of more the number is said. */
+const MOST_GROUPS = 3;
+
+/** Passes and rule groups of a phase, in a line. */
+export function workOf(p: PlanPhase): string {
+  const shown = p.rules.length > MOST_GROUPS ? p.rules.slice(0, MOST_GROUPS - 1) : p.rules;
+  const more = p.rules.length - shown.length;
+  return [
+    ...p.passes.map((b) => b.pass),
+    ...shown.map((r) => `rules:${r}`),
+    ...(more > 0 ? [`${more} more groups`] : []),
+  ].join(' + ');
 }
 
 function gateText(p: PlanPhase): string {

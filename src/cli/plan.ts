@@ -3,7 +3,7 @@ import { lineOf } from '../spec/node.ts';
 import type { Origin, Plan } from '../spec/plan.ts';
 import { planFor } from './input.ts';
 import type { PlanOptions } from './main.ts';
-import { phaseJson, printPhases } from './phases.ts';
+import { phaseJson, printPhases, workOf } from './phases.ts';
 import { out, table } from './ui.ts';
 
 /** `orrery phases`. */
@@ -78,10 +78,6 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
 }
 
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
-
-/** Passes and rule groups of a phase. */
-const workOf = (x: Plan['phases'][number]): string =>
-  [...x.passes.map((b) => b.pass), ...x.rules.map((r) => `rules:${r}`)].join(' + ');
 
 async function summary(p: Plan): Promise<void> {
   const live = p.phases.filter((x) => x.disabled === null && (x.passes.length > 0 || x.rules.length > 0));

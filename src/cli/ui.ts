@@ -11,6 +11,13 @@ export class CliExit extends Error {
   }
 }
 
+// Whoever reads the output may have enough of it (`orrery phases | head`): that ends the command without a word.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (e: NodeJS.ErrnoException) => {
+    if (e.code !== 'EPIPE') throw e;
+    process.exit();
+  });
+
 export const out = (text: string): void =>
   void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
 export const err = (text: string): void =>
