@@ -17,8 +17,8 @@ import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
 /** The plan that the options ask for; errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
   const base = specs ?? (await loadShipped());
-  const level = Number(o.level ?? 3);
-  if (!Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
+  const level = o.level === undefined ? null : Number(o.level);
+  if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
   const sm = baseTarget(o.sm ?? target) ?? 'sm_75';
   const { plan, diagnostics } = await makePlan(
     {

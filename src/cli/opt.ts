@@ -6,7 +6,7 @@ import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
-import { loadLaunch } from '../spec/launch.ts';
+import { fitLaunch, loadLaunch } from '../spec/launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import { unifiedDiff } from './diff.ts';
@@ -194,6 +194,7 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
 
 async function checkLaunch(path: string, after: Program, plan: Plan): Promise<{ ok: boolean; text: string }> {
   const launch = await loadLaunch(path);
+  await fitLaunch(launch, after);
   const r = runLaunch(after, plan.isa, launch, paramBase(plan));
   if (r.status === 'ok')
     return {

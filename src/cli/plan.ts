@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import { lineOf } from '../spec/node.ts';
-import type { Origin, Plan } from '../spec/plan.ts';
+import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
 import { planFor } from './input.ts';
 import type { PlanOptions } from './main.ts';
 import { phaseJson, printPhases, workOf } from './phases.ts';
@@ -66,7 +66,7 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
             k.name,
             k.index === null ? '' : String(k.index),
             k.type,
-            text(k.value),
+            valueText(k),
             from[i],
             k.overridden.map((x) => `${text(x.value)} (${x.origin.source})`).join(', '),
           ]),
@@ -75,6 +75,14 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
       ),
     );
   }
+}
+
+/** A value as it is written in a spec, and the kernels that it is for. */
+function valueText(k: ResolvedKnob): string {
+  const range = k.type === 'IRNG' && Array.isArray(k.value) ? (k.value as readonly number[]) : null;
+  const end = (n: number) => (Math.abs(n) === Number.MAX_SAFE_INTEGER ? '' : String(n));
+  const shown = range === null ? text(k.value) : `${end(range[0])}..${end(range[1])}`;
+  return k.when === null ? shown : `${shown} in kernels ${k.when}`;
 }
 
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));

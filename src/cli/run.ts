@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import { runPipeline } from '../engine/pipeline.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
-import { type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
+import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { readText, writeWhole } from './files.ts';
 import { paramBase, planFor, programFor, targetOf } from './input.ts';
@@ -29,11 +29,12 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
         `${file} is no launch file`,
         'a launch file is YAML and names its module: `orrery run --help`',
       );
-    const launch = await loadLaunch(file);
+    const launch = await loadLaunch(file, o.module === undefined);
     const module = o.module ?? launch.modulePath;
     const text = readText(module);
     const plan = await planFor(o, targetOf(text), specs);
     let { program } = programFor(module, text, plan);
+    await fitLaunch(launch, program);
     if (o.opt) program = runPipeline(program, plan).last;
     const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
       counters: o.counters === true || o.profileOut !== undefined,
