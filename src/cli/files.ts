@@ -70,7 +70,7 @@ export function writeWhole(file: string, text: string): void {
     writeFileSync(aside, text);
     renameSync(aside, file);
   } catch (e) {
-    rmSync(aside, { force: true });
+    if (existsSync(aside)) rmSync(aside);
     failWith(`cannot write ${file}: ${reason(e)}`);
   }
 }
