@@ -58,6 +58,8 @@ export async function proveRules(o: ProveCommand): Promise<void> {
       for (const [i, r] of asked.entries()) {
         progress.update(`${i + 1}/${asked.length} ${r.id}`);
         found.set(r.id, await prove(r, solve));
+        // What was asked is kept if the rest is cut short.
+        if (i % 16 === 15) save(rules, shipped, stored, found);
       }
     } catch (e) {
       failWith(
