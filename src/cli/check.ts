@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import pc from 'picocolors';
 import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { parseProgram } from '../ir/text.ts';
@@ -13,7 +12,7 @@ import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, loadSpec, makePlan } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { readText } from './files.ts';
-import { CliExit, out, show } from './ui.ts';
+import { CliExit, out, pc, show } from './ui.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
 export async function check(files: readonly string[], o: { json?: boolean }): Promise<void> {

@@ -1,5 +1,4 @@
 import { getHeapStatistics } from 'node:v8';
-import pc from 'picocolors';
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
@@ -14,7 +13,7 @@ import { writeWhole } from './files.ts';
 import { type Input, paramBase, planFor, programFor, readText, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
-import { CliExit, duration, err, failWith, grouped, out, Progress, table } from './ui.ts';
+import { CliExit, duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
 
 interface OptOptions extends PlanOptions {
   readonly emit?: string;
@@ -126,7 +125,7 @@ function printChanged(r: PhaseRecord, before: Program): void {
   for (const fn of r.program.functions) {
     const was = before.functions.find((f) => f.name === fn.name);
     if (was === undefined || was === fn) continue;
-    err(pc.bold(`; ${r.phase.id} changed ${fn.name}`));
+    err(pcErr.bold(`; ${r.phase.id} changed ${fn.name}`));
     err(unifiedDiff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
   }
 }
@@ -136,7 +135,9 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
   const ms = journal.records.reduce((t, r) => t + r.ms, 0);
-  err(`${pc.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
+  err(
+    `${pcErr.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`,
+  );
   err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}\n`);
   err(classTable(journal.input, journal.last));
   err('');

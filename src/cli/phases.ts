@@ -1,8 +1,7 @@
-import pc from 'picocolors';
 import { rangeText } from '../engine/gate.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { failWith, out, table } from './ui.ts';
+import { failWith, out, pc, table } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
   implemented: pc.green,

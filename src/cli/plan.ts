@@ -1,10 +1,9 @@
-import pc from 'picocolors';
 import { lineOf } from '../spec/node.ts';
 import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
 import { planFor } from './input.ts';
 import type { PlanOptions } from './main.ts';
 import { phaseJson, printPhases, workOf } from './phases.ts';
-import { out, table } from './ui.ts';
+import { out, pc, table } from './ui.ts';
 
 /** `orrery phases`. */
 export async function phases(o: PlanOptions & { json?: boolean; status?: string }): Promise<void> {

@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import { runPipeline } from '../engine/pipeline.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
@@ -6,7 +5,7 @@ import { loadShipped } from '../spec/node.ts';
 import { readText, writeWhole } from './files.ts';
 import { paramBase, planFor, programFor, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
-import { CliExit, failWith, grouped, out, table } from './ui.ts';
+import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
 interface RunOptions extends PlanOptions {
   readonly opt: boolean;
