@@ -108,7 +108,26 @@ describe('commands', () => {
 
 describe('mistakes give one clear error and exit code 1', () => {
   it.each([
-    [['opt', 'nowhere.ptx'], /cannot open nowhere.ptx: there is no such file/],
+    [['opt', 'nowhere.ptx'], /cannot read nowhere.ptx: there is no such file/],
+    [['opt', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_80.ptx'/],
+    [['opt', kernels], /cannot read .*: it is a folder/],
+    [['cfg', process.execPath], /is no text file/],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '-o', join(kernels, 'README.md', 'x', 'y')],
+      /cannot write .*: a part of the path is no folder/,
+    ],
+    [
+      [
+        'opt',
+        join(kernels, 'saxpy', 'saxpy.sm_80.ptx'),
+        '--check',
+        join(kernels, 'interpreter', 'launch.yaml'),
+      ],
+      /no kernel 'interpret' .*\n.*launch.yaml:\d+:\d+\n/,
+    ],
+    [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--json'], /--json goes with --ptxas/],
+    [['run', join(kernels, 'saxpy', 'saxpy.sm_80.ptx')], /is no launch file/],
+    [['phases', '--status', 'implementd'], /did you mean 'implemented'/],
     [['opt', 'README.md', '--sm', 'sm_81'], /no back end for 'sm_81'/],
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '-O', '9'], /level 9 is not 0 to 5/],
     [
@@ -129,6 +148,21 @@ describe('mistakes give one clear error and exit code 1', () => {
     expect([r.code, r.err]).toEqual([1, expect.stringMatching(message)]);
     expect(r.err).not.toMatch(/\n\s+at .*\.js:\d+/);
   });
+});
+
+it('a reader that has enough ends the command without a word', () => {
+  const r = spawnSync(
+    'sh',
+    ['-c', `"${process.execPath}" bin/orrery.js opt test/kernels/sha256/sha256.sm_80.ptx -q | head -1`],
+    { cwd: root, encoding: 'utf8' },
+  );
+  expect([r.stdout.split('\n').length, r.stderr]).toEqual([2, '']);
+});
+
+it('the level of a recipe holds unless the command line names one', () => {
+  const first = (...args: string[]) => orrery('plan', '--recipe', 'quick-build', ...args).out.split('\n')[0];
+  expect(first()).toContain(' -O1 ');
+  expect(first('-O', '2')).toContain(' -O2 ');
 });
 
 it('the README shows what the tool says', () => {

@@ -1,8 +1,8 @@
-import { renameSync, writeFileSync } from 'node:fs';
 import { renderCfgDot, renderCfgText } from '../analysis/render/cfg-text.ts';
 import { renderCfgSvg } from '../analysis/render/svg.ts';
 import { nearest } from '../ir/diagnostic.ts';
-import { planFor, programFor, readText, targetOf } from './input.ts';
+import { readText, writeWhole } from './files.ts';
+import { planFor, programFor, targetOf } from './input.ts';
 import { failWith, out } from './ui.ts';
 
 /** `orrery cfg`. */
@@ -24,7 +24,11 @@ export async function cfg(
       o.function === undefined
         ? `${file} holds no function that was lowered`
         : `there is no function '${o.function}'`,
-      near.length > 0 ? `did you mean '${near[0]}'?` : `functions are ${names.join(', ')}`,
+      ...(near.length > 0
+        ? [`did you mean '${near[0]}'?`]
+        : names.length > 0
+          ? [`functions are ${names.join(', ')}`]
+          : []),
     );
   }
   if (o.format === 'svg' && chosen.length > 1)
@@ -39,7 +43,5 @@ export async function cfg(
     )
     .join('\n');
   if (o.output === undefined) return out(result);
-  const temporary = `${o.output}.${process.pid}.part`;
-  writeFileSync(temporary, result);
-  renameSync(temporary, o.output);
+  writeWhole(o.output, result);
 }

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import pc from 'picocolors';
 import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { parseProgram } from '../ir/text.ts';
@@ -12,7 +11,8 @@ import { parsePtx } from '../ptx/parse.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, loadSpec, makePlan } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
-import { CliExit, out, readTextOrFail, show } from './ui.ts';
+import { readText } from './files.ts';
+import { CliExit, out, pc, show } from './ui.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
 export async function check(files: readonly string[], o: { json?: boolean }): Promise<void> {
@@ -46,7 +46,7 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
 async function checkOne(file: string): Promise<Diagnostic[]> {
   if (!existsSync(file)) return [plain(file, 'there is no such file')];
   if (/\.ya?ml$/.test(file)) return checkSpec(file);
-  const text = readTextOrFail(file);
+  const text = readText(file);
   if (file.endsWith('.ptx')) {
     const { module, diagnostics } = parsePtx(text, file);
     return [...diagnostics, ...checkPtx(module)];

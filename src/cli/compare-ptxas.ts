@@ -1,6 +1,5 @@
-import pc from 'picocolors';
 import { assemble, type FunctionUse, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
-import { CliExit, err, failWith, table } from './ui.ts';
+import { CliExit, err, failWith, pc, pcErr, table } from './ui.ts';
 
 /** What ptxas makes of a function before and after. */
 export interface UsePair {
@@ -29,7 +28,7 @@ export function comparePtxas(before: string, after: string, arch: string, level:
   ] as const) {
     if (r.ok) continue;
     err(r.said.trimEnd());
-    err(pc.red(`ptxas refuses ${what}`));
+    err(pcErr.red(`ptxas refuses ${what}`));
     throw new CliExit(1);
   }
   const afters = new Map(b.functions.map((f) => [f.name, f]));

@@ -1,4 +1,4 @@
-import pc from 'picocolors';
+import { pc } from './ui.ts';
 
 /** Longest texts that are compared line by line; beyond it only the ends that agree are cut off. */
 const MOST_CELLS = 4_000_000;

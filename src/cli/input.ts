@@ -5,6 +5,7 @@ import type { Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import type { PtxModule } from '../ptx/ast.ts';
+import { checkPtx } from '../ptx/check.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
@@ -16,9 +17,9 @@ import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
 /** The plan that the options ask for; errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
   const base = specs ?? (await loadShipped());
-  const level = Number(o.level ?? 3);
-  if (!Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
-  const sm = o.sm ?? baseTarget(target) ?? 'sm_75';
+  const level = o.level === undefined ? null : Number(o.level);
+  if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
+  const sm = baseTarget(o.sm ?? target) ?? 'sm_75';
   const { plan, diagnostics } = await makePlan(
     {
       level,
@@ -54,7 +55,7 @@ export interface Input {
   readonly warnings: readonly Diagnostic[];
 }
 
-export { readTextOrFail as readText } from './ui.ts';
+export { readText } from './files.ts';
 
 /**
  * Program of a PTX or Ori file for a plan. Faults are printed and end the command; functions without an Ori form are
@@ -70,7 +71,7 @@ export function programFor(file: string, text: string, plan: Plan, strict = fals
     return { program, module: null, text, key, warnings: [] };
   }
   const { module, diagnostics } = parsePtx(text, file);
-  stopOnErrors(diagnostics);
+  stopOnErrors([...diagnostics, ...checkPtx(module)]);
   const base = plan.backend.facts['param-base'];
   const lowered = lowerPtx(module, {
     isa: plan.isa,

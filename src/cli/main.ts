@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { guarded } from './ui.ts';
 
 /** Options that say which plan to resolve; the same on every command that needs one. */
@@ -21,7 +21,7 @@ const collect = (v: string, before: readonly string[] | undefined): readonly str
 /** Adds the plan options to a command. */
 function withPlan(c: Command): Command {
   return c
-    .addOption(new Option('-O, --level <0-5>', 'optimization level').default('3'))
+    .option('-O, --level <0-5>', "optimization level (default: the recipe's, or 3)")
     .option('--sm <sm_NN>', 'target; default: the one the PTX names')
     .option('--order <name|file>', 'phase order: seed, binary, or a YAML file (default: seed)')
     .option('--recipe <name|file>', 'recipe to apply')

@@ -1,21 +1,19 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
-import pc from 'picocolors';
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
-import { loadLaunch } from '../spec/launch.ts';
+import { fitLaunch, loadLaunch } from '../spec/launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import { unifiedDiff } from './diff.ts';
+import { writeWhole } from './files.ts';
 import { type Input, paramBase, planFor, programFor, readText, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
-import { CliExit, duration, err, failWith, grouped, out, Progress, table } from './ui.ts';
+import { CliExit, duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
 
 interface OptOptions extends PlanOptions {
   readonly emit?: string;
@@ -40,6 +38,8 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const emit = o.emit ?? (o.ptxas === true ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
+  if (o.json === true && o.ptxas !== true)
+    failWith('--json goes with --ptxas', '`--emit json` writes the journal of phases');
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
@@ -73,13 +73,17 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
     verdicts.push(v.text);
     equal &&= v.ok;
   }
+  let same = 0;
   for (const { record, before } of eachCheck) {
     const v = checkOpen(before, record.program, plan);
-    if (!v.ok) {
+    if (v.ok) same++;
+    else {
       verdicts.push(`after ${record.phase.id}: ${v.text}`);
       equal = false;
     }
   }
+  if (o.checkEach === true)
+    verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
   const ptx = emit === 'ptx' || o.ptxas === true ? await ptxText(journal.last, input, plan, o) : '';
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
@@ -87,6 +91,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const uses = o.ptxas === true ? await usesOf(text, ptx, input, plan, o) : [];
   if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
   if (o.quiet !== true) account(journal, verdicts, o);
+  else if (!equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   if (!equal) throw new CliExit(1);
 }
@@ -113,17 +118,14 @@ async function usesOf(
 /** Writes a result: to standard output, or whole to a file. */
 function write(text: string, file: string | undefined): void {
   if (file === undefined) return out(text);
-  mkdirSync(dirname(file), { recursive: true });
-  const temporary = `${file}.${process.pid}.part`;
-  writeFileSync(temporary, text);
-  renameSync(temporary, file);
+  writeWhole(file, text);
 }
 
 function printChanged(r: PhaseRecord, before: Program): void {
   for (const fn of r.program.functions) {
     const was = before.functions.find((f) => f.name === fn.name);
     if (was === undefined || was === fn) continue;
-    err(pc.bold(`; ${r.phase.id} changed ${fn.name}`));
+    err(pcErr.bold(`; ${r.phase.id} changed ${fn.name}`));
     err(unifiedDiff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
   }
 }
@@ -133,7 +135,9 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
   const ms = journal.records.reduce((t, r) => t + r.ms, 0);
-  err(`${pc.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
+  err(
+    `${pcErr.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`,
+  );
   err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}\n`);
   err(classTable(journal.input, journal.last));
   err('');
@@ -191,6 +195,7 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
 
 async function checkLaunch(path: string, after: Program, plan: Plan): Promise<{ ok: boolean; text: string }> {
   const launch = await loadLaunch(path);
+  await fitLaunch(launch, after);
   const r = runLaunch(after, plan.isa, launch, paramBase(plan));
   if (r.status === 'ok')
     return {

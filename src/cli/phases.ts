@@ -1,7 +1,7 @@
-import pc from 'picocolors';
 import { rangeText } from '../engine/gate.ts';
+import { nearest } from '../ir/diagnostic.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { out, table } from './ui.ts';
+import { failWith, out, pc, table } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
   implemented: pc.green,
@@ -13,6 +13,14 @@ const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
 
 /** The table of `orrery phases`: every row of the plan in order, and what runs there. */
 export function printPhases(plan: Plan, opts: { json?: boolean; status?: string }): void {
+  if (opts.status !== undefined && PAINT[opts.status as PlanPhase['status']] === undefined) {
+    const near = nearest(opts.status, Object.keys(PAINT)).map((n) => `did you mean '${n}'?`);
+    failWith(
+      `no phase has status '${opts.status}'`,
+      ...near,
+      `it is one of ${Object.keys(PAINT).join(', ')}`,
+    );
+  }
   const rows = plan.phases.filter((p) => opts.status === undefined || p.status === opts.status);
   if (opts.json === true) {
     out(JSON.stringify(rows.map(phaseJson), null, 2));
@@ -26,10 +34,7 @@ export function printPhases(plan: Plan, opts: { json?: boolean; status?: string 
     p.id,
     p.category,
     PAINT[p.status](p.status),
-    p.passes
-      .map((b) => b.pass)
-      .concat(p.rules.map((r) => `rules:${r}`))
-      .join(' + ') || pc.dim('-'),
+    workOf(p) || pc.dim('-'),
     gateText(p),
   ]);
   out(table([head, ...body], 'rrrlllll'));
@@ -38,6 +43,20 @@ export function printPhases(plan: Plan, opts: { json?: boolean; status?: string 
     `\n${plan.phases.length} rows in order '${plan.order}': ${count('implemented')} implemented, ${count('partial')} partial, ${count('marker')} markers, ${count('not-applicable')} not applicable, ${count('unbound')} with nothing bound yet`,
   );
   for (const p of rows) if (p.status === 'partial' && p.statusNote !== '') out(`  ${p.id}: ${p.statusNote}`);
+}
+
+/** Rule groups that are named; of more the number is said. */
+const MOST_GROUPS = 3;
+
+/** Passes and rule groups of a phase, in a line. */
+export function workOf(p: PlanPhase): string {
+  const shown = p.rules.length > MOST_GROUPS ? p.rules.slice(0, MOST_GROUPS - 1) : p.rules;
+  const more = p.rules.length - shown.length;
+  return [
+    ...p.passes.map((b) => b.pass),
+    ...shown.map((r) => `rules:${r}`),
+    ...(more > 0 ? [`${more} more groups`] : []),
+  ].join(' + ');
 }
 
 function gateText(p: PlanPhase): string {

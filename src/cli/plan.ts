@@ -1,10 +1,9 @@
-import pc from 'picocolors';
-import { placeOf } from '../spec/document.ts';
-import type { Origin, Plan } from '../spec/plan.ts';
-import { planFor, readText } from './input.ts';
+import { lineOf } from '../spec/node.ts';
+import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
+import { planFor } from './input.ts';
 import type { PlanOptions } from './main.ts';
-import { phaseJson, printPhases } from './phases.ts';
-import { out, table } from './ui.ts';
+import { phaseJson, printPhases, workOf } from './phases.ts';
+import { out, pc, table } from './ui.ts';
 
 /** `orrery phases`. */
 export async function phases(o: PlanOptions & { json?: boolean; status?: string }): Promise<void> {
@@ -12,10 +11,10 @@ export async function phases(o: PlanOptions & { json?: boolean; status?: string 
 }
 
 /** `file:line` of an origin. */
-function where(o: Origin): string {
+async function where(o: Origin): Promise<string> {
   if (o.file === '') return o.source;
   try {
-    return `${o.source} (${o.file}:${placeOf(readText(o.file), o.path).line})`;
+    return `${o.source} (${o.file}:${await lineOf(o)})`;
   } catch {
     return `${o.source} (${o.file})`;
   }
@@ -54,19 +53,20 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
     );
     return;
   }
-  summary(p);
+  await summary(p);
   if (shown.length > 0) {
+    const from = await Promise.all(shown.map((k) => where(k.origin)));
     out('');
     out(
       table(
         [
           ['knob', '#', 'type', 'value', 'from', 'over'].map((h) => pc.bold(h)),
-          ...shown.map((k) => [
+          ...shown.map((k, i) => [
             k.name,
             k.index === null ? '' : String(k.index),
             k.type,
-            text(k.value),
-            where(k.origin),
+            valueText(k),
+            from[i],
             k.overridden.map((x) => `${text(x.value)} (${x.origin.source})`).join(', '),
           ]),
         ],
@@ -76,22 +76,27 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
   }
 }
 
+/** A value as it is written in a spec, and the kernels that it is for. */
+function valueText(k: ResolvedKnob): string {
+  const range = k.type === 'IRNG' && Array.isArray(k.value) ? (k.value as readonly number[]) : null;
+  const end = (n: number) => (Math.abs(n) === Number.MAX_SAFE_INTEGER ? '' : String(n));
+  const shown = range === null ? text(k.value) : `${end(range[0])}..${end(range[1])}`;
+  return k.when === null ? shown : `${shown} in kernels ${k.when}`;
+}
+
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
 
-/** Passes and rule groups of a phase. */
-const workOf = (x: Plan['phases'][number]): string =>
-  [...x.passes.map((b) => b.pass), ...x.rules.map((r) => `rules:${r}`)].join(' + ');
-
-function summary(p: Plan): void {
+async function summary(p: Plan): Promise<void> {
   const live = p.phases.filter((x) => x.disabled === null && (x.passes.length > 0 || x.rules.length > 0));
   out(
     `plan ${pc.bold(p.hash)}: -O${p.level} ${p.sm} (${p.backend.class}), order ${p.order}${p.recipe === null ? '' : `, recipe ${p.recipe}`}${p.knobSet === null ? '' : `, knobs ${p.knobSet}`}`,
   );
   out(`${p.phases.length} phases, ${live.length} with something bound and not switched off:\n`);
-  const rows = live.map((x) => {
+  const places = await Promise.all(live.map((x) => where(x.origin)));
+  const rows = live.map((x, i) => {
     const levels = x.gate.levels;
     const state = levels !== null && !levels.includes(p.level) ? pc.dim(`not at -O${p.level}`) : '';
-    return [String(x.position), x.id, workOf(x), where(x.origin), state];
+    return [String(x.position), x.id, workOf(x), places[i], state];
   });
   out(table([['pos', 'phase', 'runs', 'place', ''].map((h) => pc.bold(h)), ...rows], 'rllll'));
   const off = p.phases.filter((x) => x.disabled !== null);

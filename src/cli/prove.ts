@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pc from 'picocolors';
 import { nearest } from '../ir/diagnostic.ts';
 import { prove } from '../rules/prove/prove.ts';
 import { printVerdicts, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
@@ -9,7 +8,7 @@ import { ROOT, shownPath } from '../spec/node.ts';
 import type { PlanOptions } from './main.ts';
 import { bookFor } from './rules.ts';
 import { openSolver } from './solver.ts';
-import { CliExit, duration, failWith, out, Progress } from './ui.ts';
+import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
 
 interface ProveCommand extends PlanOptions {
   readonly rule?: string;

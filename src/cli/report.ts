@@ -1,9 +1,8 @@
-import pc from 'picocolors';
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import type { Opcode } from '../ir/opcode.ts';
 import { OpFlag } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
-import { duration, grouped, table } from './ui.ts';
+import { duration, grouped, pc, table } from './ui.ts';
 
 /** Classes of instructions in reports, in this order. */
 export const CLASSES = [

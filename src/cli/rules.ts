@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import pc from 'picocolors';
 import { runPipeline } from '../engine/pipeline.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
@@ -13,7 +12,7 @@ import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { baseTarget, planFor, programFor, readText, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
-import { CliExit, failWith, grouped, out, Progress, table } from './ui.ts';
+import { CliExit, failWith, grouped, out, Progress, pc, table } from './ui.ts';
 
 interface RuleOptions extends PlanOptions {
   readonly group?: string;

@@ -1,12 +1,11 @@
-import { renameSync, writeFileSync } from 'node:fs';
-import pc from 'picocolors';
 import { runPipeline } from '../engine/pipeline.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
-import { type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
+import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
 import { loadShipped } from '../spec/node.ts';
-import { paramBase, planFor, programFor, readText, targetOf } from './input.ts';
+import { readText, writeWhole } from './files.ts';
+import { paramBase, planFor, programFor, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
-import { CliExit, failWith, grouped, out, table } from './ui.ts';
+import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
 interface RunOptions extends PlanOptions {
   readonly opt: boolean;
@@ -24,11 +23,17 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
   const budget = o.budget === undefined ? undefined : Number(o.budget);
   if (budget !== undefined && !(budget > 0)) failWith(`--budget ${o.budget} is no positive number`);
   for (const file of files) {
-    const launch = await loadLaunch(file);
+    if (/\.(ptx|ori)$/.test(file))
+      failWith(
+        `${file} is no launch file`,
+        'a launch file is YAML and names its module: `orrery run --help`',
+      );
+    const launch = await loadLaunch(file, o.module === undefined);
     const module = o.module ?? launch.modulePath;
     const text = readText(module);
     const plan = await planFor(o, targetOf(text), specs);
     let { program } = programFor(module, text, plan);
+    await fitLaunch(launch, program);
     if (o.opt) program = runPipeline(program, plan).last;
     const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
       counters: o.counters === true || o.profileOut !== undefined,
@@ -36,10 +41,9 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     });
     results.push({ launch, result });
   }
-  if (o.profileOut !== undefined) {
-    const temporary = `${o.profileOut}.${process.pid}.part`;
-    writeFileSync(
-      temporary,
+  if (o.profileOut !== undefined)
+    writeWhole(
+      o.profileOut,
       `${JSON.stringify(
         results.map((r) => ({
           launch: r.launch.file,
@@ -50,8 +54,6 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
         2,
       )}\n`,
     );
-    renameSync(temporary, o.profileOut);
-  }
   if (o.json === true)
     out(
       JSON.stringify(

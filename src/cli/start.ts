@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import pc from 'picocolors';
 import { runPipeline } from '../engine/pipeline.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { loadLaunch } from '../spec/launch.ts';
@@ -8,7 +7,7 @@ import { ROOT, shownPath } from '../spec/node.ts';
 import { paramBase, planFor, programFor, readText, targetOf } from './input.ts';
 import { checkOpen } from './opt.ts';
 import { changedPhases, classTable } from './report.ts';
-import { CliExit, duration, err, grouped, out } from './ui.ts';
+import { CliExit, duration, err, grouped, out, pc } from './ui.ts';
 
 /** The kernel that the tour shows. */
 const KERNEL = 'interpreter';

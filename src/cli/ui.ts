@@ -1,6 +1,18 @@
 import { readFileSync } from 'node:fs';
-import pc from 'picocolors';
+import { createColors } from 'picocolors';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
+
+/**
+ * Whether colours belong on a stream: on a terminal, unless NO_COLOR says no or FORCE_COLOR says yes. That a build server
+ * runs the command (`CI`) is no reason: what it prints is read by scripts there.
+ */
+const coloured = (stream: NodeJS.WriteStream): boolean =>
+  (process.env.NO_COLOR ?? '') === '' &&
+  ((process.env.FORCE_COLOR ?? '') !== '' || (stream.isTTY === true && process.env.TERM !== 'dumb'));
+/** Colours for standard output. */
+export const pc = createColors(coloured(process.stdout));
+/** Colours for standard error. */
+export const pcErr = createColors(coloured(process.stderr));
 
 /** Ends the command with exit code 1 after the message has been printed. */
 export class CliExit extends Error {
@@ -10,6 +22,13 @@ export class CliExit extends Error {
     this.code = code;
   }
 }
+
+// Whoever reads the output may have enough of it (`orrery phases | head`): that ends the command without a word.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (e: NodeJS.ErrnoException) => {
+    if (e.code !== 'EPIPE') throw e;
+    process.exit();
+  });
 
 export const out = (text: string): void =>
   void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
@@ -31,20 +50,13 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Text of a file, kept for frames. */
-export function readTextOrFail(file: string): string {
-  const text = readFileSync(file, 'utf8');
-  texts.set(file, text);
-  return text;
-}
-
 /** Prints diagnostics with their frames to stderr. */
 export function show(diagnostics: readonly Diagnostic[]): void {
   for (const d of diagnostics) {
     const text = renderDiagnostic(d, textOf(d.file));
-    const paint = d.severity === 'error' ? pc.red : pc.yellow;
+    const paint = d.severity === 'error' ? pcErr.red : pcErr.yellow;
     const at = text.indexOf(':');
-    err(paint(pc.bold(text.slice(0, at))) + text.slice(at));
+    err(paint(pcErr.bold(text.slice(0, at))) + text.slice(at));
   }
 }
 
@@ -137,10 +149,10 @@ export async function guarded(body: () => void | Promise<void>): Promise<void> {
     const error = e as NodeJS.ErrnoException;
     if (error.code === 'EPIPE') return;
     if (typeof error.code === 'string' && error.path !== undefined) {
-      err(`${pc.red(pc.bold('error'))}: cannot open ${error.path}: ${ERRNO[error.code] ?? error.code}`);
+      err(`${pcErr.red(pcErr.bold('error'))}: cannot open ${error.path}: ${ERRNO[error.code] ?? error.code}`);
       return;
     }
-    err(`${pc.red(pc.bold('error'))}: internal fault: ${error.message}`);
+    err(`${pcErr.red(pcErr.bold('error'))}: internal fault: ${error.message}`);
     err(
       '  This is a mistake in orrery, not in your input. Please report it with the command line and the input.',
     );

@@ -1,5 +1,6 @@
 /** Names in a function's body: scopes, registers declared by count, labels and what uses them (PTX ISA 9.0, 5.4 and 6). */
 import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
+import { checkInstruction } from './check-instruction.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
 import { placeOf } from './place.ts';
 
@@ -124,10 +125,16 @@ class BodyChecker {
     return undefined;
   }
 
+  private readonly declared = (name: string): VarDecl | undefined => {
+    const e = this.find(name);
+    return typeof e === 'string' ? undefined : e;
+  };
+
   private instruction(s: PtxInstr): void {
     const { guard } = s;
     if (guard !== null) this.predicate(guard.name, s.span);
     const { operands } = s;
+    checkInstruction(s, this.text, this.declared, this.report);
     if (s.opcode === 'bra') {
       for (const o of operands)
         if (o.kind === 'sym') this.expectLabel(o.name, s.span);
@@ -135,7 +142,7 @@ class BodyChecker {
       return;
     }
     for (let i = 0; i < operands.length; i++) this.operand(operands[i], s.span);
-    if (s.opcode === 'brx') this.targets(operands[1], s.span);
+    if (s.opcode === 'brx' && operands.length > 1) this.targets(operands[1], s.span);
   }
 
   /** The list of `brx.idx`. */

@@ -32,7 +32,8 @@ export function parsePtx(text: string, name: string): { module: PtxModule; diagn
   const head: Head = { version: '', target: [], addressSize: 64 };
   const items: PtxItem[] = [];
   const starts = () => itemStarts(r);
-  if (r.lx.kind !== t.END && !r.isDot('version')) r.report(NO_VERSION);
+  const blank = r.lx.kind === t.END;
+  if (!blank && !r.isDot('version')) r.report(NO_VERSION);
   while (r.lx.kind !== t.END) {
     r.begin = r.lx.start;
     try {
@@ -42,7 +43,8 @@ export function parsePtx(text: string, name: string): { module: PtxModule; diagn
       recover(r, e, starts, false);
     }
   }
-  if (text.trim() === '') r.reportAt(0, 1, NO_VERSION);
+  // Nothing but comments: what is wrong with one of them has been said.
+  if (blank && r.diagnostics.length === 0) r.reportAt(0, 1, NO_VERSION);
   return { module: { name, text, ...head, items }, diagnostics: r.finish() };
 }
 

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DiagnosticError } from '../ir/diagnostic.ts';
+import type { Program } from '../ir/program.ts';
 import type { Launch } from '../sim/launch.ts';
+import type { SpecFile } from './document.ts';
+import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
 import { loadSpec, toDiagnostics } from './node.ts';
 
@@ -9,6 +12,7 @@ import { loadSpec, toDiagnostics } from './node.ts';
 export interface LoadedLaunch extends Launch {
   readonly modulePath: string;
   readonly file: string;
+  readonly spec: SpecFile;
 }
 
 /**
@@ -39,5 +43,37 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
       notes: ['it is relative to the launch file'],
     });
   if (launch === null || issues.length > 0) throw new DiagnosticError(await toDiagnostics(issues));
-  return { ...launch, modulePath, file: spec.file };
+  return { ...launch, modulePath, file: spec.file, spec };
+}
+
+/**
+ * Sees that a program has the kernel of a launch, with the parameters that it gives.
+ * @throws DiagnosticError at the line that does not fit
+ */
+export async function fitLaunch(launch: LoadedLaunch, program: Program): Promise<void> {
+  const kernels = program.functions.filter((f) => f.kind === 'entry');
+  const kernel = kernels.find((f) => f.name === launch.kernel);
+  const issues = new Issues();
+  const at = (...path: (string | number)[]) => ({ file: launch.spec, path });
+  if (kernel === undefined) {
+    const names = kernels.map((f) => f.name);
+    issues.unknown(
+      at('kernel'),
+      'launch-kernel',
+      `there is no kernel '${launch.kernel}' in ${program.name}`,
+      launch.kernel,
+      names,
+      names.length > 0 ? `kernels are ${names.join(', ')}` : 'no kernel of it was lowered',
+    );
+  } else if (kernel.params.length !== launch.params.length)
+    issues.error(
+      at('params'),
+      'launch-params',
+      `kernel '${kernel.name}' takes ${kernel.params.length} parameters, the launch gives ${launch.params.length}`,
+      {
+        key: true,
+        notes: kernel.params.map((p, i) => `${i}: ${p.name}, ${p.size} bytes`),
+      },
+    );
+  if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
 }

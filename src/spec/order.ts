@@ -1,3 +1,4 @@
+import { nearest } from '../ir/diagnostic.ts';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import type { Specs } from './specs.ts';
@@ -211,7 +212,9 @@ function newPhase(list: readonly Entry[], id: string, key: string, cx: EditConte
       `there is no phase '${id}'`,
       id,
       cx.table.ids,
-      LISTS_PHASES,
+      nearest(id, cx.passes).length > 0
+        ? `there is a pass '${nearest(id, cx.passes)[0]}': a pass is put in with 'insertPass'`
+        : LISTS_PHASES,
     );
     return null;
   }

@@ -140,7 +140,9 @@ for (const [name, make] of [
       `${name.padEnd(9)} ${String(size).padStart(7)} instructions  ${(t * 1000).toFixed(1).padStart(8)} ms all phases  ${((size * ran) / t / 1e6).toFixed(2).padStart(6)} M instruction-phases/s`,
     );
   }
-  say(`${name.padEnd(9)} cost for each instruction at 100 k over 1 k: ${(per[2] / per[0]).toFixed(2)}`);
+  say(
+    `${name.padEnd(9)} cost for each instruction, 1 where growth is linear: at 100 k over 1 k ${(per[2] / per[0]).toFixed(2)}, over 10 k ${(per[2] / per[1]).toFixed(2)}`,
+  );
 }
 
 /** Rules that look at instructions of the program and never fire: other constants, at one or two levels. */
@@ -218,7 +220,15 @@ say(
 const wall = (args: string[]): number => time(() => spawnSync(process.execPath, args, { cwd: ROOT }), 5);
 const file = join(dir, 'saxpy', 'saxpy.sm_80.ptx');
 const empty = wall(['-e', '0']);
-const opt = wall([join(ROOT, 'bin', 'orrery.js'), 'opt', file, '--emit', 'none', '-q']);
-say(
-  `\ncold start            ${(opt * 1000).toFixed(0)} ms for 'orrery opt' on saxpy, ${(empty * 1000).toFixed(0)} ms for 'node -e 0': ${(opt / empty).toFixed(2)} times`,
-);
+say(`\ncold start            ${(empty * 1000).toFixed(0)} ms for 'node -e 0'`);
+for (const [what, ...args] of [
+  ['orrery phases', 'phases'],
+  ['orrery opt -O0', 'opt', file, '-O0', '--emit', 'none', '-q'],
+  ['orrery opt -O3', 'opt', file, '-O3', '--emit', 'none', '-q'],
+  ['orrery run', 'run', join(dir, 'saxpy', 'launch.yaml')],
+]) {
+  const t = wall([join(ROOT, 'bin', 'orrery.js'), ...args]);
+  say(
+    `${what.padEnd(22)}${(t * 1000).toFixed(0)} ms${args.includes(file) ? ' on saxpy' : ''}, ${(t / empty).toFixed(2)} times`,
+  );
+}
