@@ -228,6 +228,17 @@ describe('matching', () => {
     expect(run(chain(), body)).toContain(expected);
   });
 
+  it('a constant is not what a line defines', () => {
+    const twice = rulesOf(['SHL $x, $a, 1\nIADD3 $y, $x, $b, 0\nLOP3 $d, $y, $x, _, 0x3c', 'MOV $d, 0']);
+    const body = (second: string): string[] =>
+      run(
+        twice,
+        `BB0:\n SHL R10, R0, 1\n IADD3 R11, R10, R1\n LOP3 R12, R11, ${second}, RZ, 60\n STG [RD4], R12`,
+      );
+    expect(body('7').some((l) => l.startsWith('LOP3'))).toBe(true);
+    expect(body('R10').some((l) => l.startsWith('LOP3'))).toBe(false);
+  });
+
   it('the guard of the root stays', () => {
     expect(
       run(

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openSolver, packagedSolver } from '../src/cli/solver.ts';
 import { type Opcode, OpFlag, slotWidth } from '../src/ir/opcode.ts';
 import { isConstantSlot } from '../src/isa/meaning.ts';
 import { evalBig } from '../src/isa/reference.ts';
@@ -10,6 +10,10 @@ import { modChoices, operandValue, Random } from './support/meaning.ts';
 const opcodes = testIsa().opcodes.filter((o) => o.means !== null && o.srcs.length > 0);
 /** Choices of modifiers asked for each opcode. */
 const MOST = 16;
+/** Choices of values for each of them. */
+const VALUES = 3;
+/** Milliseconds for the questions of one opcode. */
+const LIMIT = 60_000;
 
 /** Two questions, answered `sat` and `unsat` exactly if the terms give the reference's result for these sources. */
 function question(op: Opcode, mods: number, rnd: Random): string {
@@ -32,24 +36,17 @@ function question(op: Opcode, mods: number, rnd: Random): string {
   ].join('\n');
 }
 
-/** Answers of the solver `z3`; null where it is not installed. */
-function ask(questions: readonly string[]): string[] | null {
-  const run = spawnSync('z3', ['-in', '-T:60'], {
-    input: questions.join('\n'),
-    encoding: 'utf8',
-    maxBuffer: 1 << 26,
-  });
-  return run.error !== undefined ? null : run.stdout.trim().split('\n');
-}
-const solver = ask(['(check-sat)']) !== null;
-if (!solver) console.warn('smt.test.ts: z3 is not on PATH, so that terms are only written, not solved');
+const solver = packagedSolver() ? openSolver(undefined) : null;
+if (solver === null)
+  console.warn('smt.test.ts: z3-solver is not installed, so that terms are only written, not solved');
+afterAll(() => solver?.close());
 
 describe('SMT terms', () => {
-  it.each(opcodes.map((op) => [op.name, op] as const))('%s', (name, op) => {
+  it.each(opcodes.map((op) => [op.name, op] as const))('%s', async (name, op) => {
     const rnd = new Random(name);
     const all = modChoices(op);
     const some = all.length <= MOST ? all : Array.from({ length: MOST }, () => all[rnd.below(all.length)]);
-    const questions = some.map((m) => question(op, m, rnd));
+    const questions = some.flatMap((m) => Array.from({ length: VALUES }, () => question(op, m, rnd)));
     for (const q of questions) {
       // Balanced, and every name is defined before its use.
       expect([...q].reduce((d, c) => d + (c === '(' ? 1 : c === ')' ? -1 : 0), 0)).toBe(0);
@@ -63,7 +60,8 @@ describe('SMT terms', () => {
       }
     }
     // An approximate function is unknown to the solver; only its text is checked.
-    if (!solver || (op.flags & OpFlag.Approximate) !== 0) return;
-    expect(ask(questions)).toEqual(questions.flatMap(() => ['sat', 'unsat']));
-  });
+    if (solver === null || (op.flags & OpFlag.Approximate) !== 0) return;
+    const answers = await solver.solve(`(reset)\n${questions.join('\n')}`, LIMIT);
+    expect(answers.trim().split('\n')).toEqual(questions.flatMap(() => ['sat', 'unsat']));
+  }, LIMIT);
 });

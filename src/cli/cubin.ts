@@ -1,6 +1,30 @@
-/** Bytes of code of each function in a cubin (ELF64, little-endian): the sections `.text.NAME`. Empty for any other file. */
-export function codeSizes(cubin: Uint8Array): Map<string, number> {
+/** Bytes of one instruction from Volta on. */
+const INSTRUCTION = 16;
+/** Low 12 bits of NOP and of BRA: what stands behind the last instruction of a function (seen in cubins of ptxas 13.0.88). */
+const NOP = 0x918;
+const BRA = 0x947;
+
+/** Instructions of each function without the padding at its end: NOPs, and the branch to itself before them. */
+export function instructionCounts(cubin: Uint8Array): Map<string, number> {
+  const view = new DataView(cubin.buffer, cubin.byteOffset, cubin.byteLength);
   const out = new Map<string, number>();
+  for (const [name, { offset, size }] of textSections(cubin)) {
+    const opcode = (k: number): number => view.getUint16(offset + INSTRUCTION * k, true) & 0xfff;
+    let n = Math.floor(size / INSTRUCTION);
+    while (n > 0 && opcode(n - 1) === NOP) n--;
+    if (n > 0 && opcode(n - 1) === BRA) n--;
+    out.set(name, n);
+  }
+  return out;
+}
+
+/** Bytes of code of each function in a cubin, padding included. */
+export const codeSizes = (cubin: Uint8Array): Map<string, number> =>
+  new Map([...textSections(cubin)].map(([name, s]) => [name, s.size]));
+
+/** Where the code of each function stands in a cubin (ELF64, little-endian): the sections `.text.NAME`. Empty for any other file. */
+function textSections(cubin: Uint8Array): Map<string, { offset: number; size: number }> {
+  const out = new Map<string, { offset: number; size: number }>();
   const view = new DataView(cubin.buffer, cubin.byteOffset, cubin.byteLength);
   if (cubin.length < 64 || view.getUint32(0) !== 0x7f454c46 || cubin[4] !== 2 || cubin[5] !== 1) return out;
   const headers = Number(view.getBigUint64(0x28, true));
@@ -23,7 +47,7 @@ export function codeSizes(cubin: Uint8Array): Map<string, number> {
     let to = from;
     while (to < cubin.length && cubin[to] !== 0) to++;
     const name = text.decode(cubin.subarray(from, to));
-    if (name.startsWith('.text.')) out.set(name.slice('.text.'.length), s.size);
+    if (name.startsWith('.text.')) out.set(name.slice('.text.'.length), { offset: s.offset, size: s.size });
   }
   return out;
 }

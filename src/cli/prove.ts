@@ -52,12 +52,14 @@ export async function proveRules(o: ProveCommand): Promise<void> {
   for (const r of wanted) if (!asked.includes(r)) found.set(r.id, stored[r.id]);
   const began = performance.now();
   if (asked.length > 0) {
-    const { solve, close } = await openSolver(o.solver);
+    const { solve, close } = openSolver(o.solver);
     const progress = new Progress();
     try {
       for (const [i, r] of asked.entries()) {
         progress.update(`${i + 1}/${asked.length} ${r.id}`);
         found.set(r.id, await prove(r, solve));
+        // What was asked is kept if the rest is cut short.
+        if (i % 16 === 15) save(rules, shipped, stored, found);
       }
     } catch (e) {
       failWith(

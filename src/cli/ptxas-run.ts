@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeSizes } from './cubin.ts';
+import { codeSizes, instructionCounts } from './cubin.ts';
 
 /** What ptxas says of one function. */
 export interface FunctionUse {
@@ -15,6 +15,8 @@ export interface FunctionUse {
   readonly stack: number;
   /** Bytes of machine code, padding included. */
   readonly code: number;
+  /** Machine instructions, without the padding. */
+  readonly instructions: number;
 }
 
 export interface Assembled {
@@ -46,14 +48,19 @@ export function assemble(text: string, options: readonly string[]): Assembled {
     });
     const said = `${r.stdout ?? ''}${r.stderr ?? ''}`;
     if (r.status !== 0) return { ok: false, said: r.error?.message ?? said, functions: [] };
-    return { ok: true, said, functions: functionUses(said, codeSizes(readFileSync(output))) };
+    const cubin = readFileSync(output);
+    return { ok: true, said, functions: functionUses(said, codeSizes(cubin), instructionCounts(cubin)) };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
 /** Reads what `ptxas -v` prints (13.0.88). */
-export function functionUses(said: string, code: ReadonlyMap<string, number>): FunctionUse[] {
+export function functionUses(
+  said: string,
+  code: ReadonlyMap<string, number>,
+  counts: ReadonlyMap<string, number> = new Map(),
+): FunctionUse[] {
   const found = new Map<
     string,
     { registers: number; spillStores: number; spillLoads: number; stack: number }
@@ -80,5 +87,10 @@ export function functionUses(said: string, code: ReadonlyMap<string, number>): F
     const used = /Used (\d+) registers/.exec(line);
     if (used !== null) of().registers = Number(used[1]);
   }
-  return [...found].map(([n, u]) => ({ name: n, ...u, code: code.get(n) ?? 0 }));
+  return [...found].map(([n, u]) => ({
+    name: n,
+    ...u,
+    code: code.get(n) ?? 0,
+    instructions: counts.get(n) ?? 0,
+  }));
 }

@@ -206,7 +206,11 @@ class Binder {
         const under = stripped(o, p.mods);
         if (under === null) return false;
         const { line } = this.v.rule.vars[p.v];
-        if (line >= 0 && (under.mods !== 0 || this.flow.reaching(o.reg, at) !== this.places[line]))
+        // What a line defines is a register: a constant in its place is something else.
+        if (
+          line >= 0 &&
+          (o.reg === NO_REG || under.mods !== 0 || this.flow.reaching(o.reg, at) !== this.places[line])
+        )
           return false;
         if (at !== this.root && o.reg !== NO_REG && line < 0) this.early.push({ reg: o.reg, at });
         return this.bindTo(p.v, under);

@@ -129,8 +129,9 @@ class Driver {
     this.work.push(p);
   }
 
-  private queueUsers(r: Reg): void {
-    if (r !== NO_REG) this.flow.eachUser(r, (u) => this.queue(u));
+  /** Looks again at what reads a result of `p`. */
+  private queueUsers(r: Reg, p: Place): void {
+    if (r !== NO_REG) this.flow.eachUser(r, p, (u) => this.queue(u));
   }
 
   private count(what: string): void {
@@ -193,7 +194,7 @@ class Driver {
       flow.set(p, ins[ins.length - 1]);
       this.queue(p);
     }
-    for (const r of before.dst) this.queueUsers(r);
+    for (const r of before.dst) this.queueUsers(r, p);
     this.sourcesMayDie(before);
   }
 
@@ -204,7 +205,7 @@ class Driver {
       const uses = this.flow.useCount(o.reg);
       if (uses <= 1) this.flow.eachDef(o.reg, (d) => this.queue(d));
       // A condition on the number of uses may hold now.
-      if (uses === 1) this.queueUsers(o.reg);
+      if (uses === 1) this.flow.eachDef(o.reg, (d) => this.queueUsers(o.reg, d));
     }
     if (before.guard !== NO_REG && this.flow.useCount(before.guard) === 0)
       this.flow.eachDef(before.guard, (d) => this.queue(d));
@@ -285,12 +286,12 @@ class Driver {
     this.count('constant guard');
     if (truth !== guardNot) {
       this.flow.set(p, { ...before, guard: NO_REG, guardNot: false });
-      for (const r of before.dst) this.queueUsers(r);
+      for (const r of before.dst) this.queueUsers(r, p);
       this.sourcesMayDie(before);
       return false;
     }
     this.flow.remove(p);
-    for (const r of before.dst) this.queueUsers(r);
+    for (const r of before.dst) this.queueUsers(r, p);
     this.sourcesMayDie(before);
     return true;
   }

@@ -22,6 +22,8 @@ export interface Place {
 
 /** Registers with more definitions than this are not followed: scanning them would cost the square of their number. */
 const MOST_DEFS = 16;
+/** Lists up to this length are kept exact. */
+const SHORT = 32;
 /** Distance of neighbours at the start, so that replacements fit between them. */
 const GAP = 1024;
 
@@ -32,6 +34,8 @@ export class Flow {
   private readonly lastOf: (Place | null)[] = [];
   private readonly changed: boolean[] = [];
   private readonly defs: Place[][] = [];
+  /** Definitions of each register; longer lists in `defs` may hold some that are gone. */
+  private readonly defCounts: number[] = [];
   private readonly users: (Place[] | undefined)[] = [];
   private readonly useCounts: number[] = [];
   /** Definitions that may be copies, by register: a cheap first answer for the many that are none. */
@@ -51,6 +55,7 @@ export class Flow {
     this.entry = new Uint8Array(fn.regCount);
     for (let r = 0; r < fn.regCount; r++) {
       this.defs.push([]);
+      this.defCounts.push(0);
       this.users.push(undefined);
       this.useCounts.push(0);
       this.copyDefs.push(0);
@@ -91,6 +96,7 @@ export class Flow {
   freshReg(file: number): Reg {
     const r = this.editor.freshReg(file);
     this.defs[regIndex(r)] = [];
+    this.defCounts[regIndex(r)] = 0;
     this.users[regIndex(r)] = undefined;
     this.useCounts[regIndex(r)] = 0;
     this.copyDefs[regIndex(r)] = 0;
@@ -107,24 +113,43 @@ export class Flow {
     return this.copyDefs[regIndex(r)] > 0;
   }
 
-  /** Calls `visit` with every instruction that reads the register. */
-  eachUser(r: Reg, visit: (p: Place) => void): void {
-    const list = this.users[regIndex(r)];
+  /** Calls `visit` with every instruction that may see what `p` puts, or put, into the register. */
+  eachUser(r: Reg, p: Place, visit: (p: Place) => void): void {
+    const i = regIndex(r);
+    if (this.defCounts[i] > 1) {
+      // With several definitions only what follows in the block is certain to see this one.
+      for (let q = p.next; q !== null; q = q.next) {
+        if (reads(q.ins, r)) visit(q);
+        if (q.ins.dst.includes(r)) return;
+      }
+      return;
+    }
+    const list = this.users[i];
     if (list === undefined) return;
     let kept = 0;
-    for (let i = 0; i < list.length; i++) {
-      const p = list[i];
+    for (let k = 0; k < list.length; k++) {
+      const u = list[k];
       // Entries of instructions that were replaced are dropped when somebody looks.
-      if (p.dead || !reads(p.ins, r)) continue;
-      list[kept++] = p;
+      if (u.dead || !reads(u.ins, r)) continue;
+      list[kept++] = u;
     }
     list.length = kept;
-    for (let i = 0; i < kept; i++) visit(list[i]);
+    for (let k = 0; k < kept; k++) visit(list[k]);
   }
 
   /** Calls `visit` with every instruction that defines the register. */
   eachDef(r: Reg, visit: (p: Place) => void): void {
-    for (const d of this.defs[regIndex(r)]) visit(d);
+    for (const d of this.defsOf(regIndex(r))) visit(d);
+  }
+
+  /** Definitions of a register, those that are gone taken out if they are many. */
+  private defsOf(i: number): readonly Place[] {
+    const list = this.defs[i];
+    if (list.length <= SHORT || list.length === this.defCounts[i]) return list;
+    if (list.length < 2 * this.defCounts[i] && this.defCounts[i] > MOST_DEFS) return list;
+    const kept = list.filter((p) => !p.dead && p.ins.dst.some((d) => d !== NO_REG && regIndex(d) === i));
+    this.defs[i] = [...new Set(kept)];
+    return this.defs[i];
   }
 
   /**
@@ -133,12 +158,13 @@ export class Flow {
    */
   reaching(r: Reg, at: Place): Place | null {
     const i = regIndex(r);
-    const list = this.defs[i];
+    if (this.defCounts[i] > MOST_DEFS) return null;
+    const list = this.defsOf(i);
     let found: Place | null = null;
     if (list.length === 1 && (i >= this.entry.length || this.entry[i] === 0)) {
       const d = list[0];
       if (d.block === at.block ? d.order < at.order : dominates(this.dom, d.block, at.block)) found = d;
-    } else if (list.length <= MOST_DEFS) {
+    } else {
       for (let k = 0; k < list.length; k++) {
         const d = list[k];
         if (d.block === at.block && d.order < at.order && (found === null || d.order > found.order))
@@ -155,9 +181,9 @@ export class Flow {
    */
   unchanged(r: Reg, from: Place, to: Place): boolean {
     const i = regIndex(r);
-    const list = this.defs[i];
+    if (this.defCounts[i] > MOST_DEFS) return false;
+    const list = this.defsOf(i);
     if (list.length === 0) return true;
-    if (list.length > MOST_DEFS) return false;
     if (list.length === 1 && (i >= this.entry.length || this.entry[i] === 0)) {
       const d = list[0];
       if (
@@ -225,8 +251,10 @@ export class Flow {
     const { ins } = p;
     for (let i = 0; i < ins.dst.length; i++)
       if (ins.dst[i] !== NO_REG) {
-        const list = this.defs[regIndex(ins.dst[i])];
-        if (list[list.length - 1] !== p) list.push(p);
+        const r = regIndex(ins.dst[i]);
+        const list = this.defs[r];
+        this.defCounts[r]++;
+        list.push(p);
       }
     if (ins.dst.length === 1 && ins.dst[0] !== NO_REG && this.mayCopy(ins))
       this.copyDefs[regIndex(ins.dst[0])]++;
@@ -246,8 +274,11 @@ export class Flow {
     const { ins } = p;
     for (let i = 0; i < ins.dst.length; i++)
       if (ins.dst[i] !== NO_REG) {
-        const list = this.defs[regIndex(ins.dst[i])];
-        const at = list.indexOf(p);
+        const r = regIndex(ins.dst[i]);
+        const list = this.defs[r];
+        this.defCounts[r]--;
+        // Searching a long list each time would cost the square of its length.
+        const at = list.length <= SHORT ? list.indexOf(p) : -1;
         if (at >= 0) list.splice(at, 1);
       }
     if (ins.dst.length === 1 && ins.dst[0] !== NO_REG && this.mayCopy(ins))

@@ -16,16 +16,24 @@ export interface Sample {
 /**
  * Evaluates both sides of a rule exactly.
  *
- * @param given values of the variables that come from outside (the others are computed), by variable
+ * @param given values of the variables that come from outside (the others are computed), by variable; a result of the
+ *   root holds its value until it is written
+ * @param unasked values of the operands `_`, in the order of the pattern; where missing, something that varies with the others
  */
-export function sample(rule: Rule, instance: Instance, given: readonly bigint[]): Sample {
+export function sample(
+  rule: Rule,
+  instance: Instance,
+  given: readonly bigint[],
+  unasked: readonly bigint[] = [],
+): Sample {
   const values = rule.vars.map((_, i) => BigInt.asUintN(instance.widths[i] || 64, given[i] ?? 0n));
   const outputs = evalGraph(instance.constants, values);
   if (outputs[0] !== 1n) return { values, applies: false, results: [] };
-  if (rule.addressRoot) return addressSample(rule, instance, values, outputs);
-  const left = run(rule.match, instance.match, [...values], outputs);
-  const right = run(rule.rewrite, instance.rewrite, [...left], outputs);
   const root = rule.match[rule.match.length - 1];
+  const left = run(rule.match, instance.match, [...values], outputs, unasked);
+  const seen = left.map((x, v) => (root.dst.includes(v) ? values[v] : x));
+  const right = run(rule.rewrite, instance.rewrite, seen, outputs, unasked);
+  if (rule.addressRoot) return addressSample(rule, instance, left, right, outputs);
   const results = root.dst.filter((d) => d >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
   return { values: left, applies: true, results };
 }
@@ -35,11 +43,17 @@ function run(
   mods: readonly number[],
   values: bigint[],
   outputs: readonly bigint[],
+  unasked: readonly bigint[],
 ): bigint[] {
+  let asked = 0;
   lines.forEach((l, i) => {
     if (l.op === null) return;
     const op = l.op;
-    const src = l.src.map((s, k) => operand(s, values, outputs, slotWidth(op, mods[i], op.srcs[k]) || 32));
+    const src = l.src.map((s, k) =>
+      s.k === 'any'
+        ? { value: unasked[asked++] ?? anything(values), mods: 0 }
+        : operand(s, values, outputs, slotWidth(op, mods[i], op.srcs[k]) || 32),
+    );
     const out = evalBig(
       op,
       mods[i],
@@ -68,32 +82,36 @@ function operand(
       return { value: BigInt.asUintN(width, s.value), mods: 0 };
     case 'computed':
       return { value: outputs[s.x + 1], mods: 0 };
-    case 'any':
-      return { value: anything(values, width), mods: 0 };
     default:
       throw new Error(`${s.k} has no value`);
   }
 }
 
 /** A value for what does not matter: different whenever the values that do are. */
-const anything = (values: readonly bigint[], width: number): bigint =>
-  BigInt.asUintN(
-    width,
-    values.reduce((h, v) => BigInt.asUintN(64, (h ^ v) * 0x9e3779b97f4a7c15n + 1n), 7n) >> 3n,
-  );
+const anything = (values: readonly bigint[]): bigint =>
+  values.reduce((h, v) => BigInt.asUintN(64, (h ^ v) * 0x9e3779b97f4a7c15n + 1n), 7n) >> 3n;
 
-/** The address itself is what both sides compute: base plus offset, 64 bits wide. */
-function addressSample(rule: Rule, instance: Instance, values: bigint[], outputs: readonly bigint[]): Sample {
-  const address = (lines: readonly Line[], mods: readonly number[]): bigint => {
-    const v = run(lines, mods, [...values], outputs);
+/**
+ * The address itself is what both sides compute: base plus offset, as wide as the base, so that a 32-bit base wraps. The
+ * new offset has to fit the 32 bits that an instruction has for it, else the engine leaves things as they are.
+ */
+function addressSample(
+  rule: Rule,
+  instance: Instance,
+  left: readonly bigint[],
+  right: readonly bigint[],
+  outputs: readonly bigint[],
+): Sample {
+  let fits = true;
+  const address = (lines: readonly Line[], values: readonly bigint[]): bigint => {
     const a = lines[lines.length - 1].src[0];
-    if (a.k !== 'address') return 0n;
-    return BigInt.asUintN(
-      64,
-      operand(a.base, v, outputs, 64).value + operand(a.offset, v, outputs, 64).value,
-    );
+    if (a.k !== 'address') throw new Error('the root has no address');
+    const offset = operand(a.offset, values, outputs, 64).value;
+    if (BigInt.asIntN(32, offset) !== BigInt.asIntN(64, offset)) fits = false;
+    const width = a.base.k === 'var' ? instance.widths[a.base.v] || 64 : 64;
+    return BigInt.asUintN(width, operand(a.base, values, outputs, 64).value + offset);
   };
-  const left = address(rule.match, instance.match);
-  const right = address(rule.rewrite, instance.rewrite);
-  return { values, applies: true, results: [{ v: -1, left, right }] };
+  const l = address(rule.match, left);
+  const r = address(rule.rewrite, right);
+  return { values: left, applies: fits, results: fits ? [{ v: -1, left: l, right: r }] : [] };
 }

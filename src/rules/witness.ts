@@ -57,6 +57,7 @@ const TRIED: readonly bigint[] = [
   0x10000n,
   0xff00n,
   0xff0000n,
+  0xffff0000n,
   0x7fffffffn,
   0x80000000n,
   0xffffffffn,

@@ -8,6 +8,10 @@ import { host, runPipeline } from '../engine/pipeline.ts';
 import type { PtxStatement } from '../ptx/ast.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
+import { compileGroup } from '../rules/compile.ts';
+import { applyRules } from '../rules/driver.ts';
+import type { Rule } from '../rules/rule.ts';
+import { Trie } from '../rules/trie.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 
@@ -138,6 +142,44 @@ for (const [name, make] of [
   }
   say(`${name.padEnd(9)} cost for each instruction at 100 k over 1 k: ${(per[2] / per[0]).toFixed(2)}`);
 }
+
+/** Rules that look at instructions of the program and never fire: other constants, at one or two levels. */
+function generatedRules(n: number): Rule[] {
+  const shapes = [
+    'IADD3 $d, $a, K, 0',
+    'IMAD $d, $a, K, $c',
+    'SHL $d, $a, K',
+    'ISETP.LT $d, $a, K',
+    'LOP3 $d, $a, K, _, 0xc0',
+  ];
+  const rules = Array.from({ length: n }, (_, i) => {
+    const inner = shapes[i % 3].replace('$d', '$t').replace('$a', '$x');
+    const root = shapes[Math.floor(i / 3) % shapes.length].replaceAll('K', String(100_003 + i));
+    const two = i % 2 === 0;
+    const match = two ? `${inner.replaceAll('K', String(200_003 + i))}\n${root.replace('$a', '$t')}` : root;
+    const rewrite = root.startsWith('ISETP') ? 'PLOP3 $d, PT, PT, PT, 0xf0' : 'MOV $d, 1';
+    return { id: `generated-${i}`, title: 'generated', match, rewrite, source: 'bench' };
+  });
+  const { rules: made, issues } = compileGroup({ group: 'generated', rules }, plan!.isa, false);
+  if (issues.length > 0) throw new Error(issues[0].message);
+  return made;
+}
+const shape = lower(straightKernel(20_000)).functions[0];
+const matching = [10, 100, 1000].map((n) => {
+  const trie = new Trie(generatedRules(n), plan.isa);
+  const opts = {
+    level: 3,
+    sm: 80,
+    knob: () => null,
+    depthOf: () => 0,
+    clean: false,
+    approximate: false,
+  } as const;
+  return time(() => applyRules({ ...shape }, trie, plan.isa, { ...opts, mode: 'precedence' }), 9);
+});
+say(
+  `\nmatching              ${(countInstructions(lower(straightKernel(20_000))) / matching[2] / 1e6).toFixed(2)} M instructions/s with 1,000 rules; time over that with 10: 100 rules ${(matching[1] / matching[0]).toFixed(2)}, 1,000 rules ${(matching[2] / matching[0]).toFixed(2)}\n`,
+);
 
 const arithmetic = lower(
   kernel(`mov.u32 %r4, 0;

@@ -1,248 +1,241 @@
-import { printMnemonic } from '../../ir/text.ts';
+import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
-import { sample } from '../sample.ts';
-import { constantsFor } from '../witness.ts';
-import { type Bound, modelQuery, problemOf, readModel, UNBOUNDED } from './problem.ts';
+import { type Sample, sample } from '../sample.ts';
+import { type Cases, casesOf } from './cases.ts';
+import { counterexampleText } from './counterexample.ts';
+import { tryOut } from './draw.ts';
+import { type Goal, goalOf } from './goal.ts';
+import { integerQuestion } from './integers.ts';
+import { type Bound, boundText, possible, questionOf } from './question.ts';
+import { type Answer, ask, type Solver } from './solver.ts';
 import type { Verdict } from './verdict.ts';
 
-/** A solver: takes SMT-LIB commands, gives what it prints. Each call starts anew. */
-export type Solver = (text: string, timeoutMs: number) => Promise<string>;
-
-export interface ProveOptions {
-  /** Time for one question. */
-  readonly timeoutMs: number;
-  /** Samples for what the solver does not decide. */
+/** Limits of a proof. */
+export interface Limits {
+  /** Milliseconds for one question. */
+  readonly question: number;
+  /** Milliseconds for the questions of one rule at full width; what is left after them is tried only bounded. */
+  readonly rule: number;
+  /** Random choices of values for each instance that the solver does not decide. */
   readonly samples: number;
 }
-export const PROVE: ProveOptions = { timeoutMs: 10_000, samples: 20_000 };
 
-/** Powers of two that operands are kept below, in turn, where the whole question is too hard. */
-const NARROWER = [16, 12, 8];
-/** Sets of constants that a rule is asked for one by one, where they are too hard as symbols. */
-const MOST_CONSTANTS = 24;
-/** After so many questions without an answer the others of the rule are not asked whole any more. */
-const MOST_UNANSWERED = 2;
+export const LIMITS: Limits = { question: 10_000, rule: 30_000, samples: 2_000 };
 
-type Answer =
-  | { readonly holds: true; readonly to: string | null }
-  | { readonly values: readonly bigint[] }
-  | null;
+/** Bounds tried in turn where the full question has no answer in time. */
+const BOUNDS: readonly Bound[] = [
+  { bits: 16, constants: false },
+  { bits: 10, constants: false },
+  { bits: 10, constants: true },
+  { bits: 6, constants: true },
+];
+/** A bounded question that takes longer than this part of the limit is given up for a narrower one. */
+const BOUND_SHARE = 3;
+
+const HARD_IN_BITS: ReadonlySet<string> = new Set(['mul', 'umulh', 'smulh', 'udiv', 'sdiv', 'urem', 'srem']);
+
+/** What came out for one question, the strongest first. */
+type Found =
+  | { readonly k: 'proved'; readonly say: string | null }
+  | { readonly k: 'part'; readonly say: string }
+  | { readonly k: 'open'; readonly say: string }
+  | { readonly k: 'outside'; readonly say: string }
+  | { readonly k: 'wrong'; readonly by: Sample };
 
 /**
- * Asks whether a rule holds: every instance whole; then with constants one by one; then with narrow operands; then by exact samples.
- * A counterexample is evaluated exactly before it is believed.
+ * Tries to prove a rule: each choice of modifiers is one question over symbolic bit vectors, equal questions are asked once.
+ * Whatever the solver says against a rule is checked by exact evaluation before it is believed.
  */
-export async function prove(rule: Rule, solver: Solver, opts: ProveOptions = PROVE): Promise<Verdict> {
+export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS): Promise<Verdict> {
   if (rule.inexact !== null) return { verdict: 'inexact', why: rule.inexact };
-  const seen = new Map<string, Answer>();
-  const bounds = new Set<string>();
-  let unanswered = 0;
-  let undecided = 0;
+  const known = new Map<string, Found>();
+  const found: Found[] = [];
+  const prover = new Prover(rule, solver, limits);
   for (const instance of rule.instances) {
-    const text = problemOf(rule, instance).text;
-    let answer = seen.get(text);
-    if (answer === undefined) {
-      answer = await ask(
-        rule,
-        instance,
-        UNBOUNDED,
-        null,
-        solver,
-        unanswered < MOST_UNANSWERED ? opts.timeoutMs : opts.timeoutMs / 10,
-      );
-      if (answer === null) {
-        unanswered++;
-        answer =
-          (await byConstants(rule, instance, solver, opts)) ?? (await byWidth(rule, instance, solver, opts));
-      }
-      seen.set(text, answer);
-    }
-    if (answer === null) undecided++;
-    else if ('values' in answer)
-      return { verdict: 'refuted', counterexample: counterexample(rule, instance, answer.values) };
-    else if (answer.to !== null) bounds.add(answer.to);
+    const f = await prover.instance(instance, known);
+    if (f.k === 'wrong')
+      return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, f.by) };
+    found.push(f);
   }
-  const instances = rule.instances.length;
-  if (undecided === 0 && bounds.size === 0) return { verdict: 'verified', instances };
-  const sampled = sampleAll(rule, opts.samples);
-  if (sampled.wrong !== null)
-    return {
-      verdict: 'refuted',
-      counterexample: counterexample(rule, sampled.wrong.instance, sampled.wrong.values),
-    };
-  if (undecided === 0)
-    return {
-      verdict: 'bounded',
-      instances,
-      to: `${[...bounds].sort().join('; ')}; ${sampled.agreed} exact samples agree`,
-    };
-  if (rule.holds !== null) return { verdict: 'by argument', instances, samples: sampled.agreed };
-  return {
-    verdict: 'unknown',
-    why: `the solver decides ${instances - undecided} of ${instances} choices of modifiers; ${sampled.agreed} exact samples agree`,
-  };
+  let samples = 0;
+  for (const [i, instance] of rule.instances.entries()) {
+    if (found[i].k === 'proved') continue;
+    const t = tryOut(rule, instance, limits.samples);
+    samples += t.applied;
+    if (t.differs !== null)
+      return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, t.differs) };
+  }
+  return verdictOf(rule, found, samples);
 }
 
-async function ask(
-  rule: Rule,
-  instance: Instance,
-  bound: Bound,
-  to: string | null,
-  solver: Solver,
-  timeoutMs: number,
-): Promise<Answer> {
-  const p = problemOf(rule, instance, bound);
-  const answer = await solver(`${p.text}\n(check-sat)\n`, timeoutMs);
-  const first = answer.trim().split(/\s+/)[0];
-  if (first === 'unsat') return { holds: true, to };
-  if (first !== 'sat') {
-    if (first?.startsWith('(error') === true)
-      throw new Error(`the solver refuses rule ${rule.id}: ${answer.trim().slice(0, 300)}`);
+/** The verdict on a rule that nothing speaks against: the weakest of its instances decides. */
+function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
+  const instances = found.length;
+  const said = (k: Found['k']): string =>
+    [...new Set(found.flatMap((f) => (f.k === k && f.k !== 'wrong' && f.say !== null ? [f.say] : [])))]
+      .sort()
+      .join('; ');
+  const proved = found.filter((f) => f.k === 'proved').length;
+  const agree = `${samples} exact samples agree`;
+  const some = proved > 0 ? `${proved} of ${instances} choices of modifiers are verified; the others: ` : '';
+  if (proved === instances) {
+    const how = said('proved');
+    return { verdict: 'verified', instances, ...(how === '' ? {} : { how }) };
+  }
+  const open = found.some((f) => f.k === 'open');
+  const outside = found.some((f) => f.k === 'outside');
+  const part = `${proved > 0 && said('part') !== '' ? `${proved} of ${instances} choices of modifiers, and ` : ''}${said('part')}`;
+  if (rule.holds !== null)
+    return { verdict: 'by argument', instances, samples, ...(part === '' ? {} : { to: part }) };
+  if (!open && !outside) return { verdict: 'bounded', instances, to: `${some}${said('part')}; ${agree}` };
+  if (outside) return { verdict: 'out of scope', why: `${some}${said('outside')}; ${agree}` };
+  return { verdict: 'unknown', why: `${some}${said('open')}; ${agree}` };
+}
+
+class Prover {
+  private readonly rule: Rule;
+  private readonly solver: Solver;
+  private readonly limits: Limits;
+  /** Time left for questions at full width. */
+  private left: number;
+  private integers = false;
+
+  constructor(rule: Rule, solver: Solver, limits: Limits) {
+    this.rule = rule;
+    this.solver = solver;
+    this.limits = limits;
+    this.left = limits.rule;
+  }
+
+  async instance(instance: Instance, known: Map<string, Found>): Promise<Found> {
+    let goal: Goal;
+    try {
+      goal = goalOf(this.rule, instance);
+    } catch (e) {
+      if (!(e instanceof MeaningError)) throw e;
+      return { k: 'outside', say: `a constant has to be known: ${e.message}` };
+    }
+    const { text } = questionOf(goal);
+    const before = known.get(text);
+    if (before !== undefined && before.k !== 'wrong') return before;
+    const f = await this.decide(goal, instance);
+    known.set(text, f);
+    return f;
+  }
+
+  private async decide(goal: Goal, instance: Instance): Promise<Found> {
+    const a = await this.full(goal);
+    if (a.k === 'unsat') return { k: 'proved', say: null };
+    if (a.k === 'sat') return this.believe(goal, instance, a);
+    const byCases = await this.cases(goal, instance);
+    if (byCases !== null) return byCases;
+    // Part of a proof says less than the reason why the whole holds.
+    if (this.rule.holds !== null) return undecided(goal, a.why);
+    for (const bound of BOUNDS) {
+      const b = await ask(this.solver, questionOf(goal, bound), this.limits.question / BOUND_SHARE);
+      if (b.k === 'sat') return this.believe(goal, instance, b);
+      if (b.k === 'unknown') continue;
+      // A bound under which the rule never applies proves nothing.
+      const p = await ask(this.solver, possible(goal, bound), this.limits.question / BOUND_SHARE);
+      if (p.k === 'sat') return { k: 'part', say: boundText(goal, bound) };
+    }
+    return undecided(goal, a.why);
+  }
+
+  private async full(goal: Goal): Promise<Answer> {
+    if (this.left <= 0)
+      return { k: 'unknown', why: `no answer within ${this.limits.rule / 1000} s for the rule` };
+    const start = performance.now();
+    const a = await ask(this.solver, questionOf(goal), Math.min(this.limits.question, this.left));
+    if (a.k === 'unknown') this.left -= performance.now() - start;
+    return a;
+  }
+
+  /** Splits the question by the values of the constants. */
+  private async cases(goal: Goal, instance: Instance): Promise<Found | null> {
+    const cases = await casesOf(goal, this.rule, instance, this.solver);
+    if (cases === null) return null;
+    for (const [i, c] of cases.goals.entries()) {
+      const a = await this.either(c);
+      if (a.k === 'sat') return this.believe(c, instance, a, cases.values[i]);
+      if (a.k === 'unknown') return null;
+    }
+    return casesFound(cases);
+  }
+
+  /** Asks in bits and in integers; what had an answer last is asked first. */
+  private async either(goal: Goal): Promise<Answer> {
+    const limit = this.limits.question / BOUND_SHARE;
+    let last: Answer = { k: 'unknown', why: '' };
+    // Where there is a product or quotient, integers are the better words.
+    const first = this.integers || goal.nodes.some((n) => HARD_IN_BITS.has(n.op));
+    for (const integers of [first, !first]) {
+      const q = integers ? integerQuestion(goal) : questionOf(goal);
+      if (q === null) continue;
+      last = await ask(this.solver, q, limit);
+      if (last.k === 'unknown') continue;
+      this.integers = integers;
+      return last;
+    }
+    return last;
+  }
+
+  /** Evaluates both sides on a solver's model: only what differs there refutes the rule. */
+  private async believe(
+    goal: Goal,
+    instance: Instance,
+    a: Answer & { readonly k: 'sat' },
+    fixed: ReadonlyMap<number, bigint> = new Map(),
+  ): Promise<Found> {
+    const s = this.evaluate(goal, instance, a, fixed);
+    if (!s.results.some((r) => r.left !== r.right)) {
+      return undecided(goal, "the solver's counterexample gives equal results in exact evaluation");
+    }
+    const small = await this.smaller(goal, instance, fixed);
+    return { k: 'wrong', by: small ?? s };
+  }
+
+  /** A counterexample of small numbers, which says more to readers, if there is one that is found at once. */
+  private async smaller(
+    goal: Goal,
+    instance: Instance,
+    fixed: ReadonlyMap<number, bigint>,
+  ): Promise<Sample | null> {
+    for (const bits of [3, 5, 9]) {
+      const a = await ask(this.solver, questionOf(goal, { bits, constants: true }), 2000);
+      if (a.k !== 'sat') continue;
+      const s = this.evaluate(goal, instance, a, fixed);
+      if (s.results.some((r) => r.left !== r.right)) return s;
+    }
     return null;
   }
-  const model = await solver(`${p.text}\n(check-sat)\n${modelQuery(rule, p)}\n`, timeoutMs);
-  const values = readModel(model, rule, p).map((v, i) => bound.constants?.get(i) ?? v);
-  const s = sample(rule, instance, values);
-  // Approximate functions are unknown functions to the solver: a difference there is none until the values say so.
-  return s.applies && s.results.some((r) => r.left !== r.right) ? { values } : null;
-}
 
-/** The rule for constants one by one: those of the usual list that meet the condition. */
-async function byConstants(
-  rule: Rule,
-  instance: Instance,
-  solver: Solver,
-  opts: ProveOptions,
-): Promise<Answer> {
-  const consts = rule.vars.flatMap((v, i) => (v.kind === 'const' ? [i] : []));
-  if (consts.length === 0) return null;
-  let asked = 0;
-  for (let skip = 0; asked < MOST_CONSTANTS; skip++, asked++) {
-    const values = constantsFor(rule, instance, skip);
-    if (values === null) break;
-    const constants = new Map(consts.map((c) => [c, values[c]]));
-    const a = await ask(rule, instance, { operandBits: null, constants }, null, solver, opts.timeoutMs / 5);
-    if (a === null || 'values' in a) return a;
-  }
-  return asked === 0 ? null : { holds: true, to: `${asked} sets of constants, all operands` };
-}
-
-/** The rule for operands below a power of two. */
-async function byWidth(rule: Rule, instance: Instance, solver: Solver, opts: ProveOptions): Promise<Answer> {
-  for (const operandBits of NARROWER) {
-    const a = await ask(
-      rule,
-      instance,
-      { operandBits, constants: null },
-      `operands below 2^${operandBits}`,
-      solver,
-      opts.timeoutMs / 5,
-    );
-    if (a !== null) return a;
-  }
-  return null;
-}
-
-// ---------------------------------------------------------------------- exact samples
-
-const EDGES: readonly bigint[] = [
-  0n,
-  1n,
-  2n,
-  3n,
-  8n,
-  16n,
-  24n,
-  31n,
-  32n,
-  0x3cn,
-  0xfcn,
-  0xc0n,
-  0xf0n,
-  0x7fffffffn,
-  0x80000000n,
-  0xffffffffn,
-  0x3f800000n,
-  0xbf800000n,
-  0x7f800000n,
-  0xff800000n,
-  0x7fc00000n,
-  0x7fffffffn,
-  0x00000001n,
-  0x80000001n,
-  0x00800000n,
-  0x3ff0000000000000n,
-  0x7ff0000000000000n,
-  0x8000000000000000n,
-  0x0010000000000000n,
-  0xffffffffffffffffn,
-  0x3c003c00n,
-  0x7c00fc00n,
-  0x7e007e00n,
-];
-
-function sampleAll(
-  rule: Rule,
-  count: number,
-): { agreed: number; wrong: { instance: Instance; values: readonly bigint[] } | null } {
-  let s = 0x2545f491;
-  const next = (): number => {
-    s ^= s << 13;
-    s ^= s >>> 17;
-    s ^= s << 5;
-    return s >>> 0;
-  };
-  let agreed = 0;
-  for (let n = 0; n < count; n++) {
-    const instance = rule.instances[n % rule.instances.length];
-    const values = rule.vars.map((_, i) => {
-      const pick = next() % 4;
-      if (pick === 0) return EDGES[next() % EDGES.length];
-      if (pick === 1) return 1n << BigInt(next() % (instance.widths[i] || 64));
-      if (pick === 2) return BigInt(next() % 100);
-      return (BigInt(next()) << 32n) | BigInt(next());
+  private evaluate(
+    goal: Goal,
+    instance: Instance,
+    a: Answer & { readonly k: 'sat' },
+    fixed: ReadonlyMap<number, bigint>,
+  ): Sample {
+    const values = this.rule.vars.map((_, v) => fixed.get(v) ?? 0n);
+    const unasked: bigint[] = [];
+    goal.inputs.forEach((x, i) => {
+      const value = a.model.get(`v${i}`) ?? 0n;
+      if (x.v >= 0) values[x.v] = value;
+      else unasked[x.unasked] = value;
     });
-    const r = sample(rule, instance, values);
-    if (!r.applies) continue;
-    if (r.results.some((x) => x.left !== x.right)) return { agreed, wrong: { instance, values } };
-    agreed++;
+    return sample(this.rule, instance, values, unasked);
   }
-  return { agreed, wrong: null };
 }
 
-// ---------------------------------------------------------------------- counterexamples
-
-const hex = (v: bigint, width: number): string =>
-  width === 1 ? String(v === 1n) : `0x${v.toString(16).padStart(Math.ceil(width / 4), '0')}`;
-
-/** Values in, both results, for people: modifiers, every register and constant, what each side gives. */
-function counterexample(rule: Rule, instance: Instance, values: readonly bigint[]): string {
-  const s = sample(rule, instance, values);
-  const rows: [string, string][] = rule.vars.flatMap((v, i): [string, string][] => {
-    if (v.fresh || (v.line < 0 && rule.rewrite.some((l) => l.dst.includes(i)))) return [];
-    if (rule.match[rule.match.length - 1].dst.includes(i)) return [];
-    const w = instance.widths[i] || 64;
-    return [
-      [
-        `${v.kind === 'const' ? '#' : '$'}${v.name}`,
-        `${hex(s.values[i], w)} (${w} bit${w === 1 ? '' : 's'})`,
-      ],
-    ];
-  });
-  const wide = Math.max(...rows.map((r) => r[0].length), 5);
-  const lines = (ls: Rule['match'], mods: readonly number[]): string[] =>
-    ls.map((l, i) => `    ${l.op === null ? l.text : l.text.replace(/^\S+/, printMnemonic(l.op, mods[i]))}`);
-  return [
-    'for',
-    ...lines(rule.match, instance.match),
-    'and in its place',
-    ...lines(rule.rewrite, instance.rewrite),
-    'with',
-    ...rows.map(([n, v]) => `    ${n.padEnd(wide)} = ${v}`),
-    'the results are',
-    ...s.results.map((r) => {
-      const w = r.v < 0 ? 64 : instance.widths[r.v] || 64;
-      return `    ${(r.v < 0 ? 'address' : `$${rule.vars[r.v].name}`).padEnd(wide)} = ${hex(r.left, w)} before, ${hex(r.right, w)} after`;
-    }),
-  ].join('\n');
+/** Approximate functions are unknown functions to a solver, so that it may find differences where there are none. */
+function undecided(goal: Goal, why: string): Found {
+  const approximate = goal.nodes.find((n) => n.op === 'approx');
+  if (approximate === undefined) return { k: 'open', say: why };
+  const say = `it speaks of what the approximate function ${approximate.aux} gives, which no theory states`;
+  return { k: 'outside', say };
 }
+
+const casesFound = (c: Cases): Found =>
+  c.complete
+    ? { k: 'proved', say: `by cases of the constants, at most ${c.goals.length}` }
+    : { k: 'part', say: `${c.goals.length} choices of the constants, all operands` };

@@ -1,12 +1,19 @@
 /** What is known about a rule. */
 export type Verdict =
-  /** Holds for all values, under every choice of modifiers. */
-  | { readonly verdict: 'verified'; readonly instances: number }
+  /** Holds for all values, under every choice of modifiers; `how` says by which way where it was not one question. */
+  | { readonly verdict: 'verified'; readonly instances: number; readonly how?: string }
   /** Holds as far as was asked: `to` says how far, for the choices that could not be decided whole. */
   | { readonly verdict: 'bounded'; readonly instances: number; readonly to: string }
-  /** No solver decides it; the rule says why it holds, and so many exact samples agree. */
-  | { readonly verdict: 'by argument'; readonly instances: number; readonly samples: number }
+  /** No solver decides all of it; the rule says why it holds, so many exact samples agree, and `to` says what was proved. */
+  | {
+      readonly verdict: 'by argument';
+      readonly instances: number;
+      readonly samples: number;
+      readonly to?: string;
+    }
   | { readonly verdict: 'unknown'; readonly why: string }
+  /** No theory states what it speaks of. */
+  | { readonly verdict: 'out of scope'; readonly why: string }
   /** It is not meant to be exact: what it changes. */
   | { readonly verdict: 'inexact'; readonly why: string }
   | { readonly verdict: 'refuted'; readonly counterexample: string };
@@ -18,13 +25,15 @@ export type Verdicts = Readonly<Record<string, Verdict & { readonly hash: string
 export function verdictText(v: Verdict): string {
   switch (v.verdict) {
     case 'verified':
-      return `verified (${v.instances} choice${v.instances === 1 ? '' : 's'} of modifiers)`;
+      return `verified (${v.instances} choice${v.instances === 1 ? '' : 's'} of modifiers${v.how === undefined ? '' : `, ${v.how}`})`;
     case 'bounded':
       return `bounded: ${v.to}`;
     case 'by argument':
-      return `by argument; ${v.samples} exact samples agree`;
+      return `by argument; ${v.to === undefined ? '' : `verified for ${v.to}; `}${v.samples} exact samples agree`;
     case 'unknown':
       return `unknown: ${v.why}`;
+    case 'out of scope':
+      return `out of scope: ${v.why}`;
     case 'inexact':
       return `inexact by intent: ${v.why}`;
     case 'refuted':

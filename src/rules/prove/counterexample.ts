@@ -1,0 +1,37 @@
+import { printMnemonic } from '../../ir/text.ts';
+import type { Instance, Rule } from '../rule.ts';
+import type { Sample } from '../sample.ts';
+
+const hex = (v: bigint, width: number): string =>
+  width === 1 ? String(v === 1n) : `0x${v.toString(16).padStart(Math.ceil(width / 4), '0')}`;
+
+/** Values in, both results, for people: modifiers, every register and constant, what each side gives. */
+export function counterexampleText(rule: Rule, instance: Instance, s: Sample): string {
+  const rows: [string, string][] = rule.vars.flatMap((v, i): [string, string][] => {
+    if (v.fresh || (v.line < 0 && rule.rewrite.some((l) => l.dst.includes(i)))) return [];
+    if (rule.match[rule.match.length - 1].dst.includes(i)) return [];
+    const w = instance.widths[i] || 64;
+    return [
+      [
+        `${v.kind === 'const' ? '#' : '$'}${v.name}`,
+        `${hex(s.values[i], w)} (${w} bit${w === 1 ? '' : 's'})`,
+      ],
+    ];
+  });
+  const wide = Math.max(...rows.map((r) => r[0].length), 5);
+  const lines = (ls: Rule['match'], mods: readonly number[]): string[] =>
+    ls.map((l, i) => `    ${l.op === null ? l.text : l.text.replace(/^\S+/, printMnemonic(l.op, mods[i]))}`);
+  return [
+    'for',
+    ...lines(rule.match, instance.match),
+    'and in its place',
+    ...lines(rule.rewrite, instance.rewrite),
+    'with',
+    ...rows.map(([n, v]) => `    ${n.padEnd(wide)} = ${v}`),
+    'the results are',
+    ...s.results.map((r) => {
+      const w = r.v < 0 ? 64 : instance.widths[r.v] || 64;
+      return `    ${(r.v < 0 ? 'address' : `$${rule.vars[r.v].name}`).padEnd(wide)} = ${hex(r.left, w)} before, ${hex(r.right, w)} after`;
+    }),
+  ].join('\n');
+}

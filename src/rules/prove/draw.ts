@@ -1,0 +1,112 @@
+import type { Instance, Rule } from '../rule.ts';
+import { type Sample, sample } from '../sample.ts';
+import { constantsFor } from '../witness.ts';
+
+/** Where integers, shifts and floats of both sizes change their ways. */
+const EDGES = [
+  0n,
+  1n,
+  2n,
+  3n,
+  7n,
+  10n,
+  -1n,
+  -2n,
+  -3n,
+  31n,
+  32n,
+  33n,
+  63n,
+  64n,
+  0xffn,
+  0x100n,
+  0xffffn,
+  0x7fffffffn,
+  0x80000000n,
+  0x80000001n,
+  0xffffffffn,
+  0x3f800000n,
+  0xbf800000n,
+  0x3f000000n,
+  0x40000000n,
+  0x7fc00000n,
+  0xffc00000n,
+  0x7f800000n,
+  0xff800000n,
+  0x00800000n,
+  0x007fffffn,
+  0x00000001n,
+  0x7f7fffffn,
+  0x7fffffffffffffffn,
+  1n << 63n,
+  0x3ff0000000000000n,
+  0x3fe0000000000000n,
+  0x7ff8000000000000n,
+  0x7ff0000000000000n,
+  0x0010000000000000n,
+]; // prettier-ignore
+
+/** Values drawn from a seed: the same for every run. */
+export class Draw {
+  private state: number;
+  constructor(seed: string) {
+    this.state = 0x9e3779b9;
+    for (const c of seed) this.state = Math.imul(this.state ^ c.charCodeAt(0), 0x01000193) >>> 0;
+  }
+
+  /** 24 bits of a linear congruential generator (Numerical Recipes). */
+  next(): number {
+    this.state = (Math.imul(this.state, 1664525) + 1013904223) >>> 0;
+    return this.state >>> 8;
+  }
+
+  value(width: number, constant: boolean): bigint {
+    const pick = this.next() % (constant ? 6 : 4);
+    // Constants are mostly small or nearly powers of two, else conditions would seldom hold.
+    if (pick === 0) return BigInt.asUintN(width, EDGES[this.next() % EDGES.length]);
+    if (pick === 1)
+      return BigInt.asUintN(width, (1n << BigInt(this.next() % width)) - BigInt(this.next() % 2));
+    if (pick >= 4) return BigInt.asUintN(width, BigInt(this.next() % (pick === 4 ? 64 : 256)));
+    return BigInt.asUintN(
+      width,
+      (BigInt(this.next()) << 44n) ^ (BigInt(this.next()) << 20n) ^ BigInt(this.next()),
+    );
+  }
+
+  /** Values of all variables of an instance. */
+  values(rule: Rule, instance: Instance): bigint[] {
+    return rule.vars.map((v, i) => this.value(instance.widths[i] || 32, v.kind === 'const'));
+  }
+}
+
+/** Choices of values tried for each one wanted: conditions on constants hold seldom. */
+const TRIES = 40;
+/** Sets of constants that are known to meet a condition, of which samples use one or another. */
+const KNOWN = 24;
+
+/**
+ * Evaluates both sides exactly on drawn values.
+ * @returns how many times the rule applied, and the first sample whose sides differ
+ */
+export function tryOut(
+  rule: Rule,
+  instance: Instance,
+  wanted: number,
+): { applied: number; differs: Sample | null } {
+  const draw = new Draw(`${rule.id} ${instance.match.join()}`);
+  let applied = 0;
+  for (let n = 0; n < wanted * TRIES && applied < wanted; n++) {
+    const given = draw.values(rule, instance);
+    // Every other time constants that are known to meet the condition.
+    const known = n % 2 === 0 ? constantsFor(rule, instance, (n >> 1) % KNOWN) : null;
+    const s = sample(
+      rule,
+      instance,
+      given.map((v, i) => (known !== null && rule.vars[i].kind === 'const' ? known[i] : v)),
+    );
+    if (!s.applies) continue;
+    applied++;
+    if (s.results.some((r) => r.left !== r.right)) return { applied, differs: s };
+  }
+  return { applied, differs: null };
+}

@@ -1,0 +1,236 @@
+import { slotWidth } from '../../ir/opcode.ts';
+import type { Graph, Node } from '../../isa/lang/graph.ts';
+import { graphOf, isConstantSlot } from '../../isa/meaning.ts';
+import type { Instance, Line, Rule, Source } from '../rule.ts';
+
+/**
+ * What is to be proved of one instance of a rule, as one graph: both sides over the same inputs. Nothing is simplified on
+ * the way, so that a proof does not rest on the simplifications that the engine and the simulator share.
+ */
+export interface Goal {
+  readonly nodes: readonly Node[];
+  /** Source node k stands for input k. */
+  readonly inputs: readonly Input[];
+  /** One-bit nodes that may be taken for granted: the condition, and what the engine asks of every match. */
+  readonly given: readonly number[];
+  readonly results: readonly Result[];
+}
+
+export interface Input {
+  /** `$a`, `#k`, or `_`. */
+  readonly name: string;
+  readonly width: number;
+  /** Number of the variable, or -1 for an operand nobody asks about. */
+  readonly v: number;
+  /** Which of the operands nobody asks about it is, or -1. */
+  readonly unasked: number;
+  readonly constant: boolean;
+}
+
+export interface Result {
+  /** Variable of the root's destination; -1: the address. */
+  readonly v: number;
+  readonly left: number;
+  readonly right: number;
+}
+
+/**
+ * Composes both sides of a rule.
+ * @throws MeaningError if a meaning needs a constant that the rule leaves open
+ */
+export function goalOf(rule: Rule, instance: Instance): Goal {
+  return new Composer(rule, instance).run();
+}
+
+class Composer {
+  private readonly rule: Rule;
+  private readonly instance: Instance;
+  private readonly nodes: Node[] = [];
+  private readonly known = new Map<string, number>();
+  private readonly inputs: Input[] = [];
+  private unasked = 0;
+
+  constructor(rule: Rule, instance: Instance) {
+    this.rule = rule;
+    this.instance = instance;
+  }
+
+  run(): Goal {
+    const { rule, instance } = this;
+    const root = rule.match[rule.match.length - 1];
+    // A result of the root is an input too: a replacement that reads it before it is written sees what the register held.
+    const outside = rule.vars.map((x, v) =>
+      this.input(`${x.kind === 'const' ? '#' : '$'}${x.name}`, instance.widths[v] || 32, v),
+    );
+    const [condition, ...outputs] = this.place(instance.constants, outside);
+    const left = this.lines(rule.match, instance.match, [...outside], outputs);
+    const seen = left.map((n, v) => (root.dst.includes(v) ? outside[v] : n));
+    const right = this.lines(rule.rewrite, instance.rewrite, seen, outputs);
+    if (rule.addressRoot) return this.address(condition, left, right, outputs);
+    const results = root.dst.filter((v) => v >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
+    return this.finish([condition], results);
+  }
+
+  // ------------------------------------------------------------------ nodes
+
+  private node(op: Node['op'], width: number, args: readonly number[], more: Partial<Node> = {}): number {
+    return this.intern({ op, width, args, fmt: '', aux: '', n: 0, value: 0n, ...more });
+  }
+
+  private intern(n: Node): number {
+    const key = `${n.op} ${n.width} ${n.args} ${n.fmt} ${n.aux} ${n.n} ${n.value}`;
+    const old = this.known.get(key);
+    if (old !== undefined) return old;
+    this.nodes.push(n);
+    this.known.set(key, this.nodes.length - 1);
+    return this.nodes.length - 1;
+  }
+
+  private input(name: string, width: number, v: number): number {
+    this.inputs.push({
+      name,
+      width,
+      v,
+      unasked: v < 0 ? this.unasked++ : -1,
+      constant: v >= 0 && this.rule.vars[v].kind === 'const',
+    });
+    return this.node('src', width, [], { n: this.inputs.length - 1 });
+  }
+
+  private constant(value: bigint, width: number): number {
+    return this.node('const', width, [], { value: BigInt.asUintN(width, value) });
+  }
+
+  /** Copies a graph, with the given nodes for its sources. */
+  private place(g: Graph, sources: readonly number[]): number[] {
+    const at: number[] = [];
+    for (const n of g.nodes)
+      at.push(n.op === 'src' ? sources[n.n] : this.intern({ ...n, args: n.args.map((a) => at[a]) }));
+    return g.dsts.map((d) => at[d]);
+  }
+
+  // ------------------------------------------------------------------ lines
+
+  /** Node of each variable after the lines. */
+  private lines(
+    lines: readonly Line[],
+    mods: readonly number[],
+    values: number[],
+    outputs: readonly number[],
+  ): number[] {
+    lines.forEach((l, i) => {
+      if (l.op === null) return;
+      const { op } = l;
+      const widths = op.srcs.map((s) => slotWidth(op, mods[i], s) || 32);
+      const graph = graphOf({
+        op,
+        mods: mods[i],
+        srcMods: l.src.map((s) => (s.k === 'var' ? s.mods : 0)),
+        consts: l.src.map((s, k) =>
+          s.k === 'literal' && isConstantSlot(op.srcs[k]) ? Number(BigInt.asIntN(32, s.value)) : null,
+        ),
+      });
+      const out = this.place(
+        graph,
+        l.src.map((s, k) => this.operand(s, values, outputs, widths[k])),
+      );
+      l.dst.forEach((d, k) => {
+        if (d >= 0) values[d] = out[k];
+      });
+    });
+    return values;
+  }
+
+  private operand(s: Source, values: readonly number[], outputs: readonly number[], width: number): number {
+    switch (s.k) {
+      case 'var':
+      case 'const':
+        return values[s.v];
+      case 'literal':
+        return this.constant(s.value, width);
+      case 'computed':
+        return outputs[s.x];
+      case 'any':
+        return this.input('_', width, -1);
+      case 'address':
+        throw new Error('an address has no value of its own');
+    }
+  }
+
+  // ------------------------------------------------------------------ addresses
+
+  /**
+   * Both addresses, as wide as the base register: a 32-bit base wraps at 2^32. An offset is a signed number of 32 bits (the
+   * instruction has room for no more), and the engine rewrites only where the new one is, too.
+   */
+  private address(
+    condition: number,
+    left: readonly number[],
+    right: readonly number[],
+    outputs: readonly number[],
+  ): Goal {
+    const given = [condition];
+    const sum = (lines: readonly Line[], values: readonly number[]): number => {
+      const a = lines[lines.length - 1].src[0];
+      if (a.k !== 'address') throw new Error('the root has no address');
+      const base = this.operand(a.base, values, outputs, 64);
+      const offset = this.operand(a.offset, values, outputs, 64);
+      given.push(this.node('eq', 1, [offset, this.signed(offset, 32)]));
+      const width = this.nodes[base].width;
+      return this.node('add', width, [base, this.cut(offset, width)]);
+    };
+    const l = sum(this.rule.match, left);
+    const r = sum(this.rule.rewrite, right);
+    const width = Math.min(this.nodes[l].width, this.nodes[r].width);
+    return this.finish(given, [{ v: -1, left: this.cut(l, width), right: this.cut(r, width) }]);
+  }
+
+  private cut(x: number, width: number): number {
+    return this.nodes[x].width === width ? x : this.node('extract', width, [x]);
+  }
+
+  private signed(x: number, from: number): number {
+    const { width } = this.nodes[x];
+    return this.node('sext', width, [this.node('extract', from, [x])], { n: from });
+  }
+
+  // ------------------------------------------------------------------ the goal
+
+  /** Keeps what the question depends on, numbered anew: equal questions get equal goals. */
+  private finish(given: readonly number[], results: readonly Result[]): Goal {
+    return prune(this.nodes, this.inputs, given, results);
+  }
+}
+
+/** Drops nodes and inputs that neither side nor condition reads. */
+export function prune(
+  nodes: readonly Node[],
+  inputs: readonly Input[],
+  given: readonly number[],
+  results: readonly Result[],
+): Goal {
+  const needed = nodes.map(() => false);
+  for (const g of given) needed[g] = true;
+  for (const r of results) needed[r.left] = needed[r.right] = true;
+  for (let i = nodes.length - 1; i >= 0; i--) if (needed[i]) for (const a of nodes[i].args) needed[a] = true;
+  const at: number[] = [];
+  const keptNodes: Node[] = [];
+  const keptInputs: Input[] = [];
+  nodes.forEach((n, i) => {
+    if (!needed[i]) {
+      at.push(-1);
+      return;
+    }
+    if (n.op === 'src') {
+      keptNodes.push({ ...n, n: keptInputs.length });
+      keptInputs.push(inputs[n.n]);
+    } else keptNodes.push({ ...n, args: n.args.map((a) => at[a]) });
+    at.push(keptNodes.length - 1);
+  });
+  return {
+    nodes: keptNodes,
+    inputs: keptInputs,
+    given: given.map((g) => at[g]),
+    results: results.map((r) => ({ v: r.v, left: at[r.left], right: at[r.right] })),
+  };
+}

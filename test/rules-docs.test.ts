@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { rulesOfDoc } from '../src/rules/engine.ts';
+import type { Verdicts } from '../src/rules/prove/verdict.ts';
+import { testIsa } from './support/isa.ts';
+import { shipped } from './support/specs.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const at = (path: string): string => readFileSync(join(root, path), 'utf8');
+const orrery = (...args: readonly string[]) => {
+  const r = spawnSync('node', [join(root, 'bin/orrery.js'), ...args], { encoding: 'utf8', cwd: root });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+};
+
+/** Rules without a solver's proof that the shipped ones had when this was written; fewer is better. */
+const MOST_UNVERIFIED_SHARE = 0.2;
+
+describe('stored verdicts', () => {
+  const verdicts = JSON.parse(at('pipelines/rules/verdicts.json')) as Verdicts;
+  const rules = [...shipped.rules!.values()].flatMap((f) => rulesOfDoc(f.data, testIsa(), false).rules);
+  it('are about the rules as they stand: `orrery rules prove` brings them up to date', () => {
+    const stale = rules.filter((r) => verdicts[r.id]?.hash !== r.hash).map((r) => r.id);
+    const ids = new Set(rules.map((r) => r.id));
+    expect([stale, Object.keys(verdicts).filter((id) => !ids.has(id))]).toEqual([[], []]);
+  });
+  it('refute nothing and leave nothing unknown', () => {
+    const bad = Object.entries(verdicts).filter(
+      ([, v]) => v.verdict === 'refuted' || v.verdict === 'unknown',
+    );
+    expect(bad.map(([id, v]) => `${id}: ${v.verdict}`)).toEqual([]);
+  });
+  it('are proofs but for a stated share', () => {
+    const proved = Object.values(verdicts).filter((v) => v.verdict === 'verified').length;
+    expect(1 - proved / rules.length).toBeLessThan(MOST_UNVERIFIED_SHARE);
+    expect(rules.length).toBeGreaterThanOrEqual(200);
+  });
+});
+
+describe('the page about rules', () => {
+  const page = at('pipelines/rules/README.md');
+  const [wrong, right] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map((m) => m[1]);
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-rules-'));
+  const mine = join(dir, 'mine.yaml');
+  const solver = orrery('rules', 'prove', '--rule', 'add-of-nothing', '--json').code === 0;
+  if (!solver) console.warn('rules-docs.test.ts: no solver can be loaded, so that nothing is proved here');
+
+  it('refutes the wrong rule with numbers', () => {
+    writeFileSync(mine, wrong);
+    expect(orrery('check', mine)).toMatchObject({ code: 0 });
+    if (!solver) return;
+    const r = orrery('rules', 'prove', '--rules', mine, '--group', 'mine');
+    const said = page.match(/```text\n([\s\S]*?)\n {6}\$a {4}=/)![1];
+    expect([r.code, r.out.startsWith(said)]).toEqual([1, true]);
+    const [before, after] = r.out.match(/\$d\s+= 0x(\w+) before, 0x(\w+) after/)!.slice(1);
+    expect(before).not.toBe(after);
+  });
+  it('proves and runs the right one', () => {
+    writeFileSync(mine, right);
+    expect(orrery('check', mine)).toMatchObject({ code: 0 });
+    if (solver)
+      expect(orrery('rules', 'prove', '--rules', mine, '--group', 'mine').out).toMatch(/1 rule: 1 verified/);
+    const kernel = join(dir, 'kernel.ptx');
+    writeFileSync(
+      kernel,
+      '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n) {\n.reg .b32 %r<5>; .reg .b64 %d<3>;\nld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; not.b32 %r2, %r1; add.s32 %r3, %r1, %r2; st.global.u32 [%d1], %r3; ret;\n}\n',
+    );
+    const opt = orrery('opt', kernel, '--rules', mine, '--check', 'auto');
+    expect([opt.code, opt.out]).toEqual([0, expect.stringMatching(/STG \[RD\d+\], -1/)]);
+    expect(orrery('rules', 'explain', kernel, '--rules', mine, '--rule', 'sum-with-complement').out).toMatch(
+      /=> +MOV R\d+, -1/,
+    );
+  });
+});
