@@ -222,8 +222,8 @@ describe('ptxas', () => {
 ptxas info    : Function properties for k
     8 bytes stack frame, 16 bytes spill stores, 24 bytes spill loads
 ptxas info    : Used 40 registers, used 1 barriers`;
-    expect(functionUses(said, new Map([['k', 512]]))).toEqual([
-      { name: 'k', registers: 40, spillStores: 16, spillLoads: 24, stack: 8, code: 512 },
+    expect(functionUses(said, new Map([['k', 512]]), new Map([['k', 20]]))).toEqual([
+      { name: 'k', registers: 40, spillStores: 16, spillLoads: 24, stack: 8, code: 512, instructions: 20 },
     ]);
   });
 

@@ -196,6 +196,7 @@ program
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
 // The options of ptxas are not ours to read: they go on as they came.
-if (process.argv[2] === 'ptxas')
-  await guarded(async () => (await import('./ptxas.ts')).ptxas(process.argv.slice(3)));
-else await program.parseAsync(process.argv);
+void guarded(async () => {
+  if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
+  else await program.parseAsync(process.argv);
+});

@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 import pc from 'picocolors';
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -52,7 +53,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const journal = runPipeline(input.program, plan, {
     verify: o.verify,
     until,
-    heap: () => process.memoryUsage().heapUsed,
+    heap: () => getHeapStatistics().used_heap_size,
     onPhase: (r, before) => {
       if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
         err(`; after ${r.phase.id}\n${printProgram(r.program)}`);

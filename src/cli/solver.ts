@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Solver } from '../rules/prove/prove.ts';
+import { ROOT } from '../spec/node.ts';
 import { failWith } from './ui.ts';
 
 /** The solver of the z3-solver package, or a command that reads SMT-LIB from standard input. */
@@ -11,7 +14,9 @@ async function packaged(): Promise<{ solve: Solver; close: () => void }> {
   // biome-ignore lint/suspicious/noExplicitAny: the package is optional at run time, and its low-level types are generated
   let api: any;
   try {
-    const { init } = (await import('z3-solver')) as { init: () => Promise<unknown> };
+    const { init } = createRequire(join(ROOT, 'package.json'))('z3-solver') as {
+      init: () => Promise<unknown>;
+    };
     api = await init();
   } catch (e) {
     failWith(

@@ -48,12 +48,15 @@ export function num64(lo: number, hi: number): number {
 }
 
 /** Value of every f16 pattern. */
-export const f16 = Float64Array.from({ length: 65536 }, (_, b) => {
-  const e = (b >>> 10) & 31;
-  const m = b & 1023;
-  const v = e === 31 ? (m === 0 ? Infinity : NaN) : e === 0 ? m * 2 ** -24 : (1024 + m) * 2 ** (e - 25);
-  return (b & 0x8000) !== 0 ? -v : v;
-});
+export const f16 = new Float64Array(65536);
+for (let e = 0; e < 32; e++) {
+  const unit = 2 ** (Math.max(e, 1) - 25);
+  for (let m = 0; m < 1024; m++) {
+    const v = e === 31 ? (m === 0 ? Infinity : NaN) : ((e === 0 ? 0 : 1024) + m) * unit;
+    f16[(e << 10) | m] = v;
+    f16[0x8000 | (e << 10) | m] = -v;
+  }
+}
 
 /** Pattern of a number rounded to nearest in a 16-bit format of `mant` significand bits. NaN is canonical. */
 function pack(x: number, mant: number, bias: number): number {

@@ -104,8 +104,9 @@ export function resolve(
   }
   warnUnread(phases, table, level, backend, issues);
   if (issues.failed || isa === null) return { plan: null, issues: issues.list };
+  const groupsRun = rulesOf(specs, phases);
   const plan: Plan = {
-    hash: planHash(level, backend, isa, phases, table.knobs, rulesOf(specs, phases)),
+    hash: planHash(level, backend, isa, phases, table.knobs, groupsRun),
     level,
     sm: request.sm,
     order: request.order,
@@ -115,7 +116,7 @@ export function resolve(
     isa,
     phases,
     knobs: table.knobs,
-    rules: rulesOf(specs, phases),
+    rules: groupsRun,
     warnings: [],
   };
   return { plan, issues: issues.list };

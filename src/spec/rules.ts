@@ -10,11 +10,19 @@ const KNOB_READ = /\bknob\(\s*(\w+)\s*\)/g;
 const docOf = (specs: Specs, group: string): RulesSpec.Rules | undefined =>
   specs.rules?.get(group)?.data as RulesSpec.Rules | undefined;
 
+const knobsRead = new WeakMap<RulesSpec.Rules, readonly string[]>();
+
 /** Knobs that the conditions of a group's rules read. */
-function knobsOfGroup(specs: Specs, group: string): string[] {
+function knobsOfGroup(specs: Specs, group: string): readonly string[] {
   const doc = docOf(specs, group);
-  const texts = doc?.rules.map((r) => r.when ?? '') ?? [];
-  return [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
+  if (doc === undefined) return [];
+  let knobs = knobsRead.get(doc);
+  if (knobs === undefined) {
+    const texts = doc.rules.map((r) => r.when ?? '');
+    knobs = [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
+    knobsRead.set(doc, knobs);
+  }
+  return knobs;
 }
 
 /** What the phases need to know of rules: knobs that groups read, and the groups that a request adds to a row. */

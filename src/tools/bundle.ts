@@ -1,0 +1,22 @@
+// Writes dist/bundle: the command line and all that it imports as one script. To find and load some 140 modules takes
+// longer than most commands do; the modules themselves stay for those who import them.
+import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+import { ROOT } from '../spec/node-cache.ts';
+
+const dir = join(ROOT, 'dist', 'bundle');
+rmSync(dir, { recursive: true, force: true });
+const bundle = await rolldown({
+  input: join(ROOT, 'dist', 'cli', 'main.js'),
+  platform: 'node',
+  // Large, and needed by one command only.
+  external: ['z3-solver'],
+});
+await bundle.write({ dir, format: 'cjs', codeSplitting: false, entryFileNames: 'main.cjs', minify: true });
+await bundle.close();
+
+// The first run leaves what it compiled to the runs after it (bin/orrery.js); this one needs what most commands need.
+const sample = join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_90.ptx');
+spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'opt', sample, '--check', 'auto', '--stat']);
