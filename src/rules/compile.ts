@@ -144,9 +144,11 @@ class RuleCompiler {
       (o) => `${o.name} ${o.means} ${o.groups.map((g) => g.values.map((v) => v.name)).join()}`,
     );
     const { holds, inexact } = this.doc.rules[this.place];
-    return hashText(
-      JSON.stringify([text, holds ?? null, inexact ?? null, this.doc.tables ?? null, meanings]),
+    const used = new Set(
+      [...match, ...rewrite].flatMap((l) => l.mods.flatMap((m) => (m.k === 'map' ? [m.table] : []))),
     );
+    const tables = Object.entries(this.doc.tables ?? {}).filter(([name]) => used.has(name));
+    return hashText(JSON.stringify([text, holds ?? null, inexact ?? null, tables, meanings]));
   }
 
   // ------------------------------------------------------------------ reports
