@@ -185,6 +185,20 @@ ret;
     expect(text).toMatch(/add\.s32 (%r\d+), %r5, %r6;\n\tadd\.s32 (%r\d+), \1, %r5;\n\tmov\.b32 %r5, \2;/);
   });
 
+  it('says a logic function of three inputs without lop3, at which ptxas 13.0.88 may crash', async () => {
+    const plan = await planOf('sm_80', 'seed', 0);
+    for (const table of [0x96, 0xa8, 0xe8, 0x3a]) {
+      const { text } = emitted(
+        kernel(
+          `ld.global.u32 %r1, [%rd1];\nld.global.u32 %r2, [%rd1+4];\nlop3.b32 %r3, %r1, %r2, 31, ${table};\nsetp.eq.s32 %p1, %r3, 0;\n@%p1 st.global.u32 [%rd1], %r1;`,
+        ),
+        plan,
+      );
+      expect(text).not.toContain('lop3');
+      if (ptxas) expect(assemble(text, ['-arch=sm_80'])).toMatchObject({ ok: true });
+    }
+  });
+
   it('writes long functions with labels of one name in many scopes', async () => {
     const plan = await planOf('sm_80', 'seed', 0);
     const scope = (n: number) =>
