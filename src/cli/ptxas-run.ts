@@ -46,7 +46,9 @@ export function assemble(text: string, options: readonly string[]): Assembled {
       encoding: 'utf8',
       maxBuffer: 1 << 28,
     });
-    const said = `${r.stdout ?? ''}${r.stderr ?? ''}`;
+    const died =
+      r.signal === null ? '' : `${ptxasCommand()} was ended by ${r.signal}: a fault of ptxas itself\n`;
+    const said = `${r.stdout ?? ''}${r.stderr ?? ''}${died}`;
     if (r.status !== 0) return { ok: false, said: r.error?.message ?? said, functions: [] };
     const cubin = readFileSync(output);
     return { ok: true, said, functions: functionUses(said, codeSizes(cubin), instructionCounts(cubin)) };

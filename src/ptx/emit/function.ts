@@ -18,8 +18,6 @@ export interface ModuleContext {
   readonly table: PtxTable;
   /** Offset of kernel parameters in constant bank 0. */
   readonly paramBase: number;
-  /** The target has `lop3`: those before Maxwell do not. */
-  readonly lop3: boolean;
   readonly signatureOf: (name: string) => Signature | undefined;
   readonly prototypeOf: (name: string) => Prototype | undefined;
 }
@@ -186,12 +184,7 @@ class Body {
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     const row = rowOf(this.module.table, i, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic')
-      writeLogic(
-        this.w,
-        i,
-        i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32,
-        this.module.lop3,
-      );
+      writeLogic(this.w, i, i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32);
     else if (row.by === 'call')
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
     else {

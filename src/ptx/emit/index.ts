@@ -194,7 +194,6 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
     program,
     table: opts.table,
     paramBase: opts.paramBase,
-    lop3: Number(/\d+/.exec(opts.target ?? opts.module?.target[0] ?? program.target)?.[0]) >= 50,
     signatureOf: (name) => signatures.get(name),
     prototypeOf: (name) => prototypes.get(name),
   };
