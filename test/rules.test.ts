@@ -47,7 +47,6 @@ const plain: DriverOptions = {
   level: 3,
   sm: 80,
   knob: () => null,
-  depthOf: () => 0,
   clean: false,
   approximate: false,
   mode: 'precedence',

@@ -2,7 +2,7 @@ import type { Program } from '../ir/program.ts';
 import { passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/compile.ts';
-import { type RunnerOptions, ruleRunner, rulesOfDoc } from '../rules/engine.ts';
+import { FOLD_KNOBS, type RunnerOptions, ruleRunner, rulesOfDoc } from '../rules/engine.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
 import type { Journal } from './journal.ts';
@@ -12,6 +12,7 @@ import { type RunOptions, runPlan } from './run.ts';
 export const host: Host = {
   passes: new Set(passes.keys()),
   rules: true,
+  ruleKnobs: Object.values(FOLD_KNOBS),
   checkRules: (docs, group, isa, costs) => {
     const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
     const own = all.find((x) => (x.d as RulesDoc).group === group);

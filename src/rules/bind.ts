@@ -14,7 +14,7 @@ import {
 import { type Instr, instr } from '../ir/program.ts';
 import { evalGraph } from '../isa/lang/evaluate.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
-import { holds, type Situation } from './conditions.ts';
+import { holds, type Setting, type Situation } from './conditions.ts';
 import { FILE_OF_WIDTH, mayStand } from './fit.ts';
 import type { Flow, Place } from './flow.ts';
 import { plainConstant } from './fold.ts';
@@ -44,10 +44,8 @@ export interface Match {
 }
 
 /** What a rule set knows about where it runs. */
-export interface Surroundings {
-  readonly level: number;
-  readonly sm: number;
-  readonly knob: Situation['knob'];
+export interface Surroundings extends Setting {
+  /** Loop depth of a block. */
   readonly depthOf: (block: number) => number;
 }
 

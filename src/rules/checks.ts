@@ -195,7 +195,6 @@ const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
   level: 3,
   sm: 90,
   knob: () => true,
-  depthOf: () => 0,
   clean: true,
   approximate: false,
   mode: 'precedence',

@@ -4,7 +4,7 @@ import { type Isa, type Opcode, OpFlag, type Slot } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
 import { defaultOperand } from '../ir/text.ts';
 import { type Expr, MeaningError, parseExpression } from '../isa/lang/parse.ts';
-import { conjuncts, isStructural, knobsOf, structuralFault } from './conditions.ts';
+import { conjuncts, isStatic, isStructural, knobsOf, structuralFault } from './conditions.ts';
 import { type Draft, enumerate, instanceOf, type LineDraft, type ModDraft } from './instances.ts';
 import type { Instance, Line, Rule, RuleIssue, Source, Variable } from './rule.ts';
 import { type LineText, type ModText, type OperandText, parseLines, RuleTextError } from './syntax.ts';
@@ -16,6 +16,7 @@ export interface RulesDoc {
   readonly priority?: number;
   readonly owner?: readonly string[];
   readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly when?: string;
   readonly rules: readonly {
     readonly id: string;
     readonly title: string;
@@ -86,7 +87,8 @@ class RuleCompiler {
       const rewrite = this.lines('rewrite').map((l, i) => this.line(l, 'rewrite', i, false));
       const root = match[match.length - 1];
       this.checkRewrite(root, rewrite);
-      const { constant, structural } = this.condition(spec.when);
+      const { constant, structural: own } = this.condition(spec.when);
+      const structural = [...this.ofGroup(), ...own];
       if (this.issues.length > before) return null;
       const addressRoot = root.op === null;
       const draft: Draft = {
@@ -497,6 +499,20 @@ class RuleCompiler {
     for (const d of wanted)
       if (!given.has(d))
         this.report('rewrite', 'rule-variable', `the rewrite does not define $${this.vars[d].name}`);
+  }
+
+  /** The condition of the group: the same for all its rules, so it can only be about the target, the level and knobs. */
+  private ofGroup(): Expr[] {
+    const { constant, structural } = this.condition(this.doc.when);
+    const fault = constant ?? structural.find((e) => !isStatic(e));
+    if (fault !== undefined)
+      this.report(
+        'when',
+        'rule-condition',
+        "the group's condition can ask only about level, sm and knob(Name)",
+        [`  ${this.doc.when}`, `  ${' '.repeat(fault.at)}^`],
+      );
+    return structural;
   }
 
   private condition(when: string | undefined): { constant: Expr | null; structural: Expr[] } {

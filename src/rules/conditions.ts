@@ -7,8 +7,16 @@ import type { KnobValue } from '../passes/pass.ts';
  * make a rule narrower, never less true, and so no proof needs them.
  */
 
+/** What code is compiled for: the same for a whole run of a phase. */
+export interface Setting {
+  readonly level: number;
+  /** Number of the target: 80 for sm_80. */
+  readonly sm: number;
+  knob(name: string): KnobValue;
+}
+
 /** What a structural condition may ask of a match. */
-export interface Situation {
+export interface Situation extends Setting {
   /** Operands that read the variable's register, in the whole function; Infinity if it is a constant. */
   uses(v: number): number;
   /** The variable is a register. */
@@ -19,10 +27,6 @@ export interface Situation {
   sameBlock(v: number): boolean;
   /** Loop depth of the line that defines the variable (of the root for -1). */
   depth(v: number): number;
-  readonly level: number;
-  /** Number of the target: 80 for sm_80. */
-  readonly sm: number;
-  knob(name: string): KnobValue;
 }
 
 /** Name -> what it takes: variables, or a knob's name. */
@@ -56,6 +60,24 @@ export function isStructural(e: Expr): boolean {
       return isStructural(e.a) || isStructural(e.b);
     case 'cond':
       return isStructural(e.c) || isStructural(e.a) || isStructural(e.b);
+  }
+}
+
+/** True if the answer is the same for a whole run of a phase: only level, target and knobs are asked about. */
+export function isStatic(e: Expr): boolean {
+  switch (e.k) {
+    case 'int':
+      return true;
+    case 'name':
+      return FIGURES.has(e.name);
+    case 'call':
+      return e.fn === 'knob';
+    case 'unary':
+      return isStatic(e.a);
+    case 'binary':
+      return isStatic(e.a) && isStatic(e.b);
+    case 'cond':
+      return isStatic(e.c) && isStatic(e.a) && isStatic(e.b);
   }
 }
 
@@ -116,6 +138,9 @@ export function knobsOf(e: Expr): string[] {
       return [];
   }
 }
+
+/** Does a static condition hold? */
+export const holdsIn = (e: Expr, s: Setting): boolean => holds(e, new Map(), s as Situation);
 
 /** Does a structural condition hold? */
 export const holds = (e: Expr, vars: ReadonlyMap<string, number>, s: Situation): boolean =>

@@ -1,5 +1,5 @@
 import { mustStay } from '../analysis/effects.ts';
-import { loopDepth, loopsOf } from '../analysis/loops.ts';
+import { type LoopForest, loopDepth, loopsOf } from '../analysis/loops.ts';
 import { type Isa, Mod, type Opcode, OpFlag, slotWidth, withMods } from '../ir/opcode.ts';
 import {
   immOf,
@@ -18,6 +18,7 @@ import { type Fn, instr } from '../ir/program.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { priorityBands } from './bands.ts';
 import { bind, build, type Match, type Miss, type Surroundings } from './bind.ts';
+import type { Setting } from './conditions.ts';
 import { mayStand } from './fit.ts';
 import { Flow, type Place } from './flow.ts';
 import { constantsLast, isConstant, notPredicate, plainConstant, plainConstants, valuesOf } from './fold.ts';
@@ -25,11 +26,13 @@ import type { Rule } from './rule.ts';
 import type { Trie, Variant } from './trie.ts';
 
 /** What the driver does beside the rules. */
-export interface DriverOptions extends Surroundings {
+export interface DriverOptions extends Setting {
   /** Fold constants, propagate copies, drop what became dead. Off: rules only. */
   readonly clean: boolean;
   /** Approximate functions fold too. */
   readonly approximate: boolean;
+  /** Instructions that read floats fold. Default: true. */
+  readonly floats?: boolean;
   /** How a rule is chosen among those that match: the best by precedence, or by the bands of the described matcher. */
   readonly mode: 'precedence' | 'bands';
   /** Called for each rule that fired. */
@@ -104,8 +107,13 @@ class Driver {
     this.flow = new Flow(fn, (i) => i.op === mov || (i.op === plop && i.src[3].lo === FIRST));
     this.trie = trie;
     this.opts = opts;
-    const loops = loopsOf(fn);
-    this.where = { level: opts.level, sm: opts.sm, knob: opts.knob, depthOf: (b) => loopDepth(loops, b) };
+    let loops: LoopForest | null = null;
+    this.where = {
+      level: opts.level,
+      sm: opts.sm,
+      knob: (name) => opts.knob(name),
+      depthOf: (b) => loopDepth((loops ??= loopsOf(fn)), b),
+    };
     this.work = this.flow.places();
     this.bound = opts.bound ?? this.work.length * REWRITES_EACH + 100;
   }
@@ -146,7 +154,7 @@ class Driver {
       if (this.guard(p)) return;
       const plain = constantsLast(plainConstants(p.ins));
       if (plain !== p.ins) this.flow.set(p, plain);
-      if (isConstant(p.ins, this.opts.approximate) && this.fold(p)) return;
+      if (isConstant(p.ins, this.opts.approximate, this.opts.floats) && this.fold(p)) return;
     }
     if (!this.trie.covers(p.ins.op)) return;
     const candidates = this.trie.candidates(this.flow, p);

@@ -1,9 +1,11 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import type { PassContext } from '../passes/pass.ts';
+import type { Expr } from '../isa/lang/parse.ts';
+import type { KnobValue, PassContext } from '../passes/pass.ts';
 import type { Miss } from './bind.ts';
 import { compileGroup, type RulesDoc } from './compile.ts';
+import { holdsIn, isStatic, knobsOf, type Setting } from './conditions.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 import { Trie } from './trie.ts';
@@ -32,6 +34,11 @@ export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
     .map((r, i) => ({ r, i }))
     .sort((a, b) => b.r.priority - a.r.priority || a.i - b.i)
     .map((x) => x.r);
+
+/** Knobs about constant folding, which goes with rules. */
+export const FOLD_KNOBS = { approximate: 'FoldApproximate', noFloats: 'FPFoldDisable' } as const;
+const FOLDS = Object.values(FOLD_KNOBS);
+const isSet = (k: KnobValue): boolean => k !== null && k !== false;
 
 /** One application of a rule. */
 export interface RuleHit {
@@ -64,7 +71,6 @@ export interface RunnerOptions {
   /** Target name: sm_80. */
   readonly sm: string;
   readonly mode?: DriverOptions['mode'];
-  readonly approximate?: boolean;
   readonly onHit?: (hit: RuleHit) => void;
   readonly onMiss?: (miss: RuleMiss) => void;
 }
@@ -74,7 +80,15 @@ interface RuleSet {
   readonly trie: Trie;
   readonly readsKnobs: boolean;
 }
-const shared = new WeakMap<Isa, Map<string, RuleSet>>();
+/** The rules of a phase's groups, before conditions on target, level and knobs choose among them. */
+interface Candidates {
+  readonly rules: readonly Rule[];
+  /** Conditions that choose, and which of them each rule needs. */
+  readonly statics: readonly Expr[];
+  readonly needs: readonly (readonly number[])[];
+  readonly sets: Map<string, RuleSet>;
+}
+const shared = new WeakMap<Isa, Map<string, Candidates>>();
 
 /**
  * The function that the engine calls for phases that run rules. The groups of a phase are one set: a trie is made for each
@@ -87,11 +101,11 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
   /** Functions to which a set has nothing to say, with the sets and levels for which that is known. */
   const settled = new WeakMap<Fn, Set<string>>();
   const sm = Number(/\d+/.exec(o.sm)?.[0] ?? 0);
-  const setFor = (groups: readonly string[], phase: string) => {
+  const candidatesOf = (groups: readonly string[], phase: string): Candidates => {
     const owned = o.phases.has(phase);
     const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
-    let set = known.get(key);
-    if (set === undefined) {
+    let found = known.get(key);
+    if (found === undefined) {
       const rules = groups.flatMap((g) => {
         const doc = o.groups.get(g);
         if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
@@ -100,26 +114,44 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
         if (wrong.length > 0) throw new DiagnosticError(wrong.map((i) => ruleDiagnostic(i, doc.file)));
         return rules.filter((r) => r.owner === null || !owned || r.owner.includes(phase));
       });
-      const readsKnobs = rules.some((r) => r.knobs.length > 0);
-      set = { trie: new Trie(byPrecedence(rules), o.isa), readsKnobs };
-      known.set(key, set);
+      const statics: Expr[] = [];
+      const needs = rules.map((r) => r.structural.filter(isStatic).map((e) => statics.push(e) - 1));
+      // Phases that own the same rules share the sets.
+      const same = [...known.values()].find(
+        (c) => c.rules.length === rules.length && c.rules.every((r, i) => r === rules[i]),
+      );
+      found = same ?? { rules, statics, needs, sets: new Map() };
+      known.set(key, found);
+    }
+    return found;
+  };
+  const setFor = (groups: readonly string[], phase: string, setting: Setting): RuleSet => {
+    const { rules, statics, needs, sets } = candidatesOf(groups, phase);
+    // Whoever asks why rules did not fire hears of all of them.
+    const hold = statics.map((e) => o.onMiss !== undefined || holdsIn(e, setting));
+    const key = hold.map(Number).join('');
+    let set = sets.get(key);
+    if (set === undefined) {
+      const live = rules.filter((_, i) => needs[i].every((k) => hold[k]));
+      const readsKnobs = live.some((r) => r.structural.some((e) => !isStatic(e) && knobsOf(e).length > 0));
+      set = { trie: new Trie(byPrecedence(live), o.isa), readsKnobs };
+      sets.set(key, set);
     }
     return set;
   };
   return (groups, fn, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
-    const { trie, readsKnobs } = setFor(groups, phase);
+    const setting: Setting = { level: ctx.level, sm, knob: (name) => ctx.knob(name) };
+    const { trie, readsKnobs } = setFor(groups, phase, setting);
     // What a run of the set has left is settled; phases that own the same rules share that.
-    const key = `${trie.identity}|${ctx.level}`;
+    const key = `${trie.identity}|${ctx.level}|${FOLDS.map((k) => isSet(ctx.knob(k)))}`;
     if (!readsKnobs && o.onMiss === undefined && settled.get(fn)?.has(key) === true) return fn;
     try {
       const out = applyRules(fn, trie, o.isa, {
-        level: ctx.level,
-        sm,
-        knob: (name) => ctx.knob(name),
-        depthOf: () => 0,
+        ...setting,
         clean: true,
-        approximate: o.approximate ?? false,
+        approximate: isSet(ctx.knob(FOLD_KNOBS.approximate)),
+        floats: !isSet(ctx.knob(FOLD_KNOBS.noFloats)),
         mode: o.mode ?? 'precedence',
         onHit: (rule, at, before, after) => {
           ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[at.block].id, ins: before });

@@ -58,12 +58,14 @@ export function plainConstants(ins: Instr): Instr {
   return src === null ? ins : { ...ins, src };
 }
 
-/** Can the instruction be computed now: a pure one, of constants alone? */
-export function isConstant(ins: Instr, approximate: boolean): boolean {
+/** Can the instruction be computed now: a pure one, of constants alone? Approximate functions and floats only if asked for. */
+export function isConstant(ins: Instr, approximate: boolean, floats = true): boolean {
   const { op } = ins;
   if (op.means === null || (op.flags & OpFlag.Pure) === 0 || op.dsts.length === 0) return false;
   if ((op.flags & OpFlag.Approximate) !== 0 && !approximate) return false;
   for (let i = 0; i < ins.src.length; i++) if (ins.src[i].kind !== Kind.Imm) return false;
+  if (!floats)
+    for (let i = 0; i < ins.src.length; i++) if (floatTypeOf(op, ins.mods, i) !== null) return false;
   return true;
 }
 

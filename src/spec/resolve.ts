@@ -11,7 +11,7 @@ import { buildOrder, orderChain, RowTable } from './order.ts';
 import { planPhases } from './phases.ts';
 import type { Backend, Plan, PlanPhase, ResolvedKnob } from './plan.ts';
 import { checkProperties } from './properties.ts';
-import { checkRules, rulesFor, rulesOf } from './rules.ts';
+import { checkRules, rulesFor, rulesOf, warnRulesOff } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
 import { resolveSwitches } from './switches.ts';
 import { warnIdleHooks, warnIdleSwitches, warnUnread } from './warnings.ts';
@@ -25,6 +25,8 @@ export interface Host {
   readonly passes: ReadonlySet<string>;
   /** Rule groups can be run. */
   readonly rules?: boolean;
+  /** Knobs that running rules reads, whatever the rules are. */
+  readonly ruleKnobs?: readonly string[];
   /** Checks the rules of one group, in the company of the groups that run with it. */
   readonly checkRules?: (
     docs: readonly unknown[],
@@ -56,7 +58,7 @@ export function resolve(
   request: PlanRequest,
   host: ReadonlySet<string> | Host,
 ): { plan: Plan | null; issues: SpecIssue[] } {
-  const { passes, rules = false } = 'passes' in host ? host : { passes: host };
+  const { passes, rules = false, ruleKnobs = [] }: Host = 'passes' in host ? host : { passes: host };
   const issues = new Issues();
   const recipe = resolveRecipe(specs, request, issues);
   const level = request.level ?? (recipe?.data.level as number | undefined) ?? DEFAULT_LEVEL;
@@ -78,7 +80,7 @@ export function resolve(
     entries,
     rows,
     specs.phases.file,
-    rulesFor(specs, request, issues),
+    rulesFor(specs, request, ruleKnobs, issues),
     hooks,
     switches,
     issues,
@@ -90,8 +92,10 @@ export function resolve(
     phases,
     entries.map((e) => e.origin),
     new Set(table.knobs.keys()),
+    new Set(request.rules),
     issues,
   );
+  warnRulesOff(specs, request, table.knobs, issues);
   if (found === null) return { plan: null, issues: issues.list };
 
   const { backend } = found;

@@ -18,17 +18,22 @@ function knobsOfGroup(specs: Specs, group: string): readonly string[] {
   if (doc === undefined) return [];
   let knobs = knobsRead.get(doc);
   if (knobs === undefined) {
-    const texts = doc.rules.map((r) => r.when ?? '');
+    const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
     knobs = [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
     knobsRead.set(doc, knobs);
   }
   return knobs;
 }
 
-/** What the phases need to know of rules: knobs that groups read, and the groups that a request adds to a row. */
+/**
+ * What the phases need to know of rules: knobs that groups read, and the groups that a request adds to a row.
+ *
+ * @param ruleKnobs knobs that running any group reads
+ */
 export function rulesFor(
   specs: Specs,
   request: PlanRequest,
+  ruleKnobs: readonly string[],
   issues: Issues,
 ): { knobs: (group: string) => readonly string[]; extra: (row: Row) => readonly string[] } {
   const added: { name: string; owner: readonly string[] | undefined }[] = [];
@@ -49,7 +54,7 @@ export function rulesFor(
     }
   }
   return {
-    knobs: (group) => knobsOfGroup(specs, group),
+    knobs: (group) => [...ruleKnobs, ...knobsOfGroup(specs, group)],
     extra: (row) =>
       added
         .filter((a) => (a.owner === undefined ? (row.rules?.length ?? 0) > 0 : a.owner.includes(row.name)))
@@ -63,9 +68,18 @@ export function checkRules(
   phases: readonly PlanPhase[],
   origins: readonly Spot[],
   knobs: ReadonlySet<string>,
+  asked: ReadonlySet<string>,
   issues: Issues,
 ): void {
   const told = new Set<string>();
+  const sets = Object.keys((specs.phases.data.ruleSets ?? {}) as object);
+  for (const name of sets.filter((n) => specs.rules?.has(n)))
+    issues.error(
+      { file: specs.phases, path: ['ruleSets', name] },
+      'rule-set',
+      `the rule set '${name}' has the name of a rule group`,
+      { notes: ['a row that names it would run the set, and the group could not be named'] },
+    );
   phases.forEach((p, i) => {
     for (const group of p.rules) {
       const file = specs.rules?.get(group);
@@ -95,20 +109,57 @@ export function checkRules(
         );
       if (told.has(group)) continue;
       told.add(group);
-      doc.rules.forEach((r, k) => {
-        for (const m of (r.when ?? '').matchAll(KNOB_READ))
+      if (p.hook === null && p.index !== null && !asked.has(group) && !(doc.when ?? '').match(KNOB_READ))
+        doc.rules.forEach((r, k) => {
+          if (r.inexact !== undefined)
+            issues.error(
+              origins[i],
+              'rules-inexact',
+              `phase '${p.id}' runs rule group '${group}', whose rule '${r.id}' changes results: ${r.inexact}`,
+              {
+                notes: ["give the group a switch ('when: knob(Name)'), or run it from a recipe's hook"],
+                see: { what: 'the rule', file, path: ['rules', k, 'inexact'] },
+              },
+            );
+        });
+      const conditions: [string, (string | number)[], string | undefined][] = [
+        [`group '${group}'`, ['when'], doc.when],
+        ...doc.rules.map((r, k): (typeof conditions)[number] => [
+          `rule '${r.id}'`,
+          ['rules', k, 'when'],
+          r.when,
+        ]),
+      ];
+      for (const [who, path, when] of conditions)
+        for (const m of (when ?? '').matchAll(KNOB_READ))
           if (!knobs.has(m[1]))
             issues.unknown(
-              { file, path: ['rules', k, 'when'] },
+              { file, path },
               'unknown-knob',
-              `rule '${r.id}' reads knob '${m[1]}', which is not in the catalog`,
+              `${who} reads knob '${m[1]}', which is not in the catalog`,
               m[1],
               knobs,
               '`orrery plan --knobs` lists those that are set',
             );
-      });
     }
   });
+}
+
+/** A group that the request adds and whose knobs are all unset may do nothing: say which knob its condition reads. */
+export function warnRulesOff(
+  specs: Specs,
+  request: PlanRequest,
+  knobs: ReadonlyMap<string, { readonly value: unknown }>,
+  issues: Issues,
+): void {
+  for (const group of request.rules ?? []) {
+    const when = docOf(specs, group)?.when;
+    const read = [...(when ?? '').matchAll(KNOB_READ)].map((m) => m[1]);
+    if (read.length > 0 && read.every((k) => [null, undefined, false].includes(knobs.get(k)?.value as null)))
+      issues.warning(COMMAND_LINE, 'rules-off', `rule group '${group}' has a switch, which is off: ${when}`, {
+        notes: [`turn it on with --set ${read[0]}`],
+      });
+  }
 }
 
 /** The groups that phases of a plan run, with a hash of all that they say. */

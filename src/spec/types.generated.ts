@@ -587,6 +587,15 @@ properties: {
 [k: string]: IRProperty
 }
 /**
+ * Names for lists of rule groups that several rows run: name -> groups.
+ */
+ruleSets?: {
+/**
+ * Rule groups, by name.
+ */
+[k: string]: string[]
+}
+/**
  * Rows by seed number; named workers follow.
  */
 phases: Phase[]
@@ -649,7 +658,7 @@ note?: string
  */
 passes?: PassBinding[]
 /**
- * Rule groups that run here after the passes.
+ * Rule groups and rule sets that run here after the passes.
  */
 rules?: string[]
 gate?: Gate
@@ -920,6 +929,10 @@ priority?: number
  */
 owner?: string[]
 /**
+ * Condition of the whole group, on sm, level and knob(Name): the switch and the targets of its rules.
+ */
+when?: string
+/**
  * Maps of modifier values, by name: '.swap(cmp)' in a rewrite puts the value that the table has for that of $cmp.
  */
 tables?: {
@@ -978,7 +991,7 @@ cost?: number
  */
 holds?: string
 /**
- * What the rule changes, for one that is not exact: it runs only where a recipe or the command line asks for its group.
+ * What the rule changes, for one that is not exact: its group needs a switch ('when: knob(Name)') or runs in a recipe's hook or where the command line asks for it.
  */
 inexact?: string
 /**

@@ -173,7 +173,6 @@ const matching = [10, 100, 1000].map((n) => {
     level: 3,
     sm: 80,
     knob: () => null,
-    depthOf: () => 0,
     clean: false,
     approximate: false,
   } as const;
