@@ -123,8 +123,8 @@ BB0:
   IADD3 R1, R0, 7, 0
 BB1:
   IADD3 R2, R1, R0, 0
-  ISETP.LT.S32.AND P0, _, R2, R0, PT
-  @P0 BRA BB1
+  ISETP.LT.S32.AND P9, _, R2, R0, PT
+  @P9 BRA BB1
 BB2:
   IADD3 R3, R1, R0, 0
   STG [RD4], R3
@@ -153,10 +153,10 @@ BB2:
         sm: 80,
         knob: () => null,
         clean: false,
-        approximate: false, onMiss: (r, at, why) => console.log('MISS', r.id, why),
+        approximate: false,
         mode: 'precedence',
       });
-      console.log(printFn(out)); return printFn(out).match(/IADD3 R[23], R0, R0, 7/g)?.length ?? 0;
+      return printFn(out).match(/IADD3 R[23], R0, R0, 7/g)?.length ?? 0;
     };
     expect(after('isreg(b)')).toBe(2);
     expect(after('rootdepth() <= depth(t)')).toBe(1);
