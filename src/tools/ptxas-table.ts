@@ -1,14 +1,15 @@
 // `node dist/tools/ptxas-table.js [sm]`: what ptxas makes of every test kernel before and after, as the table of
-// src/ptx/emit/README.md, which is rewritten between its marks.
+// src/ptx/emit/README.md, and what each rule group does for it. The page is rewritten between its marks.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assemble, ptxasPresent } from '../cli/ptxas-run.ts';
+import { assemble, type FunctionUse, ptxasPresent } from '../cli/ptxas-run.ts';
 import { host, runPipeline } from '../engine/pipeline.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
 
 const sm = process.argv[2] ?? 'sm_90';
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
@@ -29,47 +30,86 @@ interface Line {
   readonly spills: readonly [number, number];
 }
 
-const lines: Line[] = [];
 const dir = join(ROOT, 'test', 'kernels');
-for (const name of readdirSync(dir).sort()) {
-  const file = join(dir, name, `${name}.${sm}.ptx`);
-  if (!existsSync(file)) continue;
-  const text = readFileSync(file, 'utf8');
-  const { module } = parsePtx(text, file);
-  const { program } = lowerPtx(module, { isa: plan.isa, paramBase, sm });
-  const out = emitPtx(runPipeline(program, plan).last, { table, paramBase, module }).text;
-  const [a, b] = [text, out].map((t) => assemble(t, [`-arch=${sm}`, '-O3']));
-  if (!a.ok || !b.ok) throw new Error(`${name}: ${a.ok ? b.said : a.said}`);
-  for (const x of a.functions) {
-    const y = b.functions.find((f) => f.name === x.name);
-    // Functions without a section of their own are part of the kernels that call them.
-    if (y === undefined || x.code === 0) continue;
-    lines.push({
-      name: `${name}: ${x.name}`,
-      registers: [x.registers, y.registers],
-      code: [x.code, y.code],
-      spills: [x.spillLoads + x.spillStores, y.spillLoads + y.spillStores],
-    });
-  }
+const inputs = readdirSync(dir)
+  .sort()
+  .map((name) => ({ name, file: join(dir, name, `${name}.${sm}.ptx`) }))
+  .filter((x) => existsSync(x.file))
+  .map(({ name, file }) => {
+    const text = readFileSync(file, 'utf8');
+    const { module } = parsePtx(text, file);
+    const { program } = lowerPtx(module, { isa: plan.isa, paramBase, sm });
+    return { name, module, program, original: assembled(name, text) };
+  });
+
+function assembled(name: string, text: string): readonly FunctionUse[] {
+  const a = assemble(text, [`-arch=${sm}`, '-O3']);
+  if (!a.ok) throw new Error(`${name}: ${a.said}`);
+  return a.functions;
 }
 
-const mean = (of: (l: Line) => readonly [number, number]): string =>
+/** Original and ours of each kernel, with all rule groups but one. */
+function measure(plan: Plan, without: string | null): Line[] {
+  const phases = plan.phases.map((p) => ({ ...p, rules: p.rules.filter((g) => g !== without) }));
+  return inputs.flatMap(({ name, module, program, original }) => {
+    const last = runPipeline(program, { ...plan, phases }).last;
+    const ours = assembled(name, emitPtx(last, { table, paramBase, module }).text);
+    // Functions without a section of their own are part of the kernels that call them.
+    return original.flatMap((x) => {
+      const y = ours.find((f) => f.name === x.name);
+      if (y === undefined || x.code === 0) return [];
+      return [
+        {
+          name: `${name}: ${x.name}`,
+          registers: [x.registers, y.registers],
+          code: [x.code, y.code],
+          spills: [x.spillLoads + x.spillStores, y.spillLoads + y.spillStores],
+        } satisfies Line,
+      ];
+    });
+  });
+}
+
+const lines = measure(plan, null);
+const mean = (of: (l: Line) => readonly [number, number], lines: readonly Line[]): string =>
   Math.exp(lines.reduce((s, l) => s + Math.log(of(l)[1] / of(l)[0]), 0) / lines.length).toFixed(4);
 const same = (l: Line) =>
   l.registers[0] === l.registers[1] && l.code[0] === l.code[1] && l.spills[0] === l.spills[1];
 const cell = ([a, b]: readonly [number, number]) => (a === b ? String(a) : `${a} → **${b}**`);
 const md = [
   `ptxas 13.0.88, \`-arch=${sm} -O3\`, order binary, ${lines.length} kernels; code in bytes, padding to 128 included.`,
-  `Geometric mean of ours over the original: registers **${mean((l) => l.registers)}**, code size **${mean((l) => l.code)}**.`,
+  `Geometric mean of ours over the original: registers **${mean((l) => l.registers, lines)}**, code size **${mean((l) => l.code, lines)}**.`,
   `Equal in all of it: ${lines.filter(same).length}; worse in registers: ${lines.filter((l) => l.registers[1] > l.registers[0]).length}, better: ${lines.filter((l) => l.registers[1] < l.registers[0]).length}; worse in code size: ${lines.filter((l) => l.code[1] > l.code[0]).length}, better: ${lines.filter((l) => l.code[1] < l.code[0]).length}; with more spills: ${lines.filter((l) => l.spills[1] > l.spills[0]).length}.`,
   '',
   '| kernel | registers | code | spills |',
   '|---|---|---|---|',
   ...lines.map((l) => `| ${l.name} | ${cell(l.registers)} | ${cell(l.code)} | ${cell(l.spills)} |`),
 ];
+
+// What each group does for that: the same without it.
+const groups = [...new Set(plan.phases.flatMap((p) => p.rules))];
+const without = groups.map((g) => {
+  const l = measure(plan, g);
+  return `| ${g} | ${mean((x) => x.registers, l)} | ${mean((x) => x.code, l)} |`;
+});
+const none = measure({ ...plan, phases: plan.phases.map((p) => ({ ...p, rules: [] })) }, null);
+const ablation = [
+  '| without | registers | code |',
+  '|---|---|---|',
+  `| nothing: all groups run | ${mean((l) => l.registers, lines)} | ${mean((l) => l.code, lines)} |`,
+  ...without,
+  `| any rules | ${mean((l) => l.registers, none)} | ${mean((l) => l.code, none)} |`,
+];
+
 const page = join(ROOT, 'src', 'ptx', 'emit', 'README.md');
-const [begin, end] = ['<!-- table: begin -->', '<!-- table: end -->'];
-const text = readFileSync(page, 'utf8');
-const [at, to] = [text.indexOf(begin), text.indexOf(end)];
-if (at < 0 || to < at) throw new Error(`${page} has lost its marks`);
-writeFileSync(page, `${text.slice(0, at + begin.length)}\n${md.join('\n')}\n${text.slice(to)}`);
+let text = readFileSync(page, 'utf8');
+for (const [mark, rows] of [
+  ['groups', ablation],
+  ['table', md],
+] as const) {
+  const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
+  const [at, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (at < 0 || to < at) throw new Error(`${page} has lost its marks`);
+  text = `${text.slice(0, at + begin.length)}\n\n${rows.join('\n')}\n\n${text.slice(to)}`;
+}
+writeFileSync(page, text);
