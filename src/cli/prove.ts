@@ -71,7 +71,14 @@ export async function proveRules(o: ProveCommand): Promise<void> {
       save(rules, shipped, stored, found);
     }
   }
-  report(wanted, found, asked.length, performance.now() - began, o);
+  report(
+    wanted,
+    found,
+    asked.length,
+    performance.now() - began,
+    wanted.some((r) => shipped.has(r.group)),
+    o,
+  );
   if ([...found.values()].some((v) => v.verdict === 'refuted')) throw new CliExit(1);
 }
 
@@ -101,6 +108,7 @@ function report(
   found: ReadonlyMap<string, Verdict>,
   asked: number,
   ms: number,
+  stored: boolean,
   o: ProveCommand,
 ): void {
   if (o.json === true) {
@@ -125,6 +133,6 @@ function report(
   }
   const total = [...counts].map(([k, n]) => `${n} ${k}`).join(', ');
   out(
-    `${wanted.length} rule${wanted.length === 1 ? '' : 's'}: ${total}; ${asked} asked in ${duration(ms)}, verdicts in ${shownPath(VERDICTS)}`,
+    `${wanted.length} rule${wanted.length === 1 ? '' : 's'}: ${total}; ${asked} asked in ${duration(ms)}${stored ? `, verdicts in ${shownPath(VERDICTS)}` : ''}`,
   );
 }
