@@ -509,13 +509,16 @@ const predOf = (f: Frame, d: Decoded, src: number): number => {
   return d.ins.src[src].mods !== 0 ? ~v : v;
 };
 
-/** Lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). */
+/**
+ * Lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). What a lane reads from one that does not take part is
+ * undefined there; here it is 0, so that no result hangs on what happens to stand in a register.
+ */
 const shuffle: Primitive = (_m, _w, f, d, mask) => {
   const mode = mod(d, 'mode');
   const i = f.regs.i32;
   const [pd, pp, pa, pb, pc] = [0, 1, 2, 3, 4].map((k) => opnd(f, d, k));
   const old = new Int32Array(32);
-  for (let l = 0; l < 32; l++) old[l] = i[pa + l];
+  for (let r = mask; r !== 0; r &= r - 1) old[lowest(r)] = i[pa + lowest(r)];
   let ok = 0;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
