@@ -158,7 +158,7 @@ class BodyChecker {
         this.used(o.name, at);
         return;
       case 'addr':
-        if (o.base !== '') this.used(o.base, at);
+        if (o.base !== '') this.address(o.base, at);
         for (const x of o.extra) this.operand(x, at);
         return;
       case 'vector':
@@ -174,6 +174,20 @@ class BodyChecker {
 
   private used(name: string, at: Span): void {
     if (this.find(name) === undefined && !this.globals.has(name)) this.undeclared(name, at, 'name');
+  }
+
+  /** The base of an address: a variable, or a register of an integer or of bits (PTX ISA 9.0, 6.4.1). */
+  private address(name: string, at: Span): void {
+    const e = this.find(name);
+    if (e === undefined) {
+      if (!this.globals.has(name)) this.undeclared(name, at, 'name');
+    } else if (typeof e !== 'string' && e.space === 'reg' && !/^[bus]\d/.test(e.type))
+      this.report(
+        placeOf(this.text, at, name),
+        'ptx-address',
+        `'${name}' is .${e.type}, which is no address`,
+        () => ['an address is in a register of an integer or .b type'],
+      );
   }
 
   private predicate(name: string, at: Span): void {

@@ -47,9 +47,22 @@ function makeForm(opcode: string, mods: readonly string[]): Form | null {
   const type = types.length === 1 ? types[0] : '';
   const size = bitsOf(type);
   const wide = mods.includes('wide');
-  const bits = [...signature.shape].map((c) =>
-    c === 'w' ? 32 : c === 'p' ? 1 : c === 't' || c === 'l' ? size : c === 'd' ? (wide ? 2 * size : size) : 0,
-  );
+  const bits =
+    opcode === 'cvt'
+      ? conversionBits(mods, types)
+      : [...signature.shape].map((c) =>
+          c === 'w'
+            ? 32
+            : c === 'p'
+              ? 1
+              : c === 't' || c === 'l'
+                ? size
+                : c === 'd'
+                  ? wide
+                    ? 2 * size
+                    : size
+                  : 0,
+        );
   return { opcode, signature, fault: spelling(opcode, mods, signature, types), type, bits };
 }
 
@@ -102,6 +115,12 @@ function conversion(mods: readonly string[], types: readonly string[]) {
     : { message: `'cvt.${to}.${from}' must say how it rounds: ${wanted}`, notes: [] };
 }
 
+/** Bits of both operands of a scalar conversion; those of packed and narrow formats are not checked. */
+const conversionBits = (mods: readonly string[], types: readonly string[]): readonly number[] =>
+  types.length === 2 && mods.at(-1) === types[1] && types.every((t) => SCALAR.test(t))
+    ? types.map(bitsOf)
+    : [];
+
 const SCALAR = /^([us]\d+|f16|f32|f64)$/;
 
 /**
@@ -145,7 +164,17 @@ function checkSize(
   const name = nameOf(s.operands[i]);
   if (name === null) return;
   const v = declared(name);
-  if (v === undefined || v.space !== 'reg' || v.vector > 1) return;
+  if (v === undefined || v.space !== 'reg') return;
+  if (v.vector > 1) {
+    if (s.opcode !== 'mov' && form.signature.shape[i] !== 'l')
+      report(
+        placeOf(text, s.span, name),
+        'ptx-operand-type',
+        `'${name}' is a vector, but '${s.opcode}' takes one value there`,
+        () => [`'${name}.x' is its first element`],
+      );
+    return;
+  }
   const have = bitsOf(v.type);
   const want = form.bits[i];
   const letter = form.signature.shape[i];
