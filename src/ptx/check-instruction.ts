@@ -12,6 +12,8 @@ interface Form {
   readonly fault: { readonly message: string; readonly notes: readonly string[] } | null;
   /** The one type; '' where there is none, or several. */
   readonly type: string;
+  /** i, f, or nothing where the type is of bits. */
+  readonly kind: string;
   /** Bits of each operand; 0 where anything goes. */
   readonly bits: readonly number[];
 }
@@ -63,7 +65,14 @@ function makeForm(opcode: string, mods: readonly string[]): Form | null {
                     : size
                   : 0,
         );
-  return { opcode, signature, fault: spelling(opcode, mods, signature, types), type, bits };
+  return {
+    opcode,
+    signature,
+    fault: spelling(opcode, mods, signature, types),
+    type,
+    kind: kindOf(type),
+    bits,
+  };
 }
 
 function spelling(opcode: string, mods: readonly string[], sig: Signature, types: readonly string[]) {
@@ -123,14 +132,24 @@ const conversionBits = (mods: readonly string[], types: readonly string[]): read
 
 const SCALAR = /^([us]\d+|f16|f32|f64)$/;
 
+/** What the check of an operand needs of the declaration that its name has. */
+export interface Declared {
+  readonly v: VarDecl;
+  readonly bits: number;
+  /** i, f, or nothing for untyped bits. */
+  readonly kind: string;
+}
+
+export const declaredAs = (v: VarDecl): Declared => ({ v, bits: bitsOf(v.type), kind: kindOf(v.type) });
+
 /**
  * Checks one instruction.
- * @param declared the declaration of a register or variable by name; undefined for all else
+ * @param declared the declaration of each operand that is the name of a register or variable; undefined for all else
  */
 export function checkInstruction(
   s: PtxInstr,
   text: string,
-  declared: (name: string) => VarDecl | undefined,
+  declared: readonly (Declared | undefined)[],
   report: CheckReport,
 ): void {
   const form = formOf(s);
@@ -147,9 +166,13 @@ export function checkInstruction(
     report(s.span, 'ptx-operands', `'${s.opcode}' takes ${wanted} operands, found ${n}`);
     return;
   }
-  for (let i = 0; i < n; i++) if (bits[i] > 0) checkSize(s, i, form, text, declared, report);
+  for (let i = 0; i < n; i++) {
+    const d = declared[i];
+    if (d !== undefined && bits[i] > 0 && d.v.space === 'reg') checkSize(s, i, form, text, d, report);
+  }
 }
 
+/** The name that an operand is, whole; null where it is more than that. */
 const nameOf = (o: PtxOperand): string | null =>
   o.kind === 'reg' && o.part === '' ? o.name : o.kind === 'sym' && o.offset === 0n ? o.name : null;
 
@@ -158,40 +181,30 @@ function checkSize(
   i: number,
   form: Form,
   text: string,
-  declared: (name: string) => VarDecl | undefined,
+  { v, bits: have, kind }: Declared,
   report: CheckReport,
 ): void {
-  const name = nameOf(s.operands[i]);
-  if (name === null) return;
-  const v = declared(name);
-  if (v === undefined || v.space !== 'reg') return;
-  if (v.vector > 1) {
-    if (s.opcode !== 'mov' && form.signature.shape[i] !== 'l')
-      report(
-        placeOf(text, s.span, name),
-        'ptx-operand-type',
-        `'${name}' is a vector, but '${s.opcode}' takes one value there`,
-        () => [`'${name}.x' is its first element`],
-      );
-    return;
-  }
-  const have = bitsOf(v.type);
   const want = form.bits[i];
   const letter = form.signature.shape[i];
-  if (letter === 'l' && have > want) return;
-  if (have === want || have === 0) {
+  if (have === want && v.vector <= 1) {
     // A value is of its kind or of none: f32 and u32 do not mix, .b32 goes with both (PTX ISA 9.0, table 26).
-    if (v.type.startsWith('b')) return;
-    if (letter !== 't' && letter !== 'd') return;
-    const kinds = kindOf(v.type) + kindOf(form.type);
-    if (kinds !== 'if' && kinds !== 'fi') return;
+    if (kind === '' || kind === form.kind || form.kind === '' || (letter !== 't' && letter !== 'd')) return;
+  } else if (v.vector <= 1 && (have === 0 || (letter === 'l' && have > want))) return;
+  const name = nameOf(s.operands[i]);
+  if (name === null) return;
+  const at = placeOf(text, s.span, name);
+  if (v.vector > 1) {
+    if (s.opcode !== 'mov' && letter !== 'l')
+      report(at, 'ptx-operand-type', `'${name}' is a vector, but '${s.opcode}' takes one value there`, () => [
+        `'${name}.x' is its first element`,
+      ]);
+    return;
   }
   report(
-    placeOf(text, s.span, name),
+    at,
     'ptx-operand-type',
     `'${name}' is .${v.type}, but '${s.opcode}' takes ${letter === 'l' ? 'at least ' : ''}${want === 1 ? 'a predicate' : `${want} bits${have === want ? ` of .${form.type}` : ''}`} there`,
   );
 }
 
-/** i, f, or nothing for untyped bits. */
 const kindOf = (type: string): string => (/^[us]\d/.test(type) ? 'i' : /^f\d+$/.test(type) ? 'f' : '');
