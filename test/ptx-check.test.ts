@@ -17,7 +17,7 @@ const module = (line: string): string => `.version 9.0
  .reg .b64 %rd<4>;
  .reg .u32 %u<2>;
  .reg .f32 %f<3>;
- .reg .f64 %d<3>;
+ .reg .f64 %d<3>; .reg .v2 .f32 %v<2>;
  ${line}
  ret;
 }
@@ -46,6 +46,15 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['add.s32 %rd1, %r1, %r1;', /^13:10 '%rd1' is .b64, but 'add' takes 32 bits/],
   ['add.f32 %f1, %f1, %u1;', /'%u1' is .u32, but 'add' takes 32 bits of .f32/],
   ['mul.wide.s32 %r1, %r1, %r1;', /'%r1' is .b32, but 'mul' takes 64 bits/],
+  ['shfl.sync.idx.b32 %rd1, %r2, 0, 31, -1;', /'%rd1' is .b64, but 'shfl' takes 32 bits/],
+  ['atom.global.add.u32 %rd1, [%rd2], %r1;', /'%rd1' is .b64, but 'atom' takes 32 bits/],
+  ['cvt.u64.u32 %r1, %r2;', /'%r1' is .b32, but 'cvt' takes at least 64 bits/],
+  ['vote.sync.any.pred %r1, %p1, -1;', /'%r1' is .b32, but 'vote' takes a predicate/],
+  ['match.any.sync.b64 %r1, %r2, -1;', /'%r2' is .b32, but 'match' takes 64 bits/],
+  ['redux.sync.add.s32 %rd1, %r1, -1;', /'%rd1' is .b64, but 'redux' takes 32 bits/],
+  ['cvta.to.global.u64 %rd1, %r2;', /'%r2' is .b32, but 'cvta' takes 64 bits/],
+  ['add.f32 %v1, %f1, %f1;', /'%v1' is a vector, but 'add' takes one value there '%v1.x' is its first/],
+  ['st.global.u32 [%p1], %r1;', /'%p1' is .pred, which is no address/],
   ['shl.b32 %r1, %r1, %p1;', /'%p1' is .pred, but 'shl' takes 32 bits/],
   ['setp.eq.f64 %p1, %d1, %f1;', /'%f1' is .f32, but 'setp' takes 64 bits/],
   ['selp.f32 %f1, %f1, %f1, %r1;', /'%r1' is .b32, but 'selp' takes a predicate/],

@@ -216,6 +216,27 @@ describe('lowering', () => {
     expect(r.program.skipped[0].name).toBe('k');
   });
 
+  it('says in words of PTX what of an instruction has no form', () => {
+    const { module } = parsePtx(
+      inKernel('mov.u32 %r1, %pm0;\nmov.u32 %r1, %pm0;\nmov.u32 %r2, %pm1;'),
+      'k.ptx',
+    );
+    const r = lowerPtx(module, { isa, paramBase: 0x160, sm: 'sm_80' });
+    expect(r.diagnostics.map((d) => [d.line, d.message, d.notes])).toEqual([
+      [7, "'k' is left out: mov.u32 has no Ori form yet (2 times)", ['special register %pm0']],
+      [9, "'k' is left out: mov.u32 has no Ori form yet (1 time)", ['special register %pm1']],
+    ]);
+    const wide = parsePtx(inKernel('cvt.rn.f32.f64 %rd1, %rd2;\ncvt.rn.f32.f64 %rd1, %rd3;'), 'k.ptx');
+    const w = lowerPtx(wide.module, { isa, paramBase: 0x160, sm: 'sm_80' });
+    expect(w.diagnostics.map((d) => [d.line, d.message, d.notes])).toEqual([
+      [
+        7,
+        "'k' is left out: cvt.rn.f32.f64 has no Ori form yet (2 times)",
+        ['its operands are of other sizes or kinds than it takes'],
+      ],
+    ]);
+  });
+
   it('lowers every test kernel of every target completely', () => {
     const root = new URL('./kernels/', import.meta.url);
     let files = 0;

@@ -122,8 +122,27 @@ RET`);
     expect(run(endless).error).toMatch(/nested deeper than 256/);
   });
 
-  it('an endless loop ends with the budget', () => {
-    expect(run(kernel('BB1:\nBRA BB1'), 32, { budget: 1000 }).status).toBe('budget');
+  it('an endless loop ends with the budget, at its very number', () => {
+    const endless = kernel('BB1:\nBRA BB1');
+    // Several warps and blocks, one path or many, below and above the slices that they take turns by.
+    const divergent = kernel('ISETP.EQ P5, R2, RZ\n@P5 BRA BB2\nBB1:\nBRA BB1\nBB2:\nBRA BB2');
+    for (const p of [endless, divergent])
+      for (const [threads, grid] of [
+        [32, 1],
+        [128, 3],
+      ])
+        for (const budget of [1, 1000, 20_001, 450_000]) {
+          const r = run(p, threads, { budget, grid });
+          expect([r.status, r.warpInstructions]).toEqual(['budget', budget]);
+        }
+  });
+
+  it('a kernel that needs the budget to the last instruction ends well', () => {
+    const p = kernel('STG [RD3], R2\nEXIT');
+    const need = run(p, 64).warpInstructions;
+    expect(need).toBe(2 * 5);
+    expect(run(p, 64, { budget: need }).status).toBe('ok');
+    expect(run(p, 64, { budget: need - 1 }).status).toBe('budget');
   });
 });
 

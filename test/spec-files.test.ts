@@ -146,6 +146,57 @@ describe('checking any file', () => {
       `kind: recipe\nsm: [sm_90]\nlevel: 2\nwhen: { kernel: 'gemm_*' }\nhooks: { ${hook}: [{ pass: live-dead }] }\n`;
     expect(await check('r.yaml', text('AdvancedPhaseAfterConvUnSup'))).toBe('');
     expect(await check('r.yaml', text('OriBranchOpt'))).toMatch(/^error: phase 'OriBranchOpt' is no hook/);
+    expect(await check('s.yaml', 'kind: recipe\nsm: [sm_90, sm_9]\n')).toMatch(
+      /^error: there is no back end for 'sm_9'[^]*s\.yaml:2:13\n/,
+    );
+  });
+});
+
+describe('faults of form and of values come together', () => {
+  const said = async (name: string, text: string) =>
+    (await checkFile(write(name, text), passNames, shipped)).map((d) => `${d.line} ${d.message}`);
+
+  it('of a knob set, in the order of the file', async () => {
+    const text = `kind: knob-set
+name: x
+knobs:
+  OptBudget: -3
+  FenceCode: XX=3
+  RegAllocRegTargetList: [1, a]
+  NoSuchKnob: 1
+bogus: 3
+`;
+    expect(await said('together.yaml', text)).toEqual([
+      "2 unknown key 'name' in the top level",
+      '4 knob OptBudget (BDGT) cannot be -3: a budget is not negative',
+      expect.stringMatching(/^5 knob FenceCode \(WHEN\) cannot be "XX=3"/),
+      expect.stringMatching(/^6 'knobs.RegAllocRegTargetList.1' is the text "a"/),
+      "7 there is no knob 'NoSuchKnob'",
+      "8 unknown key 'bogus' in the top level",
+    ]);
+  });
+
+  it('of a launch', async () => {
+    const text = `kind: launch
+module: none.ptx
+kernel: k
+grid: [1, 1, 1]
+block: [2048, 1, 1]
+params: [{ scalar: u8, value: 1000 }]
+bogus: 1
+`;
+    expect(await said('together-launch.yaml', text)).toEqual([
+      "2 there is no module 'none.ptx'",
+      '5 a block of 2048 threads: at most 1024 are possible',
+      '6 1000 does not fit u8: 0 to 255',
+      "7 unknown key 'bogus' in the top level",
+    ]);
+  });
+
+  it('but nothing is said that follows from what is left out', async () => {
+    expect(
+      await said('order-rest.yaml', 'kind: order\nextends: seed\nedits:\n  - { mov: OriBranchOpt }\n'),
+    ).toEqual([expect.stringMatching(/^4 /)]);
   });
 });
 

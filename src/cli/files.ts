@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { nearest } from '../ir/diagnostic.ts';
 import { failWith, rememberText } from './ui.ts';
@@ -13,6 +24,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is no folder',
   EEXIST: 'a part of the path is no folder',
   ENOSPC: 'the disk is full',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'its links lead in a circle',
 };
 
 const reason = (e: unknown): string => {
@@ -62,15 +75,48 @@ function makeFolder(folder: string): void {
   mkdirSync(folder);
 }
 
-/** Writes a file whole or not at all. A file that cannot be written ends the command with one error. */
-export function writeWhole(file: string, text: string): void {
-  const aside = `${resolve(file)}.${process.pid}.part`;
+/** Why something cannot be written: that a name is missing means here that the file system makes none. */
+const refusal = (e: unknown): string =>
+  (e as NodeJS.ErrnoException).code === 'ENOENT' ? 'nothing can be made there' : reason(e);
+
+/**
+ * Makes a file or folder whole or not at all: `make` builds it under another name beside it. What cannot be made ends the
+ * command with one error.
+ */
+export function makeWhole(path: string, make: (aside: string) => void): void {
+  let aside = '';
   try {
-    makeFolder(dirname(aside));
-    writeFileSync(aside, text);
-    renameSync(aside, file);
+    // A link stays a link; what it leads to is replaced.
+    const target = existsSync(path) ? realpathSync(path) : resolve(path);
+    makeFolder(dirname(target));
+    aside = `${target}.${process.pid}.part`;
+    make(aside);
+    renameSync(aside, target);
   } catch (e) {
-    if (existsSync(aside)) rmSync(aside);
-    failWith(`cannot write ${file}: ${reason(e)}`);
+    if (aside !== '') rmSync(aside, { recursive: true, force: true });
+    failWith(`cannot write ${path}: ${refusal(e)}`);
   }
+}
+
+/** Devices, pipes and the streams of this process are written to; a file of their name in their place breaks the machine. */
+function isStream(path: string): boolean {
+  const known = statSync(path, { throwIfNoEntry: false });
+  return (
+    known !== undefined && !known.isDirectory() && (!known.isFile() || /^\/(dev|proc)\//.test(resolve(path)))
+  );
+}
+
+/** Writes a file whole or not at all, or to a device or pipe. What cannot be written ends the command with one error. */
+export function writeWhole(file: string, text: string): void {
+  let mode: number | undefined;
+  try {
+    if (isStream(file)) return writeFileSync(file, text);
+    mode = statSync(file, { throwIfNoEntry: false })?.mode;
+  } catch (e) {
+    failWith(`cannot write ${file}: ${refusal(e)}`);
+  }
+  makeWhole(file, (aside) => {
+    writeFileSync(aside, text);
+    if (mode !== undefined) chmodSync(aside, mode & 0o777);
+  });
 }

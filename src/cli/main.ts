@@ -87,7 +87,7 @@ withPlan(
     .option('--module <file>', 'use this PTX instead of the one the launch names')
     .option('--counters', 'count instructions, divergence, memory transactions, barriers')
     .option('--profile-out <file>', 'write block counts and branch outcomes as JSON')
-    .option('--budget <n>', 'at most so many warp instructions')
+    .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
     .option('--json', 'result for scripts'),
 ).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
 

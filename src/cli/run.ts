@@ -21,7 +21,8 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
   const specs = await loadShipped();
   const results: { launch: LoadedLaunch; result: LaunchResult }[] = [];
   const budget = o.budget === undefined ? undefined : Number(o.budget);
-  if (budget !== undefined && !(budget > 0)) failWith(`--budget ${o.budget} is no positive number`);
+  if (budget !== undefined && !(Number.isSafeInteger(budget) && budget > 0))
+    failWith(`--budget ${o.budget} is no positive whole number`, 'it counts warp instructions');
   for (const file of files) {
     if (/\.(ptx|ori)$/.test(file))
       failWith(

@@ -5,11 +5,13 @@ import {
   mkdirSync,
   readdirSync,
   realpathSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { ROOT } from '../spec/node.ts';
+import { makeWhole } from './files.ts';
 import { failWith, out } from './ui.ts';
 
 /**
@@ -22,19 +24,27 @@ export function toolkit(folder: string, o: { readonly from?: string }): void {
   if (!existsSync(join(from, 'bin', 'nvcc')) || !existsSync(real))
     failWith(`there is no bin/nvcc and bin/ptxas in ${from}`, '--from names the folder of a CUDA toolkit');
   const to = resolve(folder);
-  if (existsSync(to) && readdirSync(to).length > 0)
-    failWith(`${folder} is not empty`, 'name a folder that does not exist yet');
-  mkdirSync(join(to, 'bin'), { recursive: true });
-  for (const name of readdirSync(from)) if (name !== 'bin') symlinkSync(join(from, name), join(to, name));
-  for (const name of readdirSync(join(from, 'bin')))
-    if (name !== 'ptxas') symlinkSync(join(from, 'bin', name), join(to, 'bin', name));
-  const quoted = (s: string) => `'${s.replaceAll("'", "'\\''")}'`;
-  const ours = join(to, 'bin', 'ptxas');
-  writeFileSync(
-    ours,
-    `#!/bin/sh\n: "\${ORRERY_PTXAS:=${real.replaceAll('"', '\\"')}}"\nexport ORRERY_PTXAS\nexec ${quoted(process.execPath)} ${quoted(join(ROOT, 'bin', 'orrery.js'))} ptxas "$@"\n`,
-  );
-  chmodSync(ours, 0o755);
+  const there = statSync(to, { throwIfNoEntry: false });
+  if (there !== undefined && (!there.isDirectory() || readdirSync(to).length > 0))
+    failWith(
+      `${folder} is ${there.isDirectory() ? 'not empty' : 'no folder'}`,
+      'name a folder that does not exist yet',
+    );
+  makeWhole(folder, (aside) => {
+    mkdirSync(aside);
+    mkdirSync(join(aside, 'bin'));
+    for (const name of readdirSync(from))
+      if (name !== 'bin') symlinkSync(join(from, name), join(aside, name));
+    for (const name of readdirSync(join(from, 'bin')))
+      if (name !== 'ptxas') symlinkSync(join(from, 'bin', name), join(aside, 'bin', name));
+    const quoted = (s: string) => `'${s.replaceAll("'", "'\\''")}'`;
+    const ours = join(aside, 'bin', 'ptxas');
+    writeFileSync(
+      ours,
+      `#!/bin/sh\n: "\${ORRERY_PTXAS:=${real.replaceAll('"', '\\"')}}"\nexport ORRERY_PTXAS\nexec ${quoted(process.execPath)} ${quoted(join(ROOT, 'bin', 'orrery.js'))} ptxas "$@"\n`,
+    );
+    chmodSync(ours, 0o755);
+  });
   out(`${join(to, 'bin', 'nvcc')}\n`);
 }
 

@@ -1,16 +1,17 @@
 /** Names in a function's body: scopes, registers declared by count, labels and what uses them (PTX ISA 9.0, 5.4 and 6). */
 import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
-import { checkInstruction } from './check-instruction.ts';
+import { checkInstruction, type Declared, declaredAs } from './check-instruction.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
 import { placeOf } from './place.ts';
 
 /** What a name in a body is: a register's or variable's declaration, or the kind of label. */
-type Entity = VarDecl | 'label' | 'branchtargets' | 'calltargets' | 'callprototype' | 'special';
+type Entity = Declared | 'label' | 'branchtargets' | 'calltargets' | 'callprototype' | 'special';
 
 interface Scope {
   readonly names: Map<string, Entity>;
   /** Registers declared by count, by the name before the number. */
-  readonly ranges: Map<string, VarDecl>;
+  readonly ranges: Map<string, Declared>;
+  readonly rangeList: Declared[];
   readonly body: readonly PtxStatement[];
   /** The next statement to check. */
   at: number;
@@ -79,7 +80,7 @@ class BodyChecker {
 
   /** Enters a scope: its labels are in view before they stand. */
   private open(body: readonly PtxStatement[], params: readonly VarDecl[]): void {
-    const scope: Scope = { names: new Map(), ranges: new Map(), body, at: 0 };
+    const scope: Scope = { names: new Map(), ranges: new Map(), rangeList: [], body, at: 0 };
     for (const p of params) this.declare(scope, p);
     for (const s of body)
       if (
@@ -99,24 +100,26 @@ class BodyChecker {
     const twice =
       v.count > 0
         ? scope.ranges.has(v.name)
-        : scope.names.has(v.name) || (scope.ranges.size > 0 && rangeOf(scope, v.name) !== undefined);
+        : scope.names.has(v.name) || rangeOf(scope, v.name, digitsAt(v.name)) !== undefined;
     if (twice) this.report(v.span, 'ptx-redeclared', `'${v.name}' is declared twice`);
-    if (v.count > 0) scope.ranges.set(v.name, v);
-    else scope.names.set(v.name, v);
+    const d = declaredAs(v);
+    if (v.count === 0) scope.names.set(v.name, d);
+    else {
+      scope.ranges.set(v.name, d);
+      scope.rangeList.push(d);
+    }
   }
 
   /** What a name is in the scopes of the body; undefined if it is none there. */
   private find(name: string): Entity | undefined {
+    const cut = digitsAt(name);
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const scope = this.scopes[i];
+      // Most names are registers by number: they are not entered one by one.
+      const range = rangeOf(scope, name, cut);
+      if (range !== undefined) return range;
       const known = scope.names.get(name);
       if (known !== undefined) return known;
-      if (scope.ranges.size === 0) continue;
-      const range = rangeOf(scope, name);
-      if (range !== undefined) {
-        scope.names.set(name, range);
-        return range;
-      }
     }
     if (SPECIAL.test(name)) {
       this.scopes[0].names.set(name, 'special');
@@ -125,23 +128,22 @@ class BodyChecker {
     return undefined;
   }
 
-  private readonly declared = (name: string): VarDecl | undefined => {
-    const e = this.find(name);
-    return typeof e === 'string' ? undefined : e;
-  };
+  /** Declarations of the operands of the instruction at hand. */
+  private readonly declared: (Declared | undefined)[] = [];
 
   private instruction(s: PtxInstr): void {
-    const { guard } = s;
+    const { guard, operands } = s;
     if (guard !== null) this.predicate(guard.name, s.span);
-    const { operands } = s;
-    checkInstruction(s, this.text, this.declared, this.report);
+    const { declared } = this;
     if (s.opcode === 'bra') {
+      checkInstruction(s, this.text, declared, this.report);
       for (const o of operands)
         if (o.kind === 'sym') this.expectLabel(o.name, s.span);
         else this.report(s.span, 'ptx-label', "'bra' takes a label");
       return;
     }
-    for (let i = 0; i < operands.length; i++) this.operand(operands[i], s.span);
+    for (let i = 0; i < operands.length; i++) declared[i] = this.operand(operands[i], s.span);
+    checkInstruction(s, this.text, declared, this.report);
     if (s.opcode === 'brx' && operands.length > 1) this.targets(operands[1], s.span);
   }
 
@@ -151,36 +153,51 @@ class BodyChecker {
     this.report(at, 'ptx-label', "'brx.idx' takes an index and the label of a '.branchtargets'");
   }
 
-  private operand(o: PtxOperand, at: Span): void {
+  /** Checks the names in an operand. @returns the declaration of the one that it is */
+  private operand(o: PtxOperand, at: Span): Declared | undefined {
     switch (o.kind) {
       case 'reg':
-      case 'sym':
-        this.used(o.name, at);
-        return;
+      case 'sym': {
+        const e = this.find(o.name);
+        if (e === undefined && !this.globals.has(o.name)) this.undeclared(o.name, at, 'name');
+        return typeof e === 'string' ? undefined : e;
+      }
       case 'addr':
-        if (o.base !== '') this.used(o.base, at);
+        if (o.base !== '') this.address(o.base, at);
         for (const x of o.extra) this.operand(x, at);
-        return;
+        return undefined;
       case 'vector':
       case 'list':
         for (const x of o.items) this.operand(x, at);
-        return;
+        return undefined;
       case 'pair':
         this.operand(o.first, at);
         this.operand(o.second, at);
-        return;
+        return undefined;
+      default:
+        return undefined;
     }
   }
 
-  private used(name: string, at: Span): void {
-    if (this.find(name) === undefined && !this.globals.has(name)) this.undeclared(name, at, 'name');
+  /** The base of an address: a variable, or a register of an integer or of bits (PTX ISA 9.0, 6.4.1). */
+  private address(name: string, at: Span): void {
+    const e = this.find(name);
+    if (e === undefined) {
+      if (!this.globals.has(name)) this.undeclared(name, at, 'name');
+    } else if (typeof e !== 'string' && e.v.space === 'reg' && (e.kind === 'f' || e.bits === 1))
+      this.report(
+        placeOf(this.text, at, name),
+        'ptx-address',
+        `'${name}' is .${e.v.type}, which is no address`,
+        () => ['an address is in a register of an integer or .b type'],
+      );
   }
 
   private predicate(name: string, at: Span): void {
     const e = this.find(name);
     if (e === undefined) this.undeclared(name, at, 'name');
-    else if (typeof e === 'string' || e.space !== 'reg' || e.type !== 'pred') {
-      const what = typeof e === 'string' ? `a ${e}` : `.${e.space} .${e.type}`;
+    else if (typeof e === 'string' || e.v.space !== 'reg' || e.v.type !== 'pred') {
+      const what = typeof e === 'string' ? `a ${e}` : `.${e.v.space} .${e.v.type}`;
       this.report(placeOf(this.text, at, name), 'ptx-guard', `the guard '${name}' is ${what}`, () => [
         'a guard is a register of type .pred',
       ]);
@@ -198,7 +215,7 @@ class BodyChecker {
     this.report(placeOf(this.text, at, name), 'ptx-undeclared', `'${name}' is not declared`, () => {
       const counted = /^(.*?)(\d+)$/.exec(name);
       for (const { ranges } of this.scopes) {
-        const range = counted === null ? undefined : ranges.get(counted[1]);
+        const range = counted === null ? undefined : ranges.get(counted[1])?.v;
         if (range !== undefined)
           return [
             `'${range.name}<${range.count}>' declares ${range.name}0 to ${range.name}${range.count - 1}`,
@@ -216,11 +233,31 @@ class BodyChecker {
   }
 }
 
-/** The declaration by count that a name falls under: `%r7` under `%r<10>`. All digits at its end are the number. */
-function rangeOf(scope: Scope, name: string): VarDecl | undefined {
+/** Where the number at the end of a name begins: all digits there are the number. */
+function digitsAt(name: string): number {
   let cut = name.length;
   while (cut > 0 && name.charCodeAt(cut - 1) >= 48 && name.charCodeAt(cut - 1) <= 57) cut--;
+  return cut;
+}
+
+/** The declaration by count that a name falls under: `%r7` under `%r<10>`. @param cut where its number begins */
+function rangeOf(scope: Scope, name: string, cut: number): Declared | undefined {
   if (cut === name.length) return undefined;
-  const range = scope.ranges.get(name.slice(0, cut));
-  return range !== undefined && Number(name.slice(cut)) < range.count ? range : undefined;
+  const range = prefixOf(scope, name, cut);
+  if (range === undefined) return undefined;
+  let n = 0;
+  for (let k = cut; k < name.length; k++) n = 10 * n + name.charCodeAt(k) - 48;
+  return n < range.v.count ? range : undefined;
+}
+
+/** The declaration by count of the name up to `cut`. Of a few, as there mostly are, it is found without making a string. */
+function prefixOf(scope: Scope, name: string, cut: number): Declared | undefined {
+  const { rangeList } = scope;
+  if (rangeList.length > 12) return scope.ranges.get(name.slice(0, cut));
+  for (let i = 0; i < rangeList.length; i++) {
+    const p = rangeList[i].v.name;
+    if (p.length === cut && p.charCodeAt(cut - 1) === name.charCodeAt(cut - 1) && name.startsWith(p))
+      return rangeList[i];
+  }
+  return undefined;
 }

@@ -12,6 +12,8 @@ interface Form {
   readonly fault: { readonly message: string; readonly notes: readonly string[] } | null;
   /** The one type; '' where there is none, or several. */
   readonly type: string;
+  /** i, f, or nothing where the type is of bits. */
+  readonly kind: string;
   /** Bits of each operand; 0 where anything goes. */
   readonly bits: readonly number[];
 }
@@ -47,10 +49,30 @@ function makeForm(opcode: string, mods: readonly string[]): Form | null {
   const type = types.length === 1 ? types[0] : '';
   const size = bitsOf(type);
   const wide = mods.includes('wide');
-  const bits = [...signature.shape].map((c) =>
-    c === 'w' ? 32 : c === 'p' ? 1 : c === 't' || c === 'l' ? size : c === 'd' ? (wide ? 2 * size : size) : 0,
-  );
-  return { opcode, signature, fault: spelling(opcode, mods, signature, types), type, bits };
+  const bits =
+    opcode === 'cvt'
+      ? conversionBits(mods, types)
+      : [...signature.shape].map((c) =>
+          c === 'w'
+            ? 32
+            : c === 'p'
+              ? 1
+              : c === 't' || c === 'l'
+                ? size
+                : c === 'd'
+                  ? wide
+                    ? 2 * size
+                    : size
+                  : 0,
+        );
+  return {
+    opcode,
+    signature,
+    fault: spelling(opcode, mods, signature, types),
+    type,
+    kind: kindOf(type),
+    bits,
+  };
 }
 
 function spelling(opcode: string, mods: readonly string[], sig: Signature, types: readonly string[]) {
@@ -102,16 +124,32 @@ function conversion(mods: readonly string[], types: readonly string[]) {
     : { message: `'cvt.${to}.${from}' must say how it rounds: ${wanted}`, notes: [] };
 }
 
+/** Bits of both operands of a scalar conversion; those of packed and narrow formats are not checked. */
+const conversionBits = (mods: readonly string[], types: readonly string[]): readonly number[] =>
+  types.length === 2 && mods.at(-1) === types[1] && types.every((t) => SCALAR.test(t))
+    ? types.map(bitsOf)
+    : [];
+
 const SCALAR = /^([us]\d+|f16|f32|f64)$/;
+
+/** What the check of an operand needs of the declaration that its name has. */
+export interface Declared {
+  readonly v: VarDecl;
+  readonly bits: number;
+  /** i, f, or nothing for untyped bits. */
+  readonly kind: string;
+}
+
+export const declaredAs = (v: VarDecl): Declared => ({ v, bits: bitsOf(v.type), kind: kindOf(v.type) });
 
 /**
  * Checks one instruction.
- * @param declared the declaration of a register or variable by name; undefined for all else
+ * @param declared the declaration of each operand that is the name of a register or variable; undefined for all else
  */
 export function checkInstruction(
   s: PtxInstr,
   text: string,
-  declared: (name: string) => VarDecl | undefined,
+  declared: readonly (Declared | undefined)[],
   report: CheckReport,
 ): void {
   const form = formOf(s);
@@ -128,9 +166,13 @@ export function checkInstruction(
     report(s.span, 'ptx-operands', `'${s.opcode}' takes ${wanted} operands, found ${n}`);
     return;
   }
-  for (let i = 0; i < n; i++) if (bits[i] > 0) checkSize(s, i, form, text, declared, report);
+  for (let i = 0; i < n; i++) {
+    const d = declared[i];
+    if (d !== undefined && bits[i] > 0 && d.v.space === 'reg') checkSize(s, i, form, text, d, report);
+  }
 }
 
+/** The name that an operand is, whole; null where it is more than that. */
 const nameOf = (o: PtxOperand): string | null =>
   o.kind === 'reg' && o.part === '' ? o.name : o.kind === 'sym' && o.offset === 0n ? o.name : null;
 
@@ -139,30 +181,30 @@ function checkSize(
   i: number,
   form: Form,
   text: string,
-  declared: (name: string) => VarDecl | undefined,
+  { v, bits: have, kind }: Declared,
   report: CheckReport,
 ): void {
-  const name = nameOf(s.operands[i]);
-  if (name === null) return;
-  const v = declared(name);
-  if (v === undefined || v.space !== 'reg' || v.vector > 1) return;
-  const have = bitsOf(v.type);
   const want = form.bits[i];
   const letter = form.signature.shape[i];
-  if (letter === 'l' && have > want) return;
-  if (have === want || have === 0) {
+  if (have === want && v.vector <= 1) {
     // A value is of its kind or of none: f32 and u32 do not mix, .b32 goes with both (PTX ISA 9.0, table 26).
-    if (v.type.startsWith('b')) return;
-    if (letter !== 't' && letter !== 'd') return;
-    const kinds = kindOf(v.type) + kindOf(form.type);
-    if (kinds !== 'if' && kinds !== 'fi') return;
+    if (kind === '' || kind === form.kind || form.kind === '' || (letter !== 't' && letter !== 'd')) return;
+  } else if (v.vector <= 1 && (have === 0 || (letter === 'l' && have > want))) return;
+  const name = nameOf(s.operands[i]);
+  if (name === null) return;
+  const at = placeOf(text, s.span, name);
+  if (v.vector > 1) {
+    if (s.opcode !== 'mov' && letter !== 'l')
+      report(at, 'ptx-operand-type', `'${name}' is a vector, but '${s.opcode}' takes one value there`, () => [
+        `'${name}.x' is its first element`,
+      ]);
+    return;
   }
   report(
-    placeOf(text, s.span, name),
+    at,
     'ptx-operand-type',
     `'${name}' is .${v.type}, but '${s.opcode}' takes ${letter === 'l' ? 'at least ' : ''}${want === 1 ? 'a predicate' : `${want} bits${have === want ? ` of .${form.type}` : ''}`} there`,
   );
 }
 
-/** i, f, or nothing for untyped bits. */
 const kindOf = (type: string): string => (/^[us]\d/.test(type) ? 'i' : /^f\d+$/.test(type) ? 'f' : '');

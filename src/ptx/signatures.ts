@@ -38,7 +38,7 @@ clz 2 wt | | b32 b64
 cnot 2 tt | | ${BITS}
 copysign 3 ttt | | f32 f64
 cos 2 tt | approx ftz !approx:f | f32
-cvta 2 xx | to ${SPACE} | u32 u64
+cvta 2 tt | to ${SPACE} | u32 u64
 div 3 ttt | approx full ${ROUND} ftz !approx/full/rn/rz/rm/rp:f | ${INT16} f32 f64
 ex2 2 tt | approx ftz !approx:f | f32 ${HALF}
 exit 0 | |
@@ -52,6 +52,7 @@ mad24 4 tttt | hi lo sat !hi/lo:i | u32 s32
 madc 4 tttt | hi lo cc !hi/lo:i | ${INT}
 max 3-4 tttt | ftz NaN xorsign abs relu | ${INT16} u16x2 s16x2 ${FLOAT}
 min 3-4 tttt | ftz NaN xorsign abs relu | ${INT16} u16x2 s16x2 ${FLOAT}
+match 3 wtw | any all sync !any/all:i | b32 b64
 mov 2 tt | v2 v4 | ${ALL}
 mul 3 dtt | hi lo wide ${ROUND} ftz sat !hi/lo/wide:i | ${INT16} f32x2 ${FLOAT}
 mul24 3 ttt | hi lo !hi/lo:i | u32 s32
@@ -62,6 +63,7 @@ or 3 ttt | | pred ${BITS}
 popc 2 wt | | b32 b64
 prmt 4 wwww | f4e b4e rc8 ecl ecr rc16 | b32
 rcp 2 tt | approx ${ROUND} ftz !approx/rn/rz/rm/rp:f | f32 f64
+redux 3 ttw | sync add min max and or xor abs NaN !add/min/max/and/or/xor:if | u32 s32 b32 f32
 rem 3 ttt | | ${INT16}
 ret 0 | uni |
 rsqrt 2 tt | approx ftz !approx:f | f32 f64
@@ -69,7 +71,7 @@ sad 4 tttt | | ${INT16}
 selp 4 tttp | | ${BITS} ${INT16} f32 f64
 setp 3-4 xttp | ${CMP} ${BOOL} ftz !eq/ne/lt/le/gt/ge/lo/ls/hi/hs/equ/neu/ltu/leu/gtu/geu/num/nan:if | ${BITS} ${INT16} ${FLOAT}
 shf 4 wwww | l r clamp wrap !l/r:i !clamp/wrap:i | b32
-shfl 4-5 xxxxx | sync up down bfly idx !up/down/bfly/idx:i | b32
+shfl 4-5 ttwww | sync up down bfly idx !up/down/bfly/idx:i | b32
 shl 3 ttw | | ${BITS}
 shr 3 ttw | | ${BITS} ${INT16}
 sin 2 tt | approx ftz !approx:f | f32
@@ -80,10 +82,11 @@ szext 3 www | clamp wrap !clamp/wrap:i | u32 s32
 tanh 2 tt | approx ftz !approx:f | f32 ${HALF}
 testp 2 pt | finite infinite number notanumber normal subnormal | f32 f64
 trap 0 | |
+vote 2-3 tpw | sync all any uni ballot !all/any/uni/ballot:i | pred b32
 xor 3 ttt | | pred ${BITS}
-atom 3-5 xxxxx | ${ORDER} ${SCOPE} global shared and or xor cas exch add inc dec min max noftz | b16 b32 b64 b128 ${INT16} f32 f64 ${HALF} v2 v4 v8
-red 2-3 xxx | async ${ORDER} ${SCOPE} global shared and or xor add inc dec min max noftz mbarrier | b16 b32 b64 ${INT16} f32 f64 ${HALF} v2 v4 v8
-cvt 2-4 xxxx | rn rz rm rp rna rs rni rzi rmi rpi ftz sat relu satfinite pack u2 s2 u4 s4 | b8 u8 s8 ${INT16} b32 tf32 f64 f32 f32x2 ${HALF}
+atom 3-5 txt | ${ORDER} ${SCOPE} global shared and or xor cas exch add inc dec min max noftz | b16 b32 b64 b128 ${INT16} f32 f64 ${HALF} v2 v4 v8
+red 2-3 xt | async ${ORDER} ${SCOPE} global shared and or xor add inc dec min max noftz mbarrier | b16 b32 b64 ${INT16} f32 f64 ${HALF} v2 v4 v8
+cvt 2-4 ll | rn rz rm rp rna rs rni rzi rmi rpi ftz sat relu satfinite pack u2 s2 u4 s4 | b8 u8 s8 ${INT16} b32 tf32 f64 f32 f32x2 ${HALF}
 ld 2-3 lxx | ${ORDER} ${SCOPE} ${SPACE} nc ca cg cs lu cv wb v2 v4 v8 unified | ${ALL}
 st 2-3 xlx | async ${ORDER} ${SCOPE} ${SPACE} wb cg cs wt v2 v4 v8 mbarrier | ${ALL}
 `;

@@ -125,7 +125,7 @@ export interface MachineOptions {
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
   readonly dynamicShared: number;
-  /** Most warp instructions in all; the run ends with status 'budget' beyond it. */
+  /** Most warp instructions in all, counted exactly; a run that needs one more ends with status 'budget'. */
   readonly budget: number;
   readonly counters: Counters | null;
   /** Open world: every address exists, nothing is checked. */
@@ -372,7 +372,7 @@ export class Machine {
   }
 
   private runBlock(b: BlockState): void {
-    const limit = this.executed + BLOCK_SLICE;
+    const limit = Math.min(this.executed + BLOCK_SLICE, this.opts.budget);
     for (;;) {
       let progress = false;
       let left = 0;
@@ -472,7 +472,7 @@ export class Machine {
       }
       const d = f.code.ins[path.pc];
       if (d === undefined) throw new SimFault(`control runs off the end of ${f.code.fn.name}`);
-      if (++this.executed >= limit) {
+      if (this.executed >= limit) {
         if (this.executed >= budget) throw new OutOfBudget();
         return;
       }
@@ -481,6 +481,7 @@ export class Machine {
         passTurn(w, true, path);
         continue;
       }
+      this.executed++;
       let mask = active;
       if (d.guard >= 0) {
         const g = f.regs.p[d.guard];

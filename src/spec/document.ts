@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import { schemaFaults } from './faults.ts';
 import { parseYaml, placeAt, specError } from './places.ts';
+import { salvage } from './salvage.ts';
 import { yamlFaults } from './yaml-faults.ts';
 
 export { placeOf, type SpecPlace, specError } from './places.ts';
@@ -39,6 +40,8 @@ const validators = new Map<string, ValidateFunction>();
 interface Read {
   readonly spec: SpecFile | null;
   readonly diagnostics: Diagnostic[];
+  /** Of a spec that its schema refuses, what is left without the refused entries. */
+  readonly rest?: SpecFile;
 }
 
 /**
@@ -74,8 +77,11 @@ export function readSpec(
   const wrong = kindFault(f, map.kind, expect);
   if (wrong !== null) return { spec: null, diagnostics: [wrong] };
   const kind = map.kind as SpecKind;
-  const diagnostics = schemaFaults(f, validate(kind, map, schemaOf));
-  return { spec: diagnostics.length > 0 ? null : { file, text, kind, data: map }, diagnostics };
+  const errors = validate(kind, map, schemaOf);
+  const diagnostics = schemaFaults(f, errors);
+  if (diagnostics.length === 0) return { spec: { file, text, kind, data: map }, diagnostics };
+  const rest = salvage(map, (d) => validate(kind, d, schemaOf));
+  return { spec: null, diagnostics, ...(rest !== null && { rest: { file, text, kind, data: rest } }) };
 }
 
 /** The reader gave up: nesting or aliases beyond all measure, or an alias without an anchor. */

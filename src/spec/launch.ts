@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import type { Launch } from '../sim/launch.ts';
 import type { SpecFile } from './document.ts';
 import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
-import { loadSpec, toDiagnostics } from './node.ts';
+import { loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
 
 /** A launch with the path of its module. */
 export interface LoadedLaunch extends Launch {
@@ -22,7 +22,7 @@ export interface LoadedLaunch extends Launch {
  * @throws DiagnosticError with every fault, each at its line
  */
 export async function loadLaunch(path: string, needModule = false): Promise<LoadedLaunch> {
-  const spec = await loadSpec(path, 'launch');
+  const { spec, faults } = await readLaunch(path);
   const folder = dirname(path);
   const { launch, issues } = launchOf(spec, (name) => {
     try {
@@ -42,8 +42,20 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
       path: ['module'],
       notes: ['it is relative to the launch file'],
     });
-  if (launch === null || issues.length > 0) throw new DiagnosticError(await toDiagnostics(issues));
+  const found = await toDiagnostics(issues);
+  if (faults.length > 0) throw new DiagnosticError(withRest(faults, found));
+  if (launch === null || found.length > 0) throw new DiagnosticError(found);
   return { ...launch, modulePath, file: spec.file, spec };
+}
+
+/** A launch file, or the rest of it and what is wrong with its form. */
+async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: readonly Diagnostic[] }> {
+  try {
+    return { spec: await loadSpec(path, 'launch'), faults: [] };
+  } catch (e) {
+    if (!(e instanceof SpecFaults) || e.rest === undefined) throw e;
+    return { spec: e.rest, faults: e.diagnostics };
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import type { SpecFile } from './document.ts';
 import { loadLaunch } from './launch.ts';
-import { loadShipped, loadSpec, specName, toDiagnostics } from './node.ts';
+import { loadShipped, loadSpec, SpecFaults, specName, toDiagnostics, withRest } from './node.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL } from './specs.ts';
 
@@ -31,18 +31,38 @@ export async function checkFile(
 ): Promise<Diagnostic[]> {
   try {
     const spec = await loadSpec(path);
-    if (spec.kind === 'launch') {
-      await loadLaunch(path, true);
-      return [];
-    }
-    const shipped = base ?? (await loadShipped());
-    const used = [...(await toDiagnostics(trials(spec, resolvePath(path), shipped, host)))];
-    if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
-    return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
+    return await faultsOf(spec, path, host, base);
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    if (!(e instanceof SpecFaults) || e.rest === undefined) return [...e.diagnostics];
+    if (e.rest.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
+    return withRest(e.diagnostics, await faultsOf(e.rest, path, host, base));
+  }
+}
+
+/** What an action says against its input. */
+async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]> {
+  try {
+    await action();
+    return [];
   } catch (e) {
     if (e instanceof DiagnosticError) return [...e.diagnostics];
     throw e;
   }
+}
+
+/** Faults of a spec of valid form. */
+async function faultsOf(
+  spec: SpecFile,
+  path: string,
+  host: ReadonlySet<string> | Host,
+  base?: Specs,
+): Promise<Diagnostic[]> {
+  if (spec.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
+  const shipped = base ?? (await loadShipped());
+  const used = [...(await toDiagnostics(trials(spec, resolvePath(path), shipped, host)))];
+  if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
+  return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
 }
 
 /** Faults of the rules of a group, alone and with the groups that some phase runs with it. */
@@ -80,15 +100,19 @@ async function meanings(spec: SpecFile): Promise<Diagnostic[]> {
 /** Errors of any trial, and warnings that every trial gave: what is idle at one level may well be read at another. */
 function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   const { specs, requests } = trialOf(spec, path, shipped);
-  const found = new Map<string, { issue: SpecIssue; count: number }>();
+  const all = new Map<string, { issue: SpecIssue; count: number }>();
   for (const request of requests)
-    for (const issue of resolve(specs, request, host).issues) {
+    for (const found of resolve(specs, request, host).issues) {
+      // The request of a trial is made of what the spec says: a target that it names is not the command line's.
+      const targets = spec.data.sm;
+      const named = found.code === 'unknown-sm' && Array.isArray(targets) ? targets.indexOf(request.sm) : -1;
+      const issue = named < 0 ? found : { ...found, file: spec, path: ['sm', named] };
       const key = JSON.stringify([issue.file?.file, issue.path, issue.code, issue.message]);
-      const known = found.get(key);
-      if (known === undefined) found.set(key, { issue, count: 1 });
+      const known = all.get(key);
+      if (known === undefined) all.set(key, { issue, count: 1 });
       else known.count++;
     }
-  return [...found.values()]
+  return [...all.values()]
     .filter((x) => x.issue.severity === 'error' || x.count >= requests.length)
     .map((x) => x.issue);
 }

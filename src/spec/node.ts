@@ -61,9 +61,27 @@ export function readSpecText(path: string): string {
   }
 }
 
+/** What its schema says against a spec, and the rest of the spec, whose values may be wrong too. */
+export class SpecFaults extends DiagnosticError {
+  readonly rest: SpecFile | undefined;
+  constructor(diagnostics: readonly Diagnostic[], rest: SpecFile | undefined) {
+    super(diagnostics);
+    this.rest = rest;
+  }
+}
+
+/** Faults of single values. Those of a spec as a whole may follow from what is left out of the rest. */
+const OF_ONE_VALUE = /^(unknown-|knob-|recipe-|launch-|not-a-hook$|ir-property$)/;
+
+/** Faults of a spec's form together with those that were found in its rest, in the order of the file. */
+export const withRest = (form: readonly Diagnostic[], rest: readonly Diagnostic[]): Diagnostic[] =>
+  [...form, ...rest.filter((d) => d.severity === 'error' && OF_ONE_VALUE.test(d.code) && d.line > 0)].sort(
+    (a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : 0),
+  );
+
 /**
  * Reads a spec file through the caches: a text that was valid before is neither parsed nor checked again.
- * @throws DiagnosticError with everything that is wrong in it
+ * @throws SpecFaults with everything that is wrong with its form
  */
 export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFile> {
   const text = readSpecText(path);
@@ -73,8 +91,8 @@ export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFil
   if (known !== undefined && (expect === undefined || known.kind === expect))
     return { file, text, kind: known.kind, data: known.data };
   const { readSpec } = await import('./document.ts');
-  const { spec, diagnostics } = readSpec(file, text, schemaOf, expect);
-  if (spec === null) throw new DiagnosticError(diagnostics);
+  const { spec, diagnostics, rest } = readSpec(file, text, schemaOf, expect);
+  if (spec === null) throw new SpecFaults(diagnostics, rest);
   toCache(key, spec);
   return spec;
 }
@@ -144,8 +162,11 @@ function specsOf(files: readonly SpecFile[]): Specs {
 /** A name that is meant as a path: `mine.yaml`, `./x/mine`. */
 const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
 
-/** Specs with the files that a request names by their path, entered under that path. */
-async function withFiles(specs: Specs, request: PlanRequest): Promise<Specs> {
+/** Specs with the files that a request names by their path, entered under that path, and what is wrong with their form. */
+async function withFiles(
+  specs: Specs,
+  request: PlanRequest,
+): Promise<{ specs: Specs; faults: readonly Diagnostic[] }> {
   const faults: Diagnostic[] = [];
   const load = async (path: string, kind: SpecKind): Promise<SpecFile | null> => {
     try {
@@ -153,7 +174,7 @@ async function withFiles(specs: Specs, request: PlanRequest): Promise<Specs> {
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
       faults.push(...e.diagnostics);
-      return null;
+      return e instanceof SpecFaults ? (e.rest ?? null) : null;
     }
   };
   const entered = async (
@@ -184,8 +205,7 @@ async function withFiles(specs: Specs, request: PlanRequest): Promise<Specs> {
       load,
     ),
   };
-  if (faults.length > 0) throw new DiagnosticError(faults);
-  return out;
+  return { specs: out, faults };
 }
 
 /**
@@ -290,14 +310,16 @@ export async function makePlan(
   host: ReadonlySet<string> | Host,
   base?: Specs,
 ): Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }> {
-  let specs: Specs;
+  let files: Awaited<ReturnType<typeof withFiles>>;
   try {
-    specs = await withFiles(base ?? (await loadShipped()), request);
+    files = await withFiles(base ?? (await loadShipped()), request);
   } catch (e) {
     if (!(e instanceof DiagnosticError)) throw e;
     return { plan: null, diagnostics: [...e.diagnostics] };
   }
+  const { specs, faults } = files;
   const { plan, issues } = resolve(specs, request, host);
   const diagnostics = await toDiagnostics(issues);
+  if (faults.length > 0) return { plan: null, diagnostics: withRest(faults, diagnostics) };
   return { plan: plan === null ? null : { ...plan, warnings: diagnostics }, diagnostics };
 }

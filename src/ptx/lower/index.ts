@@ -3,7 +3,7 @@ import type { Isa, Space } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Fn, Loc, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import { endsFlow, verifyFn } from '../../ir/verify.ts';
-import type { Init, PtxFunction, PtxInstr, PtxModule, PtxStatement, VarDecl } from '../ast.ts';
+import type { Init, PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
 import { type Handler, integerHandlers, isInt } from './arith.ts';
 import { controlHandlers } from './control.ts';
 import { convertHandlers } from './convert.ts';
@@ -63,7 +63,8 @@ export function lowerPtx(
       skipped.push({
         name: item.name,
         why: r.missing.map(
-          (m) => `${m.form} (${m.count} time${m.count === 1 ? '' : 's'}, first at line ${m.line})`,
+          (m) =>
+            `${m.form} (${m.count} time${m.count === 1 ? '' : 's'}, first at line ${m.line}${m.reason === '' ? '' : `: ${m.reason}`})`,
         ),
       });
     for (const m of r.missing)
@@ -75,6 +76,7 @@ export function lowerPtx(
         line: m.line,
         column: m.column,
         length: m.length,
+        notes: m.reason === '' ? [] : [m.reason],
       });
   }
   return {
@@ -94,13 +96,40 @@ export function lowerPtx(
   };
 }
 
+/** An instruction that has no Ori form. */
 interface Missing {
+  /** As PTX writes it, without operands. */
   readonly form: string;
+  /** What about it has none; '' where it is the instruction itself. */
+  readonly reason: string;
   readonly count: number;
+  /** Where it is first. */
   readonly line: number;
   readonly column: number;
   readonly length: number;
 }
+
+/** What has no Ori form in a function, each form and reason once. */
+class Lacks {
+  private readonly found = new Map<string, { -readonly [K in keyof Missing]: Missing[K] }>();
+
+  add(form: string, span: Span, reason: string): void {
+    const key = `${form} ${reason}`;
+    const known = this.found.get(key);
+    if (known !== undefined) {
+      known.count++;
+      return;
+    }
+    const { line, column, start, end } = span;
+    this.found.set(key, { form, reason, count: 1, line, column, length: end - start });
+  }
+
+  get list(): Missing[] {
+    return [...this.found.values()];
+  }
+}
+
+const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
 /** Handler of an instruction, chosen by opcode and by whether its type is an integer. */
 function handlerOf(i: PtxInstr): Handler | undefined {
@@ -124,12 +153,10 @@ function lowerFunction(
   prototypes: Prototype[],
 ): { fn: Fn | null; missing: Missing[] } {
   const f = new FnLower(module, ptx.entry);
-  const missing = new Map<string, { count: number; line: number; column: number; length: number }>();
-  const lack = (form: string, span: { line: number; column: number; start: number; end: number }) => {
-    const m = missing.get(form);
-    if (m !== undefined) m.count++;
-    else missing.set(form, { count: 1, line: span.line, column: span.column, length: span.end - span.start });
-  };
+  const lacks = new Lacks();
+  const firstLoc = module.locs.length;
+  /** Instructions in the order of their places in `module.locs`. */
+  const instrs: PtxInstr[] = [];
   f.push();
   const params = layout(ptx.params);
   const returns = layout(ptx.returns);
@@ -180,7 +207,7 @@ function lowerFunction(
           f.tables.push(s.labels.map((l) => f.labelBlock(l)));
         } catch (e) {
           if (!(e instanceof NoForm)) throw e;
-          lack(e.message, s.span);
+          lacks.add('.branchtargets', s.span, e.message);
         }
       } else if (s.kind === 'callprototype') {
         const name = `${ptx.name}$${s.name}`;
@@ -229,16 +256,17 @@ function lowerFunction(
           srcLine: source.line,
           srcColumn: source.column,
         });
-        const form = () => [s.opcode, ...s.mods].join('.');
+        instrs.push(s);
         try {
           const h = handlerOf(s);
-          if (h === undefined) throw new NoForm(form());
+          if (h === undefined) throw new NoForm(s.opcode);
           f.begin(s, loc);
           h(f, f.hasVectors ? withParts(f, s) : s);
         } catch (e) {
           if (e instanceof NoForm)
-            lack(e.message.startsWith(s.opcode) ? form() : `${form()}: ${e.message}`, s.span);
-          else if (e instanceof Error && /has no modifier|lacks/.test(e.message)) lack(form(), s.span);
+            lacks.add(formOf(s), s.span, e.message.split(/[. ]/)[0] === s.opcode ? '' : e.message);
+          else if (e instanceof Error && /has no modifier|lacks/.test(e.message))
+            lacks.add(formOf(s), s.span, '');
           else throw e;
         }
         break;
@@ -248,7 +276,7 @@ function lowerFunction(
     }
   }
   f.pop();
-  if (missing.size > 0) return { fn: null, missing: [...missing].map(([form, m]) => ({ form, ...m })) };
+  if (lacks.list.length > 0) return { fn: null, missing: lacks.list };
   const last = f.blocks[f.blocks.length - 1];
   if (!endsFlow(last)) {
     // Control that runs off the end of a PTX function returns.
@@ -272,19 +300,18 @@ function lowerFunction(
       noreturn: directives.includes('.noreturn'),
     },
   };
-  // What the handlers accept but should not have (vector registers, widths that disagree) never reaches a pass.
-  const faults = verifyFn(fn, undefined, { most: 3 });
-  if (faults.length === 0) return { fn, missing: [] };
-  return {
-    fn: null,
-    missing: faults.map((e) => ({
-      form: `${e.rule}: ${e.message}`,
-      count: 1,
-      line: module.locs[e.loc]?.line ?? ptx.span.line,
-      column: 1,
-      length: 1,
-    })),
-  };
+  // What the handlers accept but should not have (widths that disagree, say) never reaches a pass.
+  const told = new Set<number>();
+  for (const e of verifyFn(fn)) {
+    if (told.has(e.loc)) continue;
+    told.add(e.loc);
+    const i = instrs[e.loc - firstLoc];
+    const sizes = e.rule === 'operand-file' || e.rule === 'register-file';
+    const reason = sizes ? 'its operands are of other sizes or kinds than it takes' : e.message;
+    lacks.add(i === undefined ? ptx.name : formOf(i), i?.span ?? ptx.span, reason);
+  }
+  const missing = lacks.list;
+  return { fn: missing.length === 0 ? fn : null, missing };
 }
 
 const sizeOf = (d: VarDecl): { size: number; align: number } => {

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { makeWhole, writeWhole } from '../src/cli/files.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'orrery-files-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const at = (name: string) => join(dir, name);
+
+/** What an action prints on its way to exit code 1. */
+function complaint(action: () => void): string {
+  const said: string[] = [];
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((s) => said.push(String(s)) > 0);
+  try {
+    expect(action).toThrow('exit 1');
+  } finally {
+    spy.mockRestore();
+  }
+  return said.join('');
+}
+
+describe('files are written whole', () => {
+  it('a link stays a link, a mode stays', () => {
+    writeFileSync(at('real'), 'before');
+    chmodSync(at('real'), 0o640);
+    symlinkSync(at('real'), at('link'));
+    writeWhole(at('link'), 'after');
+    expect(lstatSync(at('link')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(at('real'), 'utf8')).toBe('after');
+    expect(statSync(at('real')).mode & 0o777).toBe(0o640);
+  });
+
+  it('a pipe is written to, and is a pipe afterwards', ({ skip }) => {
+    if (spawnSync('mkfifo', [at('pipe')]).status !== 0) skip('no mkfifo');
+    const reader = spawnSync(
+      'sh',
+      [
+        '-c',
+        'cat "$0" & exec "$1" --input-type=module -e \'const { writeWhole } = await import(process.argv[1]); writeWhole(process.argv[2], "text")\' "$2" "$0"',
+        at('pipe'),
+        process.execPath,
+        new URL('../dist/cli/files.js', import.meta.url).href,
+      ],
+      { encoding: 'utf8', timeout: 20_000 },
+    );
+    expect(reader.stdout).toBe('text');
+    expect(lstatSync(at('pipe')).isFIFO()).toBe(true);
+  });
+
+  it('nothing is left of what fails half-way, and the file before stays', () => {
+    writeFileSync(at('kept'), 'before');
+    const names = readdirSync(dir);
+    const half = complaint(() =>
+      makeWhole(at('kept'), (aside) => {
+        writeFileSync(aside, 'half');
+        throw Object.assign(new Error(), { code: 'ENOSPC' });
+      }),
+    );
+    expect(half).toMatch(/^error: cannot write .*kept: the disk is full\n$/);
+    expect(readdirSync(dir)).toEqual(names);
+    expect(readFileSync(at('kept'), 'utf8')).toBe('before');
+  });
+
+  it('what cannot be made is one error, and ends', ({ skip }) => {
+    if (process.platform !== 'linux') skip('needs a file system that refuses');
+    for (const path of ['/proc/none', '/proc/none/file'])
+      expect(complaint(() => writeWhole(path, 'x'))).toMatch(
+        /^error: cannot write \/proc\/none.*: nothing can be made there\n$/,
+      );
+  });
+});
