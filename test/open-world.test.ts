@@ -159,3 +159,42 @@ EXIT`);
     expect(sameOpenWorld(p, trapIn(0, 1), 'k', BASE).same).toBe(false);
   });
 });
+
+describe('kernels whose own results are not certain', () => {
+  // Threads of a second warp overwrite what those of the first read, or read it first: as the turns fall.
+  const racing = (rounds: number, add: number, padding = '') =>
+    kernel(`MOV R14, ${rounds}
+BB2:
+LDG R15, [RD1]
+IMAD R15, R15, ${add}, R2
+STG [RD1], R15
+${padding}
+IADD3 R14, R14, -1
+ISETP.GT P16, R14, RZ
+@P16 BRA BB2
+EXIT`);
+  it('warps that race are compared one alone', () => {
+    const o = { budget: 200_000 };
+    const p = racing(3000, 3);
+    const slower = racing(3000, 3, 'IADD3 R17, R14, 1\nIADD3 R17, R17, 2');
+    expect(sameOpenWorld(p, slower, 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(sameOpenWorld(p, racing(3000, 4), 'k', BASE, o).same).toBe(false);
+    expect(sameOpenWorld(p, p, 'k', BASE, o).raced).toBe(false);
+  });
+
+  it('what a shuffle reads from a lane that takes no part does not hang on registers', () => {
+    const reads = (other: string) =>
+      kernel(`MOV R14, R2
+MOV R18, RZ
+${other}
+ISETP.LT.U32 P15, R2, 4
+@!P15 BRA BB2
+SHFL.DOWN R16, P17, R14, 8, 31, 15
+STG [RD3], R16
+BB2:
+EXIT`);
+    expect(sameOpenWorld(reads(''), reads('IADD3 R18, R14, 77'), 'k', BASE).same).toBe(true);
+    const moved = reads('@P15 IADD3 R14, R14, 1');
+    expect(sameOpenWorld(reads(''), moved, 'k', BASE).differences).toEqual([]);
+  });
+});

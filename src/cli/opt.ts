@@ -175,20 +175,26 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
   const lines: string[] = [];
   let ok = true;
   let partial = 0;
+  let raced = 0;
   let executed = 0;
   for (const k of kernels) {
     progress.update(`checking ${k.name}`);
     const r = sameOpenWorld(before, after, k.name, paramBase(plan));
     executed += r.executed;
     if (r.partial) partial++;
+    if (r.raced) raced++;
     if (!r.same) {
       ok = false;
       lines.push(`  ${k.name}: ${r.differences[0]}`);
     }
   }
   progress.done();
+  const notes = [
+    ...(partial > 0 ? [`${partial} compared only as far as the budget went`] : []),
+    ...(raced > 0 ? [`${raced} compared with one warp: what they do hangs on the order of warps`] : []),
+  ];
   const head = ok
-    ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${partial > 0 ? `; ${partial} compared only as far as the budget went` : ''})`
+    ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${notes.map((n) => `; ${n}`).join('')})`
     : `${pc.red('DIFFERENT')}: the optimized program does something else`;
   return { ok, text: [head, ...lines].join('\n') };
 }

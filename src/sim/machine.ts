@@ -131,6 +131,8 @@ export interface MachineOptions {
   /** Open world: every address exists, nothing is checked. */
   readonly open: boolean;
   readonly seed: number;
+  /** Warp instructions a warp may run before the next has its turn; a block ten times that. Default: 20,000. */
+  readonly slice?: number;
 }
 
 export type FaultKind = 'access' | 'trap' | 'deadlock' | 'other';
@@ -154,8 +156,8 @@ const DEEPEST_CALL = 256;
 const PATH_SLICE = 5000;
 /** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
 const WARP_SLICE = 20_000;
-/** Instructions a block may run before the next resident block gets a turn: ends waits between blocks. */
-const BLOCK_SLICE = 200_000;
+/** Slices of a warp that a block may run before the next resident block gets a turn: ends waits between blocks. */
+const BLOCK_SLICES = 10;
 /** Blocks that are resident together. */
 const RESIDENT = 16;
 
@@ -372,7 +374,8 @@ export class Machine {
   }
 
   private runBlock(b: BlockState): void {
-    const limit = Math.min(this.executed + BLOCK_SLICE, this.opts.budget);
+    const slice = this.opts.slice ?? WARP_SLICE;
+    const limit = Math.min(this.executed + BLOCK_SLICES * slice, this.opts.budget);
     for (;;) {
       let progress = false;
       let left = 0;
@@ -381,7 +384,7 @@ export class Machine {
         left++;
         if (w.state === 'barrier') continue;
         progress = true;
-        this.runOrEnd(w, Math.min(limit, this.executed + WARP_SLICE));
+        this.runOrEnd(w, Math.min(limit, this.executed + slice));
         if (this.executed >= limit) {
           b.done = b.warps.every((x) => x.state === 'done');
           return;
