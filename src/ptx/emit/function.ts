@@ -2,6 +2,7 @@ import { hasMod } from '../../ir/opcode.ts';
 import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
+import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader } from '../print.ts';
 import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
 import { planCarries } from './carry.ts';
@@ -57,14 +58,16 @@ const formal = (p: Param, k: number, result: boolean): string =>
 
 function header(fn: Fn, source: PtxFunction | null): string {
   const directives = [...fn.attrs.directives, ...(fn.attrs.noreturn ? ['.noreturn'] : [])];
-  const list = (ps: readonly Param[], result: boolean) =>
-    ps.map((p, k) => {
-      const parsed = source === null ? undefined : (result ? source.returns : source.params)[k];
+  const list = (ps: readonly Param[], result: boolean) => {
+    const decls = source === null ? [] : scalars(result ? source.returns : source.params);
+    return ps.map((p, k) => {
+      const parsed = decls.at(k);
       const name = formal(p, k, result);
       return parsed === undefined
         ? paramDecl(p, name, p.reg === NO_REG ? 'param' : 'reg')
         : { ...parsed, name };
     });
+  };
   return printPtxHeader({
     kind: 'function',
     span: { start: 0, end: 0, line: 0, column: 0 },

@@ -2,6 +2,7 @@ import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Program, Variable } from '../../ir/program.ts';
 import type { PtxFunction, PtxItem, PtxModule } from '../ast.ts';
+import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader, printPtxVariable } from '../print.ts';
 import { paramDecl, type Signature } from './call.ts';
 import { functionText, type ModuleContext } from './function.ts';
@@ -84,6 +85,9 @@ function sourceModule(
   out: string[],
   warn: Warn,
 ): void {
+  const { texts, kept } = functionTexts(module, functions, write);
+  for (const { fn, why, line } of kept) warn('warning', `'${fn}' is kept as it came: ${why}`, line);
+  const inParts = !kept.some((k) => k.vectors);
   let sections = 0;
   for (const v of moduleVariables(program, module)) out.push(`${variableText(v)};`);
   for (const item of module.items) {
@@ -99,33 +103,70 @@ function sourceModule(
         else out.push(module.text.slice(item.span.start, item.span.end));
         break;
       case 'function':
-        functionItem(item, module, functions.get(item.name), write, out, warn);
+        // A body may have more lines than a call takes arguments.
+        if (item.body !== null)
+          out.push('', texts.get(item.name) ?? module.text.slice(item.span.start, item.span.end));
+        else out.push(`${printPtxHeader(inParts ? partsOf(item) : item)};`);
     }
   }
   if (sections > 0)
     warn('warning', `debug sections are left out: they describe registers and labels of the code as it was`);
 }
 
-function functionItem(
-  item: PtxFunction,
+/** A declaration with vector registers in parts: how functions are written. */
+const partsOf = (item: PtxFunction): PtxFunction => ({
+  ...item,
+  params: scalars(item.params),
+  returns: scalars(item.returns),
+});
+
+interface Kept {
+  readonly fn: string;
+  readonly why: string;
+  readonly line: number;
+  /** It is kept for the sake of those that take vector registers. */
+  readonly vectors: boolean;
+}
+
+/**
+ * Functions anew, and those that stay as they came because they have no PTX form. Functions take vector registers in parts
+ * where they are written; next to one that stays, all that take or pass them have to stay.
+ */
+function functionTexts(
   module: PtxModule,
-  fn: Fn | undefined,
+  functions: ReadonlyMap<string, Fn>,
   write: Write,
-  out: string[],
-  warn: Warn,
-): void {
-  const asItCame = () => out.push('', module.text.slice(item.span.start, item.span.end));
-  if (item.body === null) out.push(`${printPtxHeader(item)};`);
-  else if (fn === undefined) asItCame();
-  else
+): { texts: ReadonlyMap<string, string>; kept: readonly Kept[] } {
+  const texts = new Map<string, string>();
+  const kept: Kept[] = [];
+  const items = module.items.filter((i): i is PtxFunction => i.kind === 'function');
+  const bodies = items.filter((i) => i.body !== null);
+  for (const item of bodies) {
+    const fn = functions.get(item.name);
+    if (fn === undefined) continue;
     try {
-      // A body may have more lines than a call takes arguments.
-      out.push('', write(fn, item).join('\n'));
+      texts.set(item.name, write(fn, item).join('\n'));
     } catch (e) {
       if (!(e instanceof NoPtx)) throw e;
-      warn('warning', `'${fn.name}' is kept as it came: ${e.message}`, item.span.line);
-      asItCame();
+      kept.push({ fn: item.name, why: e.message, line: item.span.line, vectors: false });
     }
+  }
+  const vectors = new Set(
+    items
+      .filter((i) => [...i.params, ...i.returns].some((d) => d.space === 'reg' && d.vector > 1))
+      .map((i) => i.name),
+  );
+  if (texts.size === bodies.length || vectors.size === 0) return { texts, kept };
+  const passes = (fn: Fn): boolean =>
+    vectors.has(fn.name) ||
+    fn.blocks.some((b) => b.ins.some((i) => i.src.some((o) => o.sym !== '' && vectors.has(o.sym))));
+  for (const { name, span } of bodies)
+    if (texts.has(name) && passes(functions.get(name)!)) {
+      texts.delete(name);
+      const why = 'it takes or passes vector registers, and another function of the module is kept';
+      kept.push({ fn: name, why, line: span.line, vectors: true });
+    }
+  return { texts, kept };
 }
 
 /** Debug sections other than the strings that `.loc` names: they speak of what was rewritten. */
