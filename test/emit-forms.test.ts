@@ -115,7 +115,7 @@ describe('forms of PTX', () => {
     const reasons = new Set<string>();
     for (const op of isa.opcodes)
       for (const mods of choices(op)) {
-        const rows = table.rows(op, mods);
+        const rows = table.rows(op, mods, 90);
         expect(rows.length, `${op.name} ${mods}`).toBeGreaterThan(0);
         if (rows[0].none !== '') reasons.add(`${op.name}: ${rows[0].none}`);
       }
@@ -134,7 +134,7 @@ describe('forms of PTX', () => {
       for (let k = 0; k < count; k++) {
         const x = drawn(op, mods, numbers, k === 0);
         try {
-          rowOf(table, x, NO_CARRY);
+          rowOf(table, x, 90, NO_CARRY);
           list.push(x);
         } catch (e) {
           if (!(e instanceof NoPtx)) throw e;
@@ -143,11 +143,17 @@ describe('forms of PTX', () => {
     }
     expect(list.length).toBeGreaterThan(0);
     const texts: string[] = [];
-    for (let from = 0; from < list.length; from += BATCH) {
+    // Where a target lacks an instruction, the way around it has to do the same.
+    const newer = (doc.opcodes[op.name] ?? []).flatMap((r) => (r.from === undefined ? [] : [r.from]));
+    const targets = [null, ...new Set(newer.map((n) => (n > 80 ? 'sm_80' : 'sm_30')))];
+    const runs = targets.flatMap((target) =>
+      Array.from({ length: Math.ceil(list.length / BATCH) }, (_, k) => ({ target, from: k * BATCH })),
+    );
+    for (const { target, from } of runs) {
       const part = list.slice(from, from + BATCH);
       const before = kernelOf(part, BASE);
       expect(verifyProgram(before).map(verifyMessage)).toEqual([]);
-      const { text, diagnostics } = emitPtx(before, { table, paramBase: BASE, module: null });
+      const { text, diagnostics } = emitPtx(before, { table, paramBase: BASE, module: null, target });
       expect(diagnostics).toEqual([]);
       texts.push(text);
       const { module, diagnostics: faults } = parsePtx(text, 'forms.ptx');
@@ -166,7 +172,7 @@ describe('forms of PTX', () => {
     if (ptxas) {
       const all = process.env.ORRERY_PTXAS_ALL === '1' ? texts : texts.slice(0, 1);
       for (const t of all)
-        expect(assemble(t, ['-arch=sm_90', '-O0']).said.match(/error.*/g) ?? []).toEqual([]);
+        expect(assemble(t, ['-arch=sm_90', '-O0'])).toMatchObject({ ok: true });
     }
   });
 });

@@ -784,6 +784,10 @@ mods?: {
 [k: string]: string | string[]
 }
 /**
+ * Number of the first target that has the instruction: 90 for sm_90.
+ */
+from?: number
+/**
  * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, !CC, or name:bank.
  */
 src?: string

@@ -19,9 +19,9 @@ export interface Names {
   readonly table: (index: number) => string;
 }
 
-/** The row that says how an instruction is written. Throws NoPtx where PTX cannot say it. */
-export function rowOf(table: PtxTable, i: Instr, carries: Carries): Row {
-  const rows = table.rows(i.op, i.mods);
+/** The row that says how an instruction is written for a target (80 for sm_80). Throws NoPtx where PTX cannot say it. */
+export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): Row {
+  const rows = table.rows(i.op, i.mods, sm);
   const carryAt = i.op.srcs.length - 1;
   for (const row of rows) {
     const { src, dst } = row;

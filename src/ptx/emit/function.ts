@@ -17,6 +17,8 @@ import { NoPtx, Writer } from './writer.ts';
 export interface ModuleContext {
   readonly program: Program;
   readonly table: PtxTable;
+  /** Number of the target that is written for: 80 for sm_80. */
+  readonly sm: number;
   /** Offset of kernel parameters in constant bank 0. */
   readonly paramBase: number;
   readonly signatureOf: (name: string) => Signature | undefined;
@@ -185,7 +187,7 @@ class Body {
       hasMod(i.op, i.mods, 'PARAM') &&
       !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
-    const row = rowOf(this.module.table, i, this.plan.carries.get(i) ?? NO_CARRY);
+    const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic')
       writeLogic(this.w, i, i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32);
     else if (row.by === 'call')

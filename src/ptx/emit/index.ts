@@ -234,6 +234,7 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
   return {
     program,
     table: opts.table,
+    sm: Number(/\d+/.exec(opts.target ?? opts.module?.target[0] ?? program.target)?.[0] ?? 0),
     paramBase: opts.paramBase,
     signatureOf: (name) => signatures.get(name),
     prototypeOf: (name) => prototypes.get(name),

@@ -14,6 +14,8 @@ export type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface RowSpec {
   readonly mods?: Readonly<Record<string, string | readonly string[]>>;
+  /** Number of the first target that has it. */
+  readonly from?: number;
   readonly src?: string;
   readonly dst?: string;
   readonly ptx?: string;
@@ -37,21 +39,26 @@ export interface Row {
 /** How every opcode is written in PTX. */
 export class PtxTable {
   private readonly doc: PtxDoc;
-  /** By opcode number, then by modifiers. */
-  private readonly known: Map<number, readonly Row[]>[] = [];
+  /** By opcode number, then by modifiers and target. */
+  private readonly known: Map<string, readonly Row[]>[] = [];
 
   constructor(doc: PtxDoc) {
     this.doc = doc;
   }
 
-  /** Rows that fit an opcode under given modifiers, in order; empty for an opcode that the table lacks. */
-  rows(op: Opcode, mods: number): readonly Row[] {
+  /**
+   * Rows that fit an opcode under given modifiers, in order; empty for an opcode that the table lacks.
+   *
+   * @param sm number of the target: 80 for sm_80
+   */
+  rows(op: Opcode, mods: number, sm: number): readonly Row[] {
     this.known[op.id] ??= new Map();
     const byMods = this.known[op.id];
-    let rows = byMods.get(mods);
+    const key = `${mods} ${sm}`;
+    let rows = byMods.get(key);
     if (rows === undefined) {
       rows = (this.doc.opcodes[op.name] ?? [])
-        .filter((r) => fitsMods(r, op, mods))
+        .filter((r) => (r.from ?? 0) <= sm && fitsMods(r, op, mods))
         .map((r) => ({
           src: r.src === undefined ? null : parsePatterns(r.src),
           dst: r.dst === undefined ? null : parsePatterns(r.dst),
@@ -59,7 +66,7 @@ export class PtxTable {
           by: r.by ?? '',
           none: r.none ?? '',
         }));
-      byMods.set(mods, rows);
+      byMods.set(key, rows);
     }
     return rows;
   }
