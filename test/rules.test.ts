@@ -290,6 +290,15 @@ describe('matching', () => {
 
 describe('the driver', () => {
   const none: Rule[] = [];
+  it('a constant bank at a known index is read without the register', () => {
+    const load = (offset: number) =>
+      run(none, `BB0:\n  MOV.64 RD6, ${offset}\n  LDC R9, c[0x0][RD6+0x10]\n  STG [RD4], R9\n  RET`, {
+        clean: true,
+      });
+    expect(load(0x160)).toEqual(['BB0:', 'LDC R9, c[0x0][0x170]', 'STG [RD4], R9', 'RET']);
+    expect(load(0x10000)[2]).toBe('LDC R9, c[0x0][RD6+0x10]');
+    expect(load(-32)[2]).toBe('LDC R9, c[0x0][RD6+0x10]');
+  });
   it('folds constants, propagates copies, drops what is dead', () => {
     expect(
       run(

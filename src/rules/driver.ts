@@ -2,7 +2,9 @@ import { mustStay } from '../analysis/effects.ts';
 import { type LoopForest, loopDepth, loopsOf } from '../analysis/loops.ts';
 import { type Isa, Mod, type Opcode, OpFlag, slotWidth, withMods } from '../ir/opcode.ts';
 import {
+  cbank,
   immOf,
+  immValue,
   isPredReg,
   Kind,
   NO_REG,
@@ -43,6 +45,15 @@ export interface DriverOptions extends Setting {
   readonly allow?: (rule: Rule) => boolean;
   /** Rewrites allowed; at most this many steps are made before the driver gives up. */
   readonly bound?: number;
+}
+
+/** Bytes of a constant bank. */
+const BANK = 1n << 16n;
+
+/** A constant bank at a known index; null where that is outside of it. */
+function fixedBank(o: Operand, index: bigint): Operand | null {
+  const at = index + BigInt(o.lo);
+  return at >= 0n && at < BANK ? cbank(o.hi, Number(at)) : null;
 }
 
 /** A set of rules did not come to an end. */
@@ -265,6 +276,8 @@ class Driver {
         if (next !== null && !mayStand(next, slot, slotWidth(op, mods, slot))) next = null;
       } else if (c.kind === Kind.Reg && c.mods === 0 && regWidth(c.reg) === regWidth(o.reg))
         next = withReg(o, c.reg);
+      else if (c.kind === Kind.Imm && o.kind === Kind.CBank)
+        next = fixedBank(o, immValue(c, regWidth(o.reg)));
       if (next === null) continue;
       const before = p.ins;
       const src = [...before.src];
