@@ -7,7 +7,15 @@ import { defCount, defUseOf, singleDef, useCount, usesOf } from '../src/analysis
 import { commonDominator, dominates, dominatorsOf, postDominatorsOf } from '../src/analysis/dominators.ts';
 import { knownPredicate } from '../src/analysis/known-predicates.ts';
 import { LiveWalker, liveInOf, livenessOf, liveOutOf } from '../src/analysis/liveness.ts';
-import { inLoop, loopBlocks, loopDepth, loopExits, loopsOf, preheader } from '../src/analysis/loops.ts';
+import {
+  inLoop,
+  loopBlocks,
+  loopContents,
+  loopDepth,
+  loopExits,
+  loopsOf,
+  preheader,
+} from '../src/analysis/loops.ts';
 import { renderCfgDot, renderCfgText } from '../src/analysis/render/cfg-text.ts';
 import { renderCfgSvg } from '../src/analysis/render/svg.ts';
 import { pressure, statistics } from '../src/analysis/statistics.ts';
@@ -235,6 +243,7 @@ describe('loops', () => {
         const f = loopsOf(fn);
         const depth = new Map<number, number>();
         const headers: number[] = [];
+        const contents = loopContents(f, 3);
         for (const h of g.rpo) {
           const latches = preds(g, h).filter((p) => g.rpoNumber[p] >= 0 && dominates(dom, h, p));
           if (latches.length === 0) continue;
@@ -245,6 +254,10 @@ describe('loops', () => {
           for (const b of body) depth.set(b, (depth.get(b) ?? 0) + 1);
           const loop = f.loops.find((l) => l.header === h)!;
           expect(new Set(loopBlocks(f, loop.id))).toEqual(body);
+          expect(contents[loop.id]).toEqual({
+            blocks: loopBlocks(f, loop.id).slice(0, 3),
+            exits: loopExits(f, loop.id),
+          });
           expect(loop.size).toBe(body.size);
           expect([...loop.latches].sort()).toEqual(latches.sort());
           for (const b of g.rpo) expect(inLoop(f, loop.id, b)).toBe(body.has(b));

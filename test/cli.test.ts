@@ -150,6 +150,29 @@ describe('mistakes give one clear error and exit code 1', () => {
   });
 });
 
+it.each([
+  [['phases', '--status', 'none'], /no phase has status 'none'/],
+  [['plan', '--set', 'Nope=1'], /there is no knob 'Nope'/],
+  [['run', 'none.yaml'], /there is no such file/],
+  [['opt', 'none.ptx', '--ptxas'], /cannot read none.ptx/],
+  [['phases', '--bogus'], /unknown option '--bogus'/],
+  [['run'], /missing required argument/],
+])('%j --json fails in JSON', (args, said) => {
+  const r = orrery(...args, '--json');
+  expect(r.code).toBe(1);
+  expect(r.err).toMatch(said);
+  expect(JSON.parse(r.out).errors).toEqual([
+    expect.objectContaining({ message: expect.stringMatching(said) }),
+  ]);
+});
+
+it('check goes on behind a file that it cannot read', () => {
+  const good = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
+  const r = orrery('check', dir, good);
+  expect([r.code, r.out]).toEqual([1, `bad   ${dir}\ngood  ${good}\n`]);
+  expect(r.err).toBe(`error: cannot read ${dir}: it is a folder\n`);
+});
+
 it('a reader that has enough ends the command without a word', () => {
   const r = spawnSync(
     'sh',

@@ -171,8 +171,7 @@ describe('forms of PTX', () => {
     }
     if (ptxas) {
       const all = process.env.ORRERY_PTXAS_ALL === '1' ? texts : texts.slice(0, 1);
-      for (const t of all)
-        expect(assemble(t, ['-arch=sm_90', '-O0'])).toMatchObject({ ok: true });
+      for (const t of all) expect(assemble(t, ['-arch=sm_90', '-O0'])).toMatchObject({ ok: true });
     }
   });
 });

@@ -198,3 +198,60 @@ EXIT`);
     expect(sameOpenWorld(reads(''), moved, 'k', BASE).differences).toEqual([]);
   });
 });
+
+describe('odd kernels', () => {
+  const of = (body: string, module = ''): Program => {
+    const text = `.version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n${module}\n.entry k(.param .u64 o, .param .u32 n)\n{\n.local .align 8 .b8 d[8];\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [o];\nld.param.u32 %r2, [n];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n${body}\nret;\n}\n`;
+    const { module: m, diagnostics } = parsePtx(text, 'k.ptx');
+    expect(diagnostics).toEqual([]);
+    return lowerPtx(m, { isa, paramBase: BASE, sm: 'sm_80' }).program;
+  };
+  const same = (a: Program, b: Program) => sameOpenWorld(a, b, 'k', BASE);
+
+  it('that follow a pointer in constant memory', () => {
+    const c = '.const .align 8 .u64 c;';
+    const load = 'ld.const.u64 %rd4, [c];\nadd.s64 %rd5, %rd4, %rd2;';
+    expect(same(of(`${load}\nst.global.u32 [%rd5], %r2;`, c), of(load, c)).same).toBe(false);
+  });
+
+  it('of which some threads trap: each ends alone, the others go on', () => {
+    const body = (least: number, store: number) =>
+      `setp.gt.u32 %p1, %r1, ${least};\n@%p1 trap;\nst.global.u32 [%rd3], ${store};`;
+    const k = of(body(5, 1));
+    expect(same(k, k).same).toBe(true);
+    expect(same(k, of(body(5, 2))).same).toBe(false);
+    expect(same(k, of(body(6, 1))).differences[0]).toMatch(
+      /lane 0\.0\.6 end by trap before and by exit after/,
+    );
+  });
+
+  it('that print: what they print counts', () => {
+    const body = (value: number) =>
+      `st.local.u32 [d], ${value};\nmov.u64 %rd4, d;\ncvta.local.u64 %rd4, %rd4;\nmov.u64 %rd5, f;\ncvta.global.u64 %rd5, %rd5;\n{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %rd5; st.param.b64 [y], %rd4; call (z), vprintf, (x, y); }`;
+    const format = '.global .align 1 .b8 f[4] = {37, 100, 10, 0};';
+    expect(same(of(body(7), format), of(body(7), format)).same).toBe(true);
+    expect(same(of(body(7), format), of(body(8), format)).same).toBe(false);
+  });
+
+  it('that call a function that they are given: its arguments count, and they go on behind it', () => {
+    const body = (argument: number, stored: number) =>
+      `P: .callprototype (.param .b32 _) _ (.param .b32 _);\n{ .param .b32 x; .param .b32 z; st.param.b32 [x], ${argument}; call (z), %rd1, (x), P; ld.param.b32 %r3, [z]; }\nadd.u32 %r3, %r3, ${stored};\nst.global.u32 [%rd3], %r3;`;
+    expect(same(of(body(1, 1)), of(body(1, 1))).same).toBe(true);
+    expect(same(of(body(1, 1)), of(body(2, 1))).same).toBe(false);
+    expect(same(of(body(1, 1)), of(body(1, 2))).same).toBe(false);
+  });
+
+  it('that race and never end are not taken for different because they run faster', () => {
+    const body = (more: string) =>
+      `L: ld.global.u32 %r3, [%rd3];\nadd.u32 %r3, %r3, 1;\n${more}\nst.global.u32 [%rd3], %r3;\nbra L;`;
+    const r = same(of(body('xor.b32 %r4, %r3, %r2;\nxor.b32 %r5, %r4, %r3;')), of(body('')));
+    expect([r.same, r.partial]).toEqual([true, true]);
+  });
+
+  it('that end before and not after are different', () => {
+    const body = (step: number) =>
+      `L: add.u32 %r3, %r3, ${step};\nsetp.lt.u32 %p1, %r3, 9;\n@%p1 bra L;\nst.global.u32 [%rd3], %r3;`;
+    const start = 'mov.u32 %r3, 0;\n';
+    expect(same(of(start + body(1)), of(start + body(0))).differences[0]).toMatch(/ends before, in \d+ warp/);
+  });
+});

@@ -237,6 +237,34 @@ describe('lowering', () => {
     ]);
   });
 
+  it('gives names of inner scopes and of the module once each', () => {
+    const scopes = Array.from(
+      { length: 3 },
+      () => '{ .shared .b32 s; .local .b32 l; st.shared.u32 [s], %r1; st.local.u32 [l], %r1; }',
+    );
+    const { module } = parsePtx(
+      `.version 8.0\n.target sm_80\n.address_size 64\n.shared .b32 s$1;\n.extern .func x(.param .b32 a);\n.extern .func x(.param .b32 a);\n.entry k()\n{\n.reg .b32 %r<2>;\n${scopes.join('\n')}\nret;\n}\n`,
+      'k.ptx',
+    );
+    const { program } = lowerPtx(module, { isa, paramBase: 0x160, sm: 'sm_80' });
+    expect(program.variables.map((v) => v.name)).toEqual(['s$1', 's', 's$2', 's$3']);
+    expect(program.functions[0].variables.map((v) => v.name)).toEqual(['l', 'l$1', 'l$2']);
+    expect(program.prototypes.map((p) => p.name)).toEqual(['x']);
+  });
+
+  it('thousands of declarations of every kind cost no more than their number', () => {
+    const n = 20_000;
+    const many = (f: (i: number) => string) => Array.from({ length: n }, (_, i) => f(i)).join('\n');
+    const text = `.version 8.0\n.target sm_80\n.address_size 64\n${many((i) => `.extern .func x${i}(.param .b32 a);`)}\n.entry k()\n{\n.reg .b32 %r<2>;\n${many(() => '{ .shared .b32 s; .param .b32 a; st.shared.u32 [s], %r1; st.param.b32 [a], %r1; }')}\nret;\n}\n`;
+    const { module } = parsePtx(text, 'k.ptx');
+    const start = performance.now();
+    expect(checkPtx(module)).toEqual([]);
+    const { program } = lowerPtx(module, { isa, paramBase: 0x160, sm: 'sm_80' });
+    // A tenth of a second; where each looks at all others, half a minute.
+    expect(performance.now() - start).toBeLessThan(5000);
+    expect([program.prototypes.length, program.variables.length]).toEqual([n, n]);
+  });
+
   it('lowers every test kernel of every target completely', () => {
     const root = new URL('./kernels/', import.meta.url);
     let files = 0;

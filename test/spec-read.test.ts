@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KINDS, placeOf, readSpec, type SpecKind } from '../src/spec/document.ts';
+import { covers } from '../src/spec/glob.ts';
 import { ROOT, schemaOf, shippedFiles } from '../src/spec/node.ts';
 import { generatedTypes } from '../src/tools/generate-types.ts';
 import { rendered } from './support/specs.ts';
@@ -455,6 +456,23 @@ describe('what ships', () => {
         f,
         join(ROOT, 'schemas', `${kind}.schema.json`),
       ]);
+    }
+  });
+
+  it('is known to editors by its path, each file under one schema', () => {
+    const settings = JSON.parse(readFileSync(join(ROOT, '.vscode', 'settings.json'), 'utf8')) as {
+      'yaml.schemas': Record<string, string | string[]>;
+    };
+    const forms = Object.entries(settings['yaml.schemas']).map(([schema, globs]) => {
+      const all = [globs].flat();
+      const no = all.filter((g) => g.startsWith('!')).map((g) => g.slice(1));
+      return { schema, yes: all.filter((g) => !g.startsWith('!')), no };
+    });
+    for (const f of shippedFiles()) {
+      const path = f.slice(ROOT.length).replace(/^\//, '');
+      const kind = /^kind: (\S+)$/m.exec(readFileSync(f, 'utf8'))?.[1];
+      const found = forms.filter((x) => x.yes.some((g) => covers(g, path)) && !x.no.includes(path));
+      expect([path, found.map((x) => x.schema)]).toEqual([path, [`./schemas/${kind}.schema.json`]]);
     }
   });
 

@@ -71,6 +71,35 @@ export function loopExits(f: LoopForest, id: number): { from: number; to: number
   return out;
 }
 
+/** What `loopContents` gives of one loop. */
+export interface LoopContents {
+  /** In reverse post-order, inner loops included; no more than asked for. */
+  readonly blocks: readonly number[];
+  readonly exits: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** Blocks and exits of every loop in one walk, so that nests of any depth cost no more than what comes out. */
+export function loopContents(f: LoopForest, mostBlocks: number): LoopContents[] {
+  const { rpo, succStart, succ } = f.cfg;
+  const out = f.loops.map(() => ({ blocks: [] as number[], exits: [] as { from: number; to: number }[] }));
+  for (const b of rpo) {
+    // What surrounds a full loop is full too.
+    for (let l = f.innermost[b]; l >= 0 && out[l].blocks.length < mostBlocks; l = f.loops[l].parent)
+      out[l].blocks.push(b);
+    for (let e = succStart[b]; e < succStart[b + 1]; e++) {
+      const to = succ[e];
+      let around = f.innermost[to];
+      for (let l = f.innermost[b]; l >= 0; l = f.loops[l].parent) {
+        // Inner loops have larger indices than the loops around them.
+        while (around > l) around = f.loops[around].parent;
+        if (around === l) break;
+        out[l].exits.push({ from: b, to });
+      }
+    }
+  }
+  return out;
+}
+
 /** The block outside the loop that is the header's only other predecessor and leads nowhere else; -1 if there is none. */
 export function preheader(f: LoopForest, id: number): number {
   const { predStart, pred, rpoNumber, succStart } = f.cfg;

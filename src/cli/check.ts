@@ -11,7 +11,7 @@ import { parsePtx } from '../ptx/parse.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, loadSpec, makePlan } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
-import { readText } from './files.ts';
+import { textOrFault } from './files.ts';
 import { CliExit, out, pc, show } from './ui.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
@@ -44,9 +44,9 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
 });
 
 async function checkOne(file: string): Promise<Diagnostic[]> {
-  if (!existsSync(file)) return [plain(file, 'there is no such file')];
-  if (/\.ya?ml$/.test(file)) return checkSpec(file);
-  const text = readText(file);
+  if (/\.ya?ml$/.test(file) && existsSync(file)) return checkSpec(file);
+  const text = textOrFault(file);
+  if (typeof text !== 'string') return [plain('', text.fault, text.notes)];
   if (file.endsWith('.ptx')) {
     const { module, diagnostics } = parsePtx(text, file);
     return [...diagnostics, ...checkPtx(module)];

@@ -43,27 +43,33 @@ function namesLike(file: string): string[] {
   }
 }
 
-/**
- * Text of an input file, kept for the frames of diagnostics. A file that cannot be read, or that is no text, ends the
- * command with one error.
- */
-export function readText(file: string): string {
+/** Text of an input file, kept for the frames of diagnostics, or why it cannot be read or is no text. */
+export function textOrFault(
+  file: string,
+): string | { readonly fault: string; readonly notes: readonly string[] } {
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
   } catch (e) {
     const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
-    failWith(`cannot read ${file}: ${reason(e)}`, ...(missing ? namesLike(file) : []));
+    return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
   }
   // A text has no NUL; what follows the last one may be padding.
   const end = bytes.indexOf(0);
   if (end >= 0 && bytes.subarray(end).some((b) => b !== 0))
-    failWith(
-      `${file} is no text file: byte ${end} is 0`,
-      'a cubin or fat binary holds no PTX text; `cuobjdump -ptx` writes out what it carries',
-    );
+    return {
+      fault: `${file} is no text file: byte ${end} is 0`,
+      notes: ['a cubin or fat binary holds no PTX text; `cuobjdump -ptx` writes out what it carries'],
+    };
   const text = bytes.toString('utf8', 0, end < 0 ? bytes.length : end);
   rememberText(file, text);
+  return text;
+}
+
+/** Text of an input file. One that cannot be read, or that is no text, ends the command with one error. */
+export function readText(file: string): string {
+  const text = textOrFault(file);
+  if (typeof text !== 'string') failWith(text.fault, ...text.notes);
   return text;
 }
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { guarded } from './ui.ts';
+import { answerInJson, guarded, noteUsage } from './ui.ts';
 
 /** Options that say which plan to resolve; the same on every command that needs one. */
 export interface PlanOptions {
@@ -39,6 +39,12 @@ const program = new Command('orrery')
   .showHelpAfterError('(orrery --help lists the commands)')
   .showSuggestionAfterError(true)
   .configureHelp({ sortSubcommands: false })
+  .configureOutput({
+    outputError: (text, write) => {
+      noteUsage(text);
+      write(text);
+    },
+  })
   .addHelpText(
     'after',
     `
@@ -198,5 +204,8 @@ program
 // The options of ptxas are not ours to read: they go on as they came.
 void guarded(async () => {
   if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
-  else await program.parseAsync(process.argv);
+  else {
+    if (process.argv.includes('--json')) answerInJson();
+    await program.parseAsync(process.argv);
+  }
 });

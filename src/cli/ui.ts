@@ -30,8 +30,13 @@ for (const stream of [process.stdout, process.stderr])
     process.exit();
   });
 
-export const out = (text: string): void =>
-  void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+/** Whether the command has given its result. */
+let answered = false;
+
+export const out = (text: string): void => {
+  answered = true;
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+};
 export const err = (text: string): void =>
   void process.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
 
@@ -50,9 +55,28 @@ function textOf(file: string): string | undefined {
   }
 }
 
+/** What was shown, for `answerInJson`. */
+const shown: Diagnostic[] = [];
+
+/** A script that asked for JSON gets JSON from a command that fails too: `{ "errors": [...] }`, what standard error says. */
+export function answerInJson(): void {
+  process.on('exit', (code) => {
+    if (code === 0 || answered) return;
+    const errors = shown.filter((d) => d.severity === 'error');
+    out(JSON.stringify({ errors }, null, 2));
+  });
+}
+
+/** Notes a complaint of the reader of the command line, which prints it itself. */
+export const noteUsage = (text: string): void => {
+  const message = text.trim().replace(/^error: /, '');
+  shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0 });
+};
+
 /** Prints diagnostics with their frames to stderr. */
 export function show(diagnostics: readonly Diagnostic[]): void {
   for (const d of diagnostics) {
+    shown.push(d);
     const text = renderDiagnostic(d, textOf(d.file));
     const paint = d.severity === 'error' ? pcErr.red : pcErr.yellow;
     const at = text.indexOf(':');
@@ -149,9 +173,12 @@ export async function guarded(body: () => void | Promise<void>): Promise<void> {
     const error = e as NodeJS.ErrnoException;
     if (error.code === 'EPIPE') return;
     if (typeof error.code === 'string' && error.path !== undefined) {
-      err(`${pcErr.red(pcErr.bold('error'))}: cannot open ${error.path}: ${ERRNO[error.code] ?? error.code}`);
+      const message = `cannot open ${error.path}: ${ERRNO[error.code] ?? error.code}`;
+      noteUsage(message);
+      err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
       return;
     }
+    noteUsage(`internal fault: ${error.message}`);
     err(`${pcErr.red(pcErr.bold('error'))}: internal fault: ${error.message}`);
     err(
       '  This is a mistake in orrery, not in your input. Please report it with the command line and the input.',

@@ -120,7 +120,7 @@ export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): V
           bad('table', `names jump table T${o.lo}, which does not exist`);
         break;
     }
-    if (o.sym !== '' && symbols !== null && !symbols.has(o.sym))
+    if (o.sym !== '' && symbols !== null && !symbols(o.sym))
       bad('symbol', `names '${o.sym}', which is not declared`);
   };
 
@@ -192,16 +192,27 @@ function describe(slot: Slot, width: number): string {
   return width === 0 ? 'a register' : `a ${width}-bit register`;
 }
 
-function symbolsOf(fn: Fn, program: Program): Set<string> {
-  const s = new Set<string>();
-  for (const v of program.variables) s.add(v.name);
-  for (const v of fn.variables) s.add(v.name);
-  for (const f of program.functions) s.add(f.name);
-  for (const f of program.skipped) s.add(f.name);
-  for (const p of program.prototypes) s.add(p.name);
-  for (const p of fn.params) s.add(p.name);
-  for (const p of fn.returns) s.add(p.name);
-  return s;
+/** Names of a module, gathered once for all of its functions. */
+const moduleNames = new WeakMap<Program, ReadonlySet<string>>();
+
+function namesOf(program: Program): ReadonlySet<string> {
+  let names = moduleNames.get(program);
+  if (names === undefined) {
+    names = new Set(
+      [program.variables, program.functions, program.skipped, program.prototypes].flatMap((list) =>
+        list.map((x) => x.name),
+      ),
+    );
+    moduleNames.set(program, names);
+  }
+  return names;
+}
+
+/** Says of a name whether the function or its module has it. */
+function symbolsOf(fn: Fn, program: Program): (name: string) => boolean {
+  const own = new Set([...fn.variables, ...fn.params, ...fn.returns].map((x) => x.name));
+  const shared = namesOf(program);
+  return (name) => own.has(name) || shared.has(name);
 }
 
 /** Checks every function of a program. */

@@ -18,7 +18,7 @@ import {
   SHARED_WINDOW,
 } from './memory.ts';
 import { insertPath, newPath, type Path, passTurn } from './paths.ts';
-import { primitives } from './primitives.ts';
+import { primitives, unknownCall } from './primitives.ts';
 
 /** A function call of a warp: registers and call parameters. */
 export interface Frame {
@@ -150,6 +150,8 @@ export class SimFault extends Error {
 /** The instruction budget is used up. */
 class OutOfBudget extends Error {}
 
+/** Bytes of a window that an open world takes for the space itself. */
+const NEAR = 2 ** 26;
 /** Most frames of one warp: deeper recursion is a stack overflow. */
 const DEEPEST_CALL = 256;
 /** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
@@ -158,6 +160,9 @@ const PATH_SLICE = 5000;
 const WARP_SLICE = 20_000;
 /** Slices of a warp that a block may run before the next resident block gets a turn: ends waits between blocks. */
 const BLOCK_SLICES = 10;
+/** Where open memory keeps what threads show, and how many words of it each may. */
+const SHOWN = 2 ** 43 + 2 ** 42;
+const MOST_SHOWN = 1024;
 /** Blocks that are resident together. */
 const RESIDENT = 16;
 
@@ -178,7 +183,7 @@ export class Machine {
   readonly heap: { next: number };
   /** In an open world: what each thread stored. */
   readonly logs: number[][] = [];
-  /** In an open world: the warps that a fault ended, by block and warp, and its kind. */
+  /** In an open world: the threads that a trap ended and the warps that a fault did, by block, warp and lane, and its kind. */
   readonly ended = new Map<string, FaultKind>();
   /** Told of every load from global memory; null if nobody listens. */
   followed: { note(ins: Instr, address: number): void } | null = null;
@@ -419,6 +424,29 @@ export class Machine {
     }
   }
 
+  /** In an open world: ends lanes, and nobody else. */
+  endLanes(w: Warp, lanes: number, kind: FaultKind): void {
+    for (let m = lanes; m !== 0; m &= m - 1)
+      this.ended.set(`${w.block.index}.${w.index}.${31 - Math.clz32(m & -m)}`, kind);
+    w.exited |= lanes;
+    this.afterExit(w);
+  }
+
+  /** In an open world: how much each thread has shown. */
+  private readonly shown = new Map<number, number>();
+
+  /** In an open world: what a thread shows of itself other than by memory, as if it stored it to a place of its own. */
+  show(w: Warp, lane: number, value: number): void {
+    const thread = (w.block.index * 32 + w.index) * 32 + lane;
+    const n = this.shown.get(thread) ?? 0;
+    if (n === MOST_SHOWN) return;
+    this.shown.set(thread, n + 1);
+    const address = SHOWN + 4 * (thread * MOST_SHOWN + n);
+    const p = this.global.place(address, 4, true);
+    p.view.setInt32(p.at, value, true);
+    w.logs?.[lane].push(address, value);
+  }
+
   private endWarp(w: Warp, kind: FaultKind): void {
     this.ended.set(`${w.block.index}.${w.index}`, kind);
     w.exited = -1;
@@ -609,9 +637,10 @@ export class Machine {
       const a =
         (f.regs.i32[at + 2 * l + 1] >>> 0) * 4294967296 + (f.regs.i32[at + 2 * l] >>> 0) - FUNCTION_WINDOW;
       const fn = this.functionList[a / 16];
-      if (fn === undefined)
+      if (fn === undefined && this.opts.open) unknownCall(this, w, f, d, m & -m);
+      else if (fn === undefined)
         this.fault(`indirect call to ${hex(a + FUNCTION_WINDOW)}, which is no function`, d, w, l);
-      groups.set(fn.name, (groups.get(fn.name) ?? 0) | (m & -m));
+      else groups.set(fn.name, (groups.get(fn.name) ?? 0) | (m & -m));
     }
     for (const [name, m] of groups) this.enter(w, f, d, m, name);
   }
@@ -703,6 +732,9 @@ export class Machine {
   /** Resolves a generic address to its space and place. */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Place {
     if (address < SHARED_WINDOW) return this.global.place(address, size, write);
+    // What an open world makes up may look like an address: it is one of another space only near its beginning.
+    if (this.opts.open && address < FUNCTION_WINDOW && address % SHARED_WINDOW >= NEAR)
+      return this.global.place(address % SHARED_WINDOW, size, write);
     if (address < LOCAL_WINDOW) return w.block.shared.place(address - SHARED_WINDOW, size, write);
     if (address < PARAM_WINDOW) return this.localOf(w, lane).place(address - LOCAL_WINDOW, size, write);
     if (address < FUNCTION_WINDOW)

@@ -79,5 +79,11 @@ export const pointerOffsets = (fn: Fn, paramBase: number): Set<number> =>
 /** Loads of 64-bit words from memory that are used as addresses. */
 export const pointerLoads = (fn: Fn): Set<Instr> =>
   reachingAddresses(fn, (i) =>
-    (i.op.name === 'LDG' || i.op.name === 'LD') && modOf(i.op, i.mods, 'type') === 'B64' ? i : null,
+    (i.op.name === 'LDG' ||
+      i.op.name === 'LD' ||
+      // From constant memory, not from a bank: the words of the parameters are looked at by themselves.
+      (i.op.name === 'LDC' && i.src[0].kind === Kind.Addr)) &&
+    modOf(i.op, i.mods, 'type') === 'B64'
+      ? i
+      : null,
   );

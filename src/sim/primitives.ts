@@ -52,7 +52,9 @@ function resolve(
   m.lane = lane;
   switch (d.ins.op.space) {
     case 'global':
-      return a < SHARED_WINDOW ? m.global.place(a, size, write) : m.generic(w, lane, a, size, write);
+      return a < SHARED_WINDOW || m.opts.open
+        ? m.global.place(a, size, write)
+        : m.generic(w, lane, a, size, write);
     case 'shared':
       return w.block.shared.place(
         a >= SHARED_WINDOW && a < LOCAL_WINDOW ? a - SHARED_WINDOW : a,
@@ -763,7 +765,9 @@ const mbarrier: Primitive = (m, w, f, d, mask) => {
 };
 
 const trap: Primitive = (m, w, _f, d, mask) => {
-  if (mod(d, 'op') === 'TRAP') m.fault('trap', d, w, lowest(mask), 'trap');
+  if (mod(d, 'op') !== 'TRAP') return;
+  if (m.opts.open) m.endLanes(w, mask, 'trap');
+  else m.fault('trap', d, w, lowest(mask), 'trap');
 };
 
 /** Most bytes of one malloc; more gives a null pointer, as an exhausted heap does (its default is 8 MB). */
@@ -808,20 +812,22 @@ const builtin: Primitive = (m, w, f, d, mask) => {
     m.lane = l;
     switch (name) {
       case 'vprintf': {
-        if (!m.opts.open && m.output.length < 10_000) {
+        if (m.opts.open || m.output.length < 10_000) {
           const args = param(1, l, 8);
           const at = (offset: number, size: 4 | 8): DataView => {
             const p = m.generic(w, l, args + offset, size, false);
             return new DataView(p.view.buffer, p.view.byteOffset + p.at, size);
           };
-          m.output.push(formatPrintf(text(l, param(0, l, 8)), at, (a) => text(l, a)));
+          const said = formatPrintf(text(l, param(0, l, 8)), at, (a) => text(l, a));
+          if (m.opts.open) m.show(w, l, hashOf(said));
+          else m.output.push(said);
         }
         give(2, l, 0, -1);
         break;
       }
       case '__assertfail':
-        if (m.opts.open) m.fault('assertion failed', d, w, l, 'trap');
-        m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l, 'trap');
+        if (m.opts.open) m.endLanes(w, 1 << l, 'trap');
+        else m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l, 'trap');
         break;
       case 'malloc': {
         const bytes = param(0, l, 8);
@@ -836,19 +842,61 @@ const builtin: Primitive = (m, w, f, d, mask) => {
         break;
       default:
         if (!m.opts.open) m.fault(`call of '${name}', which is not defined in this module`, d, w, l);
-        // An unknown function of an open world gives a value hashed from its name.
-        for (let k = 2; k < d.ins.src.length; k++) {
-          const o = d.ins.src[k];
-          if (o.kind === Kind.Sym && k === d.ins.src.length - 1)
-            f.paramView.setInt32(
-              l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0),
-              mix(name.length, m.opts.seed) & 15,
-              true,
-            );
-        }
+        unknownCall(m, w, f, d, 1 << l);
     }
   }
 };
+
+function hashOf(text: string): number {
+  let h = text.length;
+  for (let i = 0; i < text.length; i++) h = mix(h, text.charCodeAt(i));
+  return h;
+}
+
+/**
+ * A call in an open world of a function that the module does not have: what it is given is compared, and it gives small
+ * values hashed from that.
+ */
+export function unknownCall(m: Machine, w: Warp, f: Frame, d: Decoded, mask: number): void {
+  const [target, declared] = d.ins.src;
+  const name = declared?.sym || target.sym;
+  const proto = m.program.prototypes.find((p) => p.name === name);
+  if (proto === undefined) return;
+  const first = d.ins.dst.length + 2;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    /** Words of an argument: registers, or bytes of call parameters. */
+    const word = (k: number, byte: number, size: number): number => {
+      const o = d.ins.src[2 + k];
+      if (o === undefined) return 0;
+      if (o.kind !== Kind.Sym) return f.regs.i32[opnd(f, d, first + k) + (size > 4 ? 2 * l + byte / 4 : l)];
+      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0) + byte;
+      return size === 1
+        ? f.paramView.getUint8(at)
+        : size === 2
+          ? f.paramView.getUint16(at, true)
+          : f.paramView.getInt32(at, true);
+    };
+    let h = hashOf(name);
+    proto.params.forEach((p, k) => {
+      for (let byte = 0; byte < p.size; byte += 4) {
+        const x = word(k, byte, p.size);
+        m.show(w, l, x);
+        h = mix(h, x);
+      }
+    });
+    proto.returns.forEach((p, k) => {
+      const o = d.ins.src[2 + proto.params.length + k];
+      if (o === undefined || o.kind !== Kind.Sym) return;
+      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0);
+      for (let byte = 0; byte < p.size; byte += 4) {
+        const v = mix(h + k + byte, m.opts.seed) & 15;
+        if (p.size < 4) f.paramView.setUint8(at, v);
+        else f.paramView.setInt32(at + byte, v, true);
+      }
+    });
+  }
+}
 
 export const primitives: Readonly<Record<string, Primitive>> = {
   load,

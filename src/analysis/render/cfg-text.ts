@@ -1,13 +1,20 @@
 import type { Fn } from '../../ir/program.ts';
 import { fallsThrough } from '../cfg.ts';
 import { analyzeControlFlow, BlockFlag, type ControlFlow } from '../control-flow.ts';
-import { loopBlocks, loopDepth, loopExits, loopsOf, preheader } from '../loops.ts';
+import { loopContents, loopDepth, loopsOf, preheader } from '../loops.ts';
 
 /** How the analysis behind a picture is run. */
 export interface CfgRenderOptions {
   /** Force mode of AnalyzeControlFlow. */
   readonly force?: boolean;
 }
+
+/** Characters of the widest column. */
+const WIDEST = 48;
+/** Blocks of a loop that are listed. */
+const MOST_BLOCKS = 64;
+/** Steps of indentation. */
+const DEEPEST = 32;
 
 const FLAG_NAMES: readonly (readonly [number, string])[] = [
   [BlockFlag.LoopHeader, 'header'],
@@ -45,7 +52,11 @@ export function renderCfgText(fn: Fn, opts: CfgRenderOptions = {}): string {
     flagNames(cf, b).join(',') || '-',
     block.name,
   ]);
-  const widths = rows.reduce<number[]>((w, r) => r.map((c, i) => Math.max(w[i] ?? 0, c.length)), []);
+  // A few long cells go over their column; they do not make every line as long as themselves.
+  const widths = rows.reduce<number[]>(
+    (w, r) => r.map((c, i) => Math.max(w[i] ?? 0, Math.min(c.length, WIDEST))),
+    [],
+  );
   for (const r of rows)
     out.push(
       `  ${r
@@ -70,11 +81,14 @@ export function renderCfgText(fn: Fn, opts: CfgRenderOptions = {}): string {
 
   if (forest.loops.length > 0) {
     out.push('', 'Natural loops:');
+    const contents = loopContents(forest, MOST_BLOCKS);
     for (const l of forest.loops) {
       const pre = preheader(forest, l.id);
-      const exits = loopExits(forest, l.id).map((e) => `${bix(e.from)}->${bix(e.to)}`);
+      const { blocks, exits: edges } = contents[l.id];
+      const exits = edges.map((e) => `${bix(e.from)}->${bix(e.to)}`);
+      const more = l.size > blocks.length ? ` and ${l.size - blocks.length} more` : '';
       out.push(
-        `${'  '.repeat(l.depth)}${bix(l.header)}: ${l.size} blocks {${loopBlocks(forest, l.id).map(bix).join(' ')}}, latches ${l.latches.map(bix).join(' ')}, preheader ${pre < 0 ? '-' : bix(pre)}, exits ${exits.join(' ') || 'none'}`,
+        `${'  '.repeat(Math.min(l.depth, DEEPEST))}${bix(l.header)}: ${l.size} blocks {${blocks.map(bix).join(' ')}${more}}, latches ${l.latches.map(bix).join(' ')}, preheader ${pre < 0 ? '-' : bix(pre)}, exits ${exits.join(' ') || 'none'}`,
       );
     }
   }

@@ -19,6 +19,7 @@ import {
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import { TYPES } from './types.ts';
+import { UniqueNames } from './unique-names.ts';
 import { partName } from './vectors.ts';
 
 /** This instruction has no Ori form; the function is left out and the form is reported. */
@@ -123,7 +124,7 @@ export class FnLower {
   hasVectors = false;
   private nextReg = 0;
   private nextBlock = 1;
-  private readonly names = new Set<string>();
+  private readonly names = new UniqueNames();
   private carry: Reg = NO_REG;
   private guard: Reg = NO_REG;
   private guardNot = false;
@@ -187,10 +188,7 @@ export class FnLower {
 
   /** A name nobody else has in this function. */
   unique(name: string): string {
-    let n = name;
-    for (let i = 1; this.names.has(n); i++) n = `${name}$${i}`;
-    this.names.add(n);
-    return n;
+    return this.names.take(name);
   }
 
   find(name: string): Declared | undefined {

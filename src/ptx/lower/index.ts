@@ -11,6 +11,7 @@ import { floatHandlers } from './float.ts';
 import { bitsOfFloat, FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { lastType, TYPES } from './types.ts';
+import { UniqueNames } from './unique-names.ts';
 import { scalars, withParts } from './vectors.ts';
 import { videoHandlers } from './video.ts';
 
@@ -46,18 +47,19 @@ export function lowerPtx(
       if (item.space === 'tex' || /ref$/.test(item.type)) continue;
       variables.set(item.name, makeVariable(item, item.name, item.space as Space));
     } else if (item.kind === 'function') {
-      functions.add(item.name);
-      if (item.body === null && !defined.has(item.name) && !prototypes.some((p) => p.name === item.name))
+      if (item.body === null && !defined.has(item.name) && !functions.has(item.name))
         prototypes.push(makePrototype(item));
+      functions.add(item.name);
     } else if (item.kind === 'file') files.push({ index: item.index, name: item.name });
   }
   const scope: ModuleScope = { isa: opts.isa, paramBase: opts.paramBase, variables, functions, locs };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
   const shared: Variable[] = [];
+  const sharedNames = new UniqueNames(variables.keys());
   for (const item of module.items) {
     if (item.kind !== 'function' || item.body === null) continue;
-    const r = lowerFunction(item, scope, variables, shared, prototypes);
+    const r = lowerFunction(item, scope, sharedNames, shared, prototypes);
     if (r.fn !== null) out.push(r.fn);
     else
       skipped.push({
@@ -148,7 +150,7 @@ function handlerOf(i: PtxInstr): Handler | undefined {
 function lowerFunction(
   ptx: PtxFunction,
   module: ModuleScope,
-  globals: Map<string, Variable>,
+  sharedNames: UniqueNames,
   shared: Variable[],
   prototypes: Prototype[],
 ): { fn: Fn | null; missing: Missing[] } {
@@ -187,8 +189,7 @@ function lowerFunction(
       f.variables.push(makeVariable(d, name, 'local'));
       f.scope.symbols.set(d.name, { kind: 'variable', name, space: 'local' });
     } else {
-      let name = d.name;
-      for (let n = 1; globals.has(name) || shared.some((v) => v.name === name); n++) name = `${d.name}$${n}`;
+      const name = sharedNames.take(d.name);
       shared.push(makeVariable(d, name, d.space as Space));
       f.scope.symbols.set(d.name, { kind: 'variable', name, space: d.space as Space });
     }
