@@ -17,7 +17,7 @@ const orrery = (...args: readonly string[]) => {
 };
 
 /** Rules without a solver's proof that the shipped ones had when this was written; fewer is better. */
-const MOST_UNVERIFIED_SHARE = 0.2;
+const MOST_UNVERIFIED_SHARE = 0.08;
 
 describe('stored verdicts', () => {
   const verdicts = JSON.parse(at('pipelines/rules/verdicts.json')) as Verdicts;
@@ -29,7 +29,7 @@ describe('stored verdicts', () => {
   });
   it('refute nothing and leave nothing unknown', () => {
     const bad = Object.entries(verdicts).filter(
-      ([, v]) => v.verdict === 'refuted' || v.verdict === 'unknown',
+      ([, v]) => !['verified', 'by argument', 'bounded', 'inexact'].includes(v.verdict),
     );
     expect(bad.map(([id, v]) => `${id}: ${v.verdict}`)).toEqual([]);
   });
