@@ -147,6 +147,12 @@ RET`);
 });
 
 describe('memory and barriers', () => {
+  it('shared memory of a kernel has what the kernel names, itself or by the functions that it calls', () => {
+    const other = '.var shared b8 other size 4096 align 16';
+    expect(run(kernel('STS [s+0x400], R2\nEXIT', other)).error).toMatch(/shared memory \(1024 bytes/);
+    expect(run(kernel('STS [other+0x400], R2\nSTS [s+0x3fc], R2\nEXIT', other)).status).toBe('ok');
+  });
+
   it('faults name the access, the thread and the nearest buffer', () => {
     const r = run(kernel('STG [RD3+0x10000], R2\nEXIT'));
     expect(r.status).toBe('fault');
