@@ -248,6 +248,27 @@ it('printf', () => {
   expect(formatPrintf('a=%4d|%-6.2f|%#llx|%s%%\n', at, () => 'str')).toBe('a=  -5|2.50  |0xff|str%\n');
 });
 
+it('printf as C has it at its ends: large values, many digits, widths beyond all measure', () => {
+  const one = (format: string, value: number): string => {
+    const v = new DataView(new ArrayBuffer(8));
+    if (/[feg]$/.test(format)) v.setFloat64(0, value, true);
+    else v.setInt32(0, value, true);
+    return formatPrintf(
+      format,
+      () => v,
+      () => '',
+    );
+  };
+  // As the C library prints them.
+  expect(one('%f', 1e30)).toBe('1000000000000000019884624838656.000000');
+  expect(one('%.3f', -1e22)).toBe('-10000000000000000000000.000');
+  expect(one('%.120f', 0.5)).toBe(`0.5${'0'.repeat(119)}`);
+  expect(one('%.110e', 0.5)).toBe(`5.${'0'.repeat(110)}e-01`);
+  expect([one('%.5d', -5), one('%08.5d', -5), one('%.4x', 255)]).toEqual(['-00005', '  -00005', '00ff']);
+  expect(one('%2000000000d', 1)).toHaveLength(4096);
+  expect(one('%.2000000000f', 1)).toHaveLength(4098);
+});
+
 it('random fills are splitmix64, and comparisons take a relative tolerance', () => {
   const a = fillBuffer('u32', 4, { random: { seed: 1, min: 0, max: 1000 } });
   expect([...new Uint32Array(a.buffer)]).toMatchInlineSnapshot(`
