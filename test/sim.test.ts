@@ -153,6 +153,14 @@ describe('memory and barriers', () => {
     expect(run(kernel('STS [other+0x400], R2\nSTS [s+0x3fc], R2\nEXIT', other)).status).toBe('ok');
   });
 
+  it('shared addresses are of 32 bits, and wrap', () => {
+    const r = run(
+      kernel('MOV R5, &s\nIADD3 R5, R5, -8\nSTS [R5+0x8], R2\nLDS R6, [s]\nSTG [RD3], R6\nEXIT'),
+      1,
+    );
+    expect([r.status, r.values[0]]).toEqual(['ok', 0]);
+  });
+
   it('faults name the access, the thread and the nearest buffer', () => {
     const r = run(kernel('STG [RD3+0x10000], R2\nEXIT'));
     expect(r.status).toBe('fault');
