@@ -197,9 +197,10 @@ export class Machine {
     this.functionList = program.functions;
     this.functions = new Map(program.functions.map((f) => [f.name, f]));
     this.heap = { next: 2 ** 43 };
-    const used = namesReached(program, kernel);
+    // An open world is compared with one in which dead uses are gone: there all variables keep their places.
+    const used = opts.open ? null : namesReached(program, kernel);
     for (const v of program.variables)
-      if (v.space === 'shared' && used.has(v.name)) {
+      if (v.space === 'shared' && used?.has(v.name) !== false) {
         if (v.linkage === 'extern' && v.size === 0) continue;
         const a = Math.max(16, v.align);
         const at = Math.ceil(this.sharedBytes / a) * a;
