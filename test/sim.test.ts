@@ -147,6 +147,20 @@ RET`);
 });
 
 describe('memory and barriers', () => {
+  it('shared memory of a kernel has what the kernel names, itself or by the functions that it calls', () => {
+    const other = '.var shared b8 other size 4096 align 16';
+    expect(run(kernel('STS [s+0x400], R2\nEXIT', other)).error).toMatch(/shared memory \(1024 bytes/);
+    expect(run(kernel('STS [other+0x400], R2\nSTS [s+0x3fc], R2\nEXIT', other)).status).toBe('ok');
+  });
+
+  it('shared addresses are of 32 bits, and wrap', () => {
+    const r = run(
+      kernel('MOV R5, &s\nIADD3 R5, R5, -8\nSTS [R5+0x8], R2\nLDS R6, [s]\nSTG [RD3], R6\nEXIT'),
+      1,
+    );
+    expect([r.status, r.values[0]]).toEqual(['ok', 0]);
+  });
+
   it('faults name the access, the thread and the nearest buffer', () => {
     const r = run(kernel('STG [RD3+0x10000], R2\nEXIT'));
     expect(r.status).toBe('fault');
@@ -240,6 +254,27 @@ it('printf', () => {
   slots.setBigUint64(16, 0xffn, true);
   const at = (offset: number, size: number) => new DataView(slots.buffer, offset, size);
   expect(formatPrintf('a=%4d|%-6.2f|%#llx|%s%%\n', at, () => 'str')).toBe('a=  -5|2.50  |0xff|str%\n');
+});
+
+it('printf as C has it at its ends: large values, many digits, widths beyond all measure', () => {
+  const one = (format: string, value: number): string => {
+    const v = new DataView(new ArrayBuffer(8));
+    if (/[feg]$/.test(format)) v.setFloat64(0, value, true);
+    else v.setInt32(0, value, true);
+    return formatPrintf(
+      format,
+      () => v,
+      () => '',
+    );
+  };
+  // As the C library prints them.
+  expect(one('%f', 1e30)).toBe('1000000000000000019884624838656.000000');
+  expect(one('%.3f', -1e22)).toBe('-10000000000000000000000.000');
+  expect(one('%.120f', 0.5)).toBe(`0.5${'0'.repeat(119)}`);
+  expect(one('%.110e', 0.5)).toBe(`5.${'0'.repeat(110)}e-01`);
+  expect([one('%.5d', -5), one('%08.5d', -5), one('%.4x', 255)]).toEqual(['-00005', '  -00005', '00ff']);
+  expect(one('%2000000000d', 1)).toHaveLength(4096);
+  expect(one('%.2000000000f', 1)).toHaveLength(4098);
 });
 
 it('random fills are splitmix64, and comparisons take a relative tolerance', () => {

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import type { Program } from '../src/ir/program.ts';
 import { numberToHalf } from '../src/isa/floats.ts';
-import { loadLaunch } from '../src/spec/launch.ts';
+import { fitLaunch, loadLaunch } from '../src/spec/launch.ts';
 import { scalarValue } from '../src/spec/launch-data.ts';
 import { loadSpec, ROOT, shippedFiles } from '../src/spec/node.ts';
 import { checkFile } from '../src/spec/node-check.ts';
@@ -300,6 +301,34 @@ describe('launch files', () => {
          14 |   - { bytes: 3, data: in.bin }
             |                       ^^^^^^"
     `);
+  });
+
+  it('fit the sizes of the parameters, each at its line', async () => {
+    const file = write(
+      'fit.yaml',
+      `kind: launch
+module: k.ptx
+kernel: k
+grid: [1, 1, 1]
+block: [1, 1, 1]
+params:
+  - { buffer: s32, length: 1, fill: zero }
+  - { scalar: u64, value: 1 }
+  - { scalar: s32, value: 1 }
+`,
+    );
+    const params = ['a', 'b', 'c'].map((name) => ({ name, size: 4 }));
+    const program = {
+      name: 'k.ptx',
+      functions: [{ kind: 'entry', name: 'k', params }],
+    } as unknown as Program;
+    const said = await fitLaunch(await loadLaunch(file), program).catch((e: DiagnosticError) =>
+      e.diagnostics.map((d) => `${d.line} ${d.message}`),
+    );
+    expect(said).toEqual([
+      "7 parameter 0 (a) of 'k' has 4 bytes, a pointer has 8",
+      "8 parameter 1 (b) of 'k' has 4 bytes, u64 has 8",
+    ]);
   });
 
   it('name a module that is there, if the caller needs it', async () => {

@@ -188,6 +188,7 @@ export function runLaunch(
     });
     m = new Machine(
       program,
+      kernel,
       {
         grid: launch.grid,
         block: launch.block,

@@ -190,7 +190,8 @@ export class Machine {
   private readonly images = new WeakMap<Code, Int32Array>();
   private readonly free: { i32: Int32Array; regs: LaneRegs }[] = [];
 
-  constructor(program: Program, opts: MachineOptions, global: Memory, bank: DataView) {
+  /** @param kernel the one that will run: shared memory holds its variables */
+  constructor(program: Program, kernel: Fn, opts: MachineOptions, global: Memory, bank: DataView) {
     this.program = program;
     this.opts = opts;
     this.global = global;
@@ -198,8 +199,10 @@ export class Machine {
     this.functionList = program.functions;
     this.functions = new Map(program.functions.map((f) => [f.name, f]));
     this.heap = { next: 2 ** 43 };
+    // An open world is compared with one in which dead uses are gone: there all variables keep their places.
+    const used = opts.open ? null : namesReached(program, kernel);
     for (const v of program.variables)
-      if (v.space === 'shared') {
+      if (v.space === 'shared' && used?.has(v.name) !== false) {
         if (v.linkage === 'extern' && v.size === 0) continue;
         const a = Math.max(16, v.align);
         const at = Math.ceil(this.sharedBytes / a) * a;
@@ -760,6 +763,24 @@ export class Machine {
       blocks[d.block] = (blocks[d.block] ?? 0) + 1;
     }
   }
+}
+
+/** Names that a kernel says, and those that what it reaches by them says: functions, and variables that hold addresses. */
+function namesReached(program: Program, kernel: Fn): ReadonlySet<string> {
+  const functions = new Map(program.functions.map((f) => [f.name, f]));
+  const variables = new Map(program.variables.map((v) => [v.name, v]));
+  const seen = new Set<string>();
+  const work: Fn[] = [kernel];
+  const meet = (name: string): void => {
+    if (name === '' || seen.has(name)) return;
+    seen.add(name);
+    const fn = functions.get(name);
+    if (fn !== undefined) work.push(fn);
+    for (const r of variables.get(name)?.relocs ?? []) meet(r.symbol);
+  };
+  for (let fn = work.pop(); fn !== undefined; fn = work.pop())
+    for (const b of fn.blocks) for (const i of b.ins) for (const o of i.src) meet(o.sym);
+  return seen;
 }
 
 function singleBuffer(name: string, bytes: number): BufferMemory {

@@ -85,6 +85,7 @@ export function openWorld(
     const kernel = findKernel(program, kernelName);
     m = new Machine(
       program,
+      kernel,
       {
         grid: opts.grid,
         block: opts.block,

@@ -32,7 +32,8 @@ function addressOf(m: Machine, f: Frame, d: Decoded, srcIndex: number, lane: num
     // 64-bit registers have two words a lane; their file is in the low bits of the register.
     if ((o.reg & 7) === 1 || (o.reg & 7) === 4)
       a += f.regs.i32[at + 2 * lane + 1] * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
-    else a += f.regs.i32[at + lane] >>> 0;
+    // Addresses of 32 bits wrap: the base of an array at 0 may be taken below it, and the offset lead back.
+    else a = (a + f.regs.i32[at + lane]) >>> 0;
   } else if (o.sym === '') a = o.lo >>> 0;
   // High words are signed, so that a frame-relative local address below its frame stays a small negative number.
   return Math.abs(a) >= 281474976710656 ? a % 281474976710656 : a;

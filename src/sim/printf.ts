@@ -29,8 +29,11 @@ export function formatPrintf(
     ) => {
       if (conv === '%') return '%';
       const int = () => take(4).getInt32(0, true);
-      const w = width === '*' ? int() : Number(width ?? 0);
-      const p = precision === '*' ? int() : precision === undefined ? -1 : Number(precision);
+      const w = Math.min(width === '*' ? int() : Number(width ?? 0), WIDEST);
+      const p = Math.min(
+        precision === '*' ? int() : precision === undefined ? -1 : Number(precision),
+        WIDEST,
+      );
       const wide = length === 'll' || length === 'l' || length === 'z' || length === 'j' || length === 't';
       const slot = take(wide || 'spfFeEgGaA'.includes(conv) ? 8 : 4);
       let s: string;
@@ -62,11 +65,14 @@ export function formatPrintf(
         default:
           s = float(slot.getFloat64(0, true), conv, p < 0 ? 6 : p);
       }
+      // A precision is the least number of digits of an integer, and takes the place of the flag 0.
+      if (p >= 0 && 'diouxX'.includes(conv))
+        s = s.replace(/[0-9a-fA-F]+$/, (digits) => digits.padStart(p, '0'));
       if ('dif'.includes(conv) && !s.startsWith('-'))
         s = (flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '') + s;
       if (s.length >= w) return s;
       if (flags.includes('-')) return s.padEnd(w);
-      if (flags.includes('0') && !'scp'.includes(conv)) {
+      if (flags.includes('0') && !'scp'.includes(conv) && (p < 0 || !'diouxX'.includes(conv))) {
         const sign = /^[-+ ]/.test(s) ? 1 : 0;
         return s.slice(0, sign) + s.slice(sign).padStart(w - sign, '0');
       }
@@ -75,16 +81,34 @@ export function formatPrintf(
   );
 }
 
+/** Characters that a width or precision may ask for; a larger one is a mistake, and no reason to run out of memory. */
+const WIDEST = 4096;
+/** Digits that JavaScript writes; those behind them are zero here. */
+const MOST_DIGITS = 100;
+
+/** `%f`, to the last digit before the point, which JavaScript leaves to an exponent from 10^21 on. */
+function fixed(v: number, p: number): string {
+  const n = Math.min(p, MOST_DIGITS);
+  const s = Math.abs(v) < 1e21 ? v.toFixed(n) : `${BigInt(v)}${n > 0 ? `.${'0'.repeat(n)}` : ''}`;
+  return s + '0'.repeat(p - n);
+}
+
+/** `%e`. */
+function exponential(v: number, p: number): string {
+  const n = Math.min(p, MOST_DIGITS);
+  return v.toExponential(n).replace('e', `${'0'.repeat(p - n)}e`);
+}
+
 function float(v: number, conv: string, p: number): string {
   if (!Number.isFinite(v)) return Number.isNaN(v) ? 'nan' : v < 0 ? '-inf' : 'inf';
   const exp = (s: string) => s.replace(/e([-+])(\d)$/, 'e$10$2');
   let s: string;
-  if (conv === 'f' || conv === 'F') s = v.toFixed(p);
-  else if (conv === 'e' || conv === 'E') s = exp(v.toExponential(p));
+  if (conv === 'f' || conv === 'F') s = fixed(v, p);
+  else if (conv === 'e' || conv === 'E') s = exp(exponential(v, p));
   else {
     const e = v === 0 ? 0 : Math.floor(Math.log10(Math.abs(v)));
     const n = p === 0 ? 1 : p;
-    s = e < -4 || e >= n ? exp(v.toExponential(n - 1)) : v.toFixed(Math.max(0, n - 1 - e));
+    s = e < -4 || e >= n ? exp(exponential(v, n - 1)) : fixed(v, Math.max(0, n - 1 - e));
     if (s.includes('.') && !s.includes('e')) s = s.replace(/\.?0+$/, '');
   }
   return conv === conv.toUpperCase() ? s.toUpperCase() : s;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
-import type { Launch } from '../sim/launch.ts';
+import { ELEMENT_BYTES, type Launch } from '../sim/launch.ts';
 import type { SpecFile } from './document.ts';
 import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
@@ -87,5 +87,21 @@ export async function fitLaunch(launch: LoadedLaunch, program: Program): Promise
         notes: kernel.params.map((p, i) => `${i}: ${p.name}, ${p.size} bytes`),
       },
     );
+  else
+    launch.params.forEach((given, i) => {
+      const { name, size } = kernel.params[i];
+      const [bytes, what] =
+        given.kind === 'buffer'
+          ? [8, 'a pointer']
+          : given.kind === 'scalar'
+            ? [ELEMENT_BYTES[given.type], given.type]
+            : [given.bytes.length, 'the launch'];
+      if (given.kind === 'bytes' ? bytes > size : bytes !== size)
+        issues.error(
+          at('params', i),
+          'launch-params',
+          `parameter ${i} (${name}) of '${kernel.name}' has ${size} bytes, ${what} has ${bytes}`,
+        );
+    });
   if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
 }

@@ -26,6 +26,9 @@ const out = (n: number): LaunchParam => ({
   expect: null,
   tolerance: 0,
 });
+const names = (p: Program, symbol: string): boolean =>
+  p.functions.some((f) => f.blocks.some((b) => b.ins.some((i) => i.src.some((o) => o.sym === symbol))));
+
 /** Runs it on zeroed output; `values` is what the output holds then. */
 export function run(
   program: Program,
@@ -37,7 +40,8 @@ export function run(
     kernel: 'k',
     grid: [opts.grid ?? 1, 1, 1],
     block: [threads, 1, 1],
-    dynamicShared: 0,
+    // Kernels that name no shared variable address the dynamic part, from 0 on.
+    dynamicShared: names(program, 's') ? 0 : 1024,
     params: [out(opts.length ?? threads)],
   };
   const r = runLaunch(program, isa, launch, BASE, { counters: true, budget: opts.budget ?? 100_000 });
