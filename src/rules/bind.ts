@@ -19,8 +19,9 @@ import { FILE_OF_WIDTH, mayStand } from './fit.ts';
 import type { Flow, Place } from './flow.ts';
 import { plainConstant } from './fold.ts';
 import type { Instance, Line, Rule, Source } from './rule.ts';
+import type { Part, Shape, Variant } from './shape.ts';
 import { permuteTable } from './tables.ts';
-import { addressAt, type Part, type Shape, type Variant } from './trie.ts';
+import { addressAt } from './trie.ts';
 
 /** Why a rule whose shape fits was not applied. */
 export type Miss =
