@@ -277,7 +277,7 @@ export interface Replacement {
 export function build(m: Match, freshReg: (file: number) => Reg): Replacement | Miss {
   const { rule } = m.variant;
   const root = m.places[rule.match.length - 1];
-  if (rule.addressRoot) return buildAddress(m, root);
+  if (rule.root === null) return buildAddress(m, root);
   const regs: Reg[] = rule.vars.map((_, i) => m.operands[i]?.reg ?? NO_REG);
   const rootDst = rule.match[rule.match.length - 1].dst;
   const kept = rule.rewrite.filter((l) =>

@@ -1,4 +1,3 @@
-import { hashText } from '../ir/hash.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
 import type { Flow, Place } from './flow.ts';
@@ -85,18 +84,15 @@ export class Trie {
   private readonly coming: ({ rule: Rule; rank: number }[] | null)[];
   private readonly found: Variant[] = [];
   private readonly reached: Place[] = [];
-  /** The rules and their precedence, as a text: equal for sets that do the same. */
-  readonly identity: string;
 
   /** @param rules in the order of their precedence */
   constructor(rules: readonly Rule[], isa: Isa) {
     this.roots = isa.opcodes.map(() => null);
-    this.identity = hashText(rules.map((r) => r.hash).join());
     this.coming = isa.opcodes.map(() => null);
     const addressed = isa.opcodes.filter(hasAddress);
     rules.forEach((rule, rank) => {
-      const root = rule.match[rule.match.length - 1].op;
-      for (const op of root === null ? addressed : [root]) (this.coming[op.id] ??= []).push({ rule, rank });
+      for (const op of rule.root === null ? addressed : [rule.root])
+        (this.coming[op.id] ??= []).push({ rule, rank });
     });
   }
 
