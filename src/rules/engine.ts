@@ -91,7 +91,13 @@ function rulesOfGroup({ data, file, wholeFor }: GroupDoc, isa: Isa): readonly Ru
   const care: Care = wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
   const { rules, issues } = rulesOfDoc(data, isa, care);
   const wrong = issues.filter((i) => i.severity === 'error');
-  if (wrong.length > 0) throw new DiagnosticError(wrong.map((i) => ruleDiagnostic(i, file)));
+  if (wrong.length > 0)
+    throw new DiagnosticError(
+      wrong.map((i) => {
+        const d = ruleDiagnostic(i, file);
+        return { ...d, notes: [...d.notes, `\`orrery check ${file}\` shows the place`] };
+      }),
+    );
   return rules;
 }
 
