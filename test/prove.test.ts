@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openSolver, packagedSolver } from '../src/cli/solver.ts';
-import { compileGroup } from '../src/rules/compile.ts';
+import { compileGroup } from '../src/rules/group.ts';
 import { goalOf } from '../src/rules/prove/goal.ts';
 import { LIMITS, prove } from '../src/rules/prove/prove.ts';
 import { questionOf, readModel } from '../src/rules/prove/question.ts';

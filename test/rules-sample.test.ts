@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rulesOfDoc } from '../src/rules/engine.ts';
+import { rulesOfDoc } from '../src/rules/group.ts';
 import type { Instance, Rule } from '../src/rules/rule.ts';
 import { sample } from '../src/rules/sample.ts';
 import { constantsFor } from '../src/rules/witness.ts';

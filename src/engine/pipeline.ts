@@ -2,7 +2,8 @@ import type { Program } from '../ir/program.ts';
 import { passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/compile.ts';
-import { FOLD_KNOBS, type RunnerOptions, ruleRunner, rulesOfDoc } from '../rules/engine.ts';
+import { FOLD_KNOBS, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
+import { rulesOfDoc } from '../rules/group.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
 import type { Journal } from './journal.ts';
@@ -30,7 +31,7 @@ export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
 
 /**
  * Runs a plan with the registered passes and the plan's rule groups.
- * @throws DiagnosticError as `runPlan` does, and where rules do not come to an end
+ * @throws DiagnosticError as `runPlan` does, for rules that have faults, and where rules do not come to an end
  */
 export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = {}): Journal {
   const rules =

@@ -1,5 +1,5 @@
 import type { Match, Miss } from './bind.ts';
-import type { Variant } from './trie.ts';
+import type { Variant } from './shape.ts';
 
 /**
  * The selection of the described matcher (reference, peephole 2): every matcher of the opcode runs, in file order; one that

@@ -19,8 +19,9 @@ import { FILE_OF_WIDTH, mayStand } from './fit.ts';
 import type { Flow, Place } from './flow.ts';
 import { plainConstant } from './fold.ts';
 import type { Instance, Line, Rule, Source } from './rule.ts';
+import type { Part, Shape, Variant } from './shape.ts';
 import { permuteTable } from './tables.ts';
-import { addressAt, type Part, type Shape, type Variant } from './trie.ts';
+import { addressAt } from './trie.ts';
 
 /** Why a rule whose shape fits was not applied. */
 export type Miss =
@@ -276,7 +277,7 @@ export interface Replacement {
 export function build(m: Match, freshReg: (file: number) => Reg): Replacement | Miss {
   const { rule } = m.variant;
   const root = m.places[rule.match.length - 1];
-  if (rule.addressRoot) return buildAddress(m, root);
+  if (rule.root === null) return buildAddress(m, root);
   const regs: Reg[] = rule.vars.map((_, i) => m.operands[i]?.reg ?? NO_REG);
   const rootDst = rule.match[rule.match.length - 1].dst;
   const kept = rule.rewrite.filter((l) =>

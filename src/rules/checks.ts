@@ -6,7 +6,8 @@ import { type Costs, costsOf } from './cost.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
 import { byPrecedence } from './engine.ts';
 import type { Rule, RuleIssue } from './rule.ts';
-import { type Part, type Shape, Trie, variantsOf } from './trie.ts';
+import { type Part, type Shape, variantsOf } from './shape.ts';
+import { Trie } from './trie.ts';
 import { constantsFor, type Narrowing, witness } from './witness.ts';
 
 /**

@@ -3,10 +3,11 @@ import { hashText } from '../ir/hash.ts';
 import { type Isa, type Opcode, OpFlag, type Slot } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
 import { defaultOperand } from '../ir/text.ts';
-import { type Expr, MeaningError, parseExpression } from '../isa/lang/parse.ts';
-import { conjuncts, isStatic, isStructural, knobsOf, structuralFault } from './conditions.ts';
+import { type Expr, MeaningError } from '../isa/lang/parse.ts';
+import { isStatic, isStructural, partsOf, structuralFault } from './conditions.ts';
 import { type Draft, enumerate, instanceOf, type LineDraft, type ModDraft } from './instances.ts';
-import type { Instance, Line, Rule, RuleIssue, Source, Variable } from './rule.ts';
+import type { Instance, Line, Rule, RuleBody, RuleIssue, Source, Variable } from './rule.ts';
+import { MOST_VARIANTS, orderCount } from './shape.ts';
 import { type LineText, type ModText, type OperandText, parseLines, RuleTextError } from './syntax.ts';
 
 /** One document of kind `rules`, already checked against its schema. */
@@ -32,24 +33,18 @@ export interface RulesDoc {
   }[];
 }
 
-/**
- * Compiles the rules of a group: resolves opcodes, variables and modifiers, and finds every choice of modifiers for which
- * widths agree.
- *
- * @param strict also find out whether widths agree and conditions can hold at all, which takes most of the time; where rules are
- *   known to be whole, that is worked out for what is met
- * @returns the rules that are whole, and everything that is wrong with the others
- */
-export function compileGroup(doc: RulesDoc, isa: Isa, strict = true): { rules: Rule[]; issues: RuleIssue[] } {
-  const rules: Rule[] = [];
-  const issues: RuleIssue[] = [];
-  doc.rules.forEach((_, place) => {
-    const c = new RuleCompiler(doc, place, isa, issues, strict);
-    const rule = c.compile();
-    if (rule !== null) rules.push(rule);
-  });
-  return { rules, issues };
+/** What the texts of a rule come to. */
+export interface Compiled {
+  /** null if the texts have faults. */
+  readonly body: RuleBody | null;
+  readonly issues: readonly RuleIssue[];
+  /** What is wrong with a rule that has no instances, so that it can never fire; to find out takes most of the time. */
+  readonly idle: () => RuleIssue | null;
 }
+
+/** Compiles one rule of a group: resolves opcodes, variables and modifiers. Instances are worked out when asked for. */
+export const compileRule = (doc: RulesDoc, place: number, isa: Isa): Compiled =>
+  new RuleCompiler(doc, place, isa).compile();
 
 /** Stops the reading of one rule; what is wrong has been reported. */
 class Stop extends Error {}
@@ -58,8 +53,7 @@ class RuleCompiler {
   private readonly doc: RulesDoc;
   private readonly place: number;
   private readonly isa: Isa;
-  private readonly issues: RuleIssue[];
-  private readonly strict: boolean;
+  private readonly issues: RuleIssue[] = [];
   private readonly vars: {
     name: string;
     kind: Variable['kind'];
@@ -70,82 +64,79 @@ class RuleCompiler {
   private readonly byName = new Map<string, number>();
   private readonly outputs: Expr[] = [];
 
-  constructor(doc: RulesDoc, place: number, isa: Isa, issues: RuleIssue[], strict: boolean) {
-    this.strict = strict;
+  constructor(doc: RulesDoc, place: number, isa: Isa) {
     this.doc = doc;
     this.place = place;
     this.isa = isa;
-    this.issues = issues;
   }
 
-  compile(): Rule | null {
-    const spec = this.doc.rules[this.place];
-    const before = this.issues.length;
+  compile(): Compiled {
+    const { issues } = this;
     try {
-      const match = this.lines('match').map((l, i, all) => this.line(l, 'match', i, i === all.length - 1));
-      this.checkUsed(match);
-      const rewrite = this.lines('rewrite').map((l, i) => this.line(l, 'rewrite', i, false));
-      const root = match[match.length - 1];
-      this.checkRewrite(root, rewrite);
-      const { constant, structural: own } = this.condition(spec.when);
-      const structural = [...this.ofGroup(), ...own];
-      if (this.issues.length > before) return null;
-      const addressRoot = root.op === null;
-      const draft: Draft = {
-        vars: this.vars,
-        match,
-        rewrite,
-        tables: this.doc.tables ?? {},
-        condition: constant,
-        outputs: this.outputs,
-      };
-      if (this.strict) {
-        const { instances, fault } = enumerate(draft);
-        if (instances.length === 0) {
-          this.report(fault.field, fault.code, fault.message, fault.notes);
-          return null;
-        }
-      }
-      const text = { match: spec.match, rewrite: spec.rewrite, when: spec.when ?? null };
-      const lazy = lazily(draft);
-      return {
-        id: spec.id,
-        group: this.doc.group,
-        title: spec.title,
-        source: spec.source,
-        owner: spec.owner ?? this.doc.owner ?? null,
-        priority: spec.priority ?? this.doc.priority ?? 0,
-        ranked: spec.priority !== undefined,
-        place: this.place,
-        vars: this.vars,
-        modVars: modVarsOf([...match, ...rewrite]),
-        match: match.map(finish),
-        rewrite: rewrite.map(finish),
-        structural,
-        knobs: structural.flatMap(knobsOf),
-        get instances() {
-          return lazy.instances;
-        },
-        instanceFor: lazy.instanceFor,
-        addressRoot,
-        holds: spec.holds ?? null,
-        inexact: spec.inexact ?? null,
-        cost: spec.cost ?? null,
-        text,
-        hash: this.hashOf(match, rewrite, text),
-      };
+      const draft = this.draft();
+      if (draft !== null) return this.whole(draft);
     } catch (e) {
-      if (e instanceof Stop) return null;
-      throw e;
+      if (!(e instanceof Stop)) throw e;
     }
+    return { body: null, issues, idle: () => null };
   }
 
-  private hashOf(match: readonly LineDraft[], rewrite: readonly LineDraft[], text: Rule['text']): string {
+  private draft(): (Draft & { structural: readonly Expr[] }) | null {
+    const match = this.lines('match').map((l, i, all) => this.line(l, 'match', i, i === all.length - 1));
+    this.checkUsed(match);
+    this.checkOrders(match);
+    const rewrite = this.lines('rewrite').map((l, i) => this.line(l, 'rewrite', i, false));
+    this.checkRewrite(match[match.length - 1], rewrite);
+    const { constant, structural } = this.condition(this.doc.rules[this.place].when);
+    const all = [...this.ofGroup(), ...structural];
+    if (this.issues.length > 0) return null;
+    const { vars, outputs } = this;
+    const tables = this.doc.tables ?? {};
+    return { vars, match, rewrite, tables, condition: constant, outputs, structural: all };
+  }
+
+  private whole(draft: Draft & { structural: readonly Expr[] }): Compiled {
+    const { vars, match, rewrite, structural } = draft;
+    const { issues } = this;
+    const known = new Map<string, Instance | null>();
+    let all: ReturnType<typeof enumerate> | null = null;
+    let hash: string | null = null;
+    const hashed = (): string => (hash ??= this.hashOf(match, rewrite));
+    const enumerated = () => (all ??= enumerate(draft));
+    const body: RuleBody = {
+      vars,
+      modVars: modVarsOf([...match, ...rewrite]),
+      match: match.map(finish),
+      rewrite: rewrite.map(finish),
+      structural,
+      get instances() {
+        return enumerated().instances;
+      },
+      instanceFor: (mods) => {
+        const key = mods.join();
+        let i = known.get(key);
+        if (i === undefined) known.set(key, (i = instanceOf(draft, mods)));
+        return i;
+      },
+      get hash() {
+        return hashed();
+      },
+    };
+    const idle = (): RuleIssue | null => {
+      const { instances, fault } = enumerated();
+      return instances.length > 0 ? null : this.issue(fault.field, fault.code, fault.message, fault.notes);
+    };
+    return { body, issues, idle };
+  }
+
+  private hashOf(match: readonly LineDraft[], rewrite: readonly LineDraft[]): string {
+    const spec = this.doc.rules[this.place];
+    const text = textOf(spec);
     const ops = [...new Set([...match, ...rewrite].flatMap((l) => (l.op === null ? [] : [l.op])))];
     const meanings = ops.map(
       (o) => `${o.name} ${o.means} ${o.groups.map((g) => g.values.map((v) => v.name)).join()}`,
     );
-    const { holds, inexact } = this.doc.rules[this.place];
+    const { holds, inexact } = spec;
     const used = new Set(
       [...match, ...rewrite].flatMap((l) => l.mods.flatMap((m) => (m.k === 'map' ? [m.table] : []))),
     );
@@ -161,8 +152,16 @@ class RuleCompiler {
     message: string,
     notes: readonly string[] = [],
   ): void {
-    const { group } = this.doc;
-    this.issues.push({ severity: 'error', code, group, rule: this.place, field, message, notes });
+    this.issues.push(this.issue(field, code, message, notes));
+  }
+
+  private issue(
+    field: RuleIssue['field'],
+    code: string,
+    message: string,
+    notes: readonly string[],
+  ): RuleIssue {
+    return { severity: 'error', code, group: this.doc.group, rule: this.place, field, message, notes };
   }
 
   private fail(
@@ -477,6 +476,18 @@ class RuleCompiler {
         this.report('match', 'rule-variable', 'no later line uses what this one defines', [`  ${l.text}`]);
   }
 
+  /** Operands that may stand in any order multiply over the lines. */
+  private checkOrders(match: readonly LineDraft[]): void {
+    const orders = orderCount(match);
+    if (orders > MOST_VARIANTS)
+      this.report(
+        'match',
+        'rule-operands',
+        `its operands can stand in ${orders} orders, more than ${MOST_VARIANTS}`,
+        ['split the rule: each line whose operands may be exchanged multiplies them'],
+      );
+  }
+
   /** The rewrite defines the root's destinations, each once, and nothing that the match defined inside. */
   private checkRewrite(root: LineDraft, rewrite: readonly LineDraft[]): void {
     const last = rewrite[rewrite.length - 1];
@@ -519,7 +530,7 @@ class RuleCompiler {
     if (when === undefined) return { constant: null, structural: [] };
     let parts: Expr[];
     try {
-      parts = conjuncts(parseExpression(when.trim().replaceAll('\n', ' ')));
+      parts = partsOf(when);
     } catch (e) {
       if (!(e instanceof MeaningError)) throw e;
       return this.fail('when', 'rule-condition', e.message, [
@@ -540,24 +551,6 @@ class RuleCompiler {
   }
 }
 
-/** The instances of a rule, all of them or one by one, when they are asked for. */
-function lazily(draft: Draft): Pick<Rule, 'instances' | 'instanceFor'> {
-  let all: readonly Instance[] | null = null;
-  const one = new Map<string, Instance | null>();
-  return {
-    get instances() {
-      all ??= enumerate(draft).instances;
-      return all;
-    },
-    instanceFor: (mods) => {
-      const key = mods.join();
-      let i = one.get(key);
-      if (i === undefined) one.set(key, (i = instanceOf(draft, mods)));
-      return i;
-    },
-  };
-}
-
 /** Part of an address: any width. */
 const ADDRESS_PART: Slot = {
   name: 'address',
@@ -574,6 +567,13 @@ const ADDRESS_PART: Slot = {
 /** Does the modifier group decide the width of an operand? */
 export const givesWidth = (op: Opcode, group: string): boolean =>
   op.dsts.some((s) => s.widthFrom === group) || op.srcs.some((s) => s.widthFrom === group);
+
+/** The texts of a rule. */
+export const textOf = ({ match, rewrite, when }: RulesDoc['rules'][number]): Rule['text'] => ({
+  match,
+  rewrite,
+  when: when ?? null,
+});
 
 const defaultSource = (slot: Slot): Source => ({ k: 'literal', value: BigInt(defaultOperand(slot).lo) });
 

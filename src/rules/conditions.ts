@@ -1,5 +1,5 @@
 import { nearest } from '../ir/diagnostic.ts';
-import type { Expr } from '../isa/lang/parse.ts';
+import { type Expr, parseExpression } from '../isa/lang/parse.ts';
 import type { KnobValue } from '../passes/pass.ts';
 
 /**
@@ -41,8 +41,18 @@ const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
 };
 const FIGURES = new Set(['level', 'sm']);
 
+/**
+ * The parts of a condition as written, joined by `&&`.
+ * @throws MeaningError where it cannot be read
+ */
+export const partsOf = (when: string): Expr[] =>
+  conjuncts(parseExpression(when.trim().replaceAll('\n', ' ')));
+
+/** Can a condition, as written, have a part that is static or reads a knob? Few have; the others need not be read to know. */
+export const mayAskSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.test(when);
+
 /** The parts of `a && b && c`. */
-export const conjuncts = (e: Expr): Expr[] =>
+const conjuncts = (e: Expr): Expr[] =>
   e.k === 'binary' && e.op === '&&' ? [...conjuncts(e.a), ...conjuncts(e.b)] : [e];
 
 /** True if any part asks about the situation. */

@@ -25,7 +25,8 @@ import { mayStand } from './fit.ts';
 import { Flow, type Place } from './flow.ts';
 import { constantsLast, isConstant, notPredicate, plainConstant, plainConstants, valuesOf } from './fold.ts';
 import type { Rule } from './rule.ts';
-import type { Trie, Variant } from './trie.ts';
+import type { Variant } from './shape.ts';
+import type { Trie } from './trie.ts';
 
 /** What the driver does beside the rules. */
 export interface DriverOptions extends Setting {

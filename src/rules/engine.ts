@@ -3,30 +3,13 @@ import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import type { Expr } from '../isa/lang/parse.ts';
 import type { KnobValue, PassContext } from '../passes/pass.ts';
+import type { GroupDoc } from '../spec/plan.ts';
 import type { Miss } from './bind.ts';
-import { compileGroup, type RulesDoc } from './compile.ts';
-import { holdsIn, isStatic, knobsOf, type Setting } from './conditions.ts';
+import { holdsIn, type Setting } from './conditions.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
-import type { Rule, RuleIssue } from './rule.ts';
+import { type Care, ruleDiagnostic, rulesOfDoc } from './group.ts';
+import type { Rule } from './rule.ts';
 import { Trie } from './trie.ts';
-
-const compiled = new WeakMap<object, { isa: Isa; strict: boolean; rules: Rule[]; issues: RuleIssue[] }>();
-
-/**
- * Rules of a document; compiled once for an instruction set.
- * @param strict find every fault now; else what only some choice of modifiers brings out stays unfound
- */
-export function rulesOfDoc(
-  data: unknown,
-  isa: Isa,
-  strict = true,
-): { rules: readonly Rule[]; issues: readonly RuleIssue[] } {
-  const known = compiled.get(data as object);
-  if (known !== undefined && known.isa === isa && (known.strict || !strict)) return known;
-  const made = { isa, strict, ...compileGroup(data as RulesDoc, isa, strict) };
-  compiled.set(data as object, made);
-  return made;
-}
 
 /** Descending priority, then groups in the order given, then the order of the file. */
 export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
@@ -62,10 +45,7 @@ export interface RuleMiss {
 export interface RunnerOptions {
   readonly isa: Isa;
   /** Documents by group name. */
-  readonly groups: ReadonlyMap<
-    string,
-    { readonly data: unknown; readonly file: string; readonly hash: string }
-  >;
+  readonly groups: ReadonlyMap<string, GroupDoc>;
   /** Names of the phases that rules can belong to; hooks and inserted steps run what they are given. */
   readonly phases: ReadonlySet<string>;
   /** Target name: sm_80. */
@@ -78,6 +58,8 @@ export interface RunnerOptions {
 /** Sets of rules that run together, by what they are made of: plans that run the same rules share them. */
 interface RuleSet {
   readonly trie: Trie;
+  /** The rules and their precedence, as a text: equal for sets that do the same. */
+  readonly identity: string;
   readonly readsKnobs: boolean;
 }
 /** The rules of a phase's groups, before conditions on target, level and knobs choose among them. */
@@ -90,14 +72,45 @@ interface Candidates {
 }
 const shared = new WeakMap<Isa, Map<string, Candidates>>();
 
+const numbers = new WeakMap<Rule, number>();
+let numbered = 0;
+/** A number of its own for every rule. */
+function numberOf(r: Rule): number {
+  let n = numbers.get(r);
+  if (n === undefined) numbers.set(r, (n = numbered++));
+  return n;
+}
+
+/**
+ * The rules of a group. Those that are known to be whole are compiled when the first instruction comes that they may match;
+ * of others every fault is found now, whether or not an instruction of theirs ever comes.
+ * @throws DiagnosticError with what is wrong
+ */
+function rulesOfGroup({ data, file, wholeFor }: GroupDoc, isa: Isa): readonly Rule[] {
+  // Of a group that was whole before the instruction set changed, only what it names can be gone.
+  const care: Care = wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
+  const { rules, issues } = rulesOfDoc(data, isa, care);
+  const wrong = issues.filter((i) => i.severity === 'error');
+  if (wrong.length > 0)
+    throw new DiagnosticError(
+      wrong.map((i) => {
+        const d = ruleDiagnostic(i, file);
+        return { ...d, notes: [...d.notes, `\`orrery check ${file}\` shows the place`] };
+      }),
+    );
+  return rules;
+}
+
 /**
  * The function that the engine calls for phases that run rules. The groups of a phase are one set: a trie is made for each
  * list of groups and phase that occurs, and kept.
+ * @throws DiagnosticError if there are faulty rules, in any of the groups
  */
 export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn {
   let sets = shared.get(o.isa);
   if (sets === undefined) shared.set(o.isa, (sets = new Map()));
   const known = sets;
+  for (const doc of o.groups.values()) rulesOfGroup(doc, o.isa);
   /** Functions to which a set has nothing to say, with the sets and levels for which that is known. */
   const settled = new WeakMap<Fn, Set<string>>();
   const sm = Number(/\d+/.exec(o.sm)?.[0] ?? 0);
@@ -109,13 +122,10 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
       const rules = groups.flatMap((g) => {
         const doc = o.groups.get(g);
         if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
-        const { rules, issues } = rulesOfDoc(doc.data, o.isa, false);
-        const wrong = issues.filter((i) => i.severity === 'error');
-        if (wrong.length > 0) throw new DiagnosticError(wrong.map((i) => ruleDiagnostic(i, doc.file)));
-        return rules.filter((r) => r.owner === null || !owned || r.owner.includes(phase));
+        return rulesOfGroup(doc, o.isa).filter((r) => r.owner === null || !owned || r.owner.includes(phase));
       });
       const statics: Expr[] = [];
-      const needs = rules.map((r) => r.structural.filter(isStatic).map((e) => statics.push(e) - 1));
+      const needs = rules.map((r) => r.statics.map((e) => statics.push(e) - 1));
       // Phases that own the same rules share the sets.
       const same = [...known.values()].find(
         (c) => c.rules.length === rules.length && c.rules.every((r, i) => r === rules[i]),
@@ -133,8 +143,12 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
     let set = sets.get(key);
     if (set === undefined) {
       const live = rules.filter((_, i) => needs[i].every((k) => hold[k]));
-      const readsKnobs = live.some((r) => r.structural.some((e) => !isStatic(e) && knobsOf(e).length > 0));
-      set = { trie: new Trie(byPrecedence(live), o.isa), readsKnobs };
+      const ordered = byPrecedence(live);
+      set = {
+        trie: new Trie(ordered, o.isa),
+        identity: ordered.map(numberOf).join(),
+        readsKnobs: live.some((r) => r.readsKnobs),
+      };
       sets.set(key, set);
     }
     return set;
@@ -142,9 +156,9 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
   return (groups, fn, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
     const setting: Setting = { level: ctx.level, sm, knob: (name) => ctx.knob(name) };
-    const { trie, readsKnobs } = setFor(groups, phase, setting);
+    const { trie, identity, readsKnobs } = setFor(groups, phase, setting);
     // What a run of the set has left is settled; phases that own the same rules share that.
-    const key = `${trie.identity}|${ctx.level}|${FOLDS.map((k) => isSet(ctx.knob(k)))}`;
+    const key = `${identity}|${ctx.level}|${FOLDS.map((k) => isSet(ctx.knob(k)))}`;
     if (!readsKnobs && o.onMiss === undefined && settled.get(fn)?.has(key) === true) return fn;
     try {
       const out = applyRules(fn, trie, o.isa, {
@@ -187,15 +201,3 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
     }
   };
 }
-
-/** A rule's fault as a diagnostic without a line; whoever has the text finds the place from the issue itself. */
-export const ruleDiagnostic = (i: RuleIssue, file: string) => ({
-  severity: i.severity,
-  code: i.code,
-  message: `rule ${i.rule + 1} of group '${i.group}', ${i.field}: ${i.message}`,
-  file,
-  line: 0,
-  column: 0,
-  length: 0,
-  notes: i.notes,
-});

@@ -3,10 +3,12 @@ import type { Graph } from '../isa/lang/graph.ts';
 import type { Expr } from '../isa/lang/parse.ts';
 
 /**
- * A rule as the engine, the checks and the prover see it: variables are numbers, opcodes are resolved, and every choice of
- * modifiers under which its widths agree is an instance of its own.
+ * A rule as the engine, the checks and the prover see it. What stands in its file in plain words is there at once; the rest is
+ * compiled when it is first asked for.
+ *
+ * @throws DiagnosticError where what is asked for is to be compiled and its text has faults
  */
-export interface Rule {
+export interface Rule extends RuleBody {
   readonly id: string;
   readonly group: string;
   readonly title: string;
@@ -18,6 +20,27 @@ export interface Rule {
   readonly ranked: boolean;
   /** Place in its group's file, from 0. */
   readonly place: number;
+  /** Opcode of the last line of `match`; null: the root is any instruction with an address, and its line holds nothing but that. */
+  readonly root: Opcode | null;
+  /** Conditions of the group and the rule that ask only about target, level and knobs. */
+  readonly statics: readonly Expr[];
+  /** Another of its conditions reads a knob. */
+  readonly readsKnobs: boolean;
+  /** Why it holds where no solver says so. */
+  readonly holds: string | null;
+  /** What it changes, for a rule that is not exact and runs only where it is asked for; null: it is exact. */
+  readonly inexact: string | null;
+  /** Instructions saved, where it is said by hand. */
+  readonly cost: number | null;
+  /** The texts, for readers. */
+  readonly text: { readonly match: string; readonly rewrite: string; readonly when: string | null };
+}
+
+/**
+ * What the texts of a rule say: variables are numbers, opcodes are resolved, and every choice of modifiers under which its widths
+ * agree is an instance of its own.
+ */
+export interface RuleBody {
   /** Operands and constants: `$a`, `#k`. */
   readonly vars: readonly Variable[];
   /** Modifier variables: `.$type`. */
@@ -27,22 +50,11 @@ export interface Rule {
   readonly rewrite: readonly Line[];
   /** Conditions on use counts, places, target, level and knobs; those on constants are in the instances. */
   readonly structural: readonly Expr[];
-  readonly knobs: readonly string[];
   /** Every choice of modifiers; worked out when first asked for. */
   readonly instances: readonly Instance[];
   /** The instance for the modifiers of the matched lines; null if there is none. */
   readonly instanceFor: (mods: readonly number[]) => Instance | null;
-  /** The root is any instruction with an address; its line holds nothing but that. */
-  readonly addressRoot: boolean;
-  /** Why it holds where no solver says so. */
-  readonly holds: string | null;
-  /** What it changes, for a rule that is not exact and runs only where it is asked for; null: it is exact. */
-  readonly inexact: string | null;
-  /** Instructions saved, where it is said by hand. */
-  readonly cost: number | null;
-  /** The texts, for readers. */
-  readonly text: { readonly match: string; readonly rewrite: string; readonly when: string | null };
-  /** Hash of all that can change what it means. */
+  /** Hash of all that can change what the rule means; worked out when first asked for. */
   readonly hash: string;
 }
 

@@ -33,7 +33,7 @@ export function sample(
   const left = run(rule.match, instance.match, [...values], outputs, unasked);
   const seen = left.map((x, v) => (root.dst.includes(v) ? values[v] : x));
   const right = run(rule.rewrite, instance.rewrite, seen, outputs, unasked);
-  if (rule.addressRoot) return addressSample(rule, instance, left, right, outputs);
+  if (rule.root === null) return addressSample(rule, instance, left, right, outputs);
   const results = root.dst.filter((d) => d >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
   return { values: left, applies: true, results };
 }

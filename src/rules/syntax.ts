@@ -80,6 +80,16 @@ export function parseLines(text: string): LineText[] {
   return out;
 }
 
+/** The opcode of the last line, as written, without a look at the rest; '' where no line begins with one. */
+export function lastOpcode(text: string): string {
+  const lines = text.split('\n');
+  for (let i = lines.length - 1; i >= 0; i--) {
+    const m = /^[ \t]*([^;\s][^;]*)/.exec(lines[i]);
+    if (m !== null) return /^(?:\*|[A-Za-z_]\w*)/.exec(m[1])?.[0] ?? '';
+  }
+  return '';
+}
+
 const NUMBER = /-?(?:0x[0-9a-fA-F]+|\d+)/y;
 const WORD = /[A-Za-z_][\w]*/y;
 const PART = /\w+(?:\.[XYZ](?!\w))?/y;

@@ -1,177 +1,30 @@
-import { hashText } from '../ir/hash.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
-import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
 import type { Flow, Place } from './flow.ts';
-import type { Line, Rule, Source } from './rule.ts';
-import { ORDERS, permuteTable } from './tables.ts';
+import type { Rule, Source } from './rule.ts';
+import { arrangementsOf, type Choice, chosen, type Variant, variantOf } from './shape.ts';
 
 /**
  * The matcher: one trie for each opcode that a root can have. A node tests one thing (a modifier group, an operand) and
  * branches on the answer, so a thousand rules cost what the few that share an instruction's shape cost. Every order of exchangeable
- * operands is a path of its own.
+ * operands is a path of its own. A path is laid as far as instructions have come down it: most of the many that a rule has
+ * stay a word at the node where they part.
  */
-
-/** One order of the exchangeable operands of every line. */
-export interface Variant {
-  readonly rule: Rule;
-  /** Rank of the rule: lower ones win. */
-  readonly rank: number;
-  /** For each line the place in the instruction of each source of the pattern. */
-  readonly orders: readonly (readonly number[] | null)[];
-  readonly root: Shape;
-  /** Sources of the root that must be one operand, signs aside: found unequal before anything is bound. */
-  readonly equal: readonly (readonly [at: number, other: number, mods: number])[];
-}
-
-/** A line as it is looked for: the sources stand in the order of the instruction. */
-export interface Shape {
-  readonly line: number;
-  readonly op: Opcode | null;
-  readonly fixed: readonly number[];
-  readonly src: readonly Part[];
-  /** Rearrangement of the truth table, or null. */
-  readonly table: readonly number[] | null;
-}
-
-export type Part =
-  | { readonly k: 'any' }
-  | { readonly k: 'var'; readonly v: number; readonly mods: number }
-  /** The variable is the result of a line of the pattern. */
-  | {
-      readonly k: 'def';
-      readonly v: number;
-      readonly mods: number;
-      readonly shape: Shape;
-      readonly dst: number;
-    }
-  | { readonly k: 'const'; readonly v: number }
-  | { readonly k: 'literal'; readonly value: bigint }
-  | { readonly k: 'address'; readonly base: Part; readonly offset: Part };
-
-/** More orders of one rule's operands than this are refused: a rule of that many symmetric lines is better split. */
-export const MOST_VARIANTS = 2000;
-
-/** Orders in which the sources of a line may stand. */
-function ordersOf(line: Line): (readonly number[] | null)[] {
-  const flags = line.op?.flags ?? 0;
-  if ((flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0) return [...ORDERS];
-  return (flags & OpFlag.Commutative) !== 0 ? [null, [1, 0]] : [null];
-}
-
-/** All variants of a rule, those that look for the same thing in the same places but once. */
-export function variantsOf(rule: Rule, rank: number): Variant[] {
-  const choices = rule.match.map(ordersOf);
-  const total = choices.reduce((n, c) => n * c.length, 1);
-  if (total > MOST_VARIANTS)
-    throw new RangeError(`rule ${rule.id}: ${total} orders of operands, at most ${MOST_VARIANTS}`);
-  const seen = new Set<string>();
-  const out: Variant[] = [];
-  for (let n = 0; n < total; n++) {
-    let rest = n;
-    const orders = choices.map((c) => {
-      const o = c[rest % c.length];
-      rest = Math.floor(rest / c.length);
-      return o;
-    });
-    const root = shapeOf(rule, rule.match.length - 1, orders, new Set());
-    const key =
-      total === 1
-        ? ''
-        : JSON.stringify(root, (k, v: unknown) =>
-            k === 'op' ? undefined : typeof v === 'bigint' ? String(v) : v,
-          );
-    if (seen.has(key)) continue;
-    seen.add(key);
-    out.push({ rule, rank, orders, root, equal: equalities(root) });
-  }
-  return out;
-}
-
-function equalities(root: Shape): [number, number, number][] {
-  const out: [number, number, number][] = [];
-  const first = new Map<number, { at: number; mods: number }>();
-  root.src.forEach((p, at) => {
-    if (p.k !== 'var' && p.k !== 'const') return;
-    const mods = p.k === 'var' ? p.mods : 0;
-    const known = first.get(p.v);
-    if (known === undefined) first.set(p.v, { at, mods });
-    else out.push([known.at, at, known.mods ^ mods]);
-  });
-  return out;
-}
-
-/** Do the sources agree that a variant wants equal? */
-function agrees(v: Variant, src: readonly Operand[]): boolean {
-  for (let i = 0; i < v.equal.length; i++) {
-    const a = src[v.equal[i][0]];
-    const b = src[v.equal[i][1]];
-    if (a.reg !== b.reg || a.kind !== b.kind || a.lo !== b.lo || (a.mods ^ b.mods) !== v.equal[i][2])
-      return false;
-  }
-  return true;
-}
-
-function shapeOf(
-  rule: Rule,
-  line: number,
-  orders: readonly (readonly number[] | null)[],
-  defined: Set<number>,
-): Shape {
-  const l = rule.match[line];
-  const order = orders[line];
-  const table = l.op !== null && (l.op.flags & OpFlag.Table) !== 0 && order !== null ? order : null;
-  const src: Part[] = [];
-  for (let i = 0; i < l.src.length; i++) {
-    const s = l.src[order !== null && i < order.length ? order[i] : i];
-    if (table !== null && i === 3 && s.k === 'literal')
-      src.push({ k: 'literal', value: BigInt(permuteTable(Number(s.value), table)) });
-    else src.push(partOf(rule, s, orders, defined));
-  }
-  return { line, op: l.op, fixed: l.fixed, src, table };
-}
-
-function partOf(
-  rule: Rule,
-  s: Source,
-  orders: readonly (readonly number[] | null)[],
-  defined: Set<number>,
-): Part {
-  switch (s.k) {
-    case 'var': {
-      const { line, dst } = rule.vars[s.v];
-      if (line < 0 || defined.has(line)) return s;
-      defined.add(line);
-      return { k: 'def', v: s.v, mods: s.mods, shape: shapeOf(rule, line, orders, defined), dst };
-    }
-    case 'address':
-      return {
-        k: 'address',
-        base: partOf(rule, s.base, orders, defined),
-        offset: partOf(rule, s.offset, orders, defined),
-      };
-    case 'computed':
-      throw new Error('a computed source in a pattern');
-    default:
-      return s;
-  }
-}
-
-// ---------------------------------------------------------------------- the trie
-
 interface Node {
+  /** Paths that come here and are laid no further; null once they are. */
+  waiting: Path[] | null;
   /** Rules whose pattern ends here. */
-  readonly leaves: Variant[];
+  leaves: readonly Variant[];
   /** The next test; null where there is nothing more to ask. */
   test: Test | null;
   /** Whatever the answer is. */
   wild: Node | null;
   /** A constant, of any value. */
   constant: Node | null;
-  /** By constant (low and high word as one number) or by modifier value. */
-  readonly values: Map<number, Node>;
+  /** By constant (its low word) or by modifier value. */
+  values: Map<number, Node> | null;
   /** By opcode and destination of the definition. */
-  readonly defs: Map<number, Node>;
+  defs: Map<number, Node> | null;
 }
 
 /** What a node asks: of the `at`-th instruction reached so far (0: the root), a modifier group or an operand. */
@@ -183,96 +36,83 @@ interface Test {
   readonly base: boolean;
 }
 
+/** A rule on its way down, with the arrangements chosen so far. */
+interface Path {
+  readonly rule: Rule;
+  readonly rank: number;
+  readonly choice: Choice;
+  /** Lines reached, as bits, and how many they are. */
+  readonly lines: number;
+  readonly count: number;
+  /** What is still to be asked; null: nothing. */
+  readonly rest: Rest | null;
+}
+
+/** What is still to be asked of a line's instruction, and after that of the lines that use it. */
+interface Rest {
+  readonly at: number;
+  readonly op: Opcode;
+  readonly fixed: readonly number[];
+  readonly src: readonly Source[];
+  /** The one source is the base of the instruction's address. */
+  readonly base: boolean;
+  /** Modifier groups come first, then sources. */
+  readonly step: number;
+  readonly up: Rest | null;
+}
+
 const newNode = (): Node => ({
-  leaves: [],
+  waiting: [],
+  leaves: NO_LEAVES,
   test: null,
   wild: null,
   constant: null,
-  values: new Map(),
-  defs: new Map(),
+  values: null,
+  defs: null,
 });
+const NO_LEAVES: readonly Variant[] = [];
 
 const valueKey = (lo: number, hi: number): number => (lo >>> 0) + hi * 4294967296;
 const literalKey = (v: bigint): number => Number(BigInt.asIntN(32, v)) >>> 0;
 const defKey = (op: Opcode, dst: number): number => op.id * 8 + dst;
 
-/** A compiled set of rules. */
+/** A set of rules, ready to be looked for. */
 export class Trie {
   /** By opcode id. */
   private readonly roots: (Node | null)[];
-  /** Rules whose paths are not laid yet, by opcode id: that is done when the first instruction of the opcode comes. */
-  private readonly waiting: ({ rule: Rule; rank: number }[] | null)[];
+  /** Rules by the opcode id of their root, until the first instruction of the opcode comes. */
+  private readonly coming: ({ rule: Rule; rank: number }[] | null)[];
   private readonly found: Variant[] = [];
   private readonly reached: Place[] = [];
-  /** The rules and their precedence, as a text: equal for sets that do the same. */
-  readonly identity: string;
 
   /** @param rules in the order of their precedence */
   constructor(rules: readonly Rule[], isa: Isa) {
     this.roots = isa.opcodes.map(() => null);
-    this.identity = hashText(rules.map((r) => r.hash).join());
-    this.waiting = isa.opcodes.map(() => null);
+    this.coming = isa.opcodes.map(() => null);
+    const addressed = isa.opcodes.filter(hasAddress);
     rules.forEach((rule, rank) => {
-      const root = rule.match[rule.match.length - 1].op;
-      for (const op of root === null ? isa.opcodes.filter(hasAddress) : [root])
-        (this.waiting[op.id] ??= []).push({ rule, rank });
+      for (const op of rule.root === null ? addressed : [rule.root])
+        (this.coming[op.id] ??= []).push({ rule, rank });
     });
   }
 
   /** Is there any rule for the opcode? */
   covers(op: Opcode): boolean {
-    return this.roots[op.id] !== null || this.waiting[op.id] !== null;
+    return this.roots[op.id] !== null || this.coming[op.id] !== null;
   }
 
   private rootFor(op: Opcode): Node | null {
-    const waiting = this.waiting[op.id];
-    if (waiting !== null) {
-      this.waiting[op.id] = null;
+    const coming = this.coming[op.id];
+    if (coming !== null) {
+      this.coming[op.id] = null;
       const root = newNode();
+      for (const { rule, rank } of coming) {
+        const start: Path = { rule, rank, choice: 0, lines: 0, count: 0, rest: null };
+        addLine(root.waiting!, start, rule.match.length - 1, op, null);
+      }
       this.roots[op.id] = root;
-      for (const { rule, rank } of waiting) for (const v of variantsOf(rule, rank)) this.insert(root, v, op);
     }
     return this.roots[op.id];
-  }
-
-  private insert(node: Node, v: Variant, rootOp: Opcode): void {
-    let at = node;
-    let count = 0;
-    const step = (test: Test, next: (n: Node) => Node): void => {
-      at.test ??= test;
-      at = next(at);
-    };
-    const wild = (n: Node): Node => (n.wild ??= newNode());
-    const shape = (s: Shape, op: Opcode): void => {
-      const me = count++;
-      if (s.op !== null)
-        s.fixed.forEach((index, group) => {
-          step({ at: me, group, src: -1, base: false }, (n) =>
-            index < 0 ? wild(n) : child(n.values, index),
-          );
-        });
-      if (s.op === null) {
-        const a = s.src[0];
-        if (a.k === 'address') part(a.base, me, addressSlot(op), true);
-      } else s.src.forEach((p, i) => part(p, me, i, false));
-    };
-    const part = (p: Part, me: number, src: number, base: boolean): void => {
-      step({ at: me, group: -1, src, base }, (n) => {
-        switch (p.k) {
-          case 'const':
-            return (n.constant ??= newNode());
-          case 'literal':
-            return child(n.values, literalKey(p.value));
-          case 'def':
-            return child(n.defs, defKey(p.shape.op!, p.dst));
-          default:
-            return wild(n);
-        }
-      });
-      if (p.k === 'def') shape(p.shape, p.shape.op!);
-    };
-    shape(v.root, rootOp);
-    at.leaves.push(v);
   }
 
   /** Rules whose shape fits the instruction, best first. The array is reused by the next call. */
@@ -289,6 +129,7 @@ export class Trie {
   }
 
   private walk(node: Node, flow: Flow): void {
+    if (node.waiting !== null) lay(node, node.waiting);
     for (let i = 0; i < node.leaves.length; i++)
       if (agrees(node.leaves[i], this.reached[0].ins.src)) this.found.push(node.leaves[i]);
     const { test } = node;
@@ -297,15 +138,15 @@ export class Trie {
     const { ins } = place;
     if (test.group >= 0) {
       const g = ins.op.groups[test.group];
-      const next = node.values.get((ins.mods >>> g.shift) & g.mask);
+      const next = node.values?.get((ins.mods >>> g.shift) & g.mask);
       if (next !== undefined) this.walk(next, flow);
     } else {
       const o = ins.src[test.src];
       if (o.kind === Kind.Imm && !test.base) {
-        const next = node.values.size > 0 ? node.values.get(constantKey(o, ins.op, test.src)) : undefined;
+        const next = node.values?.get(constantKey(o, ins.op, test.src));
         if (next !== undefined) this.walk(next, flow);
         if (node.constant !== null) this.walk(node.constant, flow);
-      } else if (node.defs.size > 0 && o.reg !== NO_REG && (o.kind === Kind.Reg || test.base)) {
+      } else if (node.defs !== null && o.reg !== NO_REG && (o.kind === Kind.Reg || test.base)) {
         const d = flow.reaching(o.reg, place);
         if (d !== null) {
           const next = node.defs.get(defKey(d.ins.op, d.ins.dst.indexOf(o.reg)));
@@ -320,6 +161,88 @@ export class Trie {
     }
     if (node.wild !== null) this.walk(node.wild, flow);
   }
+}
+
+// ---------------------------------------------------------------------- laying paths
+
+/** Moves the paths that wait at a node one test further. */
+function lay(node: Node, paths: readonly Path[]): void {
+  node.waiting = null;
+  const ends: Path[] = [];
+  for (const p of paths)
+    if (p.rest === null) ends.push(p);
+    else {
+      node.test ??= testOf(p.rest);
+      advance(node, p, p.rest);
+    }
+  if (ends.length > 0)
+    node.leaves = ends
+      .sort((a, b) => a.rank - b.rank || a.choice - b.choice)
+      .map((p) => variantOf(p.rule, p.rank, p.choice));
+}
+
+function testOf({ at, op, fixed, base, step }: Rest): Test {
+  if (step < fixed.length) return { at, group: step, src: -1, base };
+  return { at, group: -1, src: base ? addressSlot(op) : step - fixed.length, base };
+}
+
+function advance(node: Node, p: Path, rest: Rest): void {
+  const up = after(rest);
+  const to = (next: Node): void => void next.waiting!.push({ ...p, rest: up });
+  const wild = (): Node => (node.wild ??= newNode());
+  if (rest.step < rest.fixed.length) {
+    const index = rest.fixed[rest.step];
+    return to(index < 0 ? wild() : child((node.values ??= new Map()), index));
+  }
+  const s = rest.src[rest.step - rest.fixed.length];
+  switch (s.k) {
+    case 'const':
+      return to((node.constant ??= newNode()));
+    case 'literal':
+      return to(child((node.values ??= new Map()), literalKey(s.value)));
+    case 'var': {
+      const { line, dst } = p.rule.vars[s.v];
+      if (line < 0 || (p.lines & (1 << line)) !== 0) return to(wild());
+      const op = p.rule.match[line].op!;
+      return addLine(child((node.defs ??= new Map()), defKey(op, dst)).waiting!, p, line, op, up);
+    }
+    default:
+      return to(wild());
+  }
+}
+
+/** Enters a path that has reached a line: one for each arrangement of the line. */
+function addLine(waiting: Path[], p: Path, line: number, op: Opcode, up: Rest | null): void {
+  const { rule, rank, count } = p;
+  const l = rule.match[line];
+  arrangementsOf(l).forEach(({ src }, index) => {
+    const [a] = src;
+    const base = a?.k === 'address';
+    const whole = { at: count, op, fixed: l.fixed, src: base ? [a.base] : src, base, step: -1, up };
+    waiting.push({
+      rule,
+      rank,
+      choice: p.choice + chosen(line, index),
+      lines: p.lines | (1 << line),
+      count: count + 1,
+      rest: after(whole),
+    });
+  });
+}
+
+/** What is to be asked after the next step of it. */
+const after = (r: Rest): Rest | null =>
+  r.step + 1 < r.fixed.length + r.src.length ? { ...r, step: r.step + 1 } : r.up;
+
+/** Do the sources agree that a variant wants equal? */
+function agrees(v: Variant, src: readonly Operand[]): boolean {
+  for (let i = 0; i < v.equal.length; i++) {
+    const a = src[v.equal[i][0]];
+    const b = src[v.equal[i][1]];
+    if (a.reg !== b.reg || a.kind !== b.kind || a.lo !== b.lo || (a.mods ^ b.mods) !== v.equal[i][2])
+      return false;
+  }
+  return true;
 }
 
 const child = (m: Map<number, Node>, key: number): Node => {

@@ -29,6 +29,8 @@ export interface SpecFile {
   readonly text: string;
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
+  /** Of rules, where the build found them whole: hash of the instruction set that it tried them with. */
+  readonly wholeFor?: string;
 }
 
 /** Aliases that one document may expand to; a file that needs more is a mistake or an attack. */

@@ -12,6 +12,8 @@ export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 export interface CachedSpec {
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
+  /** As in a spec that was read; only the build finds this out. */
+  readonly wholeFor?: string;
 }
 
 /** The file that the build makes of all shipped specs. */
@@ -80,7 +82,8 @@ export function fromCache(key: string): CachedSpec | undefined {
   if (file === null) return undefined;
   try {
     const c = JSON.parse(readFileSync(file, 'utf8')) as CachedSpec;
-    return typeof c.kind === 'string' && typeof c.data === 'object' && c.data !== null ? c : undefined;
+    const { kind, data } = c;
+    return typeof kind === 'string' && typeof data === 'object' && data !== null ? { kind, data } : undefined;
   } catch {
     return undefined;
   }

@@ -88,8 +88,7 @@ export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFil
   const file = shownPath(path);
   const key = sha256(text);
   const known = fromBuild(key) ?? fromCache(key);
-  if (known !== undefined && (expect === undefined || known.kind === expect))
-    return { file, text, kind: known.kind, data: known.data };
+  if (known !== undefined && (expect === undefined || known.kind === expect)) return { file, text, ...known };
   const { readSpec } = await import('./document.ts');
   const { spec, diagnostics, rest } = readSpec(file, text, schemaOf, expect);
   if (spec === null) throw new SpecFaults(diagnostics, rest);

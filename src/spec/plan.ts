@@ -94,6 +94,15 @@ export interface Backend {
   readonly origins: ReadonlyMap<string, Origin>;
 }
 
+/** The document of a rule group. */
+export interface GroupDoc {
+  readonly data: unknown;
+  readonly file: string;
+  readonly hash: string;
+  /** Hash of the instruction set for which its rules are known to be whole; null: not known. */
+  readonly wholeFor: string | null;
+}
+
 /** Specs resolved for one level, SM, knob set and recipe. */
 export interface Plan {
   readonly hash: string;
@@ -107,9 +116,6 @@ export interface Plan {
   readonly phases: readonly PlanPhase[];
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
   /** Rule groups that phases of the plan run: their documents, and a hash of each. */
-  readonly rules: ReadonlyMap<
-    string,
-    { readonly data: unknown; readonly file: string; readonly hash: string }
-  >;
+  readonly rules: ReadonlyMap<string, GroupDoc>;
   readonly warnings: readonly Diagnostic[];
 }

@@ -1,7 +1,7 @@
 import { hashText } from '../ir/hash.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { Row } from './order.ts';
-import type { Plan, PlanPhase } from './plan.ts';
+import type { GroupDoc, Plan, PlanPhase } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 
@@ -164,12 +164,17 @@ export function warnRulesOff(
 
 /** The groups that phases of a plan run, with a hash of all that they say. */
 export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
-  const out = new Map<string, { data: unknown; file: string; hash: string }>();
+  const out: Map<string, GroupDoc> = new Map();
   for (const p of phases)
     for (const group of p.rules) {
       const file = specs.rules?.get(group);
       if (file !== undefined && !out.has(group))
-        out.set(group, { data: file.data, file: file.file, hash: hashText(JSON.stringify(file.data)) });
+        out.set(group, {
+          data: file.data,
+          file: file.file,
+          hash: hashText(JSON.stringify(file.data)),
+          wholeFor: file.wholeFor ?? null,
+        });
     }
   return out;
 }

@@ -8,8 +8,8 @@ import { host, runPipeline } from '../engine/pipeline.ts';
 import type { PtxStatement } from '../ptx/ast.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
-import { compileGroup } from '../rules/compile.ts';
 import { applyRules } from '../rules/driver.ts';
+import { compileGroup } from '../rules/group.ts';
 import type { Rule } from '../rules/rule.ts';
 import { Trie } from '../rules/trie.ts';
 import { runLaunch } from '../sim/launch.ts';
@@ -162,7 +162,7 @@ function generatedRules(n: number): Rule[] {
     const rewrite = root.startsWith('ISETP') ? 'PLOP3 $d, PT, PT, PT, 0xf0' : 'MOV $d, 1';
     return { id: `generated-${i}`, title: 'generated', match, rewrite, source: 'bench' };
   });
-  const { rules: made, issues } = compileGroup({ group: 'generated', rules }, plan!.isa, false);
+  const { rules: made, issues } = compileGroup({ group: 'generated', rules }, plan!.isa, 'texts');
   if (issues.length > 0) throw new Error(issues[0].message);
   return made;
 }

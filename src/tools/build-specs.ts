@@ -1,20 +1,33 @@
 // Writes dist/specs.json: every shipped spec, parsed and validated, by the hash of its text. A spec that is changed after
-// the build is found by its new hash and read from YAML again.
+// the build is found by its new hash and read from YAML again. Rules are compiled too, so that whoever runs them need not
+// look for faults.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
-import { readSpec } from '../spec/document.ts';
+import { buildIsa } from '../isa/build.ts';
+import { ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
+import { readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
 import { type BuiltSpecs, type CachedSpec, ROOT, schemasHash, sha256 } from '../spec/node-cache.ts';
 
-const specs: Record<string, CachedSpec> = {};
 let faults = 0;
+const say = (d: Parameters<typeof renderDiagnostic>[0], text?: string): void => {
+  process.stderr.write(`${renderDiagnostic(d, text)}\n`);
+  faults++;
+};
+const files: SpecFile[] = [];
 for (const path of shippedFiles()) {
   const text = readFileSync(path, 'utf8');
   const { spec, diagnostics } = readSpec(path.slice(ROOT.length + 1), text, schemaOf);
-  for (const d of diagnostics) process.stderr.write(`${renderDiagnostic(d, text)}\n`);
-  faults += diagnostics.length;
-  if (spec !== null) specs[sha256(text)] = { kind: spec.kind, data: spec.data };
+  for (const d of diagnostics) say(d, text);
+  if (spec !== null) files.push(spec);
+}
+const { isa, diagnostics } = buildIsa(files.filter((f) => f.kind === 'isa'));
+for (const d of diagnostics) say({ ...d, severity: 'error', line: 0, column: 0, length: 0 });
+const specs: Record<string, CachedSpec> = {};
+for (const { file, text, kind, data } of files) {
+  if (kind === 'rules') for (const i of rulesOfDoc(data, isa).issues) say(ruleDiagnostic(i, file));
+  specs[sha256(text)] = kind === 'rules' ? { kind, data, wholeFor: isa.hash } : { kind, data };
 }
 if (faults > 0) process.exit(1);
 const out: BuiltSpecs = { schemas: schemasHash(), specs };

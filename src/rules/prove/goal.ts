@@ -66,7 +66,7 @@ class Composer {
     const left = this.lines(rule.match, instance.match, [...outside], outputs);
     const seen = left.map((n, v) => (root.dst.includes(v) ? outside[v] : n));
     const right = this.lines(rule.rewrite, instance.rewrite, seen, outputs);
-    if (rule.addressRoot) return this.address(condition, left, right, outputs);
+    if (rule.root === null) return this.address(condition, left, right, outputs);
     const results = root.dst.filter((v) => v >= 0).map((v) => ({ v, left: left[v], right: right[v] }));
     return this.finish([condition], results);
   }

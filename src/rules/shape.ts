@@ -1,0 +1,187 @@
+import { type Opcode, OpFlag } from '../ir/opcode.ts';
+import type { Line, Rule, Source } from './rule.ts';
+import { ORDERS, permuteTable } from './tables.ts';
+
+/**
+ * Patterns as they are looked for. Operands that may be exchanged stand in any order, so a line has several arrangements, and a
+ * rule is looked for under every choice of them: these are its variants.
+ */
+
+/** One order in which the sources of a line may stand in an instruction. */
+export interface Arrangement {
+  readonly src: readonly Source[];
+  /** Rearrangement of the truth table, or null. */
+  readonly table: readonly number[] | null;
+}
+
+/** A rule with an arrangement chosen for every line. */
+export interface Variant {
+  readonly rule: Rule;
+  /** Rank of the rule: lower ones win. */
+  readonly rank: number;
+  readonly root: Shape;
+  /** Sources of the root that must be one operand, signs aside: found unequal before anything is bound. */
+  readonly equal: readonly (readonly [at: number, other: number, mods: number])[];
+}
+
+/** A line as it is looked for: the sources stand in the order of the instruction. */
+export interface Shape {
+  readonly line: number;
+  readonly op: Opcode | null;
+  readonly fixed: readonly number[];
+  readonly src: readonly Part[];
+  /** Rearrangement of the truth table, or null. */
+  readonly table: readonly number[] | null;
+}
+
+export type Part =
+  | { readonly k: 'any' }
+  | { readonly k: 'var'; readonly v: number; readonly mods: number }
+  /** The variable is the result of a line of the pattern. */
+  | {
+      readonly k: 'def';
+      readonly v: number;
+      readonly mods: number;
+      readonly shape: Shape;
+      readonly dst: number;
+    }
+  | { readonly k: 'const'; readonly v: number }
+  | { readonly k: 'literal'; readonly value: bigint }
+  | { readonly k: 'address'; readonly base: Part; readonly offset: Part };
+
+/** More orders of one rule's operands than this are refused: a rule of that many symmetric lines is better split. */
+export const MOST_VARIANTS = 2000;
+
+/** Places of an operand in the three that a symmetric opcode exchanges; null: as written. */
+function ordersOf(op: Opcode | null): readonly (readonly number[] | null)[] {
+  const flags = op?.flags ?? 0;
+  if ((flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0) return ORDERS;
+  return (flags & OpFlag.Commutative) !== 0 ? EITHER : AS_WRITTEN;
+}
+const EITHER = [null, [1, 0]];
+const AS_WRITTEN = [null];
+
+/** Orders of the operands of some lines, those that come to the same counted too. */
+export const orderCount = (lines: readonly { readonly op: Opcode | null }[]): number =>
+  lines.reduce((n, l) => n * ordersOf(l.op).length, 1);
+
+const arrangements = new WeakMap<Line, readonly Arrangement[]>();
+
+/** The arrangements of a line; orders that look for the same thing in the same places count once. */
+export function arrangementsOf(line: Line): readonly Arrangement[] {
+  let found = arrangements.get(line);
+  if (found === undefined) arrangements.set(line, (found = arranged(line)));
+  return found;
+}
+
+function arranged(line: Line): Arrangement[] {
+  const out: Arrangement[] = [];
+  const { op, src } = line;
+  const hasTable = op !== null && (op.flags & OpFlag.Table) !== 0;
+  for (const order of ordersOf(op)) {
+    const table = hasTable ? order : null;
+    const moved = order === null ? src : src.map((s, i) => rearranged(src, s, i, order, table));
+    // A table of any value is turned back by the order that was found, so the order counts beside the sources.
+    const counts = table !== null && src[TABLE]?.k !== 'literal';
+    if (counts || !out.some((a) => a.src.every((s, i) => sameSource(s, moved[i]))))
+      out.push({ src: moved, table });
+  }
+  return out;
+}
+
+/** Place of the truth table among the sources of an opcode that has one. */
+const TABLE = 3;
+
+function rearranged(
+  src: readonly Source[],
+  s: Source,
+  at: number,
+  order: readonly number[],
+  table: readonly number[] | null,
+): Source {
+  if (at < order.length) return src[order[at]];
+  if (table === null || at !== TABLE || s.k !== 'literal') return s;
+  return { k: 'literal', value: BigInt(permuteTable(Number(s.value), table)) };
+}
+
+function sameSource(a: Source, b: Source): boolean {
+  if (a === b) return true;
+  switch (a.k) {
+    case 'any':
+      return b.k === 'any';
+    case 'var':
+      return b.k === 'var' && a.v === b.v && a.mods === b.mods;
+    case 'const':
+      return b.k === 'const' && a.v === b.v;
+    case 'literal':
+      return b.k === 'literal' && a.value === b.value;
+    default:
+      return false;
+  }
+}
+
+/**
+ * A choice of arrangements, one for each line, as one number: the digit of the last line counts most. Numbers of choices are in
+ * the order in which variants are tried.
+ */
+export type Choice = number;
+const DIGIT = 8;
+const digitOf = (c: Choice, line: number): number => Math.floor(c / DIGIT ** line) % DIGIT;
+/** What the arrangement `index` of a line adds to a choice. */
+export const chosen = (line: number, index: number): Choice => index * DIGIT ** line;
+
+/** The variant of a rule under a choice of arrangements. */
+export function variantOf(rule: Rule, rank: number, choice: Choice): Variant {
+  const root = shapeOf(rule, rule.match.length - 1, choice, new Set());
+  return { rule, rank, root, equal: equalities(root) };
+}
+
+/** All variants of a rule. */
+export function variantsOf(rule: Rule, rank: number): Variant[] {
+  let choices: Choice[] = [0];
+  for (let line = rule.match.length - 1; line >= 0; line--) {
+    const here = arrangementsOf(rule.match[line]).map((_, index) => chosen(line, index));
+    choices = choices.flatMap((c) => here.map((x) => c + x));
+  }
+  return choices.map((c) => variantOf(rule, rank, c));
+}
+
+function equalities(root: Shape): [number, number, number][] {
+  const out: [number, number, number][] = [];
+  const first = new Map<number, { at: number; mods: number }>();
+  root.src.forEach((p, at) => {
+    if (p.k !== 'var' && p.k !== 'const') return;
+    const mods = p.k === 'var' ? p.mods : 0;
+    const known = first.get(p.v);
+    if (known === undefined) first.set(p.v, { at, mods });
+    else out.push([known.at, at, known.mods ^ mods]);
+  });
+  return out;
+}
+
+function shapeOf(rule: Rule, line: number, choice: Choice, defined: Set<number>): Shape {
+  const l = rule.match[line];
+  const { src, table } = arrangementsOf(l)[digitOf(choice, line)];
+  return { line, op: l.op, fixed: l.fixed, src: src.map((s) => partOf(rule, s, choice, defined)), table };
+}
+
+function partOf(rule: Rule, s: Source, choice: Choice, defined: Set<number>): Part {
+  switch (s.k) {
+    case 'var': {
+      const { line, dst } = rule.vars[s.v];
+      if (line < 0 || defined.has(line)) return s;
+      defined.add(line);
+      return { k: 'def', v: s.v, mods: s.mods, shape: shapeOf(rule, line, choice, defined), dst };
+    }
+    case 'address':
+      return {
+        k: 'address',
+        base: partOf(rule, s.base, choice, defined),
+        offset: partOf(rule, s.offset, choice, defined),
+      };
+    case 'computed':
+      throw new Error('a computed source in a pattern');
+    default:
+      return s;
+  }
+}
