@@ -79,6 +79,24 @@ describe('where rules run', () => {
     );
   });
 
+  it('of equal priorities the first group of the phase wins, or the first by name in the mode of bands', async () => {
+    const group = (name: string, to: string) =>
+      specOf(
+        `${name}.yaml`,
+        `kind: rules\ngroup: ${name}\nrules:\n  - { id: in-${name}, title: t, match: 'BREV.B32 $d, $a', rewrite: '${to}.B32 $d, $a', inexact: nonsense, source: s }\n`,
+      );
+    const specs: Specs = {
+      ...shipped,
+      rules: new Map([...shipped.rules!, ['zz', group('zz', 'POPC')], ['aa', group('aa', 'IABS')]]),
+    };
+    const text = kernel(
+      '.reg .f32 %f9; ld.global.u32 %r1, [%d1]; brev.b32 %r2, %r1; st.global.u32 [%d1], %r2; mov.f32 %f9, %f1;',
+    );
+    const rules = ['zz', 'aa'];
+    expect(await optimized(text, { rules }, specs)).toContain('POPC');
+    expect(await optimized(text, { rules, set: ['RulePriorityBands'] }, specs)).toContain('IABS');
+  });
+
   it('a rule set has a name of its own', async () => {
     const phases = {
       ...shipped.phases,

@@ -2,7 +2,7 @@ import type { Program } from '../ir/program.ts';
 import { passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/compile.ts';
-import { FOLD_KNOBS, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
+import { RULE_KNOBS, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
@@ -13,7 +13,7 @@ import { type RunOptions, runPlan } from './run.ts';
 export const host: Host = {
   passes: new Set(passes.keys()),
   rules: true,
-  ruleKnobs: Object.values(FOLD_KNOBS),
+  ruleKnobs: Object.values(RULE_KNOBS),
   checkRules: (docs, group, isa, costs) => {
     const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
     const own = all.find((x) => (x.d as RulesDoc).group === group);
@@ -26,7 +26,6 @@ export const host: Host = {
 export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
   readonly onRuleHit?: RunnerOptions['onHit'];
   readonly onRuleMiss?: RunnerOptions['onMiss'];
-  readonly ruleMode?: RunnerOptions['mode'];
 }
 
 /**
@@ -42,7 +41,6 @@ export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = 
           groups: plan.rules,
           phases: new Set(plan.phases.filter((p) => p.hook === null && p.index !== null).map((p) => p.name)),
           sm: plan.sm,
-          mode: opts.ruleMode,
           onHit: opts.onRuleHit,
           onMiss: opts.onRuleMiss,
         });

@@ -6,7 +6,7 @@ import type { KnobValue, PassContext } from '../passes/pass.ts';
 import type { GroupDoc } from '../spec/plan.ts';
 import type { Miss } from './bind.ts';
 import { holdsIn, type Setting } from './conditions.ts';
-import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
+import { applyRules, RulesDiverge } from './driver.ts';
 import { type Care, ruleDiagnostic, rulesOfDoc } from './group.ts';
 import type { Rule } from './rule.ts';
 import { Trie } from './trie.ts';
@@ -18,9 +18,13 @@ export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
     .sort((a, b) => b.r.priority - a.r.priority || a.i - b.i)
     .map((x) => x.r);
 
-/** Knobs about constant folding, which goes with rules. */
-export const FOLD_KNOBS = { approximate: 'FoldApproximate', noFloats: 'FPFoldDisable' } as const;
-const FOLDS = Object.values(FOLD_KNOBS);
+/** Knobs that running rules reads: about constant folding, which goes with them, and about which of several rules is taken. */
+export const RULE_KNOBS = {
+  approximate: 'FoldApproximate',
+  noFloats: 'FPFoldDisable',
+  bands: 'RulePriorityBands',
+} as const;
+const READ = Object.values(RULE_KNOBS);
 const isSet = (k: KnobValue): boolean => k !== null && k !== false;
 
 /** One application of a rule. */
@@ -50,7 +54,6 @@ export interface RunnerOptions {
   readonly phases: ReadonlySet<string>;
   /** Target name: sm_80. */
   readonly sm: string;
-  readonly mode?: DriverOptions['mode'];
   readonly onHit?: (hit: RuleHit) => void;
   readonly onMiss?: (miss: RuleMiss) => void;
 }
@@ -158,15 +161,15 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
     const setting: Setting = { level: ctx.level, sm, knob: (name) => ctx.knob(name) };
     const { trie, identity, readsKnobs } = setFor(groups, phase, setting);
     // What a run of the set has left is settled; phases that own the same rules share that.
-    const key = `${identity}|${ctx.level}|${FOLDS.map((k) => isSet(ctx.knob(k)))}`;
+    const key = `${identity}|${ctx.level}|${READ.map((k) => isSet(ctx.knob(k)))}`;
     if (!readsKnobs && o.onMiss === undefined && settled.get(fn)?.has(key) === true) return fn;
     try {
       const out = applyRules(fn, trie, o.isa, {
         ...setting,
         clean: true,
-        approximate: isSet(ctx.knob(FOLD_KNOBS.approximate)),
-        floats: !isSet(ctx.knob(FOLD_KNOBS.noFloats)),
-        mode: o.mode ?? 'precedence',
+        approximate: isSet(ctx.knob(RULE_KNOBS.approximate)),
+        floats: !isSet(ctx.knob(RULE_KNOBS.noFloats)),
+        mode: isSet(ctx.knob(RULE_KNOBS.bands)) ? 'bands' : 'precedence',
         onHit: (rule, at, before, after) => {
           ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[at.block].id, ins: before });
           o.onHit?.({ rule, phase: ctx.phase, fn: fn.name, before, after });
