@@ -5,6 +5,7 @@ import { compileGroup } from '../src/rules/group.ts';
 import { goalOf } from '../src/rules/prove/goal.ts';
 import { LIMITS, prove } from '../src/rules/prove/prove.ts';
 import { questionOf, readModel } from '../src/rules/prove/question.ts';
+import { oneBit } from '../src/rules/prove/slices.ts';
 import type { Verdict } from '../src/rules/prove/verdict.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { testIsa } from './support/isa.ts';
@@ -68,6 +69,32 @@ describe.skipIf(solver === null)('right rules are verified', () => {
     ['of a 32-bit address', 'IADD3.B32 $t, $a, #k, 0\n* [$t+#o]', '* [$a+#(o + sext(k, 64))]'],
   ] as const)('%s', async (_, match, rewrite, when?) => {
     expect(await verdictOf(match, rewrite, when)).toMatchObject({ verdict: 'verified' });
+  });
+});
+
+describe('one bit stands for all', () => {
+  const H = '#resize(lop3(lop3(resize(0xf0, 8), 0xcc, 0xaa, g), 0xcc, 0xaa, f), 32)';
+  const [inner, outer] = ['LOP3 $t, $a, $b, $c, #g', 'LOP3 $d, $t, $b, $c, #f'];
+  const composed = (h: string) => ruleOf(`${inner}\n${outer}`, `LOP3 $d, $a, $b, $c, ${h}`);
+  it.skipIf(solver === null)('where only logic is done', async () => {
+    expect(await prove(composed(H), solver!.solve, SHORT)).toMatchObject({
+      verdict: 'verified',
+      how: 'bit by bit',
+    });
+    const swapped = H.replace('0xcc, 0xaa, f', '0xaa, 0xcc, f');
+    expect((await prove(composed(swapped), solver!.solve, SHORT)).verdict).toBe('refuted');
+  });
+  it('and not where bits are carried, moved or compared, or a constant is not the same in all', () => {
+    const bits = (match: string, rewrite: string) => {
+      const r = ruleOf(match, rewrite);
+      return oneBit(goalOf(r, r.instances[0]));
+    };
+    expect(
+      bits('LOP3 $d, $a, $b, $c, 0x96', 'LOP3 $d, $b, $a, $c, 0x96')?.inputs.map((x) => x.width),
+    ).toEqual([1, 1, 1]);
+    expect(bits('IADD3 $d, $a, $b, 0', 'LOP3 $d, $a, $b, 0, 0x3c')).toBeNull();
+    expect(bits('LOP3 $d, $a, 7, 0, 0xc0', 'LOP3 $d, 7, $a, 0, 0xc0')).toBeNull();
+    expect(bits('BREV $t, $a\nBREV $d, $t', 'MOV $d, $a')).toBeNull();
   });
 });
 

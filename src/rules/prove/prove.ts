@@ -8,6 +8,7 @@ import { type Goal, goalOf } from './goal.ts';
 import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { type Bound, boundText, possible, questionOf } from './question.ts';
+import { oneBit } from './slices.ts';
 import { type Answer, ask, type Solver } from './solver.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -126,7 +127,8 @@ class Prover {
   }
 
   private async decide(goal: Goal, instance: Instance): Promise<Found> {
-    if (await this.byLaws(goal)) return { k: 'proved', say: 'by laws of IEEE 754' };
+    if (await this.holds(lawful(goal))) return { k: 'proved', say: 'by laws of IEEE 754' };
+    if (await this.holds(oneBit(goal))) return { k: 'proved', say: 'bit by bit' };
     const a = await this.full(goal);
     if (a.k === 'unsat') return { k: 'proved', say: null };
     if (a.k === 'sat') return this.believe(goal, instance, a);
@@ -145,10 +147,10 @@ class Prover {
     return undecided(goal, a.why);
   }
 
-  private async byLaws(goal: Goal): Promise<boolean> {
-    const laws = lawful(goal);
-    if (laws === null) return false;
-    const a = await ask(this.solver, questionOf(laws), this.limits.question / BOUND_SHARE);
+  /** Is a goal that implies the one in question proved? */
+  private async holds(goal: Goal | null): Promise<boolean> {
+    if (goal === null) return false;
+    const a = await ask(this.solver, questionOf(goal), this.limits.question / BOUND_SHARE);
     return a.k === 'unsat';
   }
 
