@@ -148,7 +148,7 @@ describe('checking any file', () => {
     expect(await check('r.yaml', text('AdvancedPhaseAfterConvUnSup'))).toBe('');
     expect(await check('r.yaml', text('OriBranchOpt'))).toMatch(/^error: phase 'OriBranchOpt' is no hook/);
     expect(await check('s.yaml', 'kind: recipe\nsm: [sm_90, sm_9]\n')).toMatch(
-      /^error: there is no back end for 'sm_9'[^]*s\.yaml:2:13\n/,
+      /^error: there is no back end for 'sm_9'[\s\S]*s\.yaml:2:13\n/,
     );
   });
 });
