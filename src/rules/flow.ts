@@ -116,16 +116,20 @@ export class Flow {
   /** Calls `visit` with every instruction that may see what `p` puts, or put, into the register. */
   eachUser(r: Reg, p: Place, visit: (p: Place) => void): void {
     const i = regIndex(r);
-    if (this.defCounts[i] > 1) {
+    const list = this.users[i];
+    if (list === undefined) return;
+    if (this.defCounts[i] > 1 && list.length > SHORT) {
       // With several definitions only what follows in the block is certain to see this one.
-      for (let q = p.next; q !== null; q = q.next) {
-        if (reads(q.ins, r)) visit(q);
+      let left = this.useCounts[i];
+      for (let q = p.next; q !== null && left > 0; q = q.next) {
+        if (reads(q.ins, r)) {
+          visit(q);
+          left--;
+        }
         if (q.ins.dst.includes(r)) return;
       }
       return;
     }
-    const list = this.users[i];
-    if (list === undefined) return;
     let kept = 0;
     for (let k = 0; k < list.length; k++) {
       const u = list[k];
