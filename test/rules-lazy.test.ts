@@ -19,9 +19,11 @@ import { lastOpcode, parseLines } from '../src/rules/syntax.ts';
 import { ORDERS } from '../src/rules/tables.ts';
 import { Trie } from '../src/rules/trie.ts';
 import { witness } from '../src/rules/witness.ts';
+import type { SpecFile } from '../src/spec/document.ts';
 import { type BuiltSpecs, ROOT, sha256 } from '../src/spec/node-cache.ts';
 import type { GroupDoc, Plan } from '../src/spec/plan.ts';
-import { planWith, shipped, specOf, testFolder } from './support/specs.ts';
+import { resolve } from '../src/spec/resolve.ts';
+import { passNames, plain, planWith, shipped, testFolder } from './support/specs.ts';
 
 /*
  * Rules are compiled, and their paths laid, when instructions come that they may match. Nobody may see that from what is
@@ -262,12 +264,21 @@ describe('rules known to be whole', () => {
   it('are those of the build, for its instruction set', () => {
     const { specs } = JSON.parse(readFileSync(join(ROOT, 'dist', 'specs.json'), 'utf8')) as BuiltSpecs;
     for (const f of shipped.rules!.values())
-      expect([f.file, f.wholeFor]).toEqual([f.file, specs[sha256(f.text)]?.wholeFor]);
+      expect([f.file, f.built]).toEqual([f.file, specs[sha256(f.text)]]);
     for (const s of Object.values(specs))
       expect([s.kind, s.wholeFor !== undefined]).toEqual([s.kind, s.kind === 'rules']);
-    // A text that the build has not seen is known to nobody.
-    const [{ file, text }] = shipped.rules!.values();
-    expect(specOf(file, `${text}\n# edited\n`).wholeFor).toBe(undefined);
+  });
+  it('are so no longer with other data', () => {
+    const given = (data: (f: SpecFile) => SpecFile['data']): (string | null)[] => {
+      const rules = new Map([...shipped.rules!].map(([g, f]) => [g, { ...f, built, data: data(f) }]));
+      return [...resolve({ ...shipped, rules }, plain, passNames).plan!.rules.values()].map(
+        (d) => d.wholeFor,
+      );
+    };
+    const [{ data }] = shipped.rules!.values();
+    const built = { kind: 'rules', data, wholeFor: 'x' } as const;
+    expect(given((f) => f.data).filter((w) => w !== null)).toEqual(['x']);
+    expect(given((f) => ({ ...f.data })).filter((w) => w !== null)).toEqual([]);
   });
   it('as many orders of operands as no rule may have are a fault', () => {
     const line = (d: string, s: string) => `IADD3 $${d}, $${s}, $b, $c`;

@@ -23,14 +23,22 @@ export const KINDS = [
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 
+/** What is kept of a valid spec. */
+export interface CachedSpec {
+  readonly kind: SpecKind;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** Of rules that the build found whole: hash of the instruction set that it tried them with. */
+  readonly wholeFor?: string;
+}
+
 /** A spec as read: plain data, and its text for places on demand. */
 export interface SpecFile {
   readonly file: string;
   readonly text: string;
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /** Of rules, where the build found them whole: hash of the instruction set that it tried them with. */
-  readonly wholeFor?: string;
+  /** What the build knows, if these are its data; a copy with other data has them for nothing. */
+  readonly built?: CachedSpec;
 }
 
 /** Aliases that one document may expand to; a file that needs more is a mistake or an attack. */

@@ -3,18 +3,10 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { SpecKind } from './document.ts';
+import type { CachedSpec } from './document.ts';
 
 /** Folder of the project: the same two steps up from the sources and from the build. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-
-/** What is kept of a valid spec. */
-export interface CachedSpec {
-  readonly kind: SpecKind;
-  readonly data: Readonly<Record<string, unknown>>;
-  /** As in a spec that was read; only the build finds this out. */
-  readonly wholeFor?: string;
-}
 
 /** The file that the build makes of all shipped specs. */
 export interface BuiltSpecs {

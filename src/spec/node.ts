@@ -87,8 +87,10 @@ export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFil
   const text = readSpecText(path);
   const file = shownPath(path);
   const key = sha256(text);
-  const known = fromBuild(key) ?? fromCache(key);
-  if (known !== undefined && (expect === undefined || known.kind === expect)) return { file, text, ...known };
+  const built = fromBuild(key);
+  const known = built ?? fromCache(key);
+  if (known !== undefined && (expect === undefined || known.kind === expect))
+    return { file, text, kind: known.kind, data: known.data, built };
   const { readSpec } = await import('./document.ts');
   const { spec, diagnostics, rest } = readSpec(file, text, schemaOf, expect);
   if (spec === null) throw new SpecFaults(diagnostics, rest);

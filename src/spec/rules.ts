@@ -173,7 +173,7 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
           data: file.data,
           file: file.file,
           hash: hashText(JSON.stringify(file.data)),
-          wholeFor: file.wholeFor ?? null,
+          wholeFor: (file.built?.data === file.data ? file.built.wholeFor : null) ?? null,
         });
     }
   return out;

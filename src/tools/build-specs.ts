@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
 import { buildIsa } from '../isa/build.ts';
 import { ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
-import { readSpec, type SpecFile } from '../spec/document.ts';
+import { type CachedSpec, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
-import { type BuiltSpecs, type CachedSpec, ROOT, schemasHash, sha256 } from '../spec/node-cache.ts';
+import { type BuiltSpecs, ROOT, schemasHash, sha256 } from '../spec/node-cache.ts';
 
 let faults = 0;
 const say = (d: Parameters<typeof renderDiagnostic>[0], text?: string): void => {
