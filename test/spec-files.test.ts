@@ -127,7 +127,10 @@ describe('checking any file', () => {
     );
     const knobs =
       'kind: knobs\nknobs:\n  OptBudget: { index: 499, type: INT, default: null, effect: x, source: x }\n';
-    expect(await check('n.yaml', knobs)).toBe('');
+    expect(await check('n.yaml', knobs)).toContain(
+      "group 'contraction' reads knob 'ContractProducts', which is not in the catalog",
+    );
+    expect(await check('n.yaml', shipped.knobs.text)).toBe('');
     const backend = 'kind: backend\nname: sm_90\nsm: sm_90\nextends: hopper\nknobs: { OptBuget: 1 }\n';
     expect(await check('b.yaml', backend)).toMatchInlineSnapshot(`
       "error: there is no knob 'OptBuget'
