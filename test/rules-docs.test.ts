@@ -75,3 +75,25 @@ describe('the page about rules', () => {
     );
   });
 });
+
+describe('what is said of rules', () => {
+  it('list: where groups run, and their switches', () => {
+    const { out } = orrery('rules', 'list');
+    expect(out).toMatch(/^address {2}runs in GeneralOptimizeEarly, .* and \d+ more phases$/m);
+    expect(out).toMatch(/^contraction {2}runs in GeneralOptimizeMid, if knob\(ContractProducts\)$/m);
+    expect(out).toMatch(/^wide-mad {2}no phase of the plan runs it$/m);
+  });
+  it('show: text, switch and verdict', () => {
+    const { out } = orrery('rules', 'show', 'contract-f32');
+    expect(out).toMatch(
+      /FMUL\.\$ftz \$t, \$a, \$b[\s\S]*switch +knob\(ContractProducts\)[\s\S]*verdict +inexact by intent/,
+    );
+    const missed = orrery('rules', 'show', 'contract-f23');
+    expect([missed.code, missed.err]).toEqual([1, expect.stringContaining("did you mean 'contract-f32'")]);
+  });
+  it('coverage: what fires over a folder, and why the others do not', () => {
+    const { out } = orrery('rules', 'coverage', join(root, 'test/kernels/interpreter'));
+    expect(out).toMatch(/^above-is-at-least +compare +\d+/m);
+    expect(out).toMatch(/ x its 'when'/);
+  });
+});

@@ -192,9 +192,9 @@ withPlan(
   rules
     .command('coverage')
     .description('what fires over a folder of kernels, and what never does')
-    .option('--kernels <folder>', 'PTX files (default: the test kernels)')
+    .argument('[folder]', 'PTX files (default: the test kernels)')
     .option('--json', 'for scripts'),
-).action((o) => guarded(async () => (await import('./rules.ts')).coverage(o)));
+).action((folder, o) => guarded(async () => (await import('./rules.ts')).coverage(folder, o)));
 
 program
   .command('start', { hidden: true })

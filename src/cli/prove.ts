@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { nearest } from '../ir/diagnostic.ts';
 import { prove } from '../rules/prove/prove.ts';
 import { printVerdicts, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
-import { ROOT, shownPath } from '../spec/node.ts';
+import { shownPath } from '../spec/node.ts';
 import type { PlanOptions } from './main.ts';
 import { bookFor } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
+import { readVerdicts, VERDICTS } from './verdicts.ts';
 
 interface ProveCommand extends PlanOptions {
   readonly rule?: string;
@@ -17,13 +17,6 @@ interface ProveCommand extends PlanOptions {
   readonly all?: boolean;
   readonly json?: boolean;
 }
-
-/** Where the verdicts of the shipped rules are kept. */
-export const VERDICTS = join(ROOT, 'pipelines', 'rules', 'verdicts.json');
-
-/** Stored verdicts; none where there is no file yet. */
-export const readVerdicts = (): Verdicts =>
-  existsSync(VERDICTS) ? (JSON.parse(readFileSync(VERDICTS, 'utf8')) as Verdicts) : {};
 
 /**
  * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text, and stores what it

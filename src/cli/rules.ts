@@ -6,6 +6,7 @@ import type { Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { RuleHit, RuleMiss } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
+import { verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
@@ -14,13 +15,13 @@ import type { Specs } from '../spec/resolve.ts';
 import { baseTarget, planFor, programFor, readText, targetOf } from './input.ts';
 import type { PlanOptions } from './main.ts';
 import { CliExit, failWith, grouped, out, Progress, pc, table } from './ui.ts';
+import { readVerdicts } from './verdicts.ts';
 
 interface RuleOptions extends PlanOptions {
   readonly group?: string;
   readonly rule?: string;
   readonly json?: boolean;
   readonly all?: boolean;
-  readonly kernels?: string;
   readonly function?: string;
 }
 
@@ -31,6 +32,8 @@ interface Book {
   readonly rules: readonly Rule[];
   /** Groups that stand in pipelines/rules. */
   readonly shipped: ReadonlySet<string>;
+  /** Conditions of whole groups. */
+  readonly switches: ReadonlyMap<string, string>;
 }
 
 export async function bookFor(o: PlanOptions, target: string | null = null): Promise<Book> {
@@ -55,16 +58,30 @@ export async function bookFor(o: PlanOptions, target: string | null = null): Pro
       failWith(`${f.file} has faults`, `\`orrery check ${shownPath(f.file)}\` shows them`);
     rules.push(...r.rules);
   }
-  return { specs, plan, rules, shipped };
+  const switches = new Map(
+    [...files].flatMap(([g, { data }]) => {
+      const { when } = data as { when?: string };
+      return when === undefined ? [] : [[g, when] as const];
+    }),
+  );
+  return { specs, plan, rules, shipped, switches };
 }
 
 /** Phases of the plan that run a group. */
 const phasesOf = (plan: Plan, group: string): string[] =>
   plan.phases.filter((p) => p.rules.includes(group) && p.disabled === null).map((p) => p.id);
 
+/** Phases that are named; of more the number is said. */
+const MOST_PHASES = 3;
+
+const shortList = (names: readonly string[]): string =>
+  names.length <= MOST_PHASES
+    ? names.join(', ')
+    : `${names.slice(0, MOST_PHASES - 1).join(', ')} and ${names.length - MOST_PHASES + 1} more phases`;
+
 /** `orrery rules list`. */
 export async function list(o: RuleOptions): Promise<void> {
-  const { plan, rules } = await bookFor(o);
+  const { plan, rules, switches } = await bookFor(o);
   const groups = [...new Set(rules.map((r) => r.group))];
   if (o.group !== undefined && !groups.includes(o.group))
     failWith(`there is no rule group '${o.group}'`, `groups are ${groups.join(', ')}`);
@@ -78,9 +95,9 @@ export async function list(o: RuleOptions): Promise<void> {
     const own = shown.filter((r) => r.group === g);
     if (own.length === 0) continue;
     const where = phasesOf(plan, g);
-    out(
-      `\n${pc.bold(g)}  ${pc.dim(where.length > 0 ? `runs in ${where.join(', ')}` : 'no phase of the plan runs it')}`,
-    );
+    const at = where.length > 0 ? `runs in ${shortList(where)}` : 'no phase of the plan runs it';
+    const when = switches.get(g);
+    out(`\n${pc.bold(g)}  ${pc.dim(`${at}${when === undefined ? '' : `, if ${when}`}`)}`);
     out(
       table(
         own.map((r) => [`  ${r.id}`, r.title, r.priority === 0 ? '' : `priority ${r.priority}`]),
@@ -106,7 +123,7 @@ const summary = (r: Rule) => ({
 
 /** `orrery rules show ID`. */
 export async function showRule(id: string, o: RuleOptions): Promise<void> {
-  const { plan, rules } = await bookFor(o);
+  const { plan, rules, switches } = await bookFor(o);
   const r = rules.find((x) => x.id === id);
   if (r === undefined) {
     const near = nearest(
@@ -136,8 +153,11 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
   out(`  rewrite\n${lines(r.text.rewrite)}\n`);
   const widths = new Set(r.instances.flatMap((i) => i.widths.filter((w) => w > 1)));
   const where = phasesOf(plan, r.group);
+  const when = switches.get(r.group);
+  const verdict = readVerdicts()[r.id];
   const rows = [
     ['  group', r.group],
+    ...(when === undefined ? [] : [['  switch', when]]),
     [
       '  runs in',
       (r.owner === null ? where : where.filter((p) => r.owner!.includes(p.replace(/#\d+$/, '')))).join(
@@ -148,6 +168,10 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
     [
       '  covers',
       `${r.instances.length} choice${r.instances.length === 1 ? '' : 's'} of modifiers, ${[...widths].sort((a, b) => a - b).join(' and ') || '1'} bits`,
+    ],
+    [
+      '  verdict',
+      verdict?.hash === r.hash ? verdictText(verdict) : 'none yet: `orrery rules prove` asks a solver',
     ],
     ['  source', r.source],
     ...(r.holds === null ? [] : [['  holds', r.holds]]),
@@ -335,11 +359,11 @@ function kernelFiles(dir: string, sm: string): string[] {
   return found;
 }
 
-/** `orrery rules coverage`. */
-export async function coverage(o: RuleOptions): Promise<void> {
+/** `orrery rules coverage [FOLDER]`. */
+export async function coverage(folder: string | undefined, o: RuleOptions): Promise<void> {
   const sm = o.sm ?? 'sm_80';
   const { plan, rules } = await bookFor({ ...o, sm });
-  const dir = o.kernels ?? join(ROOT, 'test', 'kernels');
+  const dir = folder ?? join(ROOT, 'test', 'kernels');
   const files = kernelFiles(dir, sm);
   const account = new Account();
   const progress = new Progress();
@@ -386,7 +410,7 @@ export async function coverage(o: RuleOptions): Promise<void> {
     return;
   }
   out(
-    `${files.length} files, ${grouped(before)} instructions, ${grouped(after)} after the plan (-O${plan.level} ${plan.sm}); ${fired.length} of ${running.length} rules fired\n`,
+    `${plural(files.length, 'file')}, ${grouped(before)} instructions, ${grouped(after)} after the plan (-O${plan.level} ${plan.sm}); ${fired.length} of ${running.length} rules fired\n`,
   );
   const head = ['rule', 'group', 'fired', 'files', 'undone'].map((h) => pc.bold(h));
   out(
