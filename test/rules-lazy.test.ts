@@ -23,6 +23,7 @@ import type { SpecFile } from '../src/spec/document.ts';
 import { type BuiltSpecs, ROOT, sha256 } from '../src/spec/node-cache.ts';
 import type { GroupDoc, Plan } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
+import { rulesHash } from '../src/spec/rules.ts';
 import { passNames, plain, planWith, shipped, testFolder } from './support/specs.ts';
 
 /*
@@ -265,8 +266,10 @@ describe('rules known to be whole', () => {
     const { specs } = JSON.parse(readFileSync(join(ROOT, 'dist', 'specs.json'), 'utf8')) as BuiltSpecs;
     for (const f of shipped.rules!.values())
       expect([f.file, f.built]).toEqual([f.file, specs[sha256(f.text)]]);
+    for (const { rules, data } of Object.values(specs).filter((s) => s.kind === 'rules'))
+      expect(rules).toEqual({ hash: rulesHash(data), wholeFor: expect.stringMatching(/^[0-9a-f]{16}$/) });
     for (const s of Object.values(specs))
-      expect([s.kind, s.wholeFor !== undefined]).toEqual([s.kind, s.kind === 'rules']);
+      expect([s.kind, s.rules !== undefined]).toEqual([s.kind, s.kind === 'rules']);
   });
   it('are so no longer with other data', () => {
     const given = (data: (f: SpecFile) => SpecFile['data']): (string | null)[] => {
@@ -276,7 +279,7 @@ describe('rules known to be whole', () => {
       );
     };
     const [{ data }] = shipped.rules!.values();
-    const built = { kind: 'rules', data, wholeFor: 'x' } as const;
+    const built = { kind: 'rules', data, rules: { hash: 'h', wholeFor: 'x' } } as const;
     expect(given((f) => f.data).filter((w) => w !== null)).toEqual(['x']);
     expect(given((f) => ({ ...f.data })).filter((w) => w !== null)).toEqual([]);
   });

@@ -27,8 +27,8 @@ export type SpecKind = (typeof KINDS)[number];
 export interface CachedSpec {
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /** Of rules that the build found whole: hash of the instruction set that it tried them with. */
-  readonly wholeFor?: string;
+  /** Of rules that the build found whole: a hash of the data, and that of the instruction set that they were tried with. */
+  readonly rules?: { readonly hash: string; readonly wholeFor: string };
 }
 
 /** A spec as read: plain data, and its text for places on demand. */

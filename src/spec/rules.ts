@@ -162,19 +162,24 @@ export function warnRulesOff(
   }
 }
 
+/** Hash of all that a document of rules says. */
+export const rulesHash = (data: unknown): string => hashText(JSON.stringify(data));
+
 /** The groups that phases of a plan run, with a hash of all that they say. */
 export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
   const out: Map<string, GroupDoc> = new Map();
   for (const p of phases)
     for (const group of p.rules) {
       const file = specs.rules?.get(group);
-      if (file !== undefined && !out.has(group))
-        out.set(group, {
-          data: file.data,
-          file: file.file,
-          hash: hashText(JSON.stringify(file.data)),
-          wholeFor: (file.built?.data === file.data ? file.built.wholeFor : null) ?? null,
-        });
+      if (file === undefined || out.has(group)) continue;
+      const { built } = file;
+      out.set(group, {
+        data: file.data,
+        file: file.file,
+        ...(built?.data === file.data && built.rules !== undefined
+          ? built.rules
+          : { hash: rulesHash(file.data), wholeFor: null }),
+      });
     }
   return out;
 }

@@ -9,6 +9,7 @@ import { ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
 import { type CachedSpec, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
 import { type BuiltSpecs, ROOT, schemasHash, sha256 } from '../spec/node-cache.ts';
+import { rulesHash } from '../spec/rules.ts';
 
 let faults = 0;
 const say = (d: Parameters<typeof renderDiagnostic>[0], text?: string): void => {
@@ -27,7 +28,8 @@ for (const d of diagnostics) say({ ...d, severity: 'error', line: 0, column: 0, 
 const specs: Record<string, CachedSpec> = {};
 for (const { file, text, kind, data } of files) {
   if (kind === 'rules') for (const i of rulesOfDoc(data, isa).issues) say(ruleDiagnostic(i, file));
-  specs[sha256(text)] = kind === 'rules' ? { kind, data, wholeFor: isa.hash } : { kind, data };
+  const rules = kind === 'rules' ? { hash: rulesHash(data), wholeFor: isa.hash } : undefined;
+  specs[sha256(text)] = { kind, data, rules };
 }
 if (faults > 0) process.exit(1);
 const out: BuiltSpecs = { schemas: schemasHash(), specs };
