@@ -210,11 +210,14 @@ class Binder {
       case 'var': {
         const under = stripped(o, p.mods);
         if (under === null) return false;
-        const { line } = this.v.rule.vars[p.v];
-        // What a line defines is a register: a constant in its place is something else.
+        const { line, dst } = this.v.rule.vars[p.v];
+        // What a line defines is a register: a constant in its place is something else, and so is the line's other result.
         if (
           line >= 0 &&
-          (o.reg === NO_REG || under.mods !== 0 || this.flow.reaching(o.reg, at) !== this.places[line])
+          (o.reg === NO_REG ||
+            under.mods !== 0 ||
+            this.places[line].ins.dst[dst] !== o.reg ||
+            this.flow.reaching(o.reg, at) !== this.places[line])
         )
           return false;
         if (at !== this.root && o.reg !== NO_REG && line < 0) this.early.push({ reg: o.reg, at });
