@@ -30,7 +30,9 @@ export const readVerdicts = (): Verdicts =>
  * says of shipped rules. Rules of files named with --rules are proved, and not stored.
  */
 export async function proveRules(o: ProveCommand): Promise<void> {
-  const { rules, shipped } = await bookFor(o);
+  const { rules, shipped, specs } = await bookFor(o);
+  // A file may stand in for a shipped group: what is known about the group's own rules stays.
+  const kept = shipped.size === specs.rules?.size ? {} : readVerdicts();
   const wanted = rules.filter(
     (r) => (o.rule === undefined || r.id === o.rule) && (o.group === undefined || r.group === o.group),
   );
@@ -59,7 +61,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
         progress.update(`${i + 1}/${asked.length} ${r.id}`);
         found.set(r, await prove(r, solve));
         // What was asked is kept if the rest is cut short.
-        if (i % 16 === 15) save(rules, shipped, stored, found);
+        if (i % 16 === 15) save(rules, shipped, stored, found, kept);
       }
     } catch (e) {
       failWith(
@@ -69,7 +71,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     } finally {
       progress.done();
       close();
-      save(rules, shipped, stored, found);
+      save(rules, shipped, stored, found, kept);
     }
   }
   report(
@@ -89,8 +91,9 @@ function save(
   shipped: ReadonlySet<string>,
   stored: Verdicts,
   found: ReadonlyMap<Rule, Verdict>,
+  kept: Verdicts,
 ): void {
-  const next: Record<string, Verdict & { hash: string }> = {};
+  const next: Record<string, Verdict & { hash: string }> = { ...kept };
   for (const r of rules) {
     if (!shipped.has(r.group)) continue;
     const v = found.get(r);
