@@ -3,6 +3,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openSolver, packagedSolver } from '../src/cli/solver.ts';
 import { compileGroup } from '../src/rules/group.ts';
 import { goalOf } from '../src/rules/prove/goal.ts';
+import { lawful } from '../src/rules/prove/laws.ts';
+import { NodeTable } from '../src/rules/prove/nodes.ts';
 import { LIMITS, prove } from '../src/rules/prove/prove.ts';
 import { questionOf, readModel } from '../src/rules/prove/question.ts';
 import { oneBit } from '../src/rules/prove/slices.ts';
@@ -98,6 +100,30 @@ describe('one bit stands for all', () => {
   });
 });
 
+it('laws of one format say nothing of another of the same width', () => {
+  const sumOf = (first: 'f16' | 'bf16') => {
+    const t = new NodeTable();
+    const source = (n: number) => t.node('src', 16, [], { n });
+    const [x, y] = [source(0), source(1)];
+    const fadd = (f: 'f16' | 'bf16', a: number, b: number) =>
+      t.node('fadd', 16, [a, b], { fmt: f, aux: 'RN' });
+    const copied = fadd(first, x, t.constant(0x8000n, 16));
+    const flushed = t.node('ftz', 16, [y], { fmt: first });
+    const inputs = ['$x', '$y'].map((name, v) => ({ name, width: 16, v, unasked: -1, constant: false }));
+    const results = [
+      { v: 2, left: fadd('bf16', copied, y), right: fadd('bf16', x, y) },
+      {
+        v: 3,
+        left: fadd('bf16', x, t.node('ftz', 16, [flushed], { fmt: 'bf16' })),
+        right: fadd('bf16', x, t.node('ftz', 16, [y], { fmt: 'bf16' })),
+      },
+    ];
+    return lawful({ nodes: t.nodes, inputs, given: [], results })!.results.map((r) => r.left === r.right);
+  };
+  expect(sumOf('bf16')).toEqual([true, true]);
+  expect(sumOf('f16')).toEqual([false, false]);
+});
+
 describe.skipIf(solver === null)('wrong rules are refuted with numbers that are really so', () => {
   it('a shift that loses a bit', async () => {
     const n = numbers(await verdictOf('SHL.B32 $t, $a, 1\nSHR.U32 $d, $t, 1', 'MOV $d, $a'));
@@ -129,6 +155,14 @@ describe.skipIf(solver === null)('wrong rules are refuted with numbers that are 
   it('an offset that forgets the sign', async () => {
     expect(await verdictOf('IADD3.64 $t, $a, -$b, 0\n* [$t+#o]', '* [$b+#o]')).toMatchObject({
       verdict: 'refuted',
+    });
+  });
+  it('a base that loses its upper half', async () => {
+    expect(await verdictOf('I2I.U64.U32 $t, $a\n* [$t+#o]', '* [$a+#o]')).toMatchObject({
+      verdict: 'refuted',
+    });
+    expect(await verdictOf('I2I.U64.U32 $t, $a\n* [$t+#o]', '* [$a+#o]', 'o == 0')).toMatchObject({
+      verdict: 'verified',
     });
   });
   it('numbers in it are small where small ones do', async () => {

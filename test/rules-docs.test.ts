@@ -40,6 +40,36 @@ describe('stored verdicts', () => {
   });
 });
 
+describe('proving rules of a file', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-rules-'));
+  // Says that nothing can be told apart.
+  const solver = join(dir, 'solver.mjs');
+  writeFileSync(
+    solver,
+    `import { createInterface } from 'node:readline';
+    createInterface({ input: process.stdin }).on('line', (l) => {
+      if (l === '(check-sat)') console.log('unsat');
+      const said = /^\\(echo "(.*)"\\)$/.exec(l);
+      if (said !== null) console.log(said[1]);
+    });`,
+  );
+  it.each(['mine', 'logic'])('leaves what is known about shipped ones, as group %s', (group) => {
+    const file = join(dir, `${group}.yaml`);
+    const rule =
+      "{ id: below-zero, title: t, match: 'MUFU.RCP $d, $a', rewrite: 'MUFU.RCP $d, $a', source: s }";
+    writeFileSync(file, `kind: rules\ngroup: ${group}\nrules: [ ${rule} ]\n`);
+    const path = join(root, 'pipelines/rules/verdicts.json');
+    const before = readFileSync(path, 'utf8');
+    try {
+      const r = orrery('rules', 'prove', '--rules', file, '--group', group, '--solver', `node ${solver}`);
+      expect([r.code, r.out]).toEqual([0, expect.stringMatching(/^1 rule: 1 verified; 1 asked/)]);
+      expect(readFileSync(path, 'utf8')).toBe(before);
+    } finally {
+      if (readFileSync(path, 'utf8') !== before) writeFileSync(path, before);
+    }
+  });
+});
+
 describe('the page about rules', () => {
   const page = at('pipelines/rules/README.md');
   const [wrong, right] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map((m) => m[1]);

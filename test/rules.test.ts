@@ -328,6 +328,43 @@ describe('the driver', () => {
       }),
     ).toEqual(['BB0:', 'MOV R6, R1', 'MOV R1, R2', 'STG [RD4], R6', 'STG [RD4+0x8], R2', 'RET']);
   });
+  it('reads what an inner line gave only where it still stands', () => {
+    const rules = rulesOf([
+      'IADD3 $x, $a, $b, 0\nSHR.U32 $h, $x, 1\nLOP3 $d, $h, $c, _, 0xc0',
+      'IADD3 $s, $x, $x, 0\nLOP3 $d, $s, $c, 0, 0xc0',
+    ]);
+    const text = (between: string) =>
+      `BB0:\n  IADD3 R6, R0, R1\n  SHR.U32 R7, R6, 1\n${between}  LOP3 R8, R7, R2, RZ, 0xc0\n  STG [RD4], R8\n  RET`;
+    expect(run(rules, text(''))).toContain('IADD3 R9, R6, R6');
+    expect(run(rules, text('  MOV R6, 5\n'))).toContain('LOP3 R8, R7, R2, RZ, 192');
+  });
+  it('tells the results of a line apart, also where one is left out', () => {
+    const rules = rulesOf(['UNPAIR $l, $h, $a\nPAIR $d, $l, $h', 'MOV $d, $a']);
+    const pair = (parts: string, of: string) =>
+      run(rules, `BB0:\n  UNPAIR ${parts}, RD5\n  PAIR RD6, ${of}\n  STG.B64 [RD4], RD6\n  RET`)[2];
+    expect(pair('R6, R7', 'R6, R7')).toBe('MOV.64 RD6, RD5');
+    expect(pair('R6, _', 'R6, R6')).toBe('PAIR RD6, R6, R6');
+    expect(pair('R6, R7', 'R6, R6')).toBe('PAIR RD6, R6, R6');
+  });
+  it('a guard that is a result too is written last, or not at all before it is asked', () => {
+    const start = 'BB0:\n  ISETP.EQ P6, R0, R1\n  ISETP.EQ P7, R0, R2\n';
+    const end = '\n  @P6 STG [RD4], R0\n  @P7 STG [RD4], R1\n  RET';
+    expect(run(none, `${start}  @P6 ISETP.LT P6, P7, 2, 1, PT${end}`, { clean: true }).slice(3, 5)).toEqual([
+      '@P6 PLOP3 P7, PT, PT, PT, 240',
+      '@P6 PLOP3 P6, !PT, PT, PT, 240',
+    ]);
+    const rules = rulesOf([
+      'ISETP.LT.U32 $p, $q, $a, 0, $c',
+      'PLOP3 $p, !PT, PT, PT, 0xf0\nPLOP3 $q, $c, PT, PT, 0xf0',
+    ]);
+    const below = (guard: string, p: string) =>
+      run(rules, `${start}  ${guard} ISETP.LT.U32 ${p}, R3, 0, PT${end}`).slice(3, 5);
+    expect(below('@P6', 'P7, P6')).toEqual([
+      '@P6 PLOP3 P7, !PT, PT, PT, 240',
+      '@P6 PLOP3 P6, PT, PT, PT, 240',
+    ]);
+    expect(below('@P6', 'P6, P7')[0]).toBe('@P6 ISETP.LT.U32 P6, P7, R3, RZ, PT');
+  });
   it('approximate functions fold only when asked', () => {
     const text = 'BB0:\n  MUFU.RCP R6, 0x40000000\n  STG [RD4], R6\n  RET';
     expect(run(none, text, { clean: true })).toHaveLength(4);
@@ -382,6 +419,28 @@ describe('checks of a set', () => {
     expect(
       codes(['IADD3 $d, $a, #k, 0', 'MOV $d, $a', 'k == 0'], ['IADD3 $d, #k, $b, 0', 'MOV $d, $b', 'k == 0']),
     ).toContain('1 rule-duplicate');
+  });
+  it('a rule of some modifiers leaves the others of an inner line to a longer one', () => {
+    const longer: RuleTexts = [
+      'SHL $t, $a, #j\nSHR.U32 $u, $t, #k\nIADD3 $d, $u, $b, 0',
+      'IADD3 $d, $u, $b, 0',
+    ];
+    const shorter = (type: string): RuleTexts => [
+      'SHR.$type $t, $a, #j\nIADD3 $d, $t, $b, 0',
+      'IADD3 $d, $b, $t, 0',
+      `type == ${type}`,
+    ];
+    expect(codes(shorter('U32'), longer)).toContain('1 rule-shadowed');
+    expect(codes(shorter('S32'), longer)).not.toContain('1 rule-shadowed');
+  });
+  it('equal conditions on other constants are no duplicates', () => {
+    const of = (first: string, second: string): RuleTexts => [
+      `SHL $t, $a, #${first}\nSHR $d, $t, #${second}`,
+      'MOV $d, $a',
+      'j == 0',
+    ];
+    expect(codes(of('j', 'k'), of('j', 'k'))).toContain('1 rule-duplicate');
+    expect(codes(of('j', 'k'), of('k', 'j'))).not.toContain('1 rule-duplicate');
   });
   it('cycles of two rules', () => {
     const found = checkSet(

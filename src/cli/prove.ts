@@ -23,7 +23,9 @@ interface ProveCommand extends PlanOptions {
  * says of shipped rules. Rules of files named with --rules are proved, and not stored.
  */
 export async function proveRules(o: ProveCommand): Promise<void> {
-  const { rules, shipped } = await bookFor(o);
+  const { rules, shipped, specs } = await bookFor(o);
+  // A file may stand in for a shipped group: what is known about the group's own rules stays.
+  const kept = shipped.size === specs.rules?.size ? {} : readVerdicts();
   const wanted = rules.filter(
     (r) => (o.rule === undefined || r.id === o.rule) && (o.group === undefined || r.group === o.group),
   );
@@ -39,9 +41,10 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     );
   }
   const stored = readVerdicts();
-  const found = new Map<string, Verdict>();
+  // By rule, not by id: a rule of a file may have the id of a shipped one.
+  const found = new Map<Rule, Verdict>();
   const asked = wanted.filter((r) => o.all === true || o.rule !== undefined || stored[r.id]?.hash !== r.hash);
-  for (const r of wanted) if (!asked.includes(r)) found.set(r.id, stored[r.id]);
+  for (const r of wanted) if (!asked.includes(r)) found.set(r, stored[r.id]);
   const began = performance.now();
   if (asked.length > 0) {
     const { solve, close } = openSolver(o.solver);
@@ -49,9 +52,9 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     try {
       for (const [i, r] of asked.entries()) {
         progress.update(`${i + 1}/${asked.length} ${r.id}`);
-        found.set(r.id, await prove(r, solve));
+        found.set(r, await prove(r, solve));
         // What was asked is kept if the rest is cut short.
-        if (i % 16 === 15) save(rules, shipped, stored, found);
+        if (i % 16 === 15) save(rules, shipped, stored, found, kept);
       }
     } catch (e) {
       failWith(
@@ -61,7 +64,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
     } finally {
       progress.done();
       close();
-      save(rules, shipped, stored, found);
+      save(rules, shipped, stored, found, kept);
     }
   }
   report(
@@ -80,12 +83,13 @@ function save(
   rules: readonly Rule[],
   shipped: ReadonlySet<string>,
   stored: Verdicts,
-  found: ReadonlyMap<string, Verdict>,
+  found: ReadonlyMap<Rule, Verdict>,
+  kept: Verdicts,
 ): void {
-  const next: Record<string, Verdict & { hash: string }> = {};
+  const next: Record<string, Verdict & { hash: string }> = { ...kept };
   for (const r of rules) {
     if (!shipped.has(r.group)) continue;
-    const v = found.get(r.id);
+    const v = found.get(r);
     const old = stored[r.id];
     if (v !== undefined) next[r.id] = { ...v, hash: r.hash };
     else if (old !== undefined) next[r.id] = old;
@@ -98,21 +102,21 @@ function save(
 
 function report(
   wanted: readonly Rule[],
-  found: ReadonlyMap<string, Verdict>,
+  found: ReadonlyMap<Rule, Verdict>,
   asked: number,
   ms: number,
   stored: boolean,
   o: ProveCommand,
 ): void {
   if (o.json === true) {
-    const data = wanted.map((r) => ({ rule: r.id, group: r.group, hash: r.hash, ...found.get(r.id) }));
+    const data = wanted.map((r) => ({ rule: r.id, group: r.group, hash: r.hash, ...found.get(r) }));
     out(JSON.stringify(data, null, 2));
     return;
   }
   const counts = new Map<string, number>();
   for (const v of found.values()) counts.set(v.verdict, (counts.get(v.verdict) ?? 0) + 1);
   for (const r of wanted) {
-    const v = found.get(r.id);
+    const v = found.get(r);
     if (v === undefined || (v.verdict === 'verified' && o.rule === undefined)) continue;
     const paint = v.verdict === 'refuted' ? pc.red : v.verdict === 'verified' ? pc.green : pc.yellow;
     out(`${pc.bold(r.id)}  ${r.title}\n  ${paint(verdictText(v))}`);

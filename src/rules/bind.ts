@@ -84,6 +84,12 @@ class Binder {
     const instance = rule.instanceFor(mods);
     if (instance === null) return 'modifiers';
     for (const e of this.early) if (!flow.unchanged(e.reg, e.at, root)) return 'a value has changed since';
+    // What only inner lines read may hold something else by now, where several instructions write the register.
+    for (const x of innerRead(rule)) {
+      const o = operands[x];
+      if (o !== null && flow.reaching(o.reg, root) !== places[rule.vars[x].line])
+        return 'a value has changed since';
+    }
     for (const p of instance.plain) {
       const o = operands[p];
       if (o !== null && o.mods !== 0) return 'operand does not fit';
@@ -204,11 +210,14 @@ class Binder {
       case 'var': {
         const under = stripped(o, p.mods);
         if (under === null) return false;
-        const { line } = this.v.rule.vars[p.v];
-        // What a line defines is a register: a constant in its place is something else.
+        const { line, dst } = this.v.rule.vars[p.v];
+        // What a line defines is a register: a constant in its place is something else, and so is the line's other result.
         if (
           line >= 0 &&
-          (o.reg === NO_REG || under.mods !== 0 || this.flow.reaching(o.reg, at) !== this.places[line])
+          (o.reg === NO_REG ||
+            under.mods !== 0 ||
+            this.places[line].ins.dst[dst] !== o.reg ||
+            this.flow.reaching(o.reg, at) !== this.places[line])
         )
           return false;
         if (at !== this.root && o.reg !== NO_REG && line < 0) this.early.push({ reg: o.reg, at });
@@ -240,6 +249,25 @@ function namesOf(rule: Rule): Map<string, number> {
   let m = nameTables.get(rule);
   if (m === undefined) nameTables.set(rule, (m = new Map(rule.vars.map((v, i) => [v.name, i]))));
   return m;
+}
+
+const innerReads = new WeakMap<Rule, readonly number[]>();
+/** Results of inner lines that the rewrite reads at the root. */
+function innerRead(rule: Rule): readonly number[] {
+  let found = innerReads.get(rule);
+  if (found === undefined) {
+    const read = new Set(
+      rule.rewrite.flatMap((l) =>
+        l.src
+          .flatMap((s) => (s.k === 'address' ? [s.base, s.offset] : [s]))
+          .map((s) => (s.k === 'var' ? s.v : -1)),
+      ),
+    );
+    const root = rule.match.length - 1;
+    found = rule.vars.flatMap((v, i) => (v.line >= 0 && v.line < root && read.has(i) ? [i] : []));
+    innerReads.set(rule, found);
+  }
+  return found;
 }
 
 /**
@@ -283,7 +311,7 @@ export function build(m: Match, freshReg: (file: number) => Reg): Replacement | 
   const kept = rule.rewrite.filter((l) =>
     l.dst.some((d) => d < 0 || rule.vars[d].fresh || regs[d] !== NO_REG),
   );
-  if (!readBeforeWritten(m, kept, rootDst)) return 'operand does not fit';
+  if (!readBeforeWritten(m, kept, rootDst, root.ins.guard)) return 'operand does not fit';
   const lines: { line: Line; mods: number; src: Operand[] }[] = [];
   for (const line of kept) {
     const mods = m.instance.rewrite[rule.rewrite.indexOf(line)];
@@ -323,11 +351,17 @@ export function build(m: Match, freshReg: (file: number) => Reg): Replacement | 
   };
 }
 
-/** No line may read what an earlier one has already overwritten with a result of the root. */
-function readBeforeWritten(m: Match, lines: readonly Line[], rootDst: readonly number[]): boolean {
+/** No line may read what an earlier one has already overwritten with a result of the root; each reads the root's guard. */
+function readBeforeWritten(
+  m: Match,
+  lines: readonly Line[],
+  rootDst: readonly number[],
+  guard: Reg,
+): boolean {
   if (lines.length < 2) return true;
   const written: Reg[] = [];
   for (const l of lines) {
+    if (guard !== NO_REG && written.includes(guard)) return false;
     for (const s of l.src)
       if (s.k === 'var' && !m.variant.rule.vars[s.v].fresh && !rootDst.includes(s.v)) {
         const o = m.operands[s.v];

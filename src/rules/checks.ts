@@ -96,9 +96,12 @@ function checkShadows(ordered: readonly Rule[], report: Report): void {
     const key = rootName(r);
     for (const j of byOp.get(key) ?? []) {
       const a = ordered[j];
-      const general =
-        givesAsMuch(a, r) && variants[j].some((v) => covers(v.root, variants[i][0].root, new Map()));
-      if (!general || !sameInstances(a, r)) continue;
+      if (!givesAsMuch(a, r)) continue;
+      const general = firstOf(variants[j], (v) => {
+        const c = covering(v.root, variants[i][0].root);
+        return c !== null && sameInstances(a, r, c.lines) ? c : null;
+      });
+      if (general === null) continue;
       if (a.structural.length === 0 && a.instances.every((x) => x.always))
         report(
           r,
@@ -108,7 +111,8 @@ function checkShadows(ordered: readonly Rule[], report: Report): void {
         );
       else if (
         a.text.when === r.text.when &&
-        variants[i].some((v) => covers(v.root, variants[j][0].root, new Map()))
+        sameNames(a, r, general) &&
+        variants[i].some((v) => covering(v.root, variants[j][0].root) !== null)
       )
         report(
           r,
@@ -130,25 +134,51 @@ function givesAsMuch(a: Rule, b: Rule): boolean {
 
 const rootName = (r: Rule): string => r.match[r.match.length - 1].op?.name ?? '*';
 
-/** Does every choice of modifiers of `b` fit `a`? */
-function sameInstances(a: Rule, b: Rule): boolean {
-  if (a.match.length > b.match.length) return false;
-  // Lines of equal number stand for one another; with fewer, the roots do.
-  const whole = a.match.length === b.match.length;
-  const key = (i: Rule['instances'][number]): string =>
-    whole ? i.match.join() : String(i.match[i.match.length - 1]);
-  const mine = new Set(a.instances.map(key));
-  return b.instances.every((i) => mine.has(key(i)));
+function firstOf<T, R>(xs: readonly T[], f: (x: T) => R | null): R | null {
+  for (const x of xs) {
+    const r = f(x);
+    if (r !== null) return r;
+  }
+  return null;
 }
 
-/** Does pattern `a` match wherever `b` does? */
-function covers(a: Shape, b: Shape, bound: Map<number, string>): boolean {
+/** Does every choice of modifiers of `b` fit `a`, whose lines stand for those of `b` that are given? */
+function sameInstances(a: Rule, b: Rule, lines: ReadonlyMap<number, number>): boolean {
+  const mine = new Set(a.instances.map((i) => [...lines.keys()].map((l) => i.match[l]).join()));
+  return b.instances.every((i) => mine.has([...lines.values()].map((l) => i.match[l]).join()));
+}
+
+/** Do the variables that the conditions name stand for one another, so that equal conditions say the same? */
+function sameNames(a: Rule, b: Rule, { bound }: Covering): boolean {
+  const named = new Set((a.text.when ?? '').match(/\w+/g));
+  return a.vars.every((x, v) => {
+    const part = bound.get(v);
+    if (!named.has(x.name) || part === undefined) return true;
+    const { v: other } = JSON.parse(part) as { v?: number };
+    return other !== undefined && b.vars[other].name === x.name;
+  });
+}
+
+/** How pattern `a` matches wherever `b` does: what its variables are there, and which lines its lines are. */
+interface Covering {
+  readonly bound: Map<number, string>;
+  readonly lines: Map<number, number>;
+}
+
+function covering(a: Shape, b: Shape): Covering | null {
+  const c: Covering = { bound: new Map(), lines: new Map() };
+  return covers(a, b, c) ? c : null;
+}
+
+function covers(a: Shape, b: Shape, c: Covering): boolean {
   if (a.op !== b.op || a.src.length !== b.src.length) return false;
   for (let g = 0; g < a.fixed.length; g++) if (a.fixed[g] >= 0 && a.fixed[g] !== b.fixed[g]) return false;
-  return a.src.every((p, i) => coversPart(p, b.src[i], bound));
+  c.lines.set(a.line, b.line);
+  return a.src.every((p, i) => coversPart(p, b.src[i], c));
 }
 
-function coversPart(a: Part, b: Part, bound: Map<number, string>): boolean {
+function coversPart(a: Part, b: Part, c: Covering): boolean {
+  const { bound } = c;
   const key = JSON.stringify(b, (k, v: unknown) =>
     k === 'shape' ? undefined : typeof v === 'bigint' ? String(v) : v,
   );
@@ -174,14 +204,10 @@ function coversPart(a: Part, b: Part, bound: Map<number, string>): boolean {
       return b.k === 'literal' && b.value === a.value;
     case 'def':
       return (
-        b.k === 'def' &&
-        a.mods === b.mods &&
-        a.dst === b.dst &&
-        once(a.v, key) &&
-        covers(a.shape, b.shape, bound)
+        b.k === 'def' && a.mods === b.mods && a.dst === b.dst && once(a.v, key) && covers(a.shape, b.shape, c)
       );
     case 'address':
-      return b.k === 'address' && coversPart(a.base, b.base, bound) && coversPart(a.offset, b.offset, bound);
+      return b.k === 'address' && coversPart(a.base, b.base, c) && coversPart(a.offset, b.offset, c);
   }
 }
 
@@ -373,8 +399,8 @@ function special(a: Rule, b: Rule): boolean {
   const va = variantsOf(a, 0);
   const vb = variantsOf(b, 0);
   return (
-    va.some((v) => covers(v.root, vb[0].root, new Map())) ||
-    vb.some((v) => covers(v.root, va[0].root, new Map()))
+    va.some((v) => covering(v.root, vb[0].root) !== null) ||
+    vb.some((v) => covering(v.root, va[0].root) !== null)
   );
 }
 

@@ -346,6 +346,9 @@ class Driver {
           : instr(mov, width === 64 ? wide : 0, [r], [immOf(v, width)], ins.loc, ins.guard, ins.guardNot),
       );
     }
+    // All the moves ask the guard, so one that overwrites it is the last.
+    if (ins.guard !== NO_REG)
+      out.sort((a, b) => Number(a.dst[0] === ins.guard) - Number(b.dst[0] === ins.guard));
     this.count('constant folding');
     this.replace(p, out);
     return true;

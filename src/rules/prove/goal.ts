@@ -164,8 +164,14 @@ class Composer {
     };
     const l = sum(this.rule.match, left);
     const r = sum(this.rule.rewrite, right);
-    const width = Math.min(this.table.nodes[l].width, this.table.nodes[r].width);
-    return this.finish(given, [{ v: -1, left: this.cut(l, width), right: this.cut(r, width) }]);
+    // The address of a 32-bit base is one below 2^32, whatever it is compared with.
+    const width = Math.max(this.table.nodes[l].width, this.table.nodes[r].width);
+    return this.finish(given, [{ v: -1, left: this.extended(l, width), right: this.extended(r, width) }]);
+  }
+
+  private extended(x: number, width: number): number {
+    const n = this.table.nodes[x].width;
+    return n === width ? x : this.table.node('zext', width, [x]);
   }
 
   private cut(x: number, width: number): number {

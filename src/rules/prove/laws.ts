@@ -38,8 +38,8 @@ class Laws {
   private readonly given: number[] = [];
   /** Unknown results by what they are results of. */
   private readonly results = new Map<string, number>();
-  /** What a node is the canonical form of. */
-  private readonly canonical = new Map<number, number>();
+  /** What a node is the canonical form of, and in which format. */
+  private readonly canonical = new Map<number, { readonly of: number; readonly f: FormatName }>();
 
   constructor(goal: Goal) {
     this.goal = goal;
@@ -150,7 +150,7 @@ class Laws {
   private canonicalOf(x: number, f: FormatName): number {
     const { bits, nan } = FORMATS[f];
     const r = this.table.node('ite', bits, [this.isNan(x, f), this.table.constant(nan, bits), x]);
-    this.canonical.set(r, x);
+    this.canonical.set(r, { of: x, f });
     return r;
   }
 
@@ -175,7 +175,8 @@ class Laws {
     const n = table.nodes[x];
     const { bits } = FORMATS[f];
     const under = this.canonical.get(x);
-    if (under !== undefined) return this.parts(under, f);
+    // What is a NaN, or subnormal, in one format is a number like any other in another of the same width.
+    if (under?.f === f) return this.parts(under.of, f);
     switch (n.op) {
       case 'const': {
         const sign = n.value >> BigInt(bits - 1);
@@ -195,6 +196,7 @@ class Laws {
       case 'fabs':
         return { size: this.parts(n.args[0], f).size, signs: [], odd: false };
       case 'ftz': {
+        if (n.fmt !== f) return this.whole(x, f);
         const p = this.parts(n.args[0], f);
         if (table.nodes[p.size].op === 'ftz') return p;
         return { ...p, size: table.node('ftz', bits, [p.size], { fmt: f }) };
