@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openSolver, packagedSolver } from '../src/cli/solver.ts';
 import { compileGroup } from '../src/rules/group.ts';
+import { tryOut } from '../src/rules/prove/draw.ts';
 import { goalOf } from '../src/rules/prove/goal.ts';
 import { lawful } from '../src/rules/prove/laws.ts';
 import { NodeTable } from '../src/rules/prove/nodes.ts';
@@ -98,6 +99,17 @@ describe('one bit stands for all', () => {
     expect(bits('LOP3 $d, $a, 7, 0, 0xc0', 'LOP3 $d, 7, $a, 0, 0xc0')).toBeNull();
     expect(bits('BREV $t, $a\nBREV $d, $t', 'MOV $d, $a')).toBeNull();
   });
+});
+
+it('samples meet the edges of several conditions at once', () => {
+  const twice = (most: string) => {
+    const when = `ult(j, 0x10000) && ult(k, ${most}) && j != 0 && k != 0`;
+    const r = ruleOf('IDIV.U32 $t, $a, #j\nIDIV.U32 $d, $t, #k', 'IDIV.U32 $d, $a, #(j * k)', when);
+    return tryOut(r, r.instances[0], 2000).differs;
+  };
+  expect(twice('0x10000')).toBeNull();
+  // Only 0xffff * 0x1000f and its like do not fit 32 bits.
+  expect(twice('0x10010')).not.toBeNull();
 });
 
 it('laws of one format say nothing of another of the same width', () => {

@@ -122,6 +122,21 @@ RET`);
     expect(run(endless).error).toMatch(/nested deeper than 256/);
   });
 
+  it('constants are arguments of every width, for every lane', () => {
+    const fn = `.func f
+  .return b32 r size 4 align 4 at 0 reg R4
+  .param b32 a size 4 align 4 at 0 reg R1
+  .param b64 b size 8 align 8 at 8 reg RD2
+{
+BB0:
+UNPAIR R5, R6, RD2
+IADD3 R4, R1, R5, R6
+RET
+}`;
+    const r = run(kernel('CALL {R7}, &f, &, {7, 0x200000001}\nSTG [RD3], R7\nEXIT', fn));
+    expect([r.status, r.values]).toEqual(['ok', Array.from({ length: 32 }, () => 10)]);
+  });
+
   it('an endless loop ends with the budget, at its very number', () => {
     const endless = kernel('BB1:\nBRA BB1');
     // Several warps and blocks, one path or many, below and above the slices that they take turns by.

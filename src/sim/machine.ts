@@ -671,7 +671,8 @@ export class Machine {
       const at = f.code.operands[d.k + first + k];
       k++;
       if (o === undefined) continue;
-      if (p.reg >= 0) copyRegister(f, at, g, code.placeOf(p.reg), p.size > 4);
+      if (p.reg >= 0 && o.kind === Kind.Imm) fillRegister(g, code.placeOf(p.reg), o, p.size > 4);
+      else if (p.reg >= 0) copyRegister(f, at, g, code.placeOf(p.reg), p.size > 4);
       else if (o.kind === Kind.Sym)
         copyParam(f, f.code.params.get(o.sym) ?? 0, g, code.params.get(p.name) ?? 0, p.size, mask);
     }
@@ -792,6 +793,15 @@ function singleBuffer(name: string, bytes: number): BufferMemory {
 function copyRegister(f: Frame, from: number, g: Frame, to: number, wide: boolean): void {
   const n = wide ? 64 : 32;
   for (let i = 0; i < n; i++) g.regs.i32[to + i] = f.regs.i32[from + i];
+}
+
+/** A constant as an argument: the slot has no width of its own, so the parameter says how it lies. */
+function fillRegister(g: Frame, to: number, o: Operand, wide: boolean): void {
+  for (let l = 0; l < 32; l++)
+    if (wide) {
+      g.regs.i32[to + 2 * l] = o.lo;
+      g.regs.i32[to + 2 * l + 1] = o.hi;
+    } else g.regs.i32[to + l] = o.lo;
 }
 
 function copyParam(a: Frame, from: number, b: Frame, to: number, size: number, mask: number): void {

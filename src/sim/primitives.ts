@@ -785,6 +785,9 @@ const builtin: Primitive = (m, w, f, d, mask) => {
         ? f.paramView.getUint32(at, true)
         : f.paramView.getUint32(at + 4, true) * 4294967296 + f.paramView.getUint32(at, true);
     }
+    // A constant's slot has no width of its own.
+    if (o !== undefined && o.kind === Kind.Imm)
+      return bytes === 4 ? o.lo >>> 0 : (o.hi >>> 0) * 4294967296 + (o.lo >>> 0);
     const at = opnd(f, d, d.ins.dst.length + 2 + k);
     return bytes === 4
       ? f.regs.i32[at + l] >>> 0

@@ -75,8 +75,28 @@ export class Draw {
 
   /** Values of all variables of an instance. */
   values(rule: Rule, instance: Instance): bigint[] {
-    return rule.vars.map((v, i) => this.value(instance.widths[i] || 32, v.kind === 'const'));
+    const near = nearOf(instance);
+    // A rule of two constants may be wrong only where both are at an edge.
+    const atEdges = near.length > 0 && this.next() % 4 === 0;
+    return rule.vars.map((v, i) => {
+      const width = instance.widths[i] || 32;
+      return v.kind === 'const' && atEdges
+        ? BigInt.asUintN(width, near[this.next() % near.length])
+        : this.value(width, v.kind === 'const');
+    });
   }
+}
+
+const neighbours = new WeakMap<Instance, readonly bigint[]>();
+/** The numbers in a rule's conditions and computed constants, and those beside them: where it is wrong by one, if it is. */
+function nearOf(instance: Instance): readonly bigint[] {
+  let near = neighbours.get(instance);
+  if (near === undefined) {
+    const said = instance.constants.nodes.filter((n) => n.op === 'const' && n.width > 1).map((n) => n.value);
+    near = [...new Set(said.flatMap((v) => [v - 1n, v, v + 1n]))];
+    neighbours.set(instance, near);
+  }
+  return near;
 }
 
 /** Choices of values tried for each one wanted: conditions on constants hold seldom. */
