@@ -241,6 +241,13 @@ describe('odd kernels', () => {
     expect(same(of(body(1, 1)), of(body(1, 2))).same).toBe(false);
   });
 
+  it('whatever the prototype of a function pointer is called; but another pointer is another function', () => {
+    const body = (name: string, pointer: string) =>
+      `${name}: .callprototype (.param .b32 _) _ (.param .b32 _);\nadd.s64 %rd4, %rd1, 64;\n{ .param .b32 x; .param .b32 z; st.param.b32 [x], 1; call (z), ${pointer}, (x), ${name}; ld.param.b32 %r3, [z]; }\nst.global.u32 [%rd3], %r3;`;
+    expect(same(of(body('P', '%rd1')), of(body('another', '%rd1'))).differences).toEqual([]);
+    expect(same(of(body('P', '%rd1')), of(body('P', '%rd4'))).same).toBe(false);
+  });
+
   it('that race and never end are not taken for different because they run faster', () => {
     const body = (more: string) =>
       `L: ld.global.u32 %r3, [%rd1];\nadd.u32 %r3, %r3, 1;\n${more}\nst.global.u32 [%rd1], %r3;\nbra L;`;

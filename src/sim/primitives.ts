@@ -859,7 +859,7 @@ function hashOf(text: string): number {
 
 /**
  * A call in an open world of a function that the module does not have: what it is given is compared, and it gives small
- * values hashed from that.
+ * values hashed from that and from which function it is: by its name, or its address. (What a prototype is called says nothing.)
  */
 export function unknownCall(m: Machine, w: Warp, f: Frame, d: Decoded, mask: number): void {
   const [target, declared] = d.ins.src;
@@ -881,7 +881,9 @@ export function unknownCall(m: Machine, w: Warp, f: Frame, d: Decoded, mask: num
           ? f.paramView.getUint16(at, true)
           : f.paramView.getInt32(at, true);
     };
-    let h = hashOf(name);
+    let h = hashOf(target.sym);
+    if (target.kind === Kind.Reg)
+      for (const part of [0, 1]) h = mix(h, f.regs.i32[opnd(f, d, d.ins.dst.length) + 2 * l + part]);
     proto.params.forEach((p, k) => {
       for (let byte = 0; byte < p.size; byte += 4) {
         const x = word(k, byte, p.size);
