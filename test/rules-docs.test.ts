@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { rulesOfDoc } from '../src/rules/group.ts';
+import { parse } from 'yaml';
+import { buildIsa } from '../src/isa/build.ts';
+import { compileGroup, rulesOfDoc } from '../src/rules/group.ts';
 import type { Verdicts } from '../src/rules/prove/verdict.ts';
 import { testIsa } from './support/isa.ts';
 import { shipped } from './support/specs.ts';
@@ -125,5 +127,32 @@ describe('what is said of rules', () => {
     const { out } = orrery('rules', 'coverage', join(root, 'test/kernels/interpreter'));
     expect(out).toMatch(/^above-is-at-least +compare +\d+/m);
     expect(out).toMatch(/ x its 'when'/);
+  });
+});
+
+describe('the hash of a rule', () => {
+  it('changes with the text, with what an opcode means, and with the operands that it takes', () => {
+    const doc = (match: string) => ({
+      group: 'g',
+      rules: [{ id: 'r', title: 't', match, rewrite: 'MOV $d, $a', source: 's' }],
+    });
+    const file = at('pipelines/isa/integer.yaml');
+    const others = readdirSync(join(root, 'pipelines/isa'))
+      .filter((f) => /\.yaml$/.test(f) && f !== 'integer.yaml')
+      .map((f) => ({ file: f, data: parse(at(`pipelines/isa/${f}`)) as { kind: string } }))
+      .filter((d) => d.data.kind === 'isa');
+    const hash = (integer: string, match = 'IADD3 $d, $a, 0, 0'): string => {
+      const { isa, diagnostics } = buildIsa([...others, { file: 'integer.yaml', data: parse(integer) }]);
+      expect(diagnostics).toEqual([]);
+      return compileGroup(doc(match), isa, 'none').rules[0].hash;
+    };
+    const other = [
+      hash(file),
+      hash(file, 'IADD3 $d, 0, $a, 0'),
+      hash(file.replace('means: d = a + b + c', 'means: d = a + (b + c)')),
+      hash(file.replace('c:x(size)?/-', 'c:x(size)?')),
+    ];
+    expect(new Set(other).size).toBe(4);
+    expect(hash(file)).toBe(other[0]);
   });
 });

@@ -133,9 +133,12 @@ class RuleCompiler {
     const spec = this.doc.rules[this.place];
     const text = textOf(spec);
     const ops = [...new Set([...match, ...rewrite].flatMap((l) => (l.op === null ? [] : [l.op])))];
-    const meanings = ops.map(
-      (o) => `${o.name} ${o.means} ${o.groups.map((g) => g.values.map((v) => v.name)).join()}`,
-    );
+    const meanings = ops.map((o) => [
+      o.name,
+      o.means,
+      o.groups.map((g) => [g.name, g.values.map((v) => [v.name, v.width, v.type])]),
+      [...o.dsts, ...o.srcs].map((s) => [s.name, s.bank, s.width, s.widthFrom, s.mods, s.default]),
+    ]);
     const { holds, inexact } = spec;
     const used = new Set(
       [...match, ...rewrite].flatMap((l) => l.mods.flatMap((m) => (m.k === 'map' ? [m.table] : []))),
