@@ -209,14 +209,13 @@ describe('dominators', () => {
   });
 
   it('a join of a long chain of side exits costs one climb', () => {
-    const n = 20_000;
+    // Were each exit to climb anew, this would not end within the time of a test.
+    const n = 200_000;
     const lines = ['BB0:'];
     for (let i = 0; i < n; i++) lines.push(`@P1 BRA BB${n}`, `BB${i + 1}:`);
     const fn = parseFn(`${lines.join('\n')}\nEXIT`, isa);
-    const start = performance.now();
     const t = dominatorsOf(fn);
     postDominatorsOf(fn);
-    expect(performance.now() - start).toBeLessThan(1500);
     expect(t.idom[n - 1]).toBe(n - 2);
     expect(t.idom[n]).toBe(0);
   });
@@ -564,16 +563,14 @@ describe('rendering', () => {
     );
   });
 
-  it('svg of 1000 blocks takes less than a second', () => {
+  it('svg of 1000 blocks', () => {
     const lines: string[] = [];
     for (let i = 0; i < 1000; i++) {
       const far = (i * 7919) % 1000;
       lines.push(`BB${i}:`, `@P1 BRA BB${i % 3 === 0 ? far : Math.min(999, i + (i % 17))}`);
     }
     const fn = parseFn(`${lines.join('\n')}\nEXIT`, isa);
-    const start = performance.now();
     expect(renderCfgSvg(fn).length).toBeGreaterThan(100_000);
-    expect(performance.now() - start).toBeLessThan(1000);
   });
 
   it('statistics header', () => {

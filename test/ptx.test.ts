@@ -253,15 +253,13 @@ describe('lowering', () => {
   });
 
   it('thousands of declarations of every kind cost no more than their number', () => {
-    const n = 20_000;
+    // Were each to look at all others, this would not end within the time of a test.
+    const n = 60_000;
     const many = (f: (i: number) => string) => Array.from({ length: n }, (_, i) => f(i)).join('\n');
     const text = `.version 8.0\n.target sm_80\n.address_size 64\n${many((i) => `.extern .func x${i}(.param .b32 a);`)}\n.entry k()\n{\n.reg .b32 %r<2>;\n${many(() => '{ .shared .b32 s; .param .b32 a; st.shared.u32 [s], %r1; st.param.b32 [a], %r1; }')}\nret;\n}\n`;
     const { module } = parsePtx(text, 'k.ptx');
-    const start = performance.now();
     expect(checkPtx(module)).toEqual([]);
     const { program } = lowerPtx(module, { isa, paramBase: 0x160, sm: 'sm_80' });
-    // A tenth of a second; where each looks at all others, half a minute.
-    expect(performance.now() - start).toBeLessThan(5000);
     expect([program.prototypes.length, program.variables.length]).toEqual([n, n]);
   });
 
