@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nearest, renderDiagnostic } from '../src/ir/diagnostic.ts';
 import { FnEditor, mapBlocks, mapIns, withFunction } from '../src/ir/edit.ts';
-import { Mod, modOf, slotWidth, withMods } from '../src/ir/opcode.ts';
+import { Mod, modOf, OpFlag, slotWidth, withMods } from '../src/ir/opcode.ts';
 import {
   addr,
   cbank,
@@ -10,6 +10,7 @@ import {
   immOf,
   immValue,
   Kind,
+  label,
   makeReg,
   NO_REG,
   type Operand,
@@ -23,7 +24,7 @@ import {
   withOperandMods,
 } from '../src/ir/operand.ts';
 import { type Fn, type Instr, instr } from '../src/ir/program.ts';
-import { parseFn, parseProgram, printFn, printInstr, printProgram } from '../src/ir/text.ts';
+import { parseFn, parseProgram, printFn, printGuarded, printInstr, printProgram } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { testIsa } from './support/isa.ts';
 
@@ -191,16 +192,23 @@ describe('Ori text', () => {
               return fc.oneof(...kinds);
             }),
           );
-          return fc
-            .tuple(dsts, srcs, fc.boolean())
-            .map(([d, s, not]) =>
-              instr(op, mods, d as number[], s as Operand[], 0, makeReg(1000, RegFile.P), not),
-            );
+          return fc.tuple(dsts, srcs, fc.boolean(), fc.boolean()).map(([d, s, not, named]) => {
+            const dst = d as number[];
+            const values = s as Operand[];
+            if ((op.flags & OpFlag.Phi) !== 0) {
+              const ways = values.filter((o) => o.kind !== Kind.Label).flatMap((o, k) => [label(k), o]);
+              return instr(op, mods, dst, ways, 0);
+            }
+            // Another register of the destination's file stands for the value under a false guard.
+            const otherwise = dst.map((r) => (r === NO_REG ? NO_REG : r + 8 * 2000));
+            const some = named && otherwise.some((r) => r !== NO_REG);
+            return instr(op, mods, dst, values, 0, makeReg(1000, RegFile.P), not, some ? otherwise : []);
+          });
         });
     });
     fc.assert(
       fc.property(arbInstr, (ins: Instr) => {
-        const text = `.entry k\n{\nBB0:\n  @${ins.guardNot ? '!' : ''}P1000 ${printInstr(ins)}\n}`;
+        const text = `.entry k\n{\nBB0:\n${printGuarded(ins)}\n}`;
         const { program, diagnostics } = parseProgram(text, isa);
         expect(diagnostics, text).toEqual([]);
         expect(program.functions[0].blocks[0].ins[0]).toEqual(ins);

@@ -1,16 +1,17 @@
 import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
-import type { Block, Fn, Instr } from '../ir/program.ts';
-import { memo } from './memo.ts';
+import type { Block, Fn, Instr, Shape } from '../ir/program.ts';
 
 /**
  * Control-flow graph of a function. Blocks are named by position in layout order, so that every result is an array;
  * edges are stored in compressed rows: the successors of block b are `succ[succStart[b]] .. succ[succStart[b + 1] - 1]`.
  *
  * Successors stand in the order taken, then fall-through; each occurs once, however many table entries lead to it.
+ *
+ * It is remembered by `Fn.shape`, so versions of a function that differ only in other instructions have the same object, and
+ * what is known of it (dominators, loops) is remembered by that.
  */
 export interface Cfg {
-  readonly fn: Fn;
   /** Number of blocks. */
   readonly count: number;
   /** Block id -> position, -1 for ids without a block. */
@@ -55,7 +56,12 @@ export function targets(fn: Fn, ins: Instr, visit: (id: number) => void): void {
 }
 
 /** The control-flow graph of a snapshot. Labels of blocks that do not exist give no edge (the verifier reports them). */
-export const cfgOf: (fn: Fn) => Cfg = memo(build);
+export const cfgOf = (fn: Fn): Cfg => {
+  let g = known.get(fn.shape);
+  if (g === undefined) known.set(fn.shape, (g = build(fn)));
+  return g;
+};
+const known = new WeakMap<Shape, Cfg>();
 
 function build(fn: Fn): Cfg {
   const { blocks } = fn;
@@ -85,11 +91,22 @@ function build(fn: Fn): Cfg {
     succStart[b + 1] = edges.length;
   }
   const succ = Int32Array.from(edges);
+  return completeCfg(count, positionOf, succStart, succ, midBlockControl);
+}
+
+/** The graph with the given successors: adds predecessors and order. */
+export function completeCfg(
+  count: number,
+  positionOf: Int32Array,
+  succStart: Int32Array,
+  succ: Int32Array,
+  midBlockControl: boolean,
+): Cfg {
   const { start: predStart, items: pred } = invert(count, succStart, succ);
   const rpo = reversePostOrder(count, succStart, succ);
   const rpoNumber = new Int32Array(count).fill(-1);
   for (let i = 0; i < rpo.length; i++) rpoNumber[rpo[i]] = i;
-  return { fn, count, positionOf, succStart, succ, predStart, pred, rpo, rpoNumber, midBlockControl };
+  return { count, positionOf, succStart, succ, predStart, pred, rpo, rpoNumber, midBlockControl };
 }
 
 /** Transposes a graph in compressed rows; the rows of the result are ascending. */

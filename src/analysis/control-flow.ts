@@ -92,7 +92,7 @@ function analyze(fn: Fn, force: boolean): ControlFlow {
   }
   const intervalHeader = intervals(cfg, latch, flags);
   const exit = exits(cfg, latch);
-  const violation = firstViolation(cfg, loopsOf(fn), latch, intervalHeader);
+  const violation = firstViolation(fn, cfg, loopsOf(fn), latch, intervalHeader);
   return {
     fn,
     cfg,
@@ -159,8 +159,8 @@ function exits(cfg: Cfg, latch: Int32Array): Int32Array {
  * The consistency check at the end of the analysis: an interval must be exactly its natural loop. It is not where the
  * graph is irreducible, where two intervals cross, or where a block that left the loop was numbered inside it.
  */
-function firstViolation(cfg: Cfg, forest: LoopForest, latch: Int32Array, header: Int32Array): string {
-  const { fn, rpo } = cfg;
+function firstViolation(fn: Fn, cfg: Cfg, forest: LoopForest, latch: Int32Array, header: Int32Array): string {
+  const { rpo } = cfg;
   const name = (b: number): string => `BB${fn.blocks[b].id}`;
   if (forest.irreducible.length > 0)
     return `irreducible region entered at ${forest.irreducible[0].entries.map(name).join(' and ')}`;

@@ -14,7 +14,7 @@ export interface DefUse {
   readonly defStart: Int32Array;
   readonly defs: Int32Array;
   readonly useStart: Int32Array;
-  /** An instruction occurs once for each operand (and guard) that reads the register. */
+  /** An instruction occurs once for each operand (and guard, and `otherwise`) that reads the register. */
   readonly uses: Int32Array;
   /** Register index -> 1 if it holds a parameter on entry: defined, though by no instruction. */
   readonly entry: Uint8Array;
@@ -62,7 +62,10 @@ function build(fn: Fn): DefUse {
       for (let i = 0; i < x.dst.length; i++) if (x.dst[i] !== NO_REG) defStart[regIndex(x.dst[i]) + 1]++;
       for (let i = 0; i < x.src.length; i++)
         if (x.src[i].reg !== NO_REG) useStart[regIndex(x.src[i].reg) + 1]++;
-      if (x.guard !== NO_REG) useStart[regIndex(x.guard) + 1]++;
+      if (x.guard === NO_REG) continue;
+      useStart[regIndex(x.guard) + 1]++;
+      for (let i = 0; i < x.otherwise.length; i++)
+        if (x.otherwise[i] !== NO_REG) useStart[regIndex(x.otherwise[i]) + 1]++;
     }
   for (let r = 0; r < regCount; r++) {
     defStart[r + 1] += defStart[r];
@@ -77,7 +80,10 @@ function build(fn: Fn): DefUse {
     for (let i = 0; i < x.dst.length; i++) if (x.dst[i] !== NO_REG) defs[nextDef[regIndex(x.dst[i])]++] = n;
     for (let i = 0; i < x.src.length; i++)
       if (x.src[i].reg !== NO_REG) uses[nextUse[regIndex(x.src[i].reg)]++] = n;
-    if (x.guard !== NO_REG) uses[nextUse[regIndex(x.guard)]++] = n;
+    if (x.guard === NO_REG) continue;
+    uses[nextUse[regIndex(x.guard)]++] = n;
+    for (let i = 0; i < x.otherwise.length; i++)
+      if (x.otherwise[i] !== NO_REG) uses[nextUse[regIndex(x.otherwise[i])]++] = n;
   }
   const entry = new Uint8Array(regCount);
   const returned = new Uint8Array(regCount);

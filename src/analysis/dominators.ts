@@ -26,18 +26,22 @@ export const dominates = (t: DominatorTree, a: number, b: number): boolean =>
   t.first[a] >= 0 && t.first[b] >= t.first[a] && t.first[b] <= t.last[a];
 
 /** Dominators of the blocks that the entry reaches. */
-export const dominatorsOf: (fn: Fn) => DominatorTree = memo((fn) => {
-  const g = cfgOf(fn);
-  return tree(g.count, 0, g.rpo, g.predStart, g.pred);
-});
+export const dominatorsOf = (fn: Fn): DominatorTree => dominators(cfgOf(fn));
+
+/** Dominators of a flow graph. */
+export const dominators: (g: Cfg) => DominatorTree = memo((g) =>
+  tree(g.count, 0, g.rpo, g.predStart, g.pred),
+);
 
 /**
  * Post-dominators of the reachable blocks. Position `count` is the virtual exit behind every block that leaves the
  * function. Where the exit cannot be reached (an endless loop), the last block of the region in reverse post-order
  * counts as leaving, so that every reachable block is in the tree.
  */
-export const postDominatorsOf: (fn: Fn) => DominatorTree = memo((fn) => {
-  const g = cfgOf(fn);
+export const postDominatorsOf = (fn: Fn): DominatorTree => postDominators(cfgOf(fn));
+
+/** Post-dominators of a flow graph, as `postDominatorsOf`. */
+export const postDominators: (g: Cfg) => DominatorTree = memo((g) => {
   const exit = g.count;
   const reversed = reverseWithExit(g);
   const order = reversePostOrder(exit + 1, reversed.start, reversed.items, exit);

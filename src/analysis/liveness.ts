@@ -1,5 +1,6 @@
+import { OpFlag } from '../ir/opcode.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
-import type { Fn, Instr } from '../ir/program.ts';
+import { type Fn, type Instr, NONE } from '../ir/program.ts';
 import { BitMatrix, BitSet } from './bitset.ts';
 import { cfgOf, endsFlow, isControl, targets } from './cfg.ts';
 import { memo } from './memo.ts';
@@ -41,8 +42,37 @@ export interface Liveness {
   readonly fn: Fn;
   readonly segments: Segments;
   readonly globals: GlobalNames;
-  /** By class: row s is what is live on entry to segment s. */
+  /** By class: row s is what is live on entry to segment s, after the phis at its top. */
   readonly liveIn: readonly BitMatrix[];
+  /** What the phis of successors take from each block, by position: live at its end. Null where there are no phis. */
+  readonly phiUses: PhiUses | null;
+}
+
+/** Registers by block position. */
+export type PhiUses = ReadonlyMap<number, readonly Reg[]>;
+
+export const isPhi = (ins: Instr): boolean => (ins.op.flags & OpFlag.Phi) !== 0;
+
+/**
+ * The registers that phis of its successors read at the end of each block.
+ * @param needed asked of each phi whether it counts
+ */
+export function phiUsesOf(fn: Fn, needed: (phi: Instr) => boolean = () => true): PhiUses | null {
+  let out: Map<number, Reg[]> | null = null;
+  for (const b of fn.blocks)
+    for (let i = 0; i < b.ins.length && isPhi(b.ins[i]); i++) {
+      if (!needed(b.ins[i])) continue;
+      const { src } = b.ins[i];
+      for (let k = 0; k + 1 < src.length; k += 2) {
+        if (src[k + 1].reg === NO_REG) continue;
+        out ??= new Map();
+        const from = cfgOf(fn).positionOf[src[k].lo];
+        const list = out.get(from);
+        if (list === undefined) out.set(from, [src[k + 1].reg]);
+        else list.push(src[k + 1].reg);
+      }
+    }
+  return out;
 }
 
 /** Registers that a `RET` hands to the caller. */
@@ -51,11 +81,19 @@ export const returnedRegs = (fn: Fn): Reg[] => fn.returns.map((p) => p.reg).filt
 /** True for the instruction that ends a function and gives its results. */
 export const isReturn = (ins: Instr): boolean => ins.op.primitive === 'return';
 
-/** Calls `visit` with every register that the instruction reads: sources, address bases, guard. */
+/** Calls `visit` with every register that the instruction reads: sources, address bases, guard, values under a false guard. */
 export function reads(ins: Instr, visit: (r: Reg) => void): void {
   for (let i = 0; i < ins.src.length; i++) if (ins.src[i].reg !== NO_REG) visit(ins.src[i].reg);
-  if (ins.guard !== NO_REG) visit(ins.guard);
+  if (ins.guard === NO_REG) return;
+  visit(ins.guard);
+  for (let i = 0; i < ins.otherwise.length; i++) if (ins.otherwise[i] !== NO_REG) visit(ins.otherwise[i]);
 }
+
+/**
+ * Does the instruction end the old value of its destinations? A guarded one does not, outside of SSA: the old value shows
+ * where the guard is false. In SSA there is no old value: it is named.
+ */
+const kills = (ins: Instr): boolean => ins.guard === NO_REG || ins.otherwise.length > 0;
 
 /** Finds the global names: one sweep over all segments. */
 export function globalNames(seg: Segments): GlobalNames {
@@ -76,10 +114,16 @@ export function globalNames(seg: Segments): GlobalNames {
     const { ins } = fn.blocks[seg.block[s]];
     for (let i = seg.from[s]; i < seg.to[s]; i++) {
       const x = ins[i];
-      for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) expose(x.src[k].reg, s);
+      // What a phi reads is live on the way from a predecessor, so across a border.
+      if (isPhi(x)) {
+        for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) expose(x.src[k].reg, -2);
+        definedIn[regIndex(x.dst[0])] = s;
+        continue;
+      }
+      reads(x, (r) => expose(r, s));
       if (isReturn(x)) for (const r of returned) expose(r, s);
-      if (x.guard !== NO_REG) expose(x.guard, s);
-      else for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) definedIn[regIndex(x.dst[k])] = s;
+      if (kills(x))
+        for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) definedIn[regIndex(x.dst[k])] = s;
     }
   }
   return { slot, names };
@@ -89,11 +133,13 @@ export function globalNames(seg: Segments): GlobalNames {
 export const livenessOf: (fn: Fn) => Liveness = memo((fn) => {
   const seg = segmentsOf(fn);
   const globals = globalNames(seg);
+  const phiUses = phiUsesOf(fn);
   return {
     fn,
     segments: seg,
     globals,
-    liveIn: globals.names.map((names, c) => solve(seg, globals, c, names.length)),
+    liveIn: globals.names.map((names, c) => solve(seg, globals, c, names.length, phiUses)),
+    phiUses,
   };
 });
 
@@ -101,7 +147,13 @@ export const livenessOf: (fn: Fn) => Liveness = memo((fn) => {
  * Solves LiveIn = gen | (LiveOut & ~kill), LiveOut = union of the successors' LiveIn, for one class, from the empty sets
  * upwards. gen and kill are short lists and only LiveIn is a bit set, so a segment costs its own length plus one row.
  */
-function solve(seg: Segments, globals: GlobalNames, cls: number, bits: number): BitMatrix {
+function solve(
+  seg: Segments,
+  globals: GlobalNames,
+  cls: number,
+  bits: number,
+  phiUses: PhiUses | null,
+): BitMatrix {
   const live = new BitMatrix(seg.count, bits);
   if (bits === 0) return live;
   const { fn } = seg;
@@ -123,12 +175,9 @@ function solve(seg: Segments, globals: GlobalNames, cls: number, bits: number): 
     const { ins } = fn.blocks[seg.block[s]];
     for (let i = seg.from[s]; i < seg.to[s]; i++) {
       const x = ins[i];
-      for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg);
+      if (!isPhi(x)) reads(x, use);
       if (isReturn(x)) for (const r of returned) use(r);
-      if (x.guard !== NO_REG) {
-        use(x.guard);
-        continue;
-      }
+      if (!kills(x)) continue;
       for (let k = 0; k < x.dst.length; k++) {
         const r = x.dst[k];
         const g = r !== NO_REG && CLASS_OF_FILE[r & 7] === cls ? slot[regIndex(r)] : -1;
@@ -144,12 +193,20 @@ function solve(seg: Segments, globals: GlobalNames, cls: number, bits: number): 
   solveBackward(seg, (s) => {
     out.reset();
     for (let e = seg.succStart[s]; e < seg.succStart[s + 1]; e++) out.or(live.rows[seg.succ[e]]);
+    for (const r of phiUses === null ? NONE : phiUsesAt(seg, phiUses, s)) {
+      const g = CLASS_OF_FILE[r & 7] === cls ? slot[regIndex(r)] : -1;
+      if (g >= 0) out.set(g);
+    }
     for (let i = killStart[s]; i < killStart[s + 1]; i++) out.clear(kill[i]);
     for (let i = genStart[s]; i < genStart[s + 1]; i++) out.set(gen[i]);
     return live.rows[s].orIfChanged(out);
   });
   return live;
 }
+
+/** What phis take at the end of segment `s`: nothing, unless control leaves the block there. */
+export const phiUsesAt = (seg: Segments, phiUses: PhiUses, s: number): readonly Reg[] =>
+  s + 1 === seg.first[seg.block[s] + 1] ? (phiUses.get(seg.block[s]) ?? NONE) : NONE;
 
 /** Registers live on entry to the block at position `b`, ascending by index; only those of one class if that is given. */
 export function liveInOf(l: Liveness, b: number, cls?: number): Reg[] {
@@ -162,6 +219,7 @@ export function liveOutOf(l: Liveness, b: number, cls?: number): Reg[] {
   const seen = new Set<Reg>();
   for (let e = l.segments.succStart[s]; e < l.segments.succStart[s + 1]; e++)
     for (const r of rowOf(l, l.segments.succ[e], cls)) seen.add(r);
+  for (const r of l.phiUses?.get(b) ?? NONE) if (cls === undefined || liveClassOf(r) === cls) seen.add(r);
   return [...seen].sort((a, c) => a - c);
 }
 
@@ -196,6 +254,7 @@ export class LiveWalker {
   /** Register index -> `epoch` if a block-local register is live now. */
   private readonly stamp: Int32Array;
   private epoch = 0;
+  private block = 0;
   /** 32-bit units of general registers that are live now: the register pressure at this place. */
   pressure = 0;
 
@@ -220,10 +279,12 @@ export class LiveWalker {
   /** Stands behind the last instruction of the block at position `b`. */
   enter(b: number): void {
     const { fn } = this.live;
+    this.block = b;
     this.forget();
     const { ins } = fn.blocks[b];
     const open = ins.length === 0 || !endsFlow(ins[ins.length - 1]);
     if (open && b + 1 < fn.blocks.length) this.merge(b + 1);
+    this.addPhiUses();
     this.weigh();
   }
 
@@ -243,10 +304,18 @@ export class LiveWalker {
   /** Moves up over one instruction that stays. */
   step(ins: Instr): void {
     if (isControl(ins)) this.leave(ins);
-    if (ins.guard === NO_REG)
-      for (let i = 0; i < ins.dst.length; i++) if (ins.dst[i] !== NO_REG) this.drop(ins.dst[i]);
+    if (kills(ins)) for (let i = 0; i < ins.dst.length; i++) if (ins.dst[i] !== NO_REG) this.drop(ins.dst[i]);
+    if (isPhi(ins)) return;
     for (let i = 0; i < ins.src.length; i++) if (ins.src[i].reg !== NO_REG) this.add(ins.src[i].reg);
-    if (ins.guard !== NO_REG) this.add(ins.guard);
+    if (ins.guard === NO_REG) return;
+    this.add(ins.guard);
+    for (let i = 0; i < ins.otherwise.length; i++)
+      if (ins.otherwise[i] !== NO_REG) this.add(ins.otherwise[i]);
+  }
+
+  private addPhiUses(): void {
+    const { phiUses } = this.live;
+    if (phiUses !== null) for (const r of phiUses.get(this.block) ?? NONE) this.add(r);
   }
 
   private add(r: Reg): void {
@@ -284,6 +353,7 @@ export class LiveWalker {
       this.merge(p);
       merged = true;
     });
+    this.addPhiUses();
     if (merged) this.weigh();
   }
 

@@ -1,6 +1,6 @@
 import type { Fn } from '../ir/program.ts';
 import { type Cfg, cfgOf } from './cfg.ts';
-import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
+import { type DominatorTree, dominates, dominators } from './dominators.ts';
 import { memo } from './memo.ts';
 
 /** A natural loop: the blocks from which a latch can be reached without passing the header. */
@@ -38,7 +38,10 @@ export interface LoopForest {
 }
 
 /** Natural loops of a snapshot and how they nest. */
-export const loopsOf: (fn: Fn) => LoopForest = memo((fn) => find(cfgOf(fn), dominatorsOf(fn)));
+export const loopsOf = (fn: Fn): LoopForest => loops(cfgOf(fn));
+
+/** Natural loops of a flow graph. */
+export const loops: (g: Cfg) => LoopForest = memo((g) => find(g, dominators(g)));
 
 /** Loop depth of a block; 0 outside loops. */
 export const loopDepth = (f: LoopForest, b: number): number =>

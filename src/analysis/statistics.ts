@@ -49,6 +49,7 @@ export function statistics(fn: Fn): string[] {
       }
       for (const o of x.src) see(o.reg);
       see(x.guard);
+      for (const r of x.otherwise) see(r);
       if (writesUniform) uniformOps++;
     }
   const half = count('fp16');

@@ -1,5 +1,5 @@
 import { makeReg, NO_REG, type Operand, type Reg } from './operand.ts';
-import type { Block, Fn, Instr, Program } from './program.ts';
+import { type Block, type Fn, type Instr, NONE, newShape, type Program, type Shape } from './program.ts';
 
 /*
  * Editing keeps sharing: every helper returns its argument when nothing changes, and copies only the path to what
@@ -12,13 +12,17 @@ export function withBlocks(fn: Fn, blocks: readonly Block[]): Fn {
   return blocks === fn.blocks ? fn : copyFn(fn, blocks, fn.regCount, fn.blockCount, fn.tables);
 }
 
-/** `fn` with any of blocks, counters and tables replaced. */
+/**
+ * `fn` with any of blocks, counters and tables replaced.
+ * @param shape `fn.shape` where no block and no way between blocks differs; by default the flow graph counts as another
+ */
 export function copyFn(
   fn: Fn,
   blocks: readonly Block[],
   regCount: number,
   blockCount: number,
   tables: Fn['tables'],
+  shape: Shape = newShape(),
 ): Fn {
   return {
     name: fn.name,
@@ -31,6 +35,7 @@ export function copyFn(
     variables: fn.variables,
     tables,
     attrs: fn.attrs,
+    shape,
   };
 }
 
@@ -40,11 +45,15 @@ export const withIns = (b: Block, ins: readonly Instr[]): Block =>
 
 /** Copies of an instruction with one part replaced. */
 export const withSrc = (i: Instr, src: readonly Operand[]): Instr =>
-  make(i, i.op, i.mods, i.dst, src, i.guard, i.guardNot);
-export const withDst = (i: Instr, dst: readonly Reg[]): Instr =>
-  make(i, i.op, i.mods, dst, i.src, i.guard, i.guardNot);
+  make(i, i.op, i.mods, i.dst, src, i.guard, i.guardNot, i.otherwise);
+/** Other destinations; with `otherwise` where the values under a false guard change too. */
+export const withDst = (i: Instr, dst: readonly Reg[], otherwise: readonly Reg[] = i.otherwise): Instr =>
+  make(i, i.op, i.mods, dst, i.src, i.guard, i.guardNot, otherwise);
 export const withGuard = (i: Instr, guard: Reg, guardNot = false): Instr =>
-  make(i, i.op, i.mods, i.dst, i.src, guard, guardNot);
+  make(i, i.op, i.mods, i.dst, i.src, guard, guardNot, guard === NO_REG ? NONE : i.otherwise);
+/** The same instruction with other modifiers. */
+export const withModsOf = (i: Instr, mods: number): Instr =>
+  make(i, i.op, mods, i.dst, i.src, i.guard, i.guardNot, i.otherwise);
 
 function make(
   i: Instr,
@@ -54,8 +63,9 @@ function make(
   src: readonly Operand[],
   guard: Reg,
   guardNot: boolean,
+  otherwise: readonly Reg[],
 ): Instr {
-  return { op, mods, guard, guardNot: guard !== NO_REG && guardNot, dst, src, loc: i.loc };
+  return { op, mods, guard, guardNot: guard !== NO_REG && guardNot, dst, src, otherwise, loc: i.loc };
 }
 
 /** One source replaced. */

@@ -35,6 +35,8 @@ export const OpFlag = {
   Symmetric: 1 << 13,
   /** The first three sources may be exchanged if the truth table, the fourth, is rearranged with them. */
   Table: 1 << 14,
+  /** The value of a join: sources alternate the label of a predecessor and the value that comes from it. */
+  Phi: 1 << 15,
 } as const;
 
 /** Memory spaces, in the order of the reference's categories 0-6. */
@@ -54,8 +56,8 @@ export type KindSet = number;
 /** One operand place of an opcode. */
 export interface Slot {
   readonly name: string;
-  /** 'r' general register, 'p' predicate, 'u' uniform register, 'b' barrier register, 'none' (labels, symbols). */
-  readonly bank: 'r' | 'p' | 'u' | 'b' | 'none';
+  /** 'r' general register, 'p' predicate, 'u' uniform register, 'b' barrier register, 'any' of these but 'b', 'none' (labels, symbols). */
+  readonly bank: 'r' | 'p' | 'u' | 'b' | 'any' | 'none';
   /** Width in bits (1 for predicates); 0: given by the modifier group `widthFrom`. */
   readonly width: number;
   /** Name of the modifier group whose chosen value says the width. */

@@ -18,9 +18,17 @@ export interface Instr {
   /** Registers written; NO_REG where the result is discarded. */
   readonly dst: readonly Reg[];
   readonly src: readonly Operand[];
+  /**
+   * SSA only: by destination, the register whose value the destination has where the guard is false; NO_REG where nobody
+   * cares. `NONE` without a guard and outside of SSA, where the destination keeps what it held.
+   */
+  readonly otherwise: readonly Reg[];
   /** Index into `Program.locs` (0: none): the source line that this came from. */
   readonly loc: number;
 }
+
+/** No registers. */
+export const NONE: readonly Reg[] = Object.freeze([]);
 
 /** A basic block. Control falls through to the next block in layout order unless the last instruction forbids it. */
 export interface Block {
@@ -101,7 +109,20 @@ export interface Fn {
   /** Jump tables: block ids. */
   readonly tables: readonly (readonly number[])[];
   readonly attrs: FnAttrs;
+  /**
+   * Stands for the blocks in this layout and the ways between them: versions of a function that differ only in other
+   * instructions share it, and with it everything that is known of the flow graph.
+   */
+  readonly shape: Shape;
 }
+
+/** Identity of a flow graph; see `Fn.shape`. Nothing but its being the same object counts. */
+export interface Shape {
+  readonly shape: true;
+}
+
+/** The identity of a flow graph that nobody has seen yet. */
+export const newShape = (): Shape => ({ shape: true });
 
 /** Source position: PTX line always, and the `.loc` that covers it if any. */
 export interface Loc {
@@ -148,4 +169,5 @@ export const instr = (
   loc = 0,
   guard: Reg = -1,
   guardNot = false,
-): Instr => ({ op, mods, guard, guardNot, dst, src, loc });
+  otherwise: readonly Reg[] = NONE,
+): Instr => ({ op, mods, guard, guardNot, dst, src, otherwise, loc });

@@ -1,5 +1,5 @@
 import { type Diagnostic, nearest } from './diagnostic.ts';
-import { type Isa, Mod, type Opcode, type Slot, type Space, slotWidth } from './opcode.ts';
+import { type Isa, Mod, type Opcode, OpFlag, type Slot, type Space, slotWidth } from './opcode.ts';
 import {
   addr,
   cbank,
@@ -28,6 +28,8 @@ import {
   type Instr,
   instr,
   type Loc,
+  NONE,
+  newShape,
   type Param,
   type Program,
   type Variable,
@@ -145,21 +147,37 @@ export function printInstr(ins: Instr): string {
   }
   for (let i = 0; i < dstEnd; i++) {
     if (op.dsts[i].variadic) {
-      out.push(list(ins.dst.slice(i).map((r) => (r === NO_REG ? '_' : regName(r)))));
+      out.push(list(ins.dst.slice(i).map((_, k) => printResult(ins, i + k))));
       break;
     }
-    out.push(ins.dst[i] === NO_REG ? '_' : regName(ins.dst[i]));
+    out.push(printResult(ins, i));
   }
   for (let i = 0; i < srcEnd; i++) {
     const slot = op.srcs[i];
     const width = slotWidth(op, mods, slot) || 64;
     if (slot.variadic) {
-      out.push(list(ins.src.slice(i).map((o) => printOperand(o, width, false))));
+      if (slot.optional && ins.src.length <= i) break;
+      const rest = ins.src.slice(i).map((o) => printOperand(o, width, slot.bank === 'p'));
+      out.push((op.flags & OpFlag.Phi) !== 0 ? printWays(rest) : list(rest));
       break;
     }
     out.push(printOperand(ins.src[i], width, slot.bank === 'p'));
   }
   return out.length === 0 ? printMnemonic(op, mods) : `${printMnemonic(op, mods)} ${out.join(', ')}`;
+}
+
+/** A destination, with the value it has where the guard is false: `R5 else R4`. */
+function printResult(ins: Instr, i: number): string {
+  const otherwise = i < ins.otherwise.length ? ins.otherwise[i] : NO_REG;
+  const name = ins.dst[i] === NO_REG ? '_' : regName(ins.dst[i]);
+  return otherwise === NO_REG ? name : `${name} else ${regName(otherwise)}`;
+}
+
+/** Operands of a phi: `{BB1: R2, BB3: R4}`. */
+function printWays(operands: readonly string[]): string {
+  const ways: string[] = [];
+  for (let i = 0; i + 1 < operands.length; i += 2) ways.push(`${operands[i]}: ${operands[i + 1]}`);
+  return `{${ways.join(', ')}}`;
 }
 
 /** First index from which every slot to the end is optional. */
@@ -202,7 +220,7 @@ function hexOf(bytes: Uint8Array): string {
   return s;
 }
 
-function maxima(fn: Fn): { regs: number; blocks: number } {
+function maxima(fn: Pick<Fn, 'params' | 'returns' | 'blocks'>): { regs: number; blocks: number } {
   let regs = 0;
   let blocks = 0;
   const see = (r: Reg) => {
@@ -215,6 +233,7 @@ function maxima(fn: Fn): { regs: number; blocks: number } {
       see(ins.guard);
       for (const d of ins.dst) see(d);
       for (const o of ins.src) see(o.reg);
+      for (const r of ins.otherwise) see(r);
     }
   }
   return { regs, blocks };
@@ -529,16 +548,27 @@ function parseInstrLine(c: Cursor, isa: Isa): Instr {
     );
   const dst: Reg[] = [];
   const src: Operand[] = [];
+  const otherwise: Reg[] = [];
+  const phi = (op.flags & OpFlag.Phi) !== 0;
   for (let i = 0; i < dsts + srcs; i++) {
     if (i > 0) c.expect(',');
     const slot = i < dsts ? op.dsts[i] : op.srcs[i - dsts];
     const width = slotWidth(op, mods, slot) || 64;
     const one = () => {
-      if (i >= dsts) src.push(takeOperand(c, slot, width));
-      else if (c.peek('_')) {
+      if (i >= dsts) {
+        src.push(takeOperand(c, slot, width));
+        if (!phi) return;
+        c.expect(':');
+        src.push(takeOperand(c, slot, width));
+        return;
+      }
+      if (c.peek('_')) {
         c.at++;
         dst.push(NO_REG);
       } else dst.push(takeReg(c));
+      if (!c.take('else ')) return;
+      while (otherwise.length < dst.length - 1) otherwise.push(NO_REG);
+      otherwise.push(takeReg(c));
     };
     if (slot.variadic && c.take('{')) {
       if (!c.take('}')) {
@@ -556,7 +586,10 @@ function parseInstrLine(c: Cursor, isa: Isa): Instr {
     const m = /^\d+/.exec(c.text.slice(c.at));
     if (m !== null) loc = Number(m[0]);
   }
-  return instr(op, mods, dst, src, loc, guard, guardNot);
+  if (otherwise.length > 0 && guard === NO_REG)
+    throw new TextError("'else' names the value under a false guard, and there is no guard", start);
+  while (otherwise.length > 0 && otherwise.length < dst.length) otherwise.push(NO_REG);
+  return instr(op, mods, dst, src, loc, guard, guardNot, otherwise.length > 0 ? otherwise : NONE);
 }
 
 function parseParam(c: Cursor): Param {
@@ -619,20 +652,20 @@ interface Draft {
 }
 
 function finish(d: Draft): Fn {
-  const fn: Fn = {
+  const max = maxima(d);
+  return {
     name: d.name,
     kind: d.kind,
     params: d.params,
     returns: d.returns,
     blocks: d.blocks,
-    regCount: 0,
-    blockCount: 0,
+    regCount: Math.max(d.regs, max.regs),
+    blockCount: Math.max(d.blockCount, max.blocks),
     variables: d.variables,
     tables: d.tables,
     attrs: { directives: d.directives, pragmas: d.pragmas, linkage: d.linkage, noreturn: d.noreturn },
+    shape: newShape(),
   };
-  const max = maxima(fn);
-  return { ...fn, regCount: Math.max(d.regs, max.regs), blockCount: Math.max(d.blockCount, max.blocks) };
 }
 
 /**

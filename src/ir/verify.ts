@@ -33,6 +33,8 @@ export interface VerifyOptions {
   readonly controlLast?: boolean;
   /** No pseudo instruction is left (from the last legalization on). */
   readonly noPseudo?: boolean;
+  /** Every register has one definition, which dominates its uses. */
+  readonly ssa?: boolean;
   /** Stop after this many errors. Default 50. */
   readonly most?: number;
 }
@@ -51,6 +53,8 @@ function fits(slot: Slot, width: number, r: Reg): boolean {
       return file === RegFile.B;
     case 'none':
       return false;
+    case 'any':
+      return file !== RegFile.B;
     default:
       return file !== RegFile.B && !isPredReg(r) && (width === 0 || FILE_WIDTH[file] === width);
   }
@@ -135,6 +139,17 @@ export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): V
         seeReg(ins.guard, b, i, ins);
         if (!isPredReg(ins.guard)) bad('guard', 'is guarded by a register that is no predicate');
         if ((op.flags & OpFlag.Predicable) === 0) bad('guard', 'carries a guard, but the opcode takes none');
+      }
+      if (ins.otherwise.length > 0) {
+        if (ins.guard === NO_REG) bad('otherwise', 'names a value under a false guard and has no guard');
+        if (ins.otherwise.length !== ins.dst.length)
+          bad('otherwise', `has ${ins.dst.length} destinations and ${ins.otherwise.length} values for them`);
+        ins.otherwise.forEach((r, k) => {
+          if (r === NO_REG) return;
+          seeReg(r, b, i, ins);
+          if (ins.dst[k] !== NO_REG && regFile(r) !== regFile(ins.dst[k]))
+            bad('otherwise', `keeps ${regName(r)} in ${regName(ins.dst[k])}, which is of another file`);
+        });
       }
       for (const g of op.groups)
         if (((ins.mods >>> g.shift) & g.mask) >= g.values.length)

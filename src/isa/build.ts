@@ -51,6 +51,7 @@ export const PROPS: Readonly<Record<string, number>> = {
   pure: OpFlag.Pure,
   symmetric: OpFlag.Symmetric,
   table: OpFlag.Table,
+  phi: OpFlag.Phi,
 };
 
 /** Bits of each scalar type. */
@@ -275,6 +276,10 @@ function buildSlot(
       case 'table':
         slot.kinds |= bit(Kind.Table);
         break;
+      case 'value':
+        slot.bank = 'any';
+        slot.kinds |= bit(Kind.Reg);
+        break;
       case 'any':
         slot.bank = 'r';
         slot.kinds |= bit(Kind.Reg) | bit(Kind.Imm) | bit(Kind.Sym) | bit(Kind.CBank);
@@ -295,6 +300,7 @@ function buildSlot(
             'sym',
             'table',
             'any',
+            'value',
           ]),
         );
     }

@@ -65,8 +65,11 @@ function exposedIn(
   };
   for (const x of b.ins) {
     for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg);
-    if (x.guard !== NO_REG) use(x.guard);
-    else for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) written[regIndex(x.dst[k])] = epoch;
+    if (x.guard !== NO_REG) {
+      use(x.guard);
+      for (let k = 0; k < x.otherwise.length; k++) if (x.otherwise[k] !== NO_REG) use(x.otherwise[k]);
+    } else
+      for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) written[regIndex(x.dst[k])] = epoch;
   }
 }
 
@@ -133,6 +136,7 @@ class LocalLive {
         }
       for (const o of x.src) if (o.reg !== NO_REG) read(o.reg);
       if (x.guard !== NO_REG) read(x.guard);
+      for (const r of x.otherwise) if (r !== NO_REG) read(r);
     }
     if (kept === null) return b;
     const out = withIns(b, kept.reverse());

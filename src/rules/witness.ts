@@ -11,7 +11,7 @@ import {
   reg,
   regWidth,
 } from '../ir/operand.ts';
-import { type Fn, type Instr, instr, type Param } from '../ir/program.ts';
+import { type Fn, type Instr, instr, newShape, type Param } from '../ir/program.ts';
 import { evalGraph } from '../isa/lang/evaluate.ts';
 import { FILE_OF_WIDTH } from './fit.ts';
 import type { Instance, Rule, Source } from './rule.ts';
@@ -210,6 +210,7 @@ export function witness(
       blockCount: 1,
       variables: [],
       tables: [],
+      shape: newShape(),
       attrs: { directives: [], pragmas: [], linkage: '', noreturn: false },
     },
   };

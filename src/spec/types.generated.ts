@@ -207,7 +207,7 @@ modifiers?: {
 /**
  * What passes must know of it.
  */
-props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table")[]
+props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi")[]
 /**
  * Functional unit that executes it.
  */

@@ -15,7 +15,7 @@ import {
   reg,
   sym,
 } from '../../src/ir/operand.ts';
-import { type Fn, type Instr, instr, type Program, type Variable } from '../../src/ir/program.ts';
+import { type Fn, type Instr, instr, newShape, type Program, type Variable } from '../../src/ir/program.ts';
 import { testIsa } from './isa.ts';
 
 /*
@@ -239,6 +239,7 @@ export function kernelOf(list: readonly Instr[], paramBase: number, name = 'form
     blockCount: 1,
     variables: [variable('locals', 'local')],
     tables: [],
+    shape: newShape(),
     attrs: { directives: [], pragmas: [], linkage: 'visible', noreturn: false },
   };
   return {

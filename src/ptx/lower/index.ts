@@ -1,7 +1,15 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import type { Isa, Space } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
-import type { Fn, Loc, Param, Program, Prototype, Variable } from '../../ir/program.ts';
+import {
+  type Fn,
+  type Loc,
+  newShape,
+  type Param,
+  type Program,
+  type Prototype,
+  type Variable,
+} from '../../ir/program.ts';
 import { endsFlow, verifyFn } from '../../ir/verify.ts';
 import type { Init, PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
 import { type Handler, integerHandlers, isInt } from './arith.ts';
@@ -294,6 +302,7 @@ function lowerFunction(
     blockCount: f.blockCount,
     variables: f.variables,
     tables: f.tables,
+    shape: newShape(),
     attrs: {
       directives: directives.filter((d) => d !== '.noreturn'),
       pragmas,
