@@ -33,7 +33,7 @@ function run(what, args) {
 }
 
 if (mtime(join(root, 'node_modules/.package-lock.json')) < mtime(join(root, 'package-lock.json')) - 1000)
-  run('installing packages', ['install', '--ignore-scripts', '--no-audit', '--no-fund']);
+  run('installing packages', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
 const built = mtime(join(root, 'dist/.built'));
 const sources = Math.max(newest(join(root, 'src')), mtime(join(root, 'tsconfig.build.json')));
 if (built < sources) run('building', ['run', '--silent', 'build']);

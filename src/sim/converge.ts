@@ -2,9 +2,12 @@ import { slotWidth } from '../ir/opcode.ts';
 import { NO_REG, withOperandMods } from '../ir/operand.ts';
 import type { LaneRegs } from '../isa/lanes.ts';
 import type { Decoded } from './decode.ts';
-import { type Frame, type Machine, SimFault, type Warp } from './machine.ts';
-import { mergePaths, type Path, passTurn, splitOff } from './paths.ts';
-import { primitives } from './primitives.ts';
+import { SimFault } from './faults.ts';
+import { lowest } from './masks.ts';
+import { mergePaths, passTurn, splitOff } from './paths.ts';
+import { primitives } from './primitives/index.ts';
+import type { Simulation } from './simulation.ts';
+import type { Frame, Path, Warp } from './state.ts';
 
 /**
  * Instructions that lanes carry out together (shfl, vote, match, redux, elect, bar.warp.sync): a lane waits until all lanes
@@ -12,17 +15,15 @@ import { primitives } from './primitives.ts';
  * (PTX ISA 9.0, 9.7.9.6: "the same qualifiers and membermask"). Meanwhile the other paths of the warp run.
  */
 
-const lowest = (m: number): number => 31 - Math.clz32(m & -m);
-
 /** Lane `l`'s member mask. */
 const membersOf = (f: Frame, d: Decoded, l: number): number =>
   f.regs.i32[f.code.operands[d.k + d.ins.dst.length + d.members] + l];
 
-const run = (m: Machine, w: Warp, f: Frame, d: Decoded, mask: number): void =>
+const run = (m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void =>
   primitives[d.primitive](m, w, f, d, mask);
 
 /** Lanes `mask` of the running path reach an instruction with a member mask. */
-export function meetMembers(m: Machine, w: Warp, path: Path, d: Decoded, mask: number): void {
+export function meetMembers(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
   const { frame } = path;
   const live = ~w.exited;
   const at = path.pc++;
@@ -44,7 +45,7 @@ export function meetMembers(m: Machine, w: Warp, path: Path, d: Decoded, mask: n
 }
 
 /** Lanes `mask` of the running path reach a barrier of the block. */
-export function meetBarrier(m: Machine, w: Warp, path: Path, d: Decoded, mask: number): void {
+export function meetBarrier(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
   const p = splitOff(w, path, mask, path.pc);
   path.pc++;
   p.wait = { d, until: 'warp', members: 0 };
@@ -53,7 +54,7 @@ export function meetBarrier(m: Machine, w: Warp, path: Path, d: Decoded, mask: n
 }
 
 /** A path arrives at its barrier, and goes on behind it when that opens. */
-function arrive(m: Machine, w: Warp, p: Path): void {
+function arrive(m: Simulation, w: Warp, p: Path): void {
   const { d } = p.wait!;
   p.pc++;
   p.wait = { d, until: 'barrier', members: 0 };
@@ -62,7 +63,7 @@ function arrive(m: Machine, w: Warp, p: Path): void {
 }
 
 /** Carries out what every expected lane has come to. @returns whether anything was */
-export function completeGroups(m: Machine, w: Warp): boolean {
+export function completeGroups(m: Simulation, w: Warp): boolean {
   const live = ~w.exited;
   for (const first of w.paths) {
     const { wait } = first;
@@ -101,7 +102,7 @@ function sameMeeting(p: Path, q: Path): boolean {
  * @returns false if the warp waits at barriers
  * @throws SimFault if lanes wait for others that never come
  */
-export function resume(m: Machine, w: Warp): boolean {
+export function resume(m: Simulation, w: Warp): boolean {
   for (;;) {
     const last = w.paths[w.paths.length - 1];
     if (last === undefined || last.wait === null) return true;
@@ -121,7 +122,7 @@ export function resume(m: Machine, w: Warp): boolean {
 }
 
 /** Who of a warp waits where, in words. */
-export function waiting(m: Machine, w: Warp): string[] {
+export function waiting(m: Simulation, w: Warp): string[] {
   const out: string[] = [];
   for (const p of w.paths) {
     const mask = p.mask & ~w.exited;
@@ -148,7 +149,7 @@ function lanes(mask: number): string {
 }
 
 /** One operation by lanes that stand at different instructions: on copies of their operands in registers of its own. */
-function together(m: Machine, w: Warp, group: readonly Path[]): void {
+function together(m: Simulation, w: Warp, group: readonly Path[]): void {
   const { d } = group[0].wait!;
   const { op, mods } = d.ins;
   const nd = d.ins.dst.length;

@@ -1,7 +1,9 @@
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program, Variable } from '../ir/program.ts';
 import { halfToNumber } from '../isa/floats.ts';
-import { type Counters, Machine, newCounters, SimFault } from './machine.ts';
+import { type Counters, newCounters } from './counters.ts';
+import { SimFault } from './faults.ts';
+import { Machine } from './machine.ts';
 import { BufferMemory } from './memory.ts';
 
 /** Element types of launch buffers and scalars, with their size in bytes. */
@@ -101,12 +103,12 @@ export function placeVariables(
     const bytes = new Uint8Array(Math.max(v.size, 1));
     if (v.init !== null) bytes.set(v.init.subarray(0, bytes.length));
     const at = add(v, bytes);
-    m.symbols.set(v.name, at);
+    m.symbols.global.set(v.name, at);
     placed.push({ v, at, bytes });
   }
   for (const { v, at, bytes } of placed)
     for (const r of v.relocs) {
-      const known = m.symbols.get(r.symbol) ?? m.sharedAt.get(r.symbol);
+      const known = m.symbols.global.get(r.symbol) ?? m.symbols.shared.get(r.symbol);
       const fn = program.functions.findIndex((f) => f.name === r.symbol);
       const a = BigInt((known ?? (fn >= 0 ? 2 ** 47 + 16 * fn : 0)) + r.addend);
       for (let k = 0; k < r.bytes; k++) {

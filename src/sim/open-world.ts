@@ -1,6 +1,7 @@
 import type { Fn, Instr, Program } from '../ir/program.ts';
+import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
-import { Machine, SimFault } from './machine.ts';
+import { Machine } from './machine.ts';
 import { mix, OpenMemory } from './memory.ts';
 import { type Pointers, pointerLoads, pointerOffsets } from './pointers.ts';
 

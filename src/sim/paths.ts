@@ -1,33 +1,6 @@
-import type { Decoded } from './decode.ts';
-import type { Frame, Warp } from './machine.ts';
+import type { Frame, Path, Warp } from './state.ts';
 
-/** Why a path stands still. */
-export interface Wait {
-  /** The instruction it stands at. */
-  readonly d: Decoded;
-  /**
-   * `members`: until all lanes of `members` are at such an instruction. `warp`: for the rest of the warp, at an aligned
-   * barrier; given up when nobody else can move. `barrier`: until the barrier opens.
-   */
-  readonly until: 'members' | 'warp' | 'barrier';
-  readonly members: number;
-}
-
-/**
- * A path of a warp: lanes that execute together from `pc` until they meet the others at `join`. The paths of a warp are a
- * stack and the last one runs. An entry whose lanes also stand in entries above it is where those meet again; it goes on
- * when they have come.
- */
-export interface Path {
-  readonly frame: Frame;
-  pc: number;
-  mask: number;
-  readonly join: number;
-  wait: Wait | null;
-  /** When it was last given the turn, in turns of its warp. */
-  turn: number;
-}
-
+/** A path that runs; it belongs to no warp until `insertPath`. */
 export const newPath = (frame: Frame, pc: number, mask: number, join: number): Path => ({
   frame,
   pc,

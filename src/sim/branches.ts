@@ -1,0 +1,62 @@
+import type { Decoded } from './decode.ts';
+import { lowest } from './masks.ts';
+import { insertPath, newPath } from './paths.ts';
+import type { Simulation } from './simulation.ts';
+import type { Path, Warp } from './state.ts';
+
+/** Lanes of a path go different ways: places and lanes. They meet again at the join of the branch. */
+export function diverge(
+  m: Simulation,
+  w: Warp,
+  path: Path,
+  d: Decoded,
+  ways: readonly (readonly [number, number])[],
+): void {
+  const { counters } = m.opts;
+  const { paths } = w;
+  if (counters !== null) counters.divergentBranches++;
+  const join = d.join;
+  path.pc = join < 0 ? -1 : join;
+  // Without a common point the lanes never meet again; with the meeting point of the path itself, the entry below
+  // already waits there. Either way this entry has nothing left to do.
+  if (join < 0 || join === path.join) {
+    paths.pop();
+    path.frame.live--;
+  }
+  const outer = join < 0 ? path.join : join;
+  for (let i = ways.length - 1; i >= 0; i--)
+    if (ways[i][0] !== outer || join < 0) insertPath(w, newPath(path.frame, ways[i][0], ways[i][1], outer));
+  if (counters !== null && paths.length > counters.deepestStack) counters.deepestStack = paths.length;
+}
+
+/** Lanes `mask` of a path branch by a jump table. */
+export function branchTable(
+  m: Simulation,
+  w: Warp,
+  path: Path,
+  d: Decoded,
+  mask: number,
+  active: number,
+): void {
+  const table = d.table!;
+  const f = path.frame;
+  const at = f.code.operands[d.k];
+  const ways = new Map<number, number>();
+  if (mask !== active) ways.set(path.pc + 1, active & ~mask);
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const i = f.regs.i32[at + l] >>> 0;
+    if (i >= table.length)
+      m.fault(`index ${i} is outside the jump table of ${table.length} entries`, d, w, l);
+    ways.set(table[i], (ways.get(table[i]) ?? 0) | (r & -r));
+  }
+  if (ways.size === 1) path.pc = ways.keys().next().value!;
+  else
+    diverge(
+      m,
+      w,
+      path,
+      d,
+      [...ways].sort((a, b) => a[0] - b[0]),
+    );
+}

@@ -1,0 +1,78 @@
+import { Kind, type Operand } from '../ir/operand.ts';
+import type { LaneRegs } from '../isa/lanes.ts';
+import type { Code } from './decode.ts';
+import type { Frame } from './state.ts';
+import type { Symbols } from './symbols.ts';
+
+/** Makes frames, with constants and symbols in their registers, and uses them again. */
+export class Frames {
+  private readonly symbols: Symbols;
+  /** Constant bank 0. */
+  private readonly bank: DataView;
+  private readonly images = new WeakMap<Code, Int32Array>();
+  private readonly free: { i32: Int32Array; regs: LaneRegs }[] = [];
+
+  constructor(symbols: Symbols, bank: DataView) {
+    this.symbols = symbols;
+    this.bank = bank;
+  }
+
+  /** Registers of a function with constants and symbols in place. */
+  private imageOf(code: Code): Int32Array {
+    let image = this.images.get(code);
+    if (image !== undefined) return image;
+    image = code.image.slice();
+    for (const f of code.fixups) {
+      const [lo, hi] = this.fixupValue(f.operand, f.wide, code);
+      for (let l = 0; l < 32; l++)
+        if (f.wide) {
+          image[f.at + 2 * l] = lo;
+          image[f.at + 2 * l + 1] = hi;
+        } else image[f.at + l] = lo;
+    }
+    this.images.set(code, image);
+    return image;
+  }
+
+  private fixupValue(o: Operand, wide: boolean, code: Code): [number, number] {
+    if (o.kind === Kind.CBank) {
+      const at = o.lo >>> 0;
+      if (o.hi !== 0 || at + (wide ? 8 : 4) > this.bank.byteLength) return [0, 0];
+      return [this.bank.getInt32(at, true), wide ? this.bank.getInt32(at + 4, true) : 0];
+    }
+    if (o.sym === '') return [0, 0];
+    const a = this.symbols.addressOf(o.sym, code) + o.lo;
+    return [a | 0, Math.floor(a / 4294967296) | 0];
+  }
+
+  /** A frame for a call of `code`, its registers in place. */
+  make(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame {
+    const image = this.imageOf(code);
+    let slab = this.free.pop();
+    if (slab === undefined || slab.i32.length < code.words) {
+      const buffer = new ArrayBuffer(Math.max(code.words, 2) * 4);
+      const i32 = new Int32Array(buffer);
+      slab = {
+        i32,
+        regs: { i32, f32: new Float32Array(buffer), f64: new Float64Array(buffer), p: new Int32Array(0) },
+      };
+    }
+    slab.i32.set(image);
+    const params = new Uint8Array(code.paramBytes * 32);
+    return {
+      code,
+      regs: { i32: slab.i32, f32: slab.regs.f32, f64: slab.regs.f64, p: code.predImage.slice() },
+      params,
+      paramView: new DataView(params.buffer),
+      depth,
+      live: 0,
+      localBase,
+      onReturn,
+    };
+  }
+
+  /** Takes back a frame that nobody uses any more. */
+  release(f: Frame): void {
+    if (this.free.length < 256) this.free.push({ i32: f.regs.i32, regs: f.regs });
+  }
+}

@@ -1,0 +1,51 @@
+import { lowest } from '../masks.ts';
+import { SHARED_WINDOW } from '../memory.ts';
+import type { Simulation } from '../simulation.ts';
+import type { AsyncCopy, Warp } from '../state.ts';
+
+import { addressOf, mod, opnd, type Primitive } from './primitive.ts';
+
+/** Begins a copy from global to shared memory. */
+export const asyncCopy: Primitive = (m, w, f, d, mask) => {
+  const size = Number(mod(d, 'size').slice(1));
+  const pn = opnd(f, d, 2);
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const n = mod(d, 'zfill') === 'ZFILL' ? Math.min(size, f.regs.i32[pn + l] >>> 0) : size;
+    w.pending.push({ lane: l, to: addressOf(m, f, d, 0, l), from: addressOf(m, f, d, 1, l), size, n });
+  }
+};
+
+/** Copies take place when they are waited for, so that a missing wait shows. */
+function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
+  for (const c of copies) {
+    m.lane = c.lane;
+    const bytes = new Uint8Array(c.size);
+    if (c.n > 0) {
+      const p = m.generic(w, c.lane, c.from, c.n === c.size ? c.size : 1, false);
+      for (let k = 0; k < c.n; k++) bytes[k] = p.view.getUint8(p.at + k);
+    }
+    const q = w.block.shared.place(c.to >= SHARED_WINDOW ? c.to - SHARED_WINDOW : c.to, c.size, true);
+    for (let k = 0; k < c.size; k++) q.view.setUint8(q.at + k, bytes[k]);
+  }
+}
+
+/** Completes every copy that a warp has begun. */
+export function completePending(m: Simulation, w: Warp): void {
+  for (const g of w.groups.splice(0)) complete(m, w, g);
+  complete(m, w, w.pending.splice(0));
+}
+
+/** Closes a group of copies. */
+export const asyncCommit: Primitive = (_m, w) => {
+  w.groups.push(w.pending.splice(0));
+};
+
+/** Waits for groups of copies. */
+export const asyncWait: Primitive = (m, w, _f, d) => {
+  if (mod(d, 'all') === 'ALL') {
+    completePending(m, w);
+    return;
+  }
+  while (w.groups.length > d.ins.src[0].lo) complete(m, w, w.groups.shift()!);
+};

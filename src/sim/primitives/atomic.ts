@@ -1,0 +1,44 @@
+import { lowest } from '../masks.ts';
+import { atomic32, atomic64 } from './atomic-value.ts';
+import { logOf, noteAtomic } from './log.ts';
+
+import { addressOf, mod, opnd, type Primitive, resolve } from './primitive.ts';
+
+/** ATOM, ATOMG and ATOMS. */
+export const atomic: Primitive = (m, w, f, d, mask) => {
+  const op = mod(d, 'op');
+  const type = mod(d, 'type');
+  const wide = type.endsWith('64');
+  const half = type === 'B16' || type === 'F16' || type === 'BF16';
+  const i = f.regs.i32;
+  const to = opnd(f, d, 0);
+  const [pb, pc] = [opnd(f, d, 2), opnd(f, d, 3)];
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const a = addressOf(m, f, d, 0, l);
+    const p = resolve(m, w, f, d, a, l, wide ? 8 : half ? 2 : 4, true);
+    const log = logOf(w, d, a, l);
+    if (log !== null) noteAtomic(log, a, op, i[pb + (wide ? 2 * l : l)], i[pc + (wide ? 2 * l : l)]);
+    if (wide) {
+      const old = p.view.getBigUint64(p.at, true);
+      const value = (at: number) => (BigInt(i[at + 2 * l + 1] >>> 0) << 32n) | BigInt(i[at + 2 * l] >>> 0);
+      p.view.setBigUint64(p.at, atomic64(op, type, old, value(pb), value(pc)), true);
+      if (to >= 0) {
+        i[to + 2 * l] = Number(BigInt.asIntN(32, old));
+        i[to + 2 * l + 1] = Number(BigInt.asIntN(32, old >> 32n));
+      }
+    } else if (half) {
+      const old = p.view.getUint16(p.at, true);
+      p.view.setUint16(
+        p.at,
+        atomic32(op, type === 'B16' ? 'U32' : type, old, i[pb + l] & 0xffff, i[pc + l] & 0xffff),
+        true,
+      );
+      if (to >= 0) i[to + l] = old;
+    } else {
+      const old = p.view.getInt32(p.at, true);
+      p.view.setInt32(p.at, atomic32(op, type, old, i[pb + l], i[pc + l]), true);
+      if (to >= 0) i[to + l] = old;
+    }
+  }
+};

@@ -1,0 +1,93 @@
+import { Kind } from '../../ir/operand.ts';
+import { lowest } from '../masks.ts';
+import { BufferMemory } from '../memory.ts';
+import { formatPrintf } from '../printf.ts';
+import { mod, opnd, type Primitive } from './primitive.ts';
+import { hashOf, unknownCall } from './unknown-call.ts';
+
+/** BPT: ends the kernel with an error, or does nothing at a breakpoint. */
+export const trap: Primitive = (m, w, _f, d, mask) => {
+  if (mod(d, 'op') !== 'TRAP') return;
+  if (m.opts.open) m.endLanes(w, mask, 'trap');
+  else m.fault('trap', d, w, lowest(mask), 'trap');
+};
+
+/** Most bytes of one malloc; more gives a null pointer, as an exhausted heap does (its default is 8 MB). */
+const MOST_HEAP = 8 << 20;
+
+/** Functions that the driver provides: vprintf, __assertfail, malloc, free. Others end the run with an error. */
+export const builtin: Primitive = (m, w, f, d, mask) => {
+  const name = d.ins.src[0].sym;
+  const param = (k: number, l: number, bytes: 4 | 8): number => {
+    const o = d.ins.src[2 + k];
+    if (o.kind === Kind.Sym) {
+      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0);
+      return bytes === 4
+        ? f.paramView.getUint32(at, true)
+        : f.paramView.getUint32(at + 4, true) * 4294967296 + f.paramView.getUint32(at, true);
+    }
+    // A constant's slot has no width of its own.
+    if (o !== undefined && o.kind === Kind.Imm)
+      return bytes === 4 ? o.lo >>> 0 : (o.hi >>> 0) * 4294967296 + (o.lo >>> 0);
+    const at = opnd(f, d, d.ins.dst.length + 2 + k);
+    return bytes === 4
+      ? f.regs.i32[at + l] >>> 0
+      : (f.regs.i32[at + 2 * l + 1] >>> 0) * 4294967296 + (f.regs.i32[at + 2 * l] >>> 0);
+  };
+  const give = (args: number, l: number, lo: number, hi: number): void => {
+    const o = d.ins.src[2 + args];
+    if (o !== undefined && o.kind === Kind.Sym) {
+      const at = l * f.code.paramBytes + (f.code.params.get(o.sym) ?? 0);
+      f.paramView.setInt32(at, lo, true);
+      if (hi !== -1) f.paramView.setInt32(at + 4, hi, true);
+    }
+  };
+  const text = (l: number, address: number): string => {
+    let s = '';
+    for (let k = 0; k < 4096; k++) {
+      const p = m.generic(w, l, address + k, 1, false);
+      const c = p.view.getUint8(p.at);
+      if (c === 0) break;
+      s += String.fromCharCode(c);
+    }
+    return s;
+  };
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    m.lane = l;
+    switch (name) {
+      case 'vprintf': {
+        if (m.opts.open || m.output.length < 10_000) {
+          const args = param(1, l, 8);
+          const at = (offset: number, size: 4 | 8): DataView => {
+            const p = m.generic(w, l, args + offset, size, false);
+            return new DataView(p.view.buffer, p.view.byteOffset + p.at, size);
+          };
+          const said = formatPrintf(text(l, param(0, l, 8)), at, (a) => text(l, a));
+          if (m.opts.open) m.show(w, l, hashOf(said));
+          else m.output.push(said);
+        }
+        give(2, l, 0, -1);
+        break;
+      }
+      case '__assertfail':
+        if (m.opts.open) m.endLanes(w, 1 << l, 'trap');
+        else m.fault(`assertion failed: ${text(l, param(0, l, 8))}`, d, w, l, 'trap');
+        break;
+      case 'malloc': {
+        const bytes = param(0, l, 8);
+        let a = m.heap.next;
+        if (m.global instanceof BufferMemory)
+          a = bytes > MOST_HEAP ? 0 : m.global.add('malloc', new Uint8Array(bytes)).base;
+        else m.heap.next += Math.ceil((bytes + 16) / 16) * 16;
+        give(1, l, a | 0, Math.floor(a / 4294967296));
+        break;
+      }
+      case 'free':
+        break;
+      default:
+        if (!m.opts.open) m.fault(`call of '${name}', which is not defined in this module`, d, w, l);
+        unknownCall(m, w, f, d, 1 << l);
+    }
+  }
+};

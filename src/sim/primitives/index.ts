@@ -1,0 +1,39 @@
+import { load, store } from './access.ts';
+import { cvta, qspc } from './address-space.ts';
+import { asyncCommit, asyncCopy, asyncWait } from './async.ts';
+import { atomic } from './atomic.ts';
+import { barrier, mbarrier } from './barrier.ts';
+import { builtin, trap } from './builtin.ts';
+import type { Primitive } from './primitive.ts';
+import { special } from './special.ts';
+import { activemask, elect, match, redux, shuffle, vote } from './warp-wide.ts';
+
+const nothing: Primitive = () => {};
+
+/** What carries out an opcode that says `primitive:` in its definition, by that name. */
+export const primitives: Readonly<Record<string, Primitive>> = {
+  load,
+  store,
+  atomic,
+  special,
+  cvta,
+  qspc,
+  shuffle,
+  vote,
+  activemask,
+  match,
+  redux,
+  elect,
+  hint: nothing,
+  fence: nothing,
+  warpsync: nothing,
+  convergence: nothing,
+  'cluster-barrier': nothing,
+  barrier,
+  'async-copy': asyncCopy,
+  'async-commit': asyncCommit,
+  'async-wait': asyncWait,
+  mbarrier,
+  trap,
+  builtin,
+};

@@ -1,0 +1,75 @@
+import { modOf } from '../../ir/opcode.ts';
+import { NO_REG } from '../../ir/operand.ts';
+import type { Decoded } from '../decode.ts';
+import { LOCAL_WINDOW, type Place, SHARED_WINDOW } from '../memory.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Frame, Warp } from '../state.ts';
+
+/** Carries out one instruction that an expression cannot say, for the lanes of `mask`. */
+export type Primitive = (m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number) => void;
+
+/** The member that a modifier group of an instruction has. */
+export const mod = (d: Decoded, group: string): string => modOf(d.ins.op, d.ins.mods, group);
+
+/** Place of an operand in its register file: destinations first, then sources; negative where there is none. */
+export const opnd = (f: Frame, d: Decoded, i: number): number => f.code.operands[d.k + i];
+
+/** Gives the lanes `mask` of a predicate their bits; a place below 0 is none. */
+export function setPred(f: Frame, at: number, bits: number, mask: number): void {
+  if (at >= 0) f.regs.p[at] = (f.regs.p[at] & ~mask) | (bits & mask);
+}
+
+/** The lanes where a predicate source holds, its negation included. */
+export const predOf = (f: Frame, d: Decoded, src: number): number => {
+  const v = f.regs.p[opnd(f, d, d.ins.dst.length + src)];
+  return d.ins.src[src].mods !== 0 ? ~v : v;
+};
+
+/** Byte address in an Addr operand for a lane: base register, symbol, offset. */
+export function addressOf(m: Simulation, f: Frame, d: Decoded, srcIndex: number, lane: number): number {
+  const o = d.ins.src[srcIndex];
+  const at = opnd(f, d, d.ins.dst.length + srcIndex);
+  let a = o.lo;
+  if (o.sym !== '') a += m.symbolAddress(o.sym, f.code);
+  if (o.reg !== NO_REG) {
+    // 64-bit registers have two words a lane; their file is in the low bits of the register.
+    if ((o.reg & 7) === 1 || (o.reg & 7) === 4)
+      a += f.regs.i32[at + 2 * lane + 1] * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
+    // Addresses of 32 bits wrap: the base of an array at 0 may be taken below it, and the offset lead back.
+    else a = (a + f.regs.i32[at + lane]) >>> 0;
+  } else if (o.sym === '') a = o.lo >>> 0;
+  // High words are signed, so that a frame-relative local address below its frame stays a small negative number.
+  return Math.abs(a) >= 281474976710656 ? a % 281474976710656 : a;
+}
+
+/** Place of an access of an instruction's space. */
+export function resolve(
+  m: Simulation,
+  w: Warp,
+  f: Frame,
+  d: Decoded,
+  a: number,
+  lane: number,
+  size: number,
+  write: boolean,
+): Place {
+  m.lane = lane;
+  switch (d.ins.op.space) {
+    case 'global':
+      return a < SHARED_WINDOW || m.opts.open
+        ? m.global.place(a, size, write)
+        : m.generic(w, lane, a, size, write);
+    case 'shared':
+      return w.block.shared.place(
+        a >= SHARED_WINDOW && a < LOCAL_WINDOW ? a - SHARED_WINDOW : a,
+        size,
+        write,
+      );
+    case 'local':
+      return m.localOf(w, lane).place((a >= LOCAL_WINDOW ? a - LOCAL_WINDOW : a) + f.localBase, size, write);
+    case 'const':
+      return m.generic(w, lane, a, size, write);
+    default:
+      return m.generic(w, lane, a, size, write);
+  }
+}

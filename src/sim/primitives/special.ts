@@ -1,0 +1,83 @@
+import { lowest } from '../masks.ts';
+
+import { mod, opnd, type Primitive } from './primitive.ts';
+
+/** S2R and CS2R: a special register (PTX ISA 9.0, Special Registers). */
+export const special: Primitive = (m, w, f, d, mask) => {
+  const sr = mod(d, 'sr');
+  const to = opnd(f, d, 0);
+  const i = f.regs.i32;
+  const wide = d.ins.op.groups.some((g) => g.name === 'size') && mod(d, 'size') === '64';
+  const [bx, by] = m.opts.block;
+  const dims = { TID: null, NTID: m.opts.block, CTAID: w.block.id, NCTAID: m.opts.grid } as Readonly<
+    Record<string, readonly number[] | null>
+  >;
+  const [name, axis] = sr.split('.');
+  const at = 'XYZ'.indexOf(axis ?? '');
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const t = w.index * 32 + l;
+    let v = 0;
+    if (name === 'TID')
+      v = at === 0 ? t % bx : at === 1 ? Math.floor(t / bx) % by : Math.floor(t / (bx * by));
+    else if (dims[name] !== undefined && axis !== undefined) v = dims[name]![at];
+    else
+      switch (sr) {
+        case 'LANEID':
+          v = l;
+          break;
+        case 'WARPID':
+          v = w.index;
+          break;
+        case 'NWARPID':
+          v = w.block.warps.length;
+          break;
+        case 'LANEMASK_EQ':
+          v = 1 << l;
+          break;
+        case 'LANEMASK_LT':
+          v = (1 << l) - 1;
+          break;
+        case 'LANEMASK_LE':
+          v = l === 31 ? -1 : (1 << (l + 1)) - 1;
+          break;
+        case 'LANEMASK_GT':
+          v = l === 31 ? 0 : ~((1 << (l + 1)) - 1);
+          break;
+        case 'LANEMASK_GE':
+          v = ~((1 << l) - 1);
+          break;
+        case 'DYNAMIC_SMEM_SIZE':
+          v = m.opts.dynamicShared;
+          break;
+        case 'TOTAL_SMEM_SIZE':
+          v = m.sharedBytes;
+          break;
+        case 'SMID':
+          v = 0;
+          break;
+        case 'NSMID':
+          v = 1;
+          break;
+        case 'CLOCK':
+        case 'CLOCK64':
+        case 'GLOBALTIMER':
+        case 'GLOBALTIMER_LO':
+          v = m.opts.open ? 0 : m.executed;
+          break;
+        default:
+          // A block is a cluster of its own.
+          v = /^(NCLUSTERID)/.test(sr)
+            ? m.opts.grid[at]
+            : /^CLUSTERID/.test(sr)
+              ? w.block.id[at]
+              : /N(CTAID|CTARANK)/.test(sr)
+                ? 1
+                : 0;
+      }
+    if (wide) {
+      i[to + 2 * l] = v | 0;
+      i[to + 2 * l + 1] = Math.floor(v / 4294967296);
+    } else i[to + l] = v | 0;
+  }
+};

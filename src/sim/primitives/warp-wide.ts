@@ -1,0 +1,117 @@
+import type { Decoded } from '../decode.ts';
+import { lowest } from '../masks.ts';
+import type { Frame } from '../state.ts';
+import { atomic32 } from './atomic-value.ts';
+
+import { mod, opnd, type Primitive, predOf, setPred } from './primitive.ts';
+
+/**
+ * Lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). What a lane reads from one that does not take part is
+ * undefined there; here it is 0, so that no result hangs on what happens to stand in a register.
+ */
+export const shuffle: Primitive = (_m, _w, f, d, mask) => {
+  const mode = mod(d, 'mode');
+  const i = f.regs.i32;
+  const [pd, pp, pa, pb, pc] = [0, 1, 2, 3, 4].map((k) => opnd(f, d, k));
+  const old = new Int32Array(32);
+  for (let r = mask; r !== 0; r &= r - 1) old[lowest(r)] = i[pa + lowest(r)];
+  let ok = 0;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const b = i[pb + l] & 31;
+    const c = i[pc + l];
+    const seg = (c >> 8) & 31;
+    const max = (l & seg) | (c & 31 & ~seg);
+    const min = l & seg;
+    let j: number;
+    let good: boolean;
+    switch (mode) {
+      case 'UP':
+        j = l - b;
+        good = j >= max;
+        break;
+      case 'DOWN':
+        j = l + b;
+        good = j <= max;
+        break;
+      case 'BFLY':
+        j = l ^ b;
+        good = j <= max;
+        break;
+      default:
+        j = min | (b & ~seg);
+        good = j <= max;
+    }
+    if (!good) j = l;
+    else ok |= 1 << l;
+    if (pd >= 0) i[pd + l] = old[j & 31];
+  }
+  setPred(f, pp, ok, mask);
+};
+
+/** Member lanes of a warp-wide operation: those of the mask operand that are here. */
+function members(f: Frame, d: Decoded, src: number, mask: number): number {
+  const at = opnd(f, d, d.ins.dst.length + src);
+  return f.regs.i32[at + lowest(mask)] & mask;
+}
+
+/** VOTE (PTX ISA 9.0, vote.sync). */
+export const vote: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 1, mask);
+  const yes = predOf(f, d, 0) & who;
+  const mode = mod(d, 'mode');
+  const answer = mode === 'ANY' ? yes !== 0 : mode === 'ALL' ? yes === who : yes === who || yes === 0;
+  setPred(f, opnd(f, d, 1), answer ? -1 : 0, mask);
+  const to = opnd(f, d, 0);
+  if (to >= 0) for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = yes;
+};
+
+/** The lanes that carry it out together. */
+export const activemask: Primitive = (_m, _w, f, d, mask) => {
+  const to = opnd(f, d, 0);
+  for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = mask;
+};
+
+/** MATCH: the lanes that have the same value. */
+export const match: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 1, mask);
+  const wide = mod(d, 'size') === '64';
+  const i = f.regs.i32;
+  const ps = opnd(f, d, 2);
+  const key = (l: number) => (wide ? `${i[ps + 2 * l]},${i[ps + 2 * l + 1]}` : String(i[ps + l]));
+  const groups = new Map<string, number>();
+  for (let r = who; r !== 0; r &= r - 1)
+    groups.set(key(lowest(r)), (groups.get(key(lowest(r))) ?? 0) | (r & -r));
+  const all = groups.size === 1;
+  const to = opnd(f, d, 0);
+  const keys = new Map<number, string>();
+  for (let r = mask; r !== 0; r &= r - 1) keys.set(lowest(r), key(lowest(r)));
+  for (const [l, k] of keys)
+    if (to >= 0) i[to + l] = mod(d, 'mode') === 'ANY' ? (groups.get(k) ?? 0) : all ? who : 0;
+  setPred(f, opnd(f, d, 1), all ? -1 : 0, mask);
+};
+
+/** REDUX: one value from those of all member lanes. */
+export const redux: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 1, mask);
+  const op = mod(d, 'op');
+  const type = mod(d, 'type');
+  const i = f.regs.i32;
+  const ps = opnd(f, d, 1);
+  let v: number | null = null;
+  for (let r = who; r !== 0; r &= r - 1) {
+    const x = i[ps + lowest(r)];
+    v = v === null ? x : atomic32(op, type, v, x, 0);
+  }
+  const to = opnd(f, d, 0);
+  for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = v ?? 0;
+};
+
+/** ELECT: one lane of the members, here the lowest. */
+export const elect: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 0, mask);
+  const leader = lowest(who);
+  const to = opnd(f, d, 0);
+  if (to >= 0) for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = leader;
+  setPred(f, opnd(f, d, 1), 1 << leader, mask);
+};

@@ -1,0 +1,112 @@
+import type { LaneRegs } from '../isa/lanes.ts';
+import type { Code, Decoded } from './decode.ts';
+import type { Memory } from './memory.ts';
+
+/** Why a path stands still. */
+export interface Wait {
+  /** The instruction it stands at. */
+  readonly d: Decoded;
+  /**
+   * `members`: until all lanes of `members` are at such an instruction. `warp`: for the rest of the warp, at an aligned
+   * barrier; given up when nobody else can move. `barrier`: until the barrier opens.
+   */
+  readonly until: 'members' | 'warp' | 'barrier';
+  readonly members: number;
+}
+
+/**
+ * A path of a warp: lanes that execute together from `pc` until they meet the others at `join`. The paths of a warp are a
+ * stack and the last one runs. An entry whose lanes also stand in entries above it is where those meet again; it goes on
+ * when they have come.
+ */
+export interface Path {
+  readonly frame: Frame;
+  pc: number;
+  mask: number;
+  readonly join: number;
+  wait: Wait | null;
+  /** When it was last given the turn, in turns of its warp. */
+  turn: number;
+}
+
+/** A function call of a warp: registers and call parameters. */
+export interface Frame {
+  readonly code: Code;
+  readonly regs: LaneRegs;
+  /** Call parameters, lane by lane. */
+  readonly params: Uint8Array;
+  readonly paramView: DataView;
+  /** Calls around this one. */
+  readonly depth: number;
+  /** Paths inside; when there is none left the call is over. */
+  live: number;
+  /** First byte of this frame's local memory within a thread's. */
+  readonly localBase: number;
+  /** What the caller does when this returns. */
+  readonly onReturn: (() => void) | null;
+}
+
+/** A copy from global to shared memory that was begun and not yet waited for. */
+export interface AsyncCopy {
+  readonly lane: number;
+  readonly to: number;
+  readonly from: number;
+  readonly size: number;
+  readonly n: number;
+}
+
+/** A warp: its paths, and who of it has ended. */
+export interface Warp {
+  readonly index: number;
+  readonly block: BlockState;
+  /** A stack; the last one runs. */
+  readonly paths: Path[];
+  /** How often one path took the turn of another. */
+  turns: number;
+  /** Lanes that ended. */
+  exited: number;
+  /** Lanes that exist. */
+  readonly lanes: number;
+  state: 'ready' | 'barrier' | 'done';
+  readonly pending: AsyncCopy[];
+  readonly groups: AsyncCopy[][];
+  /** In an open world, what each lane stored in order: address, value, address, value, ... */
+  readonly logs: readonly number[][] | null;
+}
+
+/** One of the numbered barriers of a block. */
+export interface Barrier {
+  /** Threads that have arrived, for a barrier with a count. */
+  arrived: number;
+  /** The count; 0 for all threads of the block. */
+  expected: number;
+  /** Lanes of each warp that have arrived, for a barrier of all threads. */
+  readonly lanes: Map<Warp, number>;
+  readonly waiting: { readonly warp: Warp; readonly path: Path }[];
+  readonly reductions: {
+    readonly finish: (and: boolean, or: boolean, count: number) => void;
+  }[];
+  and: boolean;
+  or: boolean;
+  count: number;
+}
+
+/** A memory barrier (`mbarrier`) in shared memory. */
+export interface MBarrier {
+  expected: number;
+  pending: number;
+  phase: number;
+  tx: number;
+}
+
+/** A block of threads that is resident. */
+export interface BlockState {
+  readonly index: number;
+  readonly id: readonly [number, number, number];
+  readonly warps: Warp[];
+  readonly shared: Memory;
+  readonly barriers: Map<number, Barrier>;
+  readonly mbarriers: Map<number, MBarrier>;
+  readonly locals: Memory[];
+  done: boolean;
+}

@@ -1,0 +1,68 @@
+import type { Fn, Program } from '../ir/program.ts';
+import type { Code } from './decode.ts';
+import { SimFault } from './faults.ts';
+import { FUNCTION_WINDOW } from './memory.ts';
+
+/** Where the symbols of a program are. */
+export class Symbols {
+  /** Addresses of variables in global memory, which the launch fills in. */
+  readonly global = new Map<string, number>();
+  /** Offsets of variables in shared memory. */
+  readonly shared = new Map<string, number>();
+  /** Bytes of shared memory of a block. */
+  readonly sharedBytes: number;
+  private readonly program: Program;
+
+  /** @param used names that count, or null for all: shared memory holds only what the kernel can reach */
+  constructor(program: Program, used: ReadonlySet<string> | null, dynamicShared: number) {
+    this.program = program;
+    let bytes = 0;
+    for (const v of program.variables)
+      if (v.space === 'shared' && used?.has(v.name) !== false) {
+        if (v.linkage === 'extern' && v.size === 0) continue;
+        const a = Math.max(16, v.align);
+        const at = Math.ceil(bytes / a) * a;
+        this.shared.set(v.name, at);
+        bytes = at + v.size;
+      }
+    const dynamic = Math.ceil(bytes / 16) * 16;
+    for (const v of program.variables)
+      if (v.space === 'shared' && !this.shared.has(v.name)) this.shared.set(v.name, dynamic);
+    this.sharedBytes = dynamic + dynamicShared;
+  }
+
+  /** Address of a symbol in its own space (shared: an offset; functions: a number of their own). @throws SimFault if there is none */
+  addressOf(name: string, code: Code): number {
+    const shared = this.shared.get(name);
+    if (shared !== undefined) return shared;
+    const local = code.locals.get(name);
+    if (local !== undefined) return local;
+    const global = this.global.get(name);
+    if (global !== undefined) return global;
+    const f = this.program.functions.findIndex((x) => x.name === name);
+    if (f >= 0) return FUNCTION_WINDOW + 16 * f;
+    const param = code.params.get(name);
+    if (param !== undefined) return param;
+    const proto = this.program.prototypes.findIndex((p) => p.name === name);
+    if (proto >= 0) return FUNCTION_WINDOW + 16 * (4096 + proto);
+    throw new SimFault(`symbol '${name}' is not defined in this module`);
+  }
+}
+
+/** Names that a kernel says, and those that what it reaches by them says: functions, and variables that hold addresses. */
+export function namesReached(program: Program, kernel: Fn): ReadonlySet<string> {
+  const functions = new Map(program.functions.map((f) => [f.name, f]));
+  const variables = new Map(program.variables.map((v) => [v.name, v]));
+  const seen = new Set<string>();
+  const work: Fn[] = [kernel];
+  const meet = (name: string): void => {
+    if (name === '' || seen.has(name)) return;
+    seen.add(name);
+    const fn = functions.get(name);
+    if (fn !== undefined) work.push(fn);
+    for (const r of variables.get(name)?.relocs ?? []) meet(r.symbol);
+  };
+  for (let fn = work.pop(); fn !== undefined; fn = work.pop())
+    for (const b of fn.blocks) for (const i of b.ins) for (const o of i.src) meet(o.sym);
+  return seen;
+}
