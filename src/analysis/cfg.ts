@@ -1,5 +1,5 @@
-import { OpFlag } from '../ir/opcode.ts';
-import { Kind, NO_REG } from '../ir/operand.ts';
+import { endsFlow, isControl } from '../ir/flow.ts';
+import { Kind } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Shape } from '../ir/program.ts';
 
 /**
@@ -28,11 +28,7 @@ export interface Cfg {
   readonly midBlockControl: boolean;
 }
 
-export const isControl = (ins: Instr): boolean => (ins.op.flags & OpFlag.Control) !== 0;
-
-/** Control never passes from this instruction to the next one. */
-export const endsFlow = (ins: Instr): boolean =>
-  (ins.op.flags & OpFlag.NoFallThrough) !== 0 && ins.guard === NO_REG;
+export { endsFlow, isControl };
 
 /** The last instruction if it is a control operation, else null. */
 export function terminator(b: Block): Instr | null {

@@ -1,4 +1,4 @@
-import { OpFlag } from '../ir/opcode.ts';
+import { isPhi } from '../ir/flow.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import { type Fn, type Instr, NONE } from '../ir/program.ts';
 import { BitMatrix, BitSet } from './bitset.ts';
@@ -50,8 +50,6 @@ export interface Liveness {
 
 /** Registers by block position. */
 export type PhiUses = ReadonlyMap<number, readonly Reg[]>;
-
-export const isPhi = (ins: Instr): boolean => (ins.op.flags & OpFlag.Phi) !== 0;
 
 /**
  * The registers that phis of its successors read at the end of each block.

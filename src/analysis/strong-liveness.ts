@@ -1,10 +1,10 @@
+import { isPhi } from '../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { BitMatrix, BitSet } from './bitset.ts';
 import { cfgOf } from './cfg.ts';
 import {
   globalNames,
-  isPhi,
   isReturn,
   type Liveness,
   liveClassOf,

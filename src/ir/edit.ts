@@ -51,6 +51,9 @@ export const withDst = (i: Instr, dst: readonly Reg[], otherwise: readonly Reg[]
   make(i, i.op, i.mods, dst, i.src, i.guard, i.guardNot, otherwise);
 export const withGuard = (i: Instr, guard: Reg, guardNot = false): Instr =>
   make(i, i.op, i.mods, i.dst, i.src, guard, guardNot, guard === NO_REG ? NONE : i.otherwise);
+/** Other values under a false guard. */
+export const withOtherwise = (i: Instr, otherwise: readonly Reg[]): Instr =>
+  make(i, i.op, i.mods, i.dst, i.src, i.guard, i.guardNot, otherwise);
 /** The same instruction with other modifiers. */
 export const withModsOf = (i: Instr, mods: number): Instr =>
   make(i, i.op, mods, i.dst, i.src, i.guard, i.guardNot, i.otherwise);

@@ -1,0 +1,134 @@
+import { OpFlag } from '../opcode.ts';
+import { Kind, NO_REG, type Operand, reg, regFile } from '../operand.ts';
+import { instr } from '../program.ts';
+import type { Draft } from './draft.ts';
+import type { BlockNo } from './instructions.ts';
+
+/*
+ * Edits of the flow graph that touch several blocks. Phis are kept right: each has one way for each distinct predecessor.
+ */
+
+/**
+ * Puts a new block in front of `target` through which all ways from `from` now lead. Values that phis of `target` take from several
+ * of these are joined by phis of the new block.
+ *
+ * @param from predecessors of `target`; in a loop's header those outside of it, say
+ * @returns the new block, which falls through to `target`
+ */
+export function splitPredecessors(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo {
+  const entry = target === d.entryBlock;
+  const b = d.newBlock(entry ? -1 : placeFor(d, target, from), target);
+  for (const phi of d.phis(target)) d.setWay(phi, b, joined(d, b, phi, from));
+  for (const p of from) d.redirect(p, target, b);
+  return b;
+}
+
+/** A place in the layout that makes no path longer: above the target, unless one that stays falls into it there. */
+function placeFor(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo {
+  const above = d.above(target);
+  if (above >= 0 && (d.fall(above) !== target || from.includes(above))) return above;
+  for (const p of from) if (p !== above && d.fall(p) === target) return p;
+  for (const p of from) if (d.fall(p) < 0) return p;
+  let last = d.entryBlock;
+  for (let b = last; b >= 0; b = d.below(b)) last = b;
+  return last;
+}
+
+/** The value that phi `phi` takes by way of the new block `b`, which stands for `from`; a phi of `b` where they differ. */
+function joined(d: Draft, b: BlockNo, phi: number, from: readonly BlockNo[]): Operand | null {
+  const x = d.at(phi);
+  const ways: Operand[] = [];
+  let first: Operand | null = null;
+  let same = true;
+  for (const p of from) {
+    const value = d.way(phi, p);
+    if (value === null) continue;
+    ways.push(d.labelOf(p), value);
+    if (first === null) first = value;
+    else if (
+      value.kind !== first.kind ||
+      value.reg !== first.reg ||
+      value.lo !== first.lo ||
+      value.hi !== first.hi
+    )
+      same = false;
+  }
+  if (same || first === null) return first;
+  const r = d.freshReg(regFile(x.dst[0]));
+  d.insertAtStart(b, instr(x.op, x.mods, [r], ways, x.loc));
+  return reg(r);
+}
+
+/**
+ * Puts a new block on one edge (its place in `d.edges(from)`).
+ * @returns the new block
+ */
+export function splitEdge(d: Draft, from: BlockNo, edge: number): BlockNo {
+  const target = d.edges(from)[edge];
+  const falls = d.fall(from) === target && edge === d.edges(from).length - 1;
+  const b = d.newBlock(falls ? from : placeFor(d, target, [from]), target);
+  for (const phi of d.phis(target)) d.setWay(phi, b, d.way(phi, from));
+  d.redirectEdge(from, edge, b);
+  return b;
+}
+
+/**
+ * Blocks that control can reach from the entry. Labels of instructions that do not jump (the meeting point of BSSY) count as
+ * reached: the instruction needs them.
+ * @returns 1 by block number
+ */
+export function reachable(d: Draft): Uint8Array {
+  const reached = new Uint8Array(d.blockNumbers);
+  if (d.entryBlock < 0) return reached;
+  const stack = [d.entryBlock];
+  reached[d.entryBlock] = 1;
+  const visit = (b: BlockNo): void => {
+    if (b < 0 || reached[b] === 1) return;
+    reached[b] = 1;
+    stack.push(b);
+  };
+  while (stack.length > 0) {
+    const b = stack.pop()!;
+    for (const s of d.successors(b)) visit(s);
+    eachPin(d, b, visit);
+  }
+  return reached;
+}
+
+/** Labels in a block that are no ways of control: neither of jumps nor of phis. */
+export function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
+  for (let n = d.first(b); n >= 0; n = d.next(n)) {
+    const { op, src } = d.at(n);
+    if ((op.flags & (OpFlag.Control | OpFlag.Phi | OpFlag.Pure)) !== 0) continue;
+    for (let i = 0; i < src.length; i++) if (src[i].kind === Kind.Label) visit(d.blockById(src[i].lo));
+  }
+}
+
+/**
+ * Erases every block that control cannot reach.
+ * @param onErase told of each before it goes
+ * @returns how many
+ */
+export function removeUnreachable(d: Draft, onErase: (b: BlockNo) => void = () => {}): number {
+  const reached = reachable(d);
+  const gone: BlockNo[] = [];
+  for (let b = d.entryBlock; b >= 0; b = d.below(b)) if (reached[b] === 0) gone.push(b);
+  for (const b of gone) {
+    onErase(b);
+    d.eraseBlock(b);
+  }
+  if (gone.length > 0) simplifyPhis(d, d.layout());
+  return gone.length;
+}
+
+/** Phis that are left with one way become the value itself, where that is a register. */
+function simplifyPhis(d: Draft, blocks: readonly BlockNo[]): void {
+  for (const b of blocks)
+    for (const phi of d.phis(b)) {
+      const { dst, src } = d.at(phi);
+      if (src.length !== 2 || src[1].kind !== Kind.Reg || src[1].reg === dst[0] || dst[0] === NO_REG)
+        continue;
+      d.replaceUses(dst[0], src[1].reg);
+      d.remove(phi);
+    }
+}

@@ -1,0 +1,93 @@
+import { OpFlag } from '../opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg, regFile, withReg } from '../operand.ts';
+import { type Instr, instr } from '../program.ts';
+import type { Draft } from './draft.ts';
+import type { BlockNo } from './instructions.ts';
+
+/** What `cloneBlocks` made of what. */
+export interface Clone {
+  readonly blocks: ReadonlyMap<BlockNo, BlockNo>;
+  readonly registers: ReadonlyMap<Reg, Reg>;
+}
+
+/**
+ * Copies blocks: instructions with their source lines, jumps among them, jump tables, pragmas. Ways that leave the region lead
+ * where they led; phis there get the copies' values. Nothing leads into the copies yet: the caller redirects edges, and gives the
+ * phis at the region's entries their ways (`d.setWay`), of which the copies keep those from inside.
+ *
+ * @param region blocks in the order in which the copies are to stand
+ * @param after where in the layout the first copy goes
+ * @param fresh give every register that the region defines a name of its own in the copy, as SSA needs
+ */
+export function cloneBlocks(d: Draft, region: readonly BlockNo[], after: BlockNo, fresh: boolean): Clone {
+  const blocks = new Map<BlockNo, BlockNo>();
+  const registers = new Map<Reg, Reg>();
+  const tables = new Map<number, number>();
+  let place = after;
+  for (const b of region) {
+    place = d.newBlock(place, d.fall(b), d.names[b]);
+    blocks.set(b, place);
+  }
+  if (fresh)
+    for (const b of region)
+      for (let n = d.first(b); n >= 0; n = d.next(n))
+        for (const r of d.at(n).dst)
+          if (r !== NO_REG && !registers.has(r)) registers.set(r, d.freshReg(regFile(r)));
+  const other = (r: Reg): Reg => registers.get(r) ?? r;
+  const cloneOf = (id: number): number => {
+    const c = blocks.get(d.blockById(id));
+    return c === undefined ? id : d.id(c);
+  };
+  const operand = (o: Operand): Operand => {
+    if (o.kind === Kind.Label) return { ...o, lo: cloneOf(o.lo) };
+    if (o.kind === Kind.Table) {
+      let t = tables.get(o.lo);
+      if (t === undefined) tables.set(o.lo, (t = d.addTable(d.tables()[o.lo].map(cloneOf))));
+      return { ...o, lo: t };
+    }
+    return o.reg === NO_REG ? o : withReg(o, other(o.reg));
+  };
+  const copy = (x: Instr): Instr =>
+    instr(
+      x.op,
+      x.mods,
+      x.dst.map(other),
+      x.src.map(operand),
+      x.loc,
+      x.guard === NO_REG ? NO_REG : other(x.guard),
+      x.guardNot,
+      x.otherwise.map(other),
+    );
+  const inside = new Set(region);
+  for (const b of region) {
+    const c = blocks.get(b)!;
+    const fall = d.fall(b);
+    for (let n = d.first(b); n >= 0; n = d.next(n)) {
+      const x = d.at(n);
+      if ((x.op.flags & OpFlag.Control) !== 0)
+        d.setTerminator(c, copy(x), fall < 0 ? -1 : (blocks.get(fall) ?? fall));
+      else if ((x.op.flags & OpFlag.Phi) !== 0) d.append(c, copy(phiFromInside(d, x, inside)));
+      else d.append(c, copy(x));
+    }
+    if (d.terminator(b) < 0 && fall >= 0) d.setFall(c, blocks.get(fall) ?? fall);
+    for (const s of d.successors(c))
+      for (const phi of d.phis(s)) {
+        const value = d.way(phi, b);
+        if (value !== null && !inside.has(s)) d.setWay(phi, c, operand(value));
+      }
+  }
+  const added = d.pragmas.flatMap((p) => {
+    const c = blocks.get(d.blockById(p.block));
+    return c === undefined ? [] : [{ block: d.id(c), text: p.text }];
+  });
+  if (added.length > 0) d.pragmas = [...d.pragmas, ...added];
+  return { blocks, registers };
+}
+
+/** A phi with only those ways that come from the region. */
+function phiFromInside(d: Draft, x: Instr, inside: ReadonlySet<BlockNo>): Instr {
+  const src: Operand[] = [];
+  for (let k = 0; k + 1 < x.src.length; k += 2)
+    if (inside.has(d.blockById(x.src[k].lo))) src.push(x.src[k], x.src[k + 1]);
+  return instr(x.op, x.mods, x.dst, src, x.loc);
+}

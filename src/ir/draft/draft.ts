@@ -1,0 +1,508 @@
+import { withSrc } from '../edit.ts';
+import { endsFlow, isControl, isPhi } from '../flow.ts';
+import type { Isa, Opcode } from '../opcode.ts';
+import { Kind, label, type Operand } from '../operand.ts';
+import { type Fn, type FnAttrs, type Instr, instr } from '../program.ts';
+import { type BlockNo, type Ins, InstructionDraft } from './instructions.ts';
+
+const NOTHING: readonly number[] = [];
+
+/**
+ * A function while a pass edits it. It knows instructions in order, blocks in layout, edges, definitions and uses, and keeps
+ * them current; each edit costs what it touches, and what nobody asks for (uses, definitions, predecessors) is not built. The
+ * snapshot it was opened on is not touched; `edit` gives the new one.
+ *
+ * Fall-through is an edge like any other: layout may be changed freely, and `edit` writes the branches that this makes necessary.
+ * Edits of more than one block stand in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
+ */
+export class Draft extends InstructionDraft {
+  private readonly isa: Isa | null;
+  private readonly ids: number[] = [];
+  readonly names: string[] = [];
+  private readonly byId: number[] = [];
+  private readonly fallOf: BlockNo[] = [];
+  private readonly nextBlock: BlockNo[] = [];
+  private readonly prevBlock: BlockNo[] = [];
+  private readonly alive: boolean[] = [];
+  private head: BlockNo = -1;
+  private succ: (readonly BlockNo[] | null)[] = [];
+  private pred: BlockNo[][] | null = null;
+  private nextId: number;
+  private tableList: (readonly number[])[];
+
+  /** By block id: where each pragma stands. */
+  pragmas: FnAttrs['pragmas'];
+  /** Grows with every edit of blocks, edges or layout; 0: the flow graph is that of `fn`. */
+  shapeVersion = 0;
+
+  constructor(fn: Fn, isa: Isa | null) {
+    super(fn);
+    this.isa = isa;
+    this.nextId = fn.blockCount;
+    this.tableList = fn.tables as (readonly number[])[];
+    this.pragmas = fn.attrs.pragmas;
+    const { blocks } = fn;
+    for (let b = 0; b < blocks.length; b++) {
+      const { id, name } = blocks[b];
+      this.ids.push(id);
+      this.byId[id] = b;
+      this.names.push(name);
+      this.fallOf.push(b + 1 < blocks.length && this.passesEnd(b) ? b + 1 : -1);
+      this.nextBlock.push(b + 1 < blocks.length ? b + 1 : -1);
+      this.prevBlock.push(b - 1);
+      this.alive.push(true);
+      this.succ.push(null);
+    }
+    this.head = blocks.length > 0 ? 0 : -1;
+  }
+
+  // ------------------------------------------------------------------ blocks and edges
+
+  /** One past the highest block number. */
+  get blockNumbers(): number {
+    return this.ids.length;
+  }
+
+  isAlive(b: BlockNo): boolean {
+    return this.alive[b];
+  }
+
+  /** First block of the layout: the entry. */
+  get entryBlock(): BlockNo {
+    return this.head;
+  }
+
+  /** The block behind `b` in the layout, or -1. */
+  below(b: BlockNo): BlockNo {
+    return this.nextBlock[b];
+  }
+
+  /** The block in front of `b` in the layout, or -1. */
+  above(b: BlockNo): BlockNo {
+    return this.prevBlock[b];
+  }
+
+  /** Blocks in layout order. */
+  layout(): BlockNo[] {
+    const out: BlockNo[] = [];
+    for (let b = this.head; b >= 0; b = this.nextBlock[b]) out.push(b);
+    return out;
+  }
+
+  /** Id of a block, as labels and tables name it. */
+  id(b: BlockNo): number {
+    return this.ids[b];
+  }
+
+  /** The block with this id, -1 if there is none. */
+  blockById(id: number): BlockNo {
+    const b = this.byId[id];
+    return b !== undefined && this.alive[b] ? b : -1;
+  }
+
+  /** A label operand that names the block. */
+  labelOf(b: BlockNo): Operand {
+    return label(this.ids[b]);
+  }
+
+  /** Where control goes at the end of the block without a jump; -1 where it does not. */
+  fall(b: BlockNo): BlockNo {
+    return this.fallOf[b];
+  }
+
+  /** Distinct successors, jumps first and the fall-through last. */
+  successors(b: BlockNo): readonly BlockNo[] {
+    let s = this.succ[b];
+    if (s === null) this.succ[b] = s = this.findSuccessors(b);
+    return s;
+  }
+
+  /** Distinct predecessors. */
+  predecessors(b: BlockNo): readonly BlockNo[] {
+    if (this.pred === null) {
+      const pred: BlockNo[][] = this.ids.map(() => []);
+      for (let p = this.head; p >= 0; p = this.nextBlock[p])
+        for (const s of this.successors(p)) pred[s].push(p);
+      this.pred = pred;
+    }
+    return this.pred[b];
+  }
+
+  /**
+   * Edges out of a block, one for each way that control can take: label operands in order, distinct targets of tables, the
+   * fall-through. An edge is named by its place here; two of them may lead to one block.
+   */
+  edges(b: BlockNo): BlockNo[] {
+    const out: BlockNo[] = [];
+    this.eachWay(b, (to, fromTable) => {
+      if (!fromTable || !out.includes(to)) out.push(to);
+    });
+    if (this.fallOf[b] >= 0) out.push(this.fallOf[b]);
+    return out;
+  }
+
+  /** A new, empty block behind `after` in the layout (-1: in front of everything, as the entry); it falls through to `to`. */
+  newBlock(after: BlockNo, to: BlockNo, name = ''): BlockNo {
+    const b = this.createBlock(after, name);
+    this.edgesChange(b, () => {
+      this.fallOf[b] = to;
+    });
+    return b;
+  }
+
+  /** Takes a block out of the layout. Its instructions go, phis of its successors forget it; nothing may lead to it any more. */
+  eraseBlock(b: BlockNo): void {
+    this.edgesChange(b, () => {
+      this.fallOf[b] = -1;
+      while (this.lastOf[b] >= 0) this.discard(this.lastOf[b]);
+    });
+    this.unlinkBlock(b);
+    if (this.pragmas.some((p) => p.block === this.ids[b]))
+      this.pragmas = this.pragmas.filter((p) => p.block !== this.ids[b]);
+  }
+
+  /** Moves a block in the layout, behind `after` (-1: to the front). Edges stay. */
+  moveBlock(b: BlockNo, after: BlockNo): void {
+    if (after === b || this.prevBlock[b] === after) return;
+    this.unlinkBlock(b);
+    this.alive[b] = true;
+    this.linkBlock(b, after);
+    this.shapeChanges();
+  }
+
+  /**
+   * Sets how control leaves the block: a control operation or none, and where it goes on without a jump.
+   * @param fall the fall-through; must be given exactly where control can pass the end of the block
+   */
+  setTerminator(b: BlockNo, ins: Instr | null, fall: BlockNo): void {
+    if (ins === null || !endsFlow(ins) ? fall < 0 : fall >= 0)
+      throw new Error(
+        `BB${this.ids[b]}: ${fall < 0 ? 'no' : 'a'} fall-through behind ${ins?.op.name ?? 'nothing'}`,
+      );
+    const old = this.terminator(b);
+    this.edgesChange(b, () => {
+      this.fallOf[b] = fall;
+      if (old >= 0 && ins !== null) this.exchange(old, ins);
+      else if (old >= 0) this.discard(old);
+      else if (ins !== null) this.link(this.create(ins), b, -1);
+    });
+  }
+
+  /** All edges of `b` that lead to `from` lead to `to`. Phis of `to` must be told the value: see `addWay`. */
+  redirect(b: BlockNo, from: BlockNo, to: BlockNo): void {
+    if (from === to) return;
+    this.edgesChange(b, () => {
+      for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+        const x = this.at(n);
+        if (isControl(x) && leadsTo(x, this.ids[from], this.tableList))
+          this.exchange(n, this.retargeted(x, from, to));
+      }
+      if (this.fallOf[b] === from) this.fallOf[b] = to;
+    });
+  }
+
+  /** One edge (its place in `edges`) leads to `to`. */
+  redirectEdge(b: BlockNo, edge: number, to: BlockNo): void {
+    const all = this.edges(b);
+    const from = all[edge];
+    if (from === to) return;
+    if (edge === all.length - 1 && this.fallOf[b] >= 0) {
+      this.edgesChange(b, () => {
+        this.fallOf[b] = to;
+      });
+      return;
+    }
+    this.edgesChange(b, () => {
+      let k = 0;
+      const seen: BlockNo[] = [];
+      for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+        const x = this.at(n);
+        if (!isControl(x)) continue;
+        let changed = false;
+        const src = x.src.map((o) => {
+          if (o.kind === Kind.Label) {
+            seen.push(this.byId[o.lo]);
+            if (k++ !== edge) return o;
+            changed = true;
+            return this.labelOf(to);
+          }
+          if (o.kind !== Kind.Table) return o;
+          let out = o;
+          for (const id of this.tableList[o.lo]) {
+            if (seen.includes(this.byId[id])) continue;
+            seen.push(this.byId[id]);
+            if (k++ !== edge) continue;
+            changed = true;
+            out = { ...o, lo: this.addTable(this.tableList[o.lo].map((e) => (e === id ? this.ids[to] : e))) };
+          }
+          return out;
+        });
+        if (changed) this.exchange(n, withSrc(x, src));
+      }
+    });
+  }
+
+  tables(): readonly (readonly number[])[] {
+    return this.tableList;
+  }
+
+  /** Adds a jump table of block ids; gives its index. */
+  addTable(ids: readonly number[]): number {
+    if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
+    this.tableList.push(ids);
+    this.changed = true;
+    return this.tableList.length - 1;
+  }
+
+  /**
+   * Cuts the block of `n` in front of it: what stands from there on, and all ways out, are a new block's, into which the old one
+   * falls. A phi cannot be the first of the new block.
+   * @returns the new block
+   */
+  splitBefore(n: Ins): BlockNo {
+    const b = this.blockOf[n];
+    const old = this.successors(b);
+    const lower = this.createBlock(b, '');
+    this.moveTail(n, lower);
+    this.fallOf[lower] = this.fallOf[b];
+    this.fallOf[b] = this.passesEnd(b) ? lower : -1;
+    this.succ[b] = this.findSuccessors(b);
+    this.succ[lower] = this.findSuccessors(lower);
+    const stay = this.succ[b];
+    for (const s of old) {
+      const left = stay.includes(s);
+      const moved = this.succ[lower].includes(s);
+      if (this.pred !== null && !left) this.pred[s].splice(this.pred[s].indexOf(b), 1);
+      if (!moved) continue;
+      this.pred?.[s].push(lower);
+      for (const phi of this.phis(s)) {
+        const value = this.way(phi, b);
+        if (value === null) continue;
+        if (!left) this.setWay(phi, b, null);
+        this.setWay(phi, lower, value);
+      }
+    }
+    if (this.pred !== null && stay.includes(lower)) this.pred[lower].push(b);
+    this.shapeChanges();
+    return lower;
+  }
+
+  /**
+   * Puts the only successor of `b`, which has no other predecessor, behind it; its phis give way to their one value.
+   * @returns false where the two cannot be one block
+   */
+  mergeWithSuccessor(b: BlockNo): boolean {
+    const [lower, other] = this.successors(b);
+    if (lower === undefined || other !== undefined || lower === b || lower === this.head) return false;
+    if (this.predecessors(lower).length !== 1) return false;
+    const t = this.terminator(b);
+    // A call in the end of the block, or a jump through a table, stays what it is.
+    if (t >= 0 && this.at(t).src[0]?.kind !== Kind.Label) return false;
+    for (const phi of this.phis(lower)) {
+      const x = this.at(phi);
+      const value = x.src[1];
+      if (value.kind !== Kind.Reg) return false;
+    }
+    for (const phi of this.phis(lower)) {
+      const x = this.at(phi);
+      this.replaceUses(x.dst[0], x.src[1].reg);
+      this.discard(phi);
+    }
+    if (t >= 0) this.discard(t);
+    const after = this.successors(lower);
+    if (this.firstOf[lower] >= 0) this.appendAll(lower, b);
+    this.fallOf[b] = this.fallOf[lower];
+    this.succ[b] = after;
+    for (const s of after) {
+      this.renameWay(s, lower, b);
+      if (this.pred !== null) this.pred[s][this.pred[s].indexOf(lower)] = b;
+    }
+    if (this.pragmas.some((p) => p.block === this.ids[lower]))
+      this.pragmas = this.pragmas.map((p) =>
+        p.block === this.ids[lower] ? { block: this.ids[b], text: p.text } : p,
+      );
+    this.fallOf[lower] = -1;
+    this.succ[lower] = NOTHING;
+    if (this.pred !== null) this.pred[lower] = [];
+    this.unlinkBlock(lower);
+    this.shapeChanges();
+    return true;
+  }
+
+  /** Sets the fall-through where the instructions of the block do not change. */
+  setFall(b: BlockNo, to: BlockNo): void {
+    this.edgesChange(b, () => {
+      this.fallOf[b] = to;
+    });
+  }
+
+  // ------------------------------------------------------------------ phis
+
+  /** Phis at the top of a block. */
+  phis(b: BlockNo): Ins[] {
+    const out: Ins[] = [];
+    for (let n = this.firstOf[b]; n >= 0 && isPhi(this.at(n)); n = this.nextOf[n]) out.push(n);
+    return out;
+  }
+
+  /** What a phi takes from a predecessor, or null. */
+  way(phi: Ins, from: BlockNo): Operand | null {
+    const { src } = this.at(phi);
+    for (let k = 0; k + 1 < src.length; k += 2) if (src[k].lo === this.ids[from]) return src[k + 1];
+    return null;
+  }
+
+  /** Sets what a phi takes from a predecessor; null takes the way out. */
+  setWay(phi: Ins, from: BlockNo, value: Operand | null): void {
+    const x = this.at(phi);
+    const src = [...x.src];
+    const id = this.ids[from];
+    let k = 0;
+    while (k < src.length && src[k].lo !== id) k += 2;
+    if (value === null) {
+      if (k >= src.length) return;
+      src.splice(k, 2);
+    } else if (k < src.length) src[k + 1] = value;
+    else src.push(label(id), value);
+    this.replace(phi, withSrc(x, src));
+  }
+
+  /** In the phis of `b`, what came from `from` comes from `to`. */
+  renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
+    for (const phi of this.phis(b)) {
+      const value = this.way(phi, from);
+      if (value === null) continue;
+      this.setWay(phi, from, null);
+      this.setWay(phi, to, value);
+    }
+  }
+
+  // ------------------------------------------------------------------ for the files beside this one
+
+  /** An opcode of the instruction set. Throws if the draft was opened without one. */
+  opcode(name: string): Opcode {
+    const op = this.isa?.byName.get(name);
+    if (op === undefined)
+      throw new Error(`this edit needs the opcode ${name}: open the draft with an instruction set`);
+    return op;
+  }
+
+  /** An unconditional branch. */
+  branchTo(b: BlockNo, loc = 0): Instr {
+    return instr(this.opcode('BRA'), 0, [], [this.labelOf(b)], loc);
+  }
+
+  isTouched(b: BlockNo): boolean {
+    return this.touched[b];
+  }
+
+  get counters(): { readonly regs: number; readonly blocks: number } {
+    return { regs: this.regCount, blocks: this.nextId };
+  }
+
+  // ------------------------------------------------------------------ inside
+
+  private retargeted(x: Instr, from: BlockNo, to: BlockNo): Instr {
+    const old = this.ids[from];
+    const id = this.ids[to];
+    return withSrc(
+      x,
+      x.src.map((o) => {
+        if (o.kind === Kind.Label) return o.lo === old ? label(id) : o;
+        if (o.kind !== Kind.Table || !this.tableList[o.lo].includes(old)) return o;
+        return { ...o, lo: this.addTable(this.tableList[o.lo].map((e) => (e === old ? id : e))) };
+      }),
+    );
+  }
+
+  private linkBlock(b: BlockNo, after: BlockNo): void {
+    const before = after < 0 ? this.head : this.nextBlock[after];
+    this.prevBlock[b] = after;
+    this.nextBlock[b] = before;
+    if (after < 0) this.head = b;
+    else this.nextBlock[after] = b;
+    if (before >= 0) this.prevBlock[before] = b;
+  }
+
+  private unlinkBlock(b: BlockNo): void {
+    const before = this.prevBlock[b];
+    const after = this.nextBlock[b];
+    if (before >= 0) this.nextBlock[before] = after;
+    else this.head = after;
+    if (after >= 0) this.prevBlock[after] = before;
+    this.alive[b] = false;
+  }
+
+  private createBlock(after: BlockNo, name: string): BlockNo {
+    const b = this.ids.length;
+    this.ids.push(this.nextId);
+    this.byId[this.nextId++] = b;
+    this.names.push(name);
+    this.firstOf.push(-1);
+    this.lastOf.push(-1);
+    this.fallOf.push(-1);
+    this.alive.push(true);
+    this.touched.push(true);
+    this.nextBlock.push(-1);
+    this.prevBlock.push(-1);
+    this.succ.push(NOTHING);
+    this.pred?.push([]);
+    this.linkBlock(b, after);
+    return b;
+  }
+
+  /** Carries out an edit of a block's ways out; keeps successors, predecessors and phis of lost successors current. */
+  private edgesChange(b: BlockNo, change: () => void): void {
+    const before = this.successors(b);
+    change();
+    const after = this.findSuccessors(b);
+    this.succ[b] = after;
+    for (const s of before)
+      if (!after.includes(s)) {
+        if (this.pred !== null) this.pred[s].splice(this.pred[s].indexOf(b), 1);
+        if (this.alive[s]) for (const phi of this.phis(s)) this.setWay(phi, b, null);
+      }
+    if (this.pred !== null) for (const s of after) if (!before.includes(s)) this.pred[s].push(b);
+    this.shapeChanges();
+  }
+
+  private shapeChanges(): void {
+    this.shapeVersion++;
+    this.changed = true;
+  }
+
+  private eachWay(b: BlockNo, visit: (to: BlockNo, fromTable: boolean) => void): void {
+    const last = this.lastOf[b];
+    if (last < 0) return;
+    // Until phase 6 control operations may stand anywhere in a block.
+    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+      const x = this.at(n);
+      if (!isControl(x)) continue;
+      for (let i = 0; i < x.src.length; i++) {
+        const o = x.src[i];
+        if (o.kind === Kind.Label) visit(this.byId[o.lo], false);
+        else if (o.kind === Kind.Table) for (const id of this.tableList[o.lo]) visit(this.byId[id], true);
+      }
+      if (endsFlow(x)) return;
+    }
+  }
+
+  private findSuccessors(b: BlockNo): readonly BlockNo[] {
+    const out: BlockNo[] = [];
+    let seen: Set<BlockNo> | null = null;
+    const add = (to: BlockNo): void => {
+      if (seen === null ? out.includes(to) : seen.has(to)) return;
+      out.push(to);
+      if (seen !== null) seen.add(to);
+      else if (out.length === 8) seen = new Set(out);
+    };
+    this.eachWay(b, add);
+    if (this.fallOf[b] >= 0) add(this.fallOf[b]);
+    return out;
+  }
+}
+
+const leadsTo = (x: Instr, id: number, tables: readonly (readonly number[])[]): boolean =>
+  x.src.some(
+    (o) => (o.kind === Kind.Label && o.lo === id) || (o.kind === Kind.Table && tables[o.lo].includes(id)),
+  );

@@ -1,0 +1,80 @@
+import { copyFn, withGuard, withSource } from '../edit.ts';
+import { Kind, NO_REG, type Reg } from '../operand.ts';
+import type { Block, Fn, Instr, Param } from '../program.ts';
+import type { Draft } from './draft.ts';
+import type { BlockNo } from './instructions.ts';
+
+/**
+ * The function that a draft has become. Where the layout does not put a block's fall-through behind it, a branch is written: at
+ * the end of the block, or in a block of its own behind a guarded one, unless turning the guard round does it.
+ */
+export function finish(d: Draft): Fn {
+  const { fn } = d;
+  if (d.shapeVersion > 0) layOut(d);
+  const blocks: Block[] = [];
+  for (let b = d.entryBlock; b >= 0; b = d.below(b)) {
+    const old = b < fn.blocks.length ? fn.blocks[b] : null;
+    blocks.push(old !== null && !d.isTouched(b) ? old : blockOf(d, b, old));
+  }
+  const { regs, blocks: blockCount } = d.counters;
+  const same = d.shapeVersion === 0;
+  const out = copyFn(fn, blocks, regs, blockCount, d.tables(), same ? fn.shape : undefined);
+  const plain = d.pragmas === fn.attrs.pragmas && d.renamed.params === null && d.renamed.returns === null;
+  if (plain) return isUnchanged(fn, out) ? fn : out;
+  return {
+    ...out,
+    params: renamed(fn.params, d.renamed.params),
+    returns: renamed(fn.returns, d.renamed.returns),
+    attrs: { ...fn.attrs, pragmas: d.pragmas },
+  };
+}
+
+const renamed = (params: readonly Param[], regs: readonly Reg[] | null): readonly Param[] =>
+  regs === null ? params : params.map((p, i) => (p.reg === regs[i] ? p : { ...p, reg: regs[i] }));
+
+function blockOf(d: Draft, b: BlockNo, old: Block | null): Block {
+  const ins: Instr[] = [];
+  let same = old !== null;
+  for (let n = d.first(b); n >= 0; n = d.next(n)) {
+    const x = d.at(n);
+    if (same && old!.ins[ins.length] !== x) same = false;
+    ins.push(x);
+  }
+  if (same && old!.ins.length === ins.length) return old!;
+  return { id: d.id(b), name: d.names[b], ins };
+}
+
+const isUnchanged = (fn: Fn, out: Fn): boolean =>
+  out.regCount === fn.regCount &&
+  out.tables === fn.tables &&
+  out.blocks.length === fn.blocks.length &&
+  out.blocks.every((b, i) => b === fn.blocks[i]);
+
+/** Writes the branches that the layout makes necessary. */
+function layOut(d: Draft): void {
+  for (let b = d.entryBlock; b >= 0; b = d.below(b)) {
+    const to = d.fall(b);
+    const next = d.below(b);
+    if (to < 0 || to === next) continue;
+    const t = d.terminator(b);
+    if (t < 0) {
+      d.setTerminator(b, d.branchTo(to), -1);
+      continue;
+    }
+    const x = d.at(t);
+    const target = x.src[0];
+    const turns =
+      x.op.primitive === 'branch' && x.guard !== NO_REG && target.kind === Kind.Label && next >= 0;
+    if (turns && target.lo === d.id(next)) {
+      d.setTerminator(b, withSource(withGuard(x, x.guard, !x.guardNot), 0, d.labelOf(to)), next);
+      continue;
+    }
+    const bridge = d.newBlock(b, to);
+    for (const phi of d.phis(to)) {
+      const value = d.way(phi, b);
+      if (value !== null) d.setWay(phi, bridge, value);
+    }
+    d.setFall(b, bridge);
+    d.setTerminator(bridge, d.branchTo(to, x.loc), -1);
+  }
+}

@@ -1,0 +1,6 @@
+/** A copy with room for index `at`, and half as much again. */
+export function grown(a: Int32Array, at: number): Int32Array {
+  const out = new Int32Array(Math.max(at + 1, Math.ceil(a.length * 1.5)) + 16);
+  out.set(a);
+  return out;
+}

@@ -1,0 +1,21 @@
+import type { Isa } from '../opcode.ts';
+import type { Fn } from '../program.ts';
+import { Draft } from './draft.ts';
+import { finish } from './finish.ts';
+
+export { reachable, removeUnreachable, splitEdge, splitPredecessors } from './blocks.ts';
+export { type Clone, cloneBlocks } from './clone.ts';
+export { Draft } from './draft.ts';
+export { type BlockNo, type Ins, readingInstead, type Watcher } from './instructions.ts';
+export { dedicatedExits, type LoopShape, preheader } from './loops.ts';
+
+/**
+ * Opens a draft of `fn`, lets `change` edit it, and gives the resulting function: `fn` itself where nothing changed; blocks that
+ * were not edited are shared.
+ * @param isa needed where the edit makes branches
+ */
+export function edit(fn: Fn, change: (d: Draft) => void, isa: Isa | null = null): Fn {
+  const d = new Draft(fn, isa);
+  change(d);
+  return d.changed ? finish(d) : fn;
+}

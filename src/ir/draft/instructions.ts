@@ -1,0 +1,495 @@
+import { withDst, withGuard, withOtherwise, withSrc } from '../edit.ts';
+import { endsFlow, isControl, isPhi } from '../flow.ts';
+import { Kind, makeReg, type Operand, type Reg, regIndex, withReg } from '../operand.ts';
+import type { Fn, Instr } from '../program.ts';
+import { grown } from './grow.ts';
+import { enterDefs, enterUses, entryRegisters, Occurrences } from './use-lists.ts';
+
+/** Number of an instruction in a draft. It stays the same wherever the instruction moves; -1 stands for none. */
+export type Ins = number;
+/** Number of a block in a draft: its position in the function that was opened, or a higher one if it is new; -1 for none. */
+export type BlockNo = number;
+
+/** Told of every edit of an instruction: what work lists are filled by. */
+export interface Watcher {
+  /** `n` is new or another instruction now; `before` is what it was, null if it is new. */
+  changed(n: Ins, before: Instr | null): void;
+  removed(n: Ins, before: Instr): void;
+}
+
+/** Distance of neighbours' places in their block at first, so that insertions find room. */
+const GAP = 1024;
+
+/** The half of a draft that knows instructions in order, and definitions and uses of registers. See `Draft`. */
+export class InstructionDraft {
+  /** The snapshot that was opened: analyses of it hold as long as the draft has not changed what they look at. */
+  readonly fn: Fn;
+
+  private instrs: Instr[];
+  protected blockOf: Int32Array;
+  protected nextOf: Int32Array;
+  protected prevOf: Int32Array;
+  private place: Float64Array;
+  private total: number;
+  // By block.
+  protected readonly firstOf: Ins[] = [];
+  protected readonly lastOf: Ins[] = [];
+  protected readonly touched: boolean[] = [];
+
+  private regs: number;
+  private uses: Occurrences | null = null;
+  private defs: Occurrences | null = null;
+  private entry: Uint8Array | null = null;
+  private returnRegs: Reg[] | null = null;
+  private paramRegs: Reg[] | null = null;
+
+  /** Anything changed at all. */
+  changed = false;
+  watcher: Watcher | null = null;
+
+  constructor(fn: Fn) {
+    this.fn = fn;
+    this.regs = fn.regCount;
+    const { blocks } = fn;
+    let total = 0;
+    for (let b = 0; b < blocks.length; b++) total += blocks[b].ins.length;
+    const room = total + (total >> 3) + 32;
+    this.total = total;
+    const instrs = new Array<Instr>(total);
+    const blockOf = new Int32Array(room);
+    const nextOf = new Int32Array(room);
+    const prevOf = new Int32Array(room);
+    const place = new Float64Array(room);
+    let n = 0;
+    for (let b = 0; b < blocks.length; b++) {
+      const { ins } = blocks[b];
+      const from = n;
+      for (let i = 0; i < ins.length; i++, n++) {
+        instrs[n] = ins[i];
+        blockOf[n] = b;
+        nextOf[n] = n + 1;
+        prevOf[n] = n - 1;
+        place[n] = i * GAP;
+      }
+      if (n > from) {
+        prevOf[from] = -1;
+        nextOf[n - 1] = -1;
+      }
+      this.firstOf.push(n > from ? from : -1);
+      this.lastOf.push(n > from ? n - 1 : -1);
+      this.touched.push(false);
+    }
+    this.instrs = instrs;
+    this.blockOf = blockOf;
+    this.nextOf = nextOf;
+    this.prevOf = prevOf;
+    this.place = place;
+  }
+
+  // ------------------------------------------------------------------ instructions
+
+  /** One past the highest instruction number. */
+  get instructionNumbers(): number {
+    return this.total;
+  }
+
+  /** The instruction itself. */
+  at(n: Ins): Instr {
+    return this.instrs[n];
+  }
+
+  /** Block of an instruction, -1 once it is removed. */
+  block(n: Ins): BlockNo {
+    return this.blockOf[n];
+  }
+
+  isRemoved(n: Ins): boolean {
+    return this.blockOf[n] < 0;
+  }
+
+  first(b: BlockNo): Ins {
+    return this.firstOf[b];
+  }
+
+  last(b: BlockNo): Ins {
+    return this.lastOf[b];
+  }
+
+  next(n: Ins): Ins {
+    return this.nextOf[n];
+  }
+
+  previous(n: Ins): Ins {
+    return this.prevOf[n];
+  }
+
+  /** Does `a` stand above `b`? Both in one block. */
+  precedes(a: Ins, b: Ins): boolean {
+    return this.place[a] < this.place[b];
+  }
+
+  /** The control operation at the end of the block, or -1. */
+  terminator(b: BlockNo): Ins {
+    const n = this.lastOf[b];
+    return n >= 0 && isControl(this.instrs[n]) ? n : -1;
+  }
+
+  /** Where something put at the end of the block goes: before its terminator. -1: behind everything. */
+  protected end(b: BlockNo): Ins {
+    return this.terminator(b);
+  }
+
+  /** The first instruction that is no phi, or -1. */
+  afterPhis(b: BlockNo): Ins {
+    let n = this.firstOf[b];
+    while (n >= 0 && isPhi(this.instrs[n])) n = this.nextOf[n];
+    return n;
+  }
+
+  insertBefore(at: Ins, ins: Instr): Ins {
+    return this.link(this.create(ins), this.blockOf[at], at);
+  }
+
+  insertAfter(at: Ins, ins: Instr): Ins {
+    return this.link(this.create(ins), this.blockOf[at], this.nextOf[at]);
+  }
+
+  /** At the end of the block, before its terminator. */
+  insertAtEnd(b: BlockNo, ins: Instr): Ins {
+    return this.link(this.create(ins), b, this.end(b));
+  }
+
+  /** At the top of the block: phis before everything, others behind the phis. */
+  insertAtStart(b: BlockNo, ins: Instr): Ins {
+    return this.link(this.create(ins), b, isPhi(ins) ? this.firstOf[b] : this.afterPhis(b));
+  }
+
+  /** Behind the last instruction of a block that has no terminator. */
+  append(b: BlockNo, ins: Instr): Ins {
+    if (isControl(ins)) throw new Error('terminators are set by setTerminator');
+    return this.link(this.create(ins), b, -1);
+  }
+
+  /** Puts another instruction in the place of `n`, under the same number. A terminator is replaced by `setTerminator`. */
+  replace(n: Ins, ins: Instr): void {
+    const before = this.instrs[n];
+    if (before === ins) return;
+    if (isControl(ins) || isControl(before)) this.checkControl(n, before, ins);
+    this.instrs[n] = ins;
+    if (this.uses !== null) {
+      this.uses.close(n);
+      enterUses(this.uses, n, ins);
+    }
+    if (this.defs !== null && ins.dst !== before.dst) {
+      this.defs.close(n);
+      enterDefs(this.defs, n, ins);
+    }
+    this.touch(this.blockOf[n]);
+    this.watcher?.changed(n, before);
+  }
+
+  /** Takes the instruction out. A terminator is taken out by `setTerminator`. */
+  remove(n: Ins): void {
+    if (isControl(this.instrs[n])) throw new Error('terminators are removed by setTerminator');
+    this.discard(n);
+  }
+
+  /** Moves an instruction in front of another one, also of another block. */
+  move(n: Ins, before: Ins): void {
+    this.unlink(n);
+    this.relink(n, this.blockOf[before], before);
+    this.watcher?.changed(n, this.instrs[n]);
+  }
+
+  /** Moves an instruction to the end of a block, before its terminator. */
+  moveToEnd(n: Ins, b: BlockNo): void {
+    this.unlink(n);
+    this.relink(n, b, this.end(b));
+    this.watcher?.changed(n, this.instrs[n]);
+  }
+
+  // ------------------------------------------------------------------ registers
+
+  /** A register that nobody uses, in the given file (`RegFile`). */
+  freshReg(file: number): Reg {
+    return makeReg(this.regs++, file);
+  }
+
+  get regCount(): number {
+    return this.regs;
+  }
+
+  /** Operands, guards and values under false guards that read the register; a returned register is read once more. */
+  useCount(r: Reg): number {
+    return this.useLists().count(r) + (this.isReturned(r) ? 1 : 0);
+  }
+
+  /** Is it read by a return that names no values? */
+  isReturned(r: Reg): boolean {
+    const { returns } = this.fn;
+    for (let i = 0; i < returns.length; i++) if ((this.returnRegs?.[i] ?? returns[i].reg) === r) return true;
+    return false;
+  }
+
+  /** Does it hold a parameter on entry? */
+  isParam(r: Reg): boolean {
+    this.entry ??= entryRegisters(this.fn);
+    const i = regIndex(r);
+    return i < this.entry.length && this.entry[i] === 1;
+  }
+
+  /** Number of instructions' results that are the register. */
+  defCount(r: Reg): number {
+    return this.defLists().count(r);
+  }
+
+  /** The instruction that defines the register; -1 if there is none, or there are several, or it is a parameter. */
+  def(r: Reg): Ins {
+    const defs = this.defLists();
+    return defs.count(r) === 1 && !this.isParam(r) ? defs.instruction(defs.first(r)) : -1;
+  }
+
+  /** Calls `visit` for every definition. It must not edit: `definitions` gives a list for that. */
+  eachDef(r: Reg, visit: (n: Ins) => void): void {
+    each(this.defLists(), r, visit);
+  }
+
+  /** Calls `visit` once for each operand that reads the register. It must not edit: `users` gives a list for that. */
+  eachUse(r: Reg, visit: (n: Ins) => void): void {
+    each(this.useLists(), r, visit);
+  }
+
+  /** Instructions that read the register, each once. */
+  users(r: Reg): Ins[] {
+    return instructionsOf(this.useLists(), r);
+  }
+
+  /** Instructions that define the register. */
+  definitions(r: Reg): Ins[] {
+    return instructionsOf(this.defLists(), r);
+  }
+
+  /** Every instruction that reads `from` reads `to` instead. What is returned stays: in SSA the return names its values. */
+  replaceUses(from: Reg, to: Reg): void {
+    for (const n of this.users(from)) this.replace(n, readingInstead(this.instrs[n], from, to));
+  }
+
+  /** `from` gets another name everywhere: results, uses, parameters, what is returned. */
+  rename(from: Reg, to: Reg): void {
+    this.replaceUses(from, to);
+    for (const n of this.definitions(from)) {
+      const x = this.instrs[n];
+      this.replace(
+        n,
+        withDst(
+          x,
+          x.dst.map((d) => (d === from ? to : d)),
+        ),
+      );
+    }
+    const other = (r: Reg): Reg => (r === from ? to : r);
+    const { params, returns } = this.fn;
+    if (this.isReturned(from)) {
+      this.returnRegs = (this.returnRegs ?? returns.map((p) => p.reg)).map(other);
+      this.changed = true;
+    }
+    if ((this.paramRegs ?? params.map((p) => p.reg)).includes(from)) {
+      this.paramRegs = (this.paramRegs ?? params.map((p) => p.reg)).map(other);
+      this.changed = true;
+    }
+  }
+
+  /** Registers of parameters, and of returns, where some were renamed. */
+  get renamed(): { readonly params: readonly Reg[] | null; readonly returns: readonly Reg[] | null } {
+    return { params: this.paramRegs, returns: this.returnRegs };
+  }
+
+  // ------------------------------------------------------------------ inside
+
+  protected create(ins: Instr): Ins {
+    const n = this.total++;
+    this.instrs.push(ins);
+    if (n >= this.blockOf.length) {
+      this.blockOf = grown(this.blockOf, n);
+      this.nextOf = grown(this.nextOf, n);
+      this.prevOf = grown(this.prevOf, n);
+      const place = new Float64Array(this.blockOf.length);
+      place.set(this.place);
+      this.place = place;
+    }
+    return n;
+  }
+
+  /** Puts a created instruction in front of `before` (-1: at the end) and enters it into the lists. */
+  protected link(n: Ins, b: BlockNo, before: Ins): Ins {
+    this.relink(n, b, before);
+    const ins = this.instrs[n];
+    if (this.uses !== null) enterUses(this.uses, n, ins);
+    if (this.defs !== null) enterDefs(this.defs, n, ins);
+    this.watcher?.changed(n, null);
+    return n;
+  }
+
+  protected relink(n: Ins, b: BlockNo, before: Ins): void {
+    const after = before >= 0 ? this.prevOf[before] : this.lastOf[b];
+    this.blockOf[n] = b;
+    this.prevOf[n] = after;
+    this.nextOf[n] = before;
+    if (after >= 0) this.nextOf[after] = n;
+    else this.firstOf[b] = n;
+    if (before >= 0) this.prevOf[before] = n;
+    else this.lastOf[b] = n;
+    const low = after >= 0 ? this.place[after] : before >= 0 ? this.place[before] - 2 * GAP : 0;
+    const high = before >= 0 ? this.place[before] : low + 2 * GAP;
+    const place = (low + high) / 2;
+    this.place[n] = place;
+    if (place <= low || place >= high) this.renumber(b);
+    this.touch(b);
+  }
+
+  protected unlink(n: Ins): void {
+    const b = this.blockOf[n];
+    const before = this.prevOf[n];
+    const after = this.nextOf[n];
+    if (before >= 0) this.nextOf[before] = after;
+    else this.firstOf[b] = after;
+    if (after >= 0) this.prevOf[after] = before;
+    else this.lastOf[b] = before;
+    this.touch(b);
+  }
+
+  protected discard(n: Ins): void {
+    const before = this.instrs[n];
+    this.unlink(n);
+    this.blockOf[n] = -1;
+    this.uses?.close(n);
+    this.defs?.close(n);
+    this.watcher?.removed(n, before);
+  }
+
+  /** Replaces a control operation inside of `edgesChange`. */
+  protected exchange(n: Ins, ins: Instr): void {
+    const before = this.instrs[n];
+    this.instrs[n] = ins;
+    if (this.uses !== null) {
+      this.uses.close(n);
+      enterUses(this.uses, n, ins);
+    }
+    if (this.defs !== null) {
+      this.defs.close(n);
+      enterDefs(this.defs, n, ins);
+    }
+    this.touch(this.blockOf[n]);
+    this.watcher?.changed(n, before);
+  }
+
+  protected checkControl(n: Ins, before: Instr, ins: Instr): void {
+    const same =
+      isControl(before) &&
+      isControl(ins) &&
+      endsFlow(before) === endsFlow(ins) &&
+      before.src.filter(isTarget).every((o, i) => o.lo === ins.src.filter(isTarget)[i]?.lo) &&
+      before.src.filter(isTarget).length === ins.src.filter(isTarget).length;
+    if (!same)
+      throw new Error(
+        `${before.op.name} -> ${ins.op.name} at ${n} changes where control goes: use setTerminator`,
+      );
+  }
+
+  protected renumber(b: BlockNo): void {
+    let place = 0;
+    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n], place += GAP) this.place[n] = place;
+  }
+
+  protected touch(b: BlockNo): void {
+    this.touched[b] = true;
+    this.changed = true;
+  }
+
+  protected useLists(): Occurrences {
+    return (this.uses ??= this.listed(enterUses));
+  }
+
+  protected defLists(): Occurrences {
+    return (this.defs ??= this.listed(enterDefs));
+  }
+
+  protected listed(enter: (lists: Occurrences, n: Ins, ins: Instr) => void): Occurrences {
+    const lists = new Occurrences(this.total, this.regs);
+    for (let n = 0; n < this.total; n++) if (this.blockOf[n] >= 0) enter(lists, n, this.instrs[n]);
+    return lists;
+  }
+
+  /** Instructions of a block from `n` on stand in the empty block `into`. */
+  protected moveTail(n: Ins, into: BlockNo): void {
+    const b = this.blockOf[n];
+    const before = this.prevOf[n];
+    const last = this.lastOf[b];
+    this.lastOf[b] = before;
+    if (before >= 0) this.nextOf[before] = -1;
+    else this.firstOf[b] = -1;
+    this.firstOf[into] = n;
+    this.lastOf[into] = last;
+    this.prevOf[n] = -1;
+    for (let x = n; x >= 0; x = this.nextOf[x]) this.blockOf[x] = into;
+    this.touch(b);
+    this.touch(into);
+  }
+
+  /** All instructions of `from` stand behind those of `b`. */
+  protected appendAll(from: BlockNo, b: BlockNo): void {
+    const first = this.firstOf[from];
+    const last = this.lastOf[b];
+    if (last >= 0) this.nextOf[last] = first;
+    else this.firstOf[b] = first;
+    this.prevOf[first] = last;
+    this.lastOf[b] = this.lastOf[from];
+    let place = last >= 0 ? this.place[last] : -GAP;
+    for (let x = first; x >= 0; x = this.nextOf[x]) {
+      this.blockOf[x] = b;
+      this.place[x] = place += GAP;
+    }
+    this.firstOf[from] = -1;
+    this.lastOf[from] = -1;
+    this.touch(b);
+  }
+
+  /** Can control reach what comes behind the block's last instruction? */
+  protected passesEnd(b: BlockNo): boolean {
+    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) if (endsFlow(this.instrs[n])) return false;
+    return true;
+  }
+}
+
+const isTarget = (o: Operand): boolean => o.kind === Kind.Label || o.kind === Kind.Table;
+
+function each(lists: Occurrences, r: Reg, visit: (n: Ins) => void): void {
+  for (let u = lists.first(r); u >= 0; u = lists.after(u)) visit(lists.instruction(u));
+}
+
+/** Owners of a register's occurrences. Those of one instruction need not be neighbours once the instruction was replaced. */
+function instructionsOf(lists: Occurrences, r: Reg): Ins[] {
+  const out: Ins[] = [];
+  for (let u = lists.first(r); u >= 0; u = lists.after(u)) {
+    const n = lists.instruction(u);
+    if (out[out.length - 1] !== n) out.push(n);
+  }
+  return out.length > 1 ? [...new Set(out)] : out;
+}
+
+/** The instruction with every read of `from` a read of `to`. */
+export function readingInstead(x: Instr, from: Reg, to: Reg): Instr {
+  let out = x;
+  if (x.src.some((o) => o.reg === from))
+    out = withSrc(
+      out,
+      x.src.map((o) => (o.reg === from ? withReg(o, to) : o)),
+    );
+  if (x.guard === from) out = withGuard(out, to, x.guardNot);
+  if (x.otherwise.includes(from))
+    out = withOtherwise(
+      out,
+      x.otherwise.map((r) => (r === from ? to : r)),
+    );
+  return out;
+}

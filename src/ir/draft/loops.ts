@@ -1,0 +1,37 @@
+import { splitPredecessors } from './blocks.ts';
+import type { Draft } from './draft.ts';
+import type { BlockNo } from './instructions.ts';
+
+/** A loop as these edits need it: its header and who belongs to it. */
+export interface LoopShape {
+  readonly header: BlockNo;
+  contains(b: BlockNo): boolean;
+}
+
+/**
+ * The block from which alone control enters the loop, and which leads nowhere else. There may be one; otherwise it is made.
+ * Blocks that the draft has made since the loop was found count as outside, unless `contains` knows them.
+ */
+export function preheader(d: Draft, loop: LoopShape): BlockNo {
+  const outside = d.predecessors(loop.header).filter((p) => !loop.contains(p));
+  const [only] = outside;
+  if (outside.length === 1 && loop.header !== d.entryBlock && d.successors(only).length === 1) return only;
+  return splitPredecessors(d, loop.header, outside);
+}
+
+/**
+ * Makes every block to which the loop leads one that only the loop leads to.
+ * @param blocks the blocks of the loop
+ * @returns these exit blocks, in the order found
+ */
+export function dedicatedExits(d: Draft, loop: LoopShape, blocks: readonly BlockNo[]): BlockNo[] {
+  const exits: BlockNo[] = [];
+  for (const b of blocks)
+    for (const s of d.successors(b)) if (!loop.contains(s) && !exits.includes(s)) exits.push(s);
+  return exits.map((s) => {
+    const inside = d.predecessors(s).filter((p) => loop.contains(p));
+    return inside.length === d.predecessors(s).length && s !== d.entryBlock
+      ? s
+      : splitPredecessors(d, s, inside);
+  });
+}

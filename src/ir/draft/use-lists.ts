@@ -1,0 +1,133 @@
+import { NO_REG, type Reg, regIndex } from '../operand.ts';
+import type { Fn, Instr } from '../program.ts';
+import { grown } from './grow.ts';
+
+/**
+ * Occurrences of registers in instructions, in one doubly linked list for each register. An instruction's occurrences
+ * have neighbouring numbers, so entering and leaving an instruction costs its own operands, whatever the length of the lists.
+ */
+export class Occurrences {
+  /** By occurrence: the instruction it stands in, and its neighbours in the register's list. */
+  private owner: Int32Array;
+  private next: Int32Array;
+  private prev: Int32Array;
+  private used = 0;
+  /** By instruction: its first occurrence and how many there is room for. */
+  private start: Int32Array;
+  private room: Int32Array;
+  private filled: Int32Array;
+  /** By register index: first occurrence, or -1, and their number. */
+  private head: Int32Array;
+  private counts: Int32Array;
+  /** By occurrence: index of the register. */
+  private register: Int32Array;
+
+  constructor(instructions: number, registers: number) {
+    const size = instructions * 3 + 16;
+    this.owner = new Int32Array(size);
+    this.next = new Int32Array(size);
+    this.prev = new Int32Array(size);
+    this.register = new Int32Array(size);
+    this.start = new Int32Array(instructions + 16);
+    this.room = new Int32Array(instructions + 16);
+    this.filled = new Int32Array(instructions + 16);
+    this.head = new Int32Array(registers + 16).fill(-1);
+    this.counts = new Int32Array(registers + 16);
+  }
+
+  count(r: Reg): number {
+    const i = regIndex(r);
+    return i < this.counts.length ? this.counts[i] : 0;
+  }
+
+  /** The first occurrence of the register, -1 if there is none. */
+  first(r: Reg): number {
+    const i = regIndex(r);
+    return i < this.head.length ? this.head[i] : -1;
+  }
+
+  /** The occurrence after `u` in the same list, -1 at its end. */
+  after(u: number): number {
+    return this.next[u];
+  }
+
+  instruction(u: number): number {
+    return this.owner[u];
+  }
+
+  /** Makes room for `n`'s occurrences; `add` follows, at most `most` times. */
+  open(n: number, most: number): void {
+    if (n >= this.start.length) {
+      this.start = grown(this.start, n);
+      this.room = grown(this.room, n);
+      this.filled = grown(this.filled, n);
+    }
+    this.filled[n] = 0;
+    if (this.room[n] >= most) return;
+    this.start[n] = this.used;
+    this.room[n] = most;
+    this.used += most;
+    if (this.used <= this.owner.length) return;
+    this.owner = grown(this.owner, this.used);
+    this.next = grown(this.next, this.used);
+    this.prev = grown(this.prev, this.used);
+    this.register = grown(this.register, this.used);
+  }
+
+  add(n: number, r: Reg): void {
+    const i = regIndex(r);
+    if (i >= this.head.length) {
+      const old = this.head.length;
+      this.head = grown(this.head, i);
+      this.head.fill(-1, old);
+      this.counts = grown(this.counts, i);
+    }
+    const u = this.start[n] + this.filled[n]++;
+    const h = this.head[i];
+    this.owner[u] = n;
+    this.register[u] = i;
+    this.next[u] = h;
+    this.prev[u] = -1;
+    if (h >= 0) this.prev[h] = u;
+    this.head[i] = u;
+    this.counts[i]++;
+  }
+
+  /** Takes all occurrences of an instruction away. */
+  close(n: number): void {
+    const from = this.start[n];
+    for (let u = from; u < from + this.filled[n]; u++) {
+      const next = this.next[u];
+      const prev = this.prev[u];
+      if (prev >= 0) this.next[prev] = next;
+      else this.head[this.register[u]] = next;
+      if (next >= 0) this.prev[next] = prev;
+      this.counts[this.register[u]]--;
+    }
+    this.filled[n] = 0;
+  }
+}
+
+/** Enters what the instruction reads: sources, guard, values under a false guard. */
+export function enterUses(uses: Occurrences, n: number, ins: Instr): void {
+  const { src, guard, otherwise } = ins;
+  uses.open(n, src.length + 1 + otherwise.length);
+  for (let i = 0; i < src.length; i++) if (src[i].reg !== NO_REG) uses.add(n, src[i].reg);
+  if (guard === NO_REG) return;
+  uses.add(n, guard);
+  for (let i = 0; i < otherwise.length; i++) if (otherwise[i] !== NO_REG) uses.add(n, otherwise[i]);
+}
+
+/** Enters what the instruction writes. */
+export function enterDefs(defs: Occurrences, n: number, ins: Instr): void {
+  const { dst } = ins;
+  defs.open(n, dst.length);
+  for (let i = 0; i < dst.length; i++) if (dst[i] !== NO_REG) defs.add(n, dst[i]);
+}
+
+/** By register index: 1 for those that hold a parameter on entry. */
+export function entryRegisters(fn: Fn): Uint8Array {
+  const entry = new Uint8Array(fn.regCount);
+  for (const p of fn.params) if (p.reg !== NO_REG) entry[regIndex(p.reg)] = 1;
+  return entry;
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import {
+  cloneBlocks,
+  type Draft,
+  edit,
+  preheader,
+  removeUnreachable,
+  splitEdge,
+} from '../src/ir/draft/index.ts';
+import { withSource } from '../src/ir/edit.ts';
+import { imm, NO_REG, regOf } from '../src/ir/operand.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
+import { verifyFn } from '../src/ir/verify.ts';
+import { testIsa } from './support/isa.ts';
+
+const isa = testIsa();
+const body = (text: string): string =>
+  printFn(parseFn(text, isa), { locs: false })
+    .split('\n')
+    .filter((l) => !/^[.{}]/.test(l) && !l.startsWith('  .'))
+    .join('\n');
+
+/** Text of the function after an edit, and the verifier's word that it is whole. */
+function edited(text: string, change: (d: Draft) => void): string {
+  const out = edit(parseFn(text, isa), change, isa);
+  expect(verifyFn(out)).toEqual([]);
+  return printFn(out, { locs: false })
+    .split('\n')
+    .filter((l) => !/^[.{}]/.test(l) && !l.startsWith('  .'))
+    .join('\n');
+}
+
+const LOOP = `
+BB0:
+  MOV R1, 0
+BB1:
+  MOVPHI R2, {BB0: R1, BB2: R4}
+  ISETP.GE P3, R2, 10
+  @P3 BRA BB3
+BB2:
+  IADD3 R4, R2, 1, RZ
+  BRA BB1
+BB3:
+  EXIT`;
+
+describe('draft', () => {
+  it('gives the function itself where nothing changed, and shares what was not touched', () => {
+    const fn = parseFn(LOOP, isa);
+    expect(edit(fn, () => {})).toBe(fn);
+    const out = edit(fn, (d) => {
+      const n = d.def(regOf('R4'));
+      d.replace(n, withSource(d.at(n), 1, imm(2)));
+    });
+    expect(out).not.toBe(fn);
+    expect(out.shape).toBe(fn.shape);
+    expect(out.blocks.map((b, i) => b === fn.blocks[i])).toEqual([true, true, false, true]);
+    // Changed and changed back is unchanged.
+    expect(
+      edit(fn, (d) => {
+        const n = d.def(regOf('R4'));
+        const x = d.at(n);
+        d.replace(n, withSource(x, 1, imm(2)));
+        d.replace(n, x);
+      }),
+    ).toBe(fn);
+  });
+
+  it('keeps definitions and uses current', () => {
+    edited(LOOP, (d) => {
+      const r4 = regOf('R4');
+      const r2 = regOf('R2');
+      expect(d.useCount(r2)).toBe(2);
+      expect(d.users(r4).map((n) => d.at(n).op.name)).toEqual(['MOVPHI']);
+      const n = d.def(r4);
+      d.replaceUses(r2, regOf('R1'));
+      expect(d.useCount(r2)).toBe(0);
+      expect(d.useCount(regOf('R1'))).toBe(3);
+      expect(d.at(n).src[0].reg).toBe(regOf('R1'));
+      d.rename(r4, d.freshReg(0));
+      expect(d.defCount(r4)).toBe(0);
+      expect(d.def(regOf('R1'))).toBe(0);
+    });
+  });
+
+  it('writes branches where the layout asks for them', () => {
+    expect(edited('BB0:\n@P1 BRA BB2\nBB1:\nMOV R2, 1\nBB2:\nEXIT', (d) => d.moveBlock(1, 2))).toBe(
+      body('BB0:\n@!P1 BRA BB1\nBB2:\nEXIT\nBB1:\nMOV R2, 1\nBRA BB2'),
+    );
+    expect(edited('BB0:\n@P1 BRA BB0\nBB1:\nMOV R2, 1\nEXIT\nBB2:\nEXIT', (d) => d.moveBlock(1, 2))).toBe(
+      body('BB0:\n@P1 BRA BB0\nBB3:\nBRA BB1\nBB2:\nEXIT\nBB1:\nMOV R2, 1\nEXIT'),
+    );
+  });
+
+  it('splits edges, of which two may lead to one block', () => {
+    const two = 'BB0:\n@P1 BRA BB1\nBB1:\nMOVPHI R2, {BB0: R3}\nEXIT';
+    expect(edited(two, (d) => splitEdge(d, 0, 0))).toBe(
+      body('BB0:\n@!P1 BRA BB1\nBB2:\nBB1:\nMOVPHI R2, {BB0: R3, BB2: R3}\nEXIT'),
+    );
+  });
+
+  it('makes preheaders that join what comes from several blocks', () => {
+    const text = `
+BB0:
+  @P7 BRA BB2
+BB1:
+  MOV R1, 5
+BB2:
+  MOVPHI R2, {BB0: R9, BB1: R1, BB2: R3}
+  IADD3 R3, R2, 1, RZ
+  @P4 BRA BB2
+BB3:
+  EXIT`;
+    const loop = { header: 2, contains: (b: number) => b === 2 };
+    expect(edited(text, (d) => void preheader(d, loop))).toBe(
+      body(`
+BB0:
+  @P7 BRA BB4
+BB1:
+  MOV R1, 5
+BB4:
+  MOVPHI R10, {BB0: R9, BB1: R1}
+BB2:
+  MOVPHI R2, {BB2: R3, BB4: R10}
+  IADD3 R3, R2, 1, RZ
+  @P4 BRA BB2
+BB3:
+  EXIT`),
+    );
+    // What is a preheader already stays it.
+    edited(LOOP, (d) => expect(preheader(d, { header: 1, contains: (b) => b === 1 || b === 2 })).toBe(0));
+  });
+
+  it('clones blocks with their tables and phis', () => {
+    const text = `.entry k
+  .table T0 BB1 BB2
+{
+BB0:
+  BRX R1, T0
+BB1:
+  MOV R2, 1
+  BRA BB3
+BB2:
+  MOV R3, 2
+BB3:
+  MOVPHI R4, {BB1: R2, BB2: R3}
+  EXIT
+}`;
+    const out = edit(
+      parseFn(text, isa),
+      (d) => {
+        const c = cloneBlocks(d, [0, 1, 2], 3, true);
+        d.redirect(0, 1, c.blocks.get(0)!);
+      },
+      isa,
+    );
+    expect(verifyFn(out)).toEqual([]);
+    expect(out.tables.length).toBe(3);
+    const clone = out.blocks.find((b) => b.id === 4)!;
+    const table = out.tables[clone.ins[0].src[1].lo];
+    expect(table).toEqual([5, 6]);
+    const join = out.blocks.find((b) => b.id === 3)!;
+    expect(join.ins[0].src.filter((_, i) => i % 2 === 0).map((o) => o.lo)).toEqual([1, 2, 5, 6]);
+  });
+
+  it('erases what cannot be reached, with the ways of phis from there', () => {
+    expect(
+      edited('BB0:\nBRA BB2\nBB1:\nMOV R1, 1\nBB2:\nMOVPHI R2, {BB0: R3, BB1: R1}\nMOV R4, R2\nEXIT', (d) => {
+        expect(removeUnreachable(d)).toBe(1);
+      }),
+    ).toBe(body('BB0:\nBRA BB2\nBB2:\nMOV R4, R3\nEXIT'));
+  });
+
+  it('merges a block with its only successor and cuts it again', () => {
+    expect(
+      edited(
+        'BB0:\nMOV R1, 1\nBRA BB1\nBB2:\nEXIT\nBB1:\nMOVPHI R2, {BB0: R1}\nMOV R3, R2\n@P9 BRA BB2\nBB3:\nEXIT',
+        (d) => {
+          expect(d.mergeWithSuccessor(0)).toBe(true);
+          expect(d.useCount(regOf('R1'))).toBe(1);
+          expect(d.useCount(NO_REG)).toBe(0);
+          const n = d.last(0);
+          d.splitBefore(n);
+        },
+      ),
+    ).toBe(body('BB0:\nMOV R1, 1\nMOV R3, R1\nBB4:\n@!P9 BRA BB3\nBB2:\nEXIT\nBB3:\nEXIT'));
+  });
+});
