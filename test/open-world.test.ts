@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { modOf, withMods } from '../src/ir/opcode.ts';
 import { Kind, type Operand } from '../src/ir/operand.ts';
-import type { Fn, Instr, Program } from '../src/ir/program.ts';
+import { type Fn, type Instr, newShape, type Program } from '../src/ir/program.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { sameOpenWorld } from '../src/sim/open-world.ts';
@@ -77,7 +77,11 @@ function places(fn: Fn, mutation: Mutation, rnd: Random): (() => Fn)[] {
     b.ins.forEach((_, at) => {
       const ins = mutation(b.ins, at, rnd);
       if (ins !== null)
-        out.push(() => ({ ...fn, blocks: fn.blocks.map((x, k) => (k === bi ? { ...b, ins } : x)) }));
+        out.push(() => ({
+          ...fn,
+          shape: newShape(),
+          blocks: fn.blocks.map((x, k) => (k === bi ? { ...b, ins } : x)),
+        }));
     });
   });
   return out;

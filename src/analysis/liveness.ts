@@ -73,7 +73,7 @@ export function phiUsesOf(fn: Fn, needed: (phi: Instr) => boolean = () => true):
   return out;
 }
 
-/** Registers that a `RET` hands to the caller. */
+/** Registers that a `RET` hands to the caller, unless it names the values itself, as in SSA. */
 export const returnedRegs = (fn: Fn): Reg[] => fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
 
 /** True for the instruction that ends a function and gives its results. */
@@ -119,7 +119,7 @@ export function globalNames(seg: Segments): GlobalNames {
         continue;
       }
       reads(x, (r) => expose(r, s));
-      if (isReturn(x)) for (const r of returned) expose(r, s);
+      if (isReturn(x) && x.src.length === 0) for (const r of returned) expose(r, s);
       if (kills(x))
         for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) definedIn[regIndex(x.dst[k])] = s;
     }
@@ -174,7 +174,7 @@ function solve(
     for (let i = seg.from[s]; i < seg.to[s]; i++) {
       const x = ins[i];
       if (!isPhi(x)) reads(x, use);
-      if (isReturn(x)) for (const r of returned) use(r);
+      if (isReturn(x) && x.src.length === 0) for (const r of returned) use(r);
       if (!kills(x)) continue;
       for (let k = 0; k < x.dst.length; k++) {
         const r = x.dst[k];
@@ -343,7 +343,7 @@ export class LiveWalker {
   /** Steps over a control operation: what is live at its targets is live here. */
   private leave(ins: Instr): void {
     if (endsFlow(ins)) this.forget();
-    if (isReturn(ins)) for (const r of this.returned) this.add(r);
+    if (isReturn(ins) && ins.src.length === 0) for (const r of this.returned) this.add(r);
     let merged = false;
     targets(this.live.fn, ins, (id) => {
       const p = id < this.positionOf.length ? this.positionOf[id] : -1;

@@ -77,7 +77,7 @@ export function strongLivenessOf(fn: Fn, rooted: (ins: Instr) => boolean): Liven
         continue;
       }
       reads(x, add);
-      if (isReturn(x)) for (const r of returned) add(r);
+      if (isReturn(x) && x.src.length === 0) for (const r of returned) add(r);
     }
     for (let c = 0; c < now.length; c++) if (liveIn[c].rows[s].orIfChanged(now[c])) grown = true;
     return grown;

@@ -33,8 +33,6 @@ export interface VerifyOptions {
   readonly controlLast?: boolean;
   /** No pseudo instruction is left (from the last legalization on). */
   readonly noPseudo?: boolean;
-  /** Every register has one definition, which dominates its uses. */
-  readonly ssa?: boolean;
   /** Stop after this many errors. Default 50. */
   readonly most?: number;
 }

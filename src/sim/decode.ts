@@ -1,10 +1,12 @@
 import { cfgOf } from '../analysis/cfg.ts';
 import { postDominatorsOf } from '../analysis/dominators.ts';
+import { copyFn } from '../ir/edit.ts';
 import { modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Block, Fn, Instr } from '../ir/program.ts';
 import { compileLane, type LaneFn } from '../isa/lanes.ts';
 import { isConstantSlot } from '../isa/meaning.ts';
+import { withoutPhis } from './ssa.ts';
 
 /** One decoded instruction. */
 export interface Decoded {
@@ -74,7 +76,7 @@ function flatten(fn: Fn): Fn {
       }
     blocks.push(from === 0 ? b : { id, name: b.name, ins: b.ins.slice(from) });
   }
-  return changed ? { ...fn, blocks, blockCount: next } : fn;
+  return changed ? copyFn(fn, blocks, fn.regCount, next, fn.tables) : fn;
 }
 
 const cache = new WeakMap<Fn, Code>();
@@ -92,7 +94,7 @@ export function decode(fn: Fn): Code {
 const WORDS: readonly number[] = [32, 64, 0, 32, 64, 0, 128, 0];
 
 function build(original: Fn): Code {
-  const fn = flatten(original);
+  const fn = flatten(withoutPhis(original));
   const place = new Int32Array(fn.regCount).fill(-1);
   // Slot 0 of the predicates is false, slot 1 true.
   let preds = 2;

@@ -21,15 +21,38 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
   const at = new Map(fn.blocks.map((b, i) => [b.id, i]));
   let block = 0;
   let i = 0;
+  /** The block that control came from, for phis. */
+  let from = -1;
+  const enter = (to: number): void => {
+    from = fn.blocks[block].id;
+    block = to;
+    i = 0;
+  };
   while (fuel-- > 0) {
     while (i >= fn.blocks[block].ins.length) {
-      block++;
-      i = 0;
-      if (block >= fn.blocks.length) throw new Error('control fell off the end');
+      if (block + 1 >= fn.blocks.length) throw new Error('control fell off the end');
+      enter(block + 1);
       if (fuel-- <= 0) return { stored, ended: 'running' };
     }
     const x: Instr = fn.blocks[block].ins[i++];
-    if (x.guard !== NO_REG && (regs[x.guard >>> 3] !== 0) === x.guardNot) continue;
+    if (x.op.name.endsWith('MOVPHI')) {
+      // All phis of a block read before any of them writes.
+      const read: [number, number][] = [];
+      for (let k = i - 1; fn.blocks[block].ins[k]?.op.name.endsWith('MOVPHI'); k++, i = k) {
+        const { src, dst, op } = fn.blocks[block].ins[k];
+        const way = src.findIndex((o, n) => n % 2 === 0 && o.lo === from) + 1;
+        if (way === 0) throw new Error(`no value from BB${from}`);
+        read.push([dst[0] >>> 3, op.name === 'MOVPHI' ? value(src[way]) : Number(truth(src[way]))]);
+      }
+      for (const [r, v] of read) regs[r] = v;
+      continue;
+    }
+    if (x.guard !== NO_REG && (regs[x.guard >>> 3] !== 0) === x.guardNot) {
+      x.otherwise.forEach((r, k) => {
+        if (r !== NO_REG) regs[x.dst[k] >>> 3] = regs[r >>> 3];
+      });
+      continue;
+    }
     const set = (v: number, k = 0): void => {
       if (x.dst[k] !== NO_REG) regs[x.dst[k] >>> 3] = v;
     };
@@ -59,16 +82,14 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
         stored.push(value(x.src[1]));
         break;
       case 'BRA':
-        block = at.get(x.src[0].lo)!;
-        i = 0;
+        enter(at.get(x.src[0].lo)!);
         break;
       case 'BRX': {
         const t = fn.tables[x.src[1].lo];
         const index = value(x.src[0]) >>> 0;
         // Out of range is undefined; the random programs mask the index, so this is a fault of a pass.
         if (index >= t.length) throw new Error(`table index ${index} of ${t.length}`);
-        block = at.get(t[index])!;
-        i = 0;
+        enter(at.get(t[index])!);
         break;
       }
       case 'EXIT':

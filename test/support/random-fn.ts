@@ -52,6 +52,8 @@ export interface RandomOptions {
   /** Control operations may stand before the end of a block. */
   readonly midBlock?: boolean;
   readonly most?: number;
+  /** Every register has a value from the start. */
+  readonly defined?: boolean;
 }
 
 /** An arbitrary verifier-clean function. */
@@ -83,6 +85,11 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
         // The constants stand in a block of their own, so that branches to BB0 do not run them again.
         lines.push(
           `BB${n}:`,
+          ...(opts.defined === true
+            ? [0, 1, 2, 3, 4, 5]
+                .map((i) => `MOV R${i}, ${i + 1}`)
+                .concat([10, 11, 12, 13].map((i) => `ISETP.EQ P${i}, R1, ${i - 10}`))
+            : []),
           `PLOP3 P14, PT, PT, PT, ${constants[0]}`,
           `ISETP.${constants[1]} P15, R1, R1`,
           `MOV R6, ${index === 0 ? 'RZ' : index}`,

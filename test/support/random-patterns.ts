@@ -11,7 +11,7 @@ import {
   RegFile,
   reg,
 } from '../../src/ir/operand.ts';
-import { type Instr, instr, type Program } from '../../src/ir/program.ts';
+import { type Instr, instr, newShape, type Program } from '../../src/ir/program.ts';
 import { parseProgram } from '../../src/ir/text.ts';
 import { FILE_OF_WIDTH, mayStand } from '../../src/rules/fit.ts';
 import type { Instance, Rule, Source } from '../../src/rules/rule.ts';
@@ -125,7 +125,7 @@ export function randomPatterns(rules: readonly Rule[], rnd: Random): Program {
       ...b,
       ins: b.ins.flatMap((i) => (i.dst[0] === MARK ? drawer.some() : [i])),
     }));
-    return { ...fn, blocks, regCount: 96 };
+    return { ...fn, blocks, regCount: 96, shape: newShape() };
   });
   return { ...base, functions };
 }

@@ -18,7 +18,14 @@ export function finish(d: Draft): Fn {
   }
   const { regs, blocks: blockCount } = d.counters;
   const same = d.shapeVersion === 0;
-  const out = copyFn(fn, blocks, regs, blockCount, d.tables(), same ? fn.shape : undefined);
+  const out = copyFn(
+    fn,
+    blocks,
+    regs,
+    blockCount,
+    same ? d.tables() : withoutDangling(d),
+    same ? fn.shape : undefined,
+  );
   const plain = d.pragmas === fn.attrs.pragmas && d.renamed.params === null && d.renamed.returns === null;
   if (plain) return isUnchanged(fn, out) ? fn : out;
   return {
@@ -27,6 +34,13 @@ export function finish(d: Draft): Fn {
     returns: renamed(fn.returns, d.renamed.returns),
     attrs: { ...fn.attrs, pragmas: d.pragmas },
   };
+}
+
+/** Jump tables; one that names a block that is gone has no user left, and is emptied. */
+function withoutDangling(d: Draft): Fn['tables'] {
+  const tables = d.tables();
+  const dangles = (t: readonly number[]): boolean => t.some((id) => d.blockById(id) < 0);
+  return tables.some(dangles) ? tables.map((t) => (dangles(t) ? [] : t)) : tables;
 }
 
 const renamed = (params: readonly Param[], regs: readonly Reg[] | null): readonly Param[] =>

@@ -4,6 +4,7 @@ import { asyncCommit, asyncCopy, asyncWait } from './async.ts';
 import { atomic } from './atomic.ts';
 import { barrier, mbarrier } from './barrier.ts';
 import { builtin, trap } from './builtin.ts';
+import { copy } from './copy.ts';
 import type { Primitive } from './primitive.ts';
 import { special } from './special.ts';
 import { activemask, elect, match, redux, shuffle, vote } from './warp-wide.ts';
@@ -36,4 +37,5 @@ export const primitives: Readonly<Record<string, Primitive>> = {
   mbarrier,
   trap,
   builtin,
+  copy,
 };

@@ -1,0 +1,44 @@
+import { type Isa, type Opcode, withMods } from './opcode.ts';
+import { imm, Kind, type Operand, PT, type Reg, regWidth } from './operand.ts';
+import { type Instr, instr } from './program.ts';
+
+/** Truth table of the first input alone: how a predicate is copied. */
+const FIRST = 0xf0;
+
+/** How values are copied: the one place that knows. */
+export interface Moves {
+  readonly mov: Opcode;
+  readonly wide: number;
+  readonly logic: Opcode;
+  /** A copy of a register or constant into a register of the same width. */
+  move(to: Reg, from: Operand, loc?: number): Instr;
+}
+
+const known = new WeakMap<Isa, Moves>();
+
+export function movesOf(isa: Isa): Moves {
+  let m = known.get(isa);
+  if (m === undefined) {
+    const mov = isa.byName.get('MOV')!;
+    const logic = isa.byName.get('PLOP3')!;
+    const wide = withMods(mov, 0, '64');
+    m = {
+      mov,
+      wide,
+      logic,
+      move: (to, from, loc = 0) =>
+        regWidth(to) === 1
+          ? instr(logic, 0, [to], [from, PT, PT, imm(FIRST)], loc)
+          : instr(mov, regWidth(to) === 64 ? wide : 0, [to], [from], loc),
+    };
+    known.set(isa, m);
+  }
+  return m;
+}
+
+/** What an instruction copies into its destination, or null if it does something else. */
+export function copyOf(m: Moves, x: Instr): Operand | null {
+  if (x.op === m.mov) return x.src[0];
+  if (x.op === m.logic && x.src[3].kind === Kind.Imm && x.src[3].lo === FIRST) return x.src[0];
+  return null;
+}

@@ -1,0 +1,15 @@
+import { regWidth } from '../../ir/operand.ts';
+import { lowest } from '../masks.ts';
+import { opnd, type Primitive, setPred } from './primitive.ts';
+
+/** A register or constant into a register, for functions in SSA form. */
+export const copy: Primitive = (_m, _w, f, d, mask) => {
+  const to = opnd(f, d, 0);
+  const from = opnd(f, d, 1);
+  const width = regWidth(d.ins.dst[0]);
+  if (width === 1) return setPred(f, to, f.regs.p[from], mask);
+  const words = width === 64 ? 2 : 1;
+  const { i32 } = f.regs;
+  for (let r = mask; r !== 0; r &= r - 1)
+    for (let k = 0, l = words * lowest(r); k < words; k++) i32[to + l + k] = i32[from + l + k];
+};

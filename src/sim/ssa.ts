@@ -1,0 +1,118 @@
+import { finish } from '../ir/draft/finish.ts';
+import { Draft, type Ins, splitEdge } from '../ir/draft/index.ts';
+import { withOtherwise, withSrc } from '../ir/edit.ts';
+import { isPhi } from '../ir/flow.ts';
+import { type Isa, type Opcode, OpFlag, type Slot } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regWidth } from '../ir/operand.ts';
+import { type Fn, type Instr, instr, NONE } from '../ir/program.ts';
+
+/*
+ * Functions in SSA form run by copies: each way into a block with phis gets a block of its own, in which the phis' values are all
+ * read before any result is written; what a result is where its guard is false is copied before the instruction; a return's values
+ * go to the return registers. Nothing is optimized here, so that the simulator's word about phase 73 is its own.
+ */
+
+const slot = (name: string, bank: Slot['bank'], width: number): Slot => ({
+  name,
+  bank,
+  width,
+  widthFrom: null,
+  kinds: (1 << Kind.Reg) | (1 << Kind.Imm),
+  mods: 0,
+  optional: false,
+  variadic: false,
+  default: null,
+});
+
+const opcode = (name: string, primitive: string, flags: number, dsts: Slot[], srcs: Slot[]): Opcode => ({
+  id: -1,
+  name,
+  title: name,
+  dsts,
+  srcs,
+  groups: [],
+  modByName: new Map(),
+  groupByName: new Map(),
+  flags,
+  space: null,
+  unit: 'alu',
+  observed: null,
+  primitive,
+  means: null,
+});
+
+const copyOp = (bank: Slot['bank'], width: number): Opcode =>
+  opcode('COPY', 'copy', 0, [slot('d', bank, width)], [slot('a', bank, width)]);
+const COPIES: ReadonlyMap<number, Opcode> = new Map([
+  [1, copyOp('p', 1)],
+  [32, copyOp('r', 32)],
+  [64, copyOp('r', 64)],
+]);
+const label: Slot = { ...slot('to', 'none', 0), kinds: 1 << Kind.Label };
+const BRANCH = opcode(
+  'BRA',
+  'branch',
+  OpFlag.Control | OpFlag.NoFallThrough | OpFlag.SideEffect,
+  [],
+  [label],
+);
+const OWN = { opcodes: [], byName: new Map([['BRA', BRANCH]]), hash: '' } satisfies Isa;
+
+const copy = (to: Reg, from: Operand, guard: Reg = NO_REG, guardNot = false): Instr =>
+  instr(COPIES.get(regWidth(to))!, 0, [to], [from], 0, guard, guardNot);
+
+/** Does anything in the function need SSA's reading? */
+const isSsa = (fn: Fn): boolean =>
+  fn.blocks.some((b) =>
+    b.ins.some(
+      (x) => isPhi(x) || x.otherwise.length > 0 || (x.op.primitive === 'return' && x.src.length > 0),
+    ),
+  );
+
+/** The function with copies in the place of phis, named values and named returns; itself if it has none of these. */
+export function withoutPhis(fn: Fn): Fn {
+  if (!isSsa(fn)) return fn;
+  const d = new Draft(fn, OWN);
+  const returned = fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
+  for (const b of d.layout()) {
+    for (let n = d.first(b); n >= 0; n = d.next(n)) {
+      const x = d.at(n);
+      if (x.otherwise.length > 0) {
+        x.otherwise.forEach((r, k) => {
+          if (r !== NO_REG && x.dst[k] !== NO_REG) d.insertBefore(n, copy(x.dst[k], reg(r)));
+        });
+        d.replace(n, withOtherwise(x, NONE));
+      }
+      if (x.op.primitive === 'return' && x.src.length > 0) {
+        // The return registers are read by nothing else in SSA.
+        x.src.forEach((o, k) => void d.insertBefore(n, copy(returned[k], o, x.guard, x.guardNot)));
+        d.replace(n, withSrc(x, []));
+      }
+    }
+    if (d.phis(b).length > 0) copyOnEdges(d, b);
+  }
+  return finish(d);
+}
+
+function copyOnEdges(d: Draft, b: number): void {
+  const phis = d.phis(b);
+  for (const p of [...d.predecessors(b)]) {
+    for (let to = d.edges(p).indexOf(b); to >= 0; to = d.edges(p).indexOf(b)) {
+      const values = phis.map((phi) => d.way(phi, p));
+      const way = splitEdge(d, p, to);
+      parallel(d, way, phis, values);
+    }
+  }
+  for (const phi of phis) d.remove(phi);
+}
+
+/** All values are read into registers of their own first. */
+function parallel(d: Draft, way: number, phis: readonly Ins[], values: readonly (Operand | null)[]): void {
+  const between = phis.map((phi) => d.freshReg(regFile(d.at(phi).dst[0])));
+  values.forEach((v, k) => {
+    if (v !== null) d.insertAtEnd(way, copy(between[k], v));
+  });
+  phis.forEach((phi, k) => {
+    if (values[k] !== null) d.insertAtEnd(way, copy(d.at(phi).dst[0], reg(between[k])));
+  });
+}

@@ -1,0 +1,267 @@
+import { type Cfg, cfgOf } from '../analysis/cfg.ts';
+import { type DominatorTree, dominates, dominators } from '../analysis/dominators.ts';
+import { isReturn, type Liveness, liveClassOf, livenessOf } from '../analysis/liveness.ts';
+import { edit, removeUnreachable } from '../ir/draft/index.ts';
+import { copyFn, withIns } from '../ir/edit.ts';
+import { isPhi } from '../ir/flow.ts';
+import { type Isa, withMods } from '../ir/opcode.ts';
+import {
+  FILE_WIDTH,
+  isPredReg,
+  label,
+  makeReg,
+  NO_REG,
+  type Operand,
+  type Reg,
+  reg,
+  regFile,
+  regIndex,
+  withReg,
+} from '../ir/operand.ts';
+import { type Block, type Fn, type Instr, instr, NONE } from '../ir/program.ts';
+import { frontiers } from './frontiers.ts';
+import { inSsa } from './registers.ts';
+
+/** A phi before its sources are known. */
+interface PhiDraft {
+  readonly variable: Reg;
+  result: Reg;
+  readonly ways: Operand[];
+}
+
+/**
+ * Puts a function into pruned SSA form (Cytron, Ferrante, Rosen, Wegman and Zadeck, "Efficiently Computing Static Single
+ * Assignment Form and the Control Dependence Graph", 1991; pruned as by Choi, Cytron and Ferrante, 1991): a phi stands where
+ * definitions join and the value is live.
+ *
+ * A guarded definition becomes a new register that names the value it has where the guard is false. A return names the values of
+ * the return registers. A register's own name stays with the value that it has on entry: a parameter, or nothing. Registers with
+ * one unguarded definition that dominates every use keep it, so code that is in SSA already stays as it is.
+ *
+ * Blocks that cannot be reached go, unless a convergence label names them; there, a value from elsewhere is undefined.
+ *
+ * Cost: liveness, dominance frontiers, and one walk; a phi for each join where a value is live.
+ */
+export function constructSsa(original: Fn, isa: Isa): Fn {
+  const fn = edit(original, (d) => {
+    removeUnreachable(d);
+    // The entry takes control from outside: a block of its own lets phis stand at a loop that begins there.
+    if (d.entryBlock >= 0 && d.predecessors(d.entryBlock).length > 0) d.newBlock(-1, d.entryBlock);
+  });
+  return new Construction(fn, isa).run();
+}
+
+class Construction {
+  private readonly fn: Fn;
+  private readonly isa: Isa;
+  private readonly cfg: Cfg;
+  private readonly dom: DominatorTree;
+  /** Register index -> 1 if it is to be renamed. */
+  private readonly renamed: Uint8Array;
+  private readonly phis: (PhiDraft[] | undefined)[];
+  /** Register index -> the name of its value here. */
+  private readonly current: Int32Array;
+  /** Renamings to be undone when the walk leaves a block: register index, old name. */
+  private readonly undo: number[] = [];
+  private regs: number;
+  private readonly out: Block[];
+  private readonly returned: readonly Reg[];
+
+  constructor(fn: Fn, isa: Isa) {
+    this.fn = fn;
+    this.isa = isa;
+    this.cfg = cfgOf(fn);
+    this.dom = dominators(this.cfg);
+    this.renamed = this.toRename();
+    this.phis = [];
+    this.regs = fn.regCount;
+    this.out = [...fn.blocks];
+    this.returned = fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
+    this.current = new Int32Array(fn.regCount).fill(NO_REG);
+  }
+
+  run(): Fn {
+    if (!this.renamed.includes(1) && this.returned.length === 0) return this.fn;
+    this.placePhis();
+    this.walk();
+    // What control never reaches is renamed block by block: a value from elsewhere is undefined there.
+    for (let b = 0; b < this.cfg.count; b++)
+      if (this.cfg.rpoNumber[b] < 0) {
+        const mark = this.undo.length;
+        this.renameBlock(b);
+        this.leave(mark);
+      }
+    this.out.forEach((block, b) => {
+      const phis = this.phis[b];
+      if (phis !== undefined) this.out[b] = withIns(block, [...phis.map((p) => this.phiOf(p)), ...block.ins]);
+    });
+    const { fn } = this;
+    if (this.out.every((b, i) => b === fn.blocks[i])) return fn;
+    return copyFn(fn, this.out, this.regs, fn.blockCount, fn.tables, fn.shape);
+  }
+
+  /**
+   * Registers that are not in SSA yet: several definitions, a guarded one that names no other value, one beside a parameter, or one
+   * that does not dominate a use.
+   */
+  private toRename(): Uint8Array {
+    const { fn } = this;
+    const { blocks, regCount } = fn;
+    const renamed = new Uint8Array(regCount);
+    const defBlock = new Int32Array(regCount).fill(-1);
+    for (const p of fn.params) if (p.reg !== NO_REG) defBlock[regIndex(p.reg)] = -2;
+    for (let b = 0; b < blocks.length; b++)
+      for (const x of blocks[b].ins)
+        for (let k = 0; k < x.dst.length; k++) {
+          const r = x.dst[k];
+          if (!inSsa(r)) continue;
+          const i = regIndex(r);
+          if (defBlock[i] !== -1 || (x.guard !== NO_REG && x.otherwise.length === 0)) renamed[i] = 1;
+          defBlock[i] = b;
+        }
+    const seen = new Int32Array(regCount).fill(-1);
+    for (let b = 0; b < blocks.length; b++) {
+      const use = (r: Reg): void => {
+        const i = regIndex(r);
+        const d = defBlock[i];
+        if (renamed[i] === 1 || d < 0 || (d === b ? seen[i] === b : dominates(this.dom, d, b))) return;
+        if (inSsa(r)) renamed[i] = 1;
+      };
+      for (const x of blocks[b].ins) {
+        // A phi reads at the end of its predecessors, where what is in SSA already is defined.
+        if (!isPhi(x)) for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg);
+        if (x.guard !== NO_REG) use(x.guard);
+        if (isReturn(x) && x.src.length === 0) for (const p of fn.returns) if (p.reg !== NO_REG) use(p.reg);
+        for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) seen[regIndex(x.dst[k])] = b;
+      }
+    }
+    return renamed;
+  }
+
+  private placePhis(): void {
+    const { fn, cfg } = this;
+    const live = livenessOf(fn);
+    const { start, items } = frontiers(cfg);
+    const defBlocks = new Map<Reg, number[]>();
+    for (let b = 0; b < fn.blocks.length; b++) {
+      if (cfg.rpoNumber[b] < 0) continue;
+      for (const x of fn.blocks[b].ins)
+        for (const r of x.dst) {
+          if (r === NO_REG || this.renamed[regIndex(r)] === 0) continue;
+          const list = defBlocks.get(r);
+          if (list === undefined) defBlocks.set(r, [b]);
+          else if (list[list.length - 1] !== b) list.push(b);
+        }
+    }
+    const placed = new Int32Array(cfg.count).fill(-1);
+    for (const [r, blocks] of defBlocks) {
+      const work = [...blocks];
+      const i = regIndex(r);
+      for (let b = work.pop(); b !== undefined; b = work.pop())
+        for (let e = start[b]; e < start[b + 1]; e++) {
+          const join = items[e];
+          if (placed[join] === i) continue;
+          placed[join] = i;
+          if (!isLiveIn(live, r, join)) continue;
+          const list = this.phis[join] ?? [];
+          this.phis[join] = list;
+          list.push({ variable: r, result: NO_REG, ways: [] });
+          work.push(join);
+        }
+    }
+  }
+
+  /** Renames along the dominator tree, with an explicit stack: a chain of blocks may be long. */
+  private walk(): void {
+    const { idom, preorder } = this.dom;
+    const path: { b: number; mark: number }[] = [];
+    for (const b of preorder) {
+      while (path.length > 0 && path[path.length - 1].b !== idom[b]) this.leave(path.pop()!.mark);
+      path.push({ b, mark: this.undo.length });
+      this.renameBlock(b);
+    }
+    while (path.length > 0) this.leave(path.pop()!.mark);
+  }
+
+  private leave(mark: number): void {
+    while (this.undo.length > mark) {
+      const old = this.undo.pop()!;
+      this.current[this.undo.pop()!] = old;
+    }
+  }
+
+  private renameBlock(b: number): void {
+    const { cfg } = this;
+    for (const phi of this.phis[b] ?? []) phi.result = this.define(phi.variable);
+    const block = this.fn.blocks[b];
+    let ins: Instr[] | null = null;
+    for (let i = 0; i < block.ins.length; i++) {
+      const x = block.ins[i];
+      const y = this.renameInstr(x);
+      if (y !== x && ins === null) ins = block.ins.slice(0, i) as Instr[];
+      ins?.push(y);
+    }
+    if (ins !== null) this.out[b] = withIns(block, ins);
+    for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++)
+      for (const phi of this.phis[cfg.succ[e]] ?? [])
+        phi.ways.push(label(block.id), reg(this.nameOf(phi.variable)));
+  }
+
+  private nameOf(r: Reg): Reg {
+    const i = regIndex(r);
+    return this.renamed[i] === 1 && this.current[i] !== NO_REG ? this.current[i] : r;
+  }
+
+  private define(r: Reg): Reg {
+    const i = regIndex(r);
+    const name = makeReg(this.regs++, regFile(r));
+    this.undo.push(i, this.current[i]);
+    this.current[i] = name;
+    return name;
+  }
+
+  private renameInstr(x: Instr): Instr {
+    let { src } = x;
+    for (let k = 0; k < src.length; k++) {
+      const o = src[k];
+      if (o.reg === NO_REG) continue;
+      const name = this.nameOf(o.reg);
+      if (name === o.reg) continue;
+      if (src === x.src) src = [...src];
+      (src as Operand[])[k] = withReg(o, name);
+    }
+    if (isReturn(x) && this.returned.length > 0 && src.length === 0)
+      src = this.returned.map((r) => reg(this.nameOf(r)));
+    const guard = x.guard === NO_REG ? NO_REG : this.nameOf(x.guard);
+    let { dst, otherwise } = x;
+    if (dst.some((r) => r !== NO_REG && this.renamed[regIndex(r)] === 1)) {
+      if (guard !== NO_REG) {
+        const old = dst.map((r, k) => this.valueBefore(r, x.otherwise[k] ?? NO_REG));
+        otherwise = old.some((r) => r !== NO_REG) ? old : NONE;
+      }
+      dst = dst.map((r) => (r !== NO_REG && this.renamed[regIndex(r)] === 1 ? this.define(r) : r));
+    }
+    if (src === x.src && guard === x.guard && dst === x.dst) return x;
+    return instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise);
+  }
+
+  /** The value that a destination has where the guard is false; NO_REG where it has none. */
+  private valueBefore(r: Reg, named: Reg): Reg {
+    if (named !== NO_REG) return this.nameOf(named);
+    if (r === NO_REG || this.renamed[regIndex(r)] === 0) return NO_REG;
+    const name = this.nameOf(r);
+    return name !== r || this.fn.params.some((p) => p.reg === r) ? name : NO_REG;
+  }
+
+  private phiOf(p: PhiDraft): Instr {
+    const file = regFile(p.variable);
+    if (isPredReg(p.variable)) return instr(this.isa.byName.get('PMOVPHI')!, 0, [p.result], p.ways);
+    const op = this.isa.byName.get('MOVPHI')!;
+    return instr(op, FILE_WIDTH[file] === 64 ? withMods(op, 0, '64') : 0, [p.result], p.ways);
+  }
+}
+
+function isLiveIn(live: Liveness, r: Reg, b: number): boolean {
+  const slot = live.globals.slot[regIndex(r)];
+  return slot >= 0 && live.liveIn[liveClassOf(r)].rows[live.segments.first[b]].test(slot);
+}

@@ -1,0 +1,44 @@
+import type { Cfg } from '../analysis/cfg.ts';
+import { dominators } from '../analysis/dominators.ts';
+import { memo } from '../analysis/memo.ts';
+
+/**
+ * Dominance frontiers in compressed rows: the blocks where what a block dominates ends, by position.
+ *
+ * Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), figure 5: each join is put into the frontier of every
+ * block from its predecessors up to its immediate dominator. The rows together can be longer than the graph (n nested loops whose
+ * bottom tests all leave to the top: n^2 / 2); structured programs stay below twice the number of edges.
+ */
+export interface Frontiers {
+  readonly start: Int32Array;
+  readonly items: Int32Array;
+}
+
+export const frontiers: (g: Cfg) => Frontiers = memo((g) => {
+  const { idom } = dominators(g);
+  const { count, predStart, pred, rpoNumber } = g;
+  const lists: number[][] = [];
+  let total = 0;
+  for (let b = 0; b < count; b++) {
+    if (rpoNumber[b] < 0) continue;
+    // With one predecessor the frontier ends elsewhere; the entry joins control from outside as well.
+    if (predStart[b + 1] - predStart[b] < 2 && b !== 0) continue;
+    for (let e = predStart[b]; e < predStart[b + 1]; e++) {
+      if (rpoNumber[pred[e]] < 0) continue;
+      for (let up = pred[e]; up !== idom[b] && up >= 0; up = idom[up]) {
+        lists[up] ??= [];
+        if (lists[up][lists[up].length - 1] === b) break;
+        lists[up].push(b);
+        total++;
+      }
+    }
+  }
+  const start = new Int32Array(count + 1);
+  const items = new Int32Array(total);
+  let n = 0;
+  for (let b = 0; b < count; b++) {
+    for (const x of lists[b] ?? []) items[n++] = x;
+    start[b + 1] = n;
+  }
+  return { start, items };
+});

@@ -1,0 +1,333 @@
+import { cfgOf } from '../analysis/cfg.ts';
+import { dominators } from '../analysis/dominators.ts';
+import { isReturn } from '../analysis/liveness.ts';
+import { loopDepth, loops } from '../analysis/loops.ts';
+import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
+import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
+import { isPhi } from '../ir/flow.ts';
+import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regIndex, withReg } from '../ir/operand.ts';
+import { type Fn, type Instr, NONE } from '../ir/program.ts';
+import { Congruence } from './congruence.ts';
+import { type Copy, sequence } from './parallel-copies.ts';
+import { inSsa } from './registers.ts';
+import { AT_ENTRY, atEnd, behindPhis, justBefore, phiCount, SsaRanges, terminatorAt } from './values.ts';
+
+/**
+ * Leaves SSA: phis, named values and named returns become copies, and copies go where both sides can be one register.
+ *
+ * The way of Sreedhar, Ju, Gillies and Santhanam ("Translating Out of Static Single Assignment Form", 1999), method I, as Boissinot
+ * and others made it exact (CGO 2009): every phi gets values of its own, copied at once at the ends of the predecessors and behind the
+ * phis, which never interfere with one another; then copies are coalesced, those in deep loops first, wherever the live ranges of the
+ * two classes are apart. So the swap and the lost copy need no case of their own. What remains is put into order with one register
+ * more for each cycle.
+ *
+ * @param isa for the moves, and for branches around a block that must be put on an edge behind a call
+ */
+export function leaveSsa(original: Fn, isa: Isa): Fn {
+  const fn = edit(original, (d) => splitBehindResults(d), isa);
+  return edit(fn, (d) => new Leaving(fn, d, movesOf(isa)).run(), isa);
+}
+
+/** A terminator that gives results, a call, leaves no place at the block's end for copies that read them: the edge gets a block. */
+function splitBehindResults(d: Draft): void {
+  for (const b of d.layout()) {
+    if (d.phis(b).length === 0) continue;
+    for (const p of [...d.predecessors(b)]) {
+      const t = d.terminator(p);
+      if (t < 0 || d.at(t).dst.length === 0) continue;
+      for (let e = d.edges(p).indexOf(b); e >= 0; e = d.edges(p).indexOf(b)) splitEdge(d, p, e);
+    }
+  }
+}
+
+/** A copy that may be saved: the value that is copied, the one that gets it, and how often it runs. */
+interface Affinity {
+  readonly a: number;
+  readonly b: number;
+  readonly weight: number;
+}
+
+/** What lives only between a copy and the phi, return or guarded instruction that it is made for. */
+interface Short {
+  readonly block: number;
+  /** The first place behind which it is dead; live to the end of the block where that is infinite. */
+  readonly until: number;
+}
+
+class Leaving {
+  private readonly fn: Fn;
+  private readonly d: Draft;
+  private readonly moves: Moves;
+  private readonly ranges: SsaRanges;
+  private readonly classes: Congruence;
+  /** Register index -> value, -1 for registers that take no part. */
+  private readonly valueOfReg: Int32Array;
+  /** Value -> its register, NO_REG for one that was made here. */
+  private readonly regOfValue: Reg[] = [];
+  /** Register index -> the register that a move copies into it, or NO_REG. */
+  private readonly movedFrom: Int32Array;
+  private readonly short: (Short | null)[] = [];
+  private readonly affinities: Affinity[] = [];
+  private readonly nameOfClass = new Map<number, Reg>();
+  private readonly returns: readonly Reg[];
+  /** By block position: copies that happen at once at its end, and behind its phis. */
+  private readonly endCopies: { to: number; from: Operand }[][];
+  private readonly topCopies: { to: Reg; from: number }[][];
+
+  constructor(fn: Fn, d: Draft, moves: Moves) {
+    this.fn = fn;
+    this.d = d;
+    this.moves = moves;
+    this.returns = fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
+    this.movedFrom = new Int32Array(fn.regCount).fill(NO_REG);
+    const asked = this.participants();
+    this.ranges = new SsaRanges(fn, asked);
+    this.valueOfReg = new Int32Array(fn.regCount).fill(-1);
+    this.endCopies = fn.blocks.map(() => []);
+    this.topCopies = fn.blocks.map(() => []);
+    this.classes = new Congruence(dominators(cfgOf(fn)), (v, block, place) =>
+      this.liveAfter(v, block, place),
+    );
+  }
+
+  run(): void {
+    this.collect();
+    // Heaviest first; among equals in the order of the program.
+    const order = this.affinities.map((_, i) => i);
+    order.sort((i, j) => this.affinities[j].weight - this.affinities[i].weight || i - j);
+    for (const i of order) this.classes.tryJoin(this.affinities[i].a, this.affinities[i].b);
+    this.nameClasses();
+    this.rewrite();
+  }
+
+  private liveAfter(v: number, block: number, place: number): boolean {
+    const s = this.short[v];
+    if (s !== null) return s.block === block && place < s.until;
+    return this.ranges.liveAfter(this.regOfValue[v], block, place);
+  }
+
+  /** Registers that copies are made from or to. */
+  private participants(): Uint8Array {
+    const asked = new Uint8Array(this.fn.regCount);
+    const mark = (r: Reg): void => {
+      if (r !== NO_REG) asked[regIndex(r)] = 1;
+    };
+    // What is returned goes into these registers, so whatever else stands in one of them must be known.
+    for (const r of this.returns) mark(r);
+    for (const b of this.fn.blocks)
+      for (const x of b.ins) {
+        if (isPhi(x) || isReturn(x) || this.isMove(x)) {
+          for (const r of x.dst) mark(r);
+          for (const o of x.src) if (o.kind === Kind.Reg) mark(o.reg);
+        }
+        if (this.isMove(x)) this.movedFrom[regIndex(x.dst[0])] = copyOf(this.moves, x)!.reg;
+        if (x.otherwise.length === 0) continue;
+        for (const r of x.dst) mark(r);
+        for (const r of x.otherwise) mark(r);
+      }
+    return asked;
+  }
+
+  private isMove(x: Instr): boolean {
+    const o = x.guard === NO_REG ? copyOf(this.moves, x) : null;
+    return (
+      o !== null &&
+      o.kind === Kind.Reg &&
+      o.mods === 0 &&
+      inSsa(o.reg) &&
+      regFile(o.reg) === regFile(x.dst[0])
+    );
+  }
+
+  /** The value of a register, -1 if nothing defines it: then it may be anything, and needs no copy. */
+  private value(r: Reg): number {
+    const i = regIndex(r);
+    if (this.valueOfReg[i] >= 0) return this.valueOfReg[i];
+    const block = this.ranges.defBlock(r);
+    if (block < 0) return -1;
+    const param = this.fn.params.some((p) => p.reg === r);
+    const from = this.origin(r);
+    const copied = from === r ? -1 : this.value(from);
+    const v = this.classes.add(block, this.ranges.defPlace(r), param ? r : -1, copied);
+    this.regOfValue[v] = r;
+    this.short[v] = null;
+    this.valueOfReg[i] = v;
+    return v;
+  }
+
+  /** The register whose value moves brought into `r`. */
+  private origin(r: Reg): Reg {
+    // In blocks that nothing reaches moves may go round in a circle.
+    for (let steps = 0; steps < this.fn.regCount; steps++) {
+      const from = this.movedFrom[regIndex(r)];
+      if (from === NO_REG || this.ranges.defBlock(from) < 0) return r;
+      r = from;
+    }
+    return r;
+  }
+
+  private shortValue(block: number, place: number, until: number, copied: number, pin = -1): number {
+    const v = this.classes.add(block, place, pin, copied);
+    this.regOfValue[v] = NO_REG;
+    this.short[v] = { block, until };
+    return v;
+  }
+
+  private collect(): void {
+    const { fn } = this;
+    const cfg = cfgOf(fn);
+    const forest = loops(cfg);
+    const weights = fn.blocks.map((_, b) => 10 ** Math.min(loopDepth(forest, b), 9));
+    const near = (a: number, b: number, weight: number): void => {
+      if (a >= 0 && b >= 0) this.affinities.push({ a, b, weight });
+    };
+    for (const r of this.returns) this.value(r);
+    const returnValues: (number | undefined)[] = [];
+    for (let b = 0; b < fn.blocks.length; b++) {
+      const { ins } = fn.blocks[b];
+      const phis = phiCount(fn, b);
+      for (let i = 0; i < ins.length; i++) {
+        const x = ins[i];
+        if (i < phis) {
+          const result = this.value(x.dst[0]);
+          const top = this.shortValue(b, AT_ENTRY, behindPhis(phis), result);
+          for (let k = 0; k + 1 < x.src.length; k += 2) {
+            const from = cfg.positionOf[x.src[k].lo];
+            const o = x.src[k + 1];
+            const a = o.kind === Kind.Reg ? this.value(o.reg) : -1;
+            if (o.kind === Kind.Reg && a < 0) continue;
+            const end = this.shortValue(from, atEnd(terminatorAt(fn, from)), Number.POSITIVE_INFINITY, a);
+            this.classes.join(top, end);
+            this.endCopies[from].push({ to: end, from: o });
+            near(a, end, weights[from]);
+          }
+          this.topCopies[b].push({ to: x.dst[0], from: top });
+          near(result, top, weights[b]);
+          continue;
+        }
+        for (let k = 0; k < x.otherwise.length; k++) {
+          if (x.otherwise[k] === NO_REG || x.dst[k] === NO_REG) continue;
+          const old = this.value(x.otherwise[k]);
+          if (old < 0) continue;
+          const kept = this.shortValue(b, justBefore(i), 8 * i, old);
+          this.classes.join(this.value(x.dst[k]), kept);
+          near(old, kept, weights[b]);
+        }
+        if (isReturn(x))
+          x.src.forEach((o, k) => {
+            const out = this.shortValue(b, justBefore(i), 8 * i, this.value(o.reg), this.returns[k]);
+            const known = returnValues[k];
+            if (known === undefined) returnValues[k] = out;
+            else this.classes.join(known, out);
+            near(this.value(o.reg), out, weights[b]);
+          });
+        if (this.isMove(x))
+          near(this.value(copyOf(this.moves, x)!.reg), this.value(x.dst[0]), weights[b] / 2);
+      }
+    }
+  }
+
+  private nameClasses(): void {
+    for (let v = 0; v < this.regOfValue.length; v++) {
+      const c = this.classes.find(v);
+      const pin = this.classes.pin(c);
+      if (pin >= 0) this.nameOfClass.set(c, pin);
+      else if (
+        this.regOfValue[v] !== NO_REG &&
+        !this.nameOfClass.has(c) &&
+        !this.returns.includes(this.regOfValue[v])
+      )
+        this.nameOfClass.set(c, this.regOfValue[v]);
+    }
+  }
+
+  private name(r: Reg): Reg {
+    const v = r === NO_REG ? -1 : (this.valueOfReg[regIndex(r)] ?? -1);
+    return v < 0 ? r : this.registerOf(v, r);
+  }
+
+  /** Register of a value; a class of nothing but values made here gets a new one. */
+  private registerOf(v: number, like: Reg): Reg {
+    const c = this.classes.find(v);
+    let r = this.nameOfClass.get(c);
+    if (r === undefined) this.nameOfClass.set(c, (r = this.d.freshReg(regFile(like))));
+    return r;
+  }
+
+  private rewrite(): void {
+    const { d, fn } = this;
+    const likeOf = new Map<number, Reg>();
+    for (let b = 0; b < fn.blocks.length; b++)
+      for (const t of this.topCopies[b]) likeOf.set(this.classes.find(t.from), t.to);
+    for (let b = 0; b < fn.blocks.length; b++) {
+      const atEndOfBlock = this.endCopies[b].map((c) => ({
+        to: this.registerOf(c.to, likeOf.get(this.classes.find(c.to))!),
+        from: this.renamedOperand(c.from),
+      }));
+      const atTop = this.topCopies[b].map((c) => ({
+        to: this.name(c.to),
+        from: reg(this.registerOf(c.from, c.to)),
+      }));
+      for (const phi of d.phis(b)) d.remove(phi);
+      for (let n = d.first(b); n >= 0; ) {
+        const next = d.next(n);
+        this.rewriteInstruction(n);
+        n = next;
+      }
+      const head = d.first(b);
+      for (const x of this.inOrder(atTop)) head >= 0 ? d.insertBefore(head, x) : d.append(b, x);
+      for (const x of this.inOrder(atEndOfBlock)) d.insertAtEnd(b, x);
+    }
+  }
+
+  private inOrder(copies: readonly Copy[]): Instr[] {
+    return sequence(copies, (like) => this.d.freshReg(regFile(like))).map((c) =>
+      this.moves.move(c.to, c.from),
+    );
+  }
+
+  private renamedOperand(o: Operand): Operand {
+    return o.reg === NO_REG ? o : withReg(o, this.name(o.reg));
+  }
+
+  private rewriteInstruction(n: number): void {
+    const { d } = this;
+    const x = d.at(n);
+    let y = x;
+    if (x.otherwise.length > 0) {
+      const copies: Copy[] = [];
+      x.otherwise.forEach((r, k) => {
+        if (r !== NO_REG && x.dst[k] !== NO_REG && this.ranges.defBlock(r) >= 0)
+          copies.push({ to: this.name(x.dst[k]), from: reg(this.name(r)) });
+      });
+      for (const c of this.inOrder(copies)) d.insertBefore(n, c);
+      y = withOtherwise(y, NONE);
+    }
+    if (isReturn(x) && x.src.length > 0) {
+      const copies = x.src.flatMap((o, k) =>
+        this.ranges.defBlock(o.reg) < 0 ? [] : [{ to: this.returns[k], from: reg(this.name(o.reg)) }],
+      );
+      // Lanes that do not return here keep what the return registers hold.
+      const guard = this.name(x.guard);
+      for (const c of this.inOrder(copies))
+        d.insertBefore(n, x.guard === NO_REG ? c : withGuard(c, guard, x.guardNot));
+      y = withSrc(y, []);
+    } else if (y.src.some((o) => o.reg !== NO_REG && this.name(o.reg) !== o.reg))
+      y = withSrc(
+        y,
+        y.src.map((o) => this.renamedOperand(o)),
+      );
+    if (y.guard !== NO_REG && this.name(y.guard) !== y.guard)
+      y = withGuard(y, this.name(y.guard), y.guardNot);
+    if (y.dst.some((r) => this.name(r) !== r))
+      y = withDst(
+        y,
+        y.dst.map((r) => this.name(r)),
+      );
+    const copied = this.isMove(x) ? copyOf(this.moves, y) : null;
+    if (copied !== null && copied.reg === y.dst[0]) d.remove(n);
+    else d.replace(n, y);
+  }
+}

@@ -1,0 +1,57 @@
+import { Kind, type Operand, type Reg, reg } from '../ir/operand.ts';
+
+/** One register that gets a value. */
+export interface Copy {
+  readonly to: Reg;
+  readonly from: Operand;
+}
+
+/**
+ * Puts copies that happen at once into an order in which one after the other does the same: a copy comes when nobody needs its
+ * target any more; what is left are cycles, each of which needs one register more.
+ *
+ * Source: Boissinot, Darte, Rastello, Dupont de Dinechin and Guillon, "Revisiting Out-of-SSA Translation for Correctness, Code
+ * Quality, and Efficiency" (CGO 2009), algorithm 1.
+ *
+ * @param copies with distinct targets; a copy onto itself is left out
+ * @param fresh gives an unused register of the same file
+ */
+export function sequence(copies: readonly Copy[], fresh: (like: Reg) => Reg): Copy[] {
+  const out: Copy[] = [];
+  const pending = new Map<Reg, Operand>();
+  /** How many pending copies read a register. */
+  const readers = new Map<Reg, number>();
+  for (const c of copies) {
+    if (c.from.kind === Kind.Reg && c.from.reg === c.to) continue;
+    pending.set(c.to, c.from);
+    if (c.from.kind === Kind.Reg) readers.set(c.from.reg, (readers.get(c.from.reg) ?? 0) + 1);
+  }
+  const ready = [...pending.keys()].filter((r) => !readers.has(r));
+  const drain = (): void => {
+    for (let to = ready.pop(); to !== undefined; to = ready.pop()) {
+      const from = pending.get(to)!;
+      pending.delete(to);
+      out.push({ to, from });
+      if (from.kind !== Kind.Reg) continue;
+      const left = readers.get(from.reg)! - 1;
+      readers.set(from.reg, left);
+      if (left === 0 && pending.has(from.reg)) ready.push(from.reg);
+    }
+  };
+  drain();
+  for (const to of [...pending.keys()]) {
+    const from = pending.get(to);
+    if (from === undefined) continue;
+    // A cycle: its first target is saved, so that it can be overwritten.
+    const saved = fresh(to);
+    out.push({ to: saved, from: reg(to) });
+    for (const [t, f] of pending)
+      if (f.kind === Kind.Reg && f.reg === to) {
+        pending.set(t, reg(saved));
+        readers.set(saved, 1);
+      }
+    ready.push(to);
+    drain();
+  }
+  return out;
+}

@@ -1,0 +1,122 @@
+import { cfgOf } from '../analysis/cfg.ts';
+import { isReturn, type Liveness, liveClassOf, livenessOf } from '../analysis/liveness.ts';
+import { isControl, isPhi } from '../ir/flow.ts';
+import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
+
+/*
+ * Places in a block, for questions of what lives where. Instruction i stands at 8 i. Copies that replace phis happen at once: at the
+ * top behind the phis, or at the end before the terminator; copies for one instruction come right before it.
+ */
+export const placeOf = (i: number): number => 8 * i;
+/** Where the phis of a block get their values, before anything. */
+export const AT_ENTRY = -1;
+export const behindPhis = (phis: number): number => 8 * phis - 4;
+export const atEnd = (terminator: number): number => 8 * terminator - 2;
+export const justBefore = (i: number): number => 8 * i - 1;
+
+/** Where each register of a function in SSA is defined and lives: what coalescing asks. */
+export class SsaRanges {
+  readonly fn: Fn;
+  private readonly live: Liveness;
+  private readonly defBlockOf: Int32Array;
+  private readonly defPlaceOf: Int32Array;
+  /** By register index: blocks in which it is used, ascending, and the place of the last use there. */
+  private readonly useBlocks: (number[] | undefined)[] = [];
+  private readonly usePlaces: (number[] | undefined)[] = [];
+
+  /** @param asked 1 by register index for those that will be asked about */
+  constructor(fn: Fn, asked: Uint8Array) {
+    this.fn = fn;
+    this.live = livenessOf(fn);
+    const { positionOf } = cfgOf(fn);
+    this.defBlockOf = new Int32Array(fn.regCount).fill(-1);
+    this.defPlaceOf = new Int32Array(fn.regCount).fill(AT_ENTRY);
+    for (const p of fn.params) if (p.reg !== NO_REG) this.defBlockOf[regIndex(p.reg)] = 0;
+    const atEndOf: Reg[][] = fn.blocks.map(() => []);
+    for (const b of fn.blocks)
+      for (let i = 0; i < b.ins.length && isPhi(b.ins[i]); i++) {
+        const { src } = b.ins[i];
+        for (let k = 0; k + 1 < src.length; k += 2)
+          if (src[k + 1].reg !== NO_REG) atEndOf[positionOf[src[k].lo]].push(src[k + 1].reg);
+      }
+    const use = (r: Reg, b: number, place: number): void => {
+      const i = regIndex(r);
+      if (asked[i] === 0) return;
+      const blocks = (this.useBlocks[i] ??= []);
+      const places = (this.usePlaces[i] ??= []);
+      if (blocks[blocks.length - 1] === b)
+        places[places.length - 1] = Math.max(places[places.length - 1], place);
+      else {
+        blocks.push(b);
+        places.push(place);
+      }
+    };
+    fn.blocks.forEach(({ ins }, b) => {
+      const phis = phiCount(fn, b);
+      for (let i = 0; i < ins.length; i++) {
+        const x = ins[i];
+        const place = i < phis ? behindPhis(phis) : placeOf(i);
+        for (const r of x.dst)
+          if (r !== NO_REG) {
+            this.defBlockOf[regIndex(r)] = b;
+            this.defPlaceOf[regIndex(r)] = place;
+          }
+        if (i < phis) continue;
+        // What a return gives is copied in front of it, like the value under a false guard.
+        const read = isReturn(x) ? justBefore(i) : place;
+        for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg, b, read);
+        if (x.guard === NO_REG) continue;
+        use(x.guard, b, place);
+        for (const r of x.otherwise) if (r !== NO_REG) use(r, b, justBefore(i));
+      }
+      for (const r of atEndOf[b]) use(r, b, atEnd(terminatorAt(fn, b)));
+    });
+  }
+
+  /** Position of the block that defines the register; -1 if nothing does. */
+  defBlock(r: Reg): number {
+    return this.defBlockOf[regIndex(r)];
+  }
+
+  defPlace(r: Reg): number {
+    return this.defPlaceOf[regIndex(r)];
+  }
+
+  /** Is the register live behind a place of a block? */
+  liveAfter(r: Reg, b: number, place: number): boolean {
+    const i = regIndex(r);
+    const slot = this.live.globals.slot[i];
+    if (slot >= 0) {
+      const { segments } = this.live;
+      const rows = this.live.liveIn[liveClassOf(r)].rows;
+      const s = segments.first[b + 1] - 1;
+      for (let e = segments.succStart[s]; e < segments.succStart[s + 1]; e++)
+        if (rows[segments.succ[e]].test(slot)) return true;
+    }
+    const blocks = this.useBlocks[i];
+    if (blocks === undefined) return false;
+    let low = 0;
+    let high = blocks.length;
+    while (low < high) {
+      const mid = (low + high) >> 1;
+      if (blocks[mid] < b) low = mid + 1;
+      else high = mid;
+    }
+    return blocks[low] === b && this.usePlaces[i]![low] > place;
+  }
+}
+
+export function phiCount(fn: Fn, b: number): number {
+  const { ins } = fn.blocks[b];
+  let k = 0;
+  while (k < ins.length && isPhi(ins[k])) k++;
+  return k;
+}
+
+/** Index of the block's terminator, or one past its last instruction. */
+export function terminatorAt(fn: Fn, b: number): number {
+  const { ins } = fn.blocks[b];
+  const n = ins.length;
+  return n > 0 && isControl(ins[n - 1]) ? n - 1 : n;
+}

@@ -1,0 +1,310 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { edit } from '../src/ir/draft/index.ts';
+import { withFunctions } from '../src/ir/edit.ts';
+import { Kind, NO_REG, reg, regOf } from '../src/ir/operand.ts';
+import type { Fn, Program } from '../src/ir/program.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
+import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
+import { splitControlFlow } from '../src/passes/split-control-flow.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { runLaunch } from '../src/sim/launch.ts';
+import { loadLaunch } from '../src/spec/launch.ts';
+import { constructSsa } from '../src/ssa/construct.ts';
+import { leaveSsa } from '../src/ssa/leave.ts';
+import { sequence } from '../src/ssa/parallel-copies.ts';
+import { verifySsa } from '../src/ssa/verify.ts';
+import { testContext } from './support/context.ts';
+import { testIsa } from './support/isa.ts';
+import { sameBehaviour } from './support/mini-run.ts';
+import { randomFn } from './support/random-fn.ts';
+
+const isa = testIsa();
+const lines = (fn: Fn): string =>
+  printFn(fn, { locs: false })
+    .split('\n')
+    .filter((l) => !/^[.{}]/.test(l) && !l.startsWith('  .'))
+    .join('\n');
+const whole = (fn: Fn): Fn => {
+  expect(verifyFn(fn, undefined, { controlLast: true }).map(verifyMessage), printFn(fn)).toEqual([]);
+  return fn;
+};
+const ssa = (fn: Fn): Fn => {
+  const out = whole(constructSsa(fn, isa));
+  expect(verifySsa(out).map(verifyMessage), printFn(out)).toEqual([]);
+  return out;
+};
+const count = (fn: Fn): number => fn.blocks.reduce((n, b) => n + b.ins.length, 0);
+const body = (text: string): string => lines(parseFn(text, isa));
+
+describe('entering SSA', () => {
+  it('puts a phi where definitions join and the value is live', () => {
+    const fn = parseFn(
+      `BB0:
+  MOV R1, 0
+  @P2 BRA BB2
+BB1:
+  MOV R1, 5
+  MOV R3, 6
+BB2:
+  IADD3 R4, R1, 1, RZ
+  STG [RD5], R4
+  EXIT`,
+      isa,
+    );
+    expect(lines(ssa(fn))).toBe(
+      body(`BB0:
+  MOV R6, 0
+  @P2 BRA BB2
+BB1:
+  MOV R7, 5
+  MOV R3, 6
+BB2:
+  MOVPHI R8, {BB0: R6, BB1: R7}
+  IADD3 R4, R8, 1, RZ
+  STG [RD5], R4
+  EXIT`),
+    );
+  });
+
+  it('names the value under a false guard, and what a return gives', () => {
+    const fn = parseFn(
+      `.func f
+  .return u32 out size 4 align 4 at 0 reg R1
+  .param u32 x size 4 align 4 at 0 reg R2
+{
+BB0:
+  MOV R1, R2
+  @P3 IADD3 R1, R1, 1, RZ
+  @P4 RET
+BB1:
+  MOV R1, 7
+  RET
+}`,
+      isa,
+    );
+    const out = ssa(fn);
+    expect(lines(out)).toBe(
+      body(`BB0:
+  MOV R5, R2
+  @P3 IADD3 R6 else R5, R5, 1, RZ
+  @P4 RET R6
+BB1:
+  MOV R7, 7
+  RET R7`),
+    );
+    expect(lines(whole(leaveSsa(out, isa)))).toBe(lines(fn));
+  });
+
+  it('leaves alone what is in SSA already', () => {
+    const fn = parseFn('BB0:\nMOV R1, 0\nBB1:\nIADD3 R2, R1, 1, RZ\n@P3 BRA BB1\nBB2:\nEXIT', isa);
+    expect(constructSsa(fn, isa)).toBe(fn);
+    const once = ssa(parseFn('BB0:\nMOV R1, 0\nBB1:\nIADD3 R1, R1, 1, RZ\n@P3 BRA BB1\nBB2:\nEXIT', isa));
+    expect(constructSsa(once, isa)).toBe(once);
+  });
+
+  it('gives the entry a block of its own where a loop begins there', () => {
+    const fn = parseFn('BB0:\nIADD3 R1, R1, 1, RZ\n@P3 BRA BB0\nBB1:\nSTG [RD2], R1\nEXIT', isa);
+    const out = ssa(fn);
+    expect(out.blocks.length).toBe(3);
+    expect(count(whole(leaveSsa(out, isa)))).toBe(count(fn));
+  });
+
+  it('understands tables, irreducible loops and blocks that nothing reaches', () => {
+    const fn = parseFn(
+      `.entry k
+  .table T0 BB1 BB2 BB1
+{
+BB0:
+  MOV R1, 0
+  BRX R9, T0
+BB1:
+  IADD3 R1, R1, 1, RZ
+  @P3 BRA BB2
+  BRA BB3
+BB2:
+  IADD3 R1, R1, 2, RZ
+  BRA BB1
+BB4:
+  MOV R1, 9
+  BRA BB3
+BB3:
+  STG [RD2], R1
+  EXIT
+}`,
+      isa,
+    );
+    const cut = splitControlFlow(fn, testContext(fn));
+    const out = ssa(cut);
+    expect(out.blocks.some((b) => b.id === 4)).toBe(false);
+    expect(count(whole(leaveSsa(out, isa)))).toBe(count(fn) - 2);
+  });
+});
+
+describe('leaving SSA', () => {
+  it('orders copies that happen at once, with one register more for a cycle', () => {
+    const r = (n: string) => regOf(n);
+    const run = (copies: [string, string][]) =>
+      sequence(
+        copies.map(([to, from]) => ({ to: r(to), from: reg(r(from)) })),
+        () => r('R99'),
+      ).map((c) => [c.to, c.from.reg]);
+    expect(
+      run([
+        ['R1', 'R2'],
+        ['R2', 'R3'],
+      ]),
+    ).toEqual([
+      [r('R1'), r('R2')],
+      [r('R2'), r('R3')],
+    ]);
+    expect(run([['R1', 'R1']])).toEqual([]);
+    const swap = run([
+      ['R1', 'R2'],
+      ['R2', 'R1'],
+      ['R3', 'R1'],
+    ]);
+    expect(swap.length).toBe(4);
+    const value = new Map(
+      [
+        ['R1', 1],
+        ['R2', 2],
+        ['R3', 3],
+      ].map(([n, v]) => [r(n as string), v]),
+    );
+    for (const [to, from] of swap) value.set(to, value.get(from)!);
+    expect([value.get(r('R1')), value.get(r('R2')), value.get(r('R3'))]).toEqual([2, 1, 1]);
+  });
+
+  it('keeps the lost copy and the swap', () => {
+    // The value of the phi is used behind the loop, after the next one is computed.
+    const lost = parseFn(
+      `BB0:
+  MOV R1, 0
+BB1:
+  MOVPHI R2, {BB0: R1, BB1: R3}
+  IADD3 R3, R2, 1, RZ
+  ISETP.LT P4, R3, 10
+  @P4 BRA BB1
+BB2:
+  STG [RD5], R2
+  EXIT`,
+      isa,
+    );
+    expect(verifySsa(lost)).toEqual([]);
+    expect(count(whole(leaveSsa(lost, isa)))).toBe(count(lost));
+    const swap = parseFn(
+      `BB0:
+  MOV R1, 0
+  MOV R2, 1
+BB1:
+  MOVPHI R3, {BB0: R1, BB1: R4}
+  MOVPHI R4, {BB0: R2, BB1: R3}
+  @P5 BRA BB1
+BB2:
+  STG [RD6], R3
+  STG [RD6+4], R4
+  EXIT`,
+      isa,
+    );
+    expect(verifySsa(swap)).toEqual([]);
+    // Three moves for the swap, where two phis stood.
+    expect(count(whole(leaveSsa(swap, isa)))).toBe(count(swap) + 1);
+  });
+
+  it('copies a value that a call gives behind the call', () => {
+    const fn = parseFn(
+      `BB0:
+  CALL {R1}, &f, &, {R9}
+BB1:
+  MOVPHI R2, {BB0: R1, BB1: R3}
+  IADD3 R3, R1, R2, RZ
+  @P4 BRA BB1
+BB2:
+  STG [RD5], R2
+  STG [RD5+4], R3
+  STG [RD5+8], R1
+  EXIT`,
+      isa,
+    );
+    expect(verifySsa(fn)).toEqual([]);
+    const out = whole(leaveSsa(fn, isa));
+    const call = out.blocks[0].ins;
+    expect(call[call.length - 1].op.name).toBe('CALL');
+    expect(out.blocks[1].ins.map((x) => x.op.name)).toEqual(['MOV']);
+  });
+});
+
+describe('random functions', () => {
+  const copied = (fn: Fn): Fn =>
+    // Copies are seen through, so that live ranges of one variable's values overlap.
+    edit(fn, (d) => {
+      for (const b of d.layout())
+        for (let n = d.first(b); n >= 0; n = d.next(n)) {
+          const { op, guard, dst, src } = d.at(n);
+          if (op.name === 'MOV' && guard === NO_REG && src[0].kind === Kind.Reg)
+            d.replaceUses(dst[0], src[0].reg);
+        }
+    });
+
+  it('do the same in SSA and after it, copies seen through or not', () => {
+    fc.assert(
+      fc.property(randomFn({ defined: true, most: 12 }), (fn) => {
+        const inSsa = ssa(fn);
+        expect(sameBehaviour(fn, inSsa), printFn(inSsa)).toBeNull();
+        const left = whole(leaveSsa(inSsa, isa));
+        expect(sameBehaviour(fn, left), printFn(left)).toBeNull();
+        const through = copied(inSsa);
+        expect(verifySsa(through).map(verifyMessage)).toEqual([]);
+        const out = whole(leaveSsa(through, isa));
+        expect(sameBehaviour(fn, out), `${printFn(through)}\n${printFn(out)}`).toBeNull();
+      }),
+      { numRuns: 1500, seed: 23 },
+    );
+  });
+});
+
+const root = fileURLToPath(new URL('./kernels/', import.meta.url));
+const kernels = readdirSync(root, { withFileTypes: true })
+  .filter((d) => d.isDirectory() && readdirSync(`${root}${d.name}`).some((f) => /^launch.*\.yaml$/.test(f)))
+  .map((d) => d.name);
+/** The oldest target that the kernel was compiled for, from sm_80 on. */
+const target = (name: string): string =>
+  ['sm_80', 'sm_90'].find((sm) => existsSync(`${root}${name}/${name}.${sm}.ptx`))!;
+const ratios: number[] = [];
+
+describe('test kernels', () => {
+  it.each(kernels)('%s runs in SSA and after it, and gains no instruction', async (name) => {
+    const text = readFileSync(`${root}${name}/${name}.${target(name)}.ptx`, 'utf8');
+    const lowered = lowerPtx(parsePtx(text, name).module, { isa, paramBase: 0x160, sm: 'sm_80' }).program;
+    const each = (p: Program, f: (fn: Fn) => Fn): Program => withFunctions(p, p.functions.map(f));
+    const cut = each(lowered, (fn) => splitControlFlow(fn, testContext(fn)));
+    const inSsa = each(cut, ssa);
+    const left = each(inSsa, (fn) => whole(leaveSsa(fn, isa)));
+    for (const file of readdirSync(`${root}${name}`).filter((f) => /^launch.*\.yaml$/.test(f))) {
+      const launch = await loadLaunch(`${root}${name}/${file}`);
+      for (const p of [inSsa, left]) {
+        const r = runLaunch(p, isa, launch, 0x160, { budget: 5_000_000 });
+        expect({ file, status: r.status, error: r.error, first: r.mismatches[0] }).toEqual({
+          file,
+          status: 'ok',
+          error: null,
+          first: undefined,
+        });
+      }
+    }
+    const size = (p: Program): number => p.functions.reduce((n, fn) => n + count(fn), 0);
+    const ratio = size(left) / size(each(cut, (fn) => edit(fn, () => {})));
+    ratios.push(ratio);
+    expect(ratio).toBeLessThanOrEqual(1.02);
+  });
+
+  it('in the geometric mean there is none more', () => {
+    expect(ratios.length).toBe(kernels.length);
+    const mean = Math.exp(ratios.reduce((s, r) => s + Math.log(r), 0) / ratios.length);
+    expect(mean).toBeLessThanOrEqual(1);
+  });
+});
