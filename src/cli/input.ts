@@ -11,7 +11,7 @@ import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
 
 /** The plan that the options ask for; errors are printed and end the command. */

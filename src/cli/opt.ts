@@ -11,7 +11,7 @@ import type { UsePair } from './compare-ptxas.ts';
 import { unifiedDiff } from './diff.ts';
 import { writeWhole } from './files.ts';
 import { type Input, paramBase, planFor, programFor, readText, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { CliExit, duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
 

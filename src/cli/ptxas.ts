@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { ptxasCommand } from './ptxas-run.ts';
 import { CliExit, err, failWith } from './ui.ts';
 

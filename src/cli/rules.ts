@@ -13,7 +13,7 @@ import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { baseTarget, planFor, programFor, readText, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, Progress, pc, table } from './ui.ts';
 import { readVerdicts } from './verdicts.ts';
 

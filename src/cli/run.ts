@@ -4,7 +4,7 @@ import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { readText, writeWhole } from './files.ts';
 import { paramBase, planFor, programFor, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
 interface RunOptions extends PlanOptions {

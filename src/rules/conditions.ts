@@ -1,6 +1,6 @@
 import { nearest } from '../ir/diagnostic.ts';
+import type { KnobValue } from '../ir/pass.ts';
 import { type Expr, parseExpression } from '../isa/lang/parse.ts';
-import type { KnobValue } from '../passes/pass.ts';
 
 /**
  * Conditions that are not about values: how often something is used, where it stands, for which target the code is. They

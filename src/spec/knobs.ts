@@ -1,4 +1,4 @@
-import type { KnobValue } from '../passes/pass.ts';
+import type { KnobValue } from '../ir/pass.ts';
 import type { ResolvedBackend } from './backend.ts';
 import type { SpecFile } from './document.ts';
 import { covers } from './glob.ts';

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
-import type { KnobValue } from '../passes/pass.ts';
+import type { KnobValue } from '../ir/pass.ts';
 
 /** Where a resolved value came from. */
 export interface Origin {
