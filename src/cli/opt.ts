@@ -5,7 +5,7 @@ import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
-import { fitLaunch, loadLaunch } from '../spec/launch.ts';
+import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import { unifiedDiff } from './diff.ts';

@@ -3,8 +3,8 @@ import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import type { SpecFile } from './document.ts';
-import { loadLaunch } from './launch.ts';
 import { loadShipped, loadSpec, SpecFaults, specName, toDiagnostics, withRest } from './node.ts';
+import { loadLaunch } from './node-launch.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL } from './specs.ts';
 
