@@ -21,7 +21,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   engine: ['ir', 'passes', 'rules', 'spec'],
   // Entry points of the library.
   '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine'],
-  cli: ['ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
+  cli: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
   // Scripts of developers.
   tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'cli'],
 };
