@@ -1,5 +1,7 @@
+import { match } from 'ts-pattern';
 import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { Specs } from './specs.ts';
+import { produce } from './state.ts';
 
 /** All specs and schemas that ship, as data: what the build makes, for hosts without files. */
 export interface ShippedSpecs {
@@ -41,32 +43,28 @@ export function specsOf(files: readonly SpecFile[]): Specs {
 export const shippedSpecFiles = (shipped: ShippedSpecs): SpecFile[] =>
   shipped.specs.map(({ file, ...built }) => ({ file, text: '', kind: built.kind, data: built.data, built }));
 
+/** Specs whose parts can be exchanged. The documents themselves stay as they are. */
+type Changeable = {
+  -readonly [K in keyof Specs]: Specs[K] extends ReadonlyMap<string, SpecFile> | undefined
+    ? Map<string, SpecFile>
+    : Specs[K];
+};
+
 /**
  * Specs with a document added: an order, recipe, knob set or group of rules is found by its file as given and by its name, so that
  * it takes the place of a shipped one of that name; a table of phases, constraints or knobs takes the place of the shipped one.
  */
-export function withSpec(specs: Specs, f: SpecFile): Specs {
-  const entered = (map: ReadonlyMap<string, SpecFile> = new Map()): ReadonlyMap<string, SpecFile> =>
-    new Map([...map, [specName(f), f], [f.file, f]]);
-  switch (f.kind) {
-    case 'phases':
-    case 'constraints':
-    case 'knobs':
-    case 'ptx':
-      return { ...specs, [f.kind]: f };
-    case 'isa':
-      return { ...specs, isa: [...specs.isa.filter((x) => stem(x.file) !== stem(f.file)), f] };
-    case 'order':
-      return { ...specs, orders: entered(specs.orders) };
-    case 'backend':
-      return { ...specs, backends: new Map([...specs.backends, [specName(f), f]]) };
-    case 'recipe':
-      return { ...specs, recipes: entered(specs.recipes) };
-    case 'knob-set':
-      return { ...specs, knobSets: entered(specs.knobSets) };
-    case 'rules':
-      return { ...specs, rules: entered(specs.rules) };
-    case 'launch':
-      return specs;
-  }
-}
+export const withSpec = (specs: Specs, f: SpecFile): Specs =>
+  produce(specs, (draft: Changeable) => {
+    const enter = (map: Map<string, SpecFile>): void => void map.set(specName(f), f).set(f.file, f);
+    match(f.kind)
+      .with('phases', 'constraints', 'knobs', 'ptx', (kind) => void (draft[kind] = f))
+      .with('isa', () => void (draft.isa = [...specs.isa.filter((x) => stem(x.file) !== stem(f.file)), f]))
+      .with('backend', () => void draft.backends.set(specName(f), f))
+      .with('order', () => enter(draft.orders))
+      .with('recipe', () => enter(draft.recipes))
+      .with('knob-set', () => enter(draft.knobSets))
+      .with('rules', () => enter((draft.rules ??= new Map())))
+      .with('launch', () => undefined)
+      .exhaustive();
+  });
