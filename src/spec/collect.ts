@@ -51,20 +51,23 @@ type Changeable = {
 };
 
 /**
- * Specs with a document added: an order, recipe, knob set or group of rules is found by its file as given and by its name, so that
- * it takes the place of a shipped one of that name; a table of phases, constraints or knobs takes the place of the shipped one.
+ * Specs with a document added. An order, recipe or knob set is found by the path that it is given, a group of rules by its name too, so
+ * that it takes the place of a shipped one of that name; so does a back end. A table of phases, constraints, knobs or PTX forms
+ * takes the place of the shipped one.
  */
-export const withSpec = (specs: Specs, f: SpecFile): Specs =>
+export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
   produce(specs, (draft: Changeable) => {
-    const enter = (map: Map<string, SpecFile>): void => void map.set(specName(f), f).set(f.file, f);
     match(f.kind)
       .with('phases', 'constraints', 'knobs', 'ptx', (kind) => void (draft[kind] = f))
       .with('isa', () => void (draft.isa = [...specs.isa.filter((x) => stem(x.file) !== stem(f.file)), f]))
       .with('backend', () => void draft.backends.set(specName(f), f))
-      .with('order', () => enter(draft.orders))
-      .with('recipe', () => enter(draft.recipes))
-      .with('knob-set', () => enter(draft.knobSets))
-      .with('rules', () => enter((draft.rules ??= new Map())))
+      .with('order', () => void draft.orders.set(path, f))
+      .with('recipe', () => void draft.recipes.set(path, f))
+      .with('knob-set', () => void draft.knobSets.set(path, f))
+      .with('rules', () => {
+        draft.rules ??= new Map();
+        draft.rules.set(specName(f), f).set(path, f);
+      })
       .with('launch', () => undefined)
       .exhaustive();
   });
