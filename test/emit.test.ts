@@ -13,8 +13,8 @@ import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
-import { loadLaunch } from '../src/spec/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
+import { loadLaunch } from '../src/spec/node-launch.ts';
 import type { Plan } from '../src/spec/plan.ts';
 
 const root = fileURLToPath(new URL('./kernels/', import.meta.url));

@@ -7,8 +7,8 @@ import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
 import { sameOpenWorld } from '../src/sim/open-world.ts';
-import { loadLaunch } from '../src/spec/launch.ts';
 import { loadShipped } from '../src/spec/node.ts';
+import { loadLaunch } from '../src/spec/node-launch.ts';
 import { resolve } from '../src/spec/resolve.ts';
 
 /*

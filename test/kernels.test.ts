@@ -7,8 +7,8 @@ import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
-import { loadLaunch } from '../src/spec/launch.ts';
 import { loadShipped, makePlan } from '../src/spec/node.ts';
+import { loadLaunch } from '../src/spec/node-launch.ts';
 import type { Plan } from '../src/spec/plan.ts';
 
 /*

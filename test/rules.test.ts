@@ -4,7 +4,7 @@ import { OpFlag } from '../src/ir/opcode.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { evalBig } from '../src/isa/reference.ts';
 import { checkSet } from '../src/rules/checks.ts';
-import type { RulesDoc } from '../src/rules/compile.ts';
+import type { RulesDoc } from '../src/rules/document.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from '../src/rules/driver.ts';
 import { byPrecedence } from '../src/rules/engine.ts';
 import { compileGroup } from '../src/rules/group.ts';

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import type { Program } from '../src/ir/program.ts';
 import { numberToHalf } from '../src/isa/floats.ts';
-import { fitLaunch, loadLaunch } from '../src/spec/launch.ts';
 import { scalarValue } from '../src/spec/launch-data.ts';
 import { loadSpec, ROOT, shippedFiles } from '../src/spec/node.ts';
 import { checkFile } from '../src/spec/node-check.ts';
+import { fitLaunch, loadLaunch } from '../src/spec/node-launch.ts';
 import { passNames, rendered, shipped, testFolder } from './support/specs.ts';
 
 const { path: dir, write } = testFolder();

@@ -1,8 +1,9 @@
 import { renderCfgDot, renderCfgText } from '../analysis/render/cfg-text.ts';
 import { renderCfgSvg } from '../analysis/render/svg.ts';
 import { nearest } from '../ir/diagnostic.ts';
+import { targetOf } from '../read.ts';
 import { readText, writeWhole } from './files.ts';
-import { planFor, programFor, targetOf } from './input.ts';
+import { planFor, programFor } from './input.ts';
 import { failWith, out } from './ui.ts';
 
 /** `orrery cfg`. */

@@ -2,10 +2,11 @@ import type { Program } from '../ir/program.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
+import { paramBase } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
-import { paramBase } from './input.ts';
+
 import { CliExit, failWith, show } from './ui.ts';
 
 /** The table that says how opcodes are written in PTX. */

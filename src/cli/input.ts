@@ -2,16 +2,12 @@ import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
-import { parseProgram } from '../ir/text.ts';
-import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import type { PtxModule } from '../ptx/ast.ts';
-import { checkPtx } from '../ptx/check.ts';
-import { lowerPtx } from '../ptx/lower/index.ts';
-import { parsePtx } from '../ptx/parse.ts';
+import { baseTarget, readOri, readPtx } from '../read.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
 
 /** The plan that the options ask for; errors are printed and end the command. */
@@ -19,7 +15,7 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
   const base = specs ?? (await loadShipped());
   const level = o.level === undefined ? null : Number(o.level);
   if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
-  const sm = baseTarget(o.sm ?? target) ?? 'sm_75';
+  const sm = baseTarget(o.sm ?? target ?? 'sm_75');
   const { plan, diagnostics } = await makePlan(
     {
       level,
@@ -39,13 +35,6 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
   return plan;
 }
 
-/** `sm_90` of `sm_90a`. */
-export const baseTarget = (t: string | null): string | null => t?.replace(/[af]$/, '') ?? null;
-
-/** The target that a PTX or Ori text names. */
-export const targetOf = (text: string): string | null =>
-  /^\s*\.target\s+(sm_\w+)/m.exec(text)?.[1] ?? /^\.program .* target (sm_\w+)/m.exec(text)?.[1] ?? null;
-
 export interface Input {
   readonly program: Program;
   /** The module as parsed; null for Ori text. */
@@ -63,26 +52,10 @@ export { readText } from './files.ts';
  */
 export function programFor(file: string, text: string, plan: Plan, strict = false): Input {
   const key = hashText(text, `${plan.sm}|${plan.isa.hash}`);
-  if (file.endsWith('.ori')) {
-    const { program, diagnostics } = parseProgram(text, plan.isa, file);
-    stopOnErrors(diagnostics);
-    const faults = verifyProgram(program);
-    if (faults.length > 0) failWith(`${file} is no valid program`, ...faults.slice(0, 10).map(verifyMessage));
-    return { program, module: null, text, key, warnings: [] };
-  }
-  const { module, diagnostics } = parsePtx(text, file);
-  stopOnErrors([...diagnostics, ...checkPtx(module)]);
-  const base = plan.backend.facts['param-base'];
-  const lowered = lowerPtx(module, {
-    isa: plan.isa,
-    paramBase: typeof base === 'number' ? base : 0,
-    sm: plan.sm,
-  });
-  const warnings = lowered.diagnostics.map((d) => (strict ? { ...d, severity: 'error' as const } : d));
-  show(warnings);
-  if (strict && warnings.length > 0) throw new CliExit(1);
-  return { program: lowered.program, module, text, key, warnings };
+  if (file.endsWith('.ori')) return { ...readOri(text, plan, file), text, key };
+  const { program, module, warnings } = readPtx(text, plan, file);
+  const leftOut = (d: Diagnostic): boolean => strict && d.code === 'no-ori-form';
+  const said = warnings.map((d) => (leftOut(d) ? { ...d, severity: 'error' as const } : d));
+  stopOnErrors(said);
+  return { program, module, text, key, warnings: said };
 }
-
-/** Offset of kernel parameters in constant bank 0. */
-export const paramBase = (plan: Plan): number => Number(plan.backend.facts['param-base'] ?? 0);

@@ -1,18 +1,6 @@
 import { Command } from 'commander';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
 
-/** Options that say which plan to resolve; the same on every command that needs one. */
-export interface PlanOptions {
-  readonly level?: string;
-  readonly sm?: string;
-  readonly order?: string;
-  readonly recipe?: string;
-  readonly knobs?: readonly string[];
-  readonly set?: readonly string[];
-  readonly disable?: readonly string[];
-  readonly rules?: readonly string[];
-}
-
 const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
   v,

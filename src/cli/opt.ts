@@ -3,15 +3,16 @@ import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
+import { paramBase, targetOf } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
-import { fitLaunch, loadLaunch } from '../spec/launch.ts';
+import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { UsePair } from './compare-ptxas.ts';
-import { unifiedDiff } from './diff.ts';
+import type { unifiedDiff } from './diff.ts';
 import { writeWhole } from './files.ts';
-import { type Input, paramBase, planFor, programFor, readText, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import { type Input, planFor, programFor, readText } from './input.ts';
+import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { CliExit, duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
 
@@ -49,6 +50,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const input = programFor(file, text, plan, o.strict);
   const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
   const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
+  const diff = o.printChanged === true ? (await import('./diff.ts')).unifiedDiff : null;
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
   const journal = runPipeline(input.program, plan, {
     verify: o.verify,
@@ -59,7 +61,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
         err(`; after ${r.phase.id}\n${printProgram(r.program)}`);
       for (const report of r.reports)
         if (wanted.has('all') || wanted.has(r.phase.id.toLowerCase())) err(report);
-      if (o.printChanged === true && r.program !== before) printChanged(r, before);
+      if (diff !== null && r.program !== before) printChanged(r, before, diff);
       if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
     },
   });
@@ -121,12 +123,12 @@ function write(text: string, file: string | undefined): void {
   writeWhole(file, text);
 }
 
-function printChanged(r: PhaseRecord, before: Program): void {
+function printChanged(r: PhaseRecord, before: Program, diff: typeof unifiedDiff): void {
   for (const fn of r.program.functions) {
     const was = before.functions.find((f) => f.name === fn.name);
     if (was === undefined || was === fn) continue;
     err(pcErr.bold(`; ${r.phase.id} changed ${fn.name}`));
-    err(unifiedDiff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
+    err(diff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
   }
 }
 

@@ -1,7 +1,7 @@
 import { lineOf } from '../spec/node.ts';
 import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
 import { planFor } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { phaseJson, printPhases, workOf } from './phases.ts';
 import { out, pc, table } from './ui.ts';
 

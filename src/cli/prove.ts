@@ -4,7 +4,7 @@ import { prove } from '../rules/prove/prove.ts';
 import { printVerdicts, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import { shownPath } from '../spec/node.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { bookFor } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';

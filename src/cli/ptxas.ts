@@ -3,9 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
+import { targetOf } from '../read.ts';
 import { ptxOf } from './emit.ts';
-import { planFor, programFor, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import { planFor, programFor } from './input.ts';
+import type { PlanOptions } from './options.ts';
 import { ptxasCommand } from './ptxas-run.ts';
 import { CliExit, err, failWith } from './ui.ts';
 

@@ -4,6 +4,7 @@ import { runPipeline } from '../engine/pipeline.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
+import { targetOf } from '../read.ts';
 import type { RuleHit, RuleMiss } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import { verdictText } from '../rules/prove/verdict.ts';
@@ -12,8 +13,8 @@ import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
-import { baseTarget, planFor, programFor, readText, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import { planFor, programFor, readText } from './input.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, Progress, pc, table } from './ui.ts';
 import { readVerdicts } from './verdicts.ts';
 
@@ -374,7 +375,7 @@ export async function coverage(folder: string | undefined, o: RuleOptions): Prom
   for (const [i, file] of files.entries()) {
     progress.update(`${i + 1}/${files.length} ${shownPath(file)}`);
     const text = readText(file);
-    if (baseTarget(targetOf(text)) === null) continue;
+    if (targetOf(text) === null) continue;
     const { program } = programFor(shownPath(file), text, plan);
     const { last } = runPipeline(program, plan, {
       onRuleHit: (h) => account.hit(h, file),

@@ -1,10 +1,11 @@
 import { runPipeline } from '../engine/pipeline.ts';
+import { paramBase, targetOf } from '../read.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
-import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/launch.ts';
 import { loadShipped } from '../spec/node.ts';
+import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { readText, writeWhole } from './files.ts';
-import { paramBase, planFor, programFor, targetOf } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import { planFor, programFor } from './input.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
 interface RunOptions extends PlanOptions {

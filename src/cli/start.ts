@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
+import { paramBase, targetOf } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
-import { loadLaunch } from '../spec/launch.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
-import { paramBase, planFor, programFor, readText, targetOf } from './input.ts';
+import { loadLaunch } from '../spec/node-launch.ts';
+import { planFor, programFor, readText } from './input.ts';
 import { checkOpen } from './opt.ts';
 import { changedPhases, classTable } from './report.ts';
 import { CliExit, duration, err, grouped, out, pc } from './ui.ts';

@@ -1,7 +1,7 @@
 import type { Program } from '../ir/program.ts';
 import { passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
-import type { RulesDoc } from '../rules/compile.ts';
+import type { RulesDoc } from '../rules/document.ts';
 import { RULE_KNOBS, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import type { Plan } from '../spec/plan.ts';

@@ -17,6 +17,18 @@ export interface Diagnostic {
   readonly notes?: readonly string[];
 }
 
+/** A diagnostic about a file as a whole. */
+export const fileFault = (file: string, message: string, notes: readonly string[] = []): Diagnostic => ({
+  severity: 'error',
+  code: 'file',
+  message,
+  file,
+  line: 0,
+  column: 0,
+  length: 0,
+  notes,
+});
+
 /** Thrown where work cannot go on; carries everything found so far. */
 export class DiagnosticError extends Error {
   readonly diagnostics: readonly Diagnostic[];

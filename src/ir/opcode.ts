@@ -1,5 +1,7 @@
 import type { Operand } from './operand.ts';
 
+export { FILES, type File, Mod } from './operand.ts';
+
 /**
  * What an opcode is: its operand slots, its modifiers, its properties. The table itself is data
  * (`pipelines/isa/*.yaml`); `src/isa` turns that data into these objects.
@@ -42,13 +44,6 @@ export const OpFlag = {
 /** Memory spaces, in the order of the reference's categories 0-6. */
 export const SPACES = ['generic', 'shared', 'local', 'const', 'param', 'global', 'cluster'] as const;
 export type Space = (typeof SPACES)[number];
-
-/** Register files. The name is the prefix in Ori text. */
-export const FILES = ['R', 'RD', 'P', 'UR', 'URD', 'UP', 'RQ', 'B'] as const;
-export type File = (typeof FILES)[number];
-
-/** Modifiers an operand may carry, as a bit set. */
-export const Mod = { Neg: 1, Abs: 2, Not: 4 } as const;
 
 /** Operand kinds a slot accepts, as a bit set (1 << Kind). See `operand.ts`. */
 export type KindSet = number;

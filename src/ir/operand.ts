@@ -1,4 +1,9 @@
-import { FILES, type File, Mod } from './opcode.ts';
+/** Register files. The name is the prefix in Ori text. */
+export const FILES = ['R', 'RD', 'P', 'UR', 'URD', 'UP', 'RQ', 'B'] as const;
+export type File = (typeof FILES)[number];
+
+/** Modifiers an operand may carry, as a bit set. */
+export const Mod = { Neg: 1, Abs: 2, Not: 4 } as const;
 
 /**
  * A virtual register: `index << 3 | file`. Indices are unique in a function over all files, so a bit set

@@ -1,6 +1,7 @@
+import { match, P } from 'ts-pattern';
 import { nearest } from '../ir/diagnostic.ts';
+import type { KnobValue } from '../ir/pass.ts';
 import { type Expr, parseExpression } from '../isa/lang/parse.ts';
-import type { KnobValue } from '../passes/pass.ts';
 
 /**
  * Conditions that are not about values: how often something is used, where it stands, for which target the code is. They
@@ -134,20 +135,15 @@ const near = (word: string, all: Iterable<string>): string[] => {
 };
 
 /** Knobs that a condition reads. */
-export function knobsOf(e: Expr): string[] {
-  switch (e.k) {
-    case 'call':
-      return e.fn === 'knob' && e.args[0].k === 'name' ? [e.args[0].name] : e.args.flatMap(knobsOf);
-    case 'unary':
-      return knobsOf(e.a);
-    case 'binary':
-      return [...knobsOf(e.a), ...knobsOf(e.b)];
-    case 'cond':
-      return [...knobsOf(e.c), ...knobsOf(e.a), ...knobsOf(e.b)];
-    default:
-      return [];
-  }
-}
+export const knobsOf = (e: Expr): string[] =>
+  match(e)
+    .with({ k: 'call', fn: 'knob', args: [{ k: 'name', name: P.select() }] }, (knob) => [knob])
+    .with({ k: 'call' }, ({ args }) => args.flatMap(knobsOf))
+    .with({ k: 'unary' }, ({ a }) => knobsOf(a))
+    .with({ k: 'binary' }, ({ a, b }) => [a, b].flatMap(knobsOf))
+    .with({ k: 'cond' }, ({ c, a, b }) => [c, a, b].flatMap(knobsOf))
+    .with({ k: P.union('int', 'name') }, () => [])
+    .exhaustive();
 
 /** Does a static condition hold? */
 export const holdsIn = (e: Expr, s: Setting): boolean => holds(e, new Map(), s as Situation);

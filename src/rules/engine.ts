@@ -1,11 +1,11 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
+import type { KnobValue, PassContext } from '../ir/pass.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import type { Expr } from '../isa/lang/parse.ts';
-import type { KnobValue, PassContext } from '../passes/pass.ts';
-import type { GroupDoc } from '../spec/plan.ts';
 import type { Miss } from './bind.ts';
 import { holdsIn, type Setting } from './conditions.ts';
+import type { GroupDoc } from './document.ts';
 import { applyRules, RulesDiverge } from './driver.ts';
 import { type Care, ruleDiagnostic, rulesOfDoc } from './group.ts';
 import type { Rule } from './rule.ts';

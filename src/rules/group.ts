@@ -1,8 +1,9 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
-import { type Compiled, compileRule, type RulesDoc, textOf } from './compile.ts';
+import { type Compiled, compileRule } from './compile.ts';
 import { isStatic, isStructural, knobsOf, mayAskSetting, partsOf } from './conditions.ts';
+import { type RulesDoc, textOf } from './document.ts';
 import type { Rule, RuleBody, RuleIssue } from './rule.ts';
 import { lastOpcode } from './syntax.ts';
 

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv';
+import { match, P } from 'ts-pattern';
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import { specError } from './places.ts';
 
@@ -96,72 +97,70 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
   const at = nameOf(path);
   const schema = (e.parentSchema ?? {}) as Schema;
   const described = schema.description === undefined ? [] : [schema.description];
-  switch (e.keyword) {
-    case 'additionalProperties': {
-      const key = String(e.params.additionalProperty);
-      const known = Object.keys(schema.properties ?? {});
-      const near = nearest(key, known);
-      return specError(f, [...path, key], 'spec-key', `unknown key '${key}' in ${at}`, {
-        key: true,
-        notes: [near.length > 0 ? `did you mean '${near[0]}'?` : `keys are ${known.join(', ')}`],
-      });
-    }
-    case 'required':
-      return missing(f, e, path, String(e.params.missingProperty), all);
-    case 'dependencies': {
-      const { property, missingProperty } = e.params as { property: string; missingProperty: string };
-      if (isMisspelt(e, [missingProperty], all)) return null;
-      return specError(
-        f,
-        [...path, property],
-        'spec-missing',
-        `'${property}' needs '${missingProperty}' beside it`,
-        { key: true },
-      );
-    }
-    case 'false schema': {
-      const key = path[path.length - 1] ?? '';
-      const other = /\/dependencies\/([^/]+)\/properties\//.exec(e.schemaPath)?.[1];
-      const message =
-        other === undefined ? `'${key}' cannot stand here` : `'${key}' cannot stand beside '${other}'`;
-      return specError(f, path, 'spec-key', message, { key: true });
-    }
-    case 'enum':
-    case 'const': {
-      const allowed =
-        e.keyword === 'const'
-          ? [String(e.params.allowedValue)]
-          : (e.params.allowedValues as unknown[]).map(String);
-      return notAllowed(f, path, e.data, allowed);
-    }
-    case 'type':
-      return specError(
-        f,
-        path,
-        'spec-type',
-        `${at} is ${typeName(e.data)}, expected ${list(([] as string[]).concat(e.params.type).map(typeWord), 'or')}`,
-        { notes: described },
-      );
-    case 'oneOf':
-    case 'anyOf':
-      return choice(f, e, path, all);
-    case 'propertyNames': {
-      const key = String(e.params.propertyName);
-      return specError(f, [...path, key], 'spec-key', `'${key}' is no name that may stand in ${at}`, {
-        key: true,
-        notes: patternNote(e, all),
-      });
-    }
-    case 'pattern':
-      if (e.propertyName !== undefined) return null;
-      return specError(f, path, 'spec-value', `${at} is ${typeName(e.data)}, which has not its form`, {
-        notes: [...described, `form: ${e.params.pattern}`],
-      });
-    case 'if':
-      return null;
-    default:
-      return specError(f, path, 'spec-value', `${at} ${limitText(e)}`, { notes: described });
-  }
+  return (
+    match<ErrorObject, Diagnostic | null>(e)
+      .with({ keyword: 'additionalProperties', params: { additionalProperty: P.string.select() } }, (key) => {
+        const known = Object.keys(schema.properties ?? {});
+        const near = nearest(key, known);
+        return specError(f, [...path, key], 'spec-key', `unknown key '${key}' in ${at}`, {
+          key: true,
+          notes: [near.length > 0 ? `did you mean '${near[0]}'?` : `keys are ${known.join(', ')}`],
+        });
+      })
+      .with({ keyword: 'required', params: { missingProperty: P.string.select() } }, (key) =>
+        missing(f, e, path, key, all),
+      )
+      .with(
+        { keyword: 'dependencies', params: { property: P.string, missingProperty: P.string } },
+        ({ params: { property, missingProperty } }) =>
+          isMisspelt(e, [missingProperty], all)
+            ? null
+            : specError(
+                f,
+                [...path, property],
+                'spec-missing',
+                `'${property}' needs '${missingProperty}' beside it`,
+                { key: true },
+              ),
+      )
+      .with({ keyword: 'false schema' }, () => {
+        const key = path[path.length - 1] ?? '';
+        const other = /\/dependencies\/([^/]+)\/properties\//.exec(e.schemaPath)?.[1];
+        const message =
+          other === undefined ? `'${key}' cannot stand here` : `'${key}' cannot stand beside '${other}'`;
+        return specError(f, path, 'spec-key', message, { key: true });
+      })
+      .with({ keyword: 'const', params: { allowedValue: P.select() } }, (one) =>
+        notAllowed(f, path, e.data, [String(one)]),
+      )
+      .with({ keyword: 'enum', params: { allowedValues: P.array().select() } }, (several) =>
+        notAllowed(f, path, e.data, several.map(String)),
+      )
+      .with({ keyword: 'type' }, () =>
+        specError(
+          f,
+          path,
+          'spec-type',
+          `${at} is ${typeName(e.data)}, expected ${list(([] as string[]).concat(e.params.type).map(typeWord), 'or')}`,
+          { notes: described },
+        ),
+      )
+      .with({ keyword: P.union('oneOf', 'anyOf') }, () => choice(f, e, path, all))
+      .with({ keyword: 'propertyNames', params: { propertyName: P.string.select() } }, (key) =>
+        specError(f, [...path, key], 'spec-key', `'${key}' is no name that may stand in ${at}`, {
+          key: true,
+          notes: patternNote(e, all),
+        }),
+      )
+      // Told by the error about the name itself.
+      .with({ keyword: 'pattern', propertyName: P.string }, { keyword: 'if' }, () => null)
+      .with({ keyword: 'pattern', params: { pattern: P.string.select() } }, (form) =>
+        specError(f, path, 'spec-value', `${at} is ${typeName(e.data)}, which has not its form`, {
+          notes: [...described, `form: ${form}`],
+        }),
+      )
+      .otherwise(() => specError(f, path, 'spec-value', `${at} ${limitText(e)}`, { notes: described }))
+  );
 }
 
 /** A key that is missing; nothing is said where a misspelt key beside it is already reported. */

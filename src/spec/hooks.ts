@@ -1,11 +1,16 @@
+import { match, P } from 'ts-pattern';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { type Entry, type Row, unknownPass, unknownRules } from './order.ts';
-import type { RecipeSpec } from './types.generated.ts';
+
+/** One thing that a recipe puts into a hook; the schema lets no other form through. */
+export type HookItem =
+  | { readonly pass: string; readonly params?: Readonly<Record<string, unknown>> }
+  | { readonly rules: string };
 
 /** What a recipe puts into one hook. */
 export interface HookFilling {
-  readonly items: readonly RecipeSpec.HookItem[];
+  readonly items: readonly HookItem[];
   readonly at: Spot;
 }
 
@@ -23,7 +28,7 @@ export function resolveHooks(
 ): Map<string, HookFilling> {
   const out = new Map<string, HookFilling>();
   const hooks = rows.filter((r) => r.hook !== undefined).map((r) => r.name);
-  const given = (recipe?.data.hooks as RecipeSpec.Recipe['hooks']) ?? {};
+  const given = (recipe?.data.hooks ?? {}) as Readonly<Record<string, readonly HookItem[]>>;
   for (const [name, items] of Object.entries(given)) {
     const at = { file: recipe, path: ['hooks', name] };
     const entry = entries.find((x) => x.id.toLowerCase() === name.toLowerCase());
@@ -44,10 +49,14 @@ export function resolveHooks(
       });
     else out.set(entry.id, { items, at });
     items.forEach((item, i) => {
-      if (item.pass !== undefined && !passes.has(item.pass))
-        unknownPass(below(at, i, 'pass'), item.pass, passes, issues);
-      if (item.rules !== undefined && !ruleGroups.has(item.rules))
-        unknownRules(below(at, i, 'rules'), item.rules, ruleGroups, issues);
+      match(item)
+        .with({ pass: P.string }, ({ pass }) => {
+          if (!passes.has(pass)) unknownPass(below(at, i, 'pass'), pass, passes, issues);
+        })
+        .with({ rules: P.string }, ({ rules }) => {
+          if (!ruleGroups.has(rules)) unknownRules(below(at, i, 'rules'), rules, ruleGroups, issues);
+        })
+        .exhaustive();
     });
   }
   return out;

@@ -1,5 +1,5 @@
 import { nearest } from '../ir/diagnostic.ts';
-import type { KnobValue } from '../passes/pass.ts';
+import type { KnobValue } from '../ir/pass.ts';
 import type { KnobsSpec } from './types.generated.ts';
 
 /** What the check of a value needs of a knob. */

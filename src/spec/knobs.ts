@@ -1,4 +1,5 @@
-import type { KnobValue } from '../passes/pass.ts';
+import { castDraft } from 'immer';
+import type { KnobValue } from '../ir/pass.ts';
 import type { ResolvedBackend } from './backend.ts';
 import type { SpecFile } from './document.ts';
 import { covers } from './glob.ts';
@@ -6,6 +7,7 @@ import { below, COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import { knobValue } from './knob-values.ts';
 import type { Origin, ResolvedKnob } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
+import { produce } from './state.ts';
 import type { KnobsSpec } from './types.generated.ts';
 
 /** Every knob with its winning value, and the place that said it. */
@@ -89,13 +91,13 @@ export function resolveKnobs(
           'make one of them unconditional, or plan for one kernel',
         ],
       });
-    knobs.set(name, {
-      ...before,
-      value: checked.value,
-      origin: { source, file: at.file?.file ?? '', path: at.path },
-      overridden: [...before.overridden, { value: before.value, origin: before.origin, when: before.when }],
-      when,
+    const overlaid = produce(before, (knob) => {
+      knob.overridden.push({ value: knob.value, origin: knob.origin, when: knob.when });
+      knob.value = castDraft(checked.value);
+      knob.origin = { source, file: at.file?.file ?? '', path: [...at.path] };
+      knob.when = when;
     });
+    knobs.set(name, overlaid);
     spots.set(name, at);
   };
   const giveAll = (file: SpecFile, source: string): void => {

@@ -1,3 +1,4 @@
+import { match, P } from 'ts-pattern';
 import { numberToHalf } from '../isa/floats.ts';
 import { type Fill, fillBuffer } from '../sim/fill.ts';
 import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
@@ -7,6 +8,19 @@ import type { LaunchSpec } from './types.generated.ts';
 
 /** Reads a file that a launch names, by its path as written there; null where it cannot be read. */
 export type ReadData = (name: string) => Uint8Array | null;
+
+/** One parameter as written; the schema lets no other form through. */
+type Parameter =
+  | { readonly scalar: string; readonly value: number | string }
+  | {
+      readonly buffer: string;
+      readonly length: number;
+      readonly data?: string;
+      readonly fill?: Fill;
+      readonly expect?: string;
+      readonly tolerance?: number;
+    }
+  | { readonly bytes: number; readonly data?: string };
 
 /** Most bytes of one buffer: what one typed array holds on every host. */
 const MOST_BYTES = 2 ** 31;
@@ -37,39 +51,48 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
     return new Uint8Array(0);
   };
 
-  const param = (p: LaunchSpec.Parameter, k: number): LaunchParam => {
+  /** Whether so many bytes are too many for the parameter. */
+  const tooLarge = (size: number, path: SpecPath): boolean => {
+    if (size > MOST_BYTES)
+      error(path, 'launch-value', `${size} bytes are more than the ${MOST_BYTES} of the largest buffer`);
+    return size > MOST_BYTES;
+  };
+
+  const param = (p: Parameter, k: number): LaunchParam => {
     const at = (key: string): SpecPath => ['params', k, key];
-    if (p.scalar !== undefined) {
-      const value = scalarValue(p.scalar, p.value!);
-      if (typeof value === 'object') error(at('value'), 'launch-value', value.problem);
-      const number = typeof value === 'object' ? 0 : value;
-      // The simulator takes half precision as its bits.
-      return p.scalar.endsWith('f16')
-        ? { kind: 'scalar', type: 'b16', value: numberToHalf(Number(number), p.scalar) }
-        : { kind: 'scalar', type: p.scalar, value: number };
-    }
-    const size = p.buffer === undefined ? p.bytes! : ELEMENT_BYTES[p.buffer] * p.length!;
-    if (size > MOST_BYTES) {
-      const key = p.buffer === undefined ? 'bytes' : 'length';
-      error(at(key), 'launch-value', `${size} bytes are more than the ${MOST_BYTES} of the largest buffer`);
-      return { kind: 'bytes', bytes: new Uint8Array(0) };
-    }
-    if (p.buffer === undefined)
-      return {
-        kind: 'bytes',
-        bytes: p.data === undefined ? new Uint8Array(size) : data(p.data, size, at('data')),
-      };
-    return {
-      kind: 'buffer',
-      type: p.buffer,
-      length: p.length!,
-      bytes:
-        p.data === undefined
-          ? fillBuffer(p.buffer, p.length!, (p.fill as Fill | undefined) ?? 'zero')
-          : data(p.data, size, at('data')),
-      expect: p.expect === undefined ? null : data(p.expect, size, at('expect')),
-      tolerance: p.tolerance ?? 0,
-    };
+    return match<Parameter, LaunchParam>(p)
+      .with({ scalar: P.string }, ({ scalar, value: given }) => {
+        const value = scalarValue(scalar, given);
+        if (typeof value === 'object') error(at('value'), 'launch-value', value.problem);
+        const number = typeof value === 'object' ? 0 : value;
+        // The simulator takes half precision as its bits.
+        return scalar.endsWith('f16')
+          ? { kind: 'scalar', type: 'b16', value: numberToHalf(Number(number), scalar) }
+          : { kind: 'scalar', type: scalar, value: number };
+      })
+      .with({ buffer: P.string }, (b) => {
+        const size = ELEMENT_BYTES[b.buffer] * b.length;
+        if (tooLarge(size, at('length'))) return { kind: 'bytes', bytes: new Uint8Array(0) };
+        return {
+          kind: 'buffer',
+          type: b.buffer,
+          length: b.length,
+          bytes:
+            b.data === undefined
+              ? fillBuffer(b.buffer, b.length, b.fill ?? 'zero')
+              : data(b.data, size, at('data')),
+          expect: b.expect === undefined ? null : data(b.expect, size, at('expect')),
+          tolerance: b.tolerance ?? 0,
+        };
+      })
+      .with({ bytes: P.number }, ({ bytes: size, data: file }) => {
+        if (tooLarge(size, at('bytes'))) return { kind: 'bytes', bytes: new Uint8Array(0) };
+        return {
+          kind: 'bytes',
+          bytes: file === undefined ? new Uint8Array(size) : data(file, size, at('data')),
+        };
+      })
+      .exhaustive();
   };
 
   const three = (a: readonly number[]): [number, number, number] => [a[0], a[1] ?? 1, a[2] ?? 1];
@@ -83,7 +106,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
     grid: three(d.grid),
     block,
     dynamicShared: d['dynamic-shared'] ?? 0,
-    params: d.params.map(param),
+    params: (d.params as unknown as readonly Parameter[]).map(param),
   };
   return { launch: issues.failed ? null : launch, issues: issues.list };
 }

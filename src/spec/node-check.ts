@@ -1,10 +1,12 @@
-import { basename, resolve as resolvePath } from 'node:path';
+import { resolve as resolvePath } from 'node:path';
+import { match } from 'ts-pattern';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
+import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
-import { loadLaunch } from './launch.ts';
-import { loadShipped, loadSpec, SpecFaults, specName, toDiagnostics, withRest } from './node.ts';
+import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
+import { loadLaunch } from './node-launch.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL } from './specs.ts';
 
@@ -129,51 +131,28 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     ...sms.map((sm) => ({ ...r, sm })),
   ];
   const kernel = kernelOf(spec);
-  switch (spec.kind) {
-    case 'order':
-      return {
-        specs: { ...shipped, orders: new Map([...shipped.orders, [path, spec]]) },
-        requests: everywhere({ ...one, order: path }),
-      };
-    case 'recipe': {
+  // Under its path, so that it may extend the shipped one of its name.
+  const specs = withSpec(shipped, spec, path);
+  const requests = match(spec.kind)
+    .with('order', () => everywhere({ ...one, order: path }))
+    .with('recipe', () => {
       const { sm = [TRIAL_SM], level } = spec.data as { sm?: readonly string[]; level?: number };
       const tried = level === undefined ? levels : [level];
-      return {
-        specs: { ...shipped, recipes: new Map([...shipped.recipes, [path, spec]]) },
-        requests: sm.flatMap((s) => tried.map((l) => ({ ...one, sm: s, level: l, recipe: path, kernel }))),
-      };
-    }
-    case 'knob-set':
-      return {
-        specs: { ...shipped, knobSets: new Map([...shipped.knobSets, [path, spec]]) },
-        requests: levels.map((level) => ({ ...one, level, knobSets: [path], kernel })),
-      };
-    case 'backend': {
-      const specs = { ...shipped, backends: new Map([...shipped.backends, [specName(spec), spec]]) };
-      const targets = [...specs.backends.values()].flatMap((b) =>
-        b.data.sm !== undefined && reaches(b, spec, specs) ? [String(b.data.sm)] : [],
-      );
-      return { specs, requests: targets.map((sm) => ({ ...one, sm })) };
-    }
-    case 'isa': {
-      const others = shipped.isa.filter((f) => basename(f.file) !== basename(spec.file));
-      return { specs: { ...shipped, isa: [...others, spec] }, requests: [one] };
-    }
-    case 'rules':
-      return {
-        specs: { ...shipped, rules: new Map([...(shipped.rules ?? []), [specName(spec), spec]]) },
-        requests: [one],
-      };
-    default: {
-      // One file of this kind is in force: the phase table, the constraints or the catalog.
-      const specs = { ...shipped, [spec.kind]: spec };
-      const orders = [...shipped.orders.keys()];
-      return {
-        specs,
-        requests: orders.flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
-      };
-    }
-  }
+      return sm.flatMap((s) => tried.map((l) => ({ ...one, sm: s, level: l, recipe: path, kernel })));
+    })
+    .with('knob-set', () => levels.map((level) => ({ ...one, level, knobSets: [path], kernel })))
+    .with('backend', () =>
+      [...specs.backends.values()]
+        .filter((b) => b.data.sm !== undefined && reaches(b, spec, specs))
+        .map((b) => ({ ...one, sm: String(b.data.sm) })),
+    )
+    .with('isa', 'rules', () => [one])
+    // One file of these kinds is in force.
+    .with('phases', 'constraints', 'knobs', 'ptx', 'launch', () =>
+      [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
+    )
+    .exhaustive();
+  return { specs, requests };
 }
 
 /** A kernel name that the spec's `when` covers, so that what it says is in force in the trial. */

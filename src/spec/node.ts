@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve as resolvePath } from 'node:path';
-import { type Diagnostic, DiagnosticError, nearest } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { specName, specsOf } from './collect.ts';
 import type { SpecFile, SpecKind } from './document.ts';
 import type { SpecIssue } from './issues.ts';
 import { fromBuild, fromCache, ROOT, sha256, toCache } from './node-cache.ts';
@@ -18,18 +19,6 @@ export function shownPath(path: string): string {
   const r = relative(process.cwd(), path);
   return r !== '' && r.length < path.length ? r : path;
 }
-
-/** A diagnostic about a file as a whole. */
-export const fileFault = (file: string, message: string, notes: readonly string[] = []): Diagnostic => ({
-  severity: 'error',
-  code: 'file',
-  message,
-  file,
-  line: 0,
-  column: 0,
-  length: 0,
-  notes,
-});
 
 /** Text of a file; a file that cannot be read is a diagnostic, with near names of its folder. */
 export function readSpecText(path: string): string {
@@ -133,31 +122,6 @@ export async function loadShipped(): Promise<Specs> {
   }
   if (faults.length > 0) throw new DiagnosticError(faults);
   return specsOf(files);
-}
-
-/** The name under which a spec is found: what it calls itself, or its file's name. */
-export const specName = (f: SpecFile): string =>
-  f.kind === 'backend'
-    ? String(f.data.name)
-    : f.kind === 'rules'
-      ? String(f.data.group)
-      : basename(f.file).replace(/\.ya?ml$/, '');
-
-function specsOf(files: readonly SpecFile[]): Specs {
-  const by = (kind: SpecKind) =>
-    new Map(files.filter((f) => f.kind === kind).map((f) => [specName(f), f] as const));
-  return {
-    phases: files.find((f) => f.kind === 'phases')!,
-    constraints: files.find((f) => f.kind === 'constraints')!,
-    knobs: files.find((f) => f.kind === 'knobs')!,
-    isa: files.filter((f) => f.kind === 'isa'),
-    ptx: files.find((f) => f.kind === 'ptx'),
-    orders: by('order'),
-    backends: by('backend'),
-    recipes: by('recipe'),
-    knobSets: by('knob-set'),
-    rules: by('rules'),
-  };
 }
 
 /** A name that is meant as a path: `mine.yaml`, `./x/mine`. */
@@ -272,25 +236,8 @@ async function withOrders(
 }
 
 /** Issues with their places looked up. The reader of YAML is loaded only if there are any. */
-export async function toDiagnostics(issues: readonly SpecIssue[]): Promise<Diagnostic[]> {
-  if (issues.length === 0) return [];
-  const { placeOf, specError } = await import('./places.ts');
-  return issues.map((i) => {
-    const see =
-      i.see === undefined
-        ? []
-        : [`${i.see.what}: ${i.see.file.file}:${placeOf(i.see.file.text, i.see.path).line}`];
-    const notes = [...(i.notes ?? []), ...see];
-    if (i.file !== null)
-      return specError(i.file, i.path, i.code, i.message, {
-        severity: i.severity,
-        key: i.key,
-        label: i.label,
-        notes,
-      });
-    return { ...fileFault('', i.message, notes), severity: i.severity, code: i.code, label: i.label };
-  });
-}
+export const toDiagnostics = async (issues: readonly SpecIssue[]): Promise<Diagnostic[]> =>
+  issues.length === 0 ? [] : (await import('./issue-diagnostics.ts')).issueDiagnostics(issues);
 
 /** Line of an origin in its file, from 1; 0 where it has no file. Loads the reader of YAML. */
 export async function lineOf(origin: {

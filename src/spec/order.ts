@@ -1,8 +1,9 @@
+import { match, P } from 'ts-pattern';
 import { nearest } from '../ir/diagnostic.ts';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import type { Specs } from './specs.ts';
-import type { OrderSpec, PhasesSpec } from './types.generated.ts';
+import type { PhasesSpec } from './types.generated.ts';
 
 export type Row = Omit<PhasesSpec.Phase, 'purpose' | 'source'>;
 
@@ -105,9 +106,9 @@ export function buildOrder(
       entries = fullList(list, file, table, issues);
       continue;
     }
-    ((file.data.edits as readonly OrderSpec.Edit[] | undefined) ?? []).forEach((edit, i) => {
+    ((file.data.edits ?? []) as readonly Edit[]).forEach((edit, i) => {
       const at = { file, path: ['edits', i] };
-      entries = applyEdit(entries, edit, { at, table, level, passes, ruleGroups, replaced, issues });
+      applyEdit(entries, edit, { at, table, level, passes, ruleGroups, replaced, issues });
     });
   }
   if (!issues.failed) checkRequired(entries, chain[0], table, replaced, issues);
@@ -143,33 +144,44 @@ interface EditContext {
   readonly issues: Issues;
 }
 
-/** Applies one edit; returns `list` itself where the edit is wrong or not for this level. */
-function applyEdit(list: Entry[], e: OrderSpec.Edit, cx: EditContext): Entry[] {
-  if (e.move !== undefined) {
-    const from = findEntry(list, e.move, 'move', cx);
-    if (from < 0) return list;
-    return place(list, from, { ...list[from], origin: cx.at }, e, cx);
-  }
-  if (e.drop !== undefined) {
-    const at = findEntry(list, e.drop, 'drop', cx);
-    if (at < 0 || (e.levels !== undefined && !e.levels.includes(cx.level))) return list;
-    const why = `dropped by the order${e.why === undefined ? '' : `: ${e.why}`}`;
-    return list.with(at, { ...list[at], dropped: why, origin: cx.at });
-  }
-  if (e.replace !== undefined) {
-    const at = findEntry(list, e.replace, 'replace', cx);
-    const entry = newPhase(list, e.with!, 'with', cx);
-    if (at < 0 || entry === null) return list;
-    cx.replaced.set(list[at].row, cx.at);
-    return list.with(at, entry);
-  }
-  const entry =
-    e.insert !== undefined
-      ? newPhase(list, e.insert, 'insert', cx)
-      : e.insertPass !== undefined
-        ? newPass(list, e.insertPass, e.params ?? {}, cx)
-        : newRules(list, e.insertRules!, cx);
-  return entry === null ? list : place(list, -1, entry, e, cx);
+/** Where an edit puts something. */
+type Anchor = { readonly before: string } | { readonly after: string };
+
+/** One edit, by what it does; the schema lets no other form through. */
+type Edit =
+  | ({ readonly move: string } & Anchor)
+  | { readonly drop: string; readonly levels?: readonly number[]; readonly why?: string }
+  | { readonly replace: string; readonly with: string }
+  | ({ readonly insert: string } & Anchor)
+  | ({ readonly insertPass: string; readonly params?: Readonly<Record<string, unknown>> } & Anchor)
+  | ({ readonly insertRules: string } & Anchor);
+
+/** Applies one edit to the order so far; an edit that is wrong, or not for this level, changes nothing. */
+function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
+  match(edit)
+    .with({ move: P.string }, (e) => {
+      const from = findEntry(list, e.move, 'move', cx);
+      if (from >= 0) place(list, from, { ...list[from], origin: cx.at }, e, cx);
+    })
+    .with({ drop: P.string }, ({ drop, levels, why }) => {
+      const at = findEntry(list, drop, 'drop', cx);
+      if (at < 0 || levels?.includes(cx.level) === false) return;
+      const dropped = `dropped by the order${why === undefined ? '' : `: ${why}`}`;
+      list[at] = { ...list[at], dropped, origin: cx.at };
+    })
+    .with({ replace: P.string }, (e) => {
+      const at = findEntry(list, e.replace, 'replace', cx);
+      const entry = newPhase(list, e.with, 'with', cx);
+      if (at < 0 || entry === null) return;
+      cx.replaced.set(list[at].row, cx.at);
+      list[at] = entry;
+    })
+    .with({ insert: P.string }, (e) => place(list, -1, newPhase(list, e.insert, 'insert', cx), e, cx))
+    .with({ insertPass: P.string }, (e) =>
+      place(list, -1, newPass(list, e.insertPass, e.params ?? {}, cx), e, cx),
+    )
+    .with({ insertRules: P.string }, (e) => place(list, -1, newRules(list, e.insertRules, cx), e, cx))
+    .exhaustive();
 }
 
 function findEntry(list: readonly Entry[], id: string, key: string, cx: EditContext): number {
@@ -186,25 +198,19 @@ function findEntry(list: readonly Entry[], id: string, key: string, cx: EditCont
   return at;
 }
 
-/** Puts an entry before or after the edit's anchor, after taking out what stands at `from` (-1: nothing). */
-function place(
-  list: Entry[],
-  from: number,
-  entry: Entry,
-  e: { readonly before?: string; readonly after?: string },
-  cx: EditContext,
-): Entry[] {
-  const key = e.before !== undefined ? 'before' : 'after';
-  const at = findEntry(list, e[key]!, key, cx);
-  if (at < 0) return list;
+/** Puts an entry before or after the edit's anchor, and takes out what stands at `from` (-1: nothing). No entry: no change. */
+function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
+  if (entry === null) return;
+  const [key, id] =
+    'before' in anchor ? (['before', anchor.before] as const) : (['after', anchor.after] as const);
+  const at = findEntry(list, id, key, cx);
+  if (at < 0) return;
   if (at === from) {
     cx.issues.error(below(cx.at, key), 'edit-anchor', `'${entry.id}' cannot be placed ${key} itself`);
-    return list;
+    return;
   }
-  const out = [...list];
-  out.splice(key === 'before' ? at : at + 1, 0, entry);
-  if (from >= 0) out.splice(from + (from > at ? 1 : 0), 1);
-  return out;
+  list.splice(key === 'before' ? at : at + 1, 0, entry);
+  if (from >= 0) list.splice(from + (from > at ? 1 : 0), 1);
 }
 
 function newPhase(list: readonly Entry[], id: string, key: string, cx: EditContext): Entry | null {

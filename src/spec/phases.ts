@@ -1,3 +1,4 @@
+import { match, P } from 'ts-pattern';
 import { factOf } from './backend.ts';
 import type { HookFilling } from './hooks.ts';
 import type { Issues } from './issues.ts';
@@ -60,18 +61,17 @@ export function planPhases(
       binding(p, { source: 'phases', file: phasesFile, path: ['phases', x.row, 'passes', i] }),
     );
     const inserted = x.pass === undefined ? [] : [binding(x.pass, origin)];
-    const hooked = (filling?.items ?? []).flatMap((h, i) => {
-      if (h.pass === undefined) return [];
-      const at = { file: filling!.at.file?.file ?? '', path: [...filling!.at.path, i] };
-      return [binding({ pass: h.pass, params: h.params }, { source: 'recipe', ...at })];
+    const hooked: Binding[] = [];
+    const hookedRules: string[] = [];
+    filling?.items.forEach((item, i) => {
+      const at = { file: filling.at.file?.file ?? '', path: [...filling.at.path, i] };
+      match(item)
+        .with({ pass: P.string }, (p) => hooked.push(binding(p, { source: 'recipe', ...at })))
+        .with({ rules: P.string }, (r) => hookedRules.push(r.rules))
+        .exhaustive();
     });
     const declared = hooked.map((e) => declaredFor(rows, e.pass));
-    const rules = union(
-      x.rules === undefined ? [] : [x.rules],
-      row.rules,
-      (filling?.items ?? []).flatMap((h) => (h.rules === undefined ? [] : [h.rules])),
-      rulesFor.extra(row),
-    );
+    const rules = union(x.rules === undefined ? [] : [x.rules], row.rules, hookedRules, rulesFor.extra(row));
     const enabled = switches.enabled.has(x.id);
     return {
       position,

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
-import type { KnobValue } from '../passes/pass.ts';
+import type { KnobValue } from '../ir/pass.ts';
+import type { GroupDoc } from '../rules/document.ts';
 
 /** Where a resolved value came from. */
 export interface Origin {
@@ -92,15 +93,6 @@ export interface Backend {
   readonly facts: Readonly<Record<string, unknown>>;
   /** Where each leaf of the facts was said, by path: 'limits.max-registers'. */
   readonly origins: ReadonlyMap<string, Origin>;
-}
-
-/** The document of a rule group. */
-export interface GroupDoc {
-  readonly data: unknown;
-  readonly file: string;
-  readonly hash: string;
-  /** Hash of the instruction set for which its rules are known to be whole; null: not known. */
-  readonly wholeFor: string | null;
 }
 
 /** Specs resolved for one level, SM, knob set and recipe. */

@@ -1,7 +1,8 @@
 import { hashText } from '../ir/hash.ts';
+import type { GroupDoc } from '../rules/document.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { Row } from './order.ts';
-import type { GroupDoc, Plan, PlanPhase } from './plan.ts';
+import type { Plan, PlanPhase } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 

@@ -1,12 +1,13 @@
 // Writes dist/specs.json: every shipped spec, parsed and validated, by the hash of its text. A spec that is changed after
 // the build is found by its new hash and read from YAML again. Rules are compiled too, so that whoever runs them need not
-// look for faults.
+// look for faults. And dist/shipped.js: the same specs and the schemas as a module, for hosts without files.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
 import { buildIsa } from '../isa/build.ts';
 import { ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
-import { type CachedSpec, readSpec, type SpecFile } from '../spec/document.ts';
+import type { ShippedSpecs } from '../spec/collect.ts';
+import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
 import { type BuiltSpecs, ROOT, schemasHash, sha256 } from '../spec/node-cache.ts';
 import { rulesHash } from '../spec/rules.ts';
@@ -26,11 +27,24 @@ for (const path of shippedFiles()) {
 const { isa, diagnostics } = buildIsa(files.filter((f) => f.kind === 'isa'));
 for (const d of diagnostics) say({ ...d, severity: 'error', line: 0, column: 0, length: 0 });
 const specs: Record<string, CachedSpec> = {};
+const all: ShippedSpecs['specs'][number][] = [];
 for (const { file, text, kind, data } of files) {
   if (kind === 'rules') for (const i of rulesOfDoc(data, isa).issues) say(ruleDiagnostic(i, file));
   const rules = kind === 'rules' ? { hash: rulesHash(data), wholeFor: isa.hash } : undefined;
   specs[sha256(text)] = { kind, data, rules };
+  all.push({ file, kind, data, rules });
 }
 if (faults > 0) process.exit(1);
 const out: BuiltSpecs = { schemas: schemasHash(), specs };
 writeFileSync(join(ROOT, 'dist', 'specs.json'), JSON.stringify(out));
+
+const schemas = Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));
+const shipped: ShippedSpecs = { specs: all, schemas };
+writeFileSync(
+  join(ROOT, 'dist', 'shipped.js'),
+  `// Made by the build from pipelines/, knobs/ and schemas/.\nexport const shipped = ${JSON.stringify(shipped)};\n`,
+);
+writeFileSync(
+  join(ROOT, 'dist', 'shipped.d.ts'),
+  `import type { ShippedSpecs } from './spec/collect.js';\n\n/** All specs and schemas that ship with Orrery. */\nexport declare const shipped: ShippedSpecs;\n`,
+);

@@ -10,8 +10,8 @@ import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
-import { loadLaunch } from '../spec/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { loadLaunch } from '../spec/node-launch.ts';
 
 const REPEATS = 50;
 const [program, ...wanted] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import type { Isa, ModGroup, Opcode } from '../../ir/opcode.ts';
 import { type Pattern, parsePatterns } from './pattern.ts';
-import { type Line, specialise } from './template.ts';
+import { type Line, specialise, type Words } from './template.ts';
 
 /** The document `pipelines/isa/ptx.yaml`, already checked against its schema. */
 export interface PtxDoc {
@@ -8,9 +8,6 @@ export interface PtxDoc {
   readonly words: Words;
   readonly opcodes: Readonly<Record<string, readonly RowSpec[]>>;
 }
-
-/** Group, or `OPCODE.group` -> value -> what PTX calls it. */
-export type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface RowSpec {
   readonly mods?: Readonly<Record<string, string | readonly string[]>>;

@@ -1,6 +1,8 @@
 import type { Opcode } from '../../ir/opcode.ts';
 import { slotWidth } from '../../ir/opcode.ts';
-import type { Words } from './table.ts';
+
+/** Group, or `OPCODE.group` -> value -> what PTX calls it. */
+export type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** A piece of a line of PTX: text as it is, or an operand or temporary to be filled in. */
 export type Piece =

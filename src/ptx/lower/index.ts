@@ -270,7 +270,7 @@ function lowerFunction(
           const h = handlerOf(s);
           if (h === undefined) throw new NoForm(s.opcode);
           f.begin(s, loc);
-          h(f, f.hasVectors ? withParts(f, s) : s);
+          h(f, f.hasVectors ? withParts(s, (name) => f.vectorLength(name)) : s);
         } catch (e) {
           if (e instanceof NoForm)
             lacks.add(formOf(s), s.span, e.message.split(/[. ]/)[0] === s.opcode ? '' : e.message);

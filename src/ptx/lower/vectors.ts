@@ -1,5 +1,4 @@
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
-import type { FnLower } from './function.ts';
 
 /** Names of the parts of a vector register, in order; colours are other names of the same. */
 export const PARTS = ['x', 'y', 'z', 'w'] as const;
@@ -16,10 +15,14 @@ export const scalars = (decls: readonly VarDecl[]): VarDecl[] =>
       : [d],
   );
 
-/** An instruction with vector registers written as their parts: whole ones as `{v.x, v.y}`, `v.r` as `v.x`. */
-export function withParts(f: FnLower, i: PtxInstr): PtxInstr {
+/**
+ * An instruction with vector registers written as their parts: whole ones as `{v.x, v.y}`, `v.r` as `v.x`.
+ *
+ * @param vectorLength parts of the vector register of a name, 0 for anything else
+ */
+export function withParts(i: PtxInstr, vectorLength: (name: string) => number): PtxInstr {
   const vectorOf = (o: PtxOperand): number =>
-    o.kind === 'reg' || (o.kind === 'sym' && o.offset === 0n) ? f.vectorLength(o.name) : 0;
+    o.kind === 'reg' || (o.kind === 'sym' && o.offset === 0n) ? vectorLength(o.name) : 0;
   const register = (name: string, part: number): PtxOperand => ({
     kind: 'reg',
     name: partName(name, part),

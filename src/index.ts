@@ -1,0 +1,29 @@
+/** Orrery for Node: `orrery/core`, and what reads specs and launches from files. */
+import { host } from './engine/pipeline.ts';
+import { DiagnosticError } from './ir/diagnostic.ts';
+import { baseTarget } from './read.ts';
+import { makePlan } from './spec/node.ts';
+import type { Plan } from './spec/plan.ts';
+import type { PlanRequest, Specs } from './spec/specs.ts';
+
+export * from './core.ts';
+export { loadShipped } from './spec/node.ts';
+export { fitLaunch, type LoadedLaunch, loadLaunch } from './spec/node-launch.ts';
+
+/**
+ * The plan for a request whose orders, recipes, knob sets and rules may be paths of YAML files, as on the command line.
+ *
+ * @param request as for `planOf`
+ * @param specs what `loadShipped` gives; read again if absent
+ * @throws DiagnosticError with everything that is wrong, each at its line
+ */
+export async function planFromFiles(
+  request: Partial<PlanRequest> & { readonly sm: string },
+  specs?: Specs,
+): Promise<Plan> {
+  const defaults = { level: null, order: 'binary', recipe: null, knobSets: [], set: [], disable: [] };
+  const whole: PlanRequest = { ...defaults, ...request, sm: baseTarget(request.sm) };
+  const { plan, diagnostics } = await makePlan(whole, host, specs);
+  if (plan === null) throw new DiagnosticError(diagnostics);
+  return plan;
+}

@@ -1,0 +1,87 @@
+/** What is wrong in a line of Ori text, and where in it. */
+export class TextError extends Error {
+  readonly at: number;
+  readonly length: number;
+  readonly notes: readonly string[];
+  constructor(message: string, at: number, length = 1, notes: readonly string[] = []) {
+    super(message);
+    this.at = at;
+    this.length = length;
+    this.notes = notes;
+  }
+}
+
+const WORD = /[\w$%.]+/y;
+const NUMBER = /-?(0x[0-9a-fA-F]+|\d+)/y;
+
+/** A cursor over one line. */
+export class Cursor {
+  readonly text: string;
+  at: number;
+  constructor(text: string, at = 0) {
+    this.text = text;
+    this.at = at;
+  }
+  skip(): void {
+    while (this.text[this.at] === ' ' || this.text[this.at] === '\t') this.at++;
+  }
+  done(): boolean {
+    this.skip();
+    return this.at >= this.text.length || this.text[this.at] === ';';
+  }
+  peek(c: string): boolean {
+    this.skip();
+    return this.text.startsWith(c, this.at);
+  }
+  take(c: string): boolean {
+    if (!this.peek(c)) return false;
+    this.at += c.length;
+    return true;
+  }
+  expect(c: string): void {
+    if (!this.take(c)) throw new TextError(`expected '${c}'`, this.at);
+  }
+  word(what: string): string {
+    this.skip();
+    WORD.lastIndex = this.at;
+    const m = WORD.exec(this.text);
+    if (m === null) throw new TextError(`expected ${what}`, this.at);
+    this.at = WORD.lastIndex;
+    return m[0];
+  }
+  number(what: string): number {
+    return Number(this.big(what));
+  }
+  big(what: string): bigint {
+    this.skip();
+    NUMBER.lastIndex = this.at;
+    const m = NUMBER.exec(this.text);
+    if (m === null) throw new TextError(`expected ${what}`, this.at);
+    this.at = NUMBER.lastIndex;
+    return m[0].startsWith('-') ? -BigInt(m[0].slice(1)) : BigInt(m[0]);
+  }
+  json<T>(what: string): T {
+    this.skip();
+    const open = this.text[this.at];
+    const end = open === '"' ? this.endOfString(this.at) : open === '[' ? this.endOfArray(this.at) : this.at;
+    try {
+      const v = JSON.parse(this.text.slice(this.at, end)) as T;
+      this.at = end;
+      return v;
+    } catch {
+      throw new TextError(`expected ${what}`, this.at);
+    }
+  }
+  private endOfString(from: number): number {
+    let i = from + 1;
+    while (i < this.text.length && this.text[i] !== '"') i += this.text[i] === '\\' ? 2 : 1;
+    return i + 1;
+  }
+  private endOfArray(from: number): number {
+    let i = from + 1;
+    while (i < this.text.length && this.text[i] !== ']') {
+      i = this.text[i] === '"' ? this.endOfString(i) : i + 1;
+    }
+    return i + 1;
+  }
+}

@@ -1,0 +1,284 @@
+import { Cursor, TextError } from './cursor.ts';
+import { type Diagnostic, nearest } from './diagnostic.ts';
+import type { Isa } from './opcode.ts';
+import { parseInstr } from './parse-instr.ts';
+import { parseParam, parseVariable } from './parse-variable.ts';
+import { maxima } from './print.ts';
+import {
+  type Fn,
+  type Instr,
+  type Loc,
+  newShape,
+  type Param,
+  type Program,
+  type Variable,
+} from './program.ts';
+
+/** A function as far as it has been read. */
+interface Unfinished {
+  name: string;
+  kind: Fn['kind'];
+  params: Param[];
+  returns: Param[];
+  blocks: { id: number; name: string; ins: Instr[] }[];
+  regs: number;
+  blockCount: number;
+  variables: Variable[];
+  tables: number[][];
+  directives: string[];
+  pragmas: { block: number; text: string }[];
+  linkage: Fn['attrs']['linkage'];
+  noreturn: boolean;
+}
+
+const begin = (name: string, kind: Fn['kind']): Unfinished => ({
+  name,
+  kind,
+  params: [],
+  returns: [],
+  blocks: [],
+  regs: 0,
+  blockCount: 0,
+  variables: [],
+  tables: [],
+  directives: [],
+  pragmas: [],
+  linkage: '',
+  noreturn: false,
+});
+
+function finish(d: Unfinished): Fn {
+  const max = maxima(d);
+  return {
+    name: d.name,
+    kind: d.kind,
+    params: d.params,
+    returns: d.returns,
+    blocks: d.blocks,
+    regCount: Math.max(d.regs, max.regs),
+    blockCount: Math.max(d.blockCount, max.blocks),
+    variables: d.variables,
+    tables: d.tables,
+    attrs: { directives: d.directives, pragmas: d.pragmas, linkage: d.linkage, noreturn: d.noreturn },
+    shape: newShape(),
+  };
+}
+
+/** Words that begin a line outside of a body. */
+const DIRECTIVES = [
+  '.program',
+  '.file',
+  '.loc',
+  '.prototype',
+  '.entry',
+  '.func',
+  '.var',
+  '.param',
+  '.return',
+  '.linkage',
+  '.noreturn',
+  '.directive',
+  '.pragma',
+  '.regs',
+  '.blocks',
+  '.table',
+  '.skipped',
+];
+
+/** Takes the lines of a program one after the other. */
+class ProgramReader {
+  private readonly isa: Isa;
+  private readonly functions: Fn[] = [];
+  private readonly variables: Variable[] = [];
+  private readonly prototypes: { name: string; params: Param[]; returns: Param[]; noreturn: boolean }[] = [];
+  private readonly locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
+  private readonly files: { index: number; name: string }[] = [];
+  private readonly skipped: { name: string; why: string[] }[] = [];
+  private head: Pick<Program, 'name' | 'version' | 'target' | 'addressSize'>;
+  private fn: Unfinished | null = null;
+  private prototype: ProgramReader['prototypes'][number] | null = null;
+  private inBody = false;
+
+  constructor(isa: Isa, file: string) {
+    this.isa = isa;
+    this.head = { name: file, version: '9.0', target: 'sm_75', addressSize: 64 };
+  }
+
+  /** Name of the function that the lines so far leave open, or null. */
+  get open(): string | null {
+    return this.fn?.name ?? null;
+  }
+
+  /** The program that the lines make. */
+  get program(): Program {
+    const { functions, variables, prototypes, locs, files, skipped } = this;
+    for (let i = 0; i < locs.length; i++) locs[i] ??= locs[0];
+    return { ...this.head, functions, variables, prototypes, locs, files, skipped };
+  }
+
+  /** @throws TextError */
+  line(c: Cursor): void {
+    if (c.done()) return;
+    const { fn } = this;
+    if (this.inBody && fn !== null) return this.bodyLine(c, fn);
+    if (c.take('{')) {
+      if (fn === null) throw new TextError("'{' outside a function", c.at - 1);
+      this.inBody = true;
+      return;
+    }
+    const start = c.at;
+    const word = c.word('a directive');
+    if (this.programLine(word, c)) return;
+    const signature = fn ?? this.prototype;
+    if (signature !== null && word === '.param') signature.params.push(parseParam(c));
+    else if (signature !== null && word === '.return') signature.returns.push(parseParam(c));
+    else if (fn === null || !functionLine(word, c, fn)) {
+      const near = nearest(word, DIRECTIVES);
+      throw new TextError(
+        `'${word}' is not expected here`,
+        start,
+        word.length,
+        near.length > 0 ? [`did you mean ${near[0]}?`] : [],
+      );
+    }
+  }
+
+  private bodyLine(c: Cursor, fn: Unfinished): void {
+    if (c.take('}')) {
+      this.functions.push(finish(fn));
+      this.fn = null;
+      this.inBody = false;
+      return;
+    }
+    const m = /^\s*BB(\d+)(?: "([^"]*)")?:/.exec(c.text);
+    if (m !== null) {
+      fn.blocks.push({ id: Number(m[1]), name: m[2] ?? '', ins: [] });
+      return;
+    }
+    if (fn.blocks.length === 0) fn.blocks.push({ id: 0, name: '', ins: [] });
+    fn.blocks[fn.blocks.length - 1].ins.push(parseInstr(c, this.isa));
+  }
+
+  /** A line that may stand anywhere outside of a body. @returns whether the word begins one */
+  private programLine(word: string, c: Cursor): boolean {
+    switch (word) {
+      case '.program': {
+        const name = c.json<string>('a quoted name');
+        c.expect('version');
+        const version = c.word('a version');
+        c.expect('target');
+        const target = c.word('a target');
+        c.expect('address');
+        this.head = { name, version, target, addressSize: c.number('32 or 64') === 32 ? 32 : 64 };
+        return true;
+      }
+      case '.file':
+        this.files.push({ index: c.number('a file index'), name: c.json<string>('a quoted name') });
+        return true;
+      case '.loc': {
+        const i = c.number('an index');
+        this.locs[i] = {
+          line: c.number('a line'),
+          file: c.number('a file'),
+          srcLine: c.number('a line'),
+          srcColumn: c.number('a column'),
+        };
+        return true;
+      }
+      case '.skipped':
+        this.skipped.push({ name: c.word('a name'), why: c.json<string[]>('a list of reasons') });
+        return true;
+      case '.prototype':
+        this.prototype = { name: c.word('a name'), params: [], returns: [], noreturn: c.take('noreturn') };
+        this.prototypes.push(this.prototype);
+        this.fn = null;
+        return true;
+      case '.entry':
+      case '.func':
+        this.prototype = null;
+        this.fn = begin(c.word('a function name'), word === '.entry' ? 'entry' : 'func');
+        return true;
+      case '.var':
+        (this.fn === null ? this.variables : this.fn.variables).push(parseVariable(c));
+        return true;
+      default:
+        return false;
+    }
+  }
+}
+
+/** A line between the name of a function and its body. @returns whether the word begins one */
+function functionLine(word: string, c: Cursor, fn: Unfinished): boolean {
+  switch (word) {
+    case '.linkage':
+      fn.linkage = c.word('a linkage') as Unfinished['linkage'];
+      return true;
+    case '.noreturn':
+      fn.noreturn = true;
+      return true;
+    case '.directive':
+      fn.directives.push(c.json<string>('a quoted directive'));
+      return true;
+    case '.pragma':
+      fn.pragmas.push({
+        block: Number(c.word('a block').slice(2)),
+        text: c.json<string>('a quoted pragma'),
+      });
+      return true;
+    case '.regs':
+      fn.regs = c.number('a count');
+      return true;
+    case '.blocks':
+      fn.blockCount = c.number('a count');
+      return true;
+    case '.table': {
+      c.word('a table');
+      const ids: number[] = [];
+      while (!c.done()) ids.push(Number(c.word('a block').slice(2)));
+      fn.tables.push(ids);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+/**
+ * Reads Ori text.
+ * @param file name for messages
+ * @returns the program and every error found (the program then lacks the lines in error)
+ */
+export function parseProgram(
+  text: string,
+  isa: Isa,
+  file = '<ori>',
+): { program: Program; diagnostics: Diagnostic[] } {
+  const diagnostics: Diagnostic[] = [];
+  const fault = { severity: 'error', code: 'ori-syntax', file } as const;
+  const reader = new ProgramReader(isa, file);
+  const lines = text.split('\n');
+  for (let n = 0; n < lines.length; n++) {
+    const raw = lines[n].endsWith('\r') ? lines[n].slice(0, -1) : lines[n];
+    try {
+      reader.line(new Cursor(raw));
+    } catch (e) {
+      if (!(e instanceof TextError)) throw e;
+      const { message, length, notes } = e;
+      diagnostics.push({ ...fault, message, line: n + 1, column: e.at + 1, length, notes });
+    }
+  }
+  if (reader.open !== null) {
+    const message = `function '${reader.open}' is not closed by '}'`;
+    diagnostics.push({ ...fault, message, line: lines.length, column: 1, length: 1 });
+  }
+  return { program: reader.program, diagnostics };
+}
+
+/** Reads the text of one function (a program that holds just it). Throws on any error. For tests and rules. */
+export function parseFn(text: string, isa: Isa): Fn {
+  const src = /^\s*\.(entry|func)\b/m.test(text) ? text : `.entry test\n{\n${text}\n}`;
+  const { program, diagnostics } = parseProgram(src, isa);
+  if (diagnostics.length > 0)
+    throw new Error(diagnostics.map((d) => `${d.line}:${d.column}: ${d.message}`).join('\n'));
+  return program.functions[0];
+}

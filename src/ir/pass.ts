@@ -1,0 +1,45 @@
+import type { Isa } from './opcode.ts';
+import type { Fn, Instr, Program } from './program.ts';
+
+/** Value of a knob as a pass sees it. `null`: not set. */
+export type KnobValue = null | boolean | number | string | readonly number[] | readonly [number, number];
+
+/** Why a pass did (`passed`) or did not do (`missed`) something, or a figure that it found (`note`). */
+export interface Remark {
+  readonly kind: 'passed' | 'missed' | 'note';
+  /** Short stable name: 'branch-folded', 'dead-removed'. */
+  readonly name: string;
+  readonly message: string;
+  readonly fn: string;
+  /** Block id, -1 for none. */
+  readonly block: number;
+  /** Index into `Program.locs`. */
+  readonly loc: number;
+}
+
+/** All that a pass may know beside the function it is given. Reading an undeclared knob or fact throws. */
+export interface PassContext {
+  readonly program: Program;
+  readonly isa: Isa;
+  /** Name of the phase that runs this pass, for remarks. */
+  readonly phase: string;
+  /** Parameters of this binding, from YAML. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Effective optimization level. */
+  readonly level: number;
+  /** Value of a knob; must be in the phase's `knobs`. */
+  knob(name: string): KnobValue;
+  /** One unit of a budget knob: false once its limit is reached; always true where it is unset. */
+  budget(name: string): boolean;
+  /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
+  fact(path: string): unknown;
+  remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void;
+  /** Text for the phase's report in the journal (reporting phases). */
+  report(text: string): void;
+}
+
+/**
+ * A pass maps one function to an equivalent one. It returns `fn` itself when there was nothing to do, shares every
+ * block and instruction that it did not change, and knows nothing but its arguments.
+ */
+export type Pass = (fn: Fn, ctx: PassContext) => Fn;

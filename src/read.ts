@@ -1,0 +1,69 @@
+/** Programs from text, for a plan: what the library and the command line share. */
+import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
+import type { Program } from './ir/program.ts';
+import { parseProgram } from './ir/text.ts';
+import { verifyMessage, verifyProgram } from './ir/verify.ts';
+import type { PtxModule } from './ptx/ast.ts';
+import { checkPtx } from './ptx/check.ts';
+import { lowerPtx } from './ptx/lower/index.ts';
+import { parsePtx } from './ptx/parse.ts';
+import type { Plan } from './spec/plan.ts';
+
+/** @throws DiagnosticError if any of them is an error */
+export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
+  if (diagnostics.some((d) => d.severity === 'error')) throw new DiagnosticError(diagnostics);
+}
+
+/** `sm_90` of `sm_90a`: what a back end is named by. */
+export const baseTarget = (target: string): string => target.replace(/[af]$/, '');
+
+/** The target that a PTX or Ori text names, null if it names none. */
+export const targetOf = (text: string): string | null =>
+  /^\s*\.target\s+(sm_\w+)/m.exec(text)?.[1] ?? /^\.program .* target (sm_\w+)/m.exec(text)?.[1] ?? null;
+
+/** Offset of kernel parameters in constant bank 0. */
+export const paramBase = (plan: Plan): number => Number(plan.backend.facts['param-base'] ?? 0);
+
+/** A program as it was read. */
+export interface Read {
+  readonly program: Program;
+  /** The module as parsed, for `writePtx`; null for Ori text. */
+  readonly module: PtxModule | null;
+  /** What is newer than the module says, and functions that were left out because an instruction of theirs has no Ori form. */
+  readonly warnings: readonly Diagnostic[];
+}
+
+/**
+ * Reads PTX and lowers it to Ori for the target of a plan.
+ *
+ * @param file name for messages
+ * @throws DiagnosticError with everything that is wrong with the text
+ */
+export function readPtx(text: string, plan: Plan, file = '<ptx>'): Read & { readonly module: PtxModule } {
+  const { module, diagnostics } = parsePtx(text, file);
+  const found = [...diagnostics, ...checkPtx(module)];
+  refuseErrors(found);
+  const lowered = lowerPtx(module, { isa: plan.isa, paramBase: paramBase(plan), sm: plan.sm });
+  return { program: lowered.program, module, warnings: [...found, ...lowered.diagnostics] };
+}
+
+/** Most faults of a program that are told. */
+const MOST_FAULTS = 10;
+
+/**
+ * Reads Ori text.
+ *
+ * @param file name for messages
+ * @throws DiagnosticError with everything that is wrong with the text, or with the program that it says
+ */
+export function readOri(text: string, plan: Plan, file = '<ori>'): Read {
+  const { program, diagnostics } = parseProgram(text, plan.isa, file);
+  refuseErrors(diagnostics);
+  const faults = verifyProgram(program);
+  if (faults.length === 0) return { program, module: null, warnings: diagnostics };
+  const notes = faults.slice(0, MOST_FAULTS).map(verifyMessage);
+  const message = `${file} is no valid program`;
+  throw new DiagnosticError([
+    { severity: 'error', code: 'ori-invalid', message, file: '', line: 0, column: 0, length: 0, notes },
+  ]);
+}

@@ -1,0 +1,233 @@
+import { nearest } from '../ir/diagnostic.ts';
+import { type Isa, OpFlag, type Slot } from '../ir/opcode.ts';
+import { Kind } from '../ir/operand.ts';
+import { defaultOperand } from '../ir/text.ts';
+import type { Expr } from '../isa/lang/parse.ts';
+import type { RulesDoc } from './document.ts';
+import type { LineDraft } from './instances.ts';
+import { readModifiers } from './modifiers.ts';
+import type { Source, Variable } from './rule.ts';
+import type { LineText, OperandText } from './syntax.ts';
+import { didYouMean, type LineField, type TextFaults } from './text-faults.ts';
+
+/** A variable while lines are still read. */
+export interface VariableDraft {
+  readonly name: string;
+  readonly kind: Variable['kind'];
+  line: number;
+  dst: number;
+  fresh: boolean;
+}
+
+/** Reads the lines of one rule, those of `match` first: resolves opcodes, variables and modifiers. */
+export class LineReader {
+  readonly vars: VariableDraft[] = [];
+  readonly byName = new Map<string, number>();
+  /** Expressions that the rewrite computes from constants. */
+  readonly outputs: Expr[] = [];
+  private readonly isa: Isa;
+  private readonly tables: RulesDoc['tables'];
+  private readonly faults: TextFaults;
+
+  constructor(isa: Isa, tables: RulesDoc['tables'], faults: TextFaults) {
+    this.isa = isa;
+    this.tables = tables;
+    this.faults = faults;
+  }
+
+  /** One line, its operands and modifiers resolved. @throws Stop */
+  read(l: LineText, field: LineField, index: number, root: boolean): LineDraft {
+    if (l.opcode === '*') return this.addressLine(l, field, root);
+    const op = this.isa.byName.get(l.opcode);
+    if (op === undefined) {
+      const near = nearest(l.opcode, this.isa.byName.keys());
+      this.faults.stopAt(field, l, l.at, 'rule-opcode', `unknown opcode '${l.opcode}'`, didYouMean(near));
+    }
+    if (op.means === null || (op.flags & OpFlag.Pure) === 0)
+      this.faults.stopAt(
+        field,
+        l,
+        l.at,
+        'rule-opcode',
+        `${op.name} does not only compute: rules are about pure instructions`,
+      );
+    const mods = readModifiers(op, l, field, this.tables, this.faults);
+    const nd = op.dsts.length;
+    const ns = op.srcs.length;
+    let missing = nd + ns - l.operands.length;
+    let dsts = nd;
+    while (missing > 0 && dsts > 0 && op.dsts[dsts - 1].optional) {
+      dsts--;
+      missing--;
+    }
+    let srcs = ns;
+    while (missing > 0 && srcs > 0 && op.srcs[srcs - 1].optional) {
+      srcs--;
+      missing--;
+    }
+    if (missing !== 0) {
+      const names = [...op.dsts, ...op.srcs].map((s) => s.name).join(', ');
+      this.faults.stopAt(
+        field,
+        l,
+        l.at,
+        'rule-operands',
+        `${op.name} takes ${nd + ns} operands (${names}), found ${l.operands.length}`,
+      );
+    }
+    // Sources first: a line of `match` may not use what it defines.
+    const src = op.srcs.map(
+      (slot, i): Source =>
+        i < srcs ? this.source(l.operands[dsts + i], slot, l, field) : defaultSource(slot),
+    );
+    const dst = op.dsts.map((_, i) => (i < dsts ? this.destination(l.operands[i], l, field, index, i) : -1));
+    return { op, dst, src, mods, text: l.text.trim() };
+  }
+
+  private addressLine(l: LineText, field: LineField, root: boolean): LineDraft {
+    const o = l.operands[0];
+    if ((field === 'match' && !root) || l.mods.length > 0 || l.operands.length !== 1 || o.k !== 'address')
+      this.faults.stopAt(
+        field,
+        l,
+        l.at,
+        'rule-syntax',
+        "'*' stands for the root and takes one address: * [$base+#offset]",
+      );
+    const base = this.source(o.base, { ...ADDRESS_PART, kinds: 1 << Kind.Reg }, l, field);
+    const offset = this.source(o.offset, { ...ADDRESS_PART, kinds: 1 << Kind.Imm }, l, field);
+    return { op: null, dst: [], src: [{ k: 'address', base, offset }], mods: [], text: l.text.trim() };
+  }
+
+  private variable(name: string, kind: Variable['kind']): number {
+    const known = this.byName.get(name);
+    if (known !== undefined) return known;
+    this.vars.push({ name, kind, line: -1, dst: -1, fresh: false });
+    this.byName.set(name, this.vars.length - 1);
+    return this.vars.length - 1;
+  }
+
+  private destination(o: OperandText, l: LineText, field: LineField, index: number, dst: number): number {
+    if (o.k === 'any') return -1;
+    if (o.k !== 'var' || o.mods !== 0)
+      this.faults.stopAt(field, l, o.at, 'rule-operands', 'a destination is a variable: $name, or _');
+    const fresh = !this.byName.has(o.name);
+    const v = this.variable(o.name, 'value');
+    if (field === 'match') {
+      if (!fresh)
+        this.faults.stopAt(
+          field,
+          l,
+          o.at,
+          'rule-variable',
+          `$${o.name} is defined after it is used, or twice`,
+          ['lines follow one another as in a program; each variable has one definition'],
+        );
+      this.vars[v].line = index;
+      this.vars[v].dst = dst;
+    } else if (fresh) this.vars[v].fresh = true;
+    return v;
+  }
+
+  private source(o: OperandText, slot: Slot, l: LineText, field: LineField): Source {
+    switch (o.k) {
+      case 'any':
+        if (field === 'match') return { k: 'any' };
+        return this.faults.stopAt(field, l, o.at, 'rule-operands', "'_' cannot be written: say which value");
+      case 'literal':
+        if (o.predicate !== (slot.bank === 'p'))
+          this.faults.stopAt(
+            field,
+            l,
+            o.at,
+            'rule-operands',
+            `operand ${slot.name} is ${slot.bank === 'p' ? 'a predicate' : 'no predicate'}`,
+          );
+        return { k: 'literal', value: o.value };
+      case 'address':
+        return this.faults.stopAt(
+          field,
+          l,
+          o.at,
+          'rule-operands',
+          'an address stands only in a line for any instruction: * [$a+#o]',
+        );
+      case 'const':
+        return this.constantSource(o, slot, l, field);
+      case 'var': {
+        if (field === 'rewrite' && !this.byName.has(o.name)) this.unknown(o.name, l, o.at, field);
+        const v = this.variable(o.name, 'value');
+        if (this.vars[v].kind !== 'value')
+          this.faults.stopAt(field, l, o.at, 'rule-variable', `#${o.name} is a constant; write it with '#'`);
+        if ((slot.kinds & (1 << Kind.Reg)) === 0)
+          this.faults.stopAt(
+            field,
+            l,
+            o.at,
+            'rule-operands',
+            `operand ${slot.name} takes only a constant: #${o.name}`,
+          );
+        if ((o.mods & ~(slot.bank === 'p' ? 4 : slot.mods)) !== 0)
+          this.faults.stopAt(field, l, o.at, 'rule-operands', `operand ${slot.name} does not take that sign`);
+        return { k: 'var', v, mods: o.mods };
+      }
+    }
+  }
+
+  private constantSource(o: OperandText & { k: 'const' }, slot: Slot, l: LineText, field: LineField): Source {
+    if ((slot.kinds & (1 << Kind.Imm)) === 0)
+      this.faults.stopAt(field, l, o.at, 'rule-operands', `operand ${slot.name} takes no constant`);
+    if (field === 'match') {
+      if (o.name === '')
+        this.faults.stopAt(
+          field,
+          l,
+          o.at,
+          'rule-operands',
+          "an expression cannot be matched: write #name, and a condition in 'when'",
+        );
+      const v = this.variable(o.name, 'const');
+      if (this.vars[v].kind !== 'const')
+        this.faults.stopAt(
+          field,
+          l,
+          o.at,
+          'rule-variable',
+          `$${o.name} is an operand; a constant needs another name`,
+        );
+      return { k: 'const', v };
+    }
+    const bound = o.name === '' ? undefined : this.byName.get(o.name);
+    if (bound !== undefined && this.vars[bound].kind === 'const') return { k: 'const', v: bound };
+    if (o.name !== '') this.unknown(o.name, l, o.at, field);
+    this.outputs.push(o.expr);
+    return { k: 'computed', x: this.outputs.length - 1 };
+  }
+
+  private unknown(name: string, l: LineText, at: number, field: LineField): never {
+    const near = nearest(name, this.byName.keys());
+    this.faults.stopAt(
+      field,
+      l,
+      at,
+      'rule-variable',
+      `'${name}' is not defined by the match`,
+      didYouMean(near),
+    );
+  }
+}
+
+/** Part of an address: any width. */
+const ADDRESS_PART: Slot = {
+  name: 'address',
+  bank: 'r',
+  width: 0,
+  widthFrom: null,
+  kinds: 0,
+  mods: 0,
+  optional: false,
+  variadic: false,
+  default: null,
+};
+
+const defaultSource = (slot: Slot): Source => ({ k: 'literal', value: BigInt(defaultOperand(slot).lo) });

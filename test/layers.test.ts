@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join, posix, sep } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../src/spec/node-cache.ts';
+
+/*
+ * Who may import whom. Types count as much as values: whoever names another's type has to change with it.
+ */
+
+/** Rooms of `src` and what each may know beside itself. */
+const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
+  ir: [],
+  isa: ['ir'],
+  ptx: ['ir'],
+  analysis: ['ir', 'isa'],
+  rules: ['ir', 'isa', 'analysis'],
+  passes: ['ir', 'isa', 'analysis', 'rules'],
+  sim: ['ir', 'isa', 'analysis'],
+  spec: ['ir', 'isa', 'sim', 'rules'],
+  engine: ['ir', 'passes', 'rules', 'spec'],
+  // Entry points of the library.
+  '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine'],
+  cli: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
+  // Scripts of developers.
+  tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'cli'],
+};
+
+/** The only files outside of `cli` and `tools` that may use Node. */
+const usesNode = (file: string): boolean =>
+  file.startsWith('cli/') ||
+  file.startsWith('tools/') ||
+  /^spec\/node(-\w+)?\.ts$/.test(file) ||
+  file === 'index.ts';
+
+/** Packages that run anywhere. */
+const PORTABLE: ReadonlySet<string> = new Set([
+  '@dagrejs/dagre',
+  'ajv',
+  'diff',
+  'immer',
+  'ts-pattern',
+  'yaml',
+]);
+
+const src = join(ROOT, 'src');
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((f) => f.endsWith('.ts'))
+  .map((f) => f.split(sep).join('/'))
+  .sort();
+const texts = new Map(files.map((f) => [f, readFileSync(join(src, f), 'utf8')]));
+
+/** What is imported, of whatever form: static, for types, by `export from`, when it is needed. */
+const importsOf = (text: string): string[] =>
+  [
+    ...text.matchAll(
+      /^(?:import|export)\s[^;'"=()]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'/gm,
+    ),
+  ].map((m) => m[1] ?? m[2] ?? m[3]);
+
+const graph = new Map(
+  files.map((f) => [
+    f,
+    importsOf(texts.get(f)!)
+      .filter((i) => i.startsWith('.'))
+      .map((i) => posix.normalize(posix.join(posix.dirname(f), i))),
+  ]),
+);
+const room = (f: string): string => (f.includes('/') ? f.slice(0, f.indexOf('/')) : '.');
+
+describe('layers', () => {
+  test('every import is one of our files', () => {
+    const lost = files.flatMap((f) =>
+      graph
+        .get(f)!
+        .filter((i) => !texts.has(i))
+        .map((i) => `${f} -> ${i}`),
+    );
+    expect(lost).toEqual([]);
+    expect(files.length).toBeGreaterThan(150);
+  });
+
+  test('imports go down', () => {
+    const up = files.flatMap((f) =>
+      graph
+        .get(f)!
+        .filter((i) => room(i) !== room(f) && !MAY_KNOW[room(f)].includes(room(i)))
+        .map((i) => `${f} -> ${i}`),
+    );
+    expect(up).toEqual([]);
+  });
+
+  test('a pass does not know another, and the engine knows passes by the registry', () => {
+    const passes = new Set(graph.get('passes/registry.ts')!.filter((f) => f !== 'passes/pass.ts'));
+    expect(passes.size).toBeGreaterThan(5);
+    const known = files.flatMap((f) =>
+      f === 'passes/registry.ts' || room(f) === 'tools'
+        ? []
+        : graph
+            .get(f)!
+            .filter((i) => passes.has(i))
+            .map((i) => `${f} -> ${i}`),
+    );
+    expect(known).toEqual([]);
+    const engine = files.filter((f) => room(f) === 'engine').flatMap((f) => graph.get(f)!);
+    expect(new Set(engine.filter((i) => room(i) === 'passes'))).toEqual(
+      new Set(['passes/registry.ts', 'passes/pass.ts']),
+    );
+  });
+
+  test('no file imports itself by way of others', () => {
+    const open = new Set(files);
+    const path: string[] = [];
+    const circles: string[] = [];
+    const visit = (f: string): void => {
+      const at = path.indexOf(f);
+      if (at >= 0) circles.push([...path.slice(at), f].join(' -> '));
+      if (!open.delete(f)) return;
+      path.push(f);
+      for (const i of graph.get(f)!) visit(i);
+      path.pop();
+    };
+    for (const f of files) visit(f);
+    expect(circles).toEqual([]);
+  });
+
+  test('nothing but the command line and the readers of files uses Node', () => {
+    const builtin = new Set(builtinModules);
+    const faults: string[] = [];
+    for (const f of files) {
+      if (usesNode(f)) continue;
+      for (const i of importsOf(texts.get(f)!)) {
+        if (!i.startsWith('.') && (builtin.has(i) || !PORTABLE.has(i))) faults.push(`${f} -> ${i}`);
+        const to = posix.normalize(posix.join(posix.dirname(f), i));
+        if (i.startsWith('.') && usesNode(to)) faults.push(`${f} -> ${i}`);
+      }
+      const code = texts.get(f)!.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+      const global =
+        /(?<![.\w$])(process\.|Buffer\.|__dirname|require\(|globalThis\.process|import\.meta)/.exec(code);
+      if (global !== null) faults.push(`${f}: ${global[1]}`);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test('every package that is installed for users is imported', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    const used = new Set([...texts.values()].flatMap(importsOf));
+    expect(Object.keys(dependencies).filter((d) => !used.has(d))).toEqual([]);
+  });
+});
