@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { UndeclaredRead } from '../src/engine/context.ts';
-import { countInstructions } from '../src/engine/journal.ts';
 import { host as names, runPipeline } from '../src/engine/pipeline.ts';
-import { type CachedPhase, type RegisteredPass, runPlan } from '../src/engine/run.ts';
+import { type RegisteredPass, runPlan } from '../src/engine/run.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { mapBlocks, mapIns } from '../src/ir/edit.ts';
 import type { Fn } from '../src/ir/program.ts';
-import { printProgram } from '../src/ir/text.ts';
 import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
@@ -85,45 +83,6 @@ describe('journal', () => {
     }
     expect(j.last).toBe(before);
   });
-
-  it('reuses the longest common prefix of two plans, and nothing beyond', async () => {
-    const cache = new Map<string, CachedPhase>();
-    const first = runPipeline(input, base, { cache, inputKey: 'k' });
-    const again = runPipeline(input, base, { cache, inputKey: 'k' });
-    expect(again.records.filter((r) => r.outcome === 'ran').every((r) => r.cached)).toBe(true);
-    expect(again.last).toBe(first.last);
-    const other = await plan({ set: ['MergeEquivalentConditionalFlowBudget=0'] });
-    const part = runPipeline(input, other, { cache, inputKey: 'k' });
-    const ran = part.records.filter((r) => r.outcome === 'ran');
-    // The first phase that declares the knob.
-    const at = ran.findIndex((r) => r.phase.id === 'GeneralOptimizeEarly');
-    expect(ran.slice(0, at).every((r) => r.cached)).toBe(true);
-    expect(ran.slice(at).some((r) => r.cached)).toBe(false);
-    expect(part.last).toEqual(runPipeline(input, other).last);
-  });
-});
-
-it('a cache that two loads of the shipped specs share gives what no cache gives', async () => {
-  const cache = new Map<string, CachedPhase>();
-  const results = [];
-  for (let k = 0; k < 2; k++) {
-    const { plan: p } = await makePlan(
-      { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
-      names,
-      await loadShipped(),
-    );
-    const program = lowerPtx(parsePtx(text, 'x.ptx').module, {
-      isa: p!.isa,
-      paramBase: 0x160,
-      sm: 'sm_80',
-    }).program;
-    // The second run takes what comes before the first rules from the first run, and goes on with it.
-    const half = p!.phases.findIndex((x) => x.rules.length > 0);
-    const part = k === 0 ? { ...p!, phases: p!.phases.slice(0, half) } : p!;
-    results.push(runPipeline(program, part, { cache, inputKey: 'k' }).last);
-  }
-  expect(countInstructions(results[1])).toBe(countInstructions(runPipeline(input, base).last));
-  expect(printProgram(results[1])).toBe(printProgram(runPipeline(input, base).last));
 });
 
 /** Stands for rule groups where a test is about something else. */
