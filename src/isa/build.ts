@@ -109,6 +109,7 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
           severity: 'error',
           code: 'isa',
           message: `${name}: ${message}`,
+          subject: name,
           file,
           line: 0,
           column: 0,
