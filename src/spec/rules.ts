@@ -159,6 +159,7 @@ export function warnRulesOff(
     const read = [...(when ?? '').matchAll(KNOB_READ)].map((m) => m[1]);
     if (read.length > 0 && read.every((k) => off(knobs.get(k))))
       issues.warning(COMMAND_LINE, 'rules-off', `rule group '${group}' has a switch, which is off: ${when}`, {
+        subject: group,
         notes: [`turn it on with --set ${read[0]}`],
       });
   }
