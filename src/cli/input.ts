@@ -11,6 +11,7 @@ import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 import type { PlanOptions } from './main.ts';
 import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
 
@@ -24,7 +25,7 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
     {
       level,
       sm,
-      order: o.order ?? 'seed',
+      order: o.order ?? DEFAULT_ORDER,
       recipe: o.recipe ?? null,
       knobSets: o.knobs ?? [],
       set: o.set ?? [],

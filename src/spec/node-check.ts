@@ -6,14 +6,14 @@ import type { SpecFile } from './document.ts';
 import { loadLaunch } from './launch.ts';
 import { loadShipped, loadSpec, SpecFaults, specName, toDiagnostics, withRest } from './node.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
-import { DEFAULT_LEVEL, MAX_LEVEL } from './specs.ts';
+import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 
 /** Target of the trials where a spec names none. */
 const TRIAL_SM = 'sm_80';
 const TRIAL: PlanRequest = {
   level: DEFAULT_LEVEL,
   sm: TRIAL_SM,
-  order: 'seed',
+  order: DEFAULT_ORDER,
   recipe: null,
   knobSets: [],
   set: [],
