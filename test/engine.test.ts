@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { UndeclaredRead } from '../src/engine/context.ts';
 import { host as names, runPipeline } from '../src/engine/pipeline.ts';
-import { type CachedPhase, type RegisteredPass, runPlan } from '../src/engine/run.ts';
+import { type RegisteredPass, runPlan } from '../src/engine/run.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { mapBlocks, mapIns } from '../src/ir/edit.ts';
 import type { Fn } from '../src/ir/program.ts';
@@ -82,22 +82,6 @@ describe('journal', () => {
       before = r.program;
     }
     expect(j.last).toBe(before);
-  });
-
-  it('reuses the longest common prefix of two plans, and nothing beyond', async () => {
-    const cache = new Map<string, CachedPhase>();
-    const first = runPipeline(input, base, { cache, inputKey: 'k' });
-    const again = runPipeline(input, base, { cache, inputKey: 'k' });
-    expect(again.records.filter((r) => r.outcome === 'ran').every((r) => r.cached)).toBe(true);
-    expect(again.last).toBe(first.last);
-    const other = await plan({ set: ['MergeEquivalentConditionalFlowBudget=0'] });
-    const part = runPipeline(input, other, { cache, inputKey: 'k' });
-    const ran = part.records.filter((r) => r.outcome === 'ran');
-    // The first phase that declares the knob.
-    const at = ran.findIndex((r) => r.phase.id === 'GeneralOptimizeEarly');
-    expect(ran.slice(0, at).every((r) => r.cached)).toBe(true);
-    expect(ran.slice(at).some((r) => r.cached)).toBe(false);
-    expect(part.last).toEqual(runPipeline(input, other).last);
   });
 });
 

@@ -20,6 +20,22 @@ function build(spec: Partial<OpcodeSpec>) {
   };
 }
 
+describe('one content, one instruction set', () => {
+  it('gives the same opcodes to whoever loads equal documents, and others to whoever does not', () => {
+    const one = build({ means: 'd = 0', form: 'd:r32 = a:r32' });
+    const again = build({ means: 'd = 0', form: 'd:r32 = a:r32' });
+    expect(again.isa).toBe(one.isa);
+    expect(again.op).toBe(one.op);
+    const other = build({ means: 'd = 1', form: 'd:r32 = a:r32' });
+    expect(other.isa.hash).not.toBe(one.isa.hash);
+    expect(other.op).not.toBe(one.op);
+  });
+  it('reports faults each time', () => {
+    expect(build({ form: 'd:nothing' }).messages.length).toBe(1);
+    expect(build({ form: 'd:nothing' }).messages.length).toBe(1);
+  });
+});
+
 describe('the shipped instruction set', () => {
   it('numbers opcodes densely and gives each a meaning or a primitive, not both', () => {
     isa.opcodes.forEach((o, i) => {

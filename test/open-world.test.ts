@@ -5,7 +5,8 @@ import { Kind, type Operand } from '../src/ir/operand.ts';
 import { type Fn, type Instr, newShape, type Program } from '../src/ir/program.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { OpenMemory } from '../src/sim/memory.ts';
+import { openWorld, sameOpenWorld } from '../src/sim/open-world.ts';
 import { pointerLoads } from '../src/sim/pointers.ts';
 import { testIsa } from './support/isa.ts';
 import { Random } from './support/meaning.ts';
@@ -26,6 +27,24 @@ function programs(): Program[] {
   }
   return out;
 }
+
+it('what keeps a kernel from running is told by its kind and by what it is about', () => {
+  const opts = { seed: 1, grid: [1, 1, 1], block: [1, 1, 1], budget: 100 } as const;
+  const run = (p: Program, name = 'k') =>
+    openWorld(p, name, { parameters: new Set(), words: new Set() }, BASE, opts).fault;
+  const lost = run(kernel('MOV.64 RD2, &nowhere\nEXIT'));
+  expect([lost?.kind, lost?.subject]).toEqual(['symbol', 'nowhere']);
+  const none = run(kernel('EXIT'), 'other');
+  expect([none?.kind, none?.subject]).toEqual(['kernel', 'other']);
+  expect(run(kernel('EXIT'))).toBeNull();
+});
+
+it('an open world has every address, the one before the first too', () => {
+  const m = new OpenMemory(1);
+  const { view, at } = m.place(-8, 4, true);
+  view.setInt32(at, 7, true);
+  expect(m.place(-8, 4, false).view.getInt32(at, true)).toBe(7);
+});
 
 /** Changes some instruction of a block in the way that a wrong optimization would; null where it cannot. */
 type Mutation = (ins: readonly Instr[], at: number, rnd: Random) => Instr[] | null;

@@ -253,6 +253,16 @@ describe('reporting phases', () => {
     expect(ctx.reports.join('\n')).toContain('[non-unrolled loops=1]');
     expect(ctx.reports.join('\n').endsWith(printFn(fn))).toBe(true);
   });
+  it('report-initial looks at nothing until somebody reads the report', () => {
+    let looked = 0;
+    const watched = Object.defineProperty({ ...fn }, 'blocks', { get: () => (looked++, fn.blocks) });
+    const made: (() => string)[] = [];
+    const ctx = { ...testContext(fn), report: (make: () => string) => void made.push(make) };
+    expect(passes.get('report-initial')!.pass(watched, ctx)).toBe(watched);
+    expect([looked, made.length]).toEqual([0, 1]);
+    expect(made[0]()).toContain('# 5 instructions');
+    expect(looked).toBeGreaterThan(0);
+  });
   it('analyze-control-flow says what it found', () => {
     const ctx = testContext(fn);
     expect(passes.get('analyze-control-flow')!.pass(fn, ctx)).toBe(fn);

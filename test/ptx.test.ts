@@ -237,6 +237,31 @@ describe('lowering', () => {
     ]);
   });
 
+  it('says the reason whatever word it starts with, and none where the instruction as such has no form', () => {
+    const said = (body: string, table = isa) =>
+      lowerPtx(parsePtx(inKernel(body), 'k.ptx').module, {
+        isa: table,
+        paramBase: 0x160,
+        sm: 'sm_80',
+      }).diagnostics.map((d) => d.notes);
+    expect(said('min.f32 %f1, %f2, %f3, %f4;')).toEqual([['it has three sources']]);
+    expect(said('mov.b128 %rd1, %rd2;')).toEqual([[]]);
+    const byName = new Map([...isa.byName].filter(([name]) => name !== 'FADD'));
+    expect(said('add.f32 %f1, %f2, %f3;', { ...isa, byName })).toEqual([['the instruction set has no FADD']]);
+  });
+
+  it('lets a fault of its own out, whatever its text', () => {
+    const byName = Object.assign(new Map(isa.byName), {
+      get: () => {
+        throw new Error('this lacks everything and has no modifier');
+      },
+    });
+    const { module } = parsePtx(inKernel('add.f32 %f1, %f2, %f3;'), 'k.ptx');
+    expect(() => lowerPtx(module, { isa: { ...isa, byName }, paramBase: 0x160, sm: 'sm_80' })).toThrow(
+      /lacks everything/,
+    );
+  });
+
   it('gives names of inner scopes and of the module once each', () => {
     const scopes = Array.from(
       { length: 3 },

@@ -89,6 +89,20 @@ describe('checking any file', () => {
   const check = async (name: string, text: string) =>
     rendered(await checkFile(write(name, text), passNames, shipped), { [name]: text });
 
+  it('a warning that every trial gives is one warning, though each trial has a reason of its own', async () => {
+    const hook = 'AdvancedPhaseAfterConvUnSup';
+    const rows = (shipped.phases.data.phases as readonly { name: string }[]).map((r) =>
+      r.name === hook ? { ...r, gate: { levels: [] } } : r,
+    );
+    const base = {
+      ...shipped,
+      phases: { ...shipped.phases, data: { ...shipped.phases.data, phases: rows } },
+    };
+    const text = `kind: recipe\ntitle: t\nhooks: { ${hook}: [{ pass: live-dead }] }\n`;
+    const found = await checkFile(write('idle.yaml', text), passNames, base);
+    expect(found.map((d) => [d.code, d.line])).toEqual([['hook-idle', 3]]);
+  });
+
   it('says nothing about what ships', async () => {
     for (const f of shippedFiles()) expect([f, await checkFile(f, passNames, shipped)]).toEqual([f, []]);
   });

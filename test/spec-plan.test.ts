@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { SpecFile } from '../src/spec/document.ts';
 import { covers } from '../src/spec/glob.ts';
 import { type CheckedValue, knobValue } from '../src/spec/knob-values.ts';
 import { makePlan } from '../src/spec/node.ts';
@@ -490,6 +491,16 @@ describe('hooks', () => {
     const { plan } = resolve(specs, request, passNames);
     expect(plan!.phases.find((p) => p.id === 'AdvancedPhaseAfterConvUnSup')!.rules).toEqual(['mine']);
   });
+});
+
+it('a fault of an opcode stands at its entry, whatever its name', () => {
+  const isa = {
+    ...shipped.isa[0],
+    file: 'o.yaml',
+    data: { kind: 'isa', opcodes: { 'A: B': { form: '?', props: [] } } },
+  };
+  const { issues } = resolve({ ...shipped, isa: [isa as SpecFile] }, plain, passNames);
+  expect(issues.filter((i) => i.code === 'isa').map((i) => i.path)).toEqual([['opcodes', 'A: B']]);
 });
 
 describe('for some kernels only', () => {

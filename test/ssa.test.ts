@@ -12,7 +12,7 @@ import { splitControlFlow } from '../src/passes/split-control-flow.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
-import { loadLaunch } from '../src/spec/launch.ts';
+import { loadLaunch } from '../src/spec/node-launch.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { leaveSsa } from '../src/ssa/leave.ts';
 import { sequence } from '../src/ssa/parallel-copies.ts';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { host } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { Isa } from '../ir/opcode.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
@@ -9,7 +10,7 @@ import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import type { SpecFile } from '../spec/document.ts';
-import { loadShipped, loadSpec, makePlan } from '../spec/node.ts';
+import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { textOrFault } from './files.ts';
 import { CliExit, out, pc, show } from './ui.ts';
@@ -52,12 +53,7 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
     return [...diagnostics, ...checkPtx(module)];
   }
   if (file.endsWith('.ori')) {
-    const { isa } = (
-      await makePlan(
-        { level: 3, sm: 'sm_75', order: 'seed', recipe: null, knobSets: [], set: [], disable: [] },
-        host,
-      )
-    ).plan!;
+    const isa = await shippedIsa();
     const { program, diagnostics } = parseProgram(text, isa, file);
     return diagnostics.length > 0
       ? diagnostics
@@ -66,10 +62,13 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
   return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori'])];
 }
 
+async function shippedIsa(): Promise<Isa> {
+  return buildIsa((await loadShipped()).isa.map((f) => ({ file: f.file, data: f.data }))).isa;
+}
+
 /** A table of PTX forms is checked against the shipped instruction set. */
 async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
-  const { isa } = buildIsa((await loadShipped()).isa.map((f) => ({ file: f.file, data: f.data })));
-  return checkPtxTable(spec.data as unknown as PtxDoc, isa).map((m) => plain(spec.file, m));
+  return checkPtxTable(spec.data as unknown as PtxDoc, await shippedIsa()).map((m) => plain(spec.file, m));
 }
 
 /** A spec is tried where it is used: in plans, with the shipped specs around it. Meanings of opcodes are checked too. */

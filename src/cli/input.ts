@@ -7,6 +7,7 @@ import { baseTarget, readOri, readPtx } from '../read.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
 
@@ -20,7 +21,7 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
     {
       level,
       sm,
-      order: o.order ?? 'seed',
+      order: o.order ?? DEFAULT_ORDER,
       recipe: o.recipe ?? null,
       knobSets: o.knobs ?? [],
       set: o.set ?? [],

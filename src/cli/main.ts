@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
 
 const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
@@ -11,7 +12,7 @@ function withPlan(c: Command): Command {
   return c
     .option('-O, --level <0-5>', "optimization level (default: the recipe's, or 3)")
     .option('--sm <sm_NN>', 'target; default: the one the PTX names')
-    .option('--order <name|file>', 'phase order: seed, binary, or a YAML file (default: seed)')
+    .option('--order <name|file>', `phase order: binary, seed, or a YAML file (default: ${DEFAULT_ORDER})`)
     .option('--recipe <name|file>', 'recipe to apply')
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
     .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)

@@ -60,7 +60,7 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
       if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
         err(`; after ${r.phase.id}\n${printProgram(r.program)}`);
       for (const report of r.reports)
-        if (wanted.has('all') || wanted.has(r.phase.id.toLowerCase())) err(report);
+        if (wanted.has('all') || wanted.has(r.phase.id.toLowerCase())) err(report.text);
       if (diff !== null && r.program !== before) printChanged(r, before, diff);
       if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
     },
@@ -160,7 +160,7 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
       table(
         journal.records.map((r) => [
           r.phase.id,
-          r.outcome === 'ran' ? duration(r.ms) : pc.dim(r.why),
+          r.outcome === 'ran' ? `${duration(r.ms)}${notFor(r)}` : pc.dim(r.why),
           r.outcome === 'ran' ? `${(r.bytes / 1024).toFixed(0)} KB` : '',
         ]),
         'llr',
@@ -169,6 +169,10 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
   }
   for (const v of verdicts) err(`\n${v}`);
 }
+
+/** The functions that a phase left out, and why. */
+const notFor = (r: PhaseRecord): string =>
+  r.shutFor.length === 0 ? '' : pc.dim(`, not ${r.shutFor.map((x) => `${x.fn} (${x.why})`).join(', ')}`);
 
 /** Compares two programs in an open world, every kernel. */
 export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {

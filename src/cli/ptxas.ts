@@ -12,7 +12,7 @@ import { CliExit, err, failWith } from './ui.ts';
 
 /** Options of ours among those of ptxas. */
 interface Ours {
-  readonly order: string;
+  readonly order?: string;
   readonly recipe?: string;
   readonly knobs: readonly string[];
   readonly set: readonly string[];
@@ -87,7 +87,7 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
       );
   }
   const ours: Ours = {
-    order: given.order.at(-1) ?? 'binary',
+    order: given.order.at(-1),
     recipe: given.recipe.at(-1),
     knobs: given.knobs,
     set: given.set,

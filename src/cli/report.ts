@@ -97,6 +97,7 @@ export const journalJson = (j: Journal) => ({
     index: r.phase.index,
     outcome: r.outcome,
     why: r.why,
+    shutFor: r.shutFor,
     level: r.level,
     ms: Math.round(r.ms * 1000) / 1000,
     bytes: r.bytes,

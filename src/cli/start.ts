@@ -23,7 +23,7 @@ export async function start(): Promise<void> {
   }
   const launch = await loadLaunch(launchFile);
   const text = readText(launch.modulePath);
-  const plan = await planFor({ level: '3', order: 'binary' }, targetOf(text));
+  const plan = await planFor({ level: '3' }, targetOf(text));
   const { program } = programFor(shownPath(launch.modulePath), text, plan);
   const began = performance.now();
   const journal = runPipeline(program, plan, { verify: true });

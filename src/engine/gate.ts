@@ -1,31 +1,91 @@
+import type { Program } from '../ir/program.ts';
 import type { KnobValue } from '../passes/pass.ts';
+import { factOf } from '../spec/backend.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { type Budgets, factAt, type PhaseLog } from './context.ts';
+import { type Budgets, knobFor } from './budgets.ts';
+import type { PhaseLog } from './context.ts';
 
 /** The knob that limits how often gates may see the real level (index 499, type BDGT). */
 export const OPT_BUDGET = 'OptBudget';
 
 /** A knob counts as set unless it is absent, false or zero. */
-const isSet = (v: KnobValue | undefined): boolean => v !== undefined && v !== null && v !== false && v !== 0;
+const isSet = (v: KnobValue): boolean => v !== null && v !== false && v !== 0;
 
-/**
- * The effective level: the plan's level, until OptBudget has been asked as often as its limit says; then 1.
- * Each call takes one unit. Source: reference, optimization levels, section 2 (the pseudocode, not the prose).
- */
-export function effectiveLevel(plan: Plan, budgets: Budgets): number {
-  return budgets.take(OPT_BUDGET) ? plan.level : Math.min(plan.level, 1);
+/** What a gate says to one function. */
+export interface GateAnswer {
+  readonly open: boolean;
+  /** Why it is shut; '' where it is open. */
+  readonly why: string;
+  /** Effective level. */
+  readonly level: number;
 }
 
+/** What a gate says: knobs may hold for some functions only, and so may the gate. */
+export interface GateResult {
+  /** An answer for each function, by its place in the program; one answer where there is no function. */
+  readonly answers: readonly GateAnswer[];
+  /** Open for any function. */
+  readonly open: boolean;
+  /** Why it is shut for all; '' where it is open for any. */
+  readonly why: string;
+  /** The level that the first function for which it is open sees; where it is shut, that of the first function. */
+  readonly level: number;
+  /** Where it is open for some functions: the others, and why. */
+  readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
+}
+
+/** Takes a unit of a budget; asked again by a function with the same counter, gives the same answer. */
+type Take = (knob: string, fn: string) => boolean;
+
 /**
- * Decides whether a phase runs. Gates are asked in the order: plan (disabled, nothing bound, isNoOp), level, knobs,
- * back-end facts, budgets; the first that says no gives the reason.
+ * Decides whether a phase runs, and for which functions. Gates are asked in the order: plan (disabled, nothing bound,
+ * isNoOp), level, knobs, back-end facts, budgets; the first that says no gives the reason. A phase takes at most one unit of
+ * each budget that its gate asks, however many functions there are.
  */
 export function openGate(
   plan: Plan,
   phase: PlanPhase,
+  program: Program,
   budgets: Budgets,
   log: PhaseLog,
-): { readonly open: boolean; readonly why: string; readonly level: number } {
+): GateResult {
+  const names = program.functions.length === 0 ? [''] : program.functions.map((f) => f.name);
+  const taken = new Map<string, boolean>();
+  const take: Take = (knob, fn) => {
+    const c = budgets.counter(knob, fn);
+    let ok = taken.get(c);
+    if (ok === undefined) taken.set(c, (ok = budgets.take(knob, fn)));
+    return ok;
+  };
+  const first = ask(plan, phase, names[0], take, log);
+  const { gate } = phase;
+  const asked = [...(gate.asksLevel ? [OPT_BUDGET] : []), ...gate.unset, ...gate.set, ...gate.budget];
+  const varies = asked.some((k) => (plan.knobs.get(k)?.when ?? null) !== null);
+  const answers = names.map((fn, i) => (i === 0 || !varies ? first : ask(plan, phase, fn, take, log)));
+  const running = answers.find((a) => a.open);
+  return {
+    answers,
+    open: running !== undefined,
+    why: running === undefined ? reasons(answers, names) : '',
+    level: (running ?? first).level,
+    shutFor:
+      running === undefined ? [] : answers.flatMap((a, i) => (a.open ? [] : [{ fn: names[i], why: a.why }])),
+  };
+}
+
+/** One reason for all, or each with the functions that it is for. */
+function reasons(answers: readonly GateAnswer[], names: readonly string[]): string {
+  const by = new Map<string, string[]>();
+  answers.forEach((a, i) => {
+    const those = by.get(a.why);
+    if (those === undefined) by.set(a.why, [names[i]]);
+    else those.push(names[i]);
+  });
+  if (by.size === 1) return answers[0].why;
+  return [...by].map(([why, those]) => `${why} (${those.join(', ')})`).join('; ');
+}
+
+function ask(plan: Plan, phase: PlanPhase, fn: string, take: Take, log: PhaseLog): GateAnswer {
   const shut = (why: string, level = plan.level) => ({ open: false, why, level });
   if (phase.disabled !== null) return shut(phase.disabled.why);
   if (phase.passes.length === 0 && phase.rules.length === 0) {
@@ -39,8 +99,10 @@ export function openGate(
   const { gate } = phase;
   let level = plan.level;
   if (gate.asksLevel) {
+    // The plan's level until OptBudget has been asked as often as its limit says, then 1.
+    // Source: reference, optimization levels, section 2 (the pseudocode, not the prose).
     log.knobs.add(OPT_BUDGET);
-    level = effectiveLevel(plan, budgets);
+    if (!take(OPT_BUDGET, fn)) level = Math.min(plan.level, 1);
   }
   if (gate.levels !== null && !gate.levels.includes(level)) {
     const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
@@ -48,20 +110,20 @@ export function openGate(
   }
   for (const name of gate.unset) {
     log.knobs.add(name);
-    if (isSet(plan.knobs.get(name)?.value)) return shut(`knob ${name} is set`, level);
+    if (isSet(knobFor(plan.knobs.get(name), fn))) return shut(`knob ${name} is set`, level);
   }
   for (const name of gate.set) {
     log.knobs.add(name);
-    if (!isSet(plan.knobs.get(name)?.value)) return shut(`knob ${name} is not set`, level);
+    if (!isSet(knobFor(plan.knobs.get(name), fn))) return shut(`knob ${name} is not set`, level);
   }
   for (const f of gate.facts) {
     log.facts.add(f.path);
-    if (factAt(plan.backend.facts, f.path) !== f.equals)
+    if (factOf(plan.backend, f.path) !== f.equals)
       return shut(`${plan.sm}: ${f.path} is not ${JSON.stringify(f.equals)}`, level);
   }
   for (const name of gate.budget) {
     log.knobs.add(name);
-    if (!budgets.take(name)) return shut(`budget ${name} is spent`, level);
+    if (!take(name, fn)) return shut(`budget ${name} is spent`, level);
   }
   return { open: true, why: '', level };
 }

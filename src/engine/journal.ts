@@ -2,19 +2,39 @@ import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 
+/** A text that is made when somebody reads it, because most reports are read by nobody. */
+export class Report {
+  private make: (() => string) | null;
+  private made = '';
+
+  constructor(make: () => string) {
+    this.make = make;
+  }
+
+  get text(): string {
+    if (this.make !== null) {
+      this.made = this.make();
+      this.make = null;
+    }
+    return this.made;
+  }
+}
+
 /** What one phase did to one snapshot. Written for every phase of the plan, run or not. */
 export interface PhaseRecord {
   readonly phase: PlanPhase;
   readonly outcome: 'ran' | 'skipped';
-  /** Why it was skipped, or '' . */
+  /** Why it was skipped, or ''. */
   readonly why: string;
-  /** Effective level that the gate saw. */
+  /** Functions for which the gate was shut although the phase ran for others, and why. */
+  readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
+  /** Effective level that the gate saw; where functions see several, that of the first one that it was open for. */
   readonly level: number;
   /** Wall time in milliseconds (0 where it was skipped or came from the cache). */
   readonly ms: number;
   /** Growth of the heap in bytes, where the host can tell; else 0. May be negative after a collection. */
   readonly bytes: number;
-  /** Knobs that the gate and the passes read, with the value seen. */
+  /** Knobs and facts that the gate and the passes read. */
   readonly knobsRead: readonly string[];
   readonly factsRead: readonly string[];
   /** Functions, blocks and instructions: how many differ from the snapshot before. */
@@ -23,7 +43,7 @@ export interface PhaseRecord {
   readonly instructionsBefore: number;
   readonly instructionsAfter: number;
   readonly remarks: readonly Remark[];
-  readonly reports: readonly string[];
+  readonly reports: readonly Report[];
   /** Result taken from the prefix cache. */
   readonly cached: boolean;
   /** Key of the prefix that ends here. */

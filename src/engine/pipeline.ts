@@ -40,7 +40,6 @@ export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = 
           isa: plan.isa,
           groups: plan.rules,
           phases: new Set(plan.phases.filter((p) => p.hook === null && p.index !== null).map((p) => p.name)),
-          sm: plan.sm,
           onHit: opts.onRuleHit,
           onMiss: opts.onRuleMiss,
         });

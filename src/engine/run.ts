@@ -1,14 +1,24 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { withFunctions } from '../ir/edit.ts';
-import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
 import type { Pass, PassContext } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { Budgets, knobFor, makeContext, newLog, type PhaseLog } from './context.ts';
-import { openGate } from './gate.ts';
+import { Budgets } from './budgets.ts';
+import {
+  type CachedPhase,
+  findResult,
+  inputKeyOf,
+  keepResult,
+  type PrefixCache,
+  phaseKey,
+  type Verified,
+} from './cache.ts';
+import { makeContext, newLog, type PhaseLog } from './context.ts';
+import { type GateResult, openGate } from './gate.ts';
 import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
+import { factsOf, knobsOf, type Read } from './reads.ts';
 
 /** A pass as the engine knows it: found by name, with a version that is part of every cache key. */
 export interface RegisteredPass {
@@ -16,31 +26,21 @@ export interface RegisteredPass {
   readonly pass: Pass;
   /** Raised whenever the pass may give another result for the same input. */
   readonly version: number;
-  /** Reads nothing but the function: a phase that runs only such passes may skip functions it has seen unchanged. */
   readonly summary: string;
-}
-
-/** Results of prefixes, by key. Any map-like store will do. */
-export interface PrefixCache {
-  get(key: string): CachedPhase | undefined;
-  set(key: string, value: CachedPhase): unknown;
-}
-
-export interface CachedPhase {
-  readonly program: Program;
-  readonly remarks: PhaseRecord['remarks'];
-  readonly reports: PhaseRecord['reports'];
-  readonly budgets: string;
 }
 
 export interface RunOptions {
   readonly passes: ReadonlyMap<string, RegisteredPass>;
   /** Runs the rule groups of a phase, as one set, over a function; absent where no rules are loaded. */
   readonly rules?: (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn;
-  /** Check every changed snapshot: the verifier, and print-parse-print. Throws DiagnosticError on the first fault. */
+  /**
+   * Check every changed snapshot, also of results from the cache that nobody has checked: the verifier, and
+   * print-parse-print. Throws DiagnosticError on the first fault.
+   */
   readonly verify?: boolean;
   /** Names the input for cache keys (a hash of the source text and of how it was lowered). */
   readonly inputKey?: string;
+  /** Results of earlier runs. Functions that are told of each rewrite hear nothing of phases that are taken from it. */
   readonly cache?: PrefixCache;
   /** Bytes of heap in use, where the host can tell. */
   readonly heap?: () => number;
@@ -60,56 +60,85 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   const budgets = new Budgets(plan);
   const records: PhaseRecord[] = [];
   const properties = new Set<string>();
+  const cache = opts.inputKey === undefined ? undefined : opts.cache;
+  const versionOf = (pass: string) => opts.passes.get(pass)?.version;
   let program = input;
-  let key = opts.inputKey === undefined ? null : hashText(`${opts.inputKey}|${plan.sm}|${plan.isa.hash}`);
+  let key = opts.inputKey === undefined ? '' : inputKeyOf(opts.inputKey, input, plan);
   let instructions = countInstructions(input);
 
   for (const phase of plan.phases) {
     const before = program;
     const log = newLog();
-    const gate = openGate(plan, phase, budgets, log);
+    const gate = openGate(plan, phase, program, budgets, log);
+    let changed = { functions: 0, blocks: 0 };
+    let reads: readonly Read[] = [];
     let cached = false;
     let ms = 0;
     let bytes = 0;
     if (gate.open) {
-      if (key !== null) key = phaseKey(key, plan, phase, gate.level, budgets, program, opts.passes);
-      const hit = key !== null ? opts.cache?.get(key) : undefined;
-      if (hit !== undefined) {
+      const scene = { ...openFunctions(program, gate), plan, budgets };
+      const first = cache === undefined ? '' : phaseKey(key, plan, phase, gate, versionOf);
+      const hit = cache === undefined ? null : findResult(cache, first, phase, scene);
+      let verified: Verified = 'no';
+      let at = '';
+      let result: CachedPhase | null = null;
+      if (hit !== null) {
+        ({ key: at, result } = hit);
         cached = true;
-        program = hit.program;
-        log.remarks.push(...hit.remarks);
-        log.reports.push(...hit.reports);
-        budgets.restore(hit.budgets);
+        program = result.program ?? program;
+        changed = { functions: result.functionsChanged, blocks: result.blocksChanged };
+        verified = result.verified;
+        reads = result.reads;
+        log.remarks.push(...result.remarks);
+        log.reports.push(...result.reports);
+        for (const t of result.taken) budgets.spend(t.knob, t.fn, t.units);
       } else {
+        const start = cache === undefined ? scene : { ...scene, budgets: budgets.copy() };
         const heap = opts.heap?.() ?? 0;
-        const start = performance.now();
-        program = runPhase(program, plan, phase, gate.level, budgets, log, opts);
-        ms = performance.now() - start;
+        const began = performance.now();
+        program = runPhase(program, plan, phase, gate, budgets, log, opts);
+        ms = performance.now() - began;
         bytes = (opts.heap?.() ?? 0) - heap;
-        if (key !== null)
-          opts.cache?.set(key, {
-            program,
+        changed = changedBlocks(before, program);
+        reads = [...log.reads].sort();
+        if (cache !== undefined) {
+          result = {
+            kind: 'result',
+            program: program === before ? null : program,
+            reads,
+            taken: [...log.taken.values()],
             remarks: log.remarks,
             reports: log.reports,
-            budgets: budgets.state(),
-          });
+            functionsChanged: changed.functions,
+            blocksChanged: changed.blocks,
+            verified,
+          };
+          at = keepResult(cache, first, start, result);
+        }
       }
       for (const p of phase.destroys) properties.delete(p);
-      for (const p of phase.provides) properties.add(p);
-      if (opts.verify === true && program !== before && !cached)
-        checkSnapshot(program, plan, phase, properties.has('control-last'));
+      if (gate.shutFor.length === 0) for (const p of phase.provides) properties.add(p);
+      if (program !== before) {
+        const wanted = properties.has('control-last') ? 'control-last' : 'yes';
+        if (opts.verify === true && verified !== wanted && verified !== 'control-last') {
+          checkSnapshot(program, plan, phase, wanted === 'control-last');
+          if (result !== null) cache!.set(at, { ...result, verified: wanted });
+        }
+        // What comes after a phase that changed nothing does not hang on that phase.
+        key = at;
+      }
     }
-    const changed = changedBlocks(before, program);
     const after = program === before ? instructions : countInstructions(program);
     const record: PhaseRecord = {
       phase,
       outcome: gate.open ? 'ran' : 'skipped',
       why: gate.why,
+      shutFor: gate.shutFor,
       level: gate.level,
       ms,
       bytes,
-      knobsRead: [...log.knobs],
-      factsRead: [...log.facts],
+      knobsRead: [...new Set([...log.knobs, ...knobsOf(reads)])],
+      factsRead: [...new Set([...log.facts, ...factsOf(reads)])],
       functionsChanged: changed.functions,
       blocksChanged: changed.blocks,
       instructionsBefore: instructions,
@@ -117,7 +146,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       remarks: log.remarks,
       reports: log.reports,
       cached,
-      key: key ?? '',
+      key,
       program,
     };
     instructions = after;
@@ -128,45 +157,30 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   return { plan, input, records, last: program };
 }
 
-/** Everything that can decide what the phase does: what came before, the bound code, every value it may read. */
-function phaseKey(
-  before: string,
-  plan: Plan,
-  phase: PlanPhase,
-  level: number,
-  budgets: Budgets,
-  program: Program,
-  passes: RunOptions['passes'],
-): string {
-  const bound = phase.passes
-    .map((p) => `${p.pass}@${passes.get(p.pass)?.version ?? '?'}${JSON.stringify(p.params)}`)
-    .join('+');
-  const knobs = phase.knobs
-    .map((name) => {
-      const k = plan.knobs.get(name);
-      const value = k?.when == null ? k?.value : program.functions.map((f) => knobFor(k, f.name));
-      return `${name}=${JSON.stringify(value ?? null)}`;
-    })
-    .join(';');
-  const facts = phase.facts
-    .map((f) => `${f}=${JSON.stringify(plan.backend.facts[f.split('.')[0]] ?? null)}`)
-    .join(';');
-  return hashText(
-    `${phase.id}|${bound}|${phase.rules.map((g) => `${g}@${plan.rules.get(g)?.hash ?? '?'}`).join('+')}|${level}|${knobs}|${facts}|${budgets.state()}`,
-    before,
-  );
+/** Names and levels of the functions that a phase runs over. */
+function openFunctions(program: Program, gate: GateResult): { functions: string[]; levels: number[] } {
+  const functions: string[] = [];
+  const levels: number[] = [];
+  program.functions.forEach((f, i) => {
+    if (!gate.answers[i].open) return;
+    functions.push(f.name);
+    levels.push(gate.answers[i].level);
+  });
+  return { functions, levels };
 }
 
 function runPhase(
   program: Program,
   plan: Plan,
   phase: PlanPhase,
-  level: number,
+  gate: GateResult,
   budgets: Budgets,
   log: PhaseLog,
   opts: RunOptions,
 ): Program {
   let current = program;
+  const context = (fn: Fn, params: PassContext['params'], level: number) =>
+    makeContext(plan, phase, current, fn, params, level, budgets, log);
   for (const bound of phase.passes) {
     const entry = opts.passes.get(bound.pass);
     if (entry === undefined)
@@ -175,9 +189,7 @@ function runPhase(
         plan,
         `phase ${phase.id} is bound to '${bound.pass}', which is no registered pass`,
       );
-    current = overFunctions(current, (fn) =>
-      entry.pass(fn, { ...makeContext(plan, phase, current, fn, level, budgets, log), params: bound.params }),
-    );
+    current = overFunctions(current, gate, (fn, level) => entry.pass(fn, context(fn, bound.params, level)));
   }
   if (phase.rules.length > 0) {
     const run = opts.rules;
@@ -187,19 +199,19 @@ function runPhase(
         plan,
         `phase ${phase.id} runs rule group '${phase.rules[0]}', but no rules are loaded`,
       );
-    current = overFunctions(current, (fn) =>
-      run(phase.rules, fn, { ...makeContext(plan, phase, current, fn, level, budgets, log), params: {} }),
-    );
+    current = overFunctions(current, gate, (fn, level) => run(phase.rules, fn, context(fn, {}, level)));
   }
   return current;
 }
 
-/** Applies `f` to every function, sharing what stays. */
-function overFunctions(program: Program, f: (fn: Fn) => Fn): Program {
+/** Applies `f` to every function that the gate is open for, sharing what stays. */
+function overFunctions(program: Program, gate: GateResult, f: (fn: Fn, level: number) => Fn): Program {
   let out: Fn[] | null = null;
   for (let i = 0; i < program.functions.length; i++) {
+    const { open, level } = gate.answers[i];
+    if (!open) continue;
     const fn = program.functions[i];
-    const r = f(fn);
+    const r = f(fn, level);
     if (r === fn) continue;
     out ??= [...program.functions];
     out[i] = r;

@@ -4,6 +4,8 @@ export interface Diagnostic {
   /** Stable short code: 'ptx-syntax', 'unknown-knob', 'order-violated'. */
   readonly code: string;
   readonly message: string;
+  /** Name of what it is about (an opcode, say), for whoever looks for its place. */
+  readonly subject?: string;
   /** File as the user named it; '' when there is none. */
   readonly file: string;
   /** From 1; 0 when unknown. */

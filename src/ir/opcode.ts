@@ -88,7 +88,7 @@ export interface ModGroup {
 }
 
 export interface Opcode {
-  /** Dense index, assigned at load; for table look-ups within one process only. */
+  /** Dense index in its set; for table look-ups within one process only. */
   readonly id: number;
   readonly name: string;
   readonly title: string;
@@ -110,7 +110,7 @@ export interface Opcode {
   readonly means: string | null;
 }
 
-/** The instruction set: opcodes by name. */
+/** The instruction set: opcodes by name. Within one process there is one object for each content (`buildIsa`). */
 export interface Isa {
   readonly opcodes: readonly Opcode[];
   readonly byName: ReadonlyMap<string, Opcode>;

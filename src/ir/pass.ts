@@ -17,7 +17,10 @@ export interface Remark {
   readonly loc: number;
 }
 
-/** All that a pass may know beside the function it is given. Reading an undeclared knob or fact throws. */
+/**
+ * All that a pass may know beside the function it is given. Reading an undeclared knob or fact throws; what is read is part of
+ * the key under which the result is kept, so nothing is to be read that does not matter.
+ */
 export interface PassContext {
   readonly program: Program;
   readonly isa: Isa;
@@ -27,6 +30,8 @@ export interface PassContext {
   readonly params: Readonly<Record<string, unknown>>;
   /** Effective optimization level. */
   readonly level: number;
+  /** Name of the target: sm_80. */
+  readonly sm: string;
   /** Value of a knob; must be in the phase's `knobs`. */
   knob(name: string): KnobValue;
   /** One unit of a budget knob: false once its limit is reached; always true where it is unset. */
@@ -34,8 +39,8 @@ export interface PassContext {
   /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
   fact(path: string): unknown;
   remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void;
-  /** Text for the phase's report in the journal (reporting phases). */
-  report(text: string): void;
+  /** Text for the phase's report in the journal (reporting phases), made only if somebody reads it. */
+  report(make: () => string): void;
 }
 
 /**

@@ -83,14 +83,22 @@ const registerWidth = (type: string): number => Math.max(32, TYPE_BITS[type] ?? 
 
 const bit = (kind: number): KindSet => 1 << kind;
 
+/** Faultless instruction sets that somebody still uses, by hash. */
+const interned = new Map<string, WeakRef<Isa>>();
+
 /**
- * Builds the instruction set from its documents.
+ * Builds the instruction set from its documents. Documents of equal content give the same object, whoever loaded them:
+ * opcodes are compared by reference everywhere, and snapshots outlive the specs they were made with.
+ *
  * @returns the set, and one diagnostic for each fault in a form, modifier or property
  */
 export function buildIsa(docs: readonly { readonly file: string; readonly data: unknown }[]): {
   readonly isa: Isa;
   readonly diagnostics: readonly Diagnostic[];
 } {
+  const hash = hashText(JSON.stringify(docs.map((d) => d.data)));
+  const known = interned.get(hash)?.deref();
+  if (known !== undefined) return { isa: known, diagnostics: [] };
   const diagnostics: Diagnostic[] = [];
   const opcodes: Opcode[] = [];
   const byName = new Map<string, Opcode>();
@@ -101,6 +109,7 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
           severity: 'error',
           code: 'isa',
           message: `${name}: ${message}`,
+          subject: name,
           file,
           line: 0,
           column: 0,
@@ -116,7 +125,9 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
       byName.set(name, op);
     }
   }
-  return { isa: { opcodes, byName, hash: hashText(JSON.stringify(docs.map((d) => d.data))) }, diagnostics };
+  const isa: Isa = { opcodes, byName, hash };
+  if (diagnostics.length === 0) interned.set(hash, new WeakRef(isa));
+  return { isa, diagnostics };
 }
 
 type Report = (message: string, notes?: readonly string[]) => void;

@@ -17,9 +17,10 @@ import type { Pass } from './pass.ts';
  * binding line, numVecToURConverts, maxNumLiveValuesAtSuspend, instHint, instPairs, worst- and average-case latency,
  * Precise inst.
  *
- * Requires: nothing. Guarantees: nothing. Bound: one look at each instruction, and liveness for the pressure.
+ * Requires: nothing. Guarantees: nothing. Bound: nothing until the report is read; then one look at each
+ * instruction, and liveness for the pressure.
  */
 export const reportInitial: Pass = (fn, ctx) => {
-  ctx.report(`${statistics(fn).join('\n')}\n${printFn(fn)}`);
+  ctx.report(() => `${statistics(fn).join('\n')}\n${printFn(fn)}`);
   return fn;
 };

@@ -92,6 +92,24 @@ export function isStatic(e: Expr): boolean {
   }
 }
 
+/** True if a condition asks for the level or the target. */
+export function asksFigures(e: Expr): boolean {
+  switch (e.k) {
+    case 'int':
+      return false;
+    case 'name':
+      return FIGURES.has(e.name);
+    case 'call':
+      return e.args.some(asksFigures);
+    case 'unary':
+      return asksFigures(e.a);
+    case 'binary':
+      return asksFigures(e.a) || asksFigures(e.b);
+    case 'cond':
+      return asksFigures(e.c) || asksFigures(e.a) || asksFigures(e.b);
+  }
+}
+
 /** What is wrong with a structural condition, or null. */
 export function structuralFault(
   e: Expr,

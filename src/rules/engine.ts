@@ -52,11 +52,23 @@ export interface RunnerOptions {
   readonly groups: ReadonlyMap<string, GroupDoc>;
   /** Names of the phases that rules can belong to; hooks and inserted steps run what they are given. */
   readonly phases: ReadonlySet<string>;
-  /** Target name: sm_80. */
-  readonly sm: string;
   readonly onHit?: (hit: RuleHit) => void;
   readonly onMiss?: (miss: RuleMiss) => void;
 }
+
+/** The setting of a phase; what is not asked for is not read. */
+const settingOf = (ctx: PassContext): Setting => ({
+  get level() {
+    return ctx.level;
+  },
+  get sm() {
+    return Number(/\d+/.exec(ctx.sm)?.[0] ?? 0);
+  },
+  knob: (name) => ctx.knob(name),
+});
+
+/** Level and target for rules that ask for neither. */
+const NOWHERE = { level: 0, sm: 0 } as const;
 
 /** Sets of rules that run together, by what they are made of: plans that run the same rules share them. */
 interface RuleSet {
@@ -64,6 +76,7 @@ interface RuleSet {
   /** The rules and their precedence, as a text: equal for sets that do the same. */
   readonly identity: string;
   readonly readsKnobs: boolean;
+  readonly readsFigures: boolean;
 }
 /** The rules of a phase's groups, before conditions on target, level and knobs choose among them. */
 interface Candidates {
@@ -116,7 +129,6 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
   for (const doc of o.groups.values()) rulesOfGroup(doc, o.isa);
   /** Functions to which a set has nothing to say, with the sets and levels for which that is known. */
   const settled = new WeakMap<Fn, Set<string>>();
-  const sm = Number(/\d+/.exec(o.sm)?.[0] ?? 0);
   const candidatesOf = (groups: readonly string[], phase: string): Candidates => {
     const owned = o.phases.has(phase);
     const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
@@ -151,6 +163,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
         trie: new Trie(ordered, o.isa),
         identity: ordered.map(numberOf).join(),
         readsKnobs: live.some((r) => r.readsKnobs),
+        readsFigures: live.some((r) => r.readsFigures),
       };
       sets.set(key, set);
     }
@@ -158,14 +171,18 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
   };
   return (groups, fn, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
-    const setting: Setting = { level: ctx.level, sm, knob: (name) => ctx.knob(name) };
-    const { trie, identity, readsKnobs } = setFor(groups, phase, setting);
+    const setting = settingOf(ctx);
+    const { trie, identity, readsKnobs, readsFigures } = setFor(groups, phase, setting);
+    // Of a set that asks neither, no result hangs on level and target, and so they are not read.
+    const { level, sm } = readsFigures ? setting : NOWHERE;
     // What a run of the set has left is settled; phases that own the same rules share that.
-    const key = `${identity}|${ctx.level}|${READ.map((k) => isSet(ctx.knob(k)))}`;
+    const key = `${identity}|${level}|${sm}|${READ.map((k) => isSet(ctx.knob(k)))}`;
     if (!readsKnobs && o.onMiss === undefined && settled.get(fn)?.has(key) === true) return fn;
     try {
       const out = applyRules(fn, trie, o.isa, {
-        ...setting,
+        level,
+        sm,
+        knob: setting.knob,
         clean: true,
         approximate: isSet(ctx.knob(RULE_KNOBS.approximate)),
         floats: !isSet(ctx.knob(RULE_KNOBS.noFloats)),

@@ -2,7 +2,7 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
 import { type Compiled, compileRule } from './compile.ts';
-import { isStatic, isStructural, knobsOf, mayAskSetting, partsOf } from './conditions.ts';
+import { asksFigures, isStatic, isStructural, knobsOf, mayAskSetting, partsOf } from './conditions.ts';
 import { type RulesDoc, textOf } from './document.ts';
 import type { Rule, RuleBody, RuleIssue } from './rule.ts';
 import { lastOpcode } from './syntax.ts';
@@ -70,6 +70,9 @@ class TextRule implements Rule {
   }
   get statics(): readonly Expr[] {
     return this.setting.filter(isStatic);
+  }
+  get readsFigures(): boolean {
+    return this.setting.some((e) => !isStatic(e) && asksFigures(e));
   }
   get readsKnobs(): boolean {
     return this.setting.some((e) => !isStatic(e) && knobsOf(e).length > 0);

@@ -26,6 +26,8 @@ export interface Rule extends RuleBody {
   readonly statics: readonly Expr[];
   /** Another of its conditions reads a knob. */
   readonly readsKnobs: boolean;
+  /** A condition that is not static asks for level or target. */
+  readonly readsFigures: boolean;
   /** Why it holds where no solver says so. */
   readonly holds: string | null;
   /** What it changes, for a rule that is not exact and runs only where it is asked for; null: it is exact. */

@@ -1,13 +1,16 @@
 /** What kind of fault ended a run. */
-export type FaultKind = 'access' | 'trap' | 'deadlock' | 'other';
+export type FaultKind = 'access' | 'trap' | 'deadlock' | 'kernel' | 'symbol' | 'other';
 
 /** A fault of the simulated program: a bad access, a trap, a deadlock. */
 export class SimFault extends Error {
   readonly kind: FaultKind;
+  /** Name of the kernel or symbol that it is about; '' for none. */
+  readonly subject: string;
 
-  constructor(message: string, kind: FaultKind = 'other') {
+  constructor(message: string, kind: FaultKind = 'other', subject = '') {
     super(message);
     this.kind = kind;
+    this.subject = subject;
   }
 }
 

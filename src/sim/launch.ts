@@ -131,7 +131,8 @@ export function findKernel(program: Program, name: string): Fn {
   const fn = program.functions.find((f) => f.name === name && f.kind === 'entry');
   if (fn !== undefined) return fn;
   const skipped = program.skipped.find((s) => s.name === name);
-  if (skipped !== undefined) throw new SimFault(`kernel '${name}' was left out: ${skipped.why.join('; ')}`);
+  if (skipped !== undefined)
+    throw new SimFault(`kernel '${name}' was left out: ${skipped.why.join('; ')}`, 'kernel', name);
   throw new SimFault(
     `there is no kernel '${name}'; kernels are ${
       program.functions
@@ -139,6 +140,8 @@ export function findKernel(program: Program, name: string): Fn {
         .map((f) => f.name)
         .join(', ') || 'none'
     }`,
+    'kernel',
+    name,
   );
 }
 

@@ -126,7 +126,7 @@ export class OpenMemory implements Memory {
   readonly pages = new Map<number, Page>();
   private readonly seed: number;
   private readonly pointers: ReadonlySet<number>;
-  private lastKey = -1;
+  private lastKey = Number.NaN;
   private lastPage: Page | null = null;
   private readonly here: Place = { view: new DataView(new ArrayBuffer(0)), at: 0 };
   private readonly straddle = new DataView(new ArrayBuffer(16));

@@ -20,7 +20,8 @@ export interface OpenOptions {
 /** What one run in an open world left behind. */
 export interface OpenResult {
   readonly status: 'done' | 'budget' | 'fault';
-  readonly error: string;
+  /** What kept it from running; null unless the status is 'fault'. */
+  readonly fault: SimFault | null;
   /** Everything that was written: page number -> bytes and which of them. */
   readonly memory: OpenMemory;
   /** What each thread stored, in order: address, value, ... */
@@ -71,11 +72,11 @@ export function openWorld(
 ): OpenResult {
   const memory = new OpenMemory(opts.seed, pointers.words);
   let m: Machine | null = null;
-  const result = (status: OpenResult['status'], error: string): OpenResult => {
+  const result = (status: OpenResult['status'], fault: SimFault | null = null): OpenResult => {
     memory.flush();
     return {
       status,
-      error,
+      fault,
       memory,
       logs: m?.logs ?? [],
       ended: m?.ended ?? new Map(),
@@ -108,9 +109,9 @@ export function openWorld(
       if (v.init !== null) memory.init(at, bytes);
       return at;
     });
-    return result(m.run(kernel), '');
+    return result(m.run(kernel));
   } catch (e) {
-    if (e instanceof SimFault) return result('fault', e.message.split('\n')[0]);
+    if (e instanceof SimFault) return result('fault', e);
     throw e;
   }
 }
@@ -247,8 +248,9 @@ function compare(a: OpenResult, b: OpenResult, budget: number): string[] {
   if (a.status === 'done' && b.status === 'budget' && budget > SLOWER * a.executed)
     return [`ends before, in ${a.executed} warp instructions, and not in ${b.executed} after`];
   if (!unfinished) {
-    if (a.status !== b.status || (a.status === 'fault' && a.error !== b.error)) {
-      const end = (r: OpenResult) => `${r.status}${r.error === '' ? '' : ` (${r.error})`}`;
+    if (a.status !== b.status || a.fault?.kind !== b.fault?.kind || a.fault?.subject !== b.fault?.subject) {
+      const end = (r: OpenResult) =>
+        `${r.status}${r.fault === null ? '' : ` (${r.fault.message.split('\n')[0]})`}`;
       return [`before: ${end(a)}; after: ${end(b)}`];
     }
     compareEnds(a, b, say);

@@ -45,7 +45,7 @@ export class Symbols {
     if (param !== undefined) return param;
     const proto = this.program.prototypes.findIndex((p) => p.name === name);
     if (proto >= 0) return FUNCTION_WINDOW + 16 * (4096 + proto);
-    throw new SimFault(`symbol '${name}' is not defined in this module`);
+    throw new SimFault(`symbol '${name}' is not defined in this module`, 'symbol', name);
   }
 }
 

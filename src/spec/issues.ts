@@ -11,6 +11,8 @@ export interface SpecIssue {
   /** null: said on the command line. */
   readonly file: SpecFile | null;
   readonly path: SpecPath;
+  /** Name of what it is about, where several things may be wrong at one place. */
+  readonly subject?: string;
   /** Mark the key of the last step in place of its value. */
   readonly key?: boolean;
   readonly label?: string;
@@ -27,7 +29,7 @@ export interface Spot {
 
 export const COMMAND_LINE: Spot = { file: null, path: [] };
 
-type More = Pick<SpecIssue, 'key' | 'label' | 'notes' | 'see'>;
+type More = Pick<SpecIssue, 'subject' | 'key' | 'label' | 'notes' | 'see'>;
 
 /** Collects what is wrong, so that everything is reported at once. */
 export class Issues {

@@ -8,14 +8,14 @@ import type { SpecFile } from './document.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
-import { DEFAULT_LEVEL, MAX_LEVEL } from './specs.ts';
+import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 
 /** Target of the trials where a spec names none. */
 const TRIAL_SM = 'sm_80';
 const TRIAL: PlanRequest = {
   level: DEFAULT_LEVEL,
   sm: TRIAL_SM,
-  order: 'seed',
+  order: DEFAULT_ORDER,
   recipe: null,
   knobSets: [],
   set: [],
@@ -102,20 +102,23 @@ async function meanings(spec: SpecFile): Promise<Diagnostic[]> {
 /** Errors of any trial, and warnings that every trial gave: what is idle at one level may well be read at another. */
 function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   const { specs, requests } = trialOf(spec, path, shipped);
-  const all = new Map<string, { issue: SpecIssue; count: number }>();
+  const all = new Map<string, { issue: SpecIssue; trials: Set<PlanRequest> }>();
   for (const request of requests)
     for (const found of resolve(specs, request, host).issues) {
       // The request of a trial is made of what the spec says: a target that it names is not the command line's.
       const targets = spec.data.sm;
       const named = found.code === 'unknown-sm' && Array.isArray(targets) ? targets.indexOf(request.sm) : -1;
       const issue = named < 0 ? found : { ...found, file: spec, path: ['sm', named] };
-      const key = JSON.stringify([issue.file?.file, issue.path, issue.code, issue.message]);
+      const { file, path, code, subject, see, severity, message } = issue;
+      // Of one warning the reason may differ from trial to trial; of errors every text is worth reading.
+      const said = severity === 'error' ? message : null;
+      const key = JSON.stringify([file?.file, path, code, subject, see?.path, said]);
       const known = all.get(key);
-      if (known === undefined) all.set(key, { issue, count: 1 });
-      else known.count++;
+      if (known === undefined) all.set(key, { issue, trials: new Set([request]) });
+      else known.trials.add(request);
     }
   return [...all.values()]
-    .filter((x) => x.issue.severity === 'error' || x.count >= requests.length)
+    .filter((x) => x.issue.severity === 'error' || x.trials.size === requests.length)
     .map((x) => x.issue);
 }
 

@@ -208,7 +208,7 @@ function resolveIsa(specs: Specs, issues: Issues): Isa | null {
   }
   for (const d of built.diagnostics) {
     const file = specs.isa.find((x) => x.file === d.file) ?? null;
-    const path = ['opcodes', d.message.split(':')[0]];
+    const path = ['opcodes', d.subject ?? ''];
     issues.error({ file, path }, d.code, d.message, { key: true, notes: d.notes });
   }
   return built.diagnostics.length > 0 ? null : built.isa;

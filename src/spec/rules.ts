@@ -2,7 +2,7 @@ import { hashText } from '../ir/hash.ts';
 import type { GroupDoc } from '../rules/document.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { Row } from './order.ts';
-import type { Plan, PlanPhase } from './plan.ts';
+import type { Plan, PlanPhase, ResolvedKnob } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 
@@ -150,14 +150,17 @@ export function checkRules(
 export function warnRulesOff(
   specs: Specs,
   request: PlanRequest,
-  knobs: ReadonlyMap<string, { readonly value: unknown }>,
+  knobs: ReadonlyMap<string, ResolvedKnob>,
   issues: Issues,
 ): void {
+  const off = (k: ResolvedKnob | undefined): boolean =>
+    k === undefined || [k.value, k.when === null ? null : k.overridden.at(-1)?.value].every((v) => !v);
   for (const group of request.rules ?? []) {
     const when = docOf(specs, group)?.when;
     const read = [...(when ?? '').matchAll(KNOB_READ)].map((m) => m[1]);
-    if (read.length > 0 && read.every((k) => [null, undefined, false].includes(knobs.get(k)?.value as null)))
+    if (read.length > 0 && read.every((k) => off(knobs.get(k))))
       issues.warning(COMMAND_LINE, 'rules-off', `rule group '${group}' has a switch, which is off: ${when}`, {
+        subject: group,
         notes: [`turn it on with --set ${read[0]}`],
       });
   }

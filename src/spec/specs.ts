@@ -37,5 +37,8 @@ export interface PlanRequest {
 /** Level where neither the request nor the recipe names one: the documented default of -O (reference, levels 1). */
 export const DEFAULT_LEVEL = 3;
 
+/** Order where none is named: the one that the modelled compiler executes. `seed` follows the numbers of a trace instead. */
+export const DEFAULT_ORDER = 'binary';
+
 /** Levels 0 to 5 exist internally, 0 to 4 are documented (reference, levels 1). */
 export const MAX_LEVEL = 5;

@@ -111,7 +111,9 @@ function disablePhases(
     const hits = ids.filter((id) => id.toLowerCase().includes(part.toLowerCase()));
     for (const id of hits) off.set(id, { why: `knob DisablePhases names '${part}'`, origin, at: value.at });
     if (hits.length === 0)
-      issues.warning(value.at, 'switch-idle', `knob DisablePhases: no phase has '${part}' in its name`);
+      issues.warning(value.at, 'switch-idle', `knob DisablePhases: no phase has '${part}' in its name`, {
+        subject: part,
+      });
   }
 }
 

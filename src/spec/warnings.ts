@@ -65,6 +65,9 @@ export function warnIdleSwitches(
     if (!enabled.has(p.id)) continue;
     const why = hasWork(p) ? neverRuns(p, level, backend) : 'nothing is bound to it';
     if (why !== null)
-      issues.warning(at, 'switch-idle', `phase '${p.id}' is enabled, but never runs: ${why}`, { key: true });
+      issues.warning(at, 'switch-idle', `phase '${p.id}' is enabled, but never runs: ${why}`, {
+        subject: p.id,
+        key: true,
+      });
   }
 }

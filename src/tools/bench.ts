@@ -14,10 +14,11 @@ import type { Rule } from '../rules/rule.ts';
 import { Trie } from '../rules/trie.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const specs = await loadShipped();
 const { plan } = await makePlan(
-  { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+  { level: 3, sm: 'sm_80', order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
   host,
   specs,
 );

@@ -12,6 +12,7 @@ import { parsePtx } from '../ptx/parse.ts';
 import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 import { loadLaunch } from '../spec/node-launch.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const REPEATS = 50;
 const [program, ...wanted] = process.argv.slice(2);
@@ -20,7 +21,7 @@ if (program === undefined || !existsSync(program))
 
 const specs = await loadShipped();
 const { plan } = await makePlan(
-  { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+  { level: 3, sm: 'sm_80', order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
   host,
   specs,
 );

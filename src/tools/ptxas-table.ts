@@ -10,12 +10,13 @@ import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const sm = process.argv[2] ?? 'sm_90';
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
 const specs = await loadShipped();
 const { plan } = await makePlan(
-  { level: 3, sm, order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+  { level: 3, sm, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
   host,
   specs,
 );
@@ -77,7 +78,7 @@ const same = (l: Line) =>
   l.registers[0] === l.registers[1] && l.code[0] === l.code[1] && l.spills[0] === l.spills[1];
 const cell = ([a, b]: readonly [number, number]) => (a === b ? String(a) : `${a} → **${b}**`);
 const md = [
-  `ptxas 13.0.88, \`-arch=${sm} -O3\`, order binary, ${lines.length} kernels; code in bytes, padding to 128 included.`,
+  `ptxas 13.0.88, \`-arch=${sm} -O3\`, order ${DEFAULT_ORDER}, ${lines.length} kernels; code in bytes, padding to 128 included.`,
   `Geometric mean of ours over the original: registers **${mean((l) => l.registers, lines)}**, code size **${mean((l) => l.code, lines)}**.`,
   `Equal in all of it: ${lines.filter(same).length}; worse in registers: ${lines.filter((l) => l.registers[1] > l.registers[0]).length}, better: ${lines.filter((l) => l.registers[1] < l.registers[0]).length}; worse in code size: ${lines.filter((l) => l.code[1] > l.code[0]).length}, better: ${lines.filter((l) => l.code[1] < l.code[0]).length}; with more spills: ${lines.filter((l) => l.spills[1] > l.spills[0]).length}.`,
   '',

@@ -8,11 +8,12 @@ import type { Fn, Program } from '../ir/program.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const SM = 'sm_80';
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
 const { plan } = await makePlan(
-  { level: 3, sm: SM, order: 'seed', recipe: null, knobSets: [], set: [], disable: [] },
+  { level: 3, sm: SM, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
   host,
   await loadShipped(),
 );
@@ -81,7 +82,7 @@ writeFileSync(
   [
     '# What the rules do to the test kernels',
     '',
-    `Made by \`npm run rules-table\`: Ori instructions without and with the rule phases of the seed order, -O3 ${SM}, and the machine instructions that ptxas 13.0.88 \`-O1\` makes of the same PTX (text section size / 16, without the padding at its end). Ori still has pseudo instructions that become several machine instructions (divisions, 64-bit operations), and moves and address parts that become none, so the columns show a direction, not a race.`,
+    `Made by \`npm run rules-table\`: Ori instructions without and with the rule phases of the order ${DEFAULT_ORDER}, -O3 ${SM}, and the machine instructions that ptxas 13.0.88 \`-O1\` makes of the same PTX (text section size / 16, without the padding at its end). Ori still has pseudo instructions that become several machine instructions (divisions, 64-bit operations), and moves and address parts that become none, so the columns show a direction, not a race.`,
     '',
     `${lines.length} kernels. Geometric means: after / before **${mean((l) => l.after / l.before)}**, before / SASS ${mean((l) => l.before / l.sass)}, after / SASS ${mean((l) => l.after / l.sass)}.`,
     '',

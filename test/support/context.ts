@@ -18,6 +18,7 @@ export function testContext(
     phase: 'Test',
     params: opts.params ?? {},
     level: 3,
+    sm: 'sm_80',
     knob: (name) => opts.knobs?.[name] ?? null,
     budget(name) {
       const n = left.get(name);
@@ -30,7 +31,7 @@ export function testContext(
     remark(kind, name, message, at) {
       remarks.push({ kind, name, message, fn: fn.name, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });
     },
-    report: (text) => void reports.push(text),
+    report: (make) => void reports.push(make()),
     remarks,
     reports,
   };

@@ -7,13 +7,12 @@ import { intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 export type Handler = (f: FnLower, i: PtxInstr) => void;
 
 export const need = (i: PtxInstr, n: number): void => {
-  if (i.operands.length < n)
-    throw new NoForm(`${i.opcode} with ${i.operands.length} operands, expected ${n}`);
+  if (i.operands.length < n) throw new NoForm(`it has ${i.operands.length} operands, ${n} are expected`);
 };
 
 export function typeOf(i: PtxInstr): PtxType {
   const t = lastType(i.mods);
-  if (t === null) throw new NoForm(`${i.opcode} without a type`);
+  if (t === null) throw new NoForm('it has no type');
   return t;
 }
 
@@ -62,7 +61,7 @@ const add: Handler = (f, i) => {
 
 /** Sum of the halves of packed words: the low halves in one sum, the high ones in another, joined under a mask. */
 function addHalves(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus: boolean): void {
-  if (has(i, 'sat')) throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+  if (has(i, 'sat')) throw new NoForm();
   const sum = (x: Operand, y: Operand) => f.value('IADD3', [], [x, minus ? neg(y) : y, RZ]);
   const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(0xc0)]);
   const lo = sum(a, b);
@@ -184,7 +183,7 @@ const mul24: Handler = (f, i) => {
     );
     return;
   }
-  if (has(i, 'sat')) throw new NoForm('mad24.sat');
+  if (has(i, 'sat')) throw new NoForm();
   into(
     f,
     i,
@@ -202,7 +201,7 @@ const divide: Handler = (f, i) => {
 
 const minmax: Handler = (f, i) => {
   const t = typeOf(i);
-  if (has(i, 'relu')) throw new NoForm('min/max.relu on integers');
+  if (has(i, 'relu')) throw new NoForm('.relu on integers');
   if (t.kind === 'other') {
     // Halves side by side: the low ones moved up so that both compare in the sign's place.
     const type = t.name[0] === 's' ? 'S32' : 'U32';
@@ -300,8 +299,7 @@ const prmt: Handler = (f, i) => {
 };
 
 const lop3: Handler = (f, i) => {
-  if (i.operands.length > 5 || i.operands[0].kind === 'pair')
-    throw new NoForm('lop3 with a predicate result');
+  if (i.operands.length > 5 || i.operands[0].kind === 'pair') throw new NoForm('its predicate result');
   f.emit(
     'LOP3',
     [],
@@ -381,7 +379,7 @@ const sad: Handler = (f, i) => {
 
 const dp: Handler = (f, i) => {
   const [at, bt] = typesOf(i.mods);
-  if (at === undefined || bt === undefined) throw new NoForm(`${i.opcode} without two types`);
+  if (at === undefined || bt === undefined) throw new NoForm('it has not two types');
   const part = i.opcode === 'dp4a' ? '4A' : has(i, 'hi') ? '2A_HI' : '2A_LO';
   f.emit(
     'IDP',
@@ -399,9 +397,8 @@ const vabsdiff: Handler = (f, i) => {
   const types = typesOf(i.mods);
   const lanes = i.opcode === 'vabsdiff4' ? 4 : 2;
   if (types.length !== 3 || has(i, 'sat') || i.operands.some((o) => o.kind === 'reg' && o.part !== ''))
-    throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
-  if (types[1].kind !== types[2].kind || i.mods.some((m) => m === 'min' || m === 'max'))
-    throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+    throw new NoForm();
+  if (types[1].kind !== types[2].kind || i.mods.some((m) => m === 'min' || m === 'max')) throw new NoForm();
   const bits = 32 / lanes;
   const type = intMod(types[1]);
   const [a, b] = [f.src(i.operands[1], 32), f.src(i.operands[2], 32)];

@@ -9,14 +9,14 @@ const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
 
 const bra: Handler = (f, i) => {
   const to = i.operands[0];
-  if (to?.kind !== 'sym') throw new NoForm('branch without a label');
+  if (to?.kind !== 'sym') throw new NoForm('it has no label');
   f.emit('BRA', uniform(i), [], [label(f.labelBlock(to.name))]);
 };
 
 const brx: Handler = (f, i) => {
   const list = i.operands[1];
   const t = list?.kind === 'sym' ? f.tableNames.get(list.name) : undefined;
-  if (t === undefined) throw new NoForm('brx.idx without its .branchtargets');
+  if (t === undefined) throw new NoForm('its .branchtargets is not declared');
   f.emit('BRX', uniform(i), [], [f.src(i.operands[0], 32), table(t)]);
 };
 
@@ -32,7 +32,7 @@ const call: Handler = (f, i) => {
   const indirect = target?.kind === 'reg' || (target?.kind === 'sym' && f.find(target.name) !== undefined);
   if (target?.kind === 'sym' && !indirect) f0 = sym(target.name);
   else if (target !== undefined && indirect) f0 = f.src(target, 64);
-  else throw new NoForm('call without a target');
+  else throw new NoForm('it has no target');
   let name = '';
   if (proto !== undefined && proto.kind === 'sym') {
     const known = f.prototypes.get(proto.name);
@@ -111,7 +111,7 @@ const present = (f: FnLower): Operand => f.value('ACTIVEMASK', [], []);
 
 const shfl: Handler = (f, i) => {
   const mode = ['up', 'down', 'bfly', 'idx'].find((m) => has(i, m));
-  if (mode === undefined) throw new NoForm(`shfl.${i.mods.join('.')}`);
+  if (mode === undefined) throw new NoForm();
   const [d, p] = pairOf(f, i.operands[0], 32);
   const mask = has(i, 'sync') ? f.src(i.operands[4], 32) : present(f);
   f.emit(
@@ -144,7 +144,7 @@ const match: Handler = (f, i) => {
 const redux: Handler = (f, i) => {
   const t = typeOf(i);
   const op = ['add', 'min', 'max', 'and', 'or', 'xor'].find((m) => has(i, m));
-  if (op === undefined || t.kind === 'float') throw new NoForm(`redux.${i.mods.join('.')}`);
+  if (op === undefined || t.kind === 'float') throw new NoForm();
   f.emit(
     'REDUX',
     [op.toUpperCase(), t.kind === 'signed' ? 'S32' : 'U32'],

@@ -41,17 +41,16 @@ const cvt: Handler = (f, i) => {
   if (i.mods[0] === 'pack') return packIntegers(f, i);
   if (isEightBit(i)) return eightBit(f, i);
   const types = typesOf(i.mods);
-  if (types.length !== 2) throw new NoForm(`cvt.${i.mods.join('.')}`);
+  if (types.length !== 2) throw new NoForm();
   const [dt, st] = types;
   const rnd = ROUND[i.mods.find((m) => ROUND[m] !== undefined) ?? ''];
   const flags: string[] = [];
   if (has(i, 'ftz')) flags.push('FTZ');
   if (has(i, 'sat')) flags.push('SAT');
   if (has(i, 'relu')) flags.push('RELU');
-  if (has(i, 'satfinite') || has(i, 'scaled::n2::ue8m0')) throw new NoForm(`cvt.${i.mods.join('.')}`);
+  if (has(i, 'satfinite') || has(i, 'scaled::n2::ue8m0')) throw new NoForm();
   if (dt.name.endsWith('x2')) {
-    if (i.operands.length !== 3 || st.name !== 'f32' || (rnd !== 'RN' && rnd !== 'RZ'))
-      throw new NoForm(`cvt.${i.mods.join('.')}`);
+    if (i.operands.length !== 3 || st.name !== 'f32' || (rnd !== 'RN' && rnd !== 'RZ')) throw new NoForm();
     const fmt = dt.name === 'bf16x2' ? 'BF16' : 'F16';
     return f.emit(
       'F2FP',
@@ -98,7 +97,7 @@ const cvt: Handler = (f, i) => {
         [d],
         [a],
       );
-  } else throw new NoForm(`cvt.${i.mods.join('.')}`);
+  } else throw new NoForm();
 };
 
 const BOOL: Readonly<Record<string, string>> = { and: 'AND', or: 'OR', xor: 'XOR' };
@@ -137,7 +136,7 @@ const ONE: Readonly<Record<string, number>> = { f32: 0x3f800000, f16: 0x3c00, bf
 
 const set: Handler = (f, i) => {
   const [dt, st] = typesOf(i.mods);
-  if (dt === undefined || st === undefined) throw new NoForm('set without two types');
+  if (dt === undefined || st === undefined) throw new NoForm('it has not two types');
   const bool = i.mods.find((m) => BOOL[m] !== undefined);
   const a = f.src(i.operands[1], st.bits);
   const b = f.src(i.operands[2], st.bits);
@@ -145,7 +144,7 @@ const set: Handler = (f, i) => {
   const d = f.dst(i.operands[0], dt.bits);
   const p = f.tempPred();
   if (st.name.endsWith('x2')) {
-    if (dt.bits !== 32) throw new NoForm(`set.${i.mods.join('.')}`);
+    if (dt.bits !== 32) throw new NoForm();
     const q = f.tempPred();
     compare(f, i, st, i.mods[0], a, b, p, q, c, BOOL[bool ?? 'and']);
     // A pair of ones, or for an integer result a mask of each half (PTX ISA 9.0, 9.7.7).
@@ -183,13 +182,13 @@ const slct: Handler = (f, i) => {
 
 const mov: Handler = (f, i) => {
   const t = lastType(i.mods);
-  if (t === null) throw new NoForm(`mov.${i.mods.join('.')}`);
+  if (t === null) throw new NoForm();
   const [to, from] = i.operands;
   if (t.kind === 'pred') {
     f.emit('PLOP3', [], [f.dst(to, 1).reg], [f.pred(from), PT, PT, imm(0xf0)]);
     return;
   }
-  if (t.bits === 128) throw new NoForm('mov.b128');
+  if (t.bits === 128) throw new NoForm();
   if (i.mods.some((m) => /^v[248]$/.test(m))) return moveVector(f, i, t);
   if (to.kind === 'vector') return unpack(f, to.items, f.src(from, t.bits), t.bits);
   f.emit('MOV', [sizeMod(t.bits)], [f.dst(to, t.bits).reg], [f.src(from, t.bits)]);
@@ -199,7 +198,7 @@ const mov: Handler = (f, i) => {
 function moveVector(f: FnLower, i: PtxInstr, t: PtxType): void {
   const [to, from] = i.operands;
   if (to.kind !== 'vector' || from.kind !== 'vector' || to.items.length !== from.items.length)
-    throw new NoForm(`mov.${i.mods.join('.')} of other than two vectors`);
+    throw new NoForm('its vectors are not of one length');
   const size = [sizeMod(t.bits)];
   const values = from.items.map((o) => f.value('MOV', size, [f.src(o, t.bits)], t.bits));
   to.items.forEach((o, k) => {
@@ -242,7 +241,7 @@ const cvta: Handler = (f, i) => {
   const t = typeOf(i);
   const to = i.mods[0] === 'to';
   const space = i.mods[to ? 1 : 0].split('::');
-  if (t.bits !== 64) throw new NoForm('cvta of 32-bit addresses');
+  if (t.bits !== 64) throw new NoForm('addresses of 32 bits');
   const d = f.dst(i.operands[0], 64).reg;
   f.emit(
     'CVTA',

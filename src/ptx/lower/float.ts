@@ -34,7 +34,7 @@ function modsHalf(i: PtxInstr, t: PtxType): string[] {
 /** The type of all operands; mixed-precision forms have no Ori form. */
 function oneType(i: PtxInstr): PtxType {
   const all = typesOf(i.mods);
-  if (all.length > 1) throw new NoForm(`${i.opcode} of mixed types`);
+  if (all.length > 1) throw new NoForm('its types are mixed');
   return typeOf(i);
 }
 
@@ -62,7 +62,7 @@ const fma: Handler = (f, i) => {
   const t = oneType(i);
   const src = [1, 2, 3].map((k) => f.src(i.operands[k], t.bits));
   const d = f.dst(i.operands[0], t.bits).reg;
-  if (has(i, 'oob')) throw new NoForm('fma.oob');
+  if (has(i, 'oob')) throw new NoForm();
   if (t.kind === 'half') f.emit('HFMA2', modsHalf(i, t), [d], src);
   else if (t.bits === 64) f.emit('DFMA', [rounding(i)], [d], src);
   else f.emit('FFMA', mods32(i), [d], src);
@@ -95,14 +95,14 @@ const unary: Handler = (f, i) => {
   const ftz = has(i, 'ftz') ? ['FTZ'] : [];
   const op = i.opcode;
   if (t.kind === 'half') {
-    if (op !== 'tanh' && op !== 'ex2') throw new NoForm(`${op}.${t.name}`);
+    if (op !== 'tanh' && op !== 'ex2') throw new NoForm();
     return f.emit('HTANH2', [op.toUpperCase(), t.name.startsWith('bf') ? 'BF16' : 'F16', ...ftz], [d], [a]);
   }
   if (t.bits === 64) {
     if (op === 'sqrt') return f.emit('DSQRT', [rounding(i)], [d], [a]);
     if (op === 'rcp' && !has(i, 'approx')) return f.emit('DRCP', [rounding(i)], [d], [a]);
     if (op === 'rcp' || op === 'rsqrt') return f.emit('MUFU_D', [APPROX[op], ...ftz], [d], [a]);
-    throw new NoForm(`${op}.f64`);
+    throw new NoForm();
   }
   if (!has(i, 'approx') && op === 'sqrt') return f.emit('FSQRT', [rounding(i), ...ftz], [d], [a]);
   if (!has(i, 'approx') && op === 'rcp') return f.emit('FRCP', [rounding(i), ...ftz], [d], [a]);
@@ -111,7 +111,7 @@ const unary: Handler = (f, i) => {
 
 const minmax: Handler = (f, i) => {
   const t = oneType(i);
-  if (i.operands.length > 3) throw new NoForm(`${i.opcode} of three operands`);
+  if (i.operands.length > 3) throw new NoForm('it has three sources');
   const src = [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits)];
   // XORSIGN compares magnitudes by itself, and needs the signs.
   if (has(i, 'abs') && !has(i, 'xorsign')) src.forEach((s, k) => (src[k] = abs(s)));

@@ -23,7 +23,15 @@ import { UniqueNames } from './unique-names.ts';
 import { partName } from './vectors.ts';
 
 /** This instruction has no Ori form; the function is left out and the form is reported. */
-export class NoForm extends Error {}
+export class NoForm extends Error {
+  /** What about it has none; '' where it is the instruction as such. */
+  readonly reason: string;
+  constructor(reason = '') {
+    super(reason);
+    this.name = 'NoForm';
+    this.reason = reason;
+  }
+}
 
 /** A register as declared: its Ori register and its width in PTX. */
 export interface Declared {
@@ -258,9 +266,11 @@ export class FnLower {
     }
   }
 
+  /** @throws NoForm where the instruction set has no such opcode, or the opcode no such modifier */
   emit(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.module.isa.byName.get(name);
-    if (op === undefined) throw new Error(`the instruction set lacks ${name}`);
+    if (op === undefined) throw new NoForm(`the instruction set has no ${name}`);
+    if (!mods.every((m) => op.modByName.has(m))) throw new NoForm();
     const m = mods.length === 0 ? 0 : withMods(op, 0, ...mods);
     this.blocks[this.blocks.length - 1].ins.push(instr(op, m, dst, src, this.loc, this.guard, this.guardNot));
   }

@@ -216,7 +216,7 @@ function lowerFunction(
           f.tables.push(s.labels.map((l) => f.labelBlock(l)));
         } catch (e) {
           if (!(e instanceof NoForm)) throw e;
-          lacks.add('.branchtargets', s.span, e.message);
+          lacks.add('.branchtargets', s.span, e.reason);
         }
       } else if (s.kind === 'callprototype') {
         const name = `${ptx.name}$${s.name}`;
@@ -268,15 +268,12 @@ function lowerFunction(
         instrs.push(s);
         try {
           const h = handlerOf(s);
-          if (h === undefined) throw new NoForm(s.opcode);
+          if (h === undefined) throw new NoForm();
           f.begin(s, loc);
           h(f, f.hasVectors ? withParts(s, (name) => f.vectorLength(name)) : s);
         } catch (e) {
-          if (e instanceof NoForm)
-            lacks.add(formOf(s), s.span, e.message.split(/[. ]/)[0] === s.opcode ? '' : e.message);
-          else if (e instanceof Error && /has no modifier|lacks/.test(e.message))
-            lacks.add(formOf(s), s.span, '');
-          else throw e;
+          if (!(e instanceof NoForm)) throw e;
+          lacks.add(formOf(s), s.span, e.reason);
         }
         break;
       }

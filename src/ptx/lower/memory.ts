@@ -11,7 +11,7 @@ function spaceOf(i: PtxInstr): string {
   for (const m of i.mods) {
     const [s, sub] = m.split('::');
     if (!SPACES.has(s)) continue;
-    if (sub === 'cluster') throw new NoForm(`${i.opcode}.${m}`);
+    if (sub === 'cluster') throw new NoForm();
     return s;
   }
   return '';
@@ -199,14 +199,13 @@ const ATOMIC_OPS: ReadonlySet<string> = new Set([
 const atomic: Handler = (f, i) => {
   const t = typeOf(i);
   const op = i.mods.find((m) => ATOMIC_OPS.has(m));
-  if (op === undefined || t.bits === 128 || vecOf(i) !== 'V1')
-    throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+  if (op === undefined || t.bits === 128 || vecOf(i) !== 'V1') throw new NoForm();
   const red = i.opcode === 'red';
   const ops = red ? i.operands : i.operands.slice(1);
   let space = spaceOf(i);
   if (space === '') space = symbolSpace(f, ops[0]);
   const name = space === 'global' ? 'ATOMG' : space === 'shared' ? 'ATOMS' : 'ATOM';
-  if (space === 'local' || space === 'const') throw new NoForm(`atomic on .${space}`);
+  if (space === 'local' || space === 'const') throw new NoForm(`atomics on .${space}`);
   const type =
     t.kind === 'half'
       ? t.name.toUpperCase()
@@ -241,7 +240,7 @@ const hint: Handler = (f, i) => {
         : i.opcode === 'prefetchu'
           ? 'PFU'
           : (PREFETCH[i.mods[i.mods.length - 1].split('::')[0]] ?? 'PF2');
-  if (i.mods.includes('tensormap')) throw new NoForm('prefetch.tensormap');
+  if (i.mods.includes('tensormap')) throw new NoForm();
   f.emit(
     'CCTL',
     [op, space === 'global' ? 'GLOBAL' : space === 'local' ? 'LOCAL' : 'GENERIC'],
@@ -251,7 +250,7 @@ const hint: Handler = (f, i) => {
 };
 
 const cp: Handler = (f, i) => {
-  if (i.mods[0] !== 'async' || i.mods.includes('bulk')) throw new NoForm(`cp.${i.mods.join('.')}`);
+  if (i.mods[0] !== 'async' || i.mods.includes('bulk')) throw new NoForm();
   const kind = i.mods[1];
   switch (kind) {
     case 'commit_group':
@@ -268,9 +267,9 @@ const cp: Handler = (f, i) => {
         [sharedAddress(f, i, i.operands[0]), imm(1)],
       );
   }
-  if (i.mods.includes('shared::cluster')) throw new NoForm(`cp.${i.mods.join('.')}`);
+  if (i.mods.includes('shared::cluster')) throw new NoForm();
   const [to, from, size, rest] = i.operands;
-  if (size?.kind !== 'int') throw new NoForm('cp.async without a constant size');
+  if (size?.kind !== 'int') throw new NoForm('its size is no constant');
   const mods = [`size=B${size.value}`, kind === 'cg' ? 'CG' : 'CA'];
   for (const m of i.mods) if (/^L2::(64|128|256)B$/.test(m)) mods.push(`L2_${m.slice(4)}`);
   let n: Operand = imm(-1);
@@ -295,8 +294,7 @@ function sharedAddress(f: FnLower, i: PtxInstr, o: PtxOperand): Operand {
 }
 
 const mbarrier: Handler = (f, i) => {
-  if (i.mods.includes('shared::cluster') || i.mods.some((m) => m === 'cluster'))
-    throw new NoForm(`mbarrier.${i.mods.join('.')}`);
+  if (i.mods.includes('shared::cluster') || i.mods.some((m) => m === 'cluster')) throw new NoForm();
   const kind = i.mods[0];
   const at = (k: number) => sharedAddress(f, i, i.operands[k]);
   switch (kind) {
@@ -315,7 +313,7 @@ const mbarrier: Handler = (f, i) => {
       const n = i.operands.length > k + 1 ? f.src(i.operands[k + 1], 32) : imm(1);
       const tx = i.mods[1] === 'expect_tx';
       const op = kind === 'arrive_drop' ? 'ARRIVE_DROP' : tx ? 'ARRIVE_EXPECT_TX' : 'ARRIVE';
-      if (kind === 'arrive_drop' && tx) throw new NoForm('mbarrier.arrive_drop.expect_tx');
+      if (kind === 'arrive_drop' && tx) throw new NoForm();
       return f.emit(
         'MBAR_ARRIVE',
         i.mods.includes('noComplete') ? [op, 'NOCOMPLETE'] : [op],
@@ -336,7 +334,7 @@ const mbarrier: Handler = (f, i) => {
       );
     }
     default:
-      throw new NoForm(`mbarrier.${i.mods.join('.')}`);
+      throw new NoForm();
   }
 };
 
@@ -353,7 +351,7 @@ const PROXIES: Readonly<Record<string, string>> = {
 
 const proxyFence: Handler = (f, i) => {
   const kind = PROXIES[i.mods.slice(i.mods.indexOf('proxy') + 1).join('.')];
-  if (kind === undefined) throw new NoForm(`${i.opcode}.${i.mods.join('.')}`);
+  if (kind === undefined) throw new NoForm();
   f.emit('MEMBAR', ['PROXY', kind], [], []);
 };
 

@@ -13,7 +13,7 @@ export const isEightBit = (i: PtxInstr): boolean => i.mods.some((m) => F8[m] !==
  * `.f16x2` (PTX ISA 9.0, 9.7.9.22).
  */
 export const eightBit: Handler = (f, i) => {
-  const none = () => new NoForm(`cvt.${i.mods.join('.')}`);
+  const none = () => new NoForm();
   const [to, from] = i.mods.filter((m) => F8[m] !== undefined || m === 'f32' || m === 'f16x2');
   if (from === undefined || !i.mods.includes('rn')) throw none();
   const relu = i.mods.includes('relu') ? ['RELU'] : [];
@@ -37,8 +37,7 @@ export const eightBit: Handler = (f, i) => {
 /** `cvt.pack`: b and a, clamped to a narrow integer type, at the bottom of d; above them the low bits of c. */
 export const packIntegers: Handler = (f, i) => {
   const narrow = /^([us])(2|4|8|16)$/.exec(i.mods[2] ?? '');
-  if (narrow === null || i.mods[1] !== 'sat' || i.mods[3] !== 's32')
-    throw new NoForm(`cvt.${i.mods.join('.')}`);
+  if (narrow === null || i.mods[1] !== 'sat' || i.mods[3] !== 's32') throw new NoForm();
   const bits = Number(narrow[2]);
   const low = narrow[1] === 's' ? -(2 ** (bits - 1)) : 0;
   const high = narrow[1] === 's' ? 2 ** (bits - 1) - 1 : 2 ** bits - 1;

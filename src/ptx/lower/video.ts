@@ -67,7 +67,7 @@ function finish(f: FnLower, i: PtxInstr, type: PtxType, exact: Operand, sat: boo
   const x = low32(f, sat ? clamp(f, exact, ...range(type, bits)) : exact);
   const op = i.mods.find((m) => m === 'add' || m === 'min' || m === 'max');
   const c = (): Operand => {
-    if (i.operands.length < 4) throw new NoForm(`${i.opcode} without its third source`);
+    if (i.operands.length < 4) throw new NoForm('it has no third source');
     return f.src(i.operands[3], 32);
   };
   const d = f.dst(bare(to), 32).reg;
@@ -81,7 +81,7 @@ function finish(f: FnLower, i: PtxInstr, type: PtxType, exact: Operand, sat: boo
 /** The three types of an instruction: destination and two sources. */
 function types(i: PtxInstr): readonly [PtxType, PtxType, PtxType] {
   const [d, a, b] = typesOf(i.mods);
-  if (b === undefined) throw new NoForm(`${i.opcode} without three types`);
+  if (b === undefined) throw new NoForm('it has not three types');
   return [d, a, b];
 }
 
@@ -124,7 +124,7 @@ const UNSIGNED: PtxType = { name: 'u32', bits: 32, kind: 'unsigned' };
 const set: Handler = (f, i) => {
   const [at, bt] = typesOf(i.mods);
   const relation = i.mods.find((m) => /^(eq|ne|lt|le|gt|ge)$/.test(m));
-  if (bt === undefined || relation === undefined) throw new NoForm(`vset.${i.mods.join('.')}`);
+  if (bt === undefined || relation === undefined) throw new NoForm();
   const p = f.tempPred();
   f.emit(
     'ISETP',
@@ -138,7 +138,7 @@ const set: Handler = (f, i) => {
 const mad: Handler = (f, i) => {
   const [, at, bt] = types(i);
   const [, a, b, c] = i.operands;
-  if (c === undefined) throw new NoForm('vmad without its third source');
+  if (c === undefined) throw new NoForm('it has no third source');
   const minus = negated(a) !== negated(b);
   const isPlus = has(i, 'po');
   const result = isSigned(at) || isSigned(bt) || minus || negated(c);

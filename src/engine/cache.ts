@@ -1,0 +1,100 @@
+import { hashText } from '../ir/hash.ts';
+import type { Program } from '../ir/program.ts';
+import type { Remark } from '../passes/pass.ts';
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+import type { Taken } from './context.ts';
+import type { GateResult } from './gate.ts';
+import type { Report } from './journal.ts';
+import { mayRead, type Read, type Scene, seenValue } from './reads.ts';
+
+/*
+ * Results of phases, in two steps. The first key is what is known before a phase runs: the program, the code that is bound,
+ * the functions that it runs over. Under it stands what runs of the phase have read. The values of one such list of reads
+ * make the second key, and under that stands the result. A pass is a function of the program and of what it reads, so a result
+ * whose reads all have the values of today is the result of today.
+ */
+
+/** What runs of a phase over a program read; more than one list where a value that was read decided what else was. */
+export interface ReadLists {
+  readonly kind: 'reads';
+  readonly lists: readonly (readonly Read[])[];
+}
+
+/** How much of a snapshot the verifier has looked at: nothing, all, all and that control operations are last. */
+export type Verified = 'no' | 'yes' | 'control-last';
+
+/** The result of a phase. */
+export interface CachedPhase {
+  readonly kind: 'result';
+  /** null: nothing changed. */
+  readonly program: Program | null;
+  readonly reads: readonly Read[];
+  /** Units of budgets that it took. */
+  readonly taken: readonly Taken[];
+  readonly remarks: readonly Remark[];
+  readonly reports: readonly Report[];
+  readonly functionsChanged: number;
+  readonly blocksChanged: number;
+  readonly verified: Verified;
+}
+
+export type CacheEntry = ReadLists | CachedPhase;
+
+/** Where results are kept. Any map will do. */
+export interface PrefixCache {
+  get(key: string): CacheEntry | undefined;
+  set(key: string, value: CacheEntry): unknown;
+}
+
+/** Key of a program that nothing has run over yet. The name is in messages, and so in results. */
+export const inputKeyOf = (key: string, input: Program, plan: Plan): string =>
+  hashText(`${key}|${input.name}|${plan.isa.hash}`);
+
+/** The first key of a phase: what can decide its result before it reads anything. */
+export function phaseKey(
+  before: string,
+  plan: Plan,
+  phase: PlanPhase,
+  gate: GateResult,
+  versionOf: (pass: string) => number | undefined,
+): string {
+  const bound = phase.passes.map((p) => `${p.pass}@${versionOf(p.pass)}${JSON.stringify(p.params)}`);
+  const rules = phase.rules.map((g) => `${g}@${plan.rules.get(g)?.hash ?? '?'}`);
+  const without = gate.shutFor.map((x) => x.fn);
+  return hashText(JSON.stringify([phase.id, bound, rules, without]), before);
+}
+
+const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
+  hashText(JSON.stringify(reads.map((r) => [r, seenValue(r, scene)])), first);
+
+/** The result of a phase, if one is kept whose reads had the values that they have now; and its key. */
+export function findResult(
+  cache: PrefixCache,
+  first: string,
+  phase: PlanPhase,
+  scene: Scene,
+): { readonly key: string; readonly result: CachedPhase } | null {
+  const known = cache.get(first);
+  if (known?.kind !== 'reads') return null;
+  for (const list of known.lists) {
+    // A read that this phase may not make is a fault, which a run shows.
+    if (!list.every((r) => mayRead(phase, r))) continue;
+    const key = resultKey(first, list, scene);
+    const result = cache.get(key);
+    if (result?.kind === 'result') return { key, result };
+  }
+  return null;
+}
+
+/** Keeps a result; gives its key. `scene` is that of the start of the phase. */
+export function keepResult(cache: PrefixCache, first: string, scene: Scene, result: CachedPhase): string {
+  const known = cache.get(first);
+  const lists = known?.kind === 'reads' ? known.lists : [];
+  const same = lists.some(
+    (l) => l.length === result.reads.length && l.every((r, i) => r === result.reads[i]),
+  );
+  if (!same) cache.set(first, { kind: 'reads', lists: [...lists, result.reads] });
+  const key = resultKey(first, result.reads, scene);
+  cache.set(key, result);
+  return key;
+}

@@ -1,0 +1,79 @@
+import { factOf } from '../spec/backend.ts';
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { type Budgets, knobFor } from './budgets.ts';
+
+/**
+ * Something that a pass read beside the program. Together with the program these decide its result, so that a result may be
+ * used again wherever all of them have the same value.
+ */
+export type Read = 'level' | 'sm' | `knob ${string}` | `budget ${string}` | `fact ${string}`;
+
+/** What the values of reads hang on, at the start of a phase. */
+export interface Scene {
+  readonly plan: Plan;
+  /** Names of the functions that the phase runs over. */
+  readonly functions: readonly string[];
+  /** Effective level of each of them. */
+  readonly levels: readonly number[];
+  readonly budgets: Budgets;
+}
+
+/** Kind of a read, and the name of the knob or path of the fact. */
+const parts = (r: Read): [kind: string, name: string] => {
+  const at = r.indexOf(' ');
+  return at < 0 ? [r, ''] : [r.slice(0, at), r.slice(at + 1)];
+};
+
+/** A phase may read a fact that it declares, and everything below it. */
+export const declaresFact = (phase: PlanPhase, path: string): boolean =>
+  phase.facts.some((f) => path === f || path.startsWith(`${f}.`));
+
+/** True if a phase declares what it is said to have read; another plan may have other declarations. */
+export function mayRead(phase: PlanPhase, r: Read): boolean {
+  const [kind, name] = parts(r);
+  if (kind === 'fact') return declaresFact(phase, name);
+  return name === '' || phase.knobs.includes(name);
+}
+
+/** Names of the knobs among reads. */
+export const knobsOf = (reads: Iterable<Read>): string[] => namesOf(reads, ['knob', 'budget']);
+/** Paths of the facts among reads. */
+export const factsOf = (reads: Iterable<Read>): string[] => namesOf(reads, ['fact']);
+
+function namesOf(reads: Iterable<Read>, kinds: readonly string[]): string[] {
+  const out: string[] = [];
+  for (const r of reads) {
+    const [kind, name] = parts(r);
+    if (kinds.includes(kind)) out.push(name);
+  }
+  return out;
+}
+
+/** The value of a read, as a text: one where all functions see the same, else one for each. */
+export function seenValue(r: Read, scene: Scene): string {
+  const { plan, functions, levels, budgets } = scene;
+  const [kind, name] = parts(r);
+  switch (kind) {
+    case 'level':
+      return forEach(levels.map(String));
+    case 'sm':
+      return plan.sm;
+    case 'fact':
+      return JSON.stringify(factOf(plan.backend, name) ?? null);
+    case 'knob':
+      return forEach(functions.map((f) => JSON.stringify(knobFor(plan.knobs.get(name), f))));
+    default: {
+      // Functions with one counter use up what the others have, so it counts which of them share one.
+      const counters = functions.map((f) => budgets.counter(name, f));
+      return forEach(
+        functions.map((f, i) => {
+          const left = budgets.left(name, f);
+          return left === Infinity ? 'unlimited' : `${left} of ${counters.indexOf(counters[i])}`;
+        }),
+      );
+    }
+  }
+}
+
+const forEach = (values: readonly string[]): string =>
+  values.every((v) => v === values[0]) ? (values[0] ?? '') : values.join('|');
