@@ -165,6 +165,10 @@ ret;
       plan,
     );
     expect(chain.text).toMatch(/sub\.cc\.s32 .*\n\tsubc\.cc\.s32 .*\n\tsubc\.s32 /);
+    const mixed = 'sub.cc.u32 %r1, %r2, %r3;\naddc.cc.u32 %r4, %r5, %r8;\nsubc.u32 %r6, %r7, %r1;';
+    expect(emitted(kernel(`${mixed}\nst.global.u32 [%rd1], %r6;`), plan).text).toMatch(
+      /sub\.cc\.s32 .*\n\taddc\.cc\.s32 .*\n\tsubc\.s32 /,
+    );
     const across = emitted(
       kernel('add.cc.u32 %r1, %r2, %r3;\n$x:\naddc.u32 %r4, %r5, 7;\nst.global.u32 [%rd1], %r4;'),
       plan,
