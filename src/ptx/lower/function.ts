@@ -120,6 +120,8 @@ export class FnLower {
   readonly missing = new Map<string, { count: number; line: number }>();
   readonly faults: { readonly message: string; readonly op: PtxInstr }[] = [];
   readonly scopes: Scope[] = [];
+  /** Results whose address is taken: they are copied from local memory before the function returns. */
+  readonly localResults: { readonly param: Param; readonly name: string; readonly local: string }[] = [];
   /** Does any scope declare a vector register? */
   hasVectors = false;
   private nextReg = 0;
@@ -374,6 +376,7 @@ export class FnLower {
       const at = this.module.paramBase + s.param.offset + offset;
       return bits > 32 ? immPair(at, 0) : imm(at);
     }
+    if (s?.kind === 'call-param') throw new NoForm(`address of parameter '${name}'`);
     if (s === undefined && !this.module.functions.has(name)) throw new NoForm(`'${name}' is not declared`);
     return this.value(
       'MOV',

@@ -18,6 +18,7 @@ import { convertHandlers } from './convert.ts';
 import { floatHandlers } from './float.ts';
 import { bitsOfFloat, FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
+import { addressTaken, copyIn } from './params.ts';
 import { lastType, TYPES } from './types.ts';
 import { UniqueNames } from './unique-names.ts';
 import { scalars, withParts } from './vectors.ts';
@@ -170,18 +171,28 @@ function lowerFunction(
   f.push();
   const params = layout(ptx.params);
   const returns = layout(ptx.returns);
-  const bind = (decls: readonly VarDecl[], list: Param[]) => {
+  const formals = [...ptx.returns, ...ptx.params].filter((d) => d.space === 'param').map((d) => d.name);
+  const inMemory = addressTaken(ptx.body!, new Set(ptx.entry ? [] : formals));
+  const bind = (decls: readonly VarDecl[], list: Param[], result: boolean) => {
     for (const d of decls) if (d.space === 'reg' && d.vector > 1) f.nameVector(d.name, d.vector);
     scalars(decls).forEach((d, k) => {
       if (d.space === 'reg') {
         f.declareRegs(d);
         list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
       } else if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
-      else f.scope.symbols.set(d.name, { kind: 'call-param', name: f.unique(d.name) });
+      else {
+        const name = f.unique(d.name);
+        if (!inMemory.has(d.name)) return void f.scope.symbols.set(d.name, { kind: 'call-param', name });
+        const local = f.unique(`${d.name}_local`);
+        f.variables.push(makeVariable(d, local, 'local'));
+        f.scope.symbols.set(d.name, { kind: 'variable', name: local, space: 'local' });
+        if (result) f.localResults.push({ param: list[k], name, local });
+        else copyIn(f, list[k], name, local);
+      }
     });
   };
-  bind(ptx.returns, returns);
-  bind(ptx.params, params);
+  bind(ptx.returns, returns, true);
+  bind(ptx.params, params, false);
 
   const directives = [...ptx.directives];
   const pragmas: { block: number; text: string }[] = [];
@@ -289,8 +300,16 @@ function lowerFunction(
   const last = f.blocks[f.blocks.length - 1];
   if (!endsFlow(last)) {
     // Control that runs off the end of a PTX function returns.
-    f.begin({ kind: 'instr', span: ptx.span, opcode: 'ret', mods: [], guard: null, operands: [] }, 0);
-    f.emit(ptx.entry ? 'EXIT' : 'RET', [], [], []);
+    const end: PtxInstr = {
+      kind: 'instr',
+      span: ptx.span,
+      opcode: ptx.entry ? 'exit' : 'ret',
+      mods: [],
+      guard: null,
+      operands: [],
+    };
+    f.begin(end, 0);
+    controlHandlers[end.opcode](f, end);
   }
   const fn: Fn = {
     name: ptx.name,
