@@ -40,6 +40,8 @@ export interface ModuleScope {
   readonly variables: ReadonlyMap<string, Variable>;
   readonly functions: ReadonlySet<string>;
   readonly locs: Loc[];
+  /** Registers and local variables of the module. */
+  readonly thread: readonly VarDecl[];
 }
 
 /** Lexical scope: registers, variables and labels declared between braces. */
@@ -122,6 +124,8 @@ export class FnLower {
   readonly scopes: Scope[] = [];
   /** Results whose address is taken: they are copied from local memory before the function returns. */
   readonly localResults: { readonly param: Param; readonly name: string; readonly local: string }[] = [];
+  /** Names of the module's registers and local variables that this function uses: those of the outermost scope. */
+  readonly threadUses = new Set<string>();
   /** Does any scope declare a vector register? */
   hasVectors = false;
   private nextReg = 0;
@@ -196,15 +200,26 @@ export class FnLower {
   find(name: string): Declared | undefined {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const d = this.scopes[i].regs.get(name);
-      if (d !== undefined) return d;
+      if (d === undefined) continue;
+      if (i === 0) this.useOfModule(name);
+      return d;
     }
     return undefined;
+  }
+
+  /** A name of the outermost scope is used. That scope is the module's where the module has registers or local variables. */
+  private useOfModule(name: string): void {
+    if (this.module.thread.length === 0) return;
+    this.threadUses.add(name);
+    if (!this.isEntry) throw new NoForm(`'${name}' is shared by functions`);
   }
 
   symbol(name: string): SymbolRef | undefined {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const s = this.scopes[i].symbols.get(name);
-      if (s !== undefined) return s;
+      if (s === undefined) continue;
+      if (i === 0) this.useOfModule(name);
+      return s;
     }
     const v = this.module.variables.get(name);
     return v === undefined ? undefined : { kind: 'variable', name, space: v.space };
