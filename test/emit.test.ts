@@ -16,6 +16,7 @@ import { runLaunch } from '../src/sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import type { Plan } from '../src/spec/plan.ts';
+import { ptxas as assembled, codeSections } from './support/ptxas.ts';
 
 const root = fileURLToPath(new URL('./kernels/', import.meta.url));
 const ptxas = spawnSync('ptxas', ['--version']).status === 0;
@@ -141,6 +142,32 @@ ret;
     // The same again: the text is a function of its input, and a second time changes nothing but what the first one wrote.
     expect(emitted(text, plan).text).toBe(out);
     if (ptxas) expect(assemble(out, ['-arch=sm_80'])).toMatchObject({ ok: true });
+  });
+
+  it('reads between parameters and behind the last one, as the program did', async () => {
+    const plan = await planOf('sm_80', 'seed', 3);
+    const text = kernel(
+      'ld.param.u32 %r1, [n+64];\nld.param.u32 %r2, [n+4];\nld.param.u32 %r3, [k_p+20];\nst.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r3};',
+      '.param .u64 k_p, .param .u32 n, .param .align 8 .b8 s[8]',
+    );
+    const out = emitted(text, plan);
+    expect(out.diagnostics).toEqual([]);
+    for (const at of ['[s+56]', '[n+4]', '[s+4]']) expect(out.text).toContain(at);
+    if (!ptxas) return;
+    // Offsets in the bank that machine code loads from; 0xb82 is LDC, of which sm_90 makes these loads.
+    const offsets = (ptx: string): bigint[] => {
+      const { cubin, errors } = assembled(ptx, 'sm_90');
+      if (cubin === null) throw new Error(errors);
+      const code = codeSections(cubin).get('k')!;
+      const found: bigint[] = [];
+      for (let at = 0; at < code.byteLength; at += 16) {
+        const low = code.getBigUint64(at, true);
+        if ((low & 0xfffn) === 0xb82n) found.push(low >> 38n);
+      }
+      return found.sort();
+    };
+    expect(offsets(text).length).toBeGreaterThan(3);
+    expect(offsets(out.text)).toEqual(offsets(text));
   });
 
   it('keeps a function that it cannot write or lower as it came, and says so', async () => {
