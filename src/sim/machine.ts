@@ -53,6 +53,7 @@ export class Machine implements Simulation {
   readonly functionList: readonly Fn[];
   readonly symbols: Symbols;
   readonly sharedBytes: number;
+  readonly constants = { from: 0, to: 0 };
   executed = 0;
   readonly output: string[] = [];
   readonly heap: { next: number };

@@ -29,6 +29,8 @@ export interface Simulation {
   readonly bank: DataView;
   readonly functions: ReadonlyMap<string, Fn>;
   readonly functionList: readonly Fn[];
+  /** Addresses of the constant space: the program's constant variables. */
+  readonly constants: { readonly from: number; readonly to: number };
   /** Bytes of shared memory of a block. */
   readonly sharedBytes: number;
   /** Warp instructions so far. */

@@ -1,14 +1,21 @@
+import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
-import { atomic32, atomic64 } from './atomic-value.ts';
+import { LOCAL_WINDOW, SHARED_WINDOW } from '../memory.ts';
+import { atomic32, atomic64, globalSum32 } from './atomic-value.ts';
 import { logOf, noteAtomic } from './log.ts';
 
 import { addressOf, mod, opnd, type Primitive, resolve } from './primitive.ts';
+
+/** Does an address of the instruction's space lie in global memory? */
+const inGlobal = (d: Decoded, a: number): boolean =>
+  d.ins.op.space === 'global' || (d.ins.op.space === 'generic' && (a < SHARED_WINDOW || a >= LOCAL_WINDOW));
 
 /** ATOM, ATOMG and ATOMS. */
 export const atomic: Primitive = (m, w, f, d, mask) => {
   const op = mod(d, 'op');
   const type = mod(d, 'type');
   const wide = type.endsWith('64');
+  const sum32 = type === 'F32' && op === 'ADD';
   const half = type === 'B16' || type === 'F16' || type === 'BF16';
   const i = f.regs.i32;
   const to = opnd(f, d, 0);
@@ -37,7 +44,9 @@ export const atomic: Primitive = (m, w, f, d, mask) => {
       if (to >= 0) i[to + l] = old;
     } else {
       const old = p.view.getInt32(p.at, true);
-      p.view.setInt32(p.at, atomic32(op, type, old, i[pb + l], i[pc + l]), true);
+      const now =
+        sum32 && inGlobal(d, a) ? globalSum32(old, i[pb + l]) : atomic32(op, type, old, i[pb + l], i[pc + l]);
+      p.view.setInt32(p.at, now, true);
       if (to >= 0) i[to + l] = old;
     }
   }
