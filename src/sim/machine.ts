@@ -360,6 +360,11 @@ export class Machine implements Simulation {
           continue;
         default: {
           if (d.members >= 0 && mask !== 0) {
+            // What an optimizer may drop must not hold lanes up where programs are compared.
+            if (d.idle && this.opts.open) {
+              path.pc++;
+              continue;
+            }
             meetMembers(this, w, path, d, mask);
             continue;
           }
