@@ -74,6 +74,8 @@ export interface LaunchOptions {
   readonly counters?: boolean;
   /** Most warp instructions. Default 200 million. */
   readonly budget?: number;
+  /** Bytes of stack of a thread. Default 65,536. */
+  readonly stack?: number;
 }
 
 /** Bytes of constant bank 0 that hold no parameters; the rest is up to 4 KiB of them and some room. */
@@ -204,6 +206,7 @@ export function runLaunch(
         counters,
         open: false,
         seed: 0,
+        stack: opts.stack,
       },
       memory,
       view,

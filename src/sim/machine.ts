@@ -7,7 +7,7 @@ import { completeGroups, meetBarrier, meetMembers, resume, waiting } from './con
 import { count } from './counters.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
-import { Frames } from './frames.ts';
+import { Frames, stackLimit } from './frames.ts';
 import { lowest } from './masks.ts';
 import {
   BufferMemory,
@@ -30,6 +30,8 @@ import { namesReached, Symbols } from './symbols.ts';
 /** Bytes of a window that an open world takes for the space itself. */
 const NEAR = 2 ** 26;
 
+/** Bytes of local memory that a thread has at least. */
+const LEAST_LOCAL = 64;
 /** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
 const PATH_SLICE = 5000;
 /** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
@@ -54,6 +56,7 @@ export class Machine implements Simulation {
   readonly symbols: Symbols;
   readonly sharedBytes: number;
   readonly constants = { from: 0, to: 0 };
+  readonly stackLimit: number;
   executed = 0;
   readonly output: string[] = [];
   readonly heap: { next: number };
@@ -74,6 +77,7 @@ export class Machine implements Simulation {
     this.functionList = program.functions;
     this.functions = new Map(program.functions.map((f) => [f.name, f]));
     this.heap = { next: 2 ** 43 };
+    this.stackLimit = stackLimit(program.functions, opts.stack);
     // An open world is compared with one in which dead uses are gone: there all variables keep their places.
     const used = opts.open ? null : namesReached(program, kernel);
     this.symbols = new Symbols(program, used, opts.dynamicShared);
@@ -159,25 +163,19 @@ export class Machine implements Simulation {
     const t = w.index * 32 + lane;
     let m = w.block.locals[t];
     if (m === undefined) {
-      let bytes = 0;
+      let bytes = LEAST_LOCAL;
       for (const { frame } of w.paths) bytes = Math.max(bytes, frame.localBase + frame.code.localBytes);
-      m = this.opts.open
-        ? new OpenMemory(this.opts.seed ^ 0x10ca1)
-        : singleBuffer('local memory', Math.max(bytes, this.localLimit()));
+      m = this.opts.open ? new OpenMemory(this.opts.seed ^ 0x10ca1) : singleBuffer('local memory', bytes);
       w.block.locals[t] = m;
     }
     return m;
   }
 
-  private limit = -1;
-  private localLimit(): number {
-    if (this.limit < 0) {
-      // All functions once, and room for recursion.
-      this.limit = 0;
-      for (const f of this.functionList) this.limit += decode(f).localBytes;
-      this.limit = Math.max(this.limit * 4, 64);
+  growLocals(w: Warp, mask: number, bytes: number): void {
+    for (let r = mask; r !== 0; r &= r - 1) {
+      const m = w.block.locals[w.index * 32 + lowest(r)];
+      if (m instanceof BufferMemory) m.growLast(bytes);
     }
-    return this.limit;
   }
 
   private runBlock(b: BlockState): void {
