@@ -36,13 +36,17 @@ const LEAST_LOCAL = 64;
 const PATH_SLICE = 5000;
 /** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
 const WARP_SLICE = 20_000;
+/** The same for warps of a block that changed nothing in its last turn: it may be waiting for another block. */
+const IDLE_SLICE = 1000;
 /** Slices of a warp that a block may run before the next resident block gets a turn: ends waits between blocks. */
 const BLOCK_SLICES = 10;
 /** Where open memory keeps what threads show, and how many words of it each may. */
 const SHOWN = 2 ** 43 + 2 ** 42;
 const MOST_SHOWN = 1024;
-/** Blocks that are resident together. */
+/** Blocks that are resident together at first. */
 const RESIDENT = 16;
+/** Warp instructions of all resident blocks that change nothing, after which twice as many are resident. */
+const PATIENCE = 1_000_000;
 
 /** Runs one kernel of a program over a grid. */
 export class Machine implements Simulation {
@@ -58,6 +62,7 @@ export class Machine implements Simulation {
   readonly constants = { from: 0, to: 0 };
   readonly stackLimit: number;
   executed = 0;
+  changes = 0;
   readonly output: string[] = [];
   readonly heap: { next: number };
   /** In an open world: what each thread stored. */
@@ -100,16 +105,24 @@ export class Machine implements Simulation {
     const code = decode(kernel);
     this.kernelName = kernel.name;
     let next = 0;
+    let room = RESIDENT;
+    let idle = 0;
     const resident: BlockState[] = [];
     try {
       while (next < total || resident.length > 0) {
-        while (resident.length < RESIDENT && next < total) resident.push(this.newBlock(next++, code));
+        while (resident.length < room && next < total) resident.push(this.newBlock(next++, code));
+        const { changes, executed } = this;
         for (let i = 0; i < resident.length; ) {
           const b = resident[i];
           this.runBlock(b);
           if (b.done) resident.splice(i, 1);
           else i++;
         }
+        // Blocks that wait for one that is not there yet never end: more are let in.
+        idle = this.changes === changes ? idle + this.executed - executed : 0;
+        if (idle < PATIENCE) continue;
+        idle = 0;
+        room *= 2;
       }
     } catch (e) {
       if (e instanceof OutOfBudget) return 'budget';
@@ -134,6 +147,7 @@ export class Machine implements Simulation {
       barriers: new Map(),
       mbarriers: new Map(),
       locals: [],
+      idle: false,
       done: false,
     };
     for (let w = 0; w * 32 < threads; w++) {
@@ -179,9 +193,10 @@ export class Machine implements Simulation {
   }
 
   private runBlock(b: BlockState): void {
-    const slice = this.opts.slice ?? WARP_SLICE;
-    const limit = Math.min(this.executed + BLOCK_SLICES * slice, this.opts.budget);
+    const slice = this.opts.slice ?? (b.idle ? IDLE_SLICE : WARP_SLICE);
+    const limit = this.executed + BLOCK_SLICES * slice;
     for (;;) {
+      const before = this.changes;
       let progress = false;
       let left = 0;
       for (const w of b.warps) {
@@ -189,11 +204,7 @@ export class Machine implements Simulation {
         left++;
         if (w.state === 'barrier') continue;
         progress = true;
-        this.runOrEnd(w, Math.min(limit, this.executed + slice));
-        if (this.executed >= limit) {
-          b.done = b.warps.every((x) => x.state === 'done');
-          return;
-        }
+        this.runOrEnd(w, Math.min(this.opts.budget, this.executed + slice));
       }
       if (left === 0) {
         b.done = true;
@@ -210,6 +221,9 @@ export class Machine implements Simulation {
           'deadlock',
         );
       }
+      // Every warp has had its turn: others may have theirs, at once if nothing came of it.
+      b.idle = this.changes === before;
+      if (b.idle || this.executed >= limit) return;
     }
   }
 
@@ -387,6 +401,7 @@ export class Machine implements Simulation {
 
   /** Lanes ended: what waited for them may go on. */
   private afterExit(w: Warp): void {
+    this.changes++;
     if (w.paths.length > 1) completeGroups(this, w);
     for (const bar of w.block.barriers.values()) tryRelease(w.block, bar);
   }

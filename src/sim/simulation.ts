@@ -40,6 +40,8 @@ export interface Simulation {
   readonly sharedBytes: number;
   /** Warp instructions so far. */
   readonly executed: number;
+  /** Counts what others can see: memory that changed, arrivals at barriers, threads that ended. */
+  changes: number;
   /** What the kernel printed. */
   readonly output: string[];
   /** Where an open world's next `malloc` is. */
