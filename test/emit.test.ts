@@ -16,6 +16,7 @@ import { runLaunch } from '../src/sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import type { Plan } from '../src/spec/plan.ts';
+import { ptxas as assembled, codeSections } from './support/ptxas.ts';
 
 const root = fileURLToPath(new URL('./kernels/', import.meta.url));
 const ptxas = spawnSync('ptxas', ['--version']).status === 0;
@@ -143,6 +144,32 @@ ret;
     if (ptxas) expect(assemble(out, ['-arch=sm_80'])).toMatchObject({ ok: true });
   });
 
+  it('reads between parameters and behind the last one, as the program did', async () => {
+    const plan = await planOf('sm_80', 'seed', 3);
+    const text = kernel(
+      'ld.param.u32 %r1, [n+64];\nld.param.u32 %r2, [n+4];\nld.param.u32 %r3, [k_p+20];\nst.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r3};',
+      '.param .u64 k_p, .param .u32 n, .param .align 8 .b8 s[8]',
+    );
+    const out = emitted(text, plan);
+    expect(out.diagnostics).toEqual([]);
+    for (const at of ['[s+56]', '[n+4]', '[s+4]']) expect(out.text).toContain(at);
+    if (!ptxas) return;
+    // Offsets in the bank that machine code loads from; 0xb82 is LDC, of which sm_90 makes these loads.
+    const offsets = (ptx: string): bigint[] => {
+      const { cubin, errors } = assembled(ptx, 'sm_90');
+      if (cubin === null) throw new Error(errors);
+      const code = codeSections(cubin).get('k')!;
+      const found: bigint[] = [];
+      for (let at = 0; at < code.byteLength; at += 16) {
+        const low = code.getBigUint64(at, true);
+        if ((low & 0xfffn) === 0xb82n) found.push(low >> 38n);
+      }
+      return found.sort();
+    };
+    expect(offsets(text).length).toBeGreaterThan(3);
+    expect(offsets(out.text)).toEqual(offsets(text));
+  });
+
   it('keeps a function that it cannot write or lower as it came, and says so', async () => {
     const plan = await planOf('sm_80', 'seed', 3);
     const text = kernel('tex.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [t, {%r5, %r6}];').replace(
@@ -165,6 +192,10 @@ ret;
       plan,
     );
     expect(chain.text).toMatch(/sub\.cc\.s32 .*\n\tsubc\.cc\.s32 .*\n\tsubc\.s32 /);
+    const mixed = 'sub.cc.u32 %r1, %r2, %r3;\naddc.cc.u32 %r4, %r5, %r8;\nsubc.u32 %r6, %r7, %r1;';
+    expect(emitted(kernel(`${mixed}\nst.global.u32 [%rd1], %r6;`), plan).text).toMatch(
+      /sub\.cc\.s32 .*\n\taddc\.cc\.s32 .*\n\tsubc\.s32 /,
+    );
     const across = emitted(
       kernel('add.cc.u32 %r1, %r2, %r3;\n$x:\naddc.u32 %r4, %r5, 7;\nst.global.u32 [%rd1], %r4;'),
       plan,

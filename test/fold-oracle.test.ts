@@ -1,12 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withMods } from '../src/ir/opcode.ts';
 import { evalBig } from '../src/isa/reference.ts';
 import { testIsa } from './support/isa.ts';
 import { operandValue, Random } from './support/meaning.ts';
+import { folded, hasPtxas } from './support/ptxas.ts';
 
 /**
  * The reference against ptxas: kernels that store an operation on constants. ptxas folds many of them; the constant that
@@ -106,93 +103,19 @@ for (let k = 0; k < 6; k++) {
   }
 }
 
-/** Immediate of a move-constant instruction of sm_90, by its low 12 opcode bits: MOV, IMAD.MOV, HFMA2.MMA, HADD2. */
-const MOVES = new Set([0x802, 0x424, 0x435, 0x431]);
-const [STORE, CLEAR_PAIR, RZ] = [0x986, 0x805, 255];
-/** Instructions around the computation that write no general register of interest. */
-const OTHER = new Set([0x918, 0x947, 0x94d, 0xb82, 0xac3, 0xab9]);
-
-/** The constant that machine code stores, or null if it computes it. */
-function storedConstant(code: DataView, wide: boolean): bigint | null {
-  const regs = new Map<number, bigint | null>([[RZ, 0n]]);
-  for (let at = 0; at + 16 <= code.byteLength; at += 16) {
-    const low = code.getBigUint64(at, true);
-    const op = Number(low & 0xfffn);
-    const dst = Number((low >> 16n) & 0xffn);
-    if (op === STORE) {
-      const src = Number((low >> 32n) & 0xffn);
-      const [lo, hi] = [regs.get(src) ?? null, wide ? (regs.get(src === RZ ? RZ : src + 1) ?? null) : 0n];
-      return lo === null || hi === null ? null : (hi << 32n) | lo;
-    }
-    if (MOVES.has(op)) regs.set(dst, low >> 32n);
-    else if (op === CLEAR_PAIR) regs.set(dst, 0n).set(dst + 1, 0n);
-    else if (!OTHER.has(op) && dst !== RZ) regs.set(dst, null);
-  }
-  return null;
-}
-
-/** Code sections of a 64-bit ELF file, by kernel name. */
-function codeSections(elf: Buffer): Map<string, DataView> {
-  const view = new DataView(elf.buffer, elf.byteOffset, elf.byteLength);
-  const at = Number(view.getBigUint64(0x28, true));
-  const count = view.getUint16(0x3c, true);
-  const header = (i: number) => ({
-    name: view.getUint32(at + 64 * i, true),
-    from: Number(view.getBigUint64(at + 64 * i + 24, true)),
-    size: Number(view.getBigUint64(at + 64 * i + 32, true)),
-  });
-  const names = header(view.getUint16(0x3e, true)).from;
-  const out = new Map<string, DataView>();
-  for (let i = 0; i < count; i++) {
-    const h = header(i);
-    const name = elf.toString('latin1', names + h.name, elf.indexOf(0, names + h.name));
-    if (name.startsWith('.text.'))
-      out.set(name.slice(6), new DataView(elf.buffer, elf.byteOffset + h.from, h.size));
-  }
-  return out;
-}
-
-/** Machine code of a module of all cases, or null where ptxas is not installed. */
-function assemble(): Map<string, DataView> | null {
-  const dir = mkdtempSync(join(tmpdir(), 'fold-'));
-  try {
-    const kernels = cases.map(
-      (c, i) =>
-        `.visible .entry k${i}(.param .u64 p) { .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .b64 %a; .reg .b16 %h<4>; ` +
-        `ld.param.u64 %a, [p]; ${c.ptx} st.global.b${c.wide ? 64 : 32} [%a], %${c.wide ? 'd' : 'r'}1; ret; }`,
-    );
-    writeFileSync(
-      join(dir, 'k.ptx'),
-      `.version 8.5\n.target sm_90\n.address_size 64\n${kernels.join('\n')}\n`,
-    );
-    const run = spawnSync('ptxas', ['-arch', 'sm_90', 'k.ptx', '-o', 'k.cubin'], {
-      cwd: dir,
-      encoding: 'utf8',
-    });
-    if (run.error !== undefined) return null;
-    if (run.status !== 0) throw new Error(run.stderr);
-    return codeSections(readFileSync(join(dir, 'k.cubin')));
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
-}
-
-const code = assemble();
-if (code === null) console.warn('fold-oracle.test.ts: ptxas is not on PATH, nothing is compared');
-
-describe.skipIf(code === null)('the reference gives what ptxas folds', () => {
+describe.skipIf(!hasPtxas('fold-oracle.test.ts'))('the reference gives what ptxas folds', () => {
   it(`in ${cases.length} kernels`, () => {
     const wrong: string[] = [];
-    let folded = 0;
-    cases.forEach((c, i) => {
-      const got = storedConstant(code!.get(`k${i}`)!, c.wide);
+    let count = 0;
+    folded(cases).forEach((got, i) => {
       if (got === null) return;
-      folded++;
+      count++;
+      const c = cases[i];
       if (got !== c.want)
         wrong.push(`${c.ptx} ptxas 0x${got.toString(16)}, reference 0x${c.want.toString(16)}`);
     });
     expect(wrong).toEqual([]);
     // Otherwise nothing was compared.
-    expect(folded).toBeGreaterThan(cases.length / 2);
+    expect(count).toBeGreaterThan(cases.length / 2);
   });
 });

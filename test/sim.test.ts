@@ -119,7 +119,7 @@ STPRM [r], RZ
 RET`);
     expect(run(sum).values.slice(0, 6)).toEqual([0, 1, 3, 6, 10, 15]);
     const endless = make(`STPRM [a], R1\nCALL {}, &f, &, {&a, &b}\nRET`);
-    expect(run(endless).error).toMatch(/nested deeper than 256/);
+    expect(run(endless).error).toMatch(/the stack of 65536 bytes is full: calls are nested \d+ deep/);
   });
 
   it('constants are arguments of every width, for every lane', () => {

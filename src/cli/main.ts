@@ -83,6 +83,7 @@ withPlan(
     .option('--counters', 'count instructions, divergence, memory transactions, barriers')
     .option('--profile-out <file>', 'write block counts and branch outcomes as JSON')
     .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
+    .option('--stack <bytes>', 'stack of each thread, for recursion (default: 65536)')
     .option('--json', 'result for scripts'),
 ).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
 

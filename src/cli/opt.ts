@@ -183,9 +183,12 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
   let partial = 0;
   let raced = 0;
   let executed = 0;
+  const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
   for (const k of kernels) {
     progress.update(`checking ${k.name}`);
-    const r = sameOpenWorld(before, after, k.name, paramBase(plan));
+    const r = sameOpenWorld(before, after, k.name, paramBase(plan), {
+      threadsPerSm: limits?.['threads-per-sm'],
+    });
     executed += r.executed;
     if (r.partial) partial++;
     if (r.raced) raced++;

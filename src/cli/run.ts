@@ -14,6 +14,7 @@ interface RunOptions extends PlanOptions {
   readonly counters?: boolean;
   readonly profileOut?: string;
   readonly budget?: string;
+  readonly stack?: string;
   readonly json?: boolean;
 }
 
@@ -24,6 +25,9 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
   const budget = o.budget === undefined ? undefined : Number(o.budget);
   if (budget !== undefined && !(Number.isSafeInteger(budget) && budget > 0))
     failWith(`--budget ${o.budget} is no positive whole number`, 'it counts warp instructions');
+  const stack = o.stack === undefined ? undefined : Number(o.stack);
+  if (stack !== undefined && !(Number.isSafeInteger(stack) && stack > 0))
+    failWith(`--stack ${o.stack} is no positive whole number`, 'it is in bytes, for each thread');
   for (const file of files) {
     if (/\.(ptx|ori)$/.test(file))
       failWith(
@@ -40,6 +44,7 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
       counters: o.counters === true || o.profileOut !== undefined,
       budget,
+      stack,
     });
     results.push({ launch, result });
   }

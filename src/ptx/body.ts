@@ -276,7 +276,7 @@ function prototype(r: Reader, name: string, span: Span, list: PtxStatement[]): v
     r.reportAt(lx.last - placeholder.length, placeholder.length, `expected '_', found '${placeholder}'`);
   const params = lx.kind === t.LPAREN ? parameters(r) : [];
   const directives: string[] = [];
-  headerDirectives(r, directives);
+  headerDirectives(r, directives, null);
   r.expect(t.SEMICOLON);
   list.push({
     kind: 'callprototype',

@@ -24,15 +24,20 @@ const SPECIAL =
 /** Names compared with a misspelt one; a function of any size is then searched in a millisecond. */
 const MOST_CANDIDATES = 4000;
 
-/** Checks the body of one function. */
+/**
+ * Checks the body of one function.
+ *
+ * @param thread registers and local variables of the module, which all functions see
+ */
 export function checkBody(
   text: string,
   fn: PtxFunction,
   body: readonly PtxStatement[],
   globals: ReadonlyMap<string, Global>,
+  thread: readonly VarDecl[],
   report: CheckReport,
 ): void {
-  new BodyChecker(text, globals, report).run(fn, body);
+  new BodyChecker(text, globals, report).run(fn, body, thread);
 }
 
 class BodyChecker {
@@ -47,7 +52,8 @@ class BodyChecker {
     this.report = report;
   }
 
-  run(fn: PtxFunction, body: readonly PtxStatement[]): void {
+  run(fn: PtxFunction, body: readonly PtxStatement[], thread: readonly VarDecl[]): void {
+    if (thread.length > 0) this.open([], thread);
     this.open(body, [...fn.returns, ...fn.params]);
     // Scopes are kept on a stack of our own: their depth is the input's.
     for (let top = this.scopes.at(-1); top !== undefined; top = this.scopes.at(-1)) {

@@ -31,7 +31,7 @@ export function checkVariable(
   for (const align of [v.align, v.ptr?.align ?? 0])
     if ((align & (align - 1)) !== 0)
       report(v.span, 'ptx-align', `an alignment of ${align} is no power of two`);
-  if (global && (v.space === 'param' || v.space === 'reg' || v.space === 'local'))
+  if (global && v.space === 'param')
     report(v.span, 'ptx-space', `'${v.name}' is .${v.space}: it must be declared in a function`);
   if (v.linkage === 'common' && v.space !== 'global')
     report(v.span, 'ptx-space', `'${v.name}' is .common and must be .global, not .${v.space}`);

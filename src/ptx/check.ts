@@ -3,6 +3,7 @@ import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
 import { NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
+import { threadVariables } from './thread.ts';
 
 /** Errors beyond this many are only counted. */
 const MOST_ERRORS = 100;
@@ -36,9 +37,10 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     if (item.kind === 'variable') declareVariable(item, globals, report);
     else if (item.kind === 'function') declareFunction(item, globals, report);
   }
+  const thread = threadVariables(module);
   for (const item of module.items) {
     if (item.kind === 'variable') checkVariable(item, true, globals, report);
-    else if (item.kind === 'function') checkFunction(module.text, item, globals, report);
+    else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, report);
     else if (item.kind === 'verbatim' && item.directive === 'alias')
       checkAlias(module.text, item.span, globals, report);
   }
@@ -126,6 +128,7 @@ function checkFunction(
   text: string,
   fn: PtxFunction,
   globals: ReadonlyMap<string, Global>,
+  thread: readonly VarDecl[],
   report: CheckReport,
 ): void {
   if (fn.entry)
@@ -136,7 +139,7 @@ function checkFunction(
           'ptx-space',
           `'${p.name}' is a parameter of an entry: it must be .param, not .${p.space}`,
         );
-  if (fn.body !== null) checkBody(text, fn, fn.body, globals, report);
+  if (fn.body !== null) checkBody(text, fn, fn.body, globals, thread, report);
 }
 
 function checkAlias(

@@ -51,8 +51,16 @@ export function unknownDirective(r: Reader, candidates: ReadonlySet<string>, whe
   r.fail(`unknown directive '.${value}'`, r.suggest(value, candidates, '.'));
 }
 
-/** Directives between header and body (11.4), each as text in one spelling: `.maxntid 256, 1, 1`. */
-export function headerDirectives(r: Reader, out: string[]): void {
+/**
+ * Directives between header and body (11.4), each as text in one spelling: `.maxntid 256, 1, 1`.
+ *
+ * @param files takes the `.file` directives that stand there; null where none may
+ */
+export function headerDirectives(
+  r: Reader,
+  out: string[],
+  files: { push(x: PtxItem): unknown } | null,
+): void {
   const { lx } = r;
   while (lx.kind === t.DOT) {
     const name = lx.value;
@@ -60,6 +68,10 @@ export function headerDirectives(r: Reader, out: string[]): void {
       lx.next();
       out.push(`.pragma "${strings(r)}"`);
       r.expect(t.SEMICOLON);
+      continue;
+    }
+    if (name === 'file' && files !== null) {
+      files.push(file(r));
       continue;
     }
     const bounds = HEADER_DIRECTIVES[name];

@@ -293,7 +293,7 @@ export class Lexer {
     }
     if (c === 46 || (c | 32) === 101) return this.decimal(p, q);
     if (bytes[p] === 48 && q > p + 1) return this.radix(p, p + 1, DIGIT, 'octal');
-    return this.integer(p, q, q - p < 16 ? (n < 1024 ? SMALL[n] : BigInt(n)) : BigInt(this.text.slice(p, q)));
+    return this.integer(p, q, q - p < 16 ? (n < 1024 ? SMALL[n] : BigInt(n)) : this.long(p, p, q, 10n));
   }
 
   /** Suffix and end of an integer of which the digits end at `q`. */
@@ -304,10 +304,6 @@ export class Lexer {
     if (this.unsigned) q++;
     if ((CLASS[this.bytes[q]] & ID_PART) !== 0)
       return this.malformed(p, "the only suffix of an integer is 'U'");
-    if (q - p > 16 && value >= 1n << 64n) {
-      this.fault(p, q - p, 'integer constant does not fit 64 bits');
-      this.int = BigInt.asUintN(64, value);
-    }
     return q;
   }
 
@@ -324,8 +320,24 @@ export class Lexer {
     }
     if (q === digits) return this.malformed(p, `${word} digits follow '${this.text.slice(p, digits)}'`);
     if (n <= Number.MAX_SAFE_INTEGER) return this.integer(p, q, n < 1024 ? SMALL[n] : BigInt(n));
-    const s = this.text.slice(digits, q);
-    return this.integer(p, q, BigInt(`${base === 16 ? '0x' : base === 8 ? '0o' : '0b'}${s}`));
+    return this.integer(p, q, this.long(p, digits, q, BigInt(base)));
+  }
+
+  /**
+   * Value of many digits, in 64 bits. As in ptxas 13.0.88, which says overflow where a digit follows after the top bit is
+   * set, and otherwise loses the bits above: 0x123456789abcdef0123 is 0x456789abcdef0123.
+   */
+  private long(p: number, from: number, to: number, base: bigint): bigint {
+    let v = 0n;
+    for (let q = from; q < to; q++) {
+      if (v >= TOP_BIT) {
+        this.fault(p, to - p, 'integer constant does not fit 64 bits');
+        break;
+      }
+      const c = this.bytes[q];
+      v = BigInt.asUintN(64, v * base + BigInt(c < 58 ? c - 48 : (c | 32) - 87));
+    }
+    return v;
   }
 
   /** `0f3F800000`, `0d3FF0000000000000`. */
@@ -382,6 +394,8 @@ export class Lexer {
     return q;
   }
 }
+
+const TOP_BIT = 1n << 63n;
 
 function asciiBytes(text: string): Uint8Array {
   const n = text.length;

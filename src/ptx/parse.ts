@@ -48,6 +48,9 @@ export function parsePtx(text: string, name: string): { module: PtxModule; diagn
   return { module: { name, text, ...head, items }, diagnostics: r.finish() };
 }
 
+/** State spaces whose variables mostly stand in bodies. */
+const IN_BODIES: ReadonlySet<string> = new Set(['reg', 'sreg', 'local', 'param']);
+
 const NO_VERSION = "a PTX file begins with '.version'";
 
 /** What stands once in a module. */
@@ -101,7 +104,7 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
   }
   if (r.isDot('func') || r.isDot('entry')) {
     if (linkage === 'common') r.report("'.common' is for variables");
-    items.push(definition(r, span, linkage === 'common' ? '' : linkage));
+    items.push(definition(r, span, linkage === 'common' ? '' : linkage, items));
   } else if (lx.kind !== t.DOT) r.fail(`expected .func, .entry or a state space, found ${r.found()}`);
   else if (LINKAGE.has(lx.value)) r.fail(`'.${lx.value}' after '.${linkage}': a name has one linkage`);
   else if (SPACES.has(lx.value) || lx.value === 'align' || lx.value === 'attribute')
@@ -133,7 +136,7 @@ function addressSize(r: Reader, head: Head): void {
 }
 
 /** `.func .attribute(...) (ret) name (params) .directives { ... }`, or its declaration. */
-function definition(r: Reader, span: Span, linkage: PtxFunction['linkage']): PtxFunction {
+function definition(r: Reader, span: Span, linkage: PtxFunction['linkage'], items: PtxItem[]): PtxFunction {
   const { lx } = r;
   const entry = lx.value === 'entry';
   lx.next();
@@ -143,14 +146,16 @@ function definition(r: Reader, span: Span, linkage: PtxFunction['linkage']): Ptx
   const returns = lx.kind === t.LPAREN ? parameters(r) : [];
   const name = r.ident('a function name');
   const params = lx.kind === t.LPAREN ? parameters(r) : [];
-  headerDirectives(r, directives);
+  headerDirectives(r, directives, items);
   let statements: PtxStatement[] | null = null;
   if (lx.kind === t.LBRACE) {
     lx.next();
     statements = [];
     body(r, name, statements);
   } else if (lx.kind === t.SEMICOLON) lx.next();
-  else r.fail(`expected the body of '${name}' or ';', found ${r.found()}`);
+  // A declaration may do without its semicolon, as ptxas has it; what only stands in bodies tells of a missing brace.
+  else if (lx.kind !== t.DOT || !MODULE_DIRECTIVES.has(lx.value) || IN_BODIES.has(lx.value))
+    r.fail(`expected the body of '${name}' or ';', found ${r.found()}`);
   return {
     kind: 'function',
     span: r.upTo(span),

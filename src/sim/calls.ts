@@ -1,5 +1,6 @@
 import { Kind, type Operand } from '../ir/operand.ts';
 import { type Decoded, decode } from './decode.ts';
+import { stackUse } from './frames.ts';
 import { lowest } from './masks.ts';
 import { FUNCTION_WINDOW, hex, MemoryFault } from './memory.ts';
 import { insertPath, newPath } from './paths.ts';
@@ -8,12 +9,8 @@ import { unknownCall } from './primitives/unknown-call.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Warp } from './state.ts';
 
-/** Most frames of one warp: deeper recursion is a stack overflow. */
-const DEEPEST_CALL = 256;
-
 /** Calls a function for each distinct target of the active lanes. */
 export function call(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
-  if (f.depth + 1 >= DEEPEST_CALL) m.fault(`calls are nested deeper than ${DEEPEST_CALL}`, d, w, 0);
   const target = d.ins.src[0];
   if (target.kind === Kind.Sym) return enter(m, w, f, d, mask, target.sym);
   const at = f.code.operands[d.k + d.ins.dst.length];
@@ -43,7 +40,17 @@ function enter(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number, name:
     return;
   }
   const code = decode(fn);
-  const g = m.newFrame(code, f.depth + 1, f.localBase + f.code.localBytes, () => leave(f, g, d, mask));
+  const localBase = f.localBase + f.code.localBytes;
+  const end = localBase + code.localBytes;
+  if (stackUse(end, f.depth + 1) > m.stackLimit)
+    m.fault(
+      `the stack of ${m.stackLimit} bytes is full: calls are nested ${f.depth + 1} deep (--stack gives a launch more)`,
+      d,
+      w,
+      lowest(mask),
+    );
+  m.growLocals(w, mask, end);
+  const g = m.newFrame(code, f.depth + 1, localBase, () => leave(f, g, d, mask));
   const first = d.ins.dst.length;
   const args = d.ins.src;
   let k = 2;

@@ -6,6 +6,7 @@ import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from
 import type { Block, Fn, Instr } from '../ir/program.ts';
 import { compileLane, type LaneFn } from '../isa/lanes.ts';
 import { isConstantSlot } from '../isa/meaning.ts';
+import { deadMeetingsOf } from './dead-meetings.ts';
 import { withoutPhis } from './ssa.ts';
 
 /** One decoded instruction. */
@@ -27,6 +28,8 @@ export interface Decoded {
   readonly block: number;
   /** Which source says what lanes take part; -1 if none does. */
   readonly members: number;
+  /** Lanes meet here for a result that nobody needs. */
+  readonly idle: boolean;
   /** A barrier at which the whole warp stands together. */
   readonly aligned: boolean;
 }
@@ -135,6 +138,7 @@ function build(original: Fn): Code {
     return at;
   };
 
+  const dead = deadMeetingsOf(fn);
   const cfg = cfgOf(fn);
   const post = postDominatorsOf(fn);
   const start = new Int32Array(fn.blocks.length + 1);
@@ -182,6 +186,7 @@ function build(original: Fn): Code {
         join,
         block: b.id,
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
+        idle: dead.has(x),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
       });
     }

@@ -1,8 +1,24 @@
 import { Kind, type Operand } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
 import type { LaneRegs } from '../isa/lanes.ts';
-import type { Code } from './decode.ts';
+import { type Code, decode } from './decode.ts';
 import type { Frame } from './state.ts';
 import type { Symbols } from './symbols.ts';
+
+/** Bytes of stack of a thread for which a launch asks for no other size: 64 times what the CUDA driver gives at first. */
+const DEFAULT_STACK = 1 << 16;
+/** Bytes that a call takes at least: ptxas 13.0.88 moves the stack pointer by 16 where a function only saves its way back. */
+const CALL_BYTES = 16;
+
+/** Bytes of stack that are taken where a frame's calls are `depth` deep and its local memory ends at `end`. */
+export const stackUse = (end: number, depth: number): number => end + CALL_BYTES * depth;
+
+/** The limit of a launch: what it asks for, but every function of the program has room once. */
+export function stackLimit(functions: readonly Fn[], asked = DEFAULT_STACK): number {
+  let once = 0;
+  for (const f of functions) once += stackUse(decode(f).localBytes, 1);
+  return Math.max(asked, once);
+}
 
 /** Makes frames, with constants and symbols in their registers, and uses them again. */
 export class Frames {

@@ -74,6 +74,8 @@ export interface LaunchOptions {
   readonly counters?: boolean;
   /** Most warp instructions. Default 200 million. */
   readonly budget?: number;
+  /** Bytes of stack of a thread. Default 65,536. */
+  readonly stack?: number;
 }
 
 /** Bytes of constant bank 0 that hold no parameters; the rest is up to 4 KiB of them and some room. */
@@ -98,14 +100,19 @@ export function placeVariables(
   add: (v: Variable, bytes: Uint8Array) => number,
 ): void {
   const placed: { v: Variable; at: number; bytes: Uint8Array }[] = [];
-  for (const v of program.variables) {
-    if (v.space !== 'global' && v.space !== 'const') continue;
-    const bytes = new Uint8Array(Math.max(v.size, 1));
-    if (v.init !== null) bytes.set(v.init.subarray(0, bytes.length));
-    const at = add(v, bytes);
-    m.symbols.global.set(v.name, at);
-    placed.push({ v, at, bytes });
-  }
+  // Constants lie together: the addresses from the first to the last are the window of their space.
+  for (const space of ['const', 'global'])
+    for (const v of program.variables) {
+      if (v.space !== space) continue;
+      const bytes = new Uint8Array(Math.max(v.size, 1));
+      if (v.init !== null) bytes.set(v.init.subarray(0, bytes.length));
+      const at = add(v, bytes);
+      m.symbols.global.set(v.name, at);
+      placed.push({ v, at, bytes });
+      if (space === 'global') continue;
+      if (m.constants.to === 0) m.constants.from = at;
+      m.constants.to = at + bytes.length;
+    }
   for (const { v, at, bytes } of placed)
     for (const r of v.relocs) {
       const known = m.symbols.global.get(r.symbol) ?? m.symbols.shared.get(r.symbol);
@@ -202,6 +209,7 @@ export function runLaunch(
         counters,
         open: false,
         seed: 0,
+        stack: opts.stack,
       },
       memory,
       view,

@@ -7,7 +7,7 @@ import { completeGroups, meetBarrier, meetMembers, resume, waiting } from './con
 import { count } from './counters.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
-import { Frames } from './frames.ts';
+import { Frames, stackLimit } from './frames.ts';
 import { lowest } from './masks.ts';
 import {
   BufferMemory,
@@ -30,17 +30,23 @@ import { namesReached, Symbols } from './symbols.ts';
 /** Bytes of a window that an open world takes for the space itself. */
 const NEAR = 2 ** 26;
 
+/** Bytes of local memory that a thread has at least. */
+const LEAST_LOCAL = 64;
 /** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
 const PATH_SLICE = 5000;
 /** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
 const WARP_SLICE = 20_000;
+/** The same for warps of a block that changed nothing in its last turn: it may be waiting for another block. */
+const IDLE_SLICE = 1000;
 /** Slices of a warp that a block may run before the next resident block gets a turn: ends waits between blocks. */
 const BLOCK_SLICES = 10;
 /** Where open memory keeps what threads show, and how many words of it each may. */
 const SHOWN = 2 ** 43 + 2 ** 42;
 const MOST_SHOWN = 1024;
-/** Blocks that are resident together. */
+/** Blocks that are resident together at first. */
 const RESIDENT = 16;
+/** Warp instructions of all resident blocks that change nothing, after which twice as many are resident. */
+const PATIENCE = 1_000_000;
 
 /** Runs one kernel of a program over a grid. */
 export class Machine implements Simulation {
@@ -53,7 +59,10 @@ export class Machine implements Simulation {
   readonly functionList: readonly Fn[];
   readonly symbols: Symbols;
   readonly sharedBytes: number;
+  readonly constants = { from: 0, to: 0 };
+  readonly stackLimit: number;
   executed = 0;
+  changes = 0;
   readonly output: string[] = [];
   readonly heap: { next: number };
   /** In an open world: what each thread stored. */
@@ -73,6 +82,7 @@ export class Machine implements Simulation {
     this.functionList = program.functions;
     this.functions = new Map(program.functions.map((f) => [f.name, f]));
     this.heap = { next: 2 ** 43 };
+    this.stackLimit = stackLimit(program.functions, opts.stack);
     // An open world is compared with one in which dead uses are gone: there all variables keep their places.
     const used = opts.open ? null : namesReached(program, kernel);
     this.symbols = new Symbols(program, used, opts.dynamicShared);
@@ -95,16 +105,24 @@ export class Machine implements Simulation {
     const code = decode(kernel);
     this.kernelName = kernel.name;
     let next = 0;
+    let room = RESIDENT;
+    let idle = 0;
     const resident: BlockState[] = [];
     try {
       while (next < total || resident.length > 0) {
-        while (resident.length < RESIDENT && next < total) resident.push(this.newBlock(next++, code));
+        while (resident.length < room && next < total) resident.push(this.newBlock(next++, code));
+        const { changes, executed } = this;
         for (let i = 0; i < resident.length; ) {
           const b = resident[i];
           this.runBlock(b);
           if (b.done) resident.splice(i, 1);
           else i++;
         }
+        // Blocks that wait for one that is not there yet never end: more are let in.
+        idle = this.changes === changes ? idle + this.executed - executed : 0;
+        if (idle < PATIENCE) continue;
+        idle = 0;
+        room *= 2;
       }
     } catch (e) {
       if (e instanceof OutOfBudget) return 'budget';
@@ -129,6 +147,7 @@ export class Machine implements Simulation {
       barriers: new Map(),
       mbarriers: new Map(),
       locals: [],
+      idle: false,
       done: false,
     };
     for (let w = 0; w * 32 < threads; w++) {
@@ -158,31 +177,26 @@ export class Machine implements Simulation {
     const t = w.index * 32 + lane;
     let m = w.block.locals[t];
     if (m === undefined) {
-      let bytes = 0;
+      let bytes = LEAST_LOCAL;
       for (const { frame } of w.paths) bytes = Math.max(bytes, frame.localBase + frame.code.localBytes);
-      m = this.opts.open
-        ? new OpenMemory(this.opts.seed ^ 0x10ca1)
-        : singleBuffer('local memory', Math.max(bytes, this.localLimit()));
+      m = this.opts.open ? new OpenMemory(this.opts.seed ^ 0x10ca1) : singleBuffer('local memory', bytes);
       w.block.locals[t] = m;
     }
     return m;
   }
 
-  private limit = -1;
-  private localLimit(): number {
-    if (this.limit < 0) {
-      // All functions once, and room for recursion.
-      this.limit = 0;
-      for (const f of this.functionList) this.limit += decode(f).localBytes;
-      this.limit = Math.max(this.limit * 4, 64);
+  growLocals(w: Warp, mask: number, bytes: number): void {
+    for (let r = mask; r !== 0; r &= r - 1) {
+      const m = w.block.locals[w.index * 32 + lowest(r)];
+      if (m instanceof BufferMemory) m.growLast(bytes);
     }
-    return this.limit;
   }
 
   private runBlock(b: BlockState): void {
-    const slice = this.opts.slice ?? WARP_SLICE;
-    const limit = Math.min(this.executed + BLOCK_SLICES * slice, this.opts.budget);
+    const slice = this.opts.slice ?? (b.idle ? IDLE_SLICE : WARP_SLICE);
+    const limit = this.executed + BLOCK_SLICES * slice;
     for (;;) {
+      const before = this.changes;
       let progress = false;
       let left = 0;
       for (const w of b.warps) {
@@ -190,11 +204,7 @@ export class Machine implements Simulation {
         left++;
         if (w.state === 'barrier') continue;
         progress = true;
-        this.runOrEnd(w, Math.min(limit, this.executed + slice));
-        if (this.executed >= limit) {
-          b.done = b.warps.every((x) => x.state === 'done');
-          return;
-        }
+        this.runOrEnd(w, Math.min(this.opts.budget, this.executed + slice));
       }
       if (left === 0) {
         b.done = true;
@@ -211,6 +221,9 @@ export class Machine implements Simulation {
           'deadlock',
         );
       }
+      // Every warp has had its turn: others may have theirs, at once if nothing came of it.
+      b.idle = this.changes === before;
+      if (b.idle || this.executed >= limit) return;
     }
   }
 
@@ -359,6 +372,11 @@ export class Machine implements Simulation {
           continue;
         default: {
           if (d.members >= 0 && mask !== 0) {
+            // What an optimizer may drop must not hold lanes up where programs are compared.
+            if (d.idle && this.opts.open) {
+              path.pc++;
+              continue;
+            }
             meetMembers(this, w, path, d, mask);
             continue;
           }
@@ -383,6 +401,7 @@ export class Machine implements Simulation {
 
   /** Lanes ended: what waited for them may go on. */
   private afterExit(w: Warp): void {
+    this.changes++;
     if (w.paths.length > 1) completeGroups(this, w);
     for (const bar of w.block.barriers.values()) tryRelease(w.block, bar);
   }

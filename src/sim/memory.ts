@@ -52,6 +52,17 @@ export class BufferMemory implements Memory {
     return b;
   }
 
+  /** Makes the last buffer as long as `bytes` and half as long again as it was, at least; what it holds stays. */
+  growLast(bytes: number): void {
+    const at = this.buffers.length - 1;
+    const old = this.buffers[at];
+    if (old.bytes.length >= bytes) return;
+    const longer = new Uint8Array(Math.max(bytes, Math.ceil((old.bytes.length * 3) / 2)));
+    longer.set(old.bytes);
+    this.buffers[at] = { name: old.name, base: old.base, bytes: longer, view: new DataView(longer.buffer) };
+    this.last = null;
+  }
+
   place(address: number, size: number, _write: boolean): Place {
     let b = this.last;
     if (b === null || address < b.base || address + size > b.base + b.bytes.length) {

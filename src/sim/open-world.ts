@@ -168,17 +168,38 @@ export interface OpenCheckOptions {
   readonly budget?: number;
   readonly block?: readonly [number, number, number];
   readonly grid?: readonly [number, number, number];
+  /** Threads that a multiprocessor holds: `limits.threads-per-sm` of the back end. */
+  readonly threadsPerSm?: number;
 }
 
-/** Block size that the kernel states, or 64 threads, if it allows them. */
-function blockOf(fn: Fn): [number, number, number] {
-  for (const d of fn.attrs.directives) {
-    const m = /^\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
-    if (m === null) continue;
-    const size: [number, number, number] = [Number(m[2]), Number(m[3] ?? 1), Number(m[4] ?? 1)];
-    if (m[1] === 'reqntid' || size[0] * size[1] * size[2] < 64) return size;
-  }
-  return [64, 1, 1];
+/** What every multiprocessor holds: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
+const FEWEST_THREADS = 1024;
+
+/** The three numbers of a directive of a kernel, as `.maxntid 16, 16`; null where it is not there. */
+function directive(fn: Fn, name: string): [number, number, number] | null {
+  const d = fn.attrs.directives.find((x) => x.startsWith(`${name} `));
+  if (d === undefined) return null;
+  const [x, y = 1, z = 1] = d.slice(name.length).split(',').map(Number);
+  return [x, y, z];
+}
+
+/** A block of this shape or smaller that has no more than so many threads. */
+function shrunk([x, y, z]: OpenOptions['block'], threads: number): [number, number, number] {
+  const across = Math.min(x, threads);
+  const down = Math.min(y, Math.floor(threads / across));
+  return [across, down, Math.min(z, Math.floor(threads / (across * down)))];
+}
+
+/**
+ * Block size of a check: what the kernel requires, or else up to 64 threads of the shape that it allows. The product of
+ * .maxntid bounds a block, and .minnctapersm blocks must fit a multiprocessor together (PTX ISA 9.0, 11.4).
+ */
+export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] {
+  const required = directive(fn, '.reqntid');
+  if (required !== null) return required;
+  const together = Math.max(1, directive(fn, '.minnctapersm')?.[0] ?? 1);
+  const most = Math.min(64, Math.max(1, Math.floor(threadsPerSm / together)));
+  return shrunk(directive(fn, '.maxntid') ?? [64, 1, 1], most);
 }
 
 /**
@@ -205,7 +226,7 @@ export function sameOpenWorld(
     const o: OpenOptions = {
       seed,
       grid: opts.grid ?? [2, 1, 1],
-      block: opts.block ?? blockOf(fn),
+      block: opts.block ?? blockOf(fn, opts.threadsPerSm ?? FEWEST_THREADS),
       budget: opts.budget ?? 300_000,
     };
     const { run: a, pointers } = runFollowing(before, kernel, paramBase, o);
@@ -220,7 +241,7 @@ export function sameOpenWorld(
     let found = compare(a, b, o.budget);
     if (found.length > 0 && compare(a, run(before, { ...o, slice: SHORT_TURN }), o.budget).length > 0) {
       raced = true;
-      const one: OpenOptions = { ...o, grid: [1, 1, 1], block: oneWarp(o.block) };
+      const one: OpenOptions = { ...o, grid: [1, 1, 1], block: shrunk(o.block, 32) };
       found = compare(run(before, one), run(after, one), o.budget);
     }
     for (const s of found) if (differences.length < 10) differences.push(`seed ${seed}: ${s}`);
@@ -232,13 +253,6 @@ export function sameOpenWorld(
 const SHORT_TURN = 250;
 /** How much slower an optimized program may be until it counts as one that does not end. The other way it may be any faster. */
 const SLOWER = 8;
-
-/** The part of a block that is one warp. */
-const oneWarp = ([x, y, z]: OpenOptions['block']): OpenOptions['block'] => {
-  const across = Math.min(x, 32);
-  const down = Math.min(y, Math.floor(32 / across));
-  return [across, down, Math.min(z, Math.floor(32 / (across * down)))];
-};
 
 /** How two runs with one budget differ. */
 function compare(a: OpenResult, b: OpenResult, budget: number): string[] {

@@ -16,6 +16,11 @@ export interface MachineOptions {
   /** Open world: every address exists, nothing is checked. */
   readonly open: boolean;
   readonly seed: number;
+  /**
+   * Bytes of stack that the calls of a thread may take, 65,536 by default; what every function takes once is
+   * there in any case.
+   */
+  readonly stack?: number;
   /** Warp instructions a warp may run before the next has its turn; a block ten times that. Default: 20,000. */
   readonly slice?: number;
 }
@@ -29,10 +34,14 @@ export interface Simulation {
   readonly bank: DataView;
   readonly functions: ReadonlyMap<string, Fn>;
   readonly functionList: readonly Fn[];
+  /** Addresses of the constant space: the program's constant variables. */
+  readonly constants: { readonly from: number; readonly to: number };
   /** Bytes of shared memory of a block. */
   readonly sharedBytes: number;
   /** Warp instructions so far. */
   readonly executed: number;
+  /** Counts what others can see: memory that changed, arrivals at barriers, threads that ended. */
+  changes: number;
   /** What the kernel printed. */
   readonly output: string[];
   /** Where an open world's next `malloc` is. */
@@ -46,8 +55,12 @@ export interface Simulation {
   arriving: Path | null;
   /** Address of a symbol in its own space (shared: an offset; functions: a number of their own). */
   symbolAddress(name: string, code: Code): number;
+  /** Bytes that the calls of a thread may take in all. */
+  readonly stackLimit: number;
   /** Local memory of a thread; made when first used. */
   localOf(w: Warp, lane: number): Memory;
+  /** Makes the local memory of lanes at least so long, where they have any. */
+  growLocals(w: Warp, mask: number, bytes: number): void;
   /** Resolves a generic address to its space and place. */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Place;
   /** A frame for a call of `code`, its registers in place. */

@@ -108,5 +108,7 @@ export interface BlockState {
   readonly barriers: Map<number, Barrier>;
   readonly mbarriers: Map<number, MBarrier>;
   readonly locals: Memory[];
+  /** Nothing changed when its warps had their last turn. */
+  idle: boolean;
   done: boolean;
 }

@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { parse } from 'yaml';
+import type { Program } from '../../src/ir/program.ts';
 import { verifyMessage, verifyProgram } from '../../src/ir/verify.ts';
+import { emitPtx } from '../../src/ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../../src/ptx/emit/table.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
 import { runLaunch } from '../../src/sim/launch.ts';
@@ -7,10 +12,23 @@ import { testIsa } from './isa.ts';
 
 const isa = testIsa();
 const BASE = 0x160;
+const table = new PtxTable(
+  parse(readFileSync(new URL('../../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc,
+);
+
+function lowered(text: string): { program: Program; module: ReturnType<typeof parsePtx>['module'] } {
+  const { module, diagnostics } = parsePtx(text, 'k.ptx');
+  expect(diagnostics.map((d) => d.message)).toEqual([]);
+  const r = lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_90' });
+  expect(r.diagnostics.map((d) => d.message)).toEqual([]);
+  expect(verifyProgram(r.program).map(verifyMessage)).toEqual([]);
+  return { program: r.program, module };
+}
 
 /**
  * Runs `body` in one thread for each row of `inputs`: the row's words are %i0, %i1, ... and what the body leaves in %o0,
- * %o1, ... comes back, a row a thread. `before` stands in front of the kernel.
+ * %o1, ... comes back, a row a thread. `before` stands in front of the kernel. The same must come out when the kernel was
+ * written as PTX and read again.
  */
 export function runPtx(
   body: string,
@@ -32,11 +50,16 @@ ${body}
 ${store}
 ret; }
 `;
-  const { module, diagnostics } = parsePtx(text, 'k.ptx');
-  expect(diagnostics.map((d) => d.message)).toEqual([]);
-  const r = lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_90' });
-  expect(r.diagnostics.map((d) => d.message)).toEqual([]);
-  expect(verifyProgram(r.program).map(verifyMessage)).toEqual([]);
+  const { program, module } = lowered(text);
+  const written = emitPtx(program, { table, paramBase: BASE, module });
+  expect(written.diagnostics.map((d) => d.message)).toEqual([]);
+  const out = launched(program, inputs, outputs);
+  expect(launched(lowered(written.text).program, inputs, outputs)).toEqual(out);
+  return out;
+}
+
+function launched(program: Program, inputs: readonly (readonly number[])[], outputs: number): number[][] {
+  const n = inputs[0].length;
   const rows = Math.ceil(inputs.length / 32) * 32;
   const flat = new Int32Array(rows * n);
   inputs.forEach((row, i) => {
@@ -45,7 +68,7 @@ ret; }
   const buffer = (words: number, bytes: Uint8Array) =>
     ({ kind: 'buffer', type: 's32', length: words, bytes, expect: null, tolerance: 0 }) as const;
   const result = runLaunch(
-    r.program,
+    program,
     isa,
     {
       name: 't',

@@ -17,7 +17,8 @@ const MOST_ROUNDS = 8;
 /**
  * Finds chains of IADDX whose carry need not be a predicate register, as PTX has one carry bit, CC.CF: predicates that
  * are written only by additions (and copies of their carry), and read only by the next addition of the same block.
- * After a subtraction, a + ~b + 1, CC.CF holds the borrow, which is the complement of the carry (PTX ISA 9.0, 9.7.2).
+ * After a subtraction, a + ~b + 1, CC.CF holds the carry of that sum too: machine code of ptxas 13.0.88 has the same
+ * addition with carry behind add.cc and behind sub.cc.
  */
 export function planCarries(fn: Fn): CarryPlan {
   const { chained, touched } = candidates(fn);
@@ -69,8 +70,8 @@ function walk(
   dropped: Set<Instr>,
   broken: Set<number>,
 ): void {
-  // Predicate -> 1 where CC.CF has its value now, -1 where it has the complement.
-  const held = new Map<number, number>();
+  // Predicate -> whether CC.CF has its value now, or the complement.
+  const held = new Map<number, boolean>();
   const has = (r: Reg) => r !== NO_REG && chained.has(regIndex(r));
   for (const i of b.ins) {
     if (i.op.name === 'IADDX' && i.guard === NO_REG) {
@@ -83,7 +84,7 @@ function walk(
       if (is === undefined) broken.add(regIndex(i.dst[0]));
       else {
         const same = ((i.src[3].lo & 0xff) === 0xf0) !== ((i.src[0].mods & Mod.Not) !== 0);
-        held.set(regIndex(i.dst[0]), same ? is : -is);
+        held.set(regIndex(i.dst[0]), same === is);
         dropped.add(i);
         continue;
       }
@@ -96,36 +97,31 @@ function walk(
 
 function add(
   i: Instr,
-  held: Map<number, number>,
+  held: Map<number, boolean>,
   chained: ReadonlySet<number>,
   carries: Map<Instr, Carries>,
   broken: Set<number>,
 ): void {
   const minus = (i.src[1].mods & Mod.Not) !== 0;
   const ci = i.src[2];
-  const inside = carryIn(ci, held, minus);
+  const inside = carryIn(ci, held);
   const co = i.dst[1];
   const out = co !== NO_REG && chained.has(regIndex(co));
   // As one PTX instruction: nothing carried in, or what CC.CF holds; and carried out into CC.CF or not at all.
   const plain = ci.kind === Kind.Imm && (((ci.lo & 1) === 1) !== ((ci.mods & Mod.Not) !== 0)) === minus;
-  const one = (plain || inside !== 0) && (co === NO_REG || out);
+  const one = (plain || inside) && (co === NO_REG || out);
   if (!one) {
     if (ci.reg !== NO_REG && chained.has(regIndex(ci.reg))) broken.add(regIndex(ci.reg));
     if (out) broken.add(regIndex(co));
     held.clear();
     return;
   }
-  carries.set(i, inside === 0 && !out ? NO_CARRY : { in: inside, out: out ? (minus ? -1 : 1) : 0 });
+  carries.set(i, inside || out ? { in: inside, out } : NO_CARRY);
   if (!out) return;
   held.clear();
-  held.set(regIndex(co), minus ? -1 : 1);
+  held.set(regIndex(co), true);
 }
 
-/** How CC.CF holds the carry in as this addition needs it: as it is for a sum, complemented for a difference. */
-function carryIn(ci: Operand, held: ReadonlyMap<number, number>, minus: boolean): number {
-  if (ci.reg === NO_REG) return 0;
-  const is = held.get(regIndex(ci.reg));
-  if (is === undefined) return 0;
-  const complemented = is < 0 !== ((ci.mods & Mod.Not) !== 0);
-  return complemented === minus ? is : 0;
-}
+/** Is the carry in what CC.CF holds? */
+const carryIn = (ci: Operand, held: ReadonlyMap<number, boolean>): boolean =>
+  ci.reg !== NO_REG && held.get(regIndex(ci.reg)) === ((ci.mods & Mod.Not) === 0);

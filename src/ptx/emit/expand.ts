@@ -5,13 +5,13 @@ import type { PtxTable, Row } from './table.ts';
 import type { Piece } from './template.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** How the carries of an instruction stand in CC.CF: 0 not at all, 1 as they are, -1 complemented. */
+/** Which carries of an instruction stand in CC.CF. */
 export interface Carries {
-  readonly in: number;
-  readonly out: number;
+  readonly in: boolean;
+  readonly out: boolean;
 }
 
-export const NO_CARRY: Carries = { in: 0, out: 0 };
+export const NO_CARRY: Carries = { in: false, out: false };
 
 /** Things of a function that templates name: labels of blocks and names of tables. */
 export interface Names {
@@ -25,10 +25,8 @@ export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): 
   const carryAt = i.op.srcs.length - 1;
   for (const row of rows) {
     const { src, dst } = row;
-    if (src !== null && !src.every((p, k) => fitsSource(p, i.src[k], k === carryAt ? carries.in : 0)))
-      continue;
-    if (dst !== null && !dst.every((p, k) => fitsDestination(p, i.dst[k], k === 1 ? carries.out : 0)))
-      continue;
+    if (src !== null && !src.every((p, k) => fitsSource(p, i.src[k], k === carryAt && carries.in))) continue;
+    if (dst !== null && !dst.every((p, k) => fitsDestination(p, i.dst[k], k === 1 && carries.out))) continue;
     if (row.none !== '') throw new NoPtx(`${i.op.name}: ${row.none}`);
     return row;
   }

@@ -4,6 +4,7 @@ import type { Fn, Program, Variable } from '../../ir/program.ts';
 import type { PtxFunction, PtxItem, PtxModule } from '../ast.ts';
 import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader, printPtxVariable } from '../print.ts';
+import { isThreadVariable } from '../thread.ts';
 import { paramDecl, type Signature } from './call.ts';
 import { functionText, type ModuleContext } from './function.ts';
 import type { PtxTable } from './table.ts';
@@ -88,6 +89,7 @@ function sourceModule(
   const { texts, kept } = functionTexts(module, functions, write);
   for (const { fn, why, line } of kept) warn('warning', `'${fn}' is kept as it came: ${why}`, line);
   const inParts = !kept.some((k) => k.vectors);
+  const asCame = module.items.some((i) => i.kind === 'function' && i.body !== null && !texts.has(i.name));
   let sections = 0;
   for (const v of moduleVariables(program, module)) out.push(`${variableText(v)};`);
   for (const item of module.items) {
@@ -96,7 +98,8 @@ function sourceModule(
         out.push(`.file ${item.index} "${item.name}"`);
         break;
       case 'variable':
-        out.push(`${printPtxVariable(item)};`);
+        // What each thread has for itself is declared in the functions that are written.
+        if (asCame || !isThreadVariable(item)) out.push(`${printPtxVariable(item)};`);
         break;
       case 'verbatim':
         if (describesCode(item, module.text)) sections++;

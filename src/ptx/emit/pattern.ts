@@ -10,8 +10,8 @@ export type Pattern =
   /** This constant, unmodified. */
   | { readonly kind: 'number'; readonly lo: number; readonly hi: number }
   | { readonly kind: 'pred'; readonly value: boolean }
-  /** The carry in CC.CF, or its complement. */
-  | { readonly kind: 'carry'; readonly not: boolean }
+  /** The carry in CC.CF. */
+  | { readonly kind: 'carry' }
   | { readonly kind: 'bank' }
   | { readonly kind: 'discarded' };
 
@@ -21,7 +21,7 @@ export const parsePatterns = (text: string): Pattern[] => text.split(',').map((s
 function parsePattern(s: string): Pattern {
   if (s === '_') return { kind: 'discarded' };
   if (s === 'PT' || s === 'PF') return { kind: 'pred', value: s === 'PT' };
-  if (s === 'CC' || s === '!CC') return { kind: 'carry', not: s === '!CC' };
+  if (s === 'CC') return { kind: 'carry' };
   if (/^\w+:bank$/.test(s)) return { kind: 'bank' };
   if (/^\d/.test(s)) {
     const v = BigInt(s);
@@ -44,24 +44,13 @@ function parsePattern(s: string): Pattern {
  */
 export const takes = (p: Pattern | undefined): number => (p?.kind === 'mods' ? p.mods : 0);
 
-/** What the code around the table knows of carries: how an operand stands in CC.CF. */
-export interface Carry {
-  /** 0: not in CC.CF. 1: CC.CF is this predicate. -1: CC.CF is its complement. */
-  readonly in: number;
-  /** The same of the carry out. */
-  readonly out: number;
-}
-
-export function fitsSource(p: Pattern | undefined, o: Operand, carry: number): boolean {
-  if (p?.kind === 'carry') {
-    const not = (o.mods & Mod.Not) !== 0;
-    // `CC` asks for an operand whose value is CC.CF itself, `!CC` for one that is its complement.
-    return carry !== 0 && (carry < 0 !== not) === p.not;
-  }
+/** @param carry whether the operand is the carry in CC.CF */
+export function fitsSource(p: Pattern | undefined, o: Operand, carry: boolean): boolean {
+  if (p?.kind === 'carry') return carry;
   if (p === undefined) return true;
   switch (p.kind) {
     case 'any':
-      return carry === 0;
+      return !carry;
     case 'mods':
       return o.mods === p.mods;
     case 'number':
@@ -75,8 +64,9 @@ export function fitsSource(p: Pattern | undefined, o: Operand, carry: number): b
   }
 }
 
-export function fitsDestination(p: Pattern | undefined, r: Reg, carry: number): boolean {
-  if (p?.kind === 'carry') return carry !== 0 && carry < 0 === p.not;
+/** @param carry whether the result stays in CC.CF */
+export function fitsDestination(p: Pattern | undefined, r: Reg, carry: boolean): boolean {
+  if (p?.kind === 'carry') return carry;
   if (p?.kind === 'discarded') return r === NO_REG;
-  return p === undefined || (carry === 0 && r !== NO_REG);
+  return p === undefined || (!carry && r !== NO_REG);
 }

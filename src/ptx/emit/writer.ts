@@ -187,7 +187,9 @@ export class Writer {
     if (o.hi !== 0) throw new NoPtx(`constant bank ${o.hi} has no place in PTX`);
     if (o.reg !== NO_REG) return this.bankAddress(this.name(o.reg), FILE_WIDTH[regFile(o.reg)], o.lo);
     const at = o.lo - this.base;
-    const p = this.fn.params.find((x) => at >= x.offset && at < x.offset + x.size);
+    const { params } = this.fn;
+    // What lies between parameters or behind them has no name of its own: it is counted from the one before.
+    const p = params.findLast((x) => at >= x.offset) ?? params[0];
     if (p === undefined || this.fn.kind !== 'entry')
       throw new NoPtx(`c[0x0][0x${hex(o.lo, 1)}] is no parameter of ${this.fn.name}`);
     return plus(p.name, at - p.offset);

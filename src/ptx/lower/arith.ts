@@ -48,13 +48,7 @@ const add: Handler = (f, i) => {
   const b = f.src(i.operands[2], t.bits);
   const minus = i.opcode === 'sub';
   if (t.kind === 'other') return addHalves(f, i, a, b, minus);
-  if (has(i, 'sat')) {
-    // 32-bit signed saturation: add in 64 bits and clamp.
-    const wide = f.value('IADD3', ['64'], [widen(f, a), minus ? neg(widen(f, b)) : widen(f, b), RZ], 64);
-    const d = f.dst(i.operands[0], 32);
-    f.emit('I2I', ['dt=S32', 'st=S64', 'SAT'], [d.reg], [wide]);
-    return;
-  }
+  if (has(i, 'sat')) return saturatedSum(f, i, a, b, minus);
   if (has(i, 'cc')) return addCarry(f, i, t, a, b, PF, minus, true);
   into(f, i, t, 'IADD3', [sizeMod(t.bits)], [a, minus ? neg(b) : b, RZ]);
 };
@@ -69,9 +63,15 @@ function addHalves(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus: boole
   f.emit('LOP3', [], [f.dst(i.operands[0], 32).reg], [lo, hi, imm(0xffff), imm(0xe4)]);
 }
 
+/** Sum or difference of two signed words, clamped to a word: added in 64 bits. */
+function saturatedSum(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus = false): void {
+  const wide = f.value('IADD3', ['64'], [widen(f, a), minus ? neg(widen(f, b)) : widen(f, b), RZ], 64);
+  f.emit('I2I', ['dt=S32', 'st=S64', 'SAT'], [f.dst(i.operands[0], 32).reg], [wide]);
+}
+
 const widen = (f: FnLower, o: Operand): Operand => f.value('I2I', ['dt=S64', 'st=S32'], [o], 64);
 
-/** `addc`, `subc`: with carry (borrow) in, and out when `.cc` is given. */
+/** `addc`, `subc`: with carry in, and out when `.cc` is given. */
 const addc: Handler = (f, i) => {
   need(i, 3);
   const t = typeOf(i);
@@ -88,8 +88,9 @@ const addc: Handler = (f, i) => {
 };
 
 /**
- * d = a + b + carry, or a - b - borrow as a + ~b + !borrow. CC.CF holds the carry, after a subtraction the borrow
- * (PTX ISA 9.0, 9.7.2).
+ * d = a + b + carry, or a + ~b + carry, where a difference begins with a carry of one. The PTX ISA calls what a
+ * subtraction leaves in CC.CF a borrow; in machine code it is the carry of that sum, and whoever reads CC.CF reads it the
+ * same way after add.cc and after sub.cc (ptxas 13.0.88, which folds constants by that too).
  */
 function addCarry(
   f: FnLower,
@@ -102,7 +103,7 @@ function addCarry(
   cc: boolean,
 ): void {
   const d = f.dst(i.operands[0], t.bits);
-  const carryIn = !minus ? ci : ci.reg === NO_REG ? PT : withOperandMods(ci, ci.mods ^ Mod.Not);
+  const carryIn = minus && ci.reg === NO_REG ? PT : ci;
   // The destination may be a source of a later part: write the carry after the sum has read it.
   const co = cc ? f.tempPred() : NO_REG;
   f.emit(
@@ -111,7 +112,7 @@ function addCarry(
     [d.reg, co],
     [a, minus ? withOperandMods(b, b.mods ^ Mod.Not) : b, carryIn],
   );
-  if (cc) f.emit('PLOP3', [], [f.carryReg()], [reg(co), PT, PT, imm(minus ? 0x0f : 0xf0)]);
+  if (cc) f.emit('PLOP3', [], [f.carryReg()], [reg(co), PT, PT, imm(0xf0)]);
 }
 
 const mul: Handler = (f, i) => {
@@ -141,13 +142,18 @@ const mad: Handler = (f, i) => {
     );
   }
   if (has(i, 'sat')) {
+    needHighSigned(i, t);
     // mad.hi.sat.s32: the sum of the high word and c, clamped.
     const high = f.value('IMAD', ['HI', 'S32'], [f.src(i.operands[1], 32), f.src(i.operands[2], 32), RZ]);
-    const sum = f.value('IADD3', ['64'], [widen(f, high), widen(f, f.src(i.operands[3], 32)), RZ], 64);
-    return f.emit('I2I', ['dt=S32', 'st=S64', 'SAT'], [f.dst(i.operands[0], 32).reg], [sum]);
+    return saturatedSum(f, i, high, f.src(i.operands[3], 32));
   }
   multiply(f, i, f.src(i.operands[3], has(i, 'wide') ? t.bits * 2 : t.bits));
 };
+
+/** `.sat` of a multiply-add is on `.hi.s32` alone (PTX ISA 9.0, mad and mad24). */
+function needHighSigned(i: PtxInstr, t: PtxType): void {
+  if (!has(i, 'hi') || t.name !== 's32') throw new NoForm(`${i.opcode}.sat of anything but .hi.s32`);
+}
 
 function multiply(f: FnLower, i: PtxInstr, c: Operand): void {
   const t = typeOf(i);
@@ -169,12 +175,14 @@ function multiply(f: FnLower, i: PtxInstr, c: Operand): void {
 /** 24-bit products: the low 24 bits of each factor, extended by type. */
 const mul24: Handler = (f, i) => {
   const t = typeOf(i);
+  if (has(i, 'sat')) needHighSigned(i, t);
   const cut = (at: number) => f.value('SGXT', [intMod(t)], [f.src(i.operands[at], 32), imm(24)]);
   if (has(i, 'hi')) {
     const p = f.value('IMAD_WIDE', [intMod(t)], [cut(1), cut(2), RZ], 64);
     const h = f.value('SHR', [t.kind === 'signed' ? 'S64' : 'U64'], [p, imm(16)], 64);
     const lo = f.temp();
     f.emit('UNPAIR', [], [lo, NO_REG], [h]);
+    if (has(i, 'sat')) return saturatedSum(f, i, reg(lo), f.src(i.operands[3], 32));
     f.emit(
       'IADD3',
       [],
@@ -183,7 +191,6 @@ const mul24: Handler = (f, i) => {
     );
     return;
   }
-  if (has(i, 'sat')) throw new NoForm();
   into(
     f,
     i,

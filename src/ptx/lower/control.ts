@@ -3,6 +3,7 @@ import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, need, typeOf } from './arith.ts';
 import { pairOf } from './convert.ts';
 import { type FnLower, NoForm } from './function.ts';
+import { copyOut } from './params.ts';
 
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const uniform = (i: PtxInstr): string[] => (has(i, 'uni') ? ['U'] : []);
@@ -46,6 +47,7 @@ const call: Handler = (f, i) => {
       const s = f.symbol(o.name);
       if (s?.kind === 'call-param') return sym(s.name);
       if (s?.kind === 'entry-param') throw new NoForm('entry parameter passed by reference');
+      if (s?.kind === 'variable') throw new NoForm(`'${o.name}' passed by reference`);
     }
     if (o.kind === 'reg' || o.kind === 'sym') {
       const d = f.find(o.name);
@@ -62,7 +64,10 @@ const call: Handler = (f, i) => {
   f.emit('CALL', uniform(i), dst, src);
 };
 
-const ret: Handler = (f, i) => f.emit('RET', uniform(i), [], []);
+const ret: Handler = (f, i) => {
+  for (const r of f.localResults) copyOut(f, r.param, r.name, r.local);
+  f.emit('RET', uniform(i), [], []);
+};
 const exit: Handler = (f) => f.emit('EXIT', [], [], []);
 const trap: Handler = (f, i) => f.emit('BPT', [i.opcode === 'trap' ? 'TRAP' : 'BRKPT'], [], []);
 const griddepcontrol: Handler = (f, i) => f.emit(has(i, 'wait') ? 'ACQBULK' : 'PREEXIT', [], [], []);

@@ -134,14 +134,20 @@ const SIGN: Readonly<Record<string, number>> = {
   bf16x2: 0x80008000 | 0,
 };
 
-/** Negation and absolute value: an addition of -0 with a source modifier, so that FTZ and NaN are the adder's. */
+/**
+ * Negation and absolute value: an addition of -0 with a source modifier, so that FTZ and NaN are the adder's. Halves that
+ * are not flushed have their signs changed as bits. The high half of a scalar stays zero: -0 + 0 is 0.
+ */
 const absNeg: Handler = (f, i) => {
   const t = typeOf(i);
   const a = f.src(i.operands[1], t.bits);
   const d = f.dst(i.operands[0], t.bits).reg;
   if (t.kind === 'half') {
     const sign = SIGN[t.name];
-    if (i.opcode === 'neg') f.emit('LOP3', [], [d], [a, imm(sign), RZ, imm(0x3c)]);
+    if (has(i, 'ftz')) {
+      if (t.name.startsWith('bf')) throw new NoForm(`${i.opcode}.ftz.${t.name}`);
+      f.emit('HADD2', ['F16', 'FTZ'], [d], [i.opcode === 'neg' ? neg(a) : abs(a), imm(sign)]);
+    } else if (i.opcode === 'neg') f.emit('LOP3', [], [d], [a, imm(sign), RZ, imm(0x3c)]);
     else f.emit('LOP3', [], [d], [a, imm(~sign & (t.bits === 16 ? 0xffff : -1)), RZ, imm(0xc0)]);
     return;
   }

@@ -48,6 +48,8 @@ export interface ModuleScope {
   readonly variables: ReadonlyMap<string, Variable>;
   readonly functions: ReadonlySet<string>;
   readonly locs: Loc[];
+  /** Registers and local variables of the module. */
+  readonly thread: readonly VarDecl[];
 }
 
 /** Lexical scope: registers, variables and labels declared between braces. */
@@ -128,6 +130,10 @@ export class FnLower {
   readonly missing = new Map<string, { count: number; line: number }>();
   readonly faults: { readonly message: string; readonly op: PtxInstr }[] = [];
   readonly scopes: Scope[] = [];
+  /** Results whose address is taken: they are copied from local memory before the function returns. */
+  readonly localResults: { readonly param: Param; readonly name: string; readonly local: string }[] = [];
+  /** Names of the module's registers and local variables that this function uses: those of the outermost scope. */
+  readonly threadUses = new Set<string>();
   /** Does any scope declare a vector register? */
   hasVectors = false;
   private nextReg = 0;
@@ -202,15 +208,26 @@ export class FnLower {
   find(name: string): Declared | undefined {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const d = this.scopes[i].regs.get(name);
-      if (d !== undefined) return d;
+      if (d === undefined) continue;
+      if (i === 0) this.useOfModule(name);
+      return d;
     }
     return undefined;
+  }
+
+  /** A name of the outermost scope is used. That scope is the module's where the module has registers or local variables. */
+  private useOfModule(name: string): void {
+    if (this.module.thread.length === 0) return;
+    this.threadUses.add(name);
+    if (!this.isEntry) throw new NoForm(`'${name}' is shared by functions`);
   }
 
   symbol(name: string): SymbolRef | undefined {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const s = this.scopes[i].symbols.get(name);
-      if (s !== undefined) return s;
+      if (s === undefined) continue;
+      if (i === 0) this.useOfModule(name);
+      return s;
     }
     const v = this.module.variables.get(name);
     return v === undefined ? undefined : { kind: 'variable', name, space: v.space };
@@ -384,6 +401,7 @@ export class FnLower {
       const at = this.module.paramBase + s.param.offset + offset;
       return bits > 32 ? immPair(at, 0) : imm(at);
     }
+    if (s?.kind === 'call-param') throw new NoForm(`address of parameter '${name}'`);
     if (s === undefined && !this.module.functions.has(name)) throw new NoForm(`'${name}' is not declared`);
     return this.value(
       'MOV',

@@ -11,15 +11,18 @@ import {
   type Variable,
 } from '../../ir/program.ts';
 import { endsFlow, verifyFn } from '../../ir/verify.ts';
-import type { Init, PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
+import type { PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
+import { isThreadVariable, threadVariables } from '../thread.ts';
 import { type Handler, integerHandlers, isInt } from './arith.ts';
 import { controlHandlers } from './control.ts';
 import { convertHandlers } from './convert.ts';
 import { floatHandlers } from './float.ts';
-import { bitsOfFloat, FnLower, type ModuleScope, NoForm } from './function.ts';
+import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
-import { lastType, TYPES } from './types.ts';
+import { addressTaken, copyIn } from './params.ts';
+import { lastType } from './types.ts';
 import { UniqueNames } from './unique-names.ts';
+import { layout, makePrototype, makeVariable } from './variables.ts';
 import { scalars, withParts } from './vectors.ts';
 import { videoHandlers } from './video.ts';
 
@@ -52,7 +55,7 @@ export function lowerPtx(
   );
   for (const item of module.items) {
     if (item.kind === 'variable') {
-      if (item.space === 'tex' || /ref$/.test(item.type)) continue;
+      if (item.space === 'tex' || /ref$/.test(item.type) || isThreadVariable(item)) continue;
       variables.set(item.name, makeVariable(item, item.name, item.space as Space));
     } else if (item.kind === 'function') {
       if (item.body === null && !defined.has(item.name) && !functions.has(item.name))
@@ -60,14 +63,17 @@ export function lowerPtx(
       functions.add(item.name);
     } else if (item.kind === 'file') files.push({ index: item.index, name: item.name });
   }
-  const scope: ModuleScope = { isa: opts.isa, paramBase: opts.paramBase, variables, functions, locs };
+  const thread = threadVariables(module);
+  const scope: ModuleScope = { isa: opts.isa, paramBase: opts.paramBase, variables, functions, locs, thread };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
   const shared: Variable[] = [];
   const sharedNames = new UniqueNames(variables.keys());
-  for (const item of module.items) {
-    if (item.kind !== 'function' || item.body === null) continue;
-    const r = lowerFunction(item, scope, sharedNames, shared, prototypes);
+  const bodies = module.items.filter((x): x is PtxFunction => x.kind === 'function' && x.body !== null);
+  const lowered = bodies.map((item) => lowerFunction(item, scope, sharedNames, shared, prototypes));
+  if (thread.length > 0) refuseShared(bodies, lowered);
+  for (const [k, item] of bodies.entries()) {
+    const r = lowered[k];
     if (r.fn !== null) out.push(r.fn);
     else
       skipped.push({
@@ -104,6 +110,35 @@ export function lowerPtx(
     },
     diagnostics,
   };
+}
+
+/** What became of a function. */
+interface Lowered {
+  fn: Fn | null;
+  missing: readonly Missing[];
+  /** Names of the module's registers and local variables that it uses. */
+  readonly threadUses: ReadonlySet<string>;
+}
+
+/**
+ * Registers and local variables of the module are declared anew in each entry that uses them, since a thread runs one entry.
+ * What device functions use of them, though, an entry hands to those that it calls.
+ */
+function refuseShared(items: readonly PtxFunction[], lowered: readonly Lowered[]): void {
+  const handed = new Set<string>();
+  for (const [k, item] of items.entries())
+    if (!item.entry) for (const name of lowered[k].threadUses) handed.add(name);
+  for (const [k, { span }] of items.entries()) {
+    const r = lowered[k];
+    const name = r.fn === null ? undefined : [...r.threadUses].find((n) => handed.has(n));
+    if (name === undefined) continue;
+    const { line, column, start, end } = span;
+    const reason = `'${name}' is shared with device functions`;
+    r.fn = null;
+    r.missing = [
+      { form: 'a variable outside of functions', reason, count: 1, line, column, length: end - start },
+    ];
+  }
 }
 
 /** An instruction that has no Ori form. */
@@ -161,31 +196,12 @@ function lowerFunction(
   sharedNames: UniqueNames,
   shared: Variable[],
   prototypes: Prototype[],
-): { fn: Fn | null; missing: Missing[] } {
+): Lowered {
   const f = new FnLower(module, ptx.entry);
   const lacks = new Lacks();
   const firstLoc = module.locs.length;
   /** Instructions in the order of their places in `module.locs`. */
   const instrs: PtxInstr[] = [];
-  f.push();
-  const params = layout(ptx.params);
-  const returns = layout(ptx.returns);
-  const bind = (decls: readonly VarDecl[], list: Param[]) => {
-    for (const d of decls) if (d.space === 'reg' && d.vector > 1) f.nameVector(d.name, d.vector);
-    scalars(decls).forEach((d, k) => {
-      if (d.space === 'reg') {
-        f.declareRegs(d);
-        list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
-      } else if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
-      else f.scope.symbols.set(d.name, { kind: 'call-param', name: f.unique(d.name) });
-    });
-  };
-  bind(ptx.returns, returns);
-  bind(ptx.params, params);
-
-  const directives = [...ptx.directives];
-  const pragmas: { block: number; text: string }[] = [];
-  let source = { file: 0, line: 0, column: 0 };
   const declare = (d: VarDecl) => {
     if (d.space === 'reg') f.declareRegs(d);
     else if (d.space === 'param') {
@@ -203,6 +219,40 @@ function lowerFunction(
     }
   };
 
+  const { threadUses } = f;
+  if (module.thread.length > 0) {
+    f.push();
+    module.thread.forEach(declare);
+  }
+  f.push();
+  const params = layout(ptx.params);
+  const returns = layout(ptx.returns);
+  const formals = [...ptx.returns, ...ptx.params].filter((d) => d.space === 'param').map((d) => d.name);
+  const inMemory = addressTaken(ptx.body!, new Set(ptx.entry ? [] : formals));
+  const bind = (decls: readonly VarDecl[], list: Param[], result: boolean) => {
+    for (const d of decls) if (d.space === 'reg' && d.vector > 1) f.nameVector(d.name, d.vector);
+    scalars(decls).forEach((d, k) => {
+      if (d.space === 'reg') {
+        f.declareRegs(d);
+        list[k] = { ...list[k], reg: f.find(d.name)?.reg ?? NO_REG };
+      } else if (ptx.entry) f.scope.symbols.set(d.name, { kind: 'entry-param', param: list[k] });
+      else {
+        const name = f.unique(d.name);
+        if (!inMemory.has(d.name)) return void f.scope.symbols.set(d.name, { kind: 'call-param', name });
+        const local = f.unique(`${d.name}_local`);
+        f.variables.push(makeVariable(d, local, 'local'));
+        f.scope.symbols.set(d.name, { kind: 'variable', name: local, space: 'local' });
+        if (result) f.localResults.push({ param: list[k], name, local });
+        else copyIn(f, list[k], name, local);
+      }
+    });
+  };
+  bind(ptx.returns, returns, true);
+  bind(ptx.params, params, false);
+
+  const directives = [...ptx.directives];
+  const pragmas: { block: number; text: string }[] = [];
+  let source = { file: 0, line: 0, column: 0 };
   // Labels of a scope are known before its first branch, and declarations of jump tables and prototypes before use.
   const open = (body: readonly PtxStatement[]) => {
     f.push();
@@ -282,12 +332,20 @@ function lowerFunction(
     }
   }
   f.pop();
-  if (lacks.list.length > 0) return { fn: null, missing: lacks.list };
+  if (lacks.list.length > 0) return { fn: null, missing: lacks.list, threadUses };
   const last = f.blocks[f.blocks.length - 1];
   if (!endsFlow(last)) {
     // Control that runs off the end of a PTX function returns.
-    f.begin({ kind: 'instr', span: ptx.span, opcode: 'ret', mods: [], guard: null, operands: [] }, 0);
-    f.emit(ptx.entry ? 'EXIT' : 'RET', [], [], []);
+    const end: PtxInstr = {
+      kind: 'instr',
+      span: ptx.span,
+      opcode: ptx.entry ? 'exit' : 'ret',
+      mods: [],
+      guard: null,
+      operands: [],
+    };
+    f.begin(end, 0);
+    controlHandlers[end.opcode](f, end);
   }
   const fn: Fn = {
     name: ptx.name,
@@ -297,7 +355,7 @@ function lowerFunction(
     blocks: f.blocks,
     regCount: f.regCount,
     blockCount: f.blockCount,
-    variables: f.variables,
+    variables: usedVariables(f),
     tables: f.tables,
     shape: newShape(),
     attrs: {
@@ -318,120 +376,12 @@ function lowerFunction(
     lacks.add(i === undefined ? ptx.name : formOf(i), i?.span ?? ptx.span, reason);
   }
   const missing = lacks.list;
-  return { fn: missing.length === 0 ? fn : null, missing };
+  return { fn: missing.length === 0 ? fn : null, missing, threadUses };
 }
 
-const sizeOf = (d: VarDecl): { size: number; align: number } => {
-  const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8) * d.vector;
-  let size = each;
-  for (const n of d.dims) size *= n;
-  return { size, align: Math.max(d.align, each > 16 ? 16 : each) };
-};
-
-/** Parameters with offsets: each at the next multiple of its alignment (PTX ISA 9.0, 7.1). */
-function layout(decls: readonly VarDecl[]): Param[] {
-  let at = 0;
-  return scalars(decls).map((d) => {
-    const { size, align } = sizeOf(d);
-    at = Math.ceil(at / align) * align;
-    const p: Param = {
-      name: d.name,
-      type: d.type,
-      size,
-      align,
-      offset: at,
-      reg: NO_REG,
-      array: d.dims.length > 0,
-      ptr: d.ptr?.space ?? '',
-    };
-    at += size;
-    return p;
-  });
-}
-
-const makePrototype = (fn: PtxFunction): Prototype => ({
-  name: fn.name,
-  params: layout(fn.params),
-  returns: layout(fn.returns),
-  noreturn: fn.directives.includes('.noreturn'),
-});
-
-function makeVariable(d: VarDecl, name: string, space: Space): Variable {
-  const { size, align } = sizeOf(d);
-  const relocs: Variable['relocs'][number][] = [];
-  let init: Uint8Array | null = null;
-  let total = size;
-  if (d.init !== null) {
-    const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8);
-    const scalars: { at: number; init: Init }[] = [];
-    place(d.init, d.dims, each * d.vector, each, 0, scalars);
-    if (d.dims[0] === 0) {
-      const inner = d.dims.slice(1).reduce((a, b) => a * b, each * d.vector);
-      total = (d.init.kind === 'list' ? d.init.items.length : 1) * inner;
-    }
-    init = new Uint8Array(total);
-    for (const s of scalars) write(init, s.at, each, d.type, s.init, relocs);
-  }
-  return {
-    name,
-    space,
-    type: d.type,
-    size: total,
-    align,
-    linkage: d.linkage,
-    init,
-    relocs,
-    attrs: d.attributes,
-  };
-}
-
-/** Byte offsets of the scalars of a nested initialiser. */
-function place(
-  init: Init,
-  dims: readonly number[],
-  element: number,
-  each: number,
-  at: number,
-  out: { at: number; init: Init }[],
-): void {
-  if (init.kind !== 'list') {
-    out.push({ at, init });
-    return;
-  }
-  const stride = dims.length === 0 ? each : dims.slice(1).reduce((a, b) => a * b, element);
-  init.items.forEach((x, k) => place(x, dims.slice(1), element, each, at + k * stride, out));
-}
-
-function write(
-  bytes: Uint8Array,
-  at: number,
-  each: number,
-  type: string,
-  init: Init,
-  relocs: Variable['relocs'][number][],
-): void {
-  if (at + each > bytes.length) return;
-  let v = 0n;
-  if (init.kind === 'int') v = type === 'f32' ? BigInt(bitsOfFloat(Number(init.value))) : init.value;
-  else if (init.kind === 'float') {
-    v = init.bits;
-    if (type === 'f32' && init.width === 64) v = BigInt(bitsOfFloat(doubleOf(init.bits)));
-  } else if (init.kind === 'address') {
-    relocs.push({
-      at,
-      bytes: each,
-      symbol: init.symbol,
-      addend: Number(init.addend),
-      generic: init.generic,
-      byte: init.byte,
-    });
-    return;
-  }
-  for (let k = 0; k < each; k++) bytes[at + k] = Number((v >> BigInt(8 * k)) & 0xffn);
-}
-
-const view = new DataView(new ArrayBuffer(8));
-function doubleOf(bits: bigint): number {
-  view.setBigUint64(0, bits);
-  return view.getFloat64(0);
+/** Variables of a function without those of the module that it does not use. */
+function usedVariables(f: FnLower): Variable[] {
+  if (f.module.thread.length === 0) return f.variables;
+  const unused = new Set(f.module.thread.map((d) => d.name).filter((name) => !f.threadUses.has(name)));
+  return f.variables.filter((v) => !unused.has(v.name));
 }

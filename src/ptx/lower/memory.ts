@@ -107,7 +107,7 @@ const load: Handler = (f, i) => {
   let mods: string[];
   if (space === 'param' || space === 'const') {
     mods = [];
-    [op, ad] = paramOrConst(f, from, space);
+    [op, ad] = paramOrConst(f, from, space, i.mods.includes('param::entry'));
   } else {
     op = OPS[space][0];
     ad = address(f, from);
@@ -141,18 +141,20 @@ const load: Handler = (f, i) => {
 };
 
 /** Opcode and address of a load from parameters or constants. */
-function paramOrConst(f: FnLower, o: PtxOperand, space: string): [string, Operand] {
+function paramOrConst(f: FnLower, o: PtxOperand, space: string, entry: boolean): [string, Operand] {
   if (o.kind !== 'addr') throw new NoForm('address operand expected');
   const offset = Number(BigInt.asIntN(32, o.offset));
   const d = o.base === '' ? undefined : f.find(o.base);
   if (space === 'const') return ['LDC', d !== undefined ? addr(d.reg, offset) : address(f, o)];
   if (d !== undefined) {
-    if (!f.isEntry) return ['LDPRM', addr(d.reg, offset)];
-    return ['LDC', cbank(0, offset, d.reg)];
+    // The address of a device function's parameter is one of local memory.
+    if (f.isEntry || entry) return ['LDC', cbank(0, offset, d.reg)];
+    return ['LDL', addr(d.reg, offset)];
   }
   const s = f.symbol(o.base);
   if (s?.kind === 'entry-param') return ['LDC', cbank(0, f.module.paramBase + s.param.offset + offset)];
   if (s?.kind === 'call-param') return ['LDPRM', addr(NO_REG, offset, s.name)];
+  if (s?.kind === 'variable' && s.space === 'local') return ['LDL', addr(NO_REG, offset, s.name)];
   throw new NoForm(`'${o.base}' is no parameter`);
 }
 
@@ -168,11 +170,13 @@ const store: Handler = (f, i) => {
     const offset = Number(to.offset);
     const d = f.find(to.base);
     const s = d === undefined ? f.symbol(to.base) : undefined;
-    if (d === undefined && s?.kind !== 'call-param')
-      throw new NoForm(`'${to.base}' is no parameter that can be written`);
-    const ad =
-      d !== undefined ? addr(d.reg, offset) : addr(NO_REG, offset, s?.kind === 'call-param' ? s.name : '');
-    return f.emit('STPRM', [type, vecOf(i)], [], [ad, ...values]);
+    // The address of a device function's parameter is one of local memory.
+    if (d !== undefined && !f.isEntry)
+      return f.emit('STL', [type, vecOf(i)], [], [addr(d.reg, offset), ...values]);
+    if (s?.kind === 'variable' && s.space === 'local')
+      return f.emit('STL', [type, vecOf(i)], [], [addr(NO_REG, offset, s.name), ...values]);
+    if (s?.kind !== 'call-param') throw new NoForm(`'${to.base}' is no parameter that can be written`);
+    return f.emit('STPRM', [type, vecOf(i)], [], [addr(NO_REG, offset, s.name), ...values]);
   }
   if (space === 'const') throw new NoForm('store to .const');
   f.emit(

@@ -1,7 +1,7 @@
 import { Kind, NO_REG } from '../../ir/operand.ts';
 import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
-import { MemoryFault, PARAM_WINDOW, type Place, SHARED_WINDOW } from '../memory.ts';
+import { LOCAL_WINDOW, MemoryFault, PARAM_WINDOW, type Place, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame } from '../state.ts';
 import { logOf, noteStore } from './log.ts';
@@ -141,6 +141,8 @@ export const store: Primitive = (m, w, f, d, mask) => {
     if (m.opts.counters !== null) touched.push(a);
     const p = resolve(m, w, f, d, a, l, size * n, true);
     const log = logOf(w, d, a, l);
+    // Nobody else sees local memory.
+    if (ins.op.space !== 'local' && (a < LOCAL_WINDOW || a >= PARAM_WINDOW)) m.changes++;
     for (let k = 0; k < n; k++) {
       write(p, p.at + k * size, type, f, opnd(f, d, 1 + k), l);
       if (log !== null) noteStore(log, a + k * size, size, f.regs.i32, opnd(f, d, 1 + k), l);

@@ -1,5 +1,6 @@
 import { lowest } from '../masks.ts';
-import { LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW } from '../memory.ts';
+import { FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW } from '../memory.ts';
+import type { Simulation } from '../simulation.ts';
 
 import { mod, opnd, type Primitive, setPred } from './primitive.ts';
 
@@ -32,18 +33,25 @@ export const cvta: Primitive = (m, _w, f, d, mask) => {
   void m;
 };
 
-/** QSPC: is a generic address one of a space? */
-export const qspc: Primitive = (_m, _w, f, d, mask) => {
+/** Space of a generic address. What lies in no window, functions among it, counts as global (PTX ISA 9.0, 6.4.1.1). */
+function spaceOf(m: Simulation, a: number): string {
+  if (a < SHARED_WINDOW) return a >= m.constants.from && a < m.constants.to ? 'CONST' : 'GLOBAL';
+  if (a < LOCAL_WINDOW) return 'SHARED';
+  if (a < PARAM_WINDOW) return 'LOCAL';
+  return a < FUNCTION_WINDOW ? 'PARAM' : 'GLOBAL';
+}
+
+/** QSPC: is a generic address one of a space? The window of parameters is a part of the global one (PTX ISA 9.0, isspacep). */
+export const qspc: Primitive = (m, _w, f, d, mask) => {
   const space = mod(d, 'space');
   const i = f.regs.i32;
   const ps = opnd(f, d, 1);
   let bits = 0;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
-    const a = (i[ps + 2 * l + 1] >>> 0) * 4294967296 + (i[ps + 2 * l] >>> 0);
-    const is =
-      a < SHARED_WINDOW ? 'GLOBAL' : a < LOCAL_WINDOW ? 'SHARED' : a < PARAM_WINDOW ? 'LOCAL' : 'PARAM';
-    if (is === space || (space === 'CLUSTER' && is === 'SHARED')) bits |= 1 << l;
+    const is = spaceOf(m, (i[ps + 2 * l + 1] >>> 0) * 4294967296 + (i[ps + 2 * l] >>> 0));
+    if (is === space || (space === 'CLUSTER' && is === 'SHARED') || (space === 'GLOBAL' && is === 'PARAM'))
+      bits |= 1 << l;
   }
   setPred(f, opnd(f, d, 0), bits, mask);
 };

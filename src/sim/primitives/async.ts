@@ -26,6 +26,7 @@ function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
       for (let k = 0; k < c.n; k++) bytes[k] = p.view.getUint8(p.at + k);
     }
     const q = w.block.shared.place(c.to >= SHARED_WINDOW ? c.to - SHARED_WINDOW : c.to, c.size, true);
+    m.changes++;
     for (let k = 0; k < c.size; k++) q.view.setUint8(q.at + k, bytes[k]);
   }
 }

@@ -66,6 +66,16 @@ function atomicInteger<T>(k: Integers<T>, op: string, signed: boolean, old: T, b
 const atomicNumber = (op: string, x: number, y: number): number =>
   op === 'ADD' ? x + y : op === 'MIN' ? Math.min(x, y) : Math.max(x, y);
 
+/** Bits of an f32, a subnormal as the zero of its sign. */
+const flushed = (x: number): number => ((x & 0x7f800000) === 0 ? x & 0x80000000 : x);
+
+/**
+ * New value of an f32 sum in global memory, where subnormal inputs and results are flushed to zeros of their signs; in
+ * shared memory they are not (PTX ISA 9.0, atom and red).
+ */
+export const globalSum32 = (old: number, b: number): number =>
+  flushed(atomic32('ADD', 'F32', flushed(old), flushed(b), 0));
+
 /** New value of an atomic operation on 32 bits or less. */
 export function atomic32(op: string, type: string, old: number, b: number, c: number): number {
   const half = (shift: number): number =>

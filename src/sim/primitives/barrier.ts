@@ -15,6 +15,7 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
   if (id < 0 || id > 15) m.fault(`barrier ${id} does not exist (0 to 15)`, d, w, l);
   const n = i[opnd(f, d, 3) + l];
   const b = w.block;
+  m.changes++;
   let bar = b.barriers.get(id);
   if (bar === undefined) {
     bar = {
@@ -67,6 +68,7 @@ export const mbarrier: Primitive = (m, w, f, d, mask) => {
     const a = raw >= SHARED_WINDOW ? raw - SHARED_WINDOW : raw;
     const src = (k: number) => i[opnd(f, d, nd + k) + l];
     const name = d.ins.op.name;
+    if (name !== 'MBAR_WAIT') m.changes++;
     if (name === 'MBAR_INIT') {
       table.set(a, { expected: src(1), pending: src(1), phase: 0, tx: 0 });
       continue;

@@ -18,6 +18,7 @@ const MOST_HEAP = 8 << 20;
 /** Functions that the driver provides: vprintf, __assertfail, malloc, free. Others end the run with an error. */
 export const builtin: Primitive = (m, w, f, d, mask) => {
   const name = d.ins.src[0].sym;
+  m.changes++;
   const param = (k: number, l: number, bytes: 4 | 8): number => {
     const o = d.ins.src[2 + k];
     if (o.kind === Kind.Sym) {

@@ -1,0 +1,125 @@
+/** Variables and parameters as the program knows them: sizes, offsets, initial bytes. */
+import type { Space } from '../../ir/opcode.ts';
+import { NO_REG } from '../../ir/operand.ts';
+import type { Param, Prototype, Variable } from '../../ir/program.ts';
+import type { Init, PtxFunction, VarDecl } from '../ast.ts';
+import { bitsOfFloat } from './function.ts';
+import { TYPES } from './types.ts';
+import { scalars } from './vectors.ts';
+
+const sizeOf = (d: VarDecl): { size: number; align: number } => {
+  const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8) * d.vector;
+  let size = each;
+  for (const n of d.dims) size *= n;
+  return { size, align: Math.max(d.align, each > 16 ? 16 : each) };
+};
+
+/** Parameters with offsets: each at the next multiple of its alignment (PTX ISA 9.0, 7.1). */
+export function layout(decls: readonly VarDecl[]): Param[] {
+  let at = 0;
+  return scalars(decls).map((d) => {
+    const { size, align } = sizeOf(d);
+    at = Math.ceil(at / align) * align;
+    const p: Param = {
+      name: d.name,
+      type: d.type,
+      size,
+      align,
+      offset: at,
+      reg: NO_REG,
+      array: d.dims.length > 0,
+      ptr: d.ptr?.space ?? '',
+    };
+    at += size;
+    return p;
+  });
+}
+
+/** A function that is declared only. */
+export const makePrototype = (fn: PtxFunction): Prototype => ({
+  name: fn.name,
+  params: layout(fn.params),
+  returns: layout(fn.returns),
+  noreturn: fn.directives.includes('.noreturn'),
+});
+
+/** A variable with its initial bytes, under the name that it has in the program. */
+export function makeVariable(d: VarDecl, name: string, space: Space): Variable {
+  const { size, align } = sizeOf(d);
+  const relocs: Variable['relocs'][number][] = [];
+  let init: Uint8Array | null = null;
+  let total = size;
+  if (d.init !== null) {
+    const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8);
+    const scalars: { at: number; init: Init }[] = [];
+    place(d.init, d.dims, each * d.vector, each, 0, scalars);
+    if (d.dims[0] === 0) {
+      const inner = d.dims.slice(1).reduce((a, b) => a * b, each * d.vector);
+      total = (d.init.kind === 'list' ? d.init.items.length : 1) * inner;
+    }
+    init = new Uint8Array(total);
+    for (const s of scalars) write(init, s.at, each, d.type, s.init, relocs);
+  }
+  return {
+    name,
+    space,
+    type: d.type,
+    size: total,
+    align,
+    linkage: d.linkage,
+    init,
+    relocs,
+    attrs: d.attributes,
+  };
+}
+
+/** Byte offsets of the scalars of a nested initialiser. */
+function place(
+  init: Init,
+  dims: readonly number[],
+  element: number,
+  each: number,
+  at: number,
+  out: { at: number; init: Init }[],
+): void {
+  if (init.kind !== 'list') {
+    out.push({ at, init });
+    return;
+  }
+  const stride = dims.length === 0 ? each : dims.slice(1).reduce((a, b) => a * b, element);
+  init.items.forEach((x, k) => place(x, dims.slice(1), element, each, at + k * stride, out));
+}
+
+function write(
+  bytes: Uint8Array,
+  at: number,
+  each: number,
+  type: string,
+  init: Init,
+  relocs: Variable['relocs'][number][],
+): void {
+  if (at + each > bytes.length) return;
+  let v = 0n;
+  if (init.kind === 'int') v = type === 'f32' ? BigInt(bitsOfFloat(Number(init.value))) : init.value;
+  else if (init.kind === 'float') {
+    v = init.bits;
+    if (type === 'f32' && init.width === 64) v = BigInt(bitsOfFloat(doubleOf(init.bits)));
+  } else if (init.kind === 'address') {
+    relocs.push({
+      at,
+      bytes: each,
+      symbol: init.symbol,
+      addend: Number(init.addend),
+      generic: init.generic,
+      byte: init.byte,
+    });
+    return;
+  }
+  for (let k = 0; k < each; k++) bytes[at + k] = Number((v >> BigInt(8 * k)) & 0xffn);
+}
+
+const view = new DataView(new ArrayBuffer(8));
+function doubleOf(bits: bigint): number {
+  view.setBigUint64(0, bits);
+  return view.getFloat64(0);
+}
