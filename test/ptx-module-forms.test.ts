@@ -70,7 +70,9 @@ describe('declarations of functions', () => {
     expect(faults(text)).toEqual([]);
     const out = written(text);
     expect(out.said).toEqual([]);
-    expect(out.text).toMatch(/\.file 1 "a\.cu"[^]*\.entry k [^]*\.maxntid 32 \.maxnreg 24[^]*\.loc 1 3 4/);
+    expect(out.text).toMatch(
+      /\.file 1 "a\.cu"[\s\S]*\.entry k [\s\S]*\.maxntid 32 \.maxnreg 24[\s\S]*\.loc 1 3 4/,
+    );
     if (withPtxas) expect(ptxas(out.text).errors).toBe('');
   });
 });

@@ -59,6 +59,20 @@ export const cfgOf = (fn: Fn): Cfg => {
 };
 const known = new WeakMap<Shape, Cfg>();
 
+/** Does the function have the flow graph that is remembered for its shape? An edit that kept the shape wrongly shows here. */
+export function cfgIsCurrent(fn: Fn): boolean {
+  const a = cfgOf(fn);
+  const b = build(fn);
+  const same = (x: Int32Array, y: Int32Array): boolean =>
+    x.length === y.length && x.every((v, i) => v === y[i]);
+  return (
+    a.count === b.count &&
+    same(a.succStart, b.succStart) &&
+    same(a.succ, b.succ) &&
+    same(a.positionOf, b.positionOf)
+  );
+}
+
 function build(fn: Fn): Cfg {
   const { blocks } = fn;
   const count = blocks.length;

@@ -20,8 +20,8 @@ export interface ReadLists {
   readonly lists: readonly (readonly Read[])[];
 }
 
-/** How much of a snapshot the verifier has looked at: nothing, all, all and that control operations are last. */
-export type Verified = 'no' | 'yes' | 'control-last';
+/** What the verifier has held a snapshot to: nothing ('no'), or the IR's rules and these properties, joined by '+'. */
+export type Verified = string;
 
 /** The result of a phase. */
 export interface CachedPhase {

@@ -1,3 +1,4 @@
+import { cfgIsCurrent } from '../analysis/cfg.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { withFunctions } from '../ir/edit.ts';
 import type { Fn, Program } from '../ir/program.ts';
@@ -5,6 +6,7 @@ import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
 import type { Pass, PassContext } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { verifySsa } from '../ssa/verify.ts';
 import { Budgets } from './budgets.ts';
 import {
   type CachedPhase,
@@ -119,9 +121,9 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       for (const p of phase.destroys) properties.delete(p);
       if (gate.shutFor.length === 0) for (const p of phase.provides) properties.add(p);
       if (program !== before) {
-        const wanted = properties.has('control-last') ? 'control-last' : 'yes';
-        if (opts.verify === true && verified !== wanted && verified !== 'control-last') {
-          checkSnapshot(program, plan, phase, wanted === 'control-last');
+        const wanted = `rules${CHECKED.filter((p) => properties.has(p)).map((p) => `+${p}`)}`;
+        if (opts.verify === true && verified !== wanted) {
+          checkSnapshot(program, plan, phase, properties);
           if (result !== null) cache!.set(at, { ...result, verified: wanted });
         }
         // What comes after a phase that changed nothing does not hang on that phase.
@@ -219,9 +221,27 @@ function overFunctions(program: Program, gate: GateResult, f: (fn: Fn, level: nu
   return out === null ? program : withFunctions(program, out);
 }
 
-function checkSnapshot(program: Program, plan: Plan, phase: PlanPhase, controlLast: boolean): void {
+/** IR properties that the verifier can check. */
+const CHECKED: readonly string[] = ['control-last', 'ssa'];
+
+function checkSnapshot(
+  program: Program,
+  plan: Plan,
+  phase: PlanPhase,
+  properties: ReadonlySet<string>,
+): void {
   for (const fn of program.functions) {
-    const errors = verifyFn(fn, program, { controlLast });
+    const errors = verifyFn(fn, program, { controlLast: properties.has('control-last') });
+    if (errors.length === 0 && properties.has('ssa')) errors.push(...verifySsa(fn));
+    if (!cfgIsCurrent(fn))
+      errors.push({
+        rule: 'shape',
+        message: 'the flow graph differs from the one that its shape stands for',
+        fn: fn.name,
+        block: -1,
+        index: -1,
+        loc: 0,
+      });
     if (errors.length > 0)
       throw fault(
         program,

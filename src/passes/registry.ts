@@ -1,8 +1,10 @@
 import { analyzeControlFlow } from './analyze-control-flow.ts';
 import { branchOpt } from './branch-opt.ts';
 import { checkInitialProgram } from './check-initial-program.ts';
+import { convertMovPhi } from './convert-mov-phi.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { finalInspection } from './final-inspection.ts';
+import { generateMovPhi } from './generate-mov-phi.ts';
 import { liveDead } from './live-dead.ts';
 import type { Pass } from './pass.ts';
 import { reportInitial } from './report-initial.ts';
@@ -32,6 +34,8 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map([
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
+  entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
+  entry('convert-mov-phi', convertMovPhi, 1, 'leave SSA: phis become as few copies as live ranges allow'),
   entry('live-dead', liveDead, 1, 'global liveness and dead-code removal'),
   entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
 ]);
