@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Reaching } from '../src/analysis/reaching.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import { Draft, type Ins } from '../src/ir/draft/index.ts';
 import { OpFlag } from '../src/ir/opcode.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseProgram, printProgram } from '../src/ir/text.ts';
@@ -11,7 +13,6 @@ import { parsePtx } from '../src/ptx/parse.ts';
 import { bind, type Surroundings } from '../src/rules/bind.ts';
 import type { GroupDoc, RulesDoc } from '../src/rules/document.ts';
 import { byPrecedence } from '../src/rules/engine.ts';
-import { Flow, type Place } from '../src/rules/flow.ts';
 import { compileGroup, rulesOfDoc } from '../src/rules/group.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { arrangementsOf, variantsOf } from '../src/rules/shape.ts';
@@ -86,13 +87,14 @@ describe('what is found', () => {
     const w = n % 2 === 0 ? witness(r, r.instances[0], isa) : null;
     return w === null ? [] : [w.fn];
   });
-  const placesOf = (fn: (typeof cases)[number]): [Flow, Place][] => {
-    const flow = new Flow(fn, () => false);
-    return flow.places().map((p) => [flow, p]);
+  const placesOf = (fn: (typeof cases)[number]): [Reaching, Ins][] => {
+    const d = new Draft(fn, null);
+    const reaching = new Reaching(d);
+    return Array.from({ length: d.instructionNumbers }, (_, n) => [reaching, n]);
   };
-  const matches = (trie: Trie, flow: Flow, p: Place): string[] =>
-    [...trie.candidates(flow, p)].flatMap((v) => {
-      const m = bind(v, flow, p, everywhere);
+  const matches = (trie: Trie, reaching: Reaching, p: Ins): string[] =>
+    [...trie.candidates(reaching, p)].flatMap((v) => {
+      const m = bind(v, reaching, p, everywhere);
       return typeof m === 'string' ? [] : [named(v.rule, m.operands)];
     });
 
@@ -107,16 +109,19 @@ describe('what is found', () => {
     });
     let met = 0;
     for (const fn of cases)
-      for (const [flow, p] of placesOf(fn)) {
-        const address = p.ins.op.name === 'LDG' || p.ins.op.name === 'STG';
-        const ranks = [...(byRoot.get(p.ins.op.name) ?? []), ...((address && byRoot.get('*')) || [])];
+      for (const [reaching, p] of placesOf(fn)) {
+        const address = reaching.d.at(p).op.name === 'LDG' || reaching.d.at(p).op.name === 'STG';
+        const ranks = [
+          ...(byRoot.get(reaching.d.at(p).op.name) ?? []),
+          ...((address && byRoot.get('*')) || []),
+        ];
         const expected = ranks.flatMap((rank) =>
           all[rank].flatMap((v) => {
-            const m = bind(v, flow, p, everywhere);
+            const m = bind(v, reaching, p, everywhere);
             return typeof m === 'string' ? [] : [named(v.rule, m.operands)];
           }),
         );
-        const found = matches(trie, flow, p);
+        const found = matches(trie, reaching, p);
         expect([...found].sort()).toEqual([...expected].sort());
         const order = found.map((x) => rules.findIndex((r) => x.startsWith(`${r.group}/${r.id} `)));
         expect(order).toEqual([...order].sort((a, b) => a - b));
@@ -141,7 +146,7 @@ describe('what is found', () => {
       const trie = new Trie(freshRules(), isa);
       const out = new Map<string, string[]>();
       for (const fn of fns)
-        placesOf(fn).forEach(([flow, p], i) => out.set(`${fn.name} ${i}`, matches(trie, flow, p)));
+        placesOf(fn).forEach(([reaching, p], i) => out.set(`${fn.name} ${i}`, matches(trie, reaching, p)));
       return out;
     };
     const there = look(cases);
@@ -256,8 +261,8 @@ rules:
       isa,
       't.ori',
     ).program.functions[0];
-    const flow = new Flow(fn, () => false);
-    expect(() => trie.candidates(flow, flow.places()[0])).toThrow(DiagnosticError);
+    const reaching = new Reaching(new Draft(fn, null));
+    expect(() => trie.candidates(reaching, 0)).toThrow(DiagnosticError);
   });
 });
 

@@ -1,3 +1,6 @@
+import type { Reaching } from '../analysis/reaching.ts';
+import type { Draft, Ins } from '../ir/draft/index.ts';
+import { withSrc } from '../ir/edit.ts';
 import { Mod, slotWidth } from '../ir/opcode.ts';
 import {
   addr,
@@ -11,12 +14,11 @@ import {
   sameOperand,
   withOperandMods,
 } from '../ir/operand.ts';
-import { type Instr, instr } from '../ir/program.ts';
+import { type Instr, instr, NONE } from '../ir/program.ts';
 import { evalGraph } from '../isa/lang/evaluate.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { holds, type Setting, type Situation } from './conditions.ts';
 import { FILE_OF_WIDTH, mayStand } from './fit.ts';
-import type { Flow, Place } from './flow.ts';
 import { plainConstant } from './fold.ts';
 import type { Instance, Line, Rule, Source } from './rule.ts';
 import type { Part, Shape, Variant } from './shape.ts';
@@ -39,7 +41,7 @@ export interface Match {
   /** By variable: its operand (with the modifiers it carries), or null where the root leaves a result out. */
   readonly operands: readonly (Operand | null)[];
   /** Instruction of each line of the pattern. */
-  readonly places: readonly Place[];
+  readonly places: readonly Ins[];
   /** Results of the instance's constants: the condition, then the computed sources. */
   readonly outputs: readonly bigint[];
 }
@@ -56,38 +58,41 @@ const NO_OUTPUTS: readonly bigint[] = [1n];
  * Checks a candidate in full and binds its variables.
  * @returns the match, or why there is none
  */
-export function bind(v: Variant, flow: Flow, root: Place, where: Surroundings): Match | Miss {
-  return new Binder(v, flow, root).run(where);
+export function bind(v: Variant, reaching: Reaching, root: Ins, where: Surroundings): Match | Miss {
+  return new Binder(v, reaching, root).run(where);
 }
 
 class Binder {
   private readonly v: Variant;
-  private readonly flow: Flow;
-  private readonly root: Place;
+  private readonly reaching: Reaching;
+  private readonly d: Draft;
+  private readonly root: Ins;
   private readonly operands: (Operand | null)[];
-  private readonly places: Place[] = [];
+  private readonly places: Ins[] = [];
   /** Registers read at an instruction other than the root: they must still hold the same there. */
-  private readonly early: { reg: Reg; at: Place }[] = [];
+  private readonly early: { reg: Reg; at: Ins }[] = [];
 
-  constructor(v: Variant, flow: Flow, root: Place) {
+  constructor(v: Variant, reaching: Reaching, root: Ins) {
     this.v = v;
-    this.flow = flow;
+    this.reaching = reaching;
+    this.d = reaching.d;
     this.root = root;
     this.operands = v.rule.vars.map(() => null);
   }
 
   run(where: Surroundings): Match | Miss {
     const { rule } = this.v;
-    const { flow, root, operands, places } = this;
+    const { d, reaching, root, operands, places } = this;
     if (!this.shape(this.v.root, root)) return 'operands differ';
-    const mods = rule.match.map((l, i) => (l.op === null ? 0 : places[i].ins.mods));
+    const mods = rule.match.map((l, i) => (l.op === null ? 0 : d.at(places[i]).mods));
     const instance = rule.instanceFor(mods);
     if (instance === null) return 'modifiers';
-    for (const e of this.early) if (!flow.unchanged(e.reg, e.at, root)) return 'a value has changed since';
+    for (const e of this.early)
+      if (!reaching.unchanged(e.reg, e.at, root)) return 'a value has changed since';
     // What only inner lines read may hold something else by now, where several instructions write the register.
     for (const x of innerRead(rule)) {
       const o = operands[x];
-      if (o !== null && flow.reaching(o.reg, root) !== places[rule.vars[x].line])
+      if (o !== null && reaching.at(o.reg, root) !== places[rule.vars[x].line])
         return 'a value has changed since';
     }
     for (const p of instance.plain) {
@@ -125,17 +130,17 @@ class Binder {
   private situation(where: Surroundings): boolean {
     const { rule } = this.v;
     const names = namesOf(rule);
-    const { flow, root, operands, places } = this;
-    const line = (x: number): Place => (x >= 0 && rule.vars[x].line >= 0 ? places[rule.vars[x].line] : root);
+    const { d, root, operands, places } = this;
+    const line = (x: number): Ins => (x >= 0 && rule.vars[x].line >= 0 ? places[rule.vars[x].line] : root);
     const s: Situation = {
       uses: (x) => {
         const o = operands[x];
-        return o === null || o.reg === NO_REG ? Number.POSITIVE_INFINITY : flow.useCount(o.reg);
+        return o === null || o.reg === NO_REG ? Number.POSITIVE_INFINITY : d.useCount(o.reg);
       },
       isRegister: (x) => operands[x]?.kind === Kind.Reg,
       isPlain: (x) => operands[x]?.mods === 0,
-      sameBlock: (x) => line(x).block === root.block,
-      depth: (x) => where.depthOf(line(x).block),
+      sameBlock: (x) => d.block(line(x)) === d.block(root),
+      depth: (x) => where.depthOf(d.block(line(x))),
       level: where.level,
       sm: where.sm,
       knob: where.knob,
@@ -143,8 +148,8 @@ class Binder {
     return rule.structural.every((e) => holds(e, names, s));
   }
 
-  private shape(s: Shape, at: Place): boolean {
-    const { ins } = at;
+  private shape(s: Shape, at: Ins): boolean {
+    const ins = this.d.at(at);
     const { rule } = this.v;
     this.places[s.line] = at;
     if (s.op === null) {
@@ -165,7 +170,7 @@ class Binder {
       const r = ins.dst[i];
       if (d < 0) {
         // The root's result would be lost; of an inner line nobody asks.
-        if (isRoot && r !== NO_REG && this.flow.useCount(r) > 0) return false;
+        if (isRoot && r !== NO_REG && this.d.useCount(r) > 0) return false;
         continue;
       }
       this.operands[d] = r === NO_REG ? null : { kind: Kind.Reg, reg: r, lo: 0, hi: 0, sym: '', mods: 0 };
@@ -182,7 +187,7 @@ class Binder {
     return true;
   }
 
-  private part(p: Part, o: Operand, at: Place, width: number): boolean {
+  private part(p: Part, o: Operand, at: Ins, width: number): boolean {
     switch (p.k) {
       case 'any':
         return true;
@@ -200,10 +205,10 @@ class Binder {
         if (o.kind !== Kind.Reg) return false;
         const under = stripped(o, p.mods);
         if (under === null || under.mods !== 0) return false;
-        const d = this.flow.reaching(o.reg, at);
-        if (d === null || d.ins.op !== p.shape.op || d.ins.dst[p.dst] !== o.reg) return false;
+        const def = this.reaching.at(o.reg, at);
+        if (def < 0 || this.d.at(def).op !== p.shape.op || this.d.at(def).dst[p.dst] !== o.reg) return false;
         this.operands[p.v] = under;
-        if (!this.shape(p.shape, d)) return false;
+        if (!this.shape(p.shape, def)) return false;
         // Binding the line's results set the variable again, to the same register.
         return this.operands[p.v]?.reg === o.reg;
       }
@@ -216,8 +221,8 @@ class Binder {
           line >= 0 &&
           (o.reg === NO_REG ||
             under.mods !== 0 ||
-            this.places[line].ins.dst[dst] !== o.reg ||
-            this.flow.reaching(o.reg, at) !== this.places[line])
+            this.d.at(this.places[line]).dst[dst] !== o.reg ||
+            this.reaching.at(o.reg, at) !== this.places[line])
         )
           return false;
         if (at !== this.root && o.reg !== NO_REG && line < 0) this.early.push({ reg: o.reg, at });
@@ -300,18 +305,18 @@ export interface Replacement {
 
 /**
  * Builds what takes the root's place, or says that an operand does not fit where it should go.
- * @param freshReg hands out a register of a file; called only when the replacement is sure to be made
+ * Registers are taken only where the replacement is sure to be made.
  */
-export function build(m: Match, freshReg: (file: number) => Reg): Replacement | Miss {
+export function build(m: Match, draft: Draft): Replacement | Miss {
   const { rule } = m.variant;
-  const root = m.places[rule.match.length - 1];
+  const root = draft.at(m.places[rule.match.length - 1]);
   if (rule.root === null) return buildAddress(m, root);
   const regs: Reg[] = rule.vars.map((_, i) => m.operands[i]?.reg ?? NO_REG);
   const rootDst = rule.match[rule.match.length - 1].dst;
   const kept = rule.rewrite.filter((l) =>
     l.dst.some((d) => d < 0 || rule.vars[d].fresh || regs[d] !== NO_REG),
   );
-  if (!readBeforeWritten(m, kept, rootDst, root.ins.guard)) return 'operand does not fit';
+  if (!readBeforeWritten(m, kept, rootDst, root.guard)) return 'operand does not fit';
   const lines: { line: Line; mods: number; src: Operand[] }[] = [];
   for (const line of kept) {
     const mods = m.instance.rewrite[rule.rewrite.indexOf(line)];
@@ -331,8 +336,8 @@ export function build(m: Match, freshReg: (file: number) => Reg): Replacement | 
   for (const { line } of lines)
     for (const d of line.dst)
       if (d >= 0 && rule.vars[d].fresh && regs[d] === NO_REG)
-        regs[d] = freshReg(FILE_OF_WIDTH(m.instance.widths[d]));
-  const { guard, guardNot, loc } = root.ins;
+        regs[d] = draft.freshReg(FILE_OF_WIDTH(m.instance.widths[d]));
+  const { guard, guardNot, loc } = root;
   return {
     ins: lines.map(({ line, mods, src }) =>
       instr(
@@ -346,9 +351,19 @@ export function build(m: Match, freshReg: (file: number) => Reg): Replacement | 
         loc,
         guard,
         guardNot,
+        otherwiseOf(
+          root,
+          line.dst.map((d) => (d < 0 ? NO_REG : regs[d])),
+        ),
       ),
     ),
   };
+}
+
+/** Values under a false guard for an instruction that takes a part of the root's place: those of the root's results. */
+export function otherwiseOf(root: Instr, dst: readonly Reg[]): readonly Reg[] {
+  if (root.otherwise.length === 0) return NONE;
+  return dst.map((r) => (r === NO_REG ? NO_REG : (root.otherwise[root.dst.indexOf(r)] ?? NO_REG)));
 }
 
 /** No line may read what an earlier one has already overwritten with a result of the root; each reads the root's guard. */
@@ -406,7 +421,7 @@ function operandFor(
   }
 }
 
-function buildAddress(m: Match, root: Place): Replacement | Miss {
+function buildAddress(m: Match, ins: Instr): Replacement | Miss {
   const { rule } = m.variant;
   const last = rule.rewrite[rule.rewrite.length - 1].src[0];
   if (rule.rewrite.length > 1 || last.k !== 'address') return 'operand does not fit';
@@ -416,11 +431,10 @@ function buildAddress(m: Match, root: Place): Replacement | Miss {
     return 'operand does not fit';
   const value = BigInt.asIntN(64, immValue(offset, 64));
   if (BigInt.asIntN(32, value) !== value) return 'operand does not fit';
-  const { ins } = root;
   const at = addressAt(ins.op);
   if (base.reg !== ins.src[at].reg && regWidth(base.reg) !== regWidth(ins.src[at].reg))
     return 'operand does not fit';
   const src = [...ins.src];
   src[at] = addr(base.reg, Number(value));
-  return { ins: [instr(ins.op, ins.mods, ins.dst, src, ins.loc, ins.guard, ins.guardNot)] };
+  return { ins: [withSrc(ins, src)] };
 }

@@ -1,5 +1,8 @@
 import { mustStay } from '../analysis/effects.ts';
 import { type LoopForest, loopDepth, loopsOf } from '../analysis/loops.ts';
+import { Reaching } from '../analysis/reaching.ts';
+import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { withGuard, withSource } from '../ir/edit.ts';
 import { type Isa, Mod, type Opcode, OpFlag, slotWidth, withMods } from '../ir/opcode.ts';
 import {
   cbank,
@@ -19,10 +22,9 @@ import type { Instr } from '../ir/program.ts';
 import { type Fn, instr } from '../ir/program.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { priorityBands } from './bands.ts';
-import { bind, build, type Match, type Miss, type Surroundings } from './bind.ts';
+import { bind, build, type Match, type Miss, otherwiseOf, type Surroundings } from './bind.ts';
 import type { Setting } from './conditions.ts';
 import { mayStand } from './fit.ts';
-import { Flow, type Place } from './flow.ts';
 import { constantsLast, isConstant, notPredicate, plainConstant, plainConstants, valuesOf } from './fold.ts';
 import type { Rule } from './rule.ts';
 import type { Variant } from './shape.ts';
@@ -39,9 +41,9 @@ export interface DriverOptions extends Setting {
   /** How a rule is chosen among those that match: the best by precedence, or by the bands of the described matcher. */
   readonly mode: 'precedence' | 'bands';
   /** Called for each rule that fired. */
-  readonly onHit?: (rule: Rule, at: Place, before: Instr, after: readonly Instr[]) => void;
+  readonly onHit?: (rule: Rule, block: number, before: Instr, after: readonly Instr[]) => void;
   /** Called for each rule whose shape fitted and that was not applied. */
-  readonly onMiss?: (rule: Rule, at: Place, why: Miss) => void;
+  readonly onMiss?: (rule: Rule, ins: Instr, why: Miss) => void;
   /** Asked before a rule that matches is applied. */
   readonly allow?: (rule: Rule) => boolean;
   /** Rewrites allowed; at most this many steps are made before the driver gives up. */
@@ -99,24 +101,27 @@ const FIRST = 0xf0;
  * @throws RulesDiverge when the bound is reached
  */
 export function applyRules(fn: Fn, trie: Trie, isa: Isa, opts: DriverOptions): Fn {
-  return new Driver(fn, trie, isa, opts).run();
+  return edit(fn, (d) => new Driver(d, trie, isa, opts).run());
 }
 
 class Driver {
-  private readonly flow: Flow;
+  private readonly d: Draft;
+  private readonly reaching: Reaching;
   private readonly trie: Trie;
   private readonly opts: DriverOptions;
   private readonly where: Surroundings;
   private readonly moves: Moves;
-  private work: Place[];
+  private work: Ins[] = [];
+  /** By instruction: 1 while it waits in the work list. */
+  private queued: Uint8Array;
   private readonly bound: number;
   private steps = 0;
   private readonly fired = new Map<string, number>();
 
-  constructor(fn: Fn, trie: Trie, isa: Isa, opts: DriverOptions) {
+  constructor(d: Draft, trie: Trie, isa: Isa, opts: DriverOptions) {
+    this.d = d;
+    this.reaching = new Reaching(d);
     this.moves = movesOf(isa);
-    const { mov, plop } = this.moves;
-    this.flow = new Flow(fn, (i) => i.op === mov || (i.op === plop && i.src[3].lo === FIRST));
     this.trie = trie;
     this.opts = opts;
     let loops: LoopForest | null = null;
@@ -124,34 +129,39 @@ class Driver {
       level: opts.level,
       sm: opts.sm,
       knob: (name) => opts.knob(name),
-      depthOf: (b) => loopDepth((loops ??= loopsOf(fn)), b),
+      depthOf: (b) => loopDepth((loops ??= loopsOf(d.fn)), b),
     };
-    this.work = this.flow.places();
+    this.queued = new Uint8Array(d.instructionNumbers * 2 + 64);
+    for (let n = 0; n < d.instructionNumbers; n++) this.queue(n);
     this.bound = opts.bound ?? this.work.length * REWRITES_EACH + 100;
   }
 
-  run(): Fn {
+  run(): void {
     // Front to back first, so that operands are simple before their users are looked at.
     while (this.work.length > 0) {
       const round = this.work;
       this.work = [];
-      for (const p of round) {
-        p.queued = false;
-        if (!p.dead) this.visit(p);
+      for (const n of round) {
+        this.queued[n] = 0;
+        if (!this.d.isRemoved(n)) this.visit(n);
       }
     }
-    return this.flow.finish();
   }
 
-  private queue(p: Place): void {
-    if (p.queued || p.dead) return;
-    p.queued = true;
-    this.work.push(p);
+  private queue(n: Ins): void {
+    if (n >= this.queued.length) {
+      const more = new Uint8Array(n * 2);
+      more.set(this.queued);
+      this.queued = more;
+    }
+    if (this.queued[n] === 1 || this.d.isRemoved(n)) return;
+    this.queued[n] = 1;
+    this.work.push(n);
   }
 
-  /** Looks again at what reads a result of `p`. */
-  private queueUsers(r: Reg, p: Place): void {
-    if (r !== NO_REG) this.flow.eachUser(r, p, (u) => this.queue(u));
+  /** Looks again at what reads a result of `n`. */
+  private queueUsers(r: Reg, n: Ins): void {
+    if (r !== NO_REG) this.reaching.eachUser(r, n, (u) => this.queue(u));
   }
 
   private count(what: string): void {
@@ -159,59 +169,60 @@ class Driver {
     if (++this.steps > this.bound) throw new RulesDiverge(this.bound, this.fired);
   }
 
-  private visit(p: Place): void {
+  private visit(p: Ins): void {
     if (this.opts.clean) {
       if (this.dropIfDead(p)) return;
       this.propagate(p);
       if (this.guard(p)) return;
-      const plain = constantsLast(plainConstants(p.ins));
-      if (plain !== p.ins) this.flow.set(p, plain);
-      if (isConstant(p.ins, this.opts.approximate, this.opts.floats) && this.fold(p)) return;
+      const ins = this.d.at(p);
+      const plain = constantsLast(plainConstants(ins));
+      if (plain !== ins) this.d.replace(p, plain);
+      if (isConstant(plain, this.opts.approximate, this.opts.floats) && this.fold(p)) return;
     }
-    if (!this.trie.covers(p.ins.op)) return;
-    const candidates = this.trie.candidates(this.flow, p);
+    if (!this.trie.covers(this.d.at(p).op)) return;
+    const candidates = this.trie.candidates(this.reaching, p);
     if (candidates.length === 0) return;
     if (this.opts.mode === 'bands') {
-      const chosen = priorityBands(candidates, (v) => bind(v, this.flow, p, this.where));
+      const chosen = priorityBands(candidates, (v) => bind(v, this.reaching, p, this.where));
       if (chosen !== null) this.rewrite(chosen, p);
       return;
     }
     // The array belongs to the trie and is reused when a rewrite asks again.
     for (let i = 0; i < candidates.length; i++) {
       const v = candidates[i];
-      const m = bind(v, this.flow, p, this.where);
+      const m = bind(v, this.reaching, p, this.where);
       if (typeof m === 'string') this.missed(v, p, m);
       else if (this.opts.allow?.(v.rule) !== false && this.rewrite(m, p)) return;
     }
   }
 
-  private missed(v: Variant, p: Place, why: Miss): void {
-    this.opts.onMiss?.(v.rule, p, why);
+  private missed(v: Variant, p: Ins, why: Miss): void {
+    this.opts.onMiss?.(v.rule, this.d.at(p), why);
   }
 
   /** Puts the replacement into the root's place; false if an operand does not fit. */
-  private rewrite(m: Match, p: Place): boolean {
-    const r = build(m, (file) => this.flow.freshReg(file));
+  private rewrite(m: Match, p: Ins): boolean {
+    const r = build(m, this.d);
     if (typeof r === 'string') {
       this.missed(m.variant, p, r);
       return false;
     }
     const { rule } = m.variant;
-    this.opts.onHit?.(rule, p, p.ins, r.ins);
+    this.opts.onHit?.(rule, this.d.block(p), this.d.at(p), r.ins);
     this.count(rule.id);
     this.replace(p, r.ins);
     return true;
   }
 
   /** The last instruction takes the place of `p`, the others come before it. */
-  private replace(p: Place, ins: readonly Instr[]): void {
-    const { flow } = this;
-    const before = p.ins;
+  private replace(p: Ins, ins: readonly Instr[]): void {
+    const { d } = this;
+    const before = d.at(p);
     if (ins.length === 0) {
-      flow.remove(p);
+      d.remove(p);
     } else {
-      for (const x of ins.slice(0, -1)) this.queue(flow.insertBefore(p, x));
-      flow.set(p, ins[ins.length - 1]);
+      for (const x of ins.slice(0, -1)) this.queue(d.insertBefore(p, x));
+      d.replace(p, ins[ins.length - 1]);
       this.queue(p);
     }
     for (const r of before.dst) this.queueUsers(r, p);
@@ -222,20 +233,20 @@ class Driver {
   private sourcesMayDie(before: Instr): void {
     for (const o of before.src) {
       if (o.reg === NO_REG) continue;
-      const uses = this.flow.useCount(o.reg);
-      if (uses <= 1) this.flow.eachDef(o.reg, (d) => this.queue(d));
+      const uses = this.d.useCount(o.reg);
+      if (uses <= 1) this.d.eachDef(o.reg, (d) => this.queue(d));
       // A condition on the number of uses may hold now.
-      if (uses === 1) this.flow.eachDef(o.reg, (d) => this.queueUsers(o.reg, d));
+      if (uses === 1) this.d.eachDef(o.reg, (d) => this.queueUsers(o.reg, d));
     }
-    if (before.guard !== NO_REG && this.flow.useCount(before.guard) === 0)
-      this.flow.eachDef(before.guard, (d) => this.queue(d));
+    if (before.guard !== NO_REG && this.d.useCount(before.guard) === 0)
+      this.d.eachDef(before.guard, (d) => this.queue(d));
   }
 
-  private dropIfDead(p: Place): boolean {
-    const { ins } = p;
+  private dropIfDead(p: Ins): boolean {
+    const ins = this.d.at(p);
     if (ins.dst.length === 0 || mustStay(ins)) return false;
-    for (const r of ins.dst) if (r !== NO_REG && this.flow.useCount(r) > 0) return false;
-    this.flow.remove(p);
+    for (const r of ins.dst) if (r !== NO_REG && this.d.useCount(r) > 0) return false;
+    this.d.remove(p);
     this.sourcesMayDie(ins);
     return true;
   }
@@ -243,24 +254,24 @@ class Driver {
   // ------------------------------------------------------------------ copies
 
   /** What a register is a copy of, at a place that reads it; null if it is none, or what it copies has changed. */
-  private copied(r: Reg, at: Place): Operand | null {
-    if (!this.flow.isCopied(r)) return null;
-    const d = this.flow.reaching(r, at);
-    if (d === null) return null;
-    const { op, src } = d.ins;
+  private copied(r: Reg, at: Ins): Operand | null {
+    const def = this.reaching.at(r, at);
+    if (def < 0) return null;
+    const { op, src } = this.d.at(def);
     let o: Operand;
     if (op === this.moves.mov) o = src[0];
     else if (op === this.moves.plop && src[3].lo === FIRST) o = src[0];
     else return null;
     // SASS takes one constant-bank operand an instruction, and a symbol only in a move: these stay in their register.
     if (o.kind !== Kind.Reg && o.kind !== Kind.Imm) return null;
-    return o.reg === NO_REG || this.flow.unchanged(o.reg, d, at) ? o : null;
+    return o.reg === NO_REG || this.reaching.unchanged(o.reg, def, at) ? o : null;
   }
 
-  private propagate(p: Place): void {
-    const { op, mods } = p.ins;
-    for (let i = 0; i < p.ins.src.length; i++) {
-      const o = p.ins.src[i];
+  private propagate(p: Ins): void {
+    const { op, mods, src } = this.d.at(p);
+    if ((op.flags & OpFlag.Phi) !== 0) return;
+    for (let i = 0; i < src.length; i++) {
+      const o = this.d.at(p).src[i];
       if (o.reg === NO_REG) continue;
       const c = this.copied(o.reg, p);
       if (c === null) continue;
@@ -280,25 +291,23 @@ class Driver {
       else if (c.kind === Kind.Imm && o.kind === Kind.CBank)
         next = fixedBank(o, immValue(c, regWidth(o.reg)));
       if (next === null) continue;
-      const before = p.ins;
-      const src = [...before.src];
-      src[i] = next;
-      this.flow.set(p, { ...before, src });
+      const before = this.d.at(p);
+      this.d.replace(p, withSource(before, i, next));
       this.count('copy propagation');
       this.sourcesMayDie(before);
     }
   }
 
   /** Resolves a guard that is a copy or a constant; true if the instruction is gone. */
-  private guard(p: Place): boolean {
-    const { guard, guardNot } = p.ins;
+  private guard(p: Ins): boolean {
+    const { guard, guardNot } = this.d.at(p);
     if (guard === NO_REG) return false;
     const c = this.copied(guard, p);
     if (c === null) return false;
-    const before = p.ins;
+    const before = this.d.at(p);
     if (c.kind === Kind.Reg) {
       const not = guardNot !== ((c.mods & Mod.Not) !== 0);
-      this.flow.set(p, { ...before, guard: c.reg, guardNot: not });
+      this.d.replace(p, withGuard(before, c.reg, not));
       this.sourcesMayDie(before);
       return false;
     }
@@ -307,12 +316,18 @@ class Driver {
     if ((before.op.flags & OpFlag.Control) !== 0) return false;
     this.count('constant guard');
     if (truth !== guardNot) {
-      this.flow.set(p, { ...before, guard: NO_REG, guardNot: false });
+      this.d.replace(p, withGuard(before, NO_REG));
       for (const r of before.dst) this.queueUsers(r, p);
       this.sourcesMayDie(before);
       return false;
     }
-    this.flow.remove(p);
+    // The results have the values that stand where the guard is false.
+    for (let i = 0; i < before.otherwise.length; i++)
+      if (before.dst[i] !== NO_REG && before.otherwise[i] !== NO_REG) {
+        this.d.eachUse(before.dst[i], (u) => this.queue(u));
+        this.d.replaceUses(before.dst[i], before.otherwise[i]);
+      }
+    this.d.remove(p);
     for (const r of before.dst) this.queueUsers(r, p);
     this.sourcesMayDie(before);
     return true;
@@ -321,9 +336,9 @@ class Driver {
   // ------------------------------------------------------------------ constants
 
   /** Replaces an instruction of constants by moves of its results. */
-  private fold(p: Place): boolean {
+  private fold(p: Ins): boolean {
     const { mov, wide, plop } = this.moves;
-    const { ins } = p;
+    const ins = this.d.at(p);
     if (ins.op === mov || (ins.op === plop && ins.src[3].lo === FIRST)) return false;
     const out: Instr[] = [];
     const values = valuesOf(ins);
@@ -332,19 +347,12 @@ class Driver {
       if (v === null) continue;
       const r = ins.dst[i];
       const width = regWidth(r);
-      out.push(
+      const [op, mods, src] =
         width === 1
-          ? instr(
-              plop,
-              0,
-              [r],
-              [immOf(v, 1), PT, PT, immOf(BigInt(FIRST), 32)],
-              ins.loc,
-              ins.guard,
-              ins.guardNot,
-            )
-          : instr(mov, width === 64 ? wide : 0, [r], [immOf(v, width)], ins.loc, ins.guard, ins.guardNot),
-      );
+          ? [plop, 0, [immOf(v, 1), PT, PT, immOf(BigInt(FIRST), 32)]]
+          : [mov, width === 64 ? wide : 0, [immOf(v, width)]];
+      const { loc, guard, guardNot } = ins;
+      out.push(instr(op, mods, [r], src, loc, guard, guardNot, otherwiseOf(ins, [r])));
     }
     // All the moves ask the guard, so one that overwrites it is the last.
     if (ins.guard !== NO_REG)

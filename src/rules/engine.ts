@@ -187,14 +187,14 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
         approximate: isSet(ctx.knob(RULE_KNOBS.approximate)),
         floats: !isSet(ctx.knob(RULE_KNOBS.noFloats)),
         mode: isSet(ctx.knob(RULE_KNOBS.bands)) ? 'bands' : 'precedence',
-        onHit: (rule, at, before, after) => {
-          ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[at.block].id, ins: before });
+        onHit: (rule, block, before, after) => {
+          ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[block].id, ins: before });
           o.onHit?.({ rule, phase: ctx.phase, fn: fn.name, before, after });
         },
         onMiss:
           o.onMiss === undefined
             ? undefined
-            : (rule, at, why) => o.onMiss!({ rule, phase: ctx.phase, fn: fn.name, ins: at.ins, why }),
+            : (rule, ins, why) => o.onMiss!({ rule, phase: ctx.phase, fn: fn.name, ins, why }),
       });
       const done = settled.get(out);
       if (done === undefined) settled.set(out, new Set([key]));

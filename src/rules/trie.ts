@@ -1,6 +1,7 @@
+import type { Reaching } from '../analysis/reaching.ts';
+import type { Ins } from '../ir/draft/index.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
-import type { Flow, Place } from './flow.ts';
 import type { Rule, Source } from './rule.ts';
 import { arrangementsOf, type Choice, chosen, type Variant, variantOf } from './shape.ts';
 
@@ -83,7 +84,7 @@ export class Trie {
   /** Rules by the opcode id of their root, until the first instruction of the opcode comes. */
   private readonly coming: ({ rule: Rule; rank: number }[] | null)[];
   private readonly found: Variant[] = [];
-  private readonly reached: Place[] = [];
+  private readonly reached: Ins[] = [];
 
   /** @param rules in the order of their precedence */
   constructor(rules: readonly Rule[], isa: Isa) {
@@ -116,50 +117,52 @@ export class Trie {
   }
 
   /** Rules whose shape fits the instruction, best first. The array is reused by the next call. */
-  candidates(flow: Flow, root: Place): readonly Variant[] {
+  candidates(reaching: Reaching, root: Ins): readonly Variant[] {
     const { found, reached } = this;
     found.length = 0;
-    const node = this.rootFor(root.ins.op);
+    const node = this.rootFor(reaching.d.at(root).op);
     if (node === null) return found;
     reached.length = 0;
     reached.push(root);
-    this.walk(node, flow);
+    this.walk(node, reaching);
     if (found.length > 1) found.sort((a, b) => a.rank - b.rank);
     return found;
   }
 
-  private walk(node: Node, flow: Flow): void {
+  private walk(node: Node, reaching: Reaching): void {
     if (node.waiting !== null) lay(node, node.waiting);
+    const { d } = reaching;
     for (let i = 0; i < node.leaves.length; i++)
-      if (agrees(node.leaves[i], this.reached[0].ins.src)) this.found.push(node.leaves[i]);
+      if (agrees(node.leaves[i], d.at(this.reached[0]).src)) this.found.push(node.leaves[i]);
     const { test } = node;
     if (test === null) return;
     const place = this.reached[test.at];
-    const { ins } = place;
+    const ins = d.at(place);
     if (test.group >= 0) {
       const g = ins.op.groups[test.group];
       const next = node.values?.get((ins.mods >>> g.shift) & g.mask);
-      if (next !== undefined) this.walk(next, flow);
+      if (next !== undefined) this.walk(next, reaching);
     } else {
       const o = ins.src[test.src];
       if (o.kind === Kind.Imm && !test.base) {
         const next = node.values?.get(constantKey(o, ins.op, test.src));
-        if (next !== undefined) this.walk(next, flow);
-        if (node.constant !== null) this.walk(node.constant, flow);
+        if (next !== undefined) this.walk(next, reaching);
+        if (node.constant !== null) this.walk(node.constant, reaching);
       } else if (node.defs !== null && o.reg !== NO_REG && (o.kind === Kind.Reg || test.base)) {
-        const d = flow.reaching(o.reg, place);
-        if (d !== null) {
-          const next = node.defs.get(defKey(d.ins.op, d.ins.dst.indexOf(o.reg)));
+        const def = reaching.at(o.reg, place);
+        if (def >= 0) {
+          const x = d.at(def);
+          const next = node.defs.get(defKey(x.op, x.dst.indexOf(o.reg)));
           if (next !== undefined) {
             const depth = this.reached.length;
-            this.reached.push(d);
-            this.walk(next, flow);
+            this.reached.push(def);
+            this.walk(next, reaching);
             this.reached.length = depth;
           }
         }
       }
     }
-    if (node.wild !== null) this.walk(node.wild, flow);
+    if (node.wild !== null) this.walk(node.wild, reaching);
   }
 }
 

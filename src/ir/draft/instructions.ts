@@ -249,6 +249,13 @@ export class InstructionDraft {
     return defs.count(r) === 1 && !this.isParam(r) ? defs.instruction(defs.first(r)) : -1;
   }
 
+  /** One of the instructions that define the register, or -1: the definition where `defCount` is 1. */
+  firstDef(r: Reg): Ins {
+    const defs = this.defLists();
+    const o = defs.first(r);
+    return o < 0 ? -1 : defs.instruction(o);
+  }
+
   /** Calls `visit` for every definition. It must not edit: `definitions` gives a list for that. */
   eachDef(r: Reg, visit: (n: Ins) => void): void {
     each(this.defLists(), r, visit);
