@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cfgOf } from '../src/analysis/cfg.ts';
+import { cfgOf, controlIsLast } from '../src/analysis/cfg.ts';
 import { mustStay } from '../src/analysis/effects.ts';
 import { LiveWalker, livenessOf } from '../src/analysis/liveness.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
-import { controlIsLast } from '../src/passes/flow-draft.ts';
+
 import { passes } from '../src/passes/registry.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';

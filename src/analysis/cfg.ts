@@ -36,6 +36,10 @@ export function terminator(b: Block): Instr | null {
   return last !== null && isControl(last) ? last : null;
 }
 
+/** True if every control operation of the function ends its block. */
+export const controlIsLast = (fn: Fn): boolean =>
+  fn.blocks.every((b) => b.ins.every((x, i) => i === b.ins.length - 1 || !isControl(x)));
+
 /** Does control run from the end of the block into the next one? */
 export function fallsThrough(b: Block): boolean {
   for (let i = b.ins.length - 1; i >= 0; i--) if (endsFlow(b.ins[i])) return false;

@@ -1,6 +1,6 @@
 import { OpFlag } from './opcode.ts';
 import { NO_REG } from './operand.ts';
-import type { Instr } from './program.ts';
+import type { Fn, Instr } from './program.ts';
 
 /** May it transfer control? */
 export const isControl = (ins: Instr): boolean => (ins.op.flags & OpFlag.Control) !== 0;
@@ -11,3 +11,11 @@ export const endsFlow = (ins: Instr): boolean =>
 
 /** Is it the value of a join (SSA)? */
 export const isPhi = (ins: Instr): boolean => (ins.op.flags & OpFlag.Phi) !== 0;
+
+/** Has the function anything that only SSA has: phis, values under false guards, returns that name their values? */
+export const hasSsaForms = (fn: Fn): boolean =>
+  fn.blocks.some((b) =>
+    b.ins.some(
+      (x) => isPhi(x) || x.otherwise.length > 0 || (x.op.primitive === 'return' && x.src.length > 0),
+    ),
+  );

@@ -1,10 +1,12 @@
-import { isControl } from '../analysis/cfg.ts';
+import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
+import { Forwarding } from '../analysis/forwarding.ts';
 import { hasConstantPredicates, knownPredicate } from '../analysis/known-predicates.ts';
 import { WorkList } from '../analysis/worklist.ts';
+import { type BlockNo, type Draft, eachPin, edit, removeUnreachable } from '../ir/draft/index.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
-import { Kind, label, NO_REG } from '../ir/operand.ts';
-import { type Fn, type Instr, instr } from '../ir/program.ts';
-import { controlIsLast, FlowDraft } from './flow-draft.ts';
+import { endsFlow } from '../ir/flow.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /** Knob 464: each rewrite takes one unit; unset means no limit (seed 003, reference knobs). */
@@ -42,7 +44,7 @@ const BUDGET = 'MergeEquivalentConditionalFlowBudget';
  * run) are the phase's gate in `phases.yaml`.
  *
  * Requires: control-last. Guarantees: control-last; every block is reachable or named by a convergence label; no
- * executed path gets longer. Endless loops stay endless. Two-block merging is left to later phases.
+ * executed path gets longer. Endless loops stay endless. SSA stays SSA. Two-block merging is left to later phases.
  * Bound: each rewrite removes an instruction, a guard or a detour; each block is reopened once for each of these.
  */
 export const branchOpt: Pass = (fn, ctx) => {
@@ -53,131 +55,198 @@ export const branchOpt: Pass = (fn, ctx) => {
   // A predicate may become certain when another definition is erased, or the way around its only one: hence the
   // repetition, which is taken only where some definition is constant at all.
   for (let now = fn; ; ) {
-    const r = simplify(now, ctx);
-    if (!r.again) return r.fn;
-    now = r.fn;
+    const simplifier = new Simplifier(now, ctx);
+    const out = edit(now, (d) => simplifier.run(d), ctx.isa);
+    if (out === now || simplifier.spent || !hasConstantPredicates(out)) return out;
+    now = out;
   }
 };
 
-type Rewrite =
-  | { readonly kind: 'terminator'; readonly with: Instr | null; readonly name: string; readonly why: string }
-  | { readonly kind: 'table'; readonly table: number; readonly entries: readonly number[] };
+/** A rewrite of the end of a block: what it is called in remarks, and the edit. */
+interface Rewrite {
+  readonly name: string;
+  readonly message: string;
+  readonly apply: () => void;
+}
 
-function simplify(fn: Fn, ctx: PassContext): { fn: Fn; again: boolean } {
-  const work = new WorkList(fn.blocks.length);
-  const draft = new FlowDraft(
-    fn,
-    (b) => work.push(b),
-    (b) => {
-      const { ins, id } = fn.blocks[b];
-      ctx.remark('passed', 'unreachable-removed', `BB${id} (${ins.length} instructions) cannot be reached`, {
-        block: id,
-      });
-    },
-  );
-  for (const b of draft.cfg.rpo) work.push(b);
-  for (let b = 0; b < fn.blocks.length; b++) work.push(b);
+class Simplifier {
+  /** The budget is used up. */
+  spent = false;
+  private readonly fn: Fn;
+  private readonly ctx: PassContext;
+  private d!: Draft;
+  private forwarding!: Forwarding;
+  private work!: WorkList;
+  /** Blocks that must stay though no edge may lead to them: labels of instructions that do not jump (BSSY). */
+  private readonly pinned = new Set<BlockNo>();
 
-  let spent = false;
-  let rewritten = false;
-  do {
-    for (let b = work.pop(); b >= 0; b = work.pop()) {
-      while (!spent && draft.isAlive(b)) {
-        const r = match(draft, b, ctx);
+  constructor(fn: Fn, ctx: PassContext) {
+    this.fn = fn;
+    this.ctx = ctx;
+  }
+
+  run(d: Draft): void {
+    this.d = d;
+    this.work = new WorkList(d.blockNumbers);
+    removeUnreachable(d, (b) => this.erased(b));
+    for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
+    this.forwarding = new Forwarding(d, (b) => this.work.push(b));
+    for (const b of cfgOf(this.fn).rpo) this.work.push(b);
+    for (const b of d.layout()) this.work.push(b);
+    let rewritten: boolean;
+    do {
+      rewritten = this.untilNothingMatches();
+    } while (rewritten && removeUnreachable(d, (b) => this.erased(b)) > 0);
+    dropEmptyBlocks(d, this.pinned);
+  }
+
+  private untilNothingMatches(): boolean {
+    const { d, ctx, work } = this;
+    let rewritten = false;
+    for (let b = work.pop(); b >= 0; b = work.pop())
+      while (!this.spent && d.isAlive(b)) {
+        const r = this.match(b);
         if (r === null) break;
         if (!ctx.budget(BUDGET)) {
-          spent = true;
-          ctx.remark(
-            'missed',
-            'budget-spent',
-            `${BUDGET} is spent: branches from BB${fn.blocks[b].id} on stay`,
-          );
+          this.spent = true;
+          const message = `${BUDGET} is spent: branches from BB${d.id(b)} on stay`;
+          ctx.remark('missed', 'budget-spent', message, { block: d.id(b) });
           break;
         }
         rewritten = true;
-        apply(draft, b, r, ctx);
+        const ins = d.at(d.terminator(b));
+        r.apply();
+        ctx.remark('passed', r.name, r.message, { block: d.id(b), ins });
+      }
+    return rewritten;
+  }
+
+  /** What can be simplified at the end of a block, or null. */
+  private match(b: BlockNo): Rewrite | null {
+    const { d } = this;
+    const n = d.terminator(b);
+    if (n < 0) return null;
+    const t = d.at(n);
+    if (t.guard !== NO_REG) {
+      const value = b < this.fn.blocks.length ? knownPredicate(this.fn, t.guard, b) : -1;
+      if (value >= 0) {
+        const runs = (value === 1) !== t.guardNot;
+        const why = `the guard is always ${value === 1 ? 'true' : 'false'}`;
+        return this.terminator(b, t, runs ? withGuard(t, NO_REG) : null, d.fall(b), 'condition-known', why);
       }
     }
-  } while (rewritten && draft.eraseUnreachable());
-  const out = draft.finish();
-  return { fn: out, again: out !== fn && !spent && hasConstantPredicates(out) };
-}
+    if (t.op.primitive === 'branch') return this.matchBranch(b, t);
+    if (t.op.primitive === 'branch-table') return this.matchTable(b, t);
+    return null;
+  }
 
-/** What can be simplified at the end of a block, or null. */
-function match(draft: FlowDraft, b: number, ctx: PassContext): Rewrite | null {
-  const t = draft.terminator(b);
-  if (t === null) return null;
-  if (t.guard !== NO_REG) {
-    const value = knownPredicate(draft.fn, t.guard, b);
-    if (value >= 0) {
-      const runs = (value === 1) !== t.guardNot;
-      return {
-        kind: 'terminator',
-        with: runs ? withGuard(t, NO_REG) : null,
-        name: 'condition-known',
-        why: `the guard is always ${value === 1 ? 'true' : 'false'}`,
-      };
+  private matchBranch(b: BlockNo, t: Instr): Rewrite | null {
+    const { d, forwarding } = this;
+    const at = d.blockById(t.src[0].lo);
+    const to = forwarding.target(at);
+    // A block that spins on itself keeps its branch: falling through into the ring would only lengthen it.
+    if (forwarding.fallsTo(b, to)) {
+      const fall = forwarding.fallFrom(b);
+      return t.guard === NO_REG
+        ? this.terminator(b, t, null, fall, 'branch-folded', 'its target comes next anyway')
+        : this.terminator(b, t, null, fall, 'targets-equal', 'both ways lead to the same block');
+    }
+    if (to === at) return null;
+    const why = `BB${d.id(at)} only leads on to BB${d.id(to)}`;
+    return this.terminator(b, t, withSource(t, 0, d.labelOf(to)), d.fall(b), 'branch-threaded', why);
+  }
+
+  private matchTable(b: BlockNo, t: Instr): Rewrite | null {
+    const { d } = this;
+    const index = t.src[0];
+    const table = t.src[1].lo;
+    const entries = d.tables()[table].map((id) => d.blockById(id));
+    if (entries.length === 0) return null;
+    const targets = entries.map((e) => this.forwarding.target(e));
+    const known =
+      index.kind === Kind.Imm && index.lo >= 0 && index.lo < targets.length ? targets[index.lo] : -1;
+    const only = targets.every((e) => e === targets[0]) ? targets[0] : -1;
+    const to = known >= 0 ? known : only;
+    if (to >= 0) {
+      const why = known >= 0 ? `the index is always ${index.lo}` : 'all entries lead to the same block';
+      const branch = withGuard(d.branchTo(to, t.loc), t.guard, t.guardNot);
+      return this.terminator(b, t, branch, d.fall(b), 'table-to-branch', why);
+    }
+    if (targets.every((e, i) => e === entries[i])) return null;
+    return {
+      name: 'table-threaded',
+      message: `entries of T${table} go straight to where control ends up`,
+      apply: () => {
+        d.replaceTable(
+          table,
+          targets.map((e) => d.id(e)),
+        );
+        this.eraseUnused(entries);
+      },
+    };
+  }
+
+  /** Another terminator, or none. */
+  private terminator(
+    b: BlockNo,
+    old: Instr,
+    ins: Instr | null,
+    fall: BlockNo,
+    name: string,
+    why: string,
+  ): Rewrite {
+    const { d } = this;
+    const what = ins === null ? 'removed' : 'simplified';
+    return {
+      name,
+      message: `${old.op.name} of BB${d.id(b)} ${what}: ${why}`,
+      apply: () => {
+        const before = [...d.successors(b)];
+        d.setTerminator(b, ins, ins !== null && endsFlow(ins) ? -1 : fall);
+        this.eraseUnused(before);
+        this.forwarding.look(b);
+      },
+    };
+  }
+
+  /** Erases those blocks, and what only they lead to, that have lost their last way in. */
+  private eraseUnused(blocks: readonly BlockNo[]): void {
+    const { d } = this;
+    const stack = [...blocks];
+    for (let b = stack.pop(); b !== undefined; b = stack.pop()) {
+      if (!d.isAlive(b) || b === d.entryBlock || this.pinned.has(b) || d.predecessors(b).length > 0) continue;
+      stack.push(...d.successors(b));
+      this.erased(b);
+      d.eraseBlock(b);
     }
   }
-  if (t.op.primitive === 'branch') return matchBranch(draft, b, t);
-  if (t.op.primitive === 'branch-table') return matchTable(draft, t, ctx);
-  return null;
-}
 
-function matchBranch(draft: FlowDraft, b: number, t: Instr): Rewrite | null {
-  const at = draft.position(t.src[0].lo);
-  const to = draft.target(at);
-  // A block that spins on itself keeps its branch: falling through into the ring would only lengthen it.
-  if (draft.fallsTo(b, to))
-    return t.guard === NO_REG
-      ? { kind: 'terminator', with: null, name: 'branch-folded', why: 'its target comes next anyway' }
-      : { kind: 'terminator', with: null, name: 'targets-equal', why: 'both ways lead to the same block' };
-  if (to === at) return null;
-  const id = draft.fn.blocks[to].id;
-  return {
-    kind: 'terminator',
-    with: withSource(t, 0, label(id)),
-    name: 'branch-threaded',
-    why: `BB${t.src[0].lo} only leads on to BB${id}`,
-  };
-}
-
-function matchTable(draft: FlowDraft, t: Instr, ctx: PassContext): Rewrite | null {
-  const index = t.src[0];
-  const table = t.src[1].lo;
-  const entries = draft.tables[table];
-  if (entries.length === 0) return null;
-  const targets = entries.map((e) => draft.target(e));
-  const known =
-    index.kind === Kind.Imm && index.lo >= 0 && index.lo < targets.length ? targets[index.lo] : -1;
-  const only = targets.every((e) => e === targets[0]) ? targets[0] : -1;
-  const to = known >= 0 ? known : only;
-  const bra = ctx.isa.byName.get('BRA');
-  if (to >= 0 && bra !== undefined)
-    return {
-      kind: 'terminator',
-      with: instr(bra, 0, [], [label(draft.fn.blocks[to].id)], t.loc, t.guard, t.guardNot),
-      name: 'table-to-branch',
-      why: known >= 0 ? `the index is always ${index.lo}` : 'all entries lead to the same block',
-    };
-  return targets.some((e, i) => e !== entries[i]) ? { kind: 'table', table, entries: targets } : null;
-}
-
-function apply(draft: FlowDraft, b: number, r: Rewrite, ctx: PassContext): void {
-  const { id } = draft.fn.blocks[b];
-  const ins = draft.terminator(b)!;
-  if (r.kind === 'table') {
-    draft.replaceTable(r.table, r.entries, b);
-    ctx.remark('passed', 'table-threaded', `entries of T${r.table} go straight to where control ends up`, {
-      block: id,
-      ins,
-    });
-    return;
+  private erased(b: BlockNo): void {
+    const { d } = this;
+    // What stands above it now comes before something else.
+    if (d.above(b) >= 0) this.work.push(d.above(b));
+    let size = 0;
+    for (let n = d.first(b); n >= 0; n = d.next(n)) size++;
+    const message = `BB${d.id(b)} (${size} instructions) cannot be reached`;
+    this.ctx.remark('passed', 'unreachable-removed', message, { block: d.id(b) });
   }
-  draft.replaceTerminator(b, r.with);
-  const what =
-    isControl(ins) && r.with === null
-      ? `${ins.op.name} of BB${id} removed`
-      : `${ins.op.name} of BB${id} simplified`;
-  ctx.remark('passed', r.name, `${what}: ${r.why}`, { block: id, ins });
+}
+
+/** Empty blocks that are only fallen into go; from the bottom up, so that an empty entry keeps its name if it must stay. */
+function dropEmptyBlocks(d: Draft, pinned: ReadonlySet<BlockNo>): void {
+  for (const b of d.layout().reverse()) {
+    const to = d.fall(b);
+    if (d.first(b) >= 0 || to < 0 || to !== d.below(b) || pinned.has(b) || d.phis(to).length > 0) continue;
+    const before = d.predecessors(b);
+    // An empty entry may only go if the block where work begins has no other way in: an entry is entered once.
+    if (b === d.entryBlock ? before.length > 0 || d.predecessors(to).length > 1 : !onlyFallenInto(d, b))
+      continue;
+    for (const p of [...before]) d.setFall(p, to);
+    d.pragmas = d.pragmas.map((p) => (p.block === d.id(b) ? { block: d.id(to), text: p.text } : p));
+    d.eraseBlock(b);
+  }
+}
+
+function onlyFallenInto(d: Draft, b: BlockNo): boolean {
+  return d.predecessors(b).every((p) => d.fall(p) === b && d.edges(p).filter((to) => to === b).length === 1);
 }

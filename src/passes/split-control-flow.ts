@@ -1,6 +1,5 @@
-import { isControl } from '../analysis/cfg.ts';
-import { copyFn, mapBlocks } from '../ir/edit.ts';
-import type { Block } from '../ir/program.ts';
+import { edit } from '../ir/draft/index.ts';
+import { isControl } from '../ir/flow.ts';
 import type { Pass } from './pass.ts';
 
 /**
@@ -18,28 +17,20 @@ import type { Pass } from './pass.ts';
  * that nothing reaches; branch-opt removes it.
  * Bound: one look at each instruction; a block with k inner control operations becomes k + 1 blocks.
  */
-export const splitControlFlow: Pass = (fn, ctx) => {
-  let next = fn.blockCount;
-  const split = mapBlocks(fn, (b) => {
-    const last = b.ins.length - 1;
-    let pieces: Block[] | null = null;
-    let start = 0;
-    for (let i = 0; i < last; i++) {
-      if (!isControl(b.ins[i])) continue;
-      pieces ??= [];
-      pieces.push(piece(b, pieces.length === 0 ? b.id : next++, start, i + 1));
-      start = i + 1;
+export const splitControlFlow: Pass = (fn, ctx) =>
+  edit(fn, (d) => {
+    for (const b of d.layout()) {
+      let pieces = 1;
+      let piece = b;
+      for (let n = d.first(b); n >= 0 && n !== d.last(piece); ) {
+        const next = d.next(n);
+        if (isControl(d.at(n))) {
+          piece = d.splitBefore(next);
+          pieces++;
+        }
+        n = next;
+      }
+      if (pieces > 1)
+        ctx.remark('passed', 'block-split', `BB${d.id(b)} cut into ${pieces} blocks`, { block: d.id(b) });
     }
-    if (pieces === null) return b;
-    pieces.push(piece(b, next++, start, b.ins.length));
-    ctx.remark('passed', 'block-split', `BB${b.id} cut into ${pieces.length} blocks`, { block: b.id });
-    return pieces;
   });
-  return split === fn ? fn : copyFn(split, split.blocks, fn.regCount, next, fn.tables);
-};
-
-const piece = (b: Block, id: number, from: number, to: number): Block => ({
-  id,
-  name: id === b.id ? b.name : '',
-  ins: b.ins.slice(from, to),
-});

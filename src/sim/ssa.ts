@@ -1,7 +1,7 @@
 import { finish } from '../ir/draft/finish.ts';
 import { Draft, type Ins, splitEdge } from '../ir/draft/index.ts';
 import { withOtherwise, withSrc } from '../ir/edit.ts';
-import { isPhi } from '../ir/flow.ts';
+import { hasSsaForms } from '../ir/flow.ts';
 import { type Isa, type Opcode, OpFlag, type Slot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regWidth } from '../ir/operand.ts';
 import { type Fn, type Instr, instr, NONE } from '../ir/program.ts';
@@ -61,17 +61,9 @@ const OWN = { opcodes: [], byName: new Map([['BRA', BRANCH]]), hash: '' } satisf
 const copy = (to: Reg, from: Operand, guard: Reg = NO_REG, guardNot = false): Instr =>
   instr(COPIES.get(regWidth(to))!, 0, [to], [from], 0, guard, guardNot);
 
-/** Does anything in the function need SSA's reading? */
-const isSsa = (fn: Fn): boolean =>
-  fn.blocks.some((b) =>
-    b.ins.some(
-      (x) => isPhi(x) || x.otherwise.length > 0 || (x.op.primitive === 'return' && x.src.length > 0),
-    ),
-  );
-
 /** The function with copies in the place of phis, named values and named returns; itself if it has none of these. */
 export function withoutPhis(fn: Fn): Fn {
-  if (!isSsa(fn)) return fn;
+  if (!hasSsaForms(fn)) return fn;
   const d = new Draft(fn, OWN);
   const returned = fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
   for (const b of d.layout()) {

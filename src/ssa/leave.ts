@@ -4,7 +4,7 @@ import { isReturn } from '../analysis/liveness.ts';
 import { loopDepth, loops } from '../analysis/loops.ts';
 import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
 import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
-import { isPhi } from '../ir/flow.ts';
+import { hasSsaForms, isPhi } from '../ir/flow.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regIndex, withReg } from '../ir/operand.ts';
@@ -26,6 +26,8 @@ import { AT_ENTRY, atEnd, behindPhis, justBefore, phiCount, SsaRanges, terminato
  * @param isa for the moves, and for branches around a block that must be put on an edge behind a call
  */
 export function leaveSsa(original: Fn, isa: Isa): Fn {
+  // Without these forms there is nothing to leave, and registers may have several definitions already.
+  if (!hasSsaForms(original)) return original;
   const fn = edit(original, (d) => splitBehindResults(d), isa);
   return edit(fn, (d) => new Leaving(fn, d, movesOf(isa)).run(), isa);
 }

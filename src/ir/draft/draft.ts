@@ -246,6 +246,21 @@ export class Draft extends InstructionDraft {
     return this.tableList;
   }
 
+  /** Gives a jump table other entries, for every block that jumps through it. Phis of new targets must be told the values. */
+  replaceTable(t: number, ids: readonly number[]): void {
+    const users: BlockNo[] = [];
+    for (let b = this.head; b >= 0; b = this.nextBlock[b])
+      for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+        const { src } = this.at(n);
+        if (isControl(this.at(n)) && src.some((o) => o.kind === Kind.Table && o.lo === t)) users.push(b);
+      }
+    const before = users.map((b) => this.successors(b));
+    if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
+    this.tableList[t] = ids;
+    this.changed = true;
+    users.forEach((b, i) => void this.edgesChanged(b, before[i]));
+  }
+
   /** Adds a jump table of block ids; gives its index. */
   addTable(ids: readonly number[]): number {
     if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
@@ -455,6 +470,11 @@ export class Draft extends InstructionDraft {
   private edgesChange(b: BlockNo, change: () => void): void {
     const before = this.successors(b);
     change();
+    this.edgesChanged(b, before);
+  }
+
+  /** Brings all that is known of a block's ways out up to date. */
+  private edgesChanged(b: BlockNo, before: readonly BlockNo[]): void {
     const after = this.findSuccessors(b);
     this.succ[b] = after;
     for (const s of before)

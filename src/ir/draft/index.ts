@@ -3,7 +3,7 @@ import type { Fn } from '../program.ts';
 import { Draft } from './draft.ts';
 import { finish } from './finish.ts';
 
-export { reachable, removeUnreachable, splitEdge, splitPredecessors } from './blocks.ts';
+export { eachPin, reachable, removeUnreachable, splitEdge, splitPredecessors } from './blocks.ts';
 export { type Clone, cloneBlocks } from './clone.ts';
 export { Draft } from './draft.ts';
 export { type BlockNo, type Ins, readingInstead, type Watcher } from './instructions.ts';
