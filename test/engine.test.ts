@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { callGraphOf } from '../src/analysis/call-graph.ts';
 import { UndeclaredRead } from '../src/engine/context.ts';
 import { host as names, runPipeline } from '../src/engine/pipeline.ts';
 import { type RegisteredPass, runPlan } from '../src/engine/run.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
-import { mapBlocks, mapIns } from '../src/ir/edit.ts';
+import { mapBlocks, mapIns, withFunctions } from '../src/ir/edit.ts';
 import type { Fn } from '../src/ir/program.ts';
+import type { Pass, ProgramPass } from '../src/passes/pass.ts';
 import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
@@ -89,7 +91,7 @@ describe('journal', () => {
 const keep = (_groups: readonly string[], fn: Fn): Fn => fn;
 
 describe('passes that misbehave are caught', () => {
-  const with_ = (pass: RegisteredPass['pass']) =>
+  const with_ = (pass: Pass) =>
     new Map<string, RegisteredPass>([
       ...passes,
       ['branch-opt', { name: 'branch-opt', pass, version: 99, summary: '' }],
@@ -118,5 +120,99 @@ describe('passes that misbehave are caught', () => {
       );
       expect((e as DiagnosticError).diagnostics[0].notes![0]).toMatch(/fall-off/);
     }
+  });
+});
+
+describe('passes over the whole program', () => {
+  const module = lowerPtx(
+    parsePtx(
+      `.version 9.0
+.target sm_80
+.address_size 64
+.func (.reg .u32 r) used(.reg .u32 a) { add.u32 r, a, 1; ret; }
+.func (.reg .u32 r) unused(.reg .u32 a) { add.u32 r, a, 2; ret; }
+.visible .entry k(.param .u64 p) { .reg .u64 %d; .reg .u32 %a, %b; ld.param.u64 %d, [p]; mov.u32 %a, 1;
+call (%b), used, (%a); st.global.u32 [%d], %b; ret; }
+`,
+      'm.ptx',
+    ).module,
+    { isa: base.isa, paramBase: 0x160, sm: 'sm_80' },
+  ).program;
+  const bound = (programPass: ProgramPass) =>
+    new Map<string, RegisteredPass>([
+      ...passes,
+      ['branch-opt', { name: 'branch-opt', programPass, version: 99, summary: '' }],
+    ]);
+  /** Removes device functions that no function of the module calls or names. */
+  const dropUncalled: ProgramPass = (program, ctx) => {
+    const g = callGraphOf(program);
+    const keeps = (f: Fn, i: number): boolean =>
+      f.kind === 'entry' || g.addressTaken[i] === 1 || g.callerStart[i] < g.callerStart[i + 1];
+    const functions = program.functions.filter((f, i) => {
+      if (keeps(f, i) || !ctx.functions.includes(f)) return true;
+      ctx.of(f).remark('passed', 'uncalled', `nothing calls ${f.name}`);
+      return false;
+    });
+    return functions.length === program.functions.length ? program : withFunctions(program, functions);
+  };
+
+  it('see it once, and what they change is in the journal and the cache', () => {
+    let runs = 0;
+    const opts = {
+      passes: bound((program, ctx) => {
+        runs++;
+        expect(ctx.functions).toEqual(program.functions);
+        return dropUncalled(program, ctx);
+      }),
+      rules: keep,
+      verify: true,
+      cache: new Map(),
+      inputKey: 'module',
+    };
+    const j = runPlan(module, base, opts);
+    expect(j.last.functions.map((f) => f.name)).toEqual(['used', 'k']);
+    // The phase is bound at several places of the order; only the first finds anything.
+    const told = j.records.flatMap((r) => r.remarks.filter((m) => m.name === 'uncalled'));
+    expect(told.map((m) => [m.fn, m.message])).toEqual([['unused', 'nothing calls unused']]);
+    expect(j.last.functions[1].blocks.length).toBeGreaterThan(0);
+    const before = runs;
+    expect(runPlan(module, base, opts).last).toBe(j.last);
+    expect(runs).toBe(before);
+  });
+
+  it('may not touch functions for which the phase is not open', async () => {
+    const shut = (
+      await makePlan(
+        {
+          level: 3,
+          sm: 'sm_80',
+          order: 'binary',
+          recipe: null,
+          knobSets: [],
+          set: ['DisableMergeEquivalentConditionalFlow'],
+          disable: [],
+        },
+        names,
+        specs,
+      )
+    ).plan!;
+    const knob = shut.knobs.get('DisableMergeEquivalentConditionalFlow')!;
+    const only = {
+      ...shut,
+      knobs: new Map([...shut.knobs, [knob.name, { ...knob, when: 'unused' }]]),
+    } as Plan;
+    const ran = runPlan(module, only, { passes: bound(dropUncalled), rules: keep });
+    expect(ran.records.find((r) => r.phase.id === 'OriBranchOpt')!.shutFor.map((s) => s.fn)).toEqual([
+      'unused',
+    ]);
+    expect(ran.last.functions.map((f) => f.name)).toEqual(['used', 'unused', 'k']);
+    const careless: ProgramPass = (program) => withFunctions(program, program.functions.slice(0, 1));
+    expect(() => runPlan(module, only, { passes: bound(careless), rules: keep })).toThrow(
+      /changed function 'unused', for which it is not open/,
+    );
+    const curious: ProgramPass = (program, ctx) => (ctx.of(program.functions[1]), program);
+    expect(() => runPlan(module, only, { passes: bound(curious), rules: keep })).toThrow(
+      /is not open for function/,
+    );
   });
 });

@@ -8,7 +8,7 @@ import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
-
+import type { Pass } from '../src/passes/pass.ts';
 import { passes } from '../src/passes/registry.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
@@ -18,11 +18,14 @@ import { randomFn } from './support/random-fn.ts';
 const isa = testIsa();
 const RUNS = { numRuns: 400, seed: 20261121 };
 
-const run = (name: string, fn: Fn, opts?: Parameters<typeof testContext>[1]): Fn => {
+/** The pass over functions of that name. */
+function passNamed(name: string): Pass {
   const entry = passes.get(name);
-  if (entry === undefined) throw new Error(`no pass ${name}`);
-  return entry.pass(fn, testContext(fn, opts));
-};
+  if (entry === undefined || !('pass' in entry)) throw new Error(`no pass ${name}`);
+  return entry.pass;
+}
+const run = (name: string, fn: Fn, opts?: Parameters<typeof testContext>[1]): Fn =>
+  passNamed(name)(fn, testContext(fn, opts));
 
 /** A second application has nothing to do, and says so by giving back what it got. */
 function expectDone(name: string, out: Fn): void {
@@ -64,7 +67,7 @@ describe('IR text tests', () => {
       expect(verifyFn(fn)).toEqual([]);
       const knobs = head![2] === undefined ? {} : { [head![2]]: Number(head![3]) };
       const ctx = testContext(fn, { knobs });
-      const out = passes.get(head![1])!.pass(fn, ctx);
+      const out = passNamed(head![1])(fn, ctx);
       const after = parseFn(section('after')!, isa);
       expect(printFn(out)).toBe(printFn({ ...after, regCount: out.regCount, blockCount: out.blockCount }));
       expect(verifyFn(out)).toEqual([]);
@@ -190,7 +193,7 @@ describe('branch-opt', () => {
     fc.assert(
       fc.property(randomFn({ most: 8 }), fc.integer({ min: 0, max: 6 }), (fn, limit) => {
         const ctx = testContext(fn, { knobs: { MergeEquivalentConditionalFlowBudget: limit } });
-        const out = passes.get('branch-opt')!.pass(fn, ctx);
+        const out = passNamed('branch-opt')(fn, ctx);
         expect(verifyFn(out, undefined, { controlLast: true })).toEqual([]);
         expect(sameBehaviour(fn, out)).toBe(null);
         const rewrites = ctx.remarks.filter((r) => r.kind === 'passed' && r.name !== 'unreachable-removed');
@@ -204,7 +207,7 @@ describe('branch-opt', () => {
   it('refuses control in the middle of blocks', () => {
     const fn = parseFn('BB0:\n@P1 BRA BB1\nMOV R2, 1\nBB1:\nEXIT', isa);
     const ctx = testContext(fn);
-    expect(passes.get('branch-opt')!.pass(fn, ctx)).toBe(fn);
+    expect(passNamed('branch-opt')(fn, ctx)).toBe(fn);
     expect(ctx.remarks[0].name).toBe('control-not-last');
   });
 });
@@ -248,7 +251,7 @@ describe('reporting phases', () => {
   );
   it('report-initial gives header and text', () => {
     const ctx = testContext(fn);
-    expect(passes.get('report-initial')!.pass(fn, ctx)).toBe(fn);
+    expect(passNamed('report-initial')(fn, ctx)).toBe(fn);
     expect(ctx.reports.join('\n')).toContain(`# 5 instructions, 1 R-regs\n`);
     expect(ctx.reports.join('\n')).toContain('[non-unrolled loops=1]');
     expect(ctx.reports.join('\n').endsWith(printFn(fn))).toBe(true);
@@ -258,14 +261,14 @@ describe('reporting phases', () => {
     const watched = Object.defineProperty({ ...fn }, 'blocks', { get: () => (looked++, fn.blocks) });
     const made: (() => string)[] = [];
     const ctx = { ...testContext(fn), report: (make: () => string) => void made.push(make) };
-    expect(passes.get('report-initial')!.pass(watched, ctx)).toBe(watched);
+    expect(passNamed('report-initial')(watched, ctx)).toBe(watched);
     expect([looked, made.length]).toEqual([0, 1]);
     expect(made[0]()).toContain('# 5 instructions');
     expect(looked).toBeGreaterThan(0);
   });
   it('analyze-control-flow says what it found', () => {
     const ctx = testContext(fn);
-    expect(passes.get('analyze-control-flow')!.pass(fn, ctx)).toBe(fn);
+    expect(passNamed('analyze-control-flow')(fn, ctx)).toBe(fn);
     expect(ctx.remarks.map((r) => r.message)).toEqual([
       '3 blocks (0 unreachable), 3 edges, 1 loops (deepest 1), 1 blocks in loop intervals',
     ]);

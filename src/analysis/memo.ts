@@ -13,3 +13,17 @@ export function memo<K extends object, V>(compute: (key: K) => V): (key: K) => V
     return v;
   };
 }
+
+/** `memo` for an analysis that looks at two snapshots, such as a function and the variables of its module. */
+export function memoPair<A extends object, B extends object, V>(
+  compute: (a: A, b: B) => V,
+): (a: A, b: B) => V {
+  const known = new WeakMap<A, WeakMap<B, V>>();
+  return (a, b) => {
+    let row = known.get(a);
+    if (row === undefined) known.set(a, (row = new WeakMap()));
+    let v = row.get(b);
+    if (v === undefined) row.set(b, (v = compute(a, b)));
+    return v;
+  };
+}

@@ -4,7 +4,8 @@ import { withFunctions } from '../ir/edit.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
-import type { Pass, PassContext } from '../passes/pass.ts';
+import type { PassContext } from '../passes/pass.ts';
+import type { PassEntry } from '../passes/registry.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { verifySsa } from '../ssa/verify.ts';
 import { Budgets } from './budgets.ts';
@@ -18,18 +19,13 @@ import {
   type Verified,
 } from './cache.ts';
 import { makeContext, newLog, type PhaseLog } from './context.ts';
-import { type GateResult, openGate } from './gate.ts';
+import { type GateAnswer, type GateResult, openGate } from './gate.ts';
 import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
+import { runProgramPass } from './program-pass.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
 
 /** A pass as the engine knows it: found by name, with a version that is part of every cache key. */
-export interface RegisteredPass {
-  readonly name: string;
-  readonly pass: Pass;
-  /** Raised whenever the pass may give another result for the same input. */
-  readonly version: number;
-  readonly summary: string;
-}
+export type RegisteredPass = PassEntry;
 
 export interface RunOptions {
   readonly passes: ReadonlyMap<string, RegisteredPass>;
@@ -181,6 +177,7 @@ function runPhase(
   opts: RunOptions,
 ): Program {
   let current = program;
+  let answers = gate.answers;
   const context = (fn: Fn, params: PassContext['params'], level: number) =>
     makeContext(plan, phase, current, fn, params, level, budgets, log);
   for (const bound of phase.passes) {
@@ -191,7 +188,19 @@ function runPhase(
         plan,
         `phase ${phase.id} is bound to '${bound.pass}', which is no registered pass`,
       );
-    current = overFunctions(current, gate, (fn, level) => entry.pass(fn, context(fn, bound.params, level)));
+    if ('pass' in entry) {
+      current = overFunctions(current, answers, (fn, level) =>
+        entry.pass(fn, context(fn, bound.params, level)),
+      );
+      continue;
+    }
+    ({ program: current, answers } = runProgramPass(current, answers, entry.programPass, {
+      isa: plan.isa,
+      phase: phase.id,
+      params: bound.params,
+      contextOf: (fn, level) => context(fn, bound.params, level),
+      fault: (why) => fault(program, plan, `phase ${phase.id} (${bound.pass}) ${why}`),
+    }));
   }
   if (phase.rules.length > 0) {
     const run = opts.rules;
@@ -201,16 +210,20 @@ function runPhase(
         plan,
         `phase ${phase.id} runs rule group '${phase.rules[0]}', but no rules are loaded`,
       );
-    current = overFunctions(current, gate, (fn, level) => run(phase.rules, fn, context(fn, {}, level)));
+    current = overFunctions(current, answers, (fn, level) => run(phase.rules, fn, context(fn, {}, level)));
   }
   return current;
 }
 
 /** Applies `f` to every function that the gate is open for, sharing what stays. */
-function overFunctions(program: Program, gate: GateResult, f: (fn: Fn, level: number) => Fn): Program {
+function overFunctions(
+  program: Program,
+  answers: readonly GateAnswer[],
+  f: (fn: Fn, level: number) => Fn,
+): Program {
   let out: Fn[] | null = null;
   for (let i = 0; i < program.functions.length; i++) {
-    const { open, level } = gate.answers[i];
+    const { open, level } = answers[i];
     if (!open) continue;
     const fn = program.functions[i];
     const r = f(fn, level);

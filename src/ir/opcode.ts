@@ -87,6 +87,21 @@ export interface ModGroup {
   readonly mask: number;
 }
 
+/** What an opcode does at one of its address operands. */
+export interface Access {
+  /** Index of the source that is the address. */
+  readonly src: number;
+  readonly space: Space;
+  readonly reads: boolean;
+  readonly writes: boolean;
+  /** Bytes touched; 0: as `bytesFrom` says, and unknown where that is null. */
+  readonly bytes: number;
+  /** Modifier group whose chosen type is that of one element. */
+  readonly bytesFrom: ModGroup | null;
+  /** Modifier group whose chosen value, `V1` to `V8`, says how many elements. */
+  readonly countFrom: ModGroup | null;
+}
+
 export interface Opcode {
   /** Dense index in its set; for table look-ups within one process only. */
   readonly id: number;
@@ -101,6 +116,8 @@ export interface Opcode {
   /** `OpFlag` bits. */
   readonly flags: number;
   readonly space: Space | null;
+  /** One for each source that may be an address; empty for opcodes without addresses. */
+  readonly accesses: readonly Access[];
   readonly unit: string;
   /** Number seen in traces of the original; a data column, never dispatched on. */
   readonly observed: number | null;

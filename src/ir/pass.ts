@@ -48,3 +48,23 @@ export interface PassContext {
  * block and instruction that it did not change, and knows nothing but its arguments.
  */
 export type Pass = (fn: Fn, ctx: PassContext) => Fn;
+
+/** All that a pass over a whole program may know beside it. */
+export interface ProgramContext {
+  readonly isa: Isa;
+  /** Name of the phase that runs this pass. */
+  readonly phase: string;
+  /** Parameters of this binding, from YAML. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Functions that the phase is open for. The pass may read all others, and leaves them as they are. */
+  readonly functions: readonly Fn[];
+  /** Knobs, budgets, facts and remarks of one of `functions`: they may differ from function to function. */
+  of(fn: Fn): PassContext;
+}
+
+/**
+ * A pass that looks at several functions at once: calls, variables, what only the whole module shows. It returns `program`
+ * itself when there was nothing to do, and shares what it did not change. It may add and remove functions; what it adds is
+ * first seen by the next phase.
+ */
+export type ProgramPass = (program: Program, ctx: ProgramContext) => Program;

@@ -1,6 +1,7 @@
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import {
+  type Access,
   type Isa,
   type KindSet,
   Mod,
@@ -29,9 +30,17 @@ export interface OpcodeSpec {
   readonly props: readonly string[];
   readonly unit: string;
   readonly space?: Space;
+  readonly accesses?: Readonly<Record<string, AccessSpec>>;
   readonly observed?: number;
   readonly primitive?: string;
   readonly means?: string;
+}
+
+/** What a document says of an address operand beside what its opcode's space and properties say. */
+export interface AccessSpec {
+  readonly space?: Space;
+  readonly does?: readonly ('read' | 'write')[];
+  readonly bytes?: number | string;
 }
 
 /** Names of the properties in YAML. */
@@ -145,22 +154,71 @@ function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report)
     if (PROPS[p] === undefined) report(`unknown property '${p}'`, didYouMean(p, Object.keys(PROPS)));
     else flags |= PROPS[p];
   }
+  const srcs = slots(sides[1], true);
   return {
     id,
     name,
     title: spec.title,
     dsts: slots(sides[0], false),
-    srcs: slots(sides[1], true),
+    srcs,
     groups,
     modByName: indexValues(groups),
     groupByName,
     flags,
     space: spec.space ?? null,
+    accesses: buildAccesses(spec, srcs, flags, groupByName, report),
     unit: spec.unit,
     observed: spec.observed ?? null,
     primitive: spec.primitive ?? null,
     means: spec.means ?? null,
   };
+}
+
+function buildAccesses(
+  spec: OpcodeSpec,
+  srcs: readonly Slot[],
+  flags: number,
+  groups: ReadonlyMap<string, ModGroup>,
+  report: Report,
+): Access[] {
+  const out: Access[] = [];
+  const addresses = srcs.filter((s) => (s.kinds & bit(Kind.Addr)) !== 0).map((s) => s.name);
+  for (const name of Object.keys(spec.accesses ?? {}))
+    if (!addresses.includes(name))
+      report(`'${name}' in accesses is no address operand`, didYouMean(name, addresses));
+  for (const [src, slot] of srcs.entries()) {
+    if ((slot.kinds & bit(Kind.Addr)) === 0) continue;
+    const own = spec.accesses?.[slot.name] ?? {};
+    const from = typeof own.bytes === 'string' ? own.bytes : 'type';
+    const group = typeof own.bytes === 'number' ? undefined : groups.get(from);
+    if (typeof own.bytes === 'string' && group?.values.some((v) => v.type !== null) !== true)
+      report(`'${from}', which is to say the bytes of ${slot.name}, is no modifier group with types`);
+    out.push({
+      src,
+      space: own.space ?? spec.space ?? 'generic',
+      reads: own.does?.includes('read') ?? (flags & OpFlag.ReadsMemory) !== 0,
+      writes: own.does?.includes('write') ?? (flags & OpFlag.WritesMemory) !== 0,
+      bytes: typeof own.bytes === 'number' ? own.bytes : 0,
+      bytesFrom: group ?? null,
+      countFrom: groups.get('vec') ?? null,
+    });
+  }
+  return out;
+}
+
+/** Bytes of one element of an access under the given modifiers; 0 where that is unknown. */
+export function elementBytes(a: Access, mods: number): number {
+  const g = a.bytesFrom;
+  if (g === null) return a.bytes;
+  const { type } = g.values[(mods >>> g.shift) & g.mask];
+  return type === null ? 0 : TYPE_BITS[type] >> 3;
+}
+
+/** Bytes that an access touches under the given modifiers; 0 where that is unknown. */
+export function accessBytes(a: Access, mods: number): number {
+  const g = a.countFrom;
+  const bytes = elementBytes(a, mods);
+  return g === null ? bytes : bytes * Number(g.values[(mods >>> g.shift) & g.mask].name.slice(1));
 }
 
 /** Splits at commas outside parentheses. */

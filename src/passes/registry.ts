@@ -6,19 +6,20 @@ import { earlyDeadCode } from './early-dead-code.ts';
 import { finalInspection } from './final-inspection.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
 import { liveDead } from './live-dead.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, ProgramPass } from './pass.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 
-export interface PassEntry {
+interface Entry {
   /** The name that phases bind to; the file's name. */
   readonly name: string;
-  readonly pass: Pass;
   /** Raised whenever the pass may give another result for the same input: part of every cache key. */
   readonly version: number;
   readonly summary: string;
 }
+/** A pass over one function after another, or one over the whole program. */
+export type PassEntry = Entry & ({ readonly pass: Pass } | { readonly programPass: ProgramPass });
 
 const entry = (name: string, pass: Pass, version: number, summary: string): [string, PassEntry] => [
   name,

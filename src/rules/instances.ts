@@ -329,6 +329,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     groupByName: new Map(groups.map((g) => [g.name, g])),
     flags: 0,
     space: null,
+    accesses: [],
     unit: '',
     observed: null,
     primitive: null,

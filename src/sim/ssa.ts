@@ -35,6 +35,7 @@ const opcode = (name: string, primitive: string, flags: number, dsts: Slot[], sr
   groupByName: new Map(),
   flags,
   space: null,
+  accesses: [],
   unit: 'alu',
   observed: null,
   primitive,

@@ -164,6 +164,11 @@ severity?: ("error" | "warning")
 
 export namespace IsaSpec {
 /**
+ * Space that it reads or writes.
+ */
+export type Space = ("generic" | "shared" | "local" | "const" | "param" | "global" | "cluster")
+
+/**
  * Opcodes of Ori: operands, modifiers, properties and meaning.
  */
 export interface Isa {
@@ -212,10 +217,13 @@ props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predica
  * Functional unit that executes it.
  */
 unit: ("alu" | "fma" | "fp64" | "fp16" | "xu" | "lsu" | "control" | "special")
+space?: Space
 /**
- * Space that it reads or writes.
+ * What is done at an address operand where the space, the properties and the modifier group 'type' do not say it.
  */
-space?: ("generic" | "shared" | "local" | "const" | "param" | "global" | "cluster")
+accesses?: {
+[k: string]: Access
+}
 /**
  * Number seen in traces of the original; never dispatched on.
  */
@@ -228,6 +236,20 @@ primitive?: string
  * Meaning in the expression language; empty where the opcode gives no value.
  */
 means?: string
+}
+/**
+ * What is done at one address operand.
+ */
+export interface Access {
+space?: Space
+/**
+ * Reads, writes, or both; as the properties say where absent.
+ */
+does?: ("read" | "write")[]
+/**
+ * How many from the address on, or the modifier group whose types say it.
+ */
+bytes?: (number | string)
 }
 }
 

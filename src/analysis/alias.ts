@@ -1,0 +1,87 @@
+import { type Accesses, Does, rowsOf } from './address.ts';
+import { isStrong, MUTABLE } from './memory-ops.ts';
+import { objectsMayMeet } from './objects.ts';
+import { Origin } from './provenance.ts';
+
+/** How two accesses relate: they never touch a common byte, they may, or they touch exactly the same bytes. */
+export const Alias = { No: 0, May: 1, Must: 2 } as const;
+
+/**
+ * Do two accesses (rows of `Accesses`) touch common memory?
+ *
+ * Told apart by: the memory that their opcodes and objects name; the objects that their addresses are made from (two variables
+ * never overlap, but unsized shared arrays begin at one place); constant distance, for addresses with the same register part;
+ * and the residue of the distance, where all that varies is a multiple of a power of two (element k of a structure in an
+ * array is not element j of any other).
+ *
+ * @param apart the accesses belong to executions of their blocks that may be different ones, as two turns of a loop: then
+ * registers that are renewed in between count as unknown. Without it both belong to the latest execution of everything
+ * that their addresses are made from.
+ */
+export function alias(a: Accesses, x: number, y: number, apart = false): number {
+  if ((a.memory[x] & a.memory[y]) === 0) return Alias.No;
+  const ox = a.object[x];
+  const oy = a.object[y];
+  if (ox >= 0 && oy >= 0) {
+    if (ox !== oy && !objectsMayMeet(a.objects[ox], a.objects[oy])) return Alias.No;
+    // An address from elsewhere, and what is called, leads to no variable of which nobody else knows.
+  } else if (isUnknownToOthers(a, x, y) || isUnknownToOthers(a, y, x)) return Alias.No;
+  return byDistance(a, x, y, apart);
+}
+
+const isUnknownToOthers = (a: Accesses, mine: number, other: number): boolean =>
+  a.object[mine] >= 0 &&
+  a.unshared[a.object[mine]] === 1 &&
+  (a.object[other] === Origin.Foreign || (a.does[other] & Does.Anywhere) !== 0);
+
+function byDistance(a: Accesses, x: number, y: number, apart: boolean): number {
+  const fx = a.form[x];
+  const fy = a.form[y];
+  const bx = a.bytes[x];
+  const by = a.bytes[y];
+  if (fx < 0 || fy < 0 || bx === 0 || by === 0) return Alias.May;
+  const p = a.forms[fx];
+  const q = a.forms[fy];
+  let distance = a.offset[y] - a.offset[x];
+  if (p.width === 32) distance |= 0;
+  if (fx === fy && (!apart || p.home < 0)) {
+    if (distance === 0 && bx === by) return Alias.Must;
+    return distance >= bx || distance <= -by ? Alias.No : Alias.May;
+  }
+  if (p.root !== q.root || (p.width !== q.width && fx !== 0 && fy !== 0)) return Alias.May;
+  const step = p.stride === 0 ? q.stride : q.stride === 0 ? p.stride : Math.min(p.stride, q.stride);
+  if (step === 0) return Alias.May;
+  const residue = ((distance % step) + step) % step;
+  return residue >= bx && step - residue >= by ? Alias.No : Alias.May;
+}
+
+/**
+ * Bytes from the first access to the second where that is a constant, else null; both as in `alias` without `apart`. With it
+ * a pass sees that one access covers another, or that two stand side by side.
+ */
+export function distanceOf(a: Accesses, x: number, y: number): number | null {
+  const f = a.form[x];
+  if (f < 0 || f !== a.form[y]) return null;
+  const d = a.offset[y] - a.offset[x];
+  return a.forms[f].width === 32 ? d | 0 : d;
+}
+
+/**
+ * Must two instructions of a function stay in their order, as far as memory goes? Yes where one of them may write what the
+ * other touches, and between any two strong operations, which other threads may watch.
+ *
+ * @param apart see `alias`
+ */
+export function staysInOrder(a: Accesses, n: number, m: number, apart = false): boolean {
+  if (isStrong(a.du.ins[n]) && isStrong(a.du.ins[m])) return true;
+  const p = rowsOf(a, n);
+  const q = rowsOf(a, m);
+  for (let x = p.first; x < p.end; x++)
+    for (let y = q.first; y < q.end; y++)
+      if (((a.does[x] | a.does[y]) & Does.Write) !== 0 && conflicts(a, x, y, apart)) return true;
+  return false;
+}
+
+/** May the write of one row touch what the other does? What a kernel cannot change has no writes. */
+const conflicts = (a: Accesses, x: number, y: number, apart: boolean): boolean =>
+  (a.memory[x] & a.memory[y] & MUTABLE) !== 0 && alias(a, x, y, apart) !== Alias.No;

@@ -1,0 +1,87 @@
+import { OpFlag } from '../ir/opcode.ts';
+import { Kind } from '../ir/operand.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
+import { type Accesses, accessesOf, Does, rowsOf } from './address.ts';
+import { calleeName, callGraphOf } from './call-graph.ts';
+import { memo } from './memo.ts';
+import { Mem, MUTABLE } from './memory-ops.ts';
+
+/** Memory that something may read and may write (`Mem` bits). */
+export interface Effect {
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** What code may do that nobody can look at. */
+export const ANYTHING: Effect = { reads: MUTABLE | Mem.Const, writes: MUTABLE };
+const NOTHING: Effect = { reads: 0, writes: 0 };
+
+const both = (a: Effect, b: Effect): Effect => ({ reads: a.reads | b.reads, writes: a.writes | b.writes });
+
+/**
+ * What each function of a module may do to the memory of its caller, by position. Functions that call each other share one
+ * summary; an indirect call and a function without a body may do anything. A function's own local variables are no memory of
+ * its caller; its parameters are handed over by the call, which counts as touching parameter memory itself.
+ */
+export const effectsOf: (program: Program) => readonly Effect[] = memo((program) => {
+  const g = callGraphOf(program);
+  const out: Effect[] = program.functions.map(() => NOTHING);
+  for (const members of g.components) {
+    let sum = members.some((f) => g.leavesModule[f] === 1) ? ANYTHING : NOTHING;
+    if (sum === NOTHING)
+      for (const f of members) {
+        sum = both(sum, ownEffect(program.functions[f], program));
+        for (let e = g.calleeStart[f]; e < g.calleeStart[f + 1]; e++) sum = both(sum, out[g.callees[e]]);
+      }
+    for (const f of members) out[f] = sum;
+  }
+  return out;
+});
+
+/** What the instructions of a function do to memory that its caller has too, its calls left out. */
+function ownEffect(fn: Fn, program: Program): Effect {
+  const a = accessesOf(fn, program.variables);
+  let reads = 0;
+  let writes = 0;
+  for (let x = 0; x < a.count; x++) {
+    if ((a.does[x] & Does.Call) !== 0) continue;
+    let memory = a.memory[x] & ~Mem.Param;
+    const o = a.object[x];
+    if (o >= 0 && a.objects[o].kind === 'variable') memory &= ~Mem.Local;
+    if ((a.does[x] & Does.Read) !== 0) reads |= memory;
+    if ((a.does[x] & Does.Write) !== 0) writes |= memory & MUTABLE;
+  }
+  return { reads, writes };
+}
+
+/** What a call may do, parameters and return values included. */
+export function callEffect(program: Program, call: Instr): Effect {
+  const g = callGraphOf(program);
+  const name = calleeName(call);
+  const f = name === '' ? undefined : g.indexOf.get(name);
+  const e = f === undefined ? ANYTHING : effectsOf(program)[f];
+  return { reads: e.reads | Mem.Param, writes: e.writes | Mem.Param };
+}
+
+/**
+ * What an instruction may do to memory: its accesses, and all that it orders. Whoever leaves a function lets others see what
+ * was written, so that counts as reading.
+ */
+export function effectOf(a: Accesses, program: Program, n: number): Effect {
+  const ins = a.du.ins[n];
+  const { first, end } = rowsOf(a, n);
+  let reads = 0;
+  let writes = 0;
+  for (let x = first; x < end; x++) {
+    if ((a.does[x] & Does.Call) !== 0) return callEffect(program, ins);
+    if ((a.does[x] & Does.Read) !== 0) reads |= a.memory[x];
+    if ((a.does[x] & Does.Write) !== 0) writes |= a.memory[x] & MUTABLE;
+  }
+  if (leaves(ins)) reads |= MUTABLE;
+  return { reads, writes };
+}
+
+/** Ends the function where it is executed: control that names no place inside. */
+const leaves = (ins: Instr): boolean =>
+  (ins.op.flags & OpFlag.NoFallThrough) !== 0 &&
+  ins.op.srcs.every((s) => (s.kinds & ((1 << Kind.Label) | (1 << Kind.Table))) === 0);

@@ -1,0 +1,231 @@
+import { OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
+import type { Fn, Instr, Variable } from '../ir/program.ts';
+import { type Affine, affineOf } from '../isa/affine.ts';
+import { type DefUse, defUseOf } from './defuse.ts';
+import { memoPair } from './memo.ts';
+import { MEMORY_OF, Mem } from './memory-ops.ts';
+import { isParameterWord, type MemoryObject, ObjectTable } from './objects.ts';
+import { WorkList } from './worklist.ts';
+
+/** What is known of a register that is no number of an object. */
+export const Origin = {
+  /** Nothing has been found out yet; no value. */
+  Open: -1,
+  /** An integer, or an address that came from elsewhere: made from no object of this function. */
+  Foreign: -2,
+  /** Made from several objects, or from one in a way that is no address of it. */
+  Mixed: -3,
+} as const;
+
+/** Which object each register that takes part in an address is made from. */
+export interface Provenance {
+  readonly objects: readonly MemoryObject[];
+  /** Number of the object of a symbol, -1 for functions and unknown names. */
+  readonly named: (symbol: string) => number;
+  /** By register index: number of an object, or `Origin`; `Open` for registers that are part of no address. */
+  readonly of: Int32Array;
+  /** By object: 1 for local memory of which no address leaves the function or its registers. */
+  readonly unshared: Uint8Array;
+}
+
+/** Modifiers of all sources as `affineOf` takes them. */
+export function sourceMods(ins: Instr): number {
+  let m = 0;
+  for (let i = 0; i < ins.src.length && i < 8; i++) m |= ins.src[i].mods << (3 * i);
+  return m;
+}
+
+/** The sum that destination `k` is, or null. */
+export const affineResult = (ins: Instr, k: number): Affine | null =>
+  affineOf(ins.op, ins.mods, sourceMods(ins))[k] ?? null;
+
+/** Converts an address of one space to a generic address or back: the same place in memory. */
+export const isAddressConversion = (ins: Instr): boolean => ins.op.primitive === 'cvta';
+
+const variablesByName = new WeakMap<readonly Variable[], ReadonlyMap<string, Variable>>();
+function byName(variables: readonly Variable[]): ReadonlyMap<string, Variable> {
+  let m = variablesByName.get(variables);
+  if (m === undefined) variablesByName.set(variables, (m = new Map(variables.map((v) => [v.name, v]))));
+  return m;
+}
+
+/**
+ * Finds for every register that takes part in an address the object that it is made from: an optimistic walk over
+ * definitions and uses, in which a register falls at most twice, so that it is linear. It looks at no order of instructions,
+ * so it holds wherever the register is read, with several definitions too.
+ *
+ * The rule that it rests on: an address made from a variable's address by adding integers lies in that variable. A
+ * difference of two addresses is no integer here; it is `Mixed`, and so is all that is made with it.
+ */
+export const provenanceOf: (fn: Fn, variables: readonly Variable[]) => Provenance = memoPair(
+  (fn, variables) => {
+    const du = defUseOf(fn);
+    const table = new ObjectTable(fn, byName(variables));
+    for (const v of fn.variables) table.named(v.name);
+    const of = new Int32Array(fn.regCount).fill(Origin.Open);
+    const needed = addressRegisters(fn, du);
+    const work = new WorkList(du.ins.length);
+    for (let r = 0; r < fn.regCount; r++) {
+      if (needed[r] === 0) continue;
+      if (du.entry[r] === 1 || du.defStart[r] === du.defStart[r + 1]) of[r] = Origin.Foreign;
+      for (let e = du.defStart[r]; e < du.defStart[r + 1]; e++) work.push(du.defs[e]);
+    }
+    for (let n = work.pop(); n >= 0; n = work.pop()) {
+      const ins = du.ins[n];
+      for (let k = 0; k < ins.dst.length; k++) {
+        if (ins.dst[k] === NO_REG) continue;
+        const r = regIndex(ins.dst[k]);
+        if (needed[r] === 0 || of[r] === Origin.Mixed) continue;
+        let v = meet(of[r], resultOrigin(ins, k, of, table));
+        if (ins.otherwise.length > 0 && ins.otherwise[k] !== NO_REG)
+          v = meet(v, of[regIndex(ins.otherwise[k])]);
+        if (v === of[r]) continue;
+        of[r] = v;
+        for (let e = du.useStart[r]; e < du.useStart[r + 1]; e++) work.push(du.uses[e]);
+      }
+    }
+    // What waits for itself alone has no value that anybody gave it.
+    for (let r = 0; r < fn.regCount; r++) if (needed[r] === 1 && of[r] === Origin.Open) of[r] = Origin.Mixed;
+    return {
+      objects: table.objects,
+      named: (symbol) => table.named(symbol),
+      of,
+      unshared: findUnshared(fn, du, table),
+    };
+  },
+);
+
+const meet = (a: number, b: number): number =>
+  a === b || b === Origin.Open ? a : a === Origin.Open ? b : Origin.Mixed;
+
+/** Registers that an address may be made from, by index: backwards from address operands through what is no memory. */
+function addressRegisters(fn: Fn, du: DefUse): Uint8Array {
+  const needed = new Uint8Array(fn.regCount);
+  const work: number[] = [];
+  const need = (r: Reg): void => {
+    if (r === NO_REG || isPredReg(r) || needed[regIndex(r)] === 1) return;
+    needed[regIndex(r)] = 1;
+    work.push(regIndex(r));
+  };
+  for (const x of du.ins) for (const a of x.op.accesses) need(x.src[a.src].reg);
+  while (work.length > 0) {
+    const r = work.pop()!;
+    for (let e = du.defStart[r]; e < du.defStart[r + 1]; e++) {
+      const x = du.ins[du.defs[e]];
+      for (const o of x.src) if (o.kind === Kind.Reg) need(o.reg);
+      for (const o of x.otherwise) need(o);
+    }
+  }
+  return needed;
+}
+
+function operandOrigin(o: Operand, width: number, of: Int32Array, table: ObjectTable): number {
+  switch (o.kind) {
+    case Kind.Reg:
+      return isPredReg(o.reg) ? Origin.Foreign : of[regIndex(o.reg)];
+    case Kind.Sym: {
+      const id = table.named(o.sym);
+      return id >= 0 ? id : Origin.Foreign;
+    }
+    default:
+      return isParameterWord(o, width) ? table.parameter(o.lo) : Origin.Foreign;
+  }
+}
+
+const widthOf = (ins: Instr, src: number): number => {
+  const slot = srcSlot(ins.op, src);
+  return slot === undefined ? 0 : slotWidth(ins.op, ins.mods, slot);
+};
+
+/** What destination `k` is made from, as far as its sources are known. */
+function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable): number {
+  const { op, src } = ins;
+  if ((op.flags & OpFlag.Phi) !== 0) {
+    let v: number = Origin.Open;
+    for (let i = 1; i < src.length; i += 2) v = meet(v, operandOrigin(src[i], 0, of, table));
+    return v;
+  }
+  if (isAddressConversion(ins)) {
+    const v = operandOrigin(src[0], 64, of, table);
+    if (v !== Origin.Foreign) return v;
+    const space = op.groupByName.get('space');
+    const name = space === undefined ? 'generic' : space.values[(ins.mods >>> space.shift) & space.mask].name;
+    return table.somewhere(MEMORY_OF[name.toLowerCase() as keyof typeof MEMORY_OF] ?? MEMORY_OF.generic);
+  }
+  if ((op.flags & OpFlag.ReadsMemory) !== 0 && op.accesses.length > 0) {
+    // A pointer among the kernel's parameters; all else that memory holds came from elsewhere.
+    const slot = op.dsts[Math.min(k, op.dsts.length - 1)];
+    const width = slotWidth(op, ins.mods, slot);
+    return isParameterWord(src[0], width) ? table.parameter(src[0].lo + 8 * k) : Origin.Foreign;
+  }
+  const sum = affineResult(ins, k);
+  if (sum !== null) return sumOrigin(ins, sum, of, table);
+  // Anything else made from an object's address is no address of it that anybody could follow.
+  let v: number = Origin.Foreign;
+  for (let i = 0; i < src.length; i++) {
+    const o = operandOrigin(src[i], widthOf(ins, i), of, table);
+    if (o === Origin.Open) return Origin.Open;
+    if (o !== Origin.Foreign) v = Origin.Mixed;
+  }
+  return v;
+}
+
+function sumOrigin(ins: Instr, sum: Affine, of: Int32Array, table: ObjectTable): number {
+  let v: number = Origin.Foreign;
+  for (const t of sum.terms) {
+    const o = operandOrigin(ins.src[t.src], widthOf(ins, t.src), of, table);
+    const by = t.times >= 0 ? t.times : t.shift;
+    const other = by < 0 ? Origin.Foreign : operandOrigin(ins.src[by], widthOf(ins, by), of, table);
+    if (o === Origin.Open || other === Origin.Open) return Origin.Open;
+    if (o === Origin.Foreign && other === Origin.Foreign) continue;
+    v = v === Origin.Foreign && o >= 0 && t.coef === 1 && by < 0 ? o : Origin.Mixed;
+  }
+  return v;
+}
+
+/**
+ * Local variables whose address is only ever used to access them: nothing that is called, and no address that came from
+ * elsewhere, leads to them. One mark is kept for all addresses of local memory together, so that the walk is linear.
+ */
+function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
+  const isLocal = (symbol: string): boolean => {
+    const id = symbol === '' ? -1 : table.named(symbol);
+    return id >= 0 && table.objects[id].memory === Mem.Local;
+  };
+  const taken = new Set<string>();
+  const marked = new Uint8Array(fn.regCount);
+  const work: Reg[] = [];
+  let escapes = false;
+  // An instruction that hands a value on, or lets it out of the registers.
+  const passes = (x: Instr): void => {
+    if ((x.op.flags & (OpFlag.Pure | OpFlag.Phi)) === 0) {
+      escapes = true;
+      return;
+    }
+    for (const d of x.dst) {
+      if (d === NO_REG || isPredReg(d) || marked[regIndex(d)] === 1) continue;
+      marked[regIndex(d)] = 1;
+      work.push(d);
+    }
+  };
+  if (fn.variables.some((v) => v.space === 'local'))
+    for (const x of du.ins)
+      for (const o of x.src)
+        if (o.kind === Kind.Sym && isLocal(o.sym)) {
+          taken.add(o.sym);
+          passes(x);
+        }
+  while (work.length > 0 && !escapes) {
+    const r = work.pop()!;
+    if (du.returned[regIndex(r)] === 1) escapes = true;
+    for (let e = du.useStart[regIndex(r)]; e < du.useStart[regIndex(r) + 1]; e++) {
+      const x = du.ins[du.uses[e]];
+      if (x.otherwise.includes(r) || x.src.some((o) => o.reg === r && o.kind === Kind.Reg)) passes(x);
+    }
+  }
+  const out = new Uint8Array(table.objects.length);
+  for (const [id, o] of table.objects.entries())
+    if (o.kind === 'variable' && o.memory === Mem.Local && !(escapes && taken.has(o.name))) out[id] = 1;
+  return out;
+}

@@ -1,0 +1,314 @@
+import { OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { type Affine, Extend } from '../isa/affine.ts';
+import { elementBytes } from '../isa/build.ts';
+import { cfgOf } from './cfg.ts';
+import { type DefUse, defUseOf } from './defuse.ts';
+import { type DominatorTree, dominates, dominators } from './dominators.ts';
+import { inRange, LinearTable } from './linear.ts';
+import { affineResult, isAddressConversion, Origin, type Provenance } from './provenance.ts';
+
+/** A linear expression with its constant. */
+export interface LinearValue {
+  readonly form: number;
+  readonly constant: number;
+}
+
+/**
+ * Values of the registers that addresses are made from, as linear expressions, while a walk goes through the blocks in
+ * reverse post-order: then definitions that dominate come before what they dominate.
+ */
+export class RegisterValues {
+  readonly table: LinearTable;
+  private readonly fn: Fn;
+  private readonly du: DefUse;
+  private readonly dom: DominatorTree;
+  private readonly provenance: Provenance;
+  /** By register index: its value as an expression and a constant, and the block in which that holds (-1: everywhere). */
+  private readonly form: Int32Array;
+  private readonly constant: Float64Array;
+  private readonly heldIn: Int32Array;
+  private readonly stable: Uint8Array;
+  private readonly symbols = new Set<number>();
+  private block = 0;
+  /** The sum that is being made: unknowns, coefficients, constant. */
+  private atoms: number[] = [];
+  private coefs: number[] = [];
+  private rest = 0;
+
+  constructor(fn: Fn, provenance: Provenance) {
+    const g = cfgOf(fn);
+    this.fn = fn;
+    this.du = defUseOf(fn);
+    this.dom = dominators(g);
+    this.provenance = provenance;
+    this.table = new LinearTable(this.dom.depth);
+    this.form = new Int32Array(fn.regCount).fill(-1);
+    this.constant = new Float64Array(fn.regCount);
+    this.heldIn = new Int32Array(fn.regCount).fill(-2);
+    this.stable = new Uint8Array(fn.regCount);
+    for (let r = 0; r < fn.regCount; r++)
+      if (provenance.of[r] !== Origin.Open && this.isStable(r, g.midBlockControl)) this.stable[r] = 1;
+  }
+
+  /** Goes on with the block at a position. */
+  enter(block: number): void {
+    this.block = block;
+  }
+
+  /** Notes what an instruction writes. */
+  run(ins: Instr): void {
+    for (let k = 0; k < ins.dst.length; k++) {
+      const r = ins.dst[k];
+      if (r !== NO_REG && this.provenance.of[regIndex(r)] !== Origin.Open) this.define(ins, k, r);
+    }
+  }
+
+  /** Value of an address operand at this point; null where nothing is known. */
+  addressOf(o: Operand): LinearValue | null {
+    const width = o.reg === NO_REG ? 64 : regWidth(o.reg);
+    this.begin();
+    if (o.reg !== NO_REG && !this.addRegister(o.reg, 1, width)) return null;
+    if (o.sym !== '') this.push(this.symbol(o.sym), 1);
+    const constant = inRange(this.rest + o.lo, width);
+    // Valid addresses of 32 bits do not wrap, so that with a symbol alone the width makes no difference.
+    const plain = this.atoms.length === 0 || this.isSymbolAlone(this.atoms, this.coefs);
+    const form = this.table.sum(plain ? 64 : width, this.atoms, this.coefs);
+    if (form < 0 || constant === null) return null;
+    return { form, constant: form === 0 && width === 32 ? constant >>> 0 : constant };
+  }
+
+  /** Is the expression the address of one variable and nothing else? */
+  isVariable(form: number): boolean {
+    const f = this.table.forms[form];
+    return this.isSymbolAlone(f.atoms, f.coefs);
+  }
+
+  /** Does the register have the same value at all its uses, each time its definition has run? */
+  private isStable(r: number, midBlockControl: boolean): boolean {
+    const { du, dom } = this;
+    const defs = du.defStart[r + 1] - du.defStart[r];
+    if (defs + du.entry[r] !== 1) return defs === 0;
+    if (defs === 0) return true;
+    const d = du.defs[du.defStart[r]];
+    const home = du.blockAt[d];
+    if (dom.depth[home] < 0) return false;
+    if (du.ins[d].guard !== NO_REG && du.ins[d].otherwise.length === 0) return false;
+    for (let e = du.useStart[r]; e < du.useStart[r + 1]; e++) {
+      const u = du.uses[e];
+      const block = du.blockAt[u];
+      if (dom.depth[block] < 0) continue;
+      if ((du.ins[u].op.flags & OpFlag.Phi) !== 0) {
+        if (midBlockControl || !this.reachesPhi(home, du.ins[u], r)) return false;
+      } else if (block === home ? u <= d : midBlockControl || !dominates(dom, home, block)) return false;
+    }
+    return true;
+  }
+
+  /** Does the definition in block `home` dominate the ends of the predecessors with which the phi reads it? */
+  private reachesPhi(home: number, phi: Instr, r: number): boolean {
+    const { positionOf } = cfgOf(this.fn);
+    for (let i = 1; i < phi.src.length; i += 2) {
+      if (phi.src[i].reg === NO_REG || regIndex(phi.src[i].reg) !== r) continue;
+      const from = positionOf[phi.src[i - 1].lo];
+      if (from === undefined || from < 0 || !dominates(this.dom, home, from)) return false;
+    }
+    return true;
+  }
+
+  private isSymbolAlone(atoms: readonly number[], coefs: readonly number[]): boolean {
+    return atoms.length === 1 && coefs[0] === 1 && this.symbols.has(atoms[0]);
+  }
+  private symbol(name: string): number {
+    const a = this.table.atom(`sym ${name}`, -1);
+    this.symbols.add(a);
+    return a;
+  }
+
+  private begin(): void {
+    this.atoms = [];
+    this.coefs = [];
+    this.rest = 0;
+  }
+
+  private push(atom: number, coef: number): void {
+    this.atoms.push(atom);
+    this.coefs.push(coef);
+  }
+
+  /** Adds an expression times `coef`; false where that is too large. */
+  private addForm(form: number, constant: number, coef: number, width: number): boolean {
+    const f = this.table.forms[form];
+    for (let i = 0; i < f.atoms.length; i++) {
+      const c = width === 32 ? Math.imul(f.coefs[i], coef) : f.coefs[i] * coef;
+      if (inRange(c, width) === null) return false;
+      this.push(f.atoms[i], c);
+    }
+    const more = inRange(
+      width === 32 ? this.rest + Math.imul(constant, coef) : this.rest + constant * coef,
+      width,
+    );
+    if (more === null) return false;
+    this.rest = more;
+    return true;
+  }
+
+  /** Makes sure that the value of a register is known here, if only as an unknown. */
+  private hold(r: Reg): number {
+    const i = regIndex(r);
+    if (this.heldIn[i] === -1 || this.heldIn[i] === this.block) return i;
+    const stable = this.stable[i] === 1;
+    // A stable register that nothing has defined yet: a parameter, or one that is never defined.
+    this.set(r, stable ? this.table.atom(`reg ${i}`, -1) : this.table.fresh(this.block));
+    return i;
+  }
+
+  private addRegister(r: Reg, coef: number, width: number): boolean {
+    const i = this.hold(r);
+    return this.addForm(this.form[i], this.constant[i], coef, width);
+  }
+
+  /** Gives a register an unknown as its value. */
+  private set(r: Reg, atom: number): void {
+    this.setForm(r, this.table.of(atom, regWidth(r)), 0);
+  }
+
+  private setForm(r: Reg, form: number, constant: number): void {
+    const i = regIndex(r);
+    this.form[i] = form;
+    this.constant[i] = constant;
+    this.heldIn[i] = this.stable[i] === 1 ? -1 : this.block;
+  }
+
+  private define(ins: Instr, k: number, r: Reg): void {
+    if (ins.guard === NO_REG) {
+      const width = regWidth(r);
+      const o = ins.src[0];
+      if (isAddressConversion(ins)) {
+        this.begin();
+        if (this.addOperand(o, width, 1)) return this.finish(r, width);
+      } else if (ins.op.accesses.length > 0) {
+        if (o.kind === Kind.CBank && o.reg === NO_REG) {
+          const bytes = elementBytes(ins.op.accesses[0], ins.mods);
+          // A narrower word is extended as the modifiers say.
+          const how = 8 * bytes === width ? '' : ` ${ins.mods}`;
+          return this.set(r, this.table.atom(`c ${o.hi} ${o.lo + bytes * k} ${width}${how}`, -1));
+        }
+      } else {
+        const sum = affineResult(ins, k);
+        if (sum !== null && sum.width === width) {
+          this.begin();
+          if (this.addSum(ins, sum)) return this.finish(r, width);
+        }
+      }
+    }
+    this.set(r, this.table.fresh(this.block));
+  }
+
+  private finish(r: Reg, width: number): void {
+    const form = this.table.sum(width, this.atoms, this.coefs);
+    const constant = inRange(this.rest, width);
+    if (form < 0 || constant === null) this.set(r, this.table.fresh(this.block));
+    else this.setForm(r, form, constant);
+  }
+
+  private addSum(ins: Instr, sum: Affine): boolean {
+    this.rest = sum.constant;
+    for (const t of sum.terms) {
+      let { src, coef } = t;
+      if (t.times >= 0 || t.shift >= 0) {
+        let by = this.known(ins, t.times >= 0 ? t.times : t.shift, t.times >= 0 ? t.extend : Extend.Zero);
+        if (by === null && t.times >= 0) {
+          // Either factor may be the constant one.
+          by = this.known(ins, src, t.extend);
+          src = t.times;
+        }
+        if (by === null || (t.shift >= 0 && (by < 0 || by > 31))) return false;
+        const factor = t.shift >= 0 ? 2 ** by : by;
+        coef = sum.width === 32 ? Math.imul(coef, factor) : coef * factor;
+      }
+      if (sum.width === 32) coef |= 0;
+      else if (inRange(coef, 64) === null) return false;
+      const o = ins.src[src];
+      const added =
+        t.extend === Extend.None
+          ? this.addOperand(o, sum.width, coef)
+          : t.extend === Extend.Low
+            ? this.addLowHalf(o, coef)
+            : this.addExtended(o, t.extend, coef);
+      if (!added) return false;
+    }
+    return true;
+  }
+
+  /** Value of a source that is constant, extended as told; null otherwise. */
+  private known(ins: Instr, src: number, extend: number): number | null {
+    const o = ins.src[src];
+    if (o.kind === Kind.Imm) {
+      const slot = srcSlot(ins.op, src);
+      return constantValue(o, slot === undefined ? 32 : slotWidth(ins.op, ins.mods, slot), extend);
+    }
+    if (o.kind !== Kind.Reg || regWidth(o.reg) < 32) return null;
+    const i = this.hold(o.reg);
+    return this.form[i] === 0 ? constantOf(this.constant[i], regWidth(o.reg), extend) : null;
+  }
+
+  private addOperand(o: Operand, width: number, coef: number): boolean {
+    switch (o.kind) {
+      case Kind.Imm:
+        return this.addForm(0, constantValue(o, width, Extend.None), coef, width);
+      case Kind.Sym:
+        this.push(this.symbol(o.sym), coef);
+        return this.addForm(0, o.lo, coef, width);
+      case Kind.CBank:
+        if (o.reg !== NO_REG) return false;
+        this.push(this.table.atom(`c ${o.hi} ${o.lo} ${width}`, -1), coef);
+        return true;
+      default:
+        return o.kind === Kind.Reg && regWidth(o.reg) === width && this.addRegister(o.reg, coef, width);
+    }
+  }
+
+  /** Adds the low half of a 64-bit source: a sum of halves, as carries only go up. */
+  private addLowHalf(o: Operand, coef: number): boolean {
+    if (o.kind === Kind.Imm) return this.addForm(0, o.lo, coef, 32);
+    if (o.kind !== Kind.Reg || regWidth(o.reg) !== 64) return false;
+    const i = this.hold(o.reg);
+    const f = this.table.forms[this.form[i]];
+    for (let k = 0; k < f.atoms.length; k++) {
+      const a = f.atoms[k];
+      const half = this.symbols.has(a) ? a : this.table.atom(`low ${a}`, this.table.homeOf(a));
+      this.push(half, Math.imul(f.coefs[k] | 0, coef));
+    }
+    return this.addForm(0, this.constant[i] | 0, coef, 32);
+  }
+
+  /** Adds a 32-bit source as one of 64 bits. */
+  private addExtended(o: Operand, extend: number, coef: number): boolean {
+    if (o.kind === Kind.Imm) return this.addForm(0, constantValue(o, 32, extend), coef, 64);
+    if (o.kind === Kind.CBank && o.reg === NO_REG) {
+      this.push(this.table.atom(`c ${o.hi} ${o.lo} 32 ${extend}`, -1), coef);
+      return true;
+    }
+    if (o.kind !== Kind.Reg || regWidth(o.reg) !== 32) return false;
+    const i = this.hold(o.reg);
+    const form = this.form[i];
+    const f = this.table.forms[form];
+    if (form === 0) return this.addForm(0, constantOf(this.constant[i], 32, extend), coef, 64);
+    // The address of a variable in 32 bits is its address in 64.
+    if (this.isSymbolAlone(f.atoms, f.coefs)) {
+      this.push(f.atoms[0], coef);
+      return this.addForm(0, this.constant[i], coef, 64);
+    }
+    this.push(this.table.atom(`ext ${extend} ${form} ${this.constant[i]}`, f.home), coef);
+    return true;
+  }
+}
+
+/** A constant operand of a width as a number, extended to 64 bits; too large where it is no exact number. */
+const constantValue = (o: Operand, width: number, extend: number): number =>
+  width === 64 ? o.hi * 2 ** 32 + (o.lo >>> 0) : constantOf(o.lo, width, extend);
+
+const constantOf = (v: number, width: number, extend: number): number =>
+  width === 32 && extend === Extend.Zero ? v >>> 0 : v;
