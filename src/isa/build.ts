@@ -12,6 +12,7 @@ import {
   type Space,
 } from '../ir/opcode.ts';
 import { imm, immOf, Kind, type Operand, PF, PT } from '../ir/operand.ts';
+import { buildLanes, buildSpecial, type Report, type SpecialSpec } from './build-lanes.ts';
 
 /** One document of kind `isa`, already checked against its schema. */
 export interface IsaDoc {
@@ -29,6 +30,8 @@ export interface OpcodeSpec {
   readonly props: readonly string[];
   readonly unit: string;
   readonly space?: Space;
+  readonly lanes?: string | Readonly<Record<string, string>>;
+  readonly special?: Readonly<Record<string, SpecialSpec>>;
   readonly observed?: number;
   readonly primitive?: string;
   readonly means?: string;
@@ -119,8 +122,6 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
   return { isa: { opcodes, byName, hash: hashText(JSON.stringify(docs.map((d) => d.data))) }, diagnostics };
 }
 
-type Report = (message: string, notes?: readonly string[]) => void;
-
 function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report): Opcode {
   const groups = buildGroups(spec.modifiers ?? {}, report);
   const groupByName = new Map(groups.map((g) => [g.name, g]));
@@ -134,18 +135,23 @@ function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report)
     if (PROPS[p] === undefined) report(`unknown property '${p}'`, didYouMean(p, Object.keys(PROPS)));
     else flags |= PROPS[p];
   }
+  const dsts = slots(sides[0], false);
+  const srcs = slots(sides[1], true);
+  const modByName = indexValues(groups);
   return {
     id,
     name,
     title: spec.title,
-    dsts: slots(sides[0], false),
-    srcs: slots(sides[1], true),
+    dsts,
+    srcs,
     groups,
-    modByName: indexValues(groups),
+    modByName,
     groupByName,
     flags,
     space: spec.space ?? null,
     unit: spec.unit,
+    lanes: buildLanes(spec.lanes ?? {}, dsts, srcs, modByName, report),
+    special: buildSpecial(spec.special, groups, report),
     observed: spec.observed ?? null,
     primitive: spec.primitive ?? null,
     means: spec.means ?? null,

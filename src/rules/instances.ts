@@ -330,6 +330,8 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     flags: 0,
     space: null,
     unit: '',
+    lanes: [],
+    special: [],
     observed: null,
     primitive: null,
     means: null,

@@ -1,5 +1,6 @@
 import { cfgOf } from '../analysis/cfg.ts';
 import { postDominatorsOf } from '../analysis/dominators.ts';
+import { copyFn } from '../ir/edit.ts';
 import { modOf, type Opcode, OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Block, Fn, Instr } from '../ir/program.ts';
@@ -74,7 +75,7 @@ function flatten(fn: Fn): Fn {
       }
     blocks.push(from === 0 ? b : { id, name: b.name, ins: b.ins.slice(from) });
   }
-  return changed ? { ...fn, blocks, blockCount: next } : fn;
+  return changed ? copyFn(fn, blocks, fn.regCount, next, fn.tables) : fn;
 }
 
 const cache = new WeakMap<Fn, Code>();
