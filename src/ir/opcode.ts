@@ -102,6 +102,41 @@ export interface Access {
   readonly countFrom: ModGroup | null;
 }
 
+/** How far lanes that execute an instruction together agree on a value; a larger number is less. */
+export const Lanes = {
+  /** All threads of a block have the same. */
+  Block: 0,
+  /** All lanes of a warp have the same. */
+  Warp: 1,
+  Varying: 2,
+} as const;
+
+/** What an opcode's row `lanes` says of one or all results; the first that fits holds. */
+export interface LaneRule {
+  /** Number of the result, -1 for all. */
+  readonly dst: number;
+  /** Only where this value of the group is chosen; null: always. */
+  readonly group: ModGroup | null;
+  readonly index: number;
+  /** Least `Lanes` level of the result. */
+  readonly level: number;
+  /** Sources whose levels the result has at least: the numbered ones, all, or those of the address of mutable memory. */
+  readonly from: readonly number[] | 'operands' | 'memory';
+}
+
+/** What is known of a special register. */
+export interface SpecialRegister {
+  /** `Lanes` level. */
+  readonly level: number;
+  /** Smallest and largest value, unsigned. */
+  readonly least: number;
+  readonly most: number;
+  /** Axis along which it is the thread's index in the block; -1 if it is not. */
+  readonly thread: number;
+  /** Axis along which it is the extent of the block; -1 if it is not. */
+  readonly extent: number;
+}
+
 export interface Opcode {
   /** Dense index in its set; for table look-ups within one process only. */
   readonly id: number;
@@ -119,6 +154,10 @@ export interface Opcode {
   /** One for each source that may be an address; empty for opcodes without addresses. */
   readonly accesses: readonly Access[];
   readonly unit: string;
+  /** How far lanes agree on its results; empty: as its operands if it is pure, else not at all. */
+  readonly lanes: readonly LaneRule[];
+  /** By value of the first modifier group: the special register that it reads; empty for other opcodes. */
+  readonly special: readonly (SpecialRegister | null)[];
   /** Number seen in traces of the original; a data column, never dispatched on. */
   readonly observed: number | null;
   /** Named primitive that carries out what an expression cannot say (memory, lanes, barriers, control). */

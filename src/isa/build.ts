@@ -13,6 +13,7 @@ import {
   type Space,
 } from '../ir/opcode.ts';
 import { imm, immOf, Kind, type Operand, PF, PT } from '../ir/operand.ts';
+import { buildLanes, buildSpecial, type Report, type SpecialSpec } from './build-lanes.ts';
 
 /** One document of kind `isa`, already checked against its schema. */
 export interface IsaDoc {
@@ -31,6 +32,8 @@ export interface OpcodeSpec {
   readonly unit: string;
   readonly space?: Space;
   readonly accesses?: Readonly<Record<string, AccessSpec>>;
+  readonly lanes?: string | Readonly<Record<string, string>>;
+  readonly special?: Readonly<Record<string, SpecialSpec>>;
   readonly observed?: number;
   readonly primitive?: string;
   readonly means?: string;
@@ -139,8 +142,6 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
   return { isa, diagnostics };
 }
 
-type Report = (message: string, notes?: readonly string[]) => void;
-
 function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report): Opcode {
   const groups = buildGroups(spec.modifiers ?? {}, report);
   const groupByName = new Map(groups.map((g) => [g.name, g]));
@@ -154,20 +155,24 @@ function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report)
     if (PROPS[p] === undefined) report(`unknown property '${p}'`, didYouMean(p, Object.keys(PROPS)));
     else flags |= PROPS[p];
   }
+  const dsts = slots(sides[0], false);
   const srcs = slots(sides[1], true);
+  const modByName = indexValues(groups);
   return {
     id,
     name,
     title: spec.title,
-    dsts: slots(sides[0], false),
+    dsts,
     srcs,
     groups,
-    modByName: indexValues(groups),
+    modByName,
     groupByName,
     flags,
     space: spec.space ?? null,
     accesses: buildAccesses(spec, srcs, flags, groupByName, report),
     unit: spec.unit,
+    lanes: buildLanes(spec.lanes ?? {}, dsts, srcs, modByName, report),
+    special: buildSpecial(spec.special, groups, report),
     observed: spec.observed ?? null,
     primitive: spec.primitive ?? null,
     means: spec.means ?? null,

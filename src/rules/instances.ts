@@ -331,6 +331,8 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     space: null,
     accesses: [],
     unit: '',
+    lanes: [],
+    special: [],
     observed: null,
     primitive: null,
     means: null,

@@ -214,6 +214,18 @@ modifiers?: {
  */
 props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi")[]
 /**
+ * How far the lanes that execute it together agree on its results: block, warp or varying; warp(mask) - across the warp where they agree on the source mask; operands - as far as on all sources; memory - as far as on the address, if nothing writes there. Or rows of result names and modifier values, of which the first that fits holds. Of a branch: where the lanes go. Without it, results of pure opcodes are as their operands and all others varying.
+ */
+lanes?: (string | {
+[k: string]: string
+})
+/**
+ * What is known of each value of the first modifier group, a special register; one without a row may hold anything, in every lane another.
+ */
+special?: {
+[k: string]: SpecialRegister
+}
+/**
  * Functional unit that executes it.
  */
 unit: ("alu" | "fma" | "fp64" | "fp16" | "xu" | "lsu" | "control" | "special")
@@ -236,6 +248,31 @@ primitive?: string
  * Meaning in the expression language; empty where the opcode gives no value.
  */
 means?: string
+}
+/**
+ * What is known of a special register.
+ */
+export interface SpecialRegister {
+/**
+ * Whether it is the same in all threads of a block, in all lanes of a warp, or in neither.
+ */
+lanes: ("block" | "warp" | "varying")
+/**
+ * Smallest value, unsigned.
+ */
+least?: number
+/**
+ * Largest value, unsigned.
+ */
+most?: number
+/**
+ * It is the thread's index in the block along this axis.
+ */
+thread?: (0 | 1 | 2)
+/**
+ * It is the number of threads of the block along this axis.
+ */
+extent?: (0 | 1 | 2)
 }
 /**
  * What is done at one address operand.
@@ -810,11 +847,11 @@ mods?: {
  */
 from?: number
 /**
- * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, !CC, or name:bank.
+ * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, or name:bank.
  */
 src?: string
 /**
- * One item a destination: its name, _ for one that is discarded, CC or !CC for a carry that stays in CC.CF.
+ * One item a destination: its name, _ for one that is discarded, CC for a carry that stays in CC.CF.
  */
 dst?: string
 /**

@@ -1,0 +1,34 @@
+import type { Fn } from '../ir/program.ts';
+import { memo } from './memo.ts';
+
+/** Lanes of a warp (PTX ISA 9.0, 10: WARP_SZ is 32 on all targets). */
+export const WARP_SIZE = 32;
+
+/** What the directives of a kernel say about the blocks that it is launched with. */
+export interface BlockShape {
+  /** Threads along x, y and z, where `.reqntid` says them; else null. */
+  readonly extent: readonly number[] | null;
+  /** Most threads of a block. */
+  readonly mostThreads: number;
+}
+
+/** Most threads of a block on every target (PTX ISA 9.0, 10: `%ntid`; the CUDA limits of all compute capabilities). */
+const MOST_THREADS = 1024;
+
+/**
+ * Blocks with which a kernel may be launched. `.maxntid` limits the number of threads, not the extent along an axis (PTX
+ * ISA 9.0, 11.4); a device function may be called from any kernel.
+ */
+export const blockShapeOf: (fn: Fn) => BlockShape = memo((fn) => {
+  let extent: number[] | null = null;
+  let mostThreads = MOST_THREADS;
+  if (fn.kind === 'entry')
+    for (const d of fn.attrs.directives) {
+      const m = /^\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
+      if (m === null) continue;
+      const size = [Number(m[2]), Number(m[3] ?? 1), Number(m[4] ?? 1)];
+      mostThreads = Math.min(mostThreads, size[0] * size[1] * size[2]);
+      if (m[1] === 'reqntid') extent = size;
+    }
+  return { extent, mostThreads };
+});

@@ -1,0 +1,61 @@
+import { Lanes, type Opcode, OpFlag, type SpecialRegister } from '../ir/opcode.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { type BlockShape, WARP_SIZE } from './block-shape.ts';
+import { memo } from './memo.ts';
+
+/** How far lanes agree on a special register, in blocks of this shape. */
+export function specialLanes(s: SpecialRegister | null, shape: BlockShape): number {
+  if (s === null) return Lanes.Varying;
+  if (s.thread < 0 || shape.extent === null) return s.level;
+  // Threads are numbered along x first. Along y and z a warp lies in one row or plane if those are whole warps.
+  let below = 1;
+  for (let a = 0; a < s.thread; a++) below *= shape.extent[a];
+  if (shape.extent[s.thread] === 1) return Lanes.Block;
+  return below % WARP_SIZE === 0 ? Lanes.Warp : s.level;
+}
+
+/** Which memory spaces a function, or anything that it calls, may write. */
+export interface Written {
+  readonly all: boolean;
+  readonly spaces: ReadonlySet<string>;
+}
+
+/**
+ * Memory that a function writes, by space only. A device function may be called while any other writes, so there all is
+ * written.
+ */
+export const writtenBy: (fn: Fn) => Written = memo((fn) => {
+  const spaces = new Set<string>();
+  let all = fn.kind !== 'entry';
+  for (const b of fn.blocks)
+    for (const x of b.ins) {
+      if ((x.op.flags & OpFlag.WritesMemory) === 0) continue;
+      if (x.op.space === null) all = true;
+      else spaces.add(x.op.space);
+    }
+  return { all, spaces };
+});
+
+/** May what the instruction loads have been written since the kernel began? */
+export function loadsMutable(op: Opcode, w: Written): boolean {
+  if (w.all) return true;
+  const { space } = op;
+  if (space === null || space === 'generic')
+    // A generic address of local memory is another place in each thread, written or not.
+    return w.spaces.size > 0;
+  if (w.spaces.has(space) || w.spaces.has('generic')) return true;
+  return space === 'shared' && w.spaces.has('cluster');
+}
+
+/** The rule of the opcode that holds for result `k` (or, with -1, for where a branch leads); null if there is none. */
+export function laneRule(ins: Instr, k: number): Opcode['lanes'][number] | null {
+  for (const rule of ins.op.lanes) {
+    if (rule.dst >= 0 && rule.dst !== k) continue;
+    if (rule.group !== null && ((ins.mods >>> rule.group.shift) & rule.group.mask) !== rule.index) continue;
+    return rule;
+  }
+  return null;
+}
+
+/** Do the results hang on nothing but the operands? */
+export const isDetermined = (ins: Instr): boolean => (ins.op.flags & OpFlag.Pure) !== 0;

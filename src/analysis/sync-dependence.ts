@@ -1,0 +1,277 @@
+import type { Cfg } from './cfg.ts';
+import { type DominatorTree, dominates, dominators, postDominators } from './dominators.ts';
+import { inLoop, type LoopForest, loopBlocks, loopExits, loops } from './loops.ts';
+
+/** Told what a sweep finds. */
+export interface SyncSink {
+  /**
+   * Lanes that came by different ways, at `level`, meet at the node.
+   * @param onTheWay nodes that some of them may have passed since they parted
+   */
+  join(node: number, level: number, onTheWay: (node: number) => boolean): void;
+  /** Lanes leave the loop in different iterations. */
+  loop(id: number, level: number): void;
+  /** Lanes parted inside the irreducible region or before it: at each of its nodes any of them may meet. */
+  region(nodes: readonly number[], level: number): void;
+}
+
+/**
+ * Where lanes meet again that a divergent branch has parted. A node is a join of a branch if two ways lead to it from
+ * different successors of the branch that have no other node in common; the values of its phis then depend on the lane.
+ * Ways are followed as labels, up to the immediate post-dominator of the branch, where all lanes have come: a node that two
+ * labels reach is a join and hands on a label of its own. Rosemann, Moll and Hack, "An Abstract Interpretation for SPMD
+ * Divergence on Reducible Control Flow Graphs" (POPL 2021); LLVM's SyncDependenceAnalysis labels in the same way.
+ *
+ * Labels go around no loop. Where lanes may leave a loop in different iterations, its exits are the ways of a branch in the
+ * loop around it. Levels are those of `Lanes`: a branch that parts the warps of a block parts no lanes of a warp.
+ *
+ * Beyond the paper: lanes that wait for each other at the post-dominator may have passed the header of a loop in between a
+ * different number of times. The headers of such loops count as joins. So do all nodes of an irreducible region that is
+ * touched, and each of its exits is a way of its own.
+ */
+export class SyncDependence {
+  /** Levels of the branches, set by `part`; levels at which a node is a join; levels at which only some lanes may run it. */
+  readonly branch: Uint8Array;
+  readonly joins: Uint8Array;
+  readonly control: Uint8Array;
+  /** By loop: level at which lanes leave it in different iterations. */
+  readonly loop: Uint8Array;
+  readonly forest: LoopForest;
+  private readonly cfg: Cfg;
+  private readonly dom: DominatorTree;
+  private readonly post: DominatorTree;
+  private readonly sink: SyncSink;
+  /** Irreducible region by node, -1 for none. */
+  private readonly region: Int32Array;
+  private someLoop = false;
+
+  /** Of the current sweep: label by node, valid where the stamp is `epoch`; the same for labels on back edges. */
+  private readonly label: Int32Array;
+  private readonly stamp: Int32Array;
+  private readonly back: Int32Array;
+  private readonly backStamp: Int32Array;
+  private readonly queued: Uint8Array;
+  private readonly touched: Int32Array;
+  private epoch = 0;
+  private pending = 0;
+  private cursor = 0;
+  private level = 0;
+  private within = -1;
+  private stop = -1;
+  private stopLabel = -1;
+  private around = false;
+  private left = false;
+  private readonly found: number[] = [];
+  /** Sweep batch and its loop that last passed a node. */
+  private readonly sweptBy: Int32Array;
+  private readonly sweptIn: Int32Array;
+  private batch = 0;
+
+  constructor(cfg: Cfg, sink: SyncSink) {
+    const { count } = cfg;
+    this.cfg = cfg;
+    this.sink = sink;
+    this.dom = dominators(cfg);
+    this.post = postDominators(cfg);
+    this.forest = loops(cfg);
+    this.branch = new Uint8Array(count);
+    this.joins = new Uint8Array(count);
+    this.control = new Uint8Array(count);
+    this.loop = new Uint8Array(this.forest.loops.length);
+    this.region = new Int32Array(count).fill(-1);
+    for (const [id, r] of this.forest.irreducible.entries()) for (const b of r.blocks) this.region[b] = id;
+    this.label = new Int32Array(count);
+    this.stamp = new Int32Array(count);
+    this.back = new Int32Array(count);
+    this.backStamp = new Int32Array(count);
+    this.queued = new Uint8Array(count);
+    this.touched = new Int32Array(this.forest.irreducible.length);
+    this.sweptBy = new Int32Array(count);
+    this.sweptIn = new Int32Array(count);
+  }
+
+  /** Branches at the ends of the nodes now part lanes at `level`; each had a lower one before. */
+  part(nodes: readonly number[], level: number): void {
+    const { rpoNumber } = this.cfg;
+    for (const b of nodes) this.branch[b] = level;
+    this.batch++;
+    for (const b of [...nodes].sort((x, y) => rpoNumber[x] - rpoNumber[y])) {
+      const r = this.region[b];
+      let stop = this.post.idom[b];
+      let within = this.forest.innermost[b];
+      if (r >= 0) {
+        while (stop < this.cfg.count && this.region[stop] === r) stop = this.post.idom[stop];
+        while (within >= 0 && this.region[this.forest.loops[within].header] === r)
+          within = this.forest.loops[within].parent;
+      }
+      // A sweep that passed a branch has followed its ways, too: they end where the others do, or before.
+      if (this.sweptBy[b] !== this.batch || this.sweptIn[b] !== within || r >= 0) {
+        this.begin(level, within, stop);
+        if (r >= 0) this.touch(r);
+        else this.seed(b);
+        this.sweep(true);
+        this.checkIterations();
+      }
+      this.partLoops(within, level, stop);
+    }
+  }
+
+  /** Lanes that parted in loop `l` and meet at `stop`, outside of it, leave it in different iterations. */
+  private partLoops(l: number, level: number, stop: number): void {
+    const { loops } = this.forest;
+    while (l >= 0 && (stop >= this.cfg.count || !inLoop(this.forest, l, stop))) {
+      this.partLoop(l, level, stop);
+      l = loops[l].parent;
+    }
+  }
+
+  private partLoop(l: number, level: number, stop: number): void {
+    if (this.loop[l] >= level) return;
+    this.loop[l] = level;
+    this.someLoop = true;
+    for (const b of loopBlocks(this.forest, l)) this.raise(b, level);
+    this.sink.loop(l, level);
+    this.begin(level, this.forest.loops[l].parent, stop);
+    for (const { from, to } of loopExits(this.forest, l)) {
+      const { succStart, succ } = this.cfg;
+      for (let e = succStart[from]; e < succStart[from + 1]; e++)
+        if (succ[e] === to) this.reach(from, to, this.cfg.count + e);
+    }
+    this.sweep(false);
+    this.checkIterations();
+  }
+
+  /** Lanes meet at a node of a loop after they went around it, or left it and came again: in different iterations. */
+  private checkIterations(): void {
+    const { stop, within: l, level, left, around } = this;
+    const { loops } = this.forest;
+    if (l < 0 || stop >= this.cfg.count || !inLoop(this.forest, l, stop)) return;
+    if (around && stop !== loops[l].header) this.mix(l, level);
+    if (!left) return;
+    for (let a = l; a >= 0; a = loops[a].parent) {
+      this.mix(a, level);
+      this.partLoop(a, level, stop);
+    }
+  }
+
+  private mix(l: number, level: number): void {
+    const { header } = this.forest.loops[l];
+    if (this.joins[header] < level) this.joins[header] = level;
+    this.sink.join(header, level, (b) => inLoop(this.forest, l, b));
+  }
+
+  // ---------------------------------------------------------------------- one sweep
+
+  private begin(level: number, within: number, stop: number): void {
+    this.epoch++;
+    this.level = level;
+    this.within = within;
+    this.stop = stop;
+    this.stopLabel = -1;
+    this.around = false;
+    this.left = false;
+    this.pending = 0;
+    this.cursor = this.cfg.rpo.length;
+    this.found.length = 0;
+  }
+
+  private seed(b: number): void {
+    const { succStart, succ, count } = this.cfg;
+    for (let e = succStart[b]; e < succStart[b + 1]; e++) this.reach(b, succ[e], count + e);
+  }
+
+  /** Control comes over the edge from `u` to `v` with a label. */
+  private reach(u: number, v: number, label: number): void {
+    const { rpoNumber } = this.cfg;
+    if (v === this.stop) {
+      if (this.stopLabel < 0) this.stopLabel = label;
+      else if (this.stopLabel !== label) this.joinAt(v);
+      return;
+    }
+    if (this.within >= 0 && !inLoop(this.forest, this.within, v)) {
+      this.left = true;
+      return;
+    }
+    if (rpoNumber[v] <= rpoNumber[u] && dominates(this.dom, v, u)) {
+      if (this.within >= 0 && v === this.forest.loops[this.within].header) this.around = true;
+      if (this.backStamp[v] !== this.epoch) {
+        this.backStamp[v] = this.epoch;
+        this.back[v] = label;
+      } else if (this.back[v] !== label) this.joinAt(v);
+      return;
+    }
+    if (this.stamp[v] !== this.epoch) {
+      this.stamp[v] = this.epoch;
+      this.label[v] = label;
+    } else {
+      if (this.label[v] === label || this.label[v] === v) return;
+      this.label[v] = v;
+      this.joinAt(v);
+    }
+    if (this.queued[v] === 1) return;
+    this.queued[v] = 1;
+    this.pending++;
+    if (rpoNumber[v] < this.cursor) this.cursor = rpoNumber[v];
+  }
+
+  private joinAt(v: number): void {
+    if (this.joins[v] < this.level) this.joins[v] = this.level;
+    this.found.push(v);
+  }
+
+  /** @param counts whether branches that it passes need none of their own */
+  private sweep(counts: boolean): void {
+    const { rpo, succStart, succ, count } = this.cfg;
+    const { label, branch, level } = this;
+    while (this.pending > 0) {
+      const v = rpo[this.cursor++];
+      if (this.queued[v] === 0) continue;
+      this.queued[v] = 0;
+      this.pending--;
+      this.raise(v, level);
+      if (counts) {
+        this.sweptBy[v] = this.batch;
+        this.sweptIn[v] = this.within;
+      }
+      if (this.region[v] >= 0) {
+        this.touch(this.region[v]);
+        continue;
+      }
+      const parts = branch[v] >= level;
+      for (let e = succStart[v]; e < succStart[v + 1]; e++)
+        this.reach(v, succ[e], parts || this.leavesPartedLoop(v, succ[e]) ? count + e : label[v]);
+    }
+    const onTheWay = (b: number): boolean => this.stamp[b] === this.epoch;
+    for (const v of this.found) this.sink.join(v, level, onTheWay);
+  }
+
+  /** Does the edge leave a loop, inside of that of the sweep, that lanes leave in different iterations? */
+  private leavesPartedLoop(u: number, v: number): boolean {
+    if (!this.someLoop) return false;
+    const { innermost, loops } = this.forest;
+    for (let l = innermost[u]; l >= 0 && l !== this.within && !inLoop(this.forest, l, v); l = loops[l].parent)
+      if (this.loop[l] >= this.level) return true;
+    return false;
+  }
+
+  private touch(r: number): void {
+    if (this.touched[r] === this.epoch) return;
+    this.touched[r] = this.epoch;
+    const { succStart, succ, count } = this.cfg;
+    const { blocks } = this.forest.irreducible[r];
+    for (const b of blocks) {
+      this.stamp[b] = this.epoch;
+      this.label[b] = b;
+      this.raise(b, this.level);
+      if (this.joins[b] < this.level) this.joins[b] = this.level;
+    }
+    this.sink.region(blocks, this.level);
+    for (const b of blocks)
+      for (let e = succStart[b]; e < succStart[b + 1]; e++)
+        if (this.region[succ[e]] !== r) this.reach(b, succ[e], count + e);
+  }
+
+  private raise(b: number, level: number): void {
+    if (this.control[b] < level) this.control[b] = level;
+  }
+}
