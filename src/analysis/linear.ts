@@ -64,12 +64,15 @@ export function instructionGraph(ins: Instr): Graph {
   const { op, mods, src } = ins;
   let srcMods = 0;
   let constant = 0;
+  let constants = 0;
   for (let i = 0; i < src.length; i++) {
     srcMods |= src[i].mods << (3 * i);
-    if (i < op.srcs.length && isConstantSlot(op.srcs[i])) constant = src[i].lo;
+    if (i >= op.srcs.length || !isConstantSlot(op.srcs[i])) continue;
+    constant = src[i].lo;
+    constants++;
   }
   // Modifiers, 12 bits of source modifiers and one byte of a constant, in the 53 bits of an exact number.
-  const keyed = src.length <= 4 && constant >= 0 && constant < 256 && mods < 2 ** 32;
+  const keyed = src.length <= 4 && constants <= 1 && constant >= 0 && constant < 256;
   const key = (mods * 4096 + srcMods) * 256 + constant;
   let known = graphs.get(op);
   if (known === undefined) graphs.set(op, (known = new Map()));
