@@ -1,24 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { extend, instructionGraph, linearForm } from '../src/analysis/linear.ts';
+import { type Condition, conditionOf } from '../src/analysis/condition.ts';
+import { extend, instructionGraph, type LinearForm, linearForm } from '../src/analysis/linear.ts';
 import { Mod, type Opcode, OpFlag, slotWidth, srcSlot } from '../src/ir/opcode.ts';
 import { immOf, Kind, makeReg, type Operand, RegFile, reg } from '../src/ir/operand.ts';
 import { type Instr, instr } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { evalBig } from '../src/isa/reference.ts';
 import { testIsa } from './support/isa.ts';
+import { generator } from './support/random-loops.ts';
 
 const isa = testIsa();
-
-/** The same numbers each time (xorshift). */
-function generator(seed: number): (below: number) => number {
-  let s = (seed * 2654435761) | 1;
-  return (below) => {
-    s ^= s << 13;
-    s ^= s >>> 17;
-    s ^= s << 5;
-    return (s >>> 0) % below;
-  };
-}
 
 const INTERESTING = [
   0n,
@@ -83,6 +74,60 @@ function drawn(op: Opcode, mods: number, below: (n: number) => number): { ins: I
   };
 }
 
+/** Value of a form where register i has the value of source i. */
+function sumOf(f: LinearForm, values: readonly bigint[]): bigint {
+  let sum = f.constant;
+  for (const t of f.terms) sum += t.coefficient * extend(values[t.operand.reg >>> 3], t.bits, t.signed);
+  return BigInt.asUintN(f.width, sum);
+}
+
+function truthOf(c: Condition, values: readonly bigint[]): boolean {
+  switch (c.kind) {
+    case 'known':
+      return c.value;
+    case 'predicate':
+      return values[c.reg >>> 3] === 1n;
+    case 'not':
+      return !truthOf(c.of, values);
+    case 'and':
+      return truthOf(c.a, values) && truthOf(c.b, values);
+    case 'or':
+      return truthOf(c.a, values) || truthOf(c.b, values);
+    case 'compare': {
+      const [a, b] = [c.a, c.b].map((f) => extend(sumOf(f, values), f.width, c.test === 'slt'));
+      return c.test === 'eq' ? a === b : a < b;
+    }
+  }
+}
+
+describe('conditions', () => {
+  it('are what the reference gives, for every opcode with a predicate result', () => {
+    const below = generator(20261128);
+    const told = new Map<string, Set<string>>();
+    for (const op of isa.opcodes) {
+      if (op.means === null || (op.flags & OpFlag.Pure) === 0) continue;
+      for (const mods of modifiers(op, below))
+        for (let n = 0; n < 40; n++) {
+          const { ins, values } = drawn(op, mods, below);
+          for (let k = 0; k < op.dsts.length; k++) {
+            const c = slotWidth(op, mods, op.dsts[k]) === 1 ? conditionOf(ins, k) : null;
+            if (c === null) continue;
+            told.set(op.name, (told.get(op.name) ?? new Set()).add(c.kind));
+            const expected = evalBig(
+              op,
+              mods,
+              values,
+              ins.src.map((o) => o.mods),
+            )[k];
+            expect([op.name, mods, truthOf(c, values)]).toEqual([op.name, mods, expected === 1n]);
+          }
+        }
+    }
+    expect([...told.get('ISETP')!].sort()).toEqual(['and', 'compare', 'known', 'not', 'or']);
+    expect([...told.get('PLOP3')!].sort()).toEqual(['and', 'known', 'not', 'or']);
+  });
+});
+
 describe('linear forms', () => {
   it('have the value that the reference gives, for every opcode, modifier and kind of operand', () => {
     const below = generator(20261123);
@@ -96,16 +141,13 @@ describe('linear forms', () => {
             const form = linearForm(ins, k);
             if (form === null) continue;
             if (form.terms.length > 0) linear.add(op.name);
-            let got = form.constant;
-            for (const t of form.terms)
-              got += t.coefficient * extend(values[t.operand.reg >>> 3], t.bits, t.signed);
             const expected = evalBig(
               op,
               mods,
               values,
               ins.src.map((o) => o.mods),
             )[k];
-            expect([op.name, mods, BigInt.asUintN(form.width, got)]).toEqual([op.name, mods, expected]);
+            expect([op.name, mods, sumOf(form, values)]).toEqual([op.name, mods, expected]);
           }
         }
     }

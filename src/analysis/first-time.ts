@@ -36,7 +36,7 @@ export const NOTHING_KNOWN: When = { at: null, most: null, symbolic: null };
 const NEVER: When = { at: 'never', most: null, symbolic: null };
 const inRun = (k: bigint): When => ({ at: k, most: k, symbolic: null });
 
-/** The first run of a loop in which a condition holds where it is evaluated once in each run. */
+/** The first run of a loop in which a condition holds where it is evaluated in each run. */
 export function firstTime(evolutions: Evolutions, loop: number, c: Condition, wanted = true): When {
   switch (c.kind) {
     case 'known':

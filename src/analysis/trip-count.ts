@@ -10,14 +10,16 @@ import { firstTime, NOTHING_KNOWN, type SymbolicCount, type When } from './first
 import { extend } from './linear.ts';
 import { inLoop, loopBlocks } from './loops.ts';
 import { memo } from './memo.ts';
-import { type NestingForest, nestingOf } from './nesting.ts';
 import { type Evolution, Evolutions } from './scalar-evolution.ts';
 
 /** A block from which control may leave a loop, and when it does. */
 export interface LoopExit extends When {
   /** Position of the block. */
   readonly block: number;
-  /** The block runs exactly once in each run of the loop that control does not leave before. */
+  /**
+   * The block runs in each run of the loop that goes back to the header. If it runs several times, in a loop inside, a test of
+   * values that change with this loop only comes out the same each time.
+   */
   readonly everyTime: boolean;
 }
 
@@ -65,14 +67,12 @@ class Counts {
   private readonly fn: Fn;
   private readonly cfg: Cfg;
   private readonly dom: DominatorTree;
-  private readonly nest: NestingForest;
   private readonly known: (TripCount | undefined)[] = [];
 
   constructor(fn: Fn, evolutions: Evolutions) {
     this.fn = fn;
     this.cfg = cfgOf(fn);
     this.dom = dominatorsOf(fn);
-    this.nest = nestingOf(fn);
     this.evolutions = evolutions;
   }
 
@@ -132,12 +132,9 @@ class Counts {
     return this.resolved(last.guardNot === outside > 0 ? negated(guard) : guard, 0);
   }
 
-  /** Does the block run once in each run of the loop? No cycle without the header goes through it, and no way passes it by. */
+  /** No way around the loop passes the block by. */
   private everyTime(loop: number, b: number): boolean {
-    const { header, latches } = this.evolutions.forest.loops[loop];
-    const around = this.nest.innermost[b];
-    if (around < 0 || this.nest.loops[around].header !== header) return false;
-    return latches.every((l) => dominates(this.dom, b, l));
+    return this.evolutions.forest.loops[loop].latches.every((l) => dominates(this.dom, b, l));
   }
 
   /** A condition with predicate registers replaced by what defines them, as deep as compilers nest tests. */
