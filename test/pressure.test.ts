@@ -17,15 +17,18 @@ const isa = testIsa();
 function slowSets(fn: Fn): Set<Reg>[][] {
   const position = new Map(fn.blocks.map((b, i) => [b.id, i]));
   const sets = fn.blocks.map((b) => Array.from({ length: b.ins.length + 1 }, () => new Set<Reg>()));
-  /** What is live on the way from a block into another. */
-  const into = (from: number, to: number): Reg[] => {
-    const out = [...(sets[to]?.[0] ?? [])];
-    for (const x of fn.blocks[to]?.ins ?? [])
-      if (isPhi(x))
-        for (let k = 0; k < x.src.length; k += 2)
-          if (position.get(x.src[k].lo) === from && x.src[k + 1].reg !== NO_REG) out.push(x.src[k + 1].reg);
+  /** What phis of any block read at the end of this one. */
+  const phiUses = (from: number): Reg[] => {
+    const out: Reg[] = [];
+    for (const b of fn.blocks)
+      for (const x of b.ins)
+        if (isPhi(x))
+          for (let k = 0; k < x.src.length; k += 2)
+            if (position.get(x.src[k].lo) === from) out.push(x.src[k + 1].reg);
     return out;
   };
+  const into = (from: number, to: number): Reg[] =>
+    to < fn.blocks.length ? [...sets[to][0], ...phiUses(from)] : [];
   for (let changed = true; changed; ) {
     changed = false;
     for (let b = fn.blocks.length - 1; b >= 0; b--) {
