@@ -6,7 +6,7 @@ import { analyzeControlFlow, BlockFlag, hasFlag } from '../src/analysis/control-
 import { defCount, defUseOf, singleDef, useCount, usesOf } from '../src/analysis/defuse.ts';
 import { commonDominator, dominates, dominatorsOf, postDominatorsOf } from '../src/analysis/dominators.ts';
 import { knownPredicate } from '../src/analysis/known-predicates.ts';
-import { LiveWalker, liveInOf, livenessOf, liveOutOf } from '../src/analysis/liveness.ts';
+import { LiveWalker, liveInOf, livenessOf, liveOutOf, Pool } from '../src/analysis/liveness.ts';
 import {
   inLoop,
   loopBlocks,
@@ -16,9 +16,10 @@ import {
   loopsOf,
   preheader,
 } from '../src/analysis/loops.ts';
+import { pressureOf } from '../src/analysis/pressure.ts';
 import { renderCfgDot, renderCfgText } from '../src/analysis/render/cfg-text.ts';
 import { renderCfgSvg } from '../src/analysis/render/svg.ts';
-import { pressure, statistics } from '../src/analysis/statistics.ts';
+import { statistics } from '../src/analysis/statistics.ts';
 import { NO_REG, type Reg, regName, regOf } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
@@ -347,7 +348,7 @@ describe('liveness', () => {
             let units = 0;
             for (const r of naive)
               units += regName(r).startsWith('RD') ? 2 : regName(r).startsWith('R') ? 1 : 0;
-            expect(walker.pressure).toBe(units);
+            expect(walker.units[Pool.R]).toBe(units);
             if (i > 0) walker.step(b.ins[i - 1]);
           }
         });
@@ -364,7 +365,7 @@ describe('liveness', () => {
     const l = livenessOf(fn);
     expect(liveInOf(l, 0).map(regName).sort()).toEqual(['R1', 'R5']);
     expect(liveOutOf(l, 0).map(regName)).toEqual(['R5']);
-    expect(pressure(fn)).toBe(2);
+    expect(pressureOf(fn).most[Pool.R]).toBe(2);
   });
 });
 

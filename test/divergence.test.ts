@@ -8,6 +8,7 @@ import { NO_REG, type Reg, regIndex, regName, regOf } from '../src/ir/operand.ts
 import type { Fn, Instr } from '../src/ir/program.ts';
 import { parseFn, printInstr } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
+import { verifySsa } from '../src/ssa/verify.ts';
 import { Machine } from '../src/sim/machine.ts';
 import { OpenMemory } from '../src/sim/memory.ts';
 import { programOf } from './support/context.ts';
@@ -45,7 +46,7 @@ function claims(fn: Fn, agreement: Agreement): Fn {
 /** The same of the function in SSA, tried on the function as it was. */
 function ssaClaims(fn: Fn, agreement: Agreement): Fn {
   const ssa = simpleSsa(fn);
-  expect(verifyFn(ssa.fn, undefined, { ssa: true }).map(verifyMessage)).toEqual([]);
+  expect([...verifyFn(ssa.fn), ...verifySsa(ssa.fn)].map(verifyMessage)).toEqual([]);
   const d = divergenceOf(ssa.fn);
   const claim = (b: number, r: Reg, x: Instr): Instr[] => {
     const old = ssa.was.get(regIndex(r));

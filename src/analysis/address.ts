@@ -4,7 +4,7 @@ import { accessBytes } from '../isa/build.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { type DominatorTree, dominatorsOf } from './dominators.ts';
-import type { Linear } from './linear.ts';
+import type { Linear } from './linear-expressions.ts';
 import { memoPair } from './memo.ts';
 import {
   isBarrier,

@@ -141,8 +141,15 @@ export function invert(
 /**
  * Reverse post-order of what node `from` reaches, by depth-first search with an explicit stack. Successors are
  * searched in row order (taken first), so the fall-through block directly follows its predecessor where it can.
+ * @param parent filled, where given, with the node from which each one was found; the entry of `from` stays as it is
  */
-export function reversePostOrder(count: number, start: Int32Array, items: Int32Array, from = 0): Int32Array {
+export function reversePostOrder(
+  count: number,
+  start: Int32Array,
+  items: Int32Array,
+  from = 0,
+  parent: Int32Array | null = null,
+): Int32Array {
   if (count === 0) return new Int32Array(0);
   const order = new Int32Array(count);
   const stack = new Int32Array(count);
@@ -163,6 +170,7 @@ export function reversePostOrder(count: number, start: Int32Array, items: Int32A
     const t = items[edge[v]++];
     if (seen[t] === 1) continue;
     seen[t] = 1;
+    if (parent !== null) parent[t] = v;
     edge[t] = start[t];
     stack[++top] = t;
   }

@@ -1,122 +1,256 @@
-/**
- * Linear expressions over unknowns, modulo 2^32 or 2^64, without their constant: what addresses are compared by. Equal
- * expressions have equal numbers, so two addresses with the same number differ by a known distance.
- */
-export interface Linear {
+import { OpFlag, slotWidth } from '../ir/opcode.ts';
+import { immValue, Kind, type Operand, sameOperand, withOperandMods } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import type { Graph, Node } from '../isa/lang/graph.ts';
+import { graphOf, isConstantSlot } from '../isa/meaning.ts';
+import { defaultValue } from '../isa/reference.ts';
+
+/** One term of a linear form: `coefficient` times the low `bits` bits of the operand, extended to the form's width. */
+export interface LinearTerm {
+  /** A register, constant-bank or symbol operand, without modifiers: those are part of the coefficient. */
+  readonly operand: Operand;
+  /** Modulo 2^width, unsigned, not 0. */
+  readonly coefficient: bigint;
+  /** How many low bits of the operand count; the width of the form where nothing is extended. */
+  readonly bits: number;
+  /** Extended by the sign; false where nothing is extended. */
+  readonly signed: boolean;
+}
+
+/** A value as the sum of its terms and a constant, modulo 2^width. */
+export interface LinearForm {
   readonly width: number;
-  /** Unknowns, ascending, each with its coefficient. */
-  readonly atoms: readonly number[];
-  readonly coefs: readonly number[];
-  /**
-   * Position of the block where the value is renewed that was made last; -1: it is the same throughout the function. The
-   * value is that of one execution of that block.
-   */
-  readonly home: number;
-  /** Number of the part that is the same throughout the function. */
-  readonly root: number;
-  /** Largest power of two that divides every other part; 0 where there is none. */
-  readonly stride: number;
+  readonly terms: readonly LinearTerm[];
+  /** Unsigned. */
+  readonly constant: bigint;
 }
 
-/** Most unknowns of one expression; longer sums count as one unknown. Addresses of arrays have one for each dimension. */
-const MOST_ATOMS = 8;
-/** Coefficients and distances are exact numbers below this; whatever is larger counts as unknown. */
-const LARGEST = 2 ** 40;
+/**
+ * What destination `k` of an instruction gets, as a linear form of its operands; null where the opcode's meaning is not
+ * linear in what is no constant. Exact, wrap-around included. It says nothing of the guard.
+ */
+export function linearForm(ins: Instr, k = 0): LinearForm | null {
+  if ((ins.op.flags & OpFlag.Pure) === 0 || ins.op.means === null || k >= ins.op.dsts.length) return null;
+  const g = instructionGraph(ins);
+  return formOfNode(ins, g, g.dsts[k]);
+}
 
-/** Makes and numbers linear expressions. Expression 0 is the empty sum. */
-export class LinearTable {
-  readonly forms: Linear[] = [{ width: 0, atoms: [], coefs: [], home: -1, root: 0, stride: 0 }];
-  private readonly homes: number[] = [];
-  private readonly atomByKey = new Map<string, number>();
-  private readonly formByKey = new Map<string, number>();
-  private readonly plain = new Map<number, number>();
-  private readonly depth: Int32Array;
+/** A factor of a product: the low bits of a source, extended. */
+interface Factor {
+  readonly src: number;
+  readonly bits: number;
+  readonly signed: boolean;
+}
 
-  /** @param depth depth of each block in the dominator tree */
-  constructor(depth: Int32Array) {
-    this.depth = depth;
+/** `coefficient * product of factors << value of source shift`; no shift: -1. */
+interface Product {
+  readonly coefficient: bigint;
+  readonly factors: readonly Factor[];
+  readonly shift: number;
+}
+
+/** A sum of products, modulo 2^width of its node. */
+type Polynomial = readonly Product[];
+
+/** More products are no address and no counter. */
+const MOST_PRODUCTS = 8;
+
+/**
+ * The graph of an instruction's meaning. Only slots that take nothing but a constant are part of it, so instructions that
+ * differ in constants share one graph.
+ * @throws Error if the opcode has no meaning
+ */
+export function instructionGraph(ins: Instr): Graph {
+  const { op, mods, src } = ins;
+  let srcMods = 0;
+  let constant = 0;
+  let constants = 0;
+  for (let i = 0; i < src.length; i++) {
+    srcMods |= src[i].mods << (3 * i);
+    if (i >= op.srcs.length || !isConstantSlot(op.srcs[i])) continue;
+    constant = src[i].lo;
+    constants++;
   }
-
-  /** An unknown that nothing else is equal to. */
-  fresh(home: number): number {
-    this.homes.push(home);
-    return this.homes.length - 1;
-  }
-
-  /** The unknown of a key: the same one for the same key. */
-  atom(key: string, home: number): number {
-    let a = this.atomByKey.get(key);
-    if (a === undefined) this.atomByKey.set(key, (a = this.fresh(home)));
-    return a;
-  }
-
-  homeOf(atom: number): number {
-    return this.homes[atom];
-  }
-
-  /** One unknown as an expression. */
-  of(atom: number, width: number): number {
-    const key = 2 * atom + (width === 64 ? 1 : 0);
-    let f = this.plain.get(key);
-    if (f === undefined) this.plain.set(key, (f = this.sum(width, [atom], [1])));
-    return f;
-  }
-
-  /** The sum of unknowns, in any order; -1 where it has too many or its coefficients are too large. */
-  sum(width: number, atoms: readonly number[], coefs: readonly number[]): number {
-    const total = new Map<number, number>();
-    for (let i = 0; i < atoms.length; i++) {
-      const c = (total.get(atoms[i]) ?? 0) + coefs[i];
-      total.set(atoms[i], width === 32 ? c | 0 : c);
-    }
-    const list = [...total].filter(([, c]) => c !== 0).sort((x, y) => x[0] - y[0]);
-    if (list.length > MOST_ATOMS || list.some(([, c]) => Math.abs(c) > LARGEST)) return -1;
-    return this.intern(width, list);
-  }
-
-  private intern(width: number, list: readonly (readonly [number, number])[]): number {
-    if (list.length === 0) return 0;
-    const key = `${width}:${list.join(';')}`;
-    const old = this.formByKey.get(key);
-    if (old !== undefined) return old;
-    let home = -1;
-    let stride = 0;
-    for (const [a, c] of list) {
-      const h = this.homes[a];
-      if (h < 0) continue;
-      if (home < 0 || this.depth[h] > this.depth[home]) home = h;
-      const low = lowestBit(c);
-      if (stride === 0 || low < stride) stride = low;
-    }
-    const fixed = list.filter(([a]) => this.homes[a] < 0);
-    const root = fixed.length === list.length ? this.forms.length : this.intern(width, fixed);
-    const id = this.forms.length;
-    this.formByKey.set(key, id);
-    this.forms.push({
-      width,
-      atoms: list.map(([a]) => a),
-      coefs: list.map(([, c]) => c),
-      home,
-      root: fixed.length === list.length ? id : root,
-      stride,
+  // Modifiers, 12 bits of source modifiers and one byte of a constant, in the 53 bits of an exact number.
+  const keyed = src.length <= 4 && constants <= 1 && constant >= 0 && constant < 256;
+  const key = (mods * 4096 + srcMods) * 256 + constant;
+  let known = graphs.get(op);
+  if (known === undefined) graphs.set(op, (known = new Map()));
+  let g = keyed ? known.get(key) : undefined;
+  if (g === undefined) {
+    g = graphOf({
+      op,
+      mods,
+      srcMods: src.map((o) => o.mods),
+      consts: op.srcs.map((s, i) => (isConstantSlot(s) ? (src[i]?.lo ?? 0) : null)),
     });
-    return id;
+    if (keyed) known.set(key, g);
+  }
+  return g;
+}
+const graphs = new WeakMap<Instr['op'], Map<number, Graph>>();
+
+/** Linear form of a node of the instruction's graph, as `linearForm`. */
+export function formOfNode(ins: Instr, g: Graph, node: number): LinearForm | null {
+  const polynomial = polynomialsOf(g)[node];
+  if (polynomial === null) return null;
+  const { width } = g.nodes[node];
+  const terms: LinearTerm[] = [];
+  let constant = 0n;
+  for (let i = 0; i < polynomial.length; i++) {
+    const { factors, shift } = polynomial[i];
+    let { coefficient } = polynomial[i];
+    if (shift >= 0) {
+      const amount = constantOf(ins, shift);
+      if (amount === null) return null;
+      coefficient = amount >= BigInt(width) ? 0n : coefficient << amount;
+    }
+    let variable: Factor | null = null;
+    for (let f = 0; f < factors.length; f++) {
+      const value = constantOf(ins, factors[f].src);
+      if (value !== null) coefficient *= extend(value, factors[f].bits, factors[f].signed);
+      else if (variable === null) variable = factors[f];
+      else return null;
+    }
+    coefficient = BigInt.asUintN(width, coefficient);
+    if (variable === null) constant += coefficient;
+    else if (coefficient !== 0n) {
+      const o = ins.src[variable.src];
+      if (o.kind !== Kind.Reg && o.kind !== Kind.CBank && o.kind !== Kind.Sym) return null;
+      addTerm(terms, width, withOperandMods(o, 0), coefficient, variable.bits, variable.signed);
+    }
+  }
+  return { width, terms, constant: BigInt.asUintN(width, constant) };
+}
+
+/** Value of a source that is a constant, or null. */
+function constantOf(ins: Instr, src: number): bigint | null {
+  const { op, mods } = ins;
+  const slot = op.srcs[src];
+  const width = slotWidth(op, mods, slot);
+  if (src >= ins.src.length) return defaultValue(slot, width);
+  const o = ins.src[src];
+  return o.kind === Kind.Imm ? immValue(o, width) : null;
+}
+
+/** The low `bits` bits of a value as an integer. */
+export const extend = (value: bigint, bits: number, signed: boolean): bigint =>
+  signed ? BigInt.asIntN(bits, value) : BigInt.asUintN(bits, value);
+
+/** Adds a term to a list that is being made; equal operands are joined. */
+export function addTerm(
+  terms: LinearTerm[],
+  width: number,
+  operand: Operand,
+  coefficient: bigint,
+  bits: number,
+  signed: boolean,
+): void {
+  const narrow = bits < width;
+  for (let i = 0; i < terms.length; i++) {
+    const t = terms[i];
+    if (t.bits !== bits || t.signed !== (narrow && signed) || !sameOperand(t.operand, operand)) continue;
+    const sum = BigInt.asUintN(width, t.coefficient + coefficient);
+    if (sum === 0n) terms.splice(i, 1);
+    else terms[i] = { operand, coefficient: sum, bits, signed: t.signed };
+    return;
+  }
+  terms.push({ operand, coefficient, bits, signed: narrow && signed });
+}
+
+// ---------------------------------------------------------------------- polynomials of a graph
+
+const polynomials = new WeakMap<Graph, readonly (Polynomial | null)[]>();
+
+function polynomialsOf(g: Graph): readonly (Polynomial | null)[] {
+  let known = polynomials.get(g);
+  if (known === undefined) {
+    const all: (Polynomial | null)[] = [];
+    for (const n of g.nodes) all.push(polynomialOf(n, g, all));
+    polynomials.set(g, (known = all));
+  }
+  return known;
+}
+
+/** The polynomial of a node from those of its arguments; null where there is none. */
+function polynomialOf(n: Node, g: Graph, known: readonly (Polynomial | null)[]): Polynomial | null {
+  const { width } = n;
+  if (n.fmt !== '') return null;
+  const arg = (i: number): Polynomial | null => known[n.args[i]];
+  switch (n.op) {
+    case 'const':
+      return [{ coefficient: n.value, factors: [], shift: -1 }];
+    case 'src':
+      return [{ coefficient: 1n, factors: [{ src: n.n, bits: width, signed: false }], shift: -1 }];
+    case 'add':
+      return sum(arg(0), arg(1));
+    case 'sub':
+      return sum(arg(0), scaled(arg(1), -1n));
+    case 'not':
+      // ~x = -x - 1 in two's complement.
+      return sum(scaled(arg(0), -1n), [{ coefficient: -1n, factors: [], shift: -1 }]);
+    case 'mul':
+      return product(arg(0), arg(1));
+    case 'shl': {
+      const by = g.nodes[n.args[1]];
+      if (by.op === 'const') return by.value >= BigInt(width) ? [] : scaled(arg(0), 1n << by.value);
+      if (by.op !== 'src') return null;
+      return arg(0)?.every((p) => p.shift < 0) === true ? arg(0)!.map((p) => ({ ...p, shift: by.n })) : null;
+    }
+    case 'zext':
+    case 'sext':
+      return extended(arg(0), g.nodes[n.args[0]].width, n.op === 'sext');
+    case 'extract':
+      return n.n === 0 ? truncated(arg(0), width) : null;
+    case 'concat': {
+      // The high part times a power of two: whatever it is above its own width is beyond the top.
+      const high = truncated(arg(0), g.nodes[n.args[0]].width);
+      return sum(scaled(high, 1n << BigInt(n.n)), extended(arg(1), n.n, false));
+    }
+    case 'ite':
+      // c ? a : b = b + c * (a - b): one variable where both sides are constants.
+      return sum(arg(2), product(extended(arg(0), 1, false), sum(arg(1), scaled(arg(2), -1n))));
+    default:
+      return null;
   }
 }
 
-/** Largest power of two that divides a number other than 0. */
-function lowestBit(c: number): number {
-  let x = Math.abs(c);
-  let bit = 1;
-  while (x % 2 === 0) {
-    x /= 2;
-    bit *= 2;
-  }
-  return bit;
+function sum(a: Polynomial | null, b: Polynomial | null): Polynomial | null {
+  return a === null || b === null || a.length + b.length > MOST_PRODUCTS ? null : [...a, ...b];
 }
 
-/** A constant in the range of its width, or null where it is too large to be kept exactly. */
-export function inRange(v: number, width: number): number | null {
-  if (width === 32) return v | 0;
-  return Math.abs(v) > LARGEST ? null : v;
+const scaled = (a: Polynomial | null, by: bigint): Polynomial | null =>
+  a === null ? null : a.map((p) => ({ ...p, coefficient: p.coefficient * by }));
+
+function product(a: Polynomial | null, b: Polynomial | null): Polynomial | null {
+  if (a === null || b === null || a.length * b.length > MOST_PRODUCTS) return null;
+  const out: Product[] = [];
+  for (const x of a)
+    for (const y of b) {
+      if (x.shift >= 0 && y.shift >= 0) return null;
+      out.push({
+        coefficient: x.coefficient * y.coefficient,
+        factors: [...x.factors, ...y.factors],
+        shift: Math.max(x.shift, y.shift),
+      });
+    }
+  return out;
+}
+
+/** Low bits of a sum are the sum of the low bits. */
+const truncated = (a: Polynomial | null, width: number): Polynomial | null =>
+  a === null
+    ? null
+    : a.map((p) => ({ ...p, factors: p.factors.map((f) => (f.bits > width ? { ...f, bits: width } : f)) }));
+
+/** An extension reaches into nothing but a constant or a source that stands alone: a sum may wrap before. */
+function extended(a: Polynomial | null, from: number, signed: boolean): Polynomial | null {
+  if (a === null || a.length !== 1 || a[0].shift >= 0) return null;
+  const [{ coefficient, factors }] = a;
+  if (factors.length === 0) return [{ coefficient: extend(coefficient, from, signed), factors, shift: -1 }];
+  if (factors.length > 1 || BigInt.asUintN(from, coefficient) !== 1n) return null;
+  const [f] = factors;
+  if (f.bits >= from) return [{ coefficient: 1n, factors: [{ src: f.src, bits: from, signed }], shift: -1 }];
+  // Of a value that is extended already, the first extension says it all, unless zeros follow a sign.
+  return f.signed && !signed ? null : [{ coefficient: 1n, factors, shift: -1 }];
 }

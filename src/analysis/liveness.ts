@@ -18,10 +18,21 @@ const CLASS_OF_FILE: readonly number[] = (() => {
   return c;
 })();
 
-/** Register file -> 32-bit units of general registers that a register takes; 0 in other classes. */
-const UNITS_OF_FILE: readonly number[] = CLASS_OF_FILE.map((c, f) =>
-  c === LiveClass.R ? FILE_WIDTH[f] >>> 5 : 0,
-);
+/** What registers are counted in: pools of general and uniform registers (32-bit units) and predicates. */
+export const Pool = { R: 0, P: 1, UR: 2, UP: 3 } as const;
+
+/** Register file -> pool; barrier registers are in none. */
+const POOL_OF_FILE: readonly number[] = (() => {
+  const p = new Array<number>(8).fill(-1);
+  for (const f of [RegFile.R, RegFile.RD, RegFile.RQ]) p[f] = Pool.R;
+  for (const f of [RegFile.UR, RegFile.URD]) p[f] = Pool.UR;
+  p[RegFile.P] = Pool.P;
+  p[RegFile.UP] = Pool.UP;
+  return p;
+})();
+
+/** Register file -> units of its pool that a register takes. */
+const UNITS_OF_FILE: readonly number[] = FILE_WIDTH.map((w) => Math.max(1, w >>> 5));
 
 export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
 
@@ -247,30 +258,26 @@ export class LiveWalker {
   private readonly positionOf: Int32Array;
   /** By class: the global names that are live now. */
   private readonly now: readonly BitSet[];
-  /** By further 32-bit units: the general global names that are at least two, and four units wide. */
-  private readonly wider: readonly (readonly [units: number, names: BitSet])[];
+  /** How to count the global names: this many units of a pool for each name of a class that is in a set. */
+  private readonly weights: readonly {
+    readonly cls: number;
+    readonly pool: number;
+    readonly units: number;
+    readonly names: BitSet;
+  }[];
   /** Register index -> `epoch` if a block-local register is live now. */
   private readonly stamp: Int32Array;
   private epoch = 0;
   private block = 0;
-  /** 32-bit units of general registers that are live now: the register pressure at this place. */
-  pressure = 0;
+  /** By `Pool`: units that are live now, the register pressure at this place. */
+  readonly units = new Int32Array(4);
 
   constructor(live: Liveness) {
-    const names = live.globals.names[LiveClass.R];
-    const wide = (units: number): BitSet => {
-      const set = new BitSet(names.length);
-      for (let i = 0; i < names.length; i++) if (UNITS_OF_FILE[names[i] & 7] >= units) set.set(i);
-      return set;
-    };
     this.live = live;
     this.returned = returnedRegs(live.fn);
     this.positionOf = cfgOf(live.fn).positionOf;
     this.now = live.globals.names.map((n) => new BitSet(n.length));
-    this.wider = [
-      [1, wide(2)],
-      [2, wide(4)],
-    ];
+    this.weights = weightsOf(live.globals.names);
     this.stamp = new Int32Array(live.fn.regCount);
   }
 
@@ -281,8 +288,10 @@ export class LiveWalker {
     this.forget();
     const { ins } = fn.blocks[b];
     const open = ins.length === 0 || !endsFlow(ins[ins.length - 1]);
-    if (open && b + 1 < fn.blocks.length) this.merge(b + 1);
-    this.addPhiUses();
+    if (open && b + 1 < fn.blocks.length) {
+      this.merge(b + 1);
+      this.addPhiUses();
+    }
     this.weigh();
   }
 
@@ -322,7 +331,7 @@ export class LiveWalker {
     const g = this.live.globals.slot[i];
     if (g >= 0) this.now[CLASS_OF_FILE[r & 7]].set(g);
     else this.stamp[i] = this.epoch;
-    this.pressure += UNITS_OF_FILE[r & 7];
+    if (POOL_OF_FILE[r & 7] >= 0) this.units[POOL_OF_FILE[r & 7]] += UNITS_OF_FILE[r & 7];
   }
 
   private drop(r: Reg): void {
@@ -331,13 +340,13 @@ export class LiveWalker {
     const g = this.live.globals.slot[i];
     if (g >= 0) this.now[CLASS_OF_FILE[r & 7]].clear(g);
     else this.stamp[i] = 0;
-    this.pressure -= UNITS_OF_FILE[r & 7];
+    if (POOL_OF_FILE[r & 7] >= 0) this.units[POOL_OF_FILE[r & 7]] -= UNITS_OF_FILE[r & 7];
   }
 
   private forget(): void {
     this.epoch++;
     for (const set of this.now) set.reset();
-    this.pressure = 0;
+    this.units.fill(0);
   }
 
   /** Steps over a control operation: what is live at its targets is live here. */
@@ -363,8 +372,25 @@ export class LiveWalker {
 
   /** Counts the pressure anew from bits; exact where no block-local register is live, which holds behind control. */
   private weigh(): void {
-    const general = this.now[LiveClass.R];
-    this.pressure = general.popcount();
-    for (const [units, names] of this.wider) this.pressure += units * general.countCommon(names);
+    this.units.fill(0);
+    for (const { cls, pool, units, names } of this.weights)
+      this.units[pool] += units * this.now[cls].countCommon(names);
   }
+}
+
+/** The names of each class by pool and width, the kinds that do not occur left out. */
+function weightsOf(
+  names: GlobalNames['names'],
+): { cls: number; pool: number; units: number; names: BitSet }[] {
+  const out: { cls: number; pool: number; units: number; names: BitSet }[] = [];
+  names.forEach((list, cls) => {
+    for (let i = 0; i < list.length; i++) {
+      const pool = POOL_OF_FILE[list[i] & 7];
+      const units = UNITS_OF_FILE[list[i] & 7];
+      let w = out.find((x) => x.cls === cls && x.pool === pool && x.units === units);
+      if (w === undefined) out.push((w = { cls, pool, units, names: new BitSet(list.length) }));
+      w.names.set(i);
+    }
+  });
+  return out;
 }

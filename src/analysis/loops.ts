@@ -3,11 +3,11 @@ import { type Cfg, cfgOf } from './cfg.ts';
 import { type DominatorTree, dominates, dominators } from './dominators.ts';
 import { memo } from './memo.ts';
 
-/** A natural loop: the blocks from which a latch can be reached without passing the header. */
+/** A loop: the header and the blocks from which a latch can be reached without passing it. */
 export interface Loop {
-  /** Index in `LoopForest.loops`. */
+  /** Index in `Forest.loops`. */
   readonly id: number;
-  /** Position of the block that dominates the loop. */
+  /** Position of the block that comes first in reverse post-order; it dominates a natural loop. */
   readonly header: number;
   /** Positions that branch back to the header, ascending. */
   readonly latches: readonly number[];
@@ -28,12 +28,20 @@ export interface IrreducibleRegion {
   readonly entries: readonly number[];
 }
 
-export interface LoopForest {
+/** Loops and how they nest, of whatever kind: natural ones (`loopsOf`) or those of a nesting forest (`nestingOf`). */
+export interface Forest<L extends Loop = Loop> {
   readonly cfg: Cfg;
   /** Outer loops before inner ones (ascending reverse post-order number of the header). */
-  readonly loops: readonly Loop[];
+  readonly loops: readonly L[];
   /** Innermost loop by position, -1 for none. */
   readonly innermost: Int32Array;
+}
+
+/**
+ * Natural loops: cycles that one block dominates. What cycles without such a block is in no loop here and listed under
+ * `irreducible`; `nestingOf` finds a loop for every cycle. In reducible graphs both have the same loops with the same ids.
+ */
+export interface LoopForest extends Forest {
   readonly irreducible: readonly IrreducibleRegion[];
 }
 
@@ -44,11 +52,11 @@ export const loopsOf = (fn: Fn): LoopForest => loops(cfgOf(fn));
 export const loops: (g: Cfg) => LoopForest = memo((g) => find(g, dominators(g)));
 
 /** Loop depth of a block; 0 outside loops. */
-export const loopDepth = (f: LoopForest, b: number): number =>
+export const loopDepth = (f: Forest, b: number): number =>
   f.innermost[b] < 0 ? 0 : f.loops[f.innermost[b]].depth;
 
 /** Is block `b` inside loop `id` (or in a loop inside it)? */
-export function inLoop(f: LoopForest, id: number, b: number): boolean {
+export function inLoop(f: Forest, id: number, b: number): boolean {
   let l = f.innermost[b];
   // Inner loops have larger indices than the loops around them.
   while (l > id) l = f.loops[l].parent;
@@ -56,7 +64,7 @@ export function inLoop(f: LoopForest, id: number, b: number): boolean {
 }
 
 /** Blocks of a loop in reverse post-order, inner loops included. */
-export function loopBlocks(f: LoopForest, id: number): number[] {
+export function loopBlocks(f: Forest, id: number): number[] {
   const { rpo, rpoNumber } = f.cfg;
   const { header, size } = f.loops[id];
   const out: number[] = [];
@@ -65,7 +73,7 @@ export function loopBlocks(f: LoopForest, id: number): number[] {
 }
 
 /** Edges (from, to) that leave the loop. */
-export function loopExits(f: LoopForest, id: number): { from: number; to: number }[] {
+export function loopExits(f: Forest, id: number): { from: number; to: number }[] {
   const { succStart, succ } = f.cfg;
   const out: { from: number; to: number }[] = [];
   for (const from of loopBlocks(f, id))
@@ -82,7 +90,7 @@ export interface LoopContents {
 }
 
 /** Blocks and exits of every loop in one walk, so that nests of any depth cost no more than what comes out. */
-export function loopContents(f: LoopForest, mostBlocks: number): LoopContents[] {
+export function loopContents(f: Forest, mostBlocks: number): LoopContents[] {
   const { rpo, succStart, succ } = f.cfg;
   const out = f.loops.map(() => ({ blocks: [] as number[], exits: [] as { from: number; to: number }[] }));
   for (const b of rpo) {
@@ -104,7 +112,7 @@ export function loopContents(f: LoopForest, mostBlocks: number): LoopContents[] 
 }
 
 /** The block outside the loop that is the header's only other predecessor and leads nowhere else; -1 if there is none. */
-export function preheader(f: LoopForest, id: number): number {
+export function preheader(f: Forest, id: number): number {
   const { predStart, pred, rpoNumber, succStart } = f.cfg;
   const { header } = f.loops[id];
   let found = -1;
@@ -115,6 +123,16 @@ export function preheader(f: LoopForest, id: number): number {
     found = p;
   }
   return found >= 0 && succStart[found + 1] - succStart[found] === 1 ? found : -1;
+}
+
+/** How a kind of loop looks at the graph. */
+export interface LoopRules {
+  /** Does the retreating edge from `from` to `header` close a loop of this kind? */
+  readonly closes: (header: number, from: number) => boolean;
+  /** Called before the loop of a header is collected, innermost header first. */
+  readonly before: ((header: number, rootOf: (b: number) => number) => void) | null;
+  /** Pushes the blocks before `b` that may belong to the loop that is being collected. */
+  readonly predecessors: (b: number, push: number[]) => void;
 }
 
 interface Draft {
@@ -130,31 +148,21 @@ interface Draft {
  * Headers are taken from the innermost outwards. The body of each is collected backwards from its latches; an inner
  * loop met on the way is stepped over as one node (union-find), so each block is visited once for its own loop only.
  */
-function find(g: Cfg, dom: DominatorTree): LoopForest {
+export function collectLoops(g: Cfg, rules: LoopRules): Forest {
   const { count, rpo, rpoNumber, predStart, pred } = g;
   const innermost = new Int32Array(count).fill(-1);
   const drafts: Draft[] = [];
   const top = new Int32Array(count);
   for (let b = 0; b < count; b++) top[b] = b;
-  const root = (b: number): number => {
-    while (top[b] !== b) {
-      top[b] = top[top[b]];
-      b = top[b];
-    }
-    return b;
-  };
+  const root = (b: number): number => rootIn(top, b);
   const loopAt = new Int32Array(count).fill(-1);
   const work: number[] = [];
-  let retreating = false;
   for (let i = rpo.length - 1; i >= 0; i--) {
     const h = rpo[i];
+    rules.before?.(h, root);
     const latches: number[] = [];
-    for (let e = predStart[h]; e < predStart[h + 1]; e++) {
-      const p = pred[e];
-      if (rpoNumber[p] < i) continue;
-      if (dominates(dom, h, p)) latches.push(p);
-      else retreating = true;
-    }
+    for (let e = predStart[h]; e < predStart[h + 1]; e++)
+      if (rpoNumber[pred[e]] >= i && rules.closes(h, pred[e])) latches.push(pred[e]);
     if (latches.length === 0) continue;
     const id = drafts.length;
     const draft: Draft = { header: h, latches, parent: -1, children: [], depth: 0, size: 1 };
@@ -175,14 +183,36 @@ function find(g: Cfg, dom: DominatorTree): LoopForest {
         innermost[b] = id;
         draft.size++;
       }
-      for (let e = predStart[b]; e < predStart[b + 1]; e++) if (rpoNumber[pred[e]] >= 0) work.push(pred[e]);
+      rules.predecessors(b, work);
     }
   }
-  return {
-    cfg: g,
-    ...outermostFirst(drafts, innermost),
-    irreducible: retreating ? irreducibleRegions(g, dom) : [],
-  };
+  return { cfg: g, ...outermostFirst(drafts, innermost) };
+}
+
+/** Representative of `b` in a union-find forest, with path halving. */
+export function rootIn(top: Int32Array, b: number): number {
+  while (top[b] !== b) {
+    top[b] = top[top[b]];
+    b = top[b];
+  }
+  return b;
+}
+
+function find(g: Cfg, dom: DominatorTree): LoopForest {
+  const { rpoNumber, predStart, pred } = g;
+  let retreating = false;
+  const forest = collectLoops(g, {
+    closes: (h, from) => {
+      if (dominates(dom, h, from)) return true;
+      retreating = true;
+      return false;
+    },
+    before: null,
+    predecessors: (b, push) => {
+      for (let e = predStart[b]; e < predStart[b + 1]; e++) if (rpoNumber[pred[e]] >= 0) push.push(pred[e]);
+    },
+  });
+  return { ...forest, irreducible: retreating ? irreducibleRegions(g, dom) : [] };
 }
 
 /** Renumbers loops so that outer ones come first. */

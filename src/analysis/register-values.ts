@@ -6,7 +6,7 @@ import { elementBytes } from '../isa/build.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { type DominatorTree, dominates, dominators } from './dominators.ts';
-import { inRange, LinearTable } from './linear.ts';
+import { inRange, LinearTable } from './linear-expressions.ts';
 import { affineResult, isAddressConversion, Origin, type Provenance } from './provenance.ts';
 
 /** A linear expression with its constant. */

@@ -1,8 +1,9 @@
 import { OpFlag } from '../ir/opcode.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import { LiveClass, LiveWalker, liveClassOf, livenessOf } from './liveness.ts';
+import { LiveClass, liveClassOf, Pool } from './liveness.ts';
 import { loopsOf } from './loops.ts';
+import { pressureOf } from './pressure.ts';
 
 /**
  * The `#` header of a listing, in the spelling of the original (reference: statistics header; "trancedental" is theirs).
@@ -55,7 +56,7 @@ export function statistics(fn: Fn): string[] {
   const half = count('fp16');
   const lines = [
     `# ${instructions} instructions, ${general} R-regs`,
-    `# [inst=${instructions}] [texInst=${texture}] [rregs=${general}] [maxlive=${pressure(fn)}]`,
+    `# [inst=${instructions}] [texInst=${texture}] [rregs=${general}] [maxlive=${pressureOf(fn).most[Pool.R]}]`,
   ];
   if (uniform > 0) lines.push(`# [urregs=${uniform}]`);
   lines.push(
@@ -69,19 +70,3 @@ export function statistics(fn: Fn): string[] {
 }
 
 const units = (r: Reg): number => Math.max(1, FILE_WIDTH[r & 7] >>> 5);
-
-/** Most 32-bit units of general registers that are live at one place. */
-export function pressure(fn: Fn): number {
-  const walker = new LiveWalker(livenessOf(fn));
-  let most = 0;
-  for (let b = 0; b < fn.blocks.length; b++) {
-    walker.enter(b);
-    most = Math.max(most, walker.pressure);
-    const { ins } = fn.blocks[b];
-    for (let i = ins.length - 1; i >= 0; i--) {
-      walker.step(ins[i]);
-      most = Math.max(most, walker.pressure);
-    }
-  }
-  return most;
-}

@@ -38,7 +38,6 @@ const opcode = (name: string, primitive: string, flags: number, dsts: Slot[], sr
   accesses: [],
   lanes: [],
   special: [],
-  accesses: [],
   unit: 'alu',
   observed: null,
   primitive,

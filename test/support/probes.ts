@@ -27,6 +27,7 @@ const op: Opcode = {
   groupByName: new Map(),
   flags: 0,
   space: null,
+  accesses: [],
   unit: 'alu',
   lanes: [],
   special: [],

@@ -1,0 +1,165 @@
+import { OpFlag } from '../ir/opcode.ts';
+import { NO_REG } from '../ir/operand.ts';
+import type { Block, Fn, Instr } from '../ir/program.ts';
+import { type Cfg, cfgOf, endsFlow, isControl, targets, terminator } from './cfg.ts';
+import { dominates, postDominatorsOf } from './dominators.ts';
+import { inLoop, type LoopForest, loopsOf } from './loops.ts';
+import { memo } from './memo.ts';
+import { tripCountsOf } from './trip-count.ts';
+
+/**
+ * How often the heuristics of Ball and Larus ("Branch Prediction for Free", 1993) are right, as Wu and Larus measured it
+ * ("Static Branch Frequency and Program Profile Analysis", 1994, table 1). Those about pointers, guards and opcodes speak of C
+ * programs for a CPU, and are left out.
+ */
+const RIGHT = {
+  /** A branch back to the header of a loop is taken. */
+  loopBranch: 0.88,
+  /** Control stays in a loop, if neither way leads to the header. */
+  loopExit: 0.8,
+  /** Control enters a loop that it can pass by. */
+  loopHeader: 0.75,
+  /** Control does not go where a call, ... */
+  call: 0.78,
+  /** ... a store, ... */
+  store: 0.55,
+  /** ... or the end of the function comes, if it can pass that by. */
+  return: 0.72,
+} as const;
+
+/**
+ * By index in `Cfg.succ`, how likely control takes the edge when it is at the end of the block. What is missing to 1 leaves the
+ * function there. A branch that counts a loop has the probability that its count implies (`tripCountsOf`); what joins several
+ * heuristics is the rule of Dempster and Shafer, as Wu and Larus do; tables count every entry the same.
+ */
+export const branchProbabilitiesOf: (fn: Fn) => Float64Array = memo((fn) => {
+  const g = cfgOf(fn);
+  const out = new Float64Array(g.succ.length);
+  const forest = loopsOf(fn);
+  const facts = fn.blocks.map(factsOf);
+  const { positionOf } = g;
+  const weight = new Float64Array(g.count);
+  for (const b of g.rpo) {
+    const from = g.succStart[b];
+    const to = g.succStart[b + 1];
+    const last = terminator(fn.blocks[b]);
+    if (to === from) continue;
+    if (last === null || (g.midBlockControl && !controlLast(fn.blocks[b]))) {
+      out.fill(1 / (to - from), from, to);
+      continue;
+    }
+    const leaves = leavesFunction(fn, last);
+    if (to - from === 1 && !leaves) out[from] = 1;
+    else if (last.guard !== NO_REG && to - from === (leaves ? 1 : 2)) {
+      // Taken first, then fall-through; where the way out of the function is taken, only fall-through is an edge.
+      const taken = guessed(fn, g, forest, facts, b, leaves ? -1 : g.succ[from], g.succ[to - 1]);
+      if (!leaves) out[from] = taken;
+      out[to - 1] = 1 - taken;
+    } else {
+      // A table counts every entry the same; the fall-through of a guarded one is as likely as all of them.
+      let total = 0;
+      targets(fn, last, (id) => {
+        weight[positionOf[id]]++;
+        total++;
+      });
+      if (!endsFlow(last)) {
+        weight[b + 1] += total;
+        total *= 2;
+      }
+      for (let e = from; e < to; e++) {
+        out[e] = weight[g.succ[e]] / total;
+        weight[g.succ[e]] = 0;
+      }
+    }
+  }
+  for (const l of forest.loops) counted(fn, g, forest, l.id, out);
+  return out;
+});
+
+/** What heuristics ask of a block. */
+interface Facts {
+  readonly calls: boolean;
+  readonly stores: boolean;
+}
+
+function factsOf(b: Block): Facts {
+  let calls = false;
+  let stores = false;
+  for (let i = 0; i < b.ins.length; i++) {
+    const { flags } = b.ins[i].op;
+    // Of control operations, calls alone come back.
+    if ((flags & OpFlag.Control) !== 0) calls ||= (flags & OpFlag.NoFallThrough) === 0;
+    else if ((flags & OpFlag.WritesMemory) !== 0) stores = true;
+  }
+  return { calls, stores };
+}
+
+/** Does control leave the function where it follows this operation? */
+export function leavesFunction(fn: Fn, last: Instr): boolean {
+  if ((last.op.flags & OpFlag.NoFallThrough) === 0) return false;
+  let any = false;
+  targets(fn, last, () => {
+    any = true;
+  });
+  return !any;
+}
+
+const controlLast = (b: Block): boolean => {
+  for (let i = 0; i < b.ins.length - 1; i++) if (isControl(b.ins[i])) return false;
+  return true;
+};
+
+/** Probability of the first of two ways; -1 is the way out of the function. */
+function guessed(
+  fn: Fn,
+  g: Cfg,
+  forest: LoopForest,
+  facts: readonly Facts[],
+  b: number,
+  first: number,
+  second: number,
+): number {
+  const post = postDominatorsOf(fn);
+  let p = 0.5;
+  /** Joins in that the first (or the second) way is taken with probability `right`. */
+  const say = (one: boolean, right: number): void => {
+    const q = one ? right : 1 - right;
+    p = (p * q) / (p * q + (1 - p) * (1 - q));
+  };
+  const loop = forest.innermost[b];
+  const stays = (to: number): boolean => to >= 0 && inLoop(forest, loop, to);
+  const back = (to: number): boolean => to >= 0 && g.rpoNumber[to] <= g.rpoNumber[b] && header(to);
+  const header = (to: number): boolean =>
+    forest.innermost[to] >= 0 && forest.loops[forest.innermost[to]].header === to;
+  /** Does it lead to something that control can also pass by? */
+  const onItsWay = (to: number, is: (to: number) => boolean): boolean =>
+    to >= 0 && is(to) && !dominates(post, to, b);
+  const either = (is: (to: number) => boolean, right: number): void => {
+    const [one, two] = [is(first), is(second)];
+    if (one !== two) say(one, right);
+  };
+
+  either(back, RIGHT.loopBranch);
+  if (loop >= 0 && !back(first) && !back(second)) either(stays, RIGHT.loopExit);
+  either((to) => onItsWay(to, (x) => header(x) && !back(x)), RIGHT.loopHeader);
+  either((to) => onItsWay(to, (x) => facts[x].calls), 1 - RIGHT.call);
+  either((to) => onItsWay(to, (x) => facts[x].stores), 1 - RIGHT.store);
+  either((to) => to < 0 || onItsWay(to, (x) => g.succStart[x] === g.succStart[x + 1]), 1 - RIGHT.return);
+  return p;
+}
+
+/** Where the count of a loop is known, one of its exits is taken once in so many runs, and no other ever. */
+function counted(fn: Fn, g: Cfg, forest: LoopForest, loop: number, out: Float64Array): void {
+  const { exact, exits } = tripCountsOf(fn).of(loop);
+  if (exact === null || exits.some((x) => forest.innermost[x.block] !== loop)) return;
+  let left = false;
+  for (const { block, at } of exits) {
+    if (at === null) continue;
+    const taken: boolean = !left && at === exact;
+    left ||= taken;
+    // Of two ways, one leaves the loop, perhaps out of the function.
+    const leaves = taken ? 1 / (Number(exact) + 1) : 0;
+    for (let e = g.succStart[block]; e < g.succStart[block + 1]; e++)
+      out[e] = inLoop(forest, loop, g.succ[e]) ? 1 - leaves : leaves;
+  }
+}

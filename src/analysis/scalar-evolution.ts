@@ -1,0 +1,289 @@
+import { immValue, Kind, NO_REG, type Operand, type Reg, reg, regIndex, regWidth } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { addScaled, constantForm, extendForm, sameForm, truncateForm } from './affine.ts';
+import { cfgOf } from './cfg.ts';
+import { type DefUse, defUseOf } from './defuse.ts';
+import { type LinearForm, linearForm } from './linear.ts';
+import { isPhi } from './liveness.ts';
+import { type Forest, inLoop, loopsOf } from './loops.ts';
+
+/**
+ * How a value changes from one run of a loop's header to the next: in the run number k = 0, 1, ... since control entered the
+ * loop it is start + k * step, modulo 2^width. What does not change in the loop has step 0. The terms of both forms are
+ * values that the loop does not change.
+ */
+export interface Evolution {
+  readonly width: number;
+  readonly start: LinearForm;
+  readonly step: LinearForm;
+}
+
+/** A phi of a loop's header that goes on by the same amount each time. */
+export interface InductionVariable {
+  readonly phi: Reg;
+  readonly evolution: Evolution;
+}
+
+/**
+ * Says whether a value is read as a number without wrapping in the runs of a loop: the step as an integer, or null if that is
+ * not sure.
+ */
+export type Unwrapped = (loop: number, e: Evolution, signed: boolean) => bigint | null;
+
+/** Sums of more terms are values of their own. */
+const MOST_TERMS = 6;
+
+/**
+ * Values of registers as linear forms of one another, and their evolutions in the natural loops (`loopsOf`): the affine part
+ * of scalar evolution (Bachmann, Wang and Zima, "Chains of Recurrences", 1994; van Engelen, 2001). It asks nothing of
+ * opcodes but their meaning, works on demand and remembers.
+ *
+ * Everything rests on SSA: where a register has two definitions, `ssa` is false and nothing is known.
+ */
+export class Evolutions {
+  readonly fn: Fn;
+  readonly forest: Forest;
+  readonly du: DefUse;
+  /** No register has two definitions, and control leaves blocks at their ends only. */
+  readonly ssa: boolean;
+  private readonly unwrapped: Unwrapped | null;
+  /** By register index: the form, or null while it is being made. */
+  private readonly values = new Map<number, LinearForm | null>();
+  /** By register index of a phi of a header. */
+  private readonly phis = new Map<number, Evolution | null>();
+  /** Loop by header position. */
+  private readonly loopOfHeader = new Map<number, number>();
+
+  /** @param unwrapped proves that a value does not wrap where it is extended; null: then it has no evolution */
+  constructor(fn: Fn, unwrapped: Unwrapped | null) {
+    this.fn = fn;
+    this.forest = loopsOf(fn);
+    this.du = defUseOf(fn);
+    this.unwrapped = unwrapped;
+    this.ssa = !cfgOf(fn).midBlockControl && singleDefinitions(this.du);
+    for (const l of this.forest.loops) this.loopOfHeader.set(l.header, l.id);
+  }
+
+  /**
+   * The value of a register as a linear form of values that are no linear forms themselves. It holds wherever the register
+   * may be read. A register of which nothing is known is itself.
+   */
+  value(r: Reg): LinearForm {
+    const known = this.values.get(regIndex(r));
+    if (known !== undefined && known !== null) return known;
+    const work = [r];
+    while (work.length > 0) {
+      const x = work[work.length - 1];
+      const index = regIndex(x);
+      const old = this.values.get(index);
+      if (old !== undefined && old !== null) {
+        work.pop();
+        continue;
+      }
+      const direct = this.definition(x);
+      let ready = true;
+      // Only copies by phis can close a circle; the second time it stays open.
+      if (old === undefined) {
+        this.values.set(index, null);
+        for (const t of direct?.terms ?? [])
+          if (t.operand.kind === Kind.Reg && !this.values.has(regIndex(t.operand.reg))) {
+            work.push(t.operand.reg);
+            ready = false;
+          }
+      }
+      if (!ready) continue;
+      this.values.set(index, direct === null ? leaf(x) : (this.expanded(direct) ?? leaf(x)));
+      work.pop();
+    }
+    return this.values.get(regIndex(r))!;
+  }
+
+  /** The form of an operand's value in `width` bits, or null for what is no value. */
+  operandValue(o: Operand, width: number): LinearForm | null {
+    if (o.mods !== 0) return null;
+    if (o.kind === Kind.Imm) return constantForm(immValue(o, width), width);
+    return o.kind === Kind.Reg ? truncateForm(this.value(o.reg), width) : null;
+  }
+
+  /** How a register's value changes in a loop; null if that is not known to be affine. */
+  evolutionOf(loop: number, r: Reg): Evolution | null {
+    return this.ssa ? this.evolve(loop, this.value(r)) : null;
+  }
+
+  /** How a form changes in a loop; null if that is not known to be affine. Its terms may be any registers. */
+  evolutionOfForm(loop: number, form: LinearForm): Evolution | null {
+    const expanded = this.ssa ? this.expanded(form) : null;
+    return expanded === null ? null : this.evolve(loop, expanded);
+  }
+
+  /** The phis of a loop's header that are affine: its basic induction variables, in the order of the text. */
+  inductionVariables(loop: number): InductionVariable[] {
+    const out: InductionVariable[] = [];
+    if (!this.ssa) return out;
+    const { ins } = this.fn.blocks[this.forest.loops[loop].header];
+    for (let i = 0; i < ins.length && isPhi(ins[i]); i++) {
+      const [phi] = ins[i].dst;
+      const evolution = phi !== NO_REG && regWidth(phi) > 1 ? this.evolutionOf(loop, phi) : null;
+      if (evolution !== null) out.push({ phi, evolution });
+    }
+    return out;
+  }
+
+  /** Position of the block that defines a register; -1 if no instruction does. */
+  home(r: Reg): number {
+    const n = this.definitionNumber(r);
+    return n < 0 ? -1 : this.du.blockAt[n];
+  }
+
+  private definitionNumber(r: Reg): number {
+    const { defStart, defs } = this.du;
+    const i = regIndex(r);
+    return defStart[i + 1] > defStart[i] ? defs[defStart[i]] : -1;
+  }
+
+  /** What the defining instruction says, in terms of its operands; null if it says nothing linear. */
+  private definition(r: Reg): LinearForm | null {
+    const n = this.definitionNumber(r);
+    if (n < 0 || regWidth(r) > 64) return null;
+    const ins = this.du.ins[n];
+    if (ins.guard !== NO_REG) return null;
+    if (isPhi(ins)) return phiCopy(ins);
+    return linearForm(ins, ins.dst.indexOf(r));
+  }
+
+  /** A form with the registers of its terms replaced by their values; null if it grows too long. */
+  private expanded(form: LinearForm): LinearForm | null {
+    const { width } = form;
+    let out = constantForm(form.constant, width);
+    for (const t of form.terms) {
+      const alone = { width, terms: [{ ...t, coefficient: 1n }], constant: 0n };
+      const value = t.operand.kind === Kind.Reg ? (this.settled(t.operand.reg) ?? null) : null;
+      const wide = value === null ? null : extendForm(truncateForm(value, t.bits), width, t.signed);
+      out = addScaled(out, wide ?? alone, t.coefficient);
+      if (out.terms.length > MOST_TERMS) return null;
+    }
+    return out;
+  }
+
+  /** The value of a register, unless it is being made: then the register stands for itself. */
+  private settled(r: Reg): LinearForm | null {
+    const known = this.values.get(regIndex(r));
+    return known === undefined ? this.value(r) : known;
+  }
+
+  private evolve(loop: number, form: LinearForm): Evolution | null {
+    const { width } = form;
+    let start = constantForm(form.constant, width);
+    let step = constantForm(0n, width);
+    for (const t of form.terms) {
+      const alone: LinearForm = { width, terms: [t], constant: 0n };
+      if (t.operand.kind === Kind.CBank && t.operand.reg !== NO_REG) return null;
+      if (t.operand.kind !== Kind.Reg || !this.inside(loop, t.operand.reg)) {
+        start = addScaled(start, alone, 1n);
+        continue;
+      }
+      const e =
+        t.bits === width
+          ? this.phiEvolution(loop, t.operand.reg, width)
+          : this.extension(loop, t.operand.reg, t.bits, width, t.signed);
+      if (e === null) return null;
+      start = addScaled(start, e.start, t.coefficient);
+      step = addScaled(step, e.step, t.coefficient);
+    }
+    return { width, start, step };
+  }
+
+  private inside(loop: number, r: Reg): boolean {
+    const home = this.home(r);
+    return home >= 0 && inLoop(this.forest, loop, home);
+  }
+
+  /** The low `width` bits of a phi of the loop's header. */
+  private phiEvolution(loop: number, r: Reg, width: number): Evolution | null {
+    const i = regIndex(r);
+    let e = this.phis.get(i);
+    if (e === undefined) this.phis.set(i, (e = this.recurrence(r)));
+    if (e === null || this.loopOfHeader.get(this.home(r)) !== loop) return null;
+    return { width, start: truncateForm(e.start, width), step: truncateForm(e.step, width) };
+  }
+
+  /** {start, +, step} of a phi of a header: one value comes in from outside, and from every latch phi + step. */
+  private recurrence(r: Reg): Evolution | null {
+    const n = this.definitionNumber(r);
+    const ins = this.du.ins[n];
+    const loop = this.loopOfHeader.get(this.du.blockAt[n]);
+    if (loop === undefined || !isPhi(ins) || ins.guard !== NO_REG) return null;
+    const width = regWidth(r);
+    const { positionOf, rpoNumber } = this.forest.cfg;
+    let start: LinearForm | null = null;
+    let next: LinearForm | null = null;
+    for (let k = 0; k + 1 < ins.src.length; k += 2) {
+      const from = positionOf[ins.src[k].lo];
+      if (from < 0 || rpoNumber[from] < 0) continue;
+      const value = this.operandValue(ins.src[k + 1], width);
+      if (value === null) return null;
+      if (inLoop(this.forest, loop, from)) {
+        if (next !== null && !sameForm(next, value)) return null;
+        next = value;
+      } else {
+        if (start !== null && !sameForm(start, value)) return null;
+        start = value;
+      }
+    }
+    if (start === null || next === null) return null;
+    const step = addScaled(next, leaf(r), -1n);
+    for (const { operand } of step.terms) {
+      // Of what is no register, only a constant bank with an index can change.
+      const changes = operand.kind === Kind.Reg ? this.inside(loop, operand.reg) : operand.reg !== NO_REG;
+      if (changes) return null;
+    }
+    return { width, start, step };
+  }
+
+  /** A value of the loop that is extended: affine where it is sure not to wrap before. */
+  private extension(loop: number, r: Reg, bits: number, width: number, signed: boolean): Evolution | null {
+    if (this.unwrapped === null) return null;
+    const narrow = truncateForm(this.value(r), bits);
+    const e = this.evolve(loop, narrow);
+    if (e === null) return null;
+    const start = extendForm(e.start, width, signed);
+    const step = start === null ? null : this.unwrapped(loop, e, signed);
+    return step === null ? null : { width, start: start!, step: constantForm(step, width) };
+  }
+}
+
+const leaf = (r: Reg): LinearForm => ({
+  width: regWidth(r),
+  terms: [{ operand: reg(r), coefficient: 1n, bits: regWidth(r), signed: false }],
+  constant: 0n,
+});
+
+/** A phi that takes one and the same value from everywhere (or itself) is a copy of it. */
+function phiCopy(ins: Instr): LinearForm | null {
+  const [r] = ins.dst;
+  const width = regWidth(r);
+  let only: Operand | null = null;
+  for (let k = 1; k < ins.src.length; k += 2) {
+    const o = ins.src[k];
+    if (o.mods !== 0 || o.reg === r) {
+      if (o.mods !== 0) return null;
+      continue;
+    }
+    if (
+      only !== null &&
+      !(o.kind === only.kind && o.reg === only.reg && o.lo === only.lo && o.hi === only.hi)
+    )
+      return null;
+    only = o;
+  }
+  if (only === null || width === 1) return null;
+  if (only.kind === Kind.Imm) return constantForm(immValue(only, width), width);
+  return only.kind === Kind.Reg && regWidth(only.reg) === width ? leaf(only.reg) : null;
+}
+
+/** Does every register have at most one definition, parameters included? */
+function singleDefinitions(du: DefUse): boolean {
+  for (let i = 0; i < du.entry.length; i++)
+    if (du.defStart[i + 1] - du.defStart[i] + du.entry[i] > 1) return false;
+  return true;
+}

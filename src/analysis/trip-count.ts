@@ -1,0 +1,195 @@
+import { OpFlag } from '../ir/opcode.ts';
+import { NO_REG } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
+import { addScaled, constantOf, sameForm } from './affine.ts';
+import { type Cfg, cfgOf, targets, terminator } from './cfg.ts';
+import { type Condition, conditionOf, negated } from './condition.ts';
+import { singleDef } from './defuse.ts';
+import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
+import { firstTime, NOTHING_KNOWN, type SymbolicCount, type When } from './first-time.ts';
+import { extend } from './linear.ts';
+import { inLoop, loopBlocks } from './loops.ts';
+import { memo } from './memo.ts';
+import { type Evolution, Evolutions } from './scalar-evolution.ts';
+
+/** A block from which control may leave a loop, and when it does. */
+export interface LoopExit extends When {
+  /** Position of the block. */
+  readonly block: number;
+  /**
+   * The block runs in each run of the loop that goes back to the header. If it runs several times, in a loop inside, a test of
+   * values that change with this loop only comes out the same each time.
+   */
+  readonly everyTime: boolean;
+}
+
+/**
+ * How often control comes back to a loop's header before it leaves the loop: the header runs one time more. Counted from each
+ * entry of the loop anew, for one thread.
+ *
+ * A count holds if control leaves the loop by a branch or return of its own. A call, a trap or an endless loop inside may end
+ * it before; it never goes on longer.
+ */
+export interface TripCount {
+  /** The same number at each entry, or null. */
+  readonly exact: bigint | null;
+  /** Never more than this, or null. */
+  readonly most: bigint | null;
+  /** No branch of the loop ever leaves it. */
+  readonly endless: boolean;
+  /** The count in terms of values that the loop does not change, where the only exit has such a form and `exact` is null. */
+  readonly symbolic: SymbolicCount | null;
+  /** In reverse post-order. */
+  readonly exits: readonly LoopExit[];
+}
+
+/** Trip counts of the natural loops of a snapshot (`loopsOf`), by loop id; each is found when it is asked for. */
+export interface TripCounts {
+  readonly of: (loop: number) => TripCount;
+  /** Values in the loops, extensions that are proved not to wrap included. */
+  readonly evolutions: Evolutions;
+}
+
+/**
+ * Trip counts and evolutions of a snapshot. Outside of SSA nothing is known, but the truth: counts are null.
+ *
+ * Whether a narrow counter wraps before it is extended hangs on how often the loop runs, which hangs on the counter. So there
+ * are two rounds: counts without any extension say which extensions are safe, and with those counts are found again.
+ */
+export const tripCountsOf: (fn: Fn) => TripCounts = memo((fn) => {
+  const plain = new Counts(fn, new Evolutions(fn, null));
+  const full = new Counts(fn, new Evolutions(fn, (loop, e, signed) => unwrapped(plain.of(loop), e, signed)));
+  return { of: (loop) => full.of(loop), evolutions: full.evolutions };
+});
+
+class Counts {
+  readonly evolutions: Evolutions;
+  private readonly fn: Fn;
+  private readonly cfg: Cfg;
+  private readonly dom: DominatorTree;
+  private readonly known: (TripCount | undefined)[] = [];
+
+  constructor(fn: Fn, evolutions: Evolutions) {
+    this.fn = fn;
+    this.cfg = cfgOf(fn);
+    this.dom = dominatorsOf(fn);
+    this.evolutions = evolutions;
+  }
+
+  of(loop: number): TripCount {
+    this.known[loop] ??= this.count(loop);
+    return this.known[loop];
+  }
+
+  private count(loop: number): TripCount {
+    if (!this.evolutions.ssa) return { exact: null, most: null, endless: false, symbolic: null, exits: [] };
+    const exits: LoopExit[] = [];
+    for (const b of loopBlocks(this.evolutions.forest, loop)) {
+      const leaves = this.leaving(loop, b);
+      if (leaves === undefined) continue;
+      const everyTime = this.everyTime(loop, b);
+      const when = everyTime && leaves !== null ? firstTime(this.evolutions, loop, leaves) : NOTHING_KNOWN;
+      exits.push({ block: b, everyTime, at: when.at, most: when.most, symbolic: when.symbolic });
+    }
+    let most: bigint | null = null;
+    let sure = true;
+    for (const e of exits) {
+      if (e.at === null) sure = false;
+      if (e.most !== null && (most === null || e.most < most)) most = e.most;
+    }
+    const exact = sure || most === 0n ? most : null;
+    return {
+      exact,
+      most,
+      endless: sure && most === null,
+      symbolic: exact === null && exits.length === 1 ? exits[0].symbolic : null,
+      exits,
+    };
+  }
+
+  /** When control leaves the loop from the end of a block: null if that is not known, undefined if it never does. */
+  private leaving(loop: number, b: number): Condition | null | undefined {
+    const { forest } = this.evolutions;
+    const last = terminator(this.fn.blocks[b]);
+    if (last === null || last.guard === NO_REG) {
+      // A block of a loop that leaves it without a guard has several ways, as tables have.
+      const { succStart, succ } = this.cfg;
+      for (let e = succStart[b]; e < succStart[b + 1]; e++) if (!inLoop(forest, loop, succ[e])) return null;
+      return undefined;
+    }
+    let inside = 0;
+    let outside = 0;
+    targets(this.fn, last, (id) => {
+      if (inLoop(forest, loop, this.cfg.positionOf[id])) inside++;
+      else outside++;
+    });
+    // Without a target, control leaves the function (or comes back, from a call).
+    if (inside + outside === 0 && (last.op.flags & OpFlag.NoFallThrough) !== 0) outside++;
+    const onwards = b + 1 >= this.cfg.count || !inLoop(forest, loop, b + 1);
+    if (outside === 0 && !onwards) return undefined;
+    if (outside > 0 && (inside > 0 || onwards)) return null;
+    const guard: Condition = { kind: 'predicate', reg: last.guard };
+    return this.resolved(last.guardNot === outside > 0 ? negated(guard) : guard, 0);
+  }
+
+  /** No way around the loop passes the block by. */
+  private everyTime(loop: number, b: number): boolean {
+    return this.evolutions.forest.loops[loop].latches.every((l) => dominates(this.dom, b, l));
+  }
+
+  /** A condition with predicate registers replaced by what defines them, as deep as compilers nest tests. */
+  private resolved(c: Condition, depth: number): Condition | null {
+    switch (c.kind) {
+      case 'predicate': {
+        const { du } = this.evolutions;
+        const n = singleDef(du, c.reg);
+        if (n < 0 || depth > MOST_TESTS || du.ins[n].guard !== NO_REG) return c;
+        const said = conditionOf(du.ins[n], du.ins[n].dst.indexOf(c.reg));
+        return said === null ? c : this.resolved(said, depth + 1);
+      }
+      case 'not': {
+        const of = this.resolved(c.of, depth);
+        return of === null ? null : negated(of);
+      }
+      case 'and':
+      case 'or': {
+        const a = this.resolved(c.a, depth + 1);
+        const b = this.resolved(c.b, depth + 1);
+        return a === null || b === null ? null : { kind: c.kind, a, b };
+      }
+      default:
+        return c;
+    }
+  }
+}
+
+/** Longer chains of predicates are cut: the tests of a chain double with each of them in the worst case. */
+const MOST_TESTS = 8;
+
+/**
+ * The step of a value as an integer, if the value does not wrap while the loop runs as counted. Either all its values are
+ * known to lie in the range, or it is what an exit compares with a bound on its way to the end of the range.
+ */
+function unwrapped(count: TripCount, e: Evolution, signed: boolean): bigint | null {
+  const first = constantOf(e.start);
+  const bits = constantOf(e.step);
+  if (bits === null) return null;
+  const { width } = e;
+  const fits = (x: bigint): boolean => extend(x, width, signed) === x;
+  const up = BigInt.asIntN(width, bits);
+  if (first !== null && count.most !== null) {
+    const from = extend(first, width, signed);
+    for (const step of signed ? [up] : [up, bits]) if (fits(from + step * count.most)) return step;
+  }
+  for (const x of count.exits) {
+    const s = x.symbolic;
+    if (s === null || !s.always || s.signed !== signed || s.relation === '!=' || s.start.width !== width)
+      continue;
+    if (!sameForm(s.step, e.step)) continue;
+    if (sameForm(s.start, e.start)) return up;
+    // The test looks at the next value already: the first step is not covered by it.
+    const next = addScaled(e.start, e.step, 1n);
+    if (first !== null && sameForm(s.start, next) && fits(extend(first, width, signed) + up)) return up;
+  }
+  return null;
+}
