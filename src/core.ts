@@ -12,7 +12,7 @@ import type { Program } from './ir/program.ts';
 import type { PtxModule } from './ptx/ast.ts';
 import { emitPtx } from './ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from './ptx/emit/table.ts';
-import { baseTarget, paramBase, refuseErrors } from './read.ts';
+import { paramBase, refuseErrors, targetFor } from './read.ts';
 import { type Launch, type LaunchOptions, type LaunchResult, runLaunch } from './sim/launch.ts';
 import { type OpenComparison, sameOpenWorld } from './sim/open-world.ts';
 import { type ShippedSpecs, shippedSpecFiles, specsOf, withSpec } from './spec/collect.ts';
@@ -66,6 +66,7 @@ export function openSpecs(shipped: ShippedSpecs, documents: Readonly<Record<stri
  * @throws DiagnosticError with everything that is wrong
  */
 export function planOf(specs: Specs, request: Partial<PlanRequest> & { readonly sm: string }): Plan {
+  const target = targetFor(specs, request.sm);
   const whole: PlanRequest = {
     level: null,
     order: 'binary',
@@ -74,12 +75,12 @@ export function planOf(specs: Specs, request: Partial<PlanRequest> & { readonly 
     set: [],
     disable: [],
     ...request,
-    sm: baseTarget(request.sm),
+    sm: target.sm,
   };
   const { plan, issues } = resolve(specs, whole, host);
   const warnings = issueDiagnostics(issues);
   if (plan === null) throw new DiagnosticError(warnings);
-  return { ...plan, warnings };
+  return { ...plan, warnings: [...target.warnings, ...warnings] };
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Orrery for Node: `orrery/core`, and what reads specs and launches from files. */
 import { host } from './engine/pipeline.ts';
 import { DiagnosticError } from './ir/diagnostic.ts';
-import { baseTarget } from './read.ts';
-import { makePlan } from './spec/node.ts';
+import { targetFor } from './read.ts';
+import { loadShipped, makePlan } from './spec/node.ts';
 import type { Plan } from './spec/plan.ts';
 import type { PlanRequest, Specs } from './spec/specs.ts';
 
@@ -22,8 +22,10 @@ export async function planFromFiles(
   specs?: Specs,
 ): Promise<Plan> {
   const defaults = { level: null, order: 'binary', recipe: null, knobSets: [], set: [], disable: [] };
-  const whole: PlanRequest = { ...defaults, ...request, sm: baseTarget(request.sm) };
-  const { plan, diagnostics } = await makePlan(whole, host, specs);
+  const base = specs ?? (await loadShipped());
+  const target = targetFor(base, request.sm);
+  const whole: PlanRequest = { ...defaults, ...request, sm: target.sm };
+  const { plan, diagnostics } = await makePlan(whole, host, base);
   if (plan === null) throw new DiagnosticError(diagnostics);
-  return plan;
+  return { ...plan, warnings: [...target.warnings, ...plan.warnings] };
 }

@@ -7,7 +7,9 @@ import type { PtxModule } from './ptx/ast.ts';
 import { checkPtx } from './ptx/check.ts';
 import { lowerPtx } from './ptx/lower/index.ts';
 import { parsePtx } from './ptx/parse.ts';
+import { PTX_TARGETS } from './ptx/targets.ts';
 import type { Plan } from './spec/plan.ts';
+import type { Specs } from './spec/specs.ts';
 
 /** @throws DiagnosticError if any of them is an error */
 export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
@@ -16,6 +18,49 @@ export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
 
 /** `sm_90` of `sm_90a`: what a back end is named by. */
 export const baseTarget = (target: string): string => target.replace(/[af]$/, '');
+
+const numberOf = (sm: string): number => Number(sm.slice(3));
+
+/**
+ * The target whose back end serves another: that of its own name without a suffix; where there is none, that of the nearest
+ * older one, as sm_61 runs what was compiled for sm_60; before the oldest, the oldest. What is no target of PTX stays as it is.
+ *
+ * @param backends targets that have a back end
+ */
+export function servingTarget(target: string, backends: Iterable<string>): string {
+  const base = baseTarget(target);
+  if (!PTX_TARGETS.has(target)) return base;
+  let older = '';
+  let oldest = '';
+  for (const sm of backends) {
+    if (sm === base) return base;
+    if (oldest === '' || numberOf(sm) < numberOf(oldest)) oldest = sm;
+    if (numberOf(sm) < numberOf(base) && (older === '' || numberOf(sm) > numberOf(older))) older = sm;
+  }
+  return older || oldest || base;
+}
+
+/** The targets that have a back end. */
+const backendsOf = (specs: Specs): string[] =>
+  [...specs.backends.values()].flatMap((f) => (typeof f.data.sm === 'string' ? [f.data.sm] : []));
+
+/** The target to plan for where `target` is asked for, and a warning if it is another. */
+export function targetFor(specs: Specs, target: string): { sm: string; warnings: readonly Diagnostic[] } {
+  const sm = servingTarget(target, backendsOf(specs));
+  if (sm === baseTarget(target)) return { sm, warnings: [] };
+  const message = `there is no back end for '${target}': that of ${sm} is used, the nearest`;
+  const warning: Diagnostic = {
+    severity: 'warning',
+    code: 'nearest-backend',
+    message,
+    file: '',
+    line: 0,
+    column: 0,
+    length: 0,
+    notes: [],
+  };
+  return { sm, warnings: [warning] };
+}
 
 /** The target that a PTX or Ori text names, null if it names none. */
 export const targetOf = (text: string): string | null =>

@@ -3,7 +3,7 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import type { PtxModule } from '../ptx/ast.ts';
-import { baseTarget, readOri, readPtx } from '../read.ts';
+import { readOri, readPtx, targetFor } from '../read.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
@@ -11,12 +11,20 @@ import { DEFAULT_ORDER } from '../spec/specs.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
 
+/** Warnings on targets that were printed: a command that reads many files says each once. */
+const told = new Set<string>();
+
 /** The plan that the options ask for; errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
   const base = specs ?? (await loadShipped());
   const level = o.level === undefined ? null : Number(o.level);
   if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
-  const sm = baseTarget(o.sm ?? target ?? 'sm_75');
+  const { sm, warnings } = targetFor(base, o.sm ?? target ?? 'sm_75');
+  for (const w of warnings)
+    if (!told.has(w.message)) {
+      told.add(w.message);
+      show([w]);
+    }
   const { plan, diagnostics } = await makePlan(
     {
       level,

@@ -152,7 +152,7 @@ const mad: Handler = (f, i) => {
 
 /** `.sat` of a multiply-add is on `.hi.s32` alone (PTX ISA 9.0, mad and mad24). */
 function needHighSigned(i: PtxInstr, t: PtxType): void {
-  if (!has(i, 'hi') || t.name !== 's32') throw new NoForm(`${i.opcode}.sat of anything but .hi.s32`);
+  if (!has(i, 'hi') || t.name !== 's32') throw new NoForm('.sat is for .hi.s32 alone');
 }
 
 function multiply(f: FnLower, i: PtxInstr, c: Operand): void {

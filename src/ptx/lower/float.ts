@@ -145,7 +145,7 @@ const absNeg: Handler = (f, i) => {
   if (t.kind === 'half') {
     const sign = SIGN[t.name];
     if (has(i, 'ftz')) {
-      if (t.name.startsWith('bf')) throw new NoForm(`${i.opcode}.ftz.${t.name}`);
+      if (t.name.startsWith('bf')) throw new NoForm('bf16 is never flushed');
       f.emit('HADD2', ['F16', 'FTZ'], [d], [i.opcode === 'neg' ? neg(a) : abs(a), imm(sign)]);
     } else if (i.opcode === 'neg') f.emit('LOP3', [], [d], [a, imm(sign), RZ, imm(0x3c)]);
     else f.emit('LOP3', [], [d], [a, imm(~sign & (t.bits === 16 ? 0xffff : -1)), RZ, imm(0xc0)]);

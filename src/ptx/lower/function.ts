@@ -325,7 +325,7 @@ export class FnLower {
     switch (o.kind) {
       case 'reg': {
         const v = o.name.charCodeAt(0) === 37 ? this.special(o.name) : null;
-        if (v !== null) return this.resize(v, bits);
+        if (v !== null) return bits < 32 ? this.low(v, bits) : this.resize(v, bits);
         const d = this.find(o.name);
         if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
         const r = this.resize(reg(d.reg), bits);
@@ -354,9 +354,13 @@ export class FnLower {
     const r = this.resize(reg(this.find(name)!.reg), bits);
     const size = bits > 32 ? '64' : 'B32';
     const sum = this.value('IADD3', [size], [r, immOf(offset, Math.max(bits, 32)), imm(0)], bits);
-    if (bits >= 32) return sum;
+    return bits >= 32 ? sum : this.low(sum, bits);
+  }
+
+  /** The low bits of a value, as a narrow register holds them: the rest is zero. */
+  private low(o: Operand, bits: number): Operand {
     const d = this.temp();
-    this.maskInto(d, sum, bits);
+    this.maskInto(d, this.resize(o, 32), bits);
     return reg(d);
   }
 
