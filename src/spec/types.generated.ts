@@ -207,7 +207,7 @@ modifiers?: {
 /**
  * What passes must know of it.
  */
-props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi")[]
+props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi" | "hands-address-on" | "reflexive" | "carries")[]
 /**
  * Functional unit that executes it.
  */
