@@ -36,7 +36,7 @@ export interface FunctionContext {
 /** Text of a function. Throws NoPtx where an instruction has no PTX form. */
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
   const w = new Writer(fn, module.paramBase);
-  const body = new Body(fn, w, module, at);
+  const body = new BodyWriter(fn, w, module, at);
   body.enter();
   for (const b of fn.blocks) body.block(b);
   return [
@@ -85,7 +85,8 @@ function header(fn: Fn, source: PtxFunction | null): string {
 
 const identifier = /^[A-Za-z_$%][\w$]*$/;
 
-class Body {
+/** Writes the instructions of a function. */
+class BodyWriter {
   private readonly fn: Fn;
   private readonly w: Writer;
   private readonly module: ModuleContext;
