@@ -1,3 +1,5 @@
+import { popc } from '../isa/ints.ts';
+
 /**
  * Dense bit sets over 32-bit words, the sets of every data-flow analysis here.
  *
@@ -100,14 +102,14 @@ export class BitSet {
   /** Number of members. */
   popcount(): number {
     let n = 0;
-    for (let w = 0; w < this.words.length; w++) n += bitCount(this.words[w]);
+    for (let w = 0; w < this.words.length; w++) n += popc(this.words[w]);
     return n;
   }
 
   /** Number of members that are also in `b`. */
   countCommon(b: BitSet): number {
     let n = 0;
-    for (let w = 0; w < this.words.length; w++) n += bitCount(this.words[w] & b.words[w]);
+    for (let w = 0; w < this.words.length; w++) n += popc(this.words[w] & b.words[w]);
     return n;
   }
 
@@ -145,13 +147,6 @@ export class BitSet {
     });
     return out;
   }
-}
-
-/** Number of ones in a word. */
-function bitCount(x: number): number {
-  x -= (x >>> 1) & 0x55555555;
-  x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
-  return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 /** `rows` bit sets of `columns` bits over one buffer. */

@@ -51,7 +51,7 @@ export function hasConstantPredicates(fn: Fn): boolean {
 function constantPredicate(ins: Instr, k: number): boolean | null {
   const { op, mods, src } = ins;
   if ((op.flags & OpFlag.Pure) === 0 || op.means === null) return null;
-  const reflexive = op.name === 'ISETP' && sameOperand(src[0], src[1]);
+  const reflexive = (op.flags & OpFlag.Reflexive) !== 0 && sameOperand(src[0], src[1]);
   const unknown: number[] = [];
   for (let i = 0; i < src.length; i++) {
     const o = src[i];

@@ -39,6 +39,12 @@ export const OpFlag = {
   Table: 1 << 14,
   /** The value of a join: sources alternate the label of a predecessor and the value that comes from it. */
   Phi: 1 << 15,
+  /** Where a source holds an address, the result may hold one that follows from it. */
+  HandsAddressOn: 1 << 16,
+  /** The first two sources are compared, and a value compared with itself always gives the same. */
+  Reflexive: 1 << 17,
+  /** Adds the carry that its third source holds, and gives the carry out as its second destination. */
+  Carries: 1 << 18,
 } as const;
 
 /** Memory spaces, in the order of the reference's categories 0-6. */

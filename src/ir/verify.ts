@@ -1,3 +1,4 @@
+import { endsFlow } from './flow.ts';
 import { dstSlot, Mod, OpFlag, type Slot, slotWidth, srcSlot } from './opcode.ts';
 import {
   FILE_WIDTH,
@@ -186,16 +187,9 @@ export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): V
     }
   }
   const last = fn.blocks[fn.blocks.length - 1];
-  if (last !== undefined && !endsFlow(last))
+  if (last !== undefined && (last.ins.length === 0 || !endsFlow(last.ins[last.ins.length - 1])))
     report('fall-off', 'control falls off the end of the function', last.id);
   return errors;
-}
-
-/** True if control never reaches the block after `b` in layout by falling through. */
-export function endsFlow(b: Block): boolean {
-  const last = b.ins[b.ins.length - 1];
-  if (last === undefined) return false;
-  return (last.op.flags & OpFlag.NoFallThrough) !== 0 && last.guard === NO_REG;
 }
 
 /** `a 64-bit register`, `a predicate`. */

@@ -64,6 +64,9 @@ export const PROPS: Readonly<Record<string, number>> = {
   symmetric: OpFlag.Symmetric,
   table: OpFlag.Table,
   phi: OpFlag.Phi,
+  'hands-address-on': OpFlag.HandsAddressOn,
+  reflexive: OpFlag.Reflexive,
+  carries: OpFlag.Carries,
 };
 
 /** Bits of each scalar type. */

@@ -14,11 +14,11 @@ import {
   FUNCTION_WINDOW,
   hex,
   LOCAL_WINDOW,
+  type Location,
   type Memory,
   MemoryFault,
   OpenMemory,
   PARAM_WINDOW,
-  type Place,
   SHARED_WINDOW,
 } from './memory.ts';
 import { insertPath, newPath, passTurn } from './paths.ts';
@@ -406,7 +406,7 @@ export class Machine implements Simulation {
     for (const bar of w.block.barriers.values()) tryRelease(w.block, bar);
   }
 
-  generic(w: Warp, lane: number, address: number, size: number, write: boolean): Place {
+  generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location {
     if (address < SHARED_WINDOW) return this.global.place(address, size, write);
     // What an open world makes up may look like an address: it is one of another space only near its beginning.
     if (this.opts.open && address < FUNCTION_WINDOW && address % SHARED_WINDOW >= NEAR)

@@ -10,15 +10,15 @@ export const FUNCTION_WINDOW = 2 ** 47;
 /** An access that memory refuses. */
 export class MemoryFault extends Error {}
 
-/** A place in some bytes: what every access is resolved to. */
-export interface Place {
+/** Where an access leads: some bytes, and an offset in them. */
+export interface Location {
   view: DataView;
   at: number;
 }
 
 export interface Memory {
   /** Resolves an access of `size` bytes; throws MemoryFault. The result is valid until the next call. */
-  place(address: number, size: number, write: boolean): Place;
+  place(address: number, size: number, write: boolean): Location;
 }
 
 export interface Buffer {
@@ -33,7 +33,7 @@ export class BufferMemory implements Memory {
   readonly buffers: Buffer[] = [];
   private next: number;
   private last: Buffer | null = null;
-  private readonly here: Place = { view: new DataView(new ArrayBuffer(0)), at: 0 };
+  private readonly here: Location = { view: new DataView(new ArrayBuffer(0)), at: 0 };
 
   constructor(first = 2 ** 33) {
     this.next = first;
@@ -63,7 +63,7 @@ export class BufferMemory implements Memory {
     this.last = null;
   }
 
-  place(address: number, size: number, _write: boolean): Place {
+  place(address: number, size: number, _write: boolean): Location {
     let b = this.last;
     if (b === null || address < b.base || address + size > b.base + b.bytes.length) {
       b = this.find(address, size);
@@ -139,7 +139,7 @@ export class OpenMemory implements Memory {
   private readonly pointers: ReadonlySet<number>;
   private lastKey = Number.NaN;
   private lastPage: Page | null = null;
-  private readonly here: Place = { view: new DataView(new ArrayBuffer(0)), at: 0 };
+  private readonly here: Location = { view: new DataView(new ArrayBuffer(0)), at: 0 };
   private readonly straddle = new DataView(new ArrayBuffer(16));
   private pending: { address: number; size: number } | null = null;
 
@@ -177,7 +177,7 @@ export class OpenMemory implements Memory {
     return p;
   }
 
-  place(address: number, size: number, write: boolean): Place {
+  place(address: number, size: number, write: boolean): Location {
     this.flush();
     const key = Math.floor(address / PAGE);
     const at = address - key * PAGE;
@@ -190,7 +190,7 @@ export class OpenMemory implements Memory {
   }
 
   /** An access over a page border goes through a small buffer that is written back before the next access. */
-  private across(address: number, size: number, write: boolean): Place {
+  private across(address: number, size: number, write: boolean): Location {
     for (let i = 0; i < size; i++) {
       const key = Math.floor((address + i) / PAGE);
       const p = this.page(key);

@@ -1,4 +1,4 @@
-import { modOf } from '../ir/opcode.ts';
+import { modOf, OpFlag, type Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 
@@ -10,18 +10,8 @@ export interface Pointers {
   readonly words: ReadonlySet<number>;
 }
 
-/** Opcodes that hand an address on. */
-const CARRIERS: ReadonlySet<string> = new Set([
-  'MOV',
-  'IADD3',
-  'SEL',
-  'CVTA',
-  'LEA',
-  'IMAD_WIDE',
-  'PAIR',
-  'LOP3',
-  'IADDX',
-]);
+/** Spaces that hold pointers which the host put there. */
+const SPACES_OF_POINTERS: ReadonlySet<Space | null> = new Set<Space>(['generic', 'global', 'const']);
 
 /**
  * Sources whose value reaches the address of an access through copies, sums, selections and conversions. A flow-insensitive
@@ -45,7 +35,7 @@ function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | n
   };
   for (const b of fn.blocks)
     for (const i of b.ins) {
-      if (CARRIERS.has(i.op.name))
+      if ((i.op.flags & OpFlag.HandsAddressOn) !== 0)
         for (const o of i.src)
           if (o.reg !== NO_REG) {
             const list = readers.get(regIndex(o.reg));
@@ -71,7 +61,7 @@ function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | n
 /** Byte offsets of the kernel's parameters that are used as addresses. */
 export const pointerOffsets = (fn: Fn, paramBase: number): Set<number> =>
   reachingAddresses(fn, (i, k) =>
-    i.op.name === 'LDC' && i.src[0].kind === Kind.CBank && i.src[0].reg === NO_REG
+    i.op.primitive === 'load' && i.src[0].kind === Kind.CBank && i.src[0].reg === NO_REG
       ? i.src[0].lo - paramBase + 8 * k
       : null,
   );
@@ -79,10 +69,10 @@ export const pointerOffsets = (fn: Fn, paramBase: number): Set<number> =>
 /** Loads of 64-bit words from memory that are used as addresses. */
 export const pointerLoads = (fn: Fn): Set<Instr> =>
   reachingAddresses(fn, (i) =>
-    (i.op.name === 'LDG' ||
-      i.op.name === 'LD' ||
-      // From constant memory, not from a bank: the words of the parameters are looked at by themselves.
-      (i.op.name === 'LDC' && i.src[0].kind === Kind.Addr)) &&
+    // Not from a bank: the words of the parameters are looked at by themselves.
+    i.op.primitive === 'load' &&
+    i.src[0].kind === Kind.Addr &&
+    SPACES_OF_POINTERS.has(i.op.space) &&
     modOf(i.op, i.mods, 'type') === 'B64'
       ? i
       : null,

@@ -2,7 +2,7 @@ import type { Fn, Instr, Program } from '../ir/program.ts';
 import type { Counters } from './counters.ts';
 import type { Code, Decoded } from './decode.ts';
 import type { FaultKind } from './faults.ts';
-import type { Memory, Place } from './memory.ts';
+import type { Location, Memory } from './memory.ts';
 import type { Frame, Path, Warp } from './state.ts';
 
 /** How a kernel is run. */
@@ -62,7 +62,7 @@ export interface Simulation {
   /** Makes the local memory of lanes at least so long, where they have any. */
   growLocals(w: Warp, mask: number, bytes: number): void;
   /** Resolves a generic address to its space and place. */
-  generic(w: Warp, lane: number, address: number, size: number, write: boolean): Place;
+  generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location;
   /** A frame for a call of `code`, its registers in place. */
   newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame;
   /** In an open world: ends lanes, and nobody else. */

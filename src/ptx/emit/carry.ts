@@ -1,4 +1,4 @@
-import { Mod } from '../../ir/opcode.ts';
+import { Mod, OpFlag } from '../../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../../ir/operand.ts';
 import type { Block, Fn, Instr } from '../../ir/program.ts';
 import { type Carries, NO_CARRY } from './expand.ts';
@@ -34,9 +34,18 @@ export function planCarries(fn: Fn): CarryPlan {
   return { carries: new Map(), dropped: new Set() };
 }
 
-/** Register whose value, or complement, an unguarded PLOP3 copies; NO_REG for anything else. */
+/** An addition with carries that all lanes carry out. */
+const isCarrying = (i: Instr): boolean => (i.op.flags & OpFlag.Carries) !== 0 && i.guard === NO_REG;
+
+/** Register whose value, or complement, an unguarded logic function of predicates copies; NO_REG for anything else. */
 function copied(i: Instr): Reg {
-  if (i.op.name !== 'PLOP3' || i.guard !== NO_REG || i.src[3].kind !== Kind.Imm) return NO_REG;
+  if (
+    (i.op.flags & OpFlag.Table) === 0 ||
+    i.op.dsts[0].bank !== 'p' ||
+    i.guard !== NO_REG ||
+    i.src[3].kind !== Kind.Imm
+  )
+    return NO_REG;
   const table = i.src[3].lo & 0xff;
   return table === 0xf0 || table === 0x0f ? i.src[0].reg : NO_REG;
 }
@@ -47,7 +56,7 @@ function candidates(fn: Fn): { chained: Set<number>; touched: Block[] } {
   const other = new Set<number>();
   for (const b of fn.blocks)
     for (const i of b.ins) {
-      const carry = i.op.name === 'IADDX' && i.guard === NO_REG;
+      const carry = isCarrying(i);
       for (let k = 0; k < i.dst.length; k++) {
         const d = i.dst[k];
         if (d === NO_REG || !isPredReg(d)) continue;
@@ -74,7 +83,7 @@ function walk(
   const held = new Map<number, boolean>();
   const has = (r: Reg) => r !== NO_REG && chained.has(regIndex(r));
   for (const i of b.ins) {
-    if (i.op.name === 'IADDX' && i.guard === NO_REG) {
+    if (isCarrying(i)) {
       add(i, held, chained, carries, broken);
       continue;
     }
@@ -91,7 +100,7 @@ function walk(
     }
     if (has(i.guard)) broken.add(regIndex(i.guard));
     for (const o of i.src) if (has(o.reg)) broken.add(regIndex(o.reg));
-    if (i.op.name === 'CALL' || i.op.name === 'IADDX') held.clear();
+    if (i.op.primitive === 'call' || (i.op.flags & OpFlag.Carries) !== 0) held.clear();
   }
 }
 

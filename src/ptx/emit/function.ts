@@ -1,4 +1,4 @@
-import { hasMod } from '../../ir/opcode.ts';
+import { hasMod, slotWidth } from '../../ir/opcode.ts';
 import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
@@ -36,7 +36,7 @@ export interface FunctionContext {
 /** Text of a function. Throws NoPtx where an instruction has no PTX form. */
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
   const w = new Writer(fn, module.paramBase);
-  const body = new Body(fn, w, module, at);
+  const body = new BodyWriter(fn, w, module, at);
   body.enter();
   for (const b of fn.blocks) body.block(b);
   return [
@@ -85,7 +85,8 @@ function header(fn: Fn, source: PtxFunction | null): string {
 
 const identifier = /^[A-Za-z_$%][\w$]*$/;
 
-class Body {
+/** Writes the instructions of a function. */
+class BodyWriter {
   private readonly fn: Fn;
   private readonly w: Writer;
   private readonly module: ModuleContext;
@@ -182,18 +183,17 @@ class Body {
     if (this.plan.dropped.has(i)) return;
     for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
     const bank =
-      i.op.name === 'CVTA' &&
+      i.op.primitive === 'cvta' &&
       this.fn.kind === 'entry' &&
       hasMod(i.op, i.mods, 'PARAM') &&
       !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
-    if (row.by === 'logic')
-      writeLogic(this.w, i, i.op.name === 'PLOP3' ? 1 : hasMod(i.op, i.mods, '64') ? 64 : 32);
+    if (row.by === 'logic') writeLogic(this.w, i, slotWidth(i.op, i.mods, i.op.dsts[0]));
     else if (row.by === 'call')
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
     else {
-      if (i.op.name === 'RET') this.leave(i);
+      if (i.op.primitive === 'return') this.leave(i);
       expand(this.w, row, i, this.names);
     }
   }

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { endsFlow } from '../../ir/flow.ts';
 import type { Isa, Space } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import {
@@ -10,7 +11,7 @@ import {
   type Prototype,
   type Variable,
 } from '../../ir/program.ts';
-import { endsFlow, verifyFn } from '../../ir/verify.ts';
+import { verifyFn } from '../../ir/verify.ts';
 import type { PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
 import { isThreadVariable, threadVariables } from '../thread.ts';
 import { type Handler, integerHandlers, isInt } from './arith.ts';
@@ -333,8 +334,8 @@ function lowerFunction(
   }
   f.pop();
   if (lacks.list.length > 0) return { fn: null, missing: lacks.list, threadUses };
-  const last = f.blocks[f.blocks.length - 1];
-  if (!endsFlow(last)) {
+  const last = f.blocks[f.blocks.length - 1].ins.at(-1);
+  if (last === undefined || !endsFlow(last)) {
     // Control that runs off the end of a PTX function returns.
     const end: PtxInstr = {
       kind: 'instr',

@@ -1,7 +1,7 @@
 import { Kind, NO_REG } from '../../ir/operand.ts';
 import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
-import { LOCAL_WINDOW, MemoryFault, PARAM_WINDOW, type Place, SHARED_WINDOW } from '../memory.ts';
+import { LOCAL_WINDOW, type Location, MemoryFault, PARAM_WINDOW, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame } from '../state.ts';
 import { logOf, noteStore } from './log.ts';
@@ -11,7 +11,7 @@ import { addressOf, mod, opnd, type Primitive, resolve } from './primitive.ts';
 const SIZE: Readonly<Record<string, number>> = { U8: 1, S8: 1, U16: 2, S16: 2, B32: 4, B64: 8, B128: 16 };
 const COUNT: Readonly<Record<string, number>> = { V1: 1, V2: 2, V4: 4, V8: 8 };
 
-function read(p: Place, at: number, type: string, f: Frame, to: number, lane: number): void {
+function read(p: Location, at: number, type: string, f: Frame, to: number, lane: number): void {
   const { view } = p;
   const i = f.regs.i32;
   switch (type) {
@@ -39,7 +39,7 @@ function read(p: Place, at: number, type: string, f: Frame, to: number, lane: nu
   }
 }
 
-function write(p: Place, at: number, type: string, f: Frame, from: number, lane: number): void {
+function write(p: Location, at: number, type: string, f: Frame, from: number, lane: number): void {
   const { view } = p;
   const i = f.regs.i32;
   switch (type) {
@@ -99,7 +99,7 @@ export const load: Primitive = (m, w, f, d, mask) => {
       continue;
     }
     const o = ins.src[0];
-    let p: Place;
+    let p: Location;
     if (o.kind === Kind.CBank) {
       const reg = opnd(f, d, ins.dst.length);
       const base = o.reg === NO_REG ? 0 : f.regs.i32[(o.reg & 7) === 1 ? reg + 2 * l : reg + l];

@@ -1,7 +1,7 @@
 import { modOf } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
 import type { Decoded } from '../decode.ts';
-import { LOCAL_WINDOW, type Place, SHARED_WINDOW } from '../memory.ts';
+import { LOCAL_WINDOW, type Location, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
 
@@ -52,7 +52,7 @@ export function resolve(
   lane: number,
   size: number,
   write: boolean,
-): Place {
+): Location {
   m.lane = lane;
   switch (d.ins.op.space) {
     case 'global':
