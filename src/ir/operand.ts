@@ -66,7 +66,15 @@ export interface Operand {
   readonly mods: number;
 }
 
-const make = (kind: number, reg: Reg, lo: number, hi: number, sym: string, mods: number): Operand => ({
+/** An operand from its fields. Every operand is made here, so that all have one shape. */
+export const makeOperand = (
+  kind: number,
+  reg: Reg,
+  lo: number,
+  hi: number,
+  sym: string,
+  mods: number,
+): Operand => ({
   kind,
   reg,
   lo,
@@ -76,11 +84,12 @@ const make = (kind: number, reg: Reg, lo: number, hi: number, sym: string, mods:
 });
 
 /** Register operand with optional `Mod` bits. */
-export const reg = (r: Reg, mods = 0): Operand => make(Kind.Reg, r, 0, 0, '', mods);
+export const reg = (r: Reg, mods = 0): Operand => makeOperand(Kind.Reg, r, 0, 0, '', mods);
 /** Constant of at most 32 bits; the value is taken modulo 2^32. */
-export const imm = (value: number): Operand => make(Kind.Imm, NO_REG, value | 0, 0, '', 0);
+export const imm = (value: number): Operand => makeOperand(Kind.Imm, NO_REG, value | 0, 0, '', 0);
 /** Constant of 64 bits from two 32-bit halves. */
-export const immPair = (lo: number, hi: number): Operand => make(Kind.Imm, NO_REG, lo | 0, hi | 0, '', 0);
+export const immPair = (lo: number, hi: number): Operand =>
+  makeOperand(Kind.Imm, NO_REG, lo | 0, hi | 0, '', 0);
 /** Constant of `width` bits from a BigInt (taken modulo 2^width). */
 export function immOf(value: bigint, width: number): Operand {
   const v = BigInt.asUintN(width, value);
@@ -92,24 +101,24 @@ export function immValue(o: Operand, width: number): bigint {
   return BigInt.asUintN(width, width > 32 ? (BigInt(o.hi >>> 0) << 32n) | lo : lo);
 }
 export const cbank = (bank: number, offset: number, index: Reg = NO_REG): Operand =>
-  make(Kind.CBank, index, offset, bank, '', 0);
+  makeOperand(Kind.CBank, index, offset, bank, '', 0);
 export const addr = (base: Reg, offset: number, sym = ''): Operand =>
-  make(Kind.Addr, base, offset, 0, sym, 0);
-export const label = (block: number): Operand => make(Kind.Label, NO_REG, block, 0, '', 0);
-export const sym = (name: string, offset = 0): Operand => make(Kind.Sym, NO_REG, offset, 0, name, 0);
-export const table = (index: number): Operand => make(Kind.Table, NO_REG, index, 0, '', 0);
+  makeOperand(Kind.Addr, base, offset, 0, sym, 0);
+export const label = (block: number): Operand => makeOperand(Kind.Label, NO_REG, block, 0, '', 0);
+export const sym = (name: string, offset = 0): Operand => makeOperand(Kind.Sym, NO_REG, offset, 0, name, 0);
+export const table = (index: number): Operand => makeOperand(Kind.Table, NO_REG, index, 0, '', 0);
 /** The constant predicate: PT (true) or !PT (false). */
-export const PT: Operand = make(Kind.Imm, NO_REG, 1, 0, '', 0);
-export const PF: Operand = make(Kind.Imm, NO_REG, 0, 0, '', 0);
+export const PT: Operand = makeOperand(Kind.Imm, NO_REG, 1, 0, '', 0);
+export const PF: Operand = makeOperand(Kind.Imm, NO_REG, 0, 0, '', 0);
 /** Zero; printed `RZ` in register slots. */
-export const RZ: Operand = make(Kind.Imm, NO_REG, 0, 0, '', 0);
+export const RZ: Operand = makeOperand(Kind.Imm, NO_REG, 0, 0, '', 0);
 
 /** The same operand with other `Mod` bits. */
 export const withOperandMods = (o: Operand, mods: number): Operand =>
-  o.mods === mods ? o : make(o.kind, o.reg, o.lo, o.hi, o.sym, mods);
+  o.mods === mods ? o : makeOperand(o.kind, o.reg, o.lo, o.hi, o.sym, mods);
 /** The same operand reading another register. */
 export const withReg = (o: Operand, r: Reg): Operand =>
-  o.reg === r ? o : make(o.kind, r, o.lo, o.hi, o.sym, o.mods);
+  o.reg === r ? o : makeOperand(o.kind, r, o.lo, o.hi, o.sym, o.mods);
 
 export const sameOperand = (a: Operand, b: Operand): boolean =>
   a === b ||

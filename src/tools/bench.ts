@@ -3,8 +3,11 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { countInstructions } from '../engine/journal.ts';
 import { host, runPipeline } from '../engine/pipeline.ts';
+import { packProgram, packPrograms, unpackProgram, unpackPrograms } from '../ir/pack/index.ts';
 import type { PtxStatement } from '../ptx/ast.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
@@ -145,6 +148,39 @@ for (const [name, make] of [
     `${name.padEnd(9)} cost for each instruction, 1 where growth is linear: at 100 k over 1 k ${(per[2] / per[0]).toFixed(2)}, over 10 k ${(per[2] / per[1]).toFixed(2)}`,
   );
 }
+
+// Snapshots as bytes, and what keeping one after each phase costs.
+const module = lower(branchyKernel(100_000));
+const packed = packProgram(module, plan.isa);
+const many = countInstructions(module);
+const writing = time(() => packProgram(module, plan.isa), 9);
+const reading = time(() => unpackProgram(packed, plan.isa), 9);
+say(
+  `\npack                  ${(many / writing / 1e6).toFixed(2)} M instructions/s, unpack ${(many / reading / 1e6).toFixed(2)} (${many} instructions, ${(packed.length / many).toFixed(1)} bytes each)`,
+);
+const kept = texts.map((t) => {
+  const input = lower(t);
+  return [...new Set([input, ...runPipeline(input, plan).records.map((r) => r.program)])];
+});
+const more = kept.reduce((n, all) => n + all.length - 1, 0);
+const firsts = kept.map((all) => packProgram(all[0], plan.isa));
+const alls = kept.map((all) => packPrograms(all, plan.isa));
+/** Bytes of heap that unpacked snapshots take: what they are made of and nothing that was found out about them. */
+function heapOf(packs: readonly Uint8Array[]): number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const held = packs.map((b) => unpackPrograms(b, plan!.isa));
+  collect();
+  return held.length > 0 ? process.memoryUsage().heapUsed - before : 0;
+}
+const bytesOf = (packs: readonly Uint8Array[]) => packs.reduce((n, b) => n + b.length, 0);
+const [heapFirst, heapAll] = [heapOf(firsts), heapOf(alls)];
+const kb = (n: number) => `${(n / 1024).toFixed(1)} KB`;
+say(
+  `kept snapshot         ${kb((heapAll - heapFirst) / more)} of heap where a whole program has ${kb(heapFirst / kept.length)}, ${kb((bytesOf(alls) - bytesOf(firsts)) / more)} packed where it has ${kb(bytesOf(firsts) / kept.length)} (${more} snapshots after phases that changed something, ${kept.length} kernels)\n`,
+);
 
 /** Rules that look at instructions of the program and never fire: other constants, at one or two levels. */
 function generatedRules(n: number): Rule[] {

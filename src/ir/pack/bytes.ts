@@ -1,0 +1,180 @@
+/*
+ * Numbers and texts as bytes. Integers take seven bits a byte, the low ones first; signed ones alternate (0, -1, 1, -2, ...),
+ * so that small ones stay short.
+ */
+
+/** Writes a whole number from 0 up to 2^53 at a place where 8 bytes are free; gives the place behind it. */
+export function putUint(bytes: Uint8Array, at: number, n: number): number {
+  while (n > 0x7fffffff) {
+    bytes[at++] = (n % 128) | 128;
+    n = Math.floor(n / 128);
+  }
+  while (n > 127) {
+    bytes[at++] = (n & 127) | 128;
+    n >>>= 7;
+  }
+  bytes[at++] = n;
+  return at;
+}
+
+/** Bytes that grow. */
+export class ByteWriter {
+  /** For whoever writes many numbers in a row: `room`, then `putUint` from `at` on, then `at` set to where it ended. */
+  bytes: Uint8Array;
+  at = 0;
+
+  constructor(capacity = 256) {
+    this.bytes = new Uint8Array(capacity);
+  }
+
+  /** What was written so far; it shares memory with the writer. */
+  get written(): Uint8Array {
+    return this.bytes.subarray(0, this.at);
+  }
+
+  private grow(least: number): void {
+    const bigger = new Uint8Array(Math.max(this.bytes.length * 2, this.at + least));
+    bigger.set(this.written);
+    this.bytes = bigger;
+  }
+
+  byte(n: number): void {
+    this.room(1);
+    this.bytes[this.at++] = n;
+  }
+
+  /** Makes room for `n` bytes. */
+  room(n: number): void {
+    if (this.at + n > this.bytes.length) this.grow(n);
+  }
+
+  /** A whole number from 0 up to 2^53. */
+  uint(n: number): void {
+    this.room(8);
+    this.at = putUint(this.bytes, this.at, n);
+  }
+
+  /** A whole number of either sign, below 2^52. */
+  int(n: number): void {
+    if (n >= -0x40000000 && n < 0x40000000) this.uint((n << 1) ^ (n >> 31));
+    else this.uint(n < 0 ? -2 * n - 1 : 2 * n);
+  }
+
+  /** A text; any comes back as it was, also one that is no valid UTF-16. */
+  text(s: string): void {
+    const n = s.length;
+    const from = this.at;
+    this.uint(2 * n);
+    this.room(n);
+    const { bytes } = this;
+    let { at } = this;
+    for (let i = 0; i < n; i++) {
+      const c = s.charCodeAt(i);
+      if (c > 127) {
+        this.at = from;
+        return this.units(s);
+      }
+      bytes[at++] = c;
+    }
+    this.at = at;
+  }
+
+  private units(s: string): void {
+    this.uint(2 * s.length + 1);
+    for (let i = 0; i < s.length; i++) this.uint(s.charCodeAt(i));
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.room(bytes.length);
+    this.bytes.set(bytes, this.at);
+    this.at += bytes.length;
+  }
+}
+
+/** Code units that are made into a text at once: arguments of one call. */
+const PIECE = 4096;
+
+/** Reads what a `ByteWriter` wrote, in the same order. */
+export class ByteReader {
+  private readonly bytes: Uint8Array;
+  private at: number;
+
+  constructor(bytes: Uint8Array, at = 0) {
+    this.bytes = bytes;
+    this.at = at;
+  }
+
+  /** Number of bytes that were read. */
+  get position(): number {
+    return this.at;
+  }
+
+  byte(): number {
+    return this.bytes[this.at++];
+  }
+
+  uint(): number {
+    const b = this.bytes[this.at++];
+    return b < 128 ? b : this.more(b & 127);
+  }
+
+  private more(n: number): number {
+    const { bytes } = this;
+    for (let shift = 7; shift < 28; shift += 7) {
+      const b = bytes[this.at++];
+      n |= (b & 127) << shift;
+      if (b < 128) return n;
+    }
+    for (let scale = 2 ** 28; ; scale *= 128) {
+      const b = bytes[this.at++];
+      n += (b & 127) * scale;
+      if (!(b >= 128)) return n;
+    }
+  }
+
+  int(): number {
+    const n = this.uint();
+    if (n <= 0x7fffffff) return (n >>> 1) ^ -(n & 1);
+    return n % 2 === 0 ? n / 2 : -(n + 1) / 2;
+  }
+
+  text(): string {
+    const n = this.uint();
+    const length = Math.floor(n / 2);
+    let s = '';
+    for (let from = 0; from < length; from += PIECE) {
+      const m = Math.min(PIECE, length - from);
+      if (n % 2 === 0) {
+        s += String.fromCharCode.apply(null, this.bytes.subarray(this.at, this.at + m) as never);
+        this.at += m;
+      } else {
+        const part = new Uint16Array(m);
+        for (let i = 0; i < m; i++) part[i] = this.uint();
+        s += String.fromCharCode.apply(null, part as never);
+      }
+    }
+    return s;
+  }
+
+  /** A copy of the next bytes. */
+  raw(length: number): Uint8Array {
+    const out = this.bytes.slice(this.at, this.at + length);
+    this.at += length;
+    return out;
+  }
+}
+
+/** A sum of 32 bits, by FNV-1a over words of four bytes: finds damage, not forgery. */
+export function checksum(bytes: Uint8Array): number {
+  let h = 0x811c9dc5;
+  const whole = bytes.length & ~3;
+  let i = 0;
+  for (; i < whole; i += 4) {
+    const word = bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24);
+    h = Math.imul(h ^ word, 0x01000193);
+    // Without this, high bits would never reach low ones.
+    h ^= h >>> 15;
+  }
+  for (; i < bytes.length; i++) h = Math.imul(h ^ bytes[i], 0x01000193);
+  return h >>> 0;
+}

@@ -1,0 +1,304 @@
+import type { Isa, Opcode } from '../opcode.ts';
+import type { Operand } from '../operand.ts';
+import type { Block, Fn, Instr, Loc, Program, Shape, Variable } from '../program.ts';
+import { ByteWriter, checksum, putUint } from './bytes.ts';
+import { Has, HEAD, Line, MAGIC, PACK_VERSION, PackError } from './format.ts';
+
+/** Numbers for objects, in the order in which they first come. */
+class Numbering<T> {
+  private readonly ids = new Map<T, number>();
+  readonly list: T[] = [];
+
+  /** Number of an object, and -1 - number where it is new. */
+  find(x: T): number {
+    const known = this.ids.get(x);
+    if (known !== undefined) return known;
+    const id = this.list.length;
+    this.ids.set(x, id);
+    this.list.push(x);
+    return -1 - id;
+  }
+  of(x: T): number {
+    const id = this.find(x);
+    return id < 0 ? -1 - id : id;
+  }
+}
+
+/** Writes snapshots into a pack. */
+export class Packer {
+  private readonly isa: Isa;
+  private readonly shared: boolean;
+  private readonly texts = new Numbering<string>();
+  private readonly opcodes: Opcode[] = [];
+  /** Number of an opcode by its id in the set, from 1; 0: not seen yet. */
+  private readonly opcodeAt: Int32Array;
+  private readonly operands: OperandTable;
+  private readonly instrs = new Numbering<Instr>();
+  private readonly blocks = new Numbering<Block>();
+  private readonly locs = new Numbering<readonly Loc[]>();
+  private readonly variables = new Numbering<Variable>();
+  private readonly functions = new Numbering<Fn>();
+  private readonly shapes = new Numbering<Shape>();
+  private readonly out: Readonly<
+    Record<'operands' | 'instrs' | 'blocks' | 'locs' | 'variables' | 'functions' | 'programs', ByteWriter>
+  >;
+  private instrCount = 0;
+  private programCount = 0;
+  private line = 0;
+
+  /**
+   * @param size about how many instructions there will be
+   * @param shared instructions may come again, in other blocks
+   */
+  constructor(isa: Isa, size: number, shared: boolean) {
+    this.isa = isa;
+    this.shared = shared;
+    this.opcodeAt = new Int32Array(isa.opcodes.length);
+    this.operands = new OperandTable(size);
+    this.out = {
+      operands: new ByteWriter(size * 4),
+      instrs: new ByteWriter(size * 12),
+      blocks: new ByteWriter(),
+      locs: new ByteWriter(size * 4),
+      variables: new ByteWriter(),
+      functions: new ByteWriter(),
+      programs: new ByteWriter(),
+    };
+    this.texts.of('');
+  }
+
+  program(p: Program): void {
+    const { functions, variables, locs, ...rest } = p;
+    const ids = functions.map((f) => this.fn(f));
+    const own = variables.map((v) => this.variable(v));
+    const w = this.out.programs;
+    this.programCount++;
+    w.uint(this.lines(locs));
+    list(w, ids);
+    list(w, own);
+    w.text(JSON.stringify(rest));
+  }
+
+  private fn(f: Fn): number {
+    const id = this.functions.find(f);
+    if (id >= 0) return id;
+    const { blocks, variables, shape, ...rest } = f;
+    const inside = blocks.map((b) => this.block(b));
+    const own = variables.map((v) => this.variable(v));
+    const w = this.out.functions;
+    w.uint(this.shapes.of(shape));
+    list(w, inside);
+    list(w, own);
+    w.text(JSON.stringify(rest));
+    return -1 - id;
+  }
+
+  private variable(v: Variable): number {
+    const id = this.variables.find(v);
+    if (id >= 0) return id;
+    const { init, ...rest } = v;
+    const w = this.out.variables;
+    w.text(JSON.stringify(rest));
+    w.uint(init === null ? 0 : init.length + 1);
+    if (init !== null) w.raw(init);
+    return -1 - id;
+  }
+
+  private lines(locs: readonly Loc[]): number {
+    const id = this.locs.find(locs);
+    if (id >= 0) return id;
+    const w = this.out.locs;
+    w.uint(locs.length);
+    let at: Loc = { line: 0, file: 0, srcLine: 0, srcColumn: 0 };
+    for (const l of locs) {
+      // Most lines are the next one, of the same place in the source.
+      const same = l.file === at.file && l.srcLine === at.srcLine && l.srcColumn === at.srcColumn;
+      w.int(2 * (l.line - at.line) + (same ? 0 : 1));
+      if (!same) {
+        w.int(l.file - at.file);
+        w.int(l.srcLine - at.srcLine);
+        w.int(l.srcColumn - at.srcColumn);
+      }
+      at = l;
+    }
+    return -1 - id;
+  }
+
+  private block(b: Block): number {
+    const id = this.blocks.find(b);
+    if (id >= 0) return id;
+    const w = this.out.blocks;
+    w.uint(b.id);
+    w.uint(this.texts.of(b.name));
+    w.uint(b.ins.length);
+    // Runs of instructions with consecutive numbers: one, but where another snapshot had some of them.
+    let from = 0;
+    let next = this.instrCount;
+    for (let i = 0; i < b.ins.length; i++) {
+      const n = this.instr(b.ins[i]);
+      if (i === 0) next = from = n;
+      else if (n !== next) {
+        w.uint(next - from);
+        w.uint(from);
+        next = from = n;
+      }
+      next++;
+    }
+    if (b.ins.length > 0) {
+      w.uint(next - from);
+      w.uint(from);
+    }
+    return -1 - id;
+  }
+
+  private instr(i: Instr): number {
+    if (this.shared) {
+      const id = this.instrs.find(i);
+      if (id >= 0) return id;
+    }
+    const w = this.out.instrs;
+    const { op, mods, guard, dst, src, otherwise, loc } = i;
+    let known = this.opcodeAt[op.id];
+    if (known === 0 || this.opcodes[known - 1] !== op) known = this.opcode(op);
+    const step = loc - this.line;
+    const line = step === 0 ? Line.Same : step === 1 ? Line.Next : Line.Other;
+    const nd = dst.length;
+    const ns = src.length;
+    // Operands go elsewhere, so that this writer stays where it is.
+    w.room(6 * (8 + nd + ns + otherwise.length));
+    const { bytes } = w;
+    let at = putUint(bytes, w.at, known - 1);
+    bytes[at++] =
+      (mods !== 0 ? Has.Mods : 0) |
+      (guard !== -1 ? Has.Guard : 0) |
+      (i.guardNot ? Has.GuardNot : 0) |
+      (otherwise.length > 0 ? Has.Otherwise : 0) |
+      (Math.min(nd, 3) << 4) |
+      (line << 6);
+    if (mods !== 0) at = putUint(bytes, at, mods);
+    if (guard !== -1) at = putUint(bytes, at, guard);
+    if (nd >= 3) at = putUint(bytes, at, nd);
+    for (let k = 0; k < nd; k++) at = putUint(bytes, at, dst[k] + 1);
+    at = putUint(bytes, at, ns);
+    for (let k = 0; k < ns; k++) at = putUint(bytes, at, this.operand(src[k]));
+    if (otherwise.length > 0) {
+      at = putUint(bytes, at, otherwise.length);
+      for (let k = 0; k < otherwise.length; k++) at = putUint(bytes, at, otherwise[k] + 1);
+    }
+    w.at = at;
+    if (line === Line.Other) w.int(step);
+    this.line = loc;
+    return this.instrCount++;
+  }
+
+  private opcode(op: Opcode): number {
+    if (this.isa.opcodes[op.id] !== op)
+      throw new PackError(`'${op.name}' is an opcode of another instruction set than the one to pack for`);
+    const n = this.opcodes.push(op);
+    this.opcodeAt[op.id] = n;
+    return n;
+  }
+
+  private operand(o: Operand): number {
+    const sym = o.sym === '' ? 0 : this.texts.of(o.sym);
+    const id = this.operands.find(o, sym);
+    if (id >= 0) return id;
+    const w = this.out.operands;
+    w.byte(o.kind | (o.mods << 4));
+    w.uint(o.reg + 1);
+    w.int(o.lo);
+    w.int(o.hi);
+    w.uint(sym);
+    return -1 - id;
+  }
+
+  finish(): Uint8Array {
+    const parts = Object.values(this.out).reduce((n, w) => n + w.at, 0);
+    const body = new ByteWriter(parts + 1024);
+    body.raw(new Uint8Array([...MAGIC, PACK_VERSION, 0, 0, 0, 0]));
+    body.text(this.isa.hash);
+    body.uint(this.texts.list.length);
+    for (const t of this.texts.list) body.text(t);
+    body.uint(this.opcodes.length);
+    for (const op of this.opcodes) body.text(op.name);
+    const counts = {
+      operands: this.operands.size,
+      instrs: this.instrCount,
+      blocks: this.blocks.list.length,
+      locs: this.locs.list.length,
+      variables: this.variables.list.length,
+      functions: this.functions.list.length,
+      programs: this.programCount,
+    };
+    for (const [part, n] of Object.entries(counts)) {
+      body.uint(n);
+      body.raw(this.out[part as keyof typeof counts].written);
+    }
+    const packed = body.written.slice();
+    new DataView(packed.buffer).setUint32(4, checksum(packed.subarray(HEAD)));
+    return packed;
+  }
+}
+
+function list(w: ByteWriter, ids: readonly number[]): void {
+  w.uint(ids.length);
+  for (const n of ids) w.uint(n);
+}
+
+/** Operands by content: a hash table over arrays, because there are several for each instruction. */
+class OperandTable {
+  size = 0;
+  private readonly operands: Operand[] = [];
+  private slots: Int32Array;
+
+  /** @param instrs number of instructions */
+  constructor(instrs: number) {
+    this.slots = new Int32Array(2 ** Math.max(8, Math.ceil(Math.log2(instrs + 1))));
+  }
+
+  /** Number of an operand with this content, and -1 - number where it is new. */
+  find(o: Operand, sym: number): number {
+    const mask = this.slots.length - 1;
+    let at = hashOf(o, sym) & mask;
+    for (let n = this.slots[at]; n !== 0; n = this.slots[at]) {
+      const x = this.operands[n - 1];
+      if (
+        x === o ||
+        (x.reg === o.reg &&
+          x.lo === o.lo &&
+          x.hi === o.hi &&
+          x.kind === o.kind &&
+          x.mods === o.mods &&
+          x.sym === o.sym)
+      )
+        return n - 1;
+      at = (at + 1) & mask;
+    }
+    this.operands.push(o);
+    this.slots[at] = ++this.size;
+    this.syms.push(sym);
+    if (this.size * 2 > mask) this.grow();
+    return -this.size;
+  }
+
+  private readonly syms: number[] = [];
+
+  private grow(): void {
+    const mask = this.slots.length * 4 - 1;
+    const slots = new Int32Array(mask + 1);
+    for (let n = 1; n <= this.size; n++) {
+      let at = hashOf(this.operands[n - 1], this.syms[n - 1]) & mask;
+      while (slots[at] !== 0) at = (at + 1) & mask;
+      slots[at] = n;
+    }
+    this.slots = slots;
+  }
+}
+
+function hashOf(o: Operand, sym: number): number {
+  let h =
+    Math.imul(o.reg + 1, 0x9e3779b1) ^ Math.imul(o.lo, 0x85ebca6b) ^ Math.imul(o.hi + sym * 7, 0xc2b2ae35);
+  h ^= o.kind | (o.mods << 4);
+  h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
+  return h ^ (h >>> 13);
+}
