@@ -112,6 +112,7 @@ describe('orrery ab', () => {
       .map((x) => x.replaceAll("'", ''));
     const diff = orrery(...again, '--no-ptxas', '--repeat', '0');
     expect(diff.code).toBe(0);
+    expect(diff.out).toMatch(/^@@ -\d/m);
     expect(diff.out).toMatch(/^- /m);
     expect(diff.out).toMatch(/^\+ /m);
   });
@@ -129,7 +130,7 @@ describe('orrery ab', () => {
     const md = orrery(...args, '--format', 'markdown').out;
     expect(md).toMatch(/^\*\*0 helped, 1 HURT/);
     expect(md).toMatch(/^\| `wideSpecial` \| .* \| HURT \| GeneralOptimizeEarly/m);
-    expect(md).toMatch(/```diff\n[ +-]/);
+    expect(md).toMatch(/```diff\n@@ -\d+,\d+ \+\d+,\d+ @@\n[ +-]/);
     const page = join(dir, 'ab.html');
     expect(orrery(...args, '--format', 'html', '-o', page).code).toBe(0);
     const html = readFileSync(page, 'utf8');

@@ -7,7 +7,6 @@ import { noisyPair } from '../src/lab/ab.ts';
 import { armOfData, armsOfRange, armText, parseArm } from '../src/lab/arms.ts';
 import { divergenceOf } from '../src/lab/divergence.ts';
 import { estimateCycles } from '../src/lab/estimate.ts';
-import { diffLines } from '../src/lab/lines.ts';
 import { METRICS, metricOf } from '../src/lab/metrics.ts';
 import { occupancyOf } from '../src/lab/occupancy.ts';
 import { Plans } from '../src/lab/plans.ts';
@@ -326,27 +325,6 @@ describe('texts', () => {
       '+0.0020 %',
       '-75.00 %',
     ]);
-  });
-
-  it('a diff says what to take out and what to put in', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.constantFrom('a', 'b', 'c', 'd')),
-        fc.array(fc.constantFrom('a', 'b', 'c', 'd')),
-        (x, y) => {
-          const lines = diffLines(x.join('\n'), y.join('\n'), 1000);
-          const side = (tag: string) =>
-            lines
-              .filter((l) => l.tag !== tag)
-              .map((l) => l.text)
-              .join('\n');
-          if (x.join('\n') !== y.join('\n')) {
-            expect(side('+')).toBe(x.join('\n'));
-            expect(side('-')).toBe(y.join('\n'));
-          } else expect(lines.every((l) => l.tag === ' ')).toBe(true);
-        },
-      ),
-    );
   });
 
   it('every metric says what it is, once', () => {

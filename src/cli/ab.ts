@@ -11,7 +11,7 @@ import { PLAIN } from '../lab/render/table.ts';
 import { loadShipped } from '../spec/node.ts';
 import { writeWhole } from './files.ts';
 import { baseOf, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
 interface AbCommand extends PlanOptions, MeasureCliOptions {

@@ -3,8 +3,12 @@ import { pc } from './ui.ts';
 
 const PAINT = { '-': pc.red, '+': pc.green, '@': pc.cyan, ' ': (s: string) => s };
 
-/** Unified differences of two texts, coloured, each place with its line numbers. */
-export const unifiedDiff = (before: string, after: string): string =>
-  diffLines(before, after)
+/**
+ * Unified differences of two texts, coloured, each place with its line numbers.
+ *
+ * @param context lines shown around each difference
+ */
+export const unifiedDiff = (before: string, after: string, context = 3): string =>
+  diffLines(before, after, context)
     .map((l) => PAINT[l.tag](diffLineText(l)))
     .join('\n');

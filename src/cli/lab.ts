@@ -5,11 +5,11 @@ import { METRICS, type Metric, metricOf } from '../lab/metrics.ts';
 import type { Base } from '../lab/plans.ts';
 import type { Paint } from '../lab/render/table.ts';
 import type { Profile } from '../lab/weights.ts';
-import type { Specs } from '../spec/resolve.ts';
+import { baseTarget } from '../read.ts';
+import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import { ptxTable } from './emit.ts';
 import { readText } from './files.ts';
-import { baseTarget } from './input.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { assemble, ptxasPresent } from './ptxas-run.ts';
 import { failWith, pc } from './ui.ts';
 
@@ -31,8 +31,8 @@ export function baseOf(o: PlanOptions): Base {
   if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
   return {
     level,
-    sm: baseTarget(o.sm ?? null),
-    order: o.order ?? 'binary',
+    sm: o.sm === undefined ? null : baseTarget(o.sm),
+    order: o.order ?? DEFAULT_ORDER,
     recipe: o.recipe ?? null,
     knobSets: o.knobs ?? [],
     set: o.set ?? [],

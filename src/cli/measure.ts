@@ -5,7 +5,7 @@ import { Plans } from '../lab/plans.ts';
 import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
 import { loadShipped } from '../spec/node.ts';
 import { baseOf, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
-import type { PlanOptions } from './main.ts';
+import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
 interface MeasureCommand extends PlanOptions, MeasureCliOptions {
@@ -36,7 +36,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
       order: plan.order,
       plan: plan.hash,
       compile: journal === null ? {} : compileValues(journal),
-      kernels: await new Measurer(m, opts).kernels(journal?.last ?? input.program, plan),
+      kernels: await new Measurer(m, input, opts).kernels(journal?.last ?? input.program, plan),
     });
   }
   progress.done();

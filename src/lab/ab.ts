@@ -172,7 +172,7 @@ function settings(trials: readonly Trial[]): { differences: PlanDifference[]; un
 }
 
 async function compareKernels(t: Trial, opts: AbOptions): Promise<KernelPair[]> {
-  const measurer = new Measurer(t.module, opts.measure);
+  const measurer = new Measurer(t.module, t.inputs[0], opts.measure);
   const [a, b] = [t.journals[0].last, t.journals[1].last];
   const before = await measurer.kernels(a, t.plans[0]);
   const after = await measurer.kernels(b, t.plans[1]);

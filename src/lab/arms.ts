@@ -1,6 +1,5 @@
 import { match, P } from 'ts-pattern';
-import { DiagnosticError, nearest } from '../ir/diagnostic.ts';
-import { fileFault } from '../spec/node.ts';
+import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 
 /** A phase that stands elsewhere than in the order. */
 export interface Move {

@@ -1,8 +1,9 @@
-import { cfgOf, isControl, targets } from '../analysis/cfg.ts';
+import { cfgOf, targets } from '../analysis/cfg.ts';
 import { defCount, defUseOf } from '../analysis/defuse.ts';
 import { postDominatorsOf } from '../analysis/dominators.ts';
-import { isPhi, reads } from '../analysis/liveness.ts';
+import { reads } from '../analysis/liveness.ts';
 import { memo } from '../analysis/memo.ts';
+import { isControl, isPhi } from '../ir/flow.ts';
 import { modOf, OpFlag } from '../ir/opcode.ts';
 import { NO_REG, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';

@@ -1,7 +1,7 @@
 import type { Program } from '../ir/program.ts';
+import { paramBase } from '../read.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import type { Plan } from '../spec/plan.ts';
-import { paramBase } from './kernels.ts';
 import type { KernelMeasure } from './measure.ts';
 
 /** Whether a kernel still does what it did, and how that was found out. */

@@ -1,4 +1,5 @@
-import { isPhi, reads } from '../analysis/liveness.ts';
+import { reads } from '../analysis/liveness.ts';
+import { isPhi } from '../ir/flow.ts';
 import { NO_REG, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { instrCost } from '../rules/cost.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { DiagnosticError, nearest } from '../ir/diagnostic.ts';
+import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { covers } from '../spec/glob.ts';
-import { fileFault, shownPath } from '../spec/node.ts';
+import { shownPath } from '../spec/node.ts';
 
 /** Endings of the files that kernels are in. */
 const KERNEL_FILE = /\.(ptx|ori)$/;

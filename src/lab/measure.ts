@@ -2,14 +2,16 @@ import type { Journal } from '../engine/journal.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';
+import type { PtxModule } from '../ptx/ast.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import type { PtxTable } from '../ptx/emit/table.ts';
+import { paramBase } from '../read.ts';
 import type { Counters } from '../sim/counters.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
-import { fitLaunch } from '../spec/launch.ts';
+import { fitLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { estimateCycles, timingOf } from './estimate.ts';
-import { type Module, paramBase } from './kernels.ts';
+import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
 import { pressureByFile } from './pressure.ts';
@@ -57,12 +59,14 @@ export interface KernelMeasure {
 /** Measures programs of one module; equal programs are measured once, whatever plan made them. */
 export class Measurer {
   private readonly module: Module;
+  private readonly ptx: PtxModule | null;
   private readonly opts: MeasureOptions;
   private readonly known = new Map<string, readonly KernelMeasure[]>();
   private readonly assembled = new Map<string, readonly PtxasUse[] | null>();
 
-  constructor(module: Module, opts: MeasureOptions) {
+  constructor(module: Module, input: Lowered, opts: MeasureOptions) {
     this.module = module;
+    this.ptx = input.ptx;
     this.opts = opts;
   }
 
@@ -78,7 +82,7 @@ export class Measurer {
   }
 
   private async measure(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
-    const uses = new Map((this.ptxas(program, plan) ?? []).map((u) => [u.name, u]));
+    const uses = new Map((this.uses(program, plan) ?? []).map((u) => [u.name, u]));
     const out: KernelMeasure[] = [];
     for (const fn of program.functions) {
       if (fn.kind !== 'entry') continue;
@@ -98,18 +102,18 @@ export class Measurer {
     return out;
   }
 
-  private ptxas(program: Program, plan: Plan): readonly PtxasUse[] | null {
+  private uses(program: Program, plan: Plan): readonly PtxasUse[] | null {
     const { ptxas } = this.opts;
-    if (ptxas === undefined || this.module.ptx === null) return null;
+    if (ptxas === undefined || this.ptx === null) return null;
     const { text } = emitPtx(program, {
       table: ptxas.table,
       paramBase: paramBase(plan),
-      module: this.module.ptx,
+      module: this.ptx,
       target: null,
     });
     let found = this.assembled.get(text);
     if (found === undefined) {
-      found = ptxas.assemble(text, this.module.ptx.target[0] ?? plan.sm, ptxas.level);
+      found = ptxas.assemble(text, this.ptx.target[0] ?? plan.sm, ptxas.level);
       this.assembled.set(text, found);
     }
     return found;

@@ -1,7 +1,7 @@
 import { host } from '../engine/pipeline.ts';
-import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import type { SpecFile } from '../spec/document.ts';
-import { fileFault, loadShipped, makePlan, withFiles } from '../spec/node.ts';
+import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { type Arm, armText, type Move } from './arms.ts';

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { DiagnosticError } from '../ir/diagnostic.ts';
-import { fileFault, isShipped, loadShipped, ROOT, shownPath, specsFromTexts } from '../spec/node.ts';
+import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { isShipped, loadShipped, ROOT, shownPath, specsFromTexts } from '../spec/node.ts';
 import type { Specs } from '../spec/resolve.ts';
 
 const MOST_BYTES = 1 << 28;

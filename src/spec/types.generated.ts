@@ -797,11 +797,11 @@ mods?: {
  */
 from?: number
 /**
- * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, !CC, or name:bank.
+ * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, or name:bank.
  */
 src?: string
 /**
- * One item a destination: its name, _ for one that is discarded, CC or !CC for a carry that stays in CC.CF.
+ * One item a destination: its name, _ for one that is discarded, CC for a carry that stays in CC.CF.
  */
 dst?: string
 /**

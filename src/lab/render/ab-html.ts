@@ -1,4 +1,5 @@
 import type { AbResult, KernelPair } from '../ab.ts';
+import { diffLineText } from '../lines.ts';
 import {
   changedMetrics,
   differenceText,
@@ -96,8 +97,10 @@ const anchor = (k: KernelPair): string => `diff-${k.label.replace(/[^\w-]/g, '-'
 function details(k: KernelPair): string {
   const { phase, a, b, because, diff } = k.why!;
   const lines = diff.map((l) => {
-    const text = html(`${l.tag} ${l.text}`);
-    return l.tag === ' ' ? text : `<span class="${l.tag === '-' ? 'bad' : 'good'}">${text}</span>`;
+    const text = html(diffLineText(l));
+    return l.tag === ' ' || l.tag === '@'
+      ? text
+      : `<span class="${l.tag === '-' ? 'bad' : 'good'}">${text}</span>`;
   });
   return `<details id="${anchor(k)}"><summary>${html(`${k.label}: ${phase}`)}</summary><p>${html(`A ${a}; B ${b}`)}${because.map((x) => `<br>${html(x)}`).join('')}</p><pre>${lines.join('\n')}</pre></details>`;
 }

@@ -1,4 +1,5 @@
 import type { AbResult } from '../ab.ts';
+import { diffLineText } from '../lines.ts';
 import {
   changedMetrics,
   differenceText,
@@ -99,7 +100,7 @@ export function abMarkdown(r: AbResult): string {
           `A ${plain(k.why.a)}; B ${plain(k.why.b)}`,
           '',
           '```diff',
-          ...shown.map((l) => `${l.tag} ${l.text}`),
+          ...shown.map(diffLineText),
           ...(k.why.diff.length > shown.length
             ? [`  ... ${k.why.diff.length - shown.length} more lines`]
             : []),

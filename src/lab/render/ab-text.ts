@@ -1,4 +1,5 @@
 import type { AbResult, KernelPair } from '../ab.ts';
+import { diffLineText } from '../lines.ts';
 import {
   changedMetrics,
   differenceText,
@@ -146,7 +147,7 @@ export function diffText(k: KernelPair, paint: Paint): string {
     `${paint.bold(k.label)}: after ${k.why.phase}: A ${k.why.a}; B ${k.why.b}`,
     ...k.why.because.map((b) => `  ${b}`),
     ...k.why.diff.map((l) =>
-      l.tag === ' ' ? `  ${l.text}` : (l.tag === '-' ? paint.bad : paint.good)(`${l.tag} ${l.text}`),
+      (l.tag === '-' ? paint.bad : l.tag === '+' ? paint.good : paint.dim)(diffLineText(l)),
     ),
   ].join('\n');
 }

@@ -1,4 +1,5 @@
 import type { AbResult } from '../ab.ts';
+import { diffLineText } from '../lines.ts';
 import type { Metric } from '../metrics.ts';
 
 /** Raised when the form of what `measure`, `ab`, `sweep` and `evaluate` print changes so that a reader of the old one breaks. */
@@ -50,6 +51,6 @@ export const abJson = (r: AbResult) => ({
     verdict: k.verdict,
     values: k.values,
     equal: { a: k.equal[0], b: k.equal[1] },
-    why: k.why === null ? null : { ...k.why, diff: k.why.diff.map((l) => `${l.tag} ${l.text}`) },
+    why: k.why === null ? null : { ...k.why, diff: k.why.diff.map(diffLineText) },
   })),
 });
