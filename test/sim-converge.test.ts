@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { postDominatorsOf } from '../src/analysis/dominators.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { runLaunch } from '../src/sim/launch.ts';
@@ -184,5 +185,19 @@ EXIT`),
     );
     expect([r.status, r.error]).toEqual(['ok', null]);
     expect(r.values.slice(0, 32)).toEqual(Array.from({ length: 32 }, (_, t) => 32 + t));
+  });
+});
+
+describe('blocks with control in their middle', () => {
+  it('are cut by themselves, whatever is known of the function as it stands', () => {
+    const p = kernel(`MOV R6, 1
+ISETP.GE P15, R2, 20
+@P15 BRA BB1
+STG [RD3], R6
+BB1 "out":
+EXIT`);
+    // The flow graph of the uncut function is remembered by its shape.
+    expect(postDominatorsOf(p.functions[0]).idom[0]).toBe(1);
+    expect(run(p).values).toEqual(Array.from({ length: 32 }, (_, l) => (l < 20 ? 1 : 0)));
   });
 });

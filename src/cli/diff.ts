@@ -1,32 +1,14 @@
-import { structuredPatch } from 'diff';
+import { diffLines, diffLineText } from '../lab/lines.ts';
 import { pc } from './ui.ts';
 
-/** Edits up to which the shortest difference is looked for: 4000 take 0.7 s, and time grows with their square. */
-const MOST_EDITS = 4000;
+const PAINT = { '-': pc.red, '+': pc.green, '@': pc.cyan, ' ': (s: string) => s };
 
 /**
- * Unified differences of two texts, coloured, each place with its line numbers. Texts that differ nearly everywhere are shown as one
- * whole replaced by the other.
+ * Unified differences of two texts, coloured, each place with its line numbers.
  *
  * @param context lines shown around each difference
  */
-export function unifiedDiff(before: string, after: string, context = 3): string {
-  // A last line is the same line whether or not others follow it.
-  const [a, b] = [`${before}\n`, `${after}\n`];
-  const patch = structuredPatch('', '', a, b, '', '', { context, maxEditLength: MOST_EDITS });
-  if (patch === undefined) return [...lines('-', before), ...lines('+', after)].map(paint).join('\n');
-  return patch.hunks
-    .flatMap((h) => [
-      pc.cyan(`@@ -${h.oldStart},${h.oldLines} +${h.newStart},${h.newLines} @@`),
-      ...h.lines.map(paint),
-    ])
+export const unifiedDiff = (before: string, after: string, context = 3): string =>
+  diffLines(before, after, context)
+    .map((l) => PAINT[l.tag](diffLineText(l)))
     .join('\n');
-}
-
-const lines = (tag: string, text: string): string[] => text.split('\n').map((l) => tag + l);
-
-/** A line of a patch, its sign set off and coloured. */
-function paint(line: string): string {
-  const text = `${line[0]} ${line.slice(1)}`.trimEnd();
-  return line[0] === '-' ? pc.red(text) : line[0] === '+' ? pc.green(text) : text;
-}

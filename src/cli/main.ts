@@ -103,6 +103,47 @@ withPlan(
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
 
+/** Adds the options that say what is measured. */
+const withMeasure = (c: Command): Command =>
+  withPlan(c)
+    .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
+    .option('--no-ptxas', 'do not ask ptxas')
+    .option('--no-launches', 'do not run the launch files beside the kernels')
+    .option('--profile <file>', 'weigh blocks by this profile (orrery run --profile-out), not by loops');
+
+withMeasure(
+  program
+    .command('measure')
+    .description('metrics of kernels after a plan: instructions, registers, memory, launches, ptxas')
+    .argument('<kernel...>', "PTX files, folders, patterns ('k/**/*.ptx') or launch files")
+    .option('--metrics <names>', 'only these, between commas; weighted.* is a family')
+    .option('--no-opt', 'as the program was lowered')
+    .option('--json', 'for scripts'),
+).action((files, o) => guarded(async () => (await import('./measure.ts')).measure(files, o)));
+
+withMeasure(
+  program
+    .command('ab')
+    .description('compare two plans over kernels: what got better, what worse, why, and whether results hold')
+    .argument(
+      '<arm...>',
+      "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT, ...; or main..branch",
+    )
+    .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
+    .option('--by <metric>', 'what decides whether a kernel was helped', 'weighted')
+    .option('--repeat <n>', 'timed runs of each arm; 0: none', '5')
+    .option('--min-effect <percent>', 'smallest change of a noisy metric that counts', '2')
+    .option('--seed <n>', 'seed of the bootstrap', '1')
+    .option(
+      '--diff <kernel>',
+      'print how the code of this kernel differs, after the first phase that differs',
+    )
+    .option('--format <text|markdown|json|html>', 'output')
+    .option('--json', 'for scripts: --format json')
+    .option('-o, --output <file>', 'write there instead of standard output')
+    .allowUnknownOption(),
+).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
+
 program
   .command('ptxas')
   .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')

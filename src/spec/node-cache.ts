@@ -24,6 +24,7 @@ let schemaHash: string | null = null;
 export function schemasHash(): string {
   schemaHash ??= sha256(
     readdirSync(join(ROOT, 'schemas'))
+      .filter((f) => f.endsWith('.schema.json'))
       .sort()
       .map((f) => readFileSync(join(ROOT, 'schemas', f), 'utf8'))
       .join('\n'),

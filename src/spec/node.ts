@@ -72,9 +72,16 @@ export const withRest = (form: readonly Diagnostic[], rest: readonly Diagnostic[
  * Reads a spec file through the caches: a text that was valid before is neither parsed nor checked again.
  * @throws SpecFaults with everything that is wrong with its form
  */
-export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFile> {
-  const text = readSpecText(path);
-  const file = shownPath(path);
+export const loadSpec = (path: string, expect?: SpecKind): Promise<SpecFile> =>
+  specOf(shownPath(path), readSpecText(path), expect);
+
+/**
+ * A spec from its text, through the caches.
+ *
+ * @param file name for messages
+ * @throws SpecFaults with everything that is wrong with its form
+ */
+async function specOf(file: string, text: string, expect?: SpecKind): Promise<SpecFile> {
   const key = sha256(text);
   const built = fromBuild(key);
   const known = built ?? fromCache(key);
@@ -97,30 +104,53 @@ const SHIPPED_FOLDERS = [
   'knobs/sets',
 ];
 
-/** Files of every shipped spec, in an order that does not depend on the file system. */
-export function shippedFiles(): string[] {
-  const out = SHIPPED_FILES.map((f) => join(ROOT, f));
+/** Files of every spec that ships in a folder, in an order that does not depend on the file system. */
+export function shippedFiles(root = ROOT): string[] {
+  const out = SHIPPED_FILES.map((f) => join(root, f));
   for (const folder of SHIPPED_FOLDERS) {
-    const full = join(ROOT, folder);
+    const full = join(root, folder);
     if (!existsSync(full)) continue;
     for (const f of readdirSync(full).sort()) if (f.endsWith('.yaml')) out.push(join(full, f));
   }
   return out;
 }
 
-/** All shipped specs. Throws DiagnosticError with the faults of all of them. */
-export async function loadShipped(): Promise<Specs> {
+/** True for the path of a spec that ships, relative to the folder of the project. */
+export const isShipped = (path: string): boolean =>
+  SHIPPED_FILES.includes(path) || (SHIPPED_FOLDERS.includes(dirname(path)) && path.endsWith('.yaml'));
+
+/** All specs that ship in a folder. Throws DiagnosticError with the faults of all of them. */
+export const loadShipped = (root = ROOT): Promise<Specs> =>
+  allSpecs(shippedFiles(root).map((path) => ({ read: () => loadSpec(path) })));
+
+/**
+ * Specs from their texts: those of another commit.
+ *
+ * @param files names for messages, and texts
+ * @throws DiagnosticError with the faults of all of them, or where one that must be there is missing
+ */
+export const specsFromTexts = (
+  files: readonly { readonly file: string; readonly text: string }[],
+): Promise<Specs> => allSpecs(files.map(({ file, text }) => ({ read: () => specOf(file, text) })));
+
+/** Kinds of which there is one spec, and no plan without it. */
+const SINGLE = ['phases', 'constraints', 'knobs'] as const;
+
+async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFile> }[]): Promise<Specs> {
   const faults: Diagnostic[] = [];
   const files: SpecFile[] = [];
-  for (const path of shippedFiles()) {
+  for (const { read } of sources) {
     try {
-      files.push(await loadSpec(path));
+      files.push(await read());
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
       faults.push(...e.diagnostics);
     }
   }
   if (faults.length > 0) throw new DiagnosticError(faults);
+  for (const kind of SINGLE)
+    if (!files.some((f) => f.kind === kind))
+      throw new DiagnosticError([fileFault('', `there is no spec of kind '${kind}'`)]);
   return specsOf(files);
 }
 
@@ -128,7 +158,7 @@ export async function loadShipped(): Promise<Specs> {
 const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
 
 /** Specs with the files that a request names by their path, entered under that path, and what is wrong with their form. */
-async function withFiles(
+export async function withFiles(
   specs: Specs,
   request: PlanRequest,
 ): Promise<{ specs: Specs; faults: readonly Diagnostic[] }> {

@@ -67,6 +67,15 @@ costs?: {
  */
 [k: string]: number
 }
+/**
+ * Cycles from the issue of an instruction to the use of its result: by unit, by memory space for loads (a hit where most find their data), by opcode name where it differs from its unit.
+ */
+latencies?: {
+/**
+ * Cycles.
+ */
+[k: string]: number
+}
 encoding?: Encoding
 /**
  * Byte offset of the first kernel parameter in constant bank 0.

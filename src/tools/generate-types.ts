@@ -36,6 +36,8 @@ const typedAll = (v: Schema): Schema => Object.fromEntries(Object.entries(v).map
 export async function generatedTypes(): Promise<string> {
   const out = ['// Generated from schemas/*.schema.json by `npm run generate`. Do not edit.\n'];
   for (const f of readdirSync(join(ROOT, 'schemas')).sort()) {
+    // What commands print has schemas for those who read it, in a folder below.
+    if (!f.endsWith('.schema.json')) continue;
     const schema = JSON.parse(readFileSync(join(ROOT, 'schemas', f), 'utf8')) as Schema;
     const name = f.replace('.schema.json', '').replace(/(^|-)(\w)/g, (_m, _d, c: string) => c.toUpperCase());
     // Each schema is a module of its own, so that equal names of parts do not clash.

@@ -1,0 +1,122 @@
+import { nearest } from '../ir/diagnostic.ts';
+import { type AbResult, runAb } from '../lab/ab.ts';
+import { type Arm, armsOfRange, parseArm } from '../lab/arms.ts';
+import { loadModules } from '../lab/kernels.ts';
+import { Plans } from '../lab/plans.ts';
+import { abHtml } from '../lab/render/ab-html.ts';
+import { abMarkdown } from '../lab/render/ab-markdown.ts';
+import { abText, diffText } from '../lab/render/ab-text.ts';
+import { abJson } from '../lab/render/json.ts';
+import { PLAIN } from '../lab/render/table.ts';
+import { loadShipped } from '../spec/node.ts';
+import { writeWhole } from './files.ts';
+import { baseOf, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
+import type { PlanOptions } from './options.ts';
+import { CliExit, failWith, out, Progress, show } from './ui.ts';
+
+interface AbCommand extends PlanOptions, MeasureCliOptions {
+  readonly kernels?: readonly string[];
+  readonly by: string;
+  readonly repeat: string;
+  readonly minEffect: string;
+  readonly seed: string;
+  readonly diff?: string;
+  readonly format?: string;
+  readonly json?: boolean;
+  readonly output?: string;
+}
+
+const FORMATS = ['text', 'markdown', 'json', 'html'];
+
+/** `orrery ab`. */
+export async function ab(texts: readonly string[], o: AbCommand): Promise<void> {
+  const arms = armsOf(texts);
+  const format = o.json === true ? 'json' : (o.format ?? 'text');
+  if (!FORMATS.includes(format))
+    failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
+  const [by, ...more] = metricsOf(o.by);
+  if (more.length > 0 || by.noisy || by.of === 'module')
+    failWith(
+      `--by ${o.by} decides nothing`,
+      'it is one exact metric of a kernel, such as weighted or cycles',
+    );
+  if (o.kernels === undefined || o.kernels.length === 0)
+    failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
+  const specs = await loadShipped();
+  const modules = await loadModules(o.kernels);
+  const progress = new Progress();
+  const result = await runAb(modules, arms, new Plans(baseOf(o), Promise.resolve(specs)), {
+    measure: measureOptions(o, specs),
+    by,
+    repeat: whole(o.repeat, '--repeat'),
+    minEffect: percentOf(o.minEffect),
+    seed: whole(o.seed, '--seed'),
+    heap,
+    progress: (text) => progress.update(text),
+  });
+  progress.done();
+  show(result.warnings);
+  const text =
+    o.diff === undefined
+      ? rendered(result, format, texts, o)
+      : oneDiff(result, o.diff, o.output === undefined);
+  if (o.output === undefined) out(text);
+  else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
+  if (!result.equal) throw new CliExit(1);
+}
+
+/** The arms; one text may be two of them, `main..branch`. */
+function armsOf(texts: readonly string[]): readonly [Arm, Arm] {
+  const long = texts.find((t) => /^--?\w/.test(t) && !/[\s=]/.test(t));
+  if (long !== undefined)
+    failWith(
+      `unknown option '${long}'`,
+      "an arm that begins with a dash is quoted whole: '--set NAME=VALUE'",
+    );
+  if (texts.length === 1) {
+    const range = armsOfRange(texts[0]);
+    if (range !== null) return range;
+  }
+  if (texts.length !== 2)
+    failWith(
+      `ab compares two arms, and here ${texts.length === 1 ? 'is one' : `are ${texts.length}`}: ${texts.map((t) => `'${t}'`).join(', ')}`,
+      "orrery ab base '--set NAME=VALUE' --kernels 'kernels/*.ptx'",
+      'an arm of several words is quoted; main..branch stands for two refs',
+    );
+  return [parseArm(texts[0]), parseArm(texts[1])];
+}
+
+function whole(text: string, option: string): number {
+  const n = Number(text);
+  return Number.isSafeInteger(n) && n >= 0 ? n : failWith(`${option} ${text} is no whole number`);
+}
+
+function percentOf(text: string): number {
+  const n = Number(text);
+  return Number.isFinite(n) && n >= 0 ? n / 100 : failWith(`--min-effect ${text} is no percentage`);
+}
+
+function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCommand): string {
+  if (format === 'json') return JSON.stringify(abJson(r), null, 2);
+  if (format === 'markdown') return abMarkdown(r);
+  if (format === 'html') return abHtml(r);
+  const quoted = (s: string) => (/^[\w./:=@~^+-]+$/.test(s) && !s.startsWith('-') ? s : `'${s}'`);
+  return abText(r, o.output === undefined ? paint : PLAIN, (kernel) => {
+    const file = r.kernels.find((k) => k.label === kernel)?.file ?? '';
+    return `orrery ab ${texts.map(quoted).join(' ')} --kernels ${quoted(file)} --diff ${quoted(kernel)}`;
+  });
+}
+
+function oneDiff(r: AbResult, name: string, coloured: boolean): string {
+  if (r.status === 'no effect') return 'both arms give the same code everywhere';
+  const found = r.kernels.filter((k) => k.label === name || k.kernel === name);
+  if (found.length === 0) {
+    const names = r.kernels.map((k) => k.label);
+    const near = nearest(name, names);
+    failWith(
+      `there is no kernel '${name}' among those that were compared`,
+      near.length > 0 ? `did you mean '${near[0]}'?` : `kernels are ${names.slice(0, 20).join(', ')}`,
+    );
+  }
+  return found.map((k) => diffText(k, coloured ? paint : PLAIN)).join('\n');
+}

@@ -1,0 +1,114 @@
+import { getHeapStatistics } from 'node:v8';
+import { nearest } from '../ir/diagnostic.ts';
+import type { MeasureOptions } from '../lab/measure.ts';
+import { METRICS, type Metric, metricOf } from '../lab/metrics.ts';
+import type { Base } from '../lab/plans.ts';
+import type { Paint } from '../lab/render/table.ts';
+import type { Profile } from '../lab/weights.ts';
+import { baseTarget } from '../read.ts';
+import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
+import { ptxTable } from './emit.ts';
+import { readText } from './files.ts';
+import type { PlanOptions } from './options.ts';
+import { assemble, ptxasPresent } from './ptxas-run.ts';
+import { failWith, pc } from './ui.ts';
+
+/** Options that say what is measured. */
+export interface MeasureCliOptions {
+  readonly ptxas?: boolean | string;
+  readonly launches: boolean;
+  readonly profile?: string;
+}
+
+export const paint: Paint = { good: pc.green, bad: pc.red, bold: pc.bold, dim: pc.dim };
+
+/** Bytes of heap in use. */
+export const heap = (): number => getHeapStatistics().used_heap_size;
+
+/** What the plan options ask for. */
+export function baseOf(o: PlanOptions): Base {
+  const level = o.level === undefined ? null : Number(o.level);
+  if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
+  return {
+    level,
+    sm: o.sm === undefined ? null : baseTarget(o.sm),
+    order: o.order ?? DEFAULT_ORDER,
+    recipe: o.recipe ?? null,
+    knobSets: o.knobs ?? [],
+    set: o.set ?? [],
+    disable: o.disable ?? [],
+    rules: o.rules ?? [],
+  };
+}
+
+/** What is to be measured: ptxas takes part where it can be run, unless `--no-ptxas`. */
+export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions {
+  return {
+    launches: o.launches,
+    profile: o.profile === undefined ? undefined : profileOf(o.profile),
+    ptxas: ptxasOptions(o, specs),
+  };
+}
+
+function ptxasOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions['ptxas'] {
+  if (o.ptxas === false) return undefined;
+  const level = typeof o.ptxas === 'string' ? Number(o.ptxas) : 3;
+  if (!Number.isInteger(level) || level < 0 || level > 4)
+    failWith(
+      `--ptxas ${String(o.ptxas)} is no level of ptxas`,
+      'levels are 0 to 4; --no-ptxas leaves it out',
+    );
+  if (!ptxasPresent()) {
+    if (typeof o.ptxas === 'string')
+      failWith('ptxas cannot be run', 'put that of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS');
+    return undefined;
+  }
+  return {
+    table: ptxTable(specs),
+    level,
+    assemble: (text, arch, atLevel) => {
+      const r = assemble(text, [`-arch=${arch}`, `-O${atLevel}`]);
+      return r.ok ? r.functions : null;
+    },
+  };
+}
+
+/** Counts of blocks that `orrery run --profile-out` wrote, those of several launches added up. */
+function profileOf(file: string): Profile {
+  const out: Record<string, Record<string, number>> = {};
+  let runs: unknown;
+  try {
+    runs = JSON.parse(readText(file));
+  } catch (e) {
+    if (!(e instanceof SyntaxError)) throw e;
+  }
+  if (!Array.isArray(runs))
+    failWith(`${file} is no profile`, '`orrery run LAUNCH.yaml --profile-out FILE` writes one');
+  for (const run of runs as { readonly blocks?: Profile }[])
+    for (const [fn, blocks] of Object.entries(run.blocks ?? {})) {
+      const own = (out[fn] ??= {});
+      for (const [id, n] of Object.entries(blocks)) own[id] = (own[id] ?? 0) + n;
+    }
+  return out;
+}
+
+/** Metrics by their names, between commas; `weighted.*` is all of a family. */
+export function metricsOf(text: string): Metric[] {
+  return text.split(',').flatMap((raw) => {
+    const name = raw.trim();
+    if (name.endsWith('.*')) {
+      const family = METRICS.filter((m) => m.name.startsWith(name.slice(0, -1)));
+      if (family.length > 0) return family;
+    }
+    const m = metricOf(name);
+    if (m !== undefined) return [m];
+    const near = nearest(
+      name,
+      METRICS.map((x) => x.name),
+    );
+    return failWith(
+      `there is no metric '${name}'`,
+      near.length > 0 ? `did you mean '${near[0]}'?` : `metrics are ${METRICS.map((x) => x.name).join(', ')}`,
+    );
+  });
+}

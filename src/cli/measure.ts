@@ -1,0 +1,47 @@
+import { runPipeline } from '../engine/pipeline.ts';
+import { loadModules, lowerModule } from '../lab/kernels.ts';
+import { compileValues, Measurer } from '../lab/measure.ts';
+import { Plans } from '../lab/plans.ts';
+import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
+import { loadShipped } from '../spec/node.ts';
+import { baseOf, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
+import type { PlanOptions } from './options.ts';
+import { CliExit, failWith, out, Progress, show } from './ui.ts';
+
+interface MeasureCommand extends PlanOptions, MeasureCliOptions {
+  readonly metrics?: string;
+  readonly opt: boolean;
+  readonly json?: boolean;
+}
+
+/** `orrery measure`. */
+export async function measure(patterns: readonly string[], o: MeasureCommand): Promise<void> {
+  const chosen = o.metrics === undefined ? null : metricsOf(o.metrics);
+  const specs = await loadShipped();
+  const plans = new Plans(baseOf(o), Promise.resolve(specs));
+  const opts = measureOptions(o, specs);
+  const modules = await loadModules(patterns);
+  const progress = new Progress();
+  const found: ModuleMeasure[] = [];
+  for (const m of modules) {
+    progress.update(m.file);
+    const plan = await plans.plan({ name: 'base' }, m.target);
+    const input = lowerModule(m, plan);
+    show(input.warnings);
+    const journal = o.opt ? runPipeline(input.program, plan, { heap }) : null;
+    found.push({
+      file: m.file,
+      sm: plan.sm,
+      level: plan.level,
+      order: plan.order,
+      plan: plan.hash,
+      compile: journal === null ? {} : compileValues(journal),
+      kernels: await new Measurer(m, input, opts).kernels(journal?.last ?? input.program, plan),
+    });
+  }
+  progress.done();
+  if (found.every((m) => m.kernels.length === 0))
+    failWith('no kernel was found', 'a kernel is a .entry that has an Ori form');
+  out(o.json === true ? JSON.stringify(measureJson(found), null, 2) : measureText(found, chosen, paint));
+  if (found.some((m) => m.kernels.some((k) => k.launches.some((l) => !l.ok)))) throw new CliExit(1);
+}

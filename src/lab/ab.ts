@@ -1,0 +1,306 @@
+import type { Journal } from '../engine/journal.ts';
+import { runPipeline } from '../engine/pipeline.ts';
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { Arm } from './arms.ts';
+import { type Equality, equalityOf } from './equality.ts';
+import { stemOf } from './files.ts';
+import { type Lowered, lowerModule, type Module } from './kernels.ts';
+import { compileValues, type MeasureOptions, Measurer } from './measure.ts';
+import { improves, METRICS, type Metric, metricOf, type Values } from './metrics.ts';
+import { type PlanDifference, planDifferences } from './plan-differences.ts';
+import type { Plans } from './plans.ts';
+import { functionsOf } from './statics.ts';
+import { bootstrapMean, geometricMean, median } from './statistics.ts';
+import { firstDifference, sameCode, type Why } from './why.ts';
+
+/** A and B of one thing. */
+export type Pair<T> = readonly [a: T, b: T];
+
+export type Verdict = 'helped' | 'HURT' | 'unchanged';
+
+/** One kernel under both arms. */
+export interface KernelPair {
+  readonly file: string;
+  readonly kernel: string;
+  /** Its name, with that of its file where another file has a kernel of that name. */
+  readonly label: string;
+  readonly values: Readonly<Record<string, Pair<number>>>;
+  readonly verdict: Verdict;
+  readonly equal: Pair<Equality>;
+  /** Null where the code is the same. */
+  readonly why: Why | null;
+}
+
+/** An exact metric over all kernels. */
+export interface MetricPair {
+  readonly metric: Metric;
+  readonly total: Pair<number>;
+  /** Geometric mean of B / A over the kernels where both are above zero; null where there is none. */
+  readonly ratio: number | null;
+  readonly helped: number;
+  readonly hurt: number;
+  readonly unchanged: number;
+}
+
+/** A noisy metric over all modules. */
+export interface NoisyPair {
+  readonly metric: Metric;
+  /** Sum over the modules of their medians. */
+  readonly total: Pair<number>;
+  readonly ratio: number;
+  /** 95 % interval of the ratio. */
+  readonly interval: Pair<number>;
+  readonly pairs: number;
+  /** The interval leaves out 1, and the ratio is further from it than the smallest effect that counts. */
+  readonly significant: boolean;
+}
+
+export interface AbResult {
+  readonly arms: Pair<{ readonly name: string; readonly plans: Readonly<Record<string, string>> }>;
+  /** `no effect`: the plans are the same, or differ only in knobs that no phase read; then nothing was measured. */
+  readonly status: 'measured' | 'no effect';
+  readonly differences: readonly PlanDifference[];
+  /** Knobs that differ and that no phase read under either arm. */
+  readonly unread: readonly string[];
+  /** The metric that says whether a kernel was helped. */
+  readonly by: Metric;
+  readonly metrics: readonly MetricPair[];
+  readonly noisy: readonly NoisyPair[];
+  /** Smallest change of a noisy metric that counts. */
+  readonly minEffect: number;
+  readonly kernels: readonly KernelPair[];
+  /** Every kernel does under both arms what it did before any phase. */
+  readonly equal: boolean;
+  readonly warnings: readonly Diagnostic[];
+}
+
+export interface AbOptions {
+  readonly measure: MeasureOptions;
+  readonly by: Metric;
+  /** Timed runs of each arm; 0: none. */
+  readonly repeat: number;
+  readonly minEffect: number;
+  readonly seed: number;
+  /** Bytes of heap in use. */
+  readonly heap?: () => number;
+  readonly progress?: (text: string) => void;
+}
+
+/** A module under both arms, after the run of all phases. */
+interface Trial {
+  readonly module: Module;
+  readonly plans: Pair<Plan>;
+  readonly inputs: Pair<Lowered>;
+  readonly journals: Pair<Journal>;
+}
+
+/**
+ * Runs two arms over modules and compares them, kernel by kernel. Equal prefixes of phases run once.
+ * @throws DiagnosticError where an arm is illegal
+ */
+export async function runAb(
+  modules: readonly Module[],
+  arms: Pair<Arm>,
+  plans: Plans,
+  opts: AbOptions,
+): Promise<AbResult> {
+  const trials: Trial[] = [];
+  for (const m of modules) {
+    opts.progress?.(`${m.file}: both arms`);
+    trials.push(await trialOf(m, arms, plans, opts));
+  }
+  const { differences, unread } = settings(trials);
+  const head = {
+    arms: [nameOf(arms[0], trials, 0), nameOf(arms[1], trials, 1)] as const,
+    differences,
+    unread,
+    by: opts.by,
+    minEffect: opts.minEffect,
+    warnings: trials.flatMap((t) => t.inputs[0].warnings),
+  };
+  if (differences.every((d) => d.kind === 'knob' && unread.includes(d.name)))
+    return { ...head, status: 'no effect', metrics: [], noisy: [], kernels: [], equal: true };
+  const kernels: KernelPair[] = [];
+  const compile: Pair<Values>[] = [];
+  for (const t of trials) {
+    opts.progress?.(`${t.module.file}: metrics`);
+    kernels.push(...(await compareKernels(t, opts)));
+    compile.push([compileValues(t.journals[0]), compileValues(t.journals[1])]);
+  }
+  const noisy = opts.repeat > 0 ? timing(trials, opts) : [];
+  return {
+    ...head,
+    status: 'measured',
+    metrics: summaries(kernels, compile),
+    noisy,
+    kernels: labelled(kernels),
+    equal: kernels.every((k) => k.equal[0].ok && k.equal[1].ok),
+  };
+}
+
+const nameOf = (arm: Arm, trials: readonly Trial[], i: 0 | 1) => ({
+  name: arm.name,
+  plans: Object.fromEntries(trials.map((t) => [t.plans[i].sm, t.plans[i].hash])),
+});
+
+async function trialOf(module: Module, arms: Pair<Arm>, plans: Plans, opts: AbOptions): Promise<Trial> {
+  const a = await plans.plan(arms[0], module.target);
+  const b = await plans.plan(arms[1], module.target);
+  const x = lowerModule(module, a);
+  const y = a.sm === b.sm && a.isa.hash === b.isa.hash ? x : lowerModule(module, b);
+  const cache = new Map();
+  const run = (input: Lowered, plan: Plan) =>
+    runPipeline(input.program, plan, { cache, inputKey: input.key, heap: opts.heap });
+  return { module, plans: [a, b], inputs: [x, y], journals: [run(x, a), run(y, b)] };
+}
+
+/** In what the plans differ, over all targets, and which of the knobs nobody read. */
+function settings(trials: readonly Trial[]): { differences: PlanDifference[]; unread: string[] } {
+  const found = new Map<string, PlanDifference>();
+  const seen = new Set<string>();
+  const read = new Set<string>();
+  for (const t of trials) {
+    const key = `${t.plans[0].hash} ${t.plans[1].hash}`;
+    if (!seen.has(key)) for (const d of planDifferences(...t.plans)) found.set(`${d.kind} ${d.name}`, d);
+    seen.add(key);
+    for (const j of t.journals) for (const r of j.records) for (const k of r.knobsRead) read.add(k);
+  }
+  const differences = [...found.values()];
+  const unread = differences.filter((d) => d.kind === 'knob' && !read.has(d.name)).map((d) => d.name);
+  return { differences, unread };
+}
+
+async function compareKernels(t: Trial, opts: AbOptions): Promise<KernelPair[]> {
+  const measurer = new Measurer(t.module, t.inputs[0], opts.measure);
+  const [a, b] = [t.journals[0].last, t.journals[1].last];
+  const before = await measurer.kernels(a, t.plans[0]);
+  const after = await measurer.kernels(b, t.plans[1]);
+  const out: KernelPair[] = [];
+  for (const x of before) {
+    const y = after.find((k) => k.kernel === x.kernel);
+    if (y === undefined) continue;
+    const values: Record<string, Pair<number>> = {};
+    for (const [name, v] of Object.entries(x.values))
+      if (y.values[name] !== undefined) values[name] = [v, y.values[name]];
+    const names = namesOf(t, x.kernel);
+    const first = equalityOf(t.inputs[0].program, a, x, t.plans[0]);
+    out.push({
+      file: t.module.file,
+      kernel: x.kernel,
+      label: x.kernel,
+      values,
+      verdict: verdictOf(opts.by, values[opts.by.name]),
+      // The measurer gives one answer for equal programs.
+      equal: [first, before === after ? first : equalityOf(t.inputs[1].program, b, y, t.plans[1])],
+      why: before === after || sameCode(a, b, names) ? null : firstDifference(...t.journals, names),
+    });
+  }
+  return out;
+}
+
+/** Names of the functions of a kernel. */
+function namesOf(t: Trial, kernel: string): ReadonlySet<string> {
+  const { program } = t.inputs[0];
+  const fn = program.functions.find((f) => f.name === kernel)!;
+  return new Set(functionsOf(program, fn).map((f) => f.name));
+}
+
+/** What a change means for one kernel. */
+export const verdictOf = (m: Metric, pair: Pair<number> | undefined): Verdict =>
+  pair === undefined || pair[0] === pair[1] ? 'unchanged' : improves(m, ...pair) ? 'helped' : 'HURT';
+
+/** Names that tell kernels apart: with the file's where another has the same. */
+function labelled(kernels: readonly KernelPair[]): KernelPair[] {
+  const times = new Map<string, number>();
+  for (const k of kernels) times.set(k.kernel, (times.get(k.kernel) ?? 0) + 1);
+  const long = kernels.map((k) => (times.get(k.kernel) === 1 ? k.kernel : `${stemOf(k.file)}:${k.kernel}`));
+  return kernels.map((k, i) => {
+    const alone = long.filter((x) => x === long[i]).length === 1;
+    return { ...k, label: alone ? long[i] : `${k.file}:${k.kernel}` };
+  });
+}
+
+/** Exact metrics that occur, summed up. */
+function summaries(kernels: readonly KernelPair[], compile: readonly Pair<Values>[]): MetricPair[] {
+  const out: MetricPair[] = [];
+  for (const m of METRICS) {
+    if (m.noisy) continue;
+    const pairs =
+      m.of === 'module'
+        ? compile.map(([a, b]) => [a[m.name], b[m.name]] as const)
+        : kernels.flatMap((k) => (k.values[m.name] === undefined ? [] : [k.values[m.name]]));
+    if (pairs.length > 0) out.push(summaryOf(m, pairs));
+  }
+  return out;
+}
+
+/** Sum, mean and number of changes of one metric. */
+export function summaryOf(metric: Metric, pairs: readonly Pair<number>[]): MetricPair {
+  const verdicts = pairs.map((p) => verdictOf(metric, p));
+  const times = (v: Verdict) => verdicts.filter((x) => x === v).length;
+  const sum = (i: 0 | 1) => pairs.reduce((s, p) => s + p[i], 0);
+  return {
+    metric,
+    total: [sum(0), sum(1)],
+    ratio: geometricMean(pairs),
+    helped: times('helped'),
+    hurt: times('HURT'),
+    unchanged: times('unchanged'),
+  };
+}
+
+/** Modules from which on each gives one pair; with fewer, each pair of runs counts for itself. */
+const ENOUGH_MODULES = 5;
+
+/**
+ * Time and memory of all phases, without a cache: runs of both arms in turn, the first of each pair changing, so that what the
+ * machine does beside it hits both.
+ */
+function timing(trials: readonly Trial[], opts: AbOptions): NoisyPair[] {
+  const names = ['compile-time', ...(opts.heap === undefined ? [] : ['compile-memory'])];
+  const runs = new Map(names.map((n) => [n, [] as Pair<number>[][]]));
+  for (const t of trials) {
+    opts.progress?.(`${t.module.file}: time`);
+    for (const n of names) runs.get(n)!.push([]);
+    for (let i = 0; i < opts.repeat; i++) {
+      const once = (k: 0 | 1): Values => {
+        const start = performance.now();
+        const j = runPipeline(t.inputs[k].program, t.plans[k], { heap: opts.heap });
+        return { ...compileValues(j), 'compile-time': performance.now() - start };
+      };
+      const second = i % 2 === 1 ? once(1) : null;
+      const a = once(0);
+      const b = second ?? once(1);
+      for (const n of names) runs.get(n)!.at(-1)!.push([a[n], b[n]]);
+    }
+  }
+  return names.map((n) => noisyPair(metricOf(n)!, runs.get(n)!, opts));
+}
+
+/**
+ * Says of a noisy metric whether B differs from A.
+ *
+ * @param runs by module, the pairs of runs
+ */
+export function noisyPair(
+  metric: Metric,
+  runs: readonly (readonly Pair<number>[])[],
+  opts: Pick<AbOptions, 'minEffect' | 'seed'>,
+): NoisyPair {
+  const logs = runs.map((pairs) => pairs.flatMap(([a, b]) => (a > 0 && b > 0 ? [Math.log(b / a)] : [])));
+  const known = logs.filter((l) => l.length > 0);
+  const differences = known.length >= ENOUGH_MODULES ? known.map(median) : known.flat();
+  const mean = differences.length === 0 ? 0 : differences.reduce((s, x) => s + x, 0) / differences.length;
+  const { low, high } = bootstrapMean(differences, opts.seed);
+  const ratio = Math.exp(mean);
+  const total = (i: 0 | 1) => runs.reduce((s, pairs) => s + median(pairs.map((p) => p[i])), 0);
+  return {
+    metric,
+    total: [total(0), total(1)],
+    ratio,
+    interval: [Math.exp(low), Math.exp(high)],
+    pairs: differences.length,
+    significant: (low > 0 || high < 0) && Math.abs(ratio - 1) >= opts.minEffect,
+  };
+}

@@ -1,0 +1,185 @@
+import { match, P } from 'ts-pattern';
+import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+
+/** A phase that stands elsewhere than in the order. */
+export interface Move {
+  readonly phase: string;
+  readonly at: 'before' | 'after';
+  readonly anchor: string;
+}
+
+/** What is to be tried: what differs from the plan that everything starts from. */
+export interface Arm {
+  /** As it is shown. */
+  readonly name: string;
+  readonly level?: number;
+  readonly sm?: string;
+  readonly order?: string;
+  readonly recipe?: string;
+  /** Knob sets; later ones win. */
+  readonly knobs?: readonly string[];
+  /** `NAME=VALUE`. */
+  readonly set?: readonly string[];
+  readonly disable?: readonly string[];
+  readonly rules?: readonly string[];
+  readonly moves?: readonly Move[];
+  /** Commit whose specs are used in place of those that ship. */
+  readonly ref?: string;
+}
+
+/** Words that an arm is made of, for messages. */
+const WORDS = [
+  'set',
+  'knobs',
+  'recipe',
+  'order',
+  'level',
+  'sm',
+  'rules',
+  'disable',
+  'move',
+  'ref',
+  'base',
+] as const;
+
+const HELP = [
+  'an arm is made of: NAME=VALUE, knobs:SET, recipe:FILE, order:NAME, level:3, sm:sm_90, rules:GROUP, disable:PHASE,',
+  "move:PHASE@after:PHASE, ref:COMMIT; or 'base' for no change. Quote an arm of several words",
+];
+
+const wrong = (message: string, notes: readonly string[] = HELP): never => {
+  throw new DiagnosticError([fileFault('', message, notes)]);
+};
+
+/**
+ * Reads an arm as it is written on the command line: `--set X=1`, `recipe:mine.yaml level:2`, `ref:HEAD~1`, `base`.
+ * @throws DiagnosticError that says what an arm is made of
+ */
+export function parseArm(text: string): Arm {
+  const words = text
+    .trim()
+    .split(/\s+/)
+    .filter((w) => w !== '');
+  let arm: Arm = { name: text.trim() === '' ? 'base' : text.trim() };
+  for (let i = 0; i < words.length; i++) {
+    const long = /^--([a-z]+)(?:=(.*))?$/.exec(words[i]);
+    if (long !== null) {
+      const value = long[2] ?? words[++i];
+      if (value === undefined) wrong(`'--${long[1]}' of the arm '${text}' has no value`);
+      arm = withWord(arm, long[1], value, text);
+      continue;
+    }
+    const at = /^([a-z]+):(.+)$/.exec(words[i]);
+    if (at !== null) arm = withWord(arm, at[1], at[2], text);
+    else if (/^[A-Za-z][A-Za-z0-9]*=/.test(words[i])) arm = withWord(arm, 'set', words[i], text);
+    else if (/^sm_\d+/.test(words[i])) arm = withWord(arm, 'sm', words[i], text);
+    else if (/^-?O\d$/.test(words[i])) arm = withWord(arm, 'level', words[i].slice(-1), text);
+    else if (words[i] !== 'base') unknownWord(words[i], text);
+  }
+  return arm;
+}
+
+function unknownWord(word: string, text: string): never {
+  const near = nearest(word.replace(/^-+/, '').split(/[:=]/)[0], WORDS);
+  return wrong(`'${word}' is no part of an arm${word === text ? '' : ` (in '${text}')`}`, [
+    ...(near.length > 0 ? [`did you mean '${near[0]}:'?`] : []),
+    ...HELP,
+  ]);
+}
+
+const more = <T>(list: readonly T[] | undefined, x: T): readonly T[] => [...(list ?? []), x];
+
+const withWord = (arm: Arm, word: string, value: string, text: string): Arm =>
+  match<string, Arm>(word)
+    .with('set', () => ({ ...arm, set: more(arm.set, value) }))
+    .with('knobs', () => ({ ...arm, knobs: more(arm.knobs, value) }))
+    .with('disable', () => ({ ...arm, disable: more(arm.disable, value) }))
+    .with('rules', () => ({ ...arm, rules: more(arm.rules, value) }))
+    .with('move', () => ({ ...arm, moves: more(arm.moves, moveOf(value)) }))
+    .with('recipe', 'order', 'sm', 'ref', (key) => ({ ...arm, [key]: value }))
+    .with('level', () => ({ ...arm, level: levelOf(value) }))
+    .otherwise(() => unknownWord(`${word}:${value}`, text));
+
+function levelOf(text: string): number {
+  const n = Number(text);
+  return Number.isInteger(n) && n >= 0 && n <= 5 ? n : wrong(`'${text}' is no level`, ['levels are 0 to 5']);
+}
+
+function moveOf(text: string): Move {
+  const m = /^([^@]+)@(before|after):(.+)$/.exec(text);
+  if (m === null)
+    return wrong(`'move:${text}' says no place`, [
+      'move:PHASE@after:PHASE, or @before:; `orrery phases` lists them',
+    ]);
+  return { phase: m[1], at: m[2] as Move['at'], anchor: m[3] };
+}
+
+/** An arm in one line, as `parseArm` reads it. */
+export function armText(a: Arm): string {
+  const words = [
+    ...(a.ref === undefined ? [] : [`ref:${a.ref}`]),
+    ...(a.level === undefined ? [] : [`level:${a.level}`]),
+    ...(a.sm === undefined ? [] : [`sm:${a.sm}`]),
+    ...(a.order === undefined ? [] : [`order:${a.order}`]),
+    ...(a.recipe === undefined ? [] : [`recipe:${a.recipe}`]),
+    ...(a.knobs ?? []).map((k) => `knobs:${k}`),
+    ...(a.set ?? []).map((s) => `set:${s}`),
+    ...(a.disable ?? []).map((p) => `disable:${p}`),
+    ...(a.rules ?? []).map((r) => `rules:${r}`),
+    ...(a.moves ?? []).map((m) => `move:${m.phase}@${m.at}:${m.anchor}`),
+  ];
+  return words.length === 0 ? 'base' : words.join(' ');
+}
+
+/** Two arms as `main..branch` writes them; null for any other text. */
+export function armsOfRange(text: string): readonly [Arm, Arm] | null {
+  const m = /^(?:ref:)?(\S+?)\.\.(\S*)$/.exec(text.trim());
+  if (m === null || text.includes('=') || text.includes('/..')) return null;
+  return [parseArm(`ref:${m[1]}`), parseArm(`ref:${m[2] === '' ? 'HEAD' : m[2]}`)];
+}
+
+const isText = (v: unknown): v is string => typeof v === 'string';
+const isTexts = (v: unknown): v is readonly string[] => Array.isArray(v) && v.every(isText);
+
+/**
+ * An arm from data: a short text, or a map with `set` (knob -> value), `knobs`, `recipe`, `order`, `level`, `sm`, `disable`,
+ * `rules`, `move`, `ref`.
+ *
+ * @throws DiagnosticError for what is none
+ */
+export function armOfData(data: unknown): Arm {
+  if (isText(data)) return parseArm(data);
+  if (data === null || typeof data !== 'object' || Array.isArray(data))
+    return wrong('an arm is a text or a map', ['{ "set": { "NAME": 1 }, "disable": ["PHASE"] }']);
+  let arm: Arm = { name: '' };
+  for (const [key, value] of Object.entries(data))
+    arm = match<[string, unknown], Arm>([key, value])
+      .with(['set', P.when(isMap)], ([, v]) => ({
+        ...arm,
+        set: Object.entries(v).map(([k, x]) => `${k}=${knobText(x)}`),
+      }))
+      .with([P.union('set', 'knobs', 'disable', 'rules'), P.when(isTexts)], ([k, v]) => ({ ...arm, [k]: v }))
+      .with([P.union('recipe', 'order', 'sm', 'ref', 'name'), P.string], ([k, v]) => ({ ...arm, [k]: v }))
+      .with(['level', P.number], ([, v]) => ({ ...arm, level: levelOf(String(v)) }))
+      .with(['move', P.array(P.string)], ([, v]) => ({ ...arm, moves: v.map(moveOf) }))
+      .otherwise(() => {
+        const known = [...WORDS, 'name'].includes(key);
+        const near = nearest(key, WORDS);
+        return wrong(
+          known ? `'${key}' of an arm cannot be ${JSON.stringify(value)}` : `an arm has no '${key}'`,
+          !known && near.length > 0
+            ? [`did you mean '${near[0]}'?`]
+            : [
+                'set: a map; knobs, disable, rules, move: lists of texts; level: a number; the others: a text',
+              ],
+        );
+      });
+  return { ...arm, name: arm.name === '' ? armText(arm) : arm.name };
+}
+
+const isMap = (v: unknown): v is Record<string, unknown> =>
+  v !== null && typeof v === 'object' && !Array.isArray(v);
+
+/** A knob's value as the command line writes it. */
+export const knobText = (v: unknown): string =>
+  v === null ? 'unset' : Array.isArray(v) ? v.join(',') : String(v);

@@ -1,0 +1,32 @@
+import type { Program } from '../ir/program.ts';
+import { paramBase } from '../read.ts';
+import { sameOpenWorld } from '../sim/open-world.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { KernelMeasure } from './measure.ts';
+
+/** Whether a kernel still does what it did, and how that was found out. */
+export interface Equality {
+  readonly ok: boolean;
+  readonly by: 'unchanged' | 'launch' | 'open world';
+  /** What differs; for an equal one what limits the finding ('as far as the budget went'), or ''. */
+  readonly note: string;
+}
+
+/**
+ * Compares a kernel with what it was before any phase: by its launches where there are any, else in open worlds.
+ *
+ * @param input the module as it was lowered
+ * @param measured the kernel of `last`, whose launches have been run
+ */
+export function equalityOf(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
+  const bad = measured.launches.find((l) => !l.ok);
+  if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
+  if (measured.launches.length > 0) return { ok: true, by: 'launch', note: '' };
+  if (input === last) return { ok: true, by: 'unchanged', note: '' };
+  const r = sameOpenWorld(input, last, measured.kernel, paramBase(plan));
+  const limits = [
+    ...(r.partial ? ['as far as the budget went'] : []),
+    ...(r.raced ? ['with one warp, since its result hangs on their order'] : []),
+  ];
+  return { ok: r.same, by: 'open world', note: r.same ? limits.join(', ') : (r.differences[0] ?? '') };
+}

@@ -1,0 +1,106 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
+import { covers } from '../spec/glob.ts';
+import { shownPath } from '../spec/node.ts';
+
+/** Endings of the files that kernels are in. */
+const KERNEL_FILE = /\.(ptx|ori)$/;
+const LAUNCH_FILE = /\.ya?ml$/;
+
+/**
+ * Files of kernels: files, folders (all PTX below them), and patterns with `*`, `?` and `**`, each in order of its names.
+ *
+ * @param base folder that patterns are relative to
+ * @throws DiagnosticError where one names nothing
+ */
+export function kernelFiles(patterns: readonly string[], base = '.'): string[] {
+  const out = new Set<string>();
+  for (const p of patterns) {
+    const found = matches(p, base);
+    if (found.length === 0) throw new DiagnosticError([nothing(p, base)]);
+    for (const f of found) out.add(f);
+  }
+  return [...out];
+}
+
+function matches(pattern: string, base: string): string[] {
+  const full = resolve(base, pattern);
+  if (existsSync(full)) {
+    if (!statSync(full).isDirectory()) return [shownPath(full)];
+    return below(full)
+      .filter((f) => KERNEL_FILE.test(f))
+      .map(shownPath);
+  }
+  if (!/[*?]/.test(pattern)) return [];
+  const parts = full.split('/');
+  const first = parts.findIndex((x) => /[*?]/.test(x));
+  const root = parts.slice(0, first).join('/') || '/';
+  return walk(root, parts.slice(first)).map(shownPath);
+}
+
+/** Files below a folder that the parts of a pattern lead to; `**` stands for any number of folders. */
+function walk(folder: string, parts: readonly string[]): string[] {
+  const [part, ...rest] = parts;
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
+  const out: string[] = [];
+  if (part === '**') out.push(...walk(folder, rest));
+  for (const e of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, e.name);
+    if (part === '**') {
+      if (e.isDirectory() && !e.name.startsWith('.')) out.push(...walk(path, parts));
+      continue;
+    }
+    if (!covers(part, e.name)) continue;
+    if (rest.length > 0) out.push(...walk(path, rest));
+    else if (!e.isDirectory() && KERNEL_FILE.test(e.name)) out.push(path);
+  }
+  return [...new Set(out)];
+}
+
+const below = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((e) =>
+      e.isDirectory() ? (e.name.startsWith('.') ? [] : below(join(folder, e.name))) : [join(folder, e.name)],
+    );
+
+function nothing(pattern: string, base: string) {
+  const folder = dirname(resolve(base, pattern));
+  let near: string[] = [];
+  try {
+    near = nearest(basename(pattern), readdirSync(folder));
+  } catch {
+    // The folder is missing too.
+  }
+  return fileFault(
+    '',
+    /[*?]/.test(pattern) || existsSync(resolve(base, pattern))
+      ? `no kernel matches '${pattern}'`
+      : `there is no file or folder '${pattern}'`,
+    near.length > 0
+      ? [`did you mean '${near[0]}'?`]
+      : ["kernels are .ptx and .ori files, folders of them, and patterns: 'kernels/**/*.ptx'"],
+  );
+}
+
+export const isLaunchFile = (file: string): boolean => LAUNCH_FILE.test(file);
+
+/** Launch files in the folder of a kernel. */
+export function launchFilesBeside(file: string): string[] {
+  const folder = dirname(file);
+  try {
+    return readdirSync(folder)
+      .filter((f) => /^launch.*\.ya?ml$/.test(f))
+      .sort()
+      .map((f) => join(folder, f));
+  } catch {
+    return [];
+  }
+}
+
+/** The part of a module's name that its versions for several targets share: saxpy of saxpy.sm_90.ptx. */
+export const stemOf = (file: string): string =>
+  basename(file)
+    .replace(/\.(ptx|ori|ya?ml)$/, '')
+    .replace(/\.sm_\d+[af]?$/, '');

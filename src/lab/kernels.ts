@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { hashText } from '../ir/hash.ts';
+import type { Program } from '../ir/program.ts';
+import type { PtxModule } from '../ptx/ast.ts';
+import { baseTarget, readOri, readPtx, targetOf } from '../read.ts';
+import { shownPath } from '../spec/node.ts';
+import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
+import type { Plan } from '../spec/plan.ts';
+import { isLaunchFile, kernelFiles, launchFilesBeside, stemOf } from './files.ts';
+
+/** A file of kernels, with the launches that are known for it. */
+export interface Module {
+  readonly file: string;
+  readonly text: string;
+  /** Target that the text names: sm_90; null where it names none. */
+  readonly target: string | null;
+  readonly launches: readonly LoadedLaunch[];
+}
+
+/** A module lowered for a plan. */
+export interface Lowered {
+  readonly program: Program;
+  /** As parsed, for writing PTX; null for Ori text. */
+  readonly ptx: PtxModule | null;
+  /** Names it for caches: what it was lowered from, and how. */
+  readonly key: string;
+  /** Functions that have no Ori form, with the reasons. */
+  readonly warnings: readonly Diagnostic[];
+}
+
+/**
+ * Reads modules and the launches beside them. A launch file names its module, and stands for the versions of it that the
+ * folder has for other targets too; given itself, it is the only one of its module.
+ *
+ * @param base folder that patterns are relative to
+ * @throws DiagnosticError for what is missing or broken
+ */
+export async function loadModules(patterns: readonly string[], base = '.'): Promise<Module[]> {
+  const out: Module[] = [];
+  for (const file of kernelFiles(patterns, base)) {
+    if (!isLaunchFile(file)) {
+      const launches: LoadedLaunch[] = [];
+      for (const l of launchFilesBeside(file)) {
+        const launch = await loadLaunch(l);
+        if (stemOf(launch.modulePath) === stemOf(file)) launches.push(launch);
+      }
+      out.push(moduleOf(file, launches));
+      continue;
+    }
+    const launch = await loadLaunch(file, true);
+    const module = shownPath(resolve(launch.modulePath));
+    const known = out.findIndex((m) => m.file === module);
+    if (known < 0) out.push(moduleOf(module, [launch]));
+    else out[known] = { ...out[known], launches: [...out[known].launches, launch] };
+  }
+  return out;
+}
+
+function moduleOf(file: string, launches: readonly LoadedLaunch[]): Module {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (e) {
+    const why = (e as NodeJS.ErrnoException).code ?? String(e);
+    throw new DiagnosticError([fileFault(file, `cannot read the file (${why})`)]);
+  }
+  const target = targetOf(text);
+  return { file, text, target: target === null ? null : baseTarget(target), launches };
+}
+
+/**
+ * Reads a module for the target and the instruction set of a plan.
+ * @throws DiagnosticError with everything that is wrong with its text
+ */
+export function lowerModule(m: Module, plan: Plan): Lowered {
+  const key = hashText(m.text, `${m.file}|${plan.sm}|${plan.isa.hash}`);
+  const { program, module, warnings } = (m.file.endsWith('.ori') ? readOri : readPtx)(m.text, plan, m.file);
+  return { program, ptx: module, key, warnings };
+}

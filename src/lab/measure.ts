@@ -1,0 +1,209 @@
+import type { Journal } from '../engine/journal.ts';
+import { hashText } from '../ir/hash.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { printProgram } from '../ir/text.ts';
+import type { PtxModule } from '../ptx/ast.ts';
+import { emitPtx } from '../ptx/emit/index.ts';
+import type { PtxTable } from '../ptx/emit/table.ts';
+import { paramBase } from '../read.ts';
+import type { Counters } from '../sim/counters.ts';
+import { type LaunchResult, runLaunch } from '../sim/launch.ts';
+import { fitLaunch } from '../spec/node-launch.ts';
+import type { Plan } from '../spec/plan.ts';
+import { estimateCycles, timingOf } from './estimate.ts';
+import type { Lowered, Module } from './kernels.ts';
+import { MEMORY, type Values } from './metrics.ts';
+import { occupancyOf } from './occupancy.ts';
+import { pressureByFile } from './pressure.ts';
+import { blockUse, functionsOf, type Start, staticValues } from './statics.ts';
+import type { Profile } from './weights.ts';
+
+/** What ptxas says of a function. */
+export interface PtxasUse {
+  readonly name: string;
+  readonly registers: number;
+  readonly spillStores: number;
+  readonly spillLoads: number;
+  readonly stack: number;
+  readonly code: number;
+  readonly instructions: number;
+}
+
+/** Assembles PTX by the real ptxas; null where it refuses the text. */
+export type Assembler = (text: string, arch: string, level: number) => readonly PtxasUse[] | null;
+
+/** What else is asked of a program beside the program itself. */
+export interface MeasureOptions {
+  readonly profile?: Profile;
+  /** Run the launches of the module. Default: true. */
+  readonly launches?: boolean;
+  /** Absent: nothing is asked of ptxas. */
+  readonly ptxas?: { readonly assemble: Assembler; readonly table: PtxTable; readonly level: number };
+}
+
+/** How a launch of a kernel ended. */
+export interface LaunchOutcome {
+  readonly file: string;
+  readonly ok: boolean;
+  /** What is wrong; '' where nothing is. */
+  readonly why: string;
+}
+
+/** One kernel of a module, measured. */
+export interface KernelMeasure {
+  readonly kernel: string;
+  readonly values: Values;
+  readonly launches: readonly LaunchOutcome[];
+}
+
+/** Measures programs of one module; equal programs are measured once, whatever plan made them. */
+export class Measurer {
+  private readonly module: Module;
+  private readonly ptx: PtxModule | null;
+  private readonly opts: MeasureOptions;
+  private readonly known = new Map<string, readonly KernelMeasure[]>();
+  private readonly assembled = new Map<string, readonly PtxasUse[] | null>();
+
+  constructor(module: Module, input: Lowered, opts: MeasureOptions) {
+    this.module = module;
+    this.ptx = input.ptx;
+    this.opts = opts;
+  }
+
+  /** Metrics of every kernel of a program that a plan for `plan.sm` made. */
+  async kernels(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
+    const key = `${plan.backend.sm}|${hashText(printProgram(program))}`;
+    let found = this.known.get(key);
+    if (found === undefined) {
+      found = await this.measure(program, plan);
+      this.known.set(key, found);
+    }
+    return found;
+  }
+
+  private async measure(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
+    const uses = new Map((this.uses(program, plan) ?? []).map((u) => [u.name, u]));
+    const out: KernelMeasure[] = [];
+    for (const fn of program.functions) {
+      if (fn.kind !== 'entry') continue;
+      const runs = await this.launches(program, fn, plan);
+      const start: Start = runs[0]?.start ?? {};
+      const use = uses.get(fn.name);
+      out.push({
+        kernel: fn.name,
+        values: {
+          ...staticValues(program, fn, plan.backend, start, this.opts.profile),
+          ...dynamicValues(program, fn, plan, runs),
+          ...(use === undefined ? {} : ptxasValues(use)),
+        },
+        launches: runs.map((r) => r.outcome),
+      });
+    }
+    return out;
+  }
+
+  private uses(program: Program, plan: Plan): readonly PtxasUse[] | null {
+    const { ptxas } = this.opts;
+    if (ptxas === undefined || this.ptx === null) return null;
+    const { text } = emitPtx(program, {
+      table: ptxas.table,
+      paramBase: paramBase(plan),
+      module: this.ptx,
+      target: null,
+    });
+    let found = this.assembled.get(text);
+    if (found === undefined) {
+      found = ptxas.assemble(text, this.ptx.target[0] ?? plan.sm, ptxas.level);
+      this.assembled.set(text, found);
+    }
+    return found;
+  }
+
+  private async launches(program: Program, fn: Fn, plan: Plan): Promise<Run[]> {
+    if (this.opts.launches === false) return [];
+    const out: Run[] = [];
+    for (const launch of this.module.launches) {
+      if (launch.kernel !== fn.name) continue;
+      await fitLaunch(launch, program);
+      const result = runLaunch(program, plan.isa, launch, paramBase(plan), { counters: true });
+      const [x, y, z] = launch.block;
+      const [gx, gy, gz] = launch.grid;
+      const first = result.mismatches[0];
+      const why =
+        result.error ??
+        (first === undefined
+          ? ''
+          : `parameter ${first.param}[${first.index}] is ${first.got}, expected ${first.expected}`);
+      out.push({
+        start: { threads: x * y * z, dynamicShared: launch.dynamicShared },
+        grid: gx * gy * gz,
+        result,
+        outcome: { file: launch.file, ok: result.status === 'ok', why },
+      });
+    }
+    return out;
+  }
+}
+
+interface Run {
+  readonly start: Start;
+  /** Blocks of the grid. */
+  readonly grid: number;
+  readonly result: LaunchResult;
+  readonly outcome: LaunchOutcome;
+}
+
+/** What happened in the launches of a kernel, all together; nothing where there is none. */
+function dynamicValues(program: Program, fn: Fn, plan: Plan, runs: readonly Run[]): Values {
+  const v: Record<string, number> = {};
+  const timing = timingOf(plan.backend);
+  const registers = Math.max(...functionsOf(program, fn).map((f) => pressureByFile(f).R));
+  for (const run of runs) {
+    const { counters } = run.result;
+    if (counters === null) continue;
+    const add = (name: string, n: number) => {
+      v[name] = (v[name] ?? 0) + n;
+    };
+    count(counters, add, v);
+    if (timing === null) continue;
+    const o = occupancyOf(plan.backend, blockUse(program, fn, registers, run.start));
+    const warps = Math.ceil((run.start.threads ?? 1) / 32);
+    const resident = Math.min(Math.max(1, o.blocks), run.grid) * warps;
+    add(
+      'cycles',
+      estimateCycles({ functions: program.functions, blocks: counters.blocks, resident }, timing),
+    );
+  }
+  return v;
+}
+
+function count(c: Counters, add: (name: string, n: number) => void, v: Record<string, number>): void {
+  add('warp-instructions', c.warpInstructions);
+  add('thread-instructions', c.threadInstructions);
+  add('divergent-branches', c.divergentBranches);
+  v['deepest-divergence'] = Math.max(v['deepest-divergence'] ?? 0, c.deepestStack);
+  for (const s of MEMORY) add(`transactions.${s}`, c.transactions[s] ?? 0);
+  add('barrier-waits', c.barrierWaits);
+}
+
+const ptxasValues = (u: PtxasUse): Values => ({
+  'ptxas.registers': u.registers,
+  'ptxas.spill-stores': u.spillStores,
+  'ptxas.spill-loads': u.spillLoads,
+  'ptxas.stack': u.stack,
+  'ptxas.instructions': u.instructions,
+  'ptxas.code-bytes': u.code,
+});
+
+/** What it cost to run the phases. */
+export function compileValues(j: Journal): Values {
+  let ms = 0;
+  let bytes = 0;
+  let ran = 0;
+  for (const r of j.records) {
+    ms += r.ms;
+    bytes += Math.max(0, r.bytes);
+    if (r.outcome === 'ran') ran++;
+  }
+  return { 'phases-run': ran, 'compile-time': ms, 'compile-memory': Math.round(bytes / 1024) };
+}

@@ -1,0 +1,78 @@
+import { SPACES } from '../ir/opcode.ts';
+import { CLASSES } from './classes.ts';
+
+/** What a number means, so that whoever sees it need not guess. */
+export interface Metric {
+  /** Stable name, as scripts and `--metrics` write it: 'weighted.memory'. */
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  /** Which way is an improvement. */
+  readonly better: 'less' | 'more';
+  /** Where the number comes from. */
+  readonly source: 'program' | 'model' | 'simulator' | 'engine' | 'ptxas';
+  /** Exact: the same for the same input, so any difference is one. Noisy: measured, so it needs statistics. */
+  readonly noisy: boolean;
+  /** Says something of one kernel, or of the whole module that was compiled. */
+  readonly of: 'kernel' | 'module';
+}
+
+/** Numbers by name of the metric. A metric that does not apply (no launch, no ptxas) is absent. */
+export type Values = Readonly<Record<string, number>>;
+
+const metric = (
+  name: string,
+  title: string,
+  unit: string,
+  source: Metric['source'],
+  more: Partial<Pick<Metric, 'better' | 'noisy' | 'of'>> = {},
+): Metric => ({ name, title, unit, better: 'less', source, noisy: false, of: 'kernel', ...more });
+
+/** Spaces of memory operations, as metrics name them. */
+export const MEMORY = SPACES;
+
+/** Every metric, in the order in which they are shown. */
+export const METRICS: readonly Metric[] = [
+  metric('instructions', 'instructions', 'instructions', 'program'),
+  ...CLASSES.map((c) => metric(`instructions.${c}`, `${c} instructions`, 'instructions', 'program')),
+  metric('weighted', 'instructions, weighted by how often their block runs', 'instructions', 'model'),
+  ...CLASSES.map((c) => metric(`weighted.${c}`, `${c} instructions, weighted`, 'instructions', 'model')),
+  metric('blocks', 'basic blocks', 'blocks', 'program'),
+  metric('branches', 'branches', 'branches', 'program'),
+  metric('divergence-points', 'branches at which the threads of a warp may part', 'branches', 'program'),
+  metric('convergence-depth', 'most regions of parted threads, one in the other', 'regions', 'program'),
+  ...MEMORY.map((s) => metric(`memory.${s}`, `operations on ${s} memory`, 'instructions', 'program')),
+  metric('code-bytes', 'code, one machine instruction for each of ours', 'bytes', 'model'),
+  metric('table-bytes', 'jump tables', 'bytes', 'program'),
+  metric('pressure.R', 'most general registers in use at once', 'registers', 'program'),
+  metric('pressure.UR', 'most uniform registers in use at once', 'registers', 'program'),
+  metric('pressure.P', 'most predicates in use at once', 'registers', 'program'),
+  metric('occupancy', 'resident warps of those that an SM can hold', '%', 'model', { better: 'more' }),
+  metric('warp-instructions', 'instructions that warps carried out', 'instructions', 'simulator'),
+  metric('thread-instructions', 'instructions that threads carried out', 'instructions', 'simulator'),
+  metric('divergent-branches', 'branches at which the threads of a warp parted', 'branches', 'simulator'),
+  metric('deepest-divergence', 'most parts of one warp', 'paths', 'simulator'),
+  ...MEMORY.map((s) => metric(`transactions.${s}`, `32-byte transactions, ${s}`, 'sectors', 'simulator')),
+  metric('barrier-waits', 'waits of warps at barriers', 'waits', 'simulator'),
+  metric('cycles', 'cycles of one SM that runs the whole grid, by issue and latency', 'cycles', 'model'),
+  metric('ptxas.registers', 'registers of a thread', 'registers', 'ptxas'),
+  metric('ptxas.spill-stores', 'bytes stored for want of registers', 'bytes', 'ptxas'),
+  metric('ptxas.spill-loads', 'bytes loaded for want of registers', 'bytes', 'ptxas'),
+  metric('ptxas.stack', 'stack frame', 'bytes', 'ptxas'),
+  metric('ptxas.instructions', 'machine instructions', 'instructions', 'ptxas'),
+  metric('ptxas.code-bytes', 'machine code, padding included', 'bytes', 'ptxas'),
+  metric('phases-run', 'phases that ran', 'phases', 'engine', { of: 'module' }),
+  metric('compile-time', 'time of all phases', 'ms', 'engine', { noisy: true, of: 'module' }),
+  metric('compile-memory', 'growth of the heap over all phases', 'KB', 'engine', {
+    noisy: true,
+    of: 'module',
+  }),
+];
+
+const byName = new Map(METRICS.map((m) => [m.name, m]));
+
+/** A metric by its name; undefined where there is none. */
+export const metricOf = (name: string): Metric | undefined => byName.get(name);
+
+/** True where `b` is better than `a`; equal is not. */
+export const improves = (m: Metric, a: number, b: number): boolean => (m.better === 'less' ? b < a : b > a);

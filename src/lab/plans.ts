@@ -1,0 +1,109 @@
+import { host } from '../engine/pipeline.ts';
+import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import type { SpecFile } from '../spec/document.ts';
+import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { PlanRequest, Specs } from '../spec/resolve.ts';
+import { type Arm, armText, type Move } from './arms.ts';
+import { specsAt } from './refs.ts';
+
+/** The plan that arms differ from: a request without a target, which is the module's unless it is given. */
+export interface Base extends Omit<PlanRequest, 'sm'> {
+  readonly sm: string | null;
+}
+
+/** Target where neither the command nor the module names one: the oldest that ptxas 13 knows. */
+export const DEFAULT_SM = 'sm_75';
+
+/** Name of the order that an arm's moves make; no file can have it. */
+const MOVED = '<moves>';
+
+/** Plans of arms, each resolved once for each target. */
+export class Plans {
+  private readonly base: Base;
+  private readonly shipped: Promise<Specs>;
+  private readonly refs = new Map<string, Promise<Specs>>();
+  private readonly plans = new Map<string, Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }>>();
+
+  constructor(base: Base, shipped: Promise<Specs> = loadShipped()) {
+    this.base = base;
+    this.shipped = shipped;
+  }
+
+  /**
+   * The plan of an arm for a target.
+   * @throws DiagnosticError with what makes it illegal
+   */
+  async plan(arm: Arm, target: string | null): Promise<Plan> {
+    const { plan, diagnostics } = await this.tryPlan(arm, target);
+    if (plan !== null) return plan;
+    throw new DiagnosticError(diagnostics.filter((d) => d.severity === 'error'));
+  }
+
+  /** The plan of an arm, null with the reasons where it is illegal. */
+  tryPlan(arm: Arm, target: string | null): Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }> {
+    const sm = arm.sm ?? this.base.sm ?? target ?? DEFAULT_SM;
+    const key = `${sm}|${armText(arm)}`;
+    let p = this.plans.get(key);
+    if (p === undefined) {
+      p = this.resolve(arm, sm);
+      this.plans.set(key, p);
+    }
+    return p;
+  }
+
+  /** What the arm asks for. */
+  request(arm: Arm, sm: string): PlanRequest {
+    const { base } = this;
+    return {
+      level: arm.level ?? base.level,
+      sm,
+      order: arm.order ?? base.order,
+      recipe: arm.recipe ?? base.recipe,
+      knobSets: [...base.knobSets, ...(arm.knobs ?? [])],
+      set: [...base.set, ...(arm.set ?? [])],
+      disable: [...base.disable, ...(arm.disable ?? [])],
+      rules: [...(base.rules ?? []), ...(arm.rules ?? [])],
+    };
+  }
+
+  /** The specs that an arm is made of. */
+  specs(arm: Arm): Promise<Specs> {
+    if (arm.ref === undefined) return this.shipped;
+    let s = this.refs.get(arm.ref);
+    if (s === undefined) this.refs.set(arm.ref, (s = specsAt(arm.ref)));
+    return s;
+  }
+
+  private async resolve(arm: Arm, sm: string): Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }> {
+    const specs = await this.specs(arm);
+    const request = this.request(arm, sm);
+    if (arm.moves === undefined || arm.moves.length === 0) return makePlan(request, host, specs);
+    const files = await withFiles(specs, request);
+    if (files.faults.length > 0) return { plan: null, diagnostics: [...files.faults] };
+    const orders = new Map(files.specs.orders).set(MOVED, movedOrder(request.order, arm.moves));
+    return makePlan({ ...request, order: MOVED }, host, { ...files.specs, orders });
+  }
+}
+
+/** An order that extends another by moves; its text is what its places point into. */
+function movedOrder(order: string, moves: readonly Move[]): SpecFile {
+  const edits = moves.map((m) => ({ move: m.phase, [m.at]: m.anchor }));
+  const text = orderText(order, moves);
+  return { file: MOVED, text, kind: 'order', data: { kind: 'order', extends: order, edits } };
+}
+
+/** The YAML of an order that extends another by moves. */
+export const orderText = (order: string, moves: readonly Move[], title?: string): string =>
+  [
+    'kind: order',
+    ...(title === undefined ? [] : [`title: ${title}`]),
+    `extends: ${order}`,
+    'edits:',
+    ...moves.map((m) => `  - { move: ${m.phase}, ${m.at}: ${m.anchor} }`),
+    '',
+  ].join('\n');
+
+/** An error of the command line. */
+export const usageFault = (message: string, ...notes: readonly string[]): DiagnosticError =>
+  new DiagnosticError([fileFault('', message, notes)]);

@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { isShipped, loadShipped, ROOT, shownPath, specsFromTexts } from '../spec/node.ts';
+import type { Specs } from '../spec/resolve.ts';
+
+const MOST_BYTES = 1 << 28;
+
+const fail = (message: string, notes: readonly string[] = []): never => {
+  throw new DiagnosticError([fileFault('', message, notes)]);
+};
+
+function git(folder: string, args: readonly string[], input?: string): Buffer | null {
+  const r = spawnSync('git', args, { cwd: folder, input, maxBuffer: MOST_BYTES });
+  if (r.error !== undefined) return fail('git cannot be run', ['a ref needs git on PATH']);
+  return r.status === 0 ? r.stdout : null;
+}
+
+/** The repository that specs are taken from: where the command runs, if it holds them, else where Orrery is. */
+function repository(): string {
+  for (const folder of [process.cwd(), ROOT]) {
+    const top = git(folder, ['rev-parse', '--show-toplevel'])?.toString().trim();
+    if (top !== undefined && existsSync(join(top, 'pipelines', 'phases.yaml'))) return top;
+  }
+  return fail('there is no git repository with specs here', [
+    'a ref names a commit of the repository that holds pipelines/phases.yaml',
+  ]);
+}
+
+/**
+ * All specs that ship, as a commit has them. The code that reads and runs them is that of now.
+ * @throws DiagnosticError for a ref that is none, or specs that this code cannot read
+ */
+export async function specsAt(ref: string): Promise<Specs> {
+  const top = repository();
+  // A ref is a name, and no option, whatever it starts with.
+  const commit = git(top, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
+  if (commit === null)
+    return fail(`'${ref}' names no commit in ${shownPath(top)}`, ['a branch, a tag, HEAD~1 or a hash does']);
+  const hash = commit.toString().trim();
+  const listed = git(top, ['ls-tree', '-r', '--name-only', '-z', hash, '--', 'pipelines', 'knobs']);
+  const paths = (listed ?? Buffer.alloc(0)).toString().split('\0').filter(isShipped).sort();
+  const blobs = git(top, ['cat-file', '--batch'], `${paths.map((p) => `${hash}:${p}`).join('\n')}\n`);
+  if (paths.length === 0 || blobs === null) return fail(`commit '${ref}' holds no specs`);
+  const files: { file: string; text: string }[] = [];
+  let at = 0;
+  for (const path of paths) {
+    const end = blobs.indexOf(10, at);
+    const size = Number(blobs.toString('utf8', at, end).split(' ')[2]);
+    files.push({ file: `${ref}:${path}`, text: blobs.toString('utf8', end + 1, end + 1 + size) });
+    at = end + 1 + size + 1;
+  }
+  return specsFromTexts(files);
+}
+
+/** Specs of a folder that holds `pipelines`, or of a commit. */
+export async function specsOfPlace(place: string): Promise<Specs> {
+  const folder = resolve(place);
+  if (existsSync(folder) && statSync(folder).isDirectory()) {
+    if (!existsSync(join(folder, 'pipelines', 'phases.yaml')))
+      return fail(`the folder '${place}' holds no specs`, ['it is one with pipelines/ and knobs/ in it']);
+    return loadShipped(folder);
+  }
+  return specsAt(place);
+}

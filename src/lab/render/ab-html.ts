@@ -1,0 +1,106 @@
+import type { AbResult, KernelPair } from '../ab.ts';
+import { diffLineText } from '../lines.ts';
+import {
+  changedMetrics,
+  differenceText,
+  equalityWords,
+  faults,
+  interval,
+  movement,
+  sorted,
+  statusLine,
+} from './ab-words.ts';
+import { change, number, percent, shortened } from './table.ts';
+
+const html = (s: string): string =>
+  s.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+const BAR = 16;
+const NAME = 260;
+const HALF = 280;
+/** Beyond this change a bar is as long as it gets. */
+const LONGEST = 0.5;
+
+const STYLE = `
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { text-align: right; padding: .15rem .7rem; border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; }
+th:first-child, td:first-child { text-align: left; }
+.status { font-weight: 600; font-size: 1.1rem; } .bad { color: #b3261e; } .good { color: #146c2e; }
+pre { overflow-x: auto; background: #f6f6f6; padding: .7rem; font-size: 13px; }
+svg text { font: 12px system-ui, sans-serif; fill: #1c1c1c; }
+@media (prefers-color-scheme: dark) {
+  body { background: #161616; color: #e6e6e6; } svg text { fill: #e6e6e6; } pre { background: #222; }
+  .bad { color: #ff8a80; } .good { color: #7fd992; }
+}`;
+
+/** An A/B result as one page that needs nothing else: a bar for each kernel, sorted, and each diff behind it. */
+export function abHtml(r: AbResult): string {
+  const kernels = sorted(r);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${html(`${r.arms[0].name} against ${r.arms[1].name}`)}</title><style>${STYLE}</style></head><body>
+<p class="status ${r.equal ? '' : 'bad'}">${html(statusLine(r))}</p>
+<p>A: <code>${html(r.arms[0].name)}</code><br>B: <code>${html(r.arms[1].name)}</code></p>
+<ul>${r.differences
+    .map(
+      (d) => `<li>${html(differenceText(d))}${r.unread.includes(d.name) ? ' (no phase read it)' : ''}</li>`,
+    )
+    .join('')}</ul>
+${r.status === 'no effect' ? '' : measured(r, kernels)}
+</body></html>
+`;
+}
+
+function measured(r: AbResult, kernels: readonly KernelPair[]): string {
+  const wrong = faults(r)
+    .map((w) => `<li class="bad">${html(`${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`)}</li>`)
+    .join('');
+  const rows = changedMetrics(r).map(
+    (m) =>
+      `<tr><td title="${html(m.metric.title)}">${m.metric.name}</td><td>${number(m.total[0])}</td><td>${number(m.total[1])}</td><td>${change(...m.total)}</td><td>${m.ratio === null ? '' : percent(m.ratio)}</td><td>${m.helped}</td><td>${m.hurt}</td><td>${m.unchanged}</td></tr>`,
+  );
+  const noisy = r.noisy.map(
+    (n) =>
+      `<tr><td>${n.metric.name}</td><td>${number(n.total[0])}</td><td>${number(n.total[1])}</td><td>${percent(n.ratio)}</td><td>${interval(n)}</td><td>${n.significant ? 'yes' : 'no'}</td></tr>`,
+  );
+  const diffs = kernels.flatMap((k) => (k.why === null ? [] : [details(k)]));
+  return `<p>${wrong === '' ? `Equal: ${html(equalityWords(r))}.` : ''}</p><ul>${wrong}</ul>
+<table><tr><th>metric</th><th>A</th><th>B</th><th>change</th><th>geometric mean</th><th>helped</th><th>HURT</th><th>unchanged</th></tr>${rows.join('')}</table>
+${noisy.length === 0 ? '' : `<table><tr><th>noisy metric</th><th>A</th><th>B</th><th>change</th><th>95 % interval</th><th>significant</th></tr>${noisy.join('')}</table>`}
+<h2>${html(r.by.title)}, kernel by kernel</h2>
+${bars(r, kernels)}
+${diffs.length === 0 ? '' : `<h2>What differs first</h2>${diffs.join('\n')}`}`;
+}
+
+/** One bar a kernel: to the left where it was helped, to the right where it was hurt. */
+function bars(r: AbResult, kernels: readonly KernelPair[]): string {
+  const height = kernels.length * (BAR + 4) + 10;
+  const middle = NAME + HALF;
+  const lines = kernels.map((k, i) => {
+    const y = i * (BAR + 4) + 5;
+    const off = Math.max(-LONGEST, Math.min(LONGEST, movement(r, k) - 1));
+    const w = off === 0 ? 1 : Math.max(2, (Math.abs(off) / LONGEST) * (HALF - 70));
+    const fill = off < 0 ? '#2e9e4f' : off > 0 ? '#d0453b' : '#999';
+    const pair = k.values[r.by.name];
+    const label = pair === undefined ? '' : change(...pair);
+    const name = `<text x="0" y="${y + 12}"><title>${html(`${k.file}: ${k.kernel}`)}</title>${html(shortened(k.label, 38))}</text>`;
+    const bar = `<rect x="${off < 0 ? middle - w : middle}" y="${y}" width="${w.toFixed(1)}" height="${BAR}" fill="${fill}"><title>${html(pair === undefined ? k.label : `${k.label}: ${number(pair[0])} to ${number(pair[1])}`)}</title></rect>`;
+    const text = `<text x="${off < 0 ? middle - w - 4 : middle + w + 4}" y="${y + 12}" text-anchor="${off < 0 ? 'end' : 'start'}">${label}</text>`;
+    return k.why === null ? name + bar + text : `<a href="#${anchor(k)}">${name}</a>${bar}${text}`;
+  });
+  return `<svg role="img" viewBox="0 0 ${NAME + 2 * HALF} ${height}" width="100%"><line x1="${middle}" y1="0" x2="${middle}" y2="${height}" stroke="#999"/>${lines.join('\n')}</svg>`;
+}
+
+const anchor = (k: KernelPair): string => `diff-${k.label.replace(/[^\w-]/g, '-')}`;
+
+function details(k: KernelPair): string {
+  const { phase, a, b, because, diff } = k.why!;
+  const lines = diff.map((l) => {
+    const text = html(diffLineText(l));
+    return l.tag === ' ' || l.tag === '@'
+      ? text
+      : `<span class="${l.tag === '-' ? 'bad' : 'good'}">${text}</span>`;
+  });
+  return `<details id="${anchor(k)}"><summary>${html(`${k.label}: ${phase}`)}</summary><p>${html(`A ${a}; B ${b}`)}${because.map((x) => `<br>${html(x)}`).join('')}</p><pre>${lines.join('\n')}</pre></details>`;
+}

@@ -1,0 +1,114 @@
+import type { AbResult } from '../ab.ts';
+import { diffLineText } from '../lines.ts';
+import {
+  changedMetrics,
+  differenceText,
+  equalityWords,
+  faults,
+  interval,
+  sorted,
+  statusLine,
+  valuesText,
+} from './ab-words.ts';
+import { change, number, percent } from './table.ts';
+
+/** Lines of a diff that are shown. */
+const MOST_LINES = 60;
+
+/** A text inside a table or a heading. */
+const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
+const code = (s: string): string => (s === '' ? '' : `\`${plain(s).replaceAll('`', "'")}\``);
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => [
+  `| ${head.join(' | ')} |`,
+  `|${head.map((_, i) => (i === 0 ? '---' : '---:')).join('|')}|`,
+  ...rows.map((r) => `| ${r.join(' | ')} |`),
+];
+
+/** An A/B result as Markdown: one status line, short tables, what is long folded. */
+export function abMarkdown(r: AbResult): string {
+  const out: string[] = [
+    `**${plain(statusLine(r))}**`,
+    '',
+    `A: ${code(r.arms[0].name)}, B: ${code(r.arms[1].name)}`,
+    '',
+  ];
+  for (const d of r.differences)
+    out.push(`- ${plain(differenceText(d))}${r.unread.includes(d.name) ? ' (no phase read it)' : ''}`);
+  if (r.status === 'no effect') return `${out.join('\n')}\n`;
+  out.push('');
+  for (const w of faults(r))
+    out.push(`- **WRONG**: ${code(w.kernel)} under ${code(w.arm)}, by ${w.by}: ${plain(w.note)}`);
+  if (r.equal) out.push(`Equal: ${equalityWords(r)}.`);
+  out.push(
+    '',
+    ...table(
+      ['metric', 'A', 'B', 'change', 'geometric mean', 'helped', 'HURT', 'unchanged'],
+      changedMetrics(r).map((m) => [
+        m.metric.name,
+        number(m.total[0]),
+        number(m.total[1]),
+        change(...m.total),
+        m.ratio === null ? '' : percent(m.ratio),
+        String(m.helped),
+        String(m.hurt),
+        String(m.unchanged),
+      ]),
+    ),
+  );
+  if (r.noisy.length > 0)
+    out.push(
+      '',
+      ...table(
+        ['noisy metric', 'A', 'B', 'change', '95 % interval', 'significant'],
+        r.noisy.map((n) => [
+          `${n.metric.name}, ${n.metric.unit}`,
+          number(n.total[0]),
+          number(n.total[1]),
+          percent(n.ratio),
+          interval(n),
+          n.significant ? 'yes' : 'no',
+        ]),
+      ),
+    );
+  const moved = sorted(r).filter((k) => k.verdict !== 'unchanged' || k.why !== null);
+  if (moved.length > 0) {
+    out.push('', '<details><summary>Kernel by kernel</summary>', '');
+    out.push(
+      ...table(
+        ['kernel', r.by.name, 'change', '', 'first phase that differs'],
+        moved.map((k) => [
+          code(k.label),
+          valuesText(r, k).replace('->', '→'),
+          k.values[r.by.name] === undefined ? '' : change(...k.values[r.by.name]),
+          k.verdict,
+          k.why === null
+            ? ''
+            : plain(`${k.why.phase}${k.why.because.length > 0 ? ` (${k.why.because[0]})` : ''}`),
+        ]),
+      ),
+      '',
+      '</details>',
+    );
+    for (const k of moved.slice(0, 3))
+      if (k.why !== null) {
+        const shown = k.why.diff.slice(0, MOST_LINES);
+        out.push(
+          '',
+          `<details><summary>${plain(k.label)}: after ${plain(k.why.phase)}</summary>`,
+          '',
+          `A ${plain(k.why.a)}; B ${plain(k.why.b)}`,
+          '',
+          '```diff',
+          ...shown.map(diffLineText),
+          ...(k.why.diff.length > shown.length
+            ? [`  ... ${k.why.diff.length - shown.length} more lines`]
+            : []),
+          '```',
+          '',
+          '</details>',
+        );
+      }
+  }
+  return `${out.join('\n')}\n`;
+}

@@ -1,0 +1,82 @@
+import type { AbResult, KernelPair, MetricPair, NoisyPair } from '../ab.ts';
+import type { PlanDifference } from '../plan-differences.ts';
+import { number, percent, plural } from './table.ts';
+
+/** The whole result in one line. */
+export function statusLine(r: AbResult): string {
+  if (r.status === 'no effect')
+    return r.differences.length === 0
+      ? 'no effect: both arms are the same plan'
+      : `no effect: no phase read ${r.unread.join(', ')}; nothing was measured`;
+  const by = r.metrics.find((m) => m.metric === r.by);
+  const counts =
+    by === undefined
+      ? `${plural(r.kernels.length, 'kernel')}`
+      : `${by.helped} helped, ${by.hurt} HURT, ${by.unchanged} unchanged by ${r.by.name}${
+          by.ratio === null || by.ratio === 1 ? '' : ` (geometric mean ${percent(by.ratio)})`
+        }`;
+  const wrong = r.kernels.filter((k) => !k.equal[0].ok || !k.equal[1].ok).length;
+  const equal = wrong === 0 ? 'results equal' : `${plural(wrong, 'kernel')} WRONG`;
+  const time = r.noisy.map((n) => `${n.metric.name}: ${noisyWords(n)}`);
+  return [counts, equal, ...time].join('; ');
+}
+
+/** What a noisy metric comes to. */
+export const noisyWords = (n: NoisyPair): string =>
+  n.significant ? `${percent(n.ratio)} (95 %: ${interval(n)})` : 'no significant change';
+
+export const interval = (n: NoisyPair): string => `${percent(n.interval[0])} to ${percent(n.interval[1])}`;
+
+/** One difference of the plans: `knob X: 1 -> 2`. */
+export const differenceText = (d: PlanDifference): string =>
+  `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
+
+/** Metrics with a change, the most telling first as they are listed. */
+export const changedMetrics = (r: AbResult): MetricPair[] =>
+  r.metrics.filter((m) => m.helped + m.hurt > 0 || m.metric === r.by);
+
+/** How far a kernel moved, as a ratio that sorts: better is below 1. */
+export function movement(r: AbResult, k: KernelPair): number {
+  const pair = k.values[r.by.name];
+  if (pair === undefined || pair[0] === pair[1]) return 1;
+  const ratio = (pair[1] + 1e-9) / (pair[0] + 1e-9);
+  return r.by.better === 'less' ? ratio : 1 / ratio;
+}
+
+/** Kernels from the most helped to the most hurt. */
+export const sorted = (r: AbResult): KernelPair[] =>
+  [...r.kernels].sort((x, y) => movement(r, x) - movement(r, y) || (x.label < y.label ? -1 : 1));
+
+/** Whose results are not what they were, and under which arm. */
+export function faults(r: AbResult): { kernel: string; arm: string; by: string; note: string }[] {
+  return r.kernels.flatMap((k) =>
+    ([0, 1] as const).flatMap((i) =>
+      k.equal[i].ok
+        ? []
+        : [{ kernel: k.label, arm: r.arms[i].name, by: k.equal[i].by, note: k.equal[i].note }],
+    ),
+  );
+}
+
+/** How equality was found: `40 by launch, 3 in open worlds`. */
+export function equalityWords(r: AbResult): string {
+  const n = { launch: 0, 'open world': 0, unchanged: 0 };
+  const notes = new Map<string, number>();
+  for (const k of r.kernels) {
+    n[k.equal[1].by]++;
+    if (k.equal[1].ok && k.equal[1].note !== '')
+      notes.set(k.equal[1].note, (notes.get(k.equal[1].note) ?? 0) + 1);
+  }
+  return [
+    ...(n.launch > 0 ? [`${n.launch} by launch`] : []),
+    ...(n['open world'] > 0 ? [`${n['open world']} in open worlds`] : []),
+    ...(n.unchanged > 0 ? [`${n.unchanged} left as they were`] : []),
+    ...[...notes].map(([note, times]) => `${times} ${note}`),
+  ].join(', ');
+}
+
+/** Both values and the change between them, of the metric that decides. */
+export function valuesText(r: AbResult, k: KernelPair): string {
+  const pair = k.values[r.by.name];
+  return pair === undefined ? '' : `${number(pair[0])} -> ${number(pair[1])}`;
+}

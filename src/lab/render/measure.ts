@@ -1,0 +1,121 @@
+import type { KernelMeasure } from '../measure.ts';
+import { METRICS, type Metric, metricOf, type Values } from '../metrics.ts';
+import { metricsJson, OUTPUT_VERSION } from './json.ts';
+import { type Cell, columns, number, type Paint, plural, shortened, stacked, WIDTH } from './table.ts';
+
+/** A module after a plan, measured. */
+export interface ModuleMeasure {
+  readonly file: string;
+  readonly sm: string;
+  readonly level: number;
+  readonly order: string;
+  readonly plan: string;
+  readonly compile: Values;
+  readonly kernels: readonly KernelMeasure[];
+}
+
+/** What a table of many kernels shows, as far as there is something to show, and under what word. */
+const SHORT: Readonly<Record<string, string>> = {
+  instructions: 'instr.',
+  weighted: 'weighted',
+  'pressure.R': 'live R',
+  occupancy: 'occup. %',
+  'warp-instructions': 'warp instr.',
+  cycles: 'cycles',
+  'ptxas.registers': 'ptxas R',
+  'ptxas.code-bytes': 'ptxas code',
+};
+
+const SOURCES: Readonly<Record<Metric['source'], string>> = {
+  program: 'of the program',
+  model: 'by a model',
+  simulator: 'of the launches, in the simulator',
+  engine: 'of the run of phases',
+  ptxas: 'by ptxas',
+};
+
+/** Metrics of modules for a terminal: one kernel in full, several as a table. */
+export function measureText(
+  modules: readonly ModuleMeasure[],
+  chosen: readonly Metric[] | null,
+  paint: Paint,
+): string {
+  const all = modules.flatMap((m) => m.kernels.map((k) => ({ m, k })));
+  const out =
+    all.length === 1 ? [one(all[0].m, all[0].k, chosen, paint)] : [many(all, modules, chosen, paint)];
+  for (const { k } of all)
+    for (const l of k.launches) if (!l.ok) out.push(`${paint.bad('WRONG')}  ${l.file}: ${l.why}`);
+  return out.join('\n');
+}
+
+function one(m: ModuleMeasure, k: KernelMeasure, chosen: readonly Metric[] | null, paint: Paint): string {
+  const values = { ...k.values, ...m.compile };
+  const rows: Cell[][] = [];
+  let source = '';
+  for (const x of chosen ?? METRICS) {
+    const v = values[x.name];
+    // A class or a space of which there is nothing says nothing.
+    if (
+      v === undefined ||
+      (v === 0 && x.name.includes('.') && !x.name.startsWith('ptxas') && chosen === null)
+    )
+      continue;
+    if (x.source !== source) rows.push([{ text: SOURCES[x.source], paint: paint.bold }, '', '', '']);
+    source = x.source;
+    rows.push([
+      `  ${x.name}`,
+      number(v),
+      x.unit,
+      { text: `${x.title}${x.noisy ? ' (noisy)' : ''}`, paint: paint.dim },
+    ]);
+  }
+  const right = k.launches.filter((l) => l.ok).length;
+  const ran =
+    k.launches.length === 0 ? 'no launch beside it' : `${right} of ${k.launches.length} launches right`;
+  return [
+    `${paint.bold(shortened(k.kernel, 40))}  ${shortened(m.file, WIDTH - 42)}`,
+    `-O${m.level} ${m.sm}, order ${m.order}, ${ran}`,
+    '',
+    columns(rows, 'lrll'),
+  ].join('\n');
+}
+
+function many(
+  all: readonly { readonly m: ModuleMeasure; readonly k: KernelMeasure }[],
+  modules: readonly ModuleMeasure[],
+  chosen: readonly Metric[] | null,
+  paint: Paint,
+): string {
+  const wanted = chosen ?? Object.keys(SHORT).map((n) => metricOf(n)!);
+  const value = ({ m, k }: (typeof all)[number], x: Metric) => k.values[x.name] ?? m.compile[x.name];
+  const shown = wanted.filter((x) => all.some((r) => value(r, x) !== undefined));
+  const files = new Set(all.map((r) => r.k.kernel)).size < all.length;
+  const head = ['kernel', ...shown.map((x) => SHORT[x.name] ?? x.name)].map((text) => ({
+    text,
+    paint: paint.bold,
+  }));
+  const rows = all.map((r) => [
+    files ? `${r.k.kernel} ${r.m.file.split('/').at(-1)}` : r.k.kernel,
+    ...shown.map((x) => {
+      const v = value(r, x);
+      return v === undefined ? '' : number(v);
+    }),
+  ]);
+  const launched = all.filter((r) => r.k.launches.length > 0).length;
+  return [
+    stacked([head, ...rows]),
+    '',
+    `${plural(all.length, 'kernel')} of ${plural(modules.length, 'file')}, ${launched} with a launch; ${columnsHint(chosen)}`,
+  ].join('\n');
+}
+
+const columnsHint = (chosen: readonly Metric[] | null): string =>
+  chosen === null ? '--metrics chooses columns, --json has all' : '--json has all metrics';
+
+/** Metrics of modules as plain data (schemas/output/measure.schema.json). */
+export const measureJson = (modules: readonly ModuleMeasure[]) => ({
+  version: OUTPUT_VERSION,
+  kind: 'measure',
+  metrics: metricsJson(METRICS),
+  modules,
+});

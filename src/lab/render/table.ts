@@ -1,0 +1,114 @@
+/** Width that texts are laid out for. */
+export const WIDTH = 100;
+
+/** How parts of a text are marked; the identity where there are no colours. */
+export interface Paint {
+  readonly good: (s: string) => string;
+  readonly bad: (s: string) => string;
+  readonly bold: (s: string) => string;
+  readonly dim: (s: string) => string;
+}
+
+const as = (s: string): string => s;
+/** No marks. */
+export const PLAIN: Paint = { good: as, bad: as, bold: as, dim: as };
+
+/** A cell, and how it is marked. */
+export type Cell = string | { readonly text: string; readonly paint: (s: string) => string };
+
+const textOf = (c: Cell): string => (typeof c === 'string' ? c : c.text);
+const painted = (c: Cell, text: string): string => (typeof c === 'string' ? text : c.paint(text));
+
+/** A text cut in its middle, so that what tells names apart, start and end, stays. */
+export function shortened(text: string, width: number): string {
+  const chars = [...text];
+  if (chars.length <= width) return text;
+  const left = Math.ceil((width - 1) / 2);
+  return `${chars.slice(0, left).join('')}…${chars.slice(chars.length - (width - 1 - left)).join('')}`;
+}
+
+/** Least width that a column is cut down to. */
+const LEAST = 12;
+const GAP = 2;
+
+/**
+ * Rows as columns that line up and fit the width: the widest columns of those aligned left are cut first.
+ *
+ * @param align a letter for each column: l or r
+ */
+export function columns(rows: readonly (readonly Cell[])[], align: string, width = WIDTH): string {
+  const widths: number[] = [];
+  for (const row of rows)
+    row.forEach((c, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, [...textOf(c)].length);
+    });
+  let over = widths.reduce((s, w) => s + w + GAP, -GAP) - width;
+  while (over > 0) {
+    const widest = widths.reduce(
+      (best, w, i) => (align[i] !== 'r' && w > (widths[best] ?? 0) ? i : best),
+      -1,
+    );
+    if (widest < 0 || widths[widest] <= LEAST) break;
+    widths[widest]--;
+    over--;
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((c, i) => {
+          const text = shortened(textOf(c), widths[i]);
+          const pad = ' '.repeat(widths[i] - [...text].length);
+          return align[i] === 'r' ? pad + painted(c, text) : painted(c, text) + pad;
+        })
+        .join(' '.repeat(GAP))
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/**
+ * As `columns`, with as many columns as fit beside the first; the others stand below, under the first column again.
+ *
+ * @param rows the first is the heading; all columns but the first are aligned right
+ */
+export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH): string {
+  const least = Math.min(28, Math.max(...rows.map((r) => [...textOf(r[0])].length)));
+  const wide = (i: number) => Math.max(...rows.map((r) => [...textOf(r[i])].length)) + GAP;
+  const out: string[] = [];
+  for (let from = 1; from < rows[0].length; ) {
+    let to = from;
+    let used = least;
+    while (to < rows[0].length && (to === from || used + wide(to) <= width)) used += wide(to++);
+    const part = rows.map((r) => [r[0], ...r.slice(from, to)]);
+    out.push(columns(part, `l${'r'.repeat(to - from)}`, width));
+    from = to;
+  }
+  return out.join('\n\n');
+}
+
+/** `1,234,567` or `0.25`: whole numbers in groups, others with what is worth showing. */
+export function number(n: number): string {
+  if (!Number.isInteger(n))
+    return Math.abs(n) >= 100 ? grouped(Math.round(n)) : String(Number(n.toPrecision(3)));
+  return grouped(n);
+}
+
+const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
+
+/** `+1.23 %`; `0` for no change; `new` where there was nothing. */
+export function change(a: number, b: number): string {
+  if (a === b) return '0';
+  if (a === 0) return `+${number(b)}`;
+  return percent(b / a);
+}
+
+/** A ratio as a change: 1.05 is `+5.00 %`. */
+export function percent(ratio: number): string {
+  const p = (ratio - 1) * 100;
+  const size = Math.abs(p);
+  const digits = size >= 100 ? 0 : size >= 0.01 || size === 0 ? 2 : 4;
+  return `${p > 0 ? '+' : ''}${p.toFixed(digits)} %`;
+}
+
+export const plural = (n: number, one: string, more = `${one}s`): string =>
+  `${number(n)} ${n === 1 ? one : more}`;

@@ -1,0 +1,145 @@
+import { isControl, targets } from '../analysis/cfg.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { namesReached } from '../sim/symbols.ts';
+import { factOf } from '../spec/backend.ts';
+import type { Backend } from '../spec/plan.ts';
+import { CLASSES, classOf } from './classes.ts';
+import { divergenceOf } from './divergence.ts';
+import { MEMORY, type Values } from './metrics.ts';
+import { occupancyOf } from './occupancy.ts';
+import { pressureByFile } from './pressure.ts';
+import { blockWeights, type Profile } from './weights.ts';
+
+/** Bytes of one entry of a jump table: an offset of 32 bits. */
+const TABLE_ENTRY = 4;
+/** Threads of a block where neither the kernel nor a launch says it. */
+const USUAL_BLOCK = 256;
+
+/** How a kernel is going to be started, as far as it is known. */
+export interface Start {
+  readonly threads?: number;
+  readonly dynamicShared?: number;
+}
+
+/** The functions of a kernel: itself, and those that it or they name. */
+export function functionsOf(program: Program, kernel: Fn): Fn[] {
+  const names = namesReached(program, kernel);
+  return [kernel, ...program.functions.filter((f) => f !== kernel && names.has(f.name))];
+}
+
+/** Metrics that need no run of the kernel. */
+export function staticValues(
+  program: Program,
+  kernel: Fn,
+  backend: Backend,
+  start: Start = {},
+  profile?: Profile,
+): Values {
+  const v: Record<string, number> = {};
+  const add = (name: string, n: number): void => {
+    v[name] = (v[name] ?? 0) + n;
+  };
+  for (const name of ['instructions', 'weighted', 'blocks', 'branches', 'divergence-points', 'table-bytes'])
+    v[name] = 0;
+  for (const c of CLASSES) v[`instructions.${c}`] = v[`weighted.${c}`] = 0;
+  for (const s of MEMORY) v[`memory.${s}`] = 0;
+  const functions = functionsOf(program, kernel);
+  const calls = callWeights(functions, profile);
+  const pressure = { R: 0, UR: 0, P: 0 };
+  let depth = 0;
+  for (const fn of functions) {
+    const weights = blockWeights(fn, profile);
+    add('blocks', fn.blocks.length);
+    fn.blocks.forEach((b, at) => {
+      const weight = weights[at] * (calls.get(fn.name) ?? 1);
+      for (const ins of b.ins) {
+        const c = classOf(ins.op);
+        add('instructions', 1);
+        add(`instructions.${c}`, 1);
+        add('weighted', weight);
+        add(`weighted.${c}`, weight);
+        if (ins.op.space !== null) add(`memory.${ins.op.space}`, 1);
+        if (isControl(ins)) {
+          let goes = false;
+          targets(fn, ins, () => {
+            goes = true;
+          });
+          if (goes) add('branches', 1);
+        }
+      }
+    });
+    for (const t of fn.tables) add('table-bytes', TABLE_ENTRY * t.length);
+    const d = divergenceOf(fn);
+    add('divergence-points', d.points.length);
+    depth = Math.max(depth, d.depth);
+    const p = pressureByFile(fn);
+    pressure.R = Math.max(pressure.R, p.R);
+    pressure.UR = Math.max(pressure.UR, p.UR);
+    pressure.P = Math.max(pressure.P, p.P);
+  }
+  v['convergence-depth'] = depth;
+  v['code-bytes'] = v.instructions * Number(factOf(backend, 'encoding.instruction-bytes') ?? 0);
+  for (const [file, n] of Object.entries(pressure)) v[`pressure.${file}`] = n;
+  const o = occupancyOf(backend, blockUse(program, kernel, pressure.R, start));
+  v.occupancy = Math.round((1000 * o.warps) / o.most) / 10;
+  return v;
+}
+
+/** What a block of a kernel takes, by its directives and by how it is started. */
+export const blockUse = (program: Program, kernel: Fn, registers: number, start: Start) => ({
+  threads: start.threads ?? statedThreads(kernel) ?? USUAL_BLOCK,
+  registers,
+  shared: sharedBytes(program, kernel) + (start.dynamicShared ?? 0),
+});
+
+function statedThreads(kernel: Fn): number | undefined {
+  for (const d of kernel.attrs.directives) {
+    const m = /^\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
+    if (m !== null) return Number(m[1]) * Number(m[2] ?? 1) * Number(m[3] ?? 1);
+  }
+  return undefined;
+}
+
+function sharedBytes(program: Program, kernel: Fn): number {
+  const used = namesReached(program, kernel);
+  let bytes = 0;
+  for (const x of program.variables) if (x.space === 'shared' && used.has(x.name)) bytes += x.size;
+  return bytes;
+}
+
+/**
+ * How often each function is called in one run of the kernel: the sum over its direct calls, callers first. A function that
+ * is called through a pointer or by itself counts once.
+ */
+function callWeights(functions: readonly Fn[], profile: Profile | undefined): Map<string, number> {
+  const byName = new Map(functions.map((f) => [f.name, f]));
+  const order: Fn[] = [];
+  const seen = new Set<Fn>();
+  const callees = (fn: Fn, visit: (callee: Fn, block: number) => void): void => {
+    fn.blocks.forEach((b, at) => {
+      for (const ins of b.ins)
+        if (ins.op.primitive === 'call') {
+          const callee = byName.get(ins.src[0]?.sym ?? '');
+          if (callee !== undefined) visit(callee, at);
+        }
+    });
+  };
+  const visit = (fn: Fn): void => {
+    if (seen.has(fn)) return;
+    seen.add(fn);
+    callees(fn, visit);
+    order.unshift(fn);
+  };
+  visit(functions[0]);
+  const place = new Map(order.map((f, i) => [f, i]));
+  const out = new Map<string, number>([[functions[0].name, 1]]);
+  for (const fn of order) {
+    const own = out.get(fn.name) ?? 1;
+    const weights = blockWeights(fn, profile);
+    callees(fn, (callee, at) => {
+      if ((place.get(callee) ?? 0) <= (place.get(fn) ?? 0)) return;
+      out.set(callee.name, (out.get(callee.name) ?? 0) + own * weights[at]);
+    });
+  }
+  return out;
+}

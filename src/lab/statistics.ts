@@ -1,0 +1,94 @@
+/** Numbers in [0, 1) that a seed decides (mulberry32, Tommy Ettinger; public domain). */
+export function randomOf(seed: number): () => number {
+  let s = seed >>> 0;
+  return () => {
+    s = (s + 0x6d2b79f5) >>> 0;
+    let t = s;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+export const mean = (xs: readonly number[]): number => xs.reduce((s, x) => s + x, 0) / xs.length;
+
+export function median(xs: readonly number[]): number {
+  const s = [...xs].sort((a, b) => a - b);
+  const m = s.length >> 1;
+  return s.length % 2 === 1 ? s[m] : (s[m - 1] + s[m]) / 2;
+}
+
+/** Geometric mean of ratios b / a over the pairs where both are above zero; null where there is no such pair. */
+export function geometricMean(pairs: readonly (readonly [number, number])[]): number | null {
+  let sum = 0;
+  let n = 0;
+  for (const [a, b] of pairs)
+    if (a > 0 && b > 0) {
+      sum += Math.log(b / a);
+      n++;
+    }
+  return n === 0 ? null : Math.exp(sum / n);
+}
+
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Draws of a bootstrap: enough for the ends of a 95 % interval to stand still to a few per mille. */
+const DRAWS = 2000;
+
+/**
+ * The 95 % interval of the mean of paired differences, by drawing pairs again with replacement (percentile bootstrap; Efron,
+ * "Bootstrap Methods: Another Look at the Jackknife", 1979).
+ *
+ * @param differences one for each pair
+ */
+export function bootstrapMean(differences: readonly number[], seed: number, confidence = 0.95): Interval {
+  const n = differences.length;
+  if (n === 0) return { low: 0, high: 0 };
+  const random = randomOf(seed);
+  const means = new Float64Array(DRAWS);
+  for (let d = 0; d < DRAWS; d++) {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += differences[Math.floor(random() * n)];
+    means[d] = sum / n;
+  }
+  means.sort();
+  const tail = (1 - confidence) / 2;
+  return {
+    low: means[Math.floor(tail * (DRAWS - 1))],
+    high: means[Math.ceil((1 - tail) * (DRAWS - 1))],
+  };
+}
+
+/** Rank correlation (Spearman): Pearson's coefficient of the ranks, equal values sharing their mean rank. NaN for a constant. */
+export function spearman(xs: readonly number[], ys: readonly number[]): number {
+  return pearson(ranks(xs), ranks(ys));
+}
+
+function ranks(xs: readonly number[]): number[] {
+  const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
+  const out = new Array<number>(xs.length);
+  for (let i = 0; i < order.length; ) {
+    let j = i;
+    while (j + 1 < order.length && xs[order[j + 1]] === xs[order[i]]) j++;
+    for (let k = i; k <= j; k++) out[order[k]] = (i + j) / 2;
+    i = j + 1;
+  }
+  return out;
+}
+
+function pearson(xs: readonly number[], ys: readonly number[]): number {
+  const mx = mean(xs);
+  const my = mean(ys);
+  let xy = 0;
+  let xx = 0;
+  let yy = 0;
+  for (let i = 0; i < xs.length; i++) {
+    xy += (xs[i] - mx) * (ys[i] - my);
+    xx += (xs[i] - mx) ** 2;
+    yy += (ys[i] - my) ** 2;
+  }
+  return xy / Math.sqrt(xx * yy);
+}

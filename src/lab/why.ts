@@ -1,0 +1,170 @@
+import type { Journal, PhaseRecord } from '../engine/journal.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { printFn } from '../ir/text.ts';
+import { factOf } from '../spec/backend.ts';
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { type DiffLine, diffLines } from './lines.ts';
+
+/** The first phase after which two runs of one module have different programs. */
+export interface Why {
+  /** Id of the phase; 'lowering' where the programs differ before any. */
+  readonly phase: string;
+  /** What each did there: 'changed 3 blocks', 'not run: disabled on the command line'. */
+  readonly a: string;
+  readonly b: string;
+  /** What of the plans decides it, as far as the phase says what it reads: 'knob X: 1 -> 2'. */
+  readonly because: readonly string[];
+  readonly diff: readonly DiffLine[];
+}
+
+/** The functions of a kernel in a program. */
+type View = (p: Program) => readonly Fn[];
+
+const viewOf =
+  (names: ReadonlySet<string>): View =>
+  (p) =>
+    p.functions.filter((f) => names.has(f.name));
+
+/** Phases that changed one of the functions, in turn. */
+const steps = (j: Journal, view: View): PhaseRecord[] => {
+  const out: PhaseRecord[] = [];
+  let before = j.input;
+  for (const r of j.records) {
+    if (r.program !== before && !same(view(r.program), view(before))) out.push(r);
+    before = r.program;
+  }
+  return out;
+};
+
+const same = (a: readonly Fn[], b: readonly Fn[]): boolean =>
+  a.length === b.length && a.every((f, i) => f === b[i]);
+
+const equal = (a: readonly Fn[], b: readonly Fn[]): boolean =>
+  a.length === b.length &&
+  a.every((f, i) => f === b[i] || printFn(f, { locs: false }) === printFn(b[i], { locs: false }));
+
+/** True where two programs have the same code in the functions of a kernel. */
+export const sameCode = (a: Program, b: Program, names: ReadonlySet<string>): boolean =>
+  equal(viewOf(names)(a), viewOf(names)(b));
+
+/**
+ * Where two runs of a module part, for one kernel; null where they take the same steps to the same code.
+ *
+ * @param names functions of the kernel
+ */
+export function firstDifference(a: Journal, b: Journal, names: ReadonlySet<string>): Why | null {
+  const view = viewOf(names);
+  const [from, to] = [view(a.input), view(b.input)];
+  if (!equal(from, to))
+    return { phase: 'lowering', a: a.plan.sm, b: b.plan.sm, because: [], diff: diffOf(from, to) };
+  const [x, y] = [steps(a, view), steps(b, view)];
+  for (let i = 0; i < Math.max(x.length, y.length); i++) {
+    const [p, q] = [x[i], y[i]];
+    if (
+      p !== undefined &&
+      q !== undefined &&
+      p.phase.id === q.phase.id &&
+      equal(view(p.program), view(q.program))
+    )
+      continue;
+    const before = i === 0 ? a.input : x[i - 1].program;
+    const phase = firstOf(p, q, a, b);
+    const [u, v] = [phase === p?.phase.id ? p : null, phase === q?.phase.id ? q : null];
+    return whyOf(phase, u, v, diffOf(view(u?.program ?? before), view(v?.program ?? before)), a, b);
+  }
+  return null;
+}
+
+/** Which of two steps is the one that the other run did not take: it stands earlier in the other's order. */
+function firstOf(p: PhaseRecord | undefined, q: PhaseRecord | undefined, a: Journal, b: Journal): string {
+  if (p === undefined) return q!.phase.id;
+  if (q === undefined || p.phase.id === q.phase.id) return p.phase.id;
+  const inB = b.records.findIndex((r) => r.phase.id === p.phase.id);
+  const inA = a.records.findIndex((r) => r.phase.id === q.phase.id);
+  if (inB >= 0 && inB < q.phase.position) return p.phase.id;
+  if (inA >= 0 && inA < p.phase.position) return q.phase.id;
+  return p.phase.id;
+}
+
+function whyOf(
+  phase: string,
+  p: PhaseRecord | null,
+  q: PhaseRecord | null,
+  diff: readonly DiffLine[],
+  a: Journal,
+  b: Journal,
+): Why {
+  const inA = a.records.find((r) => r.phase.id === phase);
+  const inB = b.records.find((r) => r.phase.id === phase);
+  return {
+    phase,
+    a: did(p, inA),
+    b: did(q, inB),
+    because: reasons(inA, inB, a.plan, b.plan),
+    diff,
+  };
+}
+
+function did(step: PhaseRecord | null, there: PhaseRecord | undefined): string {
+  if (step !== null) return `changed ${step.blocksChanged} block${step.blocksChanged === 1 ? '' : 's'}`;
+  if (there === undefined) return 'not in the order';
+  if (there.outcome === 'skipped') return `not run: ${there.why}`;
+  return there.blocksChanged === 0 ? 'changed nothing' : `at position ${there.phase.position}`;
+}
+
+/** What of two plans differs among what a phase says that it reads. */
+function reasons(x: PhaseRecord | undefined, y: PhaseRecord | undefined, a: Plan, b: Plan): string[] {
+  const out: string[] = [];
+  const names = (of: (r: PhaseRecord) => readonly string[]) => [
+    ...new Set([...(x === undefined ? [] : of(x)), ...(y === undefined ? [] : of(y))]),
+  ];
+  for (const name of names((r) => r.knobsRead)) {
+    const [u, v] = [knobValueText(a, name), knobValueText(b, name)];
+    if (u !== v) out.push(`knob ${name}: ${u} -> ${v}`);
+  }
+  for (const path of names((r) => r.factsRead)) {
+    const [u, v] = [JSON.stringify(factOf(a.backend, path)), JSON.stringify(factOf(b.backend, path))];
+    if (u !== v) out.push(`${path}: ${u} -> ${v}`);
+  }
+  if (x !== undefined && y !== undefined) out.push(...phaseReasons(x.phase, y.phase, a, b));
+  return out;
+}
+
+function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
+  const out: string[] = [];
+  const rules = (x: PlanPhase, plan: Plan) => x.rules.map((g) => `${g}@${plan.rules.get(g)?.hash ?? ''}`);
+  const [r, s] = [rules(p, a), rules(q, b)];
+  const gone = r.filter((g) => !s.includes(g)).map((g) => g.split('@')[0]);
+  const come = s.filter((g) => !r.includes(g)).map((g) => g.split('@')[0]);
+  for (const g of gone) out.push(come.includes(g) ? `rule group ${g} changed` : `rule group ${g} left out`);
+  for (const g of come) if (!gone.includes(g)) out.push(`rule group ${g} added`);
+  if (
+    JSON.stringify(p.passes.map((x) => [x.pass, x.params])) !==
+    JSON.stringify(q.passes.map((x) => [x.pass, x.params]))
+  )
+    out.push('other passes are bound');
+  if (a.level !== b.level) out.push(`level: ${a.level} -> ${b.level}`);
+  if (out.length === 0 && p.disabled === null && q.disabled === null && p.position !== q.position)
+    out.push(`position: ${p.position} -> ${q.position}`);
+  return out;
+}
+
+/** A knob's value in a plan, as it is shown. */
+export function knobValueText(plan: Plan, name: string): string {
+  const k = plan.knobs.get(name);
+  if (k === undefined || k.value === null) return 'unset';
+  return `${JSON.stringify(k.value)}${k.when === null ? '' : ` for ${k.when}`}`;
+}
+
+/** Differing lines of the functions that two programs have otherwise. */
+function diffOf(a: readonly Fn[], b: readonly Fn[]): DiffLine[] {
+  const out: DiffLine[] = [];
+  for (const fn of a) {
+    const other = b.find((f) => f.name === fn.name);
+    if (other === fn) continue;
+    out.push(
+      ...diffLines(printFn(fn, { locs: false }), other === undefined ? '' : printFn(other, { locs: false })),
+    );
+  }
+  return out;
+}

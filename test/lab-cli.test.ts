@@ -1,0 +1,196 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'orrery-lab-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const kernels = join('test', 'kernels');
+function orrery(...args: string[]) {
+  const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+  });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+}
+const schemaOf = (name: string) =>
+  JSON.parse(readFileSync(join(root, 'schemas', 'output', `${name}.schema.json`), 'utf8')) as object;
+const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
+function valid(name: string, text: string) {
+  const data = JSON.parse(text);
+  const check = ajv.compile(schemaOf(name));
+  check(data);
+  expect(check.errors ?? []).toEqual([]);
+  ajv.removeSchema(`output/${name}.schema.json`);
+  return data;
+}
+const fits = (text: string) => text.split('\n').filter((l) => l.length > 100 && !l.includes('orrery '));
+
+describe('orrery measure', () => {
+  const saxpy = join(kernels, 'saxpy', 'saxpy.sm_80.ptx');
+
+  it('shows one kernel in full, several as a table, and all as JSON', () => {
+    const many = orrery('measure', saxpy, '--no-ptxas');
+    expect([many.code, fits(many.out)]).toEqual([0, []]);
+    expect(many.out).toMatch(/^saxpy +20 +20 /m);
+    expect(many.out).toMatch(/2 kernels of 1 file, 2 with a launch/);
+    const one = orrery('measure', join(kernels, 'aes-table', 'launch.yaml'), '--no-ptxas');
+    expect([one.code, fits(one.out)]).toEqual([0, []]);
+    expect(one.out).toMatch(/1 of 1 launches right/);
+    expect(one.out).toMatch(/transactions.shared +[\d,]+ +sectors/);
+    const j = valid('measure', orrery('measure', saxpy, '--no-ptxas', '--json').out);
+    const values = j.modules[0].kernels[0].values;
+    // The PTX has 4 loads and stores of global memory in 20 instructions, and the launch runs 16 warps.
+    expect(values).toMatchObject({ 'memory.global': 3, occupancy: 100 });
+    expect(j.metrics['compile-time']).toMatchObject({ exact: false, unit: 'ms', better: 'less' });
+    for (const name of Object.keys(values)) expect(j.metrics[name]).toBeDefined();
+  });
+
+  it('what it counts in the simulator is what run counts', () => {
+    const launch = join(kernels, 'saxpy', 'launch.yaml');
+    const run = JSON.parse(orrery('run', launch, '--order', 'binary', '--counters', '--json').out)[0];
+    const v = JSON.parse(orrery('measure', launch, '--no-ptxas', '--json').out).modules[0].kernels.find(
+      (k: { kernel: string }) => k.kernel === 'saxpy',
+    ).values;
+    expect(v['warp-instructions']).toBe(run.counters.warpInstructions);
+    expect(v['thread-instructions']).toBe(run.counters.threadInstructions);
+    expect(v['transactions.global']).toBe(run.counters.transactions.global);
+  });
+
+  it('a profile takes the place of the guess by loops', () => {
+    const launch = join(kernels, 'loops', 'launch.yaml');
+    const profile = join(dir, 'profile.json');
+    orrery('run', launch, '--order', 'binary', '--profile-out', profile);
+    const with_ = orrery('measure', launch, '--no-ptxas', '--profile', profile, '--json');
+    const kernel = JSON.parse(with_.out).modules[0].kernels.find(
+      (k: { launches: unknown[] }) => k.launches.length > 0,
+    );
+    // Every warp comes in by the entry, so weights times warps are the instructions that were carried out.
+    const warps = JSON.parse(readFileSync(profile, 'utf8'))[0].blocks[kernel.kernel]['0'];
+    expect(kernel.values.weighted * warps).toBeCloseTo(kernel.values['warp-instructions']);
+  });
+
+  it.each([
+    [['measure', 'nope.ptx'], /there is no file or folder 'nope.ptx'/],
+    [['measure', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_\d\d.ptx'/],
+    [['measure', saxpy, '--metrics', 'weigted'], /did you mean 'weighted'/],
+    [['measure', saxpy, '--set', 'OptBudgt=1'], /did you mean 'OptBudget'/],
+    [['measure', saxpy, '--ptxas', '9'], /levels are 0 to 4/],
+    [['measure', saxpy, '--profile', join(root, 'package.json')], /is no profile/],
+  ])('%j ends with one message', (args, says) => {
+    const r = orrery(...args);
+    expect([r.code, r.out]).toEqual([1, '']);
+    expect(r.err).toMatch(says);
+    expect(r.err).not.toMatch(/internal fault|\bat .*:\d+:\d+/);
+  });
+});
+
+describe('orrery ab', () => {
+  const files = [
+    join(kernels, 'float-special', 'float-special.sm_90.ptx'),
+    join(kernels, 'saxpy', 'saxpy.sm_90.ptx'),
+  ];
+  const off = '--set DisableMergeEquivalentConditionalFlow=true';
+
+  it('says what got worse, by how much, and which phase and knob did it', () => {
+    const r = orrery('ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '0');
+    expect([r.code, fits(r.out)]).toEqual([0, []]);
+    expect(r.out).toMatch(
+      /0 helped, 1 HURT, 4 unchanged by weighted \(geometric mean \+0.\d+ %\); results equal/,
+    );
+    expect(r.out).toMatch(/wideSpecial: GeneralOptimizeEarly\n {2}A changed \d+ blocks\n {2}B not run/);
+    expect(r.out).toContain('knob DisableMergeEquivalentConditionalFlow: unset -> true');
+    // The command that it offers shows the diff.
+    const again = /its diff: orrery (.*)/
+      .exec(r.out)![1]
+      .match(/'[^']*'|\S+/g)!
+      .map((x) => x.replaceAll("'", ''));
+    const diff = orrery(...again, '--no-ptxas', '--repeat', '0');
+    expect(diff.code).toBe(0);
+    expect(diff.out).toMatch(/^@@ -\d/m);
+    expect(diff.out).toMatch(/^- /m);
+    expect(diff.out).toMatch(/^\+ /m);
+  });
+
+  it('JSON, Markdown and HTML say the same; HTML asks for nothing', () => {
+    const args = ['ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '3'];
+    const j = valid('ab', orrery(...args, '--json').out);
+    expect(j.status).toBe('measured');
+    const total = j.totals.find((t: { metric: string }) => t.metric === 'weighted');
+    const sums = [0, 1].map((i) =>
+      j.kernels.reduce((s: number, k: { values: Record<string, number[]> }) => s + k.values.weighted[i], 0),
+    );
+    expect([total.a, total.b]).toEqual(sums);
+    expect(j.noisy.map((n: { metric: string }) => n.metric)).toEqual(['compile-time', 'compile-memory']);
+    const md = orrery(...args, '--format', 'markdown').out;
+    expect(md).toMatch(/^\*\*0 helped, 1 HURT/);
+    expect(md).toMatch(/^\| `wideSpecial` \| .* \| HURT \| GeneralOptimizeEarly/m);
+    expect(md).toMatch(/```diff\n@@ -\d+,\d+ \+\d+,\d+ @@\n[ +-]/);
+    const page = join(dir, 'ab.html');
+    expect(orrery(...args, '--format', 'html', '-o', page).code).toBe(0);
+    const html = readFileSync(page, 'utf8');
+    expect(html.match(/<rect /g)).toHaveLength(5);
+    expect(html).not.toMatch(/(src|href)="(?!#)|url\(|@import|<script/);
+  });
+
+  it('what no phase reads is said, and nothing is measured', () => {
+    const r = orrery('ab', 'base', 'SwitchOptBudget=3', '--kernels', files[1], '--json');
+    const j = valid('ab', r.out);
+    expect([r.code, j.status, j.unread, j.kernels, j.noisy]).toEqual([
+      0,
+      'no effect',
+      ['SwitchOptBudget'],
+      [],
+      [],
+    ]);
+    const text = orrery('ab', 'base', 'SwitchOptBudget=3', '--kernels', files[1]).out;
+    expect(text).toContain('no effect: no phase read SwitchOptBudget; nothing was measured');
+    expect(orrery('ab', 'base', 'level:3', '--kernels', files[1]).out).toContain(
+      'both arms are the same plan',
+    );
+  });
+
+  it('an arm that changes what a kernel does is found out', () => {
+    // Fused products round once, which the exact results of this launch do not allow.
+    const r = orrery(
+      ...['ab', 'base', 'knobs:fused-products', '--kernels', join(kernels, 'stencil', 'stencil.sm_80.ptx')],
+      ...['--no-ptxas', '--repeat', '0'],
+    );
+    expect([r.code, r.err, fits(r.out).length]).toEqual([1, '', 1]);
+    expect(r.out).toMatch(/1 kernel WRONG/);
+    expect(r.out).toMatch(
+      /jacobi3d under knobs:fused-products, by launch: .*launch-3d.yaml: parameter \d+\[\d+\] is .*, expected/,
+    );
+  });
+
+  it('a ref is the specs of a commit', () => {
+    const git = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' });
+    if (git.status !== 0) return;
+    const r = orrery('ab', 'HEAD..HEAD', '--kernels', files[1]);
+    expect([r.code, r.out]).toEqual([0, expect.stringContaining('both arms are the same plan')]);
+  });
+
+  it.each([
+    [['ab', 'base', '--kernels', files[1]], /ab compares two arms, and here is one/],
+    [['ab', 'base', 'X=1'], /--kernels is missing/],
+    [['ab', 'base', 'what', '--kernels', files[1]], /'what' is no part of an arm/],
+    [['ab', 'base', 'OptBudgt=1', '--kernels', files[1]], /did you mean 'OptBudget'/],
+    [['ab', 'base', 'ref:no-such-branch', '--kernels', files[1]], /names no commit/],
+    [['ab', 'base', 'disable:OriBranchOpt', '--kernel', files[1]], /unknown option '--kernel'/],
+    [['ab', 'base', 'level:1', '--kernels', files[1], '--by', 'compile-time'], /decides nothing/],
+    [
+      ['ab', 'base', 'move:OriBranchOpt@before:SetControlFlowOpLastInBB', '--kernels', files[1]],
+      /nearest legal place/,
+    ],
+  ])('%j ends with one message', (args, says) => {
+    const r = orrery(...args);
+    expect([r.code, r.out]).toEqual([1, '']);
+    expect(r.err).toMatch(says);
+    expect(r.err).not.toMatch(/internal fault|\bat .*:\d+:\d+/);
+  });
+});
