@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { divergenceOf, lanesAt } from '../src/analysis/divergence.ts';
 import { cfgOf } from '../src/analysis/cfg.ts';
+import { divergenceOf, lanesAt } from '../src/analysis/divergence.ts';
 import { isPhi } from '../src/ir/flow.ts';
 import { Lanes } from '../src/ir/opcode.ts';
-import { NO_REG, type Reg, regIndex, regName, regOf } from '../src/ir/operand.ts';
+import { NO_REG, type Reg, regIndex, regName } from '../src/ir/operand.ts';
 import type { Fn, Instr } from '../src/ir/program.ts';
 import { parseFn, printInstr } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
-import { verifySsa } from '../src/ssa/verify.ts';
 import { Machine } from '../src/sim/machine.ts';
 import { OpenMemory } from '../src/sim/memory.ts';
+import { verifySsa } from '../src/ssa/verify.ts';
 import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { Agreement, canProbe, withProbes } from './support/probes.ts';
@@ -23,7 +23,16 @@ const { Block, Warp, Varying } = Lanes;
 
 /** Runs two blocks of 80 threads (a warp is not full) and gives what contradicted the claims. */
 function runClaims(fn: Fn, agreement: Agreement): void {
-  const opts = { grid: [2, 1, 1], block: [20, 4, 1], dynamicShared: 0, budget: 4000, counters: null, open: true, seed: 1, slice: 150 } as const;
+  const opts = {
+    grid: [2, 1, 1],
+    block: [20, 4, 1],
+    dynamicShared: 0,
+    budget: 4000,
+    counters: null,
+    open: true,
+    seed: 1,
+    slice: 150,
+  } as const;
   const m = new Machine(programOf(fn), fn, opts, new OpenMemory(1), new DataView(new ArrayBuffer(0x1000)));
   m.run(fn);
   expect(agreement.faults).toEqual([]);
@@ -39,7 +48,14 @@ function claims(fn: Fn, agreement: Agreement): Fn {
     const control = cfgOf(fn).midBlockControl ? null : d.control[b];
     return [...new Set([...x.src.map((o) => o.reg), x.guard])]
       .filter((r) => r !== NO_REG && canProbe(r))
-      .map((r) => agreement.claim(r, `${regName(r)} at BB${fn.blocks[b].id}[${i}] ${printInstr(x)}`, lanesAt(d, r, b), control));
+      .map((r) =>
+        agreement.claim(
+          r,
+          `${regName(r)} at BB${fn.blocks[b].id}[${i}] ${printInstr(x)}`,
+          lanesAt(d, r, b),
+          control,
+        ),
+      );
   });
 }
 
@@ -51,7 +67,14 @@ function ssaClaims(fn: Fn, agreement: Agreement): Fn {
   const claim = (b: number, r: Reg, x: Instr): Instr[] => {
     const old = ssa.was.get(regIndex(r));
     if (old === undefined || !canProbe(old)) return [];
-    return [agreement.claim(old, `${regName(r)} at BB${ssa.fn.blocks[b].id} ${printInstr(x)}`, lanesAt(d, r, b), d.control[b])];
+    return [
+      agreement.claim(
+        old,
+        `${regName(r)} at BB${ssa.fn.blocks[b].id} ${printInstr(x)}`,
+        lanesAt(d, r, b),
+        d.control[b],
+      ),
+    ];
   };
   const position = new Map(ssa.fn.blocks.map((b, p) => [b.id, p]));
   return withProbes(fn, (p, i) => {
@@ -61,7 +84,10 @@ function ssaClaims(fn: Fn, agreement: Agreement): Fn {
     const phis = ins.filter(isPhi);
     const x = ins[phis.length + i];
     const before = i > 0 ? [] : phis.flatMap((phi) => claim(b, phi.dst[0], phi));
-    return [...before, ...[...x.src.map((o) => o.reg), x.guard].filter((r) => r !== NO_REG).flatMap((r) => claim(b, r, x))];
+    return [
+      ...before,
+      ...[...x.src.map((o) => o.reg), x.guard].filter((r) => r !== NO_REG).flatMap((r) => claim(b, r, x)),
+    ];
   });
 }
 
@@ -89,20 +115,23 @@ describe('what it says of agreement holds in every execution', () => {
     it(`any control flow, ${name}`, () => {
       let checked = 0;
       fc.assert(
-        fc.property(randomFn({ most: 12, midBlock: name === 'outside of SSA' }), fc.integer({ min: 0, max: 15 }), (fn, which) => {
-          // Some registers differ between lanes, some between warps.
-          const first = ['S2R.TID.X R0', 'S2R.LANEID R1', 'S2R.WARPID R2', 'S2R.TID.Y R3']
-            .filter((_, k) => ((which >> k) & 1) === 1)
-            .map((t) => parseFn(`.entry k\n{\nBB0:\n${t}\nEXIT\n}`, isa).blocks[0].ins[0]);
-          const blocks = fn.blocks.map((b, p) => (p === 0 ? { ...b, ins: [...first, ...b.ins] } : b));
-          const a = new Agreement();
-          runClaims(make({ ...fn, blocks }, a), a);
-          checked += a.checked;
-        }),
+        fc.property(
+          randomFn({ most: 12, midBlock: name === 'outside of SSA' }),
+          fc.integer({ min: 0, max: 15 }),
+          (fn, which) => {
+            // Some registers differ between lanes, some between warps.
+            const first = ['S2R.TID.X R0', 'S2R.LANEID R1', 'S2R.WARPID R2', 'S2R.TID.Y R3']
+              .filter((_, k) => ((which >> k) & 1) === 1)
+              .map((t) => parseFn(`.entry k\n{\nBB0:\n${t}\nEXIT\n}`, isa).blocks[0].ins[0]);
+            const blocks = fn.blocks.map((b, p) => (p === 0 ? { ...b, ins: [...first, ...b.ins] } : b));
+            const a = new Agreement();
+            runClaims(make({ ...fn, blocks }, a), a);
+            checked += a.checked;
+          },
+        ),
         { numRuns: 1500, seed: 12 },
       );
       expect(checked).toBeGreaterThan(50_000);
     });
   }
 });
-

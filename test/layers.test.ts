@@ -22,15 +22,17 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.
   '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine'],
-  cli: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
+  lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
+  cli: ['.', 'lab', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
   // Scripts of developers.
   tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'cli'],
 };
 
-/** The only files outside of `cli` and `tools` that may use Node. */
+/** The only files that may use Node: what reads files and starts other programs. */
 const usesNode = (file: string): boolean =>
   file.startsWith('cli/') ||
   file.startsWith('tools/') ||
+  file.startsWith('lab/') ||
   /^spec\/node(-\w+)?\.ts$/.test(file) ||
   file === 'index.ts';
 

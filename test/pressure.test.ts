@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endsFlow, isControl, targets } from '../src/analysis/cfg.ts';
-import { isPhi, Pool } from '../src/analysis/liveness.ts';
+import { Pool } from '../src/analysis/liveness.ts';
 import { loopBlocks, loopsOf } from '../src/analysis/loops.ts';
 import { pressureOf } from '../src/analysis/pressure.ts';
+import { isPhi } from '../src/ir/flow.ts';
 import { NO_REG, type Reg, regName } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';

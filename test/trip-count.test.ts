@@ -6,6 +6,7 @@ import { Kind, type Reg, regIndex, regName, regOf, regWidth } from '../src/ir/op
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
+import { verifySsa } from '../src/ssa/verify.ts';
 import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { CMP, type Cmp, generator, randomLoops } from './support/random-loops.ts';
@@ -15,7 +16,7 @@ const isa = testIsa();
 
 const parse = (text: string): Fn => {
   const fn = parseFn(text, isa);
-  expect(verifyFn(fn, programOf(fn), { ssa: true })).toEqual([]);
+  expect([...verifyFn(fn, programOf(fn)), ...verifySsa(fn)]).toEqual([]);
   return fn;
 };
 

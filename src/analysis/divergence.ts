@@ -1,5 +1,5 @@
-import { Lanes } from '../ir/opcode.ts';
 import { isPhi } from '../ir/flow.ts';
+import { Lanes } from '../ir/opcode.ts';
 import { NO_REG, type Reg, regIndex, sameOperand } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { blockShapeOf } from './block-shape.ts';

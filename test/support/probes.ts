@@ -2,8 +2,8 @@ import { Lanes, type Opcode } from '../../src/ir/opcode.ts';
 import { isPredReg, Kind, type Reg, RegFile, reg, regFile } from '../../src/ir/operand.ts';
 import { type Fn, type Instr, instr } from '../../src/ir/program.ts';
 import { lowest } from '../../src/sim/masks.ts';
-import type { Primitive } from '../../src/sim/primitives/primitive.ts';
 import { primitives } from '../../src/sim/primitives/index.ts';
+import type { Primitive } from '../../src/sim/primitives/primitive.ts';
 import type { BlockState, Warp } from '../../src/sim/state.ts';
 
 /*
@@ -20,7 +20,17 @@ const op: Opcode = {
   title: '',
   dsts: [],
   srcs: [
-    { name: 'a', bank: 'any', width: 0, widthFrom: null, kinds: 1 << Kind.Reg, mods: 0, optional: false, variadic: false, default: null },
+    {
+      name: 'a',
+      bank: 'any',
+      width: 0,
+      widthFrom: null,
+      kinds: 1 << Kind.Reg,
+      mods: 0,
+      optional: false,
+      variadic: false,
+      default: null,
+    },
   ],
   groups: [],
   modByName: new Map(),
@@ -85,18 +95,23 @@ export class Agreement {
     return probe(r, (w, mask, lane) => {
       if (this.faults.length > 5) return;
       if (control !== null && control < Lanes.Varying && mask !== (w.lanes & ~w.exited))
-        this.faults.push(`${what}: lanes ${(mask >>> 0).toString(16)} of ${((w.lanes & ~w.exited) >>> 0).toString(16)} run it`);
+        this.faults.push(
+          `${what}: lanes ${(mask >>> 0).toString(16)} of ${((w.lanes & ~w.exited) >>> 0).toString(16)} run it`,
+        );
       if (level === Lanes.Varying) return;
       const first = lane(lowest(mask));
       for (let m = mask & (mask - 1); m !== 0; m &= m - 1) {
         this.checked++;
         const v = lane(lowest(m));
         if (v.lo !== first.lo || v.hi !== first.hi) {
-          this.faults.push(`${what}: lanes ${lowest(mask)} and ${lowest(m)} hold ${first.lo},${first.hi} and ${v.lo},${v.hi}`);
+          this.faults.push(
+            `${what}: lanes ${lowest(mask)} and ${lowest(m)} hold ${first.lo},${first.hi} and ${v.lo},${v.hi}`,
+          );
           return;
         }
       }
-      if (level === Lanes.Block && control === Lanes.Block) this.compareWarps(w, what, `${first.lo},${first.hi}`);
+      if (level === Lanes.Block && control === Lanes.Block)
+        this.compareWarps(w, what, `${first.lo},${first.hi}`);
     });
   }
 
@@ -111,7 +126,8 @@ export class Agreement {
     for (const [other, r] of rows.entries()) {
       if (r === undefined || r === row || r.length <= k) continue;
       this.across++;
-      if (r[k] !== value) this.faults.push(`${what}: warps ${w.index} and ${other} hold ${value} and ${r[k]}`);
+      if (r[k] !== value)
+        this.faults.push(`${what}: warps ${w.index} and ${other} hold ${value} and ${r[k]}`);
     }
   }
 }

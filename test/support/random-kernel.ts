@@ -36,20 +36,36 @@ type Statement = (o: Out, exits: readonly [string, string] | null) => void;
 const fresh = (o: Out): string => `BB${o.next++}`;
 
 const simple: fc.Arbitrary<Statement> = fc.oneof(
-  fc.tuple(variable, source, source).map(([d, a, b]): Statement => (o) => void o.lines.push(`IADD3 ${d}, ${a}, ${b}`)),
-  fc
-    .tuple(variable, variable, fc.integer({ min: 1, max: 7 }))
-    .map(([d, a, m]): Statement => (o) => void o.lines.push(`LOP3 ${d}, ${a}, ${m}, RZ, 0xc0`)),
-  fc
-    .tuple(cmp, pred, source, source)
-    .map(([c, p, a, b]): Statement => (o) => void o.lines.push(`ISETP.${c} ${p}, ${a}, ${b}`)),
-  fc
-    .tuple(pred, fc.boolean(), variable, source)
-    .map(([p, n, d, a]): Statement => (o) => void o.lines.push(`@${n ? '!' : ''}${p} MOV ${d}, ${a}`)),
-  fc.tuple(variable, source).map(([d, a]): Statement => (o) => void o.lines.push(`MOV ${d}, ${a}`)),
-  fc
-    .tuple(fc.constantFrom('ANY', 'ALL'), pred, pred, variable)
-    .map(([m, d, a, r]): Statement => (o) => void o.lines.push('ACTIVEMASK R20', `VOTE.${m} ${r}, ${d}, ${a}, R20`)),
+  fc.tuple(variable, source, source).map(
+    ([d, a, b]): Statement =>
+      (o) =>
+        void o.lines.push(`IADD3 ${d}, ${a}, ${b}`),
+  ),
+  fc.tuple(variable, variable, fc.integer({ min: 1, max: 7 })).map(
+    ([d, a, m]): Statement =>
+      (o) =>
+        void o.lines.push(`LOP3 ${d}, ${a}, ${m}, RZ, 0xc0`),
+  ),
+  fc.tuple(cmp, pred, source, source).map(
+    ([c, p, a, b]): Statement =>
+      (o) =>
+        void o.lines.push(`ISETP.${c} ${p}, ${a}, ${b}`),
+  ),
+  fc.tuple(pred, fc.boolean(), variable, source).map(
+    ([p, n, d, a]): Statement =>
+      (o) =>
+        void o.lines.push(`@${n ? '!' : ''}${p} MOV ${d}, ${a}`),
+  ),
+  fc.tuple(variable, source).map(
+    ([d, a]): Statement =>
+      (o) =>
+        void o.lines.push(`MOV ${d}, ${a}`),
+  ),
+  fc.tuple(fc.constantFrom('ANY', 'ALL'), pred, pred, variable).map(
+    ([m, d, a, r]): Statement =>
+      (o) =>
+        void o.lines.push('ACTIVEMASK R20', `VOTE.${m} ${r}, ${d}, ${a}, R20`),
+  ),
 );
 
 /** A test of two sources, and the branch taken where it fails or holds. */
@@ -60,66 +76,80 @@ const jump = (o: Out, [c, a, b]: readonly [string, string, string], to: string):
 const test = fc.tuple(cmp, variable, source);
 
 const statements: fc.Arbitrary<Statement> = fc.letrec<{ list: Statement; one: Statement }>((tie) => ({
-  list: fc
-    .array(tie('one'), { minLength: 1, maxLength: 4, depthIdentifier: 'nest' })
-    .map((all): Statement => (o, exits) => all.forEach((s) => s(o, exits))),
+  list: fc.array(tie('one'), { minLength: 1, maxLength: 4, depthIdentifier: 'nest' }).map(
+    (all): Statement =>
+      (o, exits) =>
+        all.forEach((s) => s(o, exits)),
+  ),
   one: fc.oneof(
     { depthIdentifier: 'nest', depthSize: 'small' },
     { weight: 4, arbitrary: simple },
     {
       weight: 2,
-      arbitrary: fc.tuple(test, tie('list'), fc.option(tie('list'))).map(([t, then, other]): Statement => (o, exits) => {
-        const otherwise = fresh(o);
-        const end = fresh(o);
-        jump(o, t, otherwise);
-        then(o, exits);
-        o.lines.push(`BRA ${end}`, `${otherwise}:`);
-        other?.(o, exits);
-        o.lines.push(`${end}:`);
-      }),
+      arbitrary: fc.tuple(test, tie('list'), fc.option(tie('list'))).map(
+        ([t, then, other]): Statement =>
+          (o, exits) => {
+            const otherwise = fresh(o);
+            const end = fresh(o);
+            jump(o, t, otherwise);
+            then(o, exits);
+            o.lines.push(`BRA ${end}`, `${otherwise}:`);
+            other?.(o, exits);
+            o.lines.push(`${end}:`);
+          },
+      ),
     },
     {
       weight: 2,
-      arbitrary: fc.tuple(test, tie('list'), fc.boolean()).map(([t, body, atTop]): Statement => (o) => {
-        // A count of its own ends the loop after five iterations at most.
-        const head = fresh(o);
-        const end = fresh(o);
-        const latch = fresh(o);
-        const count = `R${100 + o.next}`;
-        o.lines.push(`MOV ${count}, RZ`, `${head}:`, `IADD3 ${count}, ${count}, 1`);
-        jump(o, ['GT', count, '5'], end);
-        if (atTop) jump(o, t, end);
-        body(o, [end, latch]);
-        o.lines.push(`${latch}:`);
-        if (!atTop) jump(o, t, end);
-        o.lines.push(`BRA ${head}`, `${end}:`);
-      }),
+      arbitrary: fc.tuple(test, tie('list'), fc.boolean()).map(
+        ([t, body, atTop]): Statement =>
+          (o) => {
+            // A count of its own ends the loop after five iterations at most.
+            const head = fresh(o);
+            const end = fresh(o);
+            const latch = fresh(o);
+            const count = `R${100 + o.next}`;
+            o.lines.push(`MOV ${count}, RZ`, `${head}:`, `IADD3 ${count}, ${count}, 1`);
+            jump(o, ['GT', count, '5'], end);
+            if (atTop) jump(o, t, end);
+            body(o, [end, latch]);
+            o.lines.push(`${latch}:`);
+            if (!atTop) jump(o, t, end);
+            o.lines.push(`BRA ${head}`, `${end}:`);
+          },
+      ),
     },
     {
       weight: 1,
-      arbitrary: fc.tuple(test, fc.integer({ min: 0, max: 8 })).map(([t, kind]): Statement => (o, exits) => {
-        if (kind === 0) {
-          o.lines.push(`ISETP.${t[0]} P14, ${t[1]}, ${t[2]}`, '@P14 EXIT', `${fresh(o)}:`);
-          return;
-        }
-        if (exits !== null) jump(o, t, exits[kind % 2]);
-      }),
+      arbitrary: fc.tuple(test, fc.integer({ min: 0, max: 8 })).map(
+        ([t, kind]): Statement =>
+          (o, exits) => {
+            if (kind === 0) {
+              o.lines.push(`ISETP.${t[0]} P14, ${t[1]}, ${t[2]}`, '@P14 EXIT', `${fresh(o)}:`);
+              return;
+            }
+            if (exits !== null) jump(o, t, exits[kind % 2]);
+          },
+      ),
     },
     {
       weight: 1,
-      arbitrary: fc.tuple(variable, fc.array(tie('list'), { minLength: 2, maxLength: 4 })).map(([v, arms]): Statement => (o, exits) => {
-        const labels = arms.map(() => fresh(o));
-        const end = fresh(o);
-        o.lines.push(`LOP3 R21, ${v}, 3, RZ, 0xc0`, `BRX R21, T${o.tables.length}`);
-        o.tables.push([0, 1, 2, 3].map((k) => labels[k % labels.length]).join(' '));
-        arms.forEach((arm, k) => {
-          o.lines.push(`${labels[k]}:`);
-          arm(o, exits);
-          // The last arm falls through; some arms fall into the next one.
-          if (k + 1 < arms.length && k !== 1) o.lines.push(`BRA ${end}`, `${fresh(o)}:`);
-        });
-        o.lines.push(`${end}:`);
-      }),
+      arbitrary: fc.tuple(variable, fc.array(tie('list'), { minLength: 2, maxLength: 4 })).map(
+        ([v, arms]): Statement =>
+          (o, exits) => {
+            const labels = arms.map(() => fresh(o));
+            const end = fresh(o);
+            o.lines.push(`LOP3 R21, ${v}, 3, RZ, 0xc0`, `BRX R21, T${o.tables.length}`);
+            o.tables.push([0, 1, 2, 3].map((k) => labels[k % labels.length]).join(' '));
+            arms.forEach((arm, k) => {
+              o.lines.push(`${labels[k]}:`);
+              arm(o, exits);
+              // The last arm falls through; some arms fall into the next one.
+              if (k + 1 < arms.length && k !== 1) o.lines.push(`BRA ${end}`, `${fresh(o)}:`);
+            });
+            o.lines.push(`${end}:`);
+          },
+      ),
     },
   ),
 })).list;

@@ -1,7 +1,19 @@
 import { cfgOf } from '../../src/analysis/cfg.ts';
-import { isPredReg, label, makeReg, NO_REG, type Operand, type Reg, RegFile, reg, regFile, regIndex, withReg } from '../../src/ir/operand.ts';
-import { type Block, type Fn, type Instr, instr, newShape } from '../../src/ir/program.ts';
 import { withMods } from '../../src/ir/opcode.ts';
+import {
+  isPredReg,
+  label,
+  makeReg,
+  NO_REG,
+  type Operand,
+  type Reg,
+  RegFile,
+  reg,
+  regFile,
+  regIndex,
+  withReg,
+} from '../../src/ir/operand.ts';
+import { type Block, type Fn, type Instr, instr, newShape } from '../../src/ir/program.ts';
 import { testIsa } from './isa.ts';
 
 /**
@@ -29,7 +41,9 @@ export function simpleSsa(fn: Fn): { fn: Fn; was: Map<number, Reg> } {
   const phis: { at: number; r: Reg; d: Reg }[] = [];
   const bodies: Instr[][] = [];
   for (const b of cfg.rpo) {
-    const preds = [...cfg.pred.subarray(cfg.predStart[b], cfg.predStart[b + 1])].filter((p) => cfg.rpoNumber[p] >= 0);
+    const preds = [...cfg.pred.subarray(cfg.predStart[b], cfg.predStart[b + 1])].filter(
+      (p) => cfg.rpoNumber[p] >= 0,
+    );
     const now = new Map<number, Reg>(preds.length === 1 ? out[preds[0]] : []);
     if (preds.length > 1)
       for (const r of all.values()) {

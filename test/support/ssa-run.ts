@@ -1,5 +1,5 @@
 import { cfgOf } from '../../src/analysis/cfg.ts';
-import { isPhi } from '../../src/analysis/liveness.ts';
+import { isPhi } from '../../src/ir/flow.ts';
 import { slotWidth, srcSlot } from '../../src/ir/opcode.ts';
 import { immValue, Kind, NO_REG, type Operand, type Reg, regWidth } from '../../src/ir/operand.ts';
 import type { Fn, Instr } from '../../src/ir/program.ts';
