@@ -115,9 +115,10 @@ export function completeCfg(
   succStart: Int32Array,
   succ: Int32Array,
   midBlockControl: boolean,
+  entry = 0,
 ): Cfg {
   const { start: predStart, items: pred } = invert(count, succStart, succ);
-  const rpo = reversePostOrder(count, succStart, succ);
+  const rpo = reversePostOrder(count, succStart, succ, entry);
   const rpoNumber = new Int32Array(count).fill(-1);
   for (let i = 0; i < rpo.length; i++) rpoNumber[rpo[i]] = i;
   return { count, positionOf, succStart, succ, predStart, pred, rpo, rpoNumber, midBlockControl };

@@ -30,7 +30,7 @@ export const dominatorsOf = (fn: Fn): DominatorTree => dominators(cfgOf(fn));
 
 /** Dominators of a flow graph. */
 export const dominators: (g: Cfg) => DominatorTree = memo((g) =>
-  tree(g.count, 0, g.rpo, g.predStart, g.pred),
+  tree(g.count, g.rpo.length > 0 ? g.rpo[0] : 0, g.rpo, g.predStart, g.pred),
 );
 
 /**

@@ -19,3 +19,28 @@ export function mustStay(ins: Instr): boolean {
   // Value 0 is the default, WEAK (PTX ISA 9.0, 8.3 and 9.7.9: volatile, relaxed, acquire, mmio are strong).
   return sem !== undefined && ((ins.mods >>> sem.shift) & sem.mask) !== 0;
 }
+
+/** What makes a result hang on more than the operands. */
+const NOT_VALUE =
+  OpFlag.SideEffect |
+  OpFlag.Control |
+  OpFlag.ReadsMemory |
+  OpFlag.WritesMemory |
+  OpFlag.Convergent |
+  OpFlag.Barrier |
+  OpFlag.Volatile |
+  OpFlag.Phi;
+
+/**
+ * Is every result a function of the operands (guard and values under a false guard among them) and of nothing else? Then two of them
+ * with equal operands give the same, and one may run earlier or where it did not run before: nothing here can fault.
+ */
+export const isValue = (ins: Instr): boolean =>
+  (ins.op.flags & (NOT_VALUE | OpFlag.Pure)) === OpFlag.Pure && ins.dst.length > 0;
+
+/** Does it read memory and do nothing else that anybody could see? */
+export const isPlainLoad = (ins: Instr): boolean =>
+  (ins.op.flags & OpFlag.ReadsMemory) !== 0 &&
+  (ins.op.flags & (NOT_VALUE & ~OpFlag.ReadsMemory)) === 0 &&
+  ins.dst.length > 0 &&
+  !mustStay(ins);

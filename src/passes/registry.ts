@@ -5,6 +5,8 @@ import { convertMovPhi } from './convert-mov-phi.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { finalInspection } from './final-inspection.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
+import { gvnCse } from './gvn-cse.ts';
+import { hoistInvariants } from './hoist-invariants.ts';
 import { liveDead } from './live-dead.ts';
 import type { Pass, ProgramPass } from './pass.ts';
 import { reportInitial } from './report-initial.ts';
@@ -36,6 +38,8 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map([
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
+  entry('gvn-cse', gvnCse, 1, 'global value numbering: what is computed twice is computed once'),
+  entry('hoist-invariants', hoistInvariants, 1, 'loop-invariant code moves in front of its loop'),
   entry('convert-mov-phi', convertMovPhi, 1, 'leave SSA: phis become as few copies as live ranges allow'),
   entry('live-dead', liveDead, 1, 'global liveness and dead-code removal'),
   entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),

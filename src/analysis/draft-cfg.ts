@@ -1,0 +1,38 @@
+import type { Draft } from '../ir/draft/index.ts';
+import { type Cfg, cfgOf, completeCfg, isControl } from './cfg.ts';
+
+const known = new WeakMap<Draft, { readonly version: number; readonly cfg: Cfg }>();
+
+/**
+ * The flow graph of a draft as it is now, its blocks by their numbers in the draft; erased ones are not reached. As long as no
+ * block or edge was edited it is that of the snapshot, with all that is known of it.
+ */
+export function draftCfg(d: Draft): Cfg {
+  if (d.shapeVersion === 0) return cfgOf(d.fn);
+  const last = known.get(d);
+  if (last !== undefined && last.version === d.shapeVersion) return last.cfg;
+  const count = d.blockNumbers;
+  const positionOf = new Int32Array(d.counters.blocks).fill(-1);
+  const succStart = new Int32Array(count + 1);
+  const succ: number[] = [];
+  let midBlockControl = false;
+  for (let b = 0; b < count; b++) {
+    if (d.isAlive(b)) {
+      positionOf[d.id(b)] = b;
+      for (const s of d.successors(b)) succ.push(s);
+      for (let n = d.first(b); n >= 0; n = d.next(n))
+        if (isControl(d.at(n)) && d.next(n) >= 0) midBlockControl = true;
+    }
+    succStart[b + 1] = succ.length;
+  }
+  const cfg = completeCfg(
+    count,
+    positionOf,
+    succStart,
+    Int32Array.from(succ),
+    midBlockControl,
+    Math.max(d.entryBlock, 0),
+  );
+  known.set(d, { version: d.shapeVersion, cfg });
+  return cfg;
+}

@@ -1,0 +1,108 @@
+import type { Draft, Ins } from '../ir/draft/index.ts';
+import { OpFlag } from '../ir/opcode.ts';
+import { type Operand, sameOperand } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+
+const NOBODY: Ins = -1;
+
+/**
+ * Expressions of a draft in SSA by what they compute: opcode, modifiers, operands, guard, values under a false guard, and a number that
+ * stands for everything else (which memory a load sees). Scopes nest: closing one forgets what was added since it was opened, so
+ * in a walk over the dominator tree the table holds what certainly was computed before.
+ *
+ * A hash table with chains of our own, so that looking an instruction up makes nothing.
+ */
+export class ExpressionTable {
+  private readonly d: Draft;
+  private buckets = new Int32Array(64).fill(NOBODY);
+  /** By entry: the instruction, its hash, its number, and the entry below it in its bucket. */
+  private readonly entries: Ins[] = [];
+  private readonly hashes: number[] = [];
+  private readonly states: number[] = [];
+  private readonly below: number[] = [];
+  private readonly scopes: number[] = [];
+
+  constructor(d: Draft) {
+    this.d = d;
+  }
+
+  open(): void {
+    this.scopes.push(this.entries.length);
+  }
+
+  close(): void {
+    const mark = this.scopes.pop()!;
+    while (this.entries.length > mark) {
+      this.entries.pop();
+      this.states.pop();
+      this.buckets[this.hashes.pop()! & (this.buckets.length - 1)] = this.below.pop()!;
+    }
+  }
+
+  /**
+   * The first instruction that computes the same, or `n` itself, which then is the first.
+   * @param state stands for what `n` depends on beside its operands
+   */
+  findOrAdd(n: Ins, state: number): Ins {
+    const x = this.d.at(n);
+    const h = hash(x, state);
+    for (let e = this.buckets[h & (this.buckets.length - 1)]; e >= 0; e = this.below[e])
+      if (this.hashes[e] === h && this.states[e] === state && computeTheSame(this.d.at(this.entries[e]), x))
+        return this.entries[e];
+    if (this.entries.length >= this.buckets.length) this.grow();
+    const bucket = h & (this.buckets.length - 1);
+    this.below.push(this.buckets[bucket]);
+    this.buckets[bucket] = this.entries.length;
+    this.entries.push(n);
+    this.hashes.push(h);
+    this.states.push(state);
+    return n;
+  }
+
+  private grow(): void {
+    this.buckets = new Int32Array(this.buckets.length * 2).fill(NOBODY);
+    for (let e = 0; e < this.entries.length; e++) {
+      const bucket = this.hashes[e] & (this.buckets.length - 1);
+      this.below[e] = this.buckets[bucket];
+      this.buckets[bucket] = e;
+    }
+  }
+}
+
+const mix = (h: number, v: number): number => {
+  const x = Math.imul(h ^ v, 0x9e3779b1);
+  return x ^ (x >>> 15);
+};
+
+const hashOperand = (o: Operand): number =>
+  mix(mix(mix(o.kind * 8 + o.mods, o.reg), o.lo), o.hi ^ o.sym.length);
+
+const isCommutative = (x: Instr): boolean => (x.op.flags & OpFlag.Commutative) !== 0 && x.src.length >= 2;
+
+function hash(x: Instr, state: number): number {
+  const { src } = x;
+  let h = mix(mix(mix(x.op.id, x.mods), x.guardNot ? ~x.guard : x.guard), state);
+  let k = 0;
+  if (isCommutative(x)) {
+    h = mix(h, hashOperand(src[0]) + hashOperand(src[1]));
+    k = 2;
+  }
+  for (; k < src.length; k++) h = mix(h, hashOperand(src[k]));
+  for (let i = 0; i < x.otherwise.length; i++) h = mix(h, x.otherwise[i]);
+  return h;
+}
+
+/** Have two instructions the same operation on the same operands? In SSA they then have the same results. */
+export function computeTheSame(a: Instr, b: Instr): boolean {
+  if (a.op !== b.op || a.mods !== b.mods || a.guard !== b.guard || a.guardNot !== b.guardNot) return false;
+  if (a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length) return false;
+  for (let i = 0; i < a.otherwise.length; i++) if (a.otherwise[i] !== b.otherwise[i]) return false;
+  let k = 0;
+  if (isCommutative(a)) {
+    const straight = sameOperand(a.src[0], b.src[0]) && sameOperand(a.src[1], b.src[1]);
+    if (!straight && !(sameOperand(a.src[0], b.src[1]) && sameOperand(a.src[1], b.src[0]))) return false;
+    k = 2;
+  }
+  for (; k < a.src.length; k++) if (!sameOperand(a.src[k], b.src[k])) return false;
+  return true;
+}

@@ -1,0 +1,92 @@
+import { dominatorWalk } from '../analysis/dominator-walk.ts';
+import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { ExpressionTable } from '../analysis/expressions.ts';
+import { memorySsaOf } from '../analysis/memory-ssa.ts';
+import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { withDst } from '../ir/edit.ts';
+import { isPhi } from '../ir/flow.ts';
+import { copyOf, movesOf } from '../ir/moves.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
+import { printInstr } from '../ir/text.ts';
+import type { Pass } from './pass.ts';
+
+/**
+ * Phase 49, GvnCse: what is computed twice is computed once.
+ *
+ *     before                              after
+ *     BB0:                                BB0:
+ *           IADD3 R1, R2, R3                    IADD3 R1, R2, R3
+ *           LDG R4, [RD5]                       LDG R4, [RD5]
+ *       @P6 BRA BB2                         @P6 BRA BB2
+ *     BB1:                                BB1:
+ *           IADD3 R7, R3, R2                    IADD3 R9, R1, R4
+ *           LDG R8, [RD5]                       STG [RD5], R9
+ *           IADD3 R9, R7, R8                    EXIT
+ *           STG [RD5], R9                 BB2:
+ *           EXIT                                EXIT
+ *     BB2:
+ *           EXIT
+ *
+ * Value numbering over the dominator tree (Briggs, Cooper and Simpson, "Value Numbering", 1997; the scopes are theirs): down the
+ * tree every expression is looked up among those that certainly ran before, and the later one's results are replaced by the first
+ * one's. Operands are replaced on the way, so equal trees fall from the leaves up. A load is the same as an earlier one if it reads the
+ * same address from the same version of memory: no store, barrier, fence, atomic or call that may matter lies between.
+ *
+ * What may be common is a property of opcodes: see `isValue` and `isPlainLoad`. Copies are left to copy propagation. A guarded
+ * operation is common with one under the same guard with the same values where it is false.
+ *
+ * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds what joins of equal values
+ * (phis whose ways became equal around a loop) bring to light, and nothing else.
+ * Bound: one look at each instruction; memory as `MemorySsa` says.
+ */
+export const gvnCse: Pass = (fn, ctx) =>
+  edit(fn, (d) => {
+    const moves = movesOf(ctx.isa);
+    const seen = new ExpressionTable(d);
+    /** A number for what the instruction depends on beside its operands; null if it is not to be common. */
+    const state = (n: Ins): number | null => {
+      const x = d.at(n);
+      if (isPhi(x)) return d.block(n);
+      if (isPlainLoad(x)) return memorySsaOf(fn, ctx.program).versionSeenBy(n);
+      const copied = isValue(x) ? copyOf(moves, x) : null;
+      return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
+    };
+    dominatorWalk(
+      d,
+      (b) => {
+        seen.open();
+        for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+          next = d.next(n);
+          const s = state(n);
+          const first = s === null ? n : seen.findOrAdd(n, s);
+          if (first === n) continue;
+          const ins = d.at(n);
+          ctx.remark('passed', 'common', `${printInstr(ins)}: the same as ${printInstr(d.at(first))}`, {
+            block: d.id(b),
+            ins,
+          });
+          replaceBy(d, n, first);
+        }
+      },
+      () => seen.close(),
+    );
+  });
+
+/** The results of `first` take the place of `n`'s; one that `first` leaves out gets `n`'s name. */
+function replaceBy(d: Draft, n: Ins, first: Ins): void {
+  const { dst } = d.at(n);
+  d.remove(n);
+  dst.forEach((r, k) => {
+    const x = d.at(first);
+    if (r === NO_REG) return;
+    if (x.dst[k] !== NO_REG) d.replaceUses(r, x.dst[k]);
+    else
+      d.replace(
+        first,
+        withDst(
+          x,
+          x.dst.map((old, i) => (i === k ? r : old)),
+        ),
+      );
+  });
+}

@@ -1,0 +1,104 @@
+import { type DraftLoop, DraftLoops, eachInstruction } from '../analysis/draft-loops.ts';
+import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { frequencyOf } from '../analysis/frequency.ts';
+import { LiveClass, liveClassOf, Pool, reads } from '../analysis/liveness.ts';
+import { memorySsaOf } from '../analysis/memory-ssa.ts';
+import { pressureOf } from '../analysis/pressure.ts';
+import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { copyOf, movesOf } from '../ir/moves.ts';
+import { Kind, NO_REG, regWidth } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import type { Pass } from './pass.ts';
+
+/**
+ * Phase 35, OriHoistInvariantsEarly: what gives the same in every round of a loop runs once, in front of it.
+ *
+ *     before                              after
+ *     BB0:                                BB0:
+ *           MOV R1, 0                           MOV R1, 0
+ *                                               IMAD R3, R4, R5, RZ
+ *     BB1:                                BB1:
+ *           MOVPHI R2, {BB0: R1, BB1: R7}       MOVPHI R2, {BB0: R1, BB1: R7}
+ *           IMAD R3, R4, R5, RZ                 IADD3 R7, R2, R3
+ *           IADD3 R7, R2, R3                    ISETP.LT P8, R7, R9
+ *           ISETP.LT P8, R7, R9             @P8 BRA BB1
+ *       @P8 BRA BB1                       BB2:
+ *     BB2:                                      STG [RD6], R7
+ *           STG [RD6], R7
+ *
+ * Loops from the innermost outwards, so that a value rises through as many as it can. An instruction is invariant if everything it
+ * reads is defined outside of the loop; a load also if the version of memory that it sees begins there. It may run early if it can do no
+ * harm where it did not run before: any value may, a load only from a block that runs whenever the loop is entered, because its
+ * address need not be good otherwise. It pays if it ran more often than the preheader does, by static frequency.
+ *
+ * Registers: what is hoisted lives through the whole loop. Hoisting into a loop's preheader stops where the loop's pressure and what
+ * was hoisted would pass `max-pressure` of the binding, in 32-bit units (absent: no limit); copies and constants stay, because they are cheaper to make
+ * again than to keep.
+ *
+ * Requires: control-last, ssa. Guarantees: ssa; a preheader for each loop out of which something was hoisted. A second application
+ * changes nothing.
+ * Bound: each loop's instructions once, those of inner loops again in the loops around them.
+ */
+export const hoistInvariants: Pass = (fn, ctx) =>
+  edit(
+    fn,
+    (d) => {
+      const loops = new DraftLoops(d);
+      const moves = movesOf(ctx.isa);
+      const most = Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY);
+
+      const invariant = (n: Ins, loop: DraftLoop): boolean => {
+        const x = d.at(n);
+        if (!isPlainLoad(x)) return isValue(x) && readsOnlyOutside(d, n, loop);
+        const memory = memorySsaOf(fn, ctx.program);
+        const version = memory.versionSeenBy(n);
+        const outside = version === 0 || (version > 0 && !loop.contains(memory.blockOf(version)));
+        return outside && readsOnlyOutside(d, n, loop);
+      };
+      const mayRunEarly = (n: Ins, loop: DraftLoop): boolean =>
+        !isPlainLoad(d.at(n)) || loops.isCertain(loop, d.block(n));
+      const pays = (n: Ins, loop: DraftLoop): boolean => {
+        const kind = copyOf(moves, d.at(n))?.kind;
+        if (kind === Kind.Reg || kind === Kind.Imm) return false;
+        const often = frequencyOf(fn).block[d.block(n)];
+        return often === undefined || often > loops.entries(loop, frequencyOf(fn));
+      };
+
+      for (const loop of loops.innermostFirst()) {
+        let live = pressureOf(fn).inLoop(loop.id, Pool.R);
+        eachInstruction(d, loop.blocks, (n) => {
+          if (!invariant(n, loop) || !mayRunEarly(n, loop) || !pays(n, loop)) return;
+          const ins = d.at(n);
+          const at = { block: d.id(d.block(n)), ins };
+          if (live + unitsOf(ins) > most)
+            return ctx.remark(
+              'missed',
+              'pressure',
+              `${printInstr(ins)}: ${live} registers live in the loop`,
+              at,
+            );
+          live += unitsOf(ins);
+          d.moveToEnd(n, loops.preheader(loop));
+          ctx.remark('passed', 'hoisted', `${printInstr(ins)} out of the loop at BB${d.id(loop.header)}`, at);
+        });
+      }
+    },
+    ctx.isa,
+  );
+
+function readsOnlyOutside(d: Draft, n: Ins, loop: DraftLoop): boolean {
+  let outside = true;
+  reads(d.at(n), (r) => {
+    const def = d.def(r);
+    if (def >= 0 && loop.contains(d.block(def))) outside = false;
+  });
+  return outside;
+}
+
+/** 32-bit general registers that the results take. */
+const unitsOf = (ins: Instr): number =>
+  ins.dst.reduce(
+    (units, r) => units + (r !== NO_REG && liveClassOf(r) === LiveClass.R ? regWidth(r) / 32 : 0),
+    0,
+  );
