@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from './support/meaning.ts';
-import { runPtx } from './support/run-ptx.ts';
+import { runPtx, writtenPtx } from './support/run-ptx.ts';
 
 /** Value of an 8-bit float, from the definition of its format: bits of exponent, of significand, and bias. */
 function value(byte: number, format: string): number {
@@ -154,6 +154,36 @@ set.${r}.xor.u32.f16x2 %o2, %i0, %i1, !%p1; set.${r}.f16x2.f16x2 %o3, %i0, %i1;`
         both(lo, hi, 0x3c00),
       ]);
     });
+  });
+  it.each(Object.keys(relation))('%s gives a mask or a one of 16 bits for two halves', (r) => {
+    const got = runPtx(
+      `setp.lt.u32 %p1, %i0, %i1; mov.b32 {%h0, %h1}, %i0; mov.b32 {%h2, %h3}, %i1;
+set.${r}.f16.f16 %h4, %h0, %h2; set.${r}.or.u16.f16 %h5, %h1, %h3, %p1; set.${r}.ftz.f16.f16 %h6, %h0, %h2; set.${r}.s32.f16 %o3, %h1, %h3;
+cvt.u32.u16 %o0, %h4; cvt.u32.u16 %o1, %h5; cvt.u32.u16 %o2, %h6;`,
+      rows,
+      4,
+    );
+    const flushed = num.map((x) => (x === 2 ** -24 ? 0 : x));
+    got.forEach((values, at) => {
+      const [i, j, k, l] = pairs[at];
+      const c = rows[at][0] >>> 0 < rows[at][1] >>> 0;
+      expect(values).toEqual([
+        relation[r](num[i], num[j]) ? 0x3c00 : 0,
+        relation[r](num[k], num[l]) || c ? 0xffff : 0,
+        relation[r](flushed[i], flushed[j]) ? 0x3c00 : 0,
+        relation[r](num[k], num[l]) ? -1 : 0,
+      ]);
+    });
+  });
+
+  it('stays one instruction', () => {
+    const { text } = writtenPtx(
+      'mov.b32 {%h0, %h1}, %i0; set.eq.f16.f16 %h2, %h0, %h1; cvt.u32.u16 %o0, %h2;',
+      1,
+      1,
+    );
+    expect(text).toMatch(/set\.eq\.f16\.f16/);
+    expect(text).not.toMatch(/setp|selp/);
   });
 });
 

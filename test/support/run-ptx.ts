@@ -36,8 +36,20 @@ export function runPtx(
   outputs = 1,
   before = '',
 ): number[][] {
-  const n = inputs[0].length;
-  const load = inputs[0].map((_, k) => `ld.global.u32 %i${k}, [%in+${4 * k}];`).join(' ');
+  const { program, text } = writtenPtx(body, inputs[0].length, outputs, before);
+  const out = launched(program, inputs, outputs);
+  expect(launched(lowered(text).program, inputs, outputs)).toEqual(out);
+  return out;
+}
+
+/** The kernel that `runPtx` makes of `body` with `n` words of input a thread, and how it is written as PTX again. */
+export function writtenPtx(
+  body: string,
+  n: number,
+  outputs: number,
+  before = '',
+): { program: Program; text: string } {
+  const load = Array.from({ length: n }, (_, k) => `ld.global.u32 %i${k}, [%in+${4 * k}];`).join(' ');
   const store = Array.from({ length: outputs }, (_, k) => `st.global.u32 [%out+${4 * k}], %o${k};`).join(' ');
   const text = `.version 9.0\n.target sm_90\n.address_size 64\n${before}
 .visible .entry k(.param .u64 pin, .param .u64 pout) {
@@ -53,9 +65,7 @@ ret; }
   const { program, module } = lowered(text);
   const written = emitPtx(program, { table, paramBase: BASE, module });
   expect(written.diagnostics.map((d) => d.message)).toEqual([]);
-  const out = launched(program, inputs, outputs);
-  expect(launched(lowered(written.text).program, inputs, outputs)).toEqual(out);
-  return out;
+  return { program, text: written.text };
 }
 
 function launched(program: Program, inputs: readonly (readonly number[])[], outputs: number): number[][] {

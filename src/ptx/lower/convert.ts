@@ -1,7 +1,7 @@
 import { imm, immPair, NO_REG, type Operand, PT, RZ, reg } from '../../ir/operand.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, isInt, typeOf } from './arith.ts';
-import { compare } from './float.ts';
+import { compare, halfCompare } from './float.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { eightBit, isEightBit, packIntegers } from './narrow.ts';
 import { lastType, type PtxType, sizeMod, typesOf } from './types.ts';
@@ -142,17 +142,21 @@ const set: Handler = (f, i) => {
   const b = f.src(i.operands[2], st.bits);
   const c = i.operands.length > 3 ? f.pred(i.operands[3]) : PT;
   const d = f.dst(i.operands[0], dt.bits);
-  const p = f.tempPred();
-  if (st.name.endsWith('x2')) {
-    if (dt.bits !== 32) throw new NoForm();
-    const q = f.tempPred();
-    compare(f, i, st, i.mods[0], a, b, p, q, c, BOOL[bool ?? 'and']);
-    // A pair of ones, or for an integer result a mask of each half (PTX ISA 9.0, 9.7.7).
-    const one = dt.name.endsWith('x2') ? ONE[dt.name.slice(0, -2)] : 0xffff;
-    const lo = f.value('SEL', [], [imm(one), RZ, reg(p)]);
-    const hi = f.value('SEL', [], [imm(one << 16), RZ, reg(q)]);
-    return f.emit('LOP3', [], [d.reg], [lo, hi, RZ, imm(0xfc)]);
+  if (st.kind === 'half') {
+    // A one or a mask for each half; a scalar result of 16 bits is the low half of such a pair (PTX ISA 9.0, 9.7.7).
+    const packed = st.name.endsWith('x2');
+    const integer = dt.kind === 'signed' || dt.kind === 'unsigned' || dt.kind === 'bits';
+    if (packed && dt.bits !== 32) throw new NoForm();
+    if (dt.name === st.name || (integer && dt.bits === st.bits))
+      return f.emit(
+        'HSET2',
+        [i.mods[0].toUpperCase(), ...halfCompare(i, st, BOOL[bool ?? 'and']), ...(integer ? [] : ['BF'])],
+        [d.reg],
+        [a, b, c],
+      );
+    if (packed) throw new NoForm();
   }
+  const p = f.tempPred();
   compare(f, i, st, i.mods[0], a, b, p, NO_REG, c, BOOL[bool ?? 'and']);
   const yes = ONE[dt.name] ?? (dt.bits === 16 ? 0xffff : -1);
   f.emit('SEL', [], [d.reg], [imm(yes), RZ, reg(p)]);

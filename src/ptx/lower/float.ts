@@ -222,6 +222,14 @@ export const floatHandlers: Readonly<Record<string, Handler>> = {
   testp,
 };
 
+/** Modifiers of a comparison of halves, other than the comparison itself. */
+export const halfCompare = (i: PtxInstr, t: PtxType, bool: string): string[] => [
+  t.name.startsWith('bf') ? 'BF16' : 'F16',
+  bool,
+  ...(has(i, 'ftz') ? ['FTZ'] : []),
+  ...(t.name.endsWith('x2') ? ['PACKED'] : []),
+];
+
 /** Comparison: opcode, comparison and sources for `setp`, `set` and `slct`. */
 export function compare(
   f: FnLower,
@@ -237,19 +245,7 @@ export function compare(
 ): void {
   const CMP: Readonly<Record<string, string>> = { lo: 'LT', ls: 'LE', hi: 'GT', hs: 'GE' };
   const name = CMP[cmp] ?? cmp.toUpperCase();
-  if (t.kind === 'half')
-    return f.emit(
-      'HSETP2',
-      [
-        name,
-        t.name.startsWith('bf') ? 'BF16' : 'F16',
-        bool,
-        ...(has(i, 'ftz') ? ['FTZ'] : []),
-        ...(t.name.endsWith('x2') ? ['PACKED'] : []),
-      ],
-      [p, q],
-      [a, b, c],
-    );
+  if (t.kind === 'half') return f.emit('HSETP2', [name, ...halfCompare(i, t, bool)], [p, q], [a, b, c]);
   if (t.kind === 'float') {
     if (t.bits === 64) return f.emit('DSETP', [name, bool], [p, q], [a, b, c]);
     return f.emit('FSETP', [name, bool, ...(has(i, 'ftz') ? ['FTZ'] : [])], [p, q], [a, b, c]);
