@@ -162,6 +162,7 @@ describe('objects', () => {
       'IADD3.64 RD1, c[0x0][0x160], 0, RZ\nIADD3.64 RD2, c[0x0][0x168], 0, RZ\nSTG [RD1], R9\nLDG R8, [RD2]',
     ],
     // A difference of addresses is no index.
+    ['May', 'MOV R1, &t\nMOV R2, &s\nIADD3 R3, R1, -R2, R1\nSTS [R3], R9\nLDS R8, [u]'],
     [
       'May',
       'MOV R1, &s\nMOV R2, &t\nIADD3 R3, R1, -R2, RZ\nLOP3 R4, R3, R3, R3, 0xf0\nIADD3 R5, R2, R4, RZ\nSTS [R5], R9\nLDS R8, [s]',
@@ -300,6 +301,16 @@ describe('joins and loops', () => {
       .replace('MOVPHI R2, {BB0: R1, BB1: R3}', 'MOVPHI R5, {BB0: RZ, BB1: R3}\nLEA R2, R5, R1, 3')
       .replace('IADD3 R3, R2', 'IADD3 R3, R5');
     expect(version(halves, 0).v).toBe(0);
+  });
+
+  it('one definition is not one value where a use comes before it', () => {
+    const around = (next: string): number =>
+      version(
+        `MOV R1, &s\nBRA BB1\nBB1:\nLDS R4, [R2]\nSTS [R2+4], R9\n${next}\nISETP.LT P1, R4, 99\n@P1 BRA BB1\nBB2:`,
+        0,
+      ).v;
+    expect(around('IADD3 R2, R2, 4, RZ')).toBeGreaterThan(0);
+    expect(around('IADD3 R3, R2, 4, RZ')).toBe(0);
   });
 
   it('a store on one of two ways counts, and one that cannot matter does not', () => {
@@ -474,7 +485,7 @@ function check(program: Program, apart: number, tally: Tally): void {
   const fn = program.functions[0];
   const a = accessesOf(fn, program.variables);
   const m = memorySsaOf(fn, program);
-  const events = runMemory(fn, world(apart), 1500);
+  const events = runMemory(fn, world(apart), 700);
   const entered = new Map<number, number>();
   const came = new Map<number, number>();
   // Accesses of this run of the current block, and the last few of each instruction.
@@ -525,7 +536,7 @@ function check(program: Program, apart: number, tally: Tally): void {
 }
 
 describe('against runs of random kernels', () => {
-  const RUNS = 250;
+  const RUNS = 150;
   it.each([
     ['any flow, registers written many times', wildKernel, 0.1],
     ['SSA with joins and loops', ssaKernel, 0.25],
@@ -543,7 +554,7 @@ describe('against runs of random kernels', () => {
     }
     // It would be right, and of no use, to know nothing.
     expect(tally.past / tally.loads).toBeGreaterThan(share);
-    expect(tally.no).toBeGreaterThan(10_000);
+    expect(tally.no).toBeGreaterThan(2000);
     expect(tally.must).toBeGreaterThan(100);
   });
 });

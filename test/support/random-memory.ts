@@ -210,6 +210,9 @@ export function wildKernel(seed: number): Program {
     pool[kind].push(r);
     lines.push(text);
   }
+  // Registers that may have one definition, which does not come before all uses, or none.
+  pool.shared.push('R17', 'R18', 'R19');
+  pool.wide.push('RD20', 'RD21');
   for (let b = 0; b < count; b++) {
     lines.push(`BB${b}:`);
     for (let i = d(6); i > 0; i--) {
@@ -217,10 +220,11 @@ export function wildKernel(seed: number): Program {
       const kinds = Object.keys(pool) as (keyof Names)[];
       let text = statement(d, names, () => 'NEW');
       if (text.includes('NEW')) {
-        // The kind that has got a register takes one of those there are.
+        // The kind that has got a register takes one of those there are, and some run only at times.
         const kind = kinds.find((k) => names[k].includes('NEW'))!;
         const own = pool[kind].filter((r) => r !== 'RD3' || kind !== 'generic');
-        text = text.replaceAll('NEW', pick(d, own));
+        text = text.replaceAll('NEW', pick(d, d(2) === 0 ? own.slice(-2) : own));
+        if (d(5) === 0) text = `@${pick(d, pool.preds)} ${text}`;
       }
       lines.push(text);
     }
@@ -279,6 +283,19 @@ export function ssaKernel(seed: number): Program {
       names[kind].push(r);
     }
   };
+  /** A few accesses at what moves on from turn to turn, and nothing that could hide what is known of them. */
+  const walkAlong = (p: string, w: string, inside: Names): void => {
+    for (let i = 1 + d(3); i > 0; i--)
+      lines.push(
+        pick(d, [
+          `STS [${p}${offset(d)}], ${pick(d, inside.any)}`,
+          `LDS ${fresh('R')}, [${p}${offset(d)}]`,
+          `LDS ${fresh('R')}, [${p}${offset(d)}]`,
+          `STG [${w}${offset(d)}], ${pick(d, inside.any)}`,
+          `LDG ${fresh('R')}, [${w}${offset(d)}]`,
+        ]),
+      );
+  };
   const loop = (names: Names, depth: number): void => {
     const [before, head] = [here, `BB${block++}`];
     const [i, p, w, i2, p2, w2, c] = ['R', 'R', 'RD', 'R', 'R', 'RD', 'P'].map((f) => fresh(f as 'R'));
@@ -289,7 +306,8 @@ export function ssaKernel(seed: number): Program {
     inside.shared.push(p);
     inside.wide.push(w);
     inside.small.push(i);
-    body(inside, depth);
+    if (d(2) === 0) body(inside, depth);
+    else walkAlong(p, w, inside);
     lines.push(
       `IADD3 ${i2}, ${i}, 1, RZ`,
       `IADD3 ${p2}, ${d(3) === 0 ? pick(d, inside.shared) : p}, ${4 * d(4)}, RZ`,
