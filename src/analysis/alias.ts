@@ -1,4 +1,5 @@
 import { type Accesses, Does, rowsOf } from './address.ts';
+import { stepBetween } from './linear.ts';
 import { isStrong, MUTABLE } from './memory-ops.ts';
 import { objectsMayMeet } from './objects.ts';
 import { Origin } from './provenance.ts';
@@ -42,17 +43,16 @@ function byDistance(a: Accesses, x: number, y: number, apart: boolean): number {
   if (fx < 0 || fy < 0 || bx === 0 || by === 0) return Alias.May;
   const p = a.forms[fx];
   const q = a.forms[fy];
+  if (p.width !== q.width && fx !== 0 && fy !== 0) return Alias.May;
   let distance = a.offset[y] - a.offset[x];
   if (p.width === 32) distance |= 0;
-  if (fx === fy && (!apart || p.home < 0)) {
-    if (distance === 0 && bx === by) return Alias.Must;
-    return distance >= bx || distance <= -by ? Alias.No : Alias.May;
+  const step = fx === fy && (!apart || p.home < 0) ? 0 : stepBetween(p, q, apart);
+  if (step > 0) {
+    const residue = ((distance % step) + step) % step;
+    return residue >= bx && step - residue >= by ? Alias.No : Alias.May;
   }
-  if (p.root !== q.root || (p.width !== q.width && fx !== 0 && fy !== 0)) return Alias.May;
-  const step = p.stride === 0 ? q.stride : q.stride === 0 ? p.stride : Math.min(p.stride, q.stride);
-  if (step === 0) return Alias.May;
-  const residue = ((distance % step) + step) % step;
-  return residue >= bx && step - residue >= by ? Alias.No : Alias.May;
+  if (distance === 0 && bx === by) return Alias.Must;
+  return distance >= bx || distance <= -by ? Alias.No : Alias.May;
 }
 
 /**

@@ -7,15 +7,10 @@ export interface Linear {
   /** Unknowns, ascending, each with its coefficient. */
   readonly atoms: readonly number[];
   readonly coefs: readonly number[];
-  /**
-   * Position of the block where the value is renewed that was made last; -1: it is the same throughout the function. The
-   * value is that of one execution of that block.
-   */
+  /** Position of the block in which each unknown gets a new value; -1: it has the same one throughout the function. */
+  readonly homes: readonly number[];
+  /** The one of these that is dominated by all others; -1 where no unknown ever changes. */
   readonly home: number;
-  /** Number of the part that is the same throughout the function. */
-  readonly root: number;
-  /** Largest power of two that divides every other part; 0 where there is none. */
-  readonly stride: number;
 }
 
 /** Most unknowns of one expression; longer sums count as one unknown. Addresses of arrays have one for each dimension. */
@@ -25,7 +20,7 @@ const LARGEST = 2 ** 40;
 
 /** Makes and numbers linear expressions. Expression 0 is the empty sum. */
 export class LinearTable {
-  readonly forms: Linear[] = [{ width: 0, atoms: [], coefs: [], home: -1, root: 0, stride: 0 }];
+  readonly forms: Linear[] = [{ width: 0, atoms: [], coefs: [], homes: [], home: -1 }];
   private readonly homes: number[] = [];
   private readonly atomByKey = new Map<string, number>();
   private readonly formByKey = new Map<string, number>();
@@ -79,29 +74,37 @@ export class LinearTable {
     const key = `${width}:${list.join(';')}`;
     const old = this.formByKey.get(key);
     if (old !== undefined) return old;
+    const homes = list.map(([a]) => this.homes[a]);
     let home = -1;
-    let stride = 0;
-    for (const [a, c] of list) {
-      const h = this.homes[a];
-      if (h < 0) continue;
-      if (home < 0 || this.depth[h] > this.depth[home]) home = h;
-      const low = lowestBit(c);
-      if (stride === 0 || low < stride) stride = low;
-    }
-    const fixed = list.filter(([a]) => this.homes[a] < 0);
-    const root = fixed.length === list.length ? this.forms.length : this.intern(width, fixed);
-    const id = this.forms.length;
-    this.formByKey.set(key, id);
-    this.forms.push({
-      width,
-      atoms: list.map(([a]) => a),
-      coefs: list.map(([, c]) => c),
-      home,
-      root: fixed.length === list.length ? id : root,
-      stride,
-    });
-    return id;
+    for (const h of homes) if (h >= 0 && (home < 0 || this.depth[h] > this.depth[home])) home = h;
+    this.formByKey.set(key, this.forms.length);
+    this.forms.push({ width, atoms: list.map(([a]) => a), coefs: list.map(([, c]) => c), homes, home });
+    return this.forms.length - 1;
   }
+}
+
+/**
+ * Largest power of two that divides every possible difference of two expressions (constants left out); 0 where that is always
+ * zero.
+ * @param apart unknowns that change have one value in the first and maybe another in the second
+ */
+export function stepBetween(p: Linear, q: Linear, apart: boolean): number {
+  let step = 0;
+  const count = (c: number): void => {
+    if (c === 0) return;
+    const bit = lowestBit(c);
+    if (step === 0 || bit < step) step = bit;
+  };
+  let i = 0;
+  let k = 0;
+  while (i < p.atoms.length || k < q.atoms.length) {
+    const a = i < p.atoms.length ? p.atoms[i] : Infinity;
+    const b = k < q.atoms.length ? q.atoms[k] : Infinity;
+    if (a === b && (!apart || p.homes[i] < 0)) count(p.coefs[i++] - q.coefs[k++]);
+    else if (a <= b) count(p.coefs[i++]);
+    else count(q.coefs[k++]);
+  }
+  return step;
 }
 
 /** Largest power of two that divides a number other than 0. */

@@ -94,7 +94,6 @@ export class RegisterValues {
     const d = du.defs[du.defStart[r]];
     const home = du.blockAt[d];
     if (dom.depth[home] < 0) return false;
-    if (du.ins[d].guard !== NO_REG && du.ins[d].otherwise.length === 0) return false;
     for (let e = du.useStart[r]; e < du.useStart[r + 1]; e++) {
       const u = du.uses[e];
       const block = du.blockAt[u];
