@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type Condition, conditionOf } from '../src/analysis/condition.ts';
-import { extend, instructionGraph, type LinearForm, linearForm } from '../src/analysis/linear.ts';
+import { instructionGraph, type LinearForm, linearForm } from '../src/analysis/linear.ts';
 import { Mod, type Opcode, OpFlag, slotWidth, srcSlot } from '../src/ir/opcode.ts';
 import { immOf, Kind, makeReg, type Operand, RegFile, reg } from '../src/ir/operand.ts';
 import { type Instr, instr } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
+import { extend } from '../src/isa/polynomial.ts';
 import { evalBig } from '../src/isa/reference.ts';
 import { testIsa } from './support/isa.ts';
 import { generator } from './support/random-loops.ts';

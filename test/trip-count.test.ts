@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { extend, type LinearForm } from '../src/analysis/linear.ts';
+import type { LinearForm } from '../src/analysis/linear.ts';
 import { inLoop, loopsOf } from '../src/analysis/loops.ts';
 import { type TripCount, tripCountsOf } from '../src/analysis/trip-count.ts';
 import { Kind, type Reg, regIndex, regName, regOf, regWidth } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
+import { extend } from '../src/isa/polynomial.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';

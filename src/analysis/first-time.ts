@@ -1,5 +1,5 @@
-import { addScaled, constantOf } from './affine.ts';
 import type { Condition } from './condition.ts';
+import { addScaled, constantOf } from './form-arithmetic.ts';
 import type { LinearForm } from './linear.ts';
 import { firstInRange } from './modular.ts';
 import type { Evolution, Evolutions } from './scalar-evolution.ts';

@@ -1,9 +1,9 @@
 import { isPhi } from '../ir/flow.ts';
 import { immValue, Kind, NO_REG, type Operand, type Reg, reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { addScaled, constantForm, extendForm, sameForm, truncateForm } from './affine.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
+import { addScaled, constantForm, extendForm, sameForm, truncateForm } from './form-arithmetic.ts';
 import { type LinearForm, linearForm } from './linear.ts';
 import { type Forest, inLoop, loopsOf } from './loops.ts';
 

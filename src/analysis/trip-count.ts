@@ -1,13 +1,13 @@
 import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import { addScaled, constantOf, sameForm } from './affine.ts';
+import { extend } from '../isa/polynomial.ts';
 import { type Cfg, cfgOf, targets, terminator } from './cfg.ts';
 import { type Condition, conditionOf, negated } from './condition.ts';
 import { singleDef } from './defuse.ts';
 import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
 import { firstTime, NOTHING_KNOWN, type SymbolicCount, type When } from './first-time.ts';
-import { extend } from './linear.ts';
+import { addScaled, constantOf, sameForm } from './form-arithmetic.ts';
 import { inLoop, loopBlocks } from './loops.ts';
 import { memo } from './memo.ts';
 import { type Evolution, Evolutions } from './scalar-evolution.ts';

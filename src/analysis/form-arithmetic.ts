@@ -1,5 +1,6 @@
 import { Kind } from '../ir/operand.ts';
-import { addTerm, extend, type LinearForm, type LinearTerm } from './linear.ts';
+import { extend } from '../isa/polynomial.ts';
+import { addTerm, type LinearForm, type LinearTerm } from './linear.ts';
 
 /** A sum of one constant. */
 export const constantForm = (value: bigint, width: number): LinearForm => ({
