@@ -1,9 +1,9 @@
 /**
- * Orrery without files: everything that needs no Node, for browsers, workers and tests. `orrery` adds what reads files.
+ * Orrery without Node: everything that works on texts and data, for browsers, workers and tests. `orrery` adds file access.
  *
- * The way through: `openSpecs` gives the specs that plans are made of, `planOf` resolves them for a target, `readPtx` lowers
- * PTX for the plan, `optimize` runs the plan, `simulate` and `compare` run kernels, `writePtx` writes PTX again. What cannot go
- * on throws `DiagnosticError` with everything that was found; `renderDiagnostic` makes text of a diagnostic.
+ * `openSpecs` collects the specs, `planOf` resolves them for a target, `readPtx` lowers PTX for that plan, `optimize` runs the
+ * plan, `simulate` and `compare` execute kernels, and `writePtx` writes PTX again. Functions throw a `DiagnosticError` that
+ * carries every problem found; `renderDiagnostic` formats one.
  */
 import type { Journal } from './engine/journal.ts';
 import { host, type PipelineOptions, runPipeline } from './engine/pipeline.ts';
@@ -42,9 +42,9 @@ export type { PlanRequest, Specs } from './spec/specs.ts';
  * The specs that plans are made of.
  *
  * @param shipped what `orrery/specs` exports
- * @param documents YAML texts by file name: orders, recipes, knob sets, rules, back ends. A plan asks for them by file name, and
- *   they name one another so
- * @throws DiagnosticError with everything that is wrong with the form of the documents
+ * @param documents YAML texts by file name: orders, recipes, knob sets, rules, back ends. Requests, and the documents themselves,
+ *   refer to them by these names
+ * @throws DiagnosticError with every fault in the form of the documents
  */
 export function openSpecs(shipped: ShippedSpecs, documents: Readonly<Record<string, string>> = {}): Specs {
   const faults: Diagnostic[] = [];
@@ -59,10 +59,11 @@ export function openSpecs(shipped: ShippedSpecs, documents: Readonly<Record<stri
 }
 
 /**
- * The plan for a request: the phase index array, what is bound to each phase, every knob's value. Its warnings are in `warnings`.
+ * The plan for a request: the phase index array, what is bound to each phase, and the value of every knob. Warnings are in
+ * `Plan.warnings`.
  *
- * @param request `sm` is needed (`sm_90`; `targetOf` finds it in a text); the others default to level 3, order `binary`, no recipe,
- *   no knob sets, nothing set, nothing disabled
+ * @param request `sm` is required (such as `sm_90`; `targetOf` finds it in a text). The defaults are level 3 (or the recipe's), order
+ *   `binary`, no recipe, no knob sets, nothing set and nothing disabled
  * @throws DiagnosticError with everything that is wrong
  */
 export function planOf(specs: Specs, request: Partial<PlanRequest> & { readonly sm: string }): Plan {
@@ -84,9 +85,9 @@ export function planOf(specs: Specs, request: Partial<PlanRequest> & { readonly 
 }
 
 /**
- * Runs a plan over a program. The program is not changed; `last` of the journal is the result, and `records` say what each phase did.
+ * Runs a plan over a program, which is not modified. `last` of the journal is the result, `records` describe what each phase did.
  *
- * @throws DiagnosticError where a pass finds the program broken, or with `verify` breaks it, and for rules that have faults
+ * @throws DiagnosticError if a pass finds the program broken, if `verify` finds that a pass broke it, or if a rule has faults
  */
 export const optimize = (program: Program, plan: Plan, options: PipelineOptions = {}): Journal =>
   runPipeline(program, plan, options);
@@ -94,7 +95,7 @@ export const optimize = (program: Program, plan: Plan, options: PipelineOptions 
 /**
  * A launch from its YAML text, for `simulate`.
  *
- * @param data contents of the files that it names, null for one that is not there
+ * @param data reads a file that the launch names; null if there is none
  * @throws DiagnosticError with everything that is wrong
  */
 export function readLaunch(text: string, shipped: ShippedSpecs, data: ReadData, file = '<launch>'): Launch {
@@ -105,7 +106,7 @@ export function readLaunch(text: string, shipped: ShippedSpecs, data: ReadData, 
   return launch;
 }
 
-/** Runs a kernel in the simulator on real memory, and compares what the launch expects. Faults of the kernel are in the result. */
+/** Runs a launch in the simulator and compares its buffers with what it expects. Faults of the kernel are part of the result. */
 export const simulate = (
   program: Program,
   plan: Plan,
@@ -113,22 +114,23 @@ export const simulate = (
   options: LaunchOptions = {},
 ): LaunchResult => runLaunch(program, plan.isa, launch, paramBase(plan), options);
 
-/** Compares what a kernel does before and after in an open world, where every address exists: needs no launch. */
+/** Compares the behaviour of a kernel before and after in an open world, where every address exists, so no launch is needed. */
 export const compare = (before: Program, after: Program, kernel: string, plan: Plan): OpenComparison =>
   sameOpenWorld(before, after, kernel, paramBase(plan));
 
 /** How PTX is written. */
 export interface WriteOptions {
-  /** What the program was read from: variables, directives and functions without an Ori form are copied from it. */
+  /** The module from which the program was read. Variables, directives and functions without an Ori form are copied from it. */
   readonly module?: PtxModule | null;
-  /** Architecture for `.target`; that of the module if absent. */
+  /** Architecture for `.target`; by default that of the module. */
   readonly target?: string | null;
 }
 
 /**
- * PTX text of a program; `warnings` say what could not be written and was kept as it came.
+ * PTX text of a program. `warnings` name what could not be written and was kept unchanged.
  *
- * @throws DiagnosticError where something can neither be written nor kept, and where the specs lack the table of PTX forms
+ * @throws DiagnosticError if something can be neither written nor kept
+ * @throws Error if the specs have no document of the kind `ptx`
  */
 export function writePtx(
   program: Program,

@@ -1,4 +1,4 @@
-/** Orrery for Node: `orrery/core`, and what reads specs and launches from files. */
+/** Orrery for Node: everything in `orrery/core`, plus functions that read specs and launches from files. */
 import { host } from './engine/pipeline.ts';
 import { DiagnosticError } from './ir/diagnostic.ts';
 import { targetFor } from './read.ts';
@@ -11,10 +11,10 @@ export { loadShipped } from './spec/node.ts';
 export { fitLaunch, type LoadedLaunch, loadLaunch } from './spec/node-launch.ts';
 
 /**
- * The plan for a request whose orders, recipes, knob sets and rules may be paths of YAML files, as on the command line.
+ * The plan for a request. Orders, recipes, knob sets and rules may be given as paths of YAML files, as on the command line.
  *
  * @param request as for `planOf`
- * @param specs what `loadShipped` gives; read again if absent
+ * @param specs the result of `loadShipped`; loaded if absent
  * @throws DiagnosticError with everything that is wrong, each at its line
  */
 export async function planFromFiles(

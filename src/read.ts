@@ -74,7 +74,7 @@ export interface Read {
   readonly program: Program;
   /** The module as parsed, for `writePtx`; null for Ori text. */
   readonly module: PtxModule | null;
-  /** What is newer than the module says, and functions that were left out because an instruction of theirs has no Ori form. */
+  /** Features newer than the stated PTX version, and functions left out because an instruction has no Ori form. */
   readonly warnings: readonly Diagnostic[];
 }
 
@@ -99,7 +99,7 @@ const MOST_FAULTS = 10;
  * Reads Ori text.
  *
  * @param file name for messages
- * @throws DiagnosticError with everything that is wrong with the text, or with the program that it says
+ * @throws DiagnosticError with everything that is wrong with the text, or with the program it describes
  */
 export function readOri(text: string, plan: Plan, file = '<ori>'): Read {
   const { program, diagnostics } = parseProgram(text, plan.isa, file);

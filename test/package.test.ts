@@ -54,7 +54,7 @@ beforeAll(() => {
   }
   writeFileSync(join(app, 'package.json'), '{ "type": "module" }');
   cpSync(join(saxpy, 'saxpy.sm_90.ptx'), join(app, 'kernel.ptx'));
-});
+}, 120_000);
 afterAll(() => rmSync(dir, { recursive: true }));
 
 const orrery = (...args: string[]): Promise<{ code: number | null; out: string }> =>
@@ -78,18 +78,13 @@ describe('the package', () => {
 
   test.concurrent.each([
     ['start', /equal: 1 kernel left the same memory/],
-    ['opt kernel.ptx --check auto --emit none', /equal: /],
-    ['opt kernel.ptx --emit ptx -o out.ptx', /159 phases/],
+    ['opt kernel.ptx --check auto --emit ptx -o out.ptx', /equal: /],
     ['run node_modules/orrery/test/kernels/saxpy/launch.yaml', /^ok /m],
     ['phases', /FinalInspectionPass/],
     ['plan --order binary', /binary\.yaml/],
-    ['cfg kernel.ptx', /BB0/],
     ['cfg kernel.ptx --format svg --function saxpy -o cfg.svg', /^$/],
     ['check kernel.ptx node_modules/orrery/pipelines/orders/binary.yaml', /good .*kernel\.ptx[\s\S]*good /],
-    ['rules list', /rules in \d+ groups/],
-    ['rules show above-is-at-least', /above-is-at-least/],
     ['rules prove', /rules: \d+ verified.* 0 asked/],
-    ['rules explain kernel.ptx', /rewrites? by/],
     ['rules coverage', /rules fired/],
     ['ptxas --help', /./],
   ])('orrery %s', async (line, says) => {

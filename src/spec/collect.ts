@@ -43,7 +43,7 @@ export function specsOf(files: readonly SpecFile[]): Specs {
 export const shippedSpecFiles = (shipped: ShippedSpecs): SpecFile[] =>
   shipped.specs.map(({ file, ...built }) => ({ file, text: '', kind: built.kind, data: built.data, built }));
 
-/** Specs whose parts can be exchanged. The documents themselves stay as they are. */
+/** `Specs` with replaceable parts; the documents themselves stay read-only. */
 type Changeable = {
   -readonly [K in keyof Specs]: Specs[K] extends ReadonlyMap<string, SpecFile> | undefined
     ? Map<string, SpecFile>

@@ -1,0 +1,126 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../src/spec/node-cache.ts';
+
+/*
+ * Every command in a code block of a README runs as typed in the folder of a clone.
+ */
+
+const READMES = [
+  'README.md',
+  'pipelines/isa/README.md',
+  'pipelines/rules/README.md',
+  'src/ptx/emit/README.md',
+  'test/bench/gpu/README.md',
+  'test/kernels/README.md',
+];
+
+const present = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
+const hasPtxas = present('ptxas');
+const hasNvcc = present('nvcc');
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+
+/** A step of a README: a file that it says to write, or a command. */
+type Step = { readonly file: string; readonly text: string } | { readonly line: string };
+
+function stepsOf(page: string): Step[] {
+  const steps: Step[] = [];
+  let file: string | null = null;
+  for (const m of page.matchAll(/^```(\w*)\n([\s\S]*?)^```$|`([\w-]+\.yaml)`/gm)) {
+    const [, language, text, named] = m;
+    if (named !== undefined) file = named;
+    else if (language === 'yaml' && file !== null) steps.push({ file, text });
+    else if (language === 'sh' || language === 'console')
+      for (const typed of text.split('\n')) {
+        const line = typed.replace(/^\$ /, '').replace(/(^|\s+)#.*$/, '');
+        if (line !== '') steps.push({ line });
+      }
+  }
+  return steps;
+}
+
+/** What has to be there for a command beside a clone, or what runs it. */
+function lacks(line: string): string | null {
+  if (/gpu-bench/.test(line)) return 'a GPU';
+  if (/\brules prove\b/.test(line)) return 'a solver: rules-docs.test.ts runs these';
+  if (/^cuda-orrery\/bin\/nvcc\b|\btoolkit\b/.test(line)) return hasNvcc ? null : 'nvcc';
+  if (/ --ptxas\b|\borrery ptxas\b/.test(line)) return hasPtxas ? null : 'ptxas';
+  return null;
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const f of folders) rmSync(f, { recursive: true });
+});
+
+/** A folder that looks like a clone and takes what the commands write. */
+function clone(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-readme-'));
+  folders.push(dir);
+  for (const entry of readdirSync(ROOT)) symlinkSync(join(ROOT, entry), join(dir, entry), 'junction');
+  return dir;
+}
+
+const run = (
+  command: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<{ code: number | null; said: string }> =>
+  new Promise((done) => {
+    const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(cwd, '.user-cache') };
+    const child = spawn(command, args, { cwd, env });
+    let said = '';
+    child.stdout.on('data', (d) => (said += d));
+    child.stderr.on('data', (d) => (said += d));
+    child.on('close', (code) => done({ code, said }));
+  });
+
+describe.concurrent('commands of', () => {
+  test.each(READMES)('%s', async (readme) => {
+    const steps = stepsOf(readFileSync(join(ROOT, readme), 'utf8'));
+    const dir = clone();
+    for (const step of steps) {
+      if ('file' in step) {
+        writeFileSync(join(dir, step.file), step.text);
+        continue;
+      }
+      const [command, ...args] = step.line.split(/\s+/);
+      if (command === 'npm') {
+        expect(Object.keys(scripts)).toContain(args[0] === 'run' ? args[1] : args[0]);
+        continue;
+      }
+      if (command === 'node') expect(existsSync(join(ROOT, args[0])), step.line).toBe(true);
+      if (lacks(step.line) !== null) continue;
+      const orrery = command === 'npx' && args[0] === 'orrery';
+      expect(orrery || command.endsWith('nvcc'), `what is '${step.line}'?`).toBe(true);
+      const { code, said } = orrery
+        ? await run(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args.slice(1)], dir)
+        : await run(command, args, dir);
+      expect(code, `${step.line}\n${said}`).toBe(0);
+    }
+    // The front page has an order to save, its commands, and npm's.
+    if (readme === 'README.md') expect(steps.length).toBeGreaterThan(10);
+  });
+
+  test('every README is looked at', () => {
+    const all = ['.', 'bin', 'knobs', 'pipelines', 'schemas', 'src', 'test'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
+        .filter((f) => f.endsWith('README.md'))
+        .map((f) => join(folder, f).replaceAll('\\', '/')),
+    );
+    expect(all.sort()).toEqual([...READMES].sort());
+  });
+});
