@@ -61,7 +61,7 @@ export function phaseKey(
   const bound = phase.passes.map((p) => `${p.pass}@${versionOf(p.pass)}${JSON.stringify(p.params)}`);
   const rules = phase.rules.map((g) => `${g}@${plan.rules.get(g)?.hash ?? '?'}`);
   const without = gate.shutFor.map((x) => x.fn);
-  return hashText(JSON.stringify([phase.id, bound, rules, without]), before);
+  return hashText(JSON.stringify([phase.id, bound, rules, phase.ruleBudget, without]), before);
 }
 
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>

@@ -58,12 +58,17 @@ export function makeContext(
 ): PassContext {
   const declare = (name: string) => {
     if (!phase.knobs.includes(name)) throw new UndeclaredRead(phase.name, 'knob', name);
+    if (plan.knobs.get(name)?.unread === true)
+      throw new Error(
+        `phase ${phase.name} read the knob '${name}', which knobs/catalog.yaml calls unread: take that away`,
+      );
   };
   return {
     program,
     isa: plan.isa,
     phase: phase.id,
     params,
+    ruleBudget: phase.ruleBudget,
     get level() {
       log.reads.add('level');
       return level;
@@ -76,6 +81,11 @@ export function makeContext(
       declare(name);
       log.reads.add(`knob ${name}`);
       return knobFor(plan.knobs.get(name), fn.name);
+    },
+    budgetLeft(name) {
+      declare(name);
+      log.reads.add(`budget ${name}`);
+      return budgets.left(name, fn.name) > 0;
     },
     budget(name) {
       declare(name);

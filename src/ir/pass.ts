@@ -28,6 +28,8 @@ export interface PassContext {
   readonly phase: string;
   /** Parameters of this binding, from YAML. */
   readonly params: Readonly<Record<string, unknown>>;
+  /** Budget knob of which each rewrite by a rule takes one unit; null: none. */
+  readonly ruleBudget: string | null;
   /** Effective optimization level. */
   readonly level: number;
   /** Name of the target: sm_80. */
@@ -36,6 +38,8 @@ export interface PassContext {
   knob(name: string): KnobValue;
   /** One unit of a budget knob: false once its limit is reached; always true where it is unset. */
   budget(name: string): boolean;
+  /** True while a budget knob has a unit left; takes none. */
+  budgetLeft(name: string): boolean;
   /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
   fact(path: string): unknown;
   remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void;

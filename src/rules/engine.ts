@@ -178,6 +178,8 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
     // What a run of the set has left is settled; phases that own the same rules share that.
     const key = `${identity}|${level}|${sm}|${READ.map((k) => isSet(ctx.knob(k)))}`;
     if (!readsKnobs && o.onMiss === undefined && settled.get(fn)?.has(key) === true) return fn;
+    const budget = ctx.ruleBudget;
+    let refused = false;
     try {
       const out = applyRules(fn, trie, o.isa, {
         level,
@@ -187,7 +189,13 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
         approximate: isSet(ctx.knob(RULE_KNOBS.approximate)),
         floats: !isSet(ctx.knob(RULE_KNOBS.noFloats)),
         mode: isSet(ctx.knob(RULE_KNOBS.bands)) ? 'bands' : 'precedence',
+        allow: () => {
+          if (budget === null || ctx.budgetLeft(budget)) return true;
+          refused = true;
+          return false;
+        },
         onHit: (rule, block, before, after) => {
+          if (budget !== null) ctx.budget(budget);
           ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[block].id, ins: before });
           o.onHit?.({ rule, phase: ctx.phase, fn: fn.name, before, after });
         },
@@ -196,6 +204,8 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
             ? undefined
             : (rule, ins, why) => o.onMiss!({ rule, phase: ctx.phase, fn: fn.name, ins, why }),
       });
+      // Where the budget is spent, there may be more to say.
+      if (refused) return out;
       const done = settled.get(out);
       if (done === undefined) settled.set(out, new Set([key]));
       else done.add(key);

@@ -53,6 +53,7 @@ export function resolveKnobs(
       origin,
       overridden: [],
       when: null,
+      unread: row.unread ?? false,
     });
   }
   let opcodes: ReadonlySet<string> | undefined;

@@ -26,6 +26,8 @@ export interface ResolvedKnob {
   }[];
   /** Applies only to kernels whose name matches (a `when` knob), others have the last value that lost; null: always. */
   readonly when: string | null;
+  /** The catalog says that no code reads it yet. */
+  readonly unread: boolean;
 }
 
 /** When a phase runs. All parts must hold. */
@@ -67,6 +69,8 @@ export interface PlanPhase {
   readonly rules: readonly string[];
   readonly gate: Gate;
   readonly knobs: readonly string[];
+  /** Budget knob of which each rewrite by a rule takes one unit; null: none. */
+  readonly ruleBudget: string | null;
   readonly facts: readonly string[];
   readonly requires: readonly string[];
   readonly provides: readonly string[];

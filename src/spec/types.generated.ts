@@ -392,6 +392,10 @@ effect: string
  */
 readers?: string[]
 /**
+ * True where a phase that runs declares it, because the original reads it there, and no code does so yet: setting it warns, reading it is an error. Default: false.
+ */
+unread?: boolean
+/**
  * Other names that find this knob.
  */
 aliases?: string[]
@@ -731,6 +735,10 @@ passes?: PassBinding[]
 rules?: string[]
 gate?: Gate
 knobs?: KnobNames3
+/**
+ * Budget knob of which each rewrite by a rule takes one unit; once it is spent, the phase applies no rule.
+ */
+ruleBudget?: string
 /**
  * Paths of back-end facts that the phase may read; a path covers everything below it.
  */

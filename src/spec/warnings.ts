@@ -23,7 +23,19 @@ export function warnUnread(
     }
   for (const [name, at] of table.spots) {
     const k = table.knobs.get(name)!;
-    if (read.has(name) || k.origin.source === 'backend') continue;
+    if (k.origin.source === 'backend') continue;
+    if (k.unread) {
+      issues.warning(
+        at,
+        'knob-unread',
+        `knob ${name} is set (${k.origin.source}), but nothing reads it yet`,
+        {
+          key: true,
+        },
+      );
+      continue;
+    }
+    if (read.has(name)) continue;
     const readers = phases.filter((p) => p.knobs.includes(name)).map((p) => p.id);
     issues.warning(
       at,

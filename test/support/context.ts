@@ -19,6 +19,7 @@ export function testContext(
     params: opts.params ?? {},
     level: 3,
     sm: 'sm_80',
+    ruleBudget: null,
     knob: (name) => opts.knobs?.[name] ?? null,
     budget(name) {
       const n = left.get(name);
@@ -27,6 +28,7 @@ export function testContext(
       left.set(name, n - 1);
       return true;
     },
+    budgetLeft: (name) => (left.get(name) ?? 1) > 0,
     fact: () => undefined,
     remark(kind, name, message, at) {
       remarks.push({ kind, name, message, fn: fn.name, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });

@@ -94,6 +94,9 @@ export class ByteWriter {
 /** Code units that are made into a text at once: arguments of one call. */
 const PIECE = 4096;
 
+/** Below this a text is put together unit by unit. */
+const SHORT = 12;
+
 /** Reads what a `ByteWriter` wrote, in the same order. */
 export class ByteReader {
   private readonly bytes: Uint8Array;
@@ -142,6 +145,10 @@ export class ByteReader {
     const n = this.uint();
     const length = Math.floor(n / 2);
     let s = '';
+    if (n % 2 === 0 && length < SHORT) {
+      for (let i = 0; i < length; i++) s += String.fromCharCode(this.bytes[this.at++]);
+      return s;
+    }
     for (let from = 0; from < length; from += PIECE) {
       const m = Math.min(PIECE, length - from);
       if (n % 2 === 0) {

@@ -29,3 +29,7 @@ export class PackError extends Error {
 export const Line = { Same: 0, Next: 1, Other: 2 } as const;
 /** Bits of the byte before an instruction; destinations in bits 4 and 5 (3: a number follows), `Line` above. */
 export const Has = { Mods: 1, Guard: 2, GuardNot: 4, Otherwise: 8 } as const;
+
+/** The byte before an operand: its kind, its modifiers from this bit on, and whether `hi` and a name follow. */
+export const MODS = 3;
+export const MORE = 1 << 6;

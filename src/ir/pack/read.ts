@@ -13,7 +13,7 @@ import {
   type Variable,
 } from '../program.ts';
 import type { ByteReader } from './bytes.ts';
-import { Has, Line, PackError } from './format.ts';
+import { Has, Line, MODS, MORE, PackError } from './format.ts';
 
 /** Reads the body of a pack. */
 export class Unpacker {
@@ -34,26 +34,9 @@ export class Unpacker {
       );
     const texts = this.many(() => r.text());
     const opcodes = this.many(() => isa.byName.get(r.text())!);
-    const operands = this.many(() => {
-      const kind = r.byte();
-      const reg = r.uint() - 1;
-      const lo = r.int();
-      const hi = r.int();
-      return makeOperand(kind & 15, reg, lo, hi, texts[r.uint()], kind >>> 4);
-    });
+    const operands = this.operands(texts);
     const instrs = this.instrs(opcodes, operands);
-    const blocks = this.many((): Block => {
-      const id = r.uint();
-      const name = texts[r.uint()];
-      const size = r.uint();
-      const ins: Instr[] = [];
-      while (ins.length < size) {
-        const run = r.uint();
-        const from = r.uint();
-        for (let k = from; k < from + run; k++) ins.push(instrs[k]);
-      }
-      return { id, name, ins };
-    });
+    const blocks = this.blocks(instrs);
     const locs = this.many(() => this.lines());
     const variables = this.many((): Variable => {
       const rest = JSON.parse(r.text()) as Omit<Variable, 'init'>;
@@ -82,6 +65,42 @@ export class Unpacker {
     const n = this.r.uint();
     const out: T[] = [];
     for (let i = 0; i < n; i++) out.push(one());
+    return out;
+  }
+
+  private operands(texts: readonly string[]): Operand[] {
+    const { r } = this;
+    const n = r.uint();
+    const out: Operand[] = [];
+    for (let i = 0; i < n; i++) {
+      const head = r.byte();
+      const reg = r.uint() - 1;
+      const lo = r.int();
+      const more = (head & MORE) !== 0;
+      const hi = more ? r.int() : 0;
+      const sym = more ? texts[r.uint()] : '';
+      out.push(makeOperand(head & 7, reg, lo, hi, sym, (head >>> MODS) & 7));
+    }
+    return out;
+  }
+
+  private blocks(instrs: readonly Instr[]): Block[] {
+    const { r } = this;
+    const n = r.uint();
+    const out: Block[] = [];
+    for (let i = 0; i < n; i++) {
+      const id = r.uint();
+      const name = r.text();
+      const size = r.uint();
+      let ins: Instr[] = [];
+      while (ins.length < size) {
+        const run = r.uint();
+        const from = r.uint();
+        if (run === size) ins = instrs.slice(from, from + run);
+        else for (let k = from; k < from + run; k++) ins.push(instrs[k]);
+      }
+      out.push({ id, name, ins });
+    }
     return out;
   }
 

@@ -2,7 +2,7 @@ import type { Isa, Opcode } from '../opcode.ts';
 import type { Operand } from '../operand.ts';
 import type { Block, Fn, Instr, Loc, Program, Shape, Variable } from '../program.ts';
 import { ByteWriter, checksum, putUint } from './bytes.ts';
-import { Has, HEAD, Line, MAGIC, PACK_VERSION, PackError } from './format.ts';
+import { Has, HEAD, Line, MAGIC, MODS, MORE, PACK_VERSION, PackError } from './format.ts';
 
 /** Numbers for objects, in the order in which they first come. */
 class Numbering<T> {
@@ -129,7 +129,7 @@ export class Packer {
     if (id >= 0) return id;
     const w = this.out.blocks;
     w.uint(b.id);
-    w.uint(this.texts.of(b.name));
+    w.text(b.name);
     w.uint(b.ins.length);
     // Runs of instructions with consecutive numbers: one, but where another snapshot had some of them.
     let from = 0;
@@ -200,15 +200,18 @@ export class Packer {
   }
 
   private operand(o: Operand): number {
-    const sym = o.sym === '' ? 0 : this.texts.of(o.sym);
-    const id = this.operands.find(o, sym);
+    const id = this.operands.find(o);
     if (id >= 0) return id;
+    const sym = this.texts.of(o.sym);
     const w = this.out.operands;
-    w.byte(o.kind | (o.mods << 4));
+    const more = o.hi !== 0 || sym !== 0;
+    w.byte(o.kind | (o.mods << MODS) | (more ? MORE : 0));
     w.uint(o.reg + 1);
     w.int(o.lo);
-    w.int(o.hi);
-    w.uint(sym);
+    if (more) {
+      w.int(o.hi);
+      w.uint(sym);
+    }
     return -1 - id;
   }
 
@@ -251,15 +254,15 @@ class OperandTable {
   private readonly operands: Operand[] = [];
   private slots: Int32Array;
 
-  /** @param instrs number of instructions */
+  /** @param instrs about how many instructions there will be: most have less than one operand of their own */
   constructor(instrs: number) {
-    this.slots = new Int32Array(2 ** Math.max(8, Math.ceil(Math.log2(instrs + 1))));
+    this.slots = new Int32Array(2 ** Math.max(8, Math.ceil(Math.log2(instrs + 1)) + 1));
   }
 
   /** Number of an operand with this content, and -1 - number where it is new. */
-  find(o: Operand, sym: number): number {
+  find(o: Operand): number {
     const mask = this.slots.length - 1;
-    let at = hashOf(o, sym) & mask;
+    let at = hashOf(o) & mask;
     for (let n = this.slots[at]; n !== 0; n = this.slots[at]) {
       const x = this.operands[n - 1];
       if (
@@ -276,18 +279,15 @@ class OperandTable {
     }
     this.operands.push(o);
     this.slots[at] = ++this.size;
-    this.syms.push(sym);
     if (this.size * 2 > mask) this.grow();
     return -this.size;
   }
-
-  private readonly syms: number[] = [];
 
   private grow(): void {
     const mask = this.slots.length * 4 - 1;
     const slots = new Int32Array(mask + 1);
     for (let n = 1; n <= this.size; n++) {
-      let at = hashOf(this.operands[n - 1], this.syms[n - 1]) & mask;
+      let at = hashOf(this.operands[n - 1]) & mask;
       while (slots[at] !== 0) at = (at + 1) & mask;
       slots[at] = n;
     }
@@ -295,10 +295,9 @@ class OperandTable {
   }
 }
 
-function hashOf(o: Operand, sym: number): number {
-  let h =
-    Math.imul(o.reg + 1, 0x9e3779b1) ^ Math.imul(o.lo, 0x85ebca6b) ^ Math.imul(o.hi + sym * 7, 0xc2b2ae35);
-  h ^= o.kind | (o.mods << 4);
-  h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
+function hashOf(o: Operand): number {
+  let h = Math.imul(o.reg + 1, 0x9e3779b1) ^ Math.imul(o.lo, 0x85ebca6b) ^ Math.imul(o.hi, 0xc2b2ae35);
+  for (let i = 0; i < o.sym.length; i++) h = Math.imul(h ^ o.sym.charCodeAt(i), 0x01000193);
+  h = Math.imul(h ^ (h >>> 15) ^ (o.kind << 3) ^ o.mods, 0x2c1b3c6d);
   return h ^ (h >>> 13);
 }
