@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { host } from '../engine/pipeline.ts';
-import type { Diagnostic } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { parseProgram } from '../ir/text.ts';
 import { verifyMessage, verifyProgram } from '../ir/verify.ts';
 import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
+import { loadExperiment } from '../lab/experiment.ts';
+import { Plans } from '../lab/plans.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { parsePtx } from '../ptx/parse.ts';
@@ -71,11 +73,25 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   return checkPtxTable(spec.data as unknown as PtxDoc, await shippedIsa()).map((m) => plain(spec.file, m));
 }
 
+/** What an experiment says is looked up in the shipped specs, and its base must be a plan. */
+async function experimentFaults(file: string): Promise<Diagnostic[]> {
+  try {
+    const specs = await loadShipped();
+    const { base } = await loadExperiment(file, specs);
+    const { diagnostics } = await new Plans(base, Promise.resolve(specs)).tryPlan({ name: 'base' }, null);
+    return diagnostics.filter((d) => d.severity === 'error');
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    return [...e.diagnostics];
+  }
+}
+
 /** A spec is tried where it is used: in plans, with the shipped specs around it. Meanings of opcodes are checked too. */
 async function checkSpec(file: string): Promise<Diagnostic[]> {
   const found = await checkFile(file, host);
   if (found.some((d) => d.severity === 'error')) return found;
   const spec = await loadSpec(file);
+  if (spec.kind === 'experiment') return [...found, ...(await experimentFaults(file))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
   if (spec.kind !== 'isa') return found;
   const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);

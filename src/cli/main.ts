@@ -145,6 +145,29 @@ withMeasure(
 ).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
 
 program
+  .command('sweep')
+  .description('run an experiment: arms over knobs, places of phases and switches, on many kernels')
+  .argument('<experiment.yaml>', 'a file of the kind experiment')
+  .option(
+    '-o, --output <file>',
+    'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with',
+  )
+  .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+  .option('--restart', 'forget the results that are there')
+  .option('--format <text|markdown|json>', 'output')
+  .option('--json', 'for scripts: --format json')
+  .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
+
+withMeasure(
+  program
+    .command('evaluate')
+    .description('read arms as JSON lines, answer metrics as JSON lines: for optimizers')
+    .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
+    .option('--metrics <names>', 'exact metrics of kernels, between commas', 'weighted,pressure.R')
+    .option('--per-kernel', 'answer with the values of each kernel too'),
+).action((o) => guarded(async () => (await import('./evaluate.ts')).evaluate(o)));
+
+program
   .command('ptxas')
   .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')
   .argument(

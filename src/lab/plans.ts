@@ -76,13 +76,27 @@ export class Plans {
   }
 
   private async resolve(arm: Arm, sm: string): Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }> {
-    const specs = await this.specs(arm);
+    try {
+      const { request, specs } = await this.orderedSpecs(arm, sm);
+      return await makePlan(request, host, specs);
+    } catch (e) {
+      if (!(e instanceof DiagnosticError)) throw e;
+      return { plan: null, diagnostics: [...e.diagnostics] };
+    }
+  }
+
+  /**
+   * What an arm asks for, and the specs with the order that its moves make.
+   * @throws DiagnosticError for files that cannot be read
+   */
+  async orderedSpecs(arm: Arm, sm: string): Promise<{ request: PlanRequest; specs: Specs }> {
     const request = this.request(arm, sm);
-    if (arm.moves === undefined || arm.moves.length === 0) return makePlan(request, host, specs);
+    const specs = await this.specs(arm);
+    if (arm.moves === undefined || arm.moves.length === 0) return { request, specs };
     const files = await withFiles(specs, request);
-    if (files.faults.length > 0) return { plan: null, diagnostics: [...files.faults] };
+    if (files.faults.length > 0) throw new DiagnosticError(files.faults);
     const orders = new Map(files.specs.orders).set(MOVED, movedOrder(request.order, arm.moves));
-    return makePlan({ ...request, order: MOVED }, host, { ...files.specs, orders });
+    return { request: { ...request, order: MOVED }, specs: { ...files.specs, orders } };
   }
 }
 

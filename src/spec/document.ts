@@ -20,6 +20,7 @@ export const KINDS = [
   'isa',
   'ptx',
   'launch',
+  'experiment',
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 

@@ -151,7 +151,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('isa', 'rules', () => [one])
     // One file of these kinds is in force.
-    .with('phases', 'constraints', 'knobs', 'ptx', 'launch', () =>
+    .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
     )
     .exhaustive();

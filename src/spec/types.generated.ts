@@ -171,6 +171,191 @@ severity?: ("error" | "warning")
 }
 }
 
+export namespace ExperimentSpec {
+/**
+ * What is tried on which kernels: arms over knobs, places of phases and switched-off phases, and what counts.
+ */
+export interface Experiment {
+/**
+ * Names this schema.
+ */
+kind: "experiment"
+/**
+ * One line for readers.
+ */
+title?: string
+base?: Base
+factors?: Factors
+/**
+ * How arms are made of the factors: grid, every combination; one-at-a-time, each value alone against the base; random and latin-hypercube, samples drawn by a seed. Missing: grid. Without factors, only the arms that are listed.
+ */
+design?: ("grid" | "one-at-a-time" | "random" | "latin-hypercube")
+/**
+ * Arms that random and latin-hypercube draw.
+ */
+samples?: number
+/**
+ * Of what is drawn. Missing: 1.
+ */
+seed?: number
+/**
+ * Arms that are tried beside those of the design, as short texts: 'recipe:mine.yaml NAME=1'.
+ * 
+ * Items: As on the command line of `orrery ab`.
+ */
+arms?: string[]
+/**
+ * PTX files, folders, patterns or launch files, relative to this file.
+ * 
+ * Items: File or pattern.
+ */
+kernels: string[]
+/**
+ * What counts; the first decides which arm is best. Missing: weighted, then pressure.R.
+ * 
+ * Items: Name of an exact metric of a kernel.
+ */
+metrics?: string[]
+/**
+ * What an arm must keep to, for every kernel.
+ */
+constraints?: Constraint[]
+}
+/**
+ * The plan that arms differ from. Missing: the target of each kernel, level 3, the usual order.
+ */
+export interface Base {
+/**
+ * Optimization level.
+ */
+level?: number
+/**
+ * sm_NN; missing: what each kernel names.
+ */
+sm?: string
+/**
+ * Name or file of an order.
+ */
+order?: string
+/**
+ * Name or file of a recipe.
+ */
+recipe?: string
+/**
+ * Names or files; later ones win.
+ * 
+ * Items: Name or file.
+ */
+"knob-sets"?: string[]
+/**
+ * Knob name -> value.
+ */
+set?: {
+/**
+ * As in a knob set; the text default leaves the knob as the base has it.
+ */
+[k: string]: null | boolean | number | string | number[]
+}
+/**
+ * Phases that no arm runs.
+ * 
+ * Items: A phase name, or name#n for the n-th occurrence.
+ */
+disable?: string[]
+/**
+ * Groups or files that run too.
+ * 
+ * Items: Name or file.
+ */
+rules?: string[]
+}
+/**
+ * What varies.
+ */
+export interface Factors {
+/**
+ * Knob name -> the values that it takes, or a range.
+ */
+knobs?: {
+[k: string]: (null | boolean | number | string | number[])[] | Range
+}
+/**
+ * Phases that are on in some arms and off in others.
+ * 
+ * Items: A phase name, or name#n for the n-th occurrence.
+ */
+switches?: string[]
+/**
+ * Phase -> places where it stands beside the one that it has.
+ */
+positions?: {
+/**
+ * Places.
+ */
+[k: string]: Place[]
+}
+}
+/**
+ * Numbers between two ends.
+ */
+export interface Range {
+/**
+ * Lower end.
+ */
+from: number
+/**
+ * Upper end.
+ */
+to: number
+/**
+ * Values that a grid takes of it. Missing: 4.
+ */
+steps?: number
+/**
+ * How values lie between the ends. Missing: linear.
+ */
+scale?: ("linear" | "log")
+/**
+ * Whole numbers only. Missing: true.
+ */
+integer?: boolean
+}
+/**
+ * Before or after another phase.
+ */
+export interface Place {
+/**
+ * The phase stands before this one.
+ */
+before?: string
+/**
+ * The phase stands after this one.
+ */
+after?: string
+}
+/**
+ * A bound on a metric: one of never, most, least.
+ */
+export interface Constraint {
+/**
+ * Name of an exact metric of a kernel.
+ */
+metric: string
+/**
+ * No kernel has more, or less, of it than under the base.
+ */
+never?: ("more" | "less")
+/**
+ * No kernel has more of it than this.
+ */
+most?: number
+/**
+ * No kernel has less of it than this.
+ */
+least?: number
+}
+}
+
 export namespace IsaSpec {
 /**
  * Space that it reads or writes.

@@ -1,0 +1,66 @@
+import { createInterface } from 'node:readline';
+import { DiagnosticError } from '../ir/diagnostic.ts';
+import { Evaluator } from '../lab/evaluate.ts';
+import { loadModules } from '../lab/kernels.ts';
+import { Plans } from '../lab/plans.ts';
+import { loadShipped } from '../spec/node.ts';
+import { baseOf, type MeasureCliOptions, measureOptions, metricsOf } from './lab.ts';
+import type { PlanOptions } from './options.ts';
+import { failWith } from './ui.ts';
+
+interface EvaluateCommand extends PlanOptions, MeasureCliOptions {
+  readonly kernels?: readonly string[];
+  readonly metrics: string;
+  readonly perKernel?: boolean;
+}
+
+/** `orrery evaluate`. */
+export async function evaluate(o: EvaluateCommand): Promise<void> {
+  if (o.kernels === undefined || o.kernels.length === 0)
+    failWith('--kernels is missing', "name PTX files, folders or patterns: --kernels 'kernels/*.ptx'");
+  const metrics = metricsOf(o.metrics);
+  const noisy = metrics.find((m) => m.noisy || m.of === 'module');
+  if (noisy !== undefined) failWith(`'${noisy.name}' is no exact metric of a kernel`);
+  const specs = await loadShipped();
+  const modules = await loadModules(o.kernels);
+  const wantsPtxas = metrics.some((m) => m.source === 'ptxas');
+  const measure = measureOptions({ ...o, ptxas: wantsPtxas ? o.ptxas : false }, specs);
+  if (wantsPtxas && measure.ptxas === undefined)
+    failWith(
+      'what ptxas makes is asked for, and ptxas cannot be run',
+      'put it on PATH or name it in ORRERY_PTXAS',
+    );
+  const evaluator = await Evaluator.start(
+    modules,
+    new Plans(baseOf(o), Promise.resolve(specs)),
+    measure,
+    metrics,
+  );
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+    if (line.trim() === '') continue;
+    const answer = await answerTo(line, evaluator, o.perKernel === true);
+    // One line, whole, at once: who drives this waits for it.
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  }
+}
+
+/** What is wrong with a line is the answer to it: an optimizer goes on. */
+async function answerTo(line: string, evaluator: Evaluator, perKernel: boolean): Promise<object> {
+  let request: unknown;
+  try {
+    request = JSON.parse(line);
+  } catch {
+    return { version: 1, id: null, ok: false, error: 'this line is no JSON' };
+  }
+  const { id = null, ...arm } = (
+    request !== null && typeof request === 'object' && !Array.isArray(request) ? request : { arm: request }
+  ) as { id?: unknown; arm?: unknown };
+  try {
+    const { kernels, ...found } = await evaluator.evaluate('arm' in arm ? arm.arm : arm);
+    return { version: 1, id, ...found, ...(perKernel && { kernels }) };
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    const d = e.diagnostics[0];
+    return { version: 1, id, ok: false, error: [d.message, ...(d.notes ?? [])].join('; ') };
+  }
+}

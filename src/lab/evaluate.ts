@@ -1,0 +1,109 @@
+import { DiagnosticError } from '../ir/diagnostic.ts';
+import { armOfData } from './arms.ts';
+import type { Module } from './kernels.ts';
+import type { MeasureOptions } from './measure.ts';
+import type { Metric, Values } from './metrics.ts';
+import type { Plans } from './plans.ts';
+import { geometricMean } from './statistics.ts';
+import { Bench, type KernelTrial } from './trials.ts';
+
+/** What an arm comes to over all kernels. */
+export interface Evaluation {
+  /** Every kernel does what it did before any phase. */
+  readonly ok: boolean;
+  /** The first kernel that does not, and how; '' where all do. */
+  readonly error: string;
+  /** By metric: the sum over the kernels. */
+  readonly metrics: Values;
+  /** By metric: geometric mean over the kernels of what the arm has by what the base has. 1 is the base. */
+  readonly ratios: Values;
+  readonly kernels: readonly {
+    readonly file: string;
+    readonly kernel: string;
+    readonly ok: boolean;
+    readonly values: Values;
+  }[];
+}
+
+/** Answers what arms come to, one after the other; what they share is done once. */
+export class Evaluator {
+  private readonly benches: readonly Bench[];
+  private readonly plans: Plans;
+  private readonly metrics: readonly Metric[];
+  private base: ReadonlyMap<string, KernelTrial> = new Map();
+
+  private constructor(benches: readonly Bench[], plans: Plans, metrics: readonly Metric[]) {
+    this.benches = benches;
+    this.plans = plans;
+    this.metrics = metrics;
+  }
+
+  /**
+   * Reads nothing more and runs the base.
+   * @throws DiagnosticError where the base is no plan
+   */
+  static async start(
+    modules: readonly Module[],
+    plans: Plans,
+    measure: MeasureOptions,
+    metrics: readonly Metric[],
+  ): Promise<Evaluator> {
+    const e = new Evaluator(
+      modules.map((m) => new Bench(m, measure)),
+      plans,
+      metrics,
+    );
+    for (const m of modules) await plans.plan({ name: 'base' }, m.target);
+    e.base = await e.run({});
+    return e;
+  }
+
+  /**
+   * Runs an arm, as data, over all kernels.
+   * @throws DiagnosticError for what is no arm, or no plan
+   */
+  async evaluate(data: unknown): Promise<Evaluation> {
+    const found = await this.run(data);
+    const kernels = [...found].map(([key, k]) => {
+      const [file] = key.split('\n');
+      const values = Object.fromEntries(
+        this.metrics.flatMap((m) => (k.values[m.name] === undefined ? [] : [[m.name, k.values[m.name]]])),
+      );
+      return { file, kernel: k.kernel, ok: k.equal.ok, values };
+    });
+    const wrong = [...found.values()].find((k) => !k.equal.ok);
+    return {
+      ok: wrong === undefined,
+      error:
+        wrong === undefined
+          ? ''
+          : `${wrong.kernel} does not do what it did (by ${wrong.equal.by}: ${wrong.equal.note})`,
+      metrics: Object.fromEntries(
+        this.metrics.map((m) => [m.name, kernels.reduce((s, k) => s + (k.values[m.name] ?? 0), 0)]),
+      ),
+      ratios: Object.fromEntries(this.metrics.map((m) => [m.name, this.ratio(m, found)])),
+      kernels,
+    };
+  }
+
+  private ratio(m: Metric, found: ReadonlyMap<string, KernelTrial>): number {
+    const pairs = [...found].flatMap(([key, k]) => {
+      const [a, b] = [this.base.get(key)?.values[m.name], k.values[m.name]];
+      return a === undefined || b === undefined ? [] : [[a, b] as const];
+    });
+    return geometricMean(pairs) ?? 1;
+  }
+
+  private async run(data: unknown): Promise<Map<string, KernelTrial>> {
+    const arm = armOfData(data);
+    const out = new Map<string, KernelTrial>();
+    for (const b of this.benches) {
+      const r = await b.run(arm, this.plans);
+      if ('illegal' in r)
+        // Again, for all that is wrong with it.
+        throw new DiagnosticError((await this.plans.tryPlan(arm, b.module.target)).diagnostics);
+      for (const k of r.kernels) out.set(`${b.module.file}\n${k.kernel}`, k);
+    }
+    return out;
+  }
+}

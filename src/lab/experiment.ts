@@ -1,0 +1,313 @@
+import { dirname, resolve } from 'node:path';
+import { DiagnosticError } from '../ir/diagnostic.ts';
+import type { SpecFile } from '../spec/document.ts';
+import { Issues, type Spot } from '../spec/issues.ts';
+import { loadSpec, toDiagnostics } from '../spec/node.ts';
+import { RowTable } from '../spec/order.ts';
+import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
+import type { ExperimentSpec, KnobsSpec } from '../spec/types.generated.ts';
+import { type Arm, armText, knobText, parseArm } from './arms.ts';
+import {
+  type Choice,
+  choicesOf,
+  type Design,
+  type Factor,
+  gridSize,
+  type Level,
+  MOST_ARMS,
+} from './designs.ts';
+import { METRICS, type Metric, metricOf } from './metrics.ts';
+import type { Base } from './plans.ts';
+
+/** An arm of an experiment, and what was chosen for it. */
+export interface TrialArm {
+  readonly arm: Arm;
+  /** Level by factor; absent factors are as in the base. */
+  readonly choice: Choice;
+}
+
+/** A bound that an arm must keep to. */
+export type Bound = { readonly metric: Metric } & (
+  | { readonly never: 'more' | 'less' }
+  | { readonly most: number }
+  | { readonly least: number }
+);
+
+/** An experiment, checked. */
+export interface Experiment {
+  readonly spec: SpecFile;
+  readonly title: string;
+  readonly base: Base;
+  readonly factors: readonly Factor[];
+  /** The first is the base itself. */
+  readonly arms: readonly TrialArm[];
+  readonly kernels: readonly string[];
+  /** Folder that the kernels are relative to. */
+  readonly folder: string;
+  readonly metrics: readonly Metric[];
+  readonly bounds: readonly Bound[];
+}
+
+/** What decides where the experiment does not say it. */
+const USUAL_METRICS = ['weighted', 'pressure.R'];
+const USUAL_STEPS = 4;
+
+/**
+ * Reads an experiment.
+ *
+ * @param specs in which knobs and phases are looked up
+ * @throws DiagnosticError with everything that is wrong, each at its line
+ */
+export async function loadExperiment(path: string, specs: Specs): Promise<Experiment> {
+  const spec = await loadSpec(path, 'experiment');
+  const issues = new Issues();
+  const folder = dirname(path);
+  const data = spec.data as unknown as ExperimentSpec.Experiment;
+  const factors = [
+    ...knobFactors(data, spec, specs, issues),
+    ...switchFactors(data, spec, specs, issues),
+    ...positionFactors(data, spec, specs, issues),
+  ];
+  const metrics = (data.metrics ?? USUAL_METRICS).flatMap((name, i) =>
+    exactMetric(name, { file: spec, path: ['metrics', i] }, issues),
+  );
+  const bounds = (data.constraints ?? []).flatMap(({ metric, ...bound }, i) =>
+    exactMetric(metric, { file: spec, path: ['constraints', i, 'metric'] }, issues).map(
+      (m) => ({ metric: m, ...bound }) as Bound,
+    ),
+  );
+  const design = data.design ?? 'grid';
+  checkDesign(design, data, factors, spec, issues);
+  const listed: TrialArm[] = [];
+  (data.arms ?? []).forEach((text, i) => {
+    try {
+      listed.push({ arm: armIn(folder, parseArm(text)), choice: new Map() });
+    } catch (e) {
+      if (!(e instanceof DiagnosticError)) throw e;
+      for (const d of e.diagnostics)
+        issues.error({ file: spec, path: ['arms', i] }, 'experiment-arm', d.message, { notes: d.notes });
+    }
+  });
+  if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
+  const chosen = choicesOf(design, factors, data.samples ?? 0, data.seed ?? 1).map(armOf);
+  return {
+    spec,
+    title: data.title ?? '',
+    base: baseOf(folder, data.base ?? {}),
+    factors,
+    arms: distinct([{ arm: { name: 'base' }, choice: new Map() }, ...listed, ...chosen]),
+    kernels: data.kernels,
+    folder,
+    metrics,
+    bounds,
+  };
+}
+
+/** Arms that ask for the same are one; what was chosen is kept of the last, so that the base is one of the levels. */
+function distinct(arms: readonly TrialArm[]): TrialArm[] {
+  const out = new Map<string, TrialArm>();
+  for (const a of arms) {
+    const key = armText(a.arm);
+    const known = out.get(key);
+    out.set(key, known === undefined ? a : { arm: known.arm, choice: a.choice });
+  }
+  return [...out.values()];
+}
+
+function armOf(choice: Choice): TrialArm {
+  const levels = [...choice.values()];
+  const of = <K extends keyof Level>(key: K) =>
+    levels.flatMap((l) => (l[key] === undefined ? [] : [l[key] as NonNullable<Level[K]>]));
+  const [set, disable, moves] = [of('set'), of('disable'), of('move')];
+  const arm = {
+    ...(set.length > 0 && { set }),
+    ...(disable.length > 0 && { disable }),
+    ...(moves.length > 0 && { moves }),
+  };
+  return { arm: { name: armText({ name: '', ...arm }), ...arm }, choice };
+}
+
+/** A file that the experiment names is relative to it; other names stay as they are. */
+const inFolder = (folder: string, name: string): string =>
+  /\.ya?ml$/.test(name) || name.includes('/') ? resolve(folder, name) : name;
+
+function armIn(folder: string, arm: Arm): Arm {
+  const at = (name: string) => inFolder(folder, name);
+  return {
+    ...arm,
+    ...(arm.order !== undefined && { order: at(arm.order) }),
+    ...(arm.recipe !== undefined && { recipe: at(arm.recipe) }),
+    ...(arm.knobs !== undefined && { knobs: arm.knobs.map(at) }),
+    ...(arm.rules !== undefined && { rules: arm.rules.map(at) }),
+  };
+}
+
+function baseOf(folder: string, b: ExperimentSpec.Base): Base {
+  const at = (name: string) => inFolder(folder, name);
+  return {
+    level: b.level ?? null,
+    sm: b.sm ?? null,
+    order: at(b.order ?? DEFAULT_ORDER),
+    recipe: b.recipe === undefined ? null : at(b.recipe),
+    knobSets: (b['knob-sets'] ?? []).map(at),
+    set: Object.entries(b.set ?? {}).map(([k, v]) => `${k}=${knobText(v)}`),
+    disable: b.disable ?? [],
+    rules: (b.rules ?? []).map(at),
+  };
+}
+
+function knobFactors(
+  data: ExperimentSpec.Experiment,
+  spec: SpecFile,
+  specs: Specs,
+  issues: Issues,
+): Factor[] {
+  const rows = specs.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
+  const names = Object.entries(rows).flatMap(([name, row]) => [name, ...(row.aliases ?? [])]);
+  const known = new Set(names.map((n) => n.toLowerCase()));
+  return Object.entries(data.factors?.knobs ?? {}).map(([name, values]) => {
+    const path = ['factors', 'knobs', name];
+    if (!known.has(name.toLowerCase()))
+      issues.unknown(
+        { file: spec, path },
+        'unknown-knob',
+        `there is no knob '${name}'`,
+        name,
+        names,
+        'knobs/catalog.yaml lists them',
+        { key: true },
+      );
+    if (Array.isArray(values))
+      return {
+        name,
+        levels: values.map((v) =>
+          v === 'default' ? { name: 'default' } : { name: knobText(v), set: `${name}=${knobText(v)}` },
+        ),
+      };
+    const range = values as ExperimentSpec.Range;
+    const log = range.scale === 'log';
+    if (range.from >= range.to)
+      issues.error(
+        { file: spec, path: [...path, 'to'] },
+        'experiment-range',
+        `the range ends before it begins`,
+      );
+    else if (log && range.from <= 0)
+      issues.error(
+        { file: spec, path: [...path, 'from'] },
+        'experiment-range',
+        'a logarithmic range begins above 0',
+      );
+    const { from, to, integer = true, steps = USUAL_STEPS } = range;
+    return { name, range: { from, to, log, integer, steps } };
+  });
+}
+
+function phaseAt(name: string, at: Spot, key: boolean, specs: Specs, issues: Issues): string {
+  const table = new RowTable(specs.phases);
+  if (table.find(name) < 0)
+    issues.unknown(
+      at,
+      'unknown-phase',
+      `there is no phase '${name}'`,
+      name,
+      table.ids,
+      '`orrery phases` lists them',
+      { key },
+    );
+  return name;
+}
+
+const switchFactors = (
+  data: ExperimentSpec.Experiment,
+  spec: SpecFile,
+  specs: Specs,
+  issues: Issues,
+): Factor[] =>
+  (data.factors?.switches ?? []).map((phase, i) => {
+    phaseAt(phase, { file: spec, path: ['factors', 'switches', i] }, false, specs, issues);
+    return { name: phase, levels: [{ name: 'on' }, { name: 'off', disable: phase }] };
+  });
+
+const positionFactors = (
+  data: ExperimentSpec.Experiment,
+  spec: SpecFile,
+  specs: Specs,
+  issues: Issues,
+): Factor[] =>
+  Object.entries(data.factors?.positions ?? {}).map(([phase, places]) => {
+    const path = ['factors', 'positions', phase];
+    phaseAt(phase, { file: spec, path }, true, specs, issues);
+    const levels = places.map((place, i): Level => {
+      const at = place.before !== undefined ? 'before' : 'after';
+      const anchor = phaseAt(place[at]!, { file: spec, path: [...path, i, at] }, false, specs, issues);
+      return { name: `${at} ${anchor}`, move: { phase, at, anchor } };
+    });
+    return { name: `place of ${phase}`, levels: [{ name: 'here' }, ...levels] };
+  });
+
+/** An exact metric of a kernel by its name, or an issue. */
+function exactMetric(name: string, at: Spot, issues: Issues): Metric[] {
+  const m = metricOf(name);
+  if (m === undefined) {
+    const names = METRICS.map((x) => x.name);
+    issues.unknown(
+      at,
+      'unknown-metric',
+      `there is no metric '${name}'`,
+      name,
+      names,
+      '`orrery measure --json` has all',
+    );
+    return [];
+  }
+  if (m.noisy || m.of === 'module') {
+    issues.error(
+      at,
+      'experiment-metric',
+      `'${name}' decides nothing here: it is not an exact metric of a kernel`,
+    );
+    return [];
+  }
+  return [m];
+}
+
+function checkDesign(
+  design: Design,
+  data: ExperimentSpec.Experiment,
+  factors: readonly Factor[],
+  spec: SpecFile,
+  issues: Issues,
+): void {
+  const at = (key: string): Spot => ({
+    file: spec,
+    path: data[key as keyof typeof data] === undefined ? [] : [key],
+  });
+  const drawn = design === 'random' || design === 'latin-hypercube';
+  if (factors.length === 0 && data.design !== undefined)
+    issues.error(at('design'), 'experiment-design', `the design '${design}' has no factors to vary`);
+  if (factors.length === 0 && (data.arms ?? []).length === 0)
+    issues.error(
+      at('kind'),
+      'experiment-design',
+      "nothing is tried: there are neither 'factors' nor 'arms'",
+      {
+        notes: [
+          'factors: { knobs: { NAME: [1, 2] }, switches: [PHASE], positions: { PHASE: [{ after: PHASE }] } }',
+        ],
+      },
+    );
+  if (drawn && data.samples === undefined)
+    issues.error(at('design'), 'experiment-design', `the design '${design}' needs 'samples'`);
+  if (!drawn && data.samples !== undefined)
+    issues.error(at('samples'), 'experiment-design', `the design '${design}' draws no samples`);
+  if (design === 'grid' && gridSize(factors) > MOST_ARMS)
+    issues.error(
+      at('design'),
+      'experiment-design',
+      `the grid has ${gridSize(factors)} arms, more than ${MOST_ARMS}`,
+      {
+        notes: ['fewer steps, or design: latin-hypercube with samples'],
+      },
+    );
+}

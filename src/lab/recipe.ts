@@ -1,0 +1,105 @@
+import { dirname, join, relative, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { host } from '../engine/pipeline.ts';
+import { makePlan, ROOT, withFiles } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import { produce } from '../spec/state.ts';
+import type { RecipeSpec } from '../spec/types.generated.ts';
+import type { Arm } from './arms.ts';
+import { orderText, type Plans } from './plans.ts';
+
+/** An arm as files that can be committed. */
+export interface RecipeFiles {
+  readonly recipe: string;
+  /** The order that its moves make; null where it moves nothing. */
+  readonly order: string | null;
+  /** Options that the recipe needs beside it, since a recipe cannot say them. */
+  readonly options: readonly string[];
+  /** The plan that the recipe gives is that of the arm. */
+  readonly same: boolean;
+}
+
+/** Where a recipe's values may come from; others stand without it. */
+const OWN = new Set(['recipe', 'knob-set', 'command-line']);
+
+/**
+ * Writes an arm as a recipe, with everything that the base adds to the shipped values.
+ *
+ * @param targets for which it was tried
+ * @param title one line
+ * @param paths where the recipe and the order will stand
+ */
+export async function recipeOf(
+  arm: Arm,
+  plans: Plans,
+  targets: readonly (string | null)[],
+  title: string,
+  paths: { readonly recipe: string; readonly order: string },
+): Promise<RecipeFiles> {
+  const tried = await Promise.all(targets.map((t) => plans.plan(arm, t)));
+  const plan = tried[0];
+  const request = plans.request(arm, plan.sm);
+  const { specs } = await withFiles(await plans.specs(arm), request);
+  const base = specs.recipes.get(request.recipe ?? '')?.data as RecipeSpec.Recipe | undefined;
+  const data = produce((base ?? { kind: 'recipe' }) as RecipeSpec.Recipe, (d) => {
+    d.title = title;
+    d.sm = [...new Set(tried.map((p) => p.sm))];
+    d.level = plan.level;
+    const knobs = valuesOf(plan);
+    if (Object.keys(knobs).length > 0) d.knobs = knobs as RecipeSpec.Recipe['knobs'];
+    const off = [...new Set([...(d.phases?.disable ?? []), ...request.disable])];
+    if (off.length > 0) d.phases = { ...d.phases, disable: off };
+  });
+  const order =
+    arm.moves === undefined
+      ? null
+      : schemaLine('order', paths.order) + orderText(request.order, arm.moves, title);
+  const options = [
+    ...(order !== null
+      ? [`--order ${paths.order}`]
+      : request.order === 'binary'
+        ? []
+        : [`--order ${request.order}`]),
+    ...(request.rules ?? []).map((r) => `--rules ${r}`),
+  ];
+  const recipe = recipeText(data, title, options, schemaLine('recipe', paths.recipe));
+  const same = await Promise.all(tried.map((p) => samePlan(p, data, arm, plans)));
+  return { recipe, order, options, same: same.every(Boolean) };
+}
+
+/** Knobs that somebody gave a value, for all kernels. */
+function valuesOf(plan: Plan): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const k of plan.knobs.values()) if (OWN.has(k.origin.source) && k.when === null) out[k.name] = k.value;
+  return out;
+}
+
+/** First line of a spec, which names its schema to editors; nothing outside of the project. */
+function schemaLine(kind: string, path: string): string {
+  const to = relative(dirname(resolve(path)), join(ROOT, 'schemas', `${kind}.schema.json`));
+  const inside = !relative(ROOT, resolve(path)).startsWith('..');
+  return inside ? `# yaml-language-server: $schema=${to.replaceAll('\\', '/')}\n` : '';
+}
+
+const recipeText = (
+  data: RecipeSpec.Recipe,
+  title: string,
+  options: readonly string[],
+  head: string,
+): string =>
+  [
+    `${head}# ${title}. Found by \`orrery sweep\`.`,
+    ...(options.length > 0 ? [`# Run it with ${options.join(' ')}.`] : []),
+    stringify(data, { lineWidth: 120 }),
+  ].join('\n');
+
+/** Does the recipe, alone on the order and the rules of the arm, give the plan of the arm? */
+async function samePlan(plan: Plan, data: RecipeSpec.Recipe, arm: Arm, plans: Plans): Promise<boolean> {
+  const ordered = await plans.orderedSpecs(arm, plan.sm);
+  const name = '<recipe>';
+  const file = { file: name, text: '', kind: 'recipe', data: data as never } as const;
+  const request = { ...ordered.request, recipe: name, level: null, knobSets: [], set: [], disable: [] };
+  const recipes = new Map(ordered.specs.recipes).set(name, file);
+  const found = await makePlan(request, host, { ...ordered.specs, recipes });
+  return found.plan?.hash === plan.hash;
+}

@@ -1,0 +1,137 @@
+import type { Experiment } from '../experiment.ts';
+import type { ArmScore, Effect, Interaction, SweepReport } from '../sweep-report.ts';
+import { metricsJson, OUTPUT_VERSION } from './json.ts';
+import { type Cell, columns, type Paint, percent, plural, shortened, WIDTH } from './table.ts';
+
+/** Arms and factors that are shown before the rest is only counted. */
+const MOST = 12;
+/** A change below this shows as none. */
+const SMALL = 5e-6;
+
+const ratioText = (r: number): string => (Math.abs(r - 1) < SMALL ? '0' : percent(r));
+
+/** What a sweep found, for a terminal. */
+export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
+  const first = r.metrics[0];
+  const refused = r.scores.filter((s) => s.refused !== '');
+  const out = [
+    paint.bold(
+      `${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best by ${first.name}: ${shortened(r.best.name, 50)} (${ratioText(r.best.ratio[first.name])})`,
+    ),
+    '',
+    paint.bold('Pareto front: no arm is better in one without being worse in another'),
+    scoreTable(r.front.slice(0, MOST), r, paint),
+    ...(r.front.length > MOST ? [`and ${r.front.length - MOST} more`] : []),
+  ];
+  if (r.effects.length > 0)
+    out.push('', paint.bold(`Effect of each factor on ${first.name}`), effectTable(r.effects));
+  const strong = r.interactions.filter((i) => i.size >= SMALL);
+  if (r.interactions.length > 0)
+    out.push(
+      '',
+      paint.bold('Interactions'),
+      strong.length === 0 ? 'none: the factors work independently' : interactionTable(strong.slice(0, MOST)),
+    );
+  if (refused.length > 0) {
+    out.push('', paint.bold(`${plural(refused.length, 'arm')} do not count`));
+    for (const [why, names] of reasons(refused).slice(0, MOST))
+      out.push(
+        shortened(why, WIDTH),
+        `  ${shortened(names[0], WIDTH - 16)}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`,
+      );
+  }
+  return out.join('\n');
+}
+
+/** Arms by the reason why they do not count, the most frequent first. */
+function reasons(refused: readonly ArmScore[]): (readonly [string, readonly string[]])[] {
+  const by = new Map<string, string[]>();
+  for (const s of refused) by.set(s.refused, [...(by.get(s.refused) ?? []), s.name]);
+  return [...by].sort((a, b) => b[1].length - a[1].length);
+}
+
+function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint): string {
+  const head: Cell[] = ['arm', ...r.metrics.map((m) => m.name)].map((text) => ({ text, paint: paint.bold }));
+  const rows = scores.map((s): Cell[] => [
+    s.name,
+    ...r.metrics.map((m) => {
+      const v = s.ratio[m.name];
+      const same = Math.abs(v - 1) < SMALL;
+      const mark = same ? paint.dim : v < 1 === (m.better === 'less') ? paint.good : paint.bad;
+      return { text: ratioText(v), paint: mark };
+    }),
+  ]);
+  return columns([head, ...rows], `l${'r'.repeat(r.metrics.length)}`);
+}
+
+const levelText = (l: Effect['levels'][number]): string => `${l.name} ${ratioText(l.ratio)}`;
+
+const effectTable = (effects: readonly Effect[]): string =>
+  columns(
+    effects.map((f) => [
+      f.factor,
+      f.size < SMALL ? 'none' : percent(1 + f.size).slice(1),
+      f.size < SMALL ? '' : f.levels.map(levelText).join(', '),
+    ]),
+    'lrl',
+  );
+
+const interactionTable = (list: readonly Interaction[]): string =>
+  columns(
+    list.map((i) => [
+      i.factors.join(' and '),
+      percent(1 + i.size).slice(1),
+      `most at ${i.levels.join(', ')}`,
+    ]),
+    'lrl',
+  );
+
+/** What a sweep found, as Markdown. */
+export function sweepMarkdown(e: Experiment, r: SweepReport): string {
+  const first = r.metrics[0];
+  const row = (cells: readonly string[]) => `| ${cells.map((c) => c.replaceAll('|', '\\|')).join(' | ')} |`;
+  const out = [
+    `**${plural(r.scores.length, 'arm')}${e.title === '' ? '' : ` of ${e.title}`}; best by ${first.name}: \`${r.best.name}\` (${ratioText(r.best.ratio[first.name])})**`,
+    '',
+    row(['Pareto front', ...r.metrics.map((m) => m.name)]),
+    `|---|${r.metrics.map(() => '---:|').join('')}`,
+    ...r.front.map((s) => row([`\`${s.name}\``, ...r.metrics.map((m) => ratioText(s.ratio[m.name]))])),
+    '',
+    row(['factor', `effect on ${first.name}`, 'levels']),
+    '|---|---:|---|',
+    ...r.effects.map((f) =>
+      row([
+        f.factor,
+        f.size < SMALL ? 'none' : percent(1 + f.size).slice(1),
+        f.levels.map(levelText).join(', '),
+      ]),
+    ),
+  ];
+  const refused = r.scores.filter((s) => s.refused !== '');
+  if (refused.length > 0)
+    out.push(
+      '',
+      `<details><summary>${plural(refused.length, 'arm')} do not count</summary>`,
+      '',
+      ...refused.map((s) => `- \`${s.name}\`: ${s.refused.replaceAll('<', '&lt;')}`),
+      '',
+      '</details>',
+    );
+  return `${out.join('\n')}\n`;
+}
+
+/** What a sweep found, as plain data (schemas/output/sweep.schema.json). */
+export const sweepJson = (e: Experiment, r: SweepReport) => ({
+  version: OUTPUT_VERSION,
+  kind: 'sweep-report',
+  title: e.title,
+  metrics: metricsJson(r.metrics),
+  arms: r.scores.map((s) => ({
+    ...s,
+    choice: Object.fromEntries([...e.arms[s.arm].choice].map(([f, l]) => [f, l.name])),
+  })),
+  front: r.front.map((s) => s.arm),
+  best: r.best.arm,
+  effects: r.effects,
+  interactions: r.interactions,
+});

@@ -1,0 +1,347 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { choicesOf, type Factor, levelsOf } from '../src/lab/designs.ts';
+import type { Experiment } from '../src/lab/experiment.ts';
+import { metricOf } from '../src/lab/metrics.ts';
+import type { FinishedCell } from '../src/lab/sweep.ts';
+import { reportOf } from '../src/lab/sweep-report.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'orrery-sweep-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const bin = join(root, 'bin', 'orrery.js');
+const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') };
+const orrery = (args: readonly string[], input?: string) => {
+  const r = spawnSync(process.execPath, [bin, ...args], { cwd: root, encoding: 'utf8', env, input });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+};
+const schema = (name: string) =>
+  new Ajv({ allErrors: true, allowUnionTypes: true }).compile(
+    JSON.parse(readFileSync(join(root, 'schemas', 'output', `${name}.schema.json`), 'utf8')) as object,
+  );
+
+const knob = (name: string, ...values: number[]): Factor => ({
+  name,
+  levels: values.map((v) => ({ name: String(v), set: `${name}=${v}` })),
+});
+const range = (name: string, from: number, to: number, log = false): Factor => ({
+  name,
+  range: { from, to, log, integer: true, steps: 4 },
+});
+const shown = (choices: readonly ReadonlyMap<string, { name: string }>[]) =>
+  choices.map((c) => [...c].map(([f, l]) => `${f}=${l.name}`).join(' '));
+
+describe('designs', () => {
+  it('a grid has every combination once, ranges by their steps', () => {
+    expect(shown(choicesOf('grid', [knob('A', 1, 2), knob('B', 3, 4, 5)], 0, 1))).toEqual([
+      'A=1 B=3',
+      'A=1 B=4',
+      'A=1 B=5',
+      'A=2 B=3',
+      'A=2 B=4',
+      'A=2 B=5',
+    ]);
+    expect(levelsOf(range('C', 1, 1000, true)).map((l) => l.name)).toEqual(['1', '10', '100', '1000']);
+    expect(levelsOf(range('C', 0, 9)).map((l) => l.name)).toEqual(['0', '3', '6', '9']);
+    expect(levelsOf(range('C', 0, 1)).map((l) => l.name)).toEqual(['0', '1']);
+  });
+
+  it('one at a time varies one', () => {
+    expect(shown(choicesOf('one-at-a-time', [knob('A', 1, 2), knob('B', 3)], 0, 1))).toEqual([
+      'A=1',
+      'A=2',
+      'B=3',
+    ]);
+  });
+
+  it('samples hang on the seed alone, and keep to their range', () => {
+    const factors = [knob('A', 1, 2, 3), range('B', 5, 50)];
+    const draw = (seed: number) => shown(choicesOf('random', factors, 40, seed));
+    expect(draw(1)).toEqual(draw(1));
+    expect(draw(1)).not.toEqual(draw(2));
+    for (const s of draw(3)) {
+      const b = Number(/B=(\d+)/.exec(s)![1]);
+      expect(b >= 5 && b <= 50).toBe(true);
+    }
+  });
+
+  it('a Latin hypercube meets every part of every factor once', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 40 }), fc.nat(), (n, seed) => {
+        const factors: Factor[] = [
+          { name: 'A', range: { from: 0, to: n, log: false, integer: false, steps: 2 } },
+          { name: 'B', range: { from: 0, to: n, log: false, integer: false, steps: 2 } },
+        ];
+        const choices = choicesOf('latin-hypercube', factors, n, seed);
+        for (const f of factors) {
+          const parts = choices.map((c) => Math.min(n - 1, Math.floor(Number(c.get(f.name)!.name))));
+          expect(parts.sort((a, b) => a - b)).toEqual(Array.from({ length: n }, (_, i) => i));
+        }
+      }),
+      { numRuns: 60, seed: 5 },
+    );
+  });
+});
+
+describe('what a sweep shows', () => {
+  const metrics = ['weighted', 'pressure.R'].map((n) => metricOf(n)!);
+  const experiment = (factors: Factor[], extra: Partial<Experiment> = {}) =>
+    ({
+      factors,
+      metrics,
+      bounds: [],
+      title: '',
+      arms: [
+        { arm: { name: 'base' }, choice: new Map() },
+        ...choicesOf('grid', factors, 0, 1).map((choice, i) => ({ arm: { name: `arm ${i + 1}` }, choice })),
+      ],
+      ...extra,
+    }) as unknown as Experiment;
+  const cell = (arm: number, values: Record<string, number>, ok = true): FinishedCell => ({
+    arm,
+    file: 'k.ptx',
+    result: { kernels: [{ kernel: 'k', values, equal: { ok, by: 'launch', note: ok ? '' : 'wrong' } }] },
+  });
+
+  it('main effects and interactions are those that made the numbers', () => {
+    const factors = [knob('A', 0, 1), knob('B', 0, 1), knob('C', 0, 1)];
+    const e = experiment(factors);
+    // A saves a tenth, B does nothing, A and C together save a further fifth.
+    const worth = (c: ReadonlyMap<string, { name: string }>) => {
+      const [a, , x] = ['A', 'B', 'C'].map((f) => c.get(f)?.name === '1');
+      return 1000 * (a ? 0.9 : 1) * (a && x ? 0.8 : 1);
+    };
+    const cells = e.arms.map((a, i) => cell(i, { weighted: worth(a.choice), 'pressure.R': 10 }));
+    const r = reportOf(e, cells);
+    const effect = (f: string) => r.effects.find((x) => x.factor === f)!;
+    // Over both levels of C, A is worth 0.9 * sqrt(0.8); C, over both of A, sqrt(0.8).
+    expect(effect('A').size).toBeCloseTo(1 / (0.9 * Math.sqrt(0.8)) - 1);
+    expect(effect('C').size).toBeCloseTo(1 / Math.sqrt(0.8) - 1);
+    expect(effect('B').size).toBeCloseTo(0);
+    expect(r.interactions[0].factors).toEqual(['A', 'C']);
+    // Four cells share the departure: a quarter of log 0.8 each.
+    expect(r.interactions[0].size).toBeCloseTo(Math.exp(-Math.log(0.8) / 4) - 1);
+    expect(r.interactions[1].size).toBeCloseTo(0);
+    expect(e.arms[r.best.arm].choice.get('A')?.name).toBe('1');
+    expect(r.best.ratio.weighted).toBeCloseTo(0.72);
+  });
+
+  it('the front is that of a slow search, without what breaks a kernel or a bound', () => {
+    const value = fc.integer({ min: 1, max: 6 });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(value, value, fc.boolean()), { minLength: 1, maxLength: 20 }),
+        (points) => {
+          const e = experiment([], {
+            arms: Array.from({ length: points.length + 1 }, (_, i) => ({
+              arm: { name: `${i}` },
+              choice: new Map(),
+            })),
+            bounds: [{ metric: metricOf('blocks')!, most: 5 }],
+          } as never);
+          const all = [[3, 3, true] as const, ...points];
+          const r = reportOf(
+            e,
+            all.map(([w, p, ok], i) => cell(i, { weighted: w, 'pressure.R': p, blocks: i % 7 }, ok)),
+          );
+          const good = all.map(([w, p, ok], i) => ({ w, p, ok: ok && i % 7 <= 5 })).filter((x) => x.ok);
+          const front = new Set(
+            good
+              .filter((x) => !good.some((y) => y.w <= x.w && y.p <= x.p && (y.w < x.w || y.p < x.p)))
+              .map((x) => `${x.w} ${x.p}`),
+          );
+          expect(new Set(r.front.map((s) => `${s.total.weighted} ${s.total['pressure.R']}`))).toEqual(front);
+          expect(r.front).toHaveLength(front.size);
+        },
+      ),
+      { numRuns: 100, seed: 2 },
+    );
+  });
+});
+
+describe('orrery sweep', () => {
+  const file = join('test', 'examples', 'switches.experiment.yaml');
+  const results = join(dir, 'r.jsonl');
+  const best = join(dir, 'best.yaml');
+  const args = ['sweep', file, '-o', results, '--best', best];
+  let whole = '';
+
+  it('runs every arm, and shows the front, effects and the best as a recipe', () => {
+    const r = orrery(args);
+    expect([r.code, r.err]).toEqual([0, '']);
+    expect(r.out).toMatch(/^16 arms of which optimizers pay; best by weighted: .*ContractProducts=true/);
+    expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default/m);
+    expect(r.out.split('\n').filter((l) => l.length > 100 && !l.startsWith('re'))).toEqual([]);
+    whole = readFileSync(results, 'utf8');
+    expect(whole.trim().split('\n')).toHaveLength(1 + 16 * 3);
+    // The recipe is the plan of the arm that it was written for.
+    const arm = /best by weighted: (\S.*) \(/.exec(r.out)![1];
+    const same = orrery(['ab', arm, `recipe:${best}`, '--kernels', 'test/kernels/softmax/softmax.sm_90.ptx']);
+    expect(same.out).toContain('both arms are the same plan');
+  });
+
+  it('JSON has its schema', () => {
+    const check = schema('sweep');
+    check(JSON.parse(orrery([...args, '--json']).out));
+    expect(check.errors ?? []).toEqual([]);
+  });
+
+  it('goes on where a cut left off, with the same result byte for byte', () => {
+    truncateSync(results, Math.floor(whole.length / 2));
+    expect(orrery(args).code).toBe(0);
+    expect(readFileSync(results, 'utf8')).toBe(whole);
+  });
+
+  it.each(['SIGINT', 'SIGKILL'] as const)('and where %s ended it', async (signal) => {
+    rmSync(results);
+    const child = spawn(process.execPath, [bin, ...args], { cwd: root, env, stdio: 'ignore' });
+    const ended = new Promise((done) => child.on('close', done));
+    const lines = () => (existsSync(results) ? readFileSync(results, 'utf8').split('\n').length : 0);
+    while (lines() < 6 && child.exitCode === null) await new Promise((next) => setTimeout(next, 2));
+    child.kill(signal);
+    await ended;
+    const left = lines();
+    expect(orrery(args).code).toBe(0);
+    expect(readFileSync(results, 'utf8')).toBe(whole);
+    expect(left).toBeGreaterThanOrEqual(6);
+  });
+
+  it('results of something else are not taken', () => {
+    const other = join(dir, 'other.jsonl');
+    writeFileSync(other, whole.replace(/"identity":"\w+"/, '"identity":"0"'));
+    const r = orrery(['sweep', file, '-o', other, '--best', best]);
+    expect([r.code, r.out]).toEqual([1, '']);
+    expect(r.err).toMatch(/results of another experiment/);
+    expect(orrery(['sweep', file, '-o', other, '--best', best, '--restart']).code).toBe(0);
+    expect(readFileSync(other, 'utf8')).toBe(whole);
+    copyFileSync(join(root, 'package.json'), other);
+    expect(orrery(['sweep', file, '-o', other]).err).toMatch(/this is no file of results/);
+  });
+
+  it('a moved phase becomes an order beside the recipe; an illegal place is an arm that does not count', () => {
+    const moved = join(dir, 'moved.experiment.yaml');
+    writeFileSync(
+      moved,
+      `kind: experiment
+factors:
+  positions: { GeneralOptimizeMid: [{ before: OriCheckInitialProgram }, { after: OriBranchOpt }] }
+  knobs: { ContractProducts: [true] }
+kernels: [${join(root, 'test/kernels/mandelbrot/launch.yaml')}]
+`,
+    );
+    const r = orrery(['sweep', moved, '-o', join(dir, 'moved.jsonl'), '--best', join(dir, 'm.yaml')]);
+    expect(r.code).toBe(0);
+    expect(r.out).toMatch(/1 arm do(es)? not count\nno plan: .*GeneralOptimizeMid/);
+  });
+
+  it.each([
+    ['factors: { knobs: { ContractProduct: [true] } }', /did you mean 'ContractProducts'/],
+    ['factors: { switches: [GeneralOptimise] }', /did you mean 'GeneralOptimize'/],
+    ['factors: { switches: [GeneralOptimize] }\ndesign: random', /needs 'samples'/],
+    ['factors: { switches: [GeneralOptimize] }\nmetrics: [weigted]', /did you mean 'weighted'/],
+    ['factors: { switches: [GeneralOptimize] }\nmetrics: [compile-time]', /is not an exact metric/],
+    ['arms: [recip:x]', /did you mean 'recipe:'/],
+    ['title: nothing', /nothing is tried/],
+    ['factors: { knobs: { ContractProducts: { from: 4, to: 2 } } }', /ends before it begins/],
+  ])('%s is refused at its line, by check too', (text, says) => {
+    const bad = join(dir, 'bad.experiment.yaml');
+    writeFileSync(bad, `kind: experiment\n${text}\nkernels: [x.ptx]\n`);
+    for (const command of ['sweep', 'check']) {
+      const r = orrery([command, bad]);
+      expect(r.code).toBe(1);
+      expect(r.err).toMatch(says);
+      expect(r.err).toMatch(/bad.experiment.yaml:\d+:\d+/);
+    }
+  });
+});
+
+describe('orrery evaluate', () => {
+  const kernels = 'test/kernels/mandelbrot/mandelbrot.sm_90.ptx';
+
+  it('answers a line for a line, what is wrong too', () => {
+    const lines = [
+      '{"id":7,"set":{"ContractProducts":true}}',
+      '"disable:GeneralOptimizeMid"',
+      '{"id":"x","set":{"ContractProduct":1}}',
+      'junk',
+      '{"disabel":["GeneralOptimizeMid"]}',
+    ];
+    const r = orrery(['evaluate', '--kernels', kernels, '--per-kernel'], `${lines.join('\n')}\n`);
+    expect([r.code, r.err]).toEqual([0, '']);
+    const answers = r.out
+      .trim()
+      .split('\n')
+      .map((l) => JSON.parse(l));
+    const check = schema('evaluate');
+    for (const a of answers) {
+      check(a);
+      expect(check.errors ?? []).toEqual([]);
+    }
+    expect(answers.map((a) => [a.id, a.ok])).toEqual([
+      [7, true],
+      [null, true],
+      ['x', false],
+      [null, false],
+      [null, false],
+    ]);
+    expect(answers[0].ratios.weighted).toBeLessThan(1);
+    expect(answers[2].error).toMatch(/did you mean 'ContractProducts'/);
+    expect(answers[4].error).toMatch(/did you mean 'disable'/);
+    // The same numbers as an A/B.
+    const j = JSON.parse(
+      orrery([
+        'ab',
+        'base',
+        'ContractProducts=true',
+        '--kernels',
+        kernels,
+        '--no-ptxas',
+        '--repeat',
+        '0',
+        '--json',
+      ]).out,
+    );
+    const total = j.totals.find((t: { metric: string }) => t.metric === 'weighted');
+    expect([answers[0].metrics.weighted, answers[0].ratios.weighted]).toEqual([total.b, total.ratio]);
+  });
+
+  const driven = { ...env, ORRERY: `${process.execPath} ${bin}` };
+  it('a search in a script finds the knob that helps', () => {
+    const r = spawnSync(process.execPath, [join(root, 'test/examples/search.mjs'), kernels, '8'], {
+      cwd: root,
+      encoding: 'utf8',
+      env: driven,
+    });
+    expect(r.stderr).toBe('');
+    const found = JSON.parse(r.stdout);
+    expect(found.arm.set).toEqual({ ContractProducts: true });
+    expect(found.weighted).toBeLessThan(0.95);
+  });
+
+  const optuna = spawnSync('python3', ['-c', 'import optuna']).status === 0;
+  it.skipIf(!optuna)('Optuna drives it (skipped where python3 has no optuna)', () => {
+    const r = spawnSync('python3', [join(root, 'test/examples/optuna_search.py'), kernels, '12'], {
+      cwd: root,
+      encoding: 'utf8',
+      env: driven,
+    });
+    expect(r.stderr).toBe('');
+    const found = JSON.parse(r.stdout);
+    expect(found.weighted).toBeLessThanOrEqual(1);
+    expect(found.arm.set.GeneralOptimizationBudget).toBeGreaterThanOrEqual(0);
+  });
+});
