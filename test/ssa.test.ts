@@ -2,12 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cfgIsCurrent } from '../src/analysis/cfg.ts';
 import { edit } from '../src/ir/draft/index.ts';
 import { withFunctions } from '../src/ir/edit.ts';
 import { Kind, NO_REG, reg, regOf } from '../src/ir/operand.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
+import { passes } from '../src/passes/registry.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
@@ -238,18 +240,18 @@ BB2:
   });
 });
 
-describe('random functions', () => {
-  const copied = (fn: Fn): Fn =>
-    // Copies are seen through, so that live ranges of one variable's values overlap.
-    edit(fn, (d) => {
-      for (const b of d.layout())
-        for (let n = d.first(b); n >= 0; n = d.next(n)) {
-          const { op, guard, dst, src } = d.at(n);
-          if (op.name === 'MOV' && guard === NO_REG && src[0].kind === Kind.Reg)
-            d.replaceUses(dst[0], src[0].reg);
-        }
-    });
+/** Copies are seen through, so that live ranges of one variable's values overlap. */
+const copied = (fn: Fn): Fn =>
+  edit(fn, (d) => {
+    for (const b of d.layout())
+      for (let n = d.first(b); n >= 0; n = d.next(n)) {
+        const { op, guard, dst, src } = d.at(n);
+        if (op.name === 'MOV' && guard === NO_REG && src[0].kind === Kind.Reg)
+          d.replaceUses(dst[0], src[0].reg);
+      }
+  });
 
+describe('random functions', () => {
   it('do the same in SSA and after it, copies seen through or not', () => {
     fc.assert(
       fc.property(randomFn({ defined: true, most: 12 }), (fn) => {
@@ -265,6 +267,31 @@ describe('random functions', () => {
       { numRuns: 1500, seed: 23 },
     );
   });
+});
+
+describe('passes over functions in SSA', () => {
+  it.each(['gvn-cse', 'hoist-invariants', 'branch-opt', 'live-dead'])(
+    '%s keeps SSA and what a function does',
+    (name) => {
+      let changed = 0;
+      fc.assert(
+        fc.property(randomFn({ defined: true, most: 10 }), (fn) => {
+          const inSsa = ssa(fn);
+          const entry = passes.get(name)!;
+          if (!('pass' in entry)) throw new Error(name);
+          const out = whole(entry.pass(inSsa, testContext(inSsa)));
+          expect(verifySsa(out).map(verifyMessage), printFn(out)).toEqual([]);
+          expect(sameBehaviour(inSsa, out), `${printFn(inSsa)}\n${printFn(out)}`).toBeNull();
+          expect(cfgIsCurrent(out)).toBe(true);
+          if (out !== inSsa) changed++;
+          const left = whole(leaveSsa(out, isa));
+          expect(sameBehaviour(fn, left), `${printFn(out)}\n${printFn(left)}`).toBeNull();
+        }),
+        { numRuns: 500, seed: 5 },
+      );
+      expect(changed).toBeGreaterThan(5);
+    },
+  );
 });
 
 const root = fileURLToPath(new URL('./kernels/', import.meta.url));

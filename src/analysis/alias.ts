@@ -1,5 +1,5 @@
 import { type Accesses, Does, rowsOf } from './address.ts';
-import { stepBetween } from './linear.ts';
+import { stepBetween } from './linear-expressions.ts';
 import { isStrong, MUTABLE } from './memory-ops.ts';
 import { objectsMayMeet } from './objects.ts';
 import { Origin } from './provenance.ts';
