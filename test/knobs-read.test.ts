@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { runPipeline } from '../src/engine/pipeline.ts';
+import { type RegisteredPass, runPlan } from '../src/engine/run.ts';
+import type { Program } from '../src/ir/program.ts';
+import { printProgram } from '../src/ir/text.ts';
+import { passes } from '../src/passes/registry.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { hasWork } from '../src/spec/phases.ts';
+import type { Plan } from '../src/spec/plan.ts';
+import type { PlanRequest } from '../src/spec/resolve.ts';
+import { branchyPtx } from './support/branchy.ts';
+import { planWith, saysOf } from './support/specs.ts';
+
+const planOf = async (change: Partial<PlanRequest> = {}): Promise<Plan> =>
+  (await planWith({ order: 'binary', ...change })).plan!;
+const base = await planOf();
+const lowered = (text: string): Program =>
+  lowerPtx(parsePtx(text, 'x.ptx').module, { isa: base.isa, paramBase: 0x160, sm: 'sm_80' }).program;
+const kernel = (name: string): Program =>
+  lowered(readFileSync(new URL(`./kernels/${name}/${name}.sm_80.ptx`, import.meta.url), 'utf8'));
+
+/** The sine of a constant, in the approximation of the hardware. */
+const approximate = branchyPtx('k').replace(
+  'mov.b32 %r4, %f2;',
+  'sin.approx.f32 %f3, %f2; mov.b32 %r4, %f3;',
+);
+const programs = [
+  lowered(branchyPtx('k')),
+  lowered(approximate),
+  ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path'].map(kernel),
+];
+
+/** All that phases did to the programs: which ran, what they said, what came out. */
+const done = (p: Plan): string[] =>
+  programs.map((x) => {
+    const j = runPipeline(x, p);
+    const records = j.records.map((r) => [r.phase.id, r.outcome, r.remarks.map((m) => `${m.name} ${m.fn}`)]);
+    return `${JSON.stringify(records)}\n${printProgram(j.last)}`;
+  });
+
+/** Knobs that the phases with work declare: their own and those of their gates. */
+const declared = new Set(
+  base.phases.filter(hasWork).flatMap((p) => [...p.knobs, ...p.gate.set, ...p.gate.unset, ...p.gate.budget]),
+);
+const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
+/** A value that tells, for knobs that some code reads; flags are set, budgets are nothing. */
+const telling: Readonly<Record<string, string>> = { GeneralOptimizeMidMaxAdd3RefCnt: '3' };
+const settings = [...declared]
+  .filter((k) => !unread.includes(k))
+  .map((k) => {
+    const { type } = base.knobs.get(k)!;
+    return type === 'NONE' ? k : `${k}=${telling[k] ?? (type === 'BDGT' ? '0' : '?')}`;
+  });
+
+describe('every knob that a phase with work declares', () => {
+  const before = done(base);
+  const budgets = new Set(base.phases.flatMap((p) => (p.ruleBudget === null ? [] : [p.ruleBudget])));
+  const others = settings.filter((s) => !budgets.has(s.split('=')[0]));
+
+  it.each(others)('%s changes what is done', async (set) => {
+    expect(done(await planOf({ set: [set] }))).not.toEqual(before);
+  });
+
+  it('is read, or its row says that it is not, and then setting it warns', async () => {
+    expect(unread.length).toBeGreaterThan(10);
+    for (const k of unread) {
+      const value = base.knobs.get(k)!.type === 'NONE' ? k : `${k}=1`;
+      expect(await saysOf({ set: [value], order: 'binary' })).toBe(
+        `warning: knob ${k} is set (command-line), but nothing reads it yet`,
+      );
+    }
+    // What is read does not warn.
+    for (const s of settings) expect([s, await saysOf({ set: [s], order: 'binary' })]).toEqual([s, '']);
+  });
+
+  it('says so no longer than that is true: reading it is a mistake that is told', () => {
+    for (const name of unread) {
+      const phase = base.phases.find((p) => hasWork(p) && p.knobs.includes(name))!;
+      const bound = { pass: 'probe', params: {}, origin: phase.origin };
+      const own: Plan = {
+        ...base,
+        phases: [{ ...phase, passes: [bound], rules: [], gate: base.phases[0].gate }],
+      };
+      const read: RegisteredPass = {
+        name: 'probe',
+        version: 1,
+        summary: '',
+        pass: (fn, ctx) => (ctx.knob(name), fn),
+      };
+      expect(() => runPlan(programs[0], own, { passes: new Map([...passes, ['probe', read]]) })).toThrow(
+        `read the knob '${name}', which knobs/catalog.yaml calls unread`,
+      );
+    }
+  });
+});
+
+describe('a budget of rules', () => {
+  const limited = base.phases.filter((p) => p.ruleBudget !== null && p.rules.length > 0);
+
+  it('stands at every phase that the sources give one', () => {
+    expect(limited.map((p) => `${p.id} ${p.ruleBudget}`)).toEqual([
+      'GeneralOptimizeEarly GeneralOptimizeEarlyBudget',
+      'GeneralOptimize GeneralOptimizeBudget',
+      'OriLinearReplacement Knob416',
+      'GeneralOptimizeMid GeneralOptimizeMidBudget',
+      'GeneralOptimizeLate GeneralOptimizeLateBudget',
+      'GeneralOptimizeLate2 GeneralOptimizeLate2Budget',
+    ]);
+  });
+
+  it.each(limited.map((p) => [p.id, p.ruleBudget!]))(
+    '%s: %s allows so many rewrites, and no more',
+    async (id, knob) => {
+      // Alone, so that there is something left for it.
+      const disable = base.phases.filter((p) => p.rules.length > 0 && p.id !== id).map((p) => p.id);
+      const hits = (p: Plan): number[] =>
+        programs.map((x) => {
+          let n = 0;
+          runPipeline(x, p, { onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
+          return n;
+        });
+      const free = hits(await planOf({ disable }));
+      expect(Math.max(...free)).toBeGreaterThan(3);
+      for (const limit of [0, 1, 3]) {
+        const some = hits(await planOf({ disable, set: [`${knob}=${limit}`] }));
+        expect(some).toEqual(free.map((n) => Math.min(n, limit)));
+      }
+    },
+  );
+
+  it('holds over all functions of a program together, and what it left is there for others', async () => {
+    const both = lowered(branchyPtx('k', 'other'));
+    const [first] = limited;
+    const again = { ...first, id: `${first.id}#2`, ruleBudget: null };
+    const hits = async (set: string[]): Promise<string[]> => {
+      const p = await planOf({ set });
+      const phases = [...p.phases.slice(0, first.position + 1), again];
+      const out: string[] = [];
+      runPipeline(both, { ...p, phases }, { onRuleHit: (h) => out.push(`${h.phase} ${h.fn}`) });
+      return out;
+    };
+    const all = await hits([]);
+    expect(all.filter((x) => x === `${first.id} other`).length).toBeGreaterThan(1);
+    expect(all.filter((x) => x.startsWith(`${again.id} `))).toEqual([]);
+    const some = await hits([`${first.ruleBudget}=1`]);
+    expect(some.filter((x) => x.startsWith(`${first.id} `))).toEqual([`${first.id} k`]);
+    expect(some).toContain(`${again.id} k`);
+    expect(some).toContain(`${again.id} other`);
+  });
+});
