@@ -106,9 +106,9 @@ describe('what it says of agreement holds in every execution', () => {
           checked += a.checked;
           across += a.across;
         }),
-        { numRuns: 400, seed: 11 },
+        { numRuns: 200, seed: 11 },
       );
-      expect(checked).toBeGreaterThan(100_000);
+      expect(checked).toBeGreaterThan(50_000);
       expect(across).toBeGreaterThan(1000);
     });
 
@@ -129,9 +129,9 @@ describe('what it says of agreement holds in every execution', () => {
             checked += a.checked;
           },
         ),
-        { numRuns: 1500, seed: 12 },
+        { numRuns: 500, seed: 12 },
       );
-      expect(checked).toBeGreaterThan(50_000);
+      expect(checked).toBeGreaterThan(10_000);
     });
   }
 });
