@@ -22,6 +22,7 @@ import { launchOf, type ReadData } from './spec/launch-data.ts';
 import type { Plan } from './spec/plan.ts';
 import { resolve } from './spec/resolve.ts';
 import type { PlanRequest, Specs } from './spec/specs.ts';
+import { withoutSsa } from './ssa/program.ts';
 
 export type { Journal, PhaseRecord } from './engine/journal.ts';
 export type { PipelineOptions } from './engine/pipeline.ts';
@@ -127,7 +128,7 @@ export interface WriteOptions {
 }
 
 /**
- * PTX text of a program. `warnings` name what could not be written and was kept unchanged.
+ * PTX text of a program; functions that a run left in SSA leave it first. `warnings` name what could not be written and was kept unchanged.
  *
  * @throws DiagnosticError if something can be neither written nor kept
  * @throws Error if the specs have no document of the kind `ptx`
@@ -141,7 +142,12 @@ export function writePtx(
   if (specs.ptx === undefined) throw new Error('the specs have no document of the kind ptx');
   const table = new PtxTable(specs.ptx.data as unknown as PtxDoc);
   const { module = null, target = null } = options;
-  const { text, diagnostics } = emitPtx(program, { table, paramBase: paramBase(plan), module, target });
+  const { text, diagnostics } = emitPtx(withoutSsa(program, plan.isa), {
+    table,
+    paramBase: paramBase(plan),
+    module,
+    target,
+  });
   refuseErrors(diagnostics);
   return { text, warnings: diagnostics };
 }

@@ -36,6 +36,8 @@ const NOT_ALONE: Readonly<Record<string, string>> = {
   RET: 'ends the thread',
   EXIT: 'ends the thread',
   BPT: 'ends the kernel with an error',
+  MOVPHI: 'SSA, which PTX does not write',
+  PMOVPHI: 'SSA, which PTX does not write',
   BSSY: 'a region of control flow, which PTX does not write',
   BSYNC: 'a region of control flow, which PTX does not write',
   LDPRM: 'a parameter of a call',

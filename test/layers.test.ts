@@ -21,9 +21,9 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   spec: ['ir', 'isa', 'sim', 'rules'],
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.
-  '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine'],
-  lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
-  cli: ['.', 'lab', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'sim', 'spec', 'engine'],
+  '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'passes', 'sim', 'spec', 'engine'],
+  lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
+  cli: ['.', 'lab', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   // Scripts of developers.
   tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'cli'],
 };

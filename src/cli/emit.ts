@@ -6,6 +6,7 @@ import { paramBase } from '../read.ts';
 import { loadShipped } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
+import { withoutSsa } from '../ssa/program.ts';
 
 import { CliExit, failWith, show } from './ui.ts';
 
@@ -30,7 +31,7 @@ export async function ptxOf(
   strict: boolean,
 ): Promise<string> {
   const table = ptxTable(await loadShipped());
-  const { text, diagnostics } = emitPtx(program, {
+  const { text, diagnostics } = emitPtx(withoutSsa(program, plan.isa), {
     table,
     paramBase: paramBase(plan),
     module,

@@ -10,6 +10,7 @@ import type { Counters } from '../sim/counters.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { fitLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
+import { withoutSsa } from '../ssa/program.ts';
 import { estimateCycles, timingOf } from './estimate.ts';
 import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
@@ -105,7 +106,7 @@ export class Measurer {
   private uses(program: Program, plan: Plan): readonly PtxasUse[] | null {
     const { ptxas } = this.opts;
     if (ptxas === undefined || this.ptx === null) return null;
-    const { text } = emitPtx(program, {
+    const { text } = emitPtx(withoutSsa(program, plan.isa), {
       table: ptxas.table,
       paramBase: paramBase(plan),
       module: this.ptx,
