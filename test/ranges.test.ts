@@ -10,6 +10,7 @@ import { Machine } from '../src/sim/machine.ts';
 import { OpenMemory } from '../src/sim/memory.ts';
 import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
+import { kernelNames, kernelOf, runKernel } from './support/kernel-set.ts';
 import { canProbe, probe, withProbes } from './support/probes.ts';
 import { randomFn } from './support/random-fn.ts';
 import { randomKernel } from './support/random-kernel.ts';
@@ -295,5 +296,17 @@ EXIT`);
       'BB0:\nLDC R9, c[0x0][0x160]\nISETP.EQ P0, R9, RZ\nMOV R1, 3\n@P0 MOV R2 else R1, 12\nEXIT',
     );
     expect(unsigned(of(fn, 'R2'))).toEqual([3, 12]);
+  });
+});
+
+describe('test kernels', () => {
+  it.each(kernelNames.filter((_, k) => k % 3 === 1))('%s', async (name) => {
+    const { program, launches } = await kernelOf(name);
+    const c = new Checks();
+    const functions = program.functions.map((fn) => claims(fn, c));
+    const r = runKernel({ ...program, functions }, launches[0], 30_000);
+    expect(c.faults).toEqual([]);
+    expect(['ok', 'budget']).toContain(r.status);
+    expect(c.told).toBeGreaterThan(0);
   });
 });

@@ -1,7 +1,7 @@
 import { isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { type BoundsProgram, boundsProgram } from '../isa/bounds-program.ts';
+import { type BoundsProgram, boundsProgram, operandOf } from '../isa/bounds-program.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { dominators } from './dominators.ts';
@@ -218,11 +218,12 @@ class Namer {
       case 'not':
         return this.condition(ins, g, a, holds === 1 ? 0 : 1, root, conditions);
       case 'and':
-      case 'or':
-        if ((g.ops[at] === 'and') !== (holds === 1)) return;
-        this.condition(ins, g, a, holds, root, conditions);
-        this.condition(ins, g, b, holds, root, conditions);
+      case 'or': {
+        const all = g.ops[at] === 'and' ? 1 : 0;
+        if (holds === all || truthOf(ins, g, b) === all) this.condition(ins, g, a, holds, root, conditions);
+        if (holds === all || truthOf(ins, g, a) === all) this.condition(ins, g, b, holds, root, conditions);
         return;
+      }
       case 'src': {
         const { reg, kind } = ins.src[g.graph.nodes[at].n] ?? { reg: NO_REG, kind: Kind.Imm };
         if (kind === Kind.Reg && g.widths[at] === 1) this.hold(reg, holds, root, conditions);
@@ -233,7 +234,8 @@ class Namer {
         for (let k = 0; k < 3; k++) {
           let seen = 0;
           for (let row = 0; row < 8; row++)
-            if (((g.n[at] >> row) & 1) === holds) seen |= ((row >> (2 - k)) & 1) === 1 ? 2 : 1;
+            if (((g.n[at] >> row) & 1) === holds && allows(ins, g, at, row))
+              seen |= ((row >> (2 - k)) & 1) === 1 ? 2 : 1;
           if (seen === 1 || seen === 2)
             this.condition(ins, g, g.args[3 * at + k], seen === 2 ? 1 : 0, root, conditions);
         }
@@ -241,6 +243,13 @@ class Namer {
       case 'eq':
       case 'ult':
       case 'slt': {
+        if (g.widths[a] === 1) {
+          // Truth values: equal to a known one or not.
+          const known = truthOf(ins, g, b);
+          if (g.ops[at] === 'eq' && known >= 0)
+            this.condition(ins, g, a, known === holds ? 1 : 0, root, conditions);
+          return;
+        }
         const by = { ins, program: g, compare: at, holds };
         for (const side of a === b ? [a] : [a, b]) {
           if (g.ops[side] !== 'src') continue;
@@ -275,4 +284,25 @@ class Namer {
     if (list === undefined) this.factsOf.set(i, [number]);
     else list.push(number);
   }
+}
+
+/** Value of a node of one bit that is a constant operand of the instruction, or its negation; -1 for others. */
+function truthOf(ins: Instr, g: BoundsProgram, node: number): -1 | 0 | 1 {
+  if (g.ops[node] === 'not') {
+    const v = truthOf(ins, g, g.args[3 * node]);
+    return v < 0 ? -1 : v === 1 ? 0 : 1;
+  }
+  if (g.ops[node] === 'const') return g.low[node] === 1 ? 1 : 0;
+  if (g.ops[node] !== 'src') return -1;
+  const o = operandOf(ins, g.graph.nodes[node].n);
+  return o.kind === Kind.Imm ? ((o.lo & 1) as 0 | 1) : -1;
+}
+
+/** May the inputs of a truth table be those of the row? */
+function allows(ins: Instr, g: BoundsProgram, at: number, row: number): boolean {
+  for (let k = 0; k < 3; k++) {
+    const v = truthOf(ins, g, g.args[3 * at + k]);
+    if (v >= 0 && v !== ((row >> (2 - k)) & 1)) return false;
+  }
+  return true;
 }
