@@ -48,20 +48,24 @@ export class Evolutions {
   readonly ssa: boolean;
   private readonly unwrapped: Unwrapped | null;
   /** By register index: the form, or null while it is being made. */
-  private readonly values = new Map<number, LinearForm | null>();
+  private readonly values: Map<number, LinearForm | null>;
   /** By register index of a phi of a header. */
   private readonly phis = new Map<number, Evolution | null>();
   /** Loop by header position. */
-  private readonly loopOfHeader = new Map<number, number>();
+  private readonly loopOfHeader: Map<number, number>;
 
-  /** @param unwrapped proves that a value does not wrap where it is extended; null: then it has no evolution */
-  constructor(fn: Fn, unwrapped: Unwrapped | null) {
+  /**
+   * @param unwrapped proves that a value does not wrap where it is extended; null: then it has no evolution
+   * @param shared evolutions of the same function that may know values already
+   */
+  constructor(fn: Fn, unwrapped: Unwrapped | null, shared: Evolutions | null = null) {
     this.fn = fn;
     this.forest = loopsOf(fn);
     this.du = defUseOf(fn);
     this.unwrapped = unwrapped;
-    this.ssa = !cfgOf(fn).midBlockControl && singleDefinitions(this.du);
-    for (const l of this.forest.loops) this.loopOfHeader.set(l.header, l.id);
+    this.ssa = shared?.ssa ?? (!cfgOf(fn).midBlockControl && singleDefinitions(this.du));
+    this.values = shared?.values ?? new Map();
+    this.loopOfHeader = shared?.loopOfHeader ?? new Map(this.forest.loops.map((l) => [l.header, l.id]));
   }
 
   /**

@@ -10,7 +10,7 @@ import { firstTime, NOTHING_KNOWN, type SymbolicCount, type When } from './first
 import { addScaled, constantOf, sameForm } from './form-arithmetic.ts';
 import { inLoop, loopBlocks } from './loops.ts';
 import { memo } from './memo.ts';
-import { type Evolution, Evolutions } from './scalar-evolution.ts';
+import { type Evolution, Evolutions, type Unwrapped } from './scalar-evolution.ts';
 
 /** A block from which control may leave a loop, and when it does. */
 export interface LoopExit extends When {
@@ -58,7 +58,8 @@ export interface TripCounts {
  */
 export const tripCountsOf: (fn: Fn) => TripCounts = memo((fn) => {
   const plain = new Counts(fn, new Evolutions(fn, null));
-  const full = new Counts(fn, new Evolutions(fn, (loop, e, signed) => unwrapped(plain.of(loop), e, signed)));
+  const proof: Unwrapped = (loop, e, signed) => unwrapped(plain.of(loop), e, signed);
+  const full = new Counts(fn, new Evolutions(fn, proof, plain.evolutions));
   return { of: (loop) => full.of(loop), evolutions: full.evolutions };
 });
 

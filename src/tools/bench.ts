@@ -18,6 +18,7 @@ import { Trie } from '../rules/trie.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { benchAnalyses } from './bench-analyses.ts';
 
 const specs = await loadShipped();
 const { plan } = await makePlan(
@@ -181,6 +182,8 @@ const kb = (n: number) => `${(n / 1024).toFixed(1)} KB`;
 say(
   `kept snapshot         ${kb((heapAll - heapFirst) / more)} of heap where a whole program has ${kb(heapFirst / kept.length)}, ${kb((bytesOf(alls) - bytesOf(firsts)) / more)} packed where it has ${kb(bytesOf(firsts) / kept.length)} (${more} snapshots after phases that changed something, ${kept.length} kernels)\n`,
 );
+
+benchAnalyses(plan.isa, say);
 
 /** Rules that look at instructions of the program and never fire: other constants, at one or two levels. */
 function generatedRules(n: number): Rule[] {

@@ -1,0 +1,142 @@
+import { accessesOf } from '../analysis/address.ts';
+import { cfgOf } from '../analysis/cfg.ts';
+import { defUseOf } from '../analysis/defuse.ts';
+import { divergenceOf } from '../analysis/divergence.ts';
+import { dominatorsOf, postDominatorsOf } from '../analysis/dominators.ts';
+import { frequencyOf } from '../analysis/frequency.ts';
+import { livenessOf } from '../analysis/liveness.ts';
+import { loopsOf } from '../analysis/loops.ts';
+import { memorySsaOf } from '../analysis/memory-ssa.ts';
+import { nestingOf } from '../analysis/nesting.ts';
+import { pressureOf } from '../analysis/pressure.ts';
+import { segmentsOf } from '../analysis/segments.ts';
+import { singleValuesOf } from '../analysis/single-values.ts';
+import { tripCountsOf } from '../analysis/trip-count.ts';
+import { copyFn } from '../ir/edit.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { type Fn, newShape, type Program } from '../ir/program.ts';
+import { parseProgram } from '../ir/text.ts';
+
+/**
+ * Ori text of about `n` instructions in SSA: pairs of counted loops, one in the other, with a load, a store, address
+ * arithmetic and a side exit; half of them to a bound that is no constant.
+ */
+export function loopsText(n: number): string {
+  const out: string[] = [
+    '.program "bench" version 9.0 target sm_80 address 64',
+    '.entry k',
+    '  .param u64 p size 8 align 8 at 0 reg RD1',
+    '  .param u32 n size 4 align 4 at 8 reg R2',
+    '{',
+    'BB0:',
+  ];
+  let r = 8;
+  let b = 0;
+  const PAIR = 19;
+  for (let i = 0; i < n / PAIR; i++) {
+    const [x, y, a, v, s, p, q, x2, y2, a2] = Array.from({ length: 10 }, () => r++);
+    const [before, outer, inner, rest, latch, exit] = [b, b + 1, b + 2, b + 3, b + 4, b + 5];
+    b += 5;
+    out.push(
+      `BB${outer}:`,
+      `MOVPHI R${x}, {BB${before}: RZ, BB${latch}: R${x2}}`,
+      `IMAD R${s}, R${x}, 64, R2`,
+      `BB${inner}:`,
+      `MOVPHI R${y}, {BB${outer}: RZ, BB${rest}: R${y2}}`,
+      `IADD3 R${r}, R${y}, R${s}`,
+      `IMAD_WIDE RD${a}, R${r++}, 4, RD1`,
+      `LDG.B32 R${v}, [RD${a}]`,
+      `IADD3 R${r}, R${v}, 7`,
+      `STG.B32 [RD${a}+0x100], R${r++}`,
+      `ISETP.EQ P${r}, R${v}, 5`,
+      `@P${r++} BRA BB${latch}`,
+      `BB${rest}:`,
+      `IADD3 R${y2}, R${y}, 1`,
+      `ISETP.LT P${p}, R${y2}, 16`,
+      `@P${p} BRA BB${inner}`,
+      `BB${latch}:`,
+      `IADD3.64 RD${a2}, RD1, 8`,
+      `STG.B32 [RD${a2}], R${x}`,
+      `IADD3 R${x2}, R${x}, 1`,
+      `ISETP.LT P${q}, R${x2}, ${i % 2 === 0 ? 'R2' : '100'}`,
+      `@P${q} BRA BB${outer}`,
+      `BB${exit}:`,
+    );
+  }
+  out.push('EXIT', '}');
+  return out.join('\n');
+}
+
+/** An analysis, with those that it asks, which are not part of its cost. */
+interface Measured {
+  readonly name: string;
+  readonly run: (fn: Fn, program: Program) => unknown;
+  readonly asks: readonly ((fn: Fn, program: Program) => unknown)[];
+}
+
+/** All trip counts, and the evolution of every register that an instruction of a loop defines. */
+function allTrips(fn: Fn): void {
+  const trips = tripCountsOf(fn);
+  const { innermost } = loopsOf(fn);
+  for (const l of loopsOf(fn).loops) trips.of(l.id);
+  fn.blocks.forEach((block, b) => {
+    if (innermost[b] < 0) return;
+    for (const x of block.ins) for (const d of x.dst) trips.evolutions.evolutionOf(innermost[b], d);
+  });
+}
+
+const ANALYSES: readonly Measured[] = [
+  { name: 'flow graph', run: cfgOf, asks: [] },
+  { name: 'dominators', run: dominatorsOf, asks: [cfgOf] },
+  { name: 'post-dominators', run: postDominatorsOf, asks: [cfgOf] },
+  { name: 'natural loops', run: loopsOf, asks: [dominatorsOf] },
+  { name: 'nesting forest', run: nestingOf, asks: [cfgOf] },
+  { name: 'definitions and uses', run: defUseOf, asks: [] },
+  { name: 'segments', run: segmentsOf, asks: [cfgOf] },
+  { name: 'liveness', run: livenessOf, asks: [segmentsOf] },
+  { name: 'register pressure', run: pressureOf, asks: [livenessOf, loopsOf] },
+  { name: 'single values', run: singleValuesOf, asks: [defUseOf, dominatorsOf] },
+  { name: 'divergence', run: divergenceOf, asks: [defUseOf, postDominatorsOf, loopsOf, singleValuesOf] },
+  {
+    name: 'accesses',
+    run: (fn, program) => accessesOf(fn, program.variables),
+    asks: [defUseOf, dominatorsOf, singleValuesOf],
+  },
+  {
+    name: 'memory SSA',
+    run: memorySsaOf,
+    asks: [(fn, program) => accessesOf(fn, program.variables)],
+  },
+  { name: 'evolutions, trip counts', run: allTrips, asks: [defUseOf, loopsOf, dominatorsOf] },
+  { name: 'block frequency', run: frequencyOf, asks: [allTrips, postDominatorsOf] },
+];
+
+/** Says what each analysis costs, in nanoseconds for each instruction at three sizes. */
+export function benchAnalyses(isa: Isa, say: (line: string) => void): void {
+  const programs = [1000, 10_000, 100_000].map((n) => {
+    const { program, diagnostics } = parseProgram(loopsText(n), isa);
+    if (diagnostics.length > 0) throw new Error(diagnostics[0].message);
+    return program;
+  });
+  say('\nanalyses: ns an instruction, what they ask of others not counted      1 k     10 k    100 k');
+  for (const { name, run, asks } of ANALYSES) {
+    const costs = programs.map((program) => {
+      const [original] = program.functions;
+      const size = original.blocks.reduce((n, b) => n + b.ins.length, 0);
+      const times: number[] = [];
+      // Small sizes more often, until the code is compiled.
+      const runs = Math.max(5, Math.ceil(100_000 / size));
+      for (let i = 0; i <= runs; i++) {
+        // A function and a shape that nobody has seen, so that nothing is remembered.
+        const fn = copyFn(original, original.blocks, original.regCount, original.blockCount, [], newShape());
+        for (const ask of asks) ask(fn, program);
+        const start = performance.now();
+        run(fn, program);
+        times.push(performance.now() - start);
+      }
+      // The first run warms up.
+      return (times.slice(1).sort((a, b) => a - b)[runs >> 1] * 1e6) / size;
+    });
+    say(`  ${name.padEnd(60)}${costs.map((c) => c.toFixed(0).padStart(9)).join('')}`);
+  }
+}
