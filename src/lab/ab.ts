@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Journal } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
@@ -210,15 +211,20 @@ function namesOf(t: Trial, kernel: string): ReadonlySet<string> {
 export const verdictOf = (m: Metric, pair: Pair<number> | undefined): Verdict =>
   pair === undefined || pair[0] === pair[1] ? 'unchanged' : improves(m, ...pair) ? 'helped' : 'HURT';
 
-/** Names that tell kernels apart: with the file's where another has the same. */
+/** Names that tell kernels apart: each as short as that allows, the kernel's alone, with its module's, with the path. */
 function labelled(kernels: readonly KernelPair[]): KernelPair[] {
+  const forms = kernels.map((k) => [
+    k.kernel,
+    `${stemOf(k.file)}:${k.kernel}`,
+    `${basename(k.file).replace(/\.(ptx|ori)$/, '')}:${k.kernel}`,
+    `${k.file}:${k.kernel}`,
+  ]);
   const times = new Map<string, number>();
-  for (const k of kernels) times.set(k.kernel, (times.get(k.kernel) ?? 0) + 1);
-  const long = kernels.map((k) => (times.get(k.kernel) === 1 ? k.kernel : `${stemOf(k.file)}:${k.kernel}`));
-  return kernels.map((k, i) => {
-    const alone = long.filter((x) => x === long[i]).length === 1;
-    return { ...k, label: alone ? long[i] : `${k.file}:${k.kernel}` };
-  });
+  for (const list of forms) for (const f of new Set(list)) times.set(f, (times.get(f) ?? 0) + 1);
+  return kernels.map((k, i) => ({
+    ...k,
+    label: forms[i].find((f) => times.get(f) === 1) ?? forms[i][forms[i].length - 1],
+  }));
 }
 
 /** Exact metrics that occur, summed up. */

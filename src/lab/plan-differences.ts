@@ -5,7 +5,7 @@ import { knobValueText } from './why.ts';
 /** One thing in which two plans differ. */
 export interface PlanDifference {
   readonly kind: 'knob' | 'phase' | 'order' | 'level' | 'target' | 'fact' | 'rules' | 'opcodes';
-  /** Knob, phase or rule group; '' where there is only one of it. */
+  /** Knob, phase, fact or rule group; '' where there is only one of it. */
   readonly name: string;
   readonly a: string;
   readonly b: string;
@@ -44,15 +44,7 @@ export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   }
   const here = new Set(a.phases.map((p) => p.id));
   for (const p of b.phases) if (!here.has(p.id)) say('phase', p.id, 'not in the order', shortly(state(p)));
-  const order = (p: Plan, q: Plan): string => {
-    const both = new Set(q.phases.map((x) => x.id));
-    return p.phases
-      .map((x) => x.id)
-      .filter((id) => both.has(id))
-      .join(' ');
-  };
-  if (order(a, b) !== order(b, a))
-    say('order', '', a.order, a.order === b.order ? `${b.order} (changed)` : b.order);
+  for (const id of movedPhases(a, b)) say('order', id, placeText(a, id), placeText(b, id));
   for (const g of new Set([...a.rules.keys(), ...b.rules.keys()])) {
     const [x, y] = [a.rules.get(g)?.hash, b.rules.get(g)?.hash];
     if (x !== y)
@@ -65,6 +57,37 @@ export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   }
   say('opcodes', '', 'these', a.isa.hash === b.isa.hash ? 'these' : 'changed');
   return out;
+}
+
+/** Where a phase stands: its position, and the phase before it. */
+function placeText(p: Plan, id: string): string {
+  const at = p.phases.findIndex((x) => x.id === id);
+  return at === 0 ? 'first' : `${at}, after ${p.phases[at - 1].id}`;
+}
+
+/**
+ * The fewest phases that have to be moved to make the order of one plan that of the other: those outside of a longest run of
+ * phases that both have in the same order (patience sorting).
+ */
+function movedPhases(a: Plan, b: Plan): string[] {
+  const place = new Map(b.phases.map((p, i) => [p.id, i]));
+  const common = a.phases.map((p) => p.id).filter((id) => place.has(id));
+  const at = common.map((id) => place.get(id)!);
+  const tails: number[] = [];
+  const before = new Int32Array(at.length).fill(-1);
+  for (let i = 0; i < at.length; i++) {
+    let lo = 0;
+    for (let hi = tails.length; lo < hi; ) {
+      const mid = (lo + hi) >> 1;
+      if (at[tails[mid]] < at[i]) lo = mid + 1;
+      else hi = mid;
+    }
+    if (lo > 0) before[i] = tails[lo - 1];
+    tails[lo] = i;
+  }
+  const kept = new Set<number>();
+  for (let i = tails.at(-1) ?? -1; i >= 0; i = before[i]) kept.add(i);
+  return common.filter((_, i) => !kept.has(i));
 }
 
 const factText = (p: Plan, path: string): string => {

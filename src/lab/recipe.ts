@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { host } from '../engine/pipeline.ts';
 import { makePlan, ROOT, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { produce } from '../spec/state.ts';
 import type { RecipeSpec } from '../spec/types.generated.ts';
 import type { Arm } from './arms.ts';
@@ -57,7 +58,7 @@ export async function recipeOf(
   const options = [
     ...(order !== null
       ? [`--order ${paths.order}`]
-      : request.order === 'binary'
+      : request.order === DEFAULT_ORDER
         ? []
         : [`--order ${request.order}`]),
     ...(request.rules ?? []).map((r) => `--rules ${r}`),

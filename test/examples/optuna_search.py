@@ -16,7 +16,10 @@ SWITCHES = ["GeneralOptimizeEarly", "GeneralOptimizeMid", "GeneralOptimizeLate"]
 
 def arm_of(trial):
     return {
-        "set": {"GeneralOptimizationBudget": trial.suggest_int("budget", 0, 200)},
+        "set": {
+            "GeneralOptimizationBudget": trial.suggest_int("budget", 0, 200),
+            "ContractProducts": trial.suggest_categorical("contract", [True, False]),
+        },
         "disable": [p for p in SWITCHES if not trial.suggest_categorical(p, [True, False])],
     }
 
