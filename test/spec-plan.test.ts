@@ -275,9 +275,9 @@ phases:
             |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         did you mean 'AdvancedPhaseAfterConvUnSup' or 'AdvancedPhaseLateConvUnSup' or 'AdvancedPhaseBeforeConvUnSup'?
       error: there is no rule group 'peephole'
-        --> mine.yaml:4:43
+        --> mine.yaml:4:44
           4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: [peephole] }]
-            |                                           ^^^^^^^^
+            |                                            ^^^^^^^^
         \`orrery rules list\` names the groups
       error: there is no phase 'OriSanitise' to disable
         --> mine.yaml:6:39

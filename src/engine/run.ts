@@ -3,7 +3,6 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
-import type { PassContext } from '../passes/pass.ts';
 import type { PassEntry } from '../passes/registry.ts';
 import { groupsOf, type Plan, type PlanPhase, passesOf } from '../spec/plan.ts';
 import { verifySsa } from '../ssa/verify.ts';
@@ -18,20 +17,17 @@ import {
   type Verified,
 } from './cache.ts';
 import { makeContext, newLog, type PhaseLog } from './context.ts';
-import { EditRunner, type EditStep } from './edits.ts';
+import { EditRunner } from './edits.ts';
 import { type GateResult, openGate } from './gate.ts';
 import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
 import { runProgramPass } from './program-pass.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
-import { runSteps } from './steps.ts';
+import { type Runnable, runSteps } from './steps.ts';
 
 /** A pass as the engine knows it: found by name, with a version that is part of every cache key. */
 export type RegisteredPass = PassEntry;
 
-export interface RunOptions {
-  readonly passes: ReadonlyMap<string, RegisteredPass>;
-  /** Makes a step of rule groups, which are one set; absent where no rules are loaded. */
-  readonly rules?: (groups: readonly string[], ctx: PassContext) => EditStep;
+export interface RunOptions extends Runnable {
   /**
    * Check every changed snapshot, also of results from the cache that nobody has checked: the verifier, and
    * print-parse-print. Throws DiagnosticError on the first fault.

@@ -1,15 +1,12 @@
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn } from '../ir/program.ts';
-import { constantFolding } from '../passes/constant-folding.ts';
-import { constantGuards } from '../passes/constant-guards.ts';
-import { copyPropagation } from '../passes/copy-propagation.ts';
-import { deadResults } from '../passes/dead-results.ts';
-import type { EditPass, KnobValue, PassContext } from '../passes/pass.ts';
+import type { KnobValue, PassContext } from '../passes/pass.ts';
+import { passes } from '../passes/registry.ts';
 import { Driver, type DriverOptions } from '../rules/driver.ts';
 import type { Trie } from '../rules/trie.ts';
 import { EditRunner, type EditStep } from './edits.ts';
 
-const CLEANING: readonly EditPass[] = [copyPropagation, constantFolding, constantGuards, deadResults];
+const CLEANING = ['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'];
 
 /** Rules with the passes that clean up behind them may alternate this often; a set that does not end reaches its own bound first. */
 const ROUNDS = 1000;
@@ -52,10 +49,11 @@ export function settle(
     remark: () => {},
     report: () => {},
   };
-  const steps: EditStep[] = CLEANING.map((edit) => ({
-    key: null,
-    open: (d) => (work) => edit(d, work, ctx),
-  }));
+  const steps: EditStep[] = CLEANING.map((name) => {
+    const entry = passes.get(name)!;
+    if (!('edit' in entry)) throw new Error(`${name} edits no draft`);
+    return { key: null, open: (d) => (work) => entry.edit(d, work, ctx) };
+  });
   steps.push({
     key: null,
     open: (d) => {

@@ -2,10 +2,17 @@ import type { DiagnosticError } from '../ir/diagnostic.ts';
 import { withFunctions } from '../ir/edit.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import type { PassContext } from '../passes/pass.ts';
+import type { PassEntry } from '../passes/registry.ts';
 import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
 import type { GateResult } from './gate.ts';
-import type { RunOptions } from './run.ts';
+
+/** What can be run. */
+export interface Runnable {
+  readonly passes: ReadonlyMap<string, PassEntry>;
+  /** Makes a step of rule groups, which are one set; absent where no rules are loaded. */
+  readonly rules?: (groups: readonly string[], ctx: PassContext) => EditStep;
+}
 
 /** Where steps run. */
 export interface Scene {
@@ -26,7 +33,7 @@ type ContextFor = (params: PassContext['params']) => PassContext;
 export function runSteps(
   program: Program,
   phase: PlanPhase,
-  opts: Pick<RunOptions, 'passes' | 'rules'>,
+  opts: Runnable,
   edits: EditRunner,
   scene: Scene,
 ): Program {

@@ -32,7 +32,8 @@ import type { EditPass } from './pass.ts';
  *           @P4 STG [RD5], R1               @P4 STG [RD5], R0
  *
  * Registers, constants and predicates, negated ones too; guards; bases of addresses; indices of constant banks; values under a false
- * guard; what phis take from a predecessor. A constant goes only where the opcode takes one. Constant-bank operands and symbols stay in
+ * guard; registers that phis take from a predecessor. A constant stays in its register there: in a phi it would be a move of its own
+ * where SSA ends, and the register is often shared. A constant goes only where the opcode takes one. Constant-bank operands and symbols stay in
  * their register, because an instruction has room for one of the first, and a symbol stands only in a move.
  *
  * The copy must be the certain value of the operand, and what it copied must still be there (`Reaching`).
@@ -135,8 +136,7 @@ function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
     const def = reaching.atEnd(src[i].reg, d.blockById(src[i - 1].lo));
     const c = def < 0 ? null : copyOf(moves, d.at(def));
     const slot = srcSlot(op, i)!;
-    if (c === null || (c.kind !== Kind.Reg && c.kind !== Kind.Imm)) continue;
-    if (!mayStand(c, slot, slotWidth(op, mods, slot))) continue;
+    if (c === null || c.kind !== Kind.Reg || !mayStand(c, slot, slotWidth(op, mods, slot))) continue;
     d.replace(n, withSource(d.at(n), i, c));
     replaced++;
   }

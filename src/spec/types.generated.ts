@@ -1120,6 +1120,9 @@ knobs?: {
  * Hook phase -> what runs there, in turn.
  */
 hooks?: {
+/**
+ * Passes and rule groups.
+ */
 [k: string]: Step[]
 }
 phases?: Phases
