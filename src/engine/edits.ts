@@ -55,7 +55,8 @@ export class EditRunner {
       if (d.shapeVersion > 0) throw new Error('an edit pass changed blocks or edges');
     });
     const done = new Set(out === fn ? settled : []);
-    for (const { step, work } of opened.values()) if (step.key !== null && work.isEmpty && step.cutShort?.() !== true) done.add(step.key);
+    for (const { step, work } of opened.values())
+      if (step.key !== null && work.isEmpty && step.cutShort?.() !== true) done.add(step.key);
     this.settled.set(out, done);
     return out;
   }

@@ -20,7 +20,6 @@ import { makeContext, newLog, type PhaseLog } from './context.ts';
 import { EditRunner } from './edits.ts';
 import { type GateResult, openGate } from './gate.ts';
 import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
-import { runProgramPass } from './program-pass.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
 import { type Runnable, runSteps } from './steps.ts';
 

@@ -71,6 +71,12 @@ export interface RepeatStep {
 
 export type Step = PassStep | RulesStep | RepeatStep;
 
+/** What a step says, its place aside: equal for steps that do the same. */
+export const stepData = (s: Step): unknown => {
+  if (s.kind === 'repeat') return [s.rounds, s.steps.map(stepData)];
+  return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
+};
+
 /** Passes and rule groups of some steps, repeated ones too, in order. */
 export const flatSteps = (steps: readonly Step[]): (PassStep | RulesStep)[] =>
   steps.flatMap((s) => (s.kind === 'repeat' ? s.steps : [s]));

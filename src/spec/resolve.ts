@@ -9,7 +9,7 @@ import { COMMAND_LINE, Issues, type SpecIssue } from './issues.ts';
 import { resolveKnobs, settledWhen } from './knobs.ts';
 import { buildOrder, orderChain, RowTable } from './order.ts';
 import { planPhases } from './phases.ts';
-import { type Backend, groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Step } from './plan.ts';
+import { type Backend, groupsOf, type Plan, type PlanPhase, type ResolvedKnob, stepData } from './plan.ts';
 import { checkProperties } from './properties.ts';
 import { checkRules, rulesFor, rulesOf, warnRulesOff } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
@@ -236,7 +236,7 @@ function planHash(
 ): string {
   const running = phases
     .filter((p) => p.disabled === null)
-    .map((p) => [p.id, p.steps.map(said), p.gate, p.noOp, p.progress]);
+    .map((p) => [p.id, p.steps.map(stepData), p.gate, p.noOp, p.progress]);
   const values = [...knobs.values()]
     .filter((k) => k.value !== null || k.when !== null)
     .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when, k.overridden.at(-1)?.value]))
@@ -244,14 +244,6 @@ function planHash(
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
   return hashText(canonical([level, backend.facts, isa.hash, running, values, groups]));
 }
-
-/** What a step says, its place aside. */
-const said = (s: Step): unknown =>
-  s.kind === 'repeat'
-    ? [s.rounds, s.steps.map(said)]
-    : s.kind === 'pass'
-      ? [s.pass, s.params]
-      : [...s.groups];
 
 /** JSON with the keys of every map in order, so that the order of keys in a file does not count. */
 function canonical(v: unknown): string {

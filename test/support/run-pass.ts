@@ -9,5 +9,6 @@ export function runPass(name: string, fn: Fn, ctx: PassContext): Fn {
   const entry = passes.get(name);
   if (entry === undefined) throw new Error(`no pass ${name}`);
   if ('pass' in entry) return entry.pass(fn, ctx);
+  if (!('edit' in entry)) throw new Error(`${name} runs over whole programs`);
   return edit(fn, (d) => entry.edit(d, new WorkList(new ChangeLog(d)), ctx));
 }
