@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CachedPhase, CacheEntry } from '../src/engine/cache.ts';
+import type { EditStep } from '../src/engine/edits.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { type RegisteredPass, type RunOptions, runPlan } from '../src/engine/run.ts';
@@ -11,7 +12,7 @@ import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { loadShipped, makePlan } from '../src/spec/node.ts';
-import type { Plan } from '../src/spec/plan.ts';
+import { groupsOf, type Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { passNames, plain, planWith } from './support/specs.ts';
@@ -88,7 +89,7 @@ describe('a prefix cache', () => {
     expect(ran(there)[0].cached).toBe(true);
     expect(outcome(there)).toEqual(outcome(runPipeline(input, hopper)));
     // Conditions of rules ask for the target.
-    const rules = ran(there).find((r) => r.phase.rules.length > 0)!;
+    const rules = ran(there).find((r) => groupsOf(r.phase).length > 0)!;
     expect(rules.cached).toBe(false);
   });
 
@@ -134,7 +135,10 @@ describe('a prefix cache', () => {
     expect(v[at(v)].cached).toBe(false);
     const params: Plan = {
       ...base,
-      phases: base.phases.map((p) => ({ ...p, passes: p.passes.map((b) => ({ ...b, params: { x: 1 } })) })),
+      phases: base.phases.map((p) => ({
+        ...p,
+        steps: p.steps.map((s) => (s.kind === 'pass' ? { ...s, params: { x: 1 } } : s)),
+      })),
     };
     expect(cachedOnes(params).some((r) => r.cached)).toBe(false);
     expect(cachedOnes(base, {}, { ...input, name: 'y.ptx' }).some((r) => r.cached)).toBe(false);
@@ -218,7 +222,7 @@ describe('a prefix cache', () => {
     for (let k = 0; k < 2; k++) {
       const { plan } = await makePlan({ ...plain, order: 'binary' }, passNames, await loadShipped());
       // The second run takes what comes before the first rules from the first run, and goes on with it.
-      const half = plan!.phases.findIndex((x) => x.rules.length > 0);
+      const half = plan!.phases.findIndex((x) => groupsOf(x).length > 0);
       const part = k === 0 ? { ...plan!, phases: plan!.phases.slice(0, half) } : plan!;
       results.push(printProgram(runPipeline(lowered(plan!), part, { cache, inputKey: 'k' }).last));
     }
@@ -266,6 +270,6 @@ describe('checking', () => {
 });
 
 /** Stands for rule groups where a test is about something else. */
-function keep(_groups: readonly string[], fn: Fn): Fn {
-  return fn;
+function keep(): EditStep {
+  return { key: 'nothing', open: () => () => {} };
 }

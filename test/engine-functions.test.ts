@@ -118,7 +118,7 @@ describe('knobs for some kernels only', () => {
           },
         ],
       ]),
-      rules: (_g, fn) => fn,
+      rules: () => ({ key: 'nothing', open: () => () => {} }),
     });
     expect([...levels]).toEqual([
       ['k', 3],

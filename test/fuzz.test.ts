@@ -38,7 +38,7 @@ const kernels = await Promise.all(
     launch: await loadLaunch(`${root}${n}/launch.yaml`),
   })),
 );
-const bound = plan!.phases.filter((p) => p.passes.length > 0 || p.rules.length > 0).map((p) => p.id);
+const bound = plan!.phases.filter((p) => p.steps.length > 0).map((p) => p.id);
 const all = plan!.phases.map((p) => p.id);
 
 it('random legal orders keep every kernel right', () => {

@@ -14,18 +14,13 @@ import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
+import { runPass } from './support/run-pass.ts';
 
 const isa = testIsa();
 const RUNS = { numRuns: 400, seed: 20261121 };
 
-/** The pass over functions of that name. */
-function passNamed(name: string): Pass {
-  const entry = passes.get(name);
-  if (entry === undefined || !('pass' in entry)) throw new Error(`no pass ${name}`);
-  return entry.pass;
-}
 const run = (name: string, fn: Fn, opts?: Parameters<typeof testContext>[1]): Fn =>
-  passNamed(name)(fn, testContext(fn, opts));
+  runPass(name, fn, testContext(fn, opts));
 
 /** A second application has nothing to do, and says so by giving back what it got. */
 function expectDone(name: string, out: Fn): void {
@@ -67,7 +62,7 @@ describe('IR text tests', () => {
       expect(verifyFn(fn)).toEqual([]);
       const knobs = head![2] === undefined ? {} : { [head![2]]: Number(head![3]) };
       const ctx = testContext(fn, { knobs });
-      const out = passNamed(head![1])(fn, ctx);
+      const out = runPass(head![1], fn, ctx);
       const after = parseFn(section('after')!, isa);
       expect(printFn(out)).toBe(printFn({ ...after, regCount: out.regCount, blockCount: out.blockCount }));
       expect(verifyFn(out)).toEqual([]);
@@ -193,7 +188,7 @@ describe('branch-opt', () => {
     fc.assert(
       fc.property(randomFn({ most: 8 }), fc.integer({ min: 0, max: 6 }), (fn, limit) => {
         const ctx = testContext(fn, { knobs: { MergeEquivalentConditionalFlowBudget: limit } });
-        const out = passNamed('branch-opt')(fn, ctx);
+        const out = runPass('branch-opt', fn, ctx);
         expect(verifyFn(out, undefined, { controlLast: true })).toEqual([]);
         expect(sameBehaviour(fn, out)).toBe(null);
         const rewrites = ctx.remarks.filter((r) => r.kind === 'passed' && r.name !== 'unreachable-removed');
@@ -207,7 +202,7 @@ describe('branch-opt', () => {
   it('refuses control in the middle of blocks', () => {
     const fn = parseFn('BB0:\n@P1 BRA BB1\nMOV R2, 1\nBB1:\nEXIT', isa);
     const ctx = testContext(fn);
-    expect(passNamed('branch-opt')(fn, ctx)).toBe(fn);
+    expect(runPass('branch-opt', fn, ctx)).toBe(fn);
     expect(ctx.remarks[0].name).toBe('control-not-last');
   });
 });
@@ -251,7 +246,7 @@ describe('reporting phases', () => {
   );
   it('report-initial gives header and text', () => {
     const ctx = testContext(fn);
-    expect(passNamed('report-initial')(fn, ctx)).toBe(fn);
+    expect(runPass('report-initial', fn, ctx)).toBe(fn);
     expect(ctx.reports.join('\n')).toContain(`# 5 instructions, 1 R-regs\n`);
     expect(ctx.reports.join('\n')).toContain('[non-unrolled loops=1]');
     expect(ctx.reports.join('\n').endsWith(printFn(fn))).toBe(true);
@@ -261,14 +256,14 @@ describe('reporting phases', () => {
     const watched = Object.defineProperty({ ...fn }, 'blocks', { get: () => (looked++, fn.blocks) });
     const made: (() => string)[] = [];
     const ctx = { ...testContext(fn), report: (make: () => string) => void made.push(make) };
-    expect(passNamed('report-initial')(watched, ctx)).toBe(watched);
+    expect(runPass('report-initial', watched, ctx)).toBe(watched);
     expect([looked, made.length]).toEqual([0, 1]);
     expect(made[0]()).toContain('# 5 instructions');
     expect(looked).toBeGreaterThan(0);
   });
   it('analyze-control-flow says what it found', () => {
     const ctx = testContext(fn);
-    expect(passNamed('analyze-control-flow')(fn, ctx)).toBe(fn);
+    expect(runPass('analyze-control-flow', fn, ctx)).toBe(fn);
     expect(ctx.remarks.map((r) => r.message)).toEqual([
       '3 blocks (0 unreachable), 3 edges, 1 loops (deepest 1), 1 blocks in loop intervals',
     ]);

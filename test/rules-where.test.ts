@@ -97,16 +97,21 @@ describe('where rules run', () => {
     expect(await optimized(text, { rules, set: ['RulePriorityBands'] }, specs)).toContain('IABS');
   });
 
-  it('a rule set has a name of its own', async () => {
-    const phases = {
-      ...shipped.phases,
-      data: {
-        ...shipped.phases.data,
-        ruleSets: { ...(shipped.phases.data.ruleSets as object), float: ['logic'] },
-      },
-    };
-    expect(await says({}, { ...shipped, phases })).toContain(
-      "the rule set 'float' has the name of a rule group",
+  it('a step list that is not there, or uses itself, is an error', async () => {
+    const withLists = (stepLists: object) => ({
+      ...shipped,
+      phases: { ...shipped.phases, data: { ...shipped.phases.data, stepLists } },
+    });
+    const { clean, ...others } = shipped.phases.data.stepLists as Record<string, object[]>;
+    expect(await says({}, withLists({ ...others, cleam: clean }))).toContain(
+      "there is no step list 'clean'\n  --> ",
+    );
+    expect(await says({}, withLists({ ...others, clean: [{ use: 'clean' }] }))).toContain(
+      "step list 'clean' uses itself",
+    );
+    const nested = [{ repeat: [{ pass: 'dead-results' }], rounds: 2 }];
+    expect(await says({}, withLists({ ...others, clean: nested }))).toContain(
+      'steps that are repeated cannot repeat steps',
     );
   });
 });
@@ -166,12 +171,10 @@ BB2:
         isa,
       );
       expect(issues).toEqual([]);
-      const out = applyRules(parseFn(ori, isa), new Trie(rules, isa), isa, {
+      const out = applyRules(parseFn(ori, isa), new Trie(rules, isa), {
         level: 3,
         sm: 80,
         knob: () => null,
-        clean: false,
-        approximate: false,
         mode: 'precedence',
       });
       return printFn(out).match(/IADD3 R[23], R0, R0, 7/g)?.length ?? 0;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { settle } from '../src/engine/settle.ts';
 import { OpFlag } from '../src/ir/opcode.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { evalBig } from '../src/isa/reference.ts';
@@ -44,21 +45,20 @@ const faultsOf = (match: string, rewrite: string, when?: string): string[] =>
     isa,
   ).issues.map((i) => `${i.field}: ${i.message}`);
 
-const plain: DriverOptions = {
-  level: 3,
-  sm: 80,
-  knob: () => null,
-  clean: false,
-  approximate: false,
-  mode: 'precedence',
-};
+const plain: DriverOptions = { level: 3, sm: 80, knob: () => null, mode: 'precedence' };
+/** Rules alone, or with the passes that clean up around them. */
+type Options = Partial<DriverOptions> & { readonly clean?: boolean; readonly approximate?: boolean };
 
 /** Body of a function after rules; registers R0 to R7 hold parameters, what is stored counts. */
-function run(rules: readonly Rule[], body: string, opts: Partial<DriverOptions> = {}): string[] {
+function run(rules: readonly Rule[], body: string, opts: Options = {}): string[] {
   const params = [0, 1, 2, 3].map((i) => `  .param b32 p${i} size 4 align 4 at ${4 * i} reg R${i}`);
   const wide = [4, 5].map((i) => `  .param b64 p${i} size 8 align 8 at ${8 * i} reg RD${i}`);
   const text = ['.func f', ...params, ...wide, '{', ...body.trim().split('\n'), '}'].join('\n');
-  const out = applyRules(parseFn(text, isa), new Trie(byPrecedence(rules), isa), isa, { ...plain, ...opts });
+  const fn = parseFn(text, isa);
+  const trie = new Trie(byPrecedence(rules), isa);
+  const all = { ...plain, ...opts };
+  const knob = (name: string) => (name === 'FoldApproximate' && opts.approximate === true ? true : null);
+  const out = opts.clean === true ? settle(fn, trie, isa, all, knob) : applyRules(fn, trie, all);
   return printFn(out, { locs: false })
     .split('\n')
     .filter((l) => /^ +(@|[A-Z])|^BB/.test(l))
@@ -387,13 +387,13 @@ describe('the driver', () => {
   });
   it('shares what it does not change', () => {
     const fn = parseFn('.func f\n{\nBB0:\n  S2R.TID.X R0\n  STG [RD1], R0\n  RET\n}', isa);
-    expect(applyRules(fn, new Trie([], isa), isa, { ...plain, clean: true })).toBe(fn);
+    expect(settle(fn, new Trie([], isa), isa, plain)).toBe(fn);
   });
 });
 
 describe('checks of a set', () => {
   const codes = (...texts: readonly RuleTexts[]) =>
-    checkSet(rulesOf(...texts), isa, costs).map((i) => `${i.rule} ${i.code}`);
+    checkSet(rulesOf(...texts), isa, costs, settle).map((i) => `${i.rule} ${i.code}`);
   it('a good one has none', () => {
     expect(codes(['IADD3 $d, $a, 0, 0', 'MOV $d, $a'])).toEqual([]);
   });
@@ -447,6 +447,7 @@ describe('checks of a set', () => {
       rulesOf(['SHL $d, $a, 1', 'IMAD $d, $a, 2, 0'], ['IMAD $d, $a, 2, 0', 'SHL $d, $a, 1']),
       isa,
       costs,
+      settle,
     );
     expect(found.map((i) => i.code).filter((c) => c === 'rule-cycle')).toHaveLength(2);
     expect(found.find((i) => i.code === 'rule-cycle')!.message).toMatch(/r[01] -> r[01] -> r[01]/);

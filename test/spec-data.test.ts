@@ -7,6 +7,13 @@ import { passes } from '../src/passes/registry.ts';
 // Shipped data, read straight from the files: this suite does not go through src/spec, so that a mistake in the data and
 // a mistake in the loader cannot hide each other.
 
+interface StepRow {
+  pass?: string;
+  rules?: string[];
+  use?: string;
+  repeat?: StepRow[];
+}
+
 interface Row {
   index: number | null;
   trueIndex: number;
@@ -15,8 +22,7 @@ interface Row {
   category: string;
   status: string;
   note?: string;
-  passes?: { pass: string }[];
-  rules?: string[];
+  steps?: StepRow[];
   gate?: {
     levels?: number[];
     asksLevel?: boolean;
@@ -76,9 +82,18 @@ const namesIn = (dir: string) =>
 
 const table = yaml('pipelines/phases.yaml') as {
   properties: Record<string, { initial?: boolean }>;
+  stepLists: Record<string, StepRow[]>;
   phases: Row[];
 };
 const rows = table.phases;
+/** Passes that steps come to. */
+const passesIn = (steps: readonly StepRow[] = []): string[] =>
+  steps.flatMap((s) => [
+    ...(s.pass === undefined ? [] : [s.pass]),
+    ...passesIn(s.repeat),
+    ...(s.use === undefined ? [] : passesIn(table.stepLists[s.use])),
+  ]);
+const passNames = (r: Row): string[] => passesIn(r.steps);
 const knobs = (yaml('knobs/catalog.yaml') as { knobs: Record<string, Knob> }).knobs;
 const orders = new Map(
   ['seed', 'binary'].map((n) => [n, (yaml(`pipelines/orders/${n}.yaml`) as { phases: string[] }).phases]),
@@ -163,7 +178,7 @@ describe('phases', () => {
     expect([...count].filter(([, n]) => n > 1).map(([n]) => n)).toEqual(workers.map((r) => r.name));
     for (const r of workers) {
       expect(rows[r.slot as number].name).toBe(r.name);
-      expect(r.passes).toBeUndefined();
+      expect(r.steps).toBeUndefined();
       expect(r.status).toBe('marker');
     }
   });
@@ -207,16 +222,16 @@ describe('phases', () => {
 
   test('status tells the truth about bindings', () => {
     for (const r of rows) {
-      const bound = (r.passes?.length ?? 0) + (r.rules?.length ?? 0) > 0;
+      const bound = (r.steps?.length ?? 0) > 0;
       expect(bound, r.name).toBe(r.status === 'implemented' || r.status === 'partial');
       if (r.status === 'partial' || r.status === 'not-applicable')
         expect(r.note, r.name).toBeTypeOf('string');
-      for (const p of r.passes ?? []) expect([...passes.keys()], r.name).toContain(p.pass);
+      for (const p of passNames(r)) expect([...passes.keys()], r.name).toContain(p);
     }
   });
 
   test('every registered pass has a place in the table', () => {
-    const bound = new Set(rows.flatMap((r) => (r.passes ?? []).map((p) => p.pass)));
+    const bound = new Set(rows.flatMap(passNames));
     expect([...bound].sort()).toEqual([...passes.keys()].sort());
   });
 

@@ -4,7 +4,7 @@ import type { SpecFile } from '../src/spec/document.ts';
 import { covers } from '../src/spec/glob.ts';
 import { type CheckedValue, knobValue } from '../src/spec/knob-values.ts';
 import { makePlan } from '../src/spec/node.ts';
-import type { PlanPhase } from '../src/spec/plan.ts';
+import { groupsOf, type PlanPhase } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
 import { passNames, plain, planWith, rendered, saysOf, shipped, specOf } from './support/specs.ts';
 
@@ -172,11 +172,11 @@ describe('where a value comes from', () => {
 
   it('bindings and phases say where they were made', async () => {
     const p = await phase('AdvancedPhaseAfterConvUnSup', { recipe: 'early-liveness' });
-    expect(p.passes.map((b) => [b.pass, b.origin.source, b.origin.path])).toEqual([
+    expect(p.steps.map((s) => [s.kind === 'pass' && s.pass, s.origin.source, s.origin.path])).toEqual([
       ['live-dead', 'recipe', ['hooks', 'AdvancedPhaseAfterConvUnSup', 0]],
     ]);
     const q = await phase('OriBranchOpt', {});
-    expect([q.passes[0].origin.source, q.passes[0].origin.path[0], q.origin.source]).toEqual([
+    expect([q.steps[0].origin.source, q.steps[0].origin.path[0], q.origin.source]).toEqual([
       'phases',
       'phases',
       'order',
@@ -253,7 +253,7 @@ describe('a wrong request', () => {
         { recipe: 'mine' },
         recipe(`hooks:
   OriBranchOpt: [{ pass: live-ded }]
-  AdvancedPhaseAfterConvUnsupp: [{ rules: peephole }]
+  AdvancedPhaseAfterConvUnsupp: [{ rules: [peephole] }]
 phases:
   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
   enable: [LateOriCommoning]`),
@@ -271,13 +271,13 @@ phases:
         did you mean 'live-dead'?
       error: there is no phase 'AdvancedPhaseAfterConvUnsupp' in the order
         --> mine.yaml:4:3
-          4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: peephole }]
+          4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: [peephole] }]
             |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         did you mean 'AdvancedPhaseAfterConvUnSup' or 'AdvancedPhaseLateConvUnSup' or 'AdvancedPhaseBeforeConvUnSup'?
       error: there is no rule group 'peephole'
-        --> mine.yaml:4:43
-          4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: peephole }]
-            |                                           ^^^^^^^^
+        --> mine.yaml:4:44
+          4 |   AdvancedPhaseAfterConvUnsupp: [{ rules: [peephole] }]
+            |                                            ^^^^^^^^
         \`orrery rules list\` names the groups
       error: there is no phase 'OriSanitise' to disable
         --> mine.yaml:6:39
@@ -465,8 +465,8 @@ describe('hooks', () => {
       { recipe: 'mine' },
       recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt, params: { depth: 3 } }] }'),
     );
-    expect([empty.noOp, empty.passes.length, p.noOp]).toEqual([true, 0, false]);
-    expect(p.passes[0].params).toEqual({ depth: 3 });
+    expect([empty.noOp, empty.steps.length, p.noOp]).toEqual([true, 0, false]);
+    expect(p.steps).toMatchObject([{ kind: 'pass', params: { depth: 3 } }]);
     expect(p.requires).toEqual(['control-last']);
     expect(p.destroys).toEqual(['loop-form']);
     expect(p.knobs).toContain('MergeEquivalentConditionalFlowBudget');
@@ -477,7 +477,7 @@ describe('hooks', () => {
       'g.yaml',
       'kind: rules\ngroup: mine\nrules:\n  - { id: a, title: a = a, match: x, rewrite: x, source: none }\n',
     );
-    const r = specOf('r.yaml', recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ rules: mine }] }'));
+    const r = specOf('r.yaml', recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ rules: [mine] }] }'));
     const specs = {
       ...shipped,
       rules: new Map([...shipped.rules!, ['mine', group]]),
@@ -489,7 +489,7 @@ describe('hooks', () => {
       "phase 'AdvancedPhaseAfterConvUnSup' runs rule group 'mine', but this host cannot run rules",
     );
     const { plan } = resolve(specs, request, passNames);
-    expect(plan!.phases.find((p) => p.id === 'AdvancedPhaseAfterConvUnSup')!.rules).toEqual(['mine']);
+    expect(groupsOf(plan!.phases.find((p) => p.id === 'AdvancedPhaseAfterConvUnSup')!)).toEqual(['mine']);
   });
 });
 
@@ -526,7 +526,7 @@ describe('for some kernels only', () => {
         plan for one kernel, or move them to a recipe without \`when\`; \`knobs\` may stay conditional"
     `);
     const hooked = async (kernel: string) =>
-      (await phase('AdvancedPhaseAfterConvUnSup', { recipe: 'mine', kernel }, text)).passes.length;
+      (await phase('AdvancedPhaseAfterConvUnSup', { recipe: 'mine', kernel }, text)).steps.length;
     expect([await hooked('gemm_1'), await hooked('saxpy')]).toEqual([1, 0]);
   });
 

@@ -312,8 +312,13 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
         --> mine.yaml:7:25
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                         ^^^^^
-        exactly one of pass, rules
-      error: 'hooks.A.1' has none of pass, rules
+        exactly one of pass, rules, use, repeat with rounds
+      error: 'hooks.A.0.rules' is the text "y", expected a list
+        --> mine.yaml:7:32
+          7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
+            |                                ^
+        Rule groups, tried together as one set: by descending priority, then in the order given here.
+      error: 'hooks.A.1' has none of pass, rules, use, repeat with rounds
         --> mine.yaml:7:37
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                                     ^^

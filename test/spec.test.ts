@@ -7,6 +7,7 @@ import { host as names } from '../src/engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../src/ir/diagnostic.ts';
 import { readSpec } from '../src/spec/document.ts';
 import { loadShipped, loadSpec, makePlan, schemaOf } from '../src/spec/node.ts';
+import { passesOf } from '../src/spec/plan.ts';
 import { type PlanRequest, resolve } from '../src/spec/resolve.ts';
 import { generatedTypes } from '../src/tools/generate-types.ts';
 
@@ -171,7 +172,7 @@ describe('knobs, recipes, gates', () => {
   it('a recipe fills a hook, and only a hook', async () => {
     const good = (await planOf({ recipe: 'early-liveness' })).plan!;
     const hook = good.phases.find((p) => p.id === 'AdvancedPhaseAfterConvUnSup')!;
-    expect([hook.noOp, hook.passes.map((p) => p.pass)]).toEqual([false, ['live-dead']]);
+    expect([hook.noOp, passesOf(hook)]).toEqual([false, ['live-dead']]);
     const bad = write('bad.yaml', 'kind: recipe\nhooks:\n  OriBranchOpt: [{ pass: live-ded }]\n');
     expect((await messages({ recipe: bad })).map((m) => m.split(' | ')[0])).toEqual([
       "phase 'OriBranchOpt' is no hook",

@@ -1,6 +1,6 @@
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
 import { NO_REG, type Reg } from '../ir/operand.ts';
-import type { Instr } from '../ir/program.ts';
+import { cfgOf } from './cfg.ts';
 import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
 
 /**
@@ -12,16 +12,15 @@ import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
 
 /** Registers with more definitions than this are not followed: scanning them would cost the square of their number. */
 const MOST_DEFS = 16;
-/** Registers of several definitions with more uses than this are followed only along the block. */
-const MANY_USES = 32;
 
 export class Reaching {
   readonly d: Draft;
-  private readonly dom: DominatorTree;
+  /** null: control operations stand inside of blocks, so that a block that dominates another says nothing of its instructions. */
+  private readonly dom: DominatorTree | null;
 
   constructor(d: Draft) {
     this.d = d;
-    this.dom = dominatorsOf(d.fn);
+    this.dom = cfgOf(d.fn).midBlockControl ? null : dominatorsOf(d.fn);
   }
 
   /**
@@ -36,8 +35,7 @@ export class Reaching {
     let found: Ins = -1;
     if (n === 1) {
       const def = d.firstDef(r);
-      if (d.block(def) === block ? !d.precedes(def, at) : !dominates(this.dom, d.block(def), block))
-        return -1;
+      if (d.block(def) === block ? !d.precedes(def, at) : !this.above(d.block(def), block)) return -1;
       // On a way that the definition has not run on yet, a parameter holds what it was given.
       if (d.block(def) !== block && d.isParam(r)) return -1;
       found = def;
@@ -54,7 +52,7 @@ export class Reaching {
     const { d } = this;
     const def = d.def(r);
     if (def < 0 || d.at(def).guard !== NO_REG) return -1;
-    return dominates(this.dom, d.block(def), b) ? def : -1;
+    return d.block(def) === b || this.above(d.block(def), b) ? def : -1;
   }
 
   /**
@@ -70,7 +68,7 @@ export class Reaching {
     const block = d.block(from);
     if (n === 1 && !d.isParam(r)) {
       const def = d.firstDef(r);
-      const above = d.block(def) === block ? d.precedes(def, from) : dominates(this.dom, d.block(def), block);
+      const above = d.block(def) === block ? d.precedes(def, from) : this.above(d.block(def), block);
       if (def !== from && above) return true;
     }
     if (block !== d.block(to)) return false;
@@ -81,25 +79,16 @@ export class Reaching {
     return same;
   }
 
-  /** Calls `visit` with every instruction that may see what `n` puts, or put, into the register. */
-  eachUser(r: Reg, n: Ins, visit: (user: Ins) => void): void {
-    const { d } = this;
-    const left = d.useCount(r);
-    if (d.defCount(r) <= 1 || left <= MANY_USES) return d.eachUse(r, visit);
-    // With several definitions only what follows in the block is certain to see this one.
-    for (let q = d.next(n), seen = 0; q >= 0 && seen < left; q = d.next(q)) {
-      const x = d.at(q);
-      if (reads(x, r)) {
-        visit(q);
-        seen++;
-      }
-      if (x.dst.includes(r)) return;
-    }
+  private above(a: BlockNo, b: BlockNo): boolean {
+    return this.dom !== null && dominates(this.dom, a, b);
   }
 }
 
-function reads(x: Instr, r: Reg): boolean {
-  if (x.guard === r) return true;
-  for (let i = 0; i < x.src.length; i++) if (x.src[i].reg === r) return true;
-  return x.otherwise.includes(r);
+const known = new WeakMap<Draft, Reaching>();
+
+/** Reaching definitions of a draft. */
+export function reachingIn(d: Draft): Reaching {
+  let r = known.get(d);
+  if (r === undefined) known.set(d, (r = new Reaching(d)));
+  return r;
 }

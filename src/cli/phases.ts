@@ -1,6 +1,6 @@
 import { rangeText } from '../engine/gate.ts';
 import { nearest } from '../ir/diagnostic.ts';
-import type { Plan, PlanPhase } from '../spec/plan.ts';
+import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import { failWith, out, pc, table } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
@@ -48,15 +48,15 @@ export function printPhases(plan: Plan, opts: { json?: boolean; status?: string 
 /** Rule groups that are named; of more the number is said. */
 const MOST_GROUPS = 3;
 
-/** Passes and rule groups of a phase, in a line. */
-export function workOf(p: PlanPhase): string {
-  const shown = p.rules.length > MOST_GROUPS ? p.rules.slice(0, MOST_GROUPS - 1) : p.rules;
-  const more = p.rules.length - shown.length;
-  return [
-    ...p.passes.map((b) => b.pass),
-    ...shown.map((r) => `rules:${r}`),
-    ...(more > 0 ? [`${more} more groups`] : []),
-  ].join(' + ');
+/** What a phase runs, in a line. */
+export const workOf = (p: PlanPhase): string => p.steps.map(stepText).join(' + ');
+
+function stepText(s: Step): string {
+  if (s.kind === 'pass') return s.pass;
+  if (s.kind === 'repeat') return `up to ${s.rounds} times (${s.steps.map(stepText).join(' + ')})`;
+  const shown = s.groups.length > MOST_GROUPS ? s.groups.slice(0, MOST_GROUPS - 1) : s.groups;
+  const more = s.groups.length - shown.length;
+  return [...shown.map((g) => `rules:${g}`), ...(more > 0 ? [`${more} more groups`] : [])].join(' + ');
 }
 
 function gateText(p: PlanPhase): string {
@@ -70,6 +70,11 @@ function gateText(p: PlanPhase): string {
   return parts.join('; ');
 }
 
+const stepJson = (s: Step): object => {
+  if (s.kind === 'pass') return { pass: s.pass, params: s.params };
+  return s.kind === 'rules' ? { rules: s.groups } : { repeat: s.steps.map(stepJson), rounds: s.rounds };
+};
+
 /** One row for scripts. */
 export const phaseJson = (p: PlanPhase) => ({
   position: p.position,
@@ -79,8 +84,7 @@ export const phaseJson = (p: PlanPhase) => ({
   category: p.category,
   status: p.status,
   statusNote: p.statusNote,
-  passes: p.passes.map((b) => ({ pass: b.pass, params: b.params })),
-  rules: p.rules,
+  steps: p.steps.map(stepJson),
   gate: p.gate,
   knobs: p.knobs,
   ruleBudget: p.ruleBudget,

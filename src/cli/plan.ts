@@ -89,7 +89,7 @@ function valueText(k: ResolvedKnob): string {
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
 
 async function summary(p: Plan): Promise<void> {
-  const live = p.phases.filter((x) => x.disabled === null && (x.passes.length > 0 || x.rules.length > 0));
+  const live = p.phases.filter((x) => x.disabled === null && x.steps.length > 0);
   out(
     `plan ${pc.bold(p.hash)}: -O${p.level} ${p.sm} (${p.backend.class}), order ${p.order}${p.recipe === null ? '' : `, recipe ${p.recipe}`}${p.knobSet === null ? '' : `, knobs ${p.knobSet}`}`,
   );

@@ -11,7 +11,7 @@ import { verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
-import type { Plan } from '../spec/plan.ts';
+import { groupsOf, type Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
@@ -70,7 +70,7 @@ export async function bookFor(o: PlanOptions, target: string | null = null): Pro
 
 /** Phases of the plan that run a group. */
 const phasesOf = (plan: Plan, group: string): string[] =>
-  plan.phases.filter((p) => p.rules.includes(group) && p.disabled === null).map((p) => p.id);
+  plan.phases.filter((p) => groupsOf(p).includes(group) && p.disabled === null).map((p) => p.id);
 
 /** Phases that are named; of more the number is said. */
 const MOST_PHASES = 3;

@@ -29,7 +29,7 @@ export async function start(): Promise<void> {
   const journal = runPipeline(program, plan, { verify: true });
   const took = performance.now() - began;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
-  const bound = plan.phases.filter((p) => p.passes.length > 0 || p.rules.length > 0).length;
+  const bound = plan.phases.filter((p) => p.steps.length > 0).length;
   out(`${pc.bold('orrery')} optimizes ${pc.cyan(shownPath(launch.modulePath))} for ${plan.sm} at -O3\n`);
   out(
     `${plan.phases.length} phases in the plan, ${bound} with a pass bound, ${ran} ran, each result verified, in ${duration(took)}\n`,

@@ -1,7 +1,7 @@
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
-import type { Plan, PlanPhase } from '../spec/plan.ts';
+import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import type { Taken } from './context.ts';
 import type { GateResult } from './gate.ts';
 import type { Report } from './journal.ts';
@@ -58,10 +58,14 @@ export function phaseKey(
   gate: GateResult,
   versionOf: (pass: string) => number | undefined,
 ): string {
-  const bound = phase.passes.map((p) => `${p.pass}@${versionOf(p.pass)}${JSON.stringify(p.params)}`);
-  const rules = phase.rules.map((g) => `${g}@${plan.rules.get(g)?.hash ?? '?'}`);
+  const said = (s: Step): unknown =>
+    s.kind === 'repeat'
+      ? [s.rounds, s.steps.map(said)]
+      : s.kind === 'pass'
+        ? [s.pass, versionOf(s.pass), s.params]
+        : s.groups.map((g) => `${g}@${plan.rules.get(g)?.hash ?? '?'}`);
   const without = gate.shutFor.map((x) => x.fn);
-  return hashText(JSON.stringify([phase.id, bound, rules, phase.ruleBudget, without]), before);
+  return hashText(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget, without]), before);
 }
 
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>

@@ -88,7 +88,7 @@ function reasons(answers: readonly GateAnswer[], names: readonly string[]): stri
 function ask(plan: Plan, phase: PlanPhase, fn: string, take: Take, log: PhaseLog): GateAnswer {
   const shut = (why: string, level = plan.level) => ({ open: false, why, level });
   if (phase.disabled !== null) return shut(phase.disabled.why);
-  if (phase.passes.length === 0 && phase.rules.length === 0) {
+  if (phase.steps.length === 0) {
     if (phase.status === 'marker')
       return shut(phase.noOp ? 'no-op marker' : 'marker: does nothing by itself');
     if (phase.status === 'not-applicable')

@@ -2,24 +2,26 @@ import type { Program } from '../ir/program.ts';
 import { passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/document.ts';
-import { RULE_KNOBS, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
+import { BANDS_KNOB, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
 import type { Journal } from './journal.ts';
 import { type RunOptions, runPlan } from './run.ts';
+import { settle } from './settle.ts';
 
 /** What this engine can run: every registered pass, and rules. */
 export const host: Host = {
   passes: new Set(passes.keys()),
   rules: true,
-  ruleKnobs: Object.values(RULE_KNOBS),
+  ruleKnobs: [BANDS_KNOB],
+  passKnobs: (pass) => passes.get(pass)?.knobs ?? [],
   checkRules: (docs, group, isa, costs) => {
     const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
     const own = all.find((x) => (x.d as RulesDoc).group === group);
     const wrong = own?.issues ?? [];
     const set = all.flatMap((x) => x.rules);
-    return [...wrong, ...checkSet(set, isa, costs, new Set([group]))];
+    return [...wrong, ...checkSet(set, isa, costs, settle, new Set([group]))];
   },
 };
 

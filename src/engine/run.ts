@@ -1,12 +1,10 @@
 import { cfgIsCurrent } from '../analysis/cfg.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
-import { withFunctions } from '../ir/edit.ts';
-import type { Fn, Program } from '../ir/program.ts';
+import type { Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
-import type { PassContext } from '../passes/pass.ts';
 import type { PassEntry } from '../passes/registry.ts';
-import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { groupsOf, type Plan, type PlanPhase, passesOf } from '../spec/plan.ts';
 import { verifySsa } from '../ssa/verify.ts';
 import { Budgets } from './budgets.ts';
 import {
@@ -19,18 +17,16 @@ import {
   type Verified,
 } from './cache.ts';
 import { makeContext, newLog, type PhaseLog } from './context.ts';
-import { type GateAnswer, type GateResult, openGate } from './gate.ts';
+import { EditRunner } from './edits.ts';
+import { type GateResult, openGate } from './gate.ts';
 import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
-import { runProgramPass } from './program-pass.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
+import { type Runnable, runSteps } from './steps.ts';
 
 /** A pass as the engine knows it: found by name, with a version that is part of every cache key. */
 export type RegisteredPass = PassEntry;
 
-export interface RunOptions {
-  readonly passes: ReadonlyMap<string, RegisteredPass>;
-  /** Runs the rule groups of a phase, as one set, over a function; absent where no rules are loaded. */
-  readonly rules?: (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn;
+export interface RunOptions extends Runnable {
   /**
    * Check every changed snapshot, also of results from the cache that nobody has checked: the verifier, and
    * print-parse-print. Throws DiagnosticError on the first fault.
@@ -56,6 +52,7 @@ export interface RunOptions {
  */
 export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   const budgets = new Budgets(plan);
+  const edits = new EditRunner();
   const records: PhaseRecord[] = [];
   const properties = new Set<string>();
   const cache = opts.inputKey === undefined ? undefined : opts.cache;
@@ -94,7 +91,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
         const start = cache === undefined ? scene : { ...scene, budgets: budgets.copy() };
         const heap = opts.heap?.() ?? 0;
         const began = performance.now();
-        program = runPhase(program, plan, phase, gate, budgets, log, opts);
+        program = runPhase(program, plan, phase, gate, budgets, log, opts, edits);
         ms = performance.now() - began;
         bytes = (opts.heap?.() ?? 0) - heap;
         changed = changedBlocks(before, program);
@@ -175,63 +172,14 @@ function runPhase(
   budgets: Budgets,
   log: PhaseLog,
   opts: RunOptions,
+  edits: EditRunner,
 ): Program {
-  let current = program;
-  let answers = gate.answers;
-  const context = (fn: Fn, params: PassContext['params'], level: number) =>
-    makeContext(plan, phase, current, fn, params, level, budgets, log);
-  for (const bound of phase.passes) {
-    const entry = opts.passes.get(bound.pass);
-    if (entry === undefined)
-      throw fault(
-        program,
-        plan,
-        `phase ${phase.id} is bound to '${bound.pass}', which is no registered pass`,
-      );
-    if ('pass' in entry) {
-      current = overFunctions(current, answers, (fn, level) =>
-        entry.pass(fn, context(fn, bound.params, level)),
-      );
-      continue;
-    }
-    ({ program: current, answers } = runProgramPass(current, answers, entry.programPass, {
-      isa: plan.isa,
-      phase: phase.id,
-      params: bound.params,
-      contextOf: (fn, level) => context(fn, bound.params, level),
-      fault: (why) => fault(program, plan, `phase ${phase.id} (${bound.pass}) ${why}`),
-    }));
-  }
-  if (phase.rules.length > 0) {
-    const run = opts.rules;
-    if (run === undefined)
-      throw fault(
-        program,
-        plan,
-        `phase ${phase.id} runs rule group '${phase.rules[0]}', but no rules are loaded`,
-      );
-    current = overFunctions(current, answers, (fn, level) => run(phase.rules, fn, context(fn, {}, level)));
-  }
-  return current;
-}
-
-/** Applies `f` to every function that the gate is open for, sharing what stays. */
-function overFunctions(
-  program: Program,
-  answers: readonly GateAnswer[],
-  f: (fn: Fn, level: number) => Fn,
-): Program {
-  let out: Fn[] | null = null;
-  for (let i = 0; i < program.functions.length; i++) {
-    const { open, level } = answers[i];
-    if (!open) continue;
-    const fn = program.functions[i];
-    const r = f(fn, level);
-    if (r === fn) continue;
-    out ??= [...program.functions];
-    out[i] = r;
-  }
-  return out === null ? program : withFunctions(program, out);
+  return runSteps(program, phase, opts, edits, {
+    gate,
+    isa: plan.isa,
+    contextOf: (p, fn, params, level) => makeContext(plan, phase, p, fn, params, level, budgets, log),
+    fault: (why) => fault(program, plan, why),
+  });
 }
 
 /** IR properties that the verifier can check. */
@@ -259,7 +207,7 @@ function checkSnapshot(
       throw fault(
         program,
         plan,
-        `phase ${phase.id} (${phase.passes.map((p) => p.pass).join(', ')}) left an invalid program`,
+        `phase ${phase.id} (${[...passesOf(phase), ...groupsOf(phase)].join(', ')}) left an invalid program`,
         errors.slice(0, 5).map(verifyMessage),
       );
   }

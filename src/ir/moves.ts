@@ -1,6 +1,6 @@
 import { type Isa, type Opcode, withMods } from './opcode.ts';
-import { imm, Kind, type Operand, PT, type Reg, regWidth } from './operand.ts';
-import { type Instr, instr } from './program.ts';
+import { imm, Kind, NO_REG, type Operand, PT, type Reg, regWidth } from './operand.ts';
+import { type Instr, instr, NONE } from './program.ts';
 
 /** Truth table of the first input alone: how a predicate is copied. */
 const FIRST = 0xf0;
@@ -41,4 +41,20 @@ export function copyOf(m: Moves, x: Instr): Operand | null {
   if (x.op === m.mov) return x.src[0];
   if (x.op === m.logic && x.src[3].kind === Kind.Imm && x.src[3].lo === FIRST) return x.src[0];
   return null;
+}
+
+/**
+ * A copy in the place of another instruction.
+ * @param like gives source line and guard, and the value under a false guard where it has one for `to`
+ */
+export function copyLike(m: Moves, to: Reg, from: Operand, like: Instr): Instr {
+  const { op, mods, dst, src } = m.move(to, from);
+  const { loc, guard, guardNot } = like;
+  return instr(op, mods, dst, src, loc, guard, guardNot, otherwiseFor(like, dst));
+}
+
+/** Values under a false guard for an instruction that writes a part of what `root` writes, in its place. */
+export function otherwiseFor(root: Instr, dst: readonly Reg[]): readonly Reg[] {
+  if (root.otherwise.length === 0) return NONE;
+  return dst.map((r) => (r === NO_REG ? NO_REG : (root.otherwise[root.dst.indexOf(r)] ?? NO_REG)));
 }

@@ -1,5 +1,5 @@
 import { factOf } from '../spec/backend.ts';
-import type { Plan } from '../spec/plan.ts';
+import { type Plan, stepData } from '../spec/plan.ts';
 import { knobValueText } from './why.ts';
 
 /** One thing in which two plans differ. */
@@ -31,7 +31,7 @@ export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
       ? 'not in the order'
       : p.disabled !== null
         ? 'off'
-        : `on${JSON.stringify([p.passes.map((x) => [x.pass, x.params]), p.rules, p.gate, p.noOp])}`;
+        : `on${JSON.stringify([p.steps.map(stepData), p.gate, p.noOp])}`;
   for (const p of a.phases) {
     const [x, y] = [state(p), state(others.get(p.id))];
     if (x !== y)

@@ -2,7 +2,7 @@ import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';
-import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { flatSteps, groupsOf, type Plan, type PlanPhase, stepData } from '../spec/plan.ts';
 import { type DiffLine, diffLines } from './lines.ts';
 
 /** The first phase after which two runs of one module have different programs. */
@@ -132,17 +132,20 @@ function reasons(x: PhaseRecord | undefined, y: PhaseRecord | undefined, a: Plan
 
 function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
   const out: string[] = [];
-  const rules = (x: PlanPhase, plan: Plan) => x.rules.map((g) => `${g}@${plan.rules.get(g)?.hash ?? ''}`);
+  const rules = (x: PlanPhase, plan: Plan) => groupsOf(x).map((g) => `${g}@${plan.rules.get(g)?.hash ?? ''}`);
   const [r, s] = [rules(p, a), rules(q, b)];
   const gone = r.filter((g) => !s.includes(g)).map((g) => g.split('@')[0]);
   const come = s.filter((g) => !r.includes(g)).map((g) => g.split('@')[0]);
   for (const g of gone) out.push(come.includes(g) ? `rule group ${g} changed` : `rule group ${g} left out`);
   for (const g of come) if (!gone.includes(g)) out.push(`rule group ${g} added`);
-  if (
-    JSON.stringify(p.passes.map((x) => [x.pass, x.params])) !==
-    JSON.stringify(q.passes.map((x) => [x.pass, x.params]))
+  const passes = (x: PlanPhase) =>
+    JSON.stringify(flatSteps(x.steps).flatMap((t) => (t.kind === 'pass' ? [stepData(t)] : [])));
+  if (passes(p) !== passes(q)) out.push('other passes are bound');
+  else if (
+    out.length === 0 &&
+    JSON.stringify(p.steps.map(stepData)) !== JSON.stringify(q.steps.map(stepData))
   )
-    out.push('other passes are bound');
+    out.push('its steps stand in another order');
   if (a.level !== b.level) out.push(`level: ${a.level} -> ${b.level}`);
   if (out.length === 0 && p.disabled === null && q.disabled === null && p.position !== q.position)
     out.push(`position: ${p.position} -> ${q.position}`);

@@ -1,14 +1,18 @@
 import { analyzeControlFlow } from './analyze-control-flow.ts';
 import { branchOpt } from './branch-opt.ts';
 import { checkInitialProgram } from './check-initial-program.ts';
+import { constantFolding } from './constant-folding.ts';
+import { constantGuards } from './constant-guards.ts';
 import { convertMovPhi } from './convert-mov-phi.ts';
+import { copyPropagation } from './copy-propagation.ts';
+import { deadResults } from './dead-results.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { finalInspection } from './final-inspection.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
 import { gvnCse } from './gvn-cse.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
 import { liveDead } from './live-dead.ts';
-import type { Pass, ProgramPass } from './pass.ts';
+import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
@@ -19,17 +23,30 @@ interface Entry {
   /** Raised whenever the pass may give another result for the same input: part of every cache key. */
   readonly version: number;
   readonly summary: string;
+  /** Knobs that it reads wherever it runs; others are declared by the phases that bind it. */
+  readonly knobs?: readonly string[];
 }
-/** A pass over one function after another, or one over the whole program. */
-export type PassEntry = Entry & ({ readonly pass: Pass } | { readonly programPass: ProgramPass });
+/**
+ * A pass over one function after another; one that edits a draft, which it shares with its neighbours; or one over the whole program.
+ */
+export type PassEntry = Entry &
+  ({ readonly pass: Pass } | { readonly edit: EditPass } | { readonly programPass: ProgramPass });
 
 const entry = (name: string, pass: Pass, version: number, summary: string): [string, PassEntry] => [
   name,
   { name, pass, version, summary },
 ];
 
+const edits = (
+  name: string,
+  edit: EditPass,
+  version: number,
+  summary: string,
+  knobs: readonly string[] = [],
+): [string, PassEntry] => [name, { name, edit, version, summary, knobs }];
+
 /** Every pass that a phase can be bound to, by name. */
-export const passes: ReadonlyMap<string, PassEntry> = new Map([
+export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
@@ -41,6 +58,13 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map([
   entry('gvn-cse', gvnCse, 1, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 1, 'loop-invariant code moves in front of its loop'),
   entry('convert-mov-phi', convertMovPhi, 1, 'leave SSA: phis become as few copies as live ranges allow'),
+  edits('copy-propagation', copyPropagation, 1, 'operands read what was copied'),
+  edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
+    'FoldApproximate',
+    'FPFoldDisable',
+  ]),
+  edits('constant-guards', constantGuards, 1, 'drop guards that are known, and what never runs'),
+  edits('dead-results', deadResults, 1, 'remove instructions whose results nobody reads'),
   entry('live-dead', liveDead, 1, 'global liveness and dead-code removal'),
   entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
 ]);

@@ -1,6 +1,7 @@
 import type { Reaching } from '../analysis/reaching.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { withSrc } from '../ir/edit.ts';
+import { otherwiseFor } from '../ir/moves.ts';
 import { Mod, slotWidth } from '../ir/opcode.ts';
 import {
   addr,
@@ -14,7 +15,7 @@ import {
   sameOperand,
   withOperandMods,
 } from '../ir/operand.ts';
-import { type Instr, instr, NONE } from '../ir/program.ts';
+import { type Instr, instr } from '../ir/program.ts';
 import { evalGraph } from '../isa/lang/evaluate.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { holds, type Setting, type Situation } from './conditions.ts';
@@ -351,19 +352,13 @@ export function build(m: Match, draft: Draft): Replacement | Miss {
         loc,
         guard,
         guardNot,
-        otherwiseOf(
+        otherwiseFor(
           root,
           line.dst.map((d) => (d < 0 ? NO_REG : regs[d])),
         ),
       ),
     ),
   };
-}
-
-/** Values under a false guard for an instruction that takes a part of the root's place: those of the root's results. */
-export function otherwiseOf(root: Instr, dst: readonly Reg[]): readonly Reg[] {
-  if (root.otherwise.length === 0) return NONE;
-  return dst.map((r) => (r === NO_REG ? NO_REG : (root.otherwise[root.dst.indexOf(r)] ?? NO_REG)));
 }
 
 /** No line may read what an earlier one has already overwritten with a result of the root; each reads the root's guard. */

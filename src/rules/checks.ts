@@ -15,12 +15,14 @@ import { constantsFor, type Narrowing, witness } from './witness.ts';
  * meet without saying which is to win, rewrites that make code worse, and rules that undo one another.
  *
  * @param rules in the order of groups and files
+ * @param settle runs a set to the end
  * @param wanted only faults of these groups are told (the others are the company they run in)
  */
 export function checkSet(
   rules: readonly Rule[],
   isa: Isa,
   costs: Costs,
+  settle: Settle,
   wanted: ReadonlySet<string> = new Set(rules.map((r) => r.group)),
 ): RuleIssue[] {
   const issues: RuleIssue[] = [];
@@ -39,7 +41,7 @@ export function checkSet(
   checkCosts(rules, costs, report);
   const ordered = byPrecedence(rules);
   checkShadows(ordered, report);
-  const order: Setting = { isa, trie: new Trie(ordered, isa) };
+  const order: Setting = { isa, trie: new Trie(ordered, isa), settle };
   const cyclic = checkCycles(ordered, order, report);
   checkOverlaps(ordered, order, cyclic, report);
   return issues;
@@ -54,9 +56,13 @@ type Report = (
   severity?: RuleIssue['severity'],
 ) => void;
 
+/** Runs a set of rules over a function to the end, with what cleans up around them (which this layer does not know). */
+export type Settle = (fn: Fn, trie: Trie, isa: Isa, opts: DriverOptions) => Fn;
+
 interface Setting {
   readonly isa: Isa;
   readonly trie: Trie;
+  readonly settle: Settle;
 }
 
 const named = (r: Rule): string => `'${r.id}' of group '${r.group}'`;
@@ -222,8 +228,6 @@ const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
   level: 3,
   sm: 90,
   knob: () => true,
-  clean: true,
-  approximate: false,
   mode: 'precedence',
   bound: MOST_STEPS,
   ...more,
@@ -238,7 +242,7 @@ function checkCycles(ordered: readonly Rule[], set: Setting, report: Report): Re
       if (w === null) continue;
       const fired: string[] = [];
       try {
-        applyRules(w.fn, set.trie, set.isa, options({ onHit: (x) => fired.push(x.id) }));
+        set.settle(w.fn, set.trie, set.isa, options({ onHit: (x) => fired.push(x.id) }));
       } catch (e) {
         if (!(e instanceof RulesDiverge)) throw e;
         const loop = cycleOf(fired);
@@ -408,8 +412,8 @@ function special(a: Rule, b: Rule): boolean {
 function outcome(fn: Fn, first: Rule, set: Setting): string | null {
   try {
     let fired = false;
-    const once = applyRules(fn, set.trie, set.isa, {
-      ...options({ clean: false }),
+    const once = applyRules(fn, set.trie, {
+      ...options(),
       allow: (r) => {
         if (fired || r !== first) return false;
         fired = true;
@@ -417,7 +421,7 @@ function outcome(fn: Fn, first: Rule, set: Setting): string | null {
       },
     });
     if (!fired) return null;
-    return renamed(body(printFn(applyRules(once, set.trie, set.isa, options()), { locs: false })).join('\n'));
+    return renamed(body(printFn(set.settle(once, set.trie, set.isa, options()), { locs: false })).join('\n'));
   } catch (e) {
     if (e instanceof RulesDiverge) return null;
     throw e;

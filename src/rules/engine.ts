@@ -1,12 +1,14 @@
+import type { WorkList } from '../analysis/changes.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
+import type { Draft } from '../ir/draft/index.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { KnobValue, PassContext } from '../ir/pass.ts';
-import type { Fn, Instr } from '../ir/program.ts';
+import type { Instr } from '../ir/program.ts';
 import type { Expr } from '../isa/lang/parse.ts';
 import type { Miss } from './bind.ts';
 import { holdsIn, type Setting } from './conditions.ts';
 import type { GroupDoc } from './document.ts';
-import { applyRules, RulesDiverge } from './driver.ts';
+import { Driver, RulesDiverge } from './driver.ts';
 import { type Care, ruleDiagnostic, rulesOfDoc } from './group.ts';
 import type { Rule } from './rule.ts';
 import { Trie } from './trie.ts';
@@ -18,13 +20,8 @@ export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
     .sort((a, b) => b.r.priority - a.r.priority || a.i - b.i)
     .map((x) => x.r);
 
-/** Knobs that running rules reads: about constant folding, which goes with them, and about which of several rules is taken. */
-export const RULE_KNOBS = {
-  approximate: 'FoldApproximate',
-  noFloats: 'FPFoldDisable',
-  bands: 'RulePriorityBands',
-} as const;
-const READ = Object.values(RULE_KNOBS);
+/** The knob that running rules reads, whatever the rules are: which of several rules is taken. */
+export const BANDS_KNOB = 'RulePriorityBands';
 const isSet = (k: KnobValue): boolean => k !== null && k !== false;
 
 /** One application of a rule. */
@@ -117,18 +114,25 @@ function rulesOfGroup({ data, file, wholeFor }: GroupDoc, isa: Isa): readonly Ru
   return rules;
 }
 
+/** A set of rules as a step that edits drafts. */
+export interface RuleStep {
+  /** Equal for steps that do the same; null where what it does hangs on more than rules, level and target. */
+  readonly key: string | null;
+  /** A budget kept it from something. */
+  readonly cutShort: () => boolean;
+  readonly open: (d: Draft) => (work: WorkList) => void;
+}
+
 /**
- * The function that the engine calls for phases that run rules. The groups of a phase are one set: a trie is made for each
+ * The function that the engine calls for steps that run rules. The groups of a step are one set: a trie is made for each
  * list of groups and phase that occurs, and kept.
  * @throws DiagnosticError if there are faulty rules, in any of the groups
  */
-export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn, ctx: PassContext) => Fn {
+export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: PassContext) => RuleStep {
   let sets = shared.get(o.isa);
   if (sets === undefined) shared.set(o.isa, (sets = new Map()));
   const known = sets;
   for (const doc of o.groups.values()) rulesOfGroup(doc, o.isa);
-  /** Functions to which a set has nothing to say, with the sets and levels for which that is known. */
-  const settled = new WeakMap<Fn, Set<string>>();
   const candidatesOf = (groups: readonly string[], phase: string): Candidates => {
     const owned = o.phases.has(phase);
     const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
@@ -169,65 +173,73 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], fn: Fn
     }
     return set;
   };
-  return (groups, fn, ctx) => {
+  return (groups, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
     const setting = settingOf(ctx);
     const { trie, identity, readsKnobs, readsFigures } = setFor(groups, phase, setting);
     // Of a set that asks neither, no result hangs on level and target, and so they are not read.
     const { level, sm } = readsFigures ? setting : NOWHERE;
-    // What a run of the set has left is settled; phases that own the same rules share that.
-    const key = `${identity}|${level}|${sm}|${READ.map((k) => isSet(ctx.knob(k)))}`;
-    if (!readsKnobs && o.onMiss === undefined && settled.get(fn)?.has(key) === true) return fn;
+    const bands = isSet(ctx.knob(BANDS_KNOB));
     const budget = ctx.ruleBudget;
     let refused = false;
-    try {
-      const out = applyRules(fn, trie, o.isa, {
-        level,
-        sm,
-        knob: setting.knob,
-        clean: true,
-        approximate: isSet(ctx.knob(RULE_KNOBS.approximate)),
-        floats: !isSet(ctx.knob(RULE_KNOBS.noFloats)),
-        mode: isSet(ctx.knob(RULE_KNOBS.bands)) ? 'bands' : 'precedence',
-        allow: () => {
-          if (budget === null || ctx.budgetLeft(budget)) return true;
-          refused = true;
-          return false;
-        },
-        onHit: (rule, block, before, after) => {
-          if (budget !== null) ctx.budget(budget);
-          ctx.remark('passed', rule.id, rule.title, { block: fn.blocks[block].id, ins: before });
-          o.onHit?.({ rule, phase: ctx.phase, fn: fn.name, before, after });
-        },
-        onMiss:
-          o.onMiss === undefined
-            ? undefined
-            : (rule, ins, why) => o.onMiss!({ rule, phase: ctx.phase, fn: fn.name, ins, why }),
-      });
+    return {
+      key: readsKnobs || o.onMiss !== undefined ? null : `rules ${identity}|${level}|${sm}|${bands}`,
       // Where the budget is spent, there may be more to say.
-      if (refused) return out;
-      const done = settled.get(out);
-      if (done === undefined) settled.set(out, new Set([key]));
-      else done.add(key);
-      return out;
-    } catch (e) {
-      if (!(e instanceof RulesDiverge)) throw e;
-      throw new DiagnosticError([
-        {
-          severity: 'error',
-          code: 'rules-diverge',
-          message: `phase ${ctx.phase}, function ${fn.name}: ${e.message}`,
-          file: ctx.program.name,
-          line: 0,
-          column: 0,
-          length: 0,
-          notes: [
-            `rule groups ${groups.join(', ')}; what fired most:`,
-            ...e.fired.slice(0, 8).map((f) => `  ${String(f.count).padStart(7)}  ${f.rule}`),
-            '`orrery check` on the files of the groups looks for rules that undo one another',
-          ],
-        },
-      ]);
-    }
+      cutShort: () => refused,
+      open: (d) => {
+        const { fn } = d;
+        const driver = new Driver(d, trie, {
+          level,
+          sm,
+          knob: setting.knob,
+          mode: bands ? 'bands' : 'precedence',
+          allow: () => {
+            if (budget === null || ctx.budgetLeft(budget)) return true;
+            refused = true;
+            return false;
+          },
+          onHit: (rule, block, before, after) => {
+            if (budget !== null) ctx.budget(budget);
+            ctx.remark('passed', rule.id, rule.title, { block: d.id(block), ins: before });
+            o.onHit?.({ rule, phase: ctx.phase, fn: fn.name, before, after });
+          },
+          onMiss:
+            o.onMiss === undefined
+              ? undefined
+              : (rule, ins, why) => o.onMiss!({ rule, phase: ctx.phase, fn: fn.name, ins, why }),
+        });
+        return (work) => {
+          try {
+            driver.run(work);
+          } catch (e) {
+            throw e instanceof RulesDiverge ? diverged(e, ctx, fn.name, groups) : e;
+          }
+        };
+      },
+    };
   };
 }
+
+/** What to tell of rules that did not come to an end. */
+const diverged = (
+  e: RulesDiverge,
+  ctx: PassContext,
+  fn: string,
+  groups: readonly string[],
+): DiagnosticError =>
+  new DiagnosticError([
+    {
+      severity: 'error',
+      code: 'rules-diverge',
+      message: `phase ${ctx.phase}, function ${fn}: ${e.message}`,
+      file: ctx.program.name,
+      line: 0,
+      column: 0,
+      length: 0,
+      notes: [
+        `rule groups ${groups.join(', ')}; what fired most:`,
+        ...e.fired.slice(0, 8).map((f) => `  ${String(f.count).padStart(7)}  ${f.rule}`),
+        '`orrery check` on the files of the groups looks for rules that undo one another',
+      ],
+    },
+  ]);

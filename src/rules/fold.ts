@@ -1,3 +1,4 @@
+import { withSrc } from '../ir/edit.ts';
 import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
 import { immOf, immValue, isZero, Kind, NO_REG, type Operand, withOperandMods } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
@@ -55,15 +56,14 @@ export function plainConstants(ins: Instr): Instr {
     src ??= [...ins.src];
     src[i] = plain;
   }
-  return src === null ? ins : { ...ins, src };
+  return src === null ? ins : withSrc(ins, src);
 }
 
-/** Can the instruction be computed now: a pure one, of constants alone? Approximate functions and floats only if asked for. */
-export function isConstant(ins: Instr, approximate: boolean, floats = true): boolean {
+/** Can the instruction be computed if its sources are known: a pure one with a meaning? Approximate functions and floats only if asked for. */
+export function isFoldable(ins: Instr, approximate: boolean, floats = true): boolean {
   const { op } = ins;
   if (op.means === null || (op.flags & OpFlag.Pure) === 0 || op.dsts.length === 0) return false;
   if ((op.flags & OpFlag.Approximate) !== 0 && !approximate) return false;
-  for (let i = 0; i < ins.src.length; i++) if (ins.src[i].kind !== Kind.Imm) return false;
   if (!floats)
     for (let i = 0; i < ins.src.length; i++) if (floatTypeOf(op, ins.mods, i) !== null) return false;
   return true;
@@ -110,5 +110,5 @@ export function constantsLast(ins: Instr): Instr {
     src[to] = ins.src[from];
   });
   if ((flags & OpFlag.Table) !== 0) src[3] = immOf(BigInt(permuteTable(ins.src[3].lo & 0xff, order)), 32);
-  return { ...ins, src };
+  return withSrc(ins, src);
 }

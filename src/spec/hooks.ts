@@ -2,15 +2,11 @@ import { match, P } from 'ts-pattern';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { type Entry, type Row, unknownPass, unknownRules } from './order.ts';
-
-/** One thing that a recipe puts into a hook; the schema lets no other form through. */
-export type HookItem =
-  | { readonly pass: string; readonly params?: Readonly<Record<string, unknown>> }
-  | { readonly rules: string };
+import type { StepSpec } from './steps.ts';
 
 /** What a recipe puts into one hook. */
 export interface HookFilling {
-  readonly items: readonly HookItem[];
+  readonly steps: readonly StepSpec[];
   readonly at: Spot;
 }
 
@@ -28,8 +24,8 @@ export function resolveHooks(
 ): Map<string, HookFilling> {
   const out = new Map<string, HookFilling>();
   const hooks = rows.filter((r) => r.hook !== undefined).map((r) => r.name);
-  const given = (recipe?.data.hooks ?? {}) as Readonly<Record<string, readonly HookItem[]>>;
-  for (const [name, items] of Object.entries(given)) {
+  const given = (recipe?.data.hooks ?? {}) as Readonly<Record<string, readonly StepSpec[]>>;
+  for (const [name, steps] of Object.entries(given)) {
     const at = { file: recipe, path: ['hooks', name] };
     const entry = entries.find((x) => x.id.toLowerCase() === name.toLowerCase());
     if (entry === undefined)
@@ -47,17 +43,26 @@ export function resolveHooks(
         key: true,
         notes: [`hooks are ${hooks.join(', ')}`],
       });
-    else out.set(entry.id, { items, at });
-    items.forEach((item, i) => {
-      match(item)
-        .with({ pass: P.string }, ({ pass }) => {
-          if (!passes.has(pass)) unknownPass(below(at, i, 'pass'), pass, passes, issues);
-        })
-        .with({ rules: P.string }, ({ rules }) => {
-          if (!ruleGroups.has(rules)) unknownRules(below(at, i, 'rules'), rules, ruleGroups, issues);
-        })
-        .exhaustive();
-    });
+    else out.set(entry.id, { steps, at });
+    checkNames(steps, at, passes, ruleGroups, issues);
   }
   return out;
+}
+
+/** Passes and rule groups that are not there. Step lists are checked where they are opened. */
+function checkNames(
+  steps: readonly StepSpec[],
+  at: Spot,
+  passes: ReadonlySet<string>,
+  ruleGroups: ReadonlySet<string>,
+  issues: Issues,
+): void {
+  steps.forEach((s, i) => {
+    if (s.pass !== undefined && !passes.has(s.pass))
+      unknownPass(below(at, i, 'pass'), s.pass, passes, issues);
+    s.rules?.forEach((g, k) => {
+      if (!ruleGroups.has(g)) unknownRules(below(at, i, 'rules', k), g, ruleGroups, issues);
+    });
+    if (s.repeat !== undefined) checkNames(s.repeat, below(at, i, 'repeat'), passes, ruleGroups, issues);
+  });
 }

@@ -7,6 +7,7 @@ import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
+import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 
@@ -76,7 +77,7 @@ function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | 
   if (plan === null) return [];
   const costs = plan.backend.facts.costs as Readonly<Record<string, number>>;
   const company = new Set([name]);
-  for (const p of plan.phases) if (p.rules.includes(name)) for (const g of p.rules) company.add(g);
+  for (const p of plan.phases) if (groupsOf(p).includes(name)) for (const g of groupsOf(p)) company.add(g);
   const docs = [...groups].filter(([g]) => company.has(g)).map(([, f]) => f.data);
   return host.checkRules(docs, name, plan.isa, costs).map((f) => ({
     severity: f.severity,

@@ -7,6 +7,7 @@ import type { SpecIssue } from './issues.ts';
 import { fromBuild, fromCache, ROOT, sha256, toCache } from './node-cache.ts';
 import type { Plan } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type Specs } from './resolve.ts';
+import type { StepSpec } from './steps.ts';
 
 export { ROOT } from './node-cache.ts';
 
@@ -231,8 +232,14 @@ async function withRules(
 /** Paths of rule files that an order or a recipe names. */
 function rulePaths(f: SpecFile): string[] {
   const edits = (f.data.edits ?? []) as readonly { readonly insertRules?: string }[];
-  const hooks = Object.values((f.data.hooks ?? {}) as Record<string, readonly { readonly rules?: string }[]>);
-  const names = [...edits.map((e) => e.insertRules), ...hooks.flat().map((h) => h.rules)];
+  const names: (string | undefined)[] = edits.map((e) => e.insertRules);
+  const walk = (steps: readonly StepSpec[]): void => {
+    for (const s of steps) {
+      names.push(...(s.rules ?? []));
+      walk(s.repeat ?? []);
+    }
+  };
+  for (const steps of Object.values((f.data.hooks ?? {}) as Record<string, readonly StepSpec[]>)) walk(steps);
   return names.filter((n): n is string => n !== undefined && isPath(n));
 }
 

@@ -29,16 +29,12 @@ const LISTS_PHASES = '`orrery phases` lists them';
 
 /** Rows of the phase table by id: `name`, and `name#2` for the second row of a name. Look-up ignores case. */
 export class RowTable {
-  /** Rows with rule groups in the place of rule sets. */
   readonly rows: readonly Row[];
   private readonly at = new Map<string, number>();
   readonly ids: string[] = [];
 
   constructor(phases: SpecFile) {
-    const sets = (phases.data.ruleSets ?? {}) as Readonly<Record<string, readonly string[]>>;
-    this.rows = (phases.data.phases as readonly Row[]).map((r) =>
-      r.rules === undefined ? r : { ...r, rules: [...new Set(r.rules.flatMap((n) => sets[n] ?? [n]))] },
-    );
+    this.rows = phases.data.phases as readonly Row[];
     const seen = new Map<string, number>();
     this.rows.forEach((r, i) => {
       const n = (seen.get(r.name) ?? 0) + 1;

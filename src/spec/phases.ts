@@ -1,36 +1,50 @@
 import { match, P } from 'ts-pattern';
 import { factOf } from './backend.ts';
+import type { SpecFile } from './document.ts';
 import type { HookFilling } from './hooks.ts';
 import type { Issues } from './issues.ts';
 import type { Entry, Row } from './order.ts';
-import type { Backend, Gate, Origin, PlanPhase } from './plan.ts';
+import { type Backend, flatSteps, type Gate, type PlanPhase, type Step } from './plan.ts';
+import { eachStep, stepsOf, withGroups } from './steps.ts';
 import type { Switches } from './switches.ts';
 
-/** Row of an inserted pass or rule group: what the rows that are bound to the same pass declare for it. */
-function insertedRow(x: Entry, rows: readonly Row[]): Row {
-  return {
-    index: null,
-    trueIndex: -1,
-    name: x.name,
-    stage: 0,
-    category: 'Optimization',
-    status: 'implemented',
-    ...(x.pass === undefined ? {} : declaredFor(rows, x.pass.pass)),
-  };
-}
+/** Row of an inserted pass or rule group: a step without a row of its own. */
+const insertedRow = (x: Entry): Row => ({
+  index: null,
+  trueIndex: -1,
+  name: x.name,
+  stage: 0,
+  category: 'Optimization',
+  status: 'implemented',
+});
 
-/** Knobs, facts and properties that the rows bound to a pass declare for it. */
-function declaredFor(
-  rows: readonly Row[],
-  pass: string,
-): { knobs: string[]; facts: string[]; requires: string[]; destroys: string[] } {
-  const users = rows.filter((r) => r.passes?.some((p) => p.pass === pass));
-  return {
-    knobs: union(...users.map((r) => r.knobs)),
-    facts: union(...users.map((r) => r.facts)),
-    requires: union(...users.map((r) => r.requires)),
-    destroys: union(...users.map((r) => r.destroys)),
-  };
+/** What rows declare for the passes that they run: knobs, facts and properties, for steps that run such a pass elsewhere. */
+type Declared = Required<Pick<Row, 'knobs' | 'facts' | 'requires' | 'destroys'>>;
+
+/** By pass: what the rows that run it alone declare for it. A row of several passes does not say which of them needs what. */
+function declarations(rows: readonly Row[], phases: SpecFile): ReadonlyMap<string, Declared> {
+  const users = new Map<string, Row[]>();
+  for (const r of rows) {
+    const names = new Set<string>();
+    let rules = false;
+    eachStep(r.steps ?? [], phases, (s) => {
+      if (s.pass !== undefined) names.add(s.pass);
+      else rules = true;
+    });
+    if (rules || names.size > 1) continue;
+    for (const n of names) users.set(n, [...(users.get(n) ?? []), r]);
+  }
+  return new Map(
+    [...users].map(([n, list]) => [
+      n,
+      {
+        knobs: union(...list.map((r) => r.knobs)),
+        facts: union(...list.map((r) => r.facts)),
+        requires: union(...list.map((r) => r.requires)),
+        destroys: union(...list.map((r) => r.destroys)),
+      },
+    ]),
+  );
 }
 
 const union = (...lists: readonly (readonly string[] | undefined)[]): string[] => [
@@ -44,34 +58,40 @@ const union = (...lists: readonly (readonly string[] | undefined)[]): string[] =
 export function planPhases(
   entries: readonly Entry[],
   rows: readonly Row[],
-  phasesFile: string,
-  rulesFor: {
-    readonly knobs: (group: string) => readonly string[];
-    readonly extra: (row: Row) => readonly string[];
+  phasesFile: SpecFile,
+  reads: {
+    /** Knobs that a pass, or a rule group, reads wherever it runs. */
+    readonly pass: (name: string) => readonly string[];
+    readonly group: (name: string) => readonly string[];
+    /** Rule groups that the request adds to a row. */
+    readonly extra: (row: Row, runsRules: boolean) => readonly string[];
   },
   hooks: ReadonlyMap<string, HookFilling>,
   switches: Switches,
   issues: Issues,
 ): PlanPhase[] {
+  const declared = declarations(rows, phasesFile);
   return entries.map((x, position) => {
-    const row = x.row < 0 ? insertedRow(x, rows) : rows[x.row];
+    const row = x.row < 0 ? insertedRow(x) : rows[x.row];
     const origin = { source: 'order', file: x.origin.file.file, path: x.origin.path };
     const filling = hooks.get(x.id);
-    const own = (row.slot !== undefined ? [] : (row.passes ?? [])).map((p, i) =>
-      binding(p, { source: 'phases', file: phasesFile, path: ['phases', x.row, 'passes', i] }),
+    const own = row.slot !== undefined ? [] : (row.steps ?? []);
+    const rowAt = { file: phasesFile, path: ['phases', x.row, 'steps'] };
+    const inserted: Step[] = [];
+    if (x.pass !== undefined) inserted.push({ kind: 'pass', ...x.pass, origin });
+    if (x.rules !== undefined) inserted.push({ kind: 'rules', groups: [x.rules], origin });
+    const added =
+      filling === undefined ? [] : stepsOf(filling.steps, phasesFile, filling.at, 'recipe', issues);
+    const bound = [...stepsOf(own, phasesFile, rowAt, 'phases', issues), ...inserted];
+    const runsRules = flatSteps(bound).some((s) => s.kind === 'rules') && x.row >= 0;
+    const steps = [...withGroups(bound, reads.extra(row, runsRules), COMMAND), ...added];
+    const flat = flatSteps(steps);
+    const passes = flat.flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
+    const groups = flat.flatMap((s) => (s.kind === 'rules' ? s.groups : []));
+    // What a row does not declare by itself comes with the passes that an edit or a recipe puts in.
+    const foreign = flatSteps([...inserted, ...added]).flatMap((s) =>
+      s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
     );
-    const inserted = x.pass === undefined ? [] : [binding(x.pass, origin)];
-    const hooked: Binding[] = [];
-    const hookedRules: string[] = [];
-    filling?.items.forEach((item, i) => {
-      const at = { file: filling.at.file?.file ?? '', path: [...filling.at.path, i] };
-      match(item)
-        .with({ pass: P.string }, (p) => hooked.push(binding(p, { source: 'recipe', ...at })))
-        .with({ rules: P.string }, (r) => hookedRules.push(r.rules))
-        .exhaustive();
-    });
-    const declared = hooked.map((e) => declaredFor(rows, e.pass));
-    const rules = union(x.rules === undefined ? [] : [x.rules], row.rules, hookedRules, rulesFor.extra(row));
     const enabled = switches.enabled.has(x.id);
     return {
       position,
@@ -83,20 +103,20 @@ export function planPhases(
       category: row.category,
       status: row.status,
       statusNote: row.note ?? '',
-      passes: [...own, ...inserted, ...hooked],
-      rules,
+      steps,
       gate: gateOf(row, enabled),
       knobs: union(
         row.knobs,
         row.ruleBudget === undefined ? [] : [row.ruleBudget],
-        ...declared.map((d) => d.knobs),
-        ...rules.map(rulesFor.knobs),
+        ...foreign.map((d) => d.knobs),
+        ...passes.map(reads.pass),
+        ...groups.map(reads.group),
       ),
       ruleBudget: row.ruleBudget ?? null,
-      facts: union(row.facts, ...declared.map((d) => d.facts)),
-      requires: union(row.requires, ...declared.map((d) => d.requires)),
+      facts: union(row.facts, ...foreign.map((d) => d.facts)),
+      requires: union(row.requires, ...foreign.map((d) => d.requires)),
       provides: row.provides ?? [],
-      destroys: union(row.destroys, ...declared.map((d) => d.destroys)),
+      destroys: union(row.destroys, ...foreign.map((d) => d.destroys)),
       hook: row.hook ?? null,
       progress: row.progress ?? null,
       noOp: row.noOp === true && filling === undefined,
@@ -107,12 +127,7 @@ export function planPhases(
   });
 }
 
-type Binding = PlanPhase['passes'][number];
-
-const binding = (
-  p: { readonly pass: string; readonly params?: Readonly<Record<string, unknown>> },
-  origin: Origin,
-): Binding => ({ pass: p.pass, params: p.params ?? {}, origin });
+const COMMAND = { source: 'command-line', file: '', path: [] };
 
 function gateOf(row: Row, enabled: boolean): Gate {
   const g = row.gate ?? {};
@@ -153,7 +168,7 @@ function offOf(
 }
 
 /** Something runs in the phase. */
-export const hasWork = (p: PlanPhase): boolean => p.passes.length > 0 || p.rules.length > 0;
+export const hasWork = (p: PlanPhase): boolean => p.steps.length > 0;
 
 /**
  * Why a phase cannot run under this plan whatever happens before it; null where it may. A spent OptBudget, knobs and

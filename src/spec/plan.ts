@@ -46,6 +46,50 @@ export interface Gate {
   readonly facts: readonly { readonly path: string; readonly equals: unknown }[];
 }
 
+/** A registered pass, with the parameters that it gets here. */
+export interface PassStep {
+  readonly kind: 'pass';
+  readonly pass: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly origin: Origin;
+}
+
+/** Rule groups that run together, as one set. */
+export interface RulesStep {
+  readonly kind: 'rules';
+  readonly groups: readonly string[];
+  readonly origin: Origin;
+}
+
+/** Steps that are repeated until nothing changes, at most `rounds` times. */
+export interface RepeatStep {
+  readonly kind: 'repeat';
+  readonly rounds: number;
+  readonly steps: readonly (PassStep | RulesStep)[];
+  readonly origin: Origin;
+}
+
+export type Step = PassStep | RulesStep | RepeatStep;
+
+/** What a step says, its place aside: equal for steps that do the same. */
+export const stepData = (s: Step): unknown => {
+  if (s.kind === 'repeat') return [s.rounds, s.steps.map(stepData)];
+  return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
+};
+
+/** Passes and rule groups of some steps, repeated ones too, in order. */
+export const flatSteps = (steps: readonly Step[]): (PassStep | RulesStep)[] =>
+  steps.flatMap((s) => (s.kind === 'repeat' ? s.steps : [s]));
+
+/** Names of the passes that a phase runs. */
+export const passesOf = (p: PlanPhase): string[] =>
+  flatSteps(p.steps).flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
+
+/** Rule groups that a phase runs, each once. */
+export const groupsOf = (p: PlanPhase): string[] => [
+  ...new Set(flatSteps(p.steps).flatMap((s) => (s.kind === 'rules' ? s.groups : []))),
+];
+
 export interface PlanPhase {
   /** Place in the phase index array, from 0. */
   readonly position: number;
@@ -59,14 +103,8 @@ export interface PlanPhase {
   readonly category: string;
   readonly status: 'implemented' | 'partial' | 'marker' | 'not-applicable' | 'unbound';
   readonly statusNote: string;
-  /** Names of registered passes that run here in turn, with parameters; empty: nothing is bound. */
-  readonly passes: readonly {
-    readonly pass: string;
-    readonly params: Readonly<Record<string, unknown>>;
-    readonly origin: Origin;
-  }[];
-  /** Rule groups that run here. */
-  readonly rules: readonly string[];
+  /** What runs here, in turn; empty: nothing is bound. */
+  readonly steps: readonly Step[];
   readonly gate: Gate;
   readonly knobs: readonly string[];
   /** Budget knob of which each rewrite by a rule takes one unit; null: none. */

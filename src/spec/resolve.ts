@@ -9,7 +9,7 @@ import { COMMAND_LINE, Issues, type SpecIssue } from './issues.ts';
 import { resolveKnobs, settledWhen } from './knobs.ts';
 import { buildOrder, orderChain, RowTable } from './order.ts';
 import { planPhases } from './phases.ts';
-import type { Backend, Plan, PlanPhase, ResolvedKnob } from './plan.ts';
+import { type Backend, groupsOf, type Plan, type PlanPhase, type ResolvedKnob, stepData } from './plan.ts';
 import { checkProperties } from './properties.ts';
 import { checkRules, rulesFor, rulesOf, warnRulesOff } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
@@ -27,6 +27,8 @@ export interface Host {
   readonly rules?: boolean;
   /** Knobs that running rules reads, whatever the rules are. */
   readonly ruleKnobs?: readonly string[];
+  /** Knobs that a pass reads wherever it runs. */
+  readonly passKnobs?: (pass: string) => readonly string[];
   /** Checks the rules of one group, in the company of the groups that run with it. */
   readonly checkRules?: (
     docs: readonly unknown[],
@@ -58,7 +60,12 @@ export function resolve(
   request: PlanRequest,
   host: ReadonlySet<string> | Host,
 ): { plan: Plan | null; issues: SpecIssue[] } {
-  const { passes, rules = false, ruleKnobs = [] }: Host = 'passes' in host ? host : { passes: host };
+  const {
+    passes,
+    rules = false,
+    ruleKnobs = [],
+    passKnobs = () => [],
+  }: Host = 'passes' in host ? host : { passes: host };
   const issues = new Issues();
   const recipe = resolveRecipe(specs, request, issues);
   const level = request.level ?? (recipe?.data.level as number | undefined) ?? DEFAULT_LEVEL;
@@ -79,8 +86,8 @@ export function resolve(
   const phases = planPhases(
     entries,
     rows,
-    specs.phases.file,
-    rulesFor(specs, request, ruleKnobs, issues),
+    specs.phases,
+    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passKnobs },
     hooks,
     switches,
     issues,
@@ -185,11 +192,12 @@ function refuseRules(
   issues: Issues,
 ): void {
   phases.forEach((p, i) => {
-    if (p.rules.length > 0 && p.disabled === null)
+    const [group] = groupsOf(p);
+    if (group !== undefined && p.disabled === null)
       issues.error(
         entries[i].origin,
         'no-rule-engine',
-        `phase '${p.id}' runs rule group '${p.rules[0]}', but this host cannot run rules`,
+        `phase '${p.id}' runs rule group '${group}', but this host cannot run rules`,
       );
   });
 }
@@ -228,7 +236,7 @@ function planHash(
 ): string {
   const running = phases
     .filter((p) => p.disabled === null)
-    .map((p) => [p.id, p.passes.map((b) => [b.pass, b.params]), p.rules, p.gate, p.noOp, p.progress]);
+    .map((p) => [p.id, p.steps.map(stepData), p.gate, p.noOp, p.progress]);
   const values = [...knobs.values()]
     .filter((k) => k.value !== null || k.when !== null)
     .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when, k.overridden.at(-1)?.value]))

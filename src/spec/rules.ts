@@ -2,7 +2,7 @@ import { hashText } from '../ir/hash.ts';
 import type { GroupDoc } from '../rules/document.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { Row } from './order.ts';
-import type { Plan, PlanPhase, ResolvedKnob } from './plan.ts';
+import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 
@@ -36,7 +36,10 @@ export function rulesFor(
   request: PlanRequest,
   ruleKnobs: readonly string[],
   issues: Issues,
-): { knobs: (group: string) => readonly string[]; extra: (row: Row) => readonly string[] } {
+): {
+  group: (name: string) => readonly string[];
+  extra: (row: Row, runsRules: boolean) => readonly string[];
+} {
   const added: { name: string; owner: readonly string[] | undefined }[] = [];
   for (const n of request.rules ?? []) {
     const file = specs.rules?.get(n);
@@ -55,10 +58,10 @@ export function rulesFor(
     }
   }
   return {
-    knobs: (group) => [...ruleKnobs, ...knobsOfGroup(specs, group)],
-    extra: (row) =>
+    group: (group) => [...ruleKnobs, ...knobsOfGroup(specs, group)],
+    extra: (row, runsRules) =>
       added
-        .filter((a) => (a.owner === undefined ? (row.rules?.length ?? 0) > 0 : a.owner.includes(row.name)))
+        .filter((a) => (a.owner === undefined ? runsRules : a.owner.includes(row.name)))
         .map((a) => a.name),
   };
 }
@@ -73,16 +76,8 @@ export function checkRules(
   issues: Issues,
 ): void {
   const told = new Set<string>();
-  const sets = Object.keys((specs.phases.data.ruleSets ?? {}) as object);
-  for (const name of sets.filter((n) => specs.rules?.has(n)))
-    issues.error(
-      { file: specs.phases, path: ['ruleSets', name] },
-      'rule-set',
-      `the rule set '${name}' has the name of a rule group`,
-      { notes: ['a row that names it would run the set, and the group could not be named'] },
-    );
   phases.forEach((p, i) => {
-    for (const group of p.rules) {
+    for (const group of groupsOf(p)) {
       const file = specs.rules?.get(group);
       if (file === undefined) {
         // What an order or a hook names is checked where it is read; here remain the rows of the table.
@@ -173,7 +168,7 @@ export const rulesHash = (data: unknown): string => hashText(JSON.stringify(data
 export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
   const out: Map<string, GroupDoc> = new Map();
   for (const p of phases)
-    for (const group of p.rules) {
+    for (const group of groupsOf(p)) {
       const file = specs.rules?.get(group);
       if (file === undefined || out.has(group)) continue;
       const { built } = file;

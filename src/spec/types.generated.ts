@@ -844,13 +844,10 @@ properties: {
 [k: string]: IRProperty
 }
 /**
- * Names for lists of rule groups that several rows run: name -> groups.
+ * Names for lists of steps that several rows, or recipes, use: name -> steps.
  */
-ruleSets?: {
-/**
- * Rule groups, by name.
- */
-[k: string]: string[]
+stepLists?: {
+[k: string]: Step[]
 }
 /**
  * Rows by seed number; named workers follow.
@@ -869,6 +866,37 @@ means: string
  * True where the lowering of PTX already gives it. Default: false.
  */
 initial?: boolean
+}
+/**
+ * One of: a pass, rule groups, a list that has a name, steps that are repeated.
+ */
+export interface Step {
+/**
+ * A registered pass: the name of its file in src/passes without the ending.
+ */
+pass?: string
+/**
+ * Values for this binding; the pass says which it knows.
+ */
+params?: {
+[k: string]: unknown
+}
+/**
+ * Rule groups, tried together as one set: by descending priority, then in the order given here.
+ */
+rules?: string[]
+/**
+ * A list of `stepLists` of the phase table, which stands here with all its steps.
+ */
+use?: string
+/**
+ * Steps that run in turn until none of them changes anything.
+ */
+repeat?: Step[]
+/**
+ * Times that they run at most.
+ */
+rounds?: number
 }
 /**
  * One row.
@@ -911,13 +939,9 @@ purpose: string
  */
 note?: string
 /**
- * What runs here, in turn. Missing: nothing is bound.
+ * What runs here, in turn: passes and rule groups. Missing: nothing is bound.
  */
-passes?: PassBinding[]
-/**
- * Rule groups and rule sets that run here after the passes.
- */
-rules?: string[]
+steps?: Step[]
 gate?: Gate
 knobs?: KnobNames3
 /**
@@ -959,21 +983,6 @@ required?: boolean
  * Where the row comes from.
  */
 source: string
-}
-/**
- * A registered pass, and the parameters it gets here.
- */
-export interface PassBinding {
-/**
- * Name of a registered pass: its file in src/passes without the ending.
- */
-pass: string
-/**
- * Values for this binding; the pass says which it knows.
- */
-params?: {
-[k: string]: unknown
-}
 }
 /**
  * When the phase runs. All parts must hold; a missing part always holds.
@@ -1114,15 +1123,15 @@ hooks?: {
 /**
  * Passes and rule groups.
  */
-[k: string]: HookItem[]
+[k: string]: Step[]
 }
 phases?: Phases
 when?: When
 }
 /**
- * One of pass and rules.
+ * One of: a pass, rule groups, a list that has a name, steps that are repeated.
  */
-export interface HookItem {
+export interface Step {
 /**
  * A registered pass: the name of its file in src/passes without the ending.
  */
@@ -1134,9 +1143,21 @@ params?: {
 [k: string]: unknown
 }
 /**
- * Rule group.
+ * Rule groups, tried together as one set: by descending priority, then in the order given here.
  */
-rules?: string
+rules?: string[]
+/**
+ * A list of `stepLists` of the phase table, which stands here with all its steps.
+ */
+use?: string
+/**
+ * Steps that run in turn until none of them changes anything.
+ */
+repeat?: Step[]
+/**
+ * Times that they run at most.
+ */
+rounds?: number
 }
 /**
  * Phases that are switched.

@@ -9,7 +9,7 @@ import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
-import type { Plan } from '../spec/plan.ts';
+import { groupsOf, type Plan, type Step } from '../spec/plan.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const sm = process.argv[2] ?? 'sm_90';
@@ -49,9 +49,16 @@ function assembled(name: string, text: string): readonly FunctionUse[] {
   return a.functions;
 }
 
+/** Steps without some rule groups. */
+const withoutGroups = <S extends Step>(steps: readonly S[], gone: (group: string) => boolean): S[] =>
+  steps.map((s) => {
+    if (s.kind === 'rules') return { ...s, groups: s.groups.filter((g) => !gone(g)) };
+    return s.kind === 'repeat' ? { ...s, steps: withoutGroups(s.steps, gone) } : s;
+  });
+
 /** Original and ours of each kernel, with all rule groups but one. */
 function measure(plan: Plan, without: string | null): Line[] {
-  const phases = plan.phases.map((p) => ({ ...p, rules: p.rules.filter((g) => g !== without) }));
+  const phases = plan.phases.map((p) => ({ ...p, steps: withoutGroups(p.steps, (g) => g === without) }));
   return inputs.flatMap(({ name, module, program, original }) => {
     const last = runPipeline(program, { ...plan, phases }).last;
     const ours = assembled(name, emitPtx(last, { table, paramBase, module }).text);
@@ -88,12 +95,15 @@ const md = [
 ];
 
 // What each group does for that: the same without it.
-const groups = [...new Set(plan.phases.flatMap((p) => p.rules))];
+const groups = [...new Set(plan.phases.flatMap(groupsOf))];
 const without = groups.map((g) => {
   const l = measure(plan, g);
   return `| ${g} | ${mean((x) => x.registers, l)} | ${mean((x) => x.code, l)} |`;
 });
-const none = measure({ ...plan, phases: plan.phases.map((p) => ({ ...p, rules: [] })) }, null);
+const none = measure(
+  { ...plan, phases: plan.phases.map((p) => ({ ...p, steps: withoutGroups(p.steps, () => true) })) },
+  null,
+);
 const ablation = [
   '| without | registers | code |',
   '|---|---|---|',

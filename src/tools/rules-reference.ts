@@ -5,6 +5,7 @@ import { bookFor } from '../cli/rules.ts';
 import { readVerdicts } from '../cli/verdicts.ts';
 import { verdictText } from '../rules/prove/verdict.ts';
 import { ROOT } from '../spec/node.ts';
+import { groupsOf } from '../spec/plan.ts';
 
 const { plan, specs, rules } = await bookFor({ sm: 'sm_80' });
 const verdicts = readVerdicts();
@@ -19,7 +20,7 @@ const code = (s: string): string =>
   `<code>${s.trim().replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;').replaceAll('\n', '<br>')}</code>`;
 for (const [group, file] of specs.rules!) {
   const own = rules.filter((r) => r.group === group);
-  const where = plan.phases.filter((p) => p.rules.includes(group)).map((p) => p.id);
+  const where = plan.phases.filter((p) => groupsOf(p).includes(group)).map((p) => p.id);
   const title = String((file.data as { title?: string }).title ?? '');
   out.push(
     `## ${group}`,

@@ -8,6 +8,7 @@ import type { Fn, Program } from '../ir/program.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { groupsOf } from '../spec/plan.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const SM = 'sm_80';
@@ -53,7 +54,7 @@ for (const name of readdirSync(dir).sort()) {
     },
     onPhase: (r, was) => {
       before = was;
-      if (r.phase.rules.length > 0)
+      if (groupsOf(r.phase).length > 0)
         for (const f of program.functions)
           change.set(f.name, (change.get(f.name) ?? 0) + size(r.program, f.name) - size(before, f.name));
     },

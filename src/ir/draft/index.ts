@@ -6,8 +6,9 @@ import { finish } from './finish.ts';
 export { eachPin, reachable, removeUnreachable, splitEdge, splitPredecessors } from './blocks.ts';
 export { type Clone, cloneBlocks } from './clone.ts';
 export { Draft } from './draft.ts';
-export { type BlockNo, type Ins, readingInstead, type Watcher } from './instructions.ts';
+export type { BlockNo, Ins, Watcher } from './instructions.ts';
 export { dedicatedExits, type LoopShape, preheader } from './loops.ts';
+export { readingInstead } from './use-lists.ts';
 
 /**
  * Opens a draft of `fn`, lets `change` edit it, and gives the resulting function: `fn` itself where nothing changed; blocks that

@@ -1,9 +1,17 @@
-import { withDst, withGuard, withOtherwise, withSrc } from '../edit.ts';
+import { withDst } from '../edit.ts';
 import { endsFlow, isControl, isPhi } from '../flow.ts';
-import { Kind, makeReg, type Operand, type Reg, regIndex, withReg } from '../operand.ts';
+import { Kind, makeReg, type Operand, type Reg, regIndex } from '../operand.ts';
 import type { Fn, Instr } from '../program.ts';
 import { grown } from './grow.ts';
-import { enterDefs, enterUses, entryRegisters, Occurrences } from './use-lists.ts';
+import {
+  each,
+  enterDefs,
+  enterUses,
+  entryRegisters,
+  instructionsOf,
+  Occurrences,
+  readingInstead,
+} from './use-lists.ts';
 
 /** Number of an instruction in a draft. It stays the same wherever the instruction moves; -1 stands for none. */
 export type Ins = number;
@@ -186,6 +194,14 @@ export class InstructionDraft {
     }
     this.touch(this.blockOf[n]);
     this.watcher?.changed(n, before);
+  }
+
+  /** Puts several in the place of `n`: the last one under its number, the others in front of it. None: takes it out. */
+  replaceBy(n: Ins, list: readonly Instr[]): void {
+    const last = list.length - 1;
+    for (let i = 0; i < last; i++) this.insertBefore(n, list[i]);
+    if (last < 0) this.remove(n);
+    else this.replace(n, list[last]);
   }
 
   /** Takes the instruction out. A terminator is taken out by `setTerminator`. */
@@ -469,34 +485,3 @@ export class InstructionDraft {
 }
 
 const isTarget = (o: Operand): boolean => o.kind === Kind.Label || o.kind === Kind.Table;
-
-function each(lists: Occurrences, r: Reg, visit: (n: Ins) => void): void {
-  for (let u = lists.first(r); u >= 0; u = lists.after(u)) visit(lists.instruction(u));
-}
-
-/** Owners of a register's occurrences. Those of one instruction need not be neighbours once the instruction was replaced. */
-function instructionsOf(lists: Occurrences, r: Reg): Ins[] {
-  const out: Ins[] = [];
-  for (let u = lists.first(r); u >= 0; u = lists.after(u)) {
-    const n = lists.instruction(u);
-    if (out[out.length - 1] !== n) out.push(n);
-  }
-  return out.length > 1 ? [...new Set(out)] : out;
-}
-
-/** The instruction with every read of `from` a read of `to`. */
-export function readingInstead(x: Instr, from: Reg, to: Reg): Instr {
-  let out = x;
-  if (x.src.some((o) => o.reg === from))
-    out = withSrc(
-      out,
-      x.src.map((o) => (o.reg === from ? withReg(o, to) : o)),
-    );
-  if (x.guard === from) out = withGuard(out, to, x.guardNot);
-  if (x.otherwise.includes(from))
-    out = withOtherwise(
-      out,
-      x.otherwise.map((r) => (r === from ? to : r)),
-    );
-  return out;
-}

@@ -1,4 +1,5 @@
-import { NO_REG, type Reg, regIndex } from '../operand.ts';
+import { withGuard, withOtherwise, withSrc } from '../edit.ts';
+import { NO_REG, type Reg, regIndex, withReg } from '../operand.ts';
 import type { Fn, Instr } from '../program.ts';
 import { grown } from './grow.ts';
 
@@ -130,4 +131,36 @@ export function entryRegisters(fn: Fn): Uint8Array {
   const entry = new Uint8Array(fn.regCount);
   for (const p of fn.params) if (p.reg !== NO_REG) entry[regIndex(p.reg)] = 1;
   return entry;
+}
+
+/** Calls `visit` with the owner of each of a register's occurrences. */
+export function each(lists: Occurrences, r: Reg, visit: (n: number) => void): void {
+  for (let u = lists.first(r); u >= 0; u = lists.after(u)) visit(lists.instruction(u));
+}
+
+/** Owners of a register's occurrences. Those of one instruction need not be neighbours once the instruction was replaced. */
+export function instructionsOf(lists: Occurrences, r: Reg): number[] {
+  const out: number[] = [];
+  for (let u = lists.first(r); u >= 0; u = lists.after(u)) {
+    const n = lists.instruction(u);
+    if (out[out.length - 1] !== n) out.push(n);
+  }
+  return out.length > 1 ? [...new Set(out)] : out;
+}
+
+/** The instruction with every read of `from` a read of `to`. */
+export function readingInstead(x: Instr, from: Reg, to: Reg): Instr {
+  let out = x;
+  if (x.src.some((o) => o.reg === from))
+    out = withSrc(
+      out,
+      x.src.map((o) => (o.reg === from ? withReg(o, to) : o)),
+    );
+  if (x.guard === from) out = withGuard(out, to, x.guardNot);
+  if (x.otherwise.includes(from))
+    out = withOtherwise(
+      out,
+      x.otherwise.map((r) => (r === from ? to : r)),
+    );
+  return out;
 }

@@ -1,0 +1,162 @@
+import type { Draft, Ins, Watcher } from '../ir/draft/index.ts';
+import { NO_REG, type Reg } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+
+/**
+ * What has changed in a draft, as the instructions that are worth another look: the changed one, the users of its results, and,
+ * where an operand lost its next to last or last use, what defines that operand and who is left to use it.
+ *
+ * Several work lists read one log, each at its own pace: a pass that comes again looks only at what happened since it was there.
+ */
+
+/** Registers of several definitions with more uses than this are followed only along the block. */
+const MANY_USES = 32;
+
+export class ChangeLog implements Watcher {
+  readonly d: Draft;
+  /** Instructions in the order in which they came in question; one that has not been visited since stands only once. */
+  private entries = new Int32Array(256);
+  private size = 0;
+  /** By instruction: 1 while an entry of it is later than every visit. */
+  private waiting: Uint8Array;
+  private readonly note: (n: Ins) => void;
+
+  constructor(d: Draft) {
+    this.d = d;
+    this.waiting = new Uint8Array(d.instructionNumbers * 2 + 64);
+    this.note = (n) => this.add(n);
+    d.watcher = this;
+  }
+
+  get length(): number {
+    return this.size;
+  }
+
+  entry(at: number): Ins {
+    return this.entries[at];
+  }
+
+  changed(n: Ins, before: Instr | null): void {
+    const { dst } = this.d.at(n);
+    this.add(n);
+    for (let i = 0; i < dst.length; i++) if (dst[i] !== NO_REG) this.addUsers(dst[i], n);
+    if (before !== null) this.gone(n, before);
+  }
+
+  removed(n: Ins, before: Instr): void {
+    this.gone(n, before);
+  }
+
+  visited(n: Ins): void {
+    if (n < this.waiting.length) this.waiting[n] = 0;
+  }
+
+  private add(n: Ins): void {
+    if (n >= this.waiting.length) {
+      const more = new Uint8Array(n * 2);
+      more.set(this.waiting);
+      this.waiting = more;
+    }
+    if (this.waiting[n] === 1) return;
+    this.waiting[n] = 1;
+    if (this.size === this.entries.length) {
+      const more = new Int32Array(this.size * 2);
+      more.set(this.entries);
+      this.entries = more;
+    }
+    this.entries[this.size++] = n;
+  }
+
+  /** `before` stands at `n` no longer. */
+  private gone(n: Ins, before: Instr): void {
+    const { dst, src, guard, otherwise } = before;
+    const now = this.d.isRemoved(n) ? null : this.d.at(n);
+    for (let i = 0; i < dst.length; i++)
+      if (dst[i] !== NO_REG && (now === null || now.dst[i] !== dst[i])) this.addUsers(dst[i], n);
+    for (let i = 0; i < src.length; i++) {
+      const r = src[i].reg;
+      if (r !== NO_REG && (now === null || i >= now.src.length || now.src[i].reg !== r)) this.lostUse(r);
+    }
+    if (guard !== NO_REG && (now === null || now.guard !== guard)) this.lostUse(guard);
+    for (let i = 0; i < otherwise.length; i++) if (otherwise[i] !== NO_REG) this.lostUse(otherwise[i]);
+  }
+
+  private lostUse(r: Reg): void {
+    const left = this.d.useCount(r);
+    if (left > 1) return;
+    this.d.eachDef(r, this.note);
+    // A condition on the number of uses may hold now.
+    if (left === 1) this.d.eachUse(r, this.note);
+  }
+
+  /** Every instruction that may see what `n` puts, or put, into the register. */
+  private addUsers(r: Reg, n: Ins): void {
+    const { d } = this;
+    let left = d.useCount(r);
+    if (d.defCount(r) <= 1 || left <= MANY_USES) return d.eachUse(r, this.note);
+    // With several definitions only what follows in the block is certain to see this one.
+    for (let q = d.next(n); q >= 0 && left > 0; q = d.next(q)) {
+      const x = d.at(q);
+      if (reads(x, r)) {
+        this.add(q);
+        left--;
+      }
+      if (x.dst.includes(r)) return;
+    }
+  }
+}
+
+/** The instructions that one pass has still to look at: all of them at first, in layout order, then what the log tells. */
+export class WorkList {
+  private readonly log: ChangeLog;
+  private swept = 0;
+  private readonly total: number;
+  private cursor: number;
+  /** By instruction: length of the log when it was last visited; entries before that are settled. */
+  private visitedAt: Int32Array;
+
+  /** @param settled the draft is known to hold nothing for this pass but what has changed since it was opened */
+  constructor(log: ChangeLog, settled = false) {
+    this.log = log;
+    this.total = settled ? 0 : log.d.instructionNumbers;
+    this.cursor = settled ? 0 : log.length;
+    this.visitedAt = new Int32Array(log.d.instructionNumbers + 64);
+  }
+
+  /** Nothing is left to look at. */
+  get isEmpty(): boolean {
+    return this.swept >= this.total && this.cursor >= this.log.length;
+  }
+
+  /** The next instruction to look at; -1 when nothing is left for now. */
+  next(): Ins {
+    const { log } = this;
+    const { d } = log;
+    while (this.swept < this.total) {
+      const n = this.swept++;
+      if (d.isRemoved(n)) continue;
+      this.visitedAt[n] = log.length;
+      log.visited(n);
+      return n;
+    }
+    while (this.cursor < log.length) {
+      const n = log.entry(this.cursor++);
+      if (d.isRemoved(n)) continue;
+      if (n >= this.visitedAt.length) {
+        const more = new Int32Array(n * 2);
+        more.set(this.visitedAt);
+        this.visitedAt = more;
+      } else if (this.visitedAt[n] >= this.cursor) continue;
+      this.visitedAt[n] = log.length;
+      log.visited(n);
+      return n;
+    }
+    return -1;
+  }
+}
+
+function reads(x: Instr, r: Reg): boolean {
+  if (x.guard === r || x.otherwise.includes(r)) return true;
+  for (let i = 0; i < x.src.length; i++) if (x.src[i].reg === r) return true;
+  return false;
+}

@@ -1,0 +1,67 @@
+import type { Isa } from '../ir/opcode.ts';
+import type { Fn } from '../ir/program.ts';
+import type { KnobValue, PassContext } from '../passes/pass.ts';
+import { passes } from '../passes/registry.ts';
+import { Driver, type DriverOptions } from '../rules/driver.ts';
+import type { Trie } from '../rules/trie.ts';
+import { EditRunner, type EditStep } from './edits.ts';
+
+const CLEANING = ['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'];
+
+/** Rules with the passes that clean up behind them may alternate this often; a set that does not end reaches its own bound first. */
+const ROUNDS = 1000;
+
+/**
+ * What becomes of a function under a set of rules and the passes that clean up around them, run to the end outside of any phase: how a
+ * set of rules is checked before it ships.
+ *
+ * @param knob knobs of the cleaning passes
+ * @throws RulesDiverge when the rules' bound is reached
+ */
+export function settle(
+  fn: Fn,
+  trie: Trie,
+  isa: Isa,
+  opts: DriverOptions,
+  knob: (name: string) => KnobValue = () => null,
+): Fn {
+  const ctx: PassContext = {
+    program: {
+      name: '',
+      version: '',
+      target: '',
+      addressSize: 64,
+      functions: [fn],
+      variables: [],
+      prototypes: [],
+      locs: [],
+      files: [],
+      skipped: [],
+    },
+    isa,
+    phase: '',
+    params: {},
+    level: opts.level,
+    sm: '',
+    knob,
+    ruleBudget: null,
+    budget: () => true,
+    budgetLeft: () => true,
+    fact: () => undefined,
+    remark: () => {},
+    report: () => {},
+  };
+  const steps: EditStep[] = CLEANING.map((name) => {
+    const entry = passes.get(name)!;
+    if (!('edit' in entry)) throw new Error(`${name} edits no draft`);
+    return { key: null, open: (d) => (work) => entry.edit(d, work, ctx) };
+  });
+  steps.push({
+    key: null,
+    open: (d) => {
+      const driver = new Driver(d, trie, opts);
+      return (work) => driver.run(work);
+    },
+  });
+  return new EditRunner().run(fn, [{ steps, rounds: ROUNDS, unfinished: () => {} }]);
+}

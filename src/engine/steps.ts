@@ -1,0 +1,174 @@
+import type { DiagnosticError } from '../ir/diagnostic.ts';
+import { withFunctions } from '../ir/edit.ts';
+import type { Isa } from '../ir/opcode.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import type { PassContext } from '../passes/pass.ts';
+import type { PassEntry } from '../passes/registry.ts';
+import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
+import type { EditRunner, EditStep, Stretch } from './edits.ts';
+import type { GateAnswer, GateResult } from './gate.ts';
+import { runProgramPass } from './program-pass.ts';
+
+/** What can be run. */
+export interface Runnable {
+  readonly passes: ReadonlyMap<string, PassEntry>;
+  /** Makes a step of rule groups, which are one set; absent where no rules are loaded. */
+  readonly rules?: (groups: readonly string[], ctx: PassContext) => EditStep;
+}
+
+/** Where steps run. */
+export interface Site {
+  /** For which functions, and at which level. */
+  readonly gate: GateResult;
+  readonly isa: Isa;
+  /** What a step may know, of one function of a version of the program. */
+  readonly contextOf: (program: Program, fn: Fn, params: PassContext['params'], level: number) => PassContext;
+  /** The error for a step that cannot run. */
+  readonly fault: (why: string) => DiagnosticError;
+}
+
+/** Makes the context for the parameters of one step. */
+type ContextFor = (params: PassContext['params']) => PassContext;
+
+/** Runs the steps of a phase over a program, function by function. Neighbouring steps that edit share one draft. */
+export function runSteps(
+  program: Program,
+  phase: PlanPhase,
+  can: Runnable,
+  edits: EditRunner,
+  site: Site,
+): Program {
+  const runner = new StepRunner(program, phase, can, edits, site);
+  runner.run(phase.steps);
+  return runner.program;
+}
+
+class StepRunner {
+  program: Program;
+  private readonly phase: PlanPhase;
+  private readonly can: Runnable;
+  private readonly edits: EditRunner;
+  private readonly site: Site;
+  /** The gate's answers by position of the function. */
+  private answers: readonly GateAnswer[];
+
+  constructor(program: Program, phase: PlanPhase, can: Runnable, edits: EditRunner, site: Site) {
+    this.program = program;
+    this.phase = phase;
+    this.can = can;
+    this.edits = edits;
+    this.site = site;
+    this.answers = site.gate.answers;
+  }
+
+  run(steps: readonly Step[]): void {
+    for (let i = 0; i < steps.length; ) {
+      const s = steps[i++];
+      if (this.isEdit(s)) {
+        const together = [s];
+        while (i < steps.length && this.isEdit(steps[i])) together.push(steps[i++]);
+        this.runEdits(together);
+      } else if (s.kind === 'pass') this.runPass(s);
+      else if (s.kind === 'repeat') this.repeat(s.steps, s.rounds);
+    }
+  }
+
+  /** Whole passes are repeated over the program, as long as it changes. */
+  private repeat(steps: readonly Step[], rounds: number): void {
+    for (let round = 0; round < rounds; round++) {
+      const before = this.program;
+      this.run(steps);
+      if (this.program === before) return;
+    }
+  }
+
+  private runPass(s: PassStep): void {
+    const { site, phase } = this;
+    const entry = this.entryOf(s);
+    if ('pass' in entry)
+      this.overFunctions((fn, level, now) => entry.pass(fn, site.contextOf(now, fn, s.params, level)));
+    else if ('programPass' in entry) {
+      const now = this.program;
+      ({ program: this.program, answers: this.answers } = runProgramPass(
+        now,
+        this.answers,
+        entry.programPass,
+        {
+          isa: site.isa,
+          phase: phase.id,
+          params: s.params,
+          contextOf: (fn, level) => site.contextOf(now, fn, s.params, level),
+          fault: (why) => site.fault(`phase ${phase.id} (${s.pass}) ${why}`),
+        },
+      ));
+    }
+  }
+
+  private runEdits(steps: readonly Step[]): void {
+    this.overFunctions((fn, level, now) => {
+      const contextFor: ContextFor = (params) => this.site.contextOf(now, fn, params, level);
+      return this.edits.run(
+        fn,
+        steps.map((s) => this.stretch(s, contextFor)),
+      );
+    });
+  }
+
+  private stretch(s: Step, contextFor: ContextFor): Stretch {
+    const [steps, rounds] = s.kind === 'repeat' ? [s.steps, s.rounds] : [[s], 1];
+    return {
+      steps: steps.map((x) => this.editStep(x, contextFor)),
+      rounds,
+      unfinished: () =>
+        contextFor({}).remark('missed', 'rounds', `something is left to do after ${rounds} rounds`),
+    };
+  }
+
+  private editStep(s: PassStep | RulesStep, contextFor: ContextFor): EditStep {
+    if (s.kind === 'rules') {
+      const { rules } = this.can;
+      if (rules === undefined)
+        throw this.site.fault(
+          `phase ${this.phase.id} runs rule group '${s.groups[0]}', but no rules are loaded`,
+        );
+      return rules(s.groups, contextFor({}));
+    }
+    const entry = this.entryOf(s);
+    if (!('edit' in entry)) throw new Error(`${s.pass} edits no draft`);
+    const { edit, version, knobs = [] } = entry;
+    const ctx = contextFor(s.params);
+    const values = knobs.map((k) => ctx.knob(k));
+    return {
+      key: `${s.pass}@${version} ${JSON.stringify([s.params, values])}`,
+      open: (d) => (work) => edit(d, work, ctx),
+    };
+  }
+
+  private isEdit(s: Step): boolean {
+    if (s.kind === 'rules') return true;
+    return s.kind === 'pass' ? 'edit' in this.entryOf(s) : s.steps.every((x) => this.isEdit(x));
+  }
+
+  private entryOf(s: PassStep): PassEntry {
+    const entry = this.can.passes.get(s.pass);
+    if (entry === undefined)
+      throw this.site.fault(`phase ${this.phase.id} is bound to '${s.pass}', which is no registered pass`);
+    return entry;
+  }
+
+  /** Applies `f` to every function that the gate is open for, sharing what stays. */
+  private overFunctions(f: (fn: Fn, level: number, now: Program) => Fn): void {
+    const now = this.program;
+    let out: Fn[] | null = null;
+    for (let i = 0; i < now.functions.length; i++) {
+      const { open, level } = this.answers[i];
+      if (!open) continue;
+      const fn = now.functions[i];
+      const r = f(fn, level, now);
+      if (r === fn) continue;
+      out ??= [...now.functions];
+      out[i] = r;
+    }
+    if (out !== null) this.program = withFunctions(now, out);
+  }
+}

@@ -1,0 +1,53 @@
+import { reachingIn } from '../analysis/reaching.ts';
+import type { Draft, Ins } from '../ir/draft/index.ts';
+import { withGuard } from '../ir/edit.ts';
+import { isControl } from '../ir/flow.ts';
+import { copyOf, movesOf } from '../ir/moves.ts';
+import { Mod } from '../ir/opcode.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
+import type { EditPass } from './pass.ts';
+
+/**
+ * Constant guards: an instruction whose guard is known loses the guard, or goes.
+ *
+ *     before                          after
+ *     BB0:                            BB0:
+ *           PLOP3 P1, PT, PT, PT, 0xf0      PLOP3 P1, PT, PT, PT, 0xf0
+ *           @P1 IADD3 R2, R2, 1, RZ         IADD3 R2, R2, 1, RZ
+ *           @!P1 MOV R3, R0                 EXIT
+ *           EXIT
+ *
+ * Where a guard is false in SSA, uses of a result read the value that stands for it then (`else`). A branch that is always or never
+ * taken changes the flow graph: that is the business of branch simplification.
+ *
+ * Requires: nothing. Guarantees: equivalence; blocks and edges stay.
+ * Bound: each guard is settled once.
+ */
+export const constantGuards: EditPass = (d, work, { isa, remark }) => {
+  const reaching = reachingIn(d);
+  const moves = movesOf(isa);
+  let settled = 0;
+  for (let n = work.next(); n >= 0; n = work.next()) {
+    const ins = d.at(n);
+    const { guard, guardNot } = ins;
+    if (guard === NO_REG || isControl(ins)) continue;
+    const def = reaching.at(guard, n);
+    const c = def < 0 ? null : copyOf(moves, d.at(def));
+    if (c === null || c.kind !== Kind.Imm) continue;
+    const truth = ((c.lo & 1) === 1) !== ((c.mods & Mod.Not) !== 0);
+    if (truth !== guardNot) d.replace(n, withGuard(ins, NO_REG));
+    else if (!neverRuns(d, n)) continue;
+    settled++;
+  }
+  if (settled > 0) remark('passed', 'guards-settled', `${settled} guards are known`);
+};
+
+/** Takes out an instruction that never runs; false where what is returned names one of its results. */
+function neverRuns(d: Draft, n: Ins): boolean {
+  const { dst, otherwise } = d.at(n);
+  const kept = (i: number): boolean => dst[i] !== NO_REG && otherwise[i] !== NO_REG;
+  for (let i = 0; i < otherwise.length; i++) if (kept(i) && d.isReturned(dst[i])) return false;
+  for (let i = 0; i < otherwise.length; i++) if (kept(i)) d.replaceUses(dst[i], otherwise[i]);
+  d.remove(n);
+  return true;
+}

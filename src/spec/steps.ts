@@ -1,0 +1,109 @@
+import type { SpecFile } from './document.ts';
+import { below, type Issues, type Spot } from './issues.ts';
+import type { Origin, PassStep, RepeatStep, RulesStep, Step } from './plan.ts';
+import type { PhasesSpec } from './types.generated.ts';
+
+/** A step as a phase row, a step list or a recipe's hook says it. */
+export type StepSpec = PhasesSpec.Step;
+type Lists = Readonly<Record<string, readonly StepSpec[]>>;
+
+/** Named step lists of the phase table. */
+export const stepLists = (phases: SpecFile): Lists => (phases.data.stepLists ?? {}) as Lists;
+
+/** Every pass and rule step that a list comes to, named lists and repeated steps opened; in order. */
+export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s: StepSpec) => void): void {
+  const lists = stepLists(phases);
+  const walk = (steps: readonly StepSpec[], open: readonly string[]): void => {
+    for (const s of steps) {
+      if (s.use !== undefined) {
+        if (!open.includes(s.use)) walk(lists[s.use] ?? [], [...open, s.use]);
+      } else if (s.repeat !== undefined) walk(s.repeat, open);
+      else visit(s);
+    }
+  };
+  walk(list, []);
+}
+
+/**
+ * The steps of a list, with named lists in their place. Faults go to `issues`: a name that is no step list, a list that uses itself,
+ * a repetition inside of a repetition.
+ *
+ * @param phases the phase table, which has the named lists
+ * @param at where the list stands
+ * @param source what kind of spec that is, for the origin of each step
+ */
+export function stepsOf(
+  list: readonly StepSpec[],
+  phases: SpecFile,
+  at: Spot,
+  source: string,
+  issues: Issues,
+): Step[] {
+  const originOf = (spot: Spot): Origin => ({ source, file: spot.file?.file ?? '', path: spot.path });
+  const lists = stepLists(phases);
+  const open: string[] = [];
+  const flat = (steps: readonly StepSpec[], here: Spot, repeated: boolean): Step[] =>
+    steps.flatMap((s, i): Step[] => {
+      const spot = below(here, i);
+      if (s.use !== undefined) {
+        const named = lists[s.use];
+        if (named === undefined) {
+          issues.unknown(
+            below(spot, 'use'),
+            'unknown-steps',
+            `there is no step list '${s.use}'`,
+            s.use,
+            Object.keys(lists),
+            `step lists are ${Object.keys(lists).join(', ')}`,
+          );
+          return [];
+        }
+        if (open.includes(s.use)) {
+          issues.error(below(spot, 'use'), 'steps-cycle', `step list '${s.use}' uses itself`);
+          return [];
+        }
+        open.push(s.use);
+        const out = flat(named, { file: phases, path: ['stepLists', s.use] }, repeated);
+        open.pop();
+        return out;
+      }
+      const origin = originOf(spot);
+      if (s.repeat !== undefined) {
+        if (repeated) {
+          issues.error(
+            below(spot, 'repeat'),
+            'repeat-nested',
+            'steps that are repeated cannot repeat steps',
+            {
+              key: true,
+              notes: ['put the inner steps beside the others: all of them run in every round'],
+            },
+          );
+          return [];
+        }
+        const inner = flat(s.repeat, below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
+        return [{ kind: 'repeat', rounds: s.rounds ?? 1, steps: inner, origin } satisfies RepeatStep];
+      }
+      if (s.pass !== undefined) return [{ kind: 'pass', pass: s.pass, params: s.params ?? {}, origin }];
+      return [{ kind: 'rules', groups: s.rules ?? [], origin }];
+    });
+  return flat(list, at, false);
+}
+
+/**
+ * Steps with more rule groups: they join the first rules that run, so that they are tried together with those; where none run, they
+ * are a step of their own at the end.
+ */
+export function withGroups(steps: readonly Step[], groups: readonly string[], origin: Origin): Step[] {
+  if (groups.length === 0) return [...steps];
+  let left = true;
+  const joined = <S extends Step>(s: S): S => {
+    if (!left) return s;
+    if (s.kind === 'repeat') return { ...s, steps: s.steps.map(joined) };
+    if (s.kind !== 'rules') return s;
+    left = false;
+    return { ...s, groups: [...new Set([...s.groups, ...groups])] };
+  };
+  const out = steps.map(joined);
+  return left ? [...out, { kind: 'rules', groups, origin }] : out;
+}

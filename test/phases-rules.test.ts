@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { runPipeline } from '../src/engine/pipeline.ts';
+import { printProgram } from '../src/ir/text.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { flatSteps, groupsOf, type Plan } from '../src/spec/plan.ts';
+import { planWith } from './support/specs.ts';
+
+/*
+ * Which phase runs which rules is data: each phase with rules has something to do that no other does before it, so that taking it
+ * away shows.
+ */
+const plan = (await planWith({ order: 'binary' })).plan!;
+const withRules = plan.phases.filter((p) => groupsOf(p).length > 0);
+
+function optimized(kernel: string, p: Plan) {
+  const text = readFileSync(new URL(`./kernels/${kernel}/${kernel}.sm_80.ptx`, import.meta.url), 'utf8');
+  const paramBase = Number(p.backend.facts['param-base']);
+  const { program } = lowerPtx(parsePtx(text, kernel).module, { isa: p.isa, paramBase, sm: 'sm_80' });
+  return runPipeline(program, p);
+}
+
+/** A kernel in which each phase with rules finds something. */
+const SHOWS: Readonly<Record<string, string>> = {
+  GeneralOptimizeEarly: 'saxpy',
+  OriStrengthReduce: 'vector-access',
+  GeneralOptimize: 'jump-table',
+  OriLinearReplacement: 'saxpy',
+  GeneralOptimizeMid: 'histogram',
+  GeneralOptimizeLate: 'bf16-math',
+  GeneralOptimizeLate2: 'spmv-csr',
+  LateArchOptimizeFirst: 'atomics-int',
+  LateArchOptimizeSecond: 'int64-math',
+};
+
+describe('a phase with rules', () => {
+  it('is told apart from the others by its groups', () => {
+    expect(withRules.map((p) => p.index).sort((a, b) => a! - b!)).toEqual([
+      13, 21, 29, 31, 37, 58, 65, 75, 81,
+    ]);
+    const sets = withRules.map((p) => groupsOf(p).join());
+    expect(new Set(sets).size).toBe(sets.length);
+    for (const p of withRules)
+      expect(flatSteps(p.steps).flatMap((s) => (s.kind === 'pass' ? [s.pass] : []))).toEqual([
+        'copy-propagation',
+        'constant-folding',
+        'constant-guards',
+        'dead-results',
+      ]);
+  });
+  it.each(withRules.map((p) => [p.id] as const))('%s shows when it is taken away', async (id) => {
+    const kernel = SHOWS[id];
+    const without = (await planWith({ order: 'binary', disable: [id] })).plan!;
+    const a = optimized(kernel, plan);
+    const b = optimized(kernel, without);
+    const record = a.records.find((r) => r.phase.id === id)!;
+    expect(record.functionsChanged).toBeGreaterThan(0);
+    const what = (j: typeof a) =>
+      `${printProgram(j.last)}\n${j.records.flatMap((r) => (r.phase.id === id ? [] : r.remarks.map((m) => `${r.phase.id} ${m.name} ${m.message}`))).join('\n')}`;
+    expect(what(a)).not.toBe(what(b));
+  });
+});
