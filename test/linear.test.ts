@@ -124,8 +124,8 @@ describe('conditions', () => {
           }
         }
     }
-    expect([...told.get('ISETP')!].sort()).toEqual(['and', 'compare', 'known', 'not', 'or']);
-    expect([...told.get('PLOP3')!].sort()).toEqual(['and', 'known', 'not', 'or']);
+    for (const kind of ['and', 'compare', 'known', 'not', 'or']) expect(told.get('ISETP')).toContain(kind);
+    for (const kind of ['and', 'known', 'not', 'or']) expect(told.get('PLOP3')).toContain(kind);
   });
 });
 

@@ -73,7 +73,17 @@ export const nesting: (g: Cfg) => NestingForest = memo((g) => {
       for (let e = g.predStart[b]; e < g.predStart[b + 1]; e++)
         if (rpoNumber[g.pred[e]] >= 0) enter(g.pred[e], b);
     }
-    return f.loops.map((l, id) => ({ ...l, entries: entries[id], reducible: entries[id].length === 1 }));
+    return f.loops.map(({ id, header, latches, parent, children, depth, size }) => ({
+      id,
+      header,
+      latches,
+      parent,
+      children,
+      depth,
+      size,
+      entries: entries[id],
+      reducible: entries[id].length === 1,
+    }));
   }
 });
 

@@ -9,6 +9,7 @@ import { loopsOf } from '../analysis/loops.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import { nestingOf } from '../analysis/nesting.ts';
 import { pressureOf } from '../analysis/pressure.ts';
+import { rangesOf } from '../analysis/ranges.ts';
 import { segmentsOf } from '../analysis/segments.ts';
 import { singleValuesOf } from '../analysis/single-values.ts';
 import { tripCountsOf } from '../analysis/trip-count.ts';
@@ -97,6 +98,7 @@ const ANALYSES: readonly Measured[] = [
   { name: 'register pressure', run: pressureOf, asks: [livenessOf, loopsOf] },
   { name: 'single values', run: singleValuesOf, asks: [defUseOf, dominatorsOf] },
   { name: 'divergence', run: divergenceOf, asks: [defUseOf, postDominatorsOf, loopsOf, singleValuesOf] },
+  { name: 'known bits, ranges', run: rangesOf, asks: [defUseOf, dominatorsOf, loopsOf] },
   {
     name: 'accesses',
     run: (fn, program) => accessesOf(fn, program.variables),
