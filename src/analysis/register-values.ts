@@ -1,13 +1,13 @@
-import { OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { type Affine, Extend } from '../isa/affine.ts';
 import { elementBytes } from '../isa/build.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { type DominatorTree, dominates, dominators } from './dominators.ts';
+import { type LinearForm, linearForm } from './linear.ts';
 import { inRange, LinearTable } from './linear-expressions.ts';
-import { affineResult, isAddressConversion, Origin, type Provenance } from './provenance.ts';
+import { isAddressConversion, Origin, type Provenance } from './provenance.ts';
 
 /** A linear expression with its constant. */
 export interface LinearValue {
@@ -205,11 +205,9 @@ export class RegisterValues {
           return this.set(r, this.table.atom([Unknown.Bank, o.hi, o.lo + bytes * k, width, how], -1));
         }
       } else {
-        const sum = affineResult(ins, k);
-        if (sum !== null && sum.width === width) {
-          this.begin();
-          if (this.addSum(ins, sum)) return this.finish(r, width);
-        }
+        const sum = linearForm(ins, k);
+        this.begin();
+        if (sum !== null && sum.width === width && this.addSum(sum)) return this.finish(r, width);
       }
     }
     this.forget(r);
@@ -222,51 +220,29 @@ export class RegisterValues {
     else this.setForm(r, form, constant);
   }
 
-  private addSum(ins: Instr, sum: Affine): boolean {
-    this.rest = sum.constant;
-    for (const t of sum.terms) {
-      let { src, coef } = t;
-      if (t.times >= 0 || t.shift >= 0) {
-        let by = this.known(ins, t.times >= 0 ? t.times : t.shift, t.times >= 0 ? t.extend : Extend.Zero);
-        if (by === null && t.times >= 0) {
-          // Either factor may be the constant one.
-          by = this.known(ins, src, t.extend);
-          src = t.times;
-        }
-        if (by === null || (t.shift >= 0 && (by < 0 || by > 31))) return false;
-        const factor = t.shift >= 0 ? 2 ** by : by;
-        coef = sum.width === 32 ? Math.imul(coef, factor) : coef * factor;
-      }
-      if (sum.width === 32) coef |= 0;
-      else if (inRange(coef, 64) === null) return false;
-      const o = ins.src[src];
+  private addSum(sum: LinearForm): boolean {
+    const { width, terms } = sum;
+    const constant = inRange(signed(sum.constant, width), width);
+    if (constant === null) return false;
+    this.rest = constant;
+    for (let i = 0; i < terms.length; i++) {
+      const { operand, coefficient, bits, signed: bySign } = terms[i];
+      const coef = inRange(signed(coefficient, width), width);
+      if (coef === null) return false;
+      const narrow = operand.kind === Kind.Reg && regWidth(operand.reg) === 64 && width === 32;
       const added =
-        t.extend === Extend.None
-          ? this.addOperand(o, sum.width, coef)
-          : t.extend === Extend.Low
-            ? this.addLowHalf(o, coef)
-            : this.addExtended(o, t.extend, coef);
+        bits < width
+          ? bits === 32 && this.addExtended(operand, bySign, coef)
+          : narrow
+            ? this.addLowHalf(operand, coef)
+            : this.addOperand(operand, width, coef);
       if (!added) return false;
     }
     return true;
   }
 
-  /** Value of a source that is constant, extended as told; null otherwise. */
-  private known(ins: Instr, src: number, extend: number): number | null {
-    const o = ins.src[src];
-    if (o.kind === Kind.Imm) {
-      const slot = srcSlot(ins.op, src);
-      return constantValue(o, slot === undefined ? 32 : slotWidth(ins.op, ins.mods, slot), extend);
-    }
-    if (o.kind !== Kind.Reg || regWidth(o.reg) < 32) return null;
-    const i = this.hold(o.reg);
-    return this.form[i] === 0 ? constantOf(this.constant[i], regWidth(o.reg), extend) : null;
-  }
-
   private addOperand(o: Operand, width: number, coef: number): boolean {
     switch (o.kind) {
-      case Kind.Imm:
-        return this.addForm(0, constantValue(o, width, Extend.None), coef, width);
       case Kind.Sym:
         return this.table.add(this.symbol(o.sym), coef) && this.addForm(0, o.lo, coef, width);
       case Kind.CBank:
@@ -279,8 +255,6 @@ export class RegisterValues {
 
   /** Adds the low half of a 64-bit source: a sum of halves, as carries only go up. */
   private addLowHalf(o: Operand, coef: number): boolean {
-    if (o.kind === Kind.Imm) return this.addForm(0, o.lo, coef, 32);
-    if (o.kind !== Kind.Reg || regWidth(o.reg) !== 64) return false;
     const i = this.hold(o.reg);
     const f = this.table.forms[this.form[i]];
     for (let k = 0; k < f.atoms.length; k++) {
@@ -292,8 +266,8 @@ export class RegisterValues {
   }
 
   /** Adds a 32-bit source as one of 64 bits. */
-  private addExtended(o: Operand, extend: number, coef: number): boolean {
-    if (o.kind === Kind.Imm) return this.addForm(0, constantValue(o, 32, extend), coef, 64);
+  private addExtended(o: Operand, bySign: boolean, coef: number): boolean {
+    const extend = bySign ? 1 : 0;
     if (o.kind === Kind.CBank && o.reg === NO_REG) {
       const word = this.table.of(this.table.atom([Unknown.Bank, o.hi, o.lo, 32, -1], -1), 32);
       return this.table.add(this.table.atom([Unknown.Extended, extend, word, 0], -1), coef);
@@ -302,16 +276,13 @@ export class RegisterValues {
     const i = this.hold(o.reg);
     const form = this.form[i];
     const f = this.table.forms[form];
-    if (form === 0) return this.addForm(0, constantOf(this.constant[i], 32, extend), coef, 64);
+    const value = bySign ? this.constant[i] : this.constant[i] >>> 0;
+    if (form === 0) return this.addForm(0, value, coef, 64);
     // The address of a variable in 32 bits is its address in 64.
     if (this.isVariable(form)) return this.addForm(form, this.constant[i], coef, 64);
     return this.table.add(this.table.atom([Unknown.Extended, extend, form, this.constant[i]], f.home), coef);
   }
 }
 
-/** A constant operand of a width as a number, extended to 64 bits; too large where it is no exact number. */
-const constantValue = (o: Operand, width: number, extend: number): number =>
-  width === 64 ? o.hi * 2 ** 32 + (o.lo >>> 0) : constantOf(o.lo, width, extend);
-
-const constantOf = (v: number, width: number, extend: number): number =>
-  width === 32 && extend === Extend.Zero ? v >>> 0 : v;
+/** A number of `width` bits with its sign. What is too large for an exact number is out of every range. */
+const signed = (v: bigint, width: number): number => Number(BigInt.asIntN(width, v));
