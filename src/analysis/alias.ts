@@ -43,9 +43,10 @@ function byDistance(a: Accesses, x: number, y: number, apart: boolean): number {
   if (fx < 0 || fy < 0 || bx === 0 || by === 0) return Alias.May;
   const p = a.forms[fx];
   const q = a.forms[fy];
-  if (p.width !== q.width && fx !== 0 && fy !== 0) return Alias.May;
+  const width = p.width === 0 ? q.width : p.width;
+  if (q.width !== 0 && q.width !== width) return Alias.May;
   let distance = a.offset[y] - a.offset[x];
-  if (p.width === 32) distance |= 0;
+  if (width === 32) distance |= 0;
   const step = fx === fy && (!apart || p.home < 0) ? 0 : stepBetween(p, q, apart);
   if (step > 0) {
     const residue = ((distance % step) + step) % step;

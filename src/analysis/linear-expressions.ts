@@ -1,8 +1,11 @@
+import { SequenceTable } from './sequences.ts';
+
 /**
  * Linear expressions over unknowns, modulo 2^32 or 2^64, without their constant: what addresses are compared by. Equal
  * expressions have equal numbers, so two addresses with the same number differ by a known distance.
  */
 export interface Linear {
+  /** 32 or 64; 0 where both give the same. */
   readonly width: number;
   /** Unknowns, ascending, each with its coefficient. */
   readonly atoms: readonly number[];
@@ -22,10 +25,17 @@ const LARGEST = 2 ** 40;
 export class LinearTable {
   readonly forms: Linear[] = [{ width: 0, atoms: [], coefs: [], homes: [], home: -1 }];
   private readonly homes: number[] = [];
-  private readonly atomByKey = new Map<string, number>();
-  private readonly formByKey = new Map<string, number>();
-  private readonly plain = new Map<number, number>();
+  private readonly atomKeys = new SequenceTable();
+  /** By number of a key: its unknown. */
+  private readonly atomOf: number[] = [];
+  private readonly formKeys = new SequenceTable();
+  private readonly formOf: number[] = [];
+  /** By unknown: it alone as an expression, 0 before it was asked for; an unknown has one width. */
+  private readonly alone: number[] = [];
   private readonly depth: Int32Array;
+  /** The sum that is being made: unknowns in ascending order, with their coefficients. */
+  private readonly atoms: number[] = [];
+  private readonly coefs: number[] = [];
 
   /** @param depth depth of each block in the dominator tree */
   constructor(depth: Int32Array) {
@@ -34,15 +44,15 @@ export class LinearTable {
 
   /** An unknown that nothing else is equal to. */
   fresh(home: number): number {
-    this.homes.push(home);
-    return this.homes.length - 1;
+    this.alone.push(0);
+    return this.homes.push(home) - 1;
   }
 
   /** The unknown of a key: the same one for the same key. */
-  atom(key: string, home: number): number {
-    let a = this.atomByKey.get(key);
-    if (a === undefined) this.atomByKey.set(key, (a = this.fresh(home)));
-    return a;
+  atom(key: readonly number[], home: number): number {
+    const k = this.atomKeys.number(key);
+    if (k === this.atomOf.length) this.atomOf.push(this.fresh(home));
+    return this.atomOf[k];
   }
 
   homeOf(atom: number): number {
@@ -51,35 +61,58 @@ export class LinearTable {
 
   /** One unknown as an expression. */
   of(atom: number, width: number): number {
-    const key = 2 * atom + (width === 64 ? 1 : 0);
-    let f = this.plain.get(key);
-    if (f === undefined) this.plain.set(key, (f = this.sum(width, [atom], [1])));
+    let f = this.alone[atom];
+    if (f === 0) {
+      const home = this.homes[atom];
+      f = this.forms.push({ width, atoms: [atom], coefs: [1], homes: [home], home }) - 1;
+      this.alone[atom] = f;
+    }
     return f;
   }
 
-  /** The sum of unknowns, in any order; -1 where it has too many or its coefficients are too large. */
-  sum(width: number, atoms: readonly number[], coefs: readonly number[]): number {
-    const total = new Map<number, number>();
-    for (let i = 0; i < atoms.length; i++) {
-      const c = (total.get(atoms[i]) ?? 0) + coefs[i];
-      total.set(atoms[i], width === 32 ? c | 0 : c);
-    }
-    const list = [...total].filter(([, c]) => c !== 0).sort((x, y) => x[0] - y[0]);
-    if (list.length > MOST_ATOMS || list.some(([, c]) => Math.abs(c) > LARGEST)) return -1;
-    return this.intern(width, list);
+  /** Begins a new sum. */
+  begin(): void {
+    this.atoms.length = 0;
+    this.coefs.length = 0;
   }
 
-  private intern(width: number, list: readonly (readonly [number, number])[]): number {
-    if (list.length === 0) return 0;
-    const key = `${width}:${list.join(';')}`;
-    const old = this.formByKey.get(key);
-    if (old !== undefined) return old;
-    const homes = list.map(([a]) => this.homes[a]);
+  /** Adds an unknown times a coefficient to the sum; false where the sum has become too long. */
+  add(atom: number, coef: number): boolean {
+    const { atoms, coefs } = this;
+    let i = atoms.length;
+    while (i > 0 && atoms[i - 1] > atom) i--;
+    if (i > 0 && atoms[i - 1] === atom) {
+      coefs[i - 1] += coef;
+      return true;
+    }
+    atoms.splice(i, 0, atom);
+    coefs.splice(i, 0, coef);
+    return atoms.length <= MOST_ATOMS;
+  }
+
+  /** The number of the sum; -1 where its coefficients are too large. */
+  finish(width: number): number {
+    const { atoms, coefs } = this;
+    let kept = 0;
+    for (let i = 0; i < atoms.length; i++) {
+      const c = width === 32 ? coefs[i] | 0 : coefs[i];
+      if (c === 0) continue;
+      if (Math.abs(c) > LARGEST) return -1;
+      atoms[kept] = atoms[i];
+      coefs[kept++] = c;
+    }
+    atoms.length = kept;
+    coefs.length = kept;
+    if (kept === 0) return 0;
+    if (kept === 1 && coefs[0] === 1) return this.of(atoms[0], width);
+    const k = this.formKeys.number([width, ...atoms, ...coefs]);
+    if (k < this.formOf.length) return this.formOf[k];
+    const homes = atoms.map((a) => this.homes[a]);
     let home = -1;
     for (const h of homes) if (h >= 0 && (home < 0 || this.depth[h] > this.depth[home])) home = h;
-    this.formByKey.set(key, this.forms.length);
-    this.forms.push({ width, atoms: list.map(([a]) => a), coefs: list.map(([, c]) => c), homes, home });
-    return this.forms.length - 1;
+    const f = this.forms.push({ width, atoms: atoms.slice(), coefs: coefs.slice(), homes, home }) - 1;
+    this.formOf.push(f);
+    return f;
   }
 }
 

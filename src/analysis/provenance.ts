@@ -1,8 +1,8 @@
 import { OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Variable } from '../ir/program.ts';
-import { type Affine, affineOf } from '../isa/affine.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
+import { type LinearForm, linearForm } from './linear.ts';
 import { memoPair } from './memo.ts';
 import { MEMORY_OF, Mem } from './memory-ops.ts';
 import { isParameterWord, type MemoryObject, ObjectTable } from './objects.ts';
@@ -28,17 +28,6 @@ export interface Provenance {
   /** By object: 1 for local memory of which no address leaves the function or its registers. */
   readonly unshared: Uint8Array;
 }
-
-/** Modifiers of all sources as `affineOf` takes them. */
-export function sourceMods(ins: Instr): number {
-  let m = 0;
-  for (let i = 0; i < ins.src.length && i < 8; i++) m |= ins.src[i].mods << (3 * i);
-  return m;
-}
-
-/** The sum that destination `k` is, or null. */
-export const affineResult = (ins: Instr, k: number): Affine | null =>
-  affineOf(ins.op, ins.mods, sourceMods(ins))[k] ?? null;
 
 /** Converts an address of one space to a generic address or back: the same place in memory. */
 export const isAddressConversion = (ins: Instr): boolean => ins.op.primitive === 'cvta';
@@ -159,8 +148,8 @@ function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable)
     const width = slotWidth(op, ins.mods, slot);
     return isParameterWord(src[0], width) ? table.parameter(src[0].lo + 8 * k) : Origin.Foreign;
   }
-  const sum = affineResult(ins, k);
-  if (sum !== null) return sumOrigin(ins, sum, of, table);
+  const sum = linearForm(ins, k);
+  if (sum !== null) return sumOrigin(sum, of, table);
   // Anything else made from an object's address is no address of it that anybody could follow.
   let v: number = Origin.Foreign;
   for (let i = 0; i < src.length; i++) {
@@ -171,15 +160,14 @@ function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable)
   return v;
 }
 
-function sumOrigin(ins: Instr, sum: Affine, of: Int32Array, table: ObjectTable): number {
+function sumOrigin(sum: LinearForm, of: Int32Array, table: ObjectTable): number {
   let v: number = Origin.Foreign;
-  for (const t of sum.terms) {
-    const o = operandOrigin(ins.src[t.src], widthOf(ins, t.src), of, table);
-    const by = t.times >= 0 ? t.times : t.shift;
-    const other = by < 0 ? Origin.Foreign : operandOrigin(ins.src[by], widthOf(ins, by), of, table);
-    if (o === Origin.Open || other === Origin.Open) return Origin.Open;
-    if (o === Origin.Foreign && other === Origin.Foreign) continue;
-    v = v === Origin.Foreign && o >= 0 && t.coef === 1 && by < 0 ? o : Origin.Mixed;
+  for (let i = 0; i < sum.terms.length; i++) {
+    const t = sum.terms[i];
+    const o = operandOrigin(t.operand, t.bits, of, table);
+    if (o === Origin.Open) return Origin.Open;
+    if (o === Origin.Foreign) continue;
+    v = v === Origin.Foreign && o >= 0 && t.coefficient === 1n ? o : Origin.Mixed;
   }
   return v;
 }

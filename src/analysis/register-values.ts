@@ -1,19 +1,22 @@
-import { OpFlag, slotWidth, srcSlot } from '../ir/opcode.ts';
+import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { type Affine, Extend } from '../isa/affine.ts';
 import { elementBytes } from '../isa/build.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { type DominatorTree, dominates, dominators } from './dominators.ts';
+import { type LinearForm, linearForm } from './linear.ts';
 import { inRange, LinearTable } from './linear-expressions.ts';
-import { affineResult, isAddressConversion, Origin, type Provenance } from './provenance.ts';
+import { isAddressConversion, Origin, type Provenance } from './provenance.ts';
 
 /** A linear expression with its constant. */
 export interface LinearValue {
   readonly form: number;
   readonly constant: number;
 }
+
+/** Kinds of unknowns that have a key. */
+const Unknown = { Symbol: 0, Bank: 1, Register: 2, Low: 3, Extended: 4 } as const;
 
 /**
  * Values of the registers that addresses are made from, as linear expressions, while a walk goes through the blocks in
@@ -25,16 +28,19 @@ export class RegisterValues {
   private readonly du: DefUse;
   private readonly dom: DominatorTree;
   private readonly provenance: Provenance;
-  /** By register index: its value as an expression and a constant, and the block in which that holds (-1: everywhere). */
+  /**
+   * By register index: its value as an expression (-1: nothing is known) and a constant, the block in which that holds (-1:
+   * everywhere), and the one in which it was made.
+   */
   private readonly form: Int32Array;
   private readonly constant: Float64Array;
   private readonly heldIn: Int32Array;
+  private readonly madeIn: Int32Array;
   private readonly stable: Uint8Array;
   private readonly symbols = new Set<number>();
+  private readonly symbolOf = new Map<string, number>();
   private block = 0;
-  /** The sum that is being made: unknowns, coefficients, constant. */
-  private atoms: number[] = [];
-  private coefs: number[] = [];
+  /** The constant of the sum that is being made. */
   private rest = 0;
 
   constructor(fn: Fn, provenance: Provenance) {
@@ -47,6 +53,7 @@ export class RegisterValues {
     this.form = new Int32Array(fn.regCount).fill(-1);
     this.constant = new Float64Array(fn.regCount);
     this.heldIn = new Int32Array(fn.regCount).fill(-2);
+    this.madeIn = new Int32Array(fn.regCount);
     this.stable = new Uint8Array(fn.regCount);
     for (let r = 0; r < fn.regCount; r++)
       if (provenance.of[r] !== Origin.Open && this.isStable(r, g.midBlockControl)) this.stable[r] = 1;
@@ -70,19 +77,17 @@ export class RegisterValues {
     const width = o.reg === NO_REG ? 64 : regWidth(o.reg);
     this.begin();
     if (o.reg !== NO_REG && !this.addRegister(o.reg, 1, width)) return null;
-    if (o.sym !== '') this.push(this.symbol(o.sym), 1);
+    if (o.sym !== '' && !this.table.add(this.symbol(o.sym), 1)) return null;
     const constant = inRange(this.rest + o.lo, width);
-    // Valid addresses of 32 bits do not wrap, so that with a symbol alone the width makes no difference.
-    const plain = this.atoms.length === 0 || this.isSymbolAlone(this.atoms, this.coefs);
-    const form = this.table.sum(plain ? 64 : width, this.atoms, this.coefs);
+    const form = this.table.finish(width);
     if (form < 0 || constant === null) return null;
     return { form, constant: form === 0 && width === 32 ? constant >>> 0 : constant };
   }
 
   /** Is the expression the address of one variable and nothing else? */
   isVariable(form: number): boolean {
-    const f = this.table.forms[form];
-    return this.isSymbolAlone(f.atoms, f.coefs);
+    const { atoms, coefs } = this.table.forms[form];
+    return atoms.length === 1 && coefs[0] === 1 && this.symbols.has(atoms[0]);
   }
 
   /** Does the register have the same value at all its uses, each time its definition has run? */
@@ -116,24 +121,21 @@ export class RegisterValues {
     return true;
   }
 
-  private isSymbolAlone(atoms: readonly number[], coefs: readonly number[]): boolean {
-    return atoms.length === 1 && coefs[0] === 1 && this.symbols.has(atoms[0]);
-  }
   private symbol(name: string): number {
-    const a = this.table.atom(`sym ${name}`, -1);
-    this.symbols.add(a);
+    let a = this.symbolOf.get(name);
+    if (a === undefined) {
+      a = this.table.atom([Unknown.Symbol, this.symbolOf.size], -1);
+      this.symbolOf.set(name, a);
+      this.symbols.add(a);
+      // Valid addresses of 32 bits do not wrap, so that for a symbol alone the width makes no difference.
+      this.table.of(a, 0);
+    }
     return a;
   }
 
   private begin(): void {
-    this.atoms = [];
-    this.coefs = [];
+    this.table.begin();
     this.rest = 0;
-  }
-
-  private push(atom: number, coef: number): void {
-    this.atoms.push(atom);
-    this.coefs.push(coef);
   }
 
   /** Adds an expression times `coef`; false where that is too large. */
@@ -141,8 +143,7 @@ export class RegisterValues {
     const f = this.table.forms[form];
     for (let i = 0; i < f.atoms.length; i++) {
       const c = width === 32 ? Math.imul(f.coefs[i], coef) : f.coefs[i] * coef;
-      if (inRange(c, width) === null) return false;
-      this.push(f.atoms[i], c);
+      if (inRange(c, width) === null || !this.table.add(f.atoms[i], c)) return false;
     }
     const more = inRange(
       width === 32 ? this.rest + Math.imul(constant, coef) : this.rest + constant * coef,
@@ -156,10 +157,13 @@ export class RegisterValues {
   /** Makes sure that the value of a register is known here, if only as an unknown. */
   private hold(r: Reg): number {
     const i = regIndex(r);
-    if (this.heldIn[i] === -1 || this.heldIn[i] === this.block) return i;
-    const stable = this.stable[i] === 1;
-    // A stable register that nothing has defined yet: a parameter, or one that is never defined.
-    this.set(r, stable ? this.table.atom(`reg ${i}`, -1) : this.table.fresh(this.block));
+    if (this.heldIn[i] !== -1 && this.heldIn[i] !== this.block) {
+      // A stable register that nothing has defined yet is a parameter, or one that is never defined.
+      if (this.stable[i] === 1) this.set(r, this.table.atom([Unknown.Register, i], -1));
+      else this.forget(r);
+    }
+    // An unknown is made only where somebody asks.
+    if (this.form[i] < 0) this.form[i] = this.table.of(this.table.fresh(this.madeIn[i]), regWidth(r));
     return i;
   }
 
@@ -173,10 +177,16 @@ export class RegisterValues {
     this.setForm(r, this.table.of(atom, regWidth(r)), 0);
   }
 
+  /** Gives a register a value of which nothing is known. */
+  private forget(r: Reg): void {
+    this.setForm(r, -1, 0);
+  }
+
   private setForm(r: Reg, form: number, constant: number): void {
     const i = regIndex(r);
     this.form[i] = form;
     this.constant[i] = constant;
+    this.madeIn[i] = this.block;
     this.heldIn[i] = this.stable[i] === 1 ? -1 : this.block;
   }
 
@@ -191,79 +201,53 @@ export class RegisterValues {
         if (o.kind === Kind.CBank && o.reg === NO_REG) {
           const bytes = elementBytes(ins.op.accesses[0], ins.mods);
           // A narrower word is extended as the modifiers say.
-          const how = 8 * bytes === width ? '' : ` ${ins.mods}`;
-          return this.set(r, this.table.atom(`c ${o.hi} ${o.lo + bytes * k} ${width}${how}`, -1));
+          const how = 8 * bytes === width ? -1 : ins.mods;
+          return this.set(r, this.table.atom([Unknown.Bank, o.hi, o.lo + bytes * k, width, how], -1));
         }
       } else {
-        const sum = affineResult(ins, k);
-        if (sum !== null && sum.width === width) {
-          this.begin();
-          if (this.addSum(ins, sum)) return this.finish(r, width);
-        }
+        const sum = linearForm(ins, k);
+        this.begin();
+        if (sum !== null && sum.width === width && this.addSum(sum)) return this.finish(r, width);
       }
     }
-    this.set(r, this.table.fresh(this.block));
+    this.forget(r);
   }
 
   private finish(r: Reg, width: number): void {
-    const form = this.table.sum(width, this.atoms, this.coefs);
+    const form = this.table.finish(width);
     const constant = inRange(this.rest, width);
-    if (form < 0 || constant === null) this.set(r, this.table.fresh(this.block));
+    if (form < 0 || constant === null) this.forget(r);
     else this.setForm(r, form, constant);
   }
 
-  private addSum(ins: Instr, sum: Affine): boolean {
-    this.rest = sum.constant;
-    for (const t of sum.terms) {
-      let { src, coef } = t;
-      if (t.times >= 0 || t.shift >= 0) {
-        let by = this.known(ins, t.times >= 0 ? t.times : t.shift, t.times >= 0 ? t.extend : Extend.Zero);
-        if (by === null && t.times >= 0) {
-          // Either factor may be the constant one.
-          by = this.known(ins, src, t.extend);
-          src = t.times;
-        }
-        if (by === null || (t.shift >= 0 && (by < 0 || by > 31))) return false;
-        const factor = t.shift >= 0 ? 2 ** by : by;
-        coef = sum.width === 32 ? Math.imul(coef, factor) : coef * factor;
-      }
-      if (sum.width === 32) coef |= 0;
-      else if (inRange(coef, 64) === null) return false;
-      const o = ins.src[src];
+  private addSum(sum: LinearForm): boolean {
+    const { width, terms } = sum;
+    const constant = inRange(signed(sum.constant, width), width);
+    if (constant === null) return false;
+    this.rest = constant;
+    for (let i = 0; i < terms.length; i++) {
+      const { operand, coefficient, bits, signed: bySign } = terms[i];
+      const coef = inRange(signed(coefficient, width), width);
+      if (coef === null) return false;
+      const narrow = operand.kind === Kind.Reg && regWidth(operand.reg) === 64 && width === 32;
       const added =
-        t.extend === Extend.None
-          ? this.addOperand(o, sum.width, coef)
-          : t.extend === Extend.Low
-            ? this.addLowHalf(o, coef)
-            : this.addExtended(o, t.extend, coef);
+        bits < width
+          ? bits === 32 && this.addExtended(operand, bySign, coef)
+          : narrow
+            ? this.addLowHalf(operand, coef)
+            : this.addOperand(operand, width, coef);
       if (!added) return false;
     }
     return true;
   }
 
-  /** Value of a source that is constant, extended as told; null otherwise. */
-  private known(ins: Instr, src: number, extend: number): number | null {
-    const o = ins.src[src];
-    if (o.kind === Kind.Imm) {
-      const slot = srcSlot(ins.op, src);
-      return constantValue(o, slot === undefined ? 32 : slotWidth(ins.op, ins.mods, slot), extend);
-    }
-    if (o.kind !== Kind.Reg || regWidth(o.reg) < 32) return null;
-    const i = this.hold(o.reg);
-    return this.form[i] === 0 ? constantOf(this.constant[i], regWidth(o.reg), extend) : null;
-  }
-
   private addOperand(o: Operand, width: number, coef: number): boolean {
     switch (o.kind) {
-      case Kind.Imm:
-        return this.addForm(0, constantValue(o, width, Extend.None), coef, width);
       case Kind.Sym:
-        this.push(this.symbol(o.sym), coef);
-        return this.addForm(0, o.lo, coef, width);
+        return this.table.add(this.symbol(o.sym), coef) && this.addForm(0, o.lo, coef, width);
       case Kind.CBank:
         if (o.reg !== NO_REG) return false;
-        this.push(this.table.atom(`c ${o.hi} ${o.lo} ${width}`, -1), coef);
-        return true;
+        return this.table.add(this.table.atom([Unknown.Bank, o.hi, o.lo, width, -1], -1), coef);
       default:
         return o.kind === Kind.Reg && regWidth(o.reg) === width && this.addRegister(o.reg, coef, width);
     }
@@ -271,43 +255,34 @@ export class RegisterValues {
 
   /** Adds the low half of a 64-bit source: a sum of halves, as carries only go up. */
   private addLowHalf(o: Operand, coef: number): boolean {
-    if (o.kind === Kind.Imm) return this.addForm(0, o.lo, coef, 32);
-    if (o.kind !== Kind.Reg || regWidth(o.reg) !== 64) return false;
     const i = this.hold(o.reg);
     const f = this.table.forms[this.form[i]];
     for (let k = 0; k < f.atoms.length; k++) {
       const a = f.atoms[k];
-      const half = this.symbols.has(a) ? a : this.table.atom(`low ${a}`, this.table.homeOf(a));
-      this.push(half, Math.imul(f.coefs[k] | 0, coef));
+      const half = this.symbols.has(a) ? a : this.table.atom([Unknown.Low, a], this.table.homeOf(a));
+      if (!this.table.add(half, Math.imul(f.coefs[k] | 0, coef))) return false;
     }
     return this.addForm(0, this.constant[i] | 0, coef, 32);
   }
 
   /** Adds a 32-bit source as one of 64 bits. */
-  private addExtended(o: Operand, extend: number, coef: number): boolean {
-    if (o.kind === Kind.Imm) return this.addForm(0, constantValue(o, 32, extend), coef, 64);
+  private addExtended(o: Operand, bySign: boolean, coef: number): boolean {
+    const extend = bySign ? 1 : 0;
     if (o.kind === Kind.CBank && o.reg === NO_REG) {
-      this.push(this.table.atom(`c ${o.hi} ${o.lo} 32 ${extend}`, -1), coef);
-      return true;
+      const word = this.table.of(this.table.atom([Unknown.Bank, o.hi, o.lo, 32, -1], -1), 32);
+      return this.table.add(this.table.atom([Unknown.Extended, extend, word, 0], -1), coef);
     }
     if (o.kind !== Kind.Reg || regWidth(o.reg) !== 32) return false;
     const i = this.hold(o.reg);
     const form = this.form[i];
     const f = this.table.forms[form];
-    if (form === 0) return this.addForm(0, constantOf(this.constant[i], 32, extend), coef, 64);
+    const value = bySign ? this.constant[i] : this.constant[i] >>> 0;
+    if (form === 0) return this.addForm(0, value, coef, 64);
     // The address of a variable in 32 bits is its address in 64.
-    if (this.isSymbolAlone(f.atoms, f.coefs)) {
-      this.push(f.atoms[0], coef);
-      return this.addForm(0, this.constant[i], coef, 64);
-    }
-    this.push(this.table.atom(`ext ${extend} ${form} ${this.constant[i]}`, f.home), coef);
-    return true;
+    if (this.isVariable(form)) return this.addForm(form, this.constant[i], coef, 64);
+    return this.table.add(this.table.atom([Unknown.Extended, extend, form, this.constant[i]], f.home), coef);
   }
 }
 
-/** A constant operand of a width as a number, extended to 64 bits; too large where it is no exact number. */
-const constantValue = (o: Operand, width: number, extend: number): number =>
-  width === 64 ? o.hi * 2 ** 32 + (o.lo >>> 0) : constantOf(o.lo, width, extend);
-
-const constantOf = (v: number, width: number, extend: number): number =>
-  width === 32 && extend === Extend.Zero ? v >>> 0 : v;
+/** A number of `width` bits with its sign. What is too large for an exact number is out of every range. */
+const signed = (v: bigint, width: number): number => Number(BigInt.asIntN(width, v));

@@ -6,6 +6,7 @@ import { dominatorsOf, postDominatorsOf } from '../analysis/dominators.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import { livenessOf } from '../analysis/liveness.ts';
 import { loopsOf } from '../analysis/loops.ts';
+import { mayBeCommon } from '../analysis/memory-ops.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import { nestingOf } from '../analysis/nesting.ts';
 import { pressureOf } from '../analysis/pressure.ts';
@@ -86,6 +87,13 @@ function allTrips(fn: Fn): void {
   });
 }
 
+/** The version of memory that decides what each load gives. */
+function allVersions(fn: Fn, program: Program): void {
+  const m = memorySsaOf(fn, program);
+  const { ins } = m.accesses.du;
+  for (let n = 0; n < ins.length; n++) if (mayBeCommon(ins[n])) m.versionSeenBy(n);
+}
+
 const ANALYSES: readonly Measured[] = [
   { name: 'flow graph', run: cfgOf, asks: [] },
   { name: 'dominators', run: dominatorsOf, asks: [cfgOf] },
@@ -109,6 +117,7 @@ const ANALYSES: readonly Measured[] = [
     run: memorySsaOf,
     asks: [(fn, program) => accessesOf(fn, program.variables)],
   },
+  { name: 'what every load sees', run: allVersions, asks: [memorySsaOf] },
   { name: 'evolutions, trip counts', run: allTrips, asks: [defUseOf, loopsOf, dominatorsOf] },
   { name: 'block frequency', run: frequencyOf, asks: [allTrips, postDominatorsOf] },
 ];
