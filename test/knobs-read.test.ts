@@ -8,7 +8,7 @@ import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { hasWork } from '../src/spec/phases.ts';
-import type { Plan } from '../src/spec/plan.ts';
+import { groupsOf, type Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { planWith, saysOf } from './support/specs.ts';
@@ -77,11 +77,8 @@ describe('every knob that a phase with work declares', () => {
   it('says so no longer than that is true: reading it is a mistake that is told', () => {
     for (const name of unread) {
       const phase = base.phases.find((p) => hasWork(p) && p.knobs.includes(name))!;
-      const bound = { pass: 'probe', params: {}, origin: phase.origin };
-      const own: Plan = {
-        ...base,
-        phases: [{ ...phase, passes: [bound], rules: [], gate: base.phases[0].gate }],
-      };
+      const step = { kind: 'pass', pass: 'probe', params: {}, origin: phase.origin } as const;
+      const own: Plan = { ...base, phases: [{ ...phase, steps: [step], gate: base.phases[0].gate }] };
       const read: RegisteredPass = {
         name: 'probe',
         version: 1,
@@ -96,7 +93,7 @@ describe('every knob that a phase with work declares', () => {
 });
 
 describe('a budget of rules', () => {
-  const limited = base.phases.filter((p) => p.ruleBudget !== null && p.rules.length > 0);
+  const limited = base.phases.filter((p) => p.ruleBudget !== null && groupsOf(p).length > 0);
 
   it('stands at every phase that the sources give one', () => {
     expect(limited.map((p) => `${p.id} ${p.ruleBudget}`)).toEqual([
@@ -113,7 +110,7 @@ describe('a budget of rules', () => {
     '%s: %s allows so many rewrites, and no more',
     async (id, knob) => {
       // Alone, so that there is something left for it.
-      const disable = base.phases.filter((p) => p.rules.length > 0 && p.id !== id).map((p) => p.id);
+      const disable = base.phases.filter((p) => groupsOf(p).length > 0 && p.id !== id).map((p) => p.id);
       const hits = (p: Plan): number[] =>
         programs.map((x) => {
           let n = 0;
