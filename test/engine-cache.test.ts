@@ -5,7 +5,6 @@ import type { Journal } from '../src/engine/journal.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { type RegisteredPass, type RunOptions, runPlan } from '../src/engine/run.ts';
 import { mapBlocks, mapIns, withIns } from '../src/ir/edit.ts';
-import type { Fn } from '../src/ir/program.ts';
 import { printProgram } from '../src/ir/text.ts';
 import type { Pass } from '../src/passes/pass.ts';
 import { passes } from '../src/passes/registry.ts';
@@ -73,10 +72,10 @@ describe('a prefix cache', () => {
   it('is for every target and level at which the same was read', async () => {
     const cache = newCache();
     const two = await planOf({ level: 2 });
-    runPipeline(input, two, { cache, inputKey: 'k' });
+    const low = new Set(ran(runPipeline(input, two, { cache, inputKey: 'k' })).map((r) => r.phase.id));
     // No pass before the phases that only level 3 runs asks for the level.
     const three = runPipeline(input, base, { cache, inputKey: 'k' });
-    const late = ran(three).findIndex((r) => r.phase.id === 'GeneralOptimizeLate');
+    const late = ran(three).findIndex((r) => !low.has(r.phase.id));
     expect(late).toBeGreaterThan(0);
     expect(
       ran(three)

@@ -32,13 +32,12 @@ const programs = [
   ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path'].map(kernel),
 ];
 
-/** All that phases did to the programs: which ran, what they said, what came out. */
-const done = (p: Plan): string[] =>
-  programs.map((x) => {
-    const j = runPipeline(x, p);
-    const records = j.records.map((r) => [r.phase.id, r.outcome, r.remarks.map((m) => `${m.name} ${m.fn}`)]);
-    return `${JSON.stringify(records)}\n${printProgram(j.last)}`;
-  });
+/** All that phases did to a program: which ran, what they said, what came out. */
+const done = (x: Program, p: Plan): string => {
+  const j = runPipeline(x, p);
+  const records = j.records.map((r) => [r.phase.id, r.outcome, r.remarks.map((m) => `${m.name} ${m.fn}`)]);
+  return `${JSON.stringify(records)}\n${printProgram(j.last)}`;
+};
 
 /** Knobs that the phases with work declare: their own and those of their gates. */
 const declared = new Set(
@@ -55,12 +54,12 @@ const settings = [...declared]
   });
 
 describe('every knob that a phase with work declares', () => {
-  const before = done(base);
   const budgets = new Set(base.phases.flatMap((p) => (p.ruleBudget === null ? [] : [p.ruleBudget])));
   const others = settings.filter((s) => !budgets.has(s.split('=')[0]));
 
   it.each(others)('%s changes what is done', async (set) => {
-    expect(done(await planOf({ set: [set] }))).not.toEqual(before);
+    const p = await planOf({ set: [set] });
+    expect(programs.some((x) => done(x, p) !== done(x, base))).toBe(true);
   });
 
   it('is read, or its row says that it is not, and then setting it warns', async () => {
@@ -78,11 +77,8 @@ describe('every knob that a phase with work declares', () => {
   it('says so no longer than that is true: reading it is a mistake that is told', () => {
     for (const name of unread) {
       const phase = base.phases.find((p) => hasWork(p) && p.knobs.includes(name))!;
-      const bound = { kind: 'pass' as const, pass: 'probe', params: {}, origin: phase.origin };
-      const own: Plan = {
-        ...base,
-        phases: [{ ...phase, steps: [bound], gate: base.phases[0].gate }],
-      };
+      const step = { kind: 'pass', pass: 'probe', params: {}, origin: phase.origin } as const;
+      const own: Plan = { ...base, phases: [{ ...phase, steps: [step], gate: base.phases[0].gate }] };
       const read: RegisteredPass = {
         name: 'probe',
         version: 1,

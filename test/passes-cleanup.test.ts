@@ -8,7 +8,6 @@ import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
-import type { Pass } from '../src/passes/pass.ts';
 import { passes } from '../src/passes/registry.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';

@@ -1,4 +1,3 @@
-import { match, P } from 'ts-pattern';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { type Entry, type Row, unknownPass, unknownRules } from './order.ts';

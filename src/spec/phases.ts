@@ -1,4 +1,3 @@
-import { match, P } from 'ts-pattern';
 import { factOf } from './backend.ts';
 import type { SpecFile } from './document.ts';
 import type { HookFilling } from './hooks.ts';
