@@ -31,13 +31,13 @@ describe('the page of the lab', () => {
   });
 
   it.each(commands.map((c) => [c[1], c[3]]))('%s', (command, shown) => {
-    const r = spawnSync('sh', ['-c', command.replace(/^orrery/, orrery)], {
+    const r = spawnSync('sh', ['-c', command.replace(/^npx orrery/, orrery)], {
       cwd: dir,
       encoding: 'utf8',
       env: { ...process.env, NO_COLOR: '1', ORRERY: orrery, XDG_CACHE_HOME: join(dir, 'cache') },
     });
     expect([r.status, r.stderr]).toEqual([0, '']);
-    if (command.startsWith('orrery')) expect(headings(r.stdout)).toEqual(headings(shown));
+    if (command.startsWith('npx orrery')) expect(headings(r.stdout)).toEqual(headings(shown));
     else expect(Object.keys(JSON.parse(r.stdout))).toEqual(Object.keys(JSON.parse(shown)));
   });
 

@@ -13,7 +13,7 @@ import { Plans } from '../src/lab/plans.ts';
 import { pressureByFile } from '../src/lab/pressure.ts';
 import { change, columns, percent, stacked } from '../src/lab/render/table.ts';
 import { staticValues } from '../src/lab/statics.ts';
-import { bootstrapMean, geometricMean, median, randomOf, spearman } from '../src/lab/statistics.ts';
+import { bootstrapMean, geometricMean, median, randomOf, spearman, student } from '../src/lab/statistics.ts';
 import { blockWeights } from '../src/lab/weights.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { testIsa } from './support/isa.ts';
@@ -109,22 +109,34 @@ describe('statistics', () => {
     expect(spearman([1, 5, 5, 9], [10, 20, 30, 40])).toBeCloseTo(4.5 / Math.sqrt(4.5 * 5));
   });
 
-  it('a bootstrap interval holds the mean about as often as it says', () => {
-    const random = randomOf(7);
-    const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-    let inside = 0;
-    const times = 200;
-    for (let i = 0; i < times; i++) {
-      const { low, high } = bootstrapMean(
-        Array.from({ length: 40 }, () => 3 + normal()),
-        i,
-      );
-      if (low <= 3 && 3 <= high) inside++;
-    }
-    // 95 % of 200 with the usual shortfall of the percentile method; chance alone moves it by about 3.
-    expect(inside).toBeGreaterThan(178);
-    expect(inside).toBeLessThan(200);
+  it("Student's quantiles are those of the tables", () => {
+    for (const [n, t] of [
+      [2, 4.303],
+      [4, 2.776],
+      [9, 2.262],
+      [30, 2.042],
+    ])
+      expect(student(n) / t).toBeCloseTo(1, n < 4 ? 1 : 2);
   });
+
+  it.each([5, 15, 40])(
+    'a bootstrap interval of %i pairs holds the mean about as often as it says',
+    (pairs) => {
+      const random = randomOf(7);
+      const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+      let inside = 0;
+      for (let i = 0; i < 200; i++) {
+        const { low, high } = bootstrapMean(
+          Array.from({ length: pairs }, () => 3 + normal()),
+          i,
+        );
+        if (low <= 3 && 3 <= high) inside++;
+      }
+      // 190 of 200; chance alone moves it by about 3 either way.
+      expect(inside).toBeGreaterThan(180);
+      expect(inside).toBeLessThan(200);
+    },
+  );
 
   it('a noisy metric: only what stands out of its noise, and counts, is a change', () => {
     const random = randomOf(3);

@@ -25,7 +25,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   cli: ['.', 'lab', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   // Scripts of developers.
-  tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'cli'],
+  tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'lab', 'cli'],
 };
 
 /** The only files that may use Node: what reads files and starts other programs. */

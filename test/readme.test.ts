@@ -21,6 +21,7 @@ const READMES = [
   'README.md',
   'pipelines/isa/README.md',
   'pipelines/rules/README.md',
+  'src/lab/README.md',
   'src/ptx/emit/README.md',
   'test/bench/gpu/README.md',
   'test/kernels/README.md',
@@ -56,6 +57,7 @@ function stepsOf(page: string): Step[] {
 function lacks(line: string): string | null {
   if (/gpu-bench/.test(line)) return 'a GPU';
   if (/\brules prove\b/.test(line)) return 'a solver: rules-docs.test.ts runs these';
+  if (/^node test\/examples\//.test(line)) return 'orrery on the PATH: lab-docs.test.ts runs these';
   if (/^cuda-orrery\/bin\/nvcc\b|\btoolkit\b/.test(line)) return hasNvcc ? null : 'nvcc';
   if (/ --ptxas\b|\borrery ptxas\b/.test(line)) return hasPtxas ? null : 'ptxas';
   return null;

@@ -10,7 +10,7 @@ import { abJson } from '../lab/render/json.ts';
 import { PLAIN } from '../lab/render/table.ts';
 import { loadShipped } from '../spec/node.ts';
 import { writeWhole } from './files.ts';
-import { baseOf, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
+import { baseOf, clock, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
@@ -52,6 +52,7 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
     minEffect: percentOf(o.minEffect),
     seed: whole(o.seed, '--seed'),
     heap,
+    clock,
     progress: (text) => progress.update(text),
   });
   progress.done();

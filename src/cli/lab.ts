@@ -25,6 +25,12 @@ export const paint: Paint = { good: pc.green, bad: pc.red, bold: pc.bold, dim: p
 /** Bytes of heap in use. */
 export const heap = (): number => getHeapStatistics().used_heap_size;
 
+/** Milliseconds of processor time of this process. */
+export const clock = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+
 /** What the plan options ask for. */
 export function baseOf(o: PlanOptions): Base {
   const level = o.level === undefined ? null : Number(o.level);

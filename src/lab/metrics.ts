@@ -62,7 +62,7 @@ export const METRICS: readonly Metric[] = [
   metric('ptxas.instructions', 'machine instructions', 'instructions', 'ptxas'),
   metric('ptxas.code-bytes', 'machine code, padding included', 'bytes', 'ptxas'),
   metric('phases-run', 'phases that ran', 'phases', 'engine', { of: 'module' }),
-  metric('compile-time', 'time of all phases', 'ms', 'engine', { noisy: true, of: 'module' }),
+  metric('compile-time', 'processor time of all phases', 'ms', 'engine', { noisy: true, of: 'module' }),
   metric('compile-memory', 'growth of the heap over all phases', 'KB', 'engine', {
     noisy: true,
     of: 'module',

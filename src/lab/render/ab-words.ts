@@ -23,9 +23,14 @@ export function statusLine(r: AbResult): string {
 
 /** What a noisy metric comes to. */
 export const noisyWords = (n: NoisyPair): string =>
-  n.significant ? `${percent(n.ratio)} (95 %: ${interval(n)})` : 'no significant change';
+  n.pairs < 3
+    ? 'too few runs to tell'
+    : n.significant
+      ? `${percent(n.ratio)} (95 %: ${interval(n)})`
+      : 'no significant change';
 
-export const interval = (n: NoisyPair): string => `${percent(n.interval[0])} to ${percent(n.interval[1])}`;
+export const interval = (n: NoisyPair): string =>
+  n.pairs < 3 ? 'unknown' : `${percent(n.interval[0])} to ${percent(n.interval[1])}`;
 
 /** One difference of the plans: `knob X: 1 -> 2`. */
 export const differenceText = (d: PlanDifference): string =>

@@ -39,7 +39,7 @@ export const abJson = (r: AbResult) => ({
     a: n.total[0],
     b: n.total[1],
     ratio: n.ratio,
-    interval: n.interval,
+    interval: n.pairs < 3 ? null : n.interval,
     pairs: n.pairs,
     significant: n.significant,
     minEffect: r.minEffect,
