@@ -45,7 +45,10 @@ const declared = new Set(
 );
 const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
 /** A value that tells, for knobs that some code reads; flags are set, budgets are nothing. */
-const telling: Readonly<Record<string, string>> = { GeneralOptimizeMidMaxAdd3RefCnt: '3' };
+const telling: Readonly<Record<string, string>> = {
+  GeneralOptimizeMidMaxAdd3RefCnt: '3',
+  EnableGvnCseMode: '0',
+};
 const settings = [...declared]
   .filter((k) => !unread.includes(k))
   .map((k) => {

@@ -223,7 +223,7 @@ describe('what is wrong with an order is said at the edit', () => {
       { order: 'mine' },
       'kind: order\nphases: [OriCheckInitialProgram, OriSanitize]\n',
     );
-    expect(short.match(/is required, but is not in the order/g)?.length).toBe(7);
+    expect(short.match(/is required, but is not in the order/g)?.length).toBe(8);
     expect(
       await saysOf(
         { order: 'mine' },

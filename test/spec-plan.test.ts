@@ -418,7 +418,7 @@ describe('switches', () => {
       const { plan } = await planWith({ set: [`NamedPhases=${value}`] });
       const on = plan!.phases.filter((p) => p.disabled === null);
       expect(on.filter((p) => !p.required).map((p) => p.id)).toEqual(['OriSanitize', 'OriBranchOpt']);
-      expect(on.filter((p) => p.required).length).toBe(7);
+      expect(on.filter((p) => p.required).length).toBe(8);
     }
     expect(await saysOf({ set: ['NamedPhases=OriBranchOpts'] })).toMatchInlineSnapshot(`
       "error: knob NamedPhases: there is no phase 'OriBranchOpts'

@@ -10,6 +10,12 @@ import { Kind, NO_REG } from '../ir/operand.ts';
 import { printInstr } from '../ir/text.ts';
 import type { Pass } from './pass.ts';
 
+/** Knob 402 and its values (reference passes-b). */
+const MODE = 'EnableGvnCseMode';
+const OFF = 0;
+const ONE_BLOCK = 1;
+const WHOLE = 2;
+
 /**
  * Phase 49, GvnCse: what is computed twice is computed once.
  *
@@ -35,12 +41,16 @@ import type { Pass } from './pass.ts';
  * What may be common is a property of opcodes: see `isValue` and `isPlainLoad`. Copies are left to copy propagation. A guarded
  * operation is common with one under the same guard with the same values where it is false.
  *
+ * Knob 402: 0 does nothing, 1 keeps to one block, 2 walks the dominator tree; the wider scopes of 3 to 6 are not there, and do as 2.
+ *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds what joins of equal values
  * (phis whose ways became equal around a loop) bring to light, and nothing else.
  * Bound: one look at each instruction; memory as `MemorySsa` says.
  */
-export const gvnCse: Pass = (fn, ctx) =>
-  edit(fn, (d) => {
+export const gvnCse: Pass = (fn, ctx) => {
+  const mode = ctx.knob(MODE) ?? WHOLE;
+  if (mode === OFF) return fn;
+  return edit(fn, (d) => {
     const moves = movesOf(ctx.isa);
     const seen = new ExpressionTable(d);
     /** A number for what the instruction depends on beside its operands; null if it is not to be common. */
@@ -67,10 +77,14 @@ export const gvnCse: Pass = (fn, ctx) =>
           });
           replaceBy(d, n, first);
         }
+        if (mode === ONE_BLOCK) seen.close();
       },
-      () => seen.close(),
+      () => {
+        if (mode !== ONE_BLOCK) seen.close();
+      },
     );
   });
+};
 
 /** The results of `first` take the place of `n`'s; one that `first` leaves out gets `n`'s name. */
 function replaceBy(d: Draft, n: Ins, first: Ins): void {
