@@ -1,13 +1,12 @@
-import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { elementBytes } from '../isa/build.ts';
-import { cfgOf } from './cfg.ts';
-import { type DefUse, defUseOf } from './defuse.ts';
-import { type DominatorTree, dominates, dominators } from './dominators.ts';
+import { defUseOf } from './defuse.ts';
+import { dominatorsOf } from './dominators.ts';
 import { type LinearForm, linearForm } from './linear.ts';
 import { inRange, LinearTable } from './linear-expressions.ts';
 import { isAddressConversion, Origin, type Provenance } from './provenance.ts';
+import { singleValuesOf } from './single-values.ts';
 
 /** A linear expression with its constant. */
 export interface LinearValue {
@@ -24,9 +23,6 @@ const Unknown = { Symbol: 0, Bank: 1, Register: 2, Low: 3, Extended: 4 } as cons
  */
 export class RegisterValues {
   readonly table: LinearTable;
-  private readonly fn: Fn;
-  private readonly du: DefUse;
-  private readonly dom: DominatorTree;
   private readonly provenance: Provenance;
   /**
    * By register index: its value as an expression (-1: nothing is known) and a constant, the block in which that holds (-1:
@@ -36,6 +32,7 @@ export class RegisterValues {
   private readonly constant: Float64Array;
   private readonly heldIn: Int32Array;
   private readonly madeIn: Int32Array;
+  /** By register index: 1 where it stands for one value wherever it is read. */
   private readonly stable: Uint8Array;
   private readonly symbols = new Set<number>();
   private readonly symbolOf = new Map<string, number>();
@@ -44,19 +41,16 @@ export class RegisterValues {
   private rest = 0;
 
   constructor(fn: Fn, provenance: Provenance) {
-    const g = cfgOf(fn);
-    this.fn = fn;
-    this.du = defUseOf(fn);
-    this.dom = dominators(g);
     this.provenance = provenance;
-    this.table = new LinearTable(this.dom.depth);
+    this.table = new LinearTable(dominatorsOf(fn).depth);
     this.form = new Int32Array(fn.regCount).fill(-1);
     this.constant = new Float64Array(fn.regCount);
     this.heldIn = new Int32Array(fn.regCount).fill(-2);
     this.madeIn = new Int32Array(fn.regCount);
-    this.stable = new Uint8Array(fn.regCount);
-    for (let r = 0; r < fn.regCount; r++)
-      if (provenance.of[r] !== Origin.Open && this.isStable(r, g.midBlockControl)) this.stable[r] = 1;
+    this.stable = singleValuesOf(fn).slice();
+    // What nothing defines has one value too: that with which the function is entered.
+    const { defStart } = defUseOf(fn);
+    for (let r = 0; r < fn.regCount; r++) if (defStart[r] === defStart[r + 1]) this.stable[r] = 1;
   }
 
   /** Goes on with the block at a position. */
@@ -88,37 +82,6 @@ export class RegisterValues {
   isVariable(form: number): boolean {
     const { atoms, coefs } = this.table.forms[form];
     return atoms.length === 1 && coefs[0] === 1 && this.symbols.has(atoms[0]);
-  }
-
-  /** Does the register have the same value at all its uses, each time its definition has run? */
-  private isStable(r: number, midBlockControl: boolean): boolean {
-    const { du, dom } = this;
-    const defs = du.defStart[r + 1] - du.defStart[r];
-    if (defs + du.entry[r] !== 1) return defs === 0;
-    if (defs === 0) return true;
-    const d = du.defs[du.defStart[r]];
-    const home = du.blockAt[d];
-    if (dom.depth[home] < 0) return false;
-    for (let e = du.useStart[r]; e < du.useStart[r + 1]; e++) {
-      const u = du.uses[e];
-      const block = du.blockAt[u];
-      if (dom.depth[block] < 0) continue;
-      if ((du.ins[u].op.flags & OpFlag.Phi) !== 0) {
-        if (midBlockControl || !this.reachesPhi(home, du.ins[u], r)) return false;
-      } else if (block === home ? u <= d : midBlockControl || !dominates(dom, home, block)) return false;
-    }
-    return true;
-  }
-
-  /** Does the definition in block `home` dominate the ends of the predecessors with which the phi reads it? */
-  private reachesPhi(home: number, phi: Instr, r: number): boolean {
-    const { positionOf } = cfgOf(this.fn);
-    for (let i = 1; i < phi.src.length; i += 2) {
-      if (phi.src[i].reg === NO_REG || regIndex(phi.src[i].reg) !== r) continue;
-      const from = positionOf[phi.src[i - 1].lo];
-      if (from === undefined || from < 0 || !dominates(this.dom, home, from)) return false;
-    }
-    return true;
   }
 
   private symbol(name: string): number {
