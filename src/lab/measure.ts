@@ -1,3 +1,5 @@
+import { Pool } from '../analysis/liveness.ts';
+import { pressureOf } from '../analysis/pressure.ts';
 import type { Journal } from '../engine/journal.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
@@ -15,7 +17,6 @@ import { estimateCycles, timingOf } from './estimate.ts';
 import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
-import { pressureByFile } from './pressure.ts';
 import { blockUse, functionsOf, type Start, staticValues } from './statics.ts';
 import type { Profile } from './weights.ts';
 
@@ -158,7 +159,7 @@ interface Run {
 function dynamicValues(program: Program, fn: Fn, plan: Plan, runs: readonly Run[]): Values {
   const v: Record<string, number> = {};
   const timing = timingOf(plan.backend);
-  const registers = Math.max(...functionsOf(program, fn).map((f) => pressureByFile(f).R));
+  const registers = Math.max(...functionsOf(program, fn).map((f) => pressureOf(f).most[Pool.R]));
   for (const run of runs) {
     const { counters } = run.result;
     if (counters === null) continue;

@@ -47,6 +47,7 @@ export const METRICS: readonly Metric[] = [
   metric('pressure.R', 'most general registers in use at once', 'registers', 'program'),
   metric('pressure.UR', 'most uniform registers in use at once', 'registers', 'program'),
   metric('pressure.P', 'most predicates in use at once', 'registers', 'program'),
+  metric('pressure.UP', 'most uniform predicates in use at once', 'registers', 'program'),
   metric('occupancy', 'resident warps of those that an SM can hold', '%', 'model', { better: 'more' }),
   metric('warp-instructions', 'instructions that warps carried out', 'instructions', 'simulator'),
   metric('thread-instructions', 'instructions that threads carried out', 'instructions', 'simulator'),

@@ -1,19 +1,25 @@
 import { isControl, targets } from '../analysis/cfg.ts';
+import { Pool } from '../analysis/liveness.ts';
+import { pressureOf } from '../analysis/pressure.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { namesReached } from '../sim/symbols.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 import { CLASSES, classOf } from './classes.ts';
-import { divergenceOf } from './divergence.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
-import { pressureByFile } from './pressure.ts';
+import { partingOf } from './parting.ts';
 import { blockWeights, type Profile } from './weights.ts';
 
 /** Bytes of one entry of a jump table: an offset of 32 bits. */
 const TABLE_ENTRY = 4;
 /** Threads of a block where neither the kernel nor a launch says it. */
 const USUAL_BLOCK = 256;
+
+/** Register files whose pressure is a metric. */
+const FILES = ['R', 'UR', 'P', 'UP'] as const;
+/** Sums of estimated frequencies are cut off there, so that the order in which they are added up does not show. */
+const DIGITS = 1000;
 
 /** How a kernel is going to be started, as far as it is known. */
 export interface Start {
@@ -45,7 +51,7 @@ export function staticValues(
   for (const s of MEMORY) v[`memory.${s}`] = 0;
   const functions = functionsOf(program, kernel);
   const calls = callWeights(functions, profile);
-  const pressure = { R: 0, UR: 0, P: 0 };
+  const pressure = { R: 0, UR: 0, P: 0, UP: 0 };
   let depth = 0;
   for (const fn of functions) {
     const weights = blockWeights(fn, profile);
@@ -69,14 +75,13 @@ export function staticValues(
       }
     });
     for (const t of fn.tables) add('table-bytes', TABLE_ENTRY * t.length);
-    const d = divergenceOf(fn);
-    add('divergence-points', d.points.length);
-    depth = Math.max(depth, d.depth);
-    const p = pressureByFile(fn);
-    pressure.R = Math.max(pressure.R, p.R);
-    pressure.UR = Math.max(pressure.UR, p.UR);
-    pressure.P = Math.max(pressure.P, p.P);
+    const parting = partingOf(fn);
+    add('divergence-points', parting.points.length);
+    depth = Math.max(depth, parting.depth);
+    const { most } = pressureOf(fn);
+    for (const file of FILES) pressure[file] = Math.max(pressure[file], most[Pool[file]]);
   }
+  for (const name of Object.keys(v)) v[name] = Math.round(v[name] * DIGITS) / DIGITS;
   v['convergence-depth'] = depth;
   v['code-bytes'] = v.instructions * Number(factOf(backend, 'encoding.instruction-bytes') ?? 0);
   for (const [file, n] of Object.entries(pressure)) v[`pressure.${file}`] = n;

@@ -1,0 +1,49 @@
+import { cfgOf } from '../analysis/cfg.ts';
+import { divergenceOf } from '../analysis/divergence.ts';
+import { postDominatorsOf } from '../analysis/dominators.ts';
+import { memo } from '../analysis/memo.ts';
+import { Lanes } from '../ir/opcode.ts';
+import type { Fn } from '../ir/program.ts';
+
+/** Where the threads of a warp may part. */
+export interface Parting {
+  /** Positions of blocks with a branch at which they may. */
+  readonly points: readonly number[];
+  /** Most regions of parted threads around one block; regions that end at one place are one. */
+  readonly depth: number;
+}
+
+/** Branches of a function that may part the threads of a warp, and how deep what they part nests. */
+export const partingOf: (fn: Fn) => Parting = memo((fn) => {
+  const { branch } = divergenceOf(fn);
+  const points = [...branch.keys()].filter((b) => branch[b] === Lanes.Varying);
+  return { points, depth: depthOf(fn, points) };
+});
+
+/** One walk for each place where parted threads are together again. */
+function depthOf(fn: Fn, points: readonly number[]): number {
+  const { succStart, succ, count } = cfgOf(fn);
+  const end = postDominatorsOf(fn).idom;
+  const byEnd = new Map<number, number[]>();
+  for (const b of points) {
+    const same = byEnd.get(end[b]);
+    if (same === undefined) byEnd.set(end[b], [b]);
+    else same.push(b);
+  }
+  const depth = new Int32Array(count);
+  const seen = new Int32Array(count).fill(-1);
+  for (const [join, from] of byEnd) {
+    const work: number[] = [];
+    const follow = (b: number): void => {
+      for (let e = succStart[b]; e < succStart[b + 1]; e++)
+        if (succ[e] !== join && seen[succ[e]] !== join) {
+          seen[succ[e]] = join;
+          depth[succ[e]]++;
+          work.push(succ[e]);
+        }
+    };
+    for (const b of from) follow(b);
+    for (let b = work.pop(); b !== undefined; b = work.pop()) follow(b);
+  }
+  return depth.reduce((most, d) => Math.max(most, d), 0);
+}
