@@ -27,11 +27,11 @@ const SHOWS: Readonly<Record<string, string>> = {
   OriStrengthReduce: 'vector-access',
   GeneralOptimize: 'jump-table',
   OriLinearReplacement: 'saxpy',
-  GeneralOptimizeMid: 'histogram',
+  GeneralOptimizeMid: 'state-machine',
   GeneralOptimizeLate: 'bf16-math',
   GeneralOptimizeLate2: 'spmv-csr',
   LateArchOptimizeFirst: 'atomics-int',
-  LateArchOptimizeSecond: 'int64-math',
+  LateArchOptimizeSecond: 'divmod',
 };
 
 describe('a phase with rules', () => {
