@@ -19,6 +19,7 @@ import { constructSsa } from '../src/ssa/construct.ts';
 import { leaveSsa } from '../src/ssa/leave.ts';
 import { sequence } from '../src/ssa/parallel-copies.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
+import { renameWebs } from '../src/ssa/webs.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { sameBehaviour } from './support/mini-run.ts';
@@ -281,6 +282,23 @@ const doubled = (fn: Fn): Fn =>
         d.insertAfter(n, withDst(x, [again]));
       }
   });
+
+describe('webs', () => {
+  it('are renamed apart, and a second time there is nothing to rename', () => {
+    let split = 0;
+    fc.assert(
+      fc.property(randomFn({ defined: true, most: 10 }), (fn) => {
+        const once = renameWebs(fn, isa);
+        whole(once.fn);
+        expect(sameBehaviour(fn, once.fn), printFn(once.fn)).toBeNull();
+        expect(renameWebs(once.fn, isa).fn === once.fn, printFn(once.fn)).toBe(true);
+        if (once.split > 0) split++;
+      }),
+      { numRuns: 500, seed: 11 },
+    );
+    expect(split).toBeGreaterThan(100);
+  });
+});
 
 describe('passes over functions in SSA', () => {
   it.each(['gvn-cse', 'hoist-invariants', 'branch-opt', 'live-dead'])(

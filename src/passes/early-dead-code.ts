@@ -1,8 +1,8 @@
-import { isControl } from '../analysis/cfg.ts';
 import { mustStay } from '../analysis/effects.ts';
-import { mapBlocks, withIns } from '../ir/edit.ts';
+import { reads } from '../analysis/liveness.ts';
+import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { isControl } from '../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
-import type { Block, Fn, Instr } from '../ir/program.ts';
 import type { Pass } from './pass.ts';
 
 /** Rounds over the blocks at most: the second already finds next to nothing, and phase 16 finishes what is left. */
@@ -27,67 +27,24 @@ const ROUNDS = 4;
  * dead chain runs against the layout through more than four blocks.
  * Bound: four walks over the function.
  */
-export const earlyDeadCode: Pass = (fn, ctx) => {
-  const exposed = exposure(fn);
-  let now = fn;
-  for (let round = 0; round < ROUNDS; round++) {
-    const before = now;
-    const cleaned = new Map<Block, Block>();
-    const live = new LocalLive(fn.regCount, exposed);
-    for (let p = now.blocks.length - 1; p >= 0; p--) {
-      const b = now.blocks[p];
-      const c = live.clean(b);
-      if (c !== b) cleaned.set(b, c);
+export const earlyDeadCode: Pass = (fn, ctx) =>
+  edit(fn, (d) => {
+    const live = new LocalLive(d);
+    for (let round = 0; round < ROUNDS; round++) {
+      let removed = 0;
+      for (const b of d.layout().reverse()) {
+        const gone = live.clean(b);
+        removed += gone;
+        if (gone > 0)
+          ctx.remark('passed', 'dead-removed', `${gone} dead removed from BB${d.id(b)}`, { block: d.id(b) });
+      }
+      if (removed === 0) break;
     }
-    now = mapBlocks(now, (b) => cleaned.get(b) ?? b);
-    for (const [b, c] of cleaned)
-      ctx.remark('passed', 'dead-removed', `${b.ins.length - c.ins.length} dead removed from BB${b.id}`, {
-        block: b.id,
-      });
-    if (now === before) break;
-  }
-  return now;
-};
-
-/** Calls `visit` once for each register that the block may read before it certainly writes it. */
-function exposedIn(
-  b: Block,
-  epoch: number,
-  written: Int32Array,
-  seen: Int32Array,
-  visit: (i: number) => void,
-): void {
-  const use = (r: Reg): void => {
-    const i = regIndex(r);
-    if (written[i] === epoch || seen[i] === epoch) return;
-    seen[i] = epoch;
-    visit(i);
-  };
-  for (const x of b.ins) {
-    for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg);
-    if (x.guard !== NO_REG) {
-      use(x.guard);
-      for (let k = 0; k < x.otherwise.length; k++) if (x.otherwise[k] !== NO_REG) use(x.otherwise[k]);
-    } else
-      for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) written[regIndex(x.dst[k])] = epoch;
-  }
-}
-
-/** Register index -> number of blocks that may read the value it has on entry (returned registers count once more). */
-function exposure(fn: Fn): Int32Array {
-  const exposed = new Int32Array(fn.regCount);
-  const written = new Int32Array(fn.regCount).fill(-1);
-  const seen = new Int32Array(fn.regCount).fill(-1);
-  fn.blocks.forEach((b, p) => {
-    exposedIn(b, p, written, seen, (i) => {
-      exposed[i]++;
-    });
   });
-  for (const p of fn.returns) if (p.reg !== NO_REG) exposed[regIndex(p.reg)]++;
-  return exposed;
-}
 
 class LocalLive {
+  private readonly d: Draft;
+  /** Register index -> number of blocks that may read the value it has on entry (returned registers count once more). */
   private readonly exposed: Int32Array;
   /** Register index -> `epoch` if the next thing below in this block is a read. */
   private readonly readBelow: Int32Array;
@@ -97,21 +54,26 @@ class LocalLive {
   private readonly seen: Int32Array;
   private epoch = 0;
   private straight = 0;
+  private sweep = 0;
 
-  constructor(regs: number, exposed: Int32Array) {
-    this.exposed = exposed;
+  constructor(d: Draft) {
+    const regs = d.regCount;
+    this.d = d;
+    this.exposed = new Int32Array(regs);
     this.readBelow = new Int32Array(regs);
     this.writtenBelow = new Int32Array(regs);
     this.written = new Int32Array(regs);
     this.seen = new Int32Array(regs);
+    for (let b = d.entryBlock; b >= 0; b = d.below(b)) this.expose(b, 1);
+    for (const p of d.fn.returns) if (p.reg !== NO_REG) this.exposed[regIndex(p.reg)]++;
   }
 
-  /** The block without its dead instructions, itself if there are none; keeps `exposed` current. */
-  clean(b: Block): Block {
-    const { readBelow, writtenBelow, exposed } = this;
+  /** Removes the dead instructions of a block and keeps `exposed` current. @returns how many they were */
+  clean(b: BlockNo): number {
+    const { d, readBelow, writtenBelow, exposed } = this;
     const epoch = ++this.epoch;
     this.straight++;
-    const dead = (r: Reg): boolean => {
+    const isDead = (r: Reg): boolean => {
       const i = regIndex(r);
       return readBelow[i] !== epoch && (writtenBelow[i] === this.straight || exposed[i] === 0);
     };
@@ -119,14 +81,14 @@ class LocalLive {
       readBelow[regIndex(r)] = epoch;
       writtenBelow[regIndex(r)] = 0;
     };
-    let kept: Instr[] | null = null;
-    for (let i = b.ins.length - 1; i >= 0; i--) {
-      const x = b.ins[i];
-      if (!mustStay(x) && x.dst.every((r) => r === NO_REG || dead(r))) {
-        kept ??= b.ins.slice(i + 1).reverse();
+    let dead: Ins[] | null = null;
+    for (let n = d.last(b); n >= 0; n = d.previous(n)) {
+      const x = d.at(n);
+      if (!mustStay(x) && x.dst.every((r) => r === NO_REG || isDead(r))) {
+        if (dead === null) dead = [n];
+        else dead.push(n);
         continue;
       }
-      kept?.push(x);
       if (isControl(x)) this.straight++;
       if (x.guard === NO_REG)
         for (const r of x.dst) {
@@ -134,19 +96,31 @@ class LocalLive {
           readBelow[regIndex(r)] = 0;
           writtenBelow[regIndex(r)] = this.straight;
         }
-      for (const o of x.src) if (o.reg !== NO_REG) read(o.reg);
-      if (x.guard !== NO_REG) read(x.guard);
-      for (const r of x.otherwise) if (r !== NO_REG) read(r);
+      reads(x, read);
     }
-    if (kept === null) return b;
-    const out = withIns(b, kept.reverse());
-    // What the block reads from outside may have shrunk: take its old share back and give the new one.
-    exposedIn(b, 2 * epoch - 1, this.written, this.seen, (i) => {
-      exposed[i]--;
-    });
-    exposedIn(out, 2 * epoch, this.written, this.seen, (i) => {
-      exposed[i]++;
-    });
-    return out;
+    if (dead === null) return 0;
+    // What the block reads from outside may shrink: its old share is taken back and the new one given.
+    this.expose(b, -1);
+    for (const n of dead) d.remove(n);
+    this.expose(b, 1);
+    return dead.length;
+  }
+
+  /** Counts the block among (or takes it out of) those that may read a register before they certainly write it. */
+  private expose(b: BlockNo, by: 1 | -1): void {
+    const { d, written, seen, exposed } = this;
+    const sweep = ++this.sweep;
+    const use = (r: Reg): void => {
+      const i = regIndex(r);
+      if (written[i] === sweep || seen[i] === sweep) return;
+      seen[i] = sweep;
+      exposed[i] += by;
+    };
+    for (let n = d.first(b); n >= 0; n = d.next(n)) {
+      const x = d.at(n);
+      reads(x, use);
+      if (x.guard !== NO_REG) continue;
+      for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) written[regIndex(x.dst[k])] = sweep;
+    }
   }
 }

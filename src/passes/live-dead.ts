@@ -1,8 +1,7 @@
 import { mustStay } from '../analysis/effects.ts';
 import { LiveWalker } from '../analysis/liveness.ts';
 import { strongLivenessOf } from '../analysis/strong-liveness.ts';
-import { mapBlocks, withIns } from '../ir/edit.ts';
-import type { Instr } from '../ir/program.ts';
+import { edit, type Ins } from '../ir/draft/index.ts';
 import type { Pass } from './pass.ts';
 
 /**
@@ -26,32 +25,28 @@ import type { Pass } from './pass.ts';
  * Guarantees: live-clean; no block is added, removed or reordered.
  * Bound: about loop depth + 2 sweeps over the blocks, then one walk.
  */
-export const liveDead: Pass = (fn, ctx) => {
-  const walker = new LiveWalker(strongLivenessOf(fn, mustStay));
-  let removed = 0;
-  const out = mapBlocks(fn, (b, position) => {
-    walker.enter(position);
-    let kept: Instr[] | null = null;
-    for (let i = b.ins.length - 1; i >= 0; i--) {
-      const ins = b.ins[i];
-      if (mustStay(ins) || walker.anyResultLive(ins)) {
-        walker.step(ins);
-        kept?.push(ins);
-        continue;
+export const liveDead: Pass = (fn, ctx) =>
+  edit(fn, (d) => {
+    const walker = new LiveWalker(strongLivenessOf(fn, mustStay));
+    let total = 0;
+    for (const b of d.layout()) {
+      walker.enter(b);
+      let removed = 0;
+      for (let n = d.last(b), above: Ins; n >= 0; n = above) {
+        above = d.previous(n);
+        const ins = d.at(n);
+        if (mustStay(ins) || walker.anyResultLive(ins)) walker.step(ins);
+        else {
+          d.remove(n);
+          removed++;
+        }
       }
-      // Kept instructions are gathered from the bottom up, so the list is turned round once at the end.
-      kept ??= b.ins.slice(i + 1).reverse();
+      if (removed === 0) continue;
+      total += removed;
+      const message = `${removed} dead ${plural(removed)} removed from BB${d.id(b)}`;
+      ctx.remark('passed', 'dead-removed', message, { block: d.id(b) });
     }
-    if (kept === null) return b;
-    const dropped = b.ins.length - kept.length;
-    removed += dropped;
-    ctx.remark('passed', 'dead-removed', `${dropped} dead ${plural(dropped)} removed from BB${b.id}`, {
-      block: b.id,
-    });
-    return withIns(b, kept.reverse());
+    if (total > 0) ctx.remark('note', 'dead-total', `${total} dead ${plural(total)} removed`);
   });
-  if (removed > 0) ctx.remark('note', 'dead-total', `${removed} dead ${plural(removed)} removed`);
-  return out;
-};
 
 const plural = (n: number): string => (n === 1 ? 'instruction' : 'instructions');

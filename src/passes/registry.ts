@@ -16,6 +16,7 @@ import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
+import { splitLiveRanges } from './split-live-ranges.ts';
 
 interface Entry {
   /** The name that phases bind to; the file's name. */
@@ -50,6 +51,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
+  entry('split-live-ranges', splitLiveRanges, 1, 'a register used for several things becomes several'),
   entry('report-initial', reportInitial, 1, 'statistics header and Ori text for the report'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),

@@ -42,13 +42,20 @@ interface PhiDraft {
  *
  * Cost: liveness, dominance frontiers, and one walk; a phi for each join where a value is live.
  */
-export function constructSsa(original: Fn, isa: Isa): Fn {
+export const constructSsa = (fn: Fn, isa: Isa): Fn => constructNamed(fn, isa).fn;
+
+/** The same, and for each new name the register that it was made for, by index. */
+export function constructNamed(
+  original: Fn,
+  isa: Isa,
+): { readonly fn: Fn; readonly madeFor: ReadonlyMap<number, number> } {
   const fn = edit(original, (d) => {
     removeUnreachable(d);
     // The entry takes control from outside: a block of its own lets phis stand at a loop that begins there.
     if (d.entryBlock >= 0 && d.predecessors(d.entryBlock).length > 0) d.newBlock(-1, d.entryBlock);
   });
-  return new Construction(fn, isa).run();
+  const construction = new Construction(fn, isa);
+  return { fn: construction.run(), madeFor: construction.madeFor };
 }
 
 class Construction {
@@ -63,6 +70,7 @@ class Construction {
   private readonly current: Int32Array;
   /** Renamings to be undone when the walk leaves a block: register index, old name. */
   private readonly undo: number[] = [];
+  readonly madeFor = new Map<number, number>();
   private regs: number;
   private readonly out: Block[];
   private readonly returned: readonly Reg[];
@@ -215,6 +223,7 @@ class Construction {
   private define(r: Reg): Reg {
     const i = regIndex(r);
     const name = makeReg(this.regs++, regFile(r));
+    this.madeFor.set(regIndex(name), i);
     this.undo.push(i, this.current[i]);
     this.current[i] = name;
     return name;

@@ -1,0 +1,114 @@
+import { edit, type Ins } from '../ir/draft/index.ts';
+import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
+import { hasSsaForms, isPhi } from '../ir/flow.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { makeReg, NO_REG, type Reg, regFile, regIndex, withReg } from '../ir/operand.ts';
+import { type Fn, type Instr, NONE } from '../ir/program.ts';
+import { constructNamed } from './construct.ts';
+
+/** What `renameWebs` made, and how many names more there are than before. */
+export interface Webs {
+  readonly fn: Fn;
+  readonly split: number;
+}
+
+/**
+ * Renames the webs of every register apart. A web is a set of definitions that some use cannot tell from one another, with all these
+ * uses; a register that the program used for several things becomes several.
+ *
+ * Webs are what phis, values under false guards and returns join in SSA form just built: there no two values of one register live at
+ * once, so that the joined ones take one name and every phi goes without a copy. One web of a register keeps the name: the one with
+ * the value on entry if that is read, else the first in the layout.
+ *
+ * Gives the function itself where every register is one web. Functions in SSA have only such.
+ */
+export function renameWebs(fn: Fn, isa: Isa): Webs {
+  if (hasSsaForms(fn)) return { fn, split: 0 };
+  const { fn: ssa, madeFor } = constructNamed(fn, isa);
+  const joined = new Joined(ssa.regCount);
+  const returns = ssa.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
+  /** Names in the order in which they are met; those that are only on entry come first. */
+  const met: number[] = [];
+  const see = (r: Reg): void => {
+    if (r !== NO_REG) met.push(regIndex(r));
+  };
+  for (const p of [...ssa.params, ...ssa.returns]) see(p.reg);
+  for (const b of ssa.blocks)
+    for (const x of b.ins) {
+      for (const o of x.src) see(o.reg);
+      for (const r of x.otherwise) see(r);
+      x.dst.forEach((r, k) => {
+        see(r);
+        if (r === NO_REG) return;
+        if (isPhi(x)) for (const o of x.src) if (o.reg !== NO_REG) joined.unite(regIndex(r), regIndex(o.reg));
+        if ((x.otherwise[k] ?? NO_REG) !== NO_REG) joined.unite(regIndex(r), regIndex(x.otherwise[k]));
+      });
+      if (x.op.primitive === 'return')
+        x.src.forEach((o, k) => void joined.unite(regIndex(o.reg), regIndex(returns[k])));
+    }
+  // The web that holds a register's own name keeps it; where that name is read by nobody, the first one met takes it.
+  const name = new Map<number, number>();
+  const taken = new Set<number>();
+  for (const i of met)
+    if (!madeFor.has(i)) {
+      name.set(joined.find(i), i);
+      taken.add(i);
+    }
+  let split = 0;
+  for (const i of met) {
+    const web = joined.find(i);
+    if (name.has(web)) continue;
+    const own = madeFor.get(i) ?? i;
+    if (taken.has(own)) split++;
+    name.set(web, taken.has(own) ? i : own);
+    taken.add(own);
+  }
+  if (split === 0) return { fn, split };
+  const rename = (r: Reg): Reg =>
+    r === NO_REG ? r : makeReg(name.get(joined.find(regIndex(r))) ?? regIndex(r), regFile(r));
+  const out = edit(ssa, (d) => {
+    for (const b of d.layout())
+      for (let n: Ins = d.first(b), next: Ins; n >= 0; n = next) {
+        next = d.next(n);
+        if (isPhi(d.at(n))) d.remove(n);
+        else d.replace(n, renamed(d.at(n), rename));
+      }
+  });
+  return { fn: out, split };
+}
+
+function renamed(x: Instr, rename: (r: Reg) => Reg): Instr {
+  let y = x;
+  if (x.op.primitive === 'return' && x.src.length > 0) y = withSrc(y, []);
+  else if (x.src.some((o) => rename(o.reg) !== o.reg))
+    y = withSrc(
+      y,
+      x.src.map((o) => (o.reg === NO_REG ? o : withReg(o, rename(o.reg)))),
+    );
+  if (x.otherwise.length > 0) y = withOtherwise(y, NONE);
+  if (rename(x.guard) !== x.guard) y = withGuard(y, rename(x.guard), x.guardNot);
+  if (x.dst.some((r) => rename(r) !== r)) y = withDst(y, x.dst.map(rename));
+  return y;
+}
+
+/** Sets of names (union-find). */
+class Joined {
+  private readonly up: Int32Array;
+
+  constructor(count: number) {
+    this.up = Int32Array.from({ length: count }, (_, i) => i);
+  }
+
+  find(i: number): number {
+    const { up } = this;
+    while (up[i] !== i) {
+      up[i] = up[up[i]];
+      i = up[i];
+    }
+    return i;
+  }
+
+  unite(a: number, b: number): void {
+    this.up[this.find(a)] = this.find(b);
+  }
+}
