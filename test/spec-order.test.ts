@@ -34,6 +34,27 @@ describe('shipped orders', () => {
   });
 });
 
+describe('SSA', () => {
+  it('is where its passes stand, or the edit that puts one elsewhere is told why', async () => {
+    for (const [edit, lost] of [
+      ['{ move: GvnCse, before: GenerateMovPhi }', 'nothing before it provides it'],
+      ['{ move: OriHoistInvariantsEarly, after: ConvertAllMovPhiToMov }', 'ConvertAllMovPhiToMov (position'],
+    ]) {
+      const said = await says(`  - ${edit}`);
+      expect(said).toContain("needs the IR property 'ssa', which does not hold there");
+      expect(said).toContain('has one definition, which dominates its uses');
+      expect(said).toContain(lost);
+      expect(said).toContain('provided by GenerateMovPhi (position');
+    }
+  });
+
+  it('cannot be entered twice', async () => {
+    expect(await says('  - { insert: GenerateMovPhi, before: GvnCse }')).toContain(
+      "needs the IR property 'phi-free'",
+    );
+  });
+});
+
 describe('edits', () => {
   it('move, insert again, insert a pass, replace, drop at a level', async () => {
     const edits = `
