@@ -157,3 +157,45 @@ describe('one opcode', () => {
     expect(diagnostics.map((d) => `${d.file}: ${d.message}`)).toEqual(['b.yaml: NOP: is defined twice']);
   });
 });
+
+describe('rows about lanes', () => {
+  const faults = (lanes: unknown, special?: unknown): string[] =>
+    buildIsa([
+      {
+        file: 'x.yaml',
+        data: {
+          kind: 'isa',
+          opcodes: {
+            X: {
+              title: 'x',
+              form: 'd:r32 = mask:x32',
+              modifiers: { sr: ['ONE', 'TWO'] },
+              props: [],
+              unit: 'alu',
+              primitive: 'special',
+              lanes,
+              special,
+            },
+          },
+        },
+      },
+    ]).diagnostics.map((d) => [d.message, ...(d.notes ?? [])].join(' | '));
+
+  it('name results, modifiers, sources and registers that exist', () => {
+    expect(
+      faults({ ONE: 'warp(mask)', 'd TWO': 'varying', '*': 'operands' }, { ONE: { lanes: 'block' } }),
+    ).toEqual([]);
+    expect(faults({ OEN: 'warp' })).toEqual([
+      "X: lanes: 'OEN' is neither a result nor a modifier | did you mean ONE?",
+    ]);
+    expect(faults('warp(maks)')).toEqual(["X: lanes: there is no source 'maks' | did you mean mask?"]);
+    expect(faults('warp', { TOW: { lanes: 'block' } })).toEqual([
+      "X: special: there is no register 'TOW' | did you mean TWO?",
+    ]);
+  });
+
+  it('say something of every special register', () => {
+    const s2r = testIsa().byName.get('S2R')!;
+    expect(s2r.groups[0].values.filter((_, i) => s2r.special[i] === null).map((v) => v.name)).toEqual([]);
+  });
+});

@@ -8,7 +8,7 @@ import { type DefUse, defUseOf } from './defuse.ts';
 import { type FlowNodes, flowNodesOf } from './flow-nodes.ts';
 import { isDetermined, laneRule, loadsMutable, specialLanes, writtenBy } from './lane-sources.ts';
 import { type Liveness, livenessOf } from './liveness.ts';
-import { inLoop, loopExits } from './loops.ts';
+import { inLoop } from './loops.ts';
 import { memo } from './memo.ts';
 import { singleValuesOf } from './single-values.ts';
 import { SyncDependence, type SyncSink } from './sync-dependence.ts';
@@ -221,21 +221,16 @@ class DivergenceSolver implements SyncSink {
     this.raiseVariables(node, level, onTheWay);
   }
 
-  loop(id: number, level: number): void {
+  loop(id: number, level: number, nodes: readonly number[], exits: readonly number[]): void {
     const { forest } = this.sync;
     const { block, from, to } = this.nodes.segments;
-    const inside = (b: number): boolean => inLoop(forest, id, b);
-    const { rpo, rpoNumber } = this.nodes.cfg;
-    const { header, size } = forest.loops[id];
-    for (let k = rpoNumber[header], left = size; left > 0; k++) {
-      if (!inside(rpo[k])) continue;
-      left--;
-      const { ins } = this.fn.blocks[block[rpo[k]]];
-      for (let i = from[rpo[k]]; i < to[rpo[k]]; i++)
+    for (const b of nodes) {
+      const { ins } = this.fn.blocks[block[b]];
+      for (let i = from[b]; i < to[b]; i++)
         for (const r of ins[i].dst)
           if (r !== NO_REG && this.single[regIndex(r)] === 1) this.pushUses(regIndex(r));
     }
-    for (const { to: out } of loopExits(forest, id)) this.raiseVariables(out, level, inside);
+    for (const out of exits) this.raiseVariables(out, level, (b) => inLoop(forest, id, b));
   }
 
   region(nodes: readonly number[], level: number): void {

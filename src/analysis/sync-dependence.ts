@@ -1,6 +1,7 @@
 import type { Cfg } from './cfg.ts';
 import { type DominatorTree, dominates, dominators, postDominators } from './dominators.ts';
-import { inLoop, type LoopForest, loopBlocks, loopExits, loops } from './loops.ts';
+import { Heap } from './heap.ts';
+import { inLoop, type LoopForest, loops } from './loops.ts';
 
 /** Told what a sweep finds. */
 export interface SyncSink {
@@ -9,8 +10,8 @@ export interface SyncSink {
    * @param onTheWay nodes that some of them may have passed since they parted
    */
   join(node: number, level: number, onTheWay: (node: number) => boolean): void;
-  /** Lanes leave the loop in different iterations. */
-  loop(id: number, level: number): void;
+  /** Lanes leave the loop, which has these nodes, in different iterations and come to the exits. */
+  loop(id: number, level: number, nodes: readonly number[], exits: readonly number[]): void;
   /** Lanes parted inside the irreducible region or before it: at each of its nodes any of them may meet. */
   region(nodes: readonly number[], level: number): void;
 }
@@ -51,10 +52,11 @@ export class SyncDependence {
   private readonly back: Int32Array;
   private readonly backStamp: Int32Array;
   private readonly queued: Uint8Array;
+  private readonly queue = new Heap();
+  private readonly walked: Int32Array;
+  private walk = 0;
   private readonly touched: Int32Array;
   private epoch = 0;
-  private pending = 0;
-  private cursor = 0;
   private level = 0;
   private within = -1;
   private stop = -1;
@@ -85,6 +87,7 @@ export class SyncDependence {
     this.back = new Int32Array(count);
     this.backStamp = new Int32Array(count);
     this.queued = new Uint8Array(count);
+    this.walked = new Int32Array(count);
     this.touched = new Int32Array(this.forest.irreducible.length);
     this.sweptBy = new Int32Array(count);
     this.sweptIn = new Int32Array(count);
@@ -129,16 +132,42 @@ export class SyncDependence {
     if (this.loop[l] >= level) return;
     this.loop[l] = level;
     this.someLoop = true;
-    for (const b of loopBlocks(this.forest, l)) this.raise(b, level);
-    this.sink.loop(l, level);
-    this.begin(level, this.forest.loops[l].parent, stop);
-    for (const { from, to } of loopExits(this.forest, l)) {
-      const { succStart, succ } = this.cfg;
-      for (let e = succStart[from]; e < succStart[from + 1]; e++)
-        if (succ[e] === to) this.reach(from, to, this.cfg.count + e);
+    const { succStart, succ, count } = this.cfg;
+    const nodes = this.nodesOf(l);
+    const exits: number[] = [];
+    for (const b of nodes) {
+      this.raise(b, level);
+      for (let e = succStart[b]; e < succStart[b + 1]; e++)
+        if (!inLoop(this.forest, l, succ[e])) exits.push(b, e);
     }
+    this.sink.loop(
+      l,
+      level,
+      nodes,
+      exits.filter((_, i) => i % 2 === 1).map((e) => succ[e]),
+    );
+    this.begin(level, this.forest.loops[l].parent, stop);
+    for (let i = 0; i < exits.length; i += 2) this.reach(exits[i], succ[exits[i + 1]], count + exits[i + 1]);
     this.sweep(false);
     this.checkIterations();
+  }
+
+  /** Nodes of a loop, found from its latches: in reverse post-order others may stand between them. */
+  private nodesOf(l: number): number[] {
+    const { predStart, pred, rpoNumber } = this.cfg;
+    const { header, latches } = this.forest.loops[l];
+    const seen = ++this.walk;
+    const nodes = [header];
+    this.walked[header] = seen;
+    const add = (b: number): void => {
+      if (this.walked[b] === seen || rpoNumber[b] < 0) return;
+      this.walked[b] = seen;
+      nodes.push(b);
+    };
+    for (const b of latches) add(b);
+    for (let i = 1; i < nodes.length; i++)
+      for (let e = predStart[nodes[i]]; e < predStart[nodes[i] + 1]; e++) add(pred[e]);
+    return nodes;
   }
 
   /** Lanes meet at a node of a loop after they went around it, or left it and came again: in different iterations. */
@@ -170,8 +199,6 @@ export class SyncDependence {
     this.stopLabel = -1;
     this.around = false;
     this.left = false;
-    this.pending = 0;
-    this.cursor = this.cfg.rpo.length;
     this.found.length = 0;
   }
 
@@ -210,8 +237,7 @@ export class SyncDependence {
     }
     if (this.queued[v] === 1) return;
     this.queued[v] = 1;
-    this.pending++;
-    if (rpoNumber[v] < this.cursor) this.cursor = rpoNumber[v];
+    this.queue.push(rpoNumber[v]);
   }
 
   private joinAt(v: number): void {
@@ -223,11 +249,9 @@ export class SyncDependence {
   private sweep(counts: boolean): void {
     const { rpo, succStart, succ, count } = this.cfg;
     const { label, branch, level } = this;
-    while (this.pending > 0) {
-      const v = rpo[this.cursor++];
-      if (this.queued[v] === 0) continue;
+    for (let next = this.queue.pop(); next >= 0; next = this.queue.pop()) {
+      const v = rpo[next];
       this.queued[v] = 0;
-      this.pending--;
       this.raise(v, level);
       if (counts) {
         this.sweptBy[v] = this.batch;

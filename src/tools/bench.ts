@@ -5,6 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { divergenceOf } from '../analysis/divergence.ts';
+import { rangesOf } from '../analysis/ranges.ts';
 import { countInstructions } from '../engine/journal.ts';
 import { host, runPipeline } from '../engine/pipeline.ts';
 import { packProgram, packPrograms, unpackProgram, unpackPrograms } from '../ir/pack/index.ts';
@@ -149,6 +151,25 @@ for (const [name, make] of [
     `${name.padEnd(9)} cost for each instruction, 1 where growth is linear: at 100 k over 1 k ${(per[2] / per[0]).toFixed(2)}, over 10 k ${(per[2] / per[1]).toFixed(2)}`,
   );
 }
+
+// Analyses of values, as lowered. A fresh copy for each run, so that nothing is remembered but the flow graph.
+for (const [what, analyse] of [
+  ['divergence', divergenceOf],
+  ['ranges', rangesOf],
+] as const)
+  for (const [name, make] of [
+    ['straight', straightKernel],
+    ['branchy', branchyKernel],
+  ] as const) {
+    const per = [1000, 10_000, 100_000].map((n) => {
+      const program = lower(make(n));
+      const fn = program.functions[0];
+      return (time(() => analyse({ ...fn })) / countInstructions(program)) * 1e9;
+    });
+    say(
+      `${what.padEnd(11)}${name.padEnd(9)}  ${per.map((t) => t.toFixed(0)).join(', ')} ns an instruction at 1 k, 10 k, 100 k`,
+    );
+  }
 
 // Snapshots as bytes, and what keeping one after each phase costs.
 const module = lower(branchyKernel(100_000));
