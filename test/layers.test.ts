@@ -23,7 +23,8 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   // Entry points of the library.
   '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'passes', 'sim', 'spec', 'engine'],
   lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
-  cli: ['.', 'lab', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
+  review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
+  cli: ['.', 'lab', 'review', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   // Scripts of developers.
   tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'lab', 'cli'],
 };
@@ -33,6 +34,7 @@ const usesNode = (file: string): boolean =>
   file.startsWith('cli/') ||
   file.startsWith('tools/') ||
   file.startsWith('lab/') ||
+  file.startsWith('review/') ||
   /^spec\/node(-\w+)?\.ts$/.test(file) ||
   file === 'index.ts';
 

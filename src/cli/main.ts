@@ -145,6 +145,28 @@ withMeasure(
 ).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
 
 program
+  .command('diff')
+  .description('what changed between two states of the specs: plans, rules with proofs, and kernels')
+  .argument('<base>', 'a git ref, or a folder with pipelines/ and knobs/')
+  .argument('[head]', 'the same (default: the specs as they are here)')
+  .option('-O, --level <0-5>', 'only this level (default: all)')
+  .option('--sm <sm_NN>', 'only this target (default: all)')
+  .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
+  .option('--no-kernels', 'compare what plans mean, and run nothing')
+  .option('--by <metric>', 'what decides whether a kernel was helped', 'weighted')
+  .option('--ptxas <level>', 'also what ptxas makes of them')
+  .option('--no-prove', 'do not ask the solver about rules without a stored verdict')
+  .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
+  .option('--format <text|markdown|json>', 'output')
+  .option('--json', 'for scripts: --format json')
+  .option('-o, --output <file>', 'write there instead of standard output')
+  .addHelpText(
+    'after',
+    '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors and broken kernels.',
+  )
+  .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
+
+program
   .command('sweep')
   .description('run an experiment: arms over knobs, places of phases and switches, on many kernels')
   .argument('<experiment.yaml>', 'a file of the kind experiment')

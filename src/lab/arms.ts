@@ -23,7 +23,7 @@ export interface Arm {
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
   readonly moves?: readonly Move[];
-  /** Commit whose specs are used in place of those that ship. */
+  /** Commit, or folder, whose specs are used in place of those that ship. */
   readonly ref?: string;
 }
 

@@ -1,5 +1,6 @@
+import { rangeText } from '../engine/gate.ts';
 import { factOf } from '../spec/backend.ts';
-import { type Plan, stepData } from '../spec/plan.ts';
+import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
 import { knobValueText } from './why.ts';
 
 /** One thing in which two plans differ. */
@@ -26,24 +27,14 @@ export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
     for (const path of new Set([...a.backend.origins.keys(), ...b.backend.origins.keys()]))
       say('fact', path, factText(a, path), factText(b, path));
   const others = new Map(b.phases.map((p) => [p.id, p]));
-  const state = (p: Plan['phases'][number] | undefined): string =>
-    p === undefined
-      ? 'not in the order'
-      : p.disabled !== null
-        ? 'off'
-        : `on${JSON.stringify([p.steps.map(stepData), p.gate, p.noOp])}`;
   for (const p of a.phases) {
-    const [x, y] = [state(p), state(others.get(p.id))];
-    if (x !== y)
-      say(
-        'phase',
-        p.id,
-        shortly(x),
-        x.startsWith('on') && y.startsWith('on') ? 'bound otherwise' : shortly(y),
-      );
+    const q = others.get(p.id);
+    if (q === undefined || p.disabled !== null || q.disabled !== null)
+      say('phase', p.id, stateText(p), stateText(q));
+    else for (const [x, y] of boundOtherwise(p, q)) say('phase', p.id, x, y);
   }
   const here = new Set(a.phases.map((p) => p.id));
-  for (const p of b.phases) if (!here.has(p.id)) say('phase', p.id, 'not in the order', shortly(state(p)));
+  for (const p of b.phases) if (!here.has(p.id)) say('phase', p.id, stateText(undefined), stateText(p));
   for (const id of movedPhases(a, b)) say('order', id, placeText(a, id), placeText(b, id));
   for (const g of new Set([...a.rules.keys(), ...b.rules.keys()])) {
     const [x, y] = [a.rules.get(g)?.hash, b.rules.get(g)?.hash];
@@ -59,10 +50,51 @@ export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   return out;
 }
 
-/** Where a phase stands: its position, and the phase before it. */
+const stateText = (p: PlanPhase | undefined): string =>
+  p === undefined ? 'not in the order' : p.disabled === null ? 'on' : 'off';
+
+/** In what two phases of a name differ: what runs there, and when. */
+function boundOtherwise(p: PlanPhase, q: PlanPhase): (readonly [string, string])[] {
+  const steps = (x: PlanPhase) => JSON.stringify(x.steps.map(stepData));
+  return [...(steps(p) === steps(q) ? [] : [stepTexts(p, q)]), [gateText(p), gateText(q)]];
+}
+
+/** Steps of two phases; of rule groups only those that the other has not, since most phases run a dozen. */
+function stepTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
+  const [x, y] = [p.steps.map(outline), q.steps.map(outline)];
+  if (x.join('; ') !== y.join('; ')) return [x.join('; ') || 'nothing', y.join('; ') || 'nothing'];
+  const only = (a: PlanPhase, b: PlanPhase) => {
+    const own = groupsOf(a).filter((g) => !groupsOf(b).includes(g));
+    return own.length === 0 ? 'without' : `rules ${own.join(', ')}`;
+  };
+  const [a, b] = [only(p, q), only(q, p)];
+  return a === b ? ['its rule groups in one order', 'in another'] : [a, b];
+}
+
+const outline = (s: Step): string =>
+  s.kind === 'repeat'
+    ? `${s.rounds} times (${s.steps.map(outline).join(', ')})`
+    : s.kind === 'rules'
+      ? 'rules'
+      : `${s.pass}${Object.keys(s.params).length > 0 ? JSON.stringify(s.params) : ''}`;
+
+/** When a phase runs. */
+function gateText({ gate, noOp }: PlanPhase): string {
+  const parts = [
+    ...(gate.levels === null ? [] : [`levels ${rangeText(gate.levels)}`]),
+    ...gate.unset.map((k) => `${k} unset`),
+    ...gate.set.map((k) => `${k} set`),
+    ...gate.budget.map((k) => `budget ${k}`),
+    ...gate.facts.map((f) => `${f.path} ${JSON.stringify(f.equals)}`),
+    ...(noOp ? ['no-op'] : []),
+  ];
+  return parts.length === 0 ? 'always' : `if ${parts.join(' and ')}`;
+}
+
+/** What a phase stands behind. */
 function placeText(p: Plan, id: string): string {
   const at = p.phases.findIndex((x) => x.id === id);
-  return at === 0 ? 'first' : `${at}, after ${p.phases[at - 1].id}`;
+  return at === 0 ? 'first' : `after ${p.phases[at - 1].id}`;
 }
 
 /**
@@ -94,5 +126,3 @@ const factText = (p: Plan, path: string): string => {
   const v = factOf(p.backend, path);
   return v === undefined ? 'unset' : JSON.stringify(v);
 };
-
-const shortly = (state: string): string => (state.startsWith('on') ? 'on' : state);

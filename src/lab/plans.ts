@@ -5,7 +5,7 @@ import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { type Arm, armText, type Move } from './arms.ts';
-import { specsAt } from './refs.ts';
+import { specsOfPlace } from './refs.ts';
 
 /** The plan that arms differ from: a request without a target, which is the module's unless it is given. */
 export interface Base extends Omit<PlanRequest, 'sm'> {
@@ -71,7 +71,7 @@ export class Plans {
   specs(arm: Arm): Promise<Specs> {
     if (arm.ref === undefined) return this.shipped;
     let s = this.refs.get(arm.ref);
-    if (s === undefined) this.refs.set(arm.ref, (s = specsAt(arm.ref)));
+    if (s === undefined) this.refs.set(arm.ref, (s = specsOfPlace(arm.ref)));
     return s;
   }
 

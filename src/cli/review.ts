@@ -1,0 +1,118 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { runAb } from '../lab/ab.ts';
+import { loadModules } from '../lab/kernels.ts';
+import { Plans } from '../lab/plans.ts';
+import { specsOfPlace } from '../lab/refs.ts';
+import { baseTarget } from '../read.ts';
+import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
+import { review as runReview } from '../review/review.ts';
+import type { AskVerdict } from '../review/rules.ts';
+import { prove } from '../rules/prove/prove.ts';
+import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
+import { writeWhole } from './files.ts';
+import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts';
+import { openSolver, packagedSolver } from './solver.ts';
+import { CliExit, failWith, out, Progress } from './ui.ts';
+import { readVerdicts } from './verdicts.ts';
+
+interface DiffCommand {
+  readonly level?: string;
+  readonly sm?: string;
+  readonly kernels?: readonly string[] | false;
+  readonly by: string;
+  readonly ptxas?: boolean | string;
+  readonly prove: boolean;
+  readonly solver?: string;
+  readonly format?: string;
+  readonly json?: boolean;
+  readonly output?: string;
+}
+
+const FORMATS = ['text', 'markdown', 'json'];
+/** Exit code where the two sides differ, as `diff` has 1 for it; 1 is an error here as everywhere. */
+const DIFFERS = 2;
+
+/** `orrery diff`. */
+export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
+  const format = o.json === true ? 'json' : (o.format ?? 'text');
+  if (!FORMATS.includes(format))
+    failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
+  const [by] = metricsOf(o.by);
+  const { level, sm } = baseOf({ level: o.level, sm: o.sm });
+  const base = await specsOfPlace(baseName);
+  const head = headName === undefined ? await loadShipped() : await specsOfPlace(headName);
+  const progress = new Progress();
+  const { ask, close } = verdicts(o);
+  const patterns = kernelsOf(o);
+  try {
+    const result = await runReview(
+      [baseName, headName ?? 'the working tree'],
+      base,
+      head,
+      { sm: sm === null ? null : baseTarget(sm), level },
+      ask,
+      async () => {
+        if (patterns.length === 0) return null;
+        const modules = await loadModules(patterns);
+        const arms = [
+          { name: baseName, ref: baseName },
+          { name: headName ?? 'the working tree', ...(headName !== undefined && { ref: headName }) },
+        ] as const;
+        return runAb(modules, arms, new Plans(baseOf({ level: o.level, sm: o.sm }), loadShipped()), {
+          measure: measureOptions({ launches: true, ptxas: o.ptxas ?? false }, head),
+          by,
+          repeat: 0,
+          minEffect: 0,
+          seed: 1,
+          clock,
+          heap,
+          progress: (text) => progress.update(text),
+        });
+      },
+    );
+    progress.done();
+    const text =
+      format === 'json'
+        ? JSON.stringify(reviewJson(result), null, 2)
+        : format === 'markdown'
+          ? reviewMarkdown(result)
+          : reviewText(
+              result,
+              paint,
+              (kernel) => `orrery ab ${baseName}..${headName ?? 'HEAD'} --kernels ... --diff ${kernel}`,
+            );
+    if (o.output === undefined) out(text);
+    else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
+    if (result.faults.length > 0 || result.kernels?.equal === false) throw new CliExit(1);
+    if (result.differs) throw new CliExit(DIFFERS);
+  } finally {
+    close();
+  }
+}
+
+/** Kernels on which the effect is measured: those that are named, else those of the project. */
+function kernelsOf(o: DiffCommand): readonly string[] {
+  if (o.kernels === false) return [];
+  if (o.kernels !== undefined) return o.kernels;
+  const own = join(ROOT, 'test', 'kernels');
+  return existsSync(own)
+    ? [`${shownPath(own)}/*/*.${o.sm === undefined ? 'sm_90' : baseTarget(o.sm)}.ptx`]
+    : [];
+}
+
+/** Verdicts of rules: those that are stored for this very text, else what the solver says now. */
+function verdicts(o: DiffCommand): { ask: AskVerdict; close: () => void } {
+  const stored = readVerdicts();
+  let solver: ReturnType<typeof openSolver> | null = null;
+  return {
+    ask: async (rule) => {
+      const known = stored[rule.id];
+      if (known?.hash === rule.hash) return known;
+      if (!o.prove || (o.solver === undefined && !packagedSolver())) return null;
+      solver ??= openSolver(o.solver);
+      return prove(rule, solver.solve);
+    },
+    close: () => solver?.close(),
+  };
+}

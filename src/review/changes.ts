@@ -1,0 +1,244 @@
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import { renderDiagnostic } from '../ir/diagnostic.ts';
+import { type PlanDifference, planDifferences } from '../lab/plan-differences.ts';
+import type { SpecFile } from '../spec/document.ts';
+import { placeOf } from '../spec/places.ts';
+import type { Origin, Plan } from '../spec/plan.ts';
+import type { Specs } from '../spec/specs.ts';
+import type { ConstraintsSpec, KnobsSpec } from '../spec/types.generated.ts';
+import { canonical, dataChanges, valueText } from './data-diff.ts';
+
+/** What a change is about, in the order in which changes are told. */
+export const KINDS = [
+  'order',
+  'phase',
+  'knob',
+  'rules',
+  'recipe',
+  'fact',
+  'opcodes',
+  'constraint',
+  'level',
+  'target',
+] as const;
+export type ChangeKind = (typeof KINDS)[number];
+
+/** One change of what plans mean. */
+export interface Change {
+  readonly kind: ChangeKind;
+  /** Phase, knob, rule, recipe, fact, opcode. */
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+  /** What else a reviewer wants to know: default and readers of a knob, verdict of a rule, reason of a constraint. */
+  readonly note: string;
+  /** Where the head says it: `file:line`; '' where it is gone. */
+  readonly place: string;
+  /** Targets and levels, orders, recipes for which it holds; empty for what does not hang on any. */
+  readonly where: readonly string[];
+  /** It may break something: a refuted rule, a constraint that is gone. */
+  readonly alarm: boolean;
+}
+
+/** One plan of both sides, or what is wrong with it. */
+export interface PlanPair {
+  /** sm_90 -O3, or 'recipe X'. */
+  readonly where: string;
+  readonly base: Plan | null;
+  readonly head: Plan | null;
+  readonly faults: readonly Diagnostic[];
+}
+
+/** Every spec of a side by the name of its file. */
+export const filesOf = (specs: Specs): Map<string, SpecFile> =>
+  new Map(
+    [
+      specs.phases,
+      specs.constraints,
+      specs.knobs,
+      ...specs.isa,
+      ...(specs.ptx === undefined ? [] : [specs.ptx]),
+      ...specs.orders.values(),
+      ...specs.backends.values(),
+      ...specs.recipes.values(),
+      ...specs.knobSets.values(),
+      ...(specs.rules?.values() ?? []),
+    ].map((f) => [f.file, f]),
+  );
+
+/** `file:line` of a path in a spec. */
+function placeText(files: ReadonlyMap<string, SpecFile>, file: string, path: Origin['path']): string {
+  const spec = files.get(file);
+  if (spec === undefined || spec.text === '') return file;
+  return `${file}:${placeOf(spec.text, path).line}`;
+}
+
+/** What differs in the plans of both sides, each difference once with all plans that have it. */
+export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs): Change[] {
+  const files = filesOf(head);
+  const found = new Map<string, { difference: PlanDifference; plan: Plan; where: string[] }>();
+  for (const { where, base: a, head: b } of pairs) {
+    if (a === null || b === null) continue;
+    for (const d of planDifferences(a, b)) {
+      // Rules and opcodes are told one by one.
+      if (
+        d.kind === 'opcodes' ||
+        (d.kind === 'level' && where.startsWith('recipe ')) ||
+        (d.kind === 'rules' && d.b === 'changed')
+      )
+        continue;
+      const key = canonical(d);
+      const known = found.get(key);
+      if (known === undefined) found.set(key, { difference: d, plan: b, where: [where] });
+      else known.where.push(where);
+    }
+  }
+  return [...found.values()].map(({ difference: d, plan, where }) => ({
+    kind: d.kind,
+    name: d.name,
+    before: d.a,
+    after: d.b,
+    note: d.kind === 'knob' ? knobNote(d.name, base, head) : d.kind === 'phase' ? phaseNote(d, plan) : '',
+    place: placeOfDifference(d, plan, files),
+    where,
+    alarm: false,
+  }));
+}
+
+function placeOfDifference(d: PlanDifference, plan: Plan, files: ReadonlyMap<string, SpecFile>): string {
+  const phase = plan.phases.find((p) => p.id === d.name);
+  const origin =
+    d.kind === 'knob'
+      ? plan.knobs.get(d.name)?.origin
+      : d.kind === 'fact'
+        ? plan.backend.origins.get(d.name)
+        : (phase?.disabled?.origin ?? phase?.origin);
+  return origin === undefined || origin.file === '' ? '' : placeText(files, origin.file, origin.path);
+}
+
+/** Default and readers of a knob. */
+function knobNote(name: string, base: Specs, head: Specs): string {
+  const rowOf = (s: Specs) => (s.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>)[name];
+  const [was, row] = [rowOf(base), rowOf(head)];
+  const readers = row?.readers ?? was?.readers ?? [];
+  const [x, y] = [was, row].map((r) =>
+    r === undefined ? 'none' : r.default === null ? 'unset' : JSON.stringify(r.default),
+  );
+  return [
+    x === y ? `default ${y}` : `default ${x} -> ${y}`,
+    readers.length > 0 ? `read by ${readers.join(', ')}` : 'no phase says that it reads it',
+  ].join('; ');
+}
+
+const phaseNote = (d: PlanDifference, plan: Plan): string =>
+  plan.phases.find((p) => p.id === d.name)?.disabled?.why ?? '';
+
+/** Recipes, knob sets and orders that came, went or say something else. */
+export function documentChanges(base: Specs, head: Specs): Change[] {
+  const out: Change[] = [];
+  const files = filesOf(head);
+  const kinds = [
+    ['recipe', base.recipes, head.recipes],
+    ['knob set', base.knobSets, head.knobSets],
+    ['order', base.orders, head.orders],
+  ] as const;
+  for (const [what, a, b] of kinds)
+    for (const name of new Set([...a.keys(), ...b.keys()])) {
+      const [x, y] = [a.get(name), b.get(name)];
+      const row = (path: readonly string[], before: unknown, after: unknown): Change => ({
+        kind: 'recipe',
+        name: [`${what} ${name}`, ...path].join('.'),
+        before: valueText(before),
+        after: valueText(after),
+        note: '',
+        place: y === undefined ? '' : placeText(files, y.file, path),
+        where: [],
+        alarm: false,
+      });
+      if (x === undefined || y === undefined) {
+        out.push(row([], x === undefined ? undefined : 'there', y === undefined ? undefined : 'new'));
+        continue;
+      }
+      if (what === 'order' && x.data.phases !== undefined) continue;
+      for (const c of dataChanges(x.data, y.data))
+        if (c.path[0] !== 'title') out.push(row(c.path, c.before, c.after));
+    }
+  return out;
+}
+
+/** Opcodes whose form or meaning changed. */
+export function opcodeChanges(base: Specs, head: Specs): Change[] {
+  const of = (s: Specs) =>
+    new Map(
+      s.isa.flatMap((f) =>
+        Object.entries(f.data.opcodes as Record<string, Record<string, unknown>>).map(
+          ([name, op]) => [name, { file: f, op }] as const,
+        ),
+      ),
+    );
+  const [a, b] = [of(base), of(head)];
+  const files = filesOf(head);
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) =>
+    dataChanges(a.get(name)?.op, b.get(name)?.op, [name])
+      .filter((c) => c.path[1] !== 'title')
+      .map((c): Change => {
+        const file = b.get(name)?.file;
+        return {
+          kind: 'opcodes',
+          name: c.path.join('.'),
+          before: valueText(c.before),
+          after: valueText(c.after),
+          note: c.path[1] === 'means' ? 'what it computes changed: rules with it are to be proved again' : '',
+          place: file === undefined ? '' : placeText(files, file.file, ['opcodes', ...c.path]),
+          where: [],
+          alarm: false,
+        };
+      }),
+  );
+}
+
+/** Constraints that are new, gone, or hold less strictly, with their reasons. */
+export function constraintChanges(base: Specs, head: Specs): Change[] {
+  const of = (s: Specs) =>
+    new Map(
+      (s.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]).map((c, i) => [
+        `${c.before} before ${c.after}${c.orders === undefined ? '' : ` (${c.orders.join(', ')})`}`,
+        { c, i },
+      ]),
+    );
+  const [a, b] = [of(base), of(head)];
+  const force = (x: { c: ConstraintsSpec.Constraint } | undefined): string =>
+    x === undefined ? 'nothing' : (x.c.severity ?? 'error');
+  const files = filesOf(head);
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) => {
+    const [x, y] = [a.get(name), b.get(name)];
+    if (force(x) === force(y)) return [];
+    const waived = force(y) !== 'error';
+    return [
+      {
+        kind: 'constraint' as const,
+        name,
+        before: force(x),
+        after: force(y),
+        note: `${waived ? 'waived; it was there because ' : ''}${(x ?? y)!.c.why}`,
+        place: y === undefined ? '' : placeText(files, head.constraints.file, ['constraints', y.i]),
+        where: [],
+        alarm: waived,
+      },
+    ];
+  });
+}
+
+/** Faults of the head's plans, each once, with its frame. */
+export function faultTexts(pairs: readonly PlanPair[], head: Specs): string[] {
+  const files = filesOf(head);
+  const seen = new Map<string, { d: Diagnostic; where: string[] }>();
+  for (const p of pairs)
+    for (const d of p.faults) {
+      const key = `${d.file}:${d.line}:${d.message}`;
+      const known = seen.get(key);
+      if (known === undefined) seen.set(key, { d, where: [p.where] });
+      else known.where.push(p.where);
+    }
+  return [...seen.values()].map(({ d }) => renderDiagnostic(d, files.get(d.file)?.text || undefined));
+}

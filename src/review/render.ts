@@ -1,0 +1,120 @@
+import { abMarkdown } from '../lab/render/ab-markdown.ts';
+import { abText } from '../lab/render/ab-text.ts';
+import { statusLine } from '../lab/render/ab-words.ts';
+import { abJson, OUTPUT_VERSION } from '../lab/render/json.ts';
+import { type Paint, plural, shortened, WIDTH } from '../lab/render/table.ts';
+import type { Change } from './changes.ts';
+import type { Review } from './review.ts';
+
+/** The review in one line. */
+export function reviewLine(r: Review): string {
+  if (r.faults.length > 0) return `${plural(r.faults.length, 'error')}: the head gives no plan`;
+  if (!r.differs) return 'no effect: every plan is the same';
+  const alarms = r.changes.filter((c) => c.alarm).length;
+  return [
+    r.changes.length === 0 ? 'only texts or marks of progress differ' : plural(r.changes.length, 'change'),
+    ...(alarms > 0 ? [`${plural(alarms, 'ALARM')}`] : []),
+    ...(r.kernels === null ? [] : [statusLine(r.kernels)]),
+  ].join('; ');
+}
+
+/** Where a change holds: targets that have it at every level, levels at which every target has it, or both named. */
+export function whereText(where: readonly string[], plans: readonly string[]): string {
+  const main = (list: readonly string[]) => list.filter((w) => / -O\d$/.test(w));
+  const here = main(where);
+  const extra = where.filter((w) => !/ -O\d$/.test(w));
+  if (here.length === 0) return extra.join(', ');
+  const of = (list: readonly string[], part: 0 | 1) => [...new Set(list.map((w) => w.split(' ')[part]))];
+  const all = main(plans);
+  if (here.length === all.length) return 'everywhere';
+  const [targets, levels] = [of(here, 0), of(here, 1)];
+  if (here.length !== targets.length * levels.length)
+    return `${here.length} of ${all.length} plans: ${here.slice(0, 4).join(', ')}, ...`;
+  const short = levels.map((l) => l.slice(2)).join(', ');
+  const t = targets.length === of(all, 0).length ? '' : targets.join(', ');
+  const l = levels.length === of(all, 1).length ? '' : `-O${short}`;
+  return [t, l].filter((x) => x !== '').join(' ');
+}
+
+const line = (c: Change): string =>
+  `${c.kind === 'rules' ? 'rule' : c.kind === 'opcodes' ? 'opcode' : c.kind === 'recipe' ? '' : c.kind} ${c.name}: ${c.before} -> ${c.after}`.trim();
+
+/** A review for a terminal. */
+export function reviewText(r: Review, paint: Paint, again: (kernel: string) => string): string {
+  const out = [
+    `${paint.bold('base')}  ${r.base}`,
+    `${paint.bold('head')}  ${r.head}`,
+    '',
+    shortened(r.faults.length > 0 ? paint.bad(reviewLine(r)) : paint.bold(reviewLine(r)), 3 * WIDTH),
+  ];
+  for (const f of r.faults) out.push('', f);
+  for (const c of r.changes) {
+    const where = whereText(c.where, r.plans);
+    out.push('', (c.alarm ? paint.bad : paint.bold)(line(c)));
+    for (const l of c.note === '' ? [] : c.note.split('\n')) out.push(`  ${l}`);
+    const at = [c.place, where].filter((x) => x !== '').join(', ');
+    if (at !== '') out.push(`  ${paint.dim(at)}`);
+  }
+  if (r.kernels !== null) out.push('', paint.bold('Effect on kernels'), '', abText(r.kernels, paint, again));
+  return out.join('\n');
+}
+
+const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
+const code = (s: string): string => `\`${s.replaceAll('`', "'").replaceAll('|', '\\|')}\``;
+
+/** A review as a comment of a pull request: one status line, short tables, details folded. */
+export function reviewMarkdown(r: Review): string {
+  const out = [`**${plain(reviewLine(r))}**`, '', `${code(r.base)} → ${code(r.head)}`];
+  for (const f of r.faults) out.push('', '```', f, '```');
+  if (r.changes.length > 0) {
+    out.push('', '| | what | before | after | where |', '|---|---|---|---|---|');
+    for (const c of r.changes)
+      out.push(
+        `| ${c.alarm ? '**ALARM** ' : ''}${c.kind} | ${code(c.name)} | ${plain(c.before)} | ${plain(c.after)} | ${plain(whereText(c.where, r.plans))} |`,
+      );
+    const told = r.changes.filter((c) => c.note !== '' || c.place !== '');
+    out.push('', '<details><summary>Reasons and places</summary>', '');
+    for (const c of told)
+      out.push(`- ${code(c.name)}: ${plain([c.note, c.place].filter((x) => x !== '').join(' — '))}`);
+    out.push('', '</details>');
+    out.push(...bySm(r));
+  }
+  if (r.kernels !== null) out.push('', '### Effect on kernels', '', abMarkdown(r.kernels).trimEnd());
+  return `${out.join('\n')}\n`;
+}
+
+/** What holds for some targets only, folded by target. */
+function bySm(r: Review): string[] {
+  const targets = [...new Set(r.plans.filter((p) => / -O\d$/.test(p)).map((p) => p.split(' ')[0]))];
+  const some = r.changes.filter((c) => c.where.length > 0 && whereText(c.where, r.plans) !== 'everywhere');
+  return targets.flatMap((sm) => {
+    const own = some.filter((c) => c.where.some((w) => w.startsWith(`${sm} `)));
+    if (own.length === 0) return [];
+    const levels = (c: Change) =>
+      c.where
+        .filter((w) => w.startsWith(`${sm} `))
+        .map((w) => w.split(' ')[1])
+        .join(' ');
+    return [
+      '',
+      `<details><summary>${sm}: ${plural(own.length, 'change')}</summary>`,
+      '',
+      ...own.map((c) => `- ${code(c.name)}: ${plain(`${c.before} -> ${c.after}`)} (${levels(c)})`),
+      '',
+      '</details>',
+    ];
+  });
+}
+
+/** A review as plain data (schemas/output/diff.schema.json). */
+export const reviewJson = (r: Review) => ({
+  version: OUTPUT_VERSION,
+  kind: 'diff',
+  base: r.base,
+  head: r.head,
+  differs: r.differs,
+  faults: r.faults,
+  plans: r.plans,
+  changes: r.changes,
+  kernels: r.kernels === null ? null : abJson(r.kernels),
+});

@@ -1,0 +1,130 @@
+import { host } from '../engine/pipeline.ts';
+import type { Isa } from '../ir/opcode.ts';
+import type { AbResult } from '../lab/ab.ts';
+import { makePlan } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
+import {
+  type Change,
+  constraintChanges,
+  documentChanges,
+  faultTexts,
+  KINDS,
+  opcodeChanges,
+  type PlanPair,
+  planChanges,
+} from './changes.ts';
+import { type AskVerdict, ruleChanges } from './rules.ts';
+
+/** What is between two states of the specs. */
+export interface Review {
+  readonly base: string;
+  readonly head: string;
+  readonly changes: readonly Change[];
+  /** What is wrong with the head, with frames: plans that do not resolve. */
+  readonly faults: readonly string[];
+  /** Names of all plans that were resolved, for what holds in all of them. */
+  readonly plans: readonly string[];
+  /** Some plan of the head means something else than that of the base. */
+  readonly differs: boolean;
+  /** Effect on kernels; null where none was asked for or nothing differs. */
+  readonly kernels: AbResult | null;
+}
+
+/** Plans that are compared: every target and level that ships, and what a spec names beside them. */
+export interface Scope {
+  /** Only this target. */
+  readonly sm: string | null;
+  readonly level: number | null;
+}
+
+const PLAIN: PlanRequest = {
+  level: null,
+  sm: '',
+  order: DEFAULT_ORDER,
+  recipe: null,
+  knobSets: [],
+  set: [],
+  disable: [],
+};
+
+/** Every request that the specs of both sides give rise to, by name. */
+function requestsOf(base: Specs, head: Specs, scope: Scope): Map<string, PlanRequest> {
+  const out = new Map<string, PlanRequest>();
+  const files = [...new Map([...base.backends, ...head.backends]).values()];
+  const all = [...new Set(files.map((f) => f.data.sm).filter((x): x is string => typeof x === 'string'))];
+  const targets = all.filter((sm) => scope.sm === null || sm === scope.sm);
+  const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, i) => i).filter(
+    (l) => scope.level === null || l === scope.level,
+  );
+  for (const sm of targets) for (const level of levels) out.set(`${sm} -O${level}`, { ...PLAIN, sm, level });
+  const usual = targets.includes('sm_90') ? 'sm_90' : targets[0];
+  if (usual === undefined) return out;
+  for (const order of new Set([...base.orders.keys(), ...head.orders.keys()]))
+    if (order !== DEFAULT_ORDER) out.set(`order ${order}`, { ...PLAIN, sm: usual, order });
+  for (const [name, f] of new Map([...base.recipes, ...head.recipes])) {
+    const sms = (f.data.sm as readonly string[] | undefined) ?? [usual];
+    for (const sm of sms.filter((x) => targets.includes(x)).slice(0, 1))
+      out.set(`recipe ${name}`, { ...PLAIN, sm, recipe: name });
+  }
+  for (const name of new Set([...base.knobSets.keys(), ...head.knobSets.keys()]))
+    out.set(`knob set ${name}`, { ...PLAIN, sm: usual, knobSets: [name] });
+  return out;
+}
+
+/** Does a side have all that a request names? */
+const has = (specs: Specs, r: PlanRequest): boolean =>
+  specs.orders.has(r.order) &&
+  (r.recipe === null || specs.recipes.has(r.recipe)) &&
+  r.knobSets.every((k) => specs.knobSets.has(k)) &&
+  [...specs.backends.values()].some((f) => f.data.sm === r.sm);
+
+/**
+ * Compares what two states of the specs mean.
+ *
+ * @param ask verdicts of rules
+ * @param effect effect on kernels, run where some plan differs and all resolve
+ */
+export async function review(
+  names: readonly [base: string, head: string],
+  base: Specs,
+  head: Specs,
+  scope: Scope,
+  ask: AskVerdict,
+  effect: () => Promise<AbResult | null>,
+): Promise<Review> {
+  const pairs: PlanPair[] = [];
+  for (const [where, request] of requestsOf(base, head, scope)) {
+    const side = async (specs: Specs) => (has(specs, request) ? makePlan(request, host, specs) : null);
+    const [a, b] = [await side(base), await side(head)];
+    pairs.push({
+      where,
+      base: a?.plan ?? null,
+      head: b?.plan ?? null,
+      faults: b?.diagnostics.filter((d) => d.severity === 'error') ?? [],
+    });
+  }
+  const isa = isaOf(pairs);
+  const faults = faultTexts(pairs, head);
+  const changes = [
+    ...planChanges(pairs, base, head),
+    ...(isa === null ? [] : await ruleChanges(base, head, isa, ask)),
+    ...documentChanges(base, head),
+    ...opcodeChanges(base, head),
+    ...constraintChanges(base, head),
+  ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
+  // What plans are hashed from has more than is told apart above: the marks of progress, the texts of rules.
+  const moved = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
+  return {
+    base: names[0],
+    head: names[1],
+    changes,
+    faults,
+    plans: pairs.map((p) => p.where),
+    differs: moved || changes.length > 0,
+    kernels: moved && faults.length === 0 ? await effect() : null,
+  };
+}
+
+const isaOf = (pairs: readonly PlanPair[]): Isa | null =>
+  pairs.map((p): Plan | null => p.head).find((p) => p !== null)?.isa ?? null;

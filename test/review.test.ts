@@ -1,0 +1,239 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { packagedSolver } from '../src/cli/solver.ts';
+import { canonical, dataChanges } from '../src/review/data-diff.ts';
+import { whereText } from '../src/review/render.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'orrery-review-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const orrery = (...args: string[]) => {
+  const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+  });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+};
+
+let heads = 0;
+/** A copy of the specs in which one file reads otherwise. */
+function head(file: string, change: (text: string) => string): string {
+  const folder = join(dir, `head${heads++}`);
+  for (const f of ['pipelines', 'knobs']) cpSync(join(root, f), join(folder, f), { recursive: true });
+  const was = readFileSync(join(folder, file), 'utf8');
+  const is = change(was);
+  expect(is).not.toBe(was);
+  writeFileSync(join(folder, file), is);
+  return folder;
+}
+/** Moves a line of a list in front of another. */
+const moved = (text: string, what: RegExp, before: RegExp) => {
+  const lines = text.split('\n');
+  const [line] = lines.splice(
+    lines.findIndex((l) => what.test(l)),
+    1,
+  );
+  lines.splice(
+    lines.findIndex((l) => before.test(l)),
+    0,
+    line,
+  );
+  return lines.join('\n');
+};
+const lineOf = (folder: string, file: string, what: RegExp) =>
+  readFileSync(join(folder, file), 'utf8')
+    .split('\n')
+    .findIndex((l) => what.test(l)) + 1;
+
+describe('differences of documents', () => {
+  const doc: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.integer({ min: 0, max: 3 }),
+      fc.constantFrom('a', 'b'),
+      fc.dictionary(fc.constantFrom('x', 'y', 'z'), tie('value'), { maxKeys: 3 }),
+      fc.array(fc.record({ id: fc.constantFrom('p', 'q', 'r'), v: tie('value') }), { maxLength: 3 }),
+      fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 3 }),
+    ),
+  })).value;
+
+  it('are none exactly where documents are equal up to the order of keys and of named elements', () => {
+    const shuffled = (v: unknown): unknown =>
+      Array.isArray(v)
+        ? v.map(shuffled)
+        : v !== null && typeof v === 'object'
+          ? Object.fromEntries(
+              Object.entries(v)
+                .reverse()
+                .map(([k, x]) => [k, shuffled(x)]),
+            )
+          : v;
+    fc.assert(
+      fc.property(doc, doc, (a, b) => {
+        expect(dataChanges(a, shuffled(a))).toEqual([]);
+        if (dataChanges(a, b).length === 0 && canonical(a) !== canonical(b)) {
+          // Only the order of named elements may be all that differs.
+          expect(canonical(a).split('').sort()).toEqual(canonical(b).split('').sort());
+        }
+      }),
+      { numRuns: 300, seed: 4 },
+    );
+  });
+
+  it('tell elements by their names, never by their place', () => {
+    const a = {
+      rules: [
+        { id: 'p', v: 1 },
+        { id: 'q', v: 2 },
+      ],
+    };
+    const b = {
+      rules: [
+        { id: 'new', v: 0 },
+        { id: 'q', v: 3 },
+        { id: 'p', v: 1 },
+      ],
+    };
+    expect(dataChanges(a, b)).toEqual([
+      { path: ['rules', 'q', 'v'], before: 2, after: 3 },
+      { path: ['rules', 'new'], before: undefined, after: { id: 'new', v: 0 } },
+    ]);
+  });
+
+  it('places are said as short as they are', () => {
+    const plans = ['sm_80', 'sm_90'].flatMap((s) => [1, 2, 3].map((l) => `${s} -O${l}`));
+    expect(whereText(plans, [...plans, 'order seed'])).toBe('everywhere');
+    expect(whereText(['sm_80 -O1', 'sm_80 -O2', 'sm_80 -O3'], plans)).toBe('sm_80');
+    expect(whereText(['sm_80 -O2', 'sm_90 -O2'], plans)).toBe('-O2');
+    expect(whereText(['sm_80 -O2', 'sm_80 -O3'], plans)).toBe('sm_80 -O2, 3');
+    expect(whereText(['order seed'], plans)).toBe('order seed');
+  });
+});
+
+describe('orrery diff', () => {
+  it('says that nothing differs, for the same, and where only words do', () => {
+    const same = orrery('diff', root, root, '--no-kernels');
+    expect([same.code, same.err]).toEqual([0, '']);
+    expect(same.out).toContain('no effect: every plan is the same');
+    const words = head('pipelines/orders/binary.yaml', (t) => t.replace(/^title: .*/m, 'title: other words'));
+    expect(orrery('diff', root, words, '--no-kernels').code).toBe(0);
+    const git = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root });
+    if (git.status === 0) expect(orrery('diff', 'HEAD', 'HEAD', '--no-kernels').code).toBe(0);
+  });
+
+  it('a moved phase is one move, and kernels show what it does', () => {
+    const to = head('pipelines/orders/binary.yaml', (t) =>
+      moved(t, /- GeneralOptimizeMid /, /- GeneralOptimizeLate /),
+    );
+    const r = orrery('diff', root, to, '--kernels', 'test/kernels/mandelbrot/launch.yaml');
+    expect([r.code, r.err]).toEqual([2, '']);
+    expect(r.out).toMatch(/^1 change; 0 helped, 0 HURT, 2 unchanged by weighted; results equal$/m);
+    expect(r.out).toMatch(/^order GeneralOptimizeMid: after \w+ -> after \w+$/m);
+    expect(r.out).toContain(
+      `binary.yaml:${lineOf(to, 'pipelines/orders/binary.yaml', /- GeneralOptimizeMid /)}, everywhere`,
+    );
+  });
+
+  it('a wrong order is caught, with the place and the reason', () => {
+    const to = head('pipelines/orders/binary.yaml', (t) =>
+      moved(t, /- OriBranchOpt /, /- SetControlFlowOpLastInBB /),
+    );
+    const r = orrery('diff', root, to, '--no-kernels', '--sm', 'sm_90');
+    expect(r.code).toBe(1);
+    expect(r.out).toMatch(/2 errors: the head gives no plan/);
+    expect(r.out).toMatch(/OriBranchOpt stands before SetControlFlowOpLastInBB\n.*binary.yaml:\d+/);
+    expect(r.out).toContain('OriBranchOpt looks for the branch at the end of its block');
+  });
+
+  it('a knob default that breaks a kernel is caught: default, readers, line, and the kernel', () => {
+    const file = 'knobs/catalog.yaml';
+    const to = head(file, (t) =>
+      t.replace(/(ContractProducts: +\{ index: null, type: NONE, default: )null/, '$1true'),
+    );
+    const r = orrery(
+      'diff',
+      root,
+      to,
+      '--sm',
+      'sm_80',
+      '--kernels',
+      'test/kernels/stencil/stencil.sm_80.ptx',
+    );
+    expect(r.code).toBe(1);
+    expect(r.out).toMatch(/^knob ContractProducts: unset -> true$/m);
+    expect(r.out).toMatch(/default unset -> true; read by GeneralOptimizeMid/);
+    expect(r.out).toContain(`catalog.yaml:${lineOf(to, file, /ContractProducts:/)}`);
+    expect(r.out).toMatch(/jacobi3d under .*, by launch: .*launch-3d.yaml/);
+  });
+
+  it.skipIf(!packagedSolver())('a wrong rule is caught: refuted, with numbers, at its line', () => {
+    const file = 'pipelines/rules/shifts.yaml';
+    const to = head(file, (t) =>
+      t.replace("rewrite: 'SGXT.S32 $d, $a, #(32 - k)'", "rewrite: 'SGXT.S32 $d, $a, #(31 - k)'"),
+    );
+    const r = orrery('diff', root, to, '--no-kernels', '--sm', 'sm_90');
+    expect(r.code).toBe(2);
+    expect(r.out).toMatch(/^1 change; 1 ALARM$/m);
+    expect(r.out).toMatch(/^rule shifts: shift-sign-extend: there -> changed\n {2}refuted/m);
+    expect(r.out).toMatch(/\$d +=.*before.*after/);
+    expect(r.out).toContain(`shifts.yaml:${lineOf(to, file, /id: shift-sign-extend/)}`);
+  });
+
+  it('a constraint that is gone is an alarm with its reason; a fact says its target; a gate says when', () => {
+    const to = head('pipelines/constraints.yaml', (t) => {
+      const at = t.indexOf('  - before: ConvertUnsupportedOps\n    after: SetControlFlowOpLastInBB');
+      return t.slice(0, at) + t.slice(t.indexOf('  - before:', at + 5));
+    });
+    const backend = join(to, 'pipelines/backends/sm_86.yaml');
+    writeFileSync(backend, `${readFileSync(backend, 'utf8')}limits: { ctas-per-sm: 12 }\n`);
+    const phases = join(to, 'pipelines/phases.yaml');
+    const text = readFileSync(phases, 'utf8');
+    writeFileSync(phases, text.replace(/(name: OriBranchOpt\b[\s\S]*?levels: \[)[^\]]*/, '$13'));
+    const r = orrery('diff', root, to, '--no-kernels', '--json');
+    expect(r.code).toBe(2);
+    const data = JSON.parse(r.out);
+    const check = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(
+      JSON.parse(readFileSync(join(root, 'schemas/output/diff.schema.json'), 'utf8')) as object,
+    );
+    check(data);
+    expect(check.errors ?? []).toEqual([]);
+    const of = (kind: string) => data.changes.filter((c: { kind: string }) => c.kind === kind);
+    expect(of('constraint')).toMatchObject([
+      {
+        before: 'error',
+        after: 'nothing',
+        alarm: true,
+        note: expect.stringContaining('conversion may put control'),
+      },
+    ]);
+    expect(of('fact')).toMatchObject([{ name: 'limits.ctas-per-sm', before: '16', after: '12' }]);
+    expect(new Set(of('fact')[0].where.map((w: string) => w.split(' ')[0]))).toEqual(new Set(['sm_86']));
+    expect(of('phase').map((c: { name: string }) => c.name)).toContain('OriBranchOpt');
+    expect(of('phase')[0].after).toMatch(/if levels 3/);
+  });
+
+  it('Markdown is a comment: a line, tables, the rest folded', () => {
+    const to = head('pipelines/backends/sm_86.yaml', (t) => `${t}limits: { ctas-per-sm: 12 }\n`);
+    const r = orrery('diff', root, to, '--no-kernels', '--format', 'markdown');
+    expect(r.out).toMatch(/^\*\*1 change\*\*\n/);
+    expect(r.out).toMatch(/\| fact \| `limits.ctas-per-sm` \| 16 \| 12 \| sm_86 \|/);
+    expect(r.out).toMatch(/<details><summary>sm_86: 1 change<\/summary>/);
+  });
+
+  it.each([
+    [['diff', 'no-such-ref'], /names no commit/],
+    [['diff', 'test'], /holds no specs/],
+    [['diff', '.', '.', '--format', 'x'], /--format x is not known/],
+  ])('%j ends with one message and 1', (args, says) => {
+    const r = orrery(...args);
+    expect([r.code, r.out]).toEqual([1, '']);
+    expect(r.err).toMatch(says);
+  });
+});
