@@ -187,7 +187,7 @@ export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): V
     }
   }
   const last = fn.blocks[fn.blocks.length - 1];
-  if (last !== undefined && (last.ins.length === 0 || !endsFlow(last.ins[last.ins.length - 1])))
+  if (last !== undefined && !last.ins.some(endsFlow))
     report('fall-off', 'control falls off the end of the function', last.id);
   return errors;
 }

@@ -97,6 +97,7 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
       case 'RET':
         return { stored, ended: 'return' };
       case 'NOP':
+      case 'BSSY':
         break;
       default:
         throw new Error(`no meaning for ${x.op.name}`);

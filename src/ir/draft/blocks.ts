@@ -1,8 +1,8 @@
-import { OpFlag } from '../opcode.ts';
-import { Kind, NO_REG, type Operand, reg, regFile } from '../operand.ts';
+import { endsFlow, isControl } from '../flow.ts';
+import { Kind, NO_REG, type Operand, reg, regFile, sameOperand } from '../operand.ts';
 import { instr } from '../program.ts';
-import type { Draft } from './draft.ts';
-import type { BlockNo } from './instructions.ts';
+import { type Draft, isPlain } from './draft.ts';
+import { type BlockNo, namesBlock } from './instructions.ts';
 
 /*
  * Edits of the flow graph that touch several blocks. Phis are kept right: each has one way for each distinct predecessor.
@@ -45,13 +45,7 @@ function joined(d: Draft, b: BlockNo, phi: number, from: readonly BlockNo[]): Op
     if (value === null) continue;
     ways.push(d.labelOf(p), value);
     if (first === null) first = value;
-    else if (
-      value.kind !== first.kind ||
-      value.reg !== first.reg ||
-      value.lo !== first.lo ||
-      value.hi !== first.hi
-    )
-      same = false;
+    else if (!sameOperand(value, first)) same = false;
   }
   if (same || first === null) return first;
   const r = d.freshReg(regFile(x.dst[0]));
@@ -95,12 +89,17 @@ export function reachable(d: Draft): Uint8Array {
   return reached;
 }
 
-/** Labels in a block that are no ways of control: neither of jumps nor of phis. */
+/** Labels in a block that are no ways of control: of instructions that are neither jumps nor phis, and of jumps behind an unguarded one. */
 export function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
+  let over = false;
   for (let n = d.first(b); n >= 0; n = d.next(n)) {
-    const { op, src } = d.at(n);
-    if ((op.flags & (OpFlag.Control | OpFlag.Phi | OpFlag.Pure)) !== 0) continue;
-    for (let i = 0; i < src.length; i++) if (src[i].kind === Kind.Label) visit(d.blockById(src[i].lo));
+    const x = d.at(n);
+    if ((over && isControl(x)) || namesBlock(x))
+      for (const o of x.src) {
+        if (o.kind === Kind.Label) visit(d.blockById(o.lo));
+        else if (o.kind === Kind.Table) for (const id of d.tables()[o.lo]) visit(d.blockById(id));
+      }
+    if (endsFlow(x)) over = true;
   }
 }
 
@@ -126,8 +125,7 @@ function simplifyPhis(d: Draft, blocks: readonly BlockNo[]): void {
   for (const b of blocks)
     for (const phi of d.phis(b)) {
       const { dst, src } = d.at(phi);
-      if (src.length !== 2 || src[1].kind !== Kind.Reg || src[1].reg === dst[0] || dst[0] === NO_REG)
-        continue;
+      if (src.length !== 2 || !isPlain(src[1]) || src[1].reg === dst[0] || dst[0] === NO_REG) continue;
       d.replaceUses(dst[0], src[1].reg);
       d.remove(phi);
     }

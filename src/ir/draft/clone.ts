@@ -1,5 +1,5 @@
 import { OpFlag } from '../opcode.ts';
-import { Kind, NO_REG, type Operand, type Reg, regFile, withReg } from '../operand.ts';
+import { Kind, label, NO_REG, type Operand, type Reg, regFile, table, withReg } from '../operand.ts';
 import { type Instr, instr } from '../program.ts';
 import type { Draft } from './draft.ts';
 import type { BlockNo } from './instructions.ts';
@@ -13,7 +13,10 @@ export interface Clone {
 /**
  * Copies blocks: instructions with their source lines, jumps among them, jump tables, pragmas. Ways that leave the region lead
  * where they led; phis there get the copies' values. Nothing leads into the copies yet: the caller redirects edges, and gives the
- * phis at the region's entries their ways (`d.setWay`), of which the copies keep those from inside.
+ * phis at the region's entries their ways (`d.setWay`), of which the copies keep those from inside. Where another block reads what
+ * the region defines, other than by a phi, it is for the caller to join the two.
+ *
+ * Control must stand at the ends of the blocks, as from phase 6 on.
  *
  * @param region blocks in the order in which the copies are to stand
  * @param after where in the layout the first copy goes
@@ -39,11 +42,11 @@ export function cloneBlocks(d: Draft, region: readonly BlockNo[], after: BlockNo
     return c === undefined ? id : d.id(c);
   };
   const operand = (o: Operand): Operand => {
-    if (o.kind === Kind.Label) return { ...o, lo: cloneOf(o.lo) };
+    if (o.kind === Kind.Label) return label(cloneOf(o.lo));
     if (o.kind === Kind.Table) {
       let t = tables.get(o.lo);
       if (t === undefined) tables.set(o.lo, (t = d.addTable(d.tables()[o.lo].map(cloneOf))));
-      return { ...o, lo: t };
+      return table(t);
     }
     return o.reg === NO_REG ? o : withReg(o, other(o.reg));
   };

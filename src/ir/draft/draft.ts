@@ -1,7 +1,7 @@
-import { withSrc } from '../edit.ts';
+import { withSource, withSrc } from '../edit.ts';
 import { endsFlow, isControl, isPhi } from '../flow.ts';
 import type { Isa, Opcode } from '../opcode.ts';
-import { Kind, label, type Operand } from '../operand.ts';
+import { Kind, label, type Operand, table } from '../operand.ts';
 import { type Fn, type FnAttrs, type Instr, instr } from '../program.ts';
 import { type BlockNo, type Ins, InstructionDraft } from './instructions.ts';
 
@@ -134,8 +134,11 @@ export class Draft extends InstructionDraft {
    */
   edges(b: BlockNo): BlockNo[] {
     const out: BlockNo[] = [];
+    const seen = new Set<BlockNo>();
     this.eachWay(b, (to, fromTable) => {
-      if (!fromTable || !out.includes(to)) out.push(to);
+      if (fromTable && seen.has(to)) return;
+      seen.add(to);
+      out.push(to);
     });
     if (this.fallOf[b] >= 0) out.push(this.fallOf[b]);
     return out;
@@ -143,10 +146,13 @@ export class Draft extends InstructionDraft {
 
   /** A new, empty block behind `after` in the layout (-1: in front of everything, as the entry); it falls through to `to`. */
   newBlock(after: BlockNo, to: BlockNo, name = ''): BlockNo {
+    const old = this.head;
     const b = this.createBlock(after, name);
     this.edgesChange(b, () => {
       this.fallOf[b] = to;
     });
+    // A pragma at the entry is one of the whole function.
+    if (after < 0 && old >= 0) this.movePragmas(old, b);
     return b;
   }
 
@@ -184,15 +190,15 @@ export class Draft extends InstructionDraft {
       this.fallOf[b] = fall;
       if (old >= 0 && ins !== null) this.exchange(old, ins);
       else if (old >= 0) this.discard(old);
-      else if (ins !== null) this.link(this.create(ins), b, -1);
+      else if (ins !== null) this.link(this.enroll(ins), b, -1);
     });
   }
 
-  /** All edges of `b` that lead to `from` lead to `to`. Phis of `to` must be told the value: see `addWay`. */
+  /** All edges of `b` that lead to `from` lead to `to`. Phis of `to` must be told the value, by `setWay`, those of `from` forget. */
   redirect(b: BlockNo, from: BlockNo, to: BlockNo): void {
     if (from === to) return;
     this.edgesChange(b, () => {
-      for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+      for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
         const x = this.at(n);
         if (isControl(x) && leadsTo(x, this.ids[from], this.tableList))
           this.exchange(n, this.retargeted(x, from, to));
@@ -214,14 +220,14 @@ export class Draft extends InstructionDraft {
     }
     this.edgesChange(b, () => {
       let k = 0;
-      const seen: BlockNo[] = [];
-      for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+      const seen = new Set<BlockNo>();
+      for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
         const x = this.at(n);
         if (!isControl(x)) continue;
         let changed = false;
         const src = x.src.map((o) => {
           if (o.kind === Kind.Label) {
-            seen.push(this.byId[o.lo]);
+            seen.add(this.byId[o.lo]);
             if (k++ !== edge) return o;
             changed = true;
             return this.labelOf(to);
@@ -229,11 +235,11 @@ export class Draft extends InstructionDraft {
           if (o.kind !== Kind.Table) return o;
           let out = o;
           for (const id of this.tableList[o.lo]) {
-            if (seen.includes(this.byId[id])) continue;
-            seen.push(this.byId[id]);
+            if (seen.has(this.byId[id])) continue;
+            seen.add(this.byId[id]);
             if (k++ !== edge) continue;
             changed = true;
-            out = { ...o, lo: this.addTable(this.tableList[o.lo].map((e) => (e === id ? this.ids[to] : e))) };
+            out = table(this.addTable(this.tableList[o.lo].map((e) => (e === id ? this.ids[to] : e))));
           }
           return out;
         });
@@ -250,9 +256,10 @@ export class Draft extends InstructionDraft {
   replaceTable(t: number, ids: readonly number[]): void {
     const users: BlockNo[] = [];
     for (let b = this.head; b >= 0; b = this.nextBlock[b])
-      for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+      for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
         const { src } = this.at(n);
-        if (isControl(this.at(n)) && src.some((o) => o.kind === Kind.Table && o.lo === t)) users.push(b);
+        if (!isControl(this.at(n)) || !src.some((o) => o.kind === Kind.Table && o.lo === t)) continue;
+        if (users[users.length - 1] !== b) users.push(b);
       }
     const before = users.map((b) => this.successors(b));
     if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
@@ -277,47 +284,51 @@ export class Draft extends InstructionDraft {
   splitBefore(n: Ins): BlockNo {
     const b = this.blockOf[n];
     const old = this.successors(b);
+    const fall = this.fallOf[b];
     const lower = this.createBlock(b, '');
     this.moveTail(n, lower);
-    this.fallOf[lower] = this.fallOf[b];
+    // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below.
+    this.fallOf[lower] = fall >= 0 || !this.passesEnd(lower) ? fall : this.nextBlock[lower];
     this.fallOf[b] = this.passesEnd(b) ? lower : -1;
-    this.succ[b] = this.findSuccessors(b);
-    this.succ[lower] = this.findSuccessors(lower);
-    const stay = this.succ[b];
+    const stay = this.findSuccessors(b);
+    const moved = this.findSuccessors(lower);
+    this.succ[b] = stay;
+    this.succ[lower] = moved;
+    const stays = memberOf(stay);
+    const moves = memberOf(moved);
     for (const s of old) {
-      const left = stay.includes(s);
-      const moved = this.succ[lower].includes(s);
+      const left = stays(s);
       if (this.pred !== null && !left) this.pred[s].splice(this.pred[s].indexOf(b), 1);
-      if (!moved) continue;
-      this.pred?.[s].push(lower);
+      if (!moves(s)) continue;
       for (const phi of this.phis(s)) {
         const value = this.way(phi, b);
         if (value === null) continue;
-        if (!left) this.setWay(phi, b, null);
-        this.setWay(phi, lower, value);
+        if (left) this.setWay(phi, lower, value);
+        else this.relabel(phi, b, lower);
       }
     }
-    if (this.pred !== null && stay.includes(lower)) this.pred[lower].push(b);
+    if (this.pred !== null) {
+      for (const s of moved) this.pred[s].push(lower);
+      if (stays(lower)) this.pred[lower].push(b);
+    }
     this.shapeChanges();
     return lower;
   }
 
   /**
    * Puts the only successor of `b`, which has no other predecessor, behind it; its phis give way to their one value.
-   * @returns false where the two cannot be one block
+   * @returns false where the two cannot be one block, or control may stand inside of blocks
    */
   mergeWithSuccessor(b: BlockNo): boolean {
+    if (this.innerControl) return false;
     const [lower, other] = this.successors(b);
     if (lower === undefined || other !== undefined || lower === b || lower === this.head) return false;
-    if (this.predecessors(lower).length !== 1) return false;
+    // An instruction that names the block needs it.
+    if (this.predecessors(lower).length !== 1 || this.isPinned(this.ids[lower])) return false;
     const t = this.terminator(b);
     // A call in the end of the block, or a jump through a table, stays what it is.
     if (t >= 0 && this.at(t).src[0]?.kind !== Kind.Label) return false;
-    for (const phi of this.phis(lower)) {
-      const x = this.at(phi);
-      const value = x.src[1];
-      if (value.kind !== Kind.Reg) return false;
-    }
+    for (const phi of this.phis(lower)) if (!isPlain(this.at(phi).src[1])) return false;
     for (const phi of this.phis(lower)) {
       const x = this.at(phi);
       this.replaceUses(x.dst[0], x.src[1].reg);
@@ -332,10 +343,7 @@ export class Draft extends InstructionDraft {
       this.renameWay(s, lower, b);
       if (this.pred !== null) this.pred[s][this.pred[s].indexOf(lower)] = b;
     }
-    if (this.pragmas.some((p) => p.block === this.ids[lower]))
-      this.pragmas = this.pragmas.map((p) =>
-        p.block === this.ids[lower] ? { block: this.ids[b], text: p.text } : p,
-      );
+    this.movePragmas(lower, b);
     this.fallOf[lower] = -1;
     this.succ[lower] = NOTHING;
     if (this.pred !== null) this.pred[lower] = [];
@@ -384,12 +392,13 @@ export class Draft extends InstructionDraft {
 
   /** In the phis of `b`, what came from `from` comes from `to`. */
   renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
-    for (const phi of this.phis(b)) {
-      const value = this.way(phi, from);
-      if (value === null) continue;
-      this.setWay(phi, from, null);
-      this.setWay(phi, to, value);
-    }
+    for (const phi of this.phis(b)) this.relabel(phi, from, to);
+  }
+
+  private relabel(phi: Ins, from: BlockNo, to: BlockNo): void {
+    const x = this.at(phi);
+    for (let k = 0; k < x.src.length; k += 2)
+      if (x.src[k].lo === this.ids[from]) return this.replace(phi, withSource(x, k, this.labelOf(to)));
   }
 
   // ------------------------------------------------------------------ for the files beside this one
@@ -425,7 +434,7 @@ export class Draft extends InstructionDraft {
       x.src.map((o) => {
         if (o.kind === Kind.Label) return o.lo === old ? label(id) : o;
         if (o.kind !== Kind.Table || !this.tableList[o.lo].includes(old)) return o;
-        return { ...o, lo: this.addTable(this.tableList[o.lo].map((e) => (e === old ? id : e))) };
+        return table(this.addTable(this.tableList[o.lo].map((e) => (e === old ? id : e))));
       }),
     );
   }
@@ -477,13 +486,23 @@ export class Draft extends InstructionDraft {
   private edgesChanged(b: BlockNo, before: readonly BlockNo[]): void {
     const after = this.findSuccessors(b);
     this.succ[b] = after;
+    const is = memberOf(after);
+    const was = memberOf(before);
     for (const s of before)
-      if (!after.includes(s)) {
+      if (!is(s)) {
         if (this.pred !== null) this.pred[s].splice(this.pred[s].indexOf(b), 1);
         if (this.alive[s]) for (const phi of this.phis(s)) this.setWay(phi, b, null);
       }
-    if (this.pred !== null) for (const s of after) if (!before.includes(s)) this.pred[s].push(b);
+    if (this.pred !== null) for (const s of after) if (!was(s)) this.pred[s].push(b);
     this.shapeChanges();
+  }
+
+  /** What stands at the start of one block stands at that of another. */
+  private movePragmas(from: BlockNo, to: BlockNo): void {
+    if (this.pragmas.some((p) => p.block === this.ids[from]))
+      this.pragmas = this.pragmas.map((p) =>
+        p.block === this.ids[from] ? { block: this.ids[to], text: p.text } : p,
+      );
   }
 
   private shapeChanges(): void {
@@ -492,10 +511,7 @@ export class Draft extends InstructionDraft {
   }
 
   private eachWay(b: BlockNo, visit: (to: BlockNo, fromTable: boolean) => void): void {
-    const last = this.lastOf[b];
-    if (last < 0) return;
-    // Until phase 6 control operations may stand anywhere in a block.
-    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) {
+    for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
       const x = this.at(n);
       if (!isControl(x)) continue;
       for (let i = 0; i < x.src.length; i++) {
@@ -526,3 +542,13 @@ const leadsTo = (x: Instr, id: number, tables: readonly (readonly number[])[]): 
   x.src.some(
     (o) => (o.kind === Kind.Label && o.lo === id) || (o.kind === Kind.Table && tables[o.lo].includes(id)),
   );
+
+/** Is a block in the list? Fast for long lists, as the ways out of a large table are. */
+function memberOf(list: readonly BlockNo[]): (b: BlockNo) => boolean {
+  if (list.length <= 8) return (b) => list.includes(b);
+  const set = new Set(list);
+  return (b) => set.has(b);
+}
+
+/** Is the operand a register as it is, neither turned round nor negated? */
+export const isPlain = (o: Operand): boolean => o.kind === Kind.Reg && o.mods === 0;

@@ -1,7 +1,8 @@
 import { withDst } from '../edit.ts';
 import { endsFlow, isControl, isPhi } from '../flow.ts';
-import { Kind, makeReg, type Operand, type Reg, regIndex } from '../operand.ts';
-import type { Fn, Instr } from '../program.ts';
+import { OpFlag } from '../opcode.ts';
+import { Kind, makeReg, NO_REG, type Operand, type Reg, regIndex } from '../operand.ts';
+import type { Fn, Instr, Shape } from '../program.ts';
 import { grown } from './grow.ts';
 import {
   each,
@@ -28,6 +29,25 @@ export interface Watcher {
 /** Distance of neighbours' places in their block at first, so that insertions find room. */
 const GAP = 1024;
 
+/** Of functions of one shape: does control stand inside of some block (legal until phase 6)? */
+const innerControl = new WeakMap<Shape, boolean>();
+
+function hasInnerControl(fn: Fn): boolean {
+  let has = innerControl.get(fn.shape);
+  if (has === undefined) {
+    has = fn.blocks.some(({ ins }) => {
+      for (let i = 0; i + 1 < ins.length; i++) if (isControl(ins[i])) return true;
+      return false;
+    });
+    innerControl.set(fn.shape, has);
+  }
+  return has;
+}
+
+/** Does the instruction name blocks though it is no way of control, neither a jump nor a phi (the meeting point of BSSY)? */
+export const namesBlock = ({ op, src }: Instr): boolean =>
+  (op.flags & (OpFlag.Control | OpFlag.Phi | OpFlag.Pure)) === 0 && src.some((o) => o.kind === Kind.Label);
+
 /** The half of a draft that knows instructions in order, and definitions and uses of registers. See `Draft`. */
 export class InstructionDraft {
   /** The snapshot that was opened: analyses of it hold as long as the draft has not changed what they look at. */
@@ -37,8 +57,14 @@ export class InstructionDraft {
   protected blockOf: Int32Array;
   protected nextOf: Int32Array;
   protected prevOf: Int32Array;
-  private place: Float64Array;
   private total: number;
+  /** Order within a block, kept for blocks that somebody has asked about. */
+  private place: Float64Array | null = null;
+  private readonly ordered = new Set<BlockNo>();
+  /** Control may stand inside of blocks. */
+  protected readonly innerControl: boolean;
+  /** Ids of blocks that `namesBlock` instructions name, once somebody has asked. */
+  private pinned: Set<number> | null = null;
   // By block.
   protected readonly firstOf: Ins[] = [];
   protected readonly lastOf: Ins[] = [];
@@ -58,6 +84,7 @@ export class InstructionDraft {
   constructor(fn: Fn) {
     this.fn = fn;
     this.regs = fn.regCount;
+    this.innerControl = hasInnerControl(fn);
     const { blocks } = fn;
     let total = 0;
     for (let b = 0; b < blocks.length; b++) total += blocks[b].ins.length;
@@ -67,7 +94,6 @@ export class InstructionDraft {
     const blockOf = new Int32Array(room);
     const nextOf = new Int32Array(room);
     const prevOf = new Int32Array(room);
-    const place = new Float64Array(room);
     let n = 0;
     for (let b = 0; b < blocks.length; b++) {
       const { ins } = blocks[b];
@@ -77,7 +103,6 @@ export class InstructionDraft {
         blockOf[n] = b;
         nextOf[n] = n + 1;
         prevOf[n] = n - 1;
-        place[n] = i * GAP;
       }
       if (n > from) {
         prevOf[from] = -1;
@@ -91,7 +116,6 @@ export class InstructionDraft {
     this.blockOf = blockOf;
     this.nextOf = nextOf;
     this.prevOf = prevOf;
-    this.place = place;
   }
 
   // ------------------------------------------------------------------ instructions
@@ -133,7 +157,9 @@ export class InstructionDraft {
 
   /** Does `a` stand above `b`? Both in one block. */
   precedes(a: Ins, b: Ins): boolean {
-    return this.place[a] < this.place[b];
+    const block = this.blockOf[a];
+    if (!this.ordered.has(block)) this.order(block);
+    return this.place![a] < this.place![b];
   }
 
   /** The control operation at the end of the block, or -1. */
@@ -154,11 +180,15 @@ export class InstructionDraft {
     return n;
   }
 
+  /** Puts a new instruction, no control operation, in front of another one. */
   insertBefore(at: Ins, ins: Instr): Ins {
     return this.link(this.create(ins), this.blockOf[at], at);
   }
 
+  /** Puts a new instruction behind another one, which must not end its block: a terminator stays last. */
   insertAfter(at: Ins, ins: Instr): Ins {
+    if (this.nextOf[at] < 0 && isControl(this.instrs[at]))
+      throw new Error('nothing stands behind a terminator');
     return this.link(this.create(ins), this.blockOf[at], this.nextOf[at]);
   }
 
@@ -174,7 +204,7 @@ export class InstructionDraft {
 
   /** Behind the last instruction of a block that has no terminator. */
   append(b: BlockNo, ins: Instr): Ins {
-    if (isControl(ins)) throw new Error('terminators are set by setTerminator');
+    if (this.terminator(b) >= 0) throw new Error('nothing stands behind a terminator');
     return this.link(this.create(ins), b, -1);
   }
 
@@ -183,17 +213,7 @@ export class InstructionDraft {
     const before = this.instrs[n];
     if (before === ins) return;
     if (isControl(ins) || isControl(before)) this.checkControl(n, before, ins);
-    this.instrs[n] = ins;
-    if (this.uses !== null) {
-      this.uses.close(n);
-      enterUses(this.uses, n, ins);
-    }
-    if (this.defs !== null && ins.dst !== before.dst) {
-      this.defs.close(n);
-      enterDefs(this.defs, n, ins);
-    }
-    this.touch(this.blockOf[n]);
-    this.watcher?.changed(n, before);
+    this.exchange(n, ins);
   }
 
   /** Puts several in the place of `n`: the last one under its number, the others in front of it. None: takes it out. */
@@ -210,8 +230,10 @@ export class InstructionDraft {
     this.discard(n);
   }
 
-  /** Moves an instruction in front of another one, also of another block. */
+  /** Moves an instruction, no control operation, in front of another one, also of another block. */
   move(n: Ins, before: Ins): void {
+    if (n === before || this.nextOf[n] === before) return;
+    if (isControl(this.instrs[n])) throw new Error('terminators are set by setTerminator');
     this.unlink(n);
     this.relink(n, this.blockOf[before], before);
     this.watcher?.changed(n, this.instrs[n]);
@@ -219,6 +241,7 @@ export class InstructionDraft {
 
   /** Moves an instruction to the end of a block, before its terminator. */
   moveToEnd(n: Ins, b: BlockNo): void {
+    if (isControl(this.instrs[n])) throw new Error('terminators are set by setTerminator');
     this.unlink(n);
     this.relink(n, b, this.end(b));
     this.watcher?.changed(n, this.instrs[n]);
@@ -243,13 +266,14 @@ export class InstructionDraft {
   /** Is it read by a return that names no values? */
   isReturned(r: Reg): boolean {
     const { returns } = this.fn;
+    if (r === NO_REG) return false;
     for (let i = 0; i < returns.length; i++) if ((this.returnRegs?.[i] ?? returns[i].reg) === r) return true;
     return false;
   }
 
   /** Does it hold a parameter on entry? */
   isParam(r: Reg): boolean {
-    this.entry ??= entryRegisters(this.fn);
+    this.entry ??= entryRegisters(this.paramRegs ?? this.fn.params.map((p) => p.reg), this.regs);
     const i = regIndex(r);
     return i < this.entry.length && this.entry[i] === 1;
   }
@@ -318,6 +342,7 @@ export class InstructionDraft {
     }
     if ((this.paramRegs ?? params.map((p) => p.reg)).includes(from)) {
       this.paramRegs = (this.paramRegs ?? params.map((p) => p.reg)).map(other);
+      this.entry = null;
       this.changed = true;
     }
   }
@@ -330,15 +355,18 @@ export class InstructionDraft {
   // ------------------------------------------------------------------ inside
 
   protected create(ins: Instr): Ins {
+    if (isControl(ins)) throw new Error('terminators are set by setTerminator');
+    return this.enroll(ins);
+  }
+
+  /** Gives an instruction its number. */
+  protected enroll(ins: Instr): Ins {
     const n = this.total++;
     this.instrs.push(ins);
     if (n >= this.blockOf.length) {
       this.blockOf = grown(this.blockOf, n);
       this.nextOf = grown(this.nextOf, n);
       this.prevOf = grown(this.prevOf, n);
-      const place = new Float64Array(this.blockOf.length);
-      place.set(this.place);
-      this.place = place;
     }
     return n;
   }
@@ -349,6 +377,7 @@ export class InstructionDraft {
     const ins = this.instrs[n];
     if (this.uses !== null) enterUses(this.uses, n, ins);
     if (this.defs !== null) enterDefs(this.defs, n, ins);
+    this.namesChange(ins);
     this.watcher?.changed(n, null);
     return n;
   }
@@ -362,12 +391,34 @@ export class InstructionDraft {
     else this.firstOf[b] = n;
     if (before >= 0) this.prevOf[before] = n;
     else this.lastOf[b] = n;
-    const low = after >= 0 ? this.place[after] : before >= 0 ? this.place[before] - 2 * GAP : 0;
-    const high = before >= 0 ? this.place[before] : low + 2 * GAP;
-    const place = (low + high) / 2;
-    this.place[n] = place;
-    if (place <= low || place >= high) this.renumber(b);
+    if (this.ordered.has(b)) this.keepOrder(n, b, after, before);
     this.touch(b);
+  }
+
+  /** Finds a place between two neighbours; where there is none left the block is put in order when somebody asks again. */
+  private keepOrder(n: Ins, b: BlockNo, after: Ins, before: Ins): void {
+    const places = this.places();
+    const low = after >= 0 ? places[after] : before >= 0 ? places[before] - 2 * GAP : 0;
+    const high = before >= 0 ? places[before] : low + 2 * GAP;
+    const place = (low + high) / 2;
+    places[n] = place;
+    if (place <= low || place >= high) this.ordered.delete(b);
+  }
+
+  private places(): Float64Array {
+    if (this.place === null || this.place.length < this.total) {
+      const place = new Float64Array(this.blockOf.length);
+      if (this.place !== null) place.set(this.place);
+      this.place = place;
+    }
+    return this.place;
+  }
+
+  private order(b: BlockNo): void {
+    const places = this.places();
+    let place = 0;
+    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n], place += GAP) places[n] = place;
+    this.ordered.add(b);
   }
 
   protected unlink(n: Ins): void {
@@ -387,41 +438,56 @@ export class InstructionDraft {
     this.blockOf[n] = -1;
     this.uses?.close(n);
     this.defs?.close(n);
+    this.namesChange(before);
     this.watcher?.removed(n, before);
   }
 
-  /** Replaces a control operation inside of `edgesChange`. */
+  /** Replaces an instruction; a control operation inside of `edgesChange`. */
   protected exchange(n: Ins, ins: Instr): void {
     const before = this.instrs[n];
     this.instrs[n] = ins;
-    if (this.uses !== null) {
+    if (this.uses !== null && !readsTheSame(before, ins)) {
       this.uses.close(n);
       enterUses(this.uses, n, ins);
     }
-    if (this.defs !== null) {
+    if (this.defs !== null && ins.dst !== before.dst) {
       this.defs.close(n);
       enterDefs(this.defs, n, ins);
     }
+    this.namesChange(before);
+    this.namesChange(ins);
     this.touch(this.blockOf[n]);
     this.watcher?.changed(n, before);
   }
 
   protected checkControl(n: Ins, before: Instr, ins: Instr): void {
+    const targets = before.src.filter(isTarget);
+    const now = ins.src.filter(isTarget);
     const same =
       isControl(before) &&
       isControl(ins) &&
       endsFlow(before) === endsFlow(ins) &&
-      before.src.filter(isTarget).every((o, i) => o.lo === ins.src.filter(isTarget)[i]?.lo) &&
-      before.src.filter(isTarget).length === ins.src.filter(isTarget).length;
+      targets.length === now.length &&
+      targets.every((o, i) => o.kind === now[i].kind && o.lo === now[i].lo);
     if (!same)
       throw new Error(
         `${before.op.name} -> ${ins.op.name} at ${n} changes where control goes: use setTerminator`,
       );
   }
 
-  protected renumber(b: BlockNo): void {
-    let place = 0;
-    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n], place += GAP) this.place[n] = place;
+  /** Is the block named by an instruction that is no way of control? */
+  protected isPinned(id: number): boolean {
+    if (this.pinned === null) {
+      this.pinned = new Set();
+      for (let n = 0; n < this.total; n++)
+        if (this.blockOf[n] >= 0 && namesBlock(this.instrs[n]))
+          for (const o of this.instrs[n].src) if (o.kind === Kind.Label) this.pinned.add(o.lo);
+    }
+    return this.pinned.has(id);
+  }
+
+  private namesChange(x: Instr): void {
+    if (this.pinned !== null && namesBlock(x)) this.pinned = null;
   }
 
   protected touch(b: BlockNo): void {
@@ -455,6 +521,7 @@ export class InstructionDraft {
     this.lastOf[into] = last;
     this.prevOf[n] = -1;
     for (let x = n; x >= 0; x = this.nextOf[x]) this.blockOf[x] = into;
+    if (this.ordered.has(b)) this.ordered.add(into);
     this.touch(b);
     this.touch(into);
   }
@@ -467,11 +534,8 @@ export class InstructionDraft {
     else this.firstOf[b] = first;
     this.prevOf[first] = last;
     this.lastOf[b] = this.lastOf[from];
-    let place = last >= 0 ? this.place[last] : -GAP;
-    for (let x = first; x >= 0; x = this.nextOf[x]) {
-      this.blockOf[x] = b;
-      this.place[x] = place += GAP;
-    }
+    for (let x = first; x >= 0; x = this.nextOf[x]) this.blockOf[x] = b;
+    this.ordered.delete(b);
     this.firstOf[from] = -1;
     this.lastOf[from] = -1;
     this.touch(b);
@@ -479,9 +543,23 @@ export class InstructionDraft {
 
   /** Can control reach what comes behind the block's last instruction? */
   protected passesEnd(b: BlockNo): boolean {
-    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n]) if (endsFlow(this.instrs[n])) return false;
+    for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) if (endsFlow(this.instrs[n])) return false;
     return true;
+  }
+
+  /** Where to begin to look for control operations of a block: at its last instruction, unless they may stand anywhere. */
+  protected firstControl(b: BlockNo): Ins {
+    return this.innerControl ? this.firstOf[b] : this.lastOf[b];
   }
 }
 
 const isTarget = (o: Operand): boolean => o.kind === Kind.Label || o.kind === Kind.Table;
+
+/** Do two instructions read the same registers in the same operands? Then the lists of uses need not change. */
+function readsTheSame(a: Instr, b: Instr): boolean {
+  if (a.guard !== b.guard || a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length)
+    return false;
+  for (let i = 0; i < a.src.length; i++) if (a.src[i].reg !== b.src[i].reg) return false;
+  for (let i = 0; i < a.otherwise.length; i++) if (a.otherwise[i] !== b.otherwise[i]) return false;
+  return true;
+}

@@ -1,6 +1,6 @@
 import { withGuard, withOtherwise, withSrc } from '../edit.ts';
 import { NO_REG, type Reg, regIndex, withReg } from '../operand.ts';
-import type { Fn, Instr } from '../program.ts';
+import type { Instr } from '../program.ts';
 import { grown } from './grow.ts';
 
 /**
@@ -65,9 +65,11 @@ export class Occurrences {
     }
     this.filled[n] = 0;
     if (this.room[n] >= most) return;
+    // Twice the room where one grows, so that a phi may get its ways one after the other.
+    const room = this.room[n] === 0 ? most : Math.max(most, 2 * this.room[n]);
     this.start[n] = this.used;
-    this.room[n] = most;
-    this.used += most;
+    this.room[n] = room;
+    this.used += room;
     if (this.used <= this.owner.length) return;
     this.owner = grown(this.owner, this.used);
     this.next = grown(this.next, this.used);
@@ -127,9 +129,9 @@ export function enterDefs(defs: Occurrences, n: number, ins: Instr): void {
 }
 
 /** By register index: 1 for those that hold a parameter on entry. */
-export function entryRegisters(fn: Fn): Uint8Array {
-  const entry = new Uint8Array(fn.regCount);
-  for (const p of fn.params) if (p.reg !== NO_REG) entry[regIndex(p.reg)] = 1;
+export function entryRegisters(params: readonly Reg[], regCount: number): Uint8Array {
+  const entry = new Uint8Array(regCount);
+  for (const r of params) if (r !== NO_REG) entry[regIndex(r)] = 1;
   return entry;
 }
 
