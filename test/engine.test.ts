@@ -61,7 +61,7 @@ describe('gates', () => {
     expect(outcome(await plan({ disable: ['OriBranchOpt'] }), 'OriBranchOpt')).toBe(
       'disabled on the command line',
     );
-    const empty = base.phases.map((p) => (p.id === 'OriBranchOpt' ? { ...p, passes: [], rules: [] } : p));
+    const empty = base.phases.map((p) => (p.id === 'OriBranchOpt' ? { ...p, steps: [] } : p));
     expect(outcome({ ...base, phases: empty }, 'OriBranchOpt')).toBe('nothing is bound to it yet');
     expect(outcome(base, 'AdvancedPhaseAfterConvUnSup')).toBe('no-op marker');
   });
