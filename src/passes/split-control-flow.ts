@@ -1,4 +1,4 @@
-import { edit } from '../ir/draft/index.ts';
+import { edit, type Ins } from '../ir/draft/index.ts';
 import { isControl } from '../ir/flow.ts';
 import type { Pass } from './pass.ts';
 
@@ -20,17 +20,13 @@ import type { Pass } from './pass.ts';
 export const splitControlFlow: Pass = (fn, ctx) =>
   edit(fn, (d) => {
     for (const b of d.layout()) {
-      let pieces = 1;
-      let piece = b;
-      for (let n = d.first(b); n >= 0 && n !== d.last(piece); ) {
-        const next = d.next(n);
-        if (isControl(d.at(n))) {
-          piece = d.splitBefore(next);
-          pieces++;
-        }
-        n = next;
-      }
-      if (pieces > 1)
-        ctx.remark('passed', 'block-split', `BB${d.id(b)} cut into ${pieces} blocks`, { block: d.id(b) });
+      const behind: Ins[] = [];
+      for (let n = d.first(b); n >= 0 && n !== d.last(b); n = d.next(n))
+        if (isControl(d.at(n))) behind.push(d.next(n));
+      if (behind.length === 0) continue;
+      d.cut(b, behind);
+      ctx.remark('passed', 'block-split', `BB${d.id(b)} cut into ${behind.length + 1} blocks`, {
+        block: d.id(b),
+      });
     }
   });

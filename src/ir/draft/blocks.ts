@@ -112,16 +112,20 @@ export function removeUnreachable(d: Draft, onErase: (b: BlockNo) => void = () =
   const reached = reachable(d);
   const gone: BlockNo[] = [];
   for (let b = d.entryBlock; b >= 0; b = d.below(b)) if (reached[b] === 0) gone.push(b);
+  // All that a phi loses at once, so that a wide one is not gone through for each of its ways.
+  const joins = new Set<BlockNo>();
+  for (const b of gone) for (const s of d.successors(b)) if (reached[s] === 1) joins.add(s);
+  for (const b of joins) d.forgetWays(b, (from) => reached[from] === 0);
   for (const b of gone) {
     onErase(b);
     d.eraseBlock(b);
   }
-  if (gone.length > 0) simplifyPhis(d, d.layout());
+  simplifyPhis(d, joins);
   return gone.length;
 }
 
 /** Phis that are left with one way become the value itself, where that is a register. */
-function simplifyPhis(d: Draft, blocks: readonly BlockNo[]): void {
+function simplifyPhis(d: Draft, blocks: Iterable<BlockNo>): void {
   for (const b of blocks)
     for (const phi of d.phis(b)) {
       const { dst, src } = d.at(phi);

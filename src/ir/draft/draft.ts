@@ -282,37 +282,41 @@ export class Draft extends InstructionDraft {
    * @returns the new block
    */
   splitBefore(n: Ins): BlockNo {
-    const b = this.blockOf[n];
+    return this.cut(this.blockOf[n], [n])[0];
+  }
+
+  /**
+   * Cuts a block in front of each of the given instructions, which stand in order. Each piece falls into the next one unless it ends
+   * in an unguarded jump. Costs as much as the block is long, however many the pieces are.
+   * @returns the new blocks
+   */
+  cut(b: BlockNo, before: readonly Ins[]): BlockNo[] {
     const old = this.successors(b);
     const fall = this.fallOf[b];
-    const lower = this.createBlock(b, '');
-    this.moveTail(n, lower);
-    // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below.
-    this.fallOf[lower] = fall >= 0 || !this.passesEnd(lower) ? fall : this.nextBlock[lower];
-    this.fallOf[b] = this.passesEnd(b) ? lower : -1;
-    const stay = this.findSuccessors(b);
-    const moved = this.findSuccessors(lower);
-    this.succ[b] = stay;
-    this.succ[lower] = moved;
-    const stays = memberOf(stay);
-    const moves = memberOf(moved);
-    for (const s of old) {
-      const left = stays(s);
-      if (this.pred !== null && !left) this.pred[s].splice(this.pred[s].indexOf(b), 1);
-      if (!moves(s)) continue;
-      for (const phi of this.phis(s)) {
-        const value = this.way(phi, b);
-        if (value === null) continue;
-        if (left) this.setWay(phi, lower, value);
-        else this.relabel(phi, b, lower);
-      }
+    const pieces: BlockNo[] = [];
+    for (let i = 0; i < before.length; i++) pieces.push(this.createBlock(i === 0 ? b : pieces[i - 1], ''));
+    for (let i = before.length - 1; i >= 0; i--) this.moveTail(before[i], pieces[i]);
+    for (let i = -1; i < pieces.length; i++) {
+      const p = i < 0 ? b : pieces[i];
+      const passes = this.passesEnd(p);
+      if (i + 1 < pieces.length) this.fallOf[p] = passes ? pieces[i + 1] : -1;
+      // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below.
+      else this.fallOf[p] = fall >= 0 || !passes ? fall : this.nextBlock[p];
+      this.succ[p] = this.findSuccessors(p);
     }
+    const stays = memberOf(this.successors(b));
+    for (const p of pieces)
+      for (const s of this.successors(p)) {
+        this.pred?.[s].push(p);
+        if (stays(s)) for (const phi of this.phis(s)) this.setWay(phi, p, this.way(phi, b));
+        else this.renameWay(s, b, p);
+      }
     if (this.pred !== null) {
-      for (const s of moved) this.pred[s].push(lower);
-      if (stays(lower)) this.pred[lower].push(b);
+      for (const s of old) if (!stays(s)) this.pred[s].splice(this.pred[s].indexOf(b), 1);
+      if (pieces.length > 0 && stays(pieces[0])) this.pred[pieces[0]].push(b);
     }
     this.shapeChanges();
-    return lower;
+    return pieces;
   }
 
   /**
@@ -392,13 +396,22 @@ export class Draft extends InstructionDraft {
 
   /** In the phis of `b`, what came from `from` comes from `to`. */
   renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
-    for (const phi of this.phis(b)) this.relabel(phi, from, to);
+    for (const phi of this.phis(b)) {
+      const x = this.at(phi);
+      const k = x.src.findIndex((o, i) => i % 2 === 0 && o.lo === this.ids[from]);
+      if (k >= 0) this.replace(phi, withSource(x, k, this.labelOf(to)));
+    }
   }
 
-  private relabel(phi: Ins, from: BlockNo, to: BlockNo): void {
-    const x = this.at(phi);
-    for (let k = 0; k < x.src.length; k += 2)
-      if (x.src[k].lo === this.ids[from]) return this.replace(phi, withSource(x, k, this.labelOf(to)));
+  /** Takes ways out of phis: those from blocks of which `gone` says so. */
+  forgetWays(b: BlockNo, gone: (from: BlockNo) => boolean): void {
+    for (const phi of this.phis(b)) {
+      const x = this.at(phi);
+      const left: Operand[] = [];
+      for (let k = 0; k + 1 < x.src.length; k += 2)
+        if (!gone(this.byId[x.src[k].lo])) left.push(x.src[k], x.src[k + 1]);
+      if (left.length < x.src.length) this.replace(phi, withSrc(x, left));
+    }
   }
 
   // ------------------------------------------------------------------ for the files beside this one

@@ -5,6 +5,7 @@ import { Kind, makeReg, NO_REG, type Operand, type Reg, regIndex } from '../oper
 import type { Fn, Instr, Shape } from '../program.ts';
 import { grown } from './grow.ts';
 import {
+  changeUses,
   each,
   enterDefs,
   enterUses,
@@ -446,7 +447,7 @@ export class InstructionDraft {
   protected exchange(n: Ins, ins: Instr): void {
     const before = this.instrs[n];
     this.instrs[n] = ins;
-    if (this.uses !== null && !readsTheSame(before, ins)) {
+    if (this.uses !== null && !changeUses(this.uses, n, before, ins)) {
       this.uses.close(n);
       enterUses(this.uses, n, ins);
     }
@@ -554,12 +555,3 @@ export class InstructionDraft {
 }
 
 const isTarget = (o: Operand): boolean => o.kind === Kind.Label || o.kind === Kind.Table;
-
-/** Do two instructions read the same registers in the same operands? Then the lists of uses need not change. */
-function readsTheSame(a: Instr, b: Instr): boolean {
-  if (a.guard !== b.guard || a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length)
-    return false;
-  for (let i = 0; i < a.src.length; i++) if (a.src[i].reg !== b.src[i].reg) return false;
-  for (let i = 0; i < a.otherwise.length; i++) if (a.otherwise[i] !== b.otherwise[i]) return false;
-  return true;
-}

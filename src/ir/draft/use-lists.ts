@@ -1,5 +1,5 @@
 import { withGuard, withOtherwise, withSrc } from '../edit.ts';
-import { NO_REG, type Reg, regIndex, withReg } from '../operand.ts';
+import { NO_REG, type Operand, type Reg, regIndex, withReg } from '../operand.ts';
 import type { Instr } from '../program.ts';
 import { grown } from './grow.ts';
 
@@ -78,16 +78,33 @@ export class Occurrences {
   }
 
   add(n: number, r: Reg): void {
-    const i = regIndex(r);
+    const u = this.start[n] + this.filled[n]++;
+    this.owner[u] = n;
+    this.link(u, regIndex(r));
+  }
+
+  /** The occurrence at a place of an instruction becomes one of another register. */
+  change(n: number, at: number, r: Reg): void {
+    const u = this.start[n] + at;
+    this.unlink(u);
+    this.link(u, regIndex(r));
+  }
+
+  /** Takes all occurrences of an instruction away. */
+  close(n: number): void {
+    const from = this.start[n];
+    for (let u = from; u < from + this.filled[n]; u++) this.unlink(u);
+    this.filled[n] = 0;
+  }
+
+  private link(u: number, i: number): void {
     if (i >= this.head.length) {
       const old = this.head.length;
       this.head = grown(this.head, i);
       this.head.fill(-1, old);
       this.counts = grown(this.counts, i);
     }
-    const u = this.start[n] + this.filled[n]++;
     const h = this.head[i];
-    this.owner[u] = n;
     this.register[u] = i;
     this.next[u] = h;
     this.prev[u] = -1;
@@ -96,18 +113,13 @@ export class Occurrences {
     this.counts[i]++;
   }
 
-  /** Takes all occurrences of an instruction away. */
-  close(n: number): void {
-    const from = this.start[n];
-    for (let u = from; u < from + this.filled[n]; u++) {
-      const next = this.next[u];
-      const prev = this.prev[u];
-      if (prev >= 0) this.next[prev] = next;
-      else this.head[this.register[u]] = next;
-      if (next >= 0) this.prev[next] = prev;
-      this.counts[this.register[u]]--;
-    }
-    this.filled[n] = 0;
+  private unlink(u: number): void {
+    const next = this.next[u];
+    const prev = this.prev[u];
+    if (prev >= 0) this.next[prev] = next;
+    else this.head[this.register[u]] = next;
+    if (next >= 0) this.prev[next] = prev;
+    this.counts[this.register[u]]--;
   }
 }
 
@@ -119,6 +131,37 @@ export function enterUses(uses: Occurrences, n: number, ins: Instr): void {
   if (guard === NO_REG) return;
   uses.add(n, guard);
   for (let i = 0; i < otherwise.length; i++) if (otherwise[i] !== NO_REG) uses.add(n, otherwise[i]);
+}
+
+/**
+ * Changes what is entered of an instruction to that of another one, where registers stand in the same operands of both: one that reads
+ * a wide phi's ways anew pays for those that differ.
+ * @returns false where they do not; then something may be changed already, and all is to be entered again
+ */
+export function changeUses(uses: Occurrences, n: number, a: Instr, b: Instr): boolean {
+  if (a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length) return false;
+  if ((a.guard === NO_REG) !== (b.guard === NO_REG)) return false;
+  let at = 0;
+  for (let i = 0; i < a.src.length; i++) {
+    const r = b.src[i].reg;
+    if (a.src[i].reg !== r) {
+      if (r === NO_REG || a.src[i].reg === NO_REG) return false;
+      uses.change(n, at, r);
+    }
+    if (r !== NO_REG) at++;
+  }
+  if (b.guard === NO_REG) return true;
+  if (a.guard !== b.guard) uses.change(n, at, b.guard);
+  at++;
+  for (let i = 0; i < a.otherwise.length; i++) {
+    const r = b.otherwise[i];
+    if (a.otherwise[i] !== r) {
+      if (r === NO_REG || a.otherwise[i] === NO_REG) return false;
+      uses.change(n, at, r);
+    }
+    if (r !== NO_REG) at++;
+  }
+  return true;
 }
 
 /** Enters what the instruction writes. */
@@ -153,11 +196,13 @@ export function instructionsOf(lists: Occurrences, r: Reg): number[] {
 /** The instruction with every read of `from` a read of `to`. */
 export function readingInstead(x: Instr, from: Reg, to: Reg): Instr {
   let out = x;
-  if (x.src.some((o) => o.reg === from))
-    out = withSrc(
-      out,
-      x.src.map((o) => (o.reg === from ? withReg(o, to) : o)),
-    );
+  let src: Operand[] | null = null;
+  for (let i = 0; i < x.src.length; i++)
+    if (x.src[i].reg === from) {
+      src ??= x.src.slice();
+      src[i] = withReg(x.src[i], to);
+    }
+  if (src !== null) out = withSrc(out, src);
   if (x.guard === from) out = withGuard(out, to, x.guardNot);
   if (x.otherwise.includes(from))
     out = withOtherwise(
