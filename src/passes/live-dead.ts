@@ -1,6 +1,5 @@
 import { mustStay } from '../analysis/effects.ts';
-import { LiveWalker } from '../analysis/liveness.ts';
-import { strongLivenessOf } from '../analysis/strong-liveness.ts';
+import { neededOf } from '../analysis/needed.ts';
 import { mapBlocks, withIns } from '../ir/edit.ts';
 import type { Instr } from '../ir/program.ts';
 import type { Pass } from './pass.ts';
@@ -16,39 +15,32 @@ import type { Pass } from './pass.ts';
  *           STG [RD2], R3
  *           EXIT
  *
- * Global liveness, then each block from its bottom up with a running live set: an instruction that need not stay and
- * whose results are all dead is dropped, and its sources are not added, so what fed only it goes in the same walk.
- * A result that is written again before it is read is dead too. Liveness is the strong kind (a use counts only if its
- * instruction is needed), so dead values that feed each other around a loop go as well, one application removes all
- * there is, and a second one changes nothing.
+ * An instruction goes if it need not stay and nothing that does needs one of its results, however far away (`neededOf`). A result
+ * that is written again before it is read is dead too, and so are dead values that feed each other around a loop: one application
+ * removes all there is, and a second one changes nothing.
  *
  * What stays: see `mustStay`. Requires: nothing (control in the middle of blocks is understood).
  * Guarantees: live-clean; no block is added, removed or reordered.
- * Bound: about loop depth + 2 sweeps over the blocks, then one walk.
+ * Bound: each instruction once, and each segment once for each register with several definitions that is live there.
  */
 export const liveDead: Pass = (fn, ctx) => {
-  const walker = new LiveWalker(strongLivenessOf(fn, mustStay));
+  const needed = neededOf(fn, mustStay);
   let removed = 0;
-  const out = mapBlocks(fn, (b, position) => {
-    walker.enter(position);
-    let kept: Instr[] | null = null;
-    for (let i = b.ins.length - 1; i >= 0; i--) {
-      const ins = b.ins[i];
-      if (mustStay(ins) || walker.anyResultLive(ins)) {
-        walker.step(ins);
-        kept?.push(ins);
-        continue;
-      }
-      // Kept instructions are gathered from the bottom up, so the list is turned round once at the end.
-      kept ??= b.ins.slice(i + 1).reverse();
-    }
-    if (kept === null) return b;
+  let n = 0;
+  const out = mapBlocks(fn, (b) => {
+    const first = n;
+    n += b.ins.length;
+    let i = 0;
+    while (i < b.ins.length && needed[first + i] === 1) i++;
+    if (i === b.ins.length) return b;
+    const kept: Instr[] = b.ins.slice(0, i);
+    while (++i < b.ins.length) if (needed[first + i] === 1) kept.push(b.ins[i]);
     const dropped = b.ins.length - kept.length;
     removed += dropped;
     ctx.remark('passed', 'dead-removed', `${dropped} dead ${plural(dropped)} removed from BB${b.id}`, {
       block: b.id,
     });
-    return withIns(b, kept.reverse());
+    return withIns(b, kept);
   });
   if (removed > 0) ctx.remark('note', 'dead-total', `${removed} dead ${plural(removed)} removed`);
   return out;
