@@ -252,18 +252,16 @@ class DivergenceSolver implements SyncSink {
     if (!this.hasVariables()) return;
     this.live ??= livenessOf(fn);
     const { globals, liveIn } = this.live;
-    for (let c = 0; c < liveIn.length; c++) {
-      const names = globals.names[c];
-      liveIn[c].rows[node].forEach((g) => {
-        const i = regIndex(names[g]);
-        if (single[i] === 1 || this.level[i] >= level) return;
-        for (let d = du.defStart[i]; d < du.defStart[i + 1]; d++)
-          if (onTheWay(this.nodes.nodeAt[du.defs[d]])) {
-            this.raise(names[g], level);
-            return;
-          }
-      });
-    }
+    const { names } = globals;
+    liveIn.forEach(node, (slot) => {
+      const i = regIndex(names[slot]);
+      if (single[i] === 1 || this.level[i] >= level) return;
+      for (let d = du.defStart[i]; d < du.defStart[i + 1]; d++)
+        if (onTheWay(this.nodes.nodeAt[du.defs[d]])) {
+          this.raise(names[slot], level);
+          return;
+        }
+    });
   }
 
   private variables: boolean | null = null;

@@ -1,10 +1,14 @@
 import { isPhi } from '../ir/flow.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import { type Fn, type Instr, NONE } from '../ir/program.ts';
-import { BitMatrix, BitSet } from './bitset.ts';
+import { popc } from '../isa/ints.ts';
 import { cfgOf, endsFlow, isControl, targets } from './cfg.ts';
+import { type LiveRows, SlotList, solveRows } from './live-rows.ts';
 import { memo } from './memo.ts';
-import { type Segments, segmentsOf, solveBackward } from './segments.ts';
+import { type Segments, segmentsOf } from './segments.ts';
+
+/** Register files there are names for. */
+const FILES = 8;
 
 /** Register classes whose live sets are solved apart; barrier registers never take part. */
 export const LiveClass = { R: 0, UR: 1, P: 2, None: 3 } as const;
@@ -37,15 +41,19 @@ const UNITS_OF_FILE: readonly number[] = FILE_WIDTH.map((w) => Math.max(1, w >>>
 export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
 
 /**
- * The registers that can be live across a segment border, numbered densely by class: those used in some segment before
- * any certain definition in it ("global names" of Briggs, Cooper, Harvey and Simpson, "Practical Improvements to the
- * Construction and Destruction of SSA Form", 1998). All others need no bit, which keeps the sets of large functions small.
+ * The registers that can be live across a segment border, numbered densely: those used in some segment before any certain
+ * definition in it ("global names" of Briggs, Cooper, Harvey and Simpson, "Practical Improvements to the Construction and
+ * Destruction of SSA Form", 1998). All others need no bit, which keeps the sets of large functions small.
+ *
+ * Registers of one file stand together, in columns of 32 slots of which the last one of a file may be filled only in part.
  */
 export interface GlobalNames {
-  /** Register index -> number within its class, -1 for block-local registers. */
+  /** Register index -> slot, -1 for block-local registers. */
   readonly slot: Int32Array;
-  /** Registers of each class by number. */
-  readonly names: readonly (readonly Reg[])[];
+  /** Registers by slot; NO_REG where a column is not filled. */
+  readonly names: Int32Array;
+  /** Register file of each column. */
+  readonly fileOf: Uint8Array;
 }
 
 /** Registers live on entry to each segment. */
@@ -53,8 +61,8 @@ export interface Liveness {
   readonly fn: Fn;
   readonly segments: Segments;
   readonly globals: GlobalNames;
-  /** By class: row s is what is live on entry to segment s, after the phis at its top. */
-  readonly liveIn: readonly BitMatrix[];
+  /** Row s is what is live on entry to segment s, after the phis at its top. */
+  readonly liveIn: LiveRows;
   /** What the phis of successors take from each block, by position: live at its end. Null where there are no phis. */
   readonly phiUses: PhiUses | null;
 }
@@ -62,20 +70,17 @@ export interface Liveness {
 /** Registers by block position. */
 export type PhiUses = ReadonlyMap<number, readonly Reg[]>;
 
-/**
- * The registers that phis of its successors read at the end of each block.
- * @param needed asked of each phi whether it counts
- */
-export function phiUsesOf(fn: Fn, needed: (phi: Instr) => boolean = () => true): PhiUses | null {
+/** The registers that phis of its successors read at the end of each block. */
+function phiUsesOf(fn: Fn): PhiUses | null {
   let out: Map<number, Reg[]> | null = null;
   for (const b of fn.blocks)
     for (let i = 0; i < b.ins.length && isPhi(b.ins[i]); i++) {
-      if (!needed(b.ins[i])) continue;
       const { src } = b.ins[i];
+      const { positionOf } = cfgOf(fn);
       for (let k = 0; k + 1 < src.length; k += 2) {
         if (src[k + 1].reg === NO_REG) continue;
         out ??= new Map();
-        const from = cfgOf(fn).positionOf[src[k].lo];
+        const from = positionOf[src[k].lo];
         const list = out.get(from);
         if (list === undefined) out.set(from, [src[k + 1].reg]);
         else list.push(src[k + 1].reg);
@@ -102,120 +107,104 @@ export function reads(ins: Instr, visit: (r: Reg) => void): void {
  * Does the instruction end the old value of its destinations? A guarded one does not, outside of SSA: the old value shows
  * where the guard is false. In SSA there is no old value: it is named.
  */
-const kills = (ins: Instr): boolean => ins.guard === NO_REG || ins.otherwise.length > 0;
-
-/** Finds the global names: one sweep over all segments. */
-export function globalNames(seg: Segments): GlobalNames {
-  const { fn } = seg;
-  const slot = new Int32Array(fn.regCount).fill(-1);
-  const definedIn = new Int32Array(fn.regCount).fill(-1);
-  const names: Reg[][] = [[], [], []];
-  const returned = returnedRegs(fn);
-  const expose = (r: Reg, s: number): void => {
-    const i = regIndex(r);
-    if (definedIn[i] === s || slot[i] >= 0) return;
-    const c = CLASS_OF_FILE[r & 7];
-    if (c === LiveClass.None) return;
-    slot[i] = names[c].length;
-    names[c].push(r);
-  };
-  for (let s = 0; s < seg.count; s++) {
-    const { ins } = fn.blocks[seg.block[s]];
-    for (let i = seg.from[s]; i < seg.to[s]; i++) {
-      const x = ins[i];
-      // What a phi reads is live on the way from a predecessor, so across a border.
-      if (isPhi(x)) {
-        for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) expose(x.src[k].reg, -2);
-        definedIn[regIndex(x.dst[0])] = s;
-        continue;
-      }
-      reads(x, (r) => expose(r, s));
-      if (isReturn(x) && x.src.length === 0) for (const r of returned) expose(r, s);
-      if (kills(x))
-        for (let k = 0; k < x.dst.length; k++) if (x.dst[k] !== NO_REG) definedIn[regIndex(x.dst[k])] = s;
-    }
-  }
-  return { slot, names };
-}
+export const kills = (ins: Instr): boolean => ins.guard === NO_REG || ins.otherwise.length > 0;
 
 /** Live registers of a snapshot. A guarded definition does not kill: the old value shows where the guard is false. */
 export const livenessOf: (fn: Fn) => Liveness = memo((fn) => {
   const seg = segmentsOf(fn);
-  const globals = globalNames(seg);
   const phiUses = phiUsesOf(fn);
-  return {
-    fn,
-    segments: seg,
-    globals,
-    liveIn: globals.names.map((names, c) => solve(seg, globals, c, names.length, phiUses)),
-    phiUses,
-  };
-});
-
-/**
- * Solves LiveIn = gen | (LiveOut & ~kill), LiveOut = union of the successors' LiveIn, for one class, from the empty sets
- * upwards. gen and kill are short lists and only LiveIn is a bit set, so a segment costs its own length plus one row.
- */
-function solve(
-  seg: Segments,
-  globals: GlobalNames,
-  cls: number,
-  bits: number,
-  phiUses: PhiUses | null,
-): BitMatrix {
-  const live = new BitMatrix(seg.count, bits);
-  if (bits === 0) return live;
-  const { fn } = seg;
-  const { slot } = globals;
+  const { regCount } = fn;
+  /** Register index -> 1 + file of a global name, 0 for the others. */
+  const global = new Uint8Array(regCount);
+  const order: Reg[] = [];
+  const gen = new SlotList();
+  const kill = new SlotList();
+  const out = new SlotList();
+  const usedIn = new Int32Array(regCount).fill(-1);
+  const definedIn = new Int32Array(regCount).fill(-1);
   const returned = returnedRegs(fn);
-  const genStart = new Int32Array(seg.count + 1);
-  const killStart = new Int32Array(seg.count + 1);
-  const gen: number[] = [];
-  const kill: number[] = [];
-  const genIn = new Int32Array(bits).fill(-1);
-  const killIn = new Int32Array(bits).fill(-1);
-  for (let s = 0; s < seg.count; s++) {
-    const use = (r: Reg): void => {
-      const g = CLASS_OF_FILE[r & 7] === cls ? slot[regIndex(r)] : -1;
-      if (g < 0 || killIn[g] === s || genIn[g] === s) return;
-      genIn[g] = s;
-      gen.push(g);
-    };
+  const expose = (r: Reg): void => {
+    const i = regIndex(r);
+    if (global[i] !== 0) return;
+    global[i] = 1 + regFile(r);
+    order.push(r);
+  };
+  let s = 0;
+  const use = (r: Reg): void => {
+    const i = regIndex(r);
+    if (definedIn[i] === s || usedIn[i] === s || CLASS_OF_FILE[r & 7] === LiveClass.None) return;
+    usedIn[i] = s;
+    expose(r);
+    gen.add(s, i);
+  };
+  for (; s < seg.count; s++) {
     const { ins } = fn.blocks[seg.block[s]];
     for (let i = seg.from[s]; i < seg.to[s]; i++) {
       const x = ins[i];
-      if (!isPhi(x)) reads(x, use);
-      if (isReturn(x) && x.src.length === 0) for (const r of returned) use(r);
+      if (!isPhi(x)) {
+        for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg);
+        if (x.guard !== NO_REG) {
+          use(x.guard);
+          for (let k = 0; k < x.otherwise.length; k++) if (x.otherwise[k] !== NO_REG) use(x.otherwise[k]);
+        }
+        if (isReturn(x) && x.src.length === 0) for (const r of returned) use(r);
+      }
       if (!kills(x)) continue;
       for (let k = 0; k < x.dst.length; k++) {
         const r = x.dst[k];
-        const g = r !== NO_REG && CLASS_OF_FILE[r & 7] === cls ? slot[regIndex(r)] : -1;
-        if (g < 0 || killIn[g] === s) continue;
-        killIn[g] = s;
-        kill.push(g);
+        if (r === NO_REG || definedIn[regIndex(r)] === s) continue;
+        definedIn[regIndex(r)] = s;
+        kill.add(s, regIndex(r));
       }
     }
-    genStart[s + 1] = gen.length;
-    killStart[s + 1] = kill.length;
+    // What a phi reads is live on the way from a predecessor, so across a border.
+    if (phiUses === null || s + 1 !== seg.first[seg.block[s] + 1]) continue;
+    for (const r of phiUses.get(seg.block[s]) ?? NONE)
+      if (CLASS_OF_FILE[r & 7] !== LiveClass.None) {
+        expose(r);
+        out.add(s, regIndex(r));
+      }
   }
-  const out = new BitSet(bits);
-  solveBackward(seg, (s) => {
-    out.reset();
-    for (let e = seg.succStart[s]; e < seg.succStart[s + 1]; e++) out.or(live.rows[seg.succ[e]]);
-    for (const r of phiUses === null ? NONE : phiUsesAt(seg, phiUses, s)) {
-      const g = CLASS_OF_FILE[r & 7] === cls ? slot[regIndex(r)] : -1;
-      if (g >= 0) out.set(g);
-    }
-    for (let i = killStart[s]; i < killStart[s + 1]; i++) out.clear(kill[i]);
-    for (let i = genStart[s]; i < genStart[s + 1]; i++) out.set(gen[i]);
-    return live.rows[s].orIfChanged(out);
-  });
-  return live;
+  const globals = number(order, regCount);
+  const columns = globals.fileOf.length;
+  const { slot } = globals;
+  const liveIn = solveRows(
+    seg,
+    columns,
+    gen.byColumn(columns, slot),
+    kill.byColumn(columns, slot),
+    out.byColumn(columns, slot),
+  );
+  return { fn, segments: seg, globals, liveIn, phiUses };
+});
+
+/** Gives slots to global names, file by file, in each in the order in which they come. */
+function number(order: readonly Reg[], regCount: number): GlobalNames {
+  const sizes = new Int32Array(FILES);
+  for (const r of order) sizes[regFile(r)]++;
+  const next = new Int32Array(FILES);
+  let columns = 0;
+  for (let f = 0; f < FILES; f++) {
+    next[f] = columns << 5;
+    columns += (sizes[f] + 31) >>> 5;
+  }
+  const slot = new Int32Array(regCount).fill(-1);
+  const names = new Int32Array(columns << 5).fill(NO_REG);
+  const fileOf = new Uint8Array(columns);
+  for (const r of order) {
+    const at = next[regFile(r)]++;
+    slot[regIndex(r)] = at;
+    names[at] = r;
+    fileOf[at >>> 5] = regFile(r);
+  }
+  return { slot, names, fileOf };
 }
 
-/** What phis take at the end of segment `s`: nothing, unless control leaves the block there. */
-export const phiUsesAt = (seg: Segments, phiUses: PhiUses, s: number): readonly Reg[] =>
-  s + 1 === seg.first[seg.block[s] + 1] ? (phiUses.get(seg.block[s]) ?? NONE) : NONE;
+/** Is the register live on entry to the block at position `b`, behind its phis? */
+export function isLiveIn(l: Liveness, r: Reg, b: number): boolean {
+  const slot = l.globals.slot[regIndex(r)];
+  return slot >= 0 && l.liveIn.has(l.segments.first[b], slot);
+}
 
 /** Registers live on entry to the block at position `b`, ascending by index; only those of one class if that is given. */
 export function liveInOf(l: Liveness, b: number, cls?: number): Reg[] {
@@ -232,19 +221,12 @@ export function liveOutOf(l: Liveness, b: number, cls?: number): Reg[] {
   return [...seen].sort((a, c) => a - c);
 }
 
-/** The live-in set of a block as bits over register indices, for set algebra. */
-export function liveInBits(l: Liveness, b: number, cls?: number): BitSet {
-  const set = new BitSet(l.fn.regCount);
-  for (const r of liveInOf(l, b, cls)) set.set(regIndex(r));
-  return set;
-}
-
 function rowOf(l: Liveness, s: number, cls: number | undefined): Reg[] {
   const out: Reg[] = [];
-  for (let c = 0; c < l.liveIn.length; c++) {
-    if (cls !== undefined && c !== cls) continue;
-    for (const i of l.liveIn[c].rows[s].toArray()) out.push(l.globals.names[c][i]);
-  }
+  l.liveIn.forEach(s, (slot) => {
+    const r = l.globals.names[slot];
+    if (cls === undefined || liveClassOf(r) === cls) out.push(r);
+  });
   return out.sort((a, b) => a - b);
 }
 
@@ -256,15 +238,10 @@ export class LiveWalker {
   private readonly live: Liveness;
   private readonly returned: readonly Reg[];
   private readonly positionOf: Int32Array;
-  /** By class: the global names that are live now. */
-  private readonly now: readonly BitSet[];
-  /** How to count the global names: this many units of a pool for each name of a class that is in a set. */
-  private readonly weights: readonly {
-    readonly cls: number;
-    readonly pool: number;
-    readonly units: number;
-    readonly names: BitSet;
-  }[];
+  /** The global names that are live now, as bits by slot; columns that may not be empty. */
+  private readonly now: Int32Array;
+  private readonly touched: number[] = [];
+  private readonly isTouched: Uint8Array;
   /** Register index -> `epoch` if a block-local register is live now. */
   private readonly stamp: Int32Array;
   private epoch = 0;
@@ -276,8 +253,8 @@ export class LiveWalker {
     this.live = live;
     this.returned = returnedRegs(live.fn);
     this.positionOf = cfgOf(live.fn).positionOf;
-    this.now = live.globals.names.map((n) => new BitSet(n.length));
-    this.weights = weightsOf(live.globals.names);
+    this.now = new Int32Array(live.globals.fileOf.length);
+    this.isTouched = new Uint8Array(this.now.length);
     this.stamp = new Int32Array(live.fn.regCount);
   }
 
@@ -292,13 +269,12 @@ export class LiveWalker {
       this.merge(b + 1);
       this.addPhiUses();
     }
-    this.weigh();
   }
 
   isLive(r: Reg): boolean {
     const i = regIndex(r);
     const g = this.live.globals.slot[i];
-    return g >= 0 ? this.now[CLASS_OF_FILE[r & 7]].test(g) : this.stamp[i] === this.epoch;
+    return g >= 0 ? (this.now[g >>> 5] & (1 << (g & 31))) !== 0 : this.stamp[i] === this.epoch;
   }
 
   /** Is one of the results used later? Discarded results are not. */
@@ -329,8 +305,10 @@ export class LiveWalker {
     if (this.isLive(r)) return;
     const i = regIndex(r);
     const g = this.live.globals.slot[i];
-    if (g >= 0) this.now[CLASS_OF_FILE[r & 7]].set(g);
-    else this.stamp[i] = this.epoch;
+    if (g >= 0) {
+      this.touch(g >>> 5);
+      this.now[g >>> 5] |= 1 << (g & 31);
+    } else this.stamp[i] = this.epoch;
     if (POOL_OF_FILE[r & 7] >= 0) this.units[POOL_OF_FILE[r & 7]] += UNITS_OF_FILE[r & 7];
   }
 
@@ -338,14 +316,18 @@ export class LiveWalker {
     if (!this.isLive(r)) return;
     const i = regIndex(r);
     const g = this.live.globals.slot[i];
-    if (g >= 0) this.now[CLASS_OF_FILE[r & 7]].clear(g);
+    if (g >= 0) this.now[g >>> 5] &= ~(1 << (g & 31));
     else this.stamp[i] = 0;
     if (POOL_OF_FILE[r & 7] >= 0) this.units[POOL_OF_FILE[r & 7]] -= UNITS_OF_FILE[r & 7];
   }
 
   private forget(): void {
     this.epoch++;
-    for (const set of this.now) set.reset();
+    for (const column of this.touched) {
+      this.now[column] = 0;
+      this.isTouched[column] = 0;
+    }
+    this.touched.length = 0;
     this.units.fill(0);
   }
 
@@ -353,44 +335,30 @@ export class LiveWalker {
   private leave(ins: Instr): void {
     if (endsFlow(ins)) this.forget();
     if (isReturn(ins) && ins.src.length === 0) for (const r of this.returned) this.add(r);
-    let merged = false;
     targets(this.live.fn, ins, (id) => {
       const p = id < this.positionOf.length ? this.positionOf[id] : -1;
-      if (p < 0) return;
-      this.merge(p);
-      merged = true;
+      if (p >= 0) this.merge(p);
     });
     this.addPhiUses();
-    if (merged) this.weigh();
   }
 
   private merge(b: number): void {
-    const { segments, liveIn } = this.live;
+    const { segments, liveIn, globals } = this.live;
     const s = segments.first[b];
-    for (let c = 0; c < liveIn.length; c++) this.now[c].or(liveIn[c].rows[s]);
-  }
-
-  /** Counts the pressure anew from bits; exact where no block-local register is live, which holds behind control. */
-  private weigh(): void {
-    this.units.fill(0);
-    for (const { cls, pool, units, names } of this.weights)
-      this.units[pool] += units * this.now[cls].countCommon(names);
-  }
-}
-
-/** The names of each class by pool and width, the kinds that do not occur left out. */
-function weightsOf(
-  names: GlobalNames['names'],
-): { cls: number; pool: number; units: number; names: BitSet }[] {
-  const out: { cls: number; pool: number; units: number; names: BitSet }[] = [];
-  names.forEach((list, cls) => {
-    for (let i = 0; i < list.length; i++) {
-      const pool = POOL_OF_FILE[list[i] & 7];
-      const units = UNITS_OF_FILE[list[i] & 7];
-      let w = out.find((x) => x.cls === cls && x.pool === pool && x.units === units);
-      if (w === undefined) out.push((w = { cls, pool, units, names: new BitSet(list.length) }));
-      w.names.set(i);
+    for (let i = liveIn.start[s]; i < liveIn.start[s + 1]; i++) {
+      const column = liveIn.column[i];
+      const more = liveIn.bits[i] & ~this.now[column];
+      if (more === 0) continue;
+      this.touch(column);
+      this.now[column] |= more;
+      const file = globals.fileOf[column];
+      this.units[POOL_OF_FILE[file]] += UNITS_OF_FILE[file] * popc(more);
     }
-  });
-  return out;
+  }
+
+  private touch(column: number): void {
+    if (this.isTouched[column] === 1) return;
+    this.isTouched[column] = 1;
+    this.touched.push(column);
+  }
 }

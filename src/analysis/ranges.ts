@@ -189,10 +189,9 @@ class RangeSolver {
       for (const x of b.ins) for (const d of x.dst) if (d !== NO_REG) this.checkFile(d);
     if (!variables || fn.blocks.length === 0) return;
     const { globals, liveIn } = livenessOf(fn);
-    for (let c = 0; c < liveIn.length; c++)
-      liveIn[c].rows[0].forEach((g) => {
-        fixed[regIndex(globals.names[c][g])] = 1;
-      });
+    liveIn.forEach(0, (slot) => {
+      fixed[regIndex(globals.names[slot])] = 1;
+    });
   }
 
   private checkFile(d: Reg): void {

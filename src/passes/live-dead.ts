@@ -1,6 +1,5 @@
 import { mustStay } from '../analysis/effects.ts';
-import { LiveWalker } from '../analysis/liveness.ts';
-import { strongLivenessOf } from '../analysis/strong-liveness.ts';
+import { neededOf } from '../analysis/needed.ts';
 import { edit, type Ins } from '../ir/draft/index.ts';
 import type { Pass } from './pass.ts';
 
@@ -15,31 +14,25 @@ import type { Pass } from './pass.ts';
  *           STG [RD2], R3
  *           EXIT
  *
- * Global liveness, then each block from its bottom up with a running live set: an instruction that need not stay and
- * whose results are all dead is dropped, and its sources are not added, so what fed only it goes in the same walk.
- * A result that is written again before it is read is dead too. Liveness is the strong kind (a use counts only if its
- * instruction is needed), so dead values that feed each other around a loop go as well, one application removes all
- * there is, and a second one changes nothing.
+ * An instruction goes if it need not stay and nothing that does needs one of its results, however far away (`neededOf`). A result
+ * that is written again before it is read is dead too, and so are dead values that feed each other around a loop: one application
+ * removes all there is, and a second one changes nothing.
  *
  * What stays: see `mustStay`. Requires: nothing (control in the middle of blocks is understood).
  * Guarantees: live-clean; no block is added, removed or reordered.
- * Bound: about loop depth + 2 sweeps over the blocks, then one walk.
+ * Bound: each instruction once, and each segment once for each register with several definitions that is live there.
  */
 export const liveDead: Pass = (fn, ctx) =>
   edit(fn, (d) => {
-    const walker = new LiveWalker(strongLivenessOf(fn, mustStay));
+    const needed = neededOf(fn, mustStay);
     let total = 0;
     for (const b of d.layout()) {
-      walker.enter(b);
       let removed = 0;
-      for (let n = d.last(b), above: Ins; n >= 0; n = above) {
-        above = d.previous(n);
-        const ins = d.at(n);
-        if (mustStay(ins) || walker.anyResultLive(ins)) walker.step(ins);
-        else {
-          d.remove(n);
-          removed++;
-        }
+      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+        next = d.next(n);
+        if (needed[n] === 1) continue;
+        d.remove(n);
+        removed++;
       }
       if (removed === 0) continue;
       total += removed;

@@ -1,7 +1,6 @@
 import { mustStay } from '../analysis/effects.ts';
-import { LiveWalker } from '../analysis/liveness.ts';
 import { memo } from '../analysis/memo.ts';
-import { strongLivenessOf } from '../analysis/strong-liveness.ts';
+import { neededOf } from '../analysis/needed.ts';
 import { OpFlag } from '../ir/opcode.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 
@@ -15,14 +14,8 @@ const meets = (ins: Instr): boolean => (ins.op.flags & OpFlag.Convergent) !== 0 
 export const deadMeetingsOf: (fn: Fn) => ReadonlySet<Instr> = memo((fn) => {
   if (!fn.blocks.some((b) => b.ins.some(meets))) return NONE;
   const dead = new Set<Instr>();
-  const walker = new LiveWalker(strongLivenessOf(fn, mustStay));
-  for (const [position, b] of fn.blocks.entries()) {
-    walker.enter(position);
-    for (let i = b.ins.length - 1; i >= 0; i--) {
-      const ins = b.ins[i];
-      if (mustStay(ins) || walker.anyResultLive(ins)) walker.step(ins);
-      else if (meets(ins)) dead.add(ins);
-    }
-  }
+  const needed = neededOf(fn, mustStay);
+  let n = 0;
+  for (const b of fn.blocks) for (const ins of b.ins) if (needed[n++] === 0 && meets(ins)) dead.add(ins);
   return dead;
 });

@@ -1,6 +1,6 @@
 import { type Cfg, cfgOf } from '../analysis/cfg.ts';
 import { type DominatorTree, dominates, dominators } from '../analysis/dominators.ts';
-import { isReturn, type Liveness, liveClassOf, livenessOf } from '../analysis/liveness.ts';
+import { isLiveIn, isReturn, livenessOf } from '../analysis/liveness.ts';
 import { edit, removeUnreachable } from '../ir/draft/index.ts';
 import { copyFn, withIns } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
@@ -268,9 +268,4 @@ class Construction {
     const op = this.isa.byName.get('MOVPHI')!;
     return instr(op, FILE_WIDTH[file] === 64 ? withMods(op, 0, '64') : 0, [p.result], p.ways);
   }
-}
-
-function isLiveIn(live: Liveness, r: Reg, b: number): boolean {
-  const slot = live.globals.slot[regIndex(r)];
-  return slot >= 0 && live.liveIn[liveClassOf(r)].rows[live.segments.first[b]].test(slot);
 }

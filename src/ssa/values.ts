@@ -1,5 +1,5 @@
 import { cfgOf } from '../analysis/cfg.ts';
-import { isReturn, type Liveness, liveClassOf, livenessOf } from '../analysis/liveness.ts';
+import { isReturn, type Liveness, livenessOf } from '../analysis/liveness.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
@@ -88,11 +88,10 @@ export class SsaRanges {
     const i = regIndex(r);
     const slot = this.live.globals.slot[i];
     if (slot >= 0) {
-      const { segments } = this.live;
-      const rows = this.live.liveIn[liveClassOf(r)].rows;
+      const { segments, liveIn } = this.live;
       const s = segments.first[b + 1] - 1;
       for (let e = segments.succStart[s]; e < segments.succStart[s + 1]; e++)
-        if (rows[segments.succ[e]].test(slot)) return true;
+        if (liveIn.has(segments.succ[e], slot)) return true;
     }
     const blocks = this.useBlocks[i];
     if (blocks === undefined) return false;
