@@ -8,11 +8,12 @@ import { cellKey, cellsOf, identityOf, runCells } from '../lab/sweep.ts';
 import { SweepFile } from '../lab/sweep-file.ts';
 import { reportOf, type SweepReport } from '../lab/sweep-report.ts';
 import { loadShipped } from '../spec/node.ts';
+import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
 import { measureOptions, paint } from './lab.ts';
 import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
 
-interface SweepCommand {
+interface SweepCommand extends CacheOptions {
   readonly output?: string;
   readonly best?: string;
   readonly restart?: boolean;
@@ -72,6 +73,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   const start = performance.now();
   const whole = await runCells(cells, experiment, modules, plans, {
     measure,
+    disk: cacheOf(o),
     done: new Set(done.keys()),
     stop: () => stopped,
     onCell: (cell) => {

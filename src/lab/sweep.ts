@@ -1,4 +1,5 @@
 import { hashText } from '../ir/hash.ts';
+import type { DiskCache } from './disk-cache.ts';
 import type { Experiment } from './experiment.ts';
 import type { Module } from './kernels.ts';
 import type { MeasureOptions } from './measure.ts';
@@ -42,6 +43,8 @@ export async function identityOf(
 
 export interface SweepOptions {
   readonly measure: MeasureOptions;
+  /** Where results of phases are kept beyond this process. */
+  readonly disk?: DiskCache;
   /** Cells that are done already, by `cellKey`. */
   readonly done: ReadonlySet<string>;
   /** Told of each finished cell, in the order of the cells. */
@@ -67,10 +70,14 @@ export async function runCells(
     if (opts.done.has(cellKey(cell))) continue;
     if (opts.stop?.() === true) return false;
     const module = byFile.get(cell.file)!;
-    if (bench === null || bench.module !== module) bench = new Bench(module, opts.measure);
+    if (bench?.module !== module) {
+      bench?.close();
+      bench = new Bench(module, opts.measure, opts.disk);
+    }
     opts.onCell({ ...cell, result: await bench.run(experiment.arms[cell.arm].arm, plans) });
     // Signals are heard only between turns.
     await new Promise((next) => setImmediate(next));
   }
+  bench?.close();
   return true;
 }
