@@ -181,9 +181,22 @@ withCache(program.command('sweep'))
   )
   .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
   .option('--restart', 'forget the results that are there')
+  .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
+  .option('--shard <i/n>', 'run only this part of the cells, for several machines; `merge` joins the results')
   .option('--format <text|markdown|json>', 'output')
   .option('--json', 'for scripts: --format json')
   .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
+
+program
+  .command('merge')
+  .description('join the results of the shards of a sweep, and report on them as if it had been run in one')
+  .argument('<experiment.yaml>', 'the experiment')
+  .argument('<results...>', 'the files that its shards wrote')
+  .option('-o, --output <file>', 'results as JSON lines (default: EXPERIMENT.results.jsonl)')
+  .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+  .option('--format <text|markdown|json>', 'output')
+  .option('--json', 'for scripts: --format json')
+  .action((file, parts, o) => guarded(async () => (await import('./sweep.ts')).merge(file, parts, o)));
 
 withMeasure(
   program
