@@ -9,12 +9,13 @@ import { abText, diffText } from '../lab/render/ab-text.ts';
 import { abJson } from '../lab/render/json.ts';
 import { PLAIN } from '../lab/render/table.ts';
 import { loadShipped } from '../spec/node.ts';
+import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
 import { baseOf, clock, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
-interface AbCommand extends PlanOptions, MeasureCliOptions {
+interface AbCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
   readonly by: string;
   readonly repeat: string;
@@ -47,6 +48,7 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
   const progress = new Progress();
   const result = await runAb(modules, arms, new Plans(baseOf(o), Promise.resolve(specs)), {
     measure: measureOptions(o, specs),
+    disk: cacheOf(o),
     by,
     repeat: whole(o.repeat, '--repeat'),
     minEffect: percentOf(o.minEffect),

@@ -4,11 +4,12 @@ import { Evaluator } from '../lab/evaluate.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
 import { loadShipped } from '../spec/node.ts';
+import { type CacheOptions, cacheOf } from './cache.ts';
 import { baseOf, type MeasureCliOptions, measureOptions, metricsOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { failWith } from './ui.ts';
 
-interface EvaluateCommand extends PlanOptions, MeasureCliOptions {
+interface EvaluateCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly kernels?: readonly string[];
   readonly metrics: string;
   readonly perKernel?: boolean;
@@ -35,6 +36,7 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
     new Plans(baseOf(o), Promise.resolve(specs)),
     measure,
     metrics,
+    cacheOf(o),
   );
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;

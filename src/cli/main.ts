@@ -20,6 +20,13 @@ function withPlan(c: Command): Command {
     .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect);
 }
 
+/** Adds the options that say where results of phases are kept. */
+function withCache(c: Command): Command {
+  return c
+    .option('--cache <folder>', 'keep results of phases there, and take those that are there')
+    .option('--cache-limit <MB>', 'most that is kept there (default: 1024)');
+}
+
 const program = new Command('orrery')
   .description(
     'An open, data-driven GPU optimizing assembler pipeline: PTX in, 159 phases, checked by running it.',
@@ -45,9 +52,8 @@ Examples:
   $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator`,
   );
 
-withPlan(
-  program
-    .command('opt')
+withCache(
+  withPlan(program.command('opt'))
     .description('optimize a PTX (or .ori) file')
     .argument('<file>', 'PTX or Ori text')
     .option('--emit <ori|ptx|json|none>', 'what to write (default: ori; none with --ptxas)')
@@ -105,7 +111,7 @@ withPlan(
 
 /** Adds the options that say what is measured. */
 const withMeasure = (c: Command): Command =>
-  withPlan(c)
+  withCache(withPlan(c))
     .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
     .option('--no-ptxas', 'do not ask ptxas')
     .option('--no-launches', 'do not run the launch files beside the kernels')
@@ -166,8 +172,7 @@ program
   )
   .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
 
-program
-  .command('sweep')
+withCache(program.command('sweep'))
   .description('run an experiment: arms over knobs, places of phases and switches, on many kernels')
   .argument('<experiment.yaml>', 'a file of the kind experiment')
   .option(
@@ -176,9 +181,22 @@ program
   )
   .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
   .option('--restart', 'forget the results that are there')
+  .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
+  .option('--shard <i/n>', 'run only this part of the cells, for several machines; `merge` joins the results')
   .option('--format <text|markdown|json>', 'output')
   .option('--json', 'for scripts: --format json')
   .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
+
+program
+  .command('merge')
+  .description('join the results of the shards of a sweep, and report on them as if it had been run in one')
+  .argument('<experiment.yaml>', 'the experiment')
+  .argument('<results...>', 'the files that its shards wrote')
+  .option('-o, --output <file>', 'results as JSON lines (default: EXPERIMENT.results.jsonl)')
+  .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+  .option('--format <text|markdown|json>', 'output')
+  .option('--json', 'for scripts: --format json')
+  .action((file, parts, o) => guarded(async () => (await import('./sweep.ts')).merge(file, parts, o)));
 
 withMeasure(
   program

@@ -4,11 +4,12 @@ import { compileValues, Measurer } from '../lab/measure.ts';
 import { Plans } from '../lab/plans.ts';
 import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
 import { loadShipped } from '../spec/node.ts';
+import { type CacheOptions, cacheOf } from './cache.ts';
 import { baseOf, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
-interface MeasureCommand extends PlanOptions, MeasureCliOptions {
+interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly metrics?: string;
   readonly opt: boolean;
   readonly json?: boolean;
@@ -21,6 +22,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
   const plans = new Plans(baseOf(o), Promise.resolve(specs));
   const opts = measureOptions(o, specs);
   const modules = await loadModules(patterns);
+  const disk = cacheOf(o);
   const progress = new Progress();
   const found: ModuleMeasure[] = [];
   for (const m of modules) {
@@ -28,7 +30,9 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
     const plan = await plans.plan({ name: 'base' }, m.target);
     const input = lowerModule(m, plan);
     show(input.warnings);
-    const journal = o.opt ? runPipeline(input.program, plan, { heap }) : null;
+    const cache = disk?.shelf(input.key, plan.isa);
+    const journal = o.opt ? runPipeline(input.program, plan, { heap, cache, inputKey: input.key }) : null;
+    disk?.release(cache);
     found.push({
       file: m.file,
       sm: plan.sm,

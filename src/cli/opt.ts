@@ -8,6 +8,7 @@ import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
+import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { unifiedDiff } from './diff.ts';
 import { writeWhole } from './files.ts';
@@ -16,7 +17,7 @@ import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { CliExit, duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
 
-interface OptOptions extends PlanOptions {
+interface OptOptions extends PlanOptions, CacheOptions {
   readonly emit?: string;
   readonly output?: string;
   readonly verify?: boolean;
@@ -52,7 +53,11 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
   const diff = o.printChanged === true ? (await import('./diff.ts')).unifiedDiff : null;
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
+  const disk =
+    o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);
   const journal = runPipeline(input.program, plan, {
+    cache: disk?.shelf(input.key, plan.isa),
+    inputKey: input.key,
     verify: o.verify,
     until,
     heap: () => getHeapStatistics().used_heap_size,
@@ -140,7 +145,9 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
   err(
     `${pcErr.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`,
   );
-  err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}\n`);
+  const cached = journal.records.filter((r) => r.cached).length;
+  const kept = cached > 0 ? `, ${cached} of them kept from before` : '';
+  err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}\n`);
   err(classTable(journal.input, journal.last));
   err('');
   err(changedPhases(journal));

@@ -1,23 +1,40 @@
-import { loadExperiment } from '../lab/experiment.ts';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { stemOf } from '../lab/files.ts';
-import { loadModules } from '../lab/kernels.ts';
-import { Plans } from '../lab/plans.ts';
+import { runPool } from '../lab/pool.ts';
 import { recipeOf } from '../lab/recipe.ts';
 import { sweepJson, sweepMarkdown, sweepText } from '../lab/render/sweep.ts';
-import { cellKey, cellsOf, identityOf, runCells } from '../lab/sweep.ts';
+import {
+  CellRunner,
+  type CellWatch,
+  cellKey,
+  cellsTogether,
+  type FinishedCell,
+  identityOf,
+  runCells,
+  shardOf,
+} from '../lab/sweep.ts';
 import { SweepFile } from '../lab/sweep-file.ts';
 import { reportOf, type SweepReport } from '../lab/sweep-report.ts';
-import { loadShipped } from '../spec/node.ts';
+import type { TrialResult } from '../lab/trials.ts';
+import { ROOT } from '../spec/node-cache.ts';
+import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
-import { measureOptions, paint } from './lab.ts';
+import { paint } from './lab.ts';
+import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
 
-interface SweepCommand {
+interface ReportCommand {
   readonly output?: string;
   readonly best?: string;
-  readonly restart?: boolean;
   readonly format?: string;
   readonly json?: boolean;
+}
+
+interface SweepCommand extends CacheOptions, ReportCommand {
+  readonly restart?: boolean;
+  readonly jobs: string;
+  readonly shard?: string;
 }
 
 const FORMATS = ['text', 'markdown', 'json'];
@@ -26,42 +43,22 @@ const INTERRUPTED = 130;
 
 /** `orrery sweep`. */
 export async function sweep(file: string, o: SweepCommand): Promise<void> {
-  const format = o.json === true ? 'json' : (o.format ?? 'text');
-  if (!FORMATS.includes(format))
-    failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
-  if (!/\.ya?ml$/.test(file))
-    failWith(`${file} is no experiment`, 'an experiment is a YAML file: `orrery sweep --help`');
-  const specs = await loadShipped();
-  const experiment = await loadExperiment(file, specs);
-  const modules = await loadModules(experiment.kernels, experiment.folder);
-  const plans = new Plans(experiment.base, Promise.resolve(specs));
-  const base = experiment.arms[0].arm;
-  for (const m of modules) await plans.plan(base, m.target);
-  const cells = cellsOf(experiment, modules);
+  formatOf(o);
+  const jobs = jobsOf(o.jobs);
+  const shard = o.shard === undefined ? null : shardFrom(o.shard);
+  const setup = await loadSweep(file);
+  const { cells, experiment } = setup;
   const stem = stemOf(file).replace(/\.experiment$/, '');
-  const results = SweepFile.open(
-    o.output ?? `${stem}.results.jsonl`,
-    experiment,
-    await identityOf(experiment, modules, plans),
-    o.restart === true,
-  );
+  const part = shard === null ? '' : `.${shard.i}-of-${shard.n}`;
+  const identity = await identityOf(experiment, setup.modules, setup.plans);
+  const path = o.output ?? `${stem}.results${part}.jsonl`;
+  const results = SweepFile.open(path, experiment, identity, o.restart === true);
   const done = new Map(results.cells.map((c) => [cellKey(c), c]));
-  const wanted = [...experiment.metrics, ...experiment.bounds.map((b) => b.metric)];
-  const ptxas = wanted.some((m) => m.source === 'ptxas');
-  const launches = wanted.some((m) => m.source === 'simulator' || m.name === 'cycles');
-  const measure = {
-    ...measureOptions({ launches: true, ptxas: ptxas ? undefined : false }, specs),
-    launches: true,
-  };
-  if (ptxas && measure.ptxas === undefined)
-    failWith(
-      'the experiment asks what ptxas makes, and ptxas cannot be run',
-      'put it on PATH or name it in ORRERY_PTXAS',
-    );
-  if (launches && modules.every((m) => m.launches.length === 0))
-    failWith('the experiment asks what launches do, and no launch file stands beside the kernels');
+  const places = shard === null ? [...cells.keys()] : shardOf(cells.length, shard.i, shard.n);
+  const missing = places.filter((at) => !done.has(cellKey(cells[at])));
 
-  const before = done.size;
+  const before = places.length - missing.length;
+  let finished = 0;
   let stopped = false;
   const stop = () => {
     stopped = true;
@@ -70,51 +67,126 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   process.on('SIGTERM', stop);
   const progress = new Progress();
   const start = performance.now();
-  const whole = await runCells(cells, experiment, modules, plans, {
-    measure,
-    done: new Set(done.keys()),
+  const whole = await run(missing, {
     stop: () => stopped,
-    onCell: (cell) => {
+    onCell: (at, result) => {
+      const cell = { ...cells[at], result };
       results.add(cell);
       done.set(cellKey(cell), cell);
-      const each = (performance.now() - start) / (done.size - before);
-      const left = duration(each * (cells.length - done.size));
-      progress.update(`${done.size} of ${cells.length} cells, ${left} left: ${cell.file}`);
+      finished++;
+      const left = duration(((performance.now() - start) / finished) * (missing.length - finished));
+      progress.update(`${before + finished} of ${places.length} cells, ${left} left: ${cell.file}`);
     },
   });
   progress.done();
   process.off('SIGINT', stop).off('SIGTERM', stop);
   if (!whole) {
-    err(`stopped: ${done.size} of ${cells.length} cells are in ${results.path}; the same command goes on`);
+    err(`stopped: ${before + finished} of ${places.length} cells are in ${path}; the same command goes on`);
     throw new CliExit(INTERRUPTED);
   }
-  const report = reportOf(
-    experiment,
-    cells.map((c) => done.get(cellKey(c))!),
-  );
+  const ordered = places.map((at) => done.get(cellKey(cells[at]))!);
+  // Workers finish in any order, and so does a sweep that was ended and gone on with.
+  writeWhole(path, SweepFile.text(experiment, identity, ordered));
+  if (shard !== null)
+    return out(
+      `shard ${shard.i} of ${shard.n}: ${places.length} of ${cells.length} cells are in ${path}\norrery merge ${file} ${path} ... joins the shards`,
+    );
+  await report(setup, ordered, stem, o, `${path} (${cells.length} cells, ${before} of them from before)`);
+
+  function run(todo: readonly number[], watch: CellWatch): Promise<boolean> {
+    if (jobs === 1 || todo.length < 2) {
+      const opts = { measure: setup.measure, disk: cacheOf(o) };
+      return runCells(cells, todo, new CellRunner(experiment, setup.modules, setup.plans, opts), watch);
+    }
+    const workerData = { file, cache: { cache: o.cache, cacheLimit: o.cacheLimit } };
+    return runPool<TrialResult>({
+      tasks: todo,
+      workers: jobs,
+      start: () => new Worker(join(ROOT, 'dist', 'cli', 'sweep-worker.js'), { workerData }),
+      together: (left, workers) => cellsTogether(cells, left, workers),
+      onResult: watch.onCell,
+      stop: watch.stop,
+    });
+  }
+}
+
+/** `orrery merge`: the results of the shards of a sweep as if it had been run in one. */
+export async function merge(file: string, parts: readonly string[], o: ReportCommand): Promise<void> {
+  formatOf(o);
+  const setup = await loadSweep(file);
+  const { cells, experiment } = setup;
+  const identity = await identityOf(experiment, setup.modules, setup.plans);
+  const done = new Map<string, FinishedCell>();
+  for (const p of parts) for (const c of SweepFile.read(p, identity)) done.set(cellKey(c), c);
+  const missing = cells.filter((c) => !done.has(cellKey(c)));
+  if (missing.length > 0)
+    failWith(
+      `${missing.length} of ${cells.length} cells are in none of the files, the first of them arm ${missing[0].arm} on ${missing[0].file}`,
+      'a shard is missing, or was not ended: the command that began it goes on with it',
+    );
+  const stem = stemOf(file).replace(/\.experiment$/, '');
+  const path = o.output ?? `${stem}.results.jsonl`;
+  const ordered = cells.map((c) => done.get(cellKey(c))!);
+  writeWhole(path, SweepFile.text(experiment, identity, ordered));
+  await report(setup, ordered, stem, o, `${path} (${cells.length} cells, of ${parts.length} files)`);
+}
+
+function formatOf(o: ReportCommand): string {
+  const format = o.json === true ? 'json' : (o.format ?? 'text');
+  return FORMATS.includes(format)
+    ? format
+    : failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
+}
+
+function jobsOf(text: string): number {
+  const n = Number(text);
+  return Number.isSafeInteger(n) && n >= 1
+    ? n
+    : failWith(`--jobs ${text} is no number of workers`, 'it is a whole number from 1 up');
+}
+
+function shardFrom(text: string): { readonly i: number; readonly n: number } {
+  const m = /^(\d+)\/(\d+)$/.exec(text);
+  const [i, n] = m === null ? [0, 0] : [Number(m[1]), Number(m[2])];
+  return i >= 1 && i <= n
+    ? { i, n }
+    : failWith(`--shard ${text} is no shard`, 'the second of four shards is 2/4');
+}
+
+/** Prints what came of all cells, and writes the best arm as a recipe. */
+async function report(
+  setup: SweepSetup,
+  cells: readonly FinishedCell[],
+  stem: string,
+  o: ReportCommand,
+  results: string,
+): Promise<void> {
+  const { experiment } = setup;
+  const format = formatOf(o);
+  const r = reportOf(experiment, cells);
   out(
     format === 'json'
-      ? JSON.stringify(sweepJson(experiment, report), null, 2)
+      ? JSON.stringify(sweepJson(experiment, r), null, 2)
       : format === 'markdown'
-        ? sweepMarkdown(experiment, report)
-        : sweepText(experiment, report, paint),
+        ? sweepMarkdown(experiment, r)
+        : sweepText(experiment, r, paint),
   );
-  const note = await writeBest(report, o.best ?? `${stem}.best.yaml`);
-  if (format === 'text')
-    out(`\nresults: ${results.path} (${cells.length} cells, ${before} of them from before)\n${note}`);
+  const note = await writeBest(setup, r, stem, o.best ?? `${stem}.best.yaml`);
+  if (format === 'text') out(`\nresults: ${results}\n${note}`);
+}
 
-  async function writeBest(r: SweepReport, path: string): Promise<string> {
-    const { arm } = experiment.arms[r.best.arm];
-    if (r.best.arm === 0) return 'no arm is better than the base, so there is no recipe to write';
-    const orderFile = path.replace(/(\.ya?ml)?$/, '.order.yaml');
-    const title = `Best of ${experiment.title === '' ? stem : experiment.title} by ${r.metrics[0].name}`;
-    const targets = modules.map((m) => m.target);
-    const files = await recipeOf(arm, plans, targets, title, { recipe: path, order: orderFile });
-    writeWhole(path, files.recipe);
-    if (files.order !== null) writeWhole(orderFile, files.order);
-    const options = files.options.length === 0 ? '' : ` ${files.options.join(' ')}`;
-    return files.same
-      ? `recipe:  ${path}; try it: orrery ab base recipe:${path}${options} --kernels ...`
-      : `recipe:  ${path}; it does not give the whole of the arm '${arm.name}'`;
-  }
+async function writeBest(setup: SweepSetup, r: SweepReport, stem: string, path: string): Promise<string> {
+  const { experiment, plans } = setup;
+  const { arm } = experiment.arms[r.best.arm];
+  if (r.best.arm === 0) return 'no arm is better than the base, so there is no recipe to write';
+  const orderFile = path.replace(/(\.ya?ml)?$/, '.order.yaml');
+  const title = `Best of ${experiment.title === '' ? stem : experiment.title} by ${r.metrics[0].name}`;
+  const targets = setup.modules.map((m) => m.target);
+  const files = await recipeOf(arm, plans, targets, title, { recipe: path, order: orderFile });
+  writeWhole(path, files.recipe);
+  if (files.order !== null) writeWhole(orderFile, files.order);
+  const options = files.options.length === 0 ? '' : ` ${files.options.join(' ')}`;
+  return files.same
+    ? `recipe:  ${path}; try it: orrery ab base recipe:${path}${options} --kernels ...`
+    : `recipe:  ${path}; it does not give the whole of the arm '${arm.name}'`;
 }

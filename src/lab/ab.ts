@@ -1,9 +1,12 @@
 import { basename } from 'node:path';
+import type { PrefixCache } from '../engine/cache.ts';
 import type { Journal } from '../engine/journal.ts';
+import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
+import type { DiskCache } from './disk-cache.ts';
 import { type Equality, equalityOf } from './equality.ts';
 import { stemOf } from './files.ts';
 import { type Lowered, lowerModule, type Module } from './kernels.ts';
@@ -78,6 +81,8 @@ export interface AbResult {
 
 export interface AbOptions {
   readonly measure: MeasureOptions;
+  /** Where results of phases are kept beyond this process. */
+  readonly disk?: DiskCache;
   readonly by: Metric;
   /** Timed runs of each arm; 0: none. */
   readonly repeat: number;
@@ -152,10 +157,15 @@ async function trialOf(module: Module, arms: Pair<Arm>, plans: Plans, opts: AbOp
   const b = await plans.plan(arms[1], module.target);
   const x = lowerModule(module, a);
   const y = a.sm === b.sm && a.isa.hash === b.isa.hash ? x : lowerModule(module, b);
-  const cache = new Map();
-  const run = (input: Lowered, plan: Plan) =>
+  const cacheOf = (input: Lowered, plan: Plan): PrefixCache =>
+    opts.disk?.shelf(input.key, plan.isa) ?? new MemoryCache();
+  const first = cacheOf(x, a);
+  const second = x === y ? first : cacheOf(y, b);
+  const run = (input: Lowered, plan: Plan, cache: PrefixCache) =>
     runPipeline(input.program, plan, { cache, inputKey: input.key, heap: opts.heap });
-  return { module, plans: [a, b], inputs: [x, y], journals: [run(x, a), run(y, b)] };
+  const journals = [run(x, a, first), run(y, b, second)] as const;
+  for (const c of [first, second]) opts.disk?.release(c);
+  return { module, plans: [a, b], inputs: [x, y], journals };
 }
 
 /** In what the plans differ, over all targets, and which of the knobs nobody read. */

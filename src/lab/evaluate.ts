@@ -1,5 +1,6 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { armOfData } from './arms.ts';
+import type { DiskCache } from './disk-cache.ts';
 import type { Module } from './kernels.ts';
 import type { MeasureOptions } from './measure.ts';
 import type { Metric, Values } from './metrics.ts';
@@ -47,9 +48,10 @@ export class Evaluator {
     plans: Plans,
     measure: MeasureOptions,
     metrics: readonly Metric[],
+    disk?: DiskCache,
   ): Promise<Evaluator> {
     const e = new Evaluator(
-      modules.map((m) => new Bench(m, measure)),
+      modules.map((m) => new Bench(m, measure, disk)),
       plans,
       metrics,
     );

@@ -75,7 +75,7 @@ function moduleOf(file: string, launches: readonly LoadedLaunch[]): Module {
  * @throws DiagnosticError with everything that is wrong with its text
  */
 export function lowerModule(m: Module, plan: Plan): Lowered {
-  const key = hashText(m.text, `${m.file}|${plan.sm}|${plan.isa.hash}`);
+  const key = hashText(m.text, `${plan.sm}|${plan.isa.hash}`);
   const { program, module, warnings } = (m.file.endsWith('.ori') ? readOri : readPtx)(m.text, plan, m.file);
   return { program, ptx: module, key, warnings };
 }

@@ -197,7 +197,7 @@ const ptxasValues = (u: PtxasUse): Values => ({
   'ptxas.code-bytes': u.code,
 });
 
-/** What it cost to run the phases. */
+/** What it cost to run the phases; nothing of time and memory where some were not run, but kept from before. */
 export function compileValues(j: Journal): Values {
   let ms = 0;
   let bytes = 0;
@@ -207,5 +207,6 @@ export function compileValues(j: Journal): Values {
     bytes += Math.max(0, r.bytes);
     if (r.outcome === 'ran') ran++;
   }
+  if (j.records.some((r) => r.cached)) return { 'phases-run': ran };
   return { 'phases-run': ran, 'compile-time': ms, 'compile-memory': Math.round(bytes / 1024) };
 }

@@ -46,39 +46,70 @@ export class SweepFile {
    * @throws DiagnosticError where the file holds results of another sweep, or something else
    */
   static open(path: string, experiment: Experiment, identity: string, restart = false): SweepFile {
-    const head = headOf(experiment, identity);
-    if (restart || !existsSync(path)) {
-      writeFileSync(path, `${JSON.stringify(head)}\n`);
+    const text = restart || !existsSync(path) ? '' : readFileSync(path, 'utf8');
+    const end = text.lastIndexOf('\n') + 1;
+    if (end === 0) {
+      writeFileSync(path, `${JSON.stringify(headOf(experiment, identity))}\n`);
       return new SweepFile(path, []);
     }
-    const text = readFileSync(path, 'utf8');
-    const end = text.lastIndexOf('\n') + 1;
-    const lines = text.slice(0, end).split('\n').slice(0, -1);
-    if (lines.length === 0) return SweepFile.open(path, experiment, identity, true);
-    const found = parsed(lines[0]) as Partial<Head> | null;
-    if (found?.kind !== 'sweep')
-      throw new DiagnosticError([
-        fileFault(path, 'this is no file of results', ['-o names another; --restart overwrites this one']),
-      ]);
-    if (found.version !== OUTPUT_VERSION || found.identity !== identity)
-      throw new DiagnosticError([
-        fileFault(path, 'these are results of another experiment, or of other kernels or specs', [
-          '--restart runs it anew; -o names another file',
-        ]),
-      ]);
+    const cells = cellsIn(path, text.slice(0, end), identity, [
+      '--restart runs it anew; -o names another file',
+    ]);
     if (end < text.length) truncateSync(path, Buffer.byteLength(text.slice(0, end)));
-    const cells = new Map<string, FinishedCell>();
-    for (const line of lines.slice(1)) {
-      const c = parsed(line) as FinishedCell | null;
-      if (c !== null) cells.set(cellKey(c), c);
+    return new SweepFile(path, cells);
+  }
+
+  /**
+   * The finished cells of a file, which stays as it is.
+   * @throws DiagnosticError where it cannot be read, or holds results of another sweep, or something else
+   */
+  static read(path: string, identity: string): readonly FinishedCell[] {
+    let text: string;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch (e) {
+      const why = (e as NodeJS.ErrnoException).code ?? String(e);
+      throw new DiagnosticError([fileFault(path, `cannot read the file (${why})`)]);
     }
-    return new SweepFile(path, [...cells.values()]);
+    return cellsIn(path, text.slice(0, text.lastIndexOf('\n') + 1), identity, [
+      'all shards run with the same experiment, kernels, specs and version of orrery',
+    ]);
+  }
+
+  /**
+   * Cells of a finished sweep, in order, with the head: the same bytes in whatever order, by however many they were run.
+   * Gives the text, so that it can be written whole.
+   */
+  static text(experiment: Experiment, identity: string, cells: readonly FinishedCell[]): string {
+    return [headOf(experiment, identity), ...cells].map((x) => `${JSON.stringify(x)}\n`).join('');
   }
 
   /** Adds a finished cell. */
   add(cell: FinishedCell): void {
     appendFileSync(this.path, `${JSON.stringify(cell)}\n`);
   }
+}
+
+/** The cells of whole lines; a cell that is there twice counts once. */
+function cellsIn(path: string, text: string, identity: string, otherwise: readonly string[]): FinishedCell[] {
+  const lines = text.split('\n').slice(0, -1);
+  const found = parsed(lines[0] ?? '') as Partial<Head> | null;
+  if (found?.kind !== 'sweep')
+    throw new DiagnosticError([
+      fileFault(path, 'this is no file of results', [
+        '`orrery sweep` writes one; there, -o names another, and --restart overwrites this one',
+      ]),
+    ]);
+  if (found.version !== OUTPUT_VERSION || found.identity !== identity)
+    throw new DiagnosticError([
+      fileFault(path, 'these are results of another experiment, or of other kernels or specs', otherwise),
+    ]);
+  const cells = new Map<string, FinishedCell>();
+  for (const line of lines.slice(1)) {
+    const c = parsed(line) as FinishedCell | null;
+    if (c !== null) cells.set(cellKey(c), c);
+  }
+  return [...cells.values()];
 }
 
 function parsed(line: string): unknown {

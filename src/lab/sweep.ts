@@ -1,4 +1,5 @@
 import { hashText } from '../ir/hash.ts';
+import type { DiskCache } from './disk-cache.ts';
 import type { Experiment } from './experiment.ts';
 import type { Module } from './kernels.ts';
 import type { MeasureOptions } from './measure.ts';
@@ -40,37 +41,85 @@ export async function identityOf(
   return hashText(JSON.stringify([experiment.spec.data, files, hashes]));
 }
 
-export interface SweepOptions {
+/** What cells are run with. */
+export interface CellOptions {
   readonly measure: MeasureOptions;
-  /** Cells that are done already, by `cellKey`. */
-  readonly done: ReadonlySet<string>;
-  /** Told of each finished cell, in the order of the cells. */
-  readonly onCell: (cell: FinishedCell) => void;
+  /** Where results of phases are kept beyond this process. */
+  readonly disk?: DiskCache;
+}
+
+/** Runs cells; what cells of one module share, and follow one another, is done once. */
+export class CellRunner {
+  private readonly experiment: Experiment;
+  private readonly plans: Plans;
+  private readonly opts: CellOptions;
+  private readonly byFile: ReadonlyMap<string, Module>;
+  private bench: Bench | null = null;
+
+  constructor(experiment: Experiment, modules: readonly Module[], plans: Plans, opts: CellOptions) {
+    this.experiment = experiment;
+    this.plans = plans;
+    this.opts = opts;
+    this.byFile = new Map(modules.map((m) => [m.file, m]));
+  }
+
+  async run(cell: Cell): Promise<TrialResult> {
+    const module = this.byFile.get(cell.file)!;
+    if (this.bench?.module !== module) {
+      this.close();
+      this.bench = new Bench(module, this.opts.measure, this.opts.disk);
+    }
+    return this.bench.run(this.experiment.arms[cell.arm].arm, this.plans);
+  }
+
+  /** Ends it: what was found out goes to disk. */
+  close(): void {
+    this.bench?.close();
+    this.bench = null;
+  }
+}
+
+/** Told of finished cells, and asked whether to go on. */
+export interface CellWatch {
+  /** Told of each finished cell, by its place. */
+  readonly onCell: (place: number, result: TrialResult) => void;
   /** Asked before each cell; true ends the sweep there. */
   readonly stop?: () => boolean;
 }
 
 /**
- * Runs cells that are not done yet.
+ * Runs cells in this thread, in order.
  * @returns whether all were run
  */
 export async function runCells(
   cells: readonly Cell[],
-  experiment: Experiment,
-  modules: readonly Module[],
-  plans: Plans,
-  opts: SweepOptions,
+  places: readonly number[],
+  runner: CellRunner,
+  watch: CellWatch,
 ): Promise<boolean> {
-  const byFile = new Map(modules.map((m) => [m.file, m]));
-  let bench: Bench | null = null;
-  for (const cell of cells) {
-    if (opts.done.has(cellKey(cell))) continue;
-    if (opts.stop?.() === true) return false;
-    const module = byFile.get(cell.file)!;
-    if (bench === null || bench.module !== module) bench = new Bench(module, opts.measure);
-    opts.onCell({ ...cell, result: await bench.run(experiment.arms[cell.arm].arm, plans) });
+  for (const at of places) {
+    if (watch.stop?.() === true) return false;
+    watch.onCell(at, await runner.run(cells[at]));
     // Signals are heard only between turns.
     await new Promise((next) => setImmediate(next));
   }
+  runner.close();
   return true;
+}
+
+/**
+ * How many of the cells that are left one of several workers is to take in a row: of one module, since its arms share most of
+ * the work, and fewer the fewer are left, so that all end at about the same time.
+ */
+export function cellsTogether(cells: readonly Cell[], left: readonly number[], workers: number): number {
+  const most = Math.max(1, Math.floor(left.length / (2 * workers)));
+  let n = 1;
+  while (n < most && n < left.length && cells[left[n]].file === cells[left[0]].file) n++;
+  return n;
+}
+
+/** Places of the cells of shard `i` of `n`, from 1: neighbours, since they share most of the work. */
+export function shardOf(count: number, i: number, n: number): number[] {
+  const [from, to] = [Math.floor(((i - 1) * count) / n), Math.floor((i * count) / n)];
+  return Array.from({ length: to - from }, (_, k) => from + k);
 }

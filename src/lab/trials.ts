@@ -1,7 +1,9 @@
 import type { PrefixCache } from '../engine/cache.ts';
+import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
+import type { DiskCache } from './disk-cache.ts';
 import { type Equality, equalityOf } from './equality.ts';
 import { type Lowered, lowerModule, type Module } from './kernels.ts';
 import { type KernelMeasure, type MeasureOptions, Measurer } from './measure.ts';
@@ -21,29 +23,34 @@ export type TrialResult =
   /** The arm is no plan: what is wrong with it. */
   | { readonly illegal: string };
 
-/** Results that one module's cache keeps before it begins anew. */
-const MOST_CACHED = 20_000;
+/** The module lowered for a target. */
+interface TrialInput {
+  readonly input: Lowered;
+  readonly measurer: Measurer;
+  readonly cache: PrefixCache;
+}
 
 /** A module as it is tried under one arm after the other: what they share is done once. */
 export class Bench {
   readonly module: Module;
   private readonly opts: MeasureOptions;
-  private readonly inputs = new Map<string, { readonly input: Lowered; readonly measurer: Measurer }>();
-  private cache = new Map() as Map<string, never> & PrefixCache;
+  private readonly disk: DiskCache | undefined;
+  private readonly inputs = new Map<string, TrialInput>();
   private readonly verdicts = new Map<KernelMeasure, Equality>();
 
-  constructor(module: Module, opts: MeasureOptions) {
+  /** @param disk where results of phases are kept beyond this process */
+  constructor(module: Module, opts: MeasureOptions, disk?: DiskCache) {
     this.module = module;
     this.opts = opts;
+    this.disk = disk;
   }
 
   /** Runs an arm and measures what comes out. */
   async run(arm: Arm, plans: Plans): Promise<TrialResult> {
     const { plan, diagnostics } = await plans.tryPlan(arm, this.module.target);
     if (plan === null) return { illegal: diagnostics.find((d) => d.severity === 'error')?.message ?? '' };
-    const { input, measurer } = this.inputOf(plan);
-    if (this.cache.size > MOST_CACHED) this.cache = new Map() as Map<string, never> & PrefixCache;
-    const { last } = runPipeline(input.program, plan, { cache: this.cache, inputKey: input.key });
+    const { input, measurer, cache } = this.inputOf(plan);
+    const { last } = runPipeline(input.program, plan, { cache, inputKey: input.key });
     const measured = await measurer.kernels(last, plan);
     return {
       kernels: measured.map((m) => {
@@ -55,12 +62,19 @@ export class Bench {
     };
   }
 
-  private inputOf(plan: Plan) {
+  /** Ends it: what was found out goes to disk. */
+  close(): void {
+    for (const { cache } of this.inputs.values()) this.disk?.release(cache);
+    this.inputs.clear();
+  }
+
+  private inputOf(plan: Plan): TrialInput {
     const key = `${plan.sm}|${plan.isa.hash}`;
     let known = this.inputs.get(key);
     if (known === undefined) {
       const input = lowerModule(this.module, plan);
-      known = { input, measurer: new Measurer(this.module, input, this.opts) };
+      const measurer = new Measurer(this.module, input, this.opts);
+      known = { input, measurer, cache: this.disk?.shelf(input.key, plan.isa) ?? new MemoryCache() };
       this.inputs.set(key, known);
     }
     return known;

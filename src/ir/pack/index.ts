@@ -5,6 +5,7 @@ import { HEAD, MAGIC, PACK_VERSION, PackError } from './format.ts';
 import { Unpacker } from './read.ts';
 import { Packer } from './write.ts';
 
+export { checksum } from './bytes.ts';
 export { PACK_VERSION, PackError } from './format.ts';
 
 /** Packs one snapshot. */

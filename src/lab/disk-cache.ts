@@ -1,0 +1,244 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { CacheEntry, PrefixCache, ReadLists } from '../engine/cache.ts';
+import { MemoryCache } from '../engine/memory-cache.ts';
+import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { hashText } from '../ir/hash.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { packBatch, unpackBatch } from './cache-batch.ts';
+
+/*
+ * Results of phases on disk:
+ *
+ *     FOLDER / code that made them / input / batches
+ *
+ * A batch is written under another name and renamed, so it is there whole or not at all, and nothing is ever changed in it: a
+ * process that is killed loses what it had not written yet, and processes that work at the same time at worst write the same
+ * twice. What cannot be read or written costs time and nothing else.
+ */
+
+/** Bytes that are kept where nothing else is asked for. */
+export const USUAL_LIMIT = 1 << 30;
+/** Results that are held back before they are written as one batch. */
+const BATCH = 1000;
+/** Batches of one input before they are made one. */
+const MANY = 8;
+/** A batch counts as used again when it was not for this long. */
+const USED_MS = 60_000;
+/** A batch under its first name is left over from a killed process when it is this old. */
+const LEFT_OVER_MS = 3_600_000;
+
+const FOLDER = /^[0-9a-f]{16}$/;
+const BATCH_FILE = /^[0-9a-f]{16}\.orc$/;
+const PART_FILE = /^[0-9a-f]{16}\.orc\.part$/;
+
+let code: string | null = null;
+
+/** Hash of the code that is running: results that other code made say nothing about this one. */
+function codeHash(): string {
+  if (code !== null) return code;
+  const here = dirname(fileURLToPath(import.meta.url));
+  // The whole command line is one script, or this stands in a folder beside those of the other modules.
+  const folder = basename(here) === 'bundle' ? here : dirname(here);
+  const hash = createHash('sha256');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  for (const f of files.filter((f) => /(?<!\.d)\.(ts|js|cjs)$/.test(f)).sort())
+    hash.update(f).update(readFileSync(join(folder, f)));
+  code = hash.digest('hex').slice(0, 16);
+  return code;
+}
+
+/** What `f` gives; undefined where the system refuses it. */
+function tried<T>(f: () => T): T | undefined {
+  try {
+    return f();
+  } catch (e) {
+    if ((e as NodeJS.ErrnoException).code === undefined) throw e;
+    return undefined;
+  }
+}
+
+/** A folder of results of phases, for any number of processes at a time. */
+export class DiskCache {
+  readonly folder: string;
+  private readonly limit: number;
+  private readonly shelves = new Map<string, Shelf>();
+  private wrote = false;
+
+  /**
+   * @param limit most bytes that stay there when a process closes it
+   * @throws DiagnosticError where the folder cannot be made
+   */
+  constructor(folder: string, limit = USUAL_LIMIT) {
+    this.folder = folder;
+    this.limit = limit;
+    try {
+      mkdirSync(join(folder, codeHash()), { recursive: true });
+    } catch (e) {
+      const why = (e as NodeJS.ErrnoException).code ?? String(e);
+      throw new DiagnosticError([
+        fileFault(folder, `cannot keep results there (${why})`, ['--cache names a folder, or one to make']),
+      ]);
+    }
+  }
+
+  /** Results for one input; `isa` is the instruction set that it was lowered for. */
+  shelf(inputKey: string, isa: Isa): Shelf {
+    const name = hashText(`${inputKey}|${isa.hash}`);
+    let s = this.shelves.get(name);
+    if (s === undefined) {
+      s = new Shelf(join(this.folder, codeHash(), name), isa);
+      this.shelves.set(name, s);
+    }
+    return s;
+  }
+
+  /** Writes what a shelf holds back and forgets it: what it had in memory is on disk. */
+  release(shelf: PrefixCache | undefined): void {
+    for (const [name, s] of this.shelves) {
+      if (s !== shelf) continue;
+      s.flush();
+      this.wrote ||= s.wrote;
+      this.shelves.delete(name);
+    }
+  }
+
+  /** Writes what is held back, and removes what was not used for the longest where there is too much. */
+  close(): void {
+    for (const s of [...this.shelves.values()]) this.release(s);
+    if (this.wrote) this.evict();
+    this.wrote = false;
+  }
+
+  private evict(): void {
+    const now = Date.now();
+    const found: { readonly path: string; readonly size: number; readonly used: number }[] = [];
+    let total = 0;
+    for (const path of filesBelow(this.folder)) {
+      const s = tried(() => statSync(path));
+      if (s === undefined) continue;
+      if (path.endsWith('.part')) {
+        if (now - s.mtimeMs > LEFT_OVER_MS) tried(() => rmSync(path));
+        continue;
+      }
+      total += s.size;
+      found.push({ path, size: s.size, used: s.mtimeMs });
+    }
+    if (total <= this.limit) return;
+    found.sort((a, b) => a.used - b.used || (a.path < b.path ? -1 : 1));
+    for (const f of found) {
+      if (total <= this.limit) break;
+      tried(() => rmSync(f.path));
+      total -= f.size;
+      // Only empty folders go.
+      tried(() => rmdirSync(dirname(f.path)));
+    }
+  }
+}
+
+/** Batches of all inputs, and what is left of unfinished ones. Other files that stand there are left alone. */
+function filesBelow(folder: string): string[] {
+  const list = (path: string) => tried(() => readdirSync(path)) ?? [];
+  return list(folder)
+    .filter((c) => FOLDER.test(c))
+    .flatMap((c) =>
+      list(join(folder, c))
+        .filter((i) => FOLDER.test(i))
+        .flatMap((i) =>
+          list(join(folder, c, i))
+            .filter((f) => BATCH_FILE.test(f) || PART_FILE.test(f))
+            .map((f) => join(folder, c, i, f)),
+        ),
+    );
+}
+
+/** Results for one input: those on disk when it was first asked, and those of this process. */
+export class Shelf implements PrefixCache {
+  /** Whether anything was written. */
+  wrote = false;
+  private readonly folder: string;
+  private readonly isa: Isa;
+  private readonly memory = new MemoryCache();
+  private readonly fresh = new Map<string, CacheEntry>();
+  private loaded = false;
+
+  constructor(folder: string, isa: Isa) {
+    this.folder = folder;
+    this.isa = isa;
+  }
+
+  get(key: string): CacheEntry | undefined {
+    if (!this.loaded) this.load();
+    return this.memory.get(key) ?? this.fresh.get(key);
+  }
+
+  set(key: string, entry: CacheEntry): void {
+    if (!this.loaded) this.load();
+    this.memory.set(key, entry);
+    this.fresh.set(key, entry);
+    if (this.fresh.size >= BATCH) this.flush();
+  }
+
+  /** Writes what this process found out since it last did. */
+  flush(): void {
+    if (this.fresh.size === 0) return;
+    if (tried(() => this.write(this.fresh)) !== undefined) this.wrote = true;
+    this.fresh.clear();
+  }
+
+  private load(): void {
+    this.loaded = true;
+    const names = (tried(() => readdirSync(this.folder)) ?? []).filter((f) => BATCH_FILE.test(f));
+    const all = new Map<string, CacheEntry>();
+    const used: string[] = [];
+    for (const path of names.map((f) => join(this.folder, f))) {
+      const bytes = tried(() => readFileSync(path));
+      const batch = bytes === undefined ? null : unpackBatch(bytes, this.isa);
+      if (batch === null) continue;
+      used.push(path);
+      for (const [key, entry, weight] of batch) {
+        const merged = joined(all.get(key), entry);
+        all.set(key, merged);
+        this.memory.set(key, merged, weight);
+      }
+    }
+    if (used.length >= MANY && tried(() => this.write(all)) !== undefined) {
+      for (const path of used) tried(() => rmSync(path));
+      return;
+    }
+    const now = new Date();
+    for (const path of used)
+      tried(() => {
+        if (now.getTime() - statSync(path).mtimeMs > USED_MS) utimesSync(path, now, now);
+      });
+  }
+
+  private write(entries: ReadonlyMap<string, CacheEntry>): true {
+    const bytes = packBatch(entries, this.isa);
+    const path = join(this.folder, `${randomBytes(8).toString('hex')}.orc`);
+    mkdirSync(this.folder, { recursive: true });
+    writeFileSync(`${path}.part`, bytes);
+    renameSync(`${path}.part`, path);
+    return true;
+  }
+}
+
+/** What two processes found under one key: both lists of reads; of two results, the one that was checked. */
+function joined(a: CacheEntry | undefined, b: CacheEntry): CacheEntry {
+  if (a === undefined || a.kind !== b.kind) return b;
+  if (a.kind === 'result') return b.kind === 'result' && a.verified === 'no' ? b : a;
+  const lists = new Map([...a.lists, ...(b as ReadLists).lists].map((l) => [l.join('\n'), l]));
+  return { kind: 'reads', lists: [...lists.values()] };
+}

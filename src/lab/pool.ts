@@ -1,0 +1,84 @@
+import type { Worker } from 'node:worker_threads';
+
+/*
+ * A pool of worker threads that pull. A worker is sent a list of places of tasks and answers each with [place, result], in that
+ * order; null asks it to end. One that dies loses the tasks that it had not answered; they are given to another.
+ */
+
+/** How often a task may take a worker down before the pool gives up. */
+const MOST_DEATHS = 2;
+
+export interface PoolOptions<R> {
+  /** Tasks are numbered from 0; these are to be done. */
+  readonly tasks: readonly number[];
+  readonly workers: number;
+  /** Starts a worker. */
+  readonly start: () => Worker;
+  /** Most of the first tasks of a list that one worker is to do in a row; at least 1. */
+  readonly together: (left: readonly number[], workers: number) => number;
+  /** Told of each answer as it comes. */
+  readonly onResult: (task: number, result: R) => void;
+  /** Asked after each answer; true ends the pool, and what is being worked on is lost. */
+  readonly stop?: () => boolean;
+}
+
+/**
+ * Runs tasks on workers.
+ *
+ * @returns whether all were run
+ * @throws what a worker died of, where a task took down several
+ */
+export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
+  const left = [...opts.tasks];
+  const deaths = new Map<number, number>();
+  const running = new Map<Worker, number[]>();
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void): void => {
+      const all = [...running.keys()];
+      running.clear();
+      void Promise.all(all.map((w) => w.terminate())).then(settle);
+    };
+    const give = (w: Worker): void => {
+      const count = left.length === 0 ? 0 : opts.together(left, opts.workers);
+      const mine = left.splice(0, count);
+      running.set(w, mine);
+      w.postMessage(mine.length === 0 ? null : mine);
+    };
+    const begin = (): void => {
+      const w = opts.start();
+      let why: unknown = null;
+      w.on('message', ([task, result]: [number, R]) => {
+        const mine = running.get(w);
+        if (mine === undefined) return;
+        try {
+          opts.onResult(task, result);
+        } catch (e) {
+          return end(() => reject(e));
+        }
+        mine.splice(mine.indexOf(task), 1);
+        if (opts.stop?.() === true) return end(() => resolve(false));
+        if (mine.length === 0) give(w);
+      });
+      w.on('error', (e) => {
+        why = e;
+      });
+      w.on('exit', (code) => {
+        const lost = running.get(w);
+        if (lost === undefined) return;
+        running.delete(w);
+        if (lost.length > 0) {
+          const times = (deaths.get(lost[0]) ?? 0) + 1;
+          deaths.set(lost[0], times);
+          if (times >= MOST_DEATHS)
+            return end(() => reject(why ?? new Error(`a worker ended with code ${code}`)));
+          left.unshift(...lost);
+          begin();
+        } else if (running.size === 0) resolve(left.length === 0);
+      });
+      give(w);
+    };
+    const many = Math.min(opts.workers, left.length);
+    if (many === 0) resolve(true);
+    for (let i = 0; i < many && left.length > 0; i++) begin();
+  });
+}
