@@ -2,6 +2,7 @@ import type { Reaching } from '../analysis/reaching.ts';
 import type { Ins } from '../ir/draft/index.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
+import { Precheck } from './precheck.ts';
 import type { Rule, Source } from './rule.ts';
 import { arrangementsOf, type Choice, chosen, type Variant, variantOf } from './shape.ts';
 
@@ -11,11 +12,17 @@ import { arrangementsOf, type Choice, chosen, type Variant, variantOf } from './
  * operands is a path of its own. A path is laid as far as instructions have come down it: most of the many that a rule has
  * stay a word at the node where they part.
  */
+/** A variant of a rule, where its pattern ends. */
+interface Leaf {
+  readonly variant: Variant;
+  readonly precheck: Precheck;
+}
+
 interface Node {
   /** Paths that come here and are laid no further; null once they are. */
   waiting: Path[] | null;
   /** Rules whose pattern ends here. */
-  leaves: readonly Variant[];
+  leaves: readonly Leaf[];
   /** The next test; null where there is nothing more to ask. */
   test: Test | null;
   /** Whatever the answer is. */
@@ -71,7 +78,7 @@ const newNode = (): Node => ({
   values: null,
   defs: null,
 });
-const NO_LEAVES: readonly Variant[] = [];
+const NO_LEAVES: readonly Leaf[] = [];
 
 const valueKey = (lo: number, hi: number): number => (lo >>> 0) + hi * 4294967296;
 const literalKey = (v: bigint): number => Number(BigInt.asIntN(32, v)) >>> 0;
@@ -84,6 +91,7 @@ export class Trie {
   /** Rules by the opcode id of their root, until the first instruction of the opcode comes. */
   private readonly coming: ({ rule: Rule; rank: number }[] | null)[];
   private readonly found: Variant[] = [];
+  private all = false;
   private readonly reached: Ins[] = [];
 
   /** @param rules in the order of their precedence */
@@ -116,8 +124,12 @@ export class Trie {
     return this.roots[op.id];
   }
 
-  /** Rules whose shape fits the instruction, best first. The array is reused by the next call. */
-  candidates(reaching: Reaching, root: Ins): readonly Variant[] {
+  /**
+   * Rules whose shape fits the instruction, best first. The array is reused by the next call.
+   * @param all also those of which a look at operands and constants shows that they cannot be bound
+   */
+  candidates(reaching: Reaching, root: Ins, all = false): readonly Variant[] {
+    this.all = all;
     const { found, reached } = this;
     found.length = 0;
     const node = this.rootFor(reaching.d.at(root).op);
@@ -132,8 +144,10 @@ export class Trie {
   private walk(node: Node, reaching: Reaching): void {
     if (node.waiting !== null) lay(node, node.waiting);
     const { d } = reaching;
-    for (let i = 0; i < node.leaves.length; i++)
-      if (agrees(node.leaves[i], d.at(this.reached[0]).src)) this.found.push(node.leaves[i]);
+    for (let i = 0; i < node.leaves.length; i++) {
+      const { variant, precheck } = node.leaves[i];
+      if (this.all || precheck.mayMatch(d, this.reached)) this.found.push(variant);
+    }
     const { test } = node;
     if (test === null) return;
     const place = this.reached[test.at];
@@ -181,7 +195,10 @@ function lay(node: Node, paths: readonly Path[]): void {
   if (ends.length > 0)
     node.leaves = ends
       .sort((a, b) => a.rank - b.rank || a.choice - b.choice)
-      .map((p) => variantOf(p.rule, p.rank, p.choice));
+      .map((p) => {
+        const variant = variantOf(p.rule, p.rank, p.choice);
+        return { variant, precheck: new Precheck(p.rule, variant.root) };
+      });
 }
 
 function testOf({ at, op, fixed, base, step }: Rest): Test {
@@ -236,17 +253,6 @@ function addLine(waiting: Path[], p: Path, line: number, op: Opcode, up: Rest | 
 /** What is to be asked after the next step of it. */
 const after = (r: Rest): Rest | null =>
   r.step + 1 < r.fixed.length + r.src.length ? { ...r, step: r.step + 1 } : r.up;
-
-/** Do the sources agree that a variant wants equal? */
-function agrees(v: Variant, src: readonly Operand[]): boolean {
-  for (let i = 0; i < v.equal.length; i++) {
-    const a = src[v.equal[i][0]];
-    const b = src[v.equal[i][1]];
-    if (a.reg !== b.reg || a.kind !== b.kind || a.lo !== b.lo || (a.mods ^ b.mods) !== v.equal[i][2])
-      return false;
-  }
-  return true;
-}
 
 const child = (m: Map<number, Node>, key: number): Node => {
   let n = m.get(key);
