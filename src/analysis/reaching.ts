@@ -40,10 +40,9 @@ export class Reaching {
       if (d.block(def) !== block && d.isParam(r)) return -1;
       found = def;
     } else
-      d.eachDef(r, (def) => {
+      for (let def = d.firstDef(r); def >= 0; def = d.nextDef(r, def))
         if (d.block(def) === block && d.precedes(def, at) && (found < 0 || d.precedes(found, def)))
           found = def;
-      });
     return found >= 0 && d.at(found).guard === NO_REG ? found : -1;
   }
 
@@ -72,11 +71,9 @@ export class Reaching {
       if (def !== from && above) return true;
     }
     if (block !== d.block(to)) return false;
-    let same = true;
-    d.eachDef(r, (def) => {
-      if (d.block(def) === block && !d.precedes(def, from) && d.precedes(def, to)) same = false;
-    });
-    return same;
+    for (let def = d.firstDef(r); def >= 0; def = d.nextDef(r, def))
+      if (d.block(def) === block && !d.precedes(def, from) && d.precedes(def, to)) return false;
+    return true;
   }
 
   private above(a: BlockNo, b: BlockNo): boolean {

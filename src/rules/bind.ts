@@ -16,14 +16,14 @@ import {
   withOperandMods,
 } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
-import { evalGraph } from '../isa/lang/evaluate.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
+import { wordsOf } from '../isa/words.ts';
 import { holds, type Setting, type Situation } from './conditions.ts';
 import { FILE_OF_WIDTH, mayStand } from './fit.ts';
 import { plainConstant } from './fold.ts';
 import type { Instance, Line, Rule, Source } from './rule.ts';
 import type { Part, Shape, Variant } from './shape.ts';
-import { permuteTable } from './tables.ts';
+import { inverseOrder, permuteTable } from './tables.ts';
 import { addressAt } from './trie.ts';
 
 /** Why a rule whose shape fits was not applied. */
@@ -119,13 +119,16 @@ class Binder {
 
   private compute(instance: Instance): bigint[] {
     const { rule } = this.v;
-    return evalGraph(
-      instance.constants,
-      rule.vars.map((x, i) => {
-        const o = this.operands[i];
-        return x.kind === 'const' && o !== null ? immValue(o, instance.widths[i] || 32) : 0n;
-      }),
-    );
+    const srcs = new Int32Array(rule.vars.length * 2);
+    rule.vars.forEach((x, i) => {
+      const o = this.operands[i];
+      if (x.kind !== 'const' || o === null) return;
+      srcs[2 * i] = o.lo;
+      srcs[2 * i + 1] = o.hi;
+    });
+    const words = wordsOf(instance.constants);
+    words.run(srcs);
+    return instance.constants.dsts.map((n) => words.value(n));
   }
 
   private situation(where: Surroundings): boolean {
@@ -181,7 +184,7 @@ class Binder {
       const width = slotWidth(s.op, ins.mods, slot) || 64;
       const o = ins.src[i];
       if (s.table !== null && i === 3 && s.src[i].k === 'const') {
-        const original = immOf(BigInt(permuteTable(o.lo & 0xff, inverse(s.table))), 32);
+        const original = immOf(BigInt(permuteTable(o.lo & 0xff, inverseOrder(s.table))), 32);
         if (!this.part(s.src[i], original, at, 32)) return false;
       } else if (!this.part(s.src[i], o, at, slot.bank === 'p' ? 1 : width)) return false;
     }
@@ -241,14 +244,6 @@ class Binder {
     return sameOperand(known, o);
   }
 }
-
-const inverse = (order: readonly number[]): number[] => {
-  const out = [0, 1, 2];
-  order.forEach((old, i) => {
-    out[old] = i;
-  });
-  return out;
-};
 
 const nameTables = new WeakMap<Rule, Map<string, number>>();
 function namesOf(rule: Rule): Map<string, number> {

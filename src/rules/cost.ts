@@ -20,9 +20,14 @@ export function costOf(op: Opcode, mods: number, costs: Costs): number {
 
 export const instrCost = (i: Instr, costs: Costs): number => costOf(i.op, i.mods, costs);
 
+const dying = new WeakMap<Rule, ReadonlySet<number>>();
+
 /** Variables of which the rule says that nobody else uses them. */
 export function diesWith(rule: Rule): ReadonlySet<number> {
+  const known = dying.get(rule);
+  if (known !== undefined) return known;
   const out = new Set<number>();
+  dying.set(rule, out);
   for (const e of rule.structural)
     if (
       e.k === 'binary' &&
@@ -40,12 +45,12 @@ export function diesWith(rule: Rule): ReadonlySet<number> {
 
 /** Cost of what a rewrite removes for certain, and of what it makes. */
 export function costsOf(rule: Rule, instance: Instance, costs: Costs): { left: number; right: number } {
-  const dying = diesWith(rule);
+  const gone = diesWith(rule);
   let left = 0;
   rule.match.forEach((l, i) => {
     const root = i === rule.match.length - 1;
-    const gone = root || l.dst.some((d) => d >= 0 && dying.has(d));
-    if (l.op !== null && gone) left += costOf(l.op, instance.match[i], costs);
+    const dies = root || l.dst.some((d) => d >= 0 && gone.has(d));
+    if (l.op !== null && dies) left += costOf(l.op, instance.match[i], costs);
   });
   let right = 0;
   rule.rewrite.forEach((l, i) => {

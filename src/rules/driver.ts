@@ -84,7 +84,8 @@ export class Driver {
 
   private visit(n: Ins): void {
     if (!this.trie.covers(this.d.at(n).op)) return;
-    const candidates = this.trie.candidates(this.reaching, n);
+    // Whoever asks why rules did not fire hears of all of them.
+    const candidates = this.trie.candidates(this.reaching, n, this.opts.onMiss !== undefined);
     if (candidates.length === 0) return;
     if (this.opts.mode === 'bands') {
       const chosen = priorityBands(candidates, (v) => bind(v, this.reaching, n, this.where));

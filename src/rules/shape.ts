@@ -20,8 +20,6 @@ export interface Variant {
   /** Rank of the rule: lower ones win. */
   readonly rank: number;
   readonly root: Shape;
-  /** Sources of the root that must be one operand, signs aside: found unequal before anything is bound. */
-  readonly equal: readonly (readonly [at: number, other: number, mods: number])[];
 }
 
 /** A line as it is looked for: the sources stand in the order of the instruction. */
@@ -133,7 +131,7 @@ export const chosen = (line: number, index: number): Choice => index * DIGIT ** 
 /** The variant of a rule under a choice of arrangements. */
 export function variantOf(rule: Rule, rank: number, choice: Choice): Variant {
   const root = shapeOf(rule, rule.match.length - 1, choice, new Set());
-  return { rule, rank, root, equal: equalities(root) };
+  return { rule, rank, root };
 }
 
 /** All variants of a rule. */
@@ -144,19 +142,6 @@ export function variantsOf(rule: Rule, rank: number): Variant[] {
     choices = choices.flatMap((c) => here.map((x) => c + x));
   }
   return choices.map((c) => variantOf(rule, rank, c));
-}
-
-function equalities(root: Shape): [number, number, number][] {
-  const out: [number, number, number][] = [];
-  const first = new Map<number, { at: number; mods: number }>();
-  root.src.forEach((p, at) => {
-    if (p.k !== 'var' && p.k !== 'const') return;
-    const mods = p.k === 'var' ? p.mods : 0;
-    const known = first.get(p.v);
-    if (known === undefined) first.set(p.v, { at, mods });
-    else out.push([known.at, at, known.mods ^ mods]);
-  });
-  return out;
 }
 
 function shapeOf(rule: Rule, line: number, choice: Choice, defined: Set<number>): Shape {

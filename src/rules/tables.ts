@@ -21,3 +21,12 @@ export function permuteTable(table: number, order: readonly number[]): number {
   }
   return out;
 }
+
+/** The order that undoes an order. */
+export function inverseOrder(order: readonly number[]): number[] {
+  const out = [0, 1, 2];
+  order.forEach((old, i) => {
+    out[old] = i;
+  });
+  return out;
+}

@@ -297,6 +297,13 @@ export class InstructionDraft {
     return o < 0 ? -1 : defs.instruction(o);
   }
 
+  /** The definition after `n` in the list of a register's definitions that `firstDef` begins, or -1. No edit may come between. */
+  nextDef(r: Reg, n: Ins): Ins {
+    const defs = this.defLists();
+    const o = defs.after(defs.of(n, r));
+    return o < 0 ? -1 : defs.instruction(o);
+  }
+
   /** Calls `visit` for every definition. It must not edit: `definitions` gives a list for that. */
   eachDef(r: Reg, visit: (n: Ins) => void): void {
     each(this.defLists(), r, visit);

@@ -56,6 +56,14 @@ export class Occurrences {
     return this.owner[u];
   }
 
+  /** The first occurrence of the register in an instruction that holds it. */
+  of(n: number, r: Reg): number {
+    const i = regIndex(r);
+    let u = this.start[n];
+    while (this.register[u] !== i) u++;
+    return u;
+  }
+
   /** Makes room for `n`'s occurrences; `add` follows, at most `most` times. */
   open(n: number, most: number): void {
     if (n >= this.start.length) {
