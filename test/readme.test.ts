@@ -21,6 +21,7 @@ const READMES = [
   'README.md',
   'pipelines/isa/README.md',
   'pipelines/rules/README.md',
+  'src/analysis/README.md',
   'src/lab/README.md',
   'src/ptx/emit/README.md',
   'test/bench/gpu/README.md',
