@@ -165,6 +165,26 @@ describe('early-dead-code', () => {
   });
 });
 
+describe('passes that edit', () => {
+  it.each(['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'])(
+    '%s keeps behaviour, and is done after one application',
+    (name) => {
+      let changed = 0;
+      fc.assert(
+        fc.property(randomFn({ midBlock: true }), (f) => {
+          // Guards are known where comparisons of constants have been computed.
+          const fn = name === 'constant-guards' ? run('constant-folding', f) : f;
+          const out = checkPass(name, fn, false);
+          expectDone(name, out);
+          if (out !== fn) changed++;
+        }),
+        RUNS,
+      );
+      expect(changed).toBeGreaterThan(100);
+    },
+  );
+});
+
 describe('branch-opt', () => {
   it('keeps behaviour, leaves every block reachable, and is done after one application', () => {
     let changed = 0;
