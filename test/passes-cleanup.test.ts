@@ -171,8 +171,9 @@ describe('passes that edit', () => {
     (name) => {
       let changed = 0;
       fc.assert(
-        fc.property(randomFn({ midBlock: true }), (f) => {
-          // Guards are known where comparisons of constants have been computed.
+        // Across blocks nothing is certain where control stands inside of blocks.
+        fc.property(fc.oneof(randomFn({ midBlock: true }), randomFn({})), (f) => {
+          // Guards are known where constants have been computed.
           const fn = name === 'constant-guards' ? run('constant-folding', f) : f;
           const out = checkPass(name, fn, false);
           expectDone(name, out);
@@ -180,7 +181,7 @@ describe('passes that edit', () => {
         }),
         RUNS,
       );
-      expect(changed).toBeGreaterThan(100);
+      expect(changed).toBeGreaterThan(20);
     },
   );
 });
