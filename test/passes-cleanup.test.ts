@@ -165,6 +165,27 @@ describe('early-dead-code', () => {
   });
 });
 
+describe('passes that edit', () => {
+  it.each(['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'])(
+    '%s keeps behaviour, and is done after one application',
+    (name) => {
+      let changed = 0;
+      fc.assert(
+        // Across blocks nothing is certain where control stands inside of blocks.
+        fc.property(fc.oneof(randomFn({ midBlock: true }), randomFn({})), (f) => {
+          // Guards are known where constants have been computed.
+          const fn = name === 'constant-guards' ? run('constant-folding', f) : f;
+          const out = checkPass(name, fn, false);
+          expectDone(name, out);
+          if (out !== fn) changed++;
+        }),
+        RUNS,
+      );
+      expect(changed).toBeGreaterThan(20);
+    },
+  );
+});
+
 describe('branch-opt', () => {
   it('keeps behaviour, leaves every block reachable, and is done after one application', () => {
     let changed = 0;
