@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { cfgIsCurrent } from '../src/analysis/cfg.ts';
 import { edit } from '../src/ir/draft/index.ts';
 import { withDst, withFunctions } from '../src/ir/edit.ts';
-import { Kind, NO_REG, reg, regOf } from '../src/ir/operand.ts';
+import { Kind, Mod, NO_REG, reg, regOf } from '../src/ir/operand.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
@@ -22,7 +22,7 @@ import { verifySsa } from '../src/ssa/verify.ts';
 import { renameWebs } from '../src/ssa/webs.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
-import { sameBehaviour } from './support/mini-run.ts';
+import { miniRun, sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
 
 const isa = testIsa();
@@ -180,6 +180,30 @@ describe('leaving SSA', () => {
     );
     for (const [to, from] of swap) value.set(to, value.get(from)!);
     expect([value.get(r('R1')), value.get(r('R2')), value.get(r('R3'))]).toEqual([2, 1, 1]);
+  });
+
+  it('keeps negations of predicates', () => {
+    const not = sequence([{ to: regOf('P1'), from: reg(regOf('P1'), Mod.Not) }], () => regOf('P9'));
+    expect(not.map((c) => [c.to, c.from.reg, c.from.mods])).toEqual([
+      [regOf('P9'), regOf('P1'), 0],
+      [regOf('P1'), regOf('P9'), Mod.Not],
+    ]);
+    const text = (way: string) => `BB0:
+  MOV R0, 3
+  ISETP.EQ P1, R0, 3
+BB1:
+  PMOVPHI P2, {BB0: P1, BB1: ${way}}
+  MOVPHI R3, {BB0: R0, BB1: R4}
+  IADD3 R4, R3, 1, RZ
+  STG [RD9], R3
+  @P2 BRA BB1
+BB2:
+  EXIT`;
+    for (const way of ['!P2', '!P1']) {
+      const fn = parseFn(text(way), isa);
+      expect(miniRun(fn, 100)).toEqual({ stored: [3, 4], ended: 'exit', returned: [] });
+      expect(sameBehaviour(fn, whole(leaveSsa(fn, isa)))).toBeNull();
+    }
   });
 
   it('keeps the lost copy and the swap', () => {
