@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cfgIsCurrent } from '../src/analysis/cfg.ts';
 import { edit } from '../src/ir/draft/index.ts';
-import { withDst, withFunctions } from '../src/ir/edit.ts';
-import { Kind, Mod, NO_REG, reg, regOf } from '../src/ir/operand.ts';
-import type { Fn, Program } from '../src/ir/program.ts';
+import { withDst, withFunctions, withSrc } from '../src/ir/edit.ts';
+import { isPhi } from '../src/ir/flow.ts';
+import { imm, Kind, Mod, NO_REG, PT, reg, regOf } from '../src/ir/operand.ts';
+import { type Fn, instr, type Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
-import { passes } from '../src/passes/registry.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
@@ -24,6 +24,7 @@ import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { miniRun, sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
+import { runPass } from './support/run-pass.ts';
 
 const isa = testIsa();
 const lines = (fn: Fn): string =>
@@ -276,10 +277,24 @@ const copied = (fn: Fn): Fn =>
       }
   });
 
+/** Sums become copies, and combinations of predicates become negations, for somebody to see through. */
+const copies = (fn: Fn): Fn =>
+  edit(fn, (d) => {
+    for (const b of d.layout())
+      for (let n = d.first(b); n >= 0; n = d.next(n)) {
+        const x = d.at(n);
+        if (x.op.name === 'PLOP3' && x.src[1].kind === Kind.Reg)
+          d.replace(n, withSrc(x, [x.src[1], PT, PT, imm(0xf0)]));
+        else if (x.op.name === 'IADD3' && x.src[0].kind === Kind.Reg && x.src[1].kind === Kind.Reg)
+          d.replace(n, instr(isa.byName.get('MOV')!, 0, x.dst, [x.src[1]], x.loc, x.guard, x.guardNot));
+      }
+  });
+const anyFn = fc.boolean().chain((returns) => randomFn({ defined: true, most: 12, returns }));
+
 describe('random functions', () => {
   it('do the same in SSA and after it, copies seen through or not', () => {
     fc.assert(
-      fc.property(randomFn({ defined: true, most: 12 }), (fn) => {
+      fc.property(anyFn, (fn) => {
         const inSsa = ssa(fn);
         expect(sameBehaviour(fn, inSsa), printFn(inSsa)).toBeNull();
         const left = whole(leaveSsa(inSsa, isa));
@@ -291,6 +306,23 @@ describe('random functions', () => {
       }),
       { numRuns: 1500, seed: 23 },
     );
+  });
+
+  it('do the same where copies and negations stand in phis', () => {
+    let negated = 0;
+    fc.assert(
+      fc.property(anyFn, (fn) => {
+        const inSsa = ssa(copies(fn));
+        const through = runPass('copy-propagation', inSsa, testContext(inSsa));
+        for (const b of through.blocks)
+          for (const x of b.ins) if (isPhi(x) && x.src.some((o) => o.mods === Mod.Not)) negated++;
+        expect(sameBehaviour(inSsa, through), printFn(through)).toBeNull();
+        const out = whole(leaveSsa(through, isa));
+        expect(sameBehaviour(inSsa, out), `${printFn(through)}\n${printFn(out)}`).toBeNull();
+      }),
+      { numRuns: 700, seed: 29 },
+    );
+    expect(negated).toBeGreaterThan(100);
   });
 });
 
@@ -325,16 +357,14 @@ describe('webs', () => {
 });
 
 describe('passes over functions in SSA', () => {
-  it.each(['gvn-cse', 'hoist-invariants', 'branch-opt', 'live-dead'])(
+  it.each(['gvn-cse', 'hoist-invariants', 'branch-opt', 'live-dead', 'copy-propagation', 'dead-results'])(
     '%s keeps SSA and what a function does',
     (name) => {
       let changed = 0;
       fc.assert(
-        fc.property(randomFn({ defined: true, most: 10 }), (fn) => {
+        fc.property(anyFn, (fn) => {
           const inSsa = copied(ssa(doubled(fn)));
-          const entry = passes.get(name)!;
-          if (!('pass' in entry)) throw new Error(name);
-          const out = whole(entry.pass(inSsa, testContext(inSsa)));
+          const out = whole(runPass(name, inSsa, testContext(inSsa)));
           expect(verifySsa(out).map(verifyMessage), printFn(out)).toEqual([]);
           expect(sameBehaviour(inSsa, out), `${printFn(inSsa)}\n${printFn(out)}`).toBeNull();
           expect(cfgIsCurrent(out)).toBe(true);
