@@ -6,9 +6,10 @@ import {
   preheader,
   removeUnreachable,
   splitEdge,
+  splitPredecessors,
 } from '../src/ir/draft/index.ts';
 import { withSource } from '../src/ir/edit.ts';
-import { imm, NO_REG, regOf } from '../src/ir/operand.ts';
+import { imm, Mod, NO_REG, regOf } from '../src/ir/operand.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
 import { testIsa } from './support/isa.ts';
@@ -183,5 +184,73 @@ BB3:
         },
       ),
     ).toBe(body('BB0:\nMOV R1, 1\nMOV R3, R1\nBB4:\n@!P9 BRA BB3\nBB2:\nEXIT\nBB3:\nEXIT'));
+  });
+
+  it('knows when two blocks cannot be one', () => {
+    edited('BB0:\nBSSY B1, BB1\nBRA BB1\nBB1:\nEXIT', (d) => {
+      expect(d.mergeWithSuccessor(0)).toBe(false);
+      d.remove(0);
+      expect(d.mergeWithSuccessor(0)).toBe(true);
+    });
+    edited('BB0:\n@P1 EXIT\nBB1:\nEXIT', (d) => expect(d.mergeWithSuccessor(0)).toBe(false));
+    edited('BB0:\nBRA BB1\nBB1:\nPMOVPHI P1, {BB0: !P2}\n@P1 EXIT\nBB2:\nEXIT', (d) =>
+      expect(d.mergeWithSuccessor(0)).toBe(false),
+    );
+  });
+
+  it('tells a negated predicate from a plain one', () => {
+    const text = `BB0:
+  @P9 BRA BB2
+BB1:
+  BRA BB3
+BB2:
+BB3:
+  PMOVPHI P1, {BB1: P2, BB2: !P2}
+  @P1 EXIT
+BB4:
+  EXIT`;
+    edited(text, (d) => {
+      splitPredecessors(d, 3, [1, 2]);
+      const [phi] = d.phis(5);
+      expect(d.at(phi).src.map((o) => o.mods)).toEqual([0, 0, 0, Mod.Not]);
+    });
+    // What is left of a phi is no copy if it is negated.
+    edited(text, (d) => {
+      d.setTerminator(0, d.branchTo(2), -1);
+      removeUnreachable(d);
+      expect(d.phis(3).length).toBe(1);
+    });
+  });
+
+  it('makes a preheader of its own behind a call and a guarded exit', () => {
+    const loop = { header: 1, contains: (b: number) => b === 1 };
+    for (const end of ['CALL {R3}, &f, &, {R4}', '@P2 EXIT', '@P2 RET'])
+      edited(`BB0:\n${end}\nBB1:\n@P1 BRA BB1\nBB2:\nEXIT`, (d) => expect(preheader(d, loop)).toBe(3));
+    edited('BB0:\n@P2 BRA BB1\nBB1:\n@P1 BRA BB1\nBB2:\nEXIT', (d) => expect(preheader(d, loop)).toBe(0));
+  });
+
+  it('refuses edits of control that would not be seen', () => {
+    edited('BB0:\nMOV R1, 1\n@P2 BRA BB0\nBB1:\nEXIT', (d) => {
+      const branch = d.last(0);
+      expect(() => d.insertBefore(0, d.at(branch))).toThrow('setTerminator');
+      expect(() => d.insertAfter(branch, d.at(0))).toThrow('terminator');
+      expect(() => d.append(0, d.at(0))).toThrow('terminator');
+      expect(() => d.move(branch, 0)).toThrow('setTerminator');
+      expect(() => d.moveToEnd(branch, 1)).toThrow('setTerminator');
+      expect(() => d.replace(branch, d.branchTo(0))).toThrow('setTerminator');
+      expect(() => d.remove(branch)).toThrow('setTerminator');
+    });
+    const table = parseFn('.entry k\n.table T0 BB1 BB1\n{\nBB0:\nBRA BB0\nBB1:\nEXIT\n}', isa);
+    edit(table, (d) => {
+      const jump = parseFn('.entry k\n.table T0 BB0\n{\nBB0:\nBRX R1, T0\n}', isa).blocks[0].ins[0];
+      expect(() => d.replace(0, jump)).toThrow('setTerminator');
+    });
+  });
+
+  it('keeps a pragma of the function at its entry', () => {
+    const fn = parseFn('BB0:\n@P1 BRA BB0\nBB1:\nEXIT', isa);
+    const pragmas = [{ block: 0, text: 'nounroll' }];
+    const out = edit({ ...fn, attrs: { ...fn.attrs, pragmas } }, (d) => void d.newBlock(-1, 0));
+    expect(out.attrs.pragmas).toEqual([{ block: out.blocks[0].id, text: 'nounroll' }]);
   });
 });

@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cfgIsCurrent } from '../src/analysis/cfg.ts';
 import { edit } from '../src/ir/draft/index.ts';
-import { withDst, withFunctions } from '../src/ir/edit.ts';
-import { Kind, NO_REG, reg, regOf } from '../src/ir/operand.ts';
-import type { Fn, Program } from '../src/ir/program.ts';
+import { withDst, withFunctions, withSrc } from '../src/ir/edit.ts';
+import { isPhi } from '../src/ir/flow.ts';
+import { imm, Kind, Mod, NO_REG, PT, reg, regOf } from '../src/ir/operand.ts';
+import { type Fn, instr, type Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
@@ -21,7 +22,7 @@ import { verifySsa } from '../src/ssa/verify.ts';
 import { renameWebs } from '../src/ssa/webs.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
-import { sameBehaviour } from './support/mini-run.ts';
+import { miniRun, sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
 import { runPass } from './support/run-pass.ts';
 
@@ -182,6 +183,30 @@ describe('leaving SSA', () => {
     expect([value.get(r('R1')), value.get(r('R2')), value.get(r('R3'))]).toEqual([2, 1, 1]);
   });
 
+  it('keeps negations of predicates', () => {
+    const not = sequence([{ to: regOf('P1'), from: reg(regOf('P1'), Mod.Not) }], () => regOf('P9'));
+    expect(not.map((c) => [c.to, c.from.reg, c.from.mods])).toEqual([
+      [regOf('P9'), regOf('P1'), 0],
+      [regOf('P1'), regOf('P9'), Mod.Not],
+    ]);
+    const text = (way: string) => `BB0:
+  MOV R0, 3
+  ISETP.EQ P1, R0, 3
+BB1:
+  PMOVPHI P2, {BB0: P1, BB1: ${way}}
+  MOVPHI R3, {BB0: R0, BB1: R4}
+  IADD3 R4, R3, 1, RZ
+  STG [RD9], R3
+  @P2 BRA BB1
+BB2:
+  EXIT`;
+    for (const way of ['!P2', '!P1']) {
+      const fn = parseFn(text(way), isa);
+      expect(miniRun(fn, 100)).toEqual({ stored: [3, 4], ended: 'exit', returned: [] });
+      expect(sameBehaviour(fn, whole(leaveSsa(fn, isa)))).toBeNull();
+    }
+  });
+
   it('keeps the lost copy and the swap', () => {
     // The value of the phi is used behind the loop, after the next one is computed.
     const lost = parseFn(
@@ -252,10 +277,24 @@ const copied = (fn: Fn): Fn =>
       }
   });
 
+/** Sums become copies, and combinations of predicates become negations, for somebody to see through. */
+const copies = (fn: Fn): Fn =>
+  edit(fn, (d) => {
+    for (const b of d.layout())
+      for (let n = d.first(b); n >= 0; n = d.next(n)) {
+        const x = d.at(n);
+        if (x.op.name === 'PLOP3' && x.src[1].kind === Kind.Reg)
+          d.replace(n, withSrc(x, [x.src[1], PT, PT, imm(0xf0)]));
+        else if (x.op.name === 'IADD3' && x.src[0].kind === Kind.Reg && x.src[1].kind === Kind.Reg)
+          d.replace(n, instr(isa.byName.get('MOV')!, 0, x.dst, [x.src[1]], x.loc, x.guard, x.guardNot));
+      }
+  });
+const anyFn = fc.boolean().chain((returns) => randomFn({ defined: true, most: 12, returns }));
+
 describe('random functions', () => {
   it('do the same in SSA and after it, copies seen through or not', () => {
     fc.assert(
-      fc.property(randomFn({ defined: true, most: 12 }), (fn) => {
+      fc.property(anyFn, (fn) => {
         const inSsa = ssa(fn);
         expect(sameBehaviour(fn, inSsa), printFn(inSsa)).toBeNull();
         const left = whole(leaveSsa(inSsa, isa));
@@ -267,6 +306,23 @@ describe('random functions', () => {
       }),
       { numRuns: 1500, seed: 23 },
     );
+  });
+
+  it('do the same where copies and negations stand in phis', () => {
+    let negated = 0;
+    fc.assert(
+      fc.property(anyFn, (fn) => {
+        const inSsa = ssa(copies(fn));
+        const through = runPass('copy-propagation', inSsa, testContext(inSsa));
+        for (const b of through.blocks)
+          for (const x of b.ins) if (isPhi(x) && x.src.some((o) => o.mods === Mod.Not)) negated++;
+        expect(sameBehaviour(inSsa, through), printFn(through)).toBeNull();
+        const out = whole(leaveSsa(through, isa));
+        expect(sameBehaviour(inSsa, out), `${printFn(through)}\n${printFn(out)}`).toBeNull();
+      }),
+      { numRuns: 700, seed: 29 },
+    );
+    expect(negated).toBeGreaterThan(100);
   });
 });
 
@@ -313,7 +369,7 @@ describe('passes over functions in SSA', () => {
   ])('%s keeps SSA and what a function does', (name) => {
     let changed = 0;
     fc.assert(
-      fc.property(randomFn({ defined: true, most: 10 }), (fn) => {
+      fc.property(anyFn, (fn) => {
         const raw = ssa(doubled(fn));
         // Copies are left for those who look for them; guards are known where constants have been computed.
         const inSsa =

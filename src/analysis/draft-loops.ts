@@ -1,5 +1,7 @@
 import { type BlockNo, type Draft, type Ins, type LoopShape, preheader } from '../ir/draft/index.ts';
-import { type DominatorTree, dominates, dominators } from './dominators.ts';
+import type { Instr } from '../ir/program.ts';
+import { isControl } from './cfg.ts';
+import { commonDominator, type DominatorTree, dominates, dominators } from './dominators.ts';
 import { draftCfg } from './draft-cfg.ts';
 import { edgeFrequency, type Frequency } from './frequency.ts';
 import { inLoop, type Loop, type LoopForest, loopBlocks, loops } from './loops.ts';
@@ -21,8 +23,13 @@ export class DraftLoops {
   private readonly dom: DominatorTree;
   /** By loop: its preheader, once somebody has asked. */
   private readonly preheaders = new Map<number, BlockNo>();
-  /** Blocks made here: the loop that they belong to, or -1. */
+  /** Blocks made here: the loop that they belong to, or -1, and the header that they stand in front of. */
   private readonly homes = new Map<BlockNo, number>();
+  private readonly headers = new Map<BlockNo, BlockNo>();
+  /** By header: the block made in front of it. */
+  private readonly made = new Map<BlockNo, BlockNo>();
+  /** By loop: the block down to which everything runs in each round; see `isCertain`. */
+  private readonly certain = new Map<number, BlockNo>();
 
   constructor(d: Draft) {
     this.d = d;
@@ -43,7 +50,11 @@ export class DraftLoops {
       const before = this.d.blockNumbers;
       b = preheader(this.d, loop);
       this.preheaders.set(loop.id, b);
-      if (b >= before) this.homes.set(b, this.forest.loops[loop.id].parent);
+      if (b >= before) {
+        this.homes.set(b, this.forest.loops[loop.id].parent);
+        this.headers.set(b, loop.header);
+        this.made.set(loop.header, b);
+      }
     }
     return b;
   }
@@ -61,20 +72,35 @@ export class DraftLoops {
     return sum;
   }
 
-  /** Does every run of the loop that ends run the block, and each of its rounds? Then it runs whenever the loop is entered. */
+  /**
+   * Does control that enters the loop run the block, in the first round and in each other one, before it can leave? Then what the block
+   * runs unconditionally runs whenever the loop is entered. A guarded exit or return inside of the loop leaves it, and so may a call.
+   */
   isCertain(loop: DraftLoop, b: BlockNo): boolean {
-    const { latches } = this.forest.loops[loop.id];
-    if (!latches.every((l) => dominates(this.dom, b, l))) return false;
-    return loop.blocks.every(
-      (from) => dominates(this.dom, b, from) || this.d.successors(from).every((to) => loop.contains(to)),
-    );
+    let down = this.certain.get(loop.id);
+    if (down === undefined) this.certain.set(loop.id, (down = this.certainDown(loop)));
+    // A block made in front of a header runs when that does.
+    return dominates(this.dom, this.headers.get(b) ?? b, down);
+  }
+
+  /** The nearest block that dominates all from which control begins another round or leaves. */
+  private certainDown(loop: DraftLoop): BlockNo {
+    const { d, dom } = this;
+    let down = -1;
+    const leads = (b: BlockNo): void => {
+      down = down < 0 ? b : commonDominator(dom, down, b);
+    };
+    for (const l of this.forest.loops[loop.id].latches) leads(l);
+    for (const b of loop.blocks) {
+      if (this.headers.has(b)) continue;
+      const t = d.terminator(b);
+      if ((t >= 0 && mayLeave(d.at(t))) || d.successors(b).some((to) => !loop.contains(to))) leads(b);
+    }
+    return down;
   }
 
   private loop(l: Loop): DraftLoop {
-    const { forest, homes } = this;
-    const inner = new Map(
-      [...this.preheaders].filter(([, b]) => homes.has(b)).map(([id, b]) => [forest.loops[id].header, b]),
-    );
+    const { forest, homes, made } = this;
     return {
       id: l.id,
       header: l.header,
@@ -85,12 +111,16 @@ export class DraftLoops {
         return false;
       },
       blocks: loopBlocks(forest, l.id).flatMap((b) => {
-        const p = b === l.header ? undefined : inner.get(b);
+        const p = b === l.header ? undefined : made.get(b);
         return p === undefined ? [b] : [p, b];
       }),
     };
   }
 }
+
+/** Control may end here, or go where no edge leads: a return, an exit, a call. */
+const mayLeave = (x: Instr): boolean =>
+  isControl(x) && x.op.primitive !== 'branch' && x.op.primitive !== 'branch-table';
 
 /** Instructions of some blocks, in order; the one that is visited may be moved or removed. */
 export function eachInstruction(d: Draft, blocks: readonly BlockNo[], visit: (n: Ins) => void): void {

@@ -1,6 +1,6 @@
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { OpFlag } from '../ir/opcode.ts';
-import { type Operand, sameOperand } from '../ir/operand.ts';
+import { NO_REG, type Operand, regFile, sameOperand } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 const NOBODY: Ins = -1;
@@ -92,11 +92,17 @@ function hash(x: Instr, state: number): number {
   return h;
 }
 
-/** Have two instructions the same operation on the same operands? In SSA they then have the same results. */
+/**
+ * Have two instructions the same operation on the same operands, with results in the same register files? In SSA they then have the same
+ * results.
+ */
 export function computeTheSame(a: Instr, b: Instr): boolean {
   if (a.op !== b.op || a.mods !== b.mods || a.guard !== b.guard || a.guardNot !== b.guardNot) return false;
   if (a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length) return false;
   for (let i = 0; i < a.otherwise.length; i++) if (a.otherwise[i] !== b.otherwise[i]) return false;
+  if (a.dst.length !== b.dst.length) return false;
+  for (let i = 0; i < a.dst.length; i++)
+    if (a.dst[i] !== NO_REG && b.dst[i] !== NO_REG && regFile(a.dst[i]) !== regFile(b.dst[i])) return false;
   let k = 0;
   if (isCommutative(a)) {
     const straight = sameOperand(a.src[0], b.src[0]) && sameOperand(a.src[1], b.src[1]);

@@ -8,6 +8,7 @@ import { isPhi } from '../ir/flow.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import { printInstr } from '../ir/text.ts';
+import { allInSsa } from '../ssa/registers.ts';
 import type { Pass } from './pass.ts';
 
 /** Knob 402 and its values (reference passes-b). */
@@ -56,6 +57,7 @@ export const gvnCse: Pass = (fn, ctx) => {
     /** A number for what the instruction depends on beside its operands; null if it is not to be common. */
     const state = (n: Ins): number | null => {
       const x = d.at(n);
+      if (!allInSsa(x)) return null;
       if (isPhi(x)) return d.block(n);
       if (isPlainLoad(x)) return memorySsaOf(fn, ctx.program).versionSeenBy(n);
       const copied = isValue(x) ? copyOf(moves, x) : null;

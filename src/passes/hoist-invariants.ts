@@ -9,6 +9,7 @@ import { copyOf, movesOf } from '../ir/moves.ts';
 import { Kind, NO_REG, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
+import { allInSsa } from '../ssa/registers.ts';
 import type { Pass } from './pass.ts';
 
 /**
@@ -50,6 +51,7 @@ export const hoistInvariants: Pass = (fn, ctx) =>
 
       const invariant = (n: Ins, loop: DraftLoop): boolean => {
         const x = d.at(n);
+        if (!allInSsa(x)) return false;
         if (!isPlainLoad(x)) return isValue(x) && readsOnlyOutside(d, n, loop);
         const memory = memorySsaOf(fn, ctx.program);
         const version = memory.versionSeenBy(n);

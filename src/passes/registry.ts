@@ -57,9 +57,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
-  entry('gvn-cse', gvnCse, 1, 'global value numbering: what is computed twice is computed once'),
-  entry('hoist-invariants', hoistInvariants, 1, 'loop-invariant code moves in front of its loop'),
-  entry('convert-mov-phi', convertMovPhi, 1, 'leave SSA: phis become as few copies as live ranges allow'),
+  entry('gvn-cse', gvnCse, 2, 'global value numbering: what is computed twice is computed once'),
+  entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
+  entry('convert-mov-phi', convertMovPhi, 2, 'leave SSA: phis become as few copies as live ranges allow'),
   edits('copy-propagation', copyPropagation, 1, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
     'FoldApproximate',

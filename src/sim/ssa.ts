@@ -1,5 +1,5 @@
 import { finish } from '../ir/draft/finish.ts';
-import { Draft, type Ins, splitEdge } from '../ir/draft/index.ts';
+import { Draft, splitEdge } from '../ir/draft/index.ts';
 import { withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms } from '../ir/flow.ts';
 import { type Isa, type Opcode, OpFlag, type Slot } from '../ir/opcode.ts';
@@ -79,8 +79,10 @@ export function withoutPhis(fn: Fn): Fn {
         d.replace(n, withOtherwise(x, NONE));
       }
       if (x.op.primitive === 'return' && x.src.length > 0) {
-        // The return registers are read by nothing else in SSA.
-        x.src.forEach((o, k) => void d.insertBefore(n, copy(returned[k], o, x.guard, x.guardNot)));
+        const other = returned.flatMap((to, k) => (x.src[k].reg === to ? [] : [{ to, from: x.src[k] }]));
+        const between = other.map(({ to }) => d.freshReg(regFile(to)));
+        other.forEach(({ from }, k) => void d.insertBefore(n, copy(between[k], from)));
+        other.forEach(({ to }, k) => void d.insertBefore(n, copy(to, reg(between[k]), x.guard, x.guardNot)));
         d.replace(n, withSrc(x, []));
       }
     }
@@ -90,24 +92,27 @@ export function withoutPhis(fn: Fn): Fn {
 }
 
 function copyOnEdges(d: Draft, b: number): void {
-  const phis = d.phis(b);
-  for (const p of [...d.predecessors(b)]) {
-    for (let to = d.edges(p).indexOf(b); to >= 0; to = d.edges(p).indexOf(b)) {
-      const values = phis.map((phi) => d.way(phi, p));
-      const way = splitEdge(d, p, to);
-      parallel(d, way, phis, values);
+  const results = d.phis(b).map((phi) => d.at(phi).dst[0]);
+  /** By predecessor: what each phi takes. */
+  const ways = new Map<number, Operand[]>();
+  for (const phi of d.phis(b)) {
+    const { src } = d.at(phi);
+    for (let k = 0; k + 1 < src.length; k += 2) {
+      const from = d.blockById(src[k].lo);
+      const values = ways.get(from);
+      if (values === undefined) ways.set(from, [src[k + 1]]);
+      else values.push(src[k + 1]);
     }
+    d.remove(phi);
   }
-  for (const phi of phis) d.remove(phi);
+  for (const p of [...d.predecessors(b)])
+    for (let to = d.edges(p).indexOf(b); to >= 0; to = d.edges(p).indexOf(b))
+      together(d, splitEdge(d, p, to), results, ways.get(p)!);
 }
 
 /** All values are read into registers of their own first. */
-function parallel(d: Draft, way: number, phis: readonly Ins[], values: readonly (Operand | null)[]): void {
-  const between = phis.map((phi) => d.freshReg(regFile(d.at(phi).dst[0])));
-  values.forEach((v, k) => {
-    if (v !== null) d.insertAtEnd(way, copy(between[k], v));
-  });
-  phis.forEach((phi, k) => {
-    if (values[k] !== null) d.insertAtEnd(way, copy(d.at(phi).dst[0], reg(between[k])));
-  });
+function together(d: Draft, way: number, results: readonly Reg[], values: readonly Operand[]): void {
+  const between = results.map((r) => d.freshReg(regFile(r)));
+  values.forEach((v, k) => void d.insertAtEnd(way, copy(between[k], v)));
+  results.forEach((r, k) => void d.insertAtEnd(way, copy(r, reg(between[k]))));
 }

@@ -1,5 +1,9 @@
 import type { DominatorTree } from '../analysis/dominators.ts';
 
+/** A class of so few members is looked for in one of so many, instead of walking over both. */
+const FEW = 8;
+const MANY = 64;
+
 /**
  * Values that are to share a register, as classes that only ever grow together. A class holds values of which no two are live at
  * once, unless one is a copy of the other, in dominance order.
@@ -19,6 +23,8 @@ export class Congruence {
   private readonly place: number[] = [];
   /** What it is in the end a copy of; itself if it is none. */
   private readonly origin: number[] = [];
+  /** The nearest member of the class that dominates it, -1 if there is none. */
+  private readonly up: number[] = [];
   /** By representative: members in dominance order, and the register that the class must be in, or -1. */
   private readonly members: number[][] = [];
   private readonly pinned: number[] = [];
@@ -43,6 +49,7 @@ export class Congruence {
     this.block.push(block);
     this.place.push(place);
     this.origin.push(copied < 0 ? v : this.origin[copied]);
+    this.up.push(-1);
     this.members.push([v]);
     this.pinned.push(pin);
     return v;
@@ -69,19 +76,32 @@ export class Congruence {
     const y = this.find(b);
     if (x === y) return true;
     if (this.pinned[x] >= 0 && this.pinned[y] >= 0 && this.pinned[x] !== this.pinned[y]) return false;
+    const few = this.members[x].length < this.members[y].length ? this.members[x] : this.members[y];
+    const many = few === this.members[x] ? this.members[y] : this.members[x];
+    if (few.length <= FEW && many.length >= MANY) {
+      for (const v of few) if (!this.fits(v, many)) return false;
+      for (const v of few) this.insert(v, many);
+      this.unite(x, y, many);
+      return true;
+    }
     const merged = this.merged(this.members[x], this.members[y]);
     if (merged === null) return false;
     this.unite(x, y, merged);
+    this.linkUp(merged);
     return true;
   }
 
-  /** Puts two values into one class that are known not to interfere. */
-  join(a: number, b: number): void {
-    const x = this.find(a);
-    const y = this.find(b);
-    if (x === y) return;
-    const merged = [...this.members[x], ...this.members[y]].sort((v, w) => this.compare(v, w));
-    this.unite(x, y, merged);
+  /** Puts values into one class that are known not to interfere. */
+  join(values: readonly number[]): void {
+    const classes = [...new Set(values.map((v) => this.find(v)))];
+    if (classes.length < 2) return;
+    const merged = classes.flatMap((c) => this.members[c]).sort((v, w) => this.compare(v, w));
+    let all = classes[0];
+    for (let i = 1; i < classes.length; i++) {
+      this.unite(all, classes[i], merged);
+      all = this.find(all);
+    }
+    this.linkUp(merged);
   }
 
   private unite(x: number, y: number, merged: number[]): void {
@@ -115,6 +135,80 @@ export class Congruence {
       out.push(v);
     }
     return out;
+  }
+
+  /** Finds for each member of a class the nearest one above it. */
+  private linkUp(members: readonly number[]): void {
+    let above = -1;
+    for (const v of members) {
+      while (above >= 0 && !this.dominates(above, v)) above = this.up[above];
+      this.up[v] = above;
+      above = v;
+    }
+  }
+
+  /**
+   * Does a value of another class not interfere with any member of a large one? By binary search, in the time that its own live
+   * range takes and not that of the class: a phi of ten thousand ways has so many members.
+   */
+  private fits(v: number, members: readonly number[]): boolean {
+    const { origin, up } = this;
+    const at = this.search(v, members);
+    const nearest = this.nearest(v, members, at);
+    if (nearest >= 0 && origin[nearest] !== origin[v])
+      for (let w = nearest; w >= 0 && origin[w] === origin[nearest]; w = up[w])
+        if (this.interfere(w, v)) return false;
+    for (let i = at; i < members.length && this.dominates(v, members[i]); ) {
+      const w = members[i++];
+      if (origin[w] === origin[v]) continue;
+      if (this.interfere(v, w)) return false;
+      // Dead where w is defined, so dead wherever w dominates.
+      i = this.below(w, members, i);
+    }
+    return true;
+  }
+
+  /** Puts a value among the members of a large class. */
+  private insert(v: number, members: number[]): void {
+    const at = this.search(v, members);
+    this.up[v] = this.nearest(v, members, at);
+    for (let i = at; i < members.length && this.dominates(v, members[i]); ) {
+      const w = members[i];
+      this.up[w] = v;
+      i = this.below(w, members, i + 1);
+    }
+    members.splice(at, 0, v);
+  }
+
+  /** The first place whose member comes behind `v` in dominance order. */
+  private search(v: number, members: readonly number[]): number {
+    let low = 0;
+    let high = members.length;
+    while (low < high) {
+      const mid = (low + high) >> 1;
+      if (this.compare(members[mid], v) < 0) low = mid + 1;
+      else high = mid;
+    }
+    return low;
+  }
+
+  /** The nearest member that dominates `v`, which would stand at `at`; -1 if there is none. */
+  private nearest(v: number, members: readonly number[], at: number): number {
+    let w = at > 0 ? members[at - 1] : -1;
+    while (w >= 0 && !this.dominates(w, v)) w = this.up[w];
+    return w;
+  }
+
+  /** The first place from `from` on whose member `w` does not dominate. */
+  private below(w: number, members: readonly number[], from: number): number {
+    let low = from;
+    let high = members.length;
+    while (low < high) {
+      const mid = (low + high) >> 1;
+      if (this.dominates(w, members[mid])) low = mid + 1;
+      else high = mid;
+    }
+    return low;
   }
 
   private compare(a: number, b: number): number {

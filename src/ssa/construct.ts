@@ -243,14 +243,14 @@ class Construction {
       src = this.returned.map((r) => reg(this.nameOf(r)));
     const guard = x.guard === NO_REG ? NO_REG : this.nameOf(x.guard);
     let { dst, otherwise } = x;
-    if (dst.some((r) => r !== NO_REG && this.renamed[regIndex(r)] === 1)) {
-      if (guard !== NO_REG) {
-        const old = dst.map((r, k) => this.valueBefore(r, x.otherwise[k] ?? NO_REG));
+    const defines = dst.some((r) => r !== NO_REG && this.renamed[regIndex(r)] === 1);
+    if (guard !== NO_REG && (defines || otherwise.length > 0)) {
+      const old = dst.map((r, k) => this.valueBefore(r, x.otherwise[k] ?? NO_REG));
+      if (old.some((r, k) => r !== (x.otherwise[k] ?? NO_REG)))
         otherwise = old.some((r) => r !== NO_REG) ? old : NONE;
-      }
-      dst = dst.map((r) => (r !== NO_REG && this.renamed[regIndex(r)] === 1 ? this.define(r) : r));
     }
-    if (src === x.src && guard === x.guard && dst === x.dst) return x;
+    if (defines) dst = dst.map((r) => (r !== NO_REG && this.renamed[regIndex(r)] === 1 ? this.define(r) : r));
+    if (src === x.src && guard === x.guard && dst === x.dst && otherwise === x.otherwise) return x;
     return instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise);
   }
 

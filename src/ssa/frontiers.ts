@@ -22,7 +22,7 @@ export const frontiers: (g: Cfg) => Frontiers = memo((g) => {
   for (let b = 0; b < count; b++) {
     if (rpoNumber[b] < 0) continue;
     // With one predecessor the frontier ends elsewhere; the entry joins control from outside as well.
-    if (predStart[b + 1] - predStart[b] < 2 && b !== 0) continue;
+    if (predStart[b + 1] - predStart[b] < 2 && b !== g.rpo[0]) continue;
     for (let e = predStart[b]; e < predStart[b + 1]; e++) {
       if (rpoNumber[pred[e]] < 0) continue;
       for (let up = pred[e]; up !== idom[b] && up >= 0; up = idom[up]) {

@@ -117,7 +117,7 @@ class Leaving {
       if (r !== NO_REG) asked[regIndex(r)] = 1;
     };
     // What is returned goes into these registers, so whatever else stands in one of them must be known.
-    for (const r of this.returns) mark(r);
+    for (const r of this.returns) if (inSsa(r)) mark(r);
     for (const b of this.fn.blocks)
       for (const x of b.ins) {
         if (isPhi(x) || isReturn(x) || this.isMove(x)) {
@@ -159,14 +159,18 @@ class Leaving {
     return v;
   }
 
-  /** The register whose value moves brought into `r`. */
+  /** The register whose value moves brought into `r`. What is found is kept, so that a long chain is followed once. */
   private origin(r: Reg): Reg {
+    const { movedFrom } = this;
+    const chain: Reg[] = [];
     // In blocks that nothing reaches moves may go round in a circle.
-    for (let steps = 0; steps < this.fn.regCount; steps++) {
-      const from = this.movedFrom[regIndex(r)];
-      if (from === NO_REG || this.ranges.defBlock(from) < 0) return r;
+    while (chain.length < this.fn.regCount) {
+      const from = movedFrom[regIndex(r)];
+      if (from === NO_REG || this.ranges.defBlock(from) < 0) break;
+      chain.push(r);
       r = from;
     }
+    for (const x of chain) if (x !== r) movedFrom[regIndex(x)] = r;
     return r;
   }
 
@@ -185,8 +189,8 @@ class Leaving {
     const near = (a: number, b: number, weight: number): void => {
       if (a >= 0 && b >= 0) this.affinities.push({ a, b, weight });
     };
-    for (const r of this.returns) this.value(r);
-    const returnValues: (number | undefined)[] = [];
+    for (const r of this.returns) if (inSsa(r)) this.value(r);
+    const returnValues: number[][] = this.returns.map(() => []);
     for (let b = 0; b < fn.blocks.length; b++) {
       const { ins } = fn.blocks[b];
       const phis = phiCount(fn, b);
@@ -195,16 +199,20 @@ class Leaving {
         if (i < phis) {
           const result = this.value(x.dst[0]);
           const top = this.shortValue(b, AT_ENTRY, behindPhis(phis), result);
+          const together = [top];
           for (let k = 0; k + 1 < x.src.length; k += 2) {
             const from = cfg.positionOf[x.src[k].lo];
             const o = x.src[k + 1];
-            const a = o.kind === Kind.Reg ? this.value(o.reg) : -1;
-            if (o.kind === Kind.Reg && a < 0) continue;
+            const read = o.kind === Kind.Reg ? this.value(o.reg) : -1;
+            if (o.kind === Kind.Reg && read < 0) continue;
+            // A negated predicate is another value.
+            const a = o.mods === 0 ? read : -1;
             const end = this.shortValue(from, atEnd(terminatorAt(fn, from)), Number.POSITIVE_INFINITY, a);
-            this.classes.join(top, end);
+            together.push(end);
             this.endCopies[from].push({ to: end, from: o });
             near(a, end, weights[from]);
           }
+          this.classes.join(together);
           this.topCopies[b].push({ to: x.dst[0], from: top });
           near(result, top, weights[b]);
           continue;
@@ -214,21 +222,21 @@ class Leaving {
           const old = this.value(x.otherwise[k]);
           if (old < 0) continue;
           const kept = this.shortValue(b, justBefore(i), 8 * i, old);
-          this.classes.join(this.value(x.dst[k]), kept);
+          this.classes.join([this.value(x.dst[k]), kept]);
           near(old, kept, weights[b]);
         }
         if (isReturn(x))
           x.src.forEach((o, k) => {
+            if (!inSsa(o.reg)) return;
             const out = this.shortValue(b, justBefore(i), 8 * i, this.value(o.reg), this.returns[k]);
-            const known = returnValues[k];
-            if (known === undefined) returnValues[k] = out;
-            else this.classes.join(known, out);
+            returnValues[k].push(out);
             near(this.value(o.reg), out, weights[b]);
           });
         if (this.isMove(x))
           near(this.value(copyOf(this.moves, x)!.reg), this.value(x.dst[0]), weights[b] / 2);
       }
     }
+    for (const values of returnValues) this.classes.join(values);
   }
 
   private nameClasses(): void {
@@ -309,7 +317,9 @@ class Leaving {
     }
     if (isReturn(x) && x.src.length > 0) {
       const copies = x.src.flatMap((o, k) =>
-        this.ranges.defBlock(o.reg) < 0 ? [] : [{ to: this.returns[k], from: reg(this.name(o.reg)) }],
+        !inSsa(o.reg) || this.ranges.defBlock(o.reg) < 0
+          ? []
+          : [{ to: this.returns[k], from: reg(this.name(o.reg)) }],
       );
       // Lanes that do not return here keep what the return registers hold.
       const guard = this.name(x.guard);

@@ -1,4 +1,4 @@
-import { Kind, type Operand, type Reg, reg } from '../ir/operand.ts';
+import { Kind, type Operand, type Reg, reg, withReg } from '../ir/operand.ts';
 
 /** One register that gets a value. */
 export interface Copy {
@@ -22,7 +22,7 @@ export function sequence(copies: readonly Copy[], fresh: (like: Reg) => Reg): Co
   /** How many pending copies read a register. */
   const readers = new Map<Reg, number>();
   for (const c of copies) {
-    if (c.from.kind === Kind.Reg && c.from.reg === c.to) continue;
+    if (c.from.kind === Kind.Reg && c.from.reg === c.to && c.from.mods === 0) continue;
     pending.set(c.to, c.from);
     if (c.from.kind === Kind.Reg) readers.set(c.from.reg, (readers.get(c.from.reg) ?? 0) + 1);
   }
@@ -47,7 +47,7 @@ export function sequence(copies: readonly Copy[], fresh: (like: Reg) => Reg): Co
     out.push({ to: saved, from: reg(to) });
     for (const [t, f] of pending)
       if (f.kind === Kind.Reg && f.reg === to) {
-        pending.set(t, reg(saved));
+        pending.set(t, withReg(f, saved));
         readers.set(saved, 1);
       }
     ready.push(to);

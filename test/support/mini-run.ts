@@ -6,6 +6,8 @@ import type { Fn, Instr } from '../../src/ir/program.ts';
 export interface MiniResult {
   readonly stored: number[];
   readonly ended: 'exit' | 'return' | 'running';
+  /** What a return gives. */
+  readonly returned: number[];
 }
 
 /**
@@ -32,7 +34,7 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
     while (i >= fn.blocks[block].ins.length) {
       if (block + 1 >= fn.blocks.length) throw new Error('control fell off the end');
       enter(block + 1);
-      if (fuel-- <= 0) return { stored, ended: 'running' };
+      if (fuel-- <= 0) return { stored, ended: 'running', returned: [] };
     }
     const x: Instr = fn.blocks[block].ins[i++];
     if (x.op.name.endsWith('MOVPHI')) {
@@ -93,9 +95,11 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
         break;
       }
       case 'EXIT':
-        return { stored, ended: 'exit' };
-      case 'RET':
-        return { stored, ended: 'return' };
+        return { stored, ended: 'exit', returned: [] };
+      case 'RET': {
+        const values = x.src.length > 0 ? x.src.map((o) => o.reg) : fn.returns.map((p) => p.reg);
+        return { stored, ended: 'return', returned: values.map((r) => regs[r >>> 3]) };
+      }
       case 'NOP':
       case 'BSSY':
         break;
@@ -103,7 +107,7 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
         throw new Error(`no meaning for ${x.op.name}`);
     }
   }
-  return { stored, ended: 'running' };
+  return { stored, ended: 'running', returned: [] };
 }
 
 /** Null if two functions did the same as far as both got, else the difference in words. */
@@ -113,12 +117,13 @@ export function sameBehaviour(a: Fn, b: Fn): string | null {
   let y = miniRun(b, FUEL);
   if (x.ended === 'running' && y.ended !== 'running') {
     const longer = miniRun(a, 50 * FUEL);
-    if (longer.ended !== y.ended || longer.stored.join() !== y.stored.join())
+    if (longer.ended !== y.ended || `${longer.stored};${longer.returned}` !== `${y.stored};${y.returned}`)
       return `first ${longer.ended} [${longer.stored.slice(0, 20)}], then ${y.ended} [${y.stored.slice(0, 20)}]`;
     return null;
   }
   if (x.ended !== 'running' && y.ended === 'running') y = miniRun(b, 50 * FUEL);
   if (x.ended !== y.ended) return `first ${x.ended}, then ${y.ended}`;
+  if (x.returned.join() !== y.returned.join()) return `returned ${x.returned}, then ${y.returned}`;
   const n = x.ended === 'running' ? Math.min(x.stored.length, y.stored.length) : Number.POSITIVE_INFINITY;
   const s = x.stored.slice(0, n).join();
   const t = y.stored.slice(0, n).join();

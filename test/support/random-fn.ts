@@ -33,7 +33,7 @@ const plain = fc
   )
   .map(([g, s]) => g + s);
 
-const control = (n: number): fc.Arbitrary<string[]> => {
+const control = (n: number, returns: boolean): fc.Arbitrary<string[]> => {
   const to = fc.integer({ min: 0, max: n - 1 }).map((b) => `BB${b}`);
   return fc.oneof(
     { weight: 3, arbitrary: fc.constant<string[]>([]) },
@@ -43,6 +43,9 @@ const control = (n: number): fc.Arbitrary<string[]> => {
       arbitrary: fc.tuple(fc.boolean(), anyPred, to).map(([s, p, t]) => [`@${s ? '!' : ''}${p} BRA ${t}`]),
     },
     { weight: 1, arbitrary: fc.constantFrom<string[]>(['EXIT'], ['@P10 EXIT'], ['@!P14 EXIT'], ['RET']) },
+    ...(returns
+      ? [{ weight: 2, arbitrary: fc.constantFrom<string[]>(['RET'], ['@P10 RET'], ['@!P11 RET']) }]
+      : []),
     { weight: 1, arbitrary: fc.constantFrom<string[]>(['BRX R6, T0'], ['BRX R6, T1'], ['BRX 2, T0']) },
   );
 };
@@ -54,6 +57,8 @@ export interface RandomOptions {
   readonly most?: number;
   /** Every register has a value from the start. */
   readonly defined?: boolean;
+  /** A function that returns R0, R1 and P10, instead of a kernel; returns are frequent and guarded ones among them. */
+  readonly returns?: boolean;
 }
 
 /** An arbitrary verifier-clean function. */
@@ -62,9 +67,11 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
     const straight = fc.array(plain, { maxLength: 4 });
     if (opts.midBlock !== true)
       return fc
-        .tuple(fc.oneof(straight, fc.constant<string[]>([])), control(n))
+        .tuple(fc.oneof(straight, fc.constant<string[]>([])), control(n, opts.returns === true))
         .map(([b, c]) => [...b, ...c]);
-    return fc.array(fc.tuple(straight, control(n)), { maxLength: 3 }).map((parts) => parts.flat(2));
+    return fc
+      .array(fc.tuple(straight, control(n, opts.returns === true)), { maxLength: 3 })
+      .map((parts) => parts.flat(2));
   };
   return fc.integer({ min: 1, max: opts.most ?? 9 }).chain((n) =>
     fc
@@ -78,7 +85,14 @@ export function randomFn(opts: RandomOptions = {}): fc.Arbitrary<Fn> {
         }),
       })
       .map(({ bodies, constants, index, tables }) => {
-        const lines = ['.entry random', '  .param u64 p size 8 align 8 at 0 reg RD20'];
+        const lines = opts.returns === true ? ['.func random'] : ['.entry random'];
+        if (opts.returns === true)
+          lines.push(
+            '  .return u32 a size 4 align 4 at 0 reg R0',
+            '  .return u32 b size 4 align 4 at 4 reg R1',
+            '  .return pred c size 1 align 1 at 8 reg P10',
+          );
+        lines.push('  .param u64 p size 8 align 8 at 0 reg RD20');
         for (const [i, t] of tables.entries())
           lines.push(`  .table T${i} ${t.map((b) => `BB${b}`).join(' ')}`);
         lines.push('  .regs 24', '{');

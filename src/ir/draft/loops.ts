@@ -9,14 +9,21 @@ export interface LoopShape {
 }
 
 /**
- * The block from which alone control enters the loop, and which leads nowhere else. There may be one; otherwise it is made.
+ * The block from which alone control enters the loop, and which leads nowhere else: what is put at its end runs when the loop is entered
+ * and only then. There may be one; otherwise it is made.
  * Blocks that the draft has made since the loop was found count as outside, unless `contains` knows them.
  */
 export function preheader(d: Draft, loop: LoopShape): BlockNo {
   const outside = d.predecessors(loop.header).filter((p) => !loop.contains(p));
   const [only] = outside;
-  if (outside.length === 1 && loop.header !== d.entryBlock && d.successors(only).length === 1) return only;
+  if (outside.length === 1 && loop.header !== d.entryBlock && onlyGoesOn(d, only)) return only;
   return splitPredecessors(d, loop.header, outside);
+}
+
+/** Does control, once in the block, do nothing at its end but go to one other block? A call or a guarded exit does more. */
+function onlyGoesOn(d: Draft, b: BlockNo): boolean {
+  const t = d.terminator(b);
+  return d.successors(b).length === 1 && (t < 0 || d.at(t).op.primitive === 'branch');
 }
 
 /**
