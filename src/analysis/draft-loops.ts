@@ -23,6 +23,8 @@ export class DraftLoops {
   private readonly preheaders = new Map<number, BlockNo>();
   /** Blocks made here: the loop that they belong to, or -1. */
   private readonly homes = new Map<BlockNo, number>();
+  /** Header -> the preheader that was made here for its loop. */
+  private readonly made = new Map<BlockNo, BlockNo>();
 
   constructor(d: Draft) {
     this.d = d;
@@ -43,7 +45,10 @@ export class DraftLoops {
       const before = this.d.blockNumbers;
       b = preheader(this.d, loop);
       this.preheaders.set(loop.id, b);
-      if (b >= before) this.homes.set(b, this.forest.loops[loop.id].parent);
+      if (b >= before) {
+        this.homes.set(b, this.forest.loops[loop.id].parent);
+        this.made.set(loop.header, b);
+      }
     }
     return b;
   }
@@ -71,10 +76,7 @@ export class DraftLoops {
   }
 
   private loop(l: Loop): DraftLoop {
-    const { forest, homes } = this;
-    const inner = new Map(
-      [...this.preheaders].filter(([, b]) => homes.has(b)).map(([id, b]) => [forest.loops[id].header, b]),
-    );
+    const { forest, homes, made } = this;
     return {
       id: l.id,
       header: l.header,
@@ -85,7 +87,7 @@ export class DraftLoops {
         return false;
       },
       blocks: loopBlocks(forest, l.id).flatMap((b) => {
-        const p = b === l.header ? undefined : inner.get(b);
+        const p = b === l.header ? undefined : made.get(b);
         return p === undefined ? [b] : [p, b];
       }),
     };
