@@ -75,13 +75,18 @@ export class Congruence {
     return true;
   }
 
-  /** Puts two values into one class that are known not to interfere. */
-  join(a: number, b: number): void {
-    const x = this.find(a);
-    const y = this.find(b);
-    if (x === y) return;
-    const merged = [...this.members[x], ...this.members[y]].sort((v, w) => this.compare(v, w));
-    this.unite(x, y, merged);
+  /** Puts values into one class that are known not to interfere: one sort, however many they are. */
+  join(values: readonly number[]): void {
+    const classes = [...new Set(values.map((v) => this.find(v)))];
+    if (classes.length < 2) return;
+    const merged = classes.flatMap((c) => this.members[c]).sort((v, w) => this.compare(v, w));
+    const [to] = classes;
+    for (const c of classes) {
+      this.parent[c] = to;
+      this.members[c] = [];
+      this.pinned[to] = Math.max(this.pinned[to], this.pinned[c]);
+    }
+    this.members[to] = merged;
   }
 
   private unite(x: number, y: number, merged: number[]): void {

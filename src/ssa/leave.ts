@@ -186,7 +186,7 @@ class Leaving {
       if (a >= 0 && b >= 0) this.affinities.push({ a, b, weight });
     };
     for (const r of this.returns) this.value(r);
-    const returnValues: (number | undefined)[] = [];
+    const returnValues: number[][] = this.returns.map(() => []);
     for (let b = 0; b < fn.blocks.length; b++) {
       const { ins } = fn.blocks[b];
       const phis = phiCount(fn, b);
@@ -195,16 +195,18 @@ class Leaving {
         if (i < phis) {
           const result = this.value(x.dst[0]);
           const top = this.shortValue(b, AT_ENTRY, behindPhis(phis), result);
+          const together = [top];
           for (let k = 0; k + 1 < x.src.length; k += 2) {
             const from = cfg.positionOf[x.src[k].lo];
             const o = x.src[k + 1];
             const a = o.kind === Kind.Reg ? this.value(o.reg) : -1;
             if (o.kind === Kind.Reg && a < 0) continue;
             const end = this.shortValue(from, atEnd(terminatorAt(fn, from)), Number.POSITIVE_INFINITY, a);
-            this.classes.join(top, end);
+            together.push(end);
             this.endCopies[from].push({ to: end, from: o });
             near(a, end, weights[from]);
           }
+          this.classes.join(together);
           this.topCopies[b].push({ to: x.dst[0], from: top });
           near(result, top, weights[b]);
           continue;
@@ -214,21 +216,20 @@ class Leaving {
           const old = this.value(x.otherwise[k]);
           if (old < 0) continue;
           const kept = this.shortValue(b, justBefore(i), 8 * i, old);
-          this.classes.join(this.value(x.dst[k]), kept);
+          this.classes.join([this.value(x.dst[k]), kept]);
           near(old, kept, weights[b]);
         }
         if (isReturn(x))
           x.src.forEach((o, k) => {
             const out = this.shortValue(b, justBefore(i), 8 * i, this.value(o.reg), this.returns[k]);
-            const known = returnValues[k];
-            if (known === undefined) returnValues[k] = out;
-            else this.classes.join(known, out);
+            returnValues[k].push(out);
             near(this.value(o.reg), out, weights[b]);
           });
         if (this.isMove(x))
           near(this.value(copyOf(this.moves, x)!.reg), this.value(x.dst[0]), weights[b] / 2);
       }
     }
+    for (const values of returnValues) this.classes.join(values);
   }
 
   private nameClasses(): void {
