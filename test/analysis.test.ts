@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitMatrix, BitSet } from '../src/analysis/bitset.ts';
 import { type Cfg, cfgOf, endsFlow, isControl, targets } from '../src/analysis/cfg.ts';
 import { analyzeControlFlow, BlockFlag, hasFlag } from '../src/analysis/control-flow.ts';
 import { defCount, defUseOf, singleDef, useCount, usesOf } from '../src/analysis/defuse.ts';
@@ -69,55 +68,6 @@ BB6:
 BB7:
        BRA BB6
 }`;
-
-describe('bit sets', () => {
-  it('agree with sets of numbers', () => {
-    const set = fc.uniqueArray(fc.integer({ min: 0, max: 99 }));
-    fc.assert(
-      fc.property(set, set, set, (xs, ys, zs) => {
-        const of = (v: number[]): BitSet => {
-          const s = new BitSet(100);
-          for (const i of v) s.set(i);
-          return s;
-        };
-        const sorted = (s: Iterable<number>): number[] => [...s].sort((a, b) => a - b);
-        const [x, y, z] = [new Set(xs), new Set(ys), new Set(zs)];
-        const a = of(xs);
-        expect(a.orIfChanged(of(ys))).toBe(ys.some((v) => !x.has(v)));
-        expect(a.toArray()).toEqual(sorted(new Set([...xs, ...ys])));
-        const b = of(xs);
-        expect(b.andIfChanged(of(ys))).toBe(xs.some((v) => !y.has(v)));
-        expect(b.toArray()).toEqual(sorted(xs.filter((v) => y.has(v))));
-        const c = of(xs);
-        c.xor(of(ys));
-        expect(c.toArray()).toEqual(sorted([...xs, ...ys].filter((v) => x.has(v) !== y.has(v))));
-        const d = of(xs);
-        const through = ys.filter((v) => !z.has(v));
-        expect(d.orTransfer(of([1, 2]), of(ys), of(zs))).toBe([1, 2, ...through].some((v) => !x.has(v)));
-        expect(d.toArray()).toEqual(sorted(new Set([...xs, 1, 2, ...through])));
-        expect(of(xs).popcount()).toBe(xs.length);
-        expect(of(xs).countCommon(of(ys))).toBe(xs.filter((v) => y.has(v)).length);
-        expect(of(xs).isSubset(of(ys))).toBe(xs.every((v) => y.has(v)));
-        d.assignAnd(of(xs), of(ys));
-        expect(d.equals(b)).toBe(true);
-        for (const v of xs) d.clear(v);
-        expect(d.isEmpty()).toBe(true);
-      }),
-      { numRuns: 200, seed: 7 },
-    );
-  });
-
-  it('grow keeps members, rows of a matrix are apart', () => {
-    const s = new BitSet(5);
-    s.set(4);
-    s.grow(1000);
-    s.set(999);
-    expect(s.toArray()).toEqual([4, 999]);
-    const m = new BitMatrix(3, 40);
-    m.rows[1].set(39);
-    expect(m.rows.map((r) => r.popcount())).toEqual([0, 1, 0]);
-  });
-});
 
 describe('control-flow graph', () => {
   it('lists edges taken before fall-through, table targets once', () => {

@@ -98,28 +98,3 @@ function build(fn: Fn): Segments {
     backward,
   };
 }
-
-/**
- * Runs a backward problem to its fixed point: sweeps over the segments in an order where successors mostly come first,
- * visiting only those with a successor that changed. A loop nest of depth d needs about d + 2 sweeps.
- *
- * @param visit recomputes one segment; true if what its predecessors see has changed
- */
-export function solveBackward(seg: Segments, visit: (s: number) => boolean): void {
-  const { backward, count, predStart, pred } = seg;
-  const dirty = new Uint8Array(count).fill(1);
-  for (let left = count; left > 0; ) {
-    for (let i = 0; i < count && left > 0; i++) {
-      const s = backward[i];
-      if (dirty[s] === 0) continue;
-      dirty[s] = 0;
-      left--;
-      if (!visit(s)) continue;
-      for (let e = predStart[s]; e < predStart[s + 1]; e++) {
-        if (dirty[pred[e]] === 1) continue;
-        dirty[pred[e]] = 1;
-        left++;
-      }
-    }
-  }
-}

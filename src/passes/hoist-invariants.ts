@@ -53,10 +53,10 @@ export const hoistInvariants: Pass = (fn, ctx) =>
         const x = d.at(n);
         if (!allInSsa(x)) return false;
         if (!isPlainLoad(x)) return isValue(x) && readsOnlyOutside(d, n, loop);
+        if (!readsOnlyOutside(d, n, loop)) return false;
         const memory = memorySsaOf(fn, ctx.program);
         const version = memory.versionSeenBy(n);
-        const outside = version === 0 || (version > 0 && !loop.contains(memory.blockOf(version)));
-        return outside && readsOnlyOutside(d, n, loop);
+        return version === 0 || (version > 0 && !loop.contains(memory.blockOf(version)));
       };
       const mayRunEarly = (n: Ins, loop: DraftLoop): boolean =>
         !isPlainLoad(d.at(n)) || loops.isCertain(loop, d.block(n));
@@ -68,11 +68,13 @@ export const hoistInvariants: Pass = (fn, ctx) =>
       };
 
       for (const loop of loops.innermostFirst()) {
-        let live = pressureOf(fn).inLoop(loop.id, Pool.R);
+        // Liveness is asked for only where something may be hoisted.
+        let live = -1;
         eachInstruction(d, loop.blocks, (n) => {
           if (!invariant(n, loop) || !mayRunEarly(n, loop) || !pays(n, loop)) return;
           const ins = d.at(n);
           const at = { block: d.id(d.block(n)), ins };
+          if (live < 0) live = pressureOf(fn).inLoop(loop.id, Pool.R);
           if (live + unitsOf(ins) > most)
             return ctx.remark(
               'missed',
