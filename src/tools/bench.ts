@@ -21,6 +21,7 @@ import { runLaunch } from '../sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { benchAnalyses } from './bench-analyses.ts';
+import { benchSharing } from './bench-sharing.ts';
 
 const specs = await loadShipped();
 const { plan } = await makePlan(
@@ -205,6 +206,7 @@ say(
 );
 
 benchAnalyses(plan.isa, say);
+await benchSharing(branchyKernel, say);
 
 /** Rules that look at instructions of the program and never fire: other constants, at one or two levels. */
 function generatedRules(n: number): Rule[] {
