@@ -11,6 +11,7 @@ import { Plans } from '../lab/plans.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { parsePtx } from '../ptx/parse.ts';
+import { budgetOf } from '../review/budget.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
@@ -73,9 +74,13 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   return checkPtxTable(spec.data as unknown as PtxDoc, await shippedIsa()).map((m) => plain(spec.file, m));
 }
 
-/** What an experiment says is looked up in the shipped specs, and its base must be a plan. */
-async function experimentFaults(file: string): Promise<Diagnostic[]> {
+/** What an experiment says is looked up in the shipped specs, and its base must be a plan; a budget names metrics. */
+async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   try {
+    if (spec.kind === 'budget') {
+      await budgetOf(spec);
+      return [];
+    }
     const specs = await loadShipped();
     const { base } = await loadExperiment(file, specs);
     const { diagnostics } = await new Plans(base, Promise.resolve(specs)).tryPlan({ name: 'base' }, null);
@@ -91,7 +96,8 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
   const found = await checkFile(file, host);
   if (found.some((d) => d.severity === 'error')) return found;
   const spec = await loadSpec(file);
-  if (spec.kind === 'experiment') return [...found, ...(await experimentFaults(file))];
+  if (spec.kind === 'experiment' || spec.kind === 'budget')
+    return [...found, ...(await labFaults(file, spec))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
   if (spec.kind !== 'isa') return found;
   const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);

@@ -166,9 +166,11 @@ program
   .option('--format <text|markdown|json>', 'output')
   .option('--json', 'for scripts: --format json')
   .option('-o, --output <file>', 'write there instead of standard output')
+  .option('--budget <file>', 'limits that hold for the effect (default: orrery.budget.yaml of the head)')
+  .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
   .addHelpText(
     'after',
-    '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors and broken kernels.',
+    '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, broken kernels and broken limits.',
   )
   .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
 

@@ -3,15 +3,18 @@ import { join } from 'node:path';
 import { runAb } from '../lab/ab.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
-import { specsOfPlace } from '../lab/refs.ts';
+import { specInPlace, specsOfPlace } from '../lab/refs.ts';
 import { baseTarget } from '../read.ts';
+import { annotations } from '../review/annotations.ts';
+import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
 import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
 import { review as runReview } from '../review/review.ts';
 import type { AskVerdict } from '../review/rules.ts';
 import { prove } from '../rules/prove/prove.ts';
-import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
+import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
 import { writeWhole } from './files.ts';
 import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts';
+import { ptxasPresent } from './ptxas-run.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { CliExit, failWith, out, Progress } from './ui.ts';
 import { readVerdicts } from './verdicts.ts';
@@ -27,6 +30,8 @@ interface DiffCommand {
   readonly format?: string;
   readonly json?: boolean;
   readonly output?: string;
+  readonly budget?: string;
+  readonly annotations?: boolean;
 }
 
 const FORMATS = ['text', 'markdown', 'json'];
@@ -38,10 +43,19 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const format = o.json === true ? 'json' : (o.format ?? 'text');
   if (!FORMATS.includes(format))
     failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
+  if (o.annotations === true && format === 'json' && o.output === undefined)
+    failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
   const [by] = metricsOf(o.by);
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
   const base = await specsOfPlace(baseName);
   const head = headName === undefined ? await loadShipped() : await specsOfPlace(headName);
+  const budget = await limits(headName, o.budget);
+  const asksPtxas = budget?.limits.some((l) => l.metric.source === 'ptxas') === true;
+  if (asksPtxas && !ptxasPresent())
+    failWith(
+      `${budget?.file} limits what ptxas makes, and ptxas cannot be run`,
+      'put that of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
+    );
   const progress = new Progress();
   const { ask, close } = verdicts(o);
   const patterns = kernelsOf(o);
@@ -60,7 +74,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
           { name: headName ?? 'the working tree', ...(headName !== undefined && { ref: headName }) },
         ] as const;
         return runAb(modules, arms, new Plans(baseOf({ level: o.level, sm: o.sm }), loadShipped()), {
-          measure: measureOptions({ launches: true, ptxas: o.ptxas ?? false }, head),
+          measure: measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head),
           by,
           repeat: 0,
           minEffect: 0,
@@ -70,6 +84,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
           progress: (text) => progress.update(text),
         });
       },
+      patterns.length === 0 ? null : budget,
     );
     progress.done();
     const text =
@@ -84,11 +99,25 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
             );
     if (o.output === undefined) out(text);
     else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
-    if (result.faults.length > 0 || result.kernels?.equal === false) throw new CliExit(1);
+    if (o.annotations === true) {
+      const lines = annotations(result, headName === undefined ? '' : `${headName}:`);
+      if (lines.length > 0) out(lines.join('\n'));
+    }
+    if (result.faults.length > 0 || result.kernels?.equal === false || result.broken.length > 0)
+      throw new CliExit(1);
     if (result.differs) throw new CliExit(DIFFERS);
   } finally {
     close();
   }
+}
+
+/** Limits that the head sets, or the file that is named. */
+async function limits(head: string | undefined, file: string | undefined): Promise<Budget | null> {
+  const spec =
+    file === undefined
+      ? await specInPlace(head ?? ROOT, BUDGET_FILE, 'budget')
+      : await loadSpec(file, 'budget');
+  return spec === null ? null : budgetOf(spec);
 }
 
 /** Kernels on which the effect is measured: those that are named, else those of the project. */

@@ -16,7 +16,8 @@ import {
   type Level,
   MOST_ARMS,
 } from './designs.ts';
-import { METRICS, type Metric, metricOf } from './metrics.ts';
+import { exactMetric } from './exact-metric.ts';
+import type { Metric } from './metrics.ts';
 import type { Base } from './plans.ts';
 
 /** An arm of an experiment, and what was chosen for it. */
@@ -69,10 +70,10 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
     ...positionFactors(data, spec, specs, issues),
   ];
   const metrics = (data.metrics ?? USUAL_METRICS).flatMap((name, i) =>
-    exactMetric(name, { file: spec, path: ['metrics', i] }, issues),
+    exactMetric(name, { file: spec, path: ['metrics', i] }, issues, 'experiment-metric'),
   );
   const bounds = (data.constraints ?? []).flatMap(({ metric, ...bound }, i) =>
-    exactMetric(metric, { file: spec, path: ['constraints', i, 'metric'] }, issues).map(
+    exactMetric(metric, { file: spec, path: ['constraints', i, 'metric'] }, issues, 'experiment-metric').map(
       (m) => ({ metric: m, ...bound }) as Bound,
     ),
   );
@@ -245,32 +246,6 @@ const positionFactors = (
     });
     return { name: `place of ${phase}`, levels: [{ name: 'here' }, ...levels] };
   });
-
-/** An exact metric of a kernel by its name, or an issue. */
-function exactMetric(name: string, at: Spot, issues: Issues): Metric[] {
-  const m = metricOf(name);
-  if (m === undefined) {
-    const names = METRICS.map((x) => x.name);
-    issues.unknown(
-      at,
-      'unknown-metric',
-      `there is no metric '${name}'`,
-      name,
-      names,
-      '`orrery measure --json` has all',
-    );
-    return [];
-  }
-  if (m.noisy || m.of === 'module') {
-    issues.error(
-      at,
-      'experiment-metric',
-      `'${name}' decides nothing here: it is not an exact metric of a kernel`,
-    );
-    return [];
-  }
-  return [m];
-}
 
 function checkDesign(
   design: Design,

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
-import { isShipped, loadShipped, ROOT, shownPath, specsFromTexts } from '../spec/node.ts';
+import type { SpecFile, SpecKind } from '../spec/document.ts';
+import { isShipped, loadShipped, loadSpec, ROOT, shownPath, specOf, specsFromTexts } from '../spec/node.ts';
 import type { Specs } from '../spec/resolve.ts';
 
 const MOST_BYTES = 1 << 28;
@@ -28,17 +29,22 @@ function repository(): string {
   ]);
 }
 
+/** Hash of the commit that a ref names. */
+function commitOf(top: string, ref: string): string {
+  // A ref is a name, and no option, whatever it starts with.
+  const commit = git(top, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
+  if (commit === null)
+    return fail(`'${ref}' names no commit in ${shownPath(top)}`, ['a branch, a tag, HEAD~1 or a hash does']);
+  return commit.toString().trim();
+}
+
 /**
  * All specs that ship, as a commit has them. The code that reads and runs them is that of now.
  * @throws DiagnosticError for a ref that is none, or specs that this code cannot read
  */
 export async function specsAt(ref: string): Promise<Specs> {
   const top = repository();
-  // A ref is a name, and no option, whatever it starts with.
-  const commit = git(top, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
-  if (commit === null)
-    return fail(`'${ref}' names no commit in ${shownPath(top)}`, ['a branch, a tag, HEAD~1 or a hash does']);
-  const hash = commit.toString().trim();
+  const hash = commitOf(top, ref);
   const listed = git(top, ['ls-tree', '-r', '--name-only', '-z', hash, '--', 'pipelines', 'knobs']);
   const paths = (listed ?? Buffer.alloc(0)).toString().split('\0').filter(isShipped).sort();
   const blobs = git(top, ['cat-file', '--batch'], `${paths.map((p) => `${hash}:${p}`).join('\n')}\n`);
@@ -52,6 +58,22 @@ export async function specsAt(ref: string): Promise<Specs> {
     at = end + 1 + size + 1;
   }
   return specsFromTexts(files);
+}
+
+/**
+ * A spec that may stand in the top folder of a place; null where there is none.
+ *
+ * @param place folder or commit, as for `specsOfPlace`
+ * @throws DiagnosticError with what is wrong with it
+ */
+export async function specInPlace(place: string, name: string, kind: SpecKind): Promise<SpecFile | null> {
+  if (existsSync(place) && statSync(place).isDirectory()) {
+    const path = join(place, name);
+    return existsSync(path) ? loadSpec(path, kind) : null;
+  }
+  const top = repository();
+  const text = git(top, ['cat-file', 'blob', `${commitOf(top, place)}:${name}`]);
+  return text === null ? null : specOf(`${place}:${name}`, text.toString(), kind);
 }
 
 /** Specs of a folder that holds `pipelines`, or of a commit. */

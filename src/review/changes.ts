@@ -49,6 +49,15 @@ export interface PlanPair {
   readonly faults: readonly Diagnostic[];
 }
 
+/** What is wrong with the head. */
+export interface Fault {
+  readonly message: string;
+  /** `file:line`; '' where it has none. */
+  readonly place: string;
+  /** The whole, with its frame. */
+  readonly text: string;
+}
+
 /** Every spec of a side by the name of its file. */
 export const filesOf = (specs: Specs): Map<string, SpecFile> =>
   new Map(
@@ -229,16 +238,14 @@ export function constraintChanges(base: Specs, head: Specs): Change[] {
   });
 }
 
-/** Faults of the head's plans, each once, with its frame. */
-export function faultTexts(pairs: readonly PlanPair[], head: Specs): string[] {
+/** Faults of the head's plans, each once. */
+export function faultsOf(pairs: readonly PlanPair[], head: Specs): Fault[] {
   const files = filesOf(head);
-  const seen = new Map<string, { d: Diagnostic; where: string[] }>();
-  for (const p of pairs)
-    for (const d of p.faults) {
-      const key = `${d.file}:${d.line}:${d.message}`;
-      const known = seen.get(key);
-      if (known === undefined) seen.set(key, { d, where: [p.where] });
-      else known.where.push(p.where);
-    }
-  return [...seen.values()].map(({ d }) => renderDiagnostic(d, files.get(d.file)?.text || undefined));
+  const seen = new Map<string, Diagnostic>();
+  for (const p of pairs) for (const d of p.faults) seen.set(`${d.file}:${d.line}:${d.message}`, d);
+  return [...seen.values()].map((d) => ({
+    message: d.message,
+    place: d.file === '' ? '' : `${d.file}${d.line > 0 ? `:${d.line}` : ''}`,
+    text: renderDiagnostic(d, files.get(d.file)?.text || undefined),
+  }));
 }

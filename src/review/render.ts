@@ -3,6 +3,7 @@ import { abText } from '../lab/render/ab-text.ts';
 import { statusLine } from '../lab/render/ab-words.ts';
 import { abJson, OUTPUT_VERSION } from '../lab/render/json.ts';
 import { type Paint, plural, shortened, WIDTH } from '../lab/render/table.ts';
+import { brokenText } from './budget.ts';
 import type { Change } from './changes.ts';
 import type { Review } from './review.ts';
 
@@ -14,6 +15,7 @@ export function reviewLine(r: Review): string {
   return [
     r.changes.length === 0 ? 'only texts or marks of progress differ' : plural(r.changes.length, 'change'),
     ...(alarms > 0 ? [`${plural(alarms, 'ALARM')}`] : []),
+    ...(r.broken.length > 0 ? [`${plural(r.broken.length, 'LIMIT')} broken`] : []),
     ...(r.kernels === null ? [] : [statusLine(r.kernels)]),
   ].join('; ');
 }
@@ -47,7 +49,8 @@ export function reviewText(r: Review, paint: Paint, again: (kernel: string) => s
     '',
     shortened(r.faults.length > 0 ? paint.bad(reviewLine(r)) : paint.bold(reviewLine(r)), 3 * WIDTH),
   ];
-  for (const f of r.faults) out.push('', f);
+  for (const f of r.faults) out.push('', f.text);
+  for (const b of r.broken) out.push('', paint.bad(brokenText(b)), `  ${paint.dim(b.place)}`);
   for (const c of r.changes) {
     const where = whereText(c.where, r.plans);
     out.push('', (c.alarm ? paint.bad : paint.bold)(line(c)));
@@ -65,7 +68,9 @@ const code = (s: string): string => `\`${s.replaceAll('`', "'").replaceAll('|', 
 /** A review as a comment of a pull request: one status line, short tables, details folded. */
 export function reviewMarkdown(r: Review): string {
   const out = [`**${plain(reviewLine(r))}**`, '', `${code(r.base)} → ${code(r.head)}`];
-  for (const f of r.faults) out.push('', '```', f, '```');
+  for (const f of r.faults) out.push('', '```', f.text, '```');
+  if (r.broken.length > 0)
+    out.push('', ...r.broken.map((b) => `- **${plain(brokenText(b))}** (${plain(b.place)})`));
   if (r.changes.length > 0) {
     out.push('', '| | what | before | after | where |', '|---|---|---|---|---|');
     for (const c of r.changes)
@@ -113,7 +118,8 @@ export const reviewJson = (r: Review) => ({
   base: r.base,
   head: r.head,
   differs: r.differs,
-  faults: r.faults,
+  faults: r.faults.map((f) => f.text),
+  limits: r.broken,
   plans: r.plans,
   changes: r.changes,
   kernels: r.kernels === null ? null : abJson(r.kernels),

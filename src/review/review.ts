@@ -4,11 +4,13 @@ import type { AbResult } from '../lab/ab.ts';
 import { makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
+import { type BrokenLimit, type Budget, brokenLimits } from './budget.ts';
 import {
   type Change,
   constraintChanges,
   documentChanges,
-  faultTexts,
+  type Fault,
+  faultsOf,
   KINDS,
   opcodeChanges,
   type PlanPair,
@@ -21,14 +23,16 @@ export interface Review {
   readonly base: string;
   readonly head: string;
   readonly changes: readonly Change[];
-  /** What is wrong with the head, with frames: plans that do not resolve. */
-  readonly faults: readonly string[];
+  /** What is wrong with the head: plans that do not resolve. */
+  readonly faults: readonly Fault[];
   /** Names of all plans that were resolved, for what holds in all of them. */
   readonly plans: readonly string[];
   /** Some plan of the head means something else than that of the base. */
   readonly differs: boolean;
   /** Effect on kernels; null where none was asked for or nothing differs. */
   readonly kernels: AbResult | null;
+  /** Limits of the repository that the effect breaks. */
+  readonly broken: readonly BrokenLimit[];
 }
 
 /** Plans that are compared: every target and level that ships, and what a spec names beside them. */
@@ -84,6 +88,7 @@ const has = (specs: Specs, r: PlanRequest): boolean =>
  *
  * @param ask verdicts of rules
  * @param effect effect on kernels, run where some plan differs and all resolve
+ * @param budget limits that the effect must keep to, if there are any
  */
 export async function review(
   names: readonly [base: string, head: string],
@@ -92,6 +97,7 @@ export async function review(
   scope: Scope,
   ask: AskVerdict,
   effect: () => Promise<AbResult | null>,
+  budget: Budget | null,
 ): Promise<Review> {
   const pairs: PlanPair[] = [];
   for (const [where, request] of requestsOf(base, head, scope)) {
@@ -105,7 +111,7 @@ export async function review(
     });
   }
   const isa = isaOf(pairs);
-  const faults = faultTexts(pairs, head);
+  const faults = faultsOf(pairs, head);
   const changes = [
     ...planChanges(pairs, base, head),
     ...(isa === null ? [] : await ruleChanges(base, head, isa, ask)),
@@ -115,6 +121,7 @@ export async function review(
   ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
   // What plans are hashed from has more than is told apart above: the marks of progress, the texts of rules.
   const moved = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
+  const kernels = moved && faults.length === 0 ? await effect() : null;
   return {
     base: names[0],
     head: names[1],
@@ -122,7 +129,8 @@ export async function review(
     faults,
     plans: pairs.map((p) => p.where),
     differs: moved || changes.length > 0,
-    kernels: moved && faults.length === 0 ? await effect() : null,
+    kernels,
+    broken: budget === null || kernels === null ? [] : brokenLimits(budget, kernels),
   };
 }
 

@@ -21,6 +21,7 @@ export const KINDS = [
   'ptx',
   'launch',
   'experiment',
+  'budget',
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 

@@ -152,7 +152,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('isa', 'rules', () => [one])
     // One file of these kinds is in force.
-    .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', () =>
+    .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
     )
     .exhaustive();

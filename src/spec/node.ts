@@ -82,7 +82,7 @@ export const loadSpec = (path: string, expect?: SpecKind): Promise<SpecFile> =>
  * @param file name for messages
  * @throws SpecFaults with everything that is wrong with its form
  */
-async function specOf(file: string, text: string, expect?: SpecKind): Promise<SpecFile> {
+export async function specOf(file: string, text: string, expect?: SpecKind): Promise<SpecFile> {
   const key = sha256(text);
   const built = fromBuild(key);
   const known = built ?? fromCache(key);

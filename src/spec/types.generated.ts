@@ -126,6 +126,59 @@ export interface Encoding {
 }
 }
 
+export namespace BudgetSpec {
+/**
+ * How far a change of the specs may worsen metrics of kernels: `orrery diff` fails where a limit is exceeded.
+ */
+export interface Budget {
+/**
+ * Names this schema.
+ */
+kind: "budget"
+/**
+ * One line for readers.
+ */
+title?: string
+/**
+ * What must hold, each for itself.
+ */
+limits: Limit[]
+}
+/**
+ * A bound on a metric: one of percent, by, most, least.
+ */
+export interface Limit {
+/**
+ * Name of an exact metric of a kernel.
+ */
+metric: string
+/**
+ * each: every kernel for itself; total: the sum over all kernels. Missing: each.
+ */
+of?: ("each" | "total")
+/**
+ * Names of the kernels that it is for; * is any text, ? one character. Missing: all.
+ */
+kernels?: string
+/**
+ * Never worse than at the base by more than so many percent of it; 0: never worse.
+ */
+percent?: number
+/**
+ * Never worse than at the base by more than this, in the unit of the metric.
+ */
+by?: number
+/**
+ * Never more than this, whatever it was.
+ */
+most?: number
+/**
+ * Never less than this, whatever it was.
+ */
+least?: number
+}
+}
+
 export namespace ConstraintsSpec {
 /**
  * Which phase must stand before which, and why. Every resolved order is checked against them.

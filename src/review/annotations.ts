@@ -1,0 +1,43 @@
+import { relative } from 'node:path';
+import { brokenText } from './budget.ts';
+import type { Review } from './review.ts';
+
+// Form and escapes of workflow commands: docs.github.com, "Workflow commands for GitHub Actions", and the toolkit's `command.ts`.
+const dataText = (s: string): string =>
+  s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+const propertyText = (s: string): string => dataText(s).replaceAll(':', '%3A').replaceAll(',', '%2C');
+
+type Severity = 'error' | 'warning' | 'notice';
+const SEVERITIES: readonly Severity[] = ['error', 'warning', 'notice'];
+
+/**
+ * What a review found as annotations of GitHub Actions, errors first, for only the first ten of a step are shown. Errors are what
+ * must not be merged: plans that do not resolve, broken kernels, refuted and unproved rules, broken limits. A waived constraint is
+ * a warning, every other change a notice.
+ *
+ * @param prefix what stands before the paths of the head's files: `REF:`
+ */
+export function annotations(r: Review, prefix: string): string[] {
+  const found: { readonly severity: Severity; readonly line: string }[] = [];
+  const add = (severity: Severity, title: string, place: string, message: string): void => {
+    const at = /^(.*?)(?::(\d+))?$/.exec(place.startsWith(prefix) ? place.slice(prefix.length) : place)!;
+    const properties = [
+      ...(at[1] === '' ? [] : [`file=${propertyText(relative('.', at[1]))}`]),
+      ...(at[2] === undefined ? [] : [`line=${at[2]}`]),
+      `title=${propertyText(title)}`,
+    ];
+    found.push({ severity, line: `::${severity} ${properties.join(',')}::${dataText(message)}` });
+  };
+  for (const f of r.faults) add('error', 'no plan', f.place, f.text);
+  for (const k of r.kernels?.kernels ?? [])
+    if (!k.equal[1].ok) add('error', 'broken kernel', '', `${k.label} (${k.file}): ${k.equal[1].note}`);
+    else if (!k.equal[0].ok)
+      add('error', 'broken kernel', '', `${k.label} (${k.file}), at the base already: ${k.equal[0].note}`);
+  for (const b of r.broken) add('error', 'broken limit', b.place, brokenText(b));
+  for (const c of r.changes) {
+    const severity = !c.alarm ? 'notice' : c.kind === 'rules' ? 'error' : 'warning';
+    const message = `${c.name}: ${c.before} -> ${c.after}${c.note === '' ? '' : `\n${c.note}`}`;
+    add(severity, c.kind === 'rules' ? 'rule' : c.kind, c.place, message);
+  }
+  return SEVERITIES.flatMap((s) => found.filter((x) => x.severity === s).map((x) => x.line));
+}
