@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,6 +44,52 @@ describe('the page of the lab', () => {
   it('shows the experiment as it is', () => {
     const file = readFileSync(join(root, 'test/examples/switches.experiment.yaml'), 'utf8');
     expect(page).toContain(`\`\`\`yaml\n${file.trimEnd()}\n\`\`\``);
+  });
+
+  it('shows the budget as it is, which holds', () => {
+    const path = join(root, 'test/examples/orrery.budget.yaml');
+    expect(page).toContain(`\`\`\`yaml\n${readFileSync(path, 'utf8').trimEnd()}\n\`\`\``);
+    const r = spawnSync('sh', ['-c', `${orrery} check ${path}`], { cwd: root, encoding: 'utf8' });
+    expect([r.status, r.stderr]).toEqual([0, '']);
+  });
+
+  it('the review of a branch is run in a repository as the page has it, with its limits', () => {
+    const repo = join(dir, 'repo');
+    for (const f of ['pipelines', 'knobs']) cpSync(join(root, f), join(repo, f), { recursive: true });
+    cpSync(join(root, 'test/examples/orrery.budget.yaml'), join(repo, 'orrery.budget.yaml'));
+    symlinkSync(join(root, 'test'), join(repo, 'test'));
+    const sh = (script: string) =>
+      spawnSync('sh', ['-ec', script], {
+        cwd: repo,
+        encoding: 'utf8',
+        env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+      });
+    const made = sh(`git init -q -b main; git config user.name a; git config user.email a@b
+      git add pipelines knobs orrery.budget.yaml; git commit -qm specs; git switch -q -c topic`);
+    expect(made.status).toBe(0);
+    const [, steps, shown] = /```sh\n([^`]*)\n```\n\n<!-- review: begin -->\n\n```\n([\s\S]*?)\n```/.exec(
+      page,
+    )!;
+    const r = sh(steps.replace(/^npx orrery/m, orrery));
+    expect([r.status, r.stderr]).toEqual([2, '']);
+    // Kernels that were helped and not hurt stay so; how much is another number with every pass.
+    const form = (t: string) =>
+      t
+        .replace(/\(geometric mean.*?\)/, '')
+        .split('\n')
+        .slice(0, 8);
+    expect(form(r.stdout)).toEqual(form(shown));
+    expect(headings(r.stdout)).toEqual(headings(shown));
+    // A limit that no version of the kernel keeps to.
+    writeFileSync(
+      join(repo, 'tight.yaml'),
+      'kind: budget\nlimits:\n  - { metric: instructions, kernels: mandelbrot, most: 10 }\n',
+    );
+    const tight = sh(`${steps.split('\n')[2].replace(/^npx orrery/, orrery)} --budget tight.yaml`);
+    expect(tight.status).toBe(1);
+    expect(tight.stdout).toMatch(
+      /^limit instructions at most 10 for mandelbrot: mandelbrot \d+ -> \d+ \(.*\)\n {2}tight.yaml:3$/m,
+    );
   });
 
   it('names every metric that there is, or its family', async () => {

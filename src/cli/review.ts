@@ -1,17 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DiagnosticError } from '../ir/diagnostic.ts';
 import { runAb } from '../lab/ab.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
 import { specInPlace, specsOfPlace } from '../lab/refs.ts';
 import { baseTarget } from '../read.ts';
-import { annotations } from '../review/annotations.ts';
+import { annotations, faultAnnotations } from '../review/annotations.ts';
 import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
 import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
 import { review as runReview } from '../review/review.ts';
 import type { AskVerdict } from '../review/rules.ts';
 import { prove } from '../rules/prove/prove.ts';
 import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
+import type { Specs } from '../spec/specs.ts';
 import { writeWhole } from './files.ts';
 import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts';
 import { ptxasPresent } from './ptxas-run.ts';
@@ -48,8 +50,17 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   const [by] = metricsOf(o.by);
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
   const base = await specsOfPlace(baseName);
-  const head = headName === undefined ? await loadShipped() : await specsOfPlace(headName);
-  const budget = await limits(headName, o.budget);
+  const prefix = headName === undefined ? '' : `${headName}:`;
+  let head: Specs;
+  let budget: Budget | null;
+  try {
+    head = headName === undefined ? await loadShipped() : await specsOfPlace(headName);
+    budget = await limits(headName, o.budget);
+  } catch (e) {
+    if (e instanceof DiagnosticError && o.annotations === true)
+      process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
+    throw e;
+  }
   const asksPtxas = budget?.limits.some((l) => l.metric.source === 'ptxas') === true;
   if (asksPtxas && !ptxasPresent())
     failWith(
@@ -100,7 +111,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
     if (o.output === undefined) out(text);
     else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
     if (o.annotations === true) {
-      const lines = annotations(result, headName === undefined ? '' : `${headName}:`);
+      const lines = annotations(result, prefix);
       if (lines.length > 0) out(lines.join('\n'));
     }
     if (result.faults.length > 0 || result.kernels?.equal === false || result.broken.length > 0)

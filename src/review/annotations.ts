@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import type { Diagnostic } from '../ir/diagnostic.ts';
 import { brokenText } from './budget.ts';
 import type { Review } from './review.ts';
 
@@ -10,6 +11,36 @@ const propertyText = (s: string): string => dataText(s).replaceAll(':', '%3A').r
 type Severity = 'error' | 'warning' | 'notice';
 const SEVERITIES: readonly Severity[] = ['error', 'warning', 'notice'];
 
+/** One annotation; `place` is `file:line`, `file` or ''. */
+function annotation(
+  severity: Severity,
+  title: string,
+  place: string,
+  prefix: string,
+  message: string,
+): string {
+  const at = /^(.*?)(?::(\d+))?$/.exec(place.startsWith(prefix) ? place.slice(prefix.length) : place)!;
+  const properties = [
+    ...(at[1] === '' ? [] : [`file=${propertyText(relative('.', at[1]))}`]),
+    ...(at[2] === undefined ? [] : [`line=${at[2]}`]),
+    `title=${propertyText(title)}`,
+  ];
+  return `::${severity} ${properties.join(',')}::${dataText(message)}`;
+}
+
+/**
+ * What is wrong with specs that cannot be read, as annotations.
+ *
+ * @param prefix what stands before the paths of the head's files: `REF:`
+ */
+export const faultAnnotations = (diagnostics: readonly Diagnostic[], prefix: string): string[] =>
+  diagnostics
+    .filter((d) => d.severity === 'error')
+    .map((d) => {
+      const place = `${d.file}${d.line > 0 ? `:${d.line}` : ''}`;
+      return annotation('error', 'no plan', place, prefix, [d.message, ...(d.notes ?? [])].join('\n'));
+    });
+
 /**
  * What a review found as annotations of GitHub Actions, errors first, for only the first ten of a step are shown. Errors are what
  * must not be merged: plans that do not resolve, broken kernels, refuted and unproved rules, broken limits. A waived constraint is
@@ -20,13 +51,7 @@ const SEVERITIES: readonly Severity[] = ['error', 'warning', 'notice'];
 export function annotations(r: Review, prefix: string): string[] {
   const found: { readonly severity: Severity; readonly line: string }[] = [];
   const add = (severity: Severity, title: string, place: string, message: string): void => {
-    const at = /^(.*?)(?::(\d+))?$/.exec(place.startsWith(prefix) ? place.slice(prefix.length) : place)!;
-    const properties = [
-      ...(at[1] === '' ? [] : [`file=${propertyText(relative('.', at[1]))}`]),
-      ...(at[2] === undefined ? [] : [`line=${at[2]}`]),
-      `title=${propertyText(title)}`,
-    ];
-    found.push({ severity, line: `::${severity} ${properties.join(',')}::${dataText(message)}` });
+    found.push({ severity, line: annotation(severity, title, place, prefix, message) });
   };
   for (const f of r.faults) add('error', 'no plan', f.place, f.text);
   for (const k of r.kernels?.kernels ?? [])

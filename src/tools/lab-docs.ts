@@ -1,7 +1,7 @@
 // `node dist/tools/lab-docs.js [sm]`: writes into src/lab/README.md, between its marks, what each of its commands prints, and how
 // well our metrics rank the test kernels as ptxas -O3 does, with the kernels that they rank worst.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ptxTable } from '../cli/emit.ts';
@@ -111,6 +111,29 @@ for (const [, command, mark] of text.matchAll(/```sh\n(.*)\n```\n\n<!-- (shows-\
   if (r.status !== 0) throw new Error(`${command}: ${r.stderr}`);
   put(mark, `\`\`\`\n${r.stdout.trimEnd()}\n\`\`\``);
 }
+// The review needs a repository: the specs on main, and a branch that its commands change.
+const git = (...args: string[]) => {
+  const r = spawnSync('git', args, { cwd: folder, encoding: 'utf8' });
+  if (r.status !== 0) throw new Error(r.stderr);
+};
+for (const f of ['pipelines', 'knobs']) cpSync(join(ROOT, f), join(folder, f), { recursive: true });
+const budget = 'test/examples/orrery.budget.yaml';
+cpSync(join(ROOT, budget), join(folder, 'orrery.budget.yaml'));
+git('init', '--quiet', '--initial-branch', 'main');
+git('config', 'user.name', 'orrery');
+git('config', 'user.email', 'orrery@example.org');
+git('add', 'pipelines', 'knobs', 'orrery.budget.yaml');
+git('commit', '--quiet', '--message', 'specs');
+git('switch', '--quiet', '--create', 'topic');
+const steps = /```sh\n([^`]*)\n```\n\n<!-- review: begin -->/.exec(text)![1];
+const reviewed = spawnSync('sh', ['-ec', steps.replace(/^npx orrery/m, orrery)], {
+  cwd: folder,
+  encoding: 'utf8',
+  env: { ...process.env, NO_COLOR: '1' },
+});
+if (reviewed.status !== 2) throw new Error(`the review: ${reviewed.stderr}`);
+put('review', `\`\`\`\n${reviewed.stdout.trimEnd()}\n\`\`\``);
+put('budget', `\`\`\`yaml\n${readFileSync(join(ROOT, budget), 'utf8').trimEnd()}\n\`\`\``);
 rmSync(folder, { recursive: true });
 const experiment = 'test/examples/switches.experiment.yaml';
 put('experiment', `\`\`\`yaml\n${readFileSync(join(ROOT, experiment), 'utf8').trimEnd()}\n\`\`\``);

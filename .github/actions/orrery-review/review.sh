@@ -15,8 +15,12 @@ finish() {
 # An error without a result: the comment says it too.
 give_up() {
   { echo '**the review could not be made**'; echo; echo '```'; cat "$work/errors"; echo '```'; } >"$work/comment.md"
-  text=$(sed -e 's/%/%25/g' "$work/errors" | awk '{ printf "%s%s", (NR > 1 ? "%0A" : ""), $0 }')
-  echo "::error title=no review::$text"
+  if [ -s "$work/annotations" ]; then
+    cat "$work/annotations"
+  else
+    text=$(sed -e 's/%/%25/g' "$work/errors" | awk '{ printf "%s%s", (NR > 1 ? "%0A" : ""), $0 }')
+    echo "::error title=no review::$text"
+  fi
   finish failed
 }
 
