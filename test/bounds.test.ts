@@ -357,6 +357,45 @@ describe('every operator, on every set of small numbers', () => {
   });
 });
 
+describe('bits of sums and logic', () => {
+  it.each([
+    ['add', 64],
+    ['sub', 64],
+    ['and', 64],
+    ['or', 64],
+    ['xor', 64],
+    ['add', 32],
+    ['sub', 32],
+  ] as const)('%s of %i bits: all that can be known, across the border of the words', (op, width) => {
+    const graph = graphOfOp(op, width, width);
+    const g = programOfGraph(graph);
+    const at = BigInt(width === 64 ? 30 : 13);
+    const all = (1n << BigInt(width)) - 1n;
+    const rnd = new Random(`bits ${op} ${width}`);
+    for (let round = 0; round < 300; round++) {
+      // Four bits in the middle may be unknown; those around them are drawn.
+      const members = [0, 1].map((slot) => {
+        const value = ((BigInt(rnd.next() >>> 0) << 32n) | BigInt(rnd.next() >>> 0)) & all;
+        const hidden = BigInt(rnd.below(16)) << at;
+        const zeros = ~value & ~hidden & all;
+        const ones = value & ~hidden;
+        pool.setTop(slot, width);
+        pool.zeroLow[slot] |= Number(BigInt.asIntN(32, zeros));
+        pool.zeroHigh[slot] |= Number(BigInt.asIntN(32, zeros >> 32n));
+        pool.oneLow[slot] = Number(BigInt.asIntN(32, ones));
+        pool.oneHigh[slot] = Number(BigInt.asIntN(32, ones >> 32n));
+        return Array.from({ length: 16 }, (_, k) => (value & ~hidden) | ((BigInt(k) << at) & hidden));
+      });
+      run(g);
+      const results = members[0].flatMap((a) => members[1].map((b) => evalGraph(graph, [a, b])[0]));
+      const ones = results.reduce((x, y) => x & y, all);
+      const zeros = results.reduce((x, y) => x & ~y, all);
+      expect(u(pool.oneLow[2], pool.oneHigh[2]), text(pool, 2)).toBe(ones);
+      expect(u(pool.zeroLow[2], pool.zeroHigh[2]) & all, text(pool, 2)).toBe(zeros);
+    }
+  });
+});
+
 describe('known numbers of 64 bits', () => {
   it('bounds beyond 2^53 hold', () => {
     const p = new Bounds(2);

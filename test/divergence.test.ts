@@ -290,6 +290,15 @@ describe('control', () => {
     expect(seen(fn, 3, 'R2 R3 R4')).toEqual(['varying', 'block', 'block']);
   });
 
+  it('outside of SSA: a counter that is read behind a loop that lanes leave at different times differs', () => {
+    const loop = (behind: string): Fn =>
+      fnOf(
+        `BB0:\nS2R.TID.X R1\nMOV R2, RZ\nBB1:\nIADD3 R2, R2, 1\nISETP.LT P31, R2, R1\n@P31 BRA BB1\nBB2:\nSTG [RD9], ${behind}\nEXIT`,
+      );
+    expect(seen(loop('R2'), 2, 'R2')).toEqual(['varying']);
+    expect(seen(loop('R1'), 2, 'R2')).toEqual(['block']);
+  });
+
   it('an irreducible region that lanes enter by different ways', () => {
     const fn = fnOf(
       'BB0:\nS2R.TID.X R1\nLDC R8, c[0x0][0x160]\nISETP.LT P31, R1, 9\n@P31 BRA BB2\nBB1:\nMOVPHI R2, {BB0: RZ, BB2: R3}\nIADD3 R4, R2, 1\nISETP.LT P32, R4, R8\n@P32 BRA BB3\nBB2:\nMOVPHI R5, {BB0: RZ, BB1: R4}\nIADD3 R3, R5, 1\nBRA BB1\nBB3:\nEXIT',
