@@ -247,7 +247,7 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
     );
     const r = await run(main, head);
     expect([r.code, r.result]).toEqual([1, 'failed']);
-    const line = lineOf(head, CATALOG, /oops/);
+    const line = lineOf(head, CATALOG, /{ oops: 1/);
     expect(r.annotations.some((a) => a.startsWith(`::error file=${CATALOG},line=${line},`))).toBe(true);
     expect(r.own[0].body).toContain('the review could not be made');
   });
