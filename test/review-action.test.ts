@@ -231,7 +231,7 @@ describe('the action that reviews a pull request', { timeout: 120_000 }, () => {
   });
 
   it('fails on a wrong order, at its line, and says so in the comment', async () => {
-    const head = branch(main, CATALOG, (t) => t.replace(/(ContractProducts: +\{)/, '$1 oops: 1,'));
+    const head = branch(main, ORDER, moved(/- OriBranchOpt /, /- SetControlFlowOpLastInBB /));
     const r = await run(main, head);
     expect([r.code, r.result]).toEqual([1, 'failed']);
     expect(r.own[0].body).toMatch(/OriBranchOpt stands before SetControlFlowOpLastInBB/);
