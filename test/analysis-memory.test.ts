@@ -22,6 +22,7 @@ import { testIsa } from './support/isa.ts';
 import { type Event, LOCAL, runMemory } from './support/memory-run.ts';
 import { randomFn } from './support/random-fn.ts';
 import { ssaKernel, wildKernel, world } from './support/random-memory.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 const SEED = 20261122;
@@ -358,7 +359,7 @@ describe('joins and loops', () => {
           expect([...got.keys()].filter((b) => got[b] === 1)).toEqual([...expected].sort((x, y) => x - y));
         },
       ),
-      { numRuns: 200, seed: SEED },
+      { numRuns: runs(200), seed: SEED },
     );
   });
 });

@@ -25,9 +25,10 @@ import { parseFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
 import { testIsa } from './support/isa.ts';
 import { randomFn } from './support/random-fn.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
-const RUNS = { numRuns: 300, seed: 20261121 };
+const RUNS = { numRuns: runs(300), seed: 20261121 };
 
 /** Positions reachable from `from` by `next`, not entering `without`. */
 function reach(from: number, next: (b: number) => number[], without = -1): Set<number> {
@@ -303,7 +304,7 @@ describe('liveness', () => {
           }
         });
       }),
-      { ...RUNS, numRuns: 150 },
+      { ...RUNS, numRuns: runs(150) },
     );
   });
 
@@ -352,7 +353,7 @@ describe('def-use', () => {
         expect(defCount(d, regOf('RD20'))).toBe(1);
         expect(singleDef(d, regOf('RD20'))).toBe(-1);
       }),
-      { ...RUNS, numRuns: 100 },
+      { ...RUNS, numRuns: runs(100) },
     );
   });
 
@@ -512,7 +513,7 @@ describe('rendering', () => {
             expect(apart).toBe(true);
           }
       }),
-      { ...RUNS, numRuns: 60 },
+      { ...RUNS, numRuns: runs(60) },
     );
   });
 

@@ -27,6 +27,7 @@ import { loadModules, lowerModule } from '../src/lab/kernels.ts';
 import { Plans } from '../src/lab/plans.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
 import { DEFAULT_ORDER } from '../src/spec/specs.ts';
+import { runs } from './support/size.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-cache-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -113,7 +114,7 @@ describe('results on disk', () => {
         expect(all.records.filter((r) => r.outcome === 'ran').every((r) => r.cached)).toBe(true);
         expect(outcome(all)).toEqual(want);
       }),
-      { numRuns: 40, seed: 9 },
+      { numRuns: runs(40), seed: 9 },
     );
     expect(plansRun).toBeGreaterThan(20);
     expect(kept).toBeGreaterThan(200);
@@ -244,7 +245,7 @@ describe('processes that share a cache', () => {
   it('lose nothing that was written when they are killed, at any moment', { timeout: 120_000 }, async () => {
     const folder = newFolder();
     const said = new Map<string, number>();
-    const random = fc.sample(fc.integer({ min: 0, max: 60 }), { numRuns: 6, seed: 4 });
+    const random = fc.sample(fc.integer({ min: 0, max: 60 }), { numRuns: runs(6), seed: 4 });
     for (const [round, ms] of random.entries()) {
       // Two at a time.
       const both = ['a', 'b'].map(async (x) => {
@@ -286,7 +287,9 @@ describe('processes that share a cache', () => {
 
   it('give each other results that are right', { timeout: 120_000 }, async () => {
     const folder = newFolder();
-    const requests = fc.sample(arms, { numRuns: 8, seed: 2 }).map(({ name: _, ...a }, id) => ({ id, ...a }));
+    const requests = fc
+      .sample(arms, { numRuns: runs(8), seed: 2 })
+      .map(({ name: _, ...a }, id) => ({ id, ...a }));
     const evaluate = async (list: readonly object[], ...more: string[]) => {
       const args = ['evaluate', '--no-ptxas', '--no-launches', '--per-kernel', '--kernels'];
       const files = modules.slice(0, 2).map((m) => m.file);

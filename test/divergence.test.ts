@@ -18,6 +18,7 @@ import { Agreement, canProbe, withProbes } from './support/probes.ts';
 import { randomFn } from './support/random-fn.ts';
 import { randomKernel } from './support/random-kernel.ts';
 import { simpleSsa } from './support/simple-ssa.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 const { Varying } = Lanes;
@@ -107,7 +108,7 @@ describe('what it says of agreement holds in every execution', () => {
           checked += a.checked;
           across += a.across;
         }),
-        { numRuns: 200, seed: 11 },
+        { numRuns: runs(200), seed: 11 },
       );
       expect(checked).toBeGreaterThan(50_000);
       expect(across).toBeGreaterThan(1000);
@@ -130,7 +131,7 @@ describe('what it says of agreement holds in every execution', () => {
             checked += a.checked;
           },
         ),
-        { numRuns: 500, seed: 12 },
+        { numRuns: runs(500), seed: 12 },
       );
       expect(checked).toBeGreaterThan(10_000);
     });

@@ -13,6 +13,7 @@ import { Draws, EDITS } from './support/draft-edits.ts';
 import { testIsa } from './support/isa.ts';
 import { sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 const names = Object.keys(EDITS);
@@ -89,7 +90,7 @@ describe('random edits of random functions', () => {
       fc.property(randomFn({ defined: true, most: 6 }), pins, program, fc.boolean(), (fn, p, edits, each) =>
         holds(withPins(fn, p), false, false, edits, each),
       ),
-      { numRuns: 1000, seed: 1 },
+      { numRuns: runs(1000), seed: 1 },
     );
   });
 
@@ -98,7 +99,7 @@ describe('random edits of random functions', () => {
       fc.property(randomFn({ defined: true, most: 6 }), pins, program, fc.boolean(), (fn, p, edits, each) =>
         holds(constructSsa(withPins(fn, p), isa), true, false, edits, each),
       ),
-      { numRuns: 1000, seed: 2 },
+      { numRuns: runs(1000), seed: 2 },
     );
   });
 
@@ -111,7 +112,7 @@ describe('random edits of random functions', () => {
         fc.boolean(),
         (fn, edits, each) => holds(fn, false, true, edits, each),
       ),
-      { numRuns: 500, seed: 3 },
+      { numRuns: runs(500), seed: 3 },
     );
   });
 

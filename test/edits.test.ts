@@ -9,6 +9,7 @@ import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { testIsa } from './support/isa.ts';
 import { randomFn } from './support/random-fn.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 const fn = parseFn(
@@ -100,7 +101,7 @@ describe('a work list', () => {
           }
         },
       ),
-      { numRuns: 300, seed: 3 },
+      { numRuns: runs(300), seed: 3 },
     );
   });
 });

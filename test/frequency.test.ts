@@ -11,6 +11,7 @@ import { parseFn, printFn } from '../src/ir/text.ts';
 import { testIsa } from './support/isa.ts';
 import { randomFn } from './support/random-fn.ts';
 import { generator, randomLoops } from './support/random-loops.ts';
+import { runs } from './support/size.ts';
 import { runSsa } from './support/ssa-run.ts';
 
 const isa = testIsa();
@@ -75,7 +76,7 @@ describe('static frequencies', () => {
         if (loopsOf(fn).irreducible.length > 0) irreducible++;
         conserves(fn);
       }),
-      { numRuns: 500, seed: 20261201 },
+      { numRuns: runs(500), seed: 20261201 },
     );
     expect(solved).toBeGreaterThan(100);
     expect(irreducible).toBeGreaterThan(10);

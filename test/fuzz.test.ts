@@ -10,6 +10,7 @@ import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { loadShipped } from '../src/spec/node.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import { resolve } from '../src/spec/resolve.ts';
+import { runs } from './support/size.ts';
 
 /*
  * Any legal order of phases, at any level, keeps every kernel right. Orders are made by seeded random edits of a shipped
@@ -71,7 +72,7 @@ it('random legal orders keep every kernel right', () => {
         expect(open.differences).toEqual([]);
       },
     ),
-    { numRuns: 120, seed: 2026 },
+    { numRuns: runs(120), seed: 2026 },
   );
   // A fuzzer whose every order is refused would prove nothing.
   expect(legal).toBeGreaterThan(40);

@@ -27,6 +27,7 @@ import { type Fn, type Instr, instr } from '../src/ir/program.ts';
 import { parseFn, parseProgram, printFn, printGuarded, printInstr, printProgram } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { testIsa } from './support/isa.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 
@@ -213,7 +214,7 @@ describe('Ori text', () => {
         expect(diagnostics, text).toEqual([]);
         expect(program.functions[0].blocks[0].ins[0]).toEqual(ins);
       }),
-      { numRuns: 2000, seed: 7 },
+      { numRuns: runs(2000), seed: 7 },
     );
   });
 });

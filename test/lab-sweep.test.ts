@@ -19,6 +19,7 @@ import type { Experiment } from '../src/lab/experiment.ts';
 import { metricOf } from '../src/lab/metrics.ts';
 import type { FinishedCell } from '../src/lab/sweep.ts';
 import { reportOf } from '../src/lab/sweep-report.ts';
+import { runs } from './support/size.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-sweep-'));
@@ -92,7 +93,7 @@ describe('designs', () => {
           expect(parts.sort((a, b) => a - b)).toEqual(Array.from({ length: n }, (_, i) => i));
         }
       }),
-      { numRuns: 60, seed: 5 },
+      { numRuns: runs(60), seed: 5 },
     );
   });
 });
@@ -168,7 +169,7 @@ describe('what a sweep shows', () => {
           expect(r.front).toHaveLength(front.size);
         },
       ),
-      { numRuns: 100, seed: 2 },
+      { numRuns: runs(100), seed: 2 },
     );
   });
 });

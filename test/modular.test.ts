@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { firstInRange } from '../src/analysis/modular.ts';
+import { runs } from './support/size.ts';
 
 /** By counting; after 2^width steps every value has come that will ever come. */
 function slow(start: number, step: number, width: number, low: number, high: number): bigint | null {
@@ -31,7 +32,7 @@ describe('the first time that a counter comes into a range', () => {
           slow(start, step, width, low, high),
         );
       }),
-      { numRuns: 3000, seed: 20261124 },
+      { numRuns: runs(3000), seed: 20261124 },
     );
   });
 
@@ -50,7 +51,7 @@ describe('the first time that a counter comes into a range', () => {
         // An odd step comes everywhere.
         if (step % 2n === 1n) expect(k).not.toBeNull();
       }),
-      { numRuns: 500, seed: 20261125 },
+      { numRuns: runs(500), seed: 20261125 },
     );
   });
 });

@@ -10,6 +10,7 @@ import { printFn } from '../src/ir/text.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { testIsa } from './support/isa.ts';
 import { randomFn } from './support/random-fn.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 
@@ -83,7 +84,7 @@ function expectSame(fn: Fn): number {
 }
 
 describe('what is needed', () => {
-  const OPTIONS = { numRuns: 250, seed: 20261122 };
+  const OPTIONS = { numRuns: runs(250), seed: 20261122 };
 
   it('is what a search along all paths finds, with several definitions and branches anywhere', () => {
     let spare = 0;

@@ -6,8 +6,9 @@ import { nesting, nestingOf } from '../src/analysis/nesting.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { testIsa } from './support/isa.ts';
 import { randomFn } from './support/random-fn.ts';
+import { runs } from './support/size.ts';
 
-const RUNS = { numRuns: 400, seed: 20261122 };
+const RUNS = { numRuns: runs(400), seed: 20261122 };
 
 const succs = (g: Cfg, b: number): number[] => [...g.succ.subarray(g.succStart[b], g.succStart[b + 1])];
 

@@ -17,6 +17,7 @@ import { parseProgram, printInstr, printProgram } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { programOf } from './support/context.ts';
+import { runs as cases } from './support/size.ts';
 import { planWith } from './support/specs.ts';
 
 const plan = (await planWith({ order: 'binary' })).plan!;
@@ -144,7 +145,7 @@ BB2:
         const p = { ...base, functions: [{ ...base.functions[0], blocks: bs }] };
         expect(again(p)).toEqual(p);
       }),
-      { numRuns: 200 },
+      { numRuns: cases(200) },
     );
   });
 

@@ -14,9 +14,10 @@ import { testIsa } from './support/isa.ts';
 import { sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
 import { runPass } from './support/run-pass.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
-const RUNS = { numRuns: 400, seed: 20261121 };
+const RUNS = { numRuns: runs(400), seed: 20261121 };
 
 const run = (name: string, fn: Fn, opts?: Parameters<typeof testContext>[1]): Fn =>
   runPass(name, fn, testContext(fn, opts));
@@ -199,7 +200,7 @@ describe('branch-opt', () => {
         expect(size(out)).toBeLessThanOrEqual(size(fn));
         if (out !== fn) changed++;
       }),
-      { numRuns: 1500, seed: 4 },
+      { numRuns: runs(1500), seed: 4 },
     );
     expect(changed).toBeGreaterThan(500);
   });

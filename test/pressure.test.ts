@@ -11,6 +11,7 @@ import { parseFn, printFn } from '../src/ir/text.ts';
 import { testIsa } from './support/isa.ts';
 import { randomFn } from './support/random-fn.ts';
 import { generator, randomLoops } from './support/random-loops.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 
@@ -110,7 +111,7 @@ describe('register pressure', () => {
   it('is what the live sets at every point sum up to', () => {
     fc.assert(
       fc.property(randomFn({ midBlock: true, most: 8 }), (fn) => agrees(otherFiles(fn))),
-      { numRuns: 200, seed: 20261129 },
+      { numRuns: runs(200), seed: 20261129 },
     );
   });
 

@@ -12,6 +12,7 @@ import { oneBit } from '../src/rules/prove/slices.ts';
 import type { Verdict } from '../src/rules/prove/verdict.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { testIsa } from './support/isa.ts';
+import { runs } from './support/size.ts';
 
 const solver = packagedSolver() ? openSolver(undefined) : null;
 if (solver === null)
@@ -284,7 +285,7 @@ describe('questions', () => {
         );
         expect(v.verdict).toBe(same || s === t ? 'verified' : 'refuted');
       }),
-      { numRuns: 20, seed: 7 },
+      { numRuns: runs(20), seed: 7 },
     );
   });
   it('of instances that differ in nothing but names of modifiers are one', () => {

@@ -9,6 +9,7 @@ import { checkPtx } from '../src/ptx/check.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { testIsa } from './support/isa.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 const HEAD = '.version 9.0\n.target sm_80\n.address_size 64\n';
@@ -148,7 +149,7 @@ bra $L; $L:`).replace('{\n.reg', '{\n.reg'),
           lowerPtx(module, { isa, paramBase: 0x160, sm: 'sm_80' });
         },
       ),
-      { numRuns: 300, seed: 5 },
+      { numRuns: runs(300), seed: 5 },
     );
   });
 });

@@ -15,6 +15,7 @@ import { canProbe, probe, withProbes } from './support/probes.ts';
 import { randomFn } from './support/random-fn.ts';
 import { randomKernel } from './support/random-kernel.ts';
 import { simpleSsa } from './support/simple-ssa.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 const fnOf = (body: string, head = ''): Fn => parseFn(`.entry k\n${head}\n{\n${body}\n}`, isa);
@@ -137,7 +138,7 @@ describe('every value that a kernel computes is in its range', () => {
           total.seen += c.seen;
           total.told += c.told;
         }),
-        { numRuns: 200, seed: 21 },
+        { numRuns: runs(200), seed: 21 },
       );
       expect(total.told).toBeGreaterThan(total.seen / 4);
     });
@@ -150,7 +151,7 @@ describe('every value that a kernel computes is in its range', () => {
           runChecks(make(fn, c), c);
           told += c.told;
         }),
-        { numRuns: 500, seed: 22 },
+        { numRuns: runs(500), seed: 22 },
       );
       expect(told).toBeGreaterThan(10_000);
     });

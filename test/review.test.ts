@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { packagedSolver } from '../src/cli/solver.ts';
 import { canonical, dataChanges } from '../src/review/data-diff.ts';
 import { whereText } from '../src/review/render.ts';
+import { runs } from './support/size.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-review-'));
@@ -83,7 +84,7 @@ describe('differences of documents', () => {
           expect(canonical(a).split('').sort()).toEqual(canonical(b).split('').sort());
         }
       }),
-      { numRuns: 300, seed: 4 },
+      { numRuns: runs(300), seed: 4 },
     );
   });
 

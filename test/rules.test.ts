@@ -13,6 +13,7 @@ import type { Rule } from '../src/rules/rule.ts';
 import { ORDERS, permuteTable } from '../src/rules/tables.ts';
 import { Trie } from '../src/rules/trie.ts';
 import { testIsa } from './support/isa.ts';
+import { runs } from './support/size.ts';
 import { planWith } from './support/specs.ts';
 
 const isa = testIsa();
@@ -502,7 +503,7 @@ describe('symmetric opcodes', () => {
           expect(evalBig(op, mods, moved)).toEqual(evalBig(op, mods, src));
         },
       ),
-      { seed: 7, numRuns: 60 },
+      { seed: 7, numRuns: runs(60) },
     );
   });
 });

@@ -9,6 +9,7 @@ import { scalarValue } from '../src/spec/launch-data.ts';
 import { loadSpec, ROOT, shippedFiles } from '../src/spec/node.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { fitLaunch, loadLaunch } from '../src/spec/node-launch.ts';
+import { runs } from './support/size.ts';
 import { passNames, rendered, shipped, testFolder } from './support/specs.ts';
 
 const { path: dir, write } = testFolder();
@@ -388,7 +389,7 @@ params:
         const got = scalarValue(t, String(v));
         expect(typeof got === 'object' ? null : BigInt(got)).toBe(fits ? v : null);
       }),
-      { numRuns: 400, seed: 9 },
+      { numRuns: runs(400), seed: 9 },
     );
   });
 

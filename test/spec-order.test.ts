@@ -5,6 +5,7 @@ import type { SpecFile } from '../src/spec/document.ts';
 import { makePlan } from '../src/spec/node.ts';
 import { passesOf } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
+import { runs } from './support/size.ts';
 import { passNames, plain, planWith, rendered, saysOf, shipped, testFolder } from './support/specs.ts';
 
 const { path: dir, write } = testFolder();
@@ -370,7 +371,7 @@ describe('properties of edits', () => {
         const dropped = new Set((edits as AnyEdit[]).flatMap((e) => e.drop ?? []));
         for (const p of plan.phases) expect(p.disabled !== null).toBe(dropped.has(p.id));
       }),
-      { numRuns: 150, seed: 3 },
+      { numRuns: runs(150), seed: 3 },
     );
     expect(plans).toBeGreaterThan(15);
   });
@@ -389,7 +390,7 @@ describe('properties of edits', () => {
           expect(again.filter((x) => x.code === 'order-constraint' && x.severity === 'error')).toEqual([]);
         }
       }),
-      { numRuns: 150, seed: 4 },
+      { numRuns: runs(150), seed: 4 },
     );
     expect(tried).toBeGreaterThan(20);
   });
@@ -401,7 +402,7 @@ describe('properties of edits', () => {
         const { plan } = run([{ drop: 'OriCommoning' }, { move: ids[k], after: ids[k - 1] }]);
         expect(plan?.hash).toBe(base.hash);
       }),
-      { numRuns: 40, seed: 8 },
+      { numRuns: runs(40), seed: 8 },
     );
   });
 });

@@ -6,6 +6,7 @@ import { type CheckedValue, knobValue } from '../src/spec/knob-values.ts';
 import { makePlan } from '../src/spec/node.ts';
 import { groupsOf, type PlanPhase } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
+import { runs } from './support/size.ts';
 import { passNames, plain, planWith, rendered, saysOf, shipped, specOf } from './support/specs.ts';
 
 const recipe = (text: string) => `kind: recipe\n${text}\n`;
@@ -103,7 +104,7 @@ describe('values of knobs', () => {
         const [lo, hi] = a < b ? [a, b] : [b, a];
         expect(good('IRNG', `${lo}..${hi}`)).toEqual([lo, hi]);
       }),
-      { seed: 1, numRuns: 200 },
+      { seed: 1, numRuns: runs(200) },
     );
   });
   it('patterns of kernel names agree with the regular expression', () => {
@@ -113,7 +114,7 @@ describe('values of knobs', () => {
         const re = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`);
         expect(covers(pattern, name)).toBe(re.test(name));
       }),
-      { seed: 2, numRuns: 1000 },
+      { seed: 2, numRuns: runs(1000) },
     );
     expect(covers(`${'*a'.repeat(30)}b`, 'a'.repeat(2000))).toBe(false);
   });

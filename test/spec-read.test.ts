@@ -6,6 +6,7 @@ import { KINDS, placeOf, readSpec, type SpecKind } from '../src/spec/document.ts
 import { covers } from '../src/spec/glob.ts';
 import { ROOT, schemaOf, shippedFiles } from '../src/spec/node.ts';
 import { generatedTypes } from '../src/tools/generate-types.ts';
+import { runs } from './support/size.ts';
 import { rendered } from './support/specs.ts';
 
 /** What is said about a text. */
@@ -356,7 +357,7 @@ describe('properties of the reader', () => {
           expect(d.length).toBeGreaterThan(0);
         }
       }),
-      { numRuns: 400, seed: 5 },
+      { numRuns: runs(400), seed: 5 },
     );
   });
 
@@ -404,7 +405,7 @@ describe('properties of the reader', () => {
           (!('expect' in p) || 'buffer' in p);
         if (!whole) expect([spec, diagnostics.length > 0]).toEqual([null, true]);
       }),
-      { numRuns: 300, seed: 7 },
+      { numRuns: runs(300), seed: 7 },
     );
   });
 
@@ -431,7 +432,7 @@ describe('properties of the reader', () => {
           expect(line.slice(p.column - 1, p.column - 1 + p.length)).toBe(JSON.stringify(knobs[k]));
         });
       }),
-      { numRuns: 100, seed: 6 },
+      { numRuns: runs(100), seed: 6 },
     );
   });
 });

@@ -10,6 +10,7 @@ import { loadShipped, loadSpec, makePlan, schemaOf } from '../src/spec/node.ts';
 import { passesOf } from '../src/spec/plan.ts';
 import { type PlanRequest, resolve } from '../src/spec/resolve.ts';
 import { generatedTypes } from '../src/tools/generate-types.ts';
+import { runs } from './support/size.ts';
 
 const specs = await loadShipped();
 const base: PlanRequest = {
@@ -58,7 +59,7 @@ describe('reading a spec', () => {
         expect(spec !== null || diagnostics.length > 0).toBe(true);
         for (const d of diagnostics) expect(d.line).toBeGreaterThan(0);
       }),
-      { numRuns: 200, seed: 11 },
+      { numRuns: runs(200), seed: 11 },
     );
   });
 });
@@ -137,7 +138,7 @@ describe('orders', () => {
           expect(r.plan.phases.map((p) => p.position)).toEqual(ids.map((_, k) => k));
         }
       }),
-      { numRuns: 60, seed: 3 },
+      { numRuns: runs(60), seed: 3 },
     );
   });
 });

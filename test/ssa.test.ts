@@ -25,6 +25,7 @@ import { testIsa } from './support/isa.ts';
 import { miniRun, sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
 import { runPass } from './support/run-pass.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 const lines = (fn: Fn): string =>
@@ -304,7 +305,7 @@ describe('random functions', () => {
         const out = whole(leaveSsa(through, isa));
         expect(sameBehaviour(fn, out), `${printFn(through)}\n${printFn(out)}`).toBeNull();
       }),
-      { numRuns: 1500, seed: 23 },
+      { numRuns: runs(1500), seed: 23 },
     );
   });
 
@@ -320,7 +321,7 @@ describe('random functions', () => {
         const out = whole(leaveSsa(through, isa));
         expect(sameBehaviour(inSsa, out), `${printFn(through)}\n${printFn(out)}`).toBeNull();
       }),
-      { numRuns: 700, seed: 29 },
+      { numRuns: runs(700), seed: 29 },
     );
     expect(negated).toBeGreaterThan(100);
   });
@@ -350,7 +351,7 @@ describe('webs', () => {
         expect(renameWebs(once.fn, isa).fn === once.fn, printFn(once.fn)).toBe(true);
         if (once.split > 0) split++;
       }),
-      { numRuns: 500, seed: 11 },
+      { numRuns: runs(500), seed: 11 },
     );
     expect(split).toBeGreaterThan(100);
   });
@@ -386,7 +387,7 @@ describe('passes over functions in SSA', () => {
         const left = whole(leaveSsa(out, isa));
         expect(sameBehaviour(doubled(fn), left), `${printFn(out)}\n${printFn(left)}`).toBeNull();
       }),
-      { numRuns: 400, seed: 5 },
+      { numRuns: runs(400), seed: 5 },
     );
     expect(changed).toBeGreaterThan(50);
   });

@@ -5,6 +5,7 @@ import type { CoreOp, Graph, Node } from '../src/isa/lang/graph.ts';
 import { wordsOf } from '../src/isa/words.ts';
 import { rulesOfDoc } from '../src/rules/group.ts';
 import { testIsa } from './support/isa.ts';
+import { runs } from './support/size.ts';
 import { shipped } from './support/specs.ts';
 
 /* Values on words are those of the exact reference. */
@@ -109,7 +110,7 @@ describe('a graph on words', () => {
       fc.property(fc.array(values, { minLength: 3, maxLength: 3 }), (v) =>
         same(g, v.slice(0, g.srcWidths.length)),
       ),
-      { seed: 11, numRuns: 120 },
+      { seed: 11, numRuns: runs(120) },
     );
   });
 
@@ -123,7 +124,7 @@ describe('a graph on words', () => {
           fc.property(fc.array(values, { minLength: r.vars.length, maxLength: r.vars.length }), (v) =>
             same(constants, v),
           ),
-          { seed: 5, numRuns: 12 },
+          { seed: 5, numRuns: runs(12) },
         );
         met++;
       }

@@ -1,3 +1,4 @@
+import { match } from 'ts-pattern';
 import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
 import { Forwarding } from '../analysis/forwarding.ts';
 import { hasConstantPredicates, knownPredicate } from '../analysis/known-predicates.ts';
@@ -135,9 +136,10 @@ class Simplifier {
         return this.terminator(b, t, runs ? withGuard(t, NO_REG) : null, d.fall(b), 'condition-known', why);
       }
     }
-    if (t.op.primitive === 'branch') return this.matchBranch(b, t);
-    if (t.op.primitive === 'branch-table') return this.matchTable(b, t);
-    return null;
+    return match(t.op.primitive)
+      .with('branch', () => this.matchBranch(b, t))
+      .with('branch-table', () => this.matchTable(b, t))
+      .otherwise(() => null);
   }
 
   private matchBranch(b: BlockNo, t: Instr): Rewrite | null {
