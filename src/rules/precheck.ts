@@ -1,11 +1,10 @@
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { Mod } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import { type WordGraph, wordsOf } from '../isa/words.ts';
 import { diesWith } from './cost.ts';
 import type { Instance, Rule } from './rule.ts';
 import type { Shape } from './shape.ts';
-import { inverseOrder, permuteTable } from './tables.ts';
+import { inverseOrder, permutedTables } from './tables.ts';
 
 /**
  * What rules a variant out at the end of its path in the trie, before anything is bound: constants that ought to be equal, operands that
@@ -19,20 +18,22 @@ export class Precheck {
   private readonly equal: Int32Array;
   /** Places whose register nobody else may read. */
   private readonly single: Int32Array;
-  /** By variable that is a constant: place; -1 for the others. */
+  /** Constants of the condition: variable, at, source. */
   private readonly constants: Int32Array;
-  /** By variable: order in which a truth table is read; null: as it is. */
-  private readonly orders: readonly (readonly number[] | null)[];
-  /** By line of the pattern: which of the reached instructions it is. */
+  /** For each of these: truth tables as they are read there; null: it is read as it is. */
+  private readonly tables: readonly (Uint8Array | null)[];
+  /** The offset of an address is seen only when it is bound. */
+  private readonly blind: boolean;
+  /** By line of the pattern: which of the reached instructions it is; -1: the root is any instruction. */
   private readonly lines: Int32Array;
-  /** The choice of modifiers met last. */
+  /** The choice of modifiers met last, and what it leads to. */
   private readonly mods: Int32Array;
+  private known = false;
   private instance: Instance | null = null;
   private words: WordGraph | null = null;
-  private known = false;
   /** Two words for each variable. */
   private readonly srcs: Int32Array;
-  /** Answers under the last choice of modifiers, by constants: programs use few different ones. 0: empty, 1: no, 2: yes. */
+  /** Answers under that choice, by constants: programs use few different ones. 0: empty, 1: no, 2: yes. */
   private readonly answers = new Uint8Array(ANSWERS);
   private readonly asked: Int32Array;
 
@@ -40,14 +41,14 @@ export class Precheck {
     const equal: number[] = [];
     const single: number[] = [];
     const places = new Map<number, { at: number; src: number }>();
-    const orders: (readonly number[] | null)[] = rule.vars.map(() => null);
+    const tables = new Map<number, Uint8Array>();
+    const constants: number[] = [];
     this.rule = rule;
-    this.constants = new Int32Array(rule.vars.length * 2).fill(-1);
     this.lines = new Int32Array(rule.match.length);
     let count = 0;
     const walk = (s: Shape): void => {
       const at = count++;
-      this.lines[s.line] = at;
+      this.lines[s.line] = s.op === null ? -1 : at;
       if (s.op === null) {
         const [a] = s.src;
         if (a.k === 'address' && a.base.k === 'def') walk(a.base.shape);
@@ -61,11 +62,11 @@ export class Precheck {
         if (p.k === 'var') return;
         const permuted = s.table !== null && src === TABLE;
         if (first !== undefined) {
-          if (!permuted && orders[p.v] === null) equal.push(first.at, first.src, at, src);
+          if (!permuted && !tables.has(p.v)) equal.push(first.at, first.src, at, src);
           return;
         }
-        this.constants.set([at, src], 2 * p.v);
-        if (permuted) orders[p.v] = inverseOrder(s.table!);
+        constants.push(p.v, at, src);
+        if (permuted) tables.set(p.v, permutedTables(inverseOrder(s.table!)));
       });
     };
     walk(root);
@@ -75,10 +76,12 @@ export class Precheck {
     }
     this.equal = Int32Array.from(equal);
     this.single = Int32Array.from(single);
-    this.orders = orders;
+    this.constants = Int32Array.from(constants);
+    this.tables = constants.flatMap((v, i) => (i % 3 === 0 ? [tables.get(v) ?? null] : []));
+    this.blind = rule.vars.filter((x) => x.kind === 'const').length > this.tables.length;
     this.mods = new Int32Array(rule.match.length);
     this.srcs = new Int32Array(rule.vars.length * 2);
-    this.asked = new Int32Array(ANSWERS * rule.vars.length * 2);
+    this.asked = new Int32Array(ANSWERS * this.tables.length * 2);
   }
 
   /** May the variant match? `reached` holds an instruction for each line of the pattern, in the order of the walk. */
@@ -98,58 +101,66 @@ export class Precheck {
 
   /** Does the condition on constants hold for the modifiers that are there? */
   private holds(d: Draft, reached: readonly Ins[]): boolean {
-    const { lines, mods, rule } = this;
+    const { lines, mods } = this;
     let same = this.known;
     for (let i = 0; i < lines.length; i++) {
-      const m = rule.match[i].op === null ? 0 : d.at(reached[lines[i]]).mods;
-      if (mods[i] !== m) {
-        mods[i] = m;
-        same = false;
-      }
+      if (lines[i] < 0) continue;
+      const m = d.at(reached[lines[i]]).mods;
+      if (mods[i] === m) continue;
+      mods[i] = m;
+      same = false;
     }
-    if (!same) {
-      this.known = true;
-      this.answers.fill(0);
-      this.instance = rule.instanceFor([...mods]);
-      this.words = this.instance === null || this.instance.always ? null : wordsOf(this.instance.constants);
-    }
+    if (!same) this.choose();
     if (this.instance === null) return false;
     if (this.words === null) return true;
-    const { srcs, constants, orders } = this;
-    for (let v = 0; 2 * v < constants.length; v++) {
-      if (constants[2 * v] < 0) {
-        // The offset of an address is seen only when it is bound.
-        if (rule.vars[v].kind === 'const') return true;
-        continue;
-      }
-      const o = d.at(reached[constants[2 * v]]).src[constants[2 * v + 1]];
-      if (o.kind !== Kind.Imm || (o.mods & (Mod.Neg | Mod.Abs | Mod.Not)) !== 0) return false;
-      const order = orders[v];
-      srcs[2 * v] = order === null ? o.lo : permuteTable(o.lo & 0xff, order);
-      srcs[2 * v + 1] = order === null ? o.hi : 0;
-    }
-    return this.answer();
+    return this.answer(d, reached);
   }
 
-  /** The condition for the constants in `srcs`, remembered. */
-  private answer(): boolean {
-    const { srcs, asked, answers } = this;
+  /** Looks up what the modifiers lead to. */
+  private choose(): void {
+    const { rule, mods, answers } = this;
+    this.known = true;
+    this.instance = rule.instanceFor([...mods]);
+    const asks = this.instance !== null && !this.instance.always && !this.blind;
+    this.words = asks ? wordsOf(this.instance!.constants) : null;
+    answers.fill(0);
+  }
+
+  /** The condition for the constants that are there, remembered. */
+  private answer(d: Draft, reached: readonly Ins[]): boolean {
+    const { constants, tables, srcs, asked, answers } = this;
     let h = 0;
-    for (let i = 0; i < srcs.length; i++) h = Math.imul(h ^ srcs[i], 0x9e3779b1);
-    h = (h >>> 27) & (ANSWERS - 1);
-    const from = h * srcs.length;
-    let same = answers[h] !== 0;
-    for (let i = 0; i < srcs.length && same; i++) same = asked[from + i] === srcs[i];
-    if (!same) {
-      this.words!.run(srcs);
-      answers[h] = this.words!.lo[this.instance!.constants.dsts[0]] !== 0 ? 2 : 1;
-      asked.set(srcs, from);
+    for (let k = 0; k < tables.length; k++) {
+      const o = d.at(reached[constants[3 * k + 1]]).src[constants[3 * k + 2]];
+      if (o.kind !== Kind.Imm || o.mods !== 0) return false;
+      const table = tables[k];
+      const lo = table === null ? o.lo : table[o.lo & 0xff];
+      const v = constants[3 * k];
+      srcs[2 * v] = lo;
+      srcs[2 * v + 1] = table === null ? o.hi : 0;
+      h = Math.imul(h ^ lo ^ (srcs[2 * v + 1] << 1), 0x9e3779b1);
     }
-    return answers[h] === 2;
+    h >>>= 28;
+    const from = h * tables.length * 2;
+    let same = answers[h] !== 0;
+    for (let k = 0; k < tables.length && same; k++) {
+      const v = constants[3 * k];
+      same = asked[from + 2 * k] === srcs[2 * v] && asked[from + 2 * k + 1] === srcs[2 * v + 1];
+    }
+    if (same) return answers[h] === 2;
+    for (let k = 0; k < tables.length; k++) {
+      const v = constants[3 * k];
+      asked[from + 2 * k] = srcs[2 * v];
+      asked[from + 2 * k + 1] = srcs[2 * v + 1];
+    }
+    this.words!.run(srcs);
+    const yes = this.words!.lo[this.instance!.constants.dsts[0]] !== 0;
+    answers[h] = yes ? 2 : 1;
+    return yes;
   }
 }
 
-/** Answers that a variant remembers; a power of two. */
+/** Answers that a variant remembers: as many as the top four bits of a hash tell apart. */
 const ANSWERS = 16;
 
 /** Place of the truth table among the sources of an opcode that has one. */

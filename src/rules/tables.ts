@@ -30,3 +30,16 @@ export function inverseOrder(order: readonly number[]): number[] {
   });
   return out;
 }
+
+const rearranged = new Map<string, Uint8Array>();
+
+/** Every truth table under an order: what `permuteTable` gives, by table. */
+export function permutedTables(order: readonly number[]): Uint8Array {
+  const key = order.join();
+  let all = rearranged.get(key);
+  if (all === undefined) {
+    all = Uint8Array.from({ length: 256 }, (_, t) => permuteTable(t, order));
+    rearranged.set(key, all);
+  }
+  return all;
+}
