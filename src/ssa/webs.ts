@@ -1,9 +1,8 @@
-import { edit, type Ins } from '../ir/draft/index.ts';
-import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
+import { copyFn, withDst, withGuard, withIns, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { makeReg, NO_REG, type Reg, regFile, regIndex, withReg } from '../ir/operand.ts';
-import { type Fn, type Instr, NONE } from '../ir/program.ts';
+import { type Block, type Fn, type Instr, NONE } from '../ir/program.ts';
 import { constructNamed } from './construct.ts';
 
 /** What `renameWebs` made, and how many names more there are than before. */
@@ -66,16 +65,30 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
   if (split === 0) return { fn, split };
   const rename = (r: Reg): Reg =>
     r === NO_REG ? r : makeReg(name.get(joined.find(regIndex(r))) ?? regIndex(r), regFile(r));
-  const out = edit(ssa, (d) => {
-    for (const b of d.layout())
-      for (let n: Ins = d.first(b), next: Ins; n >= 0; n = next) {
-        next = d.next(n);
-        if (isPhi(d.at(n))) d.remove(n);
-        else d.replace(n, renamed(d.at(n), rename));
-      }
-  });
-  return { fn: out, split };
+  const was = new Map(fn.blocks.map((b) => [b.id, b]));
+  const blocks = ssa.blocks.map((b) => withoutNames(b, was.get(b.id), rename));
+  const regs = Math.max(ssa.regCount, fn.regCount);
+  return { fn: copyFn(ssa, blocks, regs, ssa.blockCount, ssa.tables, ssa.shape), split };
 }
+
+/** The block without phis, under the names of webs; what the original has just so stays that. */
+function withoutNames(b: Block, was: Block | undefined, rename: (r: Reg) => Reg): Block {
+  const ins = b.ins
+    .filter((x) => !isPhi(x))
+    .map((x, i) => {
+      const y = renamed(x, rename);
+      const old = was?.ins[i];
+      return old !== undefined && sameRegisters(old, y) ? old : y;
+    });
+  const same = was !== undefined && was.ins.length === ins.length && ins.every((x, i) => x === was.ins[i]);
+  return same ? was : withIns(b, ins);
+}
+
+/** Do two versions of one instruction name the same registers? */
+const sameRegisters = (a: Instr, b: Instr): boolean =>
+  a.guard === b.guard &&
+  a.dst.every((r, k) => r === b.dst[k]) &&
+  a.src.every((o, k) => o.reg === b.src[k].reg);
 
 function renamed(x: Instr, rename: (r: Reg) => Reg): Instr {
   let y = x;
