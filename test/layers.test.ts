@@ -26,7 +26,21 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
   cli: ['.', 'lab', 'review', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   // Scripts of developers.
-  tools: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'passes', 'sim', 'spec', 'engine', 'lab', 'cli'],
+  tools: [
+    '.',
+    'ir',
+    'isa',
+    'ptx',
+    'analysis',
+    'rules',
+    'passes',
+    'ssa',
+    'sim',
+    'spec',
+    'engine',
+    'lab',
+    'cli',
+  ],
 };
 
 /** The only files that may use Node: what reads files and starts other programs. */

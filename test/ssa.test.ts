@@ -309,6 +309,47 @@ describe('random functions', () => {
     );
   });
 
+  it('do the same where a join has many ways', () => {
+    // Every case sets, keeps, adds to or swaps three variables; the loop goes through the switch a few times.
+    const one = fc.constantFrom('R0', 'R1', 'R2');
+    const step = fc.oneof(
+      fc.tuple(one, fc.nat({ max: 9 })).map(([r, k]) => [`MOV ${r}, ${k + 1}`]),
+      fc.tuple(one, one).map(([r, q]) => [`MOV ${r}, ${q}`]),
+      fc.tuple(one, one).map(([r, q]) => [`MOV R5, ${r}`, `MOV ${r}, ${q}`, `MOV ${q}, R5`]),
+      fc.tuple(one, one, one).map(([r, q, p]) => [`IADD3 ${r}, ${q}, ${p}, RZ`]),
+    );
+    const cases = fc.array(fc.array(step, { maxLength: 3 }), { minLength: 70, maxLength: 80 });
+    fc.assert(
+      fc.property(cases, fc.nat({ max: 69 }), (bodies, from) => {
+        const n = bodies.length;
+        const text = [
+          '.entry wide',
+          `  .table T0 ${bodies.map((_, i) => `BB${i + 2}`).join(' ')}`,
+          '{',
+          'BB0:',
+          ...['MOV R0, 1', 'MOV R1, 2', 'MOV R2, 3', `MOV R3, ${from === 0 ? 'RZ' : from}`, 'MOV R4, 5'],
+          'BB1:',
+          'BRX R3, T0',
+          ...bodies.flatMap((b, i) => [`BB${i + 2}:`, ...b.flat(), `BRA BB${n + 2}`]),
+          `BB${n + 2}:`,
+          ...['STG [RD9], R0', 'STG [RD9], R1', 'STG [RD9], R2'],
+          ...['IADD3 R3, R3, 7, RZ', `ISETP.LT P8, R3, ${n}`, '@P8 BRA BB1'],
+          `BB${n + 3}:`,
+          'EXIT',
+          '}',
+        ].join('\n');
+        const fn = parseFn(text, isa);
+        const inSsa = ssa(fn);
+        const through = runPass('copy-propagation', inSsa, testContext(inSsa));
+        for (const f of [inSsa, through]) {
+          const out = whole(leaveSsa(f, isa));
+          expect(sameBehaviour(fn, out), `${printFn(f)}\n${printFn(out)}`).toBeNull();
+        }
+      }),
+      { numRuns: 60, seed: 31 },
+    );
+  });
+
   it('do the same where copies and negations stand in phis', () => {
     let negated = 0;
     fc.assert(

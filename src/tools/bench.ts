@@ -21,6 +21,7 @@ import { runLaunch } from '../sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { benchAnalyses } from './bench-analyses.ts';
+import { benchDraft } from './bench-draft.ts';
 import { benchSharing } from './bench-sharing.ts';
 
 const specs = await loadShipped();
@@ -207,6 +208,16 @@ say(
 
 benchAnalyses(plan.isa, say);
 await benchSharing(branchyKernel, say);
+
+say('');
+benchDraft(
+  say,
+  plan.isa,
+  [straightKernel, branchyKernel].map((make, i) => ({
+    name: ['straight', 'branchy'][i],
+    fns: [1000, 10_000, 100_000].map((n) => lower(make(n)).functions[0]),
+  })),
+);
 
 /** Rules that look at instructions of the program and never fire: other constants, at one or two levels. */
 function generatedRules(n: number): Rule[] {

@@ -52,6 +52,7 @@ export function draftFaults(d: Draft, ssa: boolean): string[] {
     expect(d.below(b) === (layout[i + 1] ?? -1), `below(${b})`);
     expect(d.blockById(d.id(b)) === b, `blockById(id(${b}))`);
   });
+  expect(d.lastBlock === (layout.at(-1) ?? -1), 'lastBlock');
   expect(new Set(layout.map((b) => d.id(b))).size === layout.length, 'ids are unique');
   for (let b = 0; b < d.blockNumbers; b++)
     if (!layout.includes(b)) expect(!d.isAlive(b), `block ${b} is alive and stands nowhere`);

@@ -2,7 +2,8 @@ import { endsFlow, isControl } from '../flow.ts';
 import { Kind, NO_REG, type Operand, reg, regFile, sameOperand } from '../operand.ts';
 import { instr } from '../program.ts';
 import { type Draft, isPlain } from './draft.ts';
-import { type BlockNo, namesBlock } from './instructions.ts';
+import type { BlockNo } from './instruction-list.ts';
+import { namesBlock } from './instructions.ts';
 
 /*
  * Edits of the flow graph that touch several blocks. Phis are kept right: each has one way for each distinct predecessor.
@@ -29,9 +30,7 @@ function placeFor(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo 
   if (above >= 0 && (d.fall(above) !== target || from.includes(above))) return above;
   for (const p of from) if (p !== above && d.fall(p) === target) return p;
   for (const p of from) if (d.fall(p) < 0) return p;
-  let last = d.entryBlock;
-  for (let b = last; b >= 0; b = d.below(b)) last = b;
-  return last;
+  return d.lastBlock;
 }
 
 /** The value that phi `phi` takes by way of the new block `b`, which stands for `from`; a phi of `b` where they differ. */

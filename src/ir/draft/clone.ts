@@ -2,7 +2,7 @@ import { OpFlag } from '../opcode.ts';
 import { Kind, label, NO_REG, type Operand, type Reg, regFile, table, withReg } from '../operand.ts';
 import { type Instr, instr } from '../program.ts';
 import type { Draft } from './draft.ts';
-import type { BlockNo } from './instructions.ts';
+import type { BlockNo } from './instruction-list.ts';
 
 /** What `cloneBlocks` made of what. */
 export interface Clone {
@@ -28,7 +28,7 @@ export function cloneBlocks(d: Draft, region: readonly BlockNo[], after: BlockNo
   const tables = new Map<number, number>();
   let place = after;
   for (const b of region) {
-    place = d.newBlock(place, d.fall(b), d.names[b]);
+    place = d.newBlock(place, d.fall(b), d.name(b));
     blocks.set(b, place);
   }
   if (fresh)

@@ -1,9 +1,10 @@
-import { withSource, withSrc } from '../edit.ts';
-import { endsFlow, isControl, isPhi } from '../flow.ts';
+import { withSrc } from '../edit.ts';
+import { endsFlow, isControl } from '../flow.ts';
 import type { Isa, Opcode } from '../opcode.ts';
 import { Kind, label, type Operand, table } from '../operand.ts';
 import { type Fn, type FnAttrs, type Instr, instr } from '../program.ts';
-import { type BlockNo, type Ins, InstructionDraft } from './instructions.ts';
+import type { BlockNo, Ins } from './instruction-list.ts';
+import { PhiDraft } from './phis.ts';
 
 const NOTHING: readonly number[] = [];
 
@@ -15,19 +16,10 @@ const NOTHING: readonly number[] = [];
  * Fall-through is an edge like any other: layout may be changed freely, and `edit` writes the branches that this makes necessary.
  * Edits of more than one block stand in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
  */
-export class Draft extends InstructionDraft {
+export class Draft extends PhiDraft {
   private readonly isa: Isa | null;
-  private readonly ids: number[] = [];
-  readonly names: string[] = [];
-  private readonly byId: number[] = [];
-  private readonly fallOf: BlockNo[] = [];
-  private readonly nextBlock: BlockNo[] = [];
-  private readonly prevBlock: BlockNo[] = [];
-  private readonly alive: boolean[] = [];
-  private head: BlockNo = -1;
-  private succ: (readonly BlockNo[] | null)[] = [];
+  private readonly succ: (readonly BlockNo[] | undefined)[] = [];
   private pred: BlockNo[][] | null = null;
-  private nextId: number;
   private tableList: (readonly number[])[];
 
   /** By block id: where each pragma stands. */
@@ -38,90 +30,67 @@ export class Draft extends InstructionDraft {
   constructor(fn: Fn, isa: Isa | null) {
     super(fn);
     this.isa = isa;
-    this.nextId = fn.blockCount;
     this.tableList = fn.tables as (readonly number[])[];
     this.pragmas = fn.attrs.pragmas;
-    const { blocks } = fn;
-    for (let b = 0; b < blocks.length; b++) {
-      const { id, name } = blocks[b];
-      this.ids.push(id);
-      this.byId[id] = b;
-      this.names.push(name);
-      this.fallOf.push(b + 1 < blocks.length && this.passesEnd(b) ? b + 1 : -1);
-      this.nextBlock.push(b + 1 < blocks.length ? b + 1 : -1);
-      this.prevBlock.push(b - 1);
-      this.alive.push(true);
-      this.succ.push(null);
-    }
-    this.head = blocks.length > 0 ? 0 : -1;
+    const { fall, count } = this.blocks;
+    for (let b = 0; b < count; b++) fall[b] = b + 1 < count && this.passesEnd(b) ? b + 1 : -1;
   }
 
   // ------------------------------------------------------------------ blocks and edges
 
   /** One past the highest block number. */
   get blockNumbers(): number {
-    return this.ids.length;
+    return this.blocks.count;
   }
 
   isAlive(b: BlockNo): boolean {
-    return this.alive[b];
+    return this.blocks.alive[b] === 1;
   }
 
   /** First block of the layout: the entry. */
   get entryBlock(): BlockNo {
-    return this.head;
+    return this.blocks.head;
+  }
+
+  /** Last block of the layout. */
+  get lastBlock(): BlockNo {
+    return this.blocks.tail;
   }
 
   /** The block behind `b` in the layout, or -1. */
   below(b: BlockNo): BlockNo {
-    return this.nextBlock[b];
+    return this.blocks.next[b];
   }
 
   /** The block in front of `b` in the layout, or -1. */
   above(b: BlockNo): BlockNo {
-    return this.prevBlock[b];
+    return this.blocks.prev[b];
   }
 
   /** Blocks in layout order. */
   layout(): BlockNo[] {
     const out: BlockNo[] = [];
-    for (let b = this.head; b >= 0; b = this.nextBlock[b]) out.push(b);
+    for (let b = this.blocks.head; b >= 0; b = this.blocks.next[b]) out.push(b);
     return out;
-  }
-
-  /** Id of a block, as labels and tables name it. */
-  id(b: BlockNo): number {
-    return this.ids[b];
-  }
-
-  /** The block with this id, -1 if there is none. */
-  blockById(id: number): BlockNo {
-    const b = this.byId[id];
-    return b !== undefined && this.alive[b] ? b : -1;
-  }
-
-  /** A label operand that names the block. */
-  labelOf(b: BlockNo): Operand {
-    return label(this.ids[b]);
   }
 
   /** Where control goes at the end of the block without a jump; -1 where it does not. */
   fall(b: BlockNo): BlockNo {
-    return this.fallOf[b];
+    return this.blocks.fall[b];
   }
 
   /** Distinct successors, jumps first and the fall-through last. */
   successors(b: BlockNo): readonly BlockNo[] {
     let s = this.succ[b];
-    if (s === null) this.succ[b] = s = this.findSuccessors(b);
+    if (s === undefined) this.succ[b] = s = this.findSuccessors(b);
     return s;
   }
 
   /** Distinct predecessors. */
   predecessors(b: BlockNo): readonly BlockNo[] {
     if (this.pred === null) {
-      const pred: BlockNo[][] = this.ids.map(() => []);
-      for (let p = this.head; p >= 0; p = this.nextBlock[p])
+      const pred: BlockNo[][] = Array.from({ length: this.blocks.count }, () => []);
+      for (let p = this.blocks.head; p >= 0; p = this.blocks.next[p])
         for (const s of this.successors(p)) pred[s].push(p);
       this.pred = pred;
     }
@@ -134,22 +103,25 @@ export class Draft extends InstructionDraft {
    */
   edges(b: BlockNo): BlockNo[] {
     const out: BlockNo[] = [];
-    const seen = new Set<BlockNo>();
+    let seen: Set<BlockNo> | null = null;
     this.eachWay(b, (to, fromTable) => {
-      if (fromTable && seen.has(to)) return;
-      seen.add(to);
+      if (fromTable) {
+        seen ??= new Set(out);
+        if (seen.has(to)) return;
+      }
+      seen?.add(to);
       out.push(to);
     });
-    if (this.fallOf[b] >= 0) out.push(this.fallOf[b]);
+    if (this.blocks.fall[b] >= 0) out.push(this.blocks.fall[b]);
     return out;
   }
 
   /** A new, empty block behind `after` in the layout (-1: in front of everything, as the entry); it falls through to `to`. */
   newBlock(after: BlockNo, to: BlockNo, name = ''): BlockNo {
-    const old = this.head;
+    const old = this.blocks.head;
     const b = this.createBlock(after, name);
     this.edgesChange(b, () => {
-      this.fallOf[b] = to;
+      this.blocks.fall[b] = to;
     });
     // A pragma at the entry is one of the whole function.
     if (after < 0 && old >= 0) this.movePragmas(old, b);
@@ -159,20 +131,19 @@ export class Draft extends InstructionDraft {
   /** Takes a block out of the layout. Its instructions go, phis of its successors forget it; nothing may lead to it any more. */
   eraseBlock(b: BlockNo): void {
     this.edgesChange(b, () => {
-      this.fallOf[b] = -1;
-      while (this.lastOf[b] >= 0) this.discard(this.lastOf[b]);
+      this.blocks.fall[b] = -1;
+      while (this.blocks.last[b] >= 0) this.discard(this.blocks.last[b]);
     });
     this.unlinkBlock(b);
-    if (this.pragmas.some((p) => p.block === this.ids[b]))
-      this.pragmas = this.pragmas.filter((p) => p.block !== this.ids[b]);
+    if (this.pragmas.some((p) => p.block === this.blocks.ids[b]))
+      this.pragmas = this.pragmas.filter((p) => p.block !== this.blocks.ids[b]);
   }
 
   /** Moves a block in the layout, behind `after` (-1: to the front). Edges stay. */
   moveBlock(b: BlockNo, after: BlockNo): void {
-    if (after === b || this.prevBlock[b] === after) return;
-    this.unlinkBlock(b);
-    this.alive[b] = true;
-    this.linkBlock(b, after);
+    if (after === b || this.blocks.prev[b] === after) return;
+    this.blocks.unlink(b);
+    this.blocks.link(b, after);
     this.shapeChanges();
   }
 
@@ -183,11 +154,11 @@ export class Draft extends InstructionDraft {
   setTerminator(b: BlockNo, ins: Instr | null, fall: BlockNo): void {
     if (ins === null || !endsFlow(ins) ? fall < 0 : fall >= 0)
       throw new Error(
-        `BB${this.ids[b]}: ${fall < 0 ? 'no' : 'a'} fall-through behind ${ins?.op.name ?? 'nothing'}`,
+        `BB${this.blocks.ids[b]}: ${fall < 0 ? 'no' : 'a'} fall-through behind ${ins?.op.name ?? 'nothing'}`,
       );
     const old = this.terminator(b);
     this.edgesChange(b, () => {
-      this.fallOf[b] = fall;
+      this.blocks.fall[b] = fall;
       if (old >= 0 && ins !== null) this.exchange(old, ins);
       else if (old >= 0) this.discard(old);
       else if (ins !== null) this.link(this.enroll(ins), b, -1);
@@ -200,10 +171,10 @@ export class Draft extends InstructionDraft {
     this.edgesChange(b, () => {
       for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
         const x = this.at(n);
-        if (isControl(x) && leadsTo(x, this.ids[from], this.tableList))
+        if (isControl(x) && leadsTo(x, this.blocks.ids[from], this.tableList))
           this.exchange(n, this.retargeted(x, from, to));
       }
-      if (this.fallOf[b] === from) this.fallOf[b] = to;
+      if (this.blocks.fall[b] === from) this.blocks.fall[b] = to;
     });
   }
 
@@ -212,9 +183,9 @@ export class Draft extends InstructionDraft {
     const all = this.edges(b);
     const from = all[edge];
     if (from === to) return;
-    if (edge === all.length - 1 && this.fallOf[b] >= 0) {
+    if (edge === all.length - 1 && this.blocks.fall[b] >= 0) {
       this.edgesChange(b, () => {
-        this.fallOf[b] = to;
+        this.blocks.fall[b] = to;
       });
       return;
     }
@@ -227,7 +198,7 @@ export class Draft extends InstructionDraft {
         let changed = false;
         const src = x.src.map((o) => {
           if (o.kind === Kind.Label) {
-            seen.add(this.byId[o.lo]);
+            seen.add(this.blocks.numberOf[o.lo]);
             if (k++ !== edge) return o;
             changed = true;
             return this.labelOf(to);
@@ -235,11 +206,11 @@ export class Draft extends InstructionDraft {
           if (o.kind !== Kind.Table) return o;
           let out = o;
           for (const id of this.tableList[o.lo]) {
-            if (seen.has(this.byId[id])) continue;
-            seen.add(this.byId[id]);
+            if (seen.has(this.blocks.numberOf[id])) continue;
+            seen.add(this.blocks.numberOf[id]);
             if (k++ !== edge) continue;
             changed = true;
-            out = table(this.addTable(this.tableList[o.lo].map((e) => (e === id ? this.ids[to] : e))));
+            out = table(this.addTable(this.tableList[o.lo].map((e) => (e === id ? this.blocks.ids[to] : e))));
           }
           return out;
         });
@@ -255,7 +226,7 @@ export class Draft extends InstructionDraft {
   /** Gives a jump table other entries, for every block that jumps through it. Phis of new targets must be told the values. */
   replaceTable(t: number, ids: readonly number[]): void {
     const users: BlockNo[] = [];
-    for (let b = this.head; b >= 0; b = this.nextBlock[b])
+    for (let b = this.blocks.head; b >= 0; b = this.blocks.next[b])
       for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
         const { src } = this.at(n);
         if (!isControl(this.at(n)) || !src.some((o) => o.kind === Kind.Table && o.lo === t)) continue;
@@ -292,16 +263,16 @@ export class Draft extends InstructionDraft {
    */
   cut(b: BlockNo, before: readonly Ins[]): BlockNo[] {
     const old = this.successors(b);
-    const fall = this.fallOf[b];
+    const fall = this.blocks.fall[b];
     const pieces: BlockNo[] = [];
     for (let i = 0; i < before.length; i++) pieces.push(this.createBlock(i === 0 ? b : pieces[i - 1], ''));
     for (let i = before.length - 1; i >= 0; i--) this.moveTail(before[i], pieces[i]);
     for (let i = -1; i < pieces.length; i++) {
       const p = i < 0 ? b : pieces[i];
       const passes = this.passesEnd(p);
-      if (i + 1 < pieces.length) this.fallOf[p] = passes ? pieces[i + 1] : -1;
+      if (i + 1 < pieces.length) this.blocks.fall[p] = passes ? pieces[i + 1] : -1;
       // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below.
-      else this.fallOf[p] = fall >= 0 || !passes ? fall : this.nextBlock[p];
+      else this.blocks.fall[p] = fall >= 0 || !passes ? fall : this.blocks.next[p];
       this.succ[p] = this.findSuccessors(p);
     }
     const stays = memberOf(this.successors(b));
@@ -326,9 +297,9 @@ export class Draft extends InstructionDraft {
   mergeWithSuccessor(b: BlockNo): boolean {
     if (this.innerControl) return false;
     const [lower, other] = this.successors(b);
-    if (lower === undefined || other !== undefined || lower === b || lower === this.head) return false;
+    if (lower === undefined || other !== undefined || lower === b || lower === this.blocks.head) return false;
     // An instruction that names the block needs it.
-    if (this.predecessors(lower).length !== 1 || this.isPinned(this.ids[lower])) return false;
+    if (this.predecessors(lower).length !== 1 || this.isPinned(this.blocks.ids[lower])) return false;
     const t = this.terminator(b);
     // A call in the end of the block, or a jump through a table, stays what it is.
     if (t >= 0 && this.at(t).src[0]?.kind !== Kind.Label) return false;
@@ -340,15 +311,15 @@ export class Draft extends InstructionDraft {
     }
     if (t >= 0) this.discard(t);
     const after = this.successors(lower);
-    if (this.firstOf[lower] >= 0) this.appendAll(lower, b);
-    this.fallOf[b] = this.fallOf[lower];
+    if (this.blocks.first[lower] >= 0) this.appendAll(lower, b);
+    this.blocks.fall[b] = this.blocks.fall[lower];
     this.succ[b] = after;
     for (const s of after) {
       this.renameWay(s, lower, b);
       if (this.pred !== null) this.pred[s][this.pred[s].indexOf(lower)] = b;
     }
     this.movePragmas(lower, b);
-    this.fallOf[lower] = -1;
+    this.blocks.fall[lower] = -1;
     this.succ[lower] = NOTHING;
     if (this.pred !== null) this.pred[lower] = [];
     this.unlinkBlock(lower);
@@ -359,59 +330,8 @@ export class Draft extends InstructionDraft {
   /** Sets the fall-through where the instructions of the block do not change. */
   setFall(b: BlockNo, to: BlockNo): void {
     this.edgesChange(b, () => {
-      this.fallOf[b] = to;
+      this.blocks.fall[b] = to;
     });
-  }
-
-  // ------------------------------------------------------------------ phis
-
-  /** Phis at the top of a block. */
-  phis(b: BlockNo): Ins[] {
-    const out: Ins[] = [];
-    for (let n = this.firstOf[b]; n >= 0 && isPhi(this.at(n)); n = this.nextOf[n]) out.push(n);
-    return out;
-  }
-
-  /** What a phi takes from a predecessor, or null. */
-  way(phi: Ins, from: BlockNo): Operand | null {
-    const { src } = this.at(phi);
-    for (let k = 0; k + 1 < src.length; k += 2) if (src[k].lo === this.ids[from]) return src[k + 1];
-    return null;
-  }
-
-  /** Sets what a phi takes from a predecessor; null takes the way out. */
-  setWay(phi: Ins, from: BlockNo, value: Operand | null): void {
-    const x = this.at(phi);
-    const src = [...x.src];
-    const id = this.ids[from];
-    let k = 0;
-    while (k < src.length && src[k].lo !== id) k += 2;
-    if (value === null) {
-      if (k >= src.length) return;
-      src.splice(k, 2);
-    } else if (k < src.length) src[k + 1] = value;
-    else src.push(label(id), value);
-    this.replace(phi, withSrc(x, src));
-  }
-
-  /** In the phis of `b`, what came from `from` comes from `to`. */
-  renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
-    for (const phi of this.phis(b)) {
-      const x = this.at(phi);
-      const k = x.src.findIndex((o, i) => i % 2 === 0 && o.lo === this.ids[from]);
-      if (k >= 0) this.replace(phi, withSource(x, k, this.labelOf(to)));
-    }
-  }
-
-  /** Takes ways out of phis: those from blocks of which `gone` says so. */
-  forgetWays(b: BlockNo, gone: (from: BlockNo) => boolean): void {
-    for (const phi of this.phis(b)) {
-      const x = this.at(phi);
-      const left: Operand[] = [];
-      for (let k = 0; k + 1 < x.src.length; k += 2)
-        if (!gone(this.byId[x.src[k].lo])) left.push(x.src[k], x.src[k + 1]);
-      if (left.length < x.src.length) this.replace(phi, withSrc(x, left));
-    }
   }
 
   // ------------------------------------------------------------------ for the files beside this one
@@ -430,18 +350,18 @@ export class Draft extends InstructionDraft {
   }
 
   isTouched(b: BlockNo): boolean {
-    return this.touched[b];
+    return this.blocks.touched[b] === 1;
   }
 
   get counters(): { readonly regs: number; readonly blocks: number } {
-    return { regs: this.regCount, blocks: this.nextId };
+    return { regs: this.regCount, blocks: this.blocks.nextId };
   }
 
   // ------------------------------------------------------------------ inside
 
   private retargeted(x: Instr, from: BlockNo, to: BlockNo): Instr {
-    const old = this.ids[from];
-    const id = this.ids[to];
+    const old = this.blocks.ids[from];
+    const id = this.blocks.ids[to];
     return withSrc(
       x,
       x.src.map((o) => {
@@ -452,39 +372,15 @@ export class Draft extends InstructionDraft {
     );
   }
 
-  private linkBlock(b: BlockNo, after: BlockNo): void {
-    const before = after < 0 ? this.head : this.nextBlock[after];
-    this.prevBlock[b] = after;
-    this.nextBlock[b] = before;
-    if (after < 0) this.head = b;
-    else this.nextBlock[after] = b;
-    if (before >= 0) this.prevBlock[before] = b;
-  }
-
   private unlinkBlock(b: BlockNo): void {
-    const before = this.prevBlock[b];
-    const after = this.nextBlock[b];
-    if (before >= 0) this.nextBlock[before] = after;
-    else this.head = after;
-    if (after >= 0) this.prevBlock[after] = before;
-    this.alive[b] = false;
+    this.blocks.unlink(b);
+    this.blocks.alive[b] = 0;
   }
 
   private createBlock(after: BlockNo, name: string): BlockNo {
-    const b = this.ids.length;
-    this.ids.push(this.nextId);
-    this.byId[this.nextId++] = b;
-    this.names.push(name);
-    this.firstOf.push(-1);
-    this.lastOf.push(-1);
-    this.fallOf.push(-1);
-    this.alive.push(true);
-    this.touched.push(true);
-    this.nextBlock.push(-1);
-    this.prevBlock.push(-1);
-    this.succ.push(NOTHING);
+    const b = this.blocks.add(after, name);
+    this.succ[b] = NOTHING;
     this.pred?.push([]);
-    this.linkBlock(b, after);
     return b;
   }
 
@@ -504,7 +400,7 @@ export class Draft extends InstructionDraft {
     for (const s of before)
       if (!is(s)) {
         if (this.pred !== null) this.pred[s].splice(this.pred[s].indexOf(b), 1);
-        if (this.alive[s]) for (const phi of this.phis(s)) this.setWay(phi, b, null);
+        if (this.isAlive(s)) for (const phi of this.phis(s)) this.setWay(phi, b, null);
       }
     if (this.pred !== null) for (const s of after) if (!was(s)) this.pred[s].push(b);
     this.shapeChanges();
@@ -512,9 +408,9 @@ export class Draft extends InstructionDraft {
 
   /** What stands at the start of one block stands at that of another. */
   private movePragmas(from: BlockNo, to: BlockNo): void {
-    if (this.pragmas.some((p) => p.block === this.ids[from]))
+    if (this.pragmas.some((p) => p.block === this.blocks.ids[from]))
       this.pragmas = this.pragmas.map((p) =>
-        p.block === this.ids[from] ? { block: this.ids[to], text: p.text } : p,
+        p.block === this.blocks.ids[from] ? { block: this.blocks.ids[to], text: p.text } : p,
       );
   }
 
@@ -529,8 +425,9 @@ export class Draft extends InstructionDraft {
       if (!isControl(x)) continue;
       for (let i = 0; i < x.src.length; i++) {
         const o = x.src[i];
-        if (o.kind === Kind.Label) visit(this.byId[o.lo], false);
-        else if (o.kind === Kind.Table) for (const id of this.tableList[o.lo]) visit(this.byId[id], true);
+        if (o.kind === Kind.Label) visit(this.blocks.numberOf[o.lo], false);
+        else if (o.kind === Kind.Table)
+          for (const id of this.tableList[o.lo]) visit(this.blocks.numberOf[id], true);
       }
       if (endsFlow(x)) return;
     }
@@ -546,7 +443,7 @@ export class Draft extends InstructionDraft {
       else if (out.length === 8) seen = new Set(out);
     };
     this.eachWay(b, add);
-    if (this.fallOf[b] >= 0) add(this.fallOf[b]);
+    if (this.blocks.fall[b] >= 0) add(this.blocks.fall[b]);
     return out;
   }
 }

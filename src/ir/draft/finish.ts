@@ -2,7 +2,7 @@ import { copyFn, withGuard, withSource } from '../edit.ts';
 import { Kind, NO_REG, type Reg } from '../operand.ts';
 import type { Block, Fn, Instr, Param } from '../program.ts';
 import type { Draft } from './draft.ts';
-import type { BlockNo } from './instructions.ts';
+import type { BlockNo } from './instruction-list.ts';
 
 /**
  * The function that a draft has become. Where the layout does not put a block's fall-through behind it, a branch is written: at
@@ -55,7 +55,7 @@ function blockOf(d: Draft, b: BlockNo, old: Block | null): Block {
     ins.push(x);
   }
   if (same && old!.ins.length === ins.length) return old!;
-  return { id: d.id(b), name: d.names[b], ins };
+  return { id: d.id(b), name: d.name(b), ins };
 }
 
 const isUnchanged = (fn: Fn, out: Fn): boolean =>

@@ -6,7 +6,8 @@ import { finish } from './finish.ts';
 export { eachPin, reachable, removeUnreachable, splitEdge, splitPredecessors } from './blocks.ts';
 export { type Clone, cloneBlocks } from './clone.ts';
 export { Draft } from './draft.ts';
-export type { BlockNo, Ins, Watcher } from './instructions.ts';
+export type { BlockNo, Ins } from './instruction-list.ts';
+export type { Watcher } from './instructions.ts';
 export { dedicatedExits, type LoopShape, preheader } from './loops.ts';
 export { readingInstead } from './use-lists.ts';
 

@@ -2,8 +2,8 @@ import { withDst } from '../edit.ts';
 import { endsFlow, isControl, isPhi } from '../flow.ts';
 import { OpFlag } from '../opcode.ts';
 import { Kind, makeReg, NO_REG, type Operand, type Reg, regIndex } from '../operand.ts';
-import type { Fn, Instr, Shape } from '../program.ts';
-import { grown } from './grow.ts';
+import type { Fn, Instr } from '../program.ts';
+import { type BlockNo, type Ins, InstructionList } from './instruction-list.ts';
 import {
   changeUses,
   each,
@@ -15,11 +15,6 @@ import {
   readingInstead,
 } from './use-lists.ts';
 
-/** Number of an instruction in a draft. It stays the same wherever the instruction moves; -1 stands for none. */
-export type Ins = number;
-/** Number of a block in a draft: its position in the function that was opened, or a higher one if it is new; -1 for none. */
-export type BlockNo = number;
-
 /** Told of every edit of an instruction: what work lists are filled by. */
 export interface Watcher {
   /** `n` is new or another instruction now; `before` is what it was, null if it is new. */
@@ -27,159 +22,28 @@ export interface Watcher {
   removed(n: Ins, before: Instr): void;
 }
 
-/** Distance of neighbours' places in their block at first, so that insertions find room. */
-const GAP = 1024;
-
-/** Of functions of one shape: does control stand inside of some block (legal until phase 6)? */
-const innerControl = new WeakMap<Shape, boolean>();
-
-function hasInnerControl(fn: Fn): boolean {
-  let has = innerControl.get(fn.shape);
-  if (has === undefined) {
-    has = fn.blocks.some(({ ins }) => {
-      for (let i = 0; i + 1 < ins.length; i++) if (isControl(ins[i])) return true;
-      return false;
-    });
-    innerControl.set(fn.shape, has);
-  }
-  return has;
-}
-
 /** Does the instruction name blocks though it is no way of control, neither a jump nor a phi (the meeting point of BSSY)? */
 export const namesBlock = ({ op, src }: Instr): boolean =>
   (op.flags & (OpFlag.Control | OpFlag.Phi | OpFlag.Pure)) === 0 && src.some((o) => o.kind === Kind.Label);
 
-/** The half of a draft that knows instructions in order, and definitions and uses of registers. See `Draft`. */
-export class InstructionDraft {
-  /** The snapshot that was opened: analyses of it hold as long as the draft has not changed what they look at. */
-  readonly fn: Fn;
-
-  private instrs: Instr[];
-  protected blockOf: Int32Array;
-  protected nextOf: Int32Array;
-  protected prevOf: Int32Array;
-  private total: number;
-  /** Order within a block, kept for blocks that somebody has asked about. */
-  private place: Float64Array | null = null;
-  private readonly ordered = new Set<BlockNo>();
-  /** Control may stand inside of blocks. */
-  protected readonly innerControl: boolean;
-  /** Ids of blocks that `namesBlock` instructions name, once somebody has asked. */
-  private pinned: Set<number> | null = null;
-  // By block.
-  protected readonly firstOf: Ins[] = [];
-  protected readonly lastOf: Ins[] = [];
-  protected readonly touched: boolean[] = [];
-
+/** The half of a draft that edits instructions, and knows definitions and uses of registers. See `Draft`. */
+export class InstructionDraft extends InstructionList {
   private regs: number;
   private uses: Occurrences | null = null;
   private defs: Occurrences | null = null;
   private entry: Uint8Array | null = null;
   private returnRegs: Reg[] | null = null;
   private paramRegs: Reg[] | null = null;
-
-  /** Anything changed at all. */
-  changed = false;
+  /** Ids of blocks that `namesBlock` instructions name, once somebody has asked. */
+  private pinned: Set<number> | null = null;
   watcher: Watcher | null = null;
 
   constructor(fn: Fn) {
-    this.fn = fn;
+    super(fn);
     this.regs = fn.regCount;
-    this.innerControl = hasInnerControl(fn);
-    const { blocks } = fn;
-    let total = 0;
-    for (let b = 0; b < blocks.length; b++) total += blocks[b].ins.length;
-    const room = total + (total >> 3) + 32;
-    this.total = total;
-    const instrs = new Array<Instr>(total);
-    const blockOf = new Int32Array(room);
-    const nextOf = new Int32Array(room);
-    const prevOf = new Int32Array(room);
-    let n = 0;
-    for (let b = 0; b < blocks.length; b++) {
-      const { ins } = blocks[b];
-      const from = n;
-      for (let i = 0; i < ins.length; i++, n++) {
-        instrs[n] = ins[i];
-        blockOf[n] = b;
-        nextOf[n] = n + 1;
-        prevOf[n] = n - 1;
-      }
-      if (n > from) {
-        prevOf[from] = -1;
-        nextOf[n - 1] = -1;
-      }
-      this.firstOf.push(n > from ? from : -1);
-      this.lastOf.push(n > from ? n - 1 : -1);
-      this.touched.push(false);
-    }
-    this.instrs = instrs;
-    this.blockOf = blockOf;
-    this.nextOf = nextOf;
-    this.prevOf = prevOf;
   }
 
   // ------------------------------------------------------------------ instructions
-
-  /** One past the highest instruction number. */
-  get instructionNumbers(): number {
-    return this.total;
-  }
-
-  /** The instruction itself. */
-  at(n: Ins): Instr {
-    return this.instrs[n];
-  }
-
-  /** Block of an instruction, -1 once it is removed. */
-  block(n: Ins): BlockNo {
-    return this.blockOf[n];
-  }
-
-  isRemoved(n: Ins): boolean {
-    return this.blockOf[n] < 0;
-  }
-
-  first(b: BlockNo): Ins {
-    return this.firstOf[b];
-  }
-
-  last(b: BlockNo): Ins {
-    return this.lastOf[b];
-  }
-
-  next(n: Ins): Ins {
-    return this.nextOf[n];
-  }
-
-  previous(n: Ins): Ins {
-    return this.prevOf[n];
-  }
-
-  /** Does `a` stand above `b`? Both in one block. */
-  precedes(a: Ins, b: Ins): boolean {
-    const block = this.blockOf[a];
-    if (!this.ordered.has(block)) this.order(block);
-    return this.place![a] < this.place![b];
-  }
-
-  /** The control operation at the end of the block, or -1. */
-  terminator(b: BlockNo): Ins {
-    const n = this.lastOf[b];
-    return n >= 0 && isControl(this.instrs[n]) ? n : -1;
-  }
-
-  /** Where something put at the end of the block goes: before its terminator. -1: behind everything. */
-  protected end(b: BlockNo): Ins {
-    return this.terminator(b);
-  }
-
-  /** The first instruction that is no phi, or -1. */
-  afterPhis(b: BlockNo): Ins {
-    let n = this.firstOf[b];
-    while (n >= 0 && isPhi(this.instrs[n])) n = this.nextOf[n];
-    return n;
-  }
 
   /** Puts a new instruction, no control operation, in front of another one. */
   insertBefore(at: Ins, ins: Instr): Ins {
@@ -200,7 +64,7 @@ export class InstructionDraft {
 
   /** At the top of the block: phis before everything, others behind the phis. */
   insertAtStart(b: BlockNo, ins: Instr): Ins {
-    return this.link(this.create(ins), b, isPhi(ins) ? this.firstOf[b] : this.afterPhis(b));
+    return this.link(this.create(ins), b, isPhi(ins) ? this.blocks.first[b] : this.afterPhis(b));
   }
 
   /** Behind the last instruction of a block that has no terminator. */
@@ -367,18 +231,6 @@ export class InstructionDraft {
     return this.enroll(ins);
   }
 
-  /** Gives an instruction its number. */
-  protected enroll(ins: Instr): Ins {
-    const n = this.total++;
-    this.instrs.push(ins);
-    if (n >= this.blockOf.length) {
-      this.blockOf = grown(this.blockOf, n);
-      this.nextOf = grown(this.nextOf, n);
-      this.prevOf = grown(this.prevOf, n);
-    }
-    return n;
-  }
-
   /** Puts a created instruction in front of `before` (-1: at the end) and enters it into the lists. */
   protected link(n: Ins, b: BlockNo, before: Ins): Ins {
     this.relink(n, b, before);
@@ -388,56 +240,6 @@ export class InstructionDraft {
     this.namesChange(ins);
     this.watcher?.changed(n, null);
     return n;
-  }
-
-  protected relink(n: Ins, b: BlockNo, before: Ins): void {
-    const after = before >= 0 ? this.prevOf[before] : this.lastOf[b];
-    this.blockOf[n] = b;
-    this.prevOf[n] = after;
-    this.nextOf[n] = before;
-    if (after >= 0) this.nextOf[after] = n;
-    else this.firstOf[b] = n;
-    if (before >= 0) this.prevOf[before] = n;
-    else this.lastOf[b] = n;
-    if (this.ordered.has(b)) this.keepOrder(n, b, after, before);
-    this.touch(b);
-  }
-
-  /** Finds a place between two neighbours; where there is none left the block is put in order when somebody asks again. */
-  private keepOrder(n: Ins, b: BlockNo, after: Ins, before: Ins): void {
-    const places = this.places();
-    const low = after >= 0 ? places[after] : before >= 0 ? places[before] - 2 * GAP : 0;
-    const high = before >= 0 ? places[before] : low + 2 * GAP;
-    const place = (low + high) / 2;
-    places[n] = place;
-    if (place <= low || place >= high) this.ordered.delete(b);
-  }
-
-  private places(): Float64Array {
-    if (this.place === null || this.place.length < this.total) {
-      const place = new Float64Array(this.blockOf.length);
-      if (this.place !== null) place.set(this.place);
-      this.place = place;
-    }
-    return this.place;
-  }
-
-  private order(b: BlockNo): void {
-    const places = this.places();
-    let place = 0;
-    for (let n = this.firstOf[b]; n >= 0; n = this.nextOf[n], place += GAP) places[n] = place;
-    this.ordered.add(b);
-  }
-
-  protected unlink(n: Ins): void {
-    const b = this.blockOf[n];
-    const before = this.prevOf[n];
-    const after = this.nextOf[n];
-    if (before >= 0) this.nextOf[before] = after;
-    else this.firstOf[b] = after;
-    if (after >= 0) this.prevOf[after] = before;
-    else this.lastOf[b] = before;
-    this.touch(b);
   }
 
   protected discard(n: Ins): void {
@@ -498,11 +300,6 @@ export class InstructionDraft {
     if (this.pinned !== null && namesBlock(x)) this.pinned = null;
   }
 
-  protected touch(b: BlockNo): void {
-    this.touched[b] = true;
-    this.changed = true;
-  }
-
   protected useLists(): Occurrences {
     return (this.uses ??= this.listed(enterUses));
   }
@@ -515,49 +312,6 @@ export class InstructionDraft {
     const lists = new Occurrences(this.total, this.regs);
     for (let n = 0; n < this.total; n++) if (this.blockOf[n] >= 0) enter(lists, n, this.instrs[n]);
     return lists;
-  }
-
-  /** Instructions of a block from `n` on stand in the empty block `into`. */
-  protected moveTail(n: Ins, into: BlockNo): void {
-    const b = this.blockOf[n];
-    const before = this.prevOf[n];
-    const last = this.lastOf[b];
-    this.lastOf[b] = before;
-    if (before >= 0) this.nextOf[before] = -1;
-    else this.firstOf[b] = -1;
-    this.firstOf[into] = n;
-    this.lastOf[into] = last;
-    this.prevOf[n] = -1;
-    for (let x = n; x >= 0; x = this.nextOf[x]) this.blockOf[x] = into;
-    if (this.ordered.has(b)) this.ordered.add(into);
-    this.touch(b);
-    this.touch(into);
-  }
-
-  /** All instructions of `from` stand behind those of `b`. */
-  protected appendAll(from: BlockNo, b: BlockNo): void {
-    const first = this.firstOf[from];
-    const last = this.lastOf[b];
-    if (last >= 0) this.nextOf[last] = first;
-    else this.firstOf[b] = first;
-    this.prevOf[first] = last;
-    this.lastOf[b] = this.lastOf[from];
-    for (let x = first; x >= 0; x = this.nextOf[x]) this.blockOf[x] = b;
-    this.ordered.delete(b);
-    this.firstOf[from] = -1;
-    this.lastOf[from] = -1;
-    this.touch(b);
-  }
-
-  /** Can control reach what comes behind the block's last instruction? */
-  protected passesEnd(b: BlockNo): boolean {
-    for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) if (endsFlow(this.instrs[n])) return false;
-    return true;
-  }
-
-  /** Where to begin to look for control operations of a block: at its last instruction, unless they may stand anywhere. */
-  protected firstControl(b: BlockNo): Ins {
-    return this.innerControl ? this.firstOf[b] : this.lastOf[b];
   }
 }
 

@@ -1,6 +1,6 @@
 import { splitPredecessors } from './blocks.ts';
 import type { Draft } from './draft.ts';
-import type { BlockNo } from './instructions.ts';
+import type { BlockNo } from './instruction-list.ts';
 
 /** A loop as these edits need it: its header and who belongs to it. */
 export interface LoopShape {

@@ -1,0 +1,257 @@
+import { endsFlow, isControl, isPhi } from '../flow.ts';
+import type { Fn, Instr, Shape } from '../program.ts';
+import { BlockTable } from './block-table.ts';
+import { grown } from './grow.ts';
+
+/** Number of an instruction in a draft. It stays the same wherever the instruction moves; -1 stands for none. */
+export type Ins = number;
+/** Number of a block in a draft: its position in the function that was opened, or a higher one if it is new; -1 for none. */
+export type BlockNo = number;
+
+/** Distance of neighbours' places in their block at first, so that insertions find room. */
+const GAP = 1024;
+
+/** Of functions of one shape: does control stand inside of some block (legal until phase 6)? */
+const innerControl = new WeakMap<Shape, boolean>();
+
+function hasInnerControl(fn: Fn): boolean {
+  let has = innerControl.get(fn.shape);
+  if (has === undefined) {
+    has = fn.blocks.some(({ ins }) => {
+      for (let i = 0; i + 1 < ins.length; i++) if (isControl(ins[i])) return true;
+      return false;
+    });
+    innerControl.set(fn.shape, has);
+  }
+  return has;
+}
+
+/** Instructions of a draft: their numbers, in which order they stand in which block. */
+export class InstructionList {
+  /** The snapshot that was opened: analyses of it hold as long as the draft has not changed what they look at. */
+  readonly fn: Fn;
+
+  protected instrs: Instr[];
+  protected blockOf: Int32Array;
+  protected nextOf: Int32Array;
+  protected prevOf: Int32Array;
+  protected total: number;
+  /** Order within a block, kept for blocks that somebody has asked about. */
+  private place: Float64Array | null = null;
+  private readonly ordered = new Set<BlockNo>();
+  /** Control may stand inside of blocks. */
+  protected readonly innerControl: boolean;
+  protected readonly blocks: BlockTable;
+  /** Anything changed at all. */
+  changed = false;
+
+  constructor(fn: Fn) {
+    this.fn = fn;
+    this.innerControl = hasInnerControl(fn);
+    const { blocks } = fn;
+    let total = 0;
+    for (let b = 0; b < blocks.length; b++) total += blocks[b].ins.length;
+    const room = total + (total >> 3) + 32;
+    this.total = total;
+    const instrs = new Array<Instr>(total);
+    const blockOf = new Int32Array(room);
+    const nextOf = new Int32Array(room);
+    const prevOf = new Int32Array(room);
+    this.blocks = new BlockTable(fn);
+    const { first, last } = this.blocks;
+    let n = 0;
+    for (let b = 0; b < blocks.length; b++) {
+      const { ins } = blocks[b];
+      const from = n;
+      for (let i = 0; i < ins.length; i++, n++) {
+        instrs[n] = ins[i];
+        blockOf[n] = b;
+        nextOf[n] = n + 1;
+        prevOf[n] = n - 1;
+      }
+      if (n > from) {
+        prevOf[from] = -1;
+        nextOf[n - 1] = -1;
+      }
+      first[b] = n > from ? from : -1;
+      last[b] = n > from ? n - 1 : -1;
+    }
+    this.instrs = instrs;
+    this.blockOf = blockOf;
+    this.nextOf = nextOf;
+    this.prevOf = prevOf;
+  }
+
+  /** One past the highest instruction number. */
+  get instructionNumbers(): number {
+    return this.total;
+  }
+
+  /** The instruction itself. */
+  at(n: Ins): Instr {
+    return this.instrs[n];
+  }
+
+  /** Block of an instruction, -1 once it is removed. */
+  block(n: Ins): BlockNo {
+    return this.blockOf[n];
+  }
+
+  isRemoved(n: Ins): boolean {
+    return this.blockOf[n] < 0;
+  }
+
+  first(b: BlockNo): Ins {
+    return this.blocks.first[b];
+  }
+
+  last(b: BlockNo): Ins {
+    return this.blocks.last[b];
+  }
+
+  next(n: Ins): Ins {
+    return this.nextOf[n];
+  }
+
+  previous(n: Ins): Ins {
+    return this.prevOf[n];
+  }
+
+  /** Does `a` stand above `b`? Both in one block. */
+  precedes(a: Ins, b: Ins): boolean {
+    const block = this.blockOf[a];
+    if (!this.ordered.has(block)) this.order(block);
+    return this.place![a] < this.place![b];
+  }
+
+  /** The control operation at the end of the block, or -1. */
+  terminator(b: BlockNo): Ins {
+    const n = this.blocks.last[b];
+    return n >= 0 && isControl(this.instrs[n]) ? n : -1;
+  }
+
+  /** Where something put at the end of the block goes: before its terminator. -1: behind everything. */
+  protected end(b: BlockNo): Ins {
+    return this.terminator(b);
+  }
+
+  /** The first instruction that is no phi, or -1. */
+  afterPhis(b: BlockNo): Ins {
+    let n = this.blocks.first[b];
+    while (n >= 0 && isPhi(this.instrs[n])) n = this.nextOf[n];
+    return n;
+  }
+
+  // ------------------------------------------------------------------ inside
+
+  /** Gives an instruction its number. */
+  protected enroll(ins: Instr): Ins {
+    const n = this.total++;
+    this.instrs.push(ins);
+    if (n >= this.blockOf.length) {
+      this.blockOf = grown(this.blockOf, n);
+      this.nextOf = grown(this.nextOf, n);
+      this.prevOf = grown(this.prevOf, n);
+    }
+    return n;
+  }
+
+  /** Puts an instruction in front of `before`; -1: at the end of the block. */
+  protected relink(n: Ins, b: BlockNo, before: Ins): void {
+    const after = before >= 0 ? this.prevOf[before] : this.blocks.last[b];
+    this.blockOf[n] = b;
+    this.prevOf[n] = after;
+    this.nextOf[n] = before;
+    if (after >= 0) this.nextOf[after] = n;
+    else this.blocks.first[b] = n;
+    if (before >= 0) this.prevOf[before] = n;
+    else this.blocks.last[b] = n;
+    if (this.ordered.has(b)) this.keepOrder(n, b, after, before);
+    this.touch(b);
+  }
+
+  /** Finds a place between two neighbours; where there is none left the block is put in order when somebody asks again. */
+  private keepOrder(n: Ins, b: BlockNo, after: Ins, before: Ins): void {
+    const places = this.places();
+    const low = after >= 0 ? places[after] : before >= 0 ? places[before] - 2 * GAP : 0;
+    const high = before >= 0 ? places[before] : low + 2 * GAP;
+    const place = (low + high) / 2;
+    places[n] = place;
+    if (place <= low || place >= high) this.ordered.delete(b);
+  }
+
+  private places(): Float64Array {
+    if (this.place === null || this.place.length < this.total) {
+      const place = new Float64Array(this.blockOf.length);
+      if (this.place !== null) place.set(this.place);
+      this.place = place;
+    }
+    return this.place;
+  }
+
+  private order(b: BlockNo): void {
+    const places = this.places();
+    let place = 0;
+    for (let n = this.blocks.first[b]; n >= 0; n = this.nextOf[n], place += GAP) places[n] = place;
+    this.ordered.add(b);
+  }
+
+  protected unlink(n: Ins): void {
+    const b = this.blockOf[n];
+    const before = this.prevOf[n];
+    const after = this.nextOf[n];
+    if (before >= 0) this.nextOf[before] = after;
+    else this.blocks.first[b] = after;
+    if (after >= 0) this.prevOf[after] = before;
+    else this.blocks.last[b] = before;
+    this.touch(b);
+  }
+
+  protected touch(b: BlockNo): void {
+    this.blocks.touched[b] = 1;
+    this.changed = true;
+  }
+
+  /** Instructions of a block from `n` on stand in the empty block `into`. */
+  protected moveTail(n: Ins, into: BlockNo): void {
+    const b = this.blockOf[n];
+    const before = this.prevOf[n];
+    const last = this.blocks.last[b];
+    this.blocks.last[b] = before;
+    if (before >= 0) this.nextOf[before] = -1;
+    else this.blocks.first[b] = -1;
+    this.blocks.first[into] = n;
+    this.blocks.last[into] = last;
+    this.prevOf[n] = -1;
+    for (let x = n; x >= 0; x = this.nextOf[x]) this.blockOf[x] = into;
+    if (this.ordered.has(b)) this.ordered.add(into);
+    this.touch(b);
+    this.touch(into);
+  }
+
+  /** All instructions of `from` stand behind those of `b`. */
+  protected appendAll(from: BlockNo, b: BlockNo): void {
+    const first = this.blocks.first[from];
+    const last = this.blocks.last[b];
+    if (last >= 0) this.nextOf[last] = first;
+    else this.blocks.first[b] = first;
+    this.prevOf[first] = last;
+    this.blocks.last[b] = this.blocks.last[from];
+    for (let x = first; x >= 0; x = this.nextOf[x]) this.blockOf[x] = b;
+    this.ordered.delete(b);
+    this.blocks.first[from] = -1;
+    this.blocks.last[from] = -1;
+    this.touch(b);
+  }
+
+  /** Can control reach what comes behind the block's last instruction? */
+  protected passesEnd(b: BlockNo): boolean {
+    for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) if (endsFlow(this.instrs[n])) return false;
+    return true;
+  }
+
+  /** Where to begin to look for control operations of a block: at its last instruction, unless they may stand anywhere. */
+  protected firstControl(b: BlockNo): Ins {
+    return this.innerControl ? this.blocks.first[b] : this.blocks.last[b];
+  }
+}

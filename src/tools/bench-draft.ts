@@ -1,0 +1,191 @@
+import { finish } from '../ir/draft/finish.ts';
+import { cloneBlocks, Draft, edit, preheader, removeUnreachable, splitEdge } from '../ir/draft/index.ts';
+import { withSrc } from '../ir/edit.ts';
+import { isControl } from '../ir/flow.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { imm, NO_REG, RegFile } from '../ir/operand.ts';
+import { type Fn, instr, newShape } from '../ir/program.ts';
+import { constructSsa } from '../ssa/construct.ts';
+import { leaveSsa } from '../ssa/leave.ts';
+
+/** What a draft is made to know before it is measured. */
+const nothing = (): void => {};
+const uses = (d: Draft): void => void d.useCount(0);
+const all = (d: Draft): void => {
+  d.useCount(0);
+  d.defCount(0);
+  if (d.entryBlock >= 0) d.predecessors(d.entryBlock);
+};
+
+/** Median nanoseconds of `f` for each of what it says it did; each time on a fresh copy of the function, so that nothing is remembered. */
+function each(fn: Fn, isa: Isa, know: (d: Draft) => void, f: (d: Draft) => number): number {
+  const per: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    const d = new Draft({ ...fn }, isa);
+    know(d);
+    const t = performance.now();
+    const n = f(d);
+    per.push(((performance.now() - t) * 1e6) / Math.max(n, 1));
+  }
+  return median(per);
+}
+
+/** Median nanoseconds of a run for each of `n` instructions, each on a fresh copy; `anew`: of another shape as well. */
+function whole(fn: Fn, n: number, anew: boolean, f: (fn: Fn) => unknown): number {
+  const per: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    const fresh = anew ? { ...fn, shape: newShape() } : { ...fn };
+    const t = performance.now();
+    f(fresh);
+    per.push(((performance.now() - t) * 1e6) / n);
+  }
+  return median(per);
+}
+
+/** The first run warms up. */
+const median = (per: readonly number[]): number => per.slice(1).sort((a, b) => a - b)[per.length >> 1];
+
+/**
+ * What the editable function costs: opening and closing it for each instruction, each edit, and the ways into SSA and out of it.
+ * @param functions by name, of 1 k, 10 k and 100 k instructions
+ */
+export function benchDraft(
+  say: (line: string) => void,
+  isa: Isa,
+  functions: readonly { readonly name: string; readonly fns: readonly Fn[] }[],
+): void {
+  const columns = functions.flatMap((f) => f.fns.map(controlLast));
+  const sizes = columns.map((fn) => fn.blocks.reduce((n, b) => n + b.ins.length, 0));
+  say(
+    `draft, ns for each     ${functions.map((f) => f.fns.map((_, i) => `${f.name} ${['1k', '10k', '100k'][i]}`.padStart(13)).join('')).join('')}`,
+  );
+  const row = (name: string, cost: (fn: Fn, size: number) => number): void =>
+    say(`${name.padEnd(22)} ${columns.map((fn, i) => cost(fn, sizes[i]).toFixed(0).padStart(13)).join('')}`);
+
+  const mov = isa.byName.get('MOV')!;
+  const idle = (d: Draft) => instr(mov, 0, [d.freshReg(RegFile.R)], [imm(1)]);
+
+  const runs = (name: string, f: (fn: Fn) => unknown, anew = false): void =>
+    row(name, (fn, n) => whole(fn, n, anew, f));
+  runs('instruction: nothing', (fn) => edit(fn, nothing));
+  runs('  a new flow graph', (fn) => edit(fn, nothing), true);
+  runs('  uses', (fn) => edit(fn, uses));
+  runs('  uses, defs, preds', (fn) => edit(fn, all));
+  runs('  one edit a block', (fn) =>
+    edit(fn, (d) => {
+      for (const b of d.layout()) d.insertAtStart(b, idle(d));
+    }),
+  );
+  runs('  clone everything', (fn) =>
+    edit(
+      fn,
+      (d) => {
+        all(d);
+        const region = d.layout();
+        cloneBlocks(d, region, region[region.length - 1], false);
+      },
+      isa,
+    ),
+  );
+  runs('  reachable', (fn) => edit(fn, (d) => void removeUnreachable(d)));
+  runs('  into SSA', (fn) => constructSsa(fn, isa), true);
+  row('  out of SSA', (fn, n) => whole(constructSsa(fn, isa), n, true, (f) => leaveSsa(f, isa)));
+  const instructions = (d: Draft): number[] => {
+    const out: number[] = [];
+    for (const b of d.layout())
+      for (let n = d.first(b); n >= 0; n = d.next(n)) if (!isControl(d.at(n))) out.push(n);
+    return out;
+  };
+  const edits = (name: string, f: (d: Draft, list: readonly number[]) => number): void =>
+    row(name, (fn) => {
+      const list = instructions(new Draft(fn, isa));
+      return each(fn, isa, all, (d) => f(d, list));
+    });
+  /** One edit for each of the listed instructions. */
+  const atEach =
+    (f: (d: Draft, n: number) => void) =>
+    (d: Draft, list: readonly number[]): number => {
+      for (const n of list) f(d, n);
+      return list.length;
+    };
+  edits(
+    'insertBefore',
+    atEach((d, n) => void d.insertBefore(n, idle(d))),
+  );
+  edits(
+    'insertAtEnd of one',
+    atEach((d) => void d.insertAtEnd(d.entryBlock, idle(d))),
+  );
+  edits(
+    'precedes, inserting',
+    atEach((d, n) => void d.precedes(d.insertBefore(n, idle(d)), n)),
+  );
+  edits(
+    'replace',
+    atEach((d, n) => d.replace(n, withSrc(d.at(n), [...d.at(n).src]))),
+  );
+  edits(
+    'move to the front',
+    atEach((d, n) => d.move(n, d.first(d.block(n)))),
+  );
+  edits(
+    'remove',
+    atEach((d, n) => d.remove(n)),
+  );
+  edits('rename', (d, list) => {
+    // A name that every instruction has; the cost is for each of them.
+    const r = d.at(list[list.length >> 1]).dst.find((x) => x !== NO_REG);
+    if (r === undefined) return 1;
+    const n = d.useCount(r) + d.defCount(r);
+    d.rename(r, d.freshReg(r & 7));
+    return n;
+  });
+  edits('splitBefore', (d, list) => {
+    for (let i = list.length - 1; i >= 0; i -= 4) d.splitBefore(list[i]);
+    return list.length / 4;
+  });
+  edits('mergeWithSuccessor', (d, list) => {
+    for (let i = list.length - 1; i >= 0; i -= 4) d.splitBefore(list[i]);
+    let n = 1;
+    for (const b of d.layout()) while (d.isAlive(b) && d.mergeWithSuccessor(b)) n++;
+    return n;
+  });
+  edits('splitEdge', (d) => {
+    const blocks = d.layout();
+    let n = 0;
+    for (const b of blocks) for (let e = d.edges(b).length - 1; e >= 0; e--, n++) splitEdge(d, b, e);
+    return n;
+  });
+  edits('redirect and back', (d) => {
+    const blocks = d.layout();
+    for (const b of blocks)
+      for (const s of [...d.successors(b)]) {
+        d.redirect(b, s, d.entryBlock);
+        d.redirect(b, d.entryBlock, s);
+      }
+    return 2 * blocks.length;
+  });
+  edits('moveBlock and finish', (d) => {
+    const blocks = d.layout();
+    const last = blocks[blocks.length - 1];
+    for (let i = 1; i < blocks.length; i += 2) d.moveBlock(blocks[i], last);
+    finish(d);
+    return blocks.length;
+  });
+  edits('preheader', (d) => {
+    const blocks = d.layout();
+    for (const b of blocks) preheader(d, { header: b, contains: (p) => p === b });
+    return blocks.length;
+  });
+}
+
+/** The function with control at the ends of blocks. */
+const controlLast = (fn: Fn): Fn =>
+  edit(fn, (d) => {
+    for (const b of d.layout()) {
+      const behind: number[] = [];
+      for (let n = d.first(b); n >= 0 && n !== d.last(b); n = d.next(n))
+        if (isControl(d.at(n))) behind.push(d.next(n));
+      if (behind.length > 0) d.cut(b, behind);
+    }
+  });
