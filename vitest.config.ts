@@ -1,4 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
 import { defineConfig } from 'vitest/config';
+
+// As in bin/orrery.js, and for the same reason: one sixth less CPU time for the tests of passes.
+setFlagsFromString('--interrupt-budget=1000000');
 
 export default defineConfig({
   test: {
