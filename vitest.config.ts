@@ -10,5 +10,6 @@ export default defineConfig({
     // A larger size of the property tests (see test/support/size.ts) takes as much longer.
     testTimeout: 120_000 * Math.max(1, Number(process.env['ORRERY_TEST_SIZE'] ?? 1)),
     pool: 'threads',
+    setupFiles: ['test/support/setup.ts'],
   },
 });
