@@ -7,10 +7,10 @@ import type { Shape } from './shape.ts';
 import { inverseOrder, permutedTables } from './tables.ts';
 
 /**
- * What rules a variant out at the end of its path in the trie, before anything is bound: constants that ought to be equal, operands that
+ * What rules a variant out where its shape ends in the automaton, before anything is bound: constants that ought to be equal, operands that
  * others use too, conditions on constants. It allocates nothing, and says no only where binding would.
  *
- * Places are `(line, source)`: the instructions that the walk of the trie has reached, in its order, and one of their operands.
+ * Places are `(line, source)`: the instructions that the walk of the automaton has reached, in its order, and one of their operands.
  */
 export class Precheck {
   private readonly rule: Rule;
