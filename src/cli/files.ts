@@ -43,13 +43,17 @@ function namesLike(file: string): string[] {
   }
 }
 
+/** The name under which commands read standard input, and write standard output. */
+export const STANDARD_INPUT = '-';
+export const STANDARD_OUTPUT = '-';
+
 /** Text of an input file, kept for the frames of diagnostics, or why it cannot be read or is no text. */
 export function textOrFault(
   file: string,
 ): string | { readonly fault: string; readonly notes: readonly string[] } {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(file);
+    bytes = readFileSync(file === STANDARD_INPUT ? 0 : file);
   } catch (e) {
     const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };

@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
-import type { Journal, PhaseRecord } from '../engine/journal.ts';
+import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
@@ -11,13 +12,13 @@ import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { unifiedDiff } from './diff.ts';
-import { writeWhole } from './files.ts';
+import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { CliExit, duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
 
-interface OptOptions extends PlanOptions, CacheOptions {
+export interface OptOptions extends PlanOptions, CacheOptions {
   readonly emit?: string;
   readonly output?: string;
   readonly verify?: boolean;
@@ -33,17 +34,53 @@ interface OptOptions extends PlanOptions, CacheOptions {
   readonly json?: boolean;
   readonly stat?: boolean;
   readonly quiet?: boolean;
+  readonly jobs?: string;
+}
+
+/** What became of one file. */
+export interface Optimized {
+  readonly before: number;
+  readonly after: number;
+  readonly ms: number;
+  /** Whether every check that was asked for found the program equal; null: none was. */
+  readonly equal: boolean | null;
 }
 
 /** `orrery opt`. */
-export async function opt(file: string, o: OptOptions): Promise<void> {
+export async function opt(files: readonly string[], o: OptOptions): Promise<void> {
+  const [file] = files;
+  if (files.length > 1 || isFolderOrPattern(file)) return (await import('./opt-many.ts')).optMany(files, o);
+  const { equal } = await optimize(file, o, o.quiet !== true);
+  if (equal === false) throw new CliExit(1);
+}
+
+const isFolderOrPattern = (file: string): boolean =>
+  statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? /[*?]/.test(file);
+
+/** What `--emit` asks for. */
+export function emitOf(o: OptOptions): string {
   const emit = o.emit ?? (o.ptxas === true ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
   if (o.json === true && o.ptxas !== true)
     failWith('--json goes with --ptxas', '`--emit json` writes the journal of phases');
+  return emit;
+}
+
+/**
+ * Optimizes one file and writes what is asked for.
+ * @param detailed with an account of the phases on standard error
+ * @param planOf makes the plan for a target
+ */
+export async function optimize(
+  file: string,
+  o: OptOptions,
+  detailed: boolean,
+  planOf: (target: string | null) => Promise<Plan> = (target) => planFor(o, target),
+): Promise<Optimized> {
+  const emit = emitOf(o);
   const text = readText(file);
-  const plan = await planFor(o, targetOf(text));
+  const plan = await planOf(targetOf(text));
   const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
   for (const name of [...(o.printAfter ?? []), ...(o.until === undefined ? [] : [o.until])])
     if (name !== 'all' && !ids.has(name.toLowerCase()))
@@ -97,10 +134,15 @@ export async function opt(file: string, o: OptOptions): Promise<void> {
   else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
   const uses = o.ptxas === true ? await usesOf(text, ptx, input, plan, o) : [];
   if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
-  if (o.quiet !== true) account(journal, verdicts, o);
+  if (detailed) account(journal, verdicts, o);
   else if (!equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
-  if (!equal) throw new CliExit(1);
+  return {
+    before: countInstructions(journal.input),
+    after: countInstructions(journal.last),
+    ms: journal.records.reduce((t, r) => t + r.ms, 0),
+    equal: o.check === undefined ? null : equal,
+  };
 }
 
 const ptxText = async (program: Program, input: Input, plan: Plan, o: OptOptions): Promise<string> => {
@@ -124,7 +166,7 @@ async function usesOf(
 
 /** Writes a result: to standard output, or whole to a file. */
 function write(text: string, file: string | undefined): void {
-  if (file === undefined) return out(text);
+  if (file === undefined || file === STANDARD_OUTPUT) return out(text);
   writeWhole(file, text);
 }
 

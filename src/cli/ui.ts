@@ -33,12 +33,38 @@ for (const stream of [process.stdout, process.stderr])
 /** Whether the command has given its result. */
 let answered = false;
 
+/** What a task printed. */
+export interface Printed {
+  out: string;
+  err: string;
+}
+/** Where the output of the task that runs now is kept; null: it goes to the streams. */
+let kept: Printed | null = null;
+
+const asLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
+
 export const out = (text: string): void => {
-  answered = true;
-  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  if (kept !== null) kept.out += asLine(text);
+  else {
+    answered = true;
+    process.stdout.write(asLine(text));
+  }
 };
-export const err = (text: string): void =>
-  void process.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
+export const err = (text: string): void => {
+  if (kept !== null) kept.err += asLine(text);
+  else process.stderr.write(asLine(text));
+};
+
+/** Runs one of several tasks, one after the other, and keeps what it prints, so that it can be shown in the order of the tasks. */
+export async function captured(body: () => Promise<void>): Promise<Printed & { readonly code: number }> {
+  const printed: Printed = { out: '', err: '' };
+  kept = printed;
+  try {
+    return Object.assign(printed, { code: await outcome(body) });
+  } finally {
+    kept = null;
+  }
+}
 
 /** Text files that diagnostics point into, kept so that frames can be shown without reading them again. */
 const texts = new Map<string, string>();
@@ -156,27 +182,30 @@ export class Progress {
   }
 }
 
-/** Runs a command's body and turns every outcome into an exit code; internal faults are reported as such. */
+/** Runs a command's body and sets the exit code of the process by its outcome. */
 export async function guarded(body: () => void | Promise<void>): Promise<void> {
+  const code = await outcome(body);
+  if (code !== 0) process.exitCode = code;
+}
+
+/** Runs a body and turns every outcome into an exit code; internal faults are reported as such. */
+async function outcome(body: () => void | Promise<void>): Promise<number> {
   try {
     await body();
+    return 0;
   } catch (e) {
-    if (e instanceof CliExit) {
-      process.exitCode = e.code;
-      return;
-    }
-    process.exitCode = 1;
+    if (e instanceof CliExit) return e.code;
     if (e instanceof DiagnosticError) {
       show(e.diagnostics);
-      return;
+      return 1;
     }
     const error = e as NodeJS.ErrnoException;
-    if (error.code === 'EPIPE') return;
+    if (error.code === 'EPIPE') return 1;
     if (typeof error.code === 'string' && error.path !== undefined) {
       const message = `cannot open ${error.path}: ${ERRNO[error.code] ?? error.code}`;
       noteUsage(message);
       err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
-      return;
+      return 1;
     }
     noteUsage(`internal fault: ${error.message}`);
     err(`${pcErr.red(pcErr.bold('error'))}: internal fault: ${error.message}`);
@@ -185,6 +214,7 @@ export async function guarded(body: () => void | Promise<void>): Promise<void> {
     );
     if (process.env.ORRERY_TRACE !== undefined) err(error.stack ?? '');
     else err('  (ORRERY_TRACE=1 shows where it happened)');
+    return 1;
   }
 }
 
