@@ -77,8 +77,10 @@ describe('opt of several files', () => {
   });
 
   it('refuses two results of one name', () => {
-    for (const d of ['x', 'y'])
-      writeFileSync(folder.write(`${d}/k.ptx`, ''), readFileSync(join(root, saxpy)));
+    for (const d of ['x', 'y']) {
+      mkdirSync(join(folder.path, d));
+      folder.write(`${d}/k.ptx`, readFileSync(join(root, saxpy)));
+    }
     const r = opt([
       join(folder.path, 'x'),
       join(folder.path, 'y'),
