@@ -10,15 +10,16 @@ import type { Program } from '../src/ir/program.ts';
 import { parseProgram, printProgram } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
+import { buildAutomaton } from '../src/rules/automaton.ts';
 import { bind, type Surroundings } from '../src/rules/bind.ts';
 import type { GroupDoc, RulesDoc } from '../src/rules/document.ts';
 import { byPrecedence } from '../src/rules/engine.ts';
 import { compileGroup, rulesOfDoc } from '../src/rules/group.ts';
+import { Matcher } from '../src/rules/matcher.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { arrangementsOf, variantsOf } from '../src/rules/shape.ts';
 import { lastOpcode, parseLines } from '../src/rules/syntax.ts';
 import { ORDERS } from '../src/rules/tables.ts';
-import { Trie } from '../src/rules/trie.ts';
 import { witness } from '../src/rules/witness.ts';
 import type { SpecFile } from '../src/spec/document.ts';
 import { type BuiltSpecs, ROOT, sha256 } from '../src/spec/node-cache.ts';
@@ -92,16 +93,16 @@ describe('what is found', () => {
     const reaching = new Reaching(d);
     return Array.from({ length: d.instructionNumbers }, (_, n) => [reaching, n]);
   };
-  const matches = (trie: Trie, reaching: Reaching, p: Ins): string[] =>
-    [...trie.candidates(reaching, p)].flatMap((v) => {
+  const matches = (matcher: Matcher, reaching: Reaching, p: Ins): string[] =>
+    [...matcher.candidates(reaching, p)].flatMap((v) => {
       const m = bind(v, reaching, p, everywhere);
       return typeof m === 'string' ? [] : [named(v.rule, m.operands)];
     });
 
   it('is what every variant of every rule finds, the best rule first', () => {
     const rules = freshRules();
-    const trie = new Trie(rules, isa);
-    const all = rules.map((r, rank) => variantsOf(r, rank));
+    const matcher = Matcher.of(rules, isa);
+    const all = rules.map((r) => variantsOf(r));
     const byRoot = new Map<string, number[]>();
     rules.forEach((r, rank) => {
       const key = r.root?.name ?? '*';
@@ -121,7 +122,7 @@ describe('what is found', () => {
             return typeof m === 'string' ? [] : [named(v.rule, m.operands)];
           }),
         );
-        const found = matches(trie, reaching, p);
+        const found = matches(matcher, reaching, p);
         expect([...found].sort()).toEqual([...expected].sort());
         const order = found.map((x) => rules.findIndex((r) => x.startsWith(`${r.group}/${r.id} `)));
         expect(order).toEqual([...order].sort((a, b) => a - b));
@@ -143,10 +144,10 @@ describe('what is found', () => {
   });
   it('does not depend on which instructions came first', () => {
     const look = (fns: typeof cases): Map<string, string[]> => {
-      const trie = new Trie(freshRules(), isa);
+      const matcher = Matcher.of(freshRules(), isa);
       const out = new Map<string, string[]>();
       for (const fn of fns)
-        placesOf(fn).forEach(([reaching, p], i) => out.set(`${fn.name} ${i}`, matches(trie, reaching, p)));
+        placesOf(fn).forEach(([reaching, p], i) => out.set(`${fn.name} ${i}`, matches(matcher, reaching, p)));
       return out;
     };
     const there = look(cases);
@@ -255,14 +256,9 @@ rules:
     const rules: RulesDoc['rules'] = [
       { id: 'r', title: 't', match: 'IADD3 $d, $a', rewrite: 'MOV $d, $a', source: 's' },
     ];
-    const trie = new Trie(compileGroup({ group: 'g', rules }, isa, 'none').rules, isa);
-    const fn = parseProgram(
-      '.program t target sm_80\n.func f\n{\nBB0:\n  IADD3 R1, R1, R2, R3\n  RET\n}\n',
-      isa,
-      't.ori',
-    ).program.functions[0];
-    const reaching = new Reaching(new Draft(fn, null));
-    expect(() => trie.candidates(reaching, 0)).toThrow(DiagnosticError);
+    expect(() => Matcher.of(compileGroup({ group: 'g', rules }, isa, 'none').rules, isa)).toThrow(
+      DiagnosticError,
+    );
   });
 });
 
@@ -272,7 +268,11 @@ describe('rules known to be whole', () => {
     for (const f of shipped.rules!.values())
       expect([f.file, f.built]).toEqual([f.file, specs[sha256(f.text)]]);
     for (const { rules, data } of Object.values(specs).filter((s) => s.kind === 'rules'))
-      expect(rules).toEqual({ hash: rulesHash(data), wholeFor: expect.stringMatching(/^[0-9a-f]{16}$/) });
+      expect(rules).toEqual({
+        hash: rulesHash(data),
+        wholeFor: isa.hash,
+        automaton: buildAutomaton(compileGroup(data as unknown as RulesDoc, isa).rules, isa),
+      });
     for (const s of Object.values(specs))
       expect([s.kind, s.rules !== undefined]).toEqual([s.kind, s.kind === 'rules']);
   });
@@ -284,7 +284,8 @@ describe('rules known to be whole', () => {
       );
     };
     const [{ data }] = shipped.rules!.values();
-    const built = { kind: 'rules', data, rules: { hash: 'h', wholeFor: 'x' } } as const;
+    const automaton = buildAutomaton([], isa);
+    const built = { kind: 'rules', data, rules: { hash: 'h', wholeFor: 'x', automaton } } as const;
     expect(given((f) => f.data).filter((w) => w !== null)).toEqual(['x']);
     expect(given((f) => ({ ...f.data })).filter((w) => w !== null)).toEqual([]);
   });

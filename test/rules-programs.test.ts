@@ -6,7 +6,7 @@ import { holdsIn } from '../src/rules/conditions.ts';
 import { applyRules } from '../src/rules/driver.ts';
 import { byPrecedence } from '../src/rules/engine.ts';
 import { rulesOfDoc } from '../src/rules/group.ts';
-import { Trie } from '../src/rules/trie.ts';
+import { Matcher } from '../src/rules/matcher.ts';
 import { runLaunch } from '../src/sim/launch.ts';
 import { testIsa } from './support/isa.ts';
 import { operandValue, Random } from './support/meaning.ts';
@@ -26,7 +26,10 @@ const groups = [...shipped.rules!.values()]
     ),
   )
   .filter((rules) => rules.length > 0);
-const sets = [groups.flat(), ...groups].map((rules) => ({ rules, trie: new Trie(byPrecedence(rules), isa) }));
+const sets = [groups.flat(), ...groups].map((rules) => ({
+  rules,
+  matcher: Matcher.of(byPrecedence(rules), isa),
+}));
 
 const THREADS = 32;
 const PROGRAMS = 500;
@@ -45,7 +48,7 @@ it('shipped rules keep what random programs of their patterns do', () => {
   const fired = new Set<string>();
   for (let n = 0; n < PROGRAMS; n++) {
     const rnd = new Random(`program ${n}`);
-    const { rules, trie } = rnd.below(2) === 0 ? sets[0] : sets[rnd.below(sets.length)];
+    const { rules, matcher } = rnd.below(2) === 0 ? sets[0] : sets[rnd.below(sets.length)];
     const program = randomPatterns(rules, rnd);
     expect(verifyProgram(program).map(verifyMessage)).toEqual([]);
     const options = {
@@ -57,8 +60,8 @@ it('shipped rules keep what random programs of their patterns do', () => {
     const approximate = rnd.below(2) === 0;
     const functions = program.functions.map((f) =>
       clean
-        ? settle(f, trie, isa, options, (name) => approximate && name === 'FoldApproximate')
-        : applyRules(f, trie, options),
+        ? settle(f, matcher, isa, options, (name) => approximate && name === 'FoldApproximate')
+        : applyRules(f, matcher, options),
     );
     const after = { ...program, functions };
     expect(verifyProgram(after).map(verifyMessage)).toEqual([]);

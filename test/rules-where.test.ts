@@ -5,7 +5,7 @@ import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { applyRules } from '../src/rules/driver.ts';
 import { compileGroup } from '../src/rules/group.ts';
-import { Trie } from '../src/rules/trie.ts';
+import { Matcher } from '../src/rules/matcher.ts';
 import { makePlan } from '../src/spec/node.ts';
 import type { PlanRequest, Specs } from '../src/spec/resolve.ts';
 import { testIsa } from './support/isa.ts';
@@ -171,7 +171,7 @@ BB2:
         isa,
       );
       expect(issues).toEqual([]);
-      const out = applyRules(parseFn(ori, isa), new Trie(rules, isa), {
+      const out = applyRules(parseFn(ori, isa), Matcher.of(rules, isa), {
         level: 3,
         sm: 80,
         knob: () => null,

@@ -9,9 +9,9 @@ import type { RulesDoc } from '../src/rules/document.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from '../src/rules/driver.ts';
 import { byPrecedence } from '../src/rules/engine.ts';
 import { compileGroup } from '../src/rules/group.ts';
+import { Matcher } from '../src/rules/matcher.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { ORDERS, permuteTable } from '../src/rules/tables.ts';
-import { Trie } from '../src/rules/trie.ts';
 import { testIsa } from './support/isa.ts';
 import { runs } from './support/size.ts';
 import { planWith } from './support/specs.ts';
@@ -56,10 +56,10 @@ function run(rules: readonly Rule[], body: string, opts: Options = {}): string[]
   const wide = [4, 5].map((i) => `  .param b64 p${i} size 8 align 8 at ${8 * i} reg RD${i}`);
   const text = ['.func f', ...params, ...wide, '{', ...body.trim().split('\n'), '}'].join('\n');
   const fn = parseFn(text, isa);
-  const trie = new Trie(byPrecedence(rules), isa);
+  const matcher = Matcher.of(byPrecedence(rules), isa);
   const all = { ...plain, ...opts };
   const knob = (name: string) => (name === 'FoldApproximate' && opts.approximate === true ? true : null);
-  const out = opts.clean === true ? settle(fn, trie, isa, all, knob) : applyRules(fn, trie, all);
+  const out = opts.clean === true ? settle(fn, matcher, isa, all, knob) : applyRules(fn, matcher, all);
   return printFn(out, { locs: false })
     .split('\n')
     .filter((l) => /^ +(@|[A-Z])|^BB/.test(l))
@@ -388,7 +388,7 @@ describe('the driver', () => {
   });
   it('shares what it does not change', () => {
     const fn = parseFn('.func f\n{\nBB0:\n  S2R.TID.X R0\n  STG [RD1], R0\n  RET\n}', isa);
-    expect(settle(fn, new Trie([], isa), isa, plain)).toBe(fn);
+    expect(settle(fn, Matcher.of([], isa), isa, plain)).toBe(fn);
   });
 });
 

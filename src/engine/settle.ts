@@ -3,7 +3,7 @@ import type { Fn } from '../ir/program.ts';
 import type { KnobValue, PassContext } from '../passes/pass.ts';
 import { passes } from '../passes/registry.ts';
 import { Driver, type DriverOptions } from '../rules/driver.ts';
-import type { Trie } from '../rules/trie.ts';
+import type { Matcher } from '../rules/matcher.ts';
 import { EditRunner, type EditStep } from './edits.ts';
 
 const CLEANING = ['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'];
@@ -20,7 +20,7 @@ const ROUNDS = 1000;
  */
 export function settle(
   fn: Fn,
-  trie: Trie,
+  matcher: Matcher,
   isa: Isa,
   opts: DriverOptions,
   knob: (name: string) => KnobValue = () => null,
@@ -59,7 +59,7 @@ export function settle(
   steps.push({
     key: null,
     open: (d) => {
-      const driver = new Driver(d, trie, opts);
+      const driver = new Driver(d, matcher, opts);
       return (work) => driver.run(work);
     },
   });

@@ -18,13 +18,13 @@ import {
 import { type Instr, instr } from '../ir/program.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { wordsOf } from '../isa/words.ts';
+import { addressSlot } from './automaton.ts';
 import { holds, type Setting, type Situation } from './conditions.ts';
 import { FILE_OF_WIDTH, mayStand } from './fit.ts';
 import { plainConstant } from './fold.ts';
 import type { Instance, Line, Rule, Source } from './rule.ts';
 import type { Part, Shape, Variant } from './shape.ts';
 import { inverseOrder, permuteTable } from './tables.ts';
-import { addressAt } from './trie.ts';
 
 /** Why a rule whose shape fits was not applied. */
 export type Miss =
@@ -158,7 +158,7 @@ class Binder {
     this.places[s.line] = at;
     if (s.op === null) {
       const a = s.src[0];
-      const o = ins.src[addressAt(ins.op)];
+      const o = ins.src[addressSlot(ins.op)];
       return (
         a.k === 'address' &&
         o.sym === '' &&
@@ -421,7 +421,7 @@ function buildAddress(m: Match, ins: Instr): Replacement | Miss {
     return 'operand does not fit';
   const value = BigInt.asIntN(64, immValue(offset, 64));
   if (BigInt.asIntN(32, value) !== value) return 'operand does not fit';
-  const at = addressAt(ins.op);
+  const at = addressSlot(ins.op);
   if (base.reg !== ins.src[at].reg && regWidth(base.reg) !== regWidth(ins.src[at].reg))
     return 'operand does not fit';
   const src = [...ins.src];

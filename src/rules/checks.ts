@@ -5,9 +5,9 @@ import { printFn } from '../ir/text.ts';
 import { type Costs, costsOf } from './cost.ts';
 import { applyRules, type DriverOptions, RulesDiverge } from './driver.ts';
 import { byPrecedence } from './engine.ts';
+import { Matcher } from './matcher.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 import { type Part, type Shape, variantsOf } from './shape.ts';
-import { Trie } from './trie.ts';
 import { constantsFor, type Narrowing, witness } from './witness.ts';
 
 /**
@@ -41,7 +41,7 @@ export function checkSet(
   checkCosts(rules, costs, report);
   const ordered = byPrecedence(rules);
   checkShadows(ordered, report);
-  const order: Setting = { isa, trie: new Trie(ordered, isa), settle };
+  const order: Setting = { isa, matcher: Matcher.of(ordered, isa), settle };
   const cyclic = checkCycles(ordered, order, report);
   checkOverlaps(ordered, order, cyclic, report);
   return issues;
@@ -57,11 +57,11 @@ type Report = (
 ) => void;
 
 /** Runs a set of rules over a function to the end, with what cleans up around them (which this layer does not know). */
-export type Settle = (fn: Fn, trie: Trie, isa: Isa, opts: DriverOptions) => Fn;
+export type Settle = (fn: Fn, matcher: Matcher, isa: Isa, opts: DriverOptions) => Fn;
 
 interface Setting {
   readonly isa: Isa;
-  readonly trie: Trie;
+  readonly matcher: Matcher;
   readonly settle: Settle;
 }
 
@@ -96,7 +96,7 @@ function checkCosts(rules: readonly Rule[], costs: Costs, report: Report): void 
 
 /** A rule that comes first and matches all that a later one matches leaves it nothing. */
 function checkShadows(ordered: readonly Rule[], report: Report): void {
-  const variants = ordered.map((r, i) => variantsOf(r, i));
+  const variants = ordered.map((r) => variantsOf(r));
   const byOp = new Map<string, number[]>();
   ordered.forEach((r, i) => {
     const key = rootName(r);
@@ -242,7 +242,7 @@ function checkCycles(ordered: readonly Rule[], set: Setting, report: Report): Re
       if (w === null) continue;
       const fired: string[] = [];
       try {
-        set.settle(w.fn, set.trie, set.isa, options({ onHit: (x) => fired.push(x.id) }));
+        set.settle(w.fn, set.matcher, set.isa, options({ onHit: (x) => fired.push(x.id) }));
       } catch (e) {
         if (!(e instanceof RulesDiverge)) throw e;
         const loop = cycleOf(fired);
@@ -328,9 +328,9 @@ const exchanged = (p: Parting | null): Parting | null =>
 
 /** A function that both rules match and that each leads to other code, if there is one. */
 function parting(a: Rule, b: Rule, set: Setting): Parting | null {
-  const shape = variantsOf(b, 0)[0].root;
+  const shape = variantsOf(b)[0].root;
   const tried = new Set<string>();
-  for (const v of variantsOf(a, 0)) {
+  for (const v of variantsOf(a)) {
     const narrow = meet(v.root, shape, a);
     if (narrow === null) continue;
     const key = JSON.stringify([[...narrow.values].map(([k, x]) => [k, String(x)]), [...narrow.same]]);
@@ -400,8 +400,8 @@ const body = (text: string): string[] => text.split('\n').filter((l) => /^ +(@|[
 
 /** Is one pattern a special case of the other? Then the more general one is the one for the rest. */
 function special(a: Rule, b: Rule): boolean {
-  const va = variantsOf(a, 0);
-  const vb = variantsOf(b, 0);
+  const va = variantsOf(a);
+  const vb = variantsOf(b);
   return (
     va.some((v) => covering(v.root, vb[0].root) !== null) ||
     vb.some((v) => covering(v.root, va[0].root) !== null)
@@ -412,7 +412,7 @@ function special(a: Rule, b: Rule): boolean {
 function outcome(fn: Fn, first: Rule, set: Setting): string | null {
   try {
     let fired = false;
-    const once = applyRules(fn, set.trie, {
+    const once = applyRules(fn, set.matcher, {
       ...options(),
       allow: (r) => {
         if (fired || r !== first) return false;
@@ -421,7 +421,9 @@ function outcome(fn: Fn, first: Rule, set: Setting): string | null {
       },
     });
     if (!fired) return null;
-    return renamed(body(printFn(set.settle(once, set.trie, set.isa, options()), { locs: false })).join('\n'));
+    return renamed(
+      body(printFn(set.settle(once, set.matcher, set.isa, options()), { locs: false })).join('\n'),
+    );
   } catch (e) {
     if (e instanceof RulesDiverge) return null;
     throw e;

@@ -1,3 +1,4 @@
+import type { Automaton } from './automaton.ts';
 import type { Rule } from './rule.ts';
 
 /** One document of kind `rules`, already checked against its schema. */
@@ -30,6 +31,8 @@ export interface GroupDoc {
   readonly hash: string;
   /** Hash of the instruction set for which its rules are known to be whole; null: not known. */
   readonly wholeFor: string | null;
+  /** What finds its rules, for that instruction set; null: to be made. */
+  readonly automaton: Automaton | null;
 }
 
 /** The texts of a rule. */

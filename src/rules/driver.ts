@@ -6,8 +6,8 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { priorityBands } from './bands.ts';
 import { bind, build, type Match, type Miss, type Surroundings } from './bind.ts';
 import type { Setting } from './conditions.ts';
+import type { Matcher } from './matcher.ts';
 import type { Rule } from './rule.ts';
-import type { Trie } from './trie.ts';
 
 /** How rules are applied, and who is told. */
 export interface DriverOptions extends Setting {
@@ -43,27 +43,27 @@ const REWRITES_EACH = 20;
  * Applies rules to a function until none fires.
  * @throws RulesDiverge when the bound is reached
  */
-export const applyRules = (fn: Fn, trie: Trie, opts: DriverOptions): Fn =>
+export const applyRules = (fn: Fn, matcher: Matcher, opts: DriverOptions): Fn =>
   edit(fn, (d) => {
     const work = new WorkList(new ChangeLog(d));
-    new Driver(d, trie, opts).run(work);
+    new Driver(d, matcher, opts).run(work);
   });
 
 /** Applies one set of rules to a draft, as often as it is asked to; the bound is for all of it. */
 export class Driver {
   private readonly d: Draft;
   private readonly reaching: Reaching;
-  private readonly trie: Trie;
+  private readonly matcher: Matcher;
   private readonly opts: DriverOptions;
   private readonly where: Surroundings;
   private readonly bound: number;
   private steps = 0;
   private readonly fired = new Map<string, number>();
 
-  constructor(d: Draft, trie: Trie, opts: DriverOptions) {
+  constructor(d: Draft, matcher: Matcher, opts: DriverOptions) {
     this.d = d;
     this.reaching = reachingIn(d);
-    this.trie = trie;
+    this.matcher = matcher;
     this.opts = opts;
     this.where = {
       level: opts.level,
@@ -83,16 +83,16 @@ export class Driver {
   }
 
   private visit(n: Ins): void {
-    if (!this.trie.covers(this.d.at(n).op)) return;
+    if (!this.matcher.covers(this.d.at(n).op)) return;
     // Whoever asks why rules did not fire hears of all of them.
-    const candidates = this.trie.candidates(this.reaching, n, this.opts.onMiss !== undefined);
+    const candidates = this.matcher.candidates(this.reaching, n, this.opts.onMiss !== undefined);
     if (candidates.length === 0) return;
     if (this.opts.mode === 'bands') {
       const chosen = priorityBands(candidates, (v) => bind(v, this.reaching, n, this.where));
       if (chosen !== null) this.rewrite(chosen, n);
       return;
     }
-    // The array belongs to the trie and is reused when a rewrite asks again.
+    // The array belongs to the matcher and is reused when a rewrite asks again.
     for (let i = 0; i < candidates.length; i++) {
       const v = candidates[i];
       const m = bind(v, this.reaching, n, this.where);

@@ -9,9 +9,9 @@ import type { Miss } from './bind.ts';
 import { holdsIn, type Setting } from './conditions.ts';
 import type { GroupDoc } from './document.ts';
 import { Driver, RulesDiverge } from './driver.ts';
-import { type Care, ruleDiagnostic, rulesOfDoc } from './group.ts';
+import { type Care, indexOfDoc, ruleDiagnostic, rulesOfDoc } from './group.ts';
+import { Matcher, type RuleIndex } from './matcher.ts';
 import type { Rule } from './rule.ts';
-import { Trie } from './trie.ts';
 
 /** Descending priority, then groups in the order given, then the order of the file. */
 export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
@@ -69,7 +69,7 @@ const NOWHERE = { level: 0, sm: 0 } as const;
 
 /** Sets of rules that run together, by what they are made of: plans that run the same rules share them. */
 interface RuleSet {
-  readonly trie: Trie;
+  readonly matcher: Matcher;
   /** The rules and their precedence, as a text: equal for sets that do the same. */
   readonly identity: string;
   readonly readsKnobs: boolean;
@@ -78,6 +78,8 @@ interface RuleSet {
 /** The rules of a phase's groups, before conditions on target, level and knobs choose among them. */
 interface Candidates {
   readonly rules: readonly Rule[];
+  /** What finds them, group by group. */
+  readonly indexes: readonly RuleIndex[];
   /** Conditions that choose, and which of them each rule needs. */
   readonly statics: readonly Expr[];
   readonly needs: readonly (readonly number[])[];
@@ -94,15 +96,22 @@ function numberOf(r: Rule): number {
   return n;
 }
 
+const careFor = ({ wholeFor }: GroupDoc, isa: Isa): Care =>
+  // Of a group that was whole before the instruction set changed, only what it names can be gone.
+  wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
+
+/** What finds the rules of a group: made by the build, or here where the group is not as it was built. */
+const indexOfGroup = (doc: GroupDoc, isa: Isa): RuleIndex =>
+  indexOfDoc(doc.data, isa, careFor(doc, isa), doc.wholeFor === isa.hash ? doc.automaton : null);
+
 /**
  * The rules of a group. Those that are known to be whole are compiled when the first instruction comes that they may match;
  * of others every fault is found now, whether or not an instruction of theirs ever comes.
  * @throws DiagnosticError with what is wrong
  */
-function rulesOfGroup({ data, file, wholeFor }: GroupDoc, isa: Isa): readonly Rule[] {
-  // Of a group that was whole before the instruction set changed, only what it names can be gone.
-  const care: Care = wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
-  const { rules, issues } = rulesOfDoc(data, isa, care);
+function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
+  const { data, file } = doc;
+  const { rules, issues } = rulesOfDoc(data, isa, careFor(doc, isa));
   const wrong = issues.filter((i) => i.severity === 'error');
   if (wrong.length > 0)
     throw new DiagnosticError(
@@ -124,7 +133,7 @@ export interface RuleStep {
 }
 
 /**
- * The function that the engine calls for steps that run rules. The groups of a step are one set: a trie is made for each
+ * The function that the engine calls for steps that run rules. The groups of a step are one set: a matcher is made for each
  * list of groups and phase that occurs, and kept.
  * @throws DiagnosticError if there are faulty rules, in any of the groups
  */
@@ -138,24 +147,33 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
     const key = `${owned ? phase : ''}|${groups.map((g) => o.groups.get(g)?.hash ?? g).join()}`;
     let found = known.get(key);
     if (found === undefined) {
-      const rules = groups.flatMap((g) => {
+      const docs = groups.map((g) => {
         const doc = o.groups.get(g);
         if (doc === undefined) throw new Error(`rule group '${g}' is not in the plan`);
-        return rulesOfGroup(doc, o.isa).filter((r) => r.owner === null || !owned || r.owner.includes(phase));
+        return doc;
       });
+      const rules = docs.flatMap((doc) =>
+        rulesOfGroup(doc, o.isa).filter((r) => r.owner === null || !owned || r.owner.includes(phase)),
+      );
       const statics: Expr[] = [];
       const needs = rules.map((r) => r.statics.map((e) => statics.push(e) - 1));
       // Phases that own the same rules share the sets.
       const same = [...known.values()].find(
         (c) => c.rules.length === rules.length && c.rules.every((r, i) => r === rules[i]),
       );
-      found = same ?? { rules, statics, needs, sets: new Map() };
+      found = same ?? {
+        rules,
+        indexes: docs.map((doc) => indexOfGroup(doc, o.isa)),
+        statics,
+        needs,
+        sets: new Map(),
+      };
       known.set(key, found);
     }
     return found;
   };
   const setFor = (groups: readonly string[], phase: string, setting: Setting): RuleSet => {
-    const { rules, statics, needs, sets } = candidatesOf(groups, phase);
+    const { rules, indexes, statics, needs, sets } = candidatesOf(groups, phase);
     // Whoever asks why rules did not fire hears of all of them.
     const hold = statics.map((e) => o.onMiss !== undefined || holdsIn(e, setting));
     const key = hold.map(Number).join('');
@@ -164,7 +182,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
       const live = rules.filter((_, i) => needs[i].every((k) => hold[k]));
       const ordered = byPrecedence(live);
       set = {
-        trie: new Trie(ordered, o.isa),
+        matcher: new Matcher(ordered, indexes),
         identity: ordered.map(numberOf).join(),
         readsKnobs: live.some((r) => r.readsKnobs),
         readsFigures: live.some((r) => r.readsFigures),
@@ -176,7 +194,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   return (groups, ctx) => {
     const phase = ctx.phase.replace(/#\d+$/, '');
     const setting = settingOf(ctx);
-    const { trie, identity, readsKnobs, readsFigures } = setFor(groups, phase, setting);
+    const { matcher, identity, readsKnobs, readsFigures } = setFor(groups, phase, setting);
     // Of a set that asks neither, no result hangs on level and target, and so they are not read.
     const { level, sm } = readsFigures ? setting : NOWHERE;
     const bands = isSet(ctx.knob(BANDS_KNOB));
@@ -188,7 +206,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
       cutShort: () => refused,
       open: (d) => {
         const { fn } = d;
-        const driver = new Driver(d, trie, {
+        const driver = new Driver(d, matcher, {
           level,
           sm,
           knob: setting.knob,

@@ -1,9 +1,11 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa, Opcode } from '../ir/opcode.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
+import type { Automaton } from './automaton.ts';
 import { type Compiled, compileRule } from './compile.ts';
 import { asksFigures, isStatic, isStructural, knobsOf, mayAskSetting, partsOf } from './conditions.ts';
 import { type RulesDoc, textOf } from './document.ts';
+import { indexRules, type RuleIndex } from './matcher.ts';
 import type { Rule, RuleBody, RuleIssue } from './rule.ts';
 import { lastOpcode } from './syntax.ts';
 
@@ -149,6 +151,7 @@ interface Known {
   readonly isa: Isa;
   readonly all: readonly TextRule[];
   readonly found: Map<Care, GroupRules>;
+  index: RuleIndex | null;
 }
 
 /** The rules of a document that are whole, and everything that is wrong with the others. */
@@ -179,17 +182,37 @@ function looked(all: readonly TextRule[], care: Care): { rules: Rule[]; issues: 
 
 const documents = new WeakMap<object, Known>();
 
+function knownOf(doc: RulesDoc, isa: Isa): Known {
+  let known = documents.get(doc);
+  if (known === undefined || known.isa !== isa) {
+    known = { isa, all: rulesIn(doc, isa), found: new Map(), index: null };
+    documents.set(doc, known);
+  }
+  return known;
+}
+
 /** Rules of a document; they are the same objects for an instruction set, whatever is found out about them. */
 export function rulesOfDoc(data: unknown, isa: Isa, care: Care = 'all'): GroupRules {
   const doc = data as RulesDoc;
-  let known = documents.get(doc);
-  if (known === undefined || known.isa !== isa) {
-    known = { isa, all: rulesIn(doc, isa), found: new Map() };
-    documents.set(doc, known);
-  }
+  const known = knownOf(doc, isa);
   let found = known.found.get(care);
   if (found === undefined) known.found.set(care, (found = looked(known.all, care)));
   return found;
+}
+
+/**
+ * What finds the rules of a document that are whole, as far as `care` looks. Every set that some of them are in shares it.
+ * @param built the document's automaton, if the build made it for this instruction set
+ */
+export function indexOfDoc(data: unknown, isa: Isa, care: Care, built: Automaton | null): RuleIndex {
+  const known = knownOf(data as RulesDoc, isa);
+  if (known.index === null) {
+    const { rules } = rulesOfDoc(data, isa, care);
+    const whole = new Set<Rule>(rules);
+    const places = known.all.map((r) => (whole.has(r) ? r : null));
+    known.index = indexRules(places, isa, built ?? undefined);
+  }
+  return known.index;
 }
 
 /** A rule's fault as a diagnostic without a line; whoever has the text finds the place from the issue itself. */

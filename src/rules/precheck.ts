@@ -7,10 +7,10 @@ import type { Shape } from './shape.ts';
 import { inverseOrder, permutedTables } from './tables.ts';
 
 /**
- * What rules a variant out at the end of its path in the trie, before anything is bound: constants that ought to be equal, operands that
+ * What rules a variant out where its shape ends in the automaton, before anything is bound: constants that ought to be equal, operands that
  * others use too, conditions on constants. It allocates nothing, and says no only where binding would.
  *
- * Places are `(line, source)`: the instructions that the walk of the trie has reached, in its order, and one of their operands.
+ * Places are `(line, source)`: the instructions that the walk of the automaton has reached, in its order, and one of their operands.
  */
 export class Precheck {
   private readonly rule: Rule;
@@ -34,8 +34,8 @@ export class Precheck {
   /** Two words for each variable. */
   private readonly srcs: Int32Array;
   /** Answers under that choice, by constants: programs use few different ones. 0: empty, 1: no, 2: yes. */
-  private readonly answers = new Uint8Array(ANSWERS);
-  private readonly asked: Int32Array;
+  private answers = NO_ANSWERS;
+  private asked = NOT_ASKED;
 
   constructor(rule: Rule, root: Shape) {
     const equal: number[] = [];
@@ -81,7 +81,6 @@ export class Precheck {
     this.blind = rule.vars.filter((x) => x.kind === 'const').length > this.tables.length;
     this.mods = new Int32Array(rule.match.length);
     this.srcs = new Int32Array(rule.vars.length * 2);
-    this.asked = new Int32Array(ANSWERS * this.tables.length * 2);
   }
 
   /** May the variant match? `reached` holds an instruction for each line of the pattern, in the order of the walk. */
@@ -118,17 +117,22 @@ export class Precheck {
 
   /** Looks up what the modifiers lead to. */
   private choose(): void {
-    const { rule, mods, answers } = this;
+    const { rule, mods } = this;
     this.known = true;
     this.instance = rule.instanceFor([...mods]);
     const asks = this.instance !== null && !this.instance.always && !this.blind;
     this.words = asks ? wordsOf(this.instance!.constants) : null;
-    answers.fill(0);
+    this.answers.fill(0);
   }
 
   /** The condition for the constants that are there, remembered. */
   private answer(d: Draft, reached: readonly Ins[]): boolean {
-    const { constants, tables, srcs, asked, answers } = this;
+    const { constants, tables, srcs } = this;
+    if (this.answers.length === 0) {
+      this.answers = new Uint8Array(ANSWERS);
+      this.asked = new Int32Array(ANSWERS * tables.length * 2);
+    }
+    const { asked, answers } = this;
     let h = 0;
     for (let k = 0; k < tables.length; k++) {
       const o = d.at(reached[constants[3 * k + 1]]).src[constants[3 * k + 2]];
@@ -140,7 +144,7 @@ export class Precheck {
       srcs[2 * v + 1] = table === null ? o.hi : 0;
       h = Math.imul(h ^ lo ^ (srcs[2 * v + 1] << 1), 0x9e3779b1);
     }
-    h >>>= 28;
+    h >>>= 32 - ANSWER_BITS;
     const from = h * tables.length * 2;
     let same = answers[h] !== 0;
     for (let k = 0; k < tables.length && same; k++) {
@@ -160,8 +164,11 @@ export class Precheck {
   }
 }
 
-/** Answers that a variant remembers: as many as the top four bits of a hash tell apart. */
-const ANSWERS = 16;
+/** Answers that a variant remembers, once it is asked, by the top bits of a hash: there are 256 truth tables of three inputs. */
+const ANSWER_BITS = 10;
+const ANSWERS = 1 << ANSWER_BITS;
+const NO_ANSWERS = new Uint8Array(0);
+const NOT_ASKED = new Int32Array(0);
 
 /** Place of the truth table among the sources of an opcode that has one. */
 const TABLE = 3;

@@ -17,8 +17,6 @@ export interface Arrangement {
 /** A rule with an arrangement chosen for every line. */
 export interface Variant {
   readonly rule: Rule;
-  /** Rank of the rule: lower ones win. */
-  readonly rank: number;
   readonly root: Shape;
 }
 
@@ -129,19 +127,19 @@ const digitOf = (c: Choice, line: number): number => Math.floor(c / DIGIT ** lin
 export const chosen = (line: number, index: number): Choice => index * DIGIT ** line;
 
 /** The variant of a rule under a choice of arrangements. */
-export function variantOf(rule: Rule, rank: number, choice: Choice): Variant {
-  const root = shapeOf(rule, rule.match.length - 1, choice, new Set());
-  return { rule, rank, root };
-}
+export const variantOf = (rule: Rule, choice: Choice): Variant => ({
+  rule,
+  root: shapeOf(rule, rule.match.length - 1, choice, new Set()),
+});
 
 /** All variants of a rule. */
-export function variantsOf(rule: Rule, rank: number): Variant[] {
+export function variantsOf(rule: Rule): Variant[] {
   let choices: Choice[] = [0];
   for (let line = rule.match.length - 1; line >= 0; line--) {
     const here = arrangementsOf(rule.match[line]).map((_, index) => chosen(line, index));
     choices = choices.flatMap((c) => here.map((x) => c + x));
   }
-  return choices.map((c) => variantOf(rule, rank, c));
+  return choices.map((c) => variantOf(rule, c));
 }
 
 function shapeOf(rule: Rule, line: number, choice: Choice, defined: Set<number>): Shape {

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
+import type { Automaton } from '../rules/automaton.ts';
 import { schemaFaults } from './faults.ts';
 import { parseYaml, placeAt, specError } from './places.ts';
 import { salvage } from './salvage.ts';
@@ -29,8 +30,11 @@ export type SpecKind = (typeof KINDS)[number];
 export interface CachedSpec {
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /** Of rules that the build found whole: a hash of the data, and that of the instruction set that they were tried with. */
-  readonly rules?: { readonly hash: string; readonly wholeFor: string };
+  /**
+   * Of rules that the build found whole: a hash of the data, that of the instruction set that they were tried with, and the automaton
+   * that finds them in its instructions.
+   */
+  readonly rules?: { readonly hash: string; readonly wholeFor: string; readonly automaton: Automaton };
 }
 
 /** A spec as read: plain data, and its text for places on demand. */

@@ -177,7 +177,7 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
         file: file.file,
         ...(built?.data === file.data && built.rules !== undefined
           ? built.rules
-          : { hash: rulesHash(file.data), wholeFor: null }),
+          : { hash: rulesHash(file.data), wholeFor: null, automaton: null }),
       });
     }
   return out;

@@ -15,8 +15,8 @@ import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { applyRules } from '../rules/driver.ts';
 import { compileGroup } from '../rules/group.ts';
+import { Matcher } from '../rules/matcher.ts';
 import type { Rule } from '../rules/rule.ts';
-import { Trie } from '../rules/trie.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
@@ -192,13 +192,13 @@ function generatedRules(n: number): Rule[] {
 }
 const shape = lower(straightKernel(20_000)).functions[0];
 const matching = [10, 100, 1000].map((n) => {
-  const trie = new Trie(generatedRules(n), plan.isa);
+  const matcher = Matcher.of(generatedRules(n), plan.isa);
   const opts = {
     level: 3,
     sm: 80,
     knob: () => null,
   } as const;
-  return time(() => applyRules({ ...shape }, trie, { ...opts, mode: 'precedence' }), 9);
+  return time(() => applyRules({ ...shape }, matcher, { ...opts, mode: 'precedence' }), 9);
 });
 say(
   `\nmatching              ${(countInstructions(lower(straightKernel(20_000))) / matching[2] / 1e6).toFixed(2)} M instructions/s with 1,000 rules; time over that with 10: 100 rules ${(matching[1] / matching[0]).toFixed(2)}, 1,000 rules ${(matching[2] / matching[0]).toFixed(2)}\n`,

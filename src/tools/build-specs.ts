@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
 import { buildIsa } from '../isa/build.ts';
-import { ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
+import { indexOfDoc, ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
 import type { ShippedSpecs } from '../spec/collect.ts';
 import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
@@ -30,7 +30,14 @@ const specs: Record<string, CachedSpec> = {};
 const all: ShippedSpecs['specs'][number][] = [];
 for (const { file, text, kind, data } of files) {
   if (kind === 'rules') for (const i of rulesOfDoc(data, isa).issues) say(ruleDiagnostic(i, file));
-  const rules = kind === 'rules' ? { hash: rulesHash(data), wholeFor: isa.hash } : undefined;
+  const rules =
+    kind === 'rules'
+      ? {
+          hash: rulesHash(data),
+          wholeFor: isa.hash,
+          automaton: indexOfDoc(data, isa, 'none', null).automaton,
+        }
+      : undefined;
   specs[sha256(text)] = { kind, data, rules };
   all.push({ file, kind, data, rules });
 }

@@ -1,0 +1,343 @@
+import { type Isa, type Opcode, OpFlag } from '../ir/opcode.ts';
+import { Kind } from '../ir/operand.ts';
+import { diesWith } from './cost.ts';
+import type { Rule, Source } from './rule.ts';
+import { arrangementsOf, type Choice, chosen } from './shape.ts';
+
+/**
+ * The shapes that a list of rules looks for, as one decision tree for each opcode that a root can have. A node tests one thing
+ * (a modifier group or an operand) and branches on the answer, so a thousand rules cost what the few that share an instruction's
+ * shape cost. Every order of exchangeable operands is a path of its own.
+ *
+ * The trees stand in one array of numbers, which the build writes beside the rules: to look for rules, none has to be compiled.
+ *
+ * A node is a word of `Has` bits, followed by one word for each bit that is set, in the order of the bits:
+ *
+ *     Leaves      entry of `leaves` below: rules whose shape ends here
+ *     Test        what is asked: see `TestWord`
+ *     Wild        node that follows whatever the answer is
+ *     Register    node for a register of any value
+ *     Constant    node for a constant of any value
+ *     Values      edges by constant (its low word) or by modifier value
+ *     Defs        edges by opcode and destination of the definition (`defKey`)
+ *     OwnDefs     the same, where nothing else uses the result
+ *     Same        edges by the place of an earlier operand that this one equals (`placeKey`)
+ *
+ * Edges are a count and that many pairs of key and node, by ascending key. Leaves are a count and that many triples: the rule's
+ * place in the list, and the choice of arrangements in two words of 24 bits.
+ */
+export interface Automaton {
+  /** By opcode id: its root node, or -1. */
+  readonly roots: readonly number[];
+  readonly code: readonly number[];
+  /** How many leaves there are; they are numbered in the order in which they stand in `code`. */
+  readonly leaves: number;
+}
+
+export const Has = {
+  Leaves: 1,
+  Test: 2,
+  Wild: 4,
+  Register: 8,
+  Constant: 16,
+  Values: 32,
+  Defs: 64,
+  OwnDefs: 128,
+  Same: 256,
+} as const;
+
+/**
+ * What a node asks: of the `at`-th instruction reached so far (0: the root), modifier group or source `place`. Bits: 0 to 7 the
+ * place, 8 a modifier group, 9 the base of an address, 10 and up the instruction.
+ */
+export const TestWord = { Place: 0xff, Group: 0x100, Base: 0x200, At: 10 } as const;
+
+/** Numbers of one entry of a list of leaves: number of the leaf, place of the rule, low and high part of the choice. */
+export const LEAF_WORDS = 4;
+const CHOICE_BITS = 24;
+export const choiceOf = (low: number, high: number): Choice => high * 2 ** CHOICE_BITS + low;
+
+/** An operand of a reached instruction, and signs, as one number. */
+export const placeKey = (at: number, src: number, mods: number): number => (at * 16 + src) * 8 + mods;
+/** A definition's opcode and which of its destinations is meant, as one number. */
+export const defKey = (op: Opcode, dst: number): number => op.id * 8 + dst;
+/** A literal of a pattern, as constants of instructions are told apart: by the low word. A candidate is checked in full later. */
+const literalKey = (v: bigint): number => Number(BigInt.asIntN(32, v));
+
+/** Place of the address among the sources of an opcode; -1 if it has none. */
+export const addressSlot = (op: Opcode): number => op.srcs.findIndex((s) => s.kinds === 1 << Kind.Addr);
+
+/**
+ * Builds the automaton of a list of rules; a place of the list may be empty.
+ * @throws DiagnosticError where the text of a rule has faults
+ */
+export function buildAutomaton(rules: readonly (Rule | null)[], isa: Isa): Automaton {
+  const addressed = isa.opcodes.filter((op) => addressSlot(op) >= 0);
+  const starts: (Path[] | null)[] = isa.opcodes.map(() => null);
+  rules.forEach((rule, place) => {
+    if (rule === null) return;
+    const seen = rule.vars.map(() => -1);
+    const start: Path = { rule, place, choice: 0, lines: 0, count: 0, seen, rest: null };
+    for (const op of rule.root === null ? addressed : [rule.root])
+      addLine((starts[op.id] ??= []), start, rule.match.length - 1, op, null);
+  });
+  const writer = new Writer();
+  const roots = starts.map((paths) => (paths === null ? -1 : writer.node(laid(paths))));
+  return { roots, code: writer.code, leaves: writer.leaves };
+}
+
+// ---------------------------------------------------------------------- the tree
+
+/** A node while the tree is built. */
+interface Node {
+  leaves: readonly Path[];
+  test: number;
+  wild: Node | null;
+  register: Node | null;
+  constant: Node | null;
+  values: Edges | null;
+  defs: Edges | null;
+  ownDefs: Edges | null;
+  same: Edges | null;
+}
+type Edges = ReadonlyMap<number, Node>;
+
+/** A rule on its way down, with the arrangements chosen so far. */
+interface Path {
+  readonly rule: Rule;
+  readonly place: number;
+  readonly choice: Choice;
+  /** Lines reached, as bits, and how many they are. */
+  readonly lines: number;
+  readonly count: number;
+  /** By variable: place and signs of the operand that it was met at first (`placeKey`); -1: not yet. */
+  readonly seen: readonly number[];
+  /** What is still to be asked; null: nothing. */
+  readonly rest: Rest | null;
+}
+
+/** What is still to be asked of a line's instruction, and after that of the lines that use it. */
+interface Rest {
+  readonly at: number;
+  readonly op: Opcode;
+  readonly fixed: readonly number[];
+  readonly src: readonly Source[];
+  /** The one source is the base of the instruction's address. */
+  readonly base: boolean;
+  /** Modifier groups come first, then sources. */
+  readonly step: number;
+  readonly up: Rest | null;
+}
+
+/** The tree of some paths, which have all the same still before them: past all that none of them asks, up to the first test. */
+function laid(waiting: readonly Path[]): Node {
+  let paths = waiting;
+  while (paths.length > 0 && paths[0].rest !== null && paths.every(asksNothing))
+    paths = paths.map((p) => noted(p, p.rest!));
+  const node: Node = {
+    leaves: [],
+    test: -1,
+    wild: null,
+    register: null,
+    constant: null,
+    values: null,
+    defs: null,
+    ownDefs: null,
+    same: null,
+  };
+  if (paths.length === 0) return node;
+  const { rest } = paths[0];
+  if (rest === null) {
+    node.leaves = [...paths].sort((a, b) => a.place - b.place || a.choice - b.choice);
+    return node;
+  }
+  node.test = testOf(rest);
+  const branches = new Branches();
+  for (const p of paths) advance(branches, p, p.rest!);
+  const below = (paths: readonly Path[]): Node | null => (paths.length === 0 ? null : laid(paths));
+  const edges = (by: ReadonlyMap<number, Path[]>): Edges | null =>
+    by.size === 0
+      ? null
+      : new Map([...by].sort(([a], [b]) => a - b).map(([key, paths]) => [key, laid(paths)]));
+  node.wild = below(branches.wild);
+  node.register = below(branches.register);
+  node.constant = below(branches.constant);
+  node.values = edges(branches.values);
+  node.defs = edges(branches.defs);
+  node.ownDefs = edges(branches.ownDefs);
+  node.same = edges(branches.same);
+  return node;
+}
+
+/** Where the paths of a node go on. */
+class Branches {
+  readonly wild: Path[] = [];
+  readonly register: Path[] = [];
+  readonly constant: Path[] = [];
+  readonly values = new Map<number, Path[]>();
+  readonly defs = new Map<number, Path[]>();
+  readonly ownDefs = new Map<number, Path[]>();
+  readonly same = new Map<number, Path[]>();
+}
+
+function openEdge(edges: Map<number, Path[]>, key: number): Path[] {
+  let paths = edges.get(key);
+  if (paths === undefined) edges.set(key, (paths = []));
+  return paths;
+}
+
+function testOf({ at, op, fixed, base, step }: Rest): number {
+  const place = step < fixed.length ? step : base ? addressSlot(op) : step - fixed.length;
+  return (
+    (at << TestWord.At) | (base ? TestWord.Base : 0) | (step < fixed.length ? TestWord.Group : 0) | place
+  );
+}
+
+/** The source that the next step is about; null: a modifier group. */
+const sourceOf = ({ fixed, src, step }: Rest): Source | null =>
+  step < fixed.length ? null : src[step - fixed.length];
+
+/** Is the next step one that any instruction passes? */
+function asksNothing(p: Path): boolean {
+  const rest = p.rest!;
+  const s = sourceOf(rest);
+  if (s === null) return rest.fixed[rest.step] < 0;
+  if (s.k !== 'var') return s.k === 'any' || s.k === 'computed' || s.k === 'address';
+  if (p.seen[s.v] >= 0) return rest.base;
+  const { line } = p.rule.vars[s.v];
+  return (line < 0 || (p.lines & (1 << line)) !== 0) && !wantsRegister(p.rule, s.v);
+}
+
+/** The path past a step, which has met a variable if the step is about one. */
+function noted(p: Path, rest: Rest): Path {
+  const s = sourceOf(rest);
+  const up = after(rest);
+  if (s === null || rest.base || (s.k !== 'var' && s.k !== 'const') || p.seen[s.v] >= 0)
+    return { ...p, rest: up };
+  const permuted = (rest.op.flags & OpFlag.Table) !== 0 && rest.step - rest.fixed.length === TABLE;
+  if (permuted) return { ...p, rest: up };
+  const place = placeKey(rest.at, rest.step - rest.fixed.length, s.k === 'var' ? s.mods : 0);
+  return { ...p, seen: p.seen.with(s.v, place), rest: up };
+}
+
+function advance(branches: Branches, p: Path, rest: Rest): void {
+  const on = noted(p, rest);
+  const s = sourceOf(rest);
+  if (s === null) {
+    const index = rest.fixed[rest.step];
+    (index < 0 ? branches.wild : openEdge(branches.values, index)).push(on);
+    return;
+  }
+  switch (s.k) {
+    case 'const':
+      branches.constant.push(on);
+      return;
+    case 'literal':
+      openEdge(branches.values, literalKey(s.value)).push(on);
+      return;
+    case 'var': {
+      const seen = p.seen[s.v];
+      if (seen >= 0 && !rest.base) {
+        openEdge(branches.same, seen ^ s.mods).push(on);
+        return;
+      }
+      const { line, dst } = p.rule.vars[s.v];
+      if (line < 0 || (p.lines & (1 << line)) !== 0) {
+        (wantsRegister(p.rule, s.v) && !rest.base ? branches.register : branches.wild).push(on);
+        return;
+      }
+      const op = p.rule.match[line].op!;
+      const edges = diesWith(p.rule).has(s.v) ? branches.ownDefs : branches.defs;
+      addLine(openEdge(edges, defKey(op, dst)), on, line, op, on.rest);
+      return;
+    }
+    default:
+      branches.wild.push(on);
+  }
+}
+
+/** Enters a path that has reached a line: one for each arrangement of the line. */
+function addLine(paths: Path[], p: Path, line: number, op: Opcode, up: Rest | null): void {
+  const { rule, place, count } = p;
+  const l = rule.match[line];
+  arrangementsOf(l).forEach(({ src }, index) => {
+    const [a] = src;
+    const base = a?.k === 'address';
+    const whole = { at: count, op, fixed: l.fixed, src: base ? [a.base] : src, base, step: -1, up };
+    paths.push({
+      rule,
+      place,
+      choice: p.choice + chosen(line, index),
+      lines: p.lines | (1 << line),
+      count: count + 1,
+      seen: p.seen,
+      rest: after(whole),
+    });
+  });
+}
+
+/** What is to be asked after the next step of it. */
+const after = (r: Rest): Rest | null =>
+  r.step + 1 < r.fixed.length + r.src.length ? { ...r, step: r.step + 1 } : r.up;
+
+/** Variables that a rule wants to be registers. */
+const registers = new WeakMap<Rule, ReadonlySet<number>>();
+function wantsRegister(rule: Rule, v: number): boolean {
+  let wanted = registers.get(rule);
+  if (wanted === undefined) {
+    const names = rule.structural.flatMap((e) =>
+      e.k === 'call' && e.fn === 'isreg' && e.args[0].k === 'name' ? [e.args[0].name] : [],
+    );
+    wanted = new Set(rule.vars.flatMap((x, i) => (names.includes(x.name) ? [i] : [])));
+    registers.set(rule, wanted);
+  }
+  return wanted.has(v);
+}
+
+/** Place of the truth table among the sources of an opcode that has one. */
+const TABLE = 3;
+
+// ---------------------------------------------------------------------- as numbers
+
+/** Writes trees behind one another; a node's children stand in front of it, so that a tree is written in one go. */
+class Writer {
+  readonly code: number[] = [];
+  leaves = 0;
+
+  node(n: Node): number {
+    const words: number[] = [];
+    let has = 0;
+    const add = (bit: number, word: number): void => {
+      has |= bit;
+      words.push(word);
+    };
+    if (n.leaves.length > 0) add(Has.Leaves, this.leafList(n.leaves));
+    if (n.test >= 0) add(Has.Test, n.test);
+    if (n.wild !== null) add(Has.Wild, this.node(n.wild));
+    if (n.register !== null) add(Has.Register, this.node(n.register));
+    if (n.constant !== null) add(Has.Constant, this.node(n.constant));
+    if (n.values !== null) add(Has.Values, this.edges(n.values));
+    if (n.defs !== null) add(Has.Defs, this.edges(n.defs));
+    if (n.ownDefs !== null) add(Has.OwnDefs, this.edges(n.ownDefs));
+    if (n.same !== null) add(Has.Same, this.edges(n.same));
+    return this.append([has, ...words]);
+  }
+
+  private edges(e: Edges): number {
+    return this.append([e.size, ...[...e].flatMap(([key, n]) => [key, this.node(n)])]);
+  }
+
+  private leafList(paths: readonly Path[]): number {
+    const low = 2 ** CHOICE_BITS;
+    return this.append([
+      paths.length,
+      ...paths.flatMap((p) => [this.leaves++, p.place, p.choice % low, Math.floor(p.choice / low)]),
+    ]);
+  }
+
+  private append(words: readonly number[]): number {
+    const at = this.code.length;
+    this.code.push(...words);
+    return at;
+  }
+}

@@ -1,0 +1,225 @@
+import type { Reaching } from '../analysis/reaching.ts';
+import type { Ins } from '../ir/draft/index.ts';
+import type { Isa, Opcode } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Operand } from '../ir/operand.ts';
+import { type Automaton, buildAutomaton, choiceOf, defKey, Has, LEAF_WORDS, TestWord } from './automaton.ts';
+import { Precheck } from './precheck.ts';
+import type { Rule } from './rule.ts';
+import { type Variant, variantOf } from './shape.ts';
+
+/** A variant of a rule, where its shape ends. */
+interface Leaf {
+  readonly variant: Variant;
+  readonly precheck: Precheck;
+}
+
+/** Rules with the automaton that finds them. Rules of one document share it in every set that some of them are in. */
+export interface RuleIndex {
+  /** By place in the automaton; null: there is none. */
+  readonly rules: readonly (Rule | null)[];
+  readonly automaton: Automaton;
+  /** By number of the leaf, once its shape has been met: only then is the rule compiled. */
+  readonly leaves: (Leaf | undefined)[];
+}
+
+/**
+ * @param automaton what the build has made of these rules; it is made here if there is none
+ * @throws DiagnosticError where it is made here and the text of a rule has faults
+ */
+export const indexRules = (
+  rules: readonly (Rule | null)[],
+  isa: Isa,
+  automaton: Automaton = buildAutomaton(rules, isa),
+): RuleIndex => ({ rules, automaton, leaves: new Array<Leaf | undefined>(automaton.leaves) });
+
+/** One index of a set, and which of its rules take part. */
+interface Part extends RuleIndex {
+  /** By place: rank of the rule in the set, lower ones win; -1: it does not take part. */
+  readonly rank: Int32Array;
+}
+
+/** A set of rules, ready to be looked for. */
+export class Matcher {
+  private readonly parts: readonly Part[];
+  /** Places of the rules found, as (part, leaf), and their ranks. */
+  private readonly found: Variant[] = [];
+  private readonly ranks: number[] = [];
+  private all = false;
+  private readonly reached: Ins[] = [];
+
+  /**
+   * @param rules in the order of their precedence
+   * @param indexes what finds them: together they hold every rule
+   */
+  constructor(rules: readonly Rule[], indexes: readonly RuleIndex[]) {
+    const rankOf = new Map(rules.map((r, rank) => [r, rank]));
+    this.parts = indexes.map((index) => ({
+      ...index,
+      rank: Int32Array.from(index.rules, (r) => (r === null ? -1 : (rankOf.get(r) ?? -1))),
+    }));
+  }
+
+  /** A matcher of rules in the order of their precedence, with an index of its own. @throws DiagnosticError if a rule has faults */
+  static of(rules: readonly Rule[], isa: Isa): Matcher {
+    return new Matcher(rules, [indexRules(rules, isa)]);
+  }
+
+  /** Is there any rule for the opcode? */
+  covers(op: Opcode): boolean {
+    const { parts } = this;
+    for (let i = 0; i < parts.length; i++) if (parts[i].automaton.roots[op.id] >= 0) return true;
+    return false;
+  }
+
+  /**
+   * Rules whose shape fits the instruction, best first. The array is reused by the next call.
+   * @param all also those of which a look at operands and constants shows that they cannot be bound
+   * @throws DiagnosticError where the text of a rule whose shape fits has faults
+   */
+  candidates(reaching: Reaching, root: Ins, all = false): readonly Variant[] {
+    this.all = all;
+    const { parts, found, reached } = this;
+    found.length = 0;
+    const op = reaching.d.at(root).op.id;
+    for (let i = 0; i < parts.length; i++) {
+      const node = parts[i].automaton.roots[op];
+      if (node < 0) continue;
+      reached.length = 0;
+      reached.push(root);
+      this.walk(parts[i], node, reaching);
+    }
+    return found;
+  }
+
+  private walk(part: Part, from: number, reaching: Reaching): void {
+    const { d } = reaching;
+    const { reached } = this;
+    const { code } = part.automaton;
+    for (let node = from; node >= 0; ) {
+      const has = code[node];
+      let p = node + 1;
+      if ((has & Has.Leaves) !== 0) this.meet(part, code[p++], reaching);
+      if ((has & Has.Test) === 0) return;
+      const test = code[p++];
+      const wild = (has & Has.Wild) === 0 ? -1 : code[p++];
+      const register = (has & Has.Register) === 0 ? -1 : code[p++];
+      const constant = (has & Has.Constant) === 0 ? -1 : code[p++];
+      const values = (has & Has.Values) === 0 ? -1 : code[p++];
+      const defs = (has & Has.Defs) === 0 ? -1 : code[p++];
+      const ownDefs = (has & Has.OwnDefs) === 0 ? -1 : code[p++];
+      node = wild;
+      const at = reached[test >> TestWord.At];
+      const place = test & TestWord.Place;
+      const ins = d.at(at);
+      if ((test & TestWord.Group) !== 0) {
+        const g = ins.op.groups[place];
+        const next = values < 0 ? -1 : follow(code, values, (ins.mods >>> g.shift) & g.mask);
+        if (next >= 0) this.walk(part, next, reaching);
+        continue;
+      }
+      const base = (test & TestWord.Base) !== 0;
+      const o = ins.src[place];
+      if ((has & Has.Same) !== 0)
+        this.walkSame(part, code[p], o, this.all && test >> TestWord.At > 0, reaching);
+      if (o.kind === Kind.Imm && !base) {
+        const next = values < 0 ? -1 : follow(code, values, constantKey(o, ins.op, place));
+        if (next >= 0) this.walk(part, next, reaching);
+        if (constant >= 0) this.walk(part, constant, reaching);
+        if (register >= 0 && this.all) this.walk(part, register, reaching);
+        continue;
+      }
+      if (register >= 0 && (o.kind === Kind.Reg || this.all)) this.walk(part, register, reaching);
+      if (defs < 0 && ownDefs < 0) continue;
+      if (o.reg === NO_REG || (o.kind !== Kind.Reg && !base)) continue;
+      const def = reaching.at(o.reg, at);
+      if (def < 0) continue;
+      const x = d.at(def);
+      const key = defKey(x.op, x.dst.length === 1 ? 0 : x.dst.indexOf(o.reg));
+      const depth = reached.length;
+      if (defs >= 0) {
+        const next = follow(code, defs, key);
+        if (next >= 0) {
+          reached.push(def);
+          this.walk(part, next, reaching);
+          reached.length = depth;
+        }
+      }
+      if (ownDefs >= 0 && (this.all || d.useCount(o.reg) === 1)) {
+        const next = follow(code, ownDefs, key);
+        if (next >= 0) {
+          reached.push(def);
+          this.walk(part, next, reaching);
+          reached.length = depth;
+        }
+      }
+    }
+  }
+
+  /** Goes on where the operand equals an earlier one, signs aside by what the pattern says. */
+  private walkSame(part: Part, edges: number, o: Operand, anyway: boolean, reaching: Reaching): void {
+    const { code } = part.automaton;
+    const end = edges + 1 + 2 * code[edges];
+    for (let i = edges + 1; i < end; i += 2) {
+      const place = code[i] >> 3;
+      const e = reaching.d.at(this.reached[place >> 4]).src[place & 15];
+      const equal =
+        e.reg === o.reg && e.kind === o.kind && e.lo === o.lo && (e.mods ^ o.mods) === (code[i] & 7);
+      if (equal || anyway) this.walk(part, code[i + 1], reaching);
+    }
+  }
+
+  /** Takes the rules of a list of leaves that take part and that a first look does not rule out. */
+  private meet(part: Part, list: number, reaching: Reaching): void {
+    const { automaton, rank, leaves } = part;
+    const { code } = automaton;
+    const end = list + 1 + LEAF_WORDS * code[list];
+    for (let i = list + 1; i < end; i += LEAF_WORDS) {
+      const r = rank[code[i + 1]];
+      if (r < 0) continue;
+      const leaf = (leaves[code[i]] ??= newLeaf(part, i));
+      if (this.all || leaf.precheck.mayMatch(reaching.d, this.reached)) this.take(leaf.variant, r);
+    }
+  }
+
+  /** Keeps what is found in the order of the ranks; of one rule, in the order in which it is found. */
+  private take(v: Variant, rank: number): void {
+    const { found, ranks } = this;
+    let i = found.length;
+    while (i > 0 && ranks[i - 1] > rank) {
+      found[i] = found[i - 1];
+      ranks[i] = ranks[i - 1];
+      i--;
+    }
+    found[i] = v;
+    ranks[i] = rank;
+  }
+}
+
+function newLeaf({ rules, automaton }: RuleIndex, at: number): Leaf {
+  const { code } = automaton;
+  const rule = rules[code[at + 1]]!;
+  const variant = variantOf(rule, choiceOf(code[at + 2], code[at + 3]));
+  return { variant, precheck: new Precheck(rule, variant.root) };
+}
+
+/** Up to this many edges are looked at one after the other. */
+const MOST_SCANNED = 8;
+
+/** The node behind a key, -1 if there is none. Keys ascend. */
+function follow(code: readonly number[], edges: number, key: number): number {
+  let low = edges + 1;
+  let count = code[edges];
+  while (count > MOST_SCANNED) {
+    const half = count >> 1;
+    if (code[low + 2 * half] <= key) {
+      low += 2 * half;
+      count -= half;
+    } else count = half;
+  }
+  for (const end = low + 2 * count; low < end; low += 2) if (code[low] === key) return code[low + 1];
+  return -1;
+}
+
+/** Literals are told apart by their low word; the check of a candidate looks at all of it. */
+const constantKey = (o: Operand, op: Opcode, src: number): number =>
+  op.srcs[src]?.bank === 'p' ? (o.lo & 1) ^ (o.mods === 0 ? 0 : 1) : o.lo;
