@@ -139,7 +139,10 @@ describe('a prefix cache', () => {
         steps: p.steps.map((s) => (s.kind === 'pass' ? { ...s, params: { x: 1 } } : s)),
       })),
     };
-    expect(cachedOnes(params).some((r) => r.cached)).toBe(false);
+    // Phases of rules alone do what they did, if the program before them says the same.
+    const withParams = cachedOnes(params).filter((r) => r.phase.steps.some((s) => s.kind === 'pass'));
+    expect(withParams.length).toBeGreaterThan(5);
+    expect(withParams.some((r) => r.cached)).toBe(false);
     expect(cachedOnes(base, {}, { ...input, name: 'y.ptx' }).some((r) => r.cached)).toBe(false);
     expect(cachedOnes({ ...base, isa: { ...base.isa, hash: 'other' } }).some((r) => r.cached)).toBe(false);
   });

@@ -186,12 +186,17 @@ withCache(program.command('sweep'))
   .argument('<experiment.yaml>', 'a file of the kind experiment')
   .option(
     '-o, --output <file>',
-    'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with',
+    'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with. With --emit: the job',
   )
   .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
   .option('--restart', 'forget the results that are there')
   .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
   .option('--shard <i/n>', 'run only this part of the cells, for several machines; `merge` joins the results')
+  .option('--emit <slurm|k8s|github>', 'run nothing: write the job of a batch engine that runs every shard')
+  .option('--shards <n>', 'with --emit: how many (default: 8)')
+  .option('--command <words>', 'with --emit: how orrery is called there')
+  .option('--image <name>', 'with --emit k8s: image of the containers (default: orrery)')
+  .option('--claim <name>', 'with --emit k8s: claim of the volume with the files (default: orrery)')
   .option('--format <text|markdown|json>', 'output')
   .option('--json', 'for scripts: --format json')
   .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));

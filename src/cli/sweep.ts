@@ -21,6 +21,7 @@ import { ROOT } from '../spec/node-cache.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
 import { paint } from './lab.ts';
+import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
 
@@ -31,11 +32,15 @@ interface ReportCommand {
   readonly json?: boolean;
 }
 
-interface SweepCommand extends CacheOptions, ReportCommand {
+interface SweepCommand extends CacheOptions, ReportCommand, Partial<EmitCommand> {
   readonly restart?: boolean;
   readonly jobs: string;
   readonly shard?: string;
 }
+
+/** Options that say how a sweep is written for a batch engine, and those that say how it is run here. */
+const FOR_EMIT = ['shards', 'command', 'image', 'claim'] as const;
+const FOR_RUN = ['restart', 'shard', 'best', 'format', 'json'] as const;
 
 const FORMATS = ['text', 'markdown', 'json'];
 /** Exit code of a command that a signal ended, by custom: 128 and the signal's number. */
@@ -45,10 +50,15 @@ const INTERRUPTED = 130;
 export async function sweep(file: string, o: SweepCommand): Promise<void> {
   formatOf(o);
   const jobs = jobsOf(o.jobs);
+  const stem = stemOf(file).replace(/\.experiment$/, '');
+  const { emit } = o;
+  const idle = (emit === undefined ? FOR_EMIT : FOR_RUN).find((k) => o[k] !== undefined);
+  if (idle !== undefined)
+    failWith(emit === undefined ? `--${idle} is for --emit` : `--${idle} is of no use with --emit`);
+  if (emit !== undefined) return emitSweep(file, stem, jobs, { ...o, emit });
   const shard = o.shard === undefined ? null : shardFrom(o.shard);
   const setup = await loadSweep(file);
   const { cells, experiment } = setup;
-  const stem = stemOf(file).replace(/\.experiment$/, '');
   const part = shard === null ? '' : `.${shard.i}-of-${shard.n}`;
   const identity = await identityOf(experiment, setup.modules, setup.plans);
   const path = o.output ?? `${stem}.results${part}.jsonl`;

@@ -2,13 +2,14 @@ import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
+import { contentHash } from './content.ts';
 import type { Taken } from './context.ts';
 import type { GateResult } from './gate.ts';
 import type { Report } from './journal.ts';
 import { mayRead, type Read, type Scene, seenValue } from './reads.ts';
 
 /*
- * Results of phases, in two steps. The first key is what is known before a phase runs: the program, the code that is bound,
+ * Results of phases, in two steps. The first key is what is known before a phase runs: what the program says, the code that is bound,
  * the functions that it runs over. Under it stands what runs of the phase have read. The values of one such list of reads
  * make the second key, and under that stands the result. A pass is a function of the program and of what it reads, so a result
  * whose reads all have the values of today is the result of today.
@@ -28,6 +29,8 @@ export interface CachedPhase {
   readonly kind: 'result';
   /** null: nothing changed. */
   readonly program: Program | null;
+  /** Key of that program, whatever phases made it; '' where nothing changed. */
+  readonly programKey: string;
   readonly reads: readonly Read[];
   /** Units of budgets that it took. */
   readonly taken: readonly Taken[];
@@ -50,28 +53,48 @@ export interface PrefixCache {
 export const inputKeyOf = (key: string, input: Program, plan: Plan): string =>
   hashText(`${key}|${input.name}|${plan.isa.hash}`);
 
+/** Key of a program by what it says: phases that come after have the same results, by whatever way it came about. */
+export const programKey = (program: Program, plan: Plan): string =>
+  hashText(contentHash(program), plan.isa.hash);
+
+/** Passes by name, with what their results hang on. */
+interface Versions {
+  get(pass: string): { readonly version: number } | undefined;
+}
+
+/** Hash of the code that is bound to a phase, and what it was made of: plans that share their phases share it. */
+const bound = new WeakMap<PlanPhase, { rules: Plan['rules']; passes: Versions; hash: string }>();
+
+function boundHash(phase: PlanPhase, { rules }: Plan, passes: Versions): string {
+  const known = bound.get(phase);
+  if (known?.rules === rules && known.passes === passes) return known.hash;
+  const said = (s: Step): unknown =>
+    s.kind === 'repeat'
+      ? [s.rounds, s.steps.map(said)]
+      : s.kind === 'pass'
+        ? [s.pass, passes.get(s.pass)?.version, s.params]
+        : s.groups.map((g) => `${g}@${rules.get(g)?.hash ?? '?'}`);
+  const hash = hashText(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget]));
+  bound.set(phase, { rules, passes, hash });
+  return hash;
+}
+
 /** The first key of a phase: what can decide its result before it reads anything. */
 export function phaseKey(
   before: string,
   plan: Plan,
   phase: PlanPhase,
   gate: GateResult,
-  versionOf: (pass: string) => number | undefined,
+  passes: Versions,
 ): string {
-  const said = (s: Step): unknown =>
-    s.kind === 'repeat'
-      ? [s.rounds, s.steps.map(said)]
-      : s.kind === 'pass'
-        ? [s.pass, versionOf(s.pass), s.params]
-        : s.groups.map((g) => `${g}@${plan.rules.get(g)?.hash ?? '?'}`);
   const without = gate.shutFor.map((x) => x.fn);
-  return hashText(JSON.stringify([phase.id, phase.steps.map(said), phase.ruleBudget, without]), before);
+  return hashText(JSON.stringify([boundHash(phase, plan, passes), without]), before);
 }
 
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
   hashText(JSON.stringify(reads.map((r) => [r, seenValue(r, scene)])), first);
 
-/** The result of a phase, if one is kept whose reads had the values that they have now; and its key. */
+/** The result of a phase, if one is kept whose reads had the values that they have now; and the key that it is kept under. */
 export function findResult(
   cache: PrefixCache,
   first: string,
@@ -90,7 +113,7 @@ export function findResult(
   return null;
 }
 
-/** Keeps a result; gives its key. `scene` is that of the start of the phase. */
+/** Keeps a result; gives the key that it is kept under. `scene` is that of the start of the phase. */
 export function keepResult(cache: PrefixCache, first: string, scene: Scene, result: CachedPhase): string {
   const known = cache.get(first);
   const lists = known?.kind === 'reads' ? known.lists : [];

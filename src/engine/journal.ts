@@ -46,7 +46,7 @@ export interface PhaseRecord {
   readonly reports: readonly Report[];
   /** Result taken from the prefix cache. */
   readonly cached: boolean;
-  /** Key of the prefix that ends here. */
+  /** Key of the snapshot after the phase, among those of one cache. */
   readonly key: string;
   /** The snapshot after the phase; the same object as before it where nothing changed. */
   readonly program: Program;

@@ -14,6 +14,7 @@ import {
   keepResult,
   type PrefixCache,
   phaseKey,
+  programKey,
   type Verified,
 } from './cache.ts';
 import { makeContext, newLog, type PhaseLog } from './context.ts';
@@ -56,7 +57,6 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   const records: PhaseRecord[] = [];
   const properties = new Set<string>();
   const cache = opts.inputKey === undefined ? undefined : opts.cache;
-  const versionOf = (pass: string) => opts.passes.get(pass)?.version;
   let program = input;
   let key = opts.inputKey === undefined ? '' : inputKeyOf(opts.inputKey, input, plan);
   let instructions = countInstructions(input);
@@ -72,7 +72,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
     let bytes = 0;
     if (gate.open) {
       const scene = { ...openFunctions(program, gate), plan, budgets };
-      const first = cache === undefined ? '' : phaseKey(key, plan, phase, gate, versionOf);
+      const first = cache === undefined ? '' : phaseKey(key, plan, phase, gate, opts.passes);
       const hit = cache === undefined ? null : findResult(cache, first, phase, scene);
       let verified: Verified = 'no';
       let at = '';
@@ -100,6 +100,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
           result = {
             kind: 'result',
             program: program === before ? null : program,
+            programKey: program === before ? '' : programKey(program, plan),
             reads,
             taken: [...log.taken.values()],
             remarks: log.remarks,
@@ -120,7 +121,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
           if (result !== null) cache!.set(at, { ...result, verified: wanted });
         }
         // What comes after a phase that changed nothing does not hang on that phase.
-        key = at;
+        key = result?.programKey ?? '';
       }
     }
     const after = program === before ? instructions : countInstructions(program);

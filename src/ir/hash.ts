@@ -1,18 +1,26 @@
+/** Where a hash stands after a part of its text: two 32-bit lanes. */
+export type HashState = readonly [number, number];
+
+const START: HashState = [0x811c9dc5, 0xc9dc5118];
+
+/** The state after more text: a text is hashed in parts as it is in one. */
+export function hashOn(text: string, state: HashState = START): HashState {
+  let [a, b] = state;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    a = Math.imul(a ^ (c & 0xff), 0x01000193);
+    a = Math.imul(a ^ (c >>> 8), 0x01000193);
+    b = Math.imul(b ^ c, 0x01000193) ^ (b >>> 15);
+  }
+  return [a, b];
+}
+
 /**
  * 64-bit FNV-1a over UTF-16 code units, as 16 hexadecimal digits: two 32-bit lanes with different offsets. For cache
  * keys inside one trust domain, not against adversaries.
  */
-export function hashText(text: string, seed = ''): string {
-  let a = 0x811c9dc5;
-  let b = 0xc9dc5118;
-  for (let pass = 0; pass < 2; pass++) {
-    const s = pass === 0 ? seed : text;
-    for (let i = 0; i < s.length; i++) {
-      const c = s.charCodeAt(i);
-      a = Math.imul(a ^ (c & 0xff), 0x01000193);
-      a = Math.imul(a ^ (c >>> 8), 0x01000193);
-      b = Math.imul(b ^ c, 0x01000193) ^ (b >>> 15);
-    }
-  }
-  return (a >>> 0).toString(16).padStart(8, '0') + (b >>> 0).toString(16).padStart(8, '0');
-}
+export const hashText = (text: string, seed = ''): string => hashDigits(hashOn(text, hashOn(seed)));
+
+/** A state as the digits of `hashText`. */
+export const hashDigits = ([a, b]: HashState): string =>
+  (a >>> 0).toString(16).padStart(8, '0') + (b >>> 0).toString(16).padStart(8, '0');

@@ -23,6 +23,7 @@ export class Plans {
   private readonly base: Base;
   private readonly shipped: Promise<Specs>;
   private readonly refs = new Map<string, Promise<Specs>>();
+  private readonly files = new Map<string, Promise<Specs>>();
   private readonly plans = new Map<string, Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }>>();
 
   constructor(base: Base, shipped: Promise<Specs> = loadShipped()) {
@@ -86,17 +87,35 @@ export class Plans {
   }
 
   /**
-   * What an arm asks for, and the specs with the order that its moves make.
+   * What an arm asks for, and the specs with the order that its moves make, and with the files that it names.
    * @throws DiagnosticError for files that cannot be read
    */
   async orderedSpecs(arm: Arm, sm: string): Promise<{ request: PlanRequest; specs: Specs }> {
     const request = this.request(arm, sm);
-    const specs = await this.specs(arm);
-    if (arm.moves === undefined || arm.moves.length === 0) return { request, specs };
-    const files = await withFiles(specs, request);
-    if (files.faults.length > 0) throw new DiagnosticError(files.faults);
-    const orders = new Map(files.specs.orders).set(MOVED, movedOrder(request.order, arm.moves));
-    return { request: { ...request, order: MOVED }, specs: { ...files.specs, orders } };
+    const { moves = [] } = arm;
+    // Arms with the same files have the same specs, and what is made of these is shared by their plans.
+    const key = JSON.stringify([
+      arm.ref,
+      request.order,
+      request.recipe,
+      request.knobSets,
+      request.rules,
+      moves,
+    ]);
+    let specs = this.files.get(key);
+    if (specs === undefined) this.files.set(key, (specs = this.withFiles(arm, request)));
+    return { request: moves.length === 0 ? request : { ...request, order: MOVED }, specs: await specs };
+  }
+
+  private async withFiles(arm: Arm, request: PlanRequest): Promise<Specs> {
+    const base = await this.specs(arm);
+    const { specs, faults } = await withFiles(base, request);
+    const still = arm.moves === undefined || arm.moves.length === 0;
+    // What is wrong with a file is told with what else is wrong, by whoever makes the plan.
+    if (still) return faults.length > 0 ? base : specs;
+    if (faults.length > 0) throw new DiagnosticError(faults);
+    const orders = new Map(specs.orders).set(MOVED, movedOrder(request.order, arm.moves));
+    return { ...specs, orders };
   }
 }
 

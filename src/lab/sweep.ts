@@ -1,3 +1,4 @@
+import { relative, resolve, sep } from 'node:path';
 import { hashText } from '../ir/hash.ts';
 import type { DiskCache } from './disk-cache.ts';
 import type { Experiment } from './experiment.ts';
@@ -10,6 +11,7 @@ import { Bench, type TrialResult } from './trials.ts';
 export interface Cell {
   /** Place of the arm in the experiment. */
   readonly arm: number;
+  /** Module, relative to the folder of the experiment: the same on every machine, wherever the command runs. */
   readonly file: string;
 }
 
@@ -20,9 +22,16 @@ export interface FinishedCell extends Cell {
 /** Name of a cell among those of its sweep. */
 export const cellKey = (c: Cell): string => `${c.arm} ${c.file}`;
 
+/** How the cells of an experiment name a module. */
+const nameOf = (m: Module, experiment: Experiment): string =>
+  relative(experiment.folder, resolve(m.file)).split(sep).join('/');
+
 /** Every cell of an experiment, module by module, so that what a module's arms share is at hand. */
 export const cellsOf = (experiment: Experiment, modules: readonly Module[]): Cell[] =>
-  modules.flatMap((m) => experiment.arms.map((_, arm) => ({ arm, file: m.file })));
+  modules.flatMap((m) => {
+    const file = nameOf(m, experiment);
+    return experiment.arms.map((_, arm) => ({ arm, file }));
+  });
 
 /**
  * What decides the results of a sweep: the experiment, the texts of its kernels and launches, the plan of every arm. Results
@@ -37,7 +46,11 @@ export async function identityOf(
   const hashes: string[] = [];
   for (const { arm } of experiment.arms)
     for (const t of targets) hashes.push((await plans.tryPlan(arm, t)).plan?.hash ?? 'illegal');
-  const files = modules.map((m) => [m.file, hashText(m.text), m.launches.map((l) => hashText(l.spec.text))]);
+  const files = modules.map((m) => [
+    nameOf(m, experiment),
+    hashText(m.text),
+    m.launches.map((l) => hashText(l.spec.text)),
+  ]);
   return hashText(JSON.stringify([experiment.spec.data, files, hashes]));
 }
 
@@ -60,7 +73,7 @@ export class CellRunner {
     this.experiment = experiment;
     this.plans = plans;
     this.opts = opts;
-    this.byFile = new Map(modules.map((m) => [m.file, m]));
+    this.byFile = new Map(modules.map((m) => [nameOf(m, experiment), m]));
   }
 
   async run(cell: Cell): Promise<TrialResult> {

@@ -33,7 +33,17 @@ type More = Pick<SpecIssue, 'subject' | 'key' | 'label' | 'notes' | 'see'>;
 
 /** Collects what is wrong, so that everything is reported at once. */
 export class Issues {
-  readonly list: SpecIssue[] = [];
+  readonly list: SpecIssue[];
+
+  /** @param before what is known already */
+  constructor(before: readonly SpecIssue[] = []) {
+    this.list = [...before];
+  }
+
+  /** Adds what was found elsewhere. */
+  add(more: readonly SpecIssue[]): void {
+    this.list.push(...more);
+  }
 
   error(at: Spot, code: string, message: string, more: More = {}): void {
     this.list.push({ severity: 'error', code, message, file: at.file, path: at.path, ...more });

@@ -23,6 +23,48 @@ interface Source {
   readonly when: string | null;
 }
 
+/** The catalog as every request starts from it. */
+interface Catalog {
+  readonly rows: Readonly<Record<string, KnobsSpec.Knob>>;
+  /** Names by their names and aliases in lower case. */
+  readonly byName: ReadonlyMap<string, string>;
+  /** Names and aliases. */
+  readonly names: readonly string[];
+  readonly defaults: ReadonlyMap<string, ResolvedKnob>;
+}
+
+const catalogs = new WeakMap<SpecFile, Catalog>();
+
+function catalogOf(file: SpecFile): Catalog {
+  let known = catalogs.get(file);
+  if (known === undefined) catalogs.set(file, (known = readCatalog(file)));
+  return known;
+}
+
+function readCatalog(file: SpecFile): Catalog {
+  const rows = file.data.knobs as Catalog['rows'];
+  const byName = new Map<string, string>();
+  const names: string[] = [];
+  const defaults = new Map<string, ResolvedKnob>();
+  for (const [name, row] of Object.entries(rows)) {
+    for (const n of [name, ...(row.aliases ?? [])]) {
+      byName.set(n.toLowerCase(), name);
+      names.push(n);
+    }
+    defaults.set(name, {
+      name,
+      index: row.index,
+      type: row.type,
+      value: row.default as KnobValue,
+      origin: { source: 'catalog', file: file.file, path: ['knobs', name, 'default'] },
+      overridden: [],
+      when: null,
+      unread: row.unread ?? false,
+    });
+  }
+  return { rows, byName, names, defaults };
+}
+
 /**
  * Values in the order catalog, back end, recipe, knob sets, command line: the last that speaks wins, the others are kept
  * for display.
@@ -34,28 +76,9 @@ export function resolveKnobs(
   recipe: SpecFile | null,
   issues: Issues,
 ): KnobTable {
-  const rows = specs.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
-  const byName = new Map<string, string>();
-  const names: string[] = [];
-  const knobs = new Map<string, ResolvedKnob>();
+  const { rows, byName, names, defaults } = catalogOf(specs.knobs);
+  const knobs = new Map(defaults);
   const spots = new Map<string, Spot>();
-  for (const [name, row] of Object.entries(rows)) {
-    for (const n of [name, ...(row.aliases ?? [])]) {
-      byName.set(n.toLowerCase(), name);
-      names.push(n);
-    }
-    const origin = { source: 'catalog', file: specs.knobs.file, path: ['knobs', name, 'default'] };
-    knobs.set(name, {
-      name,
-      index: row.index,
-      type: row.type,
-      value: row.default as KnobValue,
-      origin,
-      overridden: [],
-      when: null,
-      unread: row.unread ?? false,
-    });
-  }
   let opcodes: ReadonlySet<string> | undefined;
   const give = (key: string, value: unknown, at: Spot, { source, when }: Source): void => {
     const name = byName.get(key.toLowerCase());

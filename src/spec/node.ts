@@ -158,6 +158,8 @@ async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFil
 /** A name that is meant as a path: `mine.yaml`, `./x/mine`. */
 const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
 
+const NO_RULES: ReadonlyMap<string, SpecFile> = new Map();
+
 /** Specs with the files that a request names by their path, entered under that path, and what is wrong with their form. */
 export async function withFiles(
   specs: Specs,
@@ -189,19 +191,14 @@ export async function withFiles(
   };
   const orders = await withOrders(specs.orders, request.order, load);
   const recipes = await entered(specs.recipes, 'recipe', request.recipe === null ? [] : [request.recipe]);
-  const out: Specs = {
-    ...specs,
-    orders,
-    recipes,
-    knobSets: await entered(specs.knobSets, 'knob-set', request.knobSets),
-    rules: await withRules(
-      specs.rules ?? new Map(),
-      request,
-      [...orders.values(), ...recipes.values()],
-      load,
-    ),
-  };
-  return { specs: out, faults };
+  const knobSets = await entered(specs.knobSets, 'knob-set', request.knobSets);
+  const rules = await withRules(
+    specs.rules ?? NO_RULES,
+    request,
+    [...orders.values(), ...recipes.values()],
+    load,
+  );
+  return { specs: { ...specs, orders, recipes, knobSets, rules }, faults };
 }
 
 /**
@@ -215,18 +212,26 @@ async function withRules(
   load: (path: string, kind: SpecKind) => Promise<SpecFile | null>,
 ): Promise<ReadonlyMap<string, SpecFile>> {
   const out = new Map(rules);
+  let more = false;
+  const enter = (name: string, f: SpecFile): void => {
+    more ||= out.get(name) !== f;
+    out.set(name, f);
+  };
   for (const n of request.rules ?? []) {
     if (!isPath(n) || out.has(n)) continue;
     const f = await load(resolvePath(n), 'rules');
-    if (f !== null) out.set(specName(f), f).set(n, f);
+    if (f === null) continue;
+    enter(specName(f), f);
+    enter(n, f);
   }
   for (const user of users)
     for (const n of rulePaths(user)) {
       const key = isAbsolute(n) ? n : resolvePath(dirname(resolvePath(user.file)), n);
       const f = out.get(n) ?? (await load(key, 'rules'));
-      if (f !== null) out.set(n, f);
+      if (f !== null) enter(n, f);
     }
-  return out;
+  // What nothing was added to stays the same object, by which plans share what is made of it.
+  return more ? out : rules;
 }
 
 /** Paths of rule files that an order or a recipe names. */

@@ -83,6 +83,10 @@ const originOf = (at: Spot, source: string): Origin => ({
   path: at.path,
 });
 
+/** Whether a knob switches phases. */
+export const switchKnobs = (table: KnobTable): boolean =>
+  ['DisablePhases', 'NamedPhases'].some((k) => typeof table.knobs.get(k)?.value === 'string');
+
 /** Value of a text knob that switches phases. It holds for the whole program, so a value for some kernels is an error. */
 function switchText(name: string, table: KnobTable, issues: Issues): { text: string; at: Spot } | null {
   const knob = table.knobs.get(name);

@@ -7,20 +7,32 @@ import type { Backend, PlanPhase } from './plan.ts';
 /** Knobs that the resolver itself reads. */
 const READ_HERE = ['DisablePhases', 'NamedPhases'];
 
-/** A knob that somebody set and no phase that runs may read changes nothing: say so. */
-export function warnUnread(
+/** Knobs that the resolver, or a phase that runs, may read. */
+export function knobsReadBy(
   phases: readonly PlanPhase[],
-  table: KnobTable,
   level: number,
   backend: Backend,
-  issues: Issues,
-): void {
+): ReadonlySet<string> {
   const read = new Set(READ_HERE);
   for (const p of phases)
     if (hasWork(p) && neverRuns(p, level, backend) === null) {
       for (const k of p.knobs) read.add(k);
       for (const k of [...p.gate.unset, ...p.gate.set, ...p.gate.budget]) read.add(k);
     }
+  return read;
+}
+
+/**
+ * A knob that somebody set and no phase that runs may read changes nothing: say so.
+ *
+ * @param read what `knobsReadBy` gives for the phases
+ */
+export function warnUnread(
+  phases: readonly PlanPhase[],
+  read: ReadonlySet<string>,
+  table: KnobTable,
+  issues: Issues,
+): void {
   for (const [name, at] of table.spots) {
     const k = table.knobs.get(name)!;
     if (k.origin.source === 'backend') continue;

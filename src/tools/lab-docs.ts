@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ptxTable } from '../cli/emit.ts';
-import { assemble, ptxasPresent } from '../cli/ptxas-run.ts';
+import { assemble, ptxasCommand, ptxasPresent } from '../cli/ptxas-run.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';
 import { Measurer } from '../lab/measure.ts';
@@ -17,6 +17,7 @@ import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const sm = process.argv[2] ?? 'sm_90';
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
+const version = /V([\d.]+)/.exec(spawnSync(ptxasCommand(), ['--version'], { encoding: 'utf8' }).stdout)?.[1];
 const specs = await loadShipped();
 const base = { level: 3, sm, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] };
 const plans = new Plans(base, Promise.resolve(specs));
@@ -73,7 +74,7 @@ function worst(a: string, b: string): string[] {
 }
 
 const lines = [
-  `Rank correlation (Spearman) over ${rows.length} kernels of \`test/kernels\`, ${sm}, -O3, against ptxas 13.0.88 -O3:`,
+  `Rank correlation (Spearman) over ${rows.length} kernels of \`test/kernels\`, ${sm}, -O3, against ptxas ${version} -O3:`,
   '',
   `| ours | ${THEIRS.join(' | ')} |`,
   `|---|${THEIRS.map(() => '---:|').join('')}`,

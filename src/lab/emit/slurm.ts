@@ -1,0 +1,20 @@
+import { mergeCommand, type ShardedSweep, shardCommand, shellWord } from './job.ts';
+
+/**
+ * A sweep as a Slurm array (sbatch(1)): one task for each shard, on machines that share the folder. A task that Slurm starts again
+ * goes on with the cells that it has.
+ *
+ * @param folder where the commands run
+ */
+export const slurmScript = (s: ShardedSweep, folder: string): string => `#!/bin/sh
+# ${s.shards} shards of a sweep. Submit it, and join what they wrote:
+#   sbatch --wait FILE
+#   ${mergeCommand(s)}
+#SBATCH --job-name=${s.name}
+#SBATCH --array=1-${s.shards}
+#SBATCH --cpus-per-task=${s.jobs}
+#SBATCH --output=${s.name}.%A_%a.log
+#SBATCH --requeue
+cd ${shellWord(folder)} || exit 1
+exec ${shardCommand(s, '$SLURM_ARRAY_TASK_ID')}
+`;

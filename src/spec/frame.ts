@@ -1,0 +1,241 @@
+import { type HashState, hashDigits, hashOn } from '../ir/hash.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { buildIsa } from '../isa/build.ts';
+import type { ResolvedBackend } from './backend.ts';
+import { canonical } from './canonical.ts';
+import { checkConstraints } from './constraints.ts';
+import type { SpecFile } from './document.ts';
+import { resolveHooks } from './hooks.ts';
+import type { Host } from './host.ts';
+import { Issues, type SpecIssue } from './issues.ts';
+import type { KnobTable } from './knobs.ts';
+import { buildOrder, type Entry, orderChain, RowTable } from './order.ts';
+import { planPhases } from './phases.ts';
+import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, stepData } from './plan.ts';
+import { checkProperties } from './properties.ts';
+import { checkRules, rulesFor, rulesOf } from './rules.ts';
+import type { PlanRequest, Specs } from './specs.ts';
+import { resolveSwitches, switchKnobs } from './switches.ts';
+import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
+
+/** What plans have in common that differ by values of knobs only: everything but these. */
+export interface Frame {
+  /** Null where there is an error. */
+  readonly isa: Isa | null;
+  readonly phases: readonly PlanPhase[];
+  readonly rules: Plan['rules'];
+  /** Knobs that a phase that runs may read. */
+  readonly read: ReadonlySet<string>;
+  /** What is hashed before the values of knobs, and after. */
+  readonly hash: { readonly before: HashState; readonly after: string } | null;
+  /** There is no order, and so nothing of the above. */
+  readonly unordered: boolean;
+  /** What is wrong with the order and what it runs. */
+  readonly issues: readonly SpecIssue[];
+  /** What is wrong with how that runs on the target. */
+  readonly issuesOfTarget: readonly SpecIssue[];
+}
+
+/** What a frame is made from. */
+export interface FrameInput {
+  readonly specs: Specs;
+  readonly request: PlanRequest;
+  readonly host: Host;
+  readonly recipe: SpecFile | null;
+  readonly level: number;
+  /** Null: there is no back end. */
+  readonly found: ResolvedBackend | null;
+  readonly table: KnobTable;
+  /** What was wrong before. */
+  readonly issues: Issues;
+}
+
+/** Frames that are kept for one table of phases; the one that was made first goes first. */
+const MOST_FRAMES = 32;
+
+const frames = new WeakMap<SpecFile, Map<string, Frame>>();
+
+const numbers = new WeakMap<object, number>();
+let lastNumber = 0;
+
+/** A number that an object has for itself; 0 for none. */
+function numberOf(x: object | null | undefined): number {
+  if (x === null || x === undefined) return 0;
+  let n = numbers.get(x);
+  if (n === undefined) numbers.set(x, (n = ++lastNumber));
+  return n;
+}
+
+/**
+ * The frame of a request. One that was made of the same documents for the same request, values of knobs aside, is taken again; not
+ * where something is wrong, or where knobs switch phases.
+ */
+export function frameOf(x: FrameInput): Frame {
+  const { specs, request } = x;
+  if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeFrame(x);
+  const parts = [
+    specs.constraints,
+    specs.knobs,
+    specs.isa,
+    specs.orders,
+    specs.rules,
+    x.recipe,
+    x.found,
+    x.host,
+  ];
+  const { order, recipe, disable, rules = [], sm } = request;
+  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, recipe, disable, rules]);
+  let kept = frames.get(specs.phases);
+  if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
+  let frame = kept.get(key);
+  if (frame === undefined) {
+    frame = makeFrame(x);
+    if (frame.hash === null) return frame;
+    if (kept.size >= MOST_FRAMES) kept.delete(kept.keys().next().value!);
+    kept.set(key, frame);
+  }
+  return frame;
+}
+
+function makeFrame({ specs, request, host, recipe, level, found, table, issues: before }: FrameInput): Frame {
+  // What follows asks whether anything was wrong so far.
+  const issues = new Issues(before.list);
+  const from = issues.list.length;
+  const nothing = { isa: null, phases: [], rules: new Map(), read: new Set<string>(), hash: null };
+  const isa = resolveIsa(specs, issues);
+  const chain = orderChain(specs, request.order, issues);
+  if (chain === null)
+    return { ...nothing, unordered: true, issues: issues.list.slice(from), issuesOfTarget: [] };
+
+  const { passes, rules = false, ruleKnobs = [], passKnobs = () => [] } = host;
+  const rowTable = new RowTable(specs.phases);
+  const { rows } = rowTable;
+  const groups = new Set(specs.rules?.keys() ?? []);
+  const entries = buildOrder(chain, rowTable, level, passes, groups, issues);
+  const hooks = resolveHooks(recipe, entries, rows, passes, groups, issues);
+  const switches = resolveSwitches(entries, rows, request, recipe, table, issues);
+  const phases = planPhases(
+    entries,
+    rows,
+    specs.phases,
+    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passKnobs },
+    hooks,
+    switches,
+    issues,
+  );
+  checkConstraints(specs, orderName(specs, chain[chain.length - 1]), entries, issues);
+  if (!rules) refuseRules(phases, entries, issues);
+  checkRules(
+    specs,
+    phases,
+    entries.map((e) => e.origin),
+    new Set(table.knobs.keys()),
+    new Set(request.rules),
+    issues,
+  );
+  const to = issues.list.length;
+  const said = issues.list.slice(from);
+  if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
+
+  const { backend } = found;
+  checkProperties(specs, phases, entries, switches.off, level, backend, issues);
+  if (recipe !== null) {
+    warnRecipe(recipe, request, level, issues);
+    warnIdleHooks(phases, hooks, level, backend, issues);
+    const at = { file: recipe, path: ['phases', 'enable'] };
+    warnIdleSwitches(phases, switches.enabled, level, backend, at, issues);
+  }
+  const run = rulesOf(specs, phases);
+  return {
+    isa,
+    phases,
+    rules: run,
+    read: knobsReadBy(phases, level, backend),
+    hash: isa === null || issues.failed ? null : hashParts(level, backend.facts, isa, phases, run),
+    unordered: false,
+    issues: said,
+    issuesOfTarget: issues.list.slice(to),
+  };
+}
+
+function warnRecipe(recipe: SpecFile, request: PlanRequest, level: number, issues: Issues): void {
+  const sm = recipe.data.sm as readonly string[] | undefined;
+  if (sm !== undefined && !sm.includes(request.sm))
+    issues.warning(
+      { file: recipe, path: ['sm'] },
+      'recipe-sm',
+      `recipe '${request.recipe}' is for ${sm.join(', ')}, not for ${request.sm}`,
+    );
+  const wanted = recipe.data.level as number | undefined;
+  if (wanted !== undefined && wanted !== level)
+    issues.warning(
+      { file: recipe, path: ['level'] },
+      'recipe-level',
+      `recipe '${request.recipe}' is for level ${wanted}, but level ${level} was asked for`,
+    );
+}
+
+/** No phase may run rules that the host cannot run: that would leave them out without a word. */
+function refuseRules(phases: readonly PlanPhase[], entries: readonly Entry[], issues: Issues): void {
+  phases.forEach((p, i) => {
+    const [group] = groupsOf(p);
+    if (group !== undefined && p.disabled === null)
+      issues.error(
+        entries[i].origin,
+        'no-rule-engine',
+        `phase '${p.id}' runs rule group '${group}', but this host cannot run rules`,
+      );
+  });
+}
+
+const orderName = (specs: Specs, f: SpecFile): string =>
+  [...specs.orders].find(([, x]) => x === f)?.[0] ?? f.file;
+
+/** Built instruction sets by the list of their specs: a plan of the same specs shares them. */
+const builtIsas = new WeakMap<readonly SpecFile[], ReturnType<typeof buildIsa>>();
+
+function resolveIsa(specs: Specs, issues: Issues): Isa | null {
+  let built = builtIsas.get(specs.isa);
+  if (built === undefined) {
+    built = buildIsa(specs.isa.map((f) => ({ file: f.file, data: f.data })));
+    builtIsas.set(specs.isa, built);
+  }
+  for (const d of built.diagnostics) {
+    const file = specs.isa.find((x) => x.file === d.file) ?? null;
+    const path = ['opcodes', d.subject ?? ''];
+    issues.error({ file, path }, d.code, d.message, { key: true, notes: d.notes });
+  }
+  return built.diagnostics.length > 0 ? null : built.isa;
+}
+
+/*
+ * Hash of everything that decides what the plan does: level, facts, instruction set, phases that may run with what is
+ * bound to them, and every knob value. Titles, reasons, sources and the way a value came about do not count.
+ */
+
+function hashParts(
+  level: number,
+  facts: object,
+  isa: Isa,
+  phases: readonly PlanPhase[],
+  rules: Plan['rules'],
+): Frame['hash'] {
+  const running = phases
+    .filter((p) => p.disabled === null)
+    .map((p) => [p.id, p.steps.map(stepData), p.gate, p.noOp, p.progress]);
+  const groups = [...rules].map(([name, r]) => [name, r.hash]);
+  const before = [level, facts, isa.hash, running].map(canonical).join(',');
+  return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
+}
+
+/** Hash of a plan: of its frame with values of knobs in it. */
+export function planHash(
+  { before, after }: NonNullable<Frame['hash']>,
+  knobs: ReadonlyMap<string, ResolvedKnob>,
+): string {
+  const values = [...knobs.values()]
+    .filter((k) => k.value !== null || k.when !== null)
+    .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when, k.overridden.at(-1)?.value]))
+    .sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
+  return hashDigits(hashOn(after, hashOn(canonical(values), before)));
+}

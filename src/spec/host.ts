@@ -1,0 +1,30 @@
+import type { Isa } from '../ir/opcode.ts';
+
+/** What the host can run. */
+export interface Host {
+  /** Names of registered passes. */
+  readonly passes: ReadonlySet<string>;
+  /** Rule groups can be run. */
+  readonly rules?: boolean;
+  /** Knobs that running rules reads, whatever the rules are. */
+  readonly ruleKnobs?: readonly string[];
+  /** Knobs that a pass reads wherever it runs. */
+  readonly passKnobs?: (pass: string) => readonly string[];
+  /** Checks the rules of one group, in the company of the groups that run with it. */
+  readonly checkRules?: (
+    docs: readonly unknown[],
+    group: string,
+    isa: Isa,
+    costs: Readonly<Record<string, number>>,
+  ) => readonly RuleFault[];
+}
+
+/** What is wrong with a rule: its place in the group's file, and the field that says it. */
+export interface RuleFault {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly rule: number;
+  readonly field: string;
+  readonly message: string;
+  readonly notes: readonly string[];
+}
