@@ -1,4 +1,39 @@
+import { basename } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The files that take longest, in that order: begun last, one of them would keep a single worker busy at the end. */
+const LONG = [
+  'kernels-sm80',
+  'kernels-sm90',
+  'kernels-sm75',
+  'package',
+  'rules-docs',
+  'emit',
+  'readme',
+  'review',
+  'review-action',
+  'lab-sweep',
+  'sweep-scale',
+  'lab-cli',
+  'open-world',
+  'emit-forms',
+  'cli',
+  'lab-docs',
+  'ssa',
+  'spec-files',
+  'disk-cache',
+];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = (f: TestSpecification): number => {
+      const at = LONG.indexOf(basename(f.moduleId, '.test.ts'));
+      return at < 0 ? LONG.length : at;
+    };
+    return [...(await super.sort(files))].sort((a, b) => place(a) - place(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -8,5 +43,6 @@ export default defineConfig({
     pool: 'threads',
     // Files of one worker share what they import: modules, the opcodes and rules read from YAML, and code that is already compiled.
     isolate: false,
+    sequence: { sequencer: LongFirst },
   },
 });

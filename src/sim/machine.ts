@@ -403,7 +403,6 @@ export class Machine implements Simulation {
   /** Path that a barrier is working on. */
   arriving: Path | null = null;
   kernelName = '';
-  /** A primitive found that every lane must wait for other threads: its warp may as well give up its turn. */
   askedInVain = false;
 
   /** Lanes ended: what waited for them may go on. */
