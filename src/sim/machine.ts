@@ -388,6 +388,11 @@ export class Machine implements Simulation {
             if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane, 'access');
             throw e;
           }
+          if (this.askedInVain) {
+            this.askedInVain = false;
+            // Other paths of the warp, whose turn would never come if each question ended the warp's, get theirs by PATH_SLICE.
+            if (paths.length === 1) return;
+          }
         }
       }
     }
@@ -398,6 +403,7 @@ export class Machine implements Simulation {
   /** Path that a barrier is working on. */
   arriving: Path | null = null;
   kernelName = '';
+  askedInVain = false;
 
   /** Lanes ended: what waited for them may go on. */
   private afterExit(w: Warp): void {

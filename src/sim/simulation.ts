@@ -53,6 +53,8 @@ export interface Simulation {
   lane: number;
   /** Path that arrives at a barrier of the block. */
   arriving: Path | null;
+  /** A primitive found that every lane must wait for other threads: its warp may as well give up its turn. */
+  askedInVain: boolean;
   /** Address of a symbol in its own space (shared: an offset; functions: a number of their own). */
   symbolAddress(name: string, code: Code): number;
   /** Bytes that the calls of a thread may take in all. */

@@ -62,6 +62,7 @@ export const mbarrier: Primitive = (m, w, f, d, mask) => {
   const i = f.regs.i32;
   const table = w.block.mbarriers;
   const nd = d.ins.dst.length;
+  let over = false;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
     const raw = addressOf(m, f, d, 0, l);
@@ -112,6 +113,8 @@ export const mbarrier: Primitive = (m, w, f, d, mask) => {
     const parity = mod(d, 'by') === 'PARITY';
     const s = parity ? src(1) : i[opnd(f, d, nd + 1) + 2 * l];
     const done = parity ? (b.phase & 1) !== (s & 1) : b.phase > s;
+    over ||= done;
     setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
   }
+  m.askedInVain = d.ins.op.name === 'MBAR_WAIT' && !over;
 };
