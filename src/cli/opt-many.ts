@@ -7,7 +7,7 @@ import { targetOf } from '../read.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { STANDARD_INPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
-import { emitOf, type Optimized, type OptOptions, optimize } from './opt.ts';
+import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
 import {
   CliExit,
   captured,

@@ -1,7 +1,7 @@
 // A thread that optimizes files: it is sent their places in the list that all threads have.
 import { parentPort, workerData } from 'node:worker_threads';
-import type { OptOptions } from './opt.ts';
 import { type OptTask, taskRunner } from './opt-many.ts';
+import type { OptOptions } from './optimize.ts';
 
 const { tasks, options } = workerData as { readonly tasks: readonly OptTask[]; readonly options: OptOptions };
 const run = taskRunner(options);
