@@ -17,6 +17,9 @@ export function ptxTable(specs: Specs): PtxTable {
   return new PtxTable(specs.ptx.data as unknown as PtxDoc);
 }
 
+/** The table of the shipped specs, once a program has been written. */
+let shippedTable: Promise<PtxTable> | null = null;
+
 /**
  * PTX text of a program; what could not be written is warned about.
  *
@@ -30,7 +33,8 @@ export async function ptxOf(
   retarget: string | null,
   strict: boolean,
 ): Promise<string> {
-  const table = ptxTable(await loadShipped());
+  shippedTable ??= loadShipped().then(ptxTable);
+  const table = await shippedTable;
   const { text, diagnostics } = emitPtx(withoutSsa(program, plan.isa), {
     table,
     paramBase: paramBase(plan),
