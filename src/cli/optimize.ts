@@ -15,7 +15,7 @@ import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
-import { CliExit, duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
+import { duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions {
   readonly emit?: string;

@@ -6,7 +6,7 @@ import { ROOT } from '../spec/node.ts';
 import { failWith } from './ui.ts';
 
 /** The solver of the z3-solver package behind the interface of a solver's binary. */
-const PACKAGED: readonly string[] = [process.execPath, join(ROOT, 'bin', 'z3.js')];
+const PACKAGED: readonly string[] = [process.execPath, join(ROOT, 'bin', 'z3.mjs')];
 
 /** Can the solver of the package be used? */
 export function packagedSolver(): boolean {
