@@ -1,5 +1,7 @@
+import { isMainThread, workerData } from 'node:worker_threads';
 import { Command } from 'commander';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
+import type { SweepWorker } from './sweep-worker.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
 
 const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
@@ -309,11 +311,18 @@ program
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
-// The options of ptxas are not ours to read: they go on as they came.
-void guarded(async () => {
+/** Whether this is a thread that a sweep started: it runs the same script, so that what is compiled of it is there. */
+const ofSweep = !isMainThread && (workerData as SweepWorker | null)?.role === 'sweep';
+
+async function begin(): Promise<void> {
+  // The options of ptxas are not ours to read: they go on as they came.
   if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
   else {
     if (process.argv.includes('--json')) answerInJson();
     await program.parseAsync(process.argv);
   }
-});
+}
+
+// What a thread dies of is for whoever started it.
+if (ofSweep) void import('./sweep-worker.ts').then((m) => m.serveCells());
+else void guarded(begin);

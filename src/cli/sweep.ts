@@ -23,6 +23,7 @@ import { writeWhole } from './files.ts';
 import { paint } from './lab.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
+import type { SweepWorker } from './sweep-worker.ts';
 import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
 
 interface ReportCommand {
@@ -108,11 +109,15 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
       const opts = { measure: setup.measure, disk: cacheOf(o) };
       return runCells(cells, todo, new CellRunner(experiment, setup.modules, setup.plans, opts), watch);
     }
-    const workerData = { file, cache: { cache: o.cache, cacheLimit: o.cacheLimit } };
+    const workerData: SweepWorker = {
+      role: 'sweep',
+      file,
+      cache: { cache: o.cache, cacheLimit: o.cacheLimit },
+    };
     return runPool<TrialResult>({
       tasks: todo,
       workers: jobs,
-      start: () => new Worker(join(ROOT, 'dist', 'cli', 'sweep-worker.js'), { workerData }),
+      start: () => new Worker(join(ROOT, 'bin', 'orrery.js'), { workerData }),
       together: (left, workers) => cellsTogether(cells, left, workers),
       onResult: watch.onCell,
       stop: watch.stop,

@@ -76,7 +76,7 @@ export const filesOf = (specs: Specs): Map<string, SpecFile> =>
   );
 
 /** `file:line` of a path in a spec. */
-function placeText(files: ReadonlyMap<string, SpecFile>, file: string, path: Origin['path']): string {
+export function placeText(files: ReadonlyMap<string, SpecFile>, file: string, path: Origin['path']): string {
   const spec = files.get(file);
   if (spec === undefined || spec.text === '') return file;
   return `${file}:${placeOf(spec.text, path).line}`;

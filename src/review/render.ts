@@ -13,7 +13,7 @@ export function reviewLine(r: Review): string {
   if (!r.differs) return 'no effect: every plan is the same';
   const alarms = r.changes.filter((c) => c.alarm).length;
   return [
-    r.changes.length === 0 ? 'only texts or marks of progress differ' : plural(r.changes.length, 'change'),
+    r.changes.length === 0 ? 'plans differ' : plural(r.changes.length, 'change'),
     ...(alarms > 0 ? [`${plural(alarms, 'ALARM')}`] : []),
     ...(r.broken.length > 0 ? [`${plural(r.broken.length, 'LIMIT')} broken`] : []),
     ...(r.kernels === null ? [] : [statusLine(r.kernels)]),

@@ -16,6 +16,7 @@ import {
   type PlanPair,
   planChanges,
 } from './changes.ts';
+import { catalogChanges, declarationChanges, groupChanges, sameButTexts } from './declarations.ts';
 import { type AskVerdict, ruleChanges } from './rules.ts';
 
 /** What is between two states of the specs. */
@@ -112,15 +113,19 @@ export async function review(
   }
   const isa = isaOf(pairs);
   const faults = faultsOf(pairs, head);
+  const inPlans = planChanges(pairs, base, head);
   const changes = [
-    ...planChanges(pairs, base, head),
+    ...inPlans,
+    ...catalogChanges(base, head, new Set(inPlans.filter((c) => c.kind === 'knob').map((c) => c.name))),
+    ...declarationChanges(base, head),
+    ...groupChanges(base, head),
     ...(isa === null ? [] : await ruleChanges(base, head, isa, ask)),
     ...documentChanges(base, head),
     ...opcodeChanges(base, head),
     ...constraintChanges(base, head),
   ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
-  // What plans are hashed from has more than is told apart above: the marks of progress, the texts of rules.
-  const moved = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
+  const other = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
+  const moved = other && !(changes.length === 0 && sameButTexts(base, head));
   const kernels = moved && faults.length === 0 ? await effect() : null;
   return {
     base: names[0],

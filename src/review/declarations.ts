@@ -1,0 +1,135 @@
+import { RowTable } from '../spec/order.ts';
+import type { Specs } from '../spec/specs.ts';
+import type { KnobsSpec } from '../spec/types.generated.ts';
+import { type Change, filesOf, placeText } from './changes.ts';
+import { canonical, type DataChange, dataChanges, valueText } from './data-diff.ts';
+
+/*
+ * What the tables of knobs and phases declare beside what plans are made of: it decides what may be set, read and moved, and no plan that
+ * ships need show it.
+ */
+
+/** What is only for readers of the catalog. */
+const TEXTS: ReadonlySet<string> = new Set(['effect', 'source', 'conflict', 'note']);
+
+/** What a row of the phase table declares; steps and gates are told by the plans that run them. */
+const DECLARED = [
+  'requires',
+  'provides',
+  'destroys',
+  'required',
+  'knobs',
+  'facts',
+  'ruleBudget',
+  'hook',
+  'progress',
+] as const;
+
+const isTexts = (v: unknown): v is readonly string[] =>
+  Array.isArray(v) && v.every((x) => typeof x === 'string');
+
+/** Of two lists of names, what only one of them has. */
+function onlyText({ before = [], after = [] }: DataChange): string {
+  if (!isTexts(before) || !isTexts(after)) return '';
+  const only = (word: string, a: readonly string[], b: readonly string[]) => {
+    const own = a.filter((x) => !b.includes(x));
+    return own.length === 0 ? [] : [`${word} ${own.join(', ')}`];
+  };
+  return [...only('new:', after, before), ...only('gone:', before, after)].join('; ');
+}
+
+/**
+ * Knobs that came or went, and what the catalog says of the others otherwise: type, range, readers, default.
+ *
+ * @param told names of knobs whose value in some plan is told already
+ */
+export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<string>): Change[] {
+  const rowsOf = (s: Specs) => s.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
+  const [a, b] = [rowsOf(base), rowsOf(head)];
+  const files = filesOf(head);
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((name) =>
+    dataChanges(a[name], b[name], [name])
+      .filter((c) => !TEXTS.has(c.path[1]) && !(c.path[1] === 'default' && told.has(name)))
+      .map((c) => ({
+        kind: 'knob',
+        name: c.path.join('.'),
+        before: c.path.length === 1 && c.before !== undefined ? 'there' : valueText(c.before),
+        after: c.path.length === 1 && c.after !== undefined ? 'new' : valueText(c.after),
+        note: onlyText(c),
+        place: b[name] === undefined ? '' : placeText(files, head.knobs.file, ['knobs', ...c.path]),
+        where: [],
+        alarm: false,
+      })),
+  );
+}
+
+/** What rows of the phase table declare otherwise than they did. What a phase does not require any more is not checked any more. */
+export function declarationChanges(base: Specs, head: Specs): Change[] {
+  const rowsOf = (s: Specs) => {
+    const table = new RowTable(s.phases);
+    return new Map(table.rows.map((row, i) => [table.ids[i], { row, i }] as const));
+  };
+  const [a, b] = [rowsOf(base), rowsOf(head)];
+  const files = filesOf(head);
+  return [...b].flatMap(([id, { row, i }]) => {
+    const was = a.get(id)?.row;
+    if (was === undefined) return [];
+    return DECLARED.flatMap((key) =>
+      dataChanges(was[key], row[key], [key]).map((c): Change => {
+        const less = key === 'requires' && onlyText(c).includes('gone:');
+        return {
+          kind: 'phase',
+          name: `${id}.${key}`,
+          before: valueText(c.before),
+          after: valueText(c.after),
+          note: [onlyText(c), ...(less ? ['what is gone is not checked any more'] : [])].join('; '),
+          place: placeText(files, head.phases.file, ['phases', i, ...(row[key] === undefined ? [] : [key])]),
+          where: [],
+          alarm: less,
+        };
+      }),
+    );
+  });
+}
+
+/** What a group of rules says for all of its rules: its condition, its owners. */
+export function groupChanges(base: Specs, head: Specs): Change[] {
+  const files = filesOf(head);
+  return [...(head.rules ?? [])].flatMap(([group, f]) => {
+    const was = base.rules?.get(group);
+    if (was === undefined) return [];
+    return dataChanges(was.data, f.data)
+      .filter((c) => c.path[0] !== 'rules' && !isText(c.path[0]))
+      .map((c) => ({
+        kind: 'rules',
+        name: [group, ...c.path].join('.'),
+        before: valueText(c.before),
+        after: valueText(c.after),
+        note: onlyText(c),
+        place: placeText(files, f.file, c.path),
+        where: [],
+        alarm: false,
+      }));
+  });
+}
+
+/** Keys of rules and opcodes that are for readers. */
+const isText = (key: string): boolean => key === 'title' || key === 'source';
+
+const withoutTexts = (v: unknown): unknown =>
+  Array.isArray(v)
+    ? v.map(withoutTexts)
+    : v !== null && typeof v === 'object'
+      ? Object.fromEntries(
+          Object.entries(v)
+            .filter(([k]) => !isText(k))
+            .map(([k, x]) => [k, withoutTexts(x)]),
+        )
+      : v;
+
+/** Whether rules and opcodes of both sides say the same but for titles and sources, which are in the hashes of plans. */
+export function sameButTexts(base: Specs, head: Specs): boolean {
+  const said = (s: Specs) =>
+    canonical(withoutTexts([s.isa.map((f) => f.data), [...(s.rules ?? [])].map(([g, f]) => [g, f.data])]));
+  return said(base) === said(head);
+}
