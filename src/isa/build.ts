@@ -67,6 +67,7 @@ export const PROPS: Readonly<Record<string, number>> = {
   'hands-address-on': OpFlag.HandsAddressOn,
   reflexive: OpFlag.Reflexive,
   carries: OpFlag.Carries,
+  copies: OpFlag.Copies,
 };
 
 /** Bits of each scalar type. */

@@ -2,7 +2,7 @@ import { load, store } from './access.ts';
 import { cvta, qspc } from './address-space.ts';
 import { asyncCommit, asyncCopy, asyncWait } from './async.ts';
 import { atomic } from './atomic.ts';
-import { barrier, mbarrier } from './barrier.ts';
+import { barrier, mbarrierArrive, mbarrierInit, mbarrierInval, mbarrierWait } from './barrier.ts';
 import { builtin, trap } from './builtin.ts';
 import { copy } from './copy.ts';
 import type { Primitive } from './primitive.ts';
@@ -34,7 +34,10 @@ export const primitives: Readonly<Record<string, Primitive>> = {
   'async-copy': asyncCopy,
   'async-commit': asyncCommit,
   'async-wait': asyncWait,
-  mbarrier,
+  'mbarrier-init': mbarrierInit,
+  'mbarrier-inval': mbarrierInval,
+  'mbarrier-arrive': mbarrierArrive,
+  'mbarrier-wait': mbarrierWait,
   trap,
   builtin,
   copy,
