@@ -9,7 +9,7 @@ import type { Miss } from './bind.ts';
 import { holdsIn, type Setting } from './conditions.ts';
 import type { GroupDoc } from './document.ts';
 import { Driver, RulesDiverge } from './driver.ts';
-import { type Care, ruleDiagnostic, rulesOfDoc } from './group.ts';
+import { rulesOfGroup } from './group.ts';
 import type { Rule } from './rule.ts';
 import { Trie } from './trie.ts';
 
@@ -92,26 +92,6 @@ function numberOf(r: Rule): number {
   let n = numbers.get(r);
   if (n === undefined) numbers.set(r, (n = numbered++));
   return n;
-}
-
-/**
- * The rules of a group. Those that are known to be whole are compiled when the first instruction comes that they may match;
- * of others every fault is found now, whether or not an instruction of theirs ever comes.
- * @throws DiagnosticError with what is wrong
- */
-function rulesOfGroup({ data, file, wholeFor }: GroupDoc, isa: Isa): readonly Rule[] {
-  // Of a group that was whole before the instruction set changed, only what it names can be gone.
-  const care: Care = wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
-  const { rules, issues } = rulesOfDoc(data, isa, care);
-  const wrong = issues.filter((i) => i.severity === 'error');
-  if (wrong.length > 0)
-    throw new DiagnosticError(
-      wrong.map((i) => {
-        const d = ruleDiagnostic(i, file);
-        return { ...d, notes: [...d.notes, `\`orrery check ${file}\` shows the place`] };
-      }),
-    );
-  return rules;
 }
 
 /** A set of rules as a step that edits drafts. */
