@@ -297,7 +297,7 @@ program
   .description('the tour of npm start: optimize and check a bundled kernel')
   .action(() => guarded(async () => (await import('./start.ts')).start()));
 
-// The options of ptxas are not ours to read: they go on as they came.
+// The options of ptxas are not parsed here: they are passed on unchanged.
 void guarded(async () => {
   if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
   else {

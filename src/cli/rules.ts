@@ -209,7 +209,7 @@ class Account {
     if (past.length === 0) past.push({ text: printInstr(h.before), rule: '' });
     const text = printInstr(last);
     const again = past.findIndex((p) => p.text === text);
-    // What came between the two occurrences of one text was for nothing.
+    // The changes between two occurrences of the same text cancelled out.
     if (again >= 0) for (const p of past.splice(again + 1)) this.byRule.get(p.rule)!.undone++;
     else past.push({ text, rule: h.rule.id });
     this.history.set(key, past);
@@ -332,7 +332,7 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
   }
 }
 
-/** PTX files of a folder of kernels: its own, and those of its folders, for the target if there is one. */
+/** PTX files of a folder of kernels and of its subfolders, those for the target where there are any. */
 function kernelFiles(dir: string, sm: string): string[] {
   if (!existsSync(dir)) failWith(`there is no folder ${dir}`);
   const found: string[] = [];

@@ -23,7 +23,7 @@ export const instrCost = (i: Instr, costs: Costs): number => costOf(i.op, i.mods
 
 const dying = new WeakMap<Rule, ReadonlySet<number>>();
 
-/** Variables of which the rule says that nobody else uses them. */
+/** Variables that, by the rule's own condition, have no use outside the match. */
 export function diesWith(rule: Rule): ReadonlySet<number> {
   const known = dying.get(rule);
   if (known !== undefined) return known;

@@ -136,7 +136,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   };
   const setFor = (groups: readonly string[], phase: string, setting: Setting): RuleSet => {
     const { rules, statics, needs, sets } = candidatesOf(groups, phase);
-    // Whoever asks why rules did not fire hears of all of them.
+    // A listener for rules that did not fire is told about all rules, also those that this phase would leave out.
     const hold = statics.map((e) => o.onMiss !== undefined || holdsIn(e, setting));
     const key = hold.map(Number).join('');
     let set = sets.get(key);

@@ -10,7 +10,7 @@ import { lastOpcode } from './syntax.ts';
 
 /**
  * The rules of a document. Most of the rules that ship look for opcodes that a program does not hold, so a rule is read in three
- * steps, each of which is taken when what it gives is first asked for, and once:
+ * steps, each taken once, when its result is first needed:
  *
  * 1. its head, from the text alone: the opcode of its root, and the conditions on target, level and knobs (`statics`);
  * 2. its body: lines, variables and conditions, all faults of the texts, and its hash;
@@ -167,12 +167,12 @@ export const compileGroup = (
   doc: RulesDoc,
   isa: Isa,
   care: Care = 'all',
-): { rules: Rule[]; issues: RuleIssue[] } => looked(rulesIn(doc, isa), care);
+): { rules: Rule[]; issues: RuleIssue[] } => checked(rulesIn(doc, isa), care);
 
 const rulesIn = (doc: RulesDoc, isa: Isa): TextRule[] =>
   doc.rules.map((_, place) => new TextRule(doc, place, isa));
 
-function looked(all: readonly TextRule[], care: Care): { rules: Rule[]; issues: RuleIssue[] } {
+function checked(all: readonly TextRule[], care: Care): { rules: Rule[]; issues: RuleIssue[] } {
   const issues: RuleIssue[] = [];
   const rules = all.filter((r) => {
     const faults = r.faults(care);
@@ -193,7 +193,7 @@ export function rulesOfDoc(data: unknown, isa: Isa, care: Care = 'all'): GroupRu
     documents.set(doc, known);
   }
   let found = known.found.get(care);
-  if (found === undefined) known.found.set(care, (found = looked(known.all, care)));
+  if (found === undefined) known.found.set(care, (found = checked(known.all, care)));
   return found;
 }
 
@@ -218,7 +218,7 @@ export function rulesOfGroup({ data, file, wholeFor }: GroupDoc, isa: Isa): read
   return rules;
 }
 
-/** A rule's fault as a diagnostic without a line; whoever has the text finds the place from the issue itself. */
+/** A rule's fault as a diagnostic without a line. A caller that has the text can find the line from the issue. */
 export const ruleDiagnostic = (i: RuleIssue, file: string) => ({
   severity: i.severity,
   code: i.code,

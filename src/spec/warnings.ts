@@ -7,7 +7,7 @@ import type { Backend, PlanPhase } from './plan.ts';
 /** Knobs that the resolver itself reads. */
 const READ_HERE = ['DisablePhases', 'NamedPhases'];
 
-/** A knob that somebody set and no phase that runs may read changes nothing: say so. */
+/** Warns of a knob that is set although no phase that runs can read it. */
 export function warnUnread(
   phases: readonly PlanPhase[],
   table: KnobTable,

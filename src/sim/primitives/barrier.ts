@@ -79,7 +79,7 @@ function objectOf(m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number): M
   return b;
 }
 
-/** The value of the source behind the address, or of a later one. */
+/** The value of the `k`-th source; the address is source 0. */
 const source = (f: Frame, d: Decoded, k: number, lane: number): number =>
   f.regs.i32[opnd(f, d, d.ins.dst.length + k) + lane];
 

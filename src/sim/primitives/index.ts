@@ -11,7 +11,7 @@ import { activemask, elect, match, redux, shuffle, vote } from './warp-wide.ts';
 
 const nothing: Primitive = () => {};
 
-/** What carries out an opcode that says `primitive:` in its definition, by that name. */
+/** The functions that execute opcodes defined by `primitive:`, by that name. */
 export const primitives: Readonly<Record<string, Primitive>> = {
   load,
   store,
