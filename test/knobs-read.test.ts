@@ -132,6 +132,22 @@ describe('a budget of rules', () => {
     },
   );
 
+  it('holds where rules are chosen by bands too', async () => {
+    const { id, ruleBudget } = limited[0];
+    const hits = async (set: string[]): Promise<number[]> => {
+      const p = await planOf({ set: ['RulePriorityBands', ...set] });
+      return programs.map((x) => {
+        let n = 0;
+        runPipeline(x, p, { onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
+        return n;
+      });
+    };
+    const free = await hits([]);
+    expect(Math.max(...free)).toBeGreaterThan(3);
+    for (const limit of [0, 2])
+      expect(await hits([`${ruleBudget}=${limit}`])).toEqual(free.map((n) => Math.min(n, limit)));
+  });
+
   it('holds over all functions of a program together, and what it left is there for others', async () => {
     const both = lowered(branchyPtx('k', 'other'));
     const [first] = limited;

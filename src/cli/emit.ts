@@ -21,10 +21,10 @@ export function ptxTable(specs: Specs): PtxTable {
 let shippedTable: Promise<PtxTable> | null = null;
 
 /**
- * PTX text of a program; what could not be written is warned about.
+ * PTX text of a program; warns about what could not be written.
  *
  * @param retarget architecture for `.target`, null to keep the module's
- * @param strict a function that had to be kept as it came is an error
+ * @param strict makes it an error if a function had to be kept unchanged
  */
 export async function ptxOf(
   program: Program,

@@ -12,10 +12,10 @@ import { STANDARD_INPUT } from './files.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
-/** Warnings on targets that were printed: a command that reads many files says each once. */
+/** Warnings about targets already printed: a command that reads many files prints each once. */
 const told = new Set<string>();
 
-/** The plan that the options ask for; errors are printed and end the command. */
+/** The plan that the options ask for. Errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
   const base = specs ?? (await loadShipped());
   const level = o.level === undefined ? null : Number(o.level);

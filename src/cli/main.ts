@@ -315,7 +315,7 @@ program
 const ofSweep = !isMainThread && (workerData as SweepWorker | null)?.role === 'sweep';
 
 async function begin(): Promise<void> {
-  // The options of ptxas are not ours to read: they go on as they came.
+  // The options of ptxas are not parsed here: they are passed on unchanged.
   if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
   else {
     if (process.argv.includes('--json')) answerInJson();

@@ -167,7 +167,7 @@ function printChanged(r: PhaseRecord, before: Program, diff: typeof unifiedDiff)
   }
 }
 
-/** The account on standard error: what went in and out, what changed it, what the check says. */
+/** The report on standard error: instructions before and after, what changed them, and the result of the check. */
 function account(journal: Journal, verdicts: readonly string[], o: OptOptions): void {
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;

@@ -23,7 +23,7 @@ export class CliExit extends Error {
   }
 }
 
-// Whoever reads the output may have enough of it (`orrery phases | head`): that ends the command without a word.
+// The reader of the output may close the pipe early (`orrery phases | head`): the command then ends silently.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (e: NodeJS.ErrnoException) => {
     if (e.code !== 'EPIPE') throw e;
@@ -84,7 +84,7 @@ function textOf(file: string): string | undefined {
 /** What was shown, for `answerInJson`. */
 const shown: Diagnostic[] = [];
 
-/** A script that asked for JSON gets JSON from a command that fails too: `{ "errors": [...] }`, what standard error says. */
+/** A script that asked for JSON gets JSON even from a command that fails: `{ "errors": [...] }`, with the text of standard error. */
 export function answerInJson(): void {
   process.on('exit', (code) => {
     if (code === 0 || answered) return;
@@ -93,7 +93,7 @@ export function answerInJson(): void {
   });
 }
 
-/** Notes a complaint of the reader of the command line, which prints it itself. */
+/** Records an error of the command-line parser, which prints it itself. */
 export const noteUsage = (text: string): void => {
   const message = text.trim().replace(/^error: /, '');
   shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0 });
@@ -116,7 +116,7 @@ export function fail(diagnostics: readonly Diagnostic[]): never {
   throw new CliExit(1);
 }
 
-/** One plain error with an optional hint, and the end of the command. */
+/** Prints one plain error with optional hints, and ends the command. */
 export function failWith(message: string, ...notes: readonly string[]): never {
   fail([{ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes }]);
 }
@@ -151,7 +151,7 @@ export function table(rows: readonly (readonly string[])[], align: string, gap =
 const ANSI = /\u001b\[[0-9;]*m/g;
 const width = (s: string): number => [...s.replace(ANSI, '')].length;
 
-/** `1,234,567`. Without the system's locales, which take longer to load than a short command. */
+/** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
 export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
 
 /** `12.3 ms`, `4.56 s`. */

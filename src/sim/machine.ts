@@ -227,7 +227,7 @@ export class Machine implements Simulation {
     }
   }
 
-  /** Runs a warp; in an open world a fault ends it and nobody else, so that the others are compared all the same. */
+  /** Runs a warp. In an open world a fault ends that warp alone, so that the others can still be compared. */
   private runOrEnd(w: Warp, limit: number): void {
     if (!this.opts.open) return this.runWarp(w, limit);
     try {

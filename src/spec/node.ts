@@ -154,7 +154,7 @@ export const specsFromTexts = (
   files: readonly { readonly file: string; readonly text: string }[],
 ): Promise<Specs> => allSpecs(files.map(({ file, text }) => ({ read: () => specOf(file, text) })));
 
-/** Kinds of which there is one spec, and no plan without it. */
+/** Kinds that have exactly one spec, which every plan needs. */
 const SINGLE = ['phases', 'constraints', 'knobs'] as const;
 
 async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFile> }[]): Promise<Specs> {
