@@ -6,8 +6,10 @@ import { constantGuards } from './constant-guards.ts';
 import { convertMovPhi } from './convert-mov-phi.ts';
 import { copyPropagation } from './copy-propagation.ts';
 import { deadResults } from './dead-results.ts';
+import { deadStores } from './dead-stores.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { finalInspection } from './final-inspection.ts';
+import { forwardStores } from './forward-stores.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
 import { gvnCse } from './gvn-cse.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
@@ -59,6 +61,8 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 2, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
+  entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
+  entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
   entry('convert-mov-phi', convertMovPhi, 2, 'leave SSA: phis become as few copies as live ranges allow'),
   edits('copy-propagation', copyPropagation, 1, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
