@@ -76,7 +76,7 @@ function forward(d: Draft, n: Ins, memory: MemorySsa, ctx: PassContext): void {
   const list: Instr[] = [];
   for (let k = 0; k < load.dst.length; k++) {
     const r = load.dst[k];
-    const part = r === NO_REG ? [] : valueOf(d, ctx, r, store, from, at + k * to.bytes, to, load);
+    const part = r === NO_REG ? [] : elementOf(d, ctx, r, store, from, at + k * to.bytes, to, load);
     if (part === null) return;
     list.push(...part);
   }
@@ -88,7 +88,7 @@ function forward(d: Draft, n: Ins, memory: MemorySsa, ctx: PassContext): void {
 }
 
 /** Instructions that give `r` an element of a load, from what was stored; null where they would take more than one element apart. */
-function valueOf(
+function elementOf(
   d: Draft,
   { isa }: PassContext,
   r: Reg,

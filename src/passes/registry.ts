@@ -15,6 +15,7 @@ import { gvnCse } from './gvn-cse.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
 import { liveDead } from './live-dead.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
+import { promoteMemory } from './promote-memory.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
@@ -63,6 +64,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
   entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
   entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
+  entry('promote-memory', promoteMemory, 1, 'local variables at constant places become registers'),
   entry('convert-mov-phi', convertMovPhi, 2, 'leave SSA: phis become as few copies as live ranges allow'),
   edits('copy-propagation', copyPropagation, 1, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
