@@ -408,6 +408,7 @@ describe('passes over functions in SSA', () => {
     'constant-folding',
     'constant-guards',
     'dead-results',
+    'conditional-constants',
   ])('%s keeps SSA and what a function does', (name) => {
     let changed = 0;
     fc.assert(

@@ -1,6 +1,7 @@
 import { analyzeControlFlow } from './analyze-control-flow.ts';
 import { branchOpt } from './branch-opt.ts';
 import { checkInitialProgram } from './check-initial-program.ts';
+import { conditionalConstants } from './conditional-constants.ts';
 import { constantFolding } from './constant-folding.ts';
 import { constantGuards } from './constant-guards.ts';
 import { convertMovPhi } from './convert-mov-phi.ts';
@@ -65,6 +66,16 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
   entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
   entry('promote-memory', promoteMemory, 1, 'local variables at constant places become registers'),
+  [
+    'conditional-constants',
+    {
+      name: 'conditional-constants',
+      pass: conditionalConstants,
+      version: 1,
+      summary: 'constants, ranges and branches, on the ways that control can take',
+      knobs: ['FoldApproximate', 'FPFoldDisable'],
+    },
+  ],
   entry('convert-mov-phi', convertMovPhi, 2, 'leave SSA: phis become as few copies as live ranges allow'),
   edits('copy-propagation', copyPropagation, 1, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
