@@ -27,7 +27,8 @@ export function hasConstantWays(fn: Fn, moves: Moves): boolean {
   let constant: Uint8Array | null = null;
   for (const { ins } of fn.blocks)
     for (const x of ins)
-      if (copyOf(moves, x)?.kind === Kind.Imm) (constant ??= new Uint8Array(fn.regCount))[regIndex(x.dst[0])] = 1;
+      if (copyOf(moves, x)?.kind === Kind.Imm)
+        (constant ??= new Uint8Array(fn.regCount))[regIndex(x.dst[0])] = 1;
   return fn.blocks.some(({ ins }) => {
     for (const x of ins) {
       if (!isPhi(x)) return false;
