@@ -53,6 +53,8 @@ const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
 const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
   EnableGvnCseMode: '0',
+  AllowReassociateCSE: '0',
+  ReassociateCSESkip: '100',
   ConvertMemoryToRegIndexedSizeLimit: '0',
 };
 const settings = [...declared]

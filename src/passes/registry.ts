@@ -20,6 +20,7 @@ import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { promoteMemory } from './promote-memory.ts';
+import { reassociate } from './reassociate.ts';
 import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
@@ -80,6 +81,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       knobs: ['FoldApproximate', 'FPFoldDisable'],
     },
   ],
+  entry('reassociate', reassociate, 1, 'trees of integer operations in one order, then common'),
   entry('late-commoning', lateCommoning, 1, 'value numbering once more'),
   entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'phis that are equal around a loop become one'),
   entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'phis of one value go'),
