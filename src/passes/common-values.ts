@@ -12,6 +12,9 @@ import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { PassContext } from './pass.ts';
 
+/** Stands for any version of memory: no version and no block has the number. */
+const UNASKED = 2 ** 31 - 1;
+
 /**
  * Value numbering over the dominator tree: see `gvnCse` for what it does, and on whose work it rests.
  *
@@ -21,14 +24,27 @@ import type { PassContext } from './pass.ts';
 export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boolean): void {
   const moves = movesOf(ctx.isa);
   const seen = new ExpressionTable(d);
+  const versionSeenBy = (n: Ins): number => memorySsaOf(fn, ctx.program).versionSeenBy(n);
   /** A number for what the instruction depends on beside its operands; null if it is not to be common. */
   const state = (n: Ins): number | null => {
     const x = d.at(n);
     if (!allInSsa(x)) return null;
     if (isPhi(x)) return d.block(n);
-    if (isPlainLoad(x)) return memorySsaOf(fn, ctx.program).versionSeenBy(n);
     const copied = isValue(x) ? copyOf(moves, x) : null;
     return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
+  };
+  /** The first of those that compute the same as `n`. */
+  const firstOf = (n: Ins): Ins => {
+    const x = d.at(n);
+    if (!isPlainLoad(x) || !allInSsa(x)) {
+      const s = state(n);
+      return s === null ? n : seen.findOrAdd(n, s);
+    }
+    // What memory holds is asked only where some load has the same address.
+    const like = seen.findOrAdd(n, UNASKED);
+    if (like === n) return n;
+    seen.findOrAdd(like, versionSeenBy(like));
+    return seen.findOrAdd(n, versionSeenBy(n));
   };
   dominatorWalk(
     d,
@@ -36,8 +52,7 @@ export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boole
       seen.open();
       for (let n = d.first(b), next: Ins; n >= 0; n = next) {
         next = d.next(n);
-        const s = state(n);
-        const first = s === null ? n : seen.findOrAdd(n, s);
+        const first = firstOf(n);
         if (first === n) continue;
         const ins = d.at(n);
         ctx.remark('passed', 'common', `${printInstr(ins)}: the same as ${printInstr(d.at(first))}`, {

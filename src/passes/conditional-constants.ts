@@ -12,7 +12,7 @@ import { printInstr } from '../ir/text.ts';
 import { mayStand } from '../rules/fit.ts';
 import { isFoldable } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
-import { ConstantsByFlow, hasConstantWays } from './constants-by-flow.ts';
+import { ConstantsByFlow, mayHaveConstantPhis } from './constants-by-flow.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
@@ -32,7 +32,7 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  *     BB2:
  *           BRA BB1
  *
- * In two steps. First constants and executable ways together (`ConstantsByFlow`), where a constant comes into some phi: without that,
+ * In two steps. First constants and executable ways together (`ConstantsByFlow`), where some phi may be constant: without that,
  * constant folding finds as much. Then known bits and ranges with what branches tell (`rangesOf`), where a comparison looks as if it
  * might be decided (`mayBeDecided`): a predicate that is known, and in the blocks that only one outcome leads to, operands that it
  * makes constant. What control no longer reaches goes.
@@ -49,7 +49,7 @@ const isSet = (v: unknown): boolean => v !== null && v !== false;
 
 function byFlow(fn: Fn, ctx: PassContext): Fn {
   const moves = movesOf(ctx.isa);
-  if (!hasConstantWays(fn, moves)) return fn;
+  if (!mayHaveConstantPhis(fn, moves)) return fn;
   const approximate = isSet(ctx.knob('FoldApproximate'));
   const floats = !isSet(ctx.knob('FPFoldDisable'));
   const found = new ConstantsByFlow(fn, moves, (x) => isFoldable(x, approximate, floats));

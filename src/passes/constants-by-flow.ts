@@ -16,29 +16,67 @@ import {
   withOperandMods,
 } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { valuesOf } from '../rules/fold.ts';
+import { isFoldable, valuesOf } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
 
 /** What a register is on the ways that control can take: nothing yet, one constant, or more than one value. */
 const State = { None: 0, One: 1, Many: 2 } as const;
 
-/** Does a constant come into some phi? Where none does, folding finds all that there is. */
-export function hasConstantWays(fn: Fn, moves: Moves): boolean {
-  let constant: Uint8Array | null = null;
+/** How far a value is followed to see whether it may be constant. */
+const MOST_DEPTH = 3;
+
+/**
+ * May some phi be one constant? That is: a constant comes into it, and no other way brings what is certainly more than that: what
+ * memory, a special register or a parameter holds, or another constant where the phi is the first. Where there is none, folding finds
+ * all that there is to be found.
+ */
+export function mayHaveConstantPhis(fn: Fn, moves: Moves): boolean {
+  let defs: (Instr | undefined)[] | null = null;
+  /** The operand as a constant, where the phi is taken to be one. */
+  const constant = (o: Operand, phi: Reg, value: Operand): Operand | null => {
+    if (o.kind === Kind.Imm) return o;
+    if (o.kind !== Kind.Reg) return null;
+    if (o.reg === phi) return withOperandMods(value, o.mods);
+    const def = defs![regIndex(o.reg)];
+    const c = def === undefined || def.guard !== NO_REG ? null : copyOf(moves, def);
+    return c?.kind === Kind.Imm && c.mods === 0 ? withOperandMods(c, o.mods) : null;
+  };
+  const may = (o: Operand, phi: Reg, value: Operand, depth: number): boolean => {
+    const c = constant(o, phi, value);
+    if (c !== null) return depth > 0 || sameOperand(c, value);
+    const def = o.kind === Kind.Reg ? defs![regIndex(o.reg)] : undefined;
+    if (def === undefined || !inSsa(o.reg)) return false;
+    if (isPhi(def)) return true;
+    if (!isFoldable(def, true) && copyOf(moves, def) === null) return false;
+    if (depth === MOST_DEPTH) return true;
+    if (!def.src.every((s) => may(s, phi, value, depth + 1))) return false;
+    if (depth > 0 || def.guard !== NO_REG) return true;
+    const src = def.src.map((s) => constant(s, phi, value));
+    if (src.includes(null)) return true;
+    const k = def.dst.indexOf(o.reg);
+    const v = valuesOf(withSrc(def, src as Operand[]))[k];
+    return v === null || sameOperand(immOf(v, regWidth(o.reg)), value);
+  };
   for (const { ins } of fn.blocks)
-    for (const x of ins)
-      if (copyOf(moves, x)?.kind === Kind.Imm)
-        (constant ??= new Uint8Array(fn.regCount))[regIndex(x.dst[0])] = 1;
-  return fn.blocks.some(({ ins }) => {
     for (const x of ins) {
-      if (!isPhi(x)) return false;
-      for (let k = 1; k < x.src.length; k += 2) {
-        const o = x.src[k];
-        if (o.kind === Kind.Imm || (constant !== null && constant[regIndex(o.reg)] === 1)) return true;
-      }
+      if (!isPhi(x)) break;
+      defs ??= definitions(fn);
+      let first: Operand | null = null;
+      for (let k = 1; k < x.src.length && first === null; k += 2)
+        first = constant(x.src[k], NO_REG, x.src[k]);
+      if (first === null) continue;
+      const value = first;
+      if (x.src.every((o, k) => k % 2 === 0 || may(o, x.dst[0], value, 0))) return true;
     }
-    return false;
-  });
+  return false;
+}
+
+/** By register index: what defines it, in SSA. */
+function definitions(fn: Fn): (Instr | undefined)[] {
+  const defs: (Instr | undefined)[] = new Array(fn.regCount);
+  for (const { ins } of fn.blocks)
+    for (const x of ins) for (const r of x.dst) if (r !== NO_REG) defs[regIndex(r)] = x;
+  return defs;
 }
 
 /**
@@ -172,6 +210,10 @@ export class ConstantsByFlow {
   private evaluate(n: number, x: Instr): void {
     const guard = x.guard === NO_REG ? true : this.guardOf(x);
     if (guard === null) return;
+    if (guard === true && !isPhi(x) && this.isVarying(x)) {
+      for (const r of x.dst) if (r !== NO_REG) this.raise(r, State.Many, null);
+      return;
+    }
     const values = guard === false ? null : isPhi(x) ? this.joined(n, x) : this.computed(x);
     for (let k = 0; k < x.dst.length; k++) {
       const r = x.dst[k];
@@ -185,6 +227,16 @@ export class ConstantsByFlow {
       }
       this.raise(r, s, c);
     }
+  }
+
+  /** Is an operand more than one value, so that there is nothing to compute? */
+  private isVarying(x: Instr): boolean {
+    for (let k = 0; k < x.src.length; k++) {
+      const o = x.src[k];
+      if (o.kind === Kind.Imm) continue;
+      if (o.kind !== Kind.Reg || this.state[regIndex(o.reg)] === State.Many) return true;
+    }
+    return false;
   }
 
   private joined(n: number, x: Instr): [number, Operand | null][] {
