@@ -144,7 +144,7 @@ function cellsOf(v: Variable, spans: Span[]): Span[] | null {
       continue;
     }
     // What a word holds beside what was stored comes from memory, so all of it must be there.
-    if (v.align % WORD !== 0 || end > v.size) return null;
+    if (end > v.size) return null;
     for (let at = spans[i].at - (spans[i].at % WORD); at < end; at += WORD) cells.push({ at, bytes: WORD });
     i = k;
   }

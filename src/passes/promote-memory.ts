@@ -1,10 +1,10 @@
-import { type Promotable, type PromotableAccess, promotable } from '../analysis/promotable.ts';
+import { type Cell, type Promotable, type PromotableAccess, promotable } from '../analysis/promotable.ts';
 import { bytesOf, fileOfBytes } from '../ir/bytes-of.ts';
 import { type Draft, edit } from '../ir/draft/index.ts';
 import { copyLike, movesOf, otherwiseFor } from '../ir/moves.ts';
 import { type Isa, withMods } from '../ir/opcode.ts';
 import { addr, imm, NO_REG, type Operand, type Reg, RegFile, reg } from '../ir/operand.ts';
-import { type Fn, type Instr, instr } from '../ir/program.ts';
+import { type Fn, type Instr, instr, type Variable } from '../ir/program.ts';
 import { constructSsa } from '../ssa/construct.ts';
 import type { Pass } from './pass.ts';
 
@@ -46,8 +46,17 @@ export const promoteMemory: Pass = (fn, ctx) => {
     const own = found.cells.filter((c) => c.variable === name);
     ctx.remark('passed', 'promoted', `${name} becomes ${own.length} registers`);
   }
-  return edit(constructSsa(rewritten, ctx.isa), dropUnreadLoads);
+  return withAlignment(edit(constructSsa(rewritten, ctx.isa), dropUnreadLoads), found.cells);
 };
+
+/** Variables are aligned as the loads at the entry ask, which may be wider than what was there. */
+function withAlignment(fn: Fn, cells: readonly Cell[]): Fn {
+  const least = new Map<string, number>();
+  for (const { variable, bytes } of cells) least.set(variable, Math.max(bytes, least.get(variable) ?? 1));
+  const low = (v: Variable): boolean => v.align < (least.get(v.name) ?? 1);
+  if (!fn.variables.some(low)) return fn;
+  return { ...fn, variables: fn.variables.map((v) => (low(v) ? { ...v, align: least.get(v.name)! } : v)) };
+}
 
 /** Is there a store that may be to local memory? What is only read was never written, or stays what it is. */
 const storesLocal = (fn: Fn): boolean =>
