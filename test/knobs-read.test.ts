@@ -26,7 +26,12 @@ const approximate = branchyPtx('k').replace(
   'mov.b32 %r4, %f2;',
   'sin.approx.f32 %f3, %f2; mov.b32 %r4, %f3;',
 );
+/** A word that is stored to a local variable at a constant place, and loaded from there. */
+const throughMemory = branchyPtx('k')
+  .replace('.reg .pred', '.local .align 4 .b8 a[4];\n.reg .pred')
+  .replace('st.global', 'st.local.u32 [a], %r5; ld.local.u32 %r5, [a]; st.global');
 const programs = [
+  lowered(throughMemory),
   lowered(branchyPtx('k')),
   lowered(approximate),
   ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path'].map(kernel),
@@ -51,6 +56,9 @@ const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
 const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
   EnableGvnCseMode: '0',
+  AllowReassociateCSE: '0',
+  ReassociateCSESkip: '100',
+  ConvertMemoryToRegIndexedSizeLimit: '0',
 };
 const settings = [...declared]
   .filter((k) => !unread.includes(k))

@@ -397,6 +397,11 @@ describe('switches', () => {
     );
   });
 
+  it('DisablePhases knows a phase by its other names too', async () => {
+    const { plan } = await planWith({ set: ['DisablePhases=memorytoregister'] });
+    expect(plan!.phases.filter((p) => p.disabled !== null).map((p) => p.id)).toEqual(['GeneralOptimizeMid']);
+  });
+
   it('DisablePhases takes parts of names, case ignored', async () => {
     const { plan } = await planWith({
       disable: ['oribranchopt'],

@@ -408,6 +408,8 @@ describe('passes over functions in SSA', () => {
     'constant-folding',
     'constant-guards',
     'dead-results',
+    'conditional-constants',
+    'late-commoning',
   ])('%s keeps SSA and what a function does', (name) => {
     let changed = 0;
     fc.assert(

@@ -998,6 +998,10 @@ steps?: Step[]
 gate?: Gate
 knobs?: KnobNames3
 /**
+ * Other names by which the knob DisablePhases knows the phase.
+ */
+aliases?: string[]
+/**
  * Budget knob of which each rewrite by a rule takes one unit; once it is spent, the phase applies no rule.
  */
 ruleBudget?: string
