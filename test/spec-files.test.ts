@@ -114,6 +114,31 @@ describe('checking any file', () => {
     for (const f of shippedFiles()) expect([f, await checkFile(f, passNames, shipped)]).toEqual([f, []]);
   });
 
+  it('looks at rules that no phase runs: knobs that are not there, ids that are taken', async () => {
+    const file = write(
+      'mine.yaml',
+      `kind: rules
+group: mine
+title: rules of a group that no phase runs
+rules:
+  - id: of-a-knob
+    title: reads a knob that is not there
+    match: 'IADD3 $d, $a, #k, 0'
+    rewrite: 'IADD3 $d, #k, $a, 0'
+    when: knob(ContractProduct) && k == 12345
+    source: test
+  - id: mad
+    title: has the id of a rule that ships
+    match: 'ISETP.LT $d, $a, 77'
+    rewrite: 'ISETP.GE $d, 76, $a'
+    source: test
+`,
+    );
+    expect((await checkFile(file, passNames)).map((d) => [d.line, d.message])).toEqual([
+      [9, "rule 'of-a-knob' reads knob 'ContractProduct', which is not in the catalog"],
+      [11, "rule id 'mad' is taken by a rule of group 'fusion'"],
+    ]);
+  });
   it('tries an order at every level', async () => {
     expect(
       await check(

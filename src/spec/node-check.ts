@@ -5,11 +5,13 @@ import { buildIsa } from '../isa/build.ts';
 import { checkMeaning } from '../isa/lang/check.ts';
 import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
+import type { RuleFault } from './host.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
+import type { RulesSpec } from './types.generated.ts';
 
 /** Target of the trials where a spec names none. */
 const TRIAL_SM = 'sm_80';
@@ -79,7 +81,9 @@ function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | 
   const company = new Set([name]);
   for (const p of plan.phases) if (groupsOf(p).includes(name)) for (const g of groupsOf(p)) company.add(g);
   const docs = [...groups].filter(([g]) => company.has(g)).map(([, f]) => f.data);
-  return host.checkRules(docs, name, plan.isa, costs).map((f) => ({
+  const faults = host.checkRules(docs, name, plan.isa, costs);
+  const strangers = [...groups].filter(([g]) => !company.has(g)).map(([, f]) => f);
+  return [...faults, ...takenIds(spec, strangers)].map((f) => ({
     severity: f.severity,
     code: f.code,
     message: f.message,
@@ -87,6 +91,18 @@ function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | 
     path: ['rules', f.rule, f.field],
     notes: f.notes,
   }));
+}
+
+/** Ids of rules name them in commands and reports, so a rule of a group that never runs beside this one has its id for itself too. */
+function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
+  const idsOf = (f: SpecFile): string[] => (f.data as unknown as RulesSpec.Rules).rules.map((r) => r.id);
+  const owners = new Map(others.flatMap((f) => idsOf(f).map((id): [string, string] => [id, specName(f)])));
+  return idsOf(spec).flatMap((id, rule) => {
+    const owner = owners.get(id);
+    if (owner === undefined) return [];
+    const message = `rule id '${id}' is taken by a rule of group '${owner}'`;
+    return [{ severity: 'error', code: 'rule-id', rule, field: 'id', message, notes: [] }];
+  });
 }
 
 /** Faults in the meanings of a spec's opcodes, under every choice of their modifiers. */
@@ -118,9 +134,13 @@ function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<
       if (known === undefined) all.set(key, { issue, trials: new Set([request]) });
       else known.trials.add(request);
     }
-  return [...all.values()]
-    .filter((x) => x.issue.severity === 'error' || x.trials.size === requests.length)
-    .map((x) => x.issue);
+  return (
+    [...all.values()]
+      .filter((x) => x.issue.severity === 'error' || x.trials.size === requests.length)
+      // That a group has a switch is no fault of the group.
+      .filter((x) => x.issue.code !== 'rules-off')
+      .map((x) => x.issue)
+  );
 }
 
 /** The specs with the one to be checked among them, and requests that use it. */
@@ -150,7 +170,8 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
         .filter((b) => b.data.sm !== undefined && reaches(b, spec, specs))
         .map((b) => ({ ...one, sm: String(b.data.sm) })),
     )
-    .with('isa', 'rules', () => [one])
+    .with('rules', () => [{ ...one, rules: [specName(spec)] }])
+    .with('isa', () => [one])
     // One file of these kinds is in force.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
