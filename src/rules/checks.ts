@@ -11,12 +11,12 @@ import { type Part, type Shape, variantsOf } from './shape.ts';
 import { constantsFor, type Narrowing, witness } from './witness.ts';
 
 /**
- * Checks a set of rules that run together: duplicates, rules that never fire because another always comes first, rules that
- * meet without saying which is to win, rewrites that make code worse, and rules that undo one another.
+ * Checks rules that run together. It finds duplicates, rules that never fire because another always comes first, rules that match
+ * the same code without saying which is to win, rewrites that make code worse, and rules that undo one another.
  *
  * @param rules in the order of groups and files
  * @param settle runs a set to the end
- * @param wanted only faults of these groups are told (the others are the company they run in)
+ * @param wanted groups whose faults are reported; the others only run together with them
  */
 export function checkSet(
   rules: readonly Rule[],
@@ -47,7 +47,7 @@ export function checkSet(
   return issues;
 }
 
-/** Is a rule of a group whose faults are wanted? The others are only what it meets. */
+/** Is this a rule whose faults are reported? */
 type Judged = (rule: Rule) => boolean;
 
 type Report = (
@@ -97,7 +97,7 @@ function checkCosts(rules: readonly Rule[], costs: Costs, report: Report): void 
 
 // ---------------------------------------------------------------------- shadows
 
-/** A rule that comes first and matches all that a later one matches leaves it nothing. */
+/** Reports rules that an earlier rule shadows, because it matches everything that they match. */
 function checkShadows(ordered: readonly Rule[], judged: Judged, report: Report): void {
   const variants = ordered.map((r) => variantsOf(r));
   const byOp = new Map<string, number[]>();
@@ -134,7 +134,7 @@ function checkShadows(ordered: readonly Rule[], judged: Judged, report: Report):
   });
 }
 
-/** Does `a` take every root that `b` takes, as far as results go? A result that is not asked for must be dead. */
+/** Does `a` accept every root that `b` accepts, judged by its results? A result that a pattern does not name must be dead. */
 function givesAsMuch(a: Rule, b: Rule): boolean {
   const left = a.match[a.match.length - 1].dst;
   const right = b.match[b.match.length - 1].dst;
@@ -151,13 +151,13 @@ function firstOf<T, R>(xs: readonly T[], f: (x: T) => R | null): R | null {
   return null;
 }
 
-/** Does every choice of modifiers of `b` fit `a`, whose lines stand for those of `b` that are given? */
+/** Does `a` have an instance for every choice of modifiers of `b`, with its lines mapped to those of `b` by `lines`? */
 function sameInstances(a: Rule, b: Rule, lines: ReadonlyMap<number, number>): boolean {
   const mine = new Set(a.instances.map((i) => [...lines.keys()].map((l) => i.match[l]).join()));
   return b.instances.every((i) => mine.has([...lines.values()].map((l) => i.match[l]).join()));
 }
 
-/** Do the variables that the conditions name stand for one another, so that equal conditions say the same? */
+/** Are variables of the same name mapped to each other, so that equal texts of conditions mean the same? */
 function sameNames(a: Rule, b: Rule, { bound }: Covering): boolean {
   const named = new Set((a.text.when ?? '').match(/\w+/g));
   return a.vars.every((x, v) => {
@@ -168,7 +168,7 @@ function sameNames(a: Rule, b: Rule, { bound }: Covering): boolean {
   });
 }
 
-/** How pattern `a` matches wherever `b` does: what its variables are there, and which lines its lines are. */
+/** How pattern `a` matches wherever `b` does: what its variables and its lines correspond to in `b`. */
 interface Covering {
   readonly bound: Map<number, string>;
   readonly lines: Map<number, number>;
@@ -225,7 +225,7 @@ function coversPart(a: Part, b: Part, c: Covering): boolean {
 
 // ---------------------------------------------------------------------- runs on small functions
 
-/** Choices of modifiers of one rule that are tried; more would be the same with other widths. */
+/** How many choices of modifiers of one rule are tried; further ones would differ in widths only. */
 const MOST_INSTANCES = 6;
 /** Rewrites of a function of a few instructions before they count as endless. */
 const MOST_STEPS = 60;
@@ -239,7 +239,7 @@ const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
   ...more,
 });
 
-/** Applies the set to what each of some rules looks for and reports those that come back to where they were. */
+/** Applies the set to an example of each rule's pattern, and reports rules that lead back to where they started. */
 function checkCycles(rules: readonly Rule[], set: Setting, report: Report): ReadonlySet<Rule> {
   const cyclic = new Set<Rule>();
   for (const r of rules)
@@ -288,8 +288,8 @@ function spread<T>(all: readonly T[], most: number): T[] {
 }
 
 /**
- * Two rules meet where one instruction is what both look for. File order then decides, by accident, unless one of them has a
- * priority, or one is the special case of the other, or both ways lead to the same in the end.
+ * Two rules overlap where both match one instruction. File order then decides, by accident, unless one of them has a
+ * priority, or one is a special case of the other, or both lead to the same code in the end.
  */
 function checkOverlaps(
   ordered: readonly Rule[],
@@ -333,7 +333,7 @@ interface Parting {
 const exchanged = (p: Parting | null): Parting | null =>
   p === null ? null : { text: p.text, one: p.other, other: p.one };
 
-/** A function that both rules match and that each leads to other code, if there is one. */
+/** A function that both rules match and rewrite to different code, if there is one. */
 function parting(a: Rule, b: Rule, set: Setting): Parting | null {
   const shape = variantsOf(b)[0].root;
   const tried = new Set<string>();
@@ -356,8 +356,8 @@ function parting(a: Rule, b: Rule, set: Setting): Parting | null {
 }
 
 /**
- * What the variables of `b` must be so that pattern `a` matches too; null if nothing does. A line of `a` below an operand of
- * `b` that may be anything is not built up: such meetings are not looked for.
+ * What the variables of `b` must be for pattern `a` to match too; null if they cannot. Where an operand of `b` may be anything and
+ * `a` expects the result of a line, the line is not constructed: such overlaps are not found.
  */
 function meet(a: Shape, b: Shape, ruleA: Rule): Narrowing | null {
   const values = new Map<number, bigint>();
@@ -405,7 +405,7 @@ function meet(a: Shape, b: Shape, ruleA: Rule): Narrowing | null {
 
 const body = (text: string): string[] => text.split('\n').filter((l) => /^ +(@|[A-Z])/.test(l));
 
-/** Is one pattern a special case of the other? Then the more general one is the one for the rest. */
+/** Is one pattern a special case of the other? Then it is clear that the general one is for the remaining cases. */
 function special(a: Rule, b: Rule): boolean {
   const va = variantsOf(a);
   const vb = variantsOf(b);
@@ -415,7 +415,7 @@ function special(a: Rule, b: Rule): boolean {
   );
 }
 
-/** What becomes of a function if the given rule fires first, and then the whole set; null where it does not fire or not end. */
+/** The code after the given rule has fired first, and then the whole set; null if it does not fire or the set does not terminate. */
 function outcome(fn: Fn, first: Rule, set: Setting): string | null {
   try {
     let fired = false;

@@ -16,11 +16,11 @@ export interface Compiled {
   /** null if the texts have faults. */
   readonly body: RuleBody | null;
   readonly issues: readonly RuleIssue[];
-  /** What is wrong with a rule that has no instances, so that it can never fire; to find out takes most of the time. */
+  /** The fault of a rule that has no instances and so can never fire; finding out takes most of the time. */
   readonly idle: () => RuleIssue | null;
 }
 
-/** Compiles one rule of a group: resolves opcodes, variables and modifiers. Instances are worked out when asked for. */
+/** Compiles one rule of a group: resolves opcodes, variables and modifiers. Instances are computed when they are first needed. */
 export const compileRule = (doc: RulesDoc, place: number, isa: Isa): Compiled =>
   new RuleCompiler(doc, place, isa).compile();
 
@@ -131,7 +131,7 @@ class RuleCompiler {
     }
   }
 
-  /** Every inner line is used by a later one, else it would match anything anywhere. */
+  /** Every inner line must be used by a later one; otherwise it would match unrelated code. */
   private checkUsed(match: readonly LineDraft[]): void {
     const used = new Set(match.flatMap((l) => l.src.flatMap(varsIn)));
     for (const l of match.slice(0, -1))
@@ -141,7 +141,7 @@ class RuleCompiler {
         ]);
   }
 
-  /** Operands that may stand in any order multiply over the lines. */
+  /** The number of variants is the product of the operand orders of all lines; it is bounded. */
   private checkOrders(match: readonly LineDraft[]): void {
     const orders = orderCount(match);
     if (orders > MOST_VARIANTS)

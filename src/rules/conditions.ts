@@ -49,14 +49,14 @@ const FIGURES = new Set(['level', 'sm']);
 export const partsOf = (when: string): Expr[] =>
   conjuncts(parseExpression(when.trim().replaceAll('\n', ' ')));
 
-/** Can a condition, as written, have a part that is static or reads a knob? Few have; the others need not be read to know. */
+/** Can a condition, as written, have a part that is static or reads a knob? Few can, and the others need not be parsed to find that out. */
 export const mayAskSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.test(when);
 
 /** The parts of `a && b && c`. */
 const conjuncts = (e: Expr): Expr[] =>
   e.k === 'binary' && e.op === '&&' ? [...conjuncts(e.a), ...conjuncts(e.b)] : [e];
 
-/** The expressions that an expression is made of. Every condition of every rule that is read is asked, so it takes no pattern. */
+/** The direct subexpressions. A plain switch, since it is called for every condition of every rule that is read. */
 function inside(e: Expr): readonly Expr[] {
   switch (e.k) {
     case 'int':

@@ -20,7 +20,7 @@ export interface LineDraft {
   readonly text: string;
 }
 
-/** A rule whose lines are resolved, and whose modifiers are not chosen yet. */
+/** A rule whose lines are resolved, but whose modifiers are not yet chosen. */
 export interface Draft {
   readonly vars: readonly Variable[];
   readonly match: readonly LineDraft[];
@@ -38,7 +38,7 @@ interface Fault {
   readonly notes: readonly string[];
 }
 
-/** More choices of modifiers than this make a rule that nobody can prove or read. */
+/** A rule with more choices of modifiers than this could be neither proved nor understood. */
 const MOST_CHOICES = 4096;
 /** Offsets of an address, and the base, are 64 bits wide where the pattern says no width. */
 const ADDRESS_WIDTH = 64;
@@ -117,7 +117,7 @@ const nothingKnown = (d: Draft): Choice => ({
   names: new Map(),
 });
 
-/** Values of modifier variables that given modifiers of a line mean; null if the line does not allow them. */
+/** The values of modifier variables implied by the modifiers of a line; null if the line does not allow them. */
 function namesFor(
   line: LineDraft,
   mods: number,
@@ -175,7 +175,7 @@ const copy = (c: Choice, names: Map<string, string>): Choice => ({
   names,
 });
 
-/** Every choice of the modifiers of a line under what is chosen already. */
+/** Every choice of the modifiers of a line that agrees with what is already chosen. */
 function* choicesOf(
   line: LineDraft,
   c: Choice,

@@ -16,7 +16,7 @@ export interface Rule extends RuleBody {
   /** Phases that may run it; null: any. */
   readonly owner: readonly string[] | null;
   readonly priority: number;
-  /** Said to be given by hand, so that no two rules of one priority meet by accident. */
+  /** It states a priority of its own, so that overlaps with rules of that priority are intended. */
   readonly ranked: boolean;
   /** Place in its group's file, from 0. */
   readonly place: number;
@@ -30,7 +30,7 @@ export interface Rule extends RuleBody {
   readonly readsFigures: boolean;
   /** Why it holds where no solver says so. */
   readonly holds: string | null;
-  /** What it changes, for a rule that is not exact and runs only where it is asked for; null: it is exact. */
+  /** How results differ, for a rule that is not exact and runs only on request; null: it is exact. */
   readonly inexact: string | null;
   /** Instructions saved, where it is said by hand. */
   readonly cost: number | null;

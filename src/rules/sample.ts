@@ -87,7 +87,7 @@ function operand(
   }
 }
 
-/** A value for what does not matter: different whenever the values that do are. */
+/** A value for an operand that does not matter: it differs whenever the values that do matter differ. */
 const anything = (values: readonly bigint[]): bigint =>
   values.reduce((h, v) => BigInt.asUintN(64, (h ^ v) * 0x9e3779b97f4a7c15n + 1n), 7n) >> 3n;
 

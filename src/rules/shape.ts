@@ -3,8 +3,8 @@ import type { Line, Rule, Source } from './rule.ts';
 import { ORDERS, permuteTable } from './tables.ts';
 
 /**
- * Patterns as they are looked for. Operands that may be exchanged stand in any order, so a line has several arrangements, and a
- * rule is looked for under every choice of them: these are its variants.
+ * Patterns in the form in which they are searched for. Exchangeable operands may stand in any order, so a line has several
+ * arrangements, and a rule is searched for under every choice of them: these are its variants.
  */
 
 /** One order in which the sources of a line may stand in an instruction. */
@@ -57,7 +57,7 @@ function ordersOf(op: Opcode | null): readonly (readonly number[] | null)[] {
 const EITHER = [null, [1, 0]];
 const AS_WRITTEN = [null];
 
-/** Orders of the operands of some lines, those that come to the same counted too. */
+/** Number of operand orders of some lines, counting those that are equivalent. */
 export const orderCount = (lines: readonly { readonly op: Opcode | null }[]): number =>
   lines.reduce((n, l) => n * ordersOf(l.op).length, 1);
 

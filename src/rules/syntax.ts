@@ -80,7 +80,7 @@ export function parseLines(text: string): LineText[] {
   return out;
 }
 
-/** The opcode of the last line, as written, without a look at the rest; '' where no line begins with one. */
+/** The opcode of the last line as written, without parsing the rest; '' where no line begins with one. */
 export function lastOpcode(text: string): string {
   const lines = text.split('\n');
   for (let i = lines.length - 1; i >= 0; i--) {

@@ -1,6 +1,6 @@
 /** Truth tables of three inputs: bit 4a+2b+c is the result for a, b, c (`LOP3`, `PLOP3`). */
 
-/** The orders of three inputs: `order[i]` is the old place of what stands at place i now. */
+/** The orders of three inputs: `order[i]` is the old position of the input that is now at position i. */
 export const ORDERS: readonly (readonly [number, number, number])[] = [
   [0, 1, 2],
   [1, 0, 2],

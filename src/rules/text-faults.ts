@@ -1,7 +1,7 @@
 import type { RuleIssue } from './rule.ts';
 import type { LineText } from './syntax.ts';
 
-/** Stops the reading of one rule; what is wrong has been reported. */
+/** Stops the reading of one rule after its fault has been reported. */
 export class Stop extends Error {}
 
 /** A text of a rule. */

@@ -16,14 +16,14 @@ import { evalGraph } from '../isa/lang/evaluate.ts';
 import { FILE_OF_WIDTH } from './fit.ts';
 import type { Instance, Rule, Source } from './rule.ts';
 
-/** A small function in which a rule's pattern stands, with everything from outside as a parameter. */
+/** A small function that contains a rule's pattern, with everything from outside as a parameter. */
 export interface Witness {
   readonly fn: Fn;
   /** Value of each constant, by variable. */
   readonly constants: readonly bigint[];
 }
 
-/** Constants to try: edges, powers of two, small numbers, and numbers that are nothing in particular. */
+/** Constants to try: edge cases, powers of two, small numbers, and arbitrary ones. */
 const TRIED: readonly bigint[] = [
   0n,
   1n,
@@ -75,7 +75,7 @@ const TRIED: readonly bigint[] = [
 /** Combinations of constants tried before a condition counts as not met. */
 const MOST_TRIES = 120_000;
 
-/** What the search has found for an instance, and where it goes on. */
+/** What the search has found for an instance, and where it continues. */
 interface Search {
   readonly found: bigint[][];
   next: number;

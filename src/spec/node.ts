@@ -51,7 +51,7 @@ export function readSpecText(path: string): string {
   }
 }
 
-/** What its schema says against a spec, and the rest of the spec, whose values may be wrong too. */
+/** The schema's complaints about a spec, and the remainder of the spec, whose values are checked too. */
 export class SpecFaults extends DiagnosticError {
   readonly rest: SpecFile | undefined;
   constructor(diagnostics: readonly Diagnostic[], rest: SpecFile | undefined) {
@@ -60,10 +60,10 @@ export class SpecFaults extends DiagnosticError {
   }
 }
 
-/** Faults of single values. Those of a spec as a whole may follow from what is left out of the rest. */
+/** Faults of single values only: faults of a spec as a whole might merely follow from the parts left out. */
 const OF_ONE_VALUE = /^(unknown-|knob-|recipe-|launch-|not-a-hook$|ir-property$)/;
 
-/** Faults of a spec's form together with those that were found in its rest, in the order of the file. */
+/** Faults of a spec's form, merged with those found in the remainder, in the order of the file. */
 export const withRest = (form: readonly Diagnostic[], rest: readonly Diagnostic[]): Diagnostic[] =>
   [...form, ...rest.filter((d) => d.severity === 'error' && OF_ONE_VALUE.test(d.code) && d.line > 0)].sort(
     (a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : 0),
