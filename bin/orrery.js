@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 // Runs the built command line. V8's compiled code is kept beside the script, for this build and this V8: compiling is a
 // third of a cold start.
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { arch, pid, versions } from 'node:process';
-import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
-import { constants, Script } from 'node:vm';
+// No ES module: to import Node's own modules into one reads every property of them, and with those half of Node.
+const { readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
+const { createRequire } = require('node:module');
+const { join } = require('node:path');
+const { setFlagsFromString } = require('node:v8');
+const { constants, Script } = require('node:vm');
+
+const { arch, pid, versions } = process;
 
 // By default V8 optimizes a function after some 200 KB of its bytecode have run. One run of the pipeline is many functions that
 // each run for a short while: on a kernel of 10,000 instructions optimizing them took half of all CPU time, and code that
@@ -14,7 +16,7 @@ import { constants, Script } from 'node:vm';
 // and one of 100,000 instructions as long as before.
 setFlagsFromString('--interrupt-budget=1000000');
 
-const file = fileURLToPath(new URL('../dist/bundle/main.cjs', import.meta.url));
+const file = join(__dirname, '..', 'dist', 'bundle', 'main.cjs');
 
 /** What `read` gives, or undefined where the file is not there. */
 function there(read) {
@@ -45,5 +47,5 @@ if (cachedData === undefined || script.cachedDataRejected)
       renameSync(`${code}.${pid}`, code);
     }),
   );
-const module = { exports: {} };
-script.runInThisContext()(module.exports, createRequire(file), module, file);
+const bundle = { exports: {} };
+script.runInThisContext()(bundle.exports, createRequire(file), bundle, file);

@@ -110,7 +110,7 @@ describe('mistakes give one clear error and exit code 1', () => {
   it.each([
     [['opt', 'nowhere.ptx'], /cannot read nowhere.ptx: there is no such file/],
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_81.ptx')], /did you mean 'saxpy.sm_80.ptx'/],
-    [['opt', kernels], /cannot read .*: it is a folder/],
+    [['cfg', kernels], /cannot read .*: it is a folder/],
     [['cfg', process.execPath], /is no text file/],
     [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '-o', join(kernels, 'README.md', 'x', 'y')],

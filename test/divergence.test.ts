@@ -108,10 +108,10 @@ describe('what it says of agreement holds in every execution', () => {
           checked += a.checked;
           across += a.across;
         }),
-        { numRuns: runs(200), seed: 11 },
+        { numRuns: runs(100), seed: 11 },
       );
-      expect(checked).toBeGreaterThan(50_000);
-      expect(across).toBeGreaterThan(1000);
+      expect(checked).toBeGreaterThan(25_000);
+      expect(across).toBeGreaterThan(500);
     });
 
     it(`any control flow, ${name}`, () => {
@@ -131,9 +131,9 @@ describe('what it says of agreement holds in every execution', () => {
             checked += a.checked;
           },
         ),
-        { numRuns: runs(500), seed: 12 },
+        { numRuns: runs(200), seed: 12 },
       );
-      expect(checked).toBeGreaterThan(10_000);
+      expect(checked).toBeGreaterThan(4000);
     });
   }
 });

@@ -17,6 +17,7 @@ import { runLaunch } from '../src/sim/launch.ts';
 import { AREA, BATCH, drawn, INPUTS, kernelOf, Numbers } from './support/forms.ts';
 import { testIsa } from './support/isa.ts';
 import { modChoices } from './support/meaning.ts';
+import { runs as times } from './support/size.ts';
 
 /*
  * Every opcode with every choice of modifiers, on registers, constants and modified operands: what is written in PTX does
@@ -27,6 +28,9 @@ const doc = parse(readFileSync(new URL('../pipelines/isa/ptx.yaml', import.meta.
 const table = new PtxTable(doc);
 const BASE = 0x210;
 const ptxas = spawnSync('ptxas', ['--version']).status === 0;
+
+/** More choices of modifiers than this are run by pairs. */
+const MOST_RUN = times(300);
 
 /** Opcodes that say nothing alone: what they do shows in the kernels of test/kernels. */
 const NOT_ALONE: Readonly<Record<string, string>> = {
@@ -48,10 +52,10 @@ const NOT_ALONE: Readonly<Record<string, string>> = {
   S2R: "its result is this machine's",
 };
 
-/** Choices of modifiers: all of them, or where they are thousands every pair of values. */
-function choices(op: Opcode): number[] {
+/** Choices of modifiers: all of them, or where they are more than `most` every pair of values. */
+function choices(op: Opcode, most: number): number[] {
   const count = op.groups.reduce((n, g) => n * g.values.length, 1);
-  if (count <= 2000) return modChoices(op);
+  if (count <= most) return modChoices(op);
   const out = new Set<number>();
   for (const [k, g] of op.groups.entries())
     for (const h of op.groups.slice(k + 1))
@@ -116,7 +120,7 @@ describe('forms of PTX', () => {
   it('has a reason where it has no form, and only there', () => {
     const reasons = new Set<string>();
     for (const op of isa.opcodes)
-      for (const mods of choices(op)) {
+      for (const mods of choices(op, 2000)) {
         const rows = table.rows(op, mods, 90);
         expect(rows.length, `${op.name} ${mods}`).toBeGreaterThan(0);
         if (rows[0].none !== '') reasons.add(`${op.name}: ${rows[0].none}`);
@@ -130,7 +134,7 @@ describe('forms of PTX', () => {
   it.each(alone.map((op) => [op.name, op] as const))('%s', (_name, op) => {
     const numbers = new Numbers(op.id + 1);
     const list: Instr[] = [];
-    for (const mods of choices(op)) {
+    for (const mods of choices(op, MOST_RUN)) {
       if (!legal(op, mods)) continue;
       const count = op.means === null ? 1 : 3;
       for (let k = 0; k < count; k++) {

@@ -72,8 +72,8 @@ it('random legal orders keep every kernel right', () => {
         expect(open.differences).toEqual([]);
       },
     ),
-    { numRuns: runs(120), seed: 2026 },
+    { numRuns: runs(60), seed: 2026 },
   );
   // A fuzzer whose every order is refused would prove nothing.
-  expect(legal).toBeGreaterThan(40);
+  expect(legal).toBeGreaterThan(20);
 });

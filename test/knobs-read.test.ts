@@ -26,7 +26,12 @@ const approximate = branchyPtx('k').replace(
   'mov.b32 %r4, %f2;',
   'sin.approx.f32 %f3, %f2; mov.b32 %r4, %f3;',
 );
+/** A word that is stored to a local variable at a constant place, and loaded from there. */
+const throughMemory = branchyPtx('k')
+  .replace('.reg .pred', '.local .align 4 .b8 a[4];\n.reg .pred')
+  .replace('st.global', 'st.local.u32 [a], %r5; ld.local.u32 %r5, [a]; st.global');
 const programs = [
+  lowered(throughMemory),
   lowered(branchyPtx('k')),
   lowered(approximate),
   ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path'].map(kernel),
@@ -39,6 +44,9 @@ const done = (x: Program, p: Plan): string => {
   return `${JSON.stringify(records)}\n${printProgram(j.last)}`;
 };
 
+/** The same under the default plan. */
+const byDefault = programs.map((x) => done(x, base));
+
 /** Knobs that the phases with work declare: their own and those of their gates. */
 const declared = new Set(
   base.phases.filter(hasWork).flatMap((p) => [...p.knobs, ...p.gate.set, ...p.gate.unset, ...p.gate.budget]),
@@ -48,6 +56,9 @@ const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
 const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
   EnableGvnCseMode: '0',
+  AllowReassociateCSE: '0',
+  ReassociateCSESkip: '100',
+  ConvertMemoryToRegIndexedSizeLimit: '0',
 };
 const settings = [...declared]
   .filter((k) => !unread.includes(k))
@@ -62,7 +73,7 @@ describe('every knob that a phase with work declares', () => {
 
   it.each(others)('%s changes what is done', async (set) => {
     const p = await planOf({ set: [set] });
-    expect(programs.some((x) => done(x, p) !== done(x, base))).toBe(true);
+    expect(programs.some((x, k) => done(x, p) !== byDefault[k])).toBe(true);
   });
 
   it('is read, or its row says that it is not, and then setting it warns', async () => {
@@ -128,6 +139,22 @@ describe('a budget of rules', () => {
       }
     },
   );
+
+  it('holds where rules are chosen by bands too', async () => {
+    const { id, ruleBudget } = limited[0];
+    const hits = async (set: string[]): Promise<number[]> => {
+      const p = await planOf({ set: ['RulePriorityBands', ...set] });
+      return programs.map((x) => {
+        let n = 0;
+        runPipeline(x, p, { onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
+        return n;
+      });
+    };
+    const free = await hits([]);
+    expect(Math.max(...free)).toBeGreaterThan(3);
+    for (const limit of [0, 2])
+      expect(await hits([`${ruleBudget}=${limit}`])).toEqual(free.map((n) => Math.min(n, limit)));
+  });
 
   it('holds over all functions of a program together, and what it left is there for others', async () => {
     const both = lowered(branchyPtx('k', 'other'));

@@ -118,7 +118,7 @@ describe('orrery ab', () => {
   });
 
   it('JSON, Markdown and HTML say the same; HTML asks for nothing', () => {
-    const args = ['ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '3'];
+    const args = ['ab', 'base', off, '--kernels', ...files, '--no-ptxas', '--repeat', '1'];
     const j = valid('ab', orrery(...args, '--json').out);
     expect(j.status).toBe('measured');
     const total = j.totals.find((t: { metric: string }) => t.metric === 'weighted');

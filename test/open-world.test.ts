@@ -11,6 +11,7 @@ import { pointerLoads } from '../src/sim/pointers.ts';
 import { testIsa } from './support/isa.ts';
 import { Random } from './support/meaning.ts';
 import { BASE, kernel } from './support/sim-kernel.ts';
+import { runs } from './support/size.ts';
 
 const isa = testIsa();
 
@@ -126,12 +127,12 @@ describe('wrong optimizations are detected without a launch file', () => {
     for (const p of all)
       for (const fn of p.functions.filter((f) => f.kind === 'entry')) {
         const found = places(fn, MUTATIONS[name], rnd);
-        for (let n = 0; n < 2 && found.length > 0; n++) {
+        for (let n = 0; n < runs(1) && found.length > 0; n++) {
           const [make] = found.splice(rnd.below(found.length), 1);
           const wrong = make();
           const after = { ...p, functions: p.functions.map((f) => (f === fn ? wrong : f)) };
           tried++;
-          if (sameOpenWorld(p, after, fn.name, BASE, { budget: 30_000 }).same) missed.push(fn.name);
+          if (sameOpenWorld(p, after, fn.name, BASE, { budget: 15_000 }).same) missed.push(fn.name);
         }
       }
     expect(tried).toBeGreaterThan(5);

@@ -138,7 +138,7 @@ describe('every value that a kernel computes is in its range', () => {
           total.seen += c.seen;
           total.told += c.told;
         }),
-        { numRuns: runs(200), seed: 21 },
+        { numRuns: runs(80), seed: 21 },
       );
       expect(total.told).toBeGreaterThan(total.seen / 4);
     });
@@ -151,9 +151,9 @@ describe('every value that a kernel computes is in its range', () => {
           runChecks(make(fn, c), c);
           told += c.told;
         }),
-        { numRuns: runs(500), seed: 22 },
+        { numRuns: runs(150), seed: 22 },
       );
-      expect(told).toBeGreaterThan(10_000);
+      expect(told).toBeGreaterThan(3000);
     });
   }
 });

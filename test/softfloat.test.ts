@@ -6,7 +6,7 @@ import * as soft from '../src/isa/softfloat.ts';
 import { runs } from './support/size.ts';
 
 const { F16, BF16, F32, F64 } = soft;
-const options = { seed: 20261121, numRuns: runs(2000) };
+const options = { seed: 20261121, numRuns: runs(1000) };
 
 /** Doubles whose exponents meet: sums cancel, products and quotients stay in range, now and then a special value. */
 const near = fc
@@ -116,7 +116,7 @@ describe('fast floating point equals exact floating point', () => {
         for (const z of [c, -a * b, -a * b * (1 + 2 ** -50), c * 2 ** -60])
           expect(b64(fast.fma64(a, b, z))).toBe(soft.bigFma(F64, b64(a), b64(b), b64(z), 'RN'));
       }),
-      { ...options, numRuns: runs(4000) },
+      { ...options, numRuns: runs(2000) },
     );
   });
 
@@ -132,7 +132,7 @@ describe('fast floating point equals exact floating point', () => {
         ])
           expect(b32(fast.fma32(x, y, z))).toBe(soft.bigFma(F32, b32(x), b32(y), b32(z), 'RN'));
       }),
-      { ...options, numRuns: runs(4000) },
+      { ...options, numRuns: runs(2000) },
     );
   });
 

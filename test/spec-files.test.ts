@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import type { Program } from '../src/ir/program.ts';
 import { numberToHalf } from '../src/isa/floats.ts';
@@ -13,7 +13,13 @@ import { runs } from './support/size.ts';
 import { passNames, rendered, shipped, testFolder } from './support/specs.ts';
 
 const { path: dir, write } = testFolder();
+const cacheBefore = process.env.XDG_CACHE_HOME;
 process.env.XDG_CACHE_HOME = join(dir, 'cache');
+// Other test files of this worker have their own.
+afterAll(() => {
+  if (cacheBefore === undefined) delete process.env.XDG_CACHE_HOME;
+  else process.env.XDG_CACHE_HOME = cacheBefore;
+});
 const cached = () => readdirSync(join(dir, 'cache', 'orrery'));
 
 /** What is said when a file is loaded. */

@@ -256,8 +256,8 @@ describe('a wrong request', () => {
   OriBranchOpt: [{ pass: live-ded }]
   AdvancedPhaseAfterConvUnsupp: [{ rules: [peephole] }]
 phases:
-  disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
-  enable: [LateOriCommoning]`),
+  disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
+  enable: [OriLoopFusion]`),
       ),
     ).toMatchInlineSnapshot(`
       "error: phase 'OriBranchOpt' is no hook
@@ -282,20 +282,20 @@ phases:
         \`orrery rules list\` names the groups
       error: there is no phase 'OriSanitise' to disable
         --> mine.yaml:6:39
-          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
+          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
             |                                       ^^^^^^^^^^^
         did you mean 'OriSanitize'?
-      error: phase 'LateOriCommoning' is both enabled and disabled
+      error: phase 'OriLoopFusion' is both enabled and disabled
         --> mine.yaml:7:12
-          7 |   enable: [LateOriCommoning]
-            |            ^^^^^^^^^^^^^^^^
+          7 |   enable: [OriLoopFusion]
+            |            ^^^^^^^^^^^^^
       error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (disabled by recipe 'mine')
         --> mine.yaml:6:13
-          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
+          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
             |             ^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'LateOriCommoning' is enabled, but never runs: nothing is bound to it
+      warning: phase 'OriLoopFusion' is enabled, but never runs: nothing is bound to it
         --> mine.yaml:7:3
-          7 |   enable: [LateOriCommoning]
+          7 |   enable: [OriLoopFusion]
             |   ^^^^^^"
     `);
   });
@@ -358,7 +358,7 @@ describe('warnings', () => {
         recipe(`sm: [sm_90]
 level: 3
 hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
-phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }`),
+phases: { enable: [OriLoopFusion, GeneralOptimizeEarly] }`),
       ),
     ).toMatchInlineSnapshot(`
       "warning: recipe 'mine' is for sm_90, not for sm_80
@@ -373,9 +373,9 @@ phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }`),
         --> mine.yaml:4:10
           4 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
             |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'LateOriCommoning' is enabled, but never runs: nothing is bound to it
+      warning: phase 'OriLoopFusion' is enabled, but never runs: nothing is bound to it
         --> mine.yaml:5:11
-          5 | phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }
+          5 | phases: { enable: [OriLoopFusion, GeneralOptimizeEarly] }
             |           ^^^^^^"
     `);
   });
@@ -395,6 +395,11 @@ describe('switches', () => {
     expect(await saysOf({ set: ['DisablePhases=controlflowoplast'] })).toMatch(
       /is required and cannot be switched off \(knob DisablePhases names 'controlflowoplast'\)/,
     );
+  });
+
+  it('DisablePhases knows a phase by its other names too', async () => {
+    const { plan } = await planWith({ set: ['DisablePhases=memorytoregister'] });
+    expect(plan!.phases.filter((p) => p.disabled !== null).map((p) => p.id)).toEqual(['GeneralOptimizeMid']);
   });
 
   it('DisablePhases takes parts of names, case ignored', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { host as names } from '../src/engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../src/ir/diagnostic.ts';
 import { readSpec } from '../src/spec/document.ts';
@@ -205,7 +205,8 @@ describe('knobs, recipes, gates', () => {
 });
 
 it('a spec is read once and then comes from the cache, until its text changes', async () => {
-  process.env.XDG_CACHE_HOME = join(dir, 'cache');
+  vi.stubEnv('XDG_CACHE_HOME', join(dir, 'cache'));
+  onTestFinished(() => void vi.unstubAllEnvs());
   const file = write('cached.yaml', 'kind: knob-set\nknobs: { OptBudget: 1 }\n');
   const a = await loadSpec(file);
   const b = await loadSpec(file);

@@ -66,6 +66,19 @@ BB2:
     );
   });
 
+  it('knows that three addends may stand in any order, and three inputs of a table may not', () => {
+    const text = `BB0:
+  IADD3 R1, R2, -R3, R4
+  IADD3 R5, R4, R2, -R3
+  IADD3 R6, R4, -R2, R3
+  LOP3 R7, R2, R3, R4, 0xca
+  LOP3 R8, R4, R3, R2, 0xca
+  STG.V4 [RD9], {R5, R6, R7, R8}
+  STG [RD9+16], R1
+  EXIT`;
+    expect(after(gvnCse, text)).toBe(body(text.replace(/ +IADD3 R5.*\n/, '').replace('{R5', '{R1')));
+  });
+
   it('leaves alone what is in registers that are not in SSA', () => {
     // The first load's register holds something else when it would be read again.
     const text = `BB0:

@@ -77,16 +77,21 @@ const mix = (h: number, v: number): number => {
 const hashOperand = (o: Operand): number =>
   mix(mix(mix(o.kind * 8 + o.mods, o.reg), o.lo), o.hi ^ o.sym.length);
 
-const isCommutative = (x: Instr): boolean => (x.op.flags & OpFlag.Commutative) !== 0 && x.src.length >= 2;
+/** How many operands, from the first one on, may be exchanged. */
+const exchangeable = ({ op, src }: Instr): number =>
+  (op.flags & OpFlag.Symmetric) !== 0 && src.length >= 3
+    ? 3
+    : (op.flags & OpFlag.Commutative) !== 0 && src.length >= 2
+      ? 2
+      : 0;
 
 function hash(x: Instr, state: number): number {
   const { src } = x;
   let h = mix(mix(mix(x.op.id, x.mods), x.guardNot ? ~x.guard : x.guard), state);
-  let k = 0;
-  if (isCommutative(x)) {
-    h = mix(h, hashOperand(src[0]) + hashOperand(src[1]));
-    k = 2;
-  }
+  let k = exchangeable(x);
+  let sum = 0;
+  for (let i = 0; i < k; i++) sum += hashOperand(src[i]);
+  if (k > 0) h = mix(h, sum);
   for (; k < src.length; k++) h = mix(h, hashOperand(src[k]));
   for (let i = 0; i < x.otherwise.length; i++) h = mix(h, x.otherwise[i]);
   return h;
@@ -103,12 +108,20 @@ export function computeTheSame(a: Instr, b: Instr): boolean {
   if (a.dst.length !== b.dst.length) return false;
   for (let i = 0; i < a.dst.length; i++)
     if (a.dst[i] !== NO_REG && b.dst[i] !== NO_REG && regFile(a.dst[i]) !== regFile(b.dst[i])) return false;
-  let k = 0;
-  if (isCommutative(a)) {
-    const straight = sameOperand(a.src[0], b.src[0]) && sameOperand(a.src[1], b.src[1]);
-    if (!straight && !(sameOperand(a.src[0], b.src[1]) && sameOperand(a.src[1], b.src[0]))) return false;
-    k = 2;
-  }
+  let k = exchangeable(a);
+  if (k > 0 && !sameInAnyOrder(a.src, b.src, k)) return false;
   for (; k < a.src.length; k++) if (!sameOperand(a.src[k], b.src[k])) return false;
+  return true;
+}
+
+/** Are the first `count` operands the same, in whatever order? */
+function sameInAnyOrder(a: readonly Operand[], b: readonly Operand[], count: number): boolean {
+  let taken = 0;
+  for (let i = 0; i < count; i++) {
+    let k = 0;
+    while (k < count && ((taken & (1 << k)) !== 0 || !sameOperand(a[i], b[k]))) k++;
+    if (k === count) return false;
+    taken |= 1 << k;
+  }
   return true;
 }

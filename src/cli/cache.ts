@@ -9,7 +9,7 @@ export interface CacheOptions {
 
 const MEGABYTE = 1 << 20;
 
-/** The cache that the options name; what it holds back is written however the command ends, if it is not killed. */
+/** The cache that the options name. Pending results are written however the command ends, unless it is killed. */
 export function cacheOf(o: CacheOptions): DiskCache | undefined {
   if (o.cache === undefined) {
     if (o.cacheLimit !== undefined) failWith('--cache-limit limits nothing', '--cache FOLDER names a cache');

@@ -74,7 +74,7 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   return checkPtxTable(spec.data as unknown as PtxDoc, await shippedIsa()).map((m) => plain(spec.file, m));
 }
 
-/** What an experiment says is looked up in the shipped specs, and its base must be a plan; a budget names metrics. */
+/** Names in an experiment must exist in the shipped specs, and its base must resolve to a plan; a budget must name metrics. */
 async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   try {
     if (spec.kind === 'budget') {

@@ -1,6 +1,6 @@
 /** Bytes of one instruction from Volta on. */
 const INSTRUCTION = 16;
-/** Low 12 bits of NOP and of BRA: what stands behind the last instruction of a function (seen in cubins of ptxas 13.0.88). */
+/** Low 12 bits of NOP and of BRA: what follows the last instruction of a function (seen in cubins of ptxas 13.0.88). */
 const NOP = 0x918;
 const BRA = 0x947;
 
@@ -22,7 +22,7 @@ export function instructionCounts(cubin: Uint8Array): Map<string, number> {
 export const codeSizes = (cubin: Uint8Array): Map<string, number> =>
   new Map([...textSections(cubin)].map(([name, s]) => [name, s.size]));
 
-/** Where the code of each function stands in a cubin (ELF64, little-endian): the sections `.text.NAME`. Empty for any other file. */
+/** Where a cubin (ELF64, little-endian) holds the code of each function: the sections `.text.NAME`. Empty for any other file. */
 function textSections(cubin: Uint8Array): Map<string, { offset: number; size: number }> {
   const out = new Map<string, { offset: number; size: number }>();
   const view = new DataView(cubin.buffer, cubin.byteOffset, cubin.byteLength);

@@ -17,11 +17,14 @@ export function ptxTable(specs: Specs): PtxTable {
   return new PtxTable(specs.ptx.data as unknown as PtxDoc);
 }
 
+/** The table of the shipped specs, once a program has been written. */
+let shippedTable: Promise<PtxTable> | null = null;
+
 /**
- * PTX text of a program; what could not be written is warned about.
+ * PTX text of a program; warns about what could not be written.
  *
  * @param retarget architecture for `.target`, null to keep the module's
- * @param strict a function that had to be kept as it came is an error
+ * @param strict makes it an error if a function had to be kept unchanged
  */
 export async function ptxOf(
   program: Program,
@@ -30,7 +33,8 @@ export async function ptxOf(
   retarget: string | null,
   strict: boolean,
 ): Promise<string> {
-  const table = ptxTable(await loadShipped());
+  shippedTable ??= loadShipped().then(ptxTable);
+  const table = await shippedTable;
   const { text, diagnostics } = emitPtx(withoutSsa(program, plan.isa), {
     table,
     paramBase: paramBase(plan),

@@ -46,7 +46,7 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
   }
 }
 
-/** What is wrong with a line is the answer to it: an optimizer goes on. */
+/** A faulty line is answered with its error, so that the optimizer at the other end can go on. */
 async function answerTo(line: string, evaluator: Evaluator, perKernel: boolean): Promise<object> {
   let request: unknown;
   try {

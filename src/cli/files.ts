@@ -43,13 +43,17 @@ function namesLike(file: string): string[] {
   }
 }
 
-/** Text of an input file, kept for the frames of diagnostics, or why it cannot be read or is no text. */
+/** The name under which commands read standard input, and write standard output. */
+export const STANDARD_INPUT = '-';
+export const STANDARD_OUTPUT = '-';
+
+/** Text of an input file, kept for the frames of diagnostics; or why it cannot be read as text. */
 export function textOrFault(
   file: string,
 ): string | { readonly fault: string; readonly notes: readonly string[] } {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(file);
+    bytes = readFileSync(file === STANDARD_INPUT ? 0 : file);
   } catch (e) {
     const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
@@ -66,14 +70,14 @@ export function textOrFault(
   return text;
 }
 
-/** Text of an input file. One that cannot be read, or that is no text, ends the command with one error. */
+/** Text of an input file. If it cannot be read, or is not text, the command ends with one error. */
 export function readText(file: string): string {
   const text = textOrFault(file);
   if (typeof text !== 'string') failWith(text.fault, ...text.notes);
   return text;
 }
 
-/** Makes a folder and those above it. Node's own way does not end where a file system refuses without a reason. */
+/** Makes a folder and its parents. Node's own `recursive` never returns where a file system refuses without a reason. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   const above = dirname(folder);
@@ -81,7 +85,7 @@ function makeFolder(folder: string): void {
   mkdirSync(folder);
 }
 
-/** Why something cannot be written: that a name is missing means here that the file system makes none. */
+/** Why something cannot be written. ENOENT means here that the file system does not create names. */
 const refusal = (e: unknown): string =>
   (e as NodeJS.ErrnoException).code === 'ENOENT' ? 'nothing can be made there' : reason(e);
 
@@ -104,7 +108,7 @@ export function makeWhole(path: string, make: (aside: string) => void): void {
   }
 }
 
-/** Devices, pipes and the streams of this process are written to; a file of their name in their place breaks the machine. */
+/** Devices, pipes and this process's streams are written to in place: replacing them by a regular file would break the machine. */
 function isStream(path: string): boolean {
   const known = statSync(path, { throwIfNoEntry: false });
   return (
@@ -112,7 +116,7 @@ function isStream(path: string): boolean {
   );
 }
 
-/** Writes a file whole or not at all, or to a device or pipe. What cannot be written ends the command with one error. */
+/** Writes a file completely or not at all, or writes to a device or pipe. A failure ends the command with one error. */
 export function writeWhole(file: string, text: string): void {
   let mode: number | undefined;
   try {

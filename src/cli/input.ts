@@ -8,13 +8,14 @@ import { loadShipped, makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { STANDARD_INPUT } from './files.ts';
 import type { PlanOptions } from './options.ts';
-import { CliExit, failWith, show, stopOnErrors } from './ui.ts';
+import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
-/** Warnings on targets that were printed: a command that reads many files says each once. */
+/** Warnings about targets already printed: a command that reads many files prints each once. */
 const told = new Set<string>();
 
-/** The plan that the options ask for; errors are printed and end the command. */
+/** The plan that the options ask for. Errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
   const base = specs ?? (await loadShipped());
   const level = o.level === undefined ? null : Number(o.level);
@@ -44,6 +45,18 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
   return plan;
 }
 
+/** Plans for files of several targets: specs are read once, and a plan is made once for each target. */
+export function plansFor(o: PlanOptions): (target: string | null) => Promise<Plan> {
+  const specs = loadShipped();
+  const plans = new Map<string, Promise<Plan>>();
+  return async (target) => {
+    const key = o.sm ?? target ?? '';
+    let plan = plans.get(key);
+    if (plan === undefined) plans.set(key, (plan = planFor(o, target, await specs)));
+    return plan;
+  };
+}
+
 export interface Input {
   readonly program: Program;
   /** The module as parsed; null for Ori text. */
@@ -61,8 +74,11 @@ export { readText } from './files.ts';
  */
 export function programFor(file: string, text: string, plan: Plan, strict = false): Input {
   const key = hashText(text, `${plan.sm}|${plan.isa.hash}`);
-  if (file.endsWith('.ori')) return { ...readOri(text, plan, file), text, key };
-  const { program, module, warnings } = readPtx(text, plan, file);
+  const name = file === STANDARD_INPUT ? '<stdin>' : file;
+  if (name !== file) rememberText(name, text);
+  if (file.endsWith('.ori') || (name !== file && /^\.program /m.test(text)))
+    return { ...readOri(text, plan, name), text, key };
+  const { program, module, warnings } = readPtx(text, plan, name);
   const leftOut = (d: Diagnostic): boolean => strict && d.code === 'no-ori-form';
   const said = warnings.map((d) => (leftOut(d) ? { ...d, severity: 'error' as const } : d));
   stopOnErrors(said);

@@ -47,7 +47,7 @@ export function baseOf(o: PlanOptions): Base {
   };
 }
 
-/** What is to be measured: ptxas takes part where it can be run, unless `--no-ptxas`. */
+/** What to measure. ptxas is included where it can be run, unless `--no-ptxas` is given. */
 export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions {
   return {
     launches: o.launches,
@@ -79,7 +79,7 @@ function ptxasOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions['ptxas
   };
 }
 
-/** Counts of blocks that `orrery run --profile-out` wrote, those of several launches added up. */
+/** Block counts written by `orrery run --profile-out`, summed over several launches. */
 function profileOf(file: string): Profile {
   const out: Record<string, Record<string, number>> = {};
   let runs: unknown;
@@ -98,7 +98,7 @@ function profileOf(file: string): Profile {
   return out;
 }
 
-/** Metrics by their names, between commas; `weighted.*` is all of a family. */
+/** Metrics by name, separated by commas; `weighted.*` names a whole family. */
 export function metricsOf(text: string): Metric[] {
   return text.split(',').flatMap((raw) => {
     const name = raw.trim();

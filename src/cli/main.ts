@@ -56,10 +56,17 @@ Examples:
 
 withCache(
   withPlan(program.command('opt'))
-    .description('optimize a PTX (or .ori) file')
-    .argument('<file>', 'PTX or Ori text')
+    .description('optimize PTX (or .ori) files')
+    .argument(
+      '<file...>',
+      "PTX or Ori text; folders and patterns ('k/**/*.ptx') stand for the files in them, - for standard input",
+    )
     .option('--emit <ori|ptx|json|none>', 'what to write (default: ori; none with --ptxas)')
-    .option('-o, --output <file>', 'write there instead of standard output')
+    .option(
+      '-o, --output <file>',
+      'write there instead of standard output (-); for several files: the folder',
+    )
+    .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
     .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
     .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
     .option('--check-each', 'with --check: compare after every phase that changed something')
@@ -79,7 +86,7 @@ withCache(
     .option('--json', 'with --ptxas: for scripts')
     .option('--stat', 'time and memory of each phase')
     .option('-q, --quiet', 'no account on standard error'),
-).action((file, o) => guarded(async () => (await import('./opt.ts')).opt(file, o)));
+).action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
 
 withPlan(
   program
@@ -308,7 +315,7 @@ program
 const ofSweep = !isMainThread && (workerData as SweepWorker | null)?.role === 'sweep';
 
 async function begin(): Promise<void> {
-  // The options of ptxas are not ours to read: they go on as they came.
+  // The options of ptxas are not parsed here: they are passed on unchanged.
   if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
   else {
     if (process.argv.includes('--json')) answerInJson();

@@ -77,7 +77,7 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
   }
 }
 
-/** A value as it is written in a spec, and the kernels that it is for. */
+/** A value as it is written in a spec, and the kernels that it applies to. */
 function valueText(k: ResolvedKnob): string {
   const range = k.type === 'IRNG' && Array.isArray(k.value) ? (k.value as readonly number[]) : null;
   const end = (n: number) => (Math.abs(n) === Number.MAX_SAFE_INTEGER ? '' : String(n));

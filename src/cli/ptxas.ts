@@ -39,7 +39,7 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
     for (const [k, file] of inputs(theirs)) {
       const text = await optimized(file, theirs, ours);
       if (text === null) continue;
-      // A folder of its own for each, so that messages keep the name and equal names do not meet.
+      // Each input gets its own folder, so that messages keep the file name and equal names do not collide.
       const at = join(mkdtempSync(join(dir, 'in-')), basename(file));
       writeFileSync(at, text);
       args[k] = at;
@@ -59,7 +59,7 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
 
 const warn = (message: string): void => err(`orrery: warning: ${message}`);
 
-/** Sorts out `--orrery-NAME[=VALUE]`; everything else is for ptxas. */
+/** Separates `--orrery-NAME[=VALUE]` from the options for ptxas. */
 function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[] } {
   const given: Record<string, string[]> = {
     order: [],
@@ -97,7 +97,7 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
   return { ours, theirs };
 }
 
-/** Places of the arguments that are PTX files: readable, no value of another option, and with a `.version` in them. */
+/** Positions of the arguments that are PTX files: readable, not the value of an option, and containing `.version`. */
 function inputs(args: readonly string[]): [number, string][] {
   const out: [number, string][] = [];
   for (const [k, a] of args.entries()) {
@@ -108,7 +108,7 @@ function inputs(args: readonly string[]): [number, string][] {
   return out;
 }
 
-/** Value of an option in any of the ways that ptxas takes it: `-arch sm_90`, `-arch=sm_90`, `-O3`. */
+/** Value of an option in any form that ptxas accepts: `-arch sm_90`, `-arch=sm_90`, `-O3`. */
 function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
   let found: string | undefined;
   for (const [k, a] of args.entries())

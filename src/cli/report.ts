@@ -3,7 +3,7 @@ import type { Program } from '../ir/program.ts';
 import { CLASSES, countByClass } from '../lab/classes.ts';
 import { duration, grouped, pc, table } from './ui.ts';
 
-/** Instructions before and after, by class; classes that occur in neither are left out. */
+/** Instructions before and after, by class; classes that occur in neither are omitted. */
 export function classTable(before: Program, after: Program): string {
   const a = countByClass(before);
   const b = countByClass(after);

@@ -37,7 +37,7 @@ interface DiffCommand {
 }
 
 const FORMATS = ['text', 'markdown', 'json'];
-/** Exit code where the two sides differ, as `diff` has 1 for it; 1 is an error here as everywhere. */
+/** Exit code when the two sides differ. `diff` uses 1 for that; here, as in every command, 1 is an error. */
 const DIFFERS = 2;
 
 /** `orrery diff`. */
@@ -131,7 +131,7 @@ async function limits(head: string | undefined, file: string | undefined): Promi
   return spec === null ? null : budgetOf(spec);
 }
 
-/** Kernels on which the effect is measured: those that are named, else those of the project. */
+/** Kernels on which the effect is measured: those named, or else those of the project. */
 function kernelsOf(o: DiffCommand): readonly string[] {
   if (o.kernels === false) return [];
   if (o.kernels !== undefined) return o.kernels;
@@ -141,7 +141,7 @@ function kernelsOf(o: DiffCommand): readonly string[] {
     : [];
 }
 
-/** Verdicts of rules: those that are stored for this very text, else what the solver says now. */
+/** Verdicts of rules: the stored ones where the text has not changed, or else what the solver says now. */
 function verdicts(o: DiffCommand): { ask: AskVerdict; close: () => void } {
   const stored = readVerdicts();
   let solver: ReturnType<typeof openSolver> | null = null;

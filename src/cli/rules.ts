@@ -5,14 +5,15 @@ import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
+import type { GroupDoc } from '../rules/document.ts';
 import type { RuleHit, RuleMiss } from '../rules/engine.ts';
-import { rulesOfDoc } from '../rules/group.ts';
+import { rulesOfGroup } from '../rules/group.ts';
 import { verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
-import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
 import { groupsOf, type Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
+import { groupDocOf } from '../spec/rules.ts';
 import { planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, Progress, pc, table } from './ui.ts';
@@ -43,22 +44,13 @@ export async function bookFor(o: PlanOptions, target: string | null = null): Pro
   const rules: Rule[] = [];
   const shipped = new Set(specs.rules?.keys() ?? []);
   // Groups of files named on the command line come with the plan; one of the same name takes the shipped one's place.
-  const files = new Map(
-    [...(specs.rules ?? new Map<string, SpecFile>())].map(([g, f]) => [
-      g,
-      { data: f.data as unknown, file: f.file },
-    ]),
-  );
+  const files = new Map<string, GroupDoc>();
+  for (const [g, f] of specs.rules ?? []) files.set(g, groupDocOf(f));
   for (const [g, f] of plan.rules) {
     if (f.data !== files.get(g)?.data) shipped.delete(g);
     files.set(g, f);
   }
-  for (const f of files.values()) {
-    const r = rulesOfDoc(f.data, plan.isa);
-    if (r.issues.length > 0)
-      failWith(`${f.file} has faults`, `\`orrery check ${shownPath(f.file)}\` shows them`);
-    rules.push(...r.rules);
-  }
+  for (const f of files.values()) rules.push(...rulesOfGroup(f, plan.isa));
   const switches = new Map(
     [...files].flatMap(([g, { data }]) => {
       const { when } = data as { when?: string };
@@ -217,7 +209,7 @@ class Account {
     if (past.length === 0) past.push({ text: printInstr(h.before), rule: '' });
     const text = printInstr(last);
     const again = past.findIndex((p) => p.text === text);
-    // What came between the two occurrences of one text was for nothing.
+    // The changes between two occurrences of the same text cancelled out.
     if (again >= 0) for (const p of past.splice(again + 1)) this.byRule.get(p.rule)!.undone++;
     else past.push({ text, rule: h.rule.id });
     this.history.set(key, past);
@@ -340,7 +332,7 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
   }
 }
 
-/** PTX files of a folder of kernels: its own, and those of its folders, for the target if there is one. */
+/** PTX files of a folder of kernels and of its subfolders, those for the target where there are any. */
 function kernelFiles(dir: string, sm: string): string[] {
   if (!existsSync(dir)) failWith(`there is no folder ${dir}`);
   const found: string[] = [];

@@ -6,7 +6,7 @@ import { ROOT } from '../spec/node.ts';
 import { failWith } from './ui.ts';
 
 /** The solver of the z3-solver package behind the interface of a solver's binary. */
-const PACKAGED: readonly string[] = [process.execPath, join(ROOT, 'bin', 'z3.js')];
+const PACKAGED: readonly string[] = [process.execPath, join(ROOT, 'bin', 'z3.mjs')];
 
 /** Can the solver of the package be used? */
 export function packagedSolver(): boolean {
@@ -20,7 +20,7 @@ export function packagedSolver(): boolean {
 
 /**
  * The solver of the z3-solver package, or a command that reads SMT-LIB from standard input. It is one process that answers
- * question after question; it starts with the first, and anew when it ended or had to be ended at a limit.
+ * question after question. It is started by the first question, and again after it ended or was ended at a limit.
  */
 export function openSolver(command: string | undefined): { solve: Solver; close: () => void } {
   if (command === undefined && !packagedSolver())
@@ -107,7 +107,7 @@ class SolverProcess {
       ended();
     });
     child.on('close', ended);
-    // What is written to a process that has ended is lost, which the missing answer shows.
+    // What is written to a process that has ended is lost; the missing answer shows it.
     child.stdin.on('error', () => undefined);
     return child;
   }

@@ -7,7 +7,7 @@ import { loadShipped } from '../spec/node.ts';
 import { measureOptions } from './lab.ts';
 import { failWith } from './ui.ts';
 
-/** An experiment with all that its cells are run with: the same in every process and thread that reads the file. */
+/** An experiment and everything that running its cells needs: the same in every process and thread that reads the file. */
 export interface SweepSetup {
   readonly experiment: Experiment;
   readonly modules: readonly Module[];

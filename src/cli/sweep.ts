@@ -96,7 +96,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
     throw new CliExit(INTERRUPTED);
   }
   const ordered = places.map((at) => done.get(cellKey(cells[at]))!);
-  // Workers finish in any order, and so does a sweep that was ended and gone on with.
+  // Workers finish in any order, and a sweep that was interrupted and resumed has yet another.
   writeWhole(path, SweepFile.text(experiment, identity, ordered));
   if (shard !== null)
     return out(
@@ -168,7 +168,7 @@ function shardFrom(text: string): { readonly i: number; readonly n: number } {
     : failWith(`--shard ${text} is no shard`, 'the second of four shards is 2/4');
 }
 
-/** Prints what came of all cells, and writes the best arm as a recipe. */
+/** Prints the results of all cells, and writes the best arm as a recipe. */
 async function report(
   setup: SweepSetup,
   cells: readonly FinishedCell[],

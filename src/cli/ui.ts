@@ -23,7 +23,7 @@ export class CliExit extends Error {
   }
 }
 
-// Whoever reads the output may have enough of it (`orrery phases | head`): that ends the command without a word.
+// The reader of the output may close the pipe early (`orrery phases | head`): the command then ends silently.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (e: NodeJS.ErrnoException) => {
     if (e.code !== 'EPIPE') throw e;
@@ -33,12 +33,38 @@ for (const stream of [process.stdout, process.stderr])
 /** Whether the command has given its result. */
 let answered = false;
 
+/** What a task printed. */
+export interface Printed {
+  out: string;
+  err: string;
+}
+/** Where the output of the task that runs now is kept; null: it goes to the streams. */
+let kept: Printed | null = null;
+
+const asLine = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);
+
 export const out = (text: string): void => {
-  answered = true;
-  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  if (kept !== null) kept.out += asLine(text);
+  else {
+    answered = true;
+    process.stdout.write(asLine(text));
+  }
 };
-export const err = (text: string): void =>
-  void process.stderr.write(text.endsWith('\n') ? text : `${text}\n`);
+export const err = (text: string): void => {
+  if (kept !== null) kept.err += asLine(text);
+  else process.stderr.write(asLine(text));
+};
+
+/** Runs one of several tasks, one after the other, and keeps what it prints, so that it can be shown in the order of the tasks. */
+export async function captured(body: () => Promise<void>): Promise<Printed & { readonly code: number }> {
+  const printed: Printed = { out: '', err: '' };
+  kept = printed;
+  try {
+    return Object.assign(printed, { code: await outcome(body) });
+  } finally {
+    kept = null;
+  }
+}
 
 /** Text files that diagnostics point into, kept so that frames can be shown without reading them again. */
 const texts = new Map<string, string>();
@@ -58,7 +84,7 @@ function textOf(file: string): string | undefined {
 /** What was shown, for `answerInJson`. */
 const shown: Diagnostic[] = [];
 
-/** A script that asked for JSON gets JSON from a command that fails too: `{ "errors": [...] }`, what standard error says. */
+/** A script that asked for JSON gets JSON even from a command that fails: `{ "errors": [...] }`, with the text of standard error. */
 export function answerInJson(): void {
   process.on('exit', (code) => {
     if (code === 0 || answered) return;
@@ -67,7 +93,7 @@ export function answerInJson(): void {
   });
 }
 
-/** Notes a complaint of the reader of the command line, which prints it itself. */
+/** Records an error of the command-line parser, which prints it itself. */
 export const noteUsage = (text: string): void => {
   const message = text.trim().replace(/^error: /, '');
   shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0 });
@@ -90,7 +116,7 @@ export function fail(diagnostics: readonly Diagnostic[]): never {
   throw new CliExit(1);
 }
 
-/** One plain error with an optional hint, and the end of the command. */
+/** Prints one plain error with optional hints, and ends the command. */
 export function failWith(message: string, ...notes: readonly string[]): never {
   fail([{ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes }]);
 }
@@ -125,7 +151,7 @@ export function table(rows: readonly (readonly string[])[], align: string, gap =
 const ANSI = /\u001b\[[0-9;]*m/g;
 const width = (s: string): number => [...s.replace(ANSI, '')].length;
 
-/** `1,234,567`. Without the system's locales, which take longer to load than a short command. */
+/** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
 export const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
 
 /** `12.3 ms`, `4.56 s`. */
@@ -156,27 +182,30 @@ export class Progress {
   }
 }
 
-/** Runs a command's body and turns every outcome into an exit code; internal faults are reported as such. */
+/** Runs a command's body and sets the exit code of the process by its outcome. */
 export async function guarded(body: () => void | Promise<void>): Promise<void> {
+  const code = await outcome(body);
+  if (code !== 0) process.exitCode = code;
+}
+
+/** Runs a body and turns every outcome into an exit code; internal faults are reported as such. */
+async function outcome(body: () => void | Promise<void>): Promise<number> {
   try {
     await body();
+    return 0;
   } catch (e) {
-    if (e instanceof CliExit) {
-      process.exitCode = e.code;
-      return;
-    }
-    process.exitCode = 1;
+    if (e instanceof CliExit) return e.code;
     if (e instanceof DiagnosticError) {
       show(e.diagnostics);
-      return;
+      return 1;
     }
     const error = e as NodeJS.ErrnoException;
-    if (error.code === 'EPIPE') return;
+    if (error.code === 'EPIPE') return 1;
     if (typeof error.code === 'string' && error.path !== undefined) {
       const message = `cannot open ${error.path}: ${ERRNO[error.code] ?? error.code}`;
       noteUsage(message);
       err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
-      return;
+      return 1;
     }
     noteUsage(`internal fault: ${error.message}`);
     err(`${pcErr.red(pcErr.bold('error'))}: internal fault: ${error.message}`);
@@ -185,6 +214,7 @@ export async function guarded(body: () => void | Promise<void>): Promise<void> {
     );
     if (process.env.ORRERY_TRACE !== undefined) err(error.stack ?? '');
     else err('  (ORRERY_TRACE=1 shows where it happened)');
+    return 1;
   }
 }
 

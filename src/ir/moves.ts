@@ -1,9 +1,11 @@
-import { type Isa, type Opcode, withMods } from './opcode.ts';
+import { type Isa, type Opcode, OpFlag, type Slot, withMods } from './opcode.ts';
 import { imm, Kind, NO_REG, type Operand, PT, type Reg, regWidth } from './operand.ts';
 import { type Instr, instr, NONE } from './program.ts';
 
 /** Truth table of the first input alone: how a predicate is copied. */
-const FIRST = 0xf0;
+export const FIRST_INPUT = 0xf0;
+/** The source that holds the table of an opcode with the property `table`. */
+export const TABLE_SOURCE = 3;
 
 /** How values are copied: the one place that knows. */
 export interface Moves {
@@ -16,11 +18,20 @@ export interface Moves {
 
 const known = new WeakMap<Isa, Moves>();
 
+/** The opcode that copies into a bank of registers. @throws Error where the instruction set declares none */
+function copier(isa: Isa, bank: Slot['bank']): Opcode {
+  const op = isa.opcodes.find((o) => (o.flags & OpFlag.Copies) !== 0 && o.dsts[0]?.bank === bank);
+  if (op === undefined)
+    throw new Error(`no opcode with the property 'copies' writes registers of bank '${bank}'`);
+  return op;
+}
+
+/** How an instruction set copies values. */
 export function movesOf(isa: Isa): Moves {
   let m = known.get(isa);
   if (m === undefined) {
-    const mov = isa.byName.get('MOV')!;
-    const logic = isa.byName.get('PLOP3')!;
+    const mov = copier(isa, 'r');
+    const logic = copier(isa, 'p');
     const wide = withMods(mov, 0, '64');
     m = {
       mov,
@@ -28,7 +39,7 @@ export function movesOf(isa: Isa): Moves {
       logic,
       move: (to, from, loc = 0) =>
         regWidth(to) === 1
-          ? instr(logic, 0, [to], [from, PT, PT, imm(FIRST)], loc)
+          ? instr(logic, 0, [to], [from, PT, PT, imm(FIRST_INPUT)], loc)
           : instr(mov, regWidth(to) === 64 ? wide : 0, [to], [from], loc),
     };
     known.set(isa, m);
@@ -39,7 +50,8 @@ export function movesOf(isa: Isa): Moves {
 /** What an instruction copies into its destination, or null if it does something else. */
 export function copyOf(m: Moves, x: Instr): Operand | null {
   if (x.op === m.mov) return x.src[0];
-  if (x.op === m.logic && x.src[3].kind === Kind.Imm && x.src[3].lo === FIRST) return x.src[0];
+  if (x.op === m.logic && x.src[TABLE_SOURCE].kind === Kind.Imm && x.src[TABLE_SOURCE].lo === FIRST_INPUT)
+    return x.src[0];
   return null;
 }
 

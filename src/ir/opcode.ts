@@ -45,6 +45,8 @@ export const OpFlag = {
   Reflexive: 1 << 17,
   /** Adds the carry that its third source holds, and gives the carry out as its second destination. */
   Carries: 1 << 18,
+  /** Its result is its first source; with the property `table` only where the table selects that source. */
+  Copies: 1 << 19,
 } as const;
 
 /** Memory spaces, in the order of the reference's categories 0-6. */

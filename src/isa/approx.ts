@@ -4,7 +4,7 @@ import type { Approximation } from './formats.ts';
  * The approximate functions of the special function unit, defined as the double-precision value rounded to f32. This lies
  * within the error bounds that PTX states for `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh` `.approx.f32` (PTX
  * ISA 9.0, 9.7.3) and has the special values of its tables: zero, infinity and NaN behave as in the real function. Hardware
- * gives other last bits; whoever compares with it allows for the stated error. The sine of a subnormal is a zero of its sign,
+ * gives different low bits, so a comparison with it must allow for the stated error. The sine of a subnormal is a zero of its sign,
  * as ptxas 13.0.88 folds it.
  */
 export function approximate(fn: Approximation, x: number): number {

@@ -67,6 +67,7 @@ export const PROPS: Readonly<Record<string, number>> = {
   'hands-address-on': OpFlag.HandsAddressOn,
   reflexive: OpFlag.Reflexive,
   carries: OpFlag.Carries,
+  copies: OpFlag.Copies,
 };
 
 /** Bits of each scalar type. */
@@ -98,11 +99,11 @@ const registerWidth = (type: string): number => Math.max(32, TYPE_BITS[type] ?? 
 
 const bit = (kind: number): KindSet => 1 << kind;
 
-/** Faultless instruction sets that somebody still uses, by hash. */
+/** Instruction sets without faults that are still in use, by hash. */
 const interned = new Map<string, WeakRef<Isa>>();
 
 /**
- * Builds the instruction set from its documents. Documents of equal content give the same object, whoever loaded them:
+ * Builds the instruction set from its documents. Documents of equal content give the same object, however often they are loaded:
  * opcodes are compared by reference everywhere, and snapshots outlive the specs they were made with.
  *
  * @returns the set, and one diagnostic for each fault in a form, modifier or property

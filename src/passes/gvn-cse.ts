@@ -1,14 +1,5 @@
-import { dominatorWalk } from '../analysis/dominator-walk.ts';
-import { isPlainLoad, isValue } from '../analysis/effects.ts';
-import { ExpressionTable } from '../analysis/expressions.ts';
-import { memorySsaOf } from '../analysis/memory-ssa.ts';
-import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { withDst } from '../ir/edit.ts';
-import { isPhi } from '../ir/flow.ts';
-import { copyOf, movesOf } from '../ir/moves.ts';
-import { Kind, NO_REG } from '../ir/operand.ts';
-import { printInstr } from '../ir/text.ts';
-import { allInSsa } from '../ssa/registers.ts';
+import { edit } from '../ir/draft/index.ts';
+import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 
 /** Knob 402 and its values (reference passes-b). */
@@ -50,59 +41,5 @@ const WHOLE = 2;
  */
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;
-  if (mode === OFF) return fn;
-  return edit(fn, (d) => {
-    const moves = movesOf(ctx.isa);
-    const seen = new ExpressionTable(d);
-    /** A number for what the instruction depends on beside its operands; null if it is not to be common. */
-    const state = (n: Ins): number | null => {
-      const x = d.at(n);
-      if (!allInSsa(x)) return null;
-      if (isPhi(x)) return d.block(n);
-      if (isPlainLoad(x)) return memorySsaOf(fn, ctx.program).versionSeenBy(n);
-      const copied = isValue(x) ? copyOf(moves, x) : null;
-      return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
-    };
-    dominatorWalk(
-      d,
-      (b) => {
-        seen.open();
-        for (let n = d.first(b), next: Ins; n >= 0; n = next) {
-          next = d.next(n);
-          const s = state(n);
-          const first = s === null ? n : seen.findOrAdd(n, s);
-          if (first === n) continue;
-          const ins = d.at(n);
-          ctx.remark('passed', 'common', `${printInstr(ins)}: the same as ${printInstr(d.at(first))}`, {
-            block: d.id(b),
-            ins,
-          });
-          replaceBy(d, n, first);
-        }
-        if (mode === ONE_BLOCK) seen.close();
-      },
-      () => {
-        if (mode !== ONE_BLOCK) seen.close();
-      },
-    );
-  });
+  return mode === OFF ? fn : edit(fn, (d) => commonValues(d, fn, ctx, mode === ONE_BLOCK));
 };
-
-/** The results of `first` take the place of `n`'s; one that `first` leaves out gets `n`'s name. */
-function replaceBy(d: Draft, n: Ins, first: Ins): void {
-  const { dst } = d.at(n);
-  d.remove(n);
-  dst.forEach((r, k) => {
-    const x = d.at(first);
-    if (r === NO_REG) return;
-    if (x.dst[k] !== NO_REG) d.replaceUses(r, x.dst[k]);
-    else
-      d.replace(
-        first,
-        withDst(
-          x,
-          x.dst.map((old, i) => (i === k ? r : old)),
-        ),
-      );
-  });
-}

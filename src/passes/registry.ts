@@ -1,18 +1,27 @@
 import { analyzeControlFlow } from './analyze-control-flow.ts';
+import { backCopyPropagation } from './back-copy-propagation.ts';
 import { branchOpt } from './branch-opt.ts';
 import { checkInitialProgram } from './check-initial-program.ts';
+import { conditionalConstants } from './conditional-constants.ts';
 import { constantFolding } from './constant-folding.ts';
 import { constantGuards } from './constant-guards.ts';
 import { convertMovPhi } from './convert-mov-phi.ts';
 import { copyPropagation } from './copy-propagation.ts';
 import { deadResults } from './dead-results.ts';
+import { deadStores } from './dead-stores.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
+import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
 import { finalInspection } from './final-inspection.ts';
+import { forwardStores } from './forward-stores.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
 import { gvnCse } from './gvn-cse.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
+import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
+import { promoteMemory } from './promote-memory.ts';
+import { reassociate } from './reassociate.ts';
+import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
@@ -57,8 +66,26 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
-  entry('gvn-cse', gvnCse, 2, 'global value numbering: what is computed twice is computed once'),
+  entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
+  entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
+  entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
+  entry('promote-memory', promoteMemory, 1, 'local variables at constant places become registers'),
+  [
+    'conditional-constants',
+    {
+      name: 'conditional-constants',
+      pass: conditionalConstants,
+      version: 1,
+      summary: 'constants, ranges and branches, on the ways that control can take',
+      knobs: ['FoldApproximate', 'FPFoldDisable'],
+    },
+  ],
+  entry('reassociate', reassociate, 1, 'trees of integer operations in one order, then common'),
+  entry('late-commoning', lateCommoning, 1, 'value numbering once more'),
+  entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'phis that are equal around a loop become one'),
+  entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'phis of one value go'),
+  entry('back-copy-propagation', backCopyPropagation, 1, 'compute where a copy would put it'),
   entry('convert-mov-phi', convertMovPhi, 2, 'leave SSA: phis become as few copies as live ranges allow'),
   edits('copy-propagation', copyPropagation, 1, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [

@@ -17,7 +17,7 @@ import { operands } from './operands.ts';
 import type { Form, Reader } from './reader.ts';
 import * as t from './tokens.ts';
 
-/** Deepest nesting of scopes. Real code has a handful; whoever walks the tree may recurse this far. */
+/** Deepest nesting of scopes. Real code has a handful, so code that walks the tree may recurse. */
 const DEEPEST_SCOPE = 256;
 
 /** A scope that is being read. */

@@ -296,7 +296,7 @@ export class Lexer {
     return this.integer(p, q, q - p < 16 ? (n < 1024 ? SMALL[n] : BigInt(n)) : this.long(p, p, q, 10n));
   }
 
-  /** Suffix and end of an integer of which the digits end at `q`. */
+  /** Suffix and end of an integer whose digits end at `q`. */
   private integer(p: number, q: number, value: bigint): number {
     this.kind = INT;
     this.int = value;
@@ -360,7 +360,7 @@ export class Lexer {
     return q;
   }
 
-  /** A decimal floating-point literal that begins at `p`, of which the whole part ends at `q`. */
+  /** A decimal floating-point literal that begins at `p` and whose integer part ends at `q`. */
   private decimal(p: number, q: number): number {
     const { bytes } = this;
     if (bytes[q] === 46) {

@@ -34,18 +34,21 @@ export function checkSet(
     notes: readonly string[] = [],
     severity: RuleIssue['severity'] = 'error',
   ): void => {
-    if (wanted.has(rule.group))
-      issues.push({ severity, code, group: rule.group, rule: rule.place, field, message, notes });
+    issues.push({ severity, code, group: rule.group, rule: rule.place, field, message, notes });
   };
-  checkIds(rules, report);
-  checkCosts(rules, costs, report);
+  const judged: Judged = (r) => wanted.has(r.group);
+  checkIds(rules, judged, report);
+  checkCosts(rules.filter(judged), costs, report);
   const ordered = byPrecedence(rules);
-  checkShadows(ordered, report);
+  checkShadows(ordered, judged, report);
   const order: Setting = { isa, matcher: Matcher.of(ordered, isa), settle };
-  const cyclic = checkCycles(ordered, order, report);
-  checkOverlaps(ordered, order, cyclic, report);
+  const cyclic = checkCycles(ordered.filter(judged), order, report);
+  checkOverlaps(ordered, order, judged, cyclic, report);
   return issues;
 }
+
+/** Is a rule of a group whose faults are wanted? The others are only what it meets. */
+type Judged = (rule: Rule) => boolean;
 
 type Report = (
   rule: Rule,
@@ -67,11 +70,11 @@ interface Setting {
 
 const named = (r: Rule): string => `'${r.id}' of group '${r.group}'`;
 
-function checkIds(rules: readonly Rule[], report: Report): void {
+function checkIds(rules: readonly Rule[], judged: Judged, report: Report): void {
   const seen = new Map<string, Rule>();
   for (const r of rules) {
     const other = seen.get(r.id);
-    if (other !== undefined)
+    if (other !== undefined && judged(r))
       report(r, 'id', 'rule-id', `rule id '${r.id}' is taken by a rule of group '${other.group}'`);
     seen.set(r.id, r);
   }
@@ -95,12 +98,12 @@ function checkCosts(rules: readonly Rule[], costs: Costs, report: Report): void 
 // ---------------------------------------------------------------------- shadows
 
 /** A rule that comes first and matches all that a later one matches leaves it nothing. */
-function checkShadows(ordered: readonly Rule[], report: Report): void {
+function checkShadows(ordered: readonly Rule[], judged: Judged, report: Report): void {
   const variants = ordered.map((r) => variantsOf(r));
   const byOp = new Map<string, number[]>();
   ordered.forEach((r, i) => {
     const key = rootName(r);
-    for (const j of byOp.get(key) ?? []) {
+    for (const j of judged(r) ? (byOp.get(key) ?? []) : []) {
       const a = ordered[j];
       if (!givesAsMuch(a, r)) continue;
       const general = firstOf(variants[j], (v) => {
@@ -185,9 +188,8 @@ function covers(a: Shape, b: Shape, c: Covering): boolean {
 
 function coversPart(a: Part, b: Part, c: Covering): boolean {
   const { bound } = c;
-  const key = JSON.stringify(b, (k, v: unknown) =>
-    k === 'shape' ? undefined : typeof v === 'bigint' ? String(v) : v,
-  );
+  const key = (): string =>
+    JSON.stringify(b, (k, v: unknown) => (k === 'shape' ? undefined : typeof v === 'bigint' ? String(v) : v));
   const once = (v: number, what: string): boolean => {
     const known = bound.get(v);
     if (known === undefined) bound.set(v, what);
@@ -198,19 +200,23 @@ function coversPart(a: Part, b: Part, c: Covering): boolean {
       return true;
     case 'var':
       if (b.k === 'any') return false;
-      if (a.mods === 0) return once(a.v, key);
+      if (a.mods === 0) return once(a.v, key());
       return (
         b.k === 'var' &&
         (b.mods & a.mods) === a.mods &&
         once(a.v, JSON.stringify({ ...b, mods: b.mods ^ a.mods }))
       );
     case 'const':
-      return (b.k === 'const' || b.k === 'literal') && once(a.v, key);
+      return (b.k === 'const' || b.k === 'literal') && once(a.v, key());
     case 'literal':
       return b.k === 'literal' && b.value === a.value;
     case 'def':
       return (
-        b.k === 'def' && a.mods === b.mods && a.dst === b.dst && once(a.v, key) && covers(a.shape, b.shape, c)
+        b.k === 'def' &&
+        a.mods === b.mods &&
+        a.dst === b.dst &&
+        once(a.v, key()) &&
+        covers(a.shape, b.shape, c)
       );
     case 'address':
       return b.k === 'address' && coversPart(a.base, b.base, c) && coversPart(a.offset, b.offset, c);
@@ -233,10 +239,10 @@ const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
   ...more,
 });
 
-/** Applies the set to what each rule looks for and reports rules that come back to where they were. */
-function checkCycles(ordered: readonly Rule[], set: Setting, report: Report): ReadonlySet<Rule> {
+/** Applies the set to what each of some rules looks for and reports those that come back to where they were. */
+function checkCycles(rules: readonly Rule[], set: Setting, report: Report): ReadonlySet<Rule> {
   const cyclic = new Set<Rule>();
-  for (const r of ordered)
+  for (const r of rules)
     for (const i of spread(r.instances, MOST_INSTANCES)) {
       const w = witness(r, i, set.isa);
       if (w === null) continue;
@@ -288,6 +294,7 @@ function spread<T>(all: readonly T[], most: number): T[] {
 function checkOverlaps(
   ordered: readonly Rule[],
   set: Setting,
+  judged: Judged,
   cyclic: ReadonlySet<Rule>,
   report: Report,
 ): void {
@@ -295,7 +302,7 @@ function checkOverlaps(
   for (const b of ordered) {
     const before = earlier.get(rootName(b)) ?? [];
     earlier.set(rootName(b), [...before, b]);
-    if (b.ranked || cyclic.has(b)) continue;
+    if (!judged(b) || b.ranked || cyclic.has(b)) continue;
     for (const a of before) {
       if (a.ranked || a.priority !== b.priority || cyclic.has(a) || special(a, b)) continue;
       const found = parting(a, b, set) ?? exchanged(parting(b, a, set));

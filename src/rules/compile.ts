@@ -5,6 +5,7 @@ import { isStatic, isStructural, partsOf, structuralFault } from './conditions.t
 import { type RulesDoc, textOf } from './document.ts';
 import { type Draft, enumerate, instanceOf, type LineDraft } from './instances.ts';
 import { LineReader } from './lines.ts';
+import { once } from './once.ts';
 import type { Instance, Line, RuleBody, RuleIssue, Source } from './rule.ts';
 import { MOST_VARIANTS, orderCount } from './shape.ts';
 import { type LineText, parseLines, RuleTextError } from './syntax.ts';
@@ -67,10 +68,8 @@ class RuleCompiler {
     const { vars, match, rewrite, structural } = draft;
     const { issues } = this.faults;
     const known = new Map<string, Instance | null>();
-    let all: ReturnType<typeof enumerate> | null = null;
-    let hash: string | null = null;
-    const hashed = (): string => (hash ??= this.hashOf(match, rewrite));
-    const enumerated = () => (all ??= enumerate(draft));
+    const enumerated = once(() => enumerate(draft));
+    const hashed = once(() => this.hashOf(match, rewrite));
     const body: RuleBody = {
       vars,
       modVars: modVarsOf([...match, ...rewrite]),

@@ -56,59 +56,39 @@ export const mayAskSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.
 const conjuncts = (e: Expr): Expr[] =>
   e.k === 'binary' && e.op === '&&' ? [...conjuncts(e.a), ...conjuncts(e.b)] : [e];
 
-/** True if any part asks about the situation. */
-export function isStructural(e: Expr): boolean {
+/** The expressions that an expression is made of. Every condition of every rule that is read is asked, so it takes no pattern. */
+function inside(e: Expr): readonly Expr[] {
   switch (e.k) {
     case 'int':
-      return false;
     case 'name':
-      return FIGURES.has(e.name);
+      return [];
     case 'call':
-      return e.fn in FUNCTIONS || e.args.some(isStructural);
+      return e.args;
     case 'unary':
-      return isStructural(e.a);
+      return [e.a];
     case 'binary':
-      return isStructural(e.a) || isStructural(e.b);
+      return [e.a, e.b];
     case 'cond':
-      return isStructural(e.c) || isStructural(e.a) || isStructural(e.b);
+      return [e.c, e.a, e.b];
   }
 }
+
+/** True if an expression is the level or the target. */
+const isFigure = (e: Expr): boolean => e.k === 'name' && FIGURES.has(e.name);
+
+/** True if any part asks about the situation. */
+export const isStructural = (e: Expr): boolean =>
+  isFigure(e) || (e.k === 'call' && e.fn in FUNCTIONS) || inside(e).some(isStructural);
 
 /** True if the answer is the same for a whole run of a phase: only level, target and knobs are asked about. */
 export function isStatic(e: Expr): boolean {
-  switch (e.k) {
-    case 'int':
-      return true;
-    case 'name':
-      return FIGURES.has(e.name);
-    case 'call':
-      return e.fn === 'knob';
-    case 'unary':
-      return isStatic(e.a);
-    case 'binary':
-      return isStatic(e.a) && isStatic(e.b);
-    case 'cond':
-      return isStatic(e.c) && isStatic(e.a) && isStatic(e.b);
-  }
+  if (e.k === 'name') return isFigure(e);
+  if (e.k === 'call') return e.fn === 'knob';
+  return inside(e).every(isStatic);
 }
 
 /** True if a condition asks for the level or the target. */
-export function asksFigures(e: Expr): boolean {
-  switch (e.k) {
-    case 'int':
-      return false;
-    case 'name':
-      return FIGURES.has(e.name);
-    case 'call':
-      return e.args.some(asksFigures);
-    case 'unary':
-      return asksFigures(e.a);
-    case 'binary':
-      return asksFigures(e.a) || asksFigures(e.b);
-    case 'cond':
-      return asksFigures(e.c) || asksFigures(e.a) || asksFigures(e.b);
-  }
-}
+export const asksFigures = (e: Expr): boolean => isFigure(e) || inside(e).some(asksFigures);
 
 /** What is wrong with a structural condition, or null. */
 export function structuralFault(
@@ -156,12 +136,7 @@ const near = (word: string, all: Iterable<string>): string[] => {
 export const knobsOf = (e: Expr): string[] =>
   match(e)
     .with({ k: 'call', fn: 'knob', args: [{ k: 'name', name: P.select() }] }, (knob) => [knob])
-    .with({ k: 'call' }, ({ args }) => args.flatMap(knobsOf))
-    .with({ k: 'unary' }, ({ a }) => knobsOf(a))
-    .with({ k: 'binary' }, ({ a, b }) => [a, b].flatMap(knobsOf))
-    .with({ k: 'cond' }, ({ c, a, b }) => [c, a, b].flatMap(knobsOf))
-    .with({ k: P.union('int', 'name') }, () => [])
-    .exhaustive();
+    .otherwise(() => inside(e).flatMap(knobsOf));
 
 /** Does a static condition hold? */
 export const holdsIn = (e: Expr, s: Setting): boolean => holds(e, new Map(), s as Situation);

@@ -1,6 +1,7 @@
-import { type Opcode, slotWidth } from '../ir/opcode.ts';
+import { FIRST_INPUT, TABLE_SOURCE } from '../ir/moves.ts';
+import { type Opcode, OpFlag, slotWidth } from '../ir/opcode.ts';
 import type { Instr } from '../ir/program.ts';
-import type { Instance, Rule } from './rule.ts';
+import type { Instance, Rule, Source } from './rule.ts';
 
 /**
  * Cost of an instruction by the back end's table `costs`: cycles in which its unit of one sub-partition is taken by one warp.
@@ -22,7 +23,7 @@ export const instrCost = (i: Instr, costs: Costs): number => costOf(i.op, i.mods
 
 const dying = new WeakMap<Rule, ReadonlySet<number>>();
 
-/** Variables of which the rule says that nobody else uses them. */
+/** Variables that, by the rule's own condition, have no use outside the match. */
 export function diesWith(rule: Rule): ReadonlySet<number> {
   const known = dying.get(rule);
   if (known !== undefined) return known;
@@ -55,11 +56,15 @@ export function costsOf(rule: Rule, instance: Instance, costs: Costs): { left: n
   let right = 0;
   rule.rewrite.forEach((l, i) => {
     // A copy disappears when its users read the original.
-    if (l.op !== null && l.op.name !== 'MOV' && !isPredicateCopy(l.op, l.src[3]))
-      right += costOf(l.op, instance.rewrite[i], costs);
+    if (l.op !== null && !copies(l.op, l.src)) right += costOf(l.op, instance.rewrite[i], costs);
   });
   return { left, right };
 }
 
-const isPredicateCopy = (op: Opcode, table: Rule['rewrite'][number]['src'][number] | undefined): boolean =>
-  op.name === 'PLOP3' && table?.k === 'literal' && table.value === 0xf0n;
+/** Is what a line computes its first source? Of a function given by a table, the table must say so. */
+function copies(op: Opcode, src: readonly Source[]): boolean {
+  if ((op.flags & OpFlag.Copies) === 0) return false;
+  if ((op.flags & OpFlag.Table) === 0) return true;
+  const table = src[TABLE_SOURCE];
+  return table?.k === 'literal' && table.value === BigInt(FIRST_INPUT);
+}

@@ -89,7 +89,7 @@ export class Driver {
     if (candidates.length === 0) return;
     if (this.opts.mode === 'bands') {
       const chosen = priorityBands(candidates, (v) => bind(v, this.reaching, n, this.where));
-      if (chosen !== null) this.rewrite(chosen, n);
+      if (chosen !== null && this.opts.allow?.(chosen.variant.rule) !== false) this.rewrite(chosen, n);
       return;
     }
     // The array belongs to the matcher and is reused when a rewrite asks again.

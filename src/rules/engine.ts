@@ -9,7 +9,7 @@ import type { Miss } from './bind.ts';
 import { holdsIn, type Setting } from './conditions.ts';
 import type { GroupDoc } from './document.ts';
 import { Driver, RulesDiverge } from './driver.ts';
-import { type Care, indexOfDoc, ruleDiagnostic, rulesOfDoc } from './group.ts';
+import { indexOfGroup, rulesOfGroup } from './group.ts';
 import { Matcher, type RuleIndex } from './matcher.ts';
 import type { Rule } from './rule.ts';
 
@@ -96,33 +96,6 @@ function numberOf(r: Rule): number {
   return n;
 }
 
-const careFor = ({ wholeFor }: GroupDoc, isa: Isa): Care =>
-  // Of a group that was whole before the instruction set changed, only what it names can be gone.
-  wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
-
-/** What finds the rules of a group: made by the build, or here where the group is not as it was built. */
-const indexOfGroup = (doc: GroupDoc, isa: Isa): RuleIndex =>
-  indexOfDoc(doc.data, isa, careFor(doc, isa), doc.wholeFor === isa.hash ? doc.automaton : null);
-
-/**
- * The rules of a group. Those that are known to be whole are compiled when the first instruction comes that they may match;
- * of others every fault is found now, whether or not an instruction of theirs ever comes.
- * @throws DiagnosticError with what is wrong
- */
-function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
-  const { data, file } = doc;
-  const { rules, issues } = rulesOfDoc(data, isa, careFor(doc, isa));
-  const wrong = issues.filter((i) => i.severity === 'error');
-  if (wrong.length > 0)
-    throw new DiagnosticError(
-      wrong.map((i) => {
-        const d = ruleDiagnostic(i, file);
-        return { ...d, notes: [...d.notes, `\`orrery check ${file}\` shows the place`] };
-      }),
-    );
-  return rules;
-}
-
 /** A set of rules as a step that edits drafts. */
 export interface RuleStep {
   /** Equal for steps that do the same; null where what it does hangs on more than rules, level and target. */
@@ -174,7 +147,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   };
   const setFor = (groups: readonly string[], phase: string, setting: Setting): RuleSet => {
     const { rules, indexes, statics, needs, sets } = candidatesOf(groups, phase);
-    // Whoever asks why rules did not fire hears of all of them.
+    // A listener for rules that did not fire is told about all rules, also those that this phase would leave out.
     const hold = statics.map((e) => o.onMiss !== undefined || holdsIn(e, setting));
     const key = hold.map(Number).join('');
     let set = sets.get(key);

@@ -4,13 +4,23 @@ import { type Expr, MeaningError } from '../isa/lang/parse.ts';
 import type { Automaton } from './automaton.ts';
 import { type Compiled, compileRule } from './compile.ts';
 import { asksFigures, isStatic, isStructural, knobsOf, mayAskSetting, partsOf } from './conditions.ts';
-import { type RulesDoc, textOf } from './document.ts';
+import { type GroupDoc, type RulesDoc, textOf } from './document.ts';
 import { indexRules, type RuleIndex } from './matcher.ts';
+import { once } from './once.ts';
 import type { Rule, RuleBody, RuleIssue } from './rule.ts';
 import { lastOpcode } from './syntax.ts';
 
 /**
- * The rules of a document. Most of the rules that ship look for opcodes that a program does not hold, and are never compiled.
+ * The rules of a document. Most of the rules that ship look for opcodes that a program does not hold, so a rule is read in three
+ * steps, each taken once, when its result is first needed:
+ *
+ * 1. its head, from the text alone: the opcode of its root, and the conditions on target, level and knobs (`statics`);
+ * 2. its body: lines, variables and conditions, all faults of the texts, and its hash;
+ * 3. its instances, the choices of modifiers under which it can fire: one by one for the matcher (`instanceFor`), or all of them
+ *    (`instances`), which takes most of the time.
+ *
+ * `Care` says which steps a reader takes at once; a matcher that takes none asks for the body of a rule when the first instruction
+ * of its root comes.
  */
 
 /** How much is found out about rules before they are given. */
@@ -22,7 +32,7 @@ export type Care =
   /** Also whether widths agree and conditions can hold at all, which takes most of the time. */
   | 'all';
 
-/** A rule as it stands in a document, compiled when its body is first asked for. */
+/** A rule as it stands in a document. */
 class TextRule implements Rule {
   readonly id: string;
   readonly group: string;
@@ -36,17 +46,12 @@ class TextRule implements Rule {
   readonly inexact: string | null;
   readonly cost: number | null;
   readonly text: Rule['text'];
-  private readonly doc: RulesDoc;
-  private readonly isa: Isa;
-  private compiled: Compiled | null = null;
-  private body: RuleBody | null = null;
-  private rootOp: Opcode | null | undefined;
-  private asked: readonly Expr[] | null = null;
+  private readonly rootOp: () => Opcode | null;
+  private readonly setting: () => Setting;
+  private readonly compiled: () => Compiled;
 
   constructor(doc: RulesDoc, place: number, isa: Isa) {
     const spec = doc.rules[place];
-    this.doc = doc;
-    this.isa = isa;
     this.place = place;
     this.group = doc.group;
     this.id = spec.id;
@@ -59,82 +64,82 @@ class TextRule implements Rule {
     this.inexact = spec.inexact ?? null;
     this.cost = spec.cost ?? null;
     this.text = textOf(spec);
+    this.compiled = once(() => compileRule(doc, place, isa));
+    this.rootOp = once(() => rootOf(this, isa));
+    this.setting = once(() => settingOf([doc.when ?? '', this.text.when ?? '']));
   }
-
-  // ------------------------------------------------------------------ without compiling
 
   get root(): Opcode | null {
-    if (this.rootOp === undefined) {
-      const name = lastOpcode(this.text.match);
-      this.rootOp = name === '*' ? null : (this.isa.byName.get(name) ?? this.match[this.match.length - 1].op);
-    }
-    return this.rootOp;
+    return this.rootOp();
   }
   get statics(): readonly Expr[] {
-    return this.setting.filter(isStatic);
+    return this.setting().statics;
   }
   get readsFigures(): boolean {
-    return this.setting.some((e) => !isStatic(e) && asksFigures(e));
+    return this.setting().others.some(asksFigures);
   }
   get readsKnobs(): boolean {
-    return this.setting.some((e) => !isStatic(e) && knobsOf(e).length > 0);
+    return this.setting().others.some((e) => knobsOf(e).length > 0);
   }
-
-  /** Structural conditions, if any of them can ask about target, level or knobs. */
-  private get setting(): readonly Expr[] {
-    this.asked ??= [this.doc.when ?? '', this.text.when ?? '']
-      .filter(mayAskSetting)
-      .flatMap(readable)
-      .filter(isStructural);
-    return this.asked;
-  }
-
-  // ------------------------------------------------------------------ the body
 
   get vars(): RuleBody['vars'] {
-    return (this.body ?? this.whole()).vars;
+    return this.body.vars;
   }
   get modVars(): RuleBody['modVars'] {
-    return (this.body ?? this.whole()).modVars;
+    return this.body.modVars;
   }
   get match(): RuleBody['match'] {
-    return (this.body ?? this.whole()).match;
+    return this.body.match;
   }
   get rewrite(): RuleBody['rewrite'] {
-    return (this.body ?? this.whole()).rewrite;
+    return this.body.rewrite;
   }
   get structural(): RuleBody['structural'] {
-    return (this.body ?? this.whole()).structural;
+    return this.body.structural;
   }
   get instances(): RuleBody['instances'] {
-    return (this.body ?? this.whole()).instances;
+    return this.body.instances;
   }
   get instanceFor(): RuleBody['instanceFor'] {
-    return (this.body ?? this.whole()).instanceFor;
+    return this.body.instanceFor;
   }
   get hash(): RuleBody['hash'] {
-    return (this.body ?? this.whole()).hash;
+    return this.body.hash;
   }
 
-  private compile(): Compiled {
-    this.compiled ??= compileRule(this.doc, this.place, this.isa);
-    return this.compiled;
-  }
-
-  private whole(): RuleBody {
-    const { body, issues } = this.compile();
+  /** @throws DiagnosticError if the texts have faults */
+  private get body(): RuleBody {
+    const { body, issues } = this.compiled();
     if (body === null) throw new DiagnosticError(issues.map((i) => ruleDiagnostic(i, this.group)));
-    this.body = body;
     return body;
   }
 
   /** What is wrong with it, as far as it is to be found out. */
   faults(care: Care): readonly RuleIssue[] {
     if (care === 'none') return [];
-    const { issues, idle } = this.compile();
+    const { issues, idle } = this.compiled();
     const more = care === 'all' ? idle() : null;
     return more === null ? issues : [...issues, more];
   }
+}
+
+/** The opcode of the root, from the text alone; a name that the instruction set lacks is a fault, which compiling finds. */
+function rootOf(rule: TextRule, isa: Isa): Opcode | null {
+  const name = lastOpcode(rule.text.match);
+  return name === '*' ? null : (isa.byName.get(name) ?? rule.match[rule.match.length - 1].op);
+}
+
+/** What a rule's conditions ask about target, level and knobs. */
+interface Setting {
+  /** What holds, or does not, for a whole phase. */
+  readonly statics: readonly Expr[];
+  /** What else is asked together with it. */
+  readonly others: readonly Expr[];
+}
+
+function settingOf(conditions: readonly string[]): Setting {
+  const asked = conditions.filter(mayAskSetting).flatMap(readable).filter(isStructural);
+  return { statics: asked.filter(isStatic), others: asked.filter((e) => !isStatic(e)) };
 }
 
 /** Parts of a condition; none where it cannot be read, which is found when the rule is compiled. */
@@ -165,12 +170,12 @@ export const compileGroup = (
   doc: RulesDoc,
   isa: Isa,
   care: Care = 'all',
-): { rules: Rule[]; issues: RuleIssue[] } => looked(rulesIn(doc, isa), care);
+): { rules: Rule[]; issues: RuleIssue[] } => checked(rulesIn(doc, isa), care);
 
 const rulesIn = (doc: RulesDoc, isa: Isa): TextRule[] =>
   doc.rules.map((_, place) => new TextRule(doc, place, isa));
 
-function looked(all: readonly TextRule[], care: Care): { rules: Rule[]; issues: RuleIssue[] } {
+function checked(all: readonly TextRule[], care: Care): { rules: Rule[]; issues: RuleIssue[] } {
   const issues: RuleIssue[] = [];
   const rules = all.filter((r) => {
     const faults = r.faults(care);
@@ -196,9 +201,39 @@ export function rulesOfDoc(data: unknown, isa: Isa, care: Care = 'all'): GroupRu
   const doc = data as RulesDoc;
   const known = knownOf(doc, isa);
   let found = known.found.get(care);
-  if (found === undefined) known.found.set(care, (found = looked(known.all, care)));
+  if (found === undefined) known.found.set(care, (found = checked(known.all, care)));
   return found;
 }
+
+/**
+/** How much of a group's rules is looked at before they are needed. */
+const careFor = ({ wholeFor }: GroupDoc, isa: Isa): Care =>
+  // Of a group that was whole before the instruction set changed, only what it names can be gone.
+  wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
+
+/**
+ * The rules of a group of a plan: the one place that decides how much of a rule is read before it is needed. Rules that are known
+ * to be whole are read when the first instruction comes that they may match; of others every fault is found now, whether or not
+ * an instruction of theirs ever comes.
+ * @throws DiagnosticError with what is wrong
+ */
+export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
+  const { data, file } = doc;
+  const { rules, issues } = rulesOfDoc(data, isa, careFor(doc, isa));
+  const wrong = issues.filter((i) => i.severity === 'error');
+  if (wrong.length > 0)
+    throw new DiagnosticError(
+      wrong.map((i) => {
+        const d = ruleDiagnostic(i, file);
+        return { ...d, notes: [...d.notes, `\`orrery check ${file}\` shows the place`] };
+      }),
+    );
+  return rules;
+}
+
+/** What finds the rules of a group: made by the build, or here where the group is not as it was built. */
+export const indexOfGroup = (doc: GroupDoc, isa: Isa): RuleIndex =>
+  indexOfDoc(doc.data, isa, careFor(doc, isa), doc.wholeFor === isa.hash ? doc.automaton : null);
 
 /**
  * What finds the rules of a document that are whole, as far as `care` looks. Every set that some of them are in shares it.
@@ -215,7 +250,7 @@ export function indexOfDoc(data: unknown, isa: Isa, care: Care, built: Automaton
   return known.index;
 }
 
-/** A rule's fault as a diagnostic without a line; whoever has the text finds the place from the issue itself. */
+/** A rule's fault as a diagnostic without a line. A caller that has the text can find the line from the issue. */
 export const ruleDiagnostic = (i: RuleIssue, file: string) => ({
   severity: i.severity,
   code: i.code,

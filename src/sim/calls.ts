@@ -97,7 +97,7 @@ function copyRegister(f: Frame, from: number, g: Frame, to: number, wide: boolea
   for (let i = 0; i < n; i++) g.regs.i32[to + i] = f.regs.i32[from + i];
 }
 
-/** A constant as an argument: the slot has no width of its own, so the parameter says how it lies. */
+/** A constant as an argument: its slot has no width, so the parameter determines its layout. */
 function fillRegister(g: Frame, to: number, o: Operand, wide: boolean): void {
   for (let l = 0; l < 32; l++)
     if (wide) {

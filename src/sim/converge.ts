@@ -53,7 +53,7 @@ export function meetBarrier(m: Simulation, w: Warp, path: Path, d: Decoded, mask
   else arrive(m, w, p);
 }
 
-/** A path arrives at its barrier, and goes on behind it when that opens. */
+/** A path arrives at its barrier, and continues after it when the barrier opens. */
 function arrive(m: Simulation, w: Warp, p: Path): void {
   const { d } = p.wait!;
   p.pc++;
@@ -62,7 +62,7 @@ function arrive(m: Simulation, w: Warp, p: Path): void {
   run(m, w, p.frame, d, p.mask & ~w.exited);
 }
 
-/** Carries out what every expected lane has come to. @returns whether anything was */
+/** Executes operations at which all expected lanes have arrived. @returns whether there was any */
 export function completeGroups(m: Simulation, w: Warp): boolean {
   const live = ~w.exited;
   for (const first of w.paths) {
@@ -148,7 +148,7 @@ function lanes(mask: number): string {
   return `lane${/^\d+$/.test(parts.join()) ? '' : 's'} ${parts.join(', ')}`;
 }
 
-/** One operation by lanes that stand at different instructions: on copies of their operands in registers of its own. */
+/** Executes one operation for lanes that stand at different instructions, on copies of their operands in registers of its own. */
 function together(m: Simulation, w: Warp, group: readonly Path[]): void {
   const { d } = group[0].wait!;
   const { op, mods } = d.ins;

@@ -8,7 +8,7 @@ const NONE: ReadonlySet<Instr> = new Set();
 const meets = (ins: Instr): boolean => (ins.op.flags & OpFlag.Convergent) !== 0 && !mustStay(ins);
 
 /**
- * Operations between lanes (votes, shuffles, ...) that nobody needs the results of. An optimizer may drop them, as ptxas
+ * Operations between lanes (votes, shuffles, ...) whose results are unused. An optimizer may drop them, as ptxas
  * does, and then no lane waits there for others.
  */
 export const deadMeetingsOf: (fn: Fn) => ReadonlySet<Instr> = memo((fn) => {

@@ -23,7 +23,7 @@ export interface Decoded {
   /** Branch target or targets, as instruction numbers. */
   readonly target: number;
   readonly table: readonly number[] | null;
-  /** Where paths that part here meet again; -1 at the end of the function. */
+  /** Where paths that diverge here reconverge; -1: at the end of the function. */
   readonly join: number;
   readonly block: number;
   /** Which source says what lanes take part; -1 if none does. */
@@ -34,7 +34,7 @@ export interface Decoded {
   readonly aligned: boolean;
 }
 
-/** A place in the register image that the launch fills: constant bank values and symbol addresses. */
+/** A place in the register image that the launch fills, with a constant bank value or the address of a symbol. */
 export interface Fixup {
   readonly at: number;
   readonly wide: boolean;
@@ -62,7 +62,7 @@ export interface Code {
   readonly localBytes: number;
 }
 
-/** Blocks cut after control instructions, for functions whose blocks hold them in the middle. */
+/** The blocks split after control instructions, for functions with control instructions inside blocks. */
 function flatten(fn: Fn): Fn {
   let next = fn.blockCount;
   let changed = false;

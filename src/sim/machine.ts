@@ -227,7 +227,7 @@ export class Machine implements Simulation {
     }
   }
 
-  /** Runs a warp; in an open world a fault ends it and nobody else, so that the others are compared all the same. */
+  /** Runs a warp. In an open world a fault ends that warp alone, so that the others can still be compared. */
   private runOrEnd(w: Warp, limit: number): void {
     if (!this.opts.open) return this.runWarp(w, limit);
     try {
@@ -388,6 +388,11 @@ export class Machine implements Simulation {
             if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane, 'access');
             throw e;
           }
+          if (this.askedInVain) {
+            this.askedInVain = false;
+            // Other paths of the warp, whose turn would never come if each question ended the warp's, get theirs by PATH_SLICE.
+            if (paths.length === 1) return;
+          }
         }
       }
     }
@@ -398,6 +403,7 @@ export class Machine implements Simulation {
   /** Path that a barrier is working on. */
   arriving: Path | null = null;
   kernelName = '';
+  askedInVain = false;
 
   /** Lanes ended: what waited for them may go on. */
   private afterExit(w: Warp): void {

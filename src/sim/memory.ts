@@ -39,7 +39,7 @@ export class BufferMemory implements Memory {
     this.next = first;
   }
 
-  /** Places bytes at a 512-byte boundary, at least 4 KiB behind the buffer before. */
+  /** Places bytes at a 512-byte boundary, at least 4 KiB after the previous buffer. */
   add(name: string, bytes: Uint8Array): Buffer {
     const b: Buffer = {
       name,
@@ -52,7 +52,7 @@ export class BufferMemory implements Memory {
     return b;
   }
 
-  /** Makes the last buffer as long as `bytes` and half as long again as it was, at least; what it holds stays. */
+  /** Grows the last buffer to at least `bytes`, and at least by half; its contents stay. */
   growLast(bytes: number): void {
     const at = this.buffers.length - 1;
     const old = this.buffers[at];
@@ -107,7 +107,7 @@ export function mix(a: number, b: number): number {
 
 const PAGE = 4096;
 
-/** High word of the first address that a pointer found in open memory may have: 2^41, behind all parameters' bases. */
+/** High word of the lowest address that a pointer found in open memory may have: 2^41, above the bases of all parameters. */
 const POINTED = 0x200;
 
 /** A small integer; unless `plain` one in sixteen is negative and one in sixteen has up to ten bits. */
@@ -121,7 +121,7 @@ function someFloat(h: number, plain: boolean): number {
   return (0x3f800000 + ((h & 0x3ff) << 14)) | (plain || h >>> 30 !== 0 ? 0 : 1 << 31);
 }
 
-/** One page of open memory with a mark for every byte that was written. */
+/** One page of open memory, with a mark for every byte that has been written. */
 export interface Page {
   readonly view: DataView;
   readonly bytes: Uint8Array;
@@ -189,7 +189,7 @@ export class OpenMemory implements Memory {
     return this.here;
   }
 
-  /** An access over a page border goes through a small buffer that is written back before the next access. */
+  /** An access across a page border goes through a small buffer, which is written back before the next access. */
   private across(address: number, size: number, write: boolean): Location {
     for (let i = 0; i < size; i++) {
       const key = Math.floor((address + i) / PAGE);

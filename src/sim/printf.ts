@@ -65,7 +65,7 @@ export function formatPrintf(
         default:
           s = float(slot.getFloat64(0, true), conv, p < 0 ? 6 : p);
       }
-      // A precision is the least number of digits of an integer, and takes the place of the flag 0.
+      // For integers a precision is the least number of digits, and it overrides the flag 0.
       if (p >= 0 && 'diouxX'.includes(conv))
         s = s.replace(/[0-9a-fA-F]+$/, (digits) => digits.padStart(p, '0'));
       if ('dif'.includes(conv) && !s.startsWith('-'))
@@ -81,9 +81,9 @@ export function formatPrintf(
   );
 }
 
-/** Characters that a width or precision may ask for; a larger one is a mistake, and no reason to run out of memory. */
+/** Most characters that a width or precision may ask for; a larger number is a mistake and must not exhaust memory. */
 const WIDEST = 4096;
-/** Digits that JavaScript writes; those behind them are zero here. */
+/** Digits that JavaScript writes; further ones are zero here. */
 const MOST_DIGITS = 100;
 
 /** `%f`, to the last digit before the point, which JavaScript leaves to an exponent from 10^21 on. */

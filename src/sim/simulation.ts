@@ -10,7 +10,7 @@ export interface MachineOptions {
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
   readonly dynamicShared: number;
-  /** Most warp instructions in all, counted exactly; a run that needs one more ends with status 'budget'. */
+  /** Total limit of warp instructions, counted exactly; a run that needs one more ends with status 'budget'. */
   readonly budget: number;
   readonly counters: Counters | null;
   /** Open world: every address exists, nothing is checked. */
@@ -25,7 +25,7 @@ export interface MachineOptions {
   readonly slice?: number;
 }
 
-/** What the machine offers to those who carry out instructions on it. */
+/** What the machine offers to the code that executes instructions on it. */
 export interface Simulation {
   readonly program: Program;
   readonly opts: MachineOptions;
@@ -40,7 +40,7 @@ export interface Simulation {
   readonly sharedBytes: number;
   /** Warp instructions so far. */
   readonly executed: number;
-  /** Counts what others can see: memory that changed, arrivals at barriers, threads that ended. */
+  /** Counts events that other threads can see: memory that changed, arrivals at barriers, threads that ended. */
   changes: number;
   /** What the kernel printed. */
   readonly output: string[];
@@ -53,21 +53,23 @@ export interface Simulation {
   lane: number;
   /** Path that arrives at a barrier of the block. */
   arriving: Path | null;
+  /** Set by a primitive when every lane has to wait for other threads, so that its warp gives up its turn. */
+  askedInVain: boolean;
   /** Address of a symbol in its own space (shared: an offset; functions: a number of their own). */
   symbolAddress(name: string, code: Code): number;
   /** Bytes that the calls of a thread may take in all. */
   readonly stackLimit: number;
   /** Local memory of a thread; made when first used. */
   localOf(w: Warp, lane: number): Memory;
-  /** Makes the local memory of lanes at least so long, where they have any. */
+  /** Makes the local memory of these lanes at least so long, where they have any. */
   growLocals(w: Warp, mask: number, bytes: number): void;
   /** Resolves a generic address to its space and place. */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location;
   /** A frame for a call of `code`, its registers in place. */
   newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame;
-  /** In an open world: ends lanes, and nobody else. */
+  /** In an open world: ends these lanes; others go on. */
   endLanes(w: Warp, lanes: number, kind: FaultKind): void;
-  /** In an open world: what a thread shows of itself other than by memory, as if it stored it to a place of its own. */
+  /** In an open world: records what a thread shows other than by memory, as if it stored it to a place of its own. */
   show(w: Warp, lane: number, value: number): void;
   /** Instruction, function and source place, in words. */
   describe(d: Decoded, f: Frame | undefined): string;

@@ -8,7 +8,7 @@ export interface Wait {
   readonly d: Decoded;
   /**
    * `members`: until all lanes of `members` are at such an instruction. `warp`: for the rest of the warp, at an aligned
-   * barrier; given up when nobody else can move. `barrier`: until the barrier opens.
+   * barrier; given up when no other path can move. `barrier`: until the barrier opens.
    */
   readonly until: 'members' | 'warp' | 'barrier';
   readonly members: number;

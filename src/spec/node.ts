@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve as resolvePath } from 'node:path';
 import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { specName, specsOf } from './collect.ts';
-import type { SpecFile, SpecKind } from './document.ts';
+import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { SpecIssue } from './issues.ts';
-import { fromBuild, fromCache, ROOT, sha256, toCache } from './node-cache.ts';
+import { fromBuild, fromCache, ROOT, sha256, toCache, untouched } from './node-cache.ts';
 import type { Plan } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type Specs } from './resolve.ts';
 import type { StepSpec } from './steps.ts';
@@ -73,8 +73,28 @@ export const withRest = (form: readonly Diagnostic[], rest: readonly Diagnostic[
  * Reads a spec file through the caches: a text that was valid before is neither parsed nor checked again.
  * @throws SpecFaults with everything that is wrong with its form
  */
-export const loadSpec = (path: string, expect?: SpecKind): Promise<SpecFile> =>
-  specOf(shownPath(path), readSpecText(path), expect);
+export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFile> {
+  const file = shownPath(path);
+  const known = untouched(path);
+  if (known === undefined || (expect !== undefined && known.kind !== expect))
+    return specOf(file, readSpecText(path), expect);
+  return untouchedSpec(path, file, known);
+}
+
+/** A shipped spec as the build found it. Its text is read only for the places of faults. */
+function untouchedSpec(path: string, file: string, built: CachedSpec): SpecFile {
+  let text: string | null = null;
+  return {
+    file,
+    get text() {
+      text ??= readSpecText(path);
+      return text;
+    },
+    kind: built.kind,
+    data: built.data,
+    built,
+  };
+}
 
 /**
  * A spec from its text, through the caches.
@@ -134,7 +154,7 @@ export const specsFromTexts = (
   files: readonly { readonly file: string; readonly text: string }[],
 ): Promise<Specs> => allSpecs(files.map(({ file, text }) => ({ read: () => specOf(file, text) })));
 
-/** Kinds of which there is one spec, and no plan without it. */
+/** Kinds that have exactly one spec, which every plan needs. */
 const SINGLE = ['phases', 'constraints', 'knobs'] as const;
 
 async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFile> }[]): Promise<Specs> {

@@ -8,7 +8,7 @@ export interface Origin {
   /** 'catalog', 'backend', 'recipe', 'knob-set', 'command-line', 'phases', 'order'. */
   readonly source: string;
   readonly file: string;
-  /** Path inside the file; its line is looked up only when somebody asks. */
+  /** Path inside the file; its line is looked up only when needed. */
   readonly path: readonly (string | number)[];
 }
 
@@ -40,7 +40,7 @@ export interface Gate {
   readonly unset: readonly string[];
   /** Knobs that must be set. */
   readonly set: readonly string[];
-  /** Budget knobs of which each run takes one unit. */
+  /** Budget knobs; each run takes one unit of each. */
   readonly budget: readonly string[];
   /** Back-end facts that must hold: path -> value. */
   readonly facts: readonly { readonly path: string; readonly equals: unknown }[];
@@ -107,7 +107,7 @@ export interface PlanPhase {
   readonly steps: readonly Step[];
   readonly gate: Gate;
   readonly knobs: readonly string[];
-  /** Budget knob of which each rewrite by a rule takes one unit; null: none. */
+  /** Budget knob from which each rewrite by a rule takes one unit; null: none. */
   readonly ruleBudget: string | null;
   readonly facts: readonly string[];
   readonly requires: readonly string[];

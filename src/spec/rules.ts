@@ -1,5 +1,6 @@
 import { hashText } from '../ir/hash.ts';
 import type { GroupDoc } from '../rules/document.ts';
+import type { SpecFile } from './document.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { Row } from './order.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob } from './plan.ts';
@@ -171,14 +172,16 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
     for (const group of groupsOf(p)) {
       const file = specs.rules?.get(group);
       if (file === undefined || out.has(group)) continue;
-      const { built } = file;
-      out.set(group, {
-        data: file.data,
-        file: file.file,
-        ...(built?.data === file.data && built.rules !== undefined
-          ? built.rules
-          : { hash: rulesHash(file.data), wholeFor: null, automaton: null }),
-      });
+      out.set(group, groupDocOf(file));
     }
   return out;
 }
+
+/** The document of a rule group as it stands in a file. */
+export const groupDocOf = ({ data, file, built }: SpecFile): GroupDoc => ({
+  data,
+  file,
+  ...(built?.data === data && built.rules !== undefined
+    ? built.rules
+    : { hash: rulesHash(data), wholeFor: null, automaton: null }),
+});

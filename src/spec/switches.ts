@@ -56,7 +56,7 @@ export function resolveSwitches(
     if (id !== undefined) off.set(id, { why, origin: originOf(at, 'recipe'), at });
   };
 
-  disablePhases(ids, table, off, issues);
+  disablePhases(entries, rows, table, off, issues);
   namedPhases(entries, rows, table, off, issues);
   const phases = recipe?.data.phases as
     | { readonly disable?: readonly string[]; readonly enable?: readonly string[] }
@@ -100,9 +100,10 @@ function switchText(name: string, table: KnobTable, issues: Issues): { text: str
   return null;
 }
 
-/** DisablePhases (185): names between `+`, each a part of a phase's name, case ignored (reference, opt-levels 7). */
+/** DisablePhases (185): names between `+`, each a part of a phase's name or alias, case ignored (reference, opt-levels 7). */
 function disablePhases(
-  ids: readonly string[],
+  entries: readonly Entry[],
+  rows: readonly Row[],
   table: KnobTable,
   off: Map<string, Off>,
   issues: Issues,
@@ -112,8 +113,11 @@ function disablePhases(
   const origin = table.knobs.get('DisablePhases')!.origin;
   for (const part of value.text.split('+').map((x) => x.trim())) {
     if (part === '') continue;
-    const hits = ids.filter((id) => id.toLowerCase().includes(part.toLowerCase()));
-    for (const id of hits) off.set(id, { why: `knob DisablePhases names '${part}'`, origin, at: value.at });
+    const hits = entries.filter(({ id, row }) =>
+      [id, ...(rows[row]?.aliases ?? [])].some((name) => name.toLowerCase().includes(part.toLowerCase())),
+    );
+    for (const { id } of hits)
+      off.set(id, { why: `knob DisablePhases names '${part}'`, origin, at: value.at });
     if (hits.length === 0)
       issues.warning(value.at, 'switch-idle', `knob DisablePhases: no phase has '${part}' in its name`, {
         subject: part,

@@ -459,7 +459,7 @@ modifiers?: {
 /**
  * What passes must know of it.
  */
-props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi" | "hands-address-on" | "reflexive" | "carries")[]
+props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi" | "hands-address-on" | "reflexive" | "carries" | "copies")[]
 /**
  * How far the lanes that execute it together agree on its results: block, warp or varying; warp(mask) - across the warp where they agree on the source mask; operands - as far as on all sources; memory - as far as on the address, if nothing writes there. Or rows of result names and modifier values, of which the first that fits holds. Of a branch: where the lanes go. Without it, results of pure opcodes are as their operands and all others varying.
  */
@@ -997,6 +997,10 @@ note?: string
 steps?: Step[]
 gate?: Gate
 knobs?: KnobNames3
+/**
+ * Other names by which the knob DisablePhases knows the phase.
+ */
+aliases?: string[]
 /**
  * Budget knob of which each rewrite by a rule takes one unit; once it is spent, the phase applies no rule.
  */

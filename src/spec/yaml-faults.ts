@@ -5,7 +5,7 @@ import { type ParsedYaml, placeAt } from './places.ts';
 /** Most faults of one text: what follows is nearly always a consequence. */
 const MOST_FAULTS = 10;
 
-/** What the reader of YAML complains about, in words of somebody who edits the file. Codes: `yaml` package, ErrorCode. */
+/** Errors of the YAML reader, reworded for the person who edits the file. Codes: `yaml` package, ErrorCode. */
 const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   DUPLICATE_KEY: ['this key stands twice in one map', 'join the two, or rename one'],
   BAD_INDENT: ['the indentation does not fit', 'what belongs together starts in the same column'],

@@ -9,7 +9,7 @@ import { indexOfDoc, ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
 import type { ShippedSpecs } from '../spec/collect.ts';
 import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
-import { type BuiltSpecs, ROOT, schemasHash, sha256 } from '../spec/node-cache.ts';
+import { type BuiltSpecs, ROOT, schemasHash, schemasStamp, sha256, stampOf } from '../spec/node-cache.ts';
 import { rulesHash } from '../spec/rules.ts';
 
 let faults = 0;
@@ -27,6 +27,7 @@ for (const path of shippedFiles()) {
 const { isa, diagnostics } = buildIsa(files.filter((f) => f.kind === 'isa'));
 for (const d of diagnostics) say({ ...d, severity: 'error', line: 0, column: 0, length: 0 });
 const specs: Record<string, CachedSpec> = {};
+const stamps: Record<string, BuiltSpecs['files'][string]> = {};
 const all: ShippedSpecs['specs'][number][] = [];
 for (const { file, text, kind, data } of files) {
   if (kind === 'rules') for (const i of rulesOfDoc(data, isa).issues) say(ruleDiagnostic(i, file));
@@ -38,11 +39,18 @@ for (const { file, text, kind, data } of files) {
           automaton: indexOfDoc(data, isa, 'none', null).automaton,
         }
       : undefined;
-  specs[sha256(text)] = { kind, data, rules };
+  const key = sha256(text);
+  specs[key] = { kind, data, rules };
+  stamps[file] = { key, stamp: stampOf(join(ROOT, file)) };
   all.push({ file, kind, data, rules });
 }
 if (faults > 0) process.exit(1);
-const out: BuiltSpecs = { schemas: schemasHash(), specs };
+const out: BuiltSpecs = {
+  schemas: schemasHash(),
+  schemasStamp: schemasStamp(),
+  specs,
+  files: stamps,
+};
 writeFileSync(join(ROOT, 'dist', 'specs.json'), JSON.stringify(out));
 
 const schemas = Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));

@@ -1,7 +1,7 @@
 // Writes dist/bundle: the command line and all that it imports as one script. To find and load some 140 modules takes
 // longer than most commands do; the modules themselves stay for those who import them.
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { ROOT } from '../spec/node-cache.ts';
@@ -16,6 +16,16 @@ const bundle = await rolldown({
 });
 await bundle.write({ dir, format: 'cjs', codeSplitting: false, entryFileNames: 'main.cjs', minify: true });
 await bundle.close();
+
+// Modules of Node that take long to load and that most commands never use are loaded when something of them is.
+const LAZY = ['child_process', 'crypto', 'worker_threads'];
+const file = join(dir, 'main.cjs');
+const code = readFileSync(file, 'utf8').replaceAll(
+  new RegExp(`\\brequire\\((["'\`])node:(${LAZY.join('|')})\\1\\)`, 'g'),
+  (_, _quote: string, name: string) => `lazyModule("node:${name}")`,
+);
+const lazyModule = 'const lazyModule=(n)=>new Proxy({},{get:(_,k)=>require(n)[k]});';
+writeFileSync(file, `${lazyModule}${code}`);
 
 // The first run leaves what it compiled to the runs after it (bin/orrery.js); this one needs what most commands need.
 const sample = join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_90.ptx');

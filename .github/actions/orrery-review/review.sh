@@ -30,7 +30,7 @@ if ! { from=$(git rev-parse --short=12 "$(git merge-base "$BASE" "$HEAD")") && t
   echo "$BASE and $HEAD have no common commit here; check out with fetch-depth: 0" >>"$work/errors"
   give_up
 fi
-node "$orrery/bin/ensure.js" 2>"$work/errors" || give_up
+node "$orrery/bin/ensure.mjs" 2>"$work/errors" || give_up
 
 words=()
 while IFS= read -r word; do [ -z "$word" ] || words+=("$word"); done <<<"$OPTIONS"

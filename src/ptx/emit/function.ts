@@ -1,4 +1,4 @@
-import { hasMod, slotWidth } from '../../ir/opcode.ts';
+import { hasMod, OpFlag, slotWidth } from '../../ir/opcode.ts';
 import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
@@ -130,7 +130,7 @@ class BodyWriter {
     for (const b of this.fn.blocks)
       for (const i of b.ins)
         for (const o of i.src) {
-          if (o.kind === Kind.Label && i.op.name !== 'BSSY') this.targets.add(o.lo);
+          if (o.kind === Kind.Label && (i.op.flags & OpFlag.Control) !== 0) this.targets.add(o.lo);
           else if (o.kind === Kind.Table) this.tables.add(o.lo);
         }
     for (const t of this.tables) for (const id of this.fn.tables[t]) this.targets.add(id);

@@ -215,7 +215,7 @@ const isFloat = (type: string): boolean => /^x?b?f\d/.test(type);
 
 /**
  * Types whose sign is changed as a bit: halves that stand in the low bits of a word, for which `neg` would want another
- * register; and floats (written xf32 in templates) of which the sign of a NaN counts.
+ * register; and floats whose NaN keeps its sign (written xf32 in templates).
  */
 const BITWISE: Readonly<Record<string, number>> = { f16: 0x8000, bf16: 0x8000, xf32: 0x80000000 | 0 };
 

@@ -111,7 +111,7 @@ const bar: Handler = (f, i) => {
   );
 };
 
-/** Members of a form without `.sync`: whoever is here. */
+/** Members of a form without `.sync`: the lanes that execute it. */
 const present = (f: FnLower): Operand => f.value('ACTIVEMASK', [], []);
 
 const shfl: Handler = (f, i) => {

@@ -200,7 +200,7 @@ export class FnLower {
     return 0;
   }
 
-  /** A name nobody else has in this function. */
+  /** A name that is not used elsewhere in this function. */
   unique(name: string): string {
     return this.names.take(name);
   }

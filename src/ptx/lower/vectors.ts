@@ -4,7 +4,7 @@ import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 export const PARTS = ['x', 'y', 'z', 'w'] as const;
 const COLOURS = 'rgba';
 
-/** The register that holds one part of a vector register. No identifier has a dot, so that it is nobody else's. */
+/** The register that holds one part of a vector register. Identifiers contain no dot, so the name cannot clash. */
 export const partName = (vector: string, part: number): string => `${vector}.${PARTS[part]}`;
 
 /** Declarations with every vector register in parts: how functions take and give them. */

@@ -101,7 +101,7 @@ function nearOf(instance: Instance): readonly bigint[] {
 
 /** Choices of values tried for each one wanted: conditions on constants hold seldom. */
 const TRIES = 40;
-/** Sets of constants that are known to meet a condition, of which samples use one or another. */
+/** Sets of constants that are known to meet a condition; samples draw from them. */
 const KNOWN = 24;
 
 /**

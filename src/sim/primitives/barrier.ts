@@ -1,8 +1,10 @@
 import { popc } from '../../isa/ints.ts';
 import { tryRelease } from '../barriers.ts';
+import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
 import { SHARED_WINDOW } from '../memory.ts';
-import type { Barrier, MBarrier } from '../state.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Barrier, Frame, MBarrier, Warp } from '../state.ts';
 import { completePending } from './async.ts';
 
 import { addressOf, mod, opnd, type Primitive, predOf, setPred } from './primitive.ts';
@@ -57,61 +59,90 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
   tryRelease(b, bar);
 };
 
-/** The memory barriers of shared memory (PTX ISA 9.0, mbarrier). */
-export const mbarrier: Primitive = (m, w, f, d, mask) => {
-  const i = f.regs.i32;
+/** Shared address of the memory barrier that a lane names. */
+function placeOf(m: Simulation, f: Frame, d: Decoded, lane: number): number {
+  const raw = addressOf(m, f, d, 0, lane);
+  return raw >= SHARED_WINDOW ? raw - SHARED_WINDOW : raw;
+}
+
+/** The memory barrier that a lane names; in an open world every place holds one. */
+function objectOf(m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number): MBarrier {
   const table = w.block.mbarriers;
-  const nd = d.ins.dst.length;
+  const a = placeOf(m, f, d, lane);
+  let b = table.get(a);
+  if (b === undefined) {
+    if (!m.opts.open)
+      m.fault(`no memory barrier was initialised at shared address 0x${a.toString(16)}`, d, w, lane);
+    b = { expected: 32, pending: 32, phase: 0, tx: 0 } satisfies MBarrier;
+    table.set(a, b);
+  }
+  return b;
+}
+
+/** The value of the `k`-th source; the address is source 0. */
+const source = (f: Frame, d: Decoded, k: number, lane: number): number =>
+  f.regs.i32[opnd(f, d, d.ins.dst.length + k) + lane];
+
+/** Initialises a memory barrier of shared memory (PTX ISA 9.0, mbarrier.init). */
+export const mbarrierInit: Primitive = (m, w, f, d, mask) => {
+  m.changes++;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
-    const raw = addressOf(m, f, d, 0, l);
-    const a = raw >= SHARED_WINDOW ? raw - SHARED_WINDOW : raw;
-    const src = (k: number) => i[opnd(f, d, nd + k) + l];
-    const name = d.ins.op.name;
-    if (name !== 'MBAR_WAIT') m.changes++;
-    if (name === 'MBAR_INIT') {
-      table.set(a, { expected: src(1), pending: src(1), phase: 0, tx: 0 });
-      continue;
+    const n = source(f, d, 1, l);
+    w.block.mbarriers.set(placeOf(m, f, d, l), { expected: n, pending: n, phase: 0, tx: 0 });
+  }
+};
+
+/** mbarrier.inval. */
+export const mbarrierInval: Primitive = (m, w, f, d, mask) => {
+  m.changes++;
+  for (let r = mask; r !== 0; r &= r - 1) w.block.mbarriers.delete(placeOf(m, f, d, lowest(r)));
+};
+
+/** mbarrier.arrive, arrive_drop and expect_tx, and cp.async.mbarrier.arrive: the state before goes into the destination. */
+export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
+  const i = f.regs.i32;
+  const op = mod(d, 'op');
+  m.changes++;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const b = objectOf(m, w, f, d, l);
+    const before = b.phase;
+    if (op.startsWith('ASYNC')) {
+      completePending(m, w);
+      if (op === 'ASYNC_NOINC') b.pending--;
+    } else if (op === 'EXPECT_TX') b.tx += source(f, d, 1, l);
+    else if (op === 'ARRIVE_EXPECT_TX') {
+      b.tx += source(f, d, 1, l);
+      b.pending--;
+    } else {
+      b.pending -= source(f, d, 1, l);
+      if (op === 'ARRIVE_DROP') b.expected -= source(f, d, 1, l);
     }
-    if (name === 'MBAR_INVAL') {
-      table.delete(a);
-      continue;
+    if (b.pending <= 0 && b.tx === 0) {
+      b.phase++;
+      b.pending = b.expected;
     }
-    let b = table.get(a);
-    if (b === undefined) {
-      if (!m.opts.open)
-        m.fault(`no memory barrier was initialised at shared address 0x${a.toString(16)}`, d, w, l);
-      b = { expected: 32, pending: 32, phase: 0, tx: 0 } satisfies MBarrier;
-      table.set(a, b);
-    }
-    if (name === 'MBAR_ARRIVE') {
-      const op = mod(d, 'op');
-      const before = b.phase;
-      if (op.startsWith('ASYNC')) {
-        completePending(m, w);
-        if (op === 'ASYNC_NOINC') b.pending--;
-      } else if (op === 'EXPECT_TX') b.tx += src(1);
-      else if (op === 'ARRIVE_EXPECT_TX') {
-        b.tx += src(1);
-        b.pending--;
-      } else {
-        b.pending -= src(1);
-        if (op === 'ARRIVE_DROP') b.expected -= src(1);
-      }
-      if (b.pending <= 0 && b.tx === 0) {
-        b.phase++;
-        b.pending = b.expected;
-      }
-      const to = opnd(f, d, 0);
-      if (to >= 0) {
-        i[to + 2 * l] = before;
-        i[to + 2 * l + 1] = 0;
-      }
-      continue;
-    }
-    const parity = mod(d, 'by') === 'PARITY';
-    const s = parity ? src(1) : i[opnd(f, d, nd + 1) + 2 * l];
-    const done = parity ? (b.phase & 1) !== (s & 1) : b.phase > s;
+    const to = opnd(f, d, 0);
+    if (to < 0) continue;
+    i[to + 2 * l] = before;
+    i[to + 2 * l + 1] = 0;
+  }
+};
+
+/** mbarrier.test_wait and try_wait: whether the phase has completed, by a state or by parity. */
+export const mbarrierWait: Primitive = (m, w, f, d, mask) => {
+  const i = f.regs.i32;
+  const parity = mod(d, 'by') === 'PARITY';
+  let over = false;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    const { phase } = objectOf(m, w, f, d, l);
+    const done = parity
+      ? (phase & 1) !== (source(f, d, 1, l) & 1)
+      : phase > i[opnd(f, d, d.ins.dst.length + 1) + 2 * l];
+    over ||= done;
     setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
   }
+  m.askedInVain = !over;
 };

@@ -12,7 +12,7 @@ export const trap: Primitive = (m, w, _f, d, mask) => {
   else m.fault('trap', d, w, lowest(mask), 'trap');
 };
 
-/** Most bytes of one malloc; more gives a null pointer, as an exhausted heap does (its default is 8 MB). */
+/** Most bytes of one malloc; a larger request gives a null pointer, as an exhausted heap does (8 MB by default). */
 const MOST_HEAP = 8 << 20;
 
 /** Functions that the driver provides: vprintf, __assertfail, malloc, free. Others end the run with an error. */

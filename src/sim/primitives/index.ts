@@ -2,7 +2,7 @@ import { load, store } from './access.ts';
 import { cvta, qspc } from './address-space.ts';
 import { asyncCommit, asyncCopy, asyncWait } from './async.ts';
 import { atomic } from './atomic.ts';
-import { barrier, mbarrier } from './barrier.ts';
+import { barrier, mbarrierArrive, mbarrierInit, mbarrierInval, mbarrierWait } from './barrier.ts';
 import { builtin, trap } from './builtin.ts';
 import { copy } from './copy.ts';
 import type { Primitive } from './primitive.ts';
@@ -11,7 +11,7 @@ import { activemask, elect, match, redux, shuffle, vote } from './warp-wide.ts';
 
 const nothing: Primitive = () => {};
 
-/** What carries out an opcode that says `primitive:` in its definition, by that name. */
+/** The functions that execute opcodes defined by `primitive:`, by that name. */
 export const primitives: Readonly<Record<string, Primitive>> = {
   load,
   store,
@@ -34,7 +34,10 @@ export const primitives: Readonly<Record<string, Primitive>> = {
   'async-copy': asyncCopy,
   'async-commit': asyncCommit,
   'async-wait': asyncWait,
-  mbarrier,
+  'mbarrier-init': mbarrierInit,
+  'mbarrier-inval': mbarrierInval,
+  'mbarrier-arrive': mbarrierArrive,
+  'mbarrier-wait': mbarrierWait,
   trap,
   builtin,
   copy,

@@ -1,0 +1,157 @@
+import { OpFlag } from '../ir/opcode.ts';
+import { NO_REG, regIndex } from '../ir/operand.ts';
+import type { Instr, Program } from '../ir/program.ts';
+import { type Accesses, Does, rowsOf } from './address.ts';
+import { Alias, alias, distanceOf } from './alias.ts';
+import { type Cfg, cfgOf } from './cfg.ts';
+import { storedElements } from './loads-stores.ts';
+import { Mem } from './memory-ops.ts';
+import { callEffect } from './mod-ref.ts';
+
+/**
+ * Most accesses that are looked at for one store before it counts as needed. The bound of memory SSA's walks (memory-ssa.ts), for the
+ * same reason: it makes all questions together linear.
+ */
+const MOST_STEPS = 100;
+
+/** What an access means for a store that was executed before it. */
+const Meets = { Nothing: 0, Needs: 1, Covers: 2 } as const;
+
+/**
+ * Says which stores nobody can tell from none: on every way on, all of their bytes are written again, or cease to exist, before
+ * anything may read them. A walk forward from the store, over accesses alone.
+ *
+ * Local variables cease to exist where their function ends; what other threads or the host see does not. Barriers, fences and strong
+ * operations count as reads of what other threads see.
+ */
+export class DeadStores {
+  private readonly a: Accesses;
+  private readonly program: Program;
+  private readonly g: Cfg;
+  /** By block: its first event; behind these, by block, the one after its last. An event is an instruction that accesses, or may end or trap. */
+  private readonly range: Int32Array;
+  private readonly events: Int32Array;
+  /** By block: the last question that entered it. */
+  private readonly entered: Int32Array;
+  private question = 0;
+
+  constructor(a: Accesses, program: Program) {
+    this.a = a;
+    this.program = program;
+    this.g = cfgOf(a.fn);
+    const { du, firstRow } = a;
+    const { count } = this.g;
+    this.range = new Int32Array(2 * count);
+    this.entered = new Int32Array(count);
+    const events: number[] = [];
+    for (let b = 0; b < count; b++) {
+      this.range[b] = events.length;
+      for (let n = du.blockStart[b]; n < du.blockStart[b + 1]; n++)
+        if (firstRow[n] >= 0 || (du.ins[n].op.flags & (OpFlag.SideEffect | OpFlag.Control)) !== 0)
+          events.push(n);
+      this.range[b + count] = events.length;
+    }
+    this.events = Int32Array.from(events);
+  }
+
+  /** Is a weak store (its number in `DefUse`) dead? */
+  isDead(n: number): boolean {
+    const { a, g, range } = this;
+    if (g.midBlockControl || g.rpoNumber[a.du.blockAt[n]] < 0) return false;
+    const row = a.firstRow[n];
+    const form = row < 0 ? -1 : a.form[row];
+    if (form < 0 || a.bytes[row] === 0) return false;
+    const homes = [...a.forms[form].homes];
+    const { guard } = a.du.ins[n];
+    if (guard !== NO_REG) {
+      const { defs, defStart } = a.du;
+      const i = regIndex(guard);
+      if (defStart[i + 1] - defStart[i] > 1) return false;
+      if (defStart[i + 1] > defStart[i]) homes.push(a.du.blockAt[defs[defStart[i]]]);
+    }
+    const own = this.isOwn(row);
+    this.question++;
+    let steps = MOST_STEPS;
+    const stack: number[] = [];
+    /** Goes along one block; false where something may read. */
+    const pass = (b: number, from: number): boolean => {
+      for (let e = from; e < range[b + g.count]; e++) {
+        if (steps-- <= 0) return false;
+        const m = this.meets(this.events[e], n, row, own);
+        if (m === Meets.Needs) return false;
+        if (m === Meets.Covers) return true;
+      }
+      if (g.succStart[b] === g.succStart[b + 1]) return own;
+      for (let e = g.succStart[b]; e < g.succStart[b + 1]; e++) {
+        const s = g.succ[e];
+        // Behind a new value of what the address is made from, an equal expression is another address.
+        if (homes.includes(s)) return false;
+        if (this.entered[s] === this.question) continue;
+        this.entered[s] = this.question;
+        stack.push(s);
+      }
+      return true;
+    };
+    const home = a.du.blockAt[n];
+    if (!pass(home, this.eventOf(n, home) + 1)) return false;
+    while (stack.length > 0) {
+      const b = stack.pop()!;
+      if (!pass(b, range[b])) return false;
+    }
+    return true;
+  }
+
+  /** The event of an instruction of a block. */
+  private eventOf(n: number, b: number): number {
+    let lo = this.range[b];
+    let hi = this.range[b + this.g.count] - 1;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (this.events[mid] < n) lo = mid + 1;
+      else hi = mid;
+    }
+    return lo;
+  }
+
+  /** Memory that ends with the function: one of its local variables, of which nobody else knows. */
+  private isOwn(row: number): boolean {
+    const { a } = this;
+    const o = a.object[row];
+    return (
+      o >= 0 &&
+      a.memory[row] === Mem.Local &&
+      a.unshared[o] === 1 &&
+      a.fn.variables.some((v) => v.name === a.objects[o].name)
+    );
+  }
+
+  private meets(n: number, store: number, row: number, own: boolean): number {
+    const { a } = this;
+    const x = a.du.ins[n];
+    const { first, end } = rowsOf(a, n);
+    if (first === end) return own || !mayEnd(x) ? Meets.Nothing : Meets.Needs;
+    for (let y = first; y < end; y++) {
+      if ((a.does[y] & Does.Read) === 0) continue;
+      const reads =
+        (a.does[y] & Does.Call) !== 0
+          ? callEffect(this.program, x).reads | Mem.Global | Mem.Shared
+          : a.memory[y];
+      if ((reads & a.memory[row]) !== 0 && alias(a, y, row) !== Alias.No) return Meets.Needs;
+    }
+    return this.covers(x, first, store, row) ? Meets.Covers : Meets.Nothing;
+  }
+
+  /** Does an instruction certainly write all bytes of the store again wherever both run? */
+  private covers(x: Instr, y: number, store: number, row: number): boolean {
+    const { a } = this;
+    const { guard, guardNot } = a.du.ins[store];
+    if (storedElements(x) === null) return false;
+    if (x.guard !== NO_REG && (x.guard !== guard || x.guardNot !== guardNot)) return false;
+    const d = distanceOf(a, row, y);
+    return d !== null && d <= 0 && d + a.bytes[y] >= a.bytes[row];
+  }
+}
+
+/** What neither ends the kernel, nor lets anybody see memory. */
+const SILENT: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'hint', 'convergence']);
+const mayEnd = (x: Instr): boolean => !SILENT.has(x.op.primitive);

@@ -1,0 +1,38 @@
+import { Kind } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { elementBytes } from '../isa/build.ts';
+import { isPlainLoad } from './effects.ts';
+import { isStrong } from './memory-ops.ts';
+
+/** What a plain load or store moves: `count` elements side by side. */
+export interface Elements {
+  /** Bytes of one. */
+  readonly bytes: number;
+  readonly count: number;
+  /** A load that extends a narrow element by its sign. */
+  readonly signed: boolean;
+}
+
+/** The elements of a load that does nothing but read at an address; null for anything else. */
+export function loadedElements(x: Instr): Elements | null {
+  if (x.op.primitive !== 'load' || !isPlainLoad(x) || x.src[0].kind !== Kind.Addr) return null;
+  return elementsOf(x, x.dst.length);
+}
+
+/**
+ * The elements of a weak store, whose values are its sources from the second on; null for anything else. Stores to the parameters
+ * of a call are none: what reads them stands in no address.
+ */
+export function storedElements(x: Instr): Elements | null {
+  if (x.op.primitive !== 'store' || x.op.space === 'param' || isStrong(x) || x.src[0].kind !== Kind.Addr)
+    return null;
+  return elementsOf(x, x.src.length - 1);
+}
+
+function elementsOf(x: Instr, count: number): Elements | null {
+  const access = x.op.accesses[0];
+  const bytes = elementBytes(access, x.mods);
+  if (bytes === 0 || bytes > 8) return null;
+  const g = access.bytesFrom!;
+  return { bytes, count, signed: g.values[(x.mods >>> g.shift) & g.mask].type!.startsWith('s') };
+}

@@ -1,0 +1,153 @@
+import { statSync } from 'node:fs';
+import { basename, extname, join, relative } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { kernelFiles } from '../lab/files.ts';
+import { runPool } from '../lab/pool.ts';
+import { targetOf } from '../read.ts';
+import { ROOT } from '../spec/node-cache.ts';
+import { STANDARD_INPUT, textOrFault } from './files.ts';
+import { plansFor } from './input.ts';
+import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
+import {
+  CliExit,
+  captured,
+  duration,
+  err,
+  failWith,
+  grouped,
+  type Printed,
+  Progress,
+  pcErr,
+  table,
+} from './ui.ts';
+
+/** One of several files, and where its result goes; undefined: nowhere. */
+export interface OptTask {
+  readonly file: string;
+  readonly output: string | undefined;
+}
+
+/** What a task printed, and what became of the file; null where it failed. */
+export interface OptResult extends Printed {
+  readonly code: number;
+  readonly optimized: Optimized | null;
+}
+
+/**
+ * `orrery opt` of several files and folders: each is optimized by itself, and one that fails does not stop the others. What is printed
+ * and written does not depend on the number of threads.
+ */
+export async function optMany(patterns: readonly string[], o: OptOptions): Promise<void> {
+  const emit = emitOf(o);
+  if (o.ptxas === true)
+    failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
+  if (patterns.includes(STANDARD_INPUT)) failWith('standard input (-) is one file, and the only one');
+  if (emit !== 'none' && o.output === undefined)
+    failWith(
+      'several files need a folder for their results',
+      'name it with -o, or write nothing with --emit none',
+    );
+  const jobs = Number(o.jobs ?? 1);
+  if (!Number.isInteger(jobs) || jobs < 1) failWith(`--jobs ${o.jobs} is no number of threads`);
+  const tasks = tasksOf(patterns, emit, o.output);
+  const planOf = plansFor(o);
+  // What is wrong with the options is said once, not for each file.
+  const text = textOrFault(tasks[0].file);
+  if (typeof text === 'string') await planOf(targetOf(text));
+  const results: (OptResult | undefined)[] = [];
+  let shown = 0;
+  let done = 0;
+  const progress = new Progress();
+  const onResult = (at: number, r: OptResult): void => {
+    results[at] = r;
+    progress.update(`${++done} of ${tasks.length} files: ${tasks[at].file}`);
+    // In the order of the files, whichever thread is done first.
+    for (; results[shown] !== undefined; shown++) {
+      if (results[shown]!.out + results[shown]!.err !== '') progress.done();
+      if (results[shown]!.out !== '') process.stdout.write(results[shown]!.out);
+      if (results[shown]!.err !== '') process.stderr.write(results[shown]!.err);
+    }
+  };
+  if (jobs === 1) {
+    const run = taskRunner(o, planOf);
+    for (const [at, task] of tasks.entries()) onResult(at, await run(task));
+  } else
+    await runPool<OptResult>({
+      tasks: [...tasks.keys()],
+      workers: Math.min(jobs, tasks.length),
+      start: () =>
+        new Worker(join(ROOT, 'dist', 'cli', 'opt-worker.js'), { workerData: { tasks, options: o } }),
+      together: () => 1,
+      onResult,
+    });
+  progress.done();
+  if (o.quiet !== true) err(`${summary(tasks, results as OptResult[])}`);
+  if (results.some((r) => r!.code !== 0 || r!.optimized?.equal === false)) throw new CliExit(1);
+}
+
+/** Optimizes several files; the account of the phases is given only where something of it is asked for by name. */
+export function taskRunner(o: OptOptions, planOf = plansFor(o)): (task: OptTask) => Promise<OptResult> {
+  const detailed = o.quiet !== true && (o.stat === true || o.remarks === true);
+  return async ({ file, output }) => {
+    let optimized: Optimized | null = null;
+    const printed = await captured(async () => {
+      optimized = await optimize(file, { ...o, output }, detailed, planOf);
+    });
+    return { ...printed, optimized };
+  };
+}
+
+const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
+
+/** The files that are named, with the place of each result: as below the folder that was named, else by the file's own name. */
+function tasksOf(patterns: readonly string[], emit: string, folder: string | undefined): OptTask[] {
+  const names = new Map<string, string>();
+  const seen = new Set<string>();
+  return patterns.flatMap((p) => {
+    const isFolder = statSync(p, { throwIfNoEntry: false })?.isDirectory() === true;
+    const files = kernelFiles([p]).filter((f) => !seen.has(f));
+    for (const f of files) seen.add(f);
+    return files.map((file): OptTask => {
+      if (emit === 'none' || folder === undefined) return { file, output: undefined };
+      const name = isFolder ? relative(p, file) : basename(file);
+      const output = join(folder, name.slice(0, name.length - extname(name).length) + ENDING[emit]);
+      const other = names.get(output);
+      if (other !== undefined)
+        failWith(`${other} and ${file} would both be written to ${output}`, 'name the folder above them');
+      names.set(output, file);
+      return { file, output };
+    });
+  });
+}
+
+/** A line for each file, and one for all. */
+function summary(tasks: readonly OptTask[], results: readonly OptResult[]): string {
+  const change = (from: number, to: number): string =>
+    from === to ? '' : `${(100 * (to / from - 1)).toFixed(1)} %`;
+  const row = (name: string, r: Optimized | null): string[] =>
+    r === null
+      ? [name, '', '', '', '', pcErr.red('failed')]
+      : [
+          name,
+          grouped(r.before),
+          grouped(r.after),
+          change(r.before, r.after),
+          duration(r.ms),
+          r.equal === null ? '' : r.equal ? 'equal' : pcErr.red('DIFFERS'),
+        ];
+  const good = results.flatMap((r) => (r.optimized === null ? [] : [r.optimized]));
+  const sum = (f: (r: Optimized) => number): number => good.reduce((t, r) => t + f(r), 0);
+  const all: Optimized = {
+    before: sum((r) => r.before),
+    after: sum((r) => r.after),
+    ms: sum((r) => r.ms),
+    equal: null,
+  };
+  const rows = [
+    ['file', 'before', 'after', 'change', 'time', ''],
+    ...results.map((r, i) => row(tasks[i].file, r.optimized)),
+  ];
+  if (good.length > 1)
+    rows.push(row(`${good.length < results.length ? `${good.length} of ` : ''}${results.length} files`, all));
+  return table(rows, 'lrrrrl');
+}

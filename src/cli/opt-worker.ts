@@ -1,0 +1,11 @@
+// A thread that optimizes files: it is sent their places in the list that all threads have.
+import { parentPort, workerData } from 'node:worker_threads';
+import { type OptTask, taskRunner } from './opt-many.ts';
+import type { OptOptions } from './optimize.ts';
+
+const { tasks, options } = workerData as { readonly tasks: readonly OptTask[]; readonly options: OptOptions };
+const run = taskRunner(options);
+parentPort!.on('message', async (places: readonly number[] | null) => {
+  if (places === null) return parentPort!.close();
+  for (const at of places) parentPort!.postMessage([at, await run(tasks[at])]);
+});

@@ -1,0 +1,261 @@
+import { getHeapStatistics } from 'node:v8';
+import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
+import { runPipeline } from '../engine/pipeline.ts';
+import type { Program } from '../ir/program.ts';
+import { printFn, printProgram } from '../ir/text.ts';
+import { paramBase, targetOf } from '../read.ts';
+import { runLaunch } from '../sim/launch.ts';
+import { sameOpenWorld } from '../sim/open-world.ts';
+import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { CacheOptions } from './cache.ts';
+import type { UsePair } from './compare-ptxas.ts';
+import type { unifiedDiff } from './diff.ts';
+import { STANDARD_OUTPUT, writeWhole } from './files.ts';
+import { type Input, planFor, programFor, readText } from './input.ts';
+import type { PlanOptions } from './options.ts';
+import { changedPhases, classTable, journalJson } from './report.ts';
+import { duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
+
+export interface OptOptions extends PlanOptions, CacheOptions {
+  readonly emit?: string;
+  readonly output?: string;
+  readonly verify?: boolean;
+  readonly check?: readonly string[];
+  readonly checkEach?: boolean;
+  readonly printAfter?: readonly string[];
+  readonly printChanged?: boolean;
+  readonly remarks?: boolean;
+  readonly until?: string;
+  readonly strict?: boolean;
+  readonly retarget?: boolean;
+  readonly ptxas?: boolean;
+  readonly json?: boolean;
+  readonly stat?: boolean;
+  readonly quiet?: boolean;
+  readonly jobs?: string;
+}
+
+/** What became of one file. */
+export interface Optimized {
+  readonly before: number;
+  readonly after: number;
+  readonly ms: number;
+  /** Whether every check that was asked for found the program equal; null: none was. */
+  readonly equal: boolean | null;
+}
+
+/** What `--emit` asks for. */
+export function emitOf(o: OptOptions): string {
+  const emit = o.emit ?? (o.ptxas === true ? 'none' : 'ori');
+  if (!['ori', 'ptx', 'json', 'none'].includes(emit))
+    failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
+  if (o.json === true && o.ptxas !== true)
+    failWith('--json goes with --ptxas', '`--emit json` writes the journal of phases');
+  return emit;
+}
+
+/**
+ * Optimizes one file and writes what is asked for.
+ * @param detailed with an account of the phases on standard error
+ * @param planOf makes the plan for a target
+ */
+export async function optimize(
+  file: string,
+  o: OptOptions,
+  detailed: boolean,
+  planOf: (target: string | null) => Promise<Plan> = (target) => planFor(o, target),
+): Promise<Optimized> {
+  const emit = emitOf(o);
+  const text = readText(file);
+  const plan = await planOf(targetOf(text));
+  const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
+  for (const name of [...(o.printAfter ?? []), ...(o.until === undefined ? [] : [o.until])])
+    if (name !== 'all' && !ids.has(name.toLowerCase()))
+      failWith(`there is no phase '${name}' in the order`, '`orrery phases` lists them');
+  const input = programFor(file, text, plan, o.strict);
+  const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
+  const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
+  const diff = o.printChanged === true ? (await import('./diff.ts')).unifiedDiff : null;
+  const eachCheck: { record: PhaseRecord; before: Program }[] = [];
+  const disk =
+    o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);
+  const journal = runPipeline(input.program, plan, {
+    cache: disk?.shelf(input.key, plan.isa),
+    inputKey: input.key,
+    verify: o.verify,
+    until,
+    heap: () => getHeapStatistics().used_heap_size,
+    onPhase: (r, before) => {
+      if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
+        err(`; after ${r.phase.id}\n${printProgram(r.program)}`);
+      for (const report of r.reports)
+        if (wanted.has('all') || wanted.has(r.phase.id.toLowerCase())) err(report.text);
+      if (diff !== null && r.program !== before) printChanged(r, before, diff);
+      if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
+    },
+  });
+  const verdicts: string[] = [];
+  let equal = true;
+  for (const how of o.check ?? []) {
+    const v =
+      how === 'auto'
+        ? checkOpen(input.program, journal.last, plan)
+        : await checkLaunch(how, journal.last, plan);
+    verdicts.push(v.text);
+    equal &&= v.ok;
+  }
+  let same = 0;
+  for (const { record, before } of eachCheck) {
+    const v = checkOpen(before, record.program, plan);
+    if (v.ok) same++;
+    else {
+      verdicts.push(`after ${record.phase.id}: ${v.text}`);
+      equal = false;
+    }
+  }
+  if (o.checkEach === true)
+    verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
+  const ptx = emit === 'ptx' || o.ptxas === true ? await ptxText(journal.last, input, plan, o) : '';
+  if (emit === 'ori') write(printProgram(journal.last), o.output);
+  else if (emit === 'ptx') write(ptx, o.output);
+  else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
+  const uses = o.ptxas === true ? await usesOf(text, ptx, input, plan, o) : [];
+  if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
+  if (detailed) account(journal, verdicts, o);
+  else if (!equal) for (const v of verdicts) err(v);
+  if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
+  return {
+    before: countInstructions(journal.input),
+    after: countInstructions(journal.last),
+    ms: journal.records.reduce((t, r) => t + r.ms, 0),
+    equal: o.check === undefined ? null : equal,
+  };
+}
+
+const ptxText = async (program: Program, input: Input, plan: Plan, o: OptOptions): Promise<string> => {
+  const { ptxOf } = await import('./emit.ts');
+  return ptxOf(program, input.module, plan, o.retarget === true ? plan.sm : null, o.strict === true);
+};
+
+/** What ptxas needs for each function before and after, for the target asked for or named by the file. */
+async function usesOf(
+  before: string,
+  after: string,
+  input: Input,
+  plan: Plan,
+  o: OptOptions,
+): Promise<readonly UsePair[]> {
+  if (input.module === null)
+    failWith('--ptxas compares PTX with PTX', 'the input is Ori text; write it with --emit ptx first');
+  const { comparePtxas } = await import('./compare-ptxas.ts');
+  return comparePtxas(before, after, o.sm ?? input.module.target[0] ?? plan.sm, plan.level);
+}
+
+/** Writes a result: to standard output, or whole to a file. */
+function write(text: string, file: string | undefined): void {
+  if (file === undefined || file === STANDARD_OUTPUT) return out(text);
+  writeWhole(file, text);
+}
+
+function printChanged(r: PhaseRecord, before: Program, diff: typeof unifiedDiff): void {
+  for (const fn of r.program.functions) {
+    const was = before.functions.find((f) => f.name === fn.name);
+    if (was === undefined || was === fn) continue;
+    err(pcErr.bold(`; ${r.phase.id} changed ${fn.name}`));
+    err(diff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
+  }
+}
+
+/** The report on standard error: instructions before and after, what changed them, and the result of the check. */
+function account(journal: Journal, verdicts: readonly string[], o: OptOptions): void {
+  const { plan } = journal;
+  const ran = journal.records.filter((r) => r.outcome === 'ran').length;
+  const ms = journal.records.reduce((t, r) => t + r.ms, 0);
+  err(
+    `${pcErr.bold(journal.input.name)}  -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`,
+  );
+  const cached = journal.records.filter((r) => r.cached).length;
+  const kept = cached > 0 ? `, ${cached} of them kept from before` : '';
+  err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}\n`);
+  err(classTable(journal.input, journal.last));
+  err('');
+  err(changedPhases(journal));
+  if (o.remarks === true) {
+    err('');
+    for (const r of journal.records)
+      for (const m of r.remarks) {
+        const line = journal.last.locs[m.loc]?.line ?? 0;
+        err(
+          `${m.kind === 'passed' ? pc.green('passed') : m.kind === 'missed' ? pc.yellow('missed') : pc.dim('note  ')} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line > 0 ? ` line ${line}` : ''}: ${m.name}: ${m.message}`,
+        );
+      }
+  }
+  if (o.stat === true) {
+    err('');
+    err(
+      table(
+        journal.records.map((r) => [
+          r.phase.id,
+          r.outcome === 'ran' ? `${duration(r.ms)}${notFor(r)}` : pc.dim(r.why),
+          r.outcome === 'ran' ? `${(r.bytes / 1024).toFixed(0)} KB` : '',
+        ]),
+        'llr',
+      ),
+    );
+  }
+  for (const v of verdicts) err(`\n${v}`);
+}
+
+/** The functions that a phase left out, and why. */
+const notFor = (r: PhaseRecord): string =>
+  r.shutFor.length === 0 ? '' : pc.dim(`, not ${r.shutFor.map((x) => `${x.fn} (${x.why})`).join(', ')}`);
+
+/** Compares two programs in an open world, every kernel. */
+export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {
+  const progress = new Progress();
+  const kernels = before.functions.filter((f) => f.kind === 'entry');
+  const lines: string[] = [];
+  let ok = true;
+  let partial = 0;
+  let raced = 0;
+  let executed = 0;
+  const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
+  for (const k of kernels) {
+    progress.update(`checking ${k.name}`);
+    const r = sameOpenWorld(before, after, k.name, paramBase(plan), {
+      threadsPerSm: limits?.['threads-per-sm'],
+    });
+    executed += r.executed;
+    if (r.partial) partial++;
+    if (r.raced) raced++;
+    if (!r.same) {
+      ok = false;
+      lines.push(`  ${k.name}: ${r.differences[0]}`);
+    }
+  }
+  progress.done();
+  const notes = [
+    ...(partial > 0 ? [`${partial} compared only as far as the budget went`] : []),
+    ...(raced > 0 ? [`${raced} compared with one warp: what they do hangs on the order of warps`] : []),
+  ];
+  const head = ok
+    ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${notes.map((n) => `; ${n}`).join('')})`
+    : `${pc.red('DIFFERENT')}: the optimized program does something else`;
+  return { ok, text: [head, ...lines].join('\n') };
+}
+
+async function checkLaunch(path: string, after: Program, plan: Plan): Promise<{ ok: boolean; text: string }> {
+  const launch = await loadLaunch(path);
+  await fitLaunch(launch, after);
+  const r = runLaunch(after, plan.isa, launch, paramBase(plan));
+  if (r.status === 'ok')
+    return {
+      ok: true,
+      text: `${pc.green('right')}: ${launch.file} gives what it expects (${grouped(r.warpInstructions)} warp instructions)`,
+    };
+  return {
+    ok: false,
+    text: `${pc.red('WRONG')}: ${launch.file}: ${r.error ?? `${r.mismatchCount} values differ; parameter ${r.mismatches[0].param}[${r.mismatches[0].index}] is ${r.mismatches[0].got}, expected ${r.mismatches[0].expected}`}`,
+  };
+}

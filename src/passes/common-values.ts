@@ -1,0 +1,89 @@
+import { dominatorWalk } from '../analysis/dominator-walk.ts';
+import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { ExpressionTable } from '../analysis/expressions.ts';
+import { memorySsaOf } from '../analysis/memory-ssa.ts';
+import type { Draft, Ins } from '../ir/draft/index.ts';
+import { withDst } from '../ir/edit.ts';
+import { isPhi } from '../ir/flow.ts';
+import { copyOf, movesOf } from '../ir/moves.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import { allInSsa } from '../ssa/registers.ts';
+import type { PassContext } from './pass.ts';
+
+/** Stands for any version of memory: no version and no block has the number. */
+const UNASKED = 2 ** 31 - 1;
+
+/**
+ * Value numbering over the dominator tree: see `gvnCse` for what it does, and on whose work it rests.
+ *
+ * @param fn what the draft was opened on: memory is that of this snapshot, so no access may have been edited since
+ * @param oneBlock keeps to one block
+ */
+export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boolean): void {
+  const moves = movesOf(ctx.isa);
+  const seen = new ExpressionTable(d);
+  const versionSeenBy = (n: Ins): number => memorySsaOf(fn, ctx.program).versionSeenBy(n);
+  /** A number for what the instruction depends on beside its operands; null if it is not to be common. */
+  const state = (n: Ins): number | null => {
+    const x = d.at(n);
+    if (!allInSsa(x)) return null;
+    if (isPhi(x)) return d.block(n);
+    const copied = isValue(x) ? copyOf(moves, x) : null;
+    return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
+  };
+  /** The first of those that compute the same as `n`. */
+  const firstOf = (n: Ins): Ins => {
+    const x = d.at(n);
+    if (!isPlainLoad(x) || !allInSsa(x)) {
+      const s = state(n);
+      return s === null ? n : seen.findOrAdd(n, s);
+    }
+    // What memory holds is asked only where some load has the same address.
+    const like = seen.findOrAdd(n, UNASKED);
+    if (like === n) return n;
+    seen.findOrAdd(like, versionSeenBy(like));
+    return seen.findOrAdd(n, versionSeenBy(n));
+  };
+  dominatorWalk(
+    d,
+    (b) => {
+      seen.open();
+      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+        next = d.next(n);
+        const first = firstOf(n);
+        if (first === n) continue;
+        const ins = d.at(n);
+        ctx.remark('passed', 'common', `${printInstr(ins)}: the same as ${printInstr(d.at(first))}`, {
+          block: d.id(b),
+          ins,
+        });
+        replaceBy(d, n, first);
+      }
+      if (oneBlock) seen.close();
+    },
+    () => {
+      if (!oneBlock) seen.close();
+    },
+  );
+}
+
+/** The results of `first` take the place of `n`'s; one that `first` leaves out gets `n`'s name. */
+function replaceBy(d: Draft, n: Ins, first: Ins): void {
+  const { dst } = d.at(n);
+  d.remove(n);
+  dst.forEach((r, k) => {
+    const x = d.at(first);
+    if (r === NO_REG) return;
+    if (x.dst[k] !== NO_REG) d.replaceUses(r, x.dst[k]);
+    else
+      d.replace(
+        first,
+        withDst(
+          x,
+          x.dst.map((old, i) => (i === k ? r : old)),
+        ),
+      );
+  });
+}

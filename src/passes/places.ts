@@ -1,0 +1,42 @@
+import { NO_REG } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { accessBytes } from '../isa/build.ts';
+
+/**
+ * Places in memory by how instructions name them: base register and symbol, and between which bytes accesses with that base lie.
+ * What passes ask before they ask what addresses really mean, which costs more than most of them do.
+ */
+export class Places {
+  /** By base: least byte and the one behind the greatest. */
+  private readonly ranges = new Map<number | string, [number, number]>();
+
+  get isEmpty(): boolean {
+    return this.ranges.size === 0;
+  }
+
+  /** Adds what a load or store touches. */
+  add(x: Instr): void {
+    const { lo } = x.src[0];
+    const end = lo + accessBytes(x.op.accesses[0], x.mods);
+    const key = keyOf(x);
+    const range = this.ranges.get(key);
+    if (range === undefined) this.ranges.set(key, [lo, end]);
+    else {
+      if (lo < range[0]) range[0] = lo;
+      if (end > range[1]) range[1] = end;
+    }
+  }
+
+  /** May it touch a place that was added, as far as the text says? */
+  mayHold(x: Instr): boolean {
+    const range = this.ranges.get(keyOf(x));
+    if (range === undefined) return false;
+    const { lo } = x.src[0];
+    return lo < range[1] && lo + accessBytes(x.op.accesses[0], x.mods) > range[0];
+  }
+}
+
+const keyOf = (x: Instr): number | string => {
+  const { reg, sym } = x.src[0];
+  return sym === '' ? reg : reg === NO_REG ? sym : `${sym}+${reg}`;
+};

@@ -1,0 +1,132 @@
+import { type Cell, type Promotable, type PromotableAccess, promotable } from '../analysis/promotable.ts';
+import { bytesOf, fileOfBytes } from '../ir/bytes-of.ts';
+import { type Draft, edit } from '../ir/draft/index.ts';
+import { copyLike, movesOf, otherwiseFor } from '../ir/moves.ts';
+import { type Isa, withMods } from '../ir/opcode.ts';
+import { addr, imm, NO_REG, type Operand, type Reg, RegFile, reg } from '../ir/operand.ts';
+import { type Fn, type Instr, instr, type Variable } from '../ir/program.ts';
+import { constructSsa } from '../ssa/construct.ts';
+import type { Pass } from './pass.ts';
+
+/** Knob 135, the instruction budget of a candidate, 80 where nothing is set (reference passes-g). */
+const LIMIT = 'ConvertMemoryToRegIndexedSizeLimit';
+
+/**
+ * Phases 37 and 65: local memory becomes registers.
+ *
+ *     before                              after
+ *     BB0:                                BB0:
+ *           STL [a+4], R1                   @P2 BRA BB2
+ *       @P2 BRA BB2                       BB1:
+ *     BB1:                                      ...
+ *           STL [a+4], R3                 BB2:
+ *     BB2:                                      MOVPHI R7, {BB0: R1, BB1: R3}
+ *           LDL R4, [a+4]                       MOV R4, R7
+ *
+ * What may be promoted, and in which pieces, says `promotable`. Each piece becomes a register with as many definitions as it has stores,
+ * and SSA construction puts phis where they join. Words of which only a part is stored or loaded are put together and taken apart
+ * by bit fields. What a way reads that has stored nothing comes from memory, as before: one load at the entry, which goes where no
+ * such way is. A guarded store is a guarded definition.
+ *
+ * Knob 135 is the most loads and stores of one variable that is promoted.
+ *
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay, but for an entry that a loop leads back to, which gets a
+ * block in front. A second application changes nothing: what was promoted is no memory any more but for the loads at the entry, and
+ * those stay loads.
+ * Bound: the analysis of addresses, and SSA construction, once, where the function has local variables.
+ */
+export const promoteMemory: Pass = (fn, ctx) => {
+  if (!fn.variables.some((v) => v.space === 'local') || !storesLocal(fn)) return fn;
+  const most = Number(ctx.knob(LIMIT) ?? Number.POSITIVE_INFINITY);
+  const found = promotable(fn, ctx.program.variables, most);
+  if (found.accesses.length === 0) return fn;
+  const rewritten = edit(fn, (d) => new Promotion(d, found, ctx.isa).run(), ctx.isa);
+  const names = [...new Set(found.cells.map((c) => c.variable))];
+  for (const name of names) {
+    const own = found.cells.filter((c) => c.variable === name);
+    ctx.remark('passed', 'promoted', `${name} becomes ${own.length} registers`);
+  }
+  return withAlignment(edit(constructSsa(rewritten, ctx.isa), dropUnreadLoads), found.cells);
+};
+
+/** Variables are aligned as the loads at the entry ask, which may be wider than what was there. */
+function withAlignment(fn: Fn, cells: readonly Cell[]): Fn {
+  const least = new Map<string, number>();
+  for (const { variable, bytes } of cells) least.set(variable, Math.max(bytes, least.get(variable) ?? 1));
+  const low = (v: Variable): boolean => v.align < (least.get(v.name) ?? 1);
+  if (!fn.variables.some(low)) return fn;
+  return { ...fn, variables: fn.variables.map((v) => (low(v) ? { ...v, align: least.get(v.name)! } : v)) };
+}
+
+/** Is there a store that may be to local memory? What is only read was never written, or stays what it is. */
+const storesLocal = (fn: Fn): boolean =>
+  fn.blocks.some((b) =>
+    b.ins.some((x) => x.op.primitive === 'store' && (x.op.space === 'local' || x.op.space === 'generic')),
+  );
+
+/** Takes loads from local memory out of the entry whose values nobody reads. */
+function dropUnreadLoads(d: Draft): void {
+  for (let n = d.first(d.entryBlock), next: number; n >= 0; n = next) {
+    next = d.next(n);
+    const { op, dst } = d.at(n);
+    if (op.primitive === 'load' && op.space === 'local' && d.useCount(dst[0]) === 0) d.remove(n);
+  }
+}
+
+const TYPES: Readonly<Record<number, string>> = { 1: 'U8', 2: 'U16', 4: 'B32', 8: 'B64' };
+
+class Promotion {
+  private readonly d: Draft;
+  private readonly isa: Isa;
+  private readonly found: Promotable;
+  /** By cell: its register. */
+  private readonly registers: readonly Reg[];
+
+  constructor(d: Draft, found: Promotable, isa: Isa) {
+    this.d = d;
+    this.isa = isa;
+    this.found = found;
+    this.registers = found.cells.map((c) => d.freshReg(fileOfBytes(c.bytes)));
+  }
+
+  run(): void {
+    const { d } = this;
+    for (const a of this.found.accesses) d.replaceBy(a.n, a.isStore ? this.store(a) : this.load(a));
+    const entry = d.predecessors(d.entryBlock).length > 0 ? d.newBlock(-1, d.entryBlock) : d.entryBlock;
+    const load = this.isa.byName.get('LDL')!;
+    this.found.cells.forEach(({ variable, at, bytes }, k) => {
+      const from = addr(NO_REG, at, variable);
+      d.insertAtStart(entry, instr(load, withMods(load, 0, TYPES[bytes]), [this.registers[k]], [from]));
+    });
+  }
+
+  private store({ n, elements: { bytes }, pieces }: PromotableAccess): Instr[] {
+    const ins = this.d.at(n);
+    return pieces.map(({ cell, at }, k) => {
+      const value = ins.src[1 + k];
+      const to = this.registers[cell];
+      const held = this.found.cells[cell].bytes;
+      if (bytes > held) return this.under('UNPAIR', ins, [to, this.registers[cell + 1]], [value]);
+      if (bytes === held) return copyLike(movesOf(this.isa), to, value, ins);
+      return this.under('BFI', ins, [to], [value, reg(to), imm(8 * at), imm(8 * bytes)]);
+    });
+  }
+
+  private load({ n, elements: { bytes, signed }, pieces }: PromotableAccess): Instr[] {
+    const ins = this.d.at(n);
+    return pieces.flatMap(({ cell, at }, k) => {
+      const to = ins.dst[k];
+      if (to === NO_REG) return [];
+      const from = reg(this.registers[cell]);
+      const held = this.found.cells[cell].bytes;
+      if (bytes > held) return [this.under('PAIR', ins, [to], [from, reg(this.registers[cell + 1])])];
+      const register = held === 8 ? 8 : 4;
+      return bytesOf(this.isa, to, from, register, at, bytes, signed, ins, () => this.d.freshReg(RegFile.R));
+    });
+  }
+
+  private under(name: string, like: Instr, dst: Reg[], src: Operand[]): Instr {
+    const { loc, guard, guardNot } = like;
+    return instr(this.isa.byName.get(name)!, 0, dst, src, loc, guard, guardNot, otherwiseFor(like, dst));
+  }
+}

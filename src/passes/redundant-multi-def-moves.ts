@@ -1,0 +1,32 @@
+import { edit } from '../ir/draft/index.ts';
+import { isPhi } from '../ir/flow.ts';
+import { printInstr } from '../ir/text.ts';
+import type { Pass } from './pass.ts';
+import { dropRedundantPhis } from './redundant-phis.ts';
+
+/**
+ * Phase 62, OriRemoveRedundantMultiDefMov: a move of several definitions that changes nothing goes. In SSA that is a phi whose ways all
+ * bring one register, or the phi itself.
+ *
+ *     before                                   after
+ *     BB1:                                     BB1:
+ *           MOVPHI R2, {BB0: R1, BB1: R3}            STG [RD4], R1
+ *           STG [RD4], R2                        @P5 BRA BB1
+ *           MOVPHI R3, ... of R2 alone
+ *       @P5 BRA BB1
+ *
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing.
+ * Bound: each phi is looked at once, and again for each phi among its ways that goes.
+ */
+export const redundantMultiDefMoves: Pass = (fn, ctx) => {
+  if (!fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]))) return fn;
+  return edit(fn, (d) => {
+    const phis = d.layout().flatMap((b) => d.phis(b));
+    dropRedundantPhis(d, phis, (n) =>
+      ctx.remark('passed', 'redundant', `${printInstr(d.at(n))}: it always is one value`, {
+        block: d.id(d.block(n)),
+        ins: d.at(n),
+      }),
+    );
+  });
+};

@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { testFolder } from './support/specs.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const kernels = join('test', 'kernels');
+const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
+const folder = testFolder();
+
+function opt(args: readonly string[], input = '') {
+  const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), 'opt', ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    input,
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+}
+const filesIn = (dir: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((f) => /\.\w+$/.test(f))
+      .sort()
+      .map((f) => [f, readFileSync(join(dir, f), 'utf8')]),
+  );
+
+describe('opt of several files', () => {
+  it('writes what it writes of each one, whatever the number of threads', () => {
+    const one = opt([saxpy, '--emit', 'ptx', '-q']);
+    const named = [join(kernels, 'saxpy'), join(kernels, 'histogram', '*.sm_80.ptx')];
+    const [a, b] = [1, 2].map((jobs) => {
+      const to = join(folder.path, `jobs-${jobs}`);
+      const r = opt([...named, '--emit', 'ptx', '-o', to, '-j', String(jobs), '--check', 'auto']);
+      expect([r.code, r.out]).toEqual([0, '']);
+      expect(r.err).toMatch(/^file +before +after +change +time/);
+      expect(r.err.match(/ equal$/gm)).toHaveLength(4);
+      expect(r.err).toMatch(/^4 files +\d+ +\d+ +-\d+\.\d % /m);
+      return filesIn(to);
+    });
+    expect(Object.keys(a)).toEqual([
+      'histogram.sm_80.ptx',
+      'saxpy.sm_75.ptx',
+      'saxpy.sm_80.ptx',
+      'saxpy.sm_90.ptx',
+    ]);
+    expect(b).toEqual(a);
+    expect(a['saxpy.sm_90.ptx']).toBe(one.out);
+  });
+
+  it('goes on behind one that fails, and fails in the end', () => {
+    const bad = folder.write('bad.ptx', '.version 9.0\n.target sm_80\n.bogus\n');
+    const r = opt([bad, saxpy, '--emit', 'none']);
+    expect(r.code).toBe(1);
+    expect(r.err).toMatch(/bad\.ptx:3:1/);
+    expect(r.err).toMatch(/bad\.ptx +failed$/m);
+    expect(r.err).toMatch(/^1 of 2 files|saxpy\.sm_90\.ptx +\d+ +\d+/m);
+  });
+
+  it('says once what is wrong with the options', () => {
+    const r = opt([join(kernels, 'saxpy'), '--emit', 'none', '--set', 'OptBudgte=1']);
+    expect([r.code, r.err.match(/there is no knob/g)?.length]).toEqual([1, 1]);
+  });
+
+  it.each([
+    [[saxpy, saxpy.replace('90', '80')], /several files need a folder for their results/],
+    [['-', saxpy, '--emit', 'none'], /standard input \(-\) is one file/],
+    [[saxpy, saxpy, '--ptxas'], /--ptxas compares one file/],
+    [[saxpy, join(kernels, 'histogram'), '--emit', 'none', '-j', '0'], /--jobs 0 is no number of threads/],
+    [['no-such-folder/*.ptx', '--emit', 'none'], /no kernel matches 'no-such-folder/],
+  ])('refuses %j', (args, message) => {
+    const r = opt(args);
+    expect([r.code, r.out]).toEqual([1, '']);
+    expect(r.err).toMatch(message);
+  });
+
+  it('refuses two results of one name', () => {
+    for (const d of ['x', 'y']) {
+      mkdirSync(join(folder.path, d));
+      folder.write(`${d}/k.ptx`, readFileSync(join(root, saxpy)));
+    }
+    const r = opt([
+      join(folder.path, 'x'),
+      join(folder.path, 'y'),
+      '--emit',
+      'ptx',
+      '-o',
+      join(folder.path, 'z'),
+    ]);
+    expect([r.code, r.err]).toEqual([1, expect.stringMatching(/would both be written to .*k\.ptx/)]);
+  });
+});
+
+describe('opt of standard input', () => {
+  const text = readFileSync(join(root, saxpy), 'utf8');
+  it('gives on standard output what the file gives', () => {
+    const ori = opt([saxpy, '-q']).out;
+    expect(opt(['-', '-o', '-', '-q'], text)).toEqual({
+      code: 0,
+      out: ori.replace(saxpy, '<stdin>'),
+      err: '',
+    });
+    const again = opt(['-', '-q'], ori);
+    expect([again.code, again.out.includes('.entry saxpy')]).toEqual([0, true]);
+  });
+  it('shows the place of a mistake', () => {
+    const r = opt(['-'], text.replace('ld.param.u64', 'ld.parma.u64'));
+    expect([r.code, r.err]).toEqual([1, expect.stringMatching(/<stdin>:\d+:\d+\n +\d+ \| .*ld\.parma\.u64/)]);
+  });
+});

@@ -1,0 +1,101 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { host, runPipeline } from '../../src/engine/pipeline.ts';
+import type { Program } from '../../src/ir/program.ts';
+import { verifyMessage, verifyProgram } from '../../src/ir/verify.ts';
+import { lowerPtx } from '../../src/ptx/lower/index.ts';
+import { parsePtx } from '../../src/ptx/parse.ts';
+import { runLaunch } from '../../src/sim/launch.ts';
+import { loadShipped, makePlan } from '../../src/spec/node.ts';
+import { loadLaunch } from '../../src/spec/node-launch.ts';
+import type { Plan } from '../../src/spec/plan.ts';
+import { runs } from './size.ts';
+
+const root = fileURLToPath(new URL('../kernels/', import.meta.url));
+const kernels = readdirSync(root, { withFileTypes: true })
+  .filter((d) => d.isDirectory() && readdirSync(`${root}${d.name}`).some((f) => /^launch.*\.yaml$/.test(f)))
+  .map((d) => d.name);
+
+/** The default, and every other level and order: of these each kernel takes the next few. */
+const DEFAULT = { order: 'binary', level: 3 };
+const OTHERS = ['seed', 'binary']
+  .flatMap((order) => [0, 1, 2, 3, 4, 5].map((level) => ({ order, level })))
+  .filter((o) => o.order !== DEFAULT.order || o.level !== DEFAULT.level);
+
+const specs = await loadShipped();
+
+async function planOf(sm: string, order: string, level: number): Promise<Plan> {
+  const { plan, diagnostics } = await makePlan(
+    { level, sm, order, recipe: null, knobSets: [], set: [], disable: [] },
+    host,
+    specs,
+  );
+  expect(diagnostics).toEqual([]);
+  return plan!;
+}
+
+/** The target for which every snapshot is run; PTX for another differs from its PTX little. */
+const EVERY_SNAPSHOT = 'sm_80';
+
+/**
+ * Declares the tests that every kernel with PTX for a target gives what the host computed: as lowered, and after every phase that
+ * changed it, or, where that is done for another target, after all of them (ORRERY_TEST_SIZE above 1: always after every one). Each kernel runs at the default level in the default order, and at `few` of the other eleven levels and orders, which
+ * take turns from kernel to kernel; ORRERY_TEST_SIZE multiplies `few`, and 11 is all.
+ */
+export function kernelsAreRight(sm: string, few: number): void {
+  const plans = new Map<string, Promise<Plan>>();
+  const cached = (order: string, level: number): Promise<Plan> => {
+    const key = `${order} ${level}`;
+    let p = plans.get(key);
+    if (p === undefined) plans.set(key, (p = planOf(sm, order, level)));
+    return p;
+  };
+  const count = Math.min(OTHERS.length, runs(few));
+  const withTarget = kernels.filter((name) => existsSync(`${root}${name}/${name}.${sm}.ptx`));
+
+  it.each(withTarget)(`%s is right on ${sm}`, async (name) => {
+    const dir = `${root}${name}/`;
+    const { isa, backend } = await cached(DEFAULT.order, DEFAULT.level);
+    const base = Number(backend.facts['param-base']);
+    const file = `${name}.${sm}.ptx`;
+    const { module, diagnostics } = parsePtx(readFileSync(dir + file, 'utf8'), file);
+    expect(diagnostics).toEqual([]);
+    const lowered = lowerPtx(module, { isa, paramBase: base, sm });
+    expect(lowered.diagnostics).toEqual([]);
+    expect(verifyProgram(lowered.program).map(verifyMessage)).toEqual([]);
+    const everyOne =
+      sm === EVERY_SNAPSHOT || runs(1) > 1 || !existsSync(`${dir}${name}.${EVERY_SNAPSHOT}.ptx`);
+    // Snapshots that several levels and orders share are run once: passes give the same object where nothing changed.
+    const snapshots = new Map<Program, string>([[lowered.program, 'as lowered']]);
+    const seen = new Set<string>();
+    const first = withTarget.indexOf(name) * count;
+    const others = Array.from({ length: count }, (_, n) => OTHERS[(first + n) % OTHERS.length]);
+    for (const { order, level } of [DEFAULT, ...others]) {
+      const verify =
+        order === DEFAULT.order &&
+        level === DEFAULT.level &&
+        (sm === 'sm_80' || withTarget.indexOf(name) % 4 === 0);
+      const journal = runPipeline(lowered.program, await cached(order, level), { verify });
+      const changes = journal.records.filter((r) => r.blocksChanged > 0);
+      const key = changes.map((r) => `${r.phase.id}:${r.instructionsAfter}:${r.blocksChanged}`).join(' ');
+      if (seen.has(key)) continue;
+      seen.add(key);
+      for (const r of everyOne ? changes : changes.slice(-1))
+        snapshots.set(r.program, `-O${level} ${order} after ${r.phase.id}`);
+    }
+    for (const launchFile of readdirSync(dir).filter((f) => /^launch.*\.yaml$/.test(f))) {
+      const launch = await loadLaunch(dir + launchFile);
+      for (const [program, when] of snapshots) {
+        const r = runLaunch(program, isa, launch, base, { budget: 5_000_000 });
+        expect({ launchFile, when, status: r.status, error: r.error, first: r.mismatches[0] }).toEqual({
+          launchFile,
+          when,
+          status: 'ok',
+          error: null,
+          first: undefined,
+        });
+      }
+    }
+  });
+}
