@@ -2,6 +2,7 @@ import type { Program } from '../ir/program.ts';
 import { paramBase } from '../read.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import type { Plan } from '../spec/plan.ts';
+import type { RulesSpec } from '../spec/types.generated.ts';
 import type { KernelMeasure } from './measure.ts';
 
 /** Whether a kernel still does what it did, and how that was found out. */
@@ -19,6 +20,13 @@ export interface Equality {
  * @param measured the kernel of `last`, whose launches have been run
  */
 export function equalityOf(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
+  const found = compared(input, last, measured, plan);
+  if (found.ok) return found;
+  const note = [found.note, ...inexactness(plan)].join('; ');
+  return { ...found, note };
+}
+
+function compared(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
   const bad = measured.launches.find((l) => !l.ok);
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
   if (measured.launches.length > 0) return { ok: true, by: 'launch', note: '' };
@@ -29,4 +37,18 @@ export function equalityOf(input: Program, last: Program, measured: KernelMeasur
     ...(r.raced ? ['with one warp, since its result hangs on their order'] : []),
   ];
   return { ok: r.same, by: 'open world', note: r.same ? limits.join(', ') : (r.differences[0] ?? '') };
+}
+
+const KNOB = /\bknob\(\s*(\w+)\s*\)/g;
+
+/** Knobs that are on and let rules run that say of themselves that they change results, and how. */
+function inexactness(plan: Plan): string[] {
+  return [...plan.rules.values()].flatMap(({ data }) => {
+    const { when = '', rules } = data as unknown as RulesSpec.Rules;
+    const on = [...when.matchAll(KNOB)].map((m) => m[1]).filter((k) => Boolean(plan.knobs.get(k)?.value));
+    const how = new Set(rules.flatMap((r) => r.inexact ?? []));
+    return on.length === 0 || how.size === 0
+      ? []
+      : [`knob ${on.join(', ')} lets rules change results: ${[...how].join('; ')}`];
+  });
 }

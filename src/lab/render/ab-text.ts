@@ -51,16 +51,18 @@ export function abText(r: AbResult, paint: Paint, again: (kernel: string) => str
   const wrong = faults(r);
   if (wrong.length > 0) {
     out.push('', paint.bad('WRONG: these do not do what they did before any phase'));
-    for (const w of wrong) out.push(`  ${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`);
+    for (const w of wrong)
+      out.push(wrapped(`  ${w.kernel} under ${w.arm}, by ${w.by}: ${w.note}`).replaceAll('\n', '\n    '));
   } else out.push('', `${paint.good('equal')}: ${equalityWords(r)}`);
   out.push('', movers(r, paint, again));
   return out.join('\n');
 }
 
-/** Breaks a long line between words. */
+/** Breaks a long line between its clauses. */
 function wrapped(text: string): string {
   if (text.length <= WIDTH) return text;
-  const at = text.lastIndexOf('; ', WIDTH);
+  const fits = text.lastIndexOf('; ', WIDTH);
+  const at = fits < 0 ? text.indexOf('; ') : fits;
   return at < 0 ? text : `${text.slice(0, at + 1)}\n${wrapped(text.slice(at + 2))}`;
 }
 
