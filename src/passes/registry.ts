@@ -22,6 +22,7 @@ import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { promoteMemory } from './promote-memory.ts';
 import { reassociate } from './reassociate.ts';
 import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
+import { replaceUniforms } from './replace-uniforms.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
@@ -62,6 +63,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry('split-live-ranges', splitLiveRanges, 1, 'a register used for several things becomes several'),
   entry('report-initial', reportInitial, 1, 'statistics header and Ori text for the report'),
+  entry('replace-uniforms', replaceUniforms, 1, 'special registers that the kernel states are constants'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
