@@ -256,8 +256,8 @@ describe('a wrong request', () => {
   OriBranchOpt: [{ pass: live-ded }]
   AdvancedPhaseAfterConvUnsupp: [{ rules: [peephole] }]
 phases:
-  disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
-  enable: [LateOriCommoning]`),
+  disable: [SetControlFlowOpLastInBB, OriSanitise, OriDoPredication]
+  enable: [OriDoPredication]`),
       ),
     ).toMatchInlineSnapshot(`
       "error: phase 'OriBranchOpt' is no hook
@@ -282,20 +282,20 @@ phases:
         \`orrery rules list\` names the groups
       error: there is no phase 'OriSanitise' to disable
         --> mine.yaml:6:39
-          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
+          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriDoPredication]
             |                                       ^^^^^^^^^^^
         did you mean 'OriSanitize'?
-      error: phase 'LateOriCommoning' is both enabled and disabled
+      error: phase 'OriDoPredication' is both enabled and disabled
         --> mine.yaml:7:12
-          7 |   enable: [LateOriCommoning]
+          7 |   enable: [OriDoPredication]
             |            ^^^^^^^^^^^^^^^^
       error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (disabled by recipe 'mine')
         --> mine.yaml:6:13
-          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, LateOriCommoning]
+          6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriDoPredication]
             |             ^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'LateOriCommoning' is enabled, but never runs: nothing is bound to it
+      warning: phase 'OriDoPredication' is enabled, but never runs: nothing is bound to it
         --> mine.yaml:7:3
-          7 |   enable: [LateOriCommoning]
+          7 |   enable: [OriDoPredication]
             |   ^^^^^^"
     `);
   });
@@ -358,7 +358,7 @@ describe('warnings', () => {
         recipe(`sm: [sm_90]
 level: 3
 hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
-phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }`),
+phases: { enable: [OriDoPredication, GeneralOptimizeEarly] }`),
       ),
     ).toMatchInlineSnapshot(`
       "warning: recipe 'mine' is for sm_90, not for sm_80
@@ -373,9 +373,9 @@ phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }`),
         --> mine.yaml:4:10
           4 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
             |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'LateOriCommoning' is enabled, but never runs: nothing is bound to it
+      warning: phase 'OriDoPredication' is enabled, but never runs: nothing is bound to it
         --> mine.yaml:5:11
-          5 | phases: { enable: [LateOriCommoning, GeneralOptimizeEarly] }
+          5 | phases: { enable: [OriDoPredication, GeneralOptimizeEarly] }
             |           ^^^^^^"
     `);
   });
