@@ -5,7 +5,12 @@ import { cfgOf, controlIsLast } from '../src/analysis/cfg.ts';
 import { mustStay } from '../src/analysis/effects.ts';
 import { LiveWalker, livenessOf } from '../src/analysis/liveness.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
-import type { Fn } from '../src/ir/program.ts';
+import { edit } from '../src/ir/draft/index.ts';
+import { withDst } from '../src/ir/edit.ts';
+import { isControl } from '../src/ir/flow.ts';
+import { movesOf } from '../src/ir/moves.ts';
+import { NO_REG, reg, regFile } from '../src/ir/operand.ts';
+import type { Fn, Instr } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
 import { passes } from '../src/passes/registry.ts';
@@ -163,6 +168,42 @@ describe('early-dead-code', () => {
       RUNS,
     );
     expect(removed).toBeGreaterThan(100);
+  });
+});
+
+describe('back-copy-propagation', () => {
+  /** Every second sum is computed into a register of its own, and copied at the end of its block or where its register is touched. */
+  const copiedLater = (fn: Fn): Fn =>
+    edit(fn, (d) => {
+      let k = 0;
+      for (const b of d.layout())
+        for (let n = d.first(b), next: number; n >= 0; n = next) {
+          next = d.next(n);
+          const x = d.at(n);
+          if (x.op.name !== 'IADD3' || x.guard !== NO_REG || k++ % 2 === 0) continue;
+          const own = d.freshReg(regFile(x.dst[0]));
+          d.replace(n, withDst(x, [own]));
+          let at = n;
+          while (d.next(at) >= 0 && !isControl(d.at(d.next(at))) && !names(d.at(d.next(at)), x.dst[0]))
+            at = d.next(at);
+          d.insertAfter(at, movesOf(isa).move(x.dst[0], reg(own)));
+        }
+    });
+  const names = (x: Instr, r: number): boolean =>
+    x.guard === r || x.dst.includes(r) || x.src.some((o) => o.reg === r);
+
+  it('takes away copies that nothing needs, and keeps behaviour', () => {
+    let changed = 0;
+    fc.assert(
+      fc.property(randomFn({}), (f) => {
+        const fn = copiedLater(f);
+        const out = checkPass('back-copy-propagation', fn, false);
+        expectDone('back-copy-propagation', out);
+        if (out !== fn) changed++;
+      }),
+      RUNS,
+    );
+    expect(changed).toBeGreaterThan(40);
   });
 });
 
