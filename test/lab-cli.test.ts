@@ -91,10 +91,7 @@ describe('orrery measure', () => {
 });
 
 describe('orrery ab', () => {
-  const files = [
-    join(kernels, 'stencil', 'stencil.sm_90.ptx'),
-    join(kernels, 'saxpy', 'saxpy.sm_90.ptx'),
-  ];
+  const files = [join(kernels, 'stencil', 'stencil.sm_90.ptx'), join(kernels, 'saxpy', 'saxpy.sm_90.ptx')];
   const off = '--set DisableMergeEquivalentConditionalFlow=true';
 
   it('says what got worse, by how much, and which phase and knob did it', () => {

@@ -6,6 +6,7 @@ import { type Automaton, buildAutomaton, choiceOf, defKey, Has, LEAF_WORDS, Test
 import { Precheck } from './precheck.ts';
 import type { Rule } from './rule.ts';
 import { type Variant, variantOf } from './shape.ts';
+import { MOST_LINES } from './syntax.ts';
 
 /** A variant of a rule, where its shape ends. */
 interface Leaf {
@@ -45,7 +46,9 @@ export class Matcher {
   private readonly found: Variant[] = [];
   private readonly ranks: number[] = [];
   private all = false;
-  private readonly reached: Ins[] = [];
+  /** Instructions that the walk has reached: the root, then definitions, one for each line of a pattern. */
+  private readonly reached = new Int32Array(MOST_LINES);
+  private depth = 0;
 
   /**
    * @param rules in the order of their precedence
@@ -79,13 +82,14 @@ export class Matcher {
   candidates(reaching: Reaching, root: Ins, all = false): readonly Variant[] {
     this.all = all;
     const { parts, found, reached } = this;
-    found.length = 0;
+    // To set the length of an array takes as long as to look at a node, and mostly there is nothing in it.
+    if (found.length > 0) found.length = 0;
     const op = reaching.d.at(root).op.id;
     for (let i = 0; i < parts.length; i++) {
       const node = parts[i].automaton.roots[op];
       if (node < 0) continue;
-      reached.length = 0;
-      reached.push(root);
+      reached[0] = root;
+      this.depth = 1;
       this.walk(parts[i], node, reaching);
     }
     return found;
@@ -135,21 +139,20 @@ export class Matcher {
       if (def < 0) continue;
       const x = d.at(def);
       const key = defKey(x.op, x.dst.length === 1 ? 0 : x.dst.indexOf(o.reg));
-      const depth = reached.length;
       if (defs >= 0) {
         const next = follow(code, defs, key);
         if (next >= 0) {
-          reached.push(def);
+          reached[this.depth++] = def;
           this.walk(part, next, reaching);
-          reached.length = depth;
+          this.depth--;
         }
       }
       if (ownDefs >= 0 && (this.all || d.useCount(o.reg) === 1)) {
         const next = follow(code, ownDefs, key);
         if (next >= 0) {
-          reached.push(def);
+          reached[this.depth++] = def;
           this.walk(part, next, reaching);
-          reached.length = depth;
+          this.depth--;
         }
       }
     }

@@ -1,4 +1,4 @@
-import type { Draft, Ins } from '../ir/draft/index.ts';
+import type { Draft } from '../ir/draft/index.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import { type WordGraph, wordsOf } from '../isa/words.ts';
 import { diesWith } from './cost.ts';
@@ -84,7 +84,7 @@ export class Precheck {
   }
 
   /** May the variant match? `reached` holds an instruction for each line of the pattern, in the order of the walk. */
-  mayMatch(d: Draft, reached: readonly Ins[]): boolean {
+  mayMatch(d: Draft, reached: Int32Array): boolean {
     const { equal, single } = this;
     for (let i = 0; i < equal.length; i += 4) {
       const a = d.at(reached[equal[i]]).src[equal[i + 1]];
@@ -99,7 +99,7 @@ export class Precheck {
   }
 
   /** Does the condition on constants hold for the modifiers that are there? */
-  private holds(d: Draft, reached: readonly Ins[]): boolean {
+  private holds(d: Draft, reached: Int32Array): boolean {
     const { lines, mods } = this;
     let same = this.known;
     for (let i = 0; i < lines.length; i++) {
@@ -126,7 +126,7 @@ export class Precheck {
   }
 
   /** The condition for the constants that are there, remembered. */
-  private answer(d: Draft, reached: readonly Ins[]): boolean {
+  private answer(d: Draft, reached: Int32Array): boolean {
     const { constants, tables, srcs } = this;
     if (this.answers.length === 0) {
       this.answers = new Uint8Array(ANSWERS);

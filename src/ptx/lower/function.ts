@@ -324,10 +324,12 @@ export class FnLower {
     const o = this.asReg(operand);
     switch (o.kind) {
       case 'reg': {
-        const v = o.name.charCodeAt(0) === 37 ? this.special(o.name) : null;
-        if (v !== null) return bits < 32 ? this.low(v, bits) : this.resize(v, bits);
         const d = this.find(o.name);
-        if (d === undefined) throw new NoForm(`register '${o.name}' is not declared`);
+        if (d === undefined) {
+          const v = o.name.charCodeAt(0) === 37 ? this.special(o.name) : null;
+          if (v !== null) return bits < 32 ? this.low(v, bits) : this.resize(v, bits);
+          throw new NoForm(`register '${o.name}' is not declared`);
+        }
         const r = this.resize(reg(d.reg), bits);
         return o.neg ? withOperandMods(r, Mod.Neg) : r;
       }
