@@ -33,6 +33,7 @@ const VARIABLES = `.var shared b8 s size 64 align 16
 .var shared b8 v size 0 align 16 linkage extern
 .var global b8 g size 64 align 16
 .var const b8 c size 64 align 16
+.var local b8 w size 64 align 16
 `;
 
 /** Indices are unique over all files: RD1 is written for RD21, P1 for P41. */
@@ -198,6 +199,12 @@ describe('objects', () => {
     expect(same(around('CALL {}, &f, &, {}'))).toBe(true);
     expect(same(around('CALL {}, RD4, &, {}'))).toBe(true);
     expect(same(around('CALL {}, RD4, &, {RD3}'))).toBe(false);
+    // A variable outside of functions is there for the called function too, though nobody hands it over.
+    const outside = around('CALL {}, &f, &, {}')
+      .replace(LOCAL_VAR, '')
+      .replaceAll(/&l\b/g, '&w')
+      .replace(/\[l\]/g, '[w]');
+    expect(same(outside.replace('STG [RD1], R1', 'STL [w], R1'))).toBe(false);
   });
 });
 

@@ -41,13 +41,14 @@ export const effectsOf: (program: Program) => readonly Effect[] = memo((program)
 /** What the instructions of a function do to memory that its caller has too, its calls left out. */
 function ownEffect(fn: Fn, program: Program): Effect {
   const a = accessesOf(fn, program.variables);
+  const own = new Set(fn.variables.map((v) => v.name));
   let reads = 0;
   let writes = 0;
   for (let x = 0; x < a.count; x++) {
     if ((a.does[x] & Does.Call) !== 0) continue;
     let memory = a.memory[x] & ~Mem.Param;
     const o = a.object[x];
-    if (o >= 0 && a.objects[o].kind === 'variable') memory &= ~Mem.Local;
+    if (o >= 0 && own.has(a.objects[o].name)) memory &= ~Mem.Local;
     if ((a.does[x] & Does.Read) !== 0) reads |= memory;
     if ((a.does[x] & Does.Write) !== 0) writes |= memory & MUTABLE;
   }

@@ -173,7 +173,7 @@ function sumOrigin(sum: LinearForm, of: Int32Array, table: ObjectTable): number 
 }
 
 /**
- * Local variables whose address is only ever used to access them: nothing that is called, and no address that came from
+ * The function's own local variables whose address is only ever used to access them: nothing that is called, and no address that came from
  * elsewhere, leads to them. One mark is kept for all addresses of local memory together, so that the walk is linear.
  */
 function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
@@ -212,8 +212,11 @@ function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
       if (x.otherwise.includes(r) || x.src.some((o) => o.reg === r && o.kind === Kind.Reg)) passes(x);
     }
   }
+  // Every function of the module can name a variable that stands outside of functions.
+  const own = new Set(fn.variables.map((v) => v.name));
   const out = new Uint8Array(table.objects.length);
   for (const [id, o] of table.objects.entries())
-    if (o.kind === 'variable' && o.memory === Mem.Local && !(escapes && taken.has(o.name))) out[id] = 1;
+    if (o.kind === 'variable' && o.memory === Mem.Local && own.has(o.name) && !(escapes && taken.has(o.name)))
+      out[id] = 1;
   return out;
 }
