@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { defineConfig } from 'vitest/config';
@@ -45,6 +46,8 @@ export default defineConfig({
     // A larger size of the property tests (see test/support/size.ts) takes as much longer.
     testTimeout: 120_000 * Math.max(1, Number(process.env['ORRERY_TEST_SIZE'] ?? 1)),
     pool: 'threads',
+    // Vitest leaves one processor free, which on a machine of two is half of it.
+    maxWorkers: availableParallelism(),
     setupFiles: ['test/support/setup.ts'],
     // Files of one worker share what they import: modules, the opcodes and rules read from YAML, and code that is already compiled.
     isolate: false,
