@@ -8,6 +8,7 @@ import { withGuard, withSource } from '../ir/edit.ts';
 import { endsFlow } from '../ir/flow.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
+import { returnsResult, useOtherwise } from './never-runs.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /** Knob 464: each rewrite takes one unit; unset means no limit (seed 003, reference knobs). */
@@ -130,8 +131,8 @@ class Simplifier {
     const t = d.at(n);
     if (t.guard !== NO_REG) {
       const value = b < this.fn.blocks.length ? knownPredicate(this.fn, t.guard, b) : -1;
-      if (value >= 0) {
-        const runs = (value === 1) !== t.guardNot;
+      const runs = (value === 1) !== t.guardNot;
+      if (value >= 0 && (runs || !returnsResult(d, n))) {
         const why = `the guard is always ${value === 1 ? 'true' : 'false'}`;
         return this.terminator(b, t, runs ? withGuard(t, NO_REG) : null, d.fall(b), 'condition-known', why);
       }
@@ -204,6 +205,7 @@ class Simplifier {
       message: `${old.op.name} of BB${d.id(b)} ${what}: ${why}`,
       apply: () => {
         const before = [...d.successors(b)];
+        if (ins === null) useOtherwise(d, d.terminator(b));
         d.setTerminator(b, ins, ins !== null && endsFlow(ins) ? -1 : fall);
         this.eraseUnused(before);
         this.forwarding.look(b);

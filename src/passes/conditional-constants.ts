@@ -13,6 +13,7 @@ import { mayStand } from '../rules/fit.ts';
 import { isFoldable } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
 import { ConstantsByFlow, mayHaveConstantPhis } from './constants-by-flow.ts';
+import { returnsResult, useOtherwise } from './never-runs.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
@@ -115,26 +116,13 @@ function settleGuard(d: Draft, n: Ins, value: Operand | null, ctx: PassContext):
   const b = d.block(n);
   const runs = ((value.lo & 1) === 1) !== x.guardNot;
   const always = `${printInstr(x)}: the guard is always ${runs ? 'true' : 'false'}`;
-  const say = (): void => ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
-  if (isControl(x)) {
-    say();
-    const left = runs ? withGuard(x, NO_REG) : null;
-    d.setTerminator(b, left, left !== null && endsFlow(left) ? -1 : d.fall(b));
-    return;
-  }
-  if (runs) {
-    say();
-    d.replace(n, withGuard(x, NO_REG));
-    return;
-  }
-  const kept = (k: number): boolean =>
-    x.dst[k] !== NO_REG && x.otherwise.length > 0 && x.otherwise[k] !== NO_REG;
-  if (x.dst.some((r, k) => kept(k) && d.isReturned(r))) return;
-  say();
-  x.dst.forEach((r, k) => {
-    if (kept(k)) d.replaceUses(r, x.otherwise[k]);
-  });
-  d.remove(n);
+  if (!runs && returnsResult(d, n)) return;
+  ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
+  const left = runs ? withGuard(x, NO_REG) : null;
+  if (!runs) useOtherwise(d, n);
+  if (isControl(x)) d.setTerminator(b, left, left !== null && endsFlow(left) ? -1 : d.fall(b));
+  else if (left === null) d.remove(n);
+  else d.replace(n, left);
 }
 
 /** A value of which every result is one constant becomes copies of them. */

@@ -1,10 +1,10 @@
 import { reachingIn } from '../analysis/reaching.ts';
-import type { Draft, Ins } from '../ir/draft/index.ts';
 import { withGuard } from '../ir/edit.ts';
 import { isControl } from '../ir/flow.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
 import { Mod } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
+import { returnsResult, useOtherwise } from './never-runs.ts';
 import type { EditPass } from './pass.ts';
 
 /**
@@ -36,18 +36,12 @@ export const constantGuards: EditPass = (d, work, { isa, remark }) => {
     if (c === null || c.kind !== Kind.Imm) continue;
     const truth = ((c.lo & 1) === 1) !== ((c.mods & Mod.Not) !== 0);
     if (truth !== guardNot) d.replace(n, withGuard(ins, NO_REG));
-    else if (!neverRuns(d, n)) continue;
+    else if (returnsResult(d, n)) continue;
+    else {
+      useOtherwise(d, n);
+      d.remove(n);
+    }
     settled++;
   }
   if (settled > 0) remark('passed', 'guards-settled', `${settled} guards are known`);
 };
-
-/** Takes out an instruction that never runs; false where what is returned names one of its results. */
-function neverRuns(d: Draft, n: Ins): boolean {
-  const { dst, otherwise } = d.at(n);
-  const kept = (i: number): boolean => dst[i] !== NO_REG && otherwise[i] !== NO_REG;
-  for (let i = 0; i < otherwise.length; i++) if (kept(i) && d.isReturned(dst[i])) return false;
-  for (let i = 0; i < otherwise.length; i++) if (kept(i)) d.replaceUses(dst[i], otherwise[i]);
-  d.remove(n);
-  return true;
-}
