@@ -135,9 +135,10 @@ function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
     if (src[i].kind !== Kind.Reg) continue;
     const def = reaching.atEnd(src[i].reg, d.blockById(src[i - 1].lo));
     const c = def < 0 ? null : copyOf(moves, d.at(def));
-    const slot = srcSlot(op, i)!;
-    if (c === null || c.kind !== Kind.Reg || !mayStand(c, slot, slotWidth(op, mods, slot))) continue;
-    d.replace(n, withSource(d.at(n), i, c));
+    if (c === null || c.kind !== Kind.Reg) continue;
+    const next = insteadOf(src[i], c, op, mods, i);
+    if (next === null) continue;
+    d.replace(n, withSource(d.at(n), i, next));
     replaced++;
   }
   return replaced;
