@@ -7,13 +7,18 @@ export const FIRST_INPUT = 0xf0;
 /** The source that holds the table of an opcode with the property `table`. */
 export const TABLE_SOURCE = 3;
 
-/** How values are copied: the one place that knows. */
+/** Truth table of "the first input chooses the second where it is true, else the third". */
+const CHOOSE = 0xca;
+
+/** How values are copied and chosen: the one place that knows. */
 export interface Moves {
   readonly mov: Opcode;
   readonly wide: number;
   readonly logic: Opcode;
   /** A copy of a register or constant into a register of the same width. */
   move(to: Reg, from: Operand, loc?: number): Instr;
+  /** `a` where the predicate `p` is true, else `b`, into a register of their width. */
+  select(to: Reg, p: Operand, a: Operand, b: Operand, loc?: number): Instr;
 }
 
 const known = new WeakMap<Isa, Moves>();
@@ -33,6 +38,9 @@ export function movesOf(isa: Isa): Moves {
     const mov = copier(isa, 'r');
     const logic = copier(isa, 'p');
     const wide = withMods(mov, 0, '64');
+    const sel = isa.opcodes.find((o) => (o.flags & OpFlag.Selects) !== 0);
+    if (sel === undefined) throw new Error("no opcode has the property 'selects'");
+    const wideSel = withMods(sel, 0, '64');
     m = {
       mov,
       wide,
@@ -41,6 +49,10 @@ export function movesOf(isa: Isa): Moves {
         regWidth(to) === 1
           ? instr(logic, 0, [to], [from, PT, PT, imm(FIRST_INPUT)], loc)
           : instr(mov, regWidth(to) === 64 ? wide : 0, [to], [from], loc),
+      select: (to, p, a, b, loc = 0) =>
+        regWidth(to) === 1
+          ? instr(logic, 0, [to], [p, a, b, imm(CHOOSE)], loc)
+          : instr(sel, regWidth(to) === 64 ? wideSel : 0, [to], [a, b, p], loc),
     };
     known.set(isa, m);
   }

@@ -47,6 +47,8 @@ export const OpFlag = {
   Carries: 1 << 18,
   /** Its result is its first source; with the property `table` only where the table selects that source. */
   Copies: 1 << 19,
+  /** Its result is its first source where its third, a predicate, is true, and its second elsewhere. */
+  Selects: 1 << 20,
 } as const;
 
 /** Memory spaces, in the order of the reference's categories 0-6. */

@@ -68,6 +68,7 @@ export const PROPS: Readonly<Record<string, number>> = {
   reflexive: OpFlag.Reflexive,
   carries: OpFlag.Carries,
   copies: OpFlag.Copies,
+  selects: OpFlag.Selects,
 };
 
 /** Bits of each scalar type. */

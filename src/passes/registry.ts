@@ -18,7 +18,9 @@ import { gvnCse } from './gvn-cse.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
+import { nestedConditions } from './nested-conditions.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
+import { predication } from './predication.ts';
 import { promoteMemory } from './promote-memory.ts';
 import { reassociate } from './reassociate.ts';
 import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
@@ -70,6 +72,8 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
+  entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
+  entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
   entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
   entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
   entry('promote-memory', promoteMemory, 1, 'local variables at constant places become registers'),

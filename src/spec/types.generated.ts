@@ -459,7 +459,7 @@ modifiers?: {
 /**
  * What passes must know of it.
  */
-props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi" | "hands-address-on" | "reflexive" | "carries" | "copies")[]
+props: ("side-effect" | "control" | "no-fall-through" | "commutative" | "predicable" | "pseudo" | "reads-memory" | "writes-memory" | "convergent" | "barrier" | "volatile" | "approximate" | "pure" | "symmetric" | "table" | "phi" | "hands-address-on" | "reflexive" | "carries" | "copies" | "selects")[]
 /**
  * How far the lanes that execute it together agree on its results: block, warp or varying; warp(mask) - across the warp where they agree on the source mask; operands - as far as on all sources; memory - as far as on the address, if nothing writes there. Or rows of result names and modifier values, of which the first that fits holds. Of a branch: where the lanes go. Without it, results of pure opcodes are as their operands and all others varying.
  */

@@ -1,0 +1,115 @@
+import { isPhi } from '../ir/flow.ts';
+import { Lanes, OpFlag } from '../ir/opcode.ts';
+import { isPredReg, Kind, type Operand, type Reg, regIndex } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { polynomialsOf } from '../isa/polynomial.ts';
+import { type Condition, conditionOf } from './condition.ts';
+import { defUseOf, singleDef } from './defuse.ts';
+import { divergenceOf } from './divergence.ts';
+import { instructionGraph } from './linear.ts';
+import { memo } from './memo.ts';
+
+/** How a value changes from lane to lane. */
+const Change = {
+  /** Not at all. */
+  None: 0,
+  /** By the same amount from each lane to the next, or, a predicate, at few places of a block. */
+  Even: 1,
+  Other: 2,
+} as const;
+
+/** Longest chain of definitions that is followed; values at the end of a longer one count as `Other`. */
+const DEEPEST = 64;
+
+/**
+ * Says of predicates whether the lanes of nearly every warp agree on them, though those of some may not: `i < n`, `tid == 0`, where `i` is the
+ * thread's index times a constant plus what all threads have. Such a branch is passed by most warps as a whole.
+ *
+ * An estimate of costs, not a proof: values that meet in a phi are taken to change evenly if each of them does.
+ */
+export interface LaneAgreement {
+  mostlyAgree(p: Reg): boolean;
+}
+
+export const laneAgreementOf: (fn: Fn) => LaneAgreement = memo((fn) => new Agreement(fn));
+
+class Agreement implements LaneAgreement {
+  private readonly fn: Fn;
+  private readonly known = new Map<number, number>();
+
+  constructor(fn: Fn) {
+    this.fn = fn;
+  }
+
+  mostlyAgree(p: Reg): boolean {
+    return this.of(p, 0) !== Change.Other;
+  }
+
+  private of(r: Reg, depth: number): number {
+    const i = regIndex(r);
+    const known = this.known.get(i);
+    if (known !== undefined) return known;
+    if (i >= this.fn.regCount || depth > DEEPEST) return Change.Other;
+    if (divergenceOf(this.fn).value[i] !== Lanes.Varying) return Change.None;
+    const du = defUseOf(this.fn);
+    const n = singleDef(du, r);
+    if (n < 0) return Change.Other;
+    // What a value that runs through a loop begins with says what it is.
+    this.known.set(i, Change.Even);
+    const x = du.ins[n];
+    const found = this.ofResult(x, x.dst.indexOf(r), depth + 1);
+    this.known.set(i, found);
+    return found;
+  }
+
+  private ofResult(x: Instr, k: number, depth: number): number {
+    const operand = (o: Operand): number => (o.kind === Kind.Reg ? this.of(o.reg, depth) : Change.None);
+    if (isPhi(x)) return x.src.reduce((most, o) => Math.max(most, operand(o)), 0);
+    const { special, groups } = x.op;
+    if (special.length > 0) {
+      const s = special[(x.mods >>> groups[0].shift) & groups[0].mask];
+      return s !== null && s.thread >= 0 ? Change.Even : Change.Other;
+    }
+    if ((x.op.flags & OpFlag.Pure) === 0 || x.op.means === null) return Change.Other;
+    if (isPredReg(x.dst[k])) {
+      const c = conditionOf(x, k);
+      return c === null ? Change.Other : this.ofCondition(c, depth);
+    }
+    const g = instructionGraph(x);
+    const polynomial = polynomialsOf(g)[g.dsts[k]];
+    if (polynomial === null) return Change.Other;
+    let most: number = Change.None;
+    for (const { factors, shift } of polynomial) {
+      let even = 0;
+      for (const f of factors) {
+        const c = f.src < x.src.length ? operand(x.src[f.src]) : Change.None;
+        if (c === Change.Other) return Change.Other;
+        if (c === Change.Even) even++;
+      }
+      if (even > 1 || (shift >= 0 && shift < x.src.length && operand(x.src[shift]) !== Change.None))
+        return Change.Other;
+      if (even === 1) most = Change.Even;
+    }
+    return most;
+  }
+
+  /** Conditions are a handful of operations deep, so the recursion is, too. */
+  private ofCondition(c: Condition, depth: number): number {
+    switch (c.kind) {
+      case 'known':
+        return Change.None;
+      case 'predicate':
+        return this.of(c.reg, depth);
+      case 'not':
+        return this.ofCondition(c.of, depth);
+      case 'compare': {
+        let most: number = Change.None;
+        for (const { operand } of [...c.a.terms, ...c.b.terms])
+          if (operand.kind === Kind.Reg) most = Math.max(most, this.of(operand.reg, depth));
+        return most;
+      }
+      default:
+        return Math.max(this.ofCondition(c.a, depth), this.ofCondition(c.b, depth));
+    }
+  }
+}

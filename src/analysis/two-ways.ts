@@ -1,0 +1,30 @@
+import type { BlockNo, Draft } from '../ir/draft/index.ts';
+import { Mod } from '../ir/opcode.ts';
+import { NO_REG, type Operand, type Reg, reg } from '../ir/operand.ts';
+
+/** The end of a block of which a predicate decides between two others. */
+export interface TwoWays {
+  readonly guard: Reg;
+  readonly guardNot: boolean;
+  /** Where control goes when the branch is taken. */
+  readonly taken: BlockNo;
+  /** Where it goes when not. */
+  readonly fall: BlockNo;
+}
+
+/** How a block ends, if a guarded branch decides between two different blocks; else null. */
+export function twoWaysOf(d: Draft, b: BlockNo): TwoWays | null {
+  const n = d.terminator(b);
+  if (n < 0) return null;
+  const x = d.at(n);
+  if (x.guard === NO_REG || x.op.primitive !== 'branch') return null;
+  const taken = d.blockById(x.src[0].lo);
+  const fall = d.fall(b);
+  return taken < 0 || fall < 0 || taken === fall
+    ? null
+    : { guard: x.guard, guardNot: x.guardNot, taken, fall };
+}
+
+/** The predicate that is true where control goes to `taken`, or, asked for the other way, to `fall`. */
+export const conditionOf = (w: TwoWays, to: BlockNo): Operand =>
+  reg(w.guard, w.guardNot === (to === w.taken) ? Mod.Not : 0);

@@ -1,0 +1,228 @@
+import { isValue } from '../analysis/effects.ts';
+import { reads } from '../analysis/liveness.ts';
+import type { Draft, Ins } from '../ir/draft/index.ts';
+import { withDst, withGuard, withOtherwise } from '../ir/edit.ts';
+import { copyOf, type Moves } from '../ir/moves.ts';
+import { Mod, OpFlag } from '../ir/opcode.ts';
+import {
+  imm,
+  Kind,
+  NO_REG,
+  type Operand,
+  PT,
+  type Reg,
+  RegFile,
+  reg,
+  regFile,
+  sameOperand,
+} from '../ir/operand.ts';
+import { type Instr, instr } from '../ir/program.ts';
+import { allInSsa, inSsa } from '../ssa/registers.ts';
+import type { Arm, IfShape } from './if-shapes.ts';
+
+/** Truth table of "the first input and the second". */
+const BOTH = 0xc0;
+/** What may neither carry a guard in the place of a branch, nor run where it did not run before. */
+const STAYS = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Phi;
+
+/** May the instruction stand in an arm that is converted? */
+export const mayBeConverted = (x: Instr): boolean =>
+  (x.op.flags & STAYS) === 0 && allInSsa(x) && (isValue(x) || (x.op.flags & OpFlag.Predicable) !== 0);
+
+/** Must it carry the guard of its arm? A value may as well be computed where nobody asks for it. */
+export const needsGuard = (x: Instr): boolean => !isValue(x);
+
+/** How a phi of the meeting block gets its value once there is no branch. */
+interface Choice {
+  readonly phi: Ins;
+  /** By arm: what it brings; with one arm, the second is what comes from the header. */
+  readonly values: readonly [Operand, Operand];
+  /** The instruction that makes the value of an arm under its condition, with the other value as its `else`; null: a select. */
+  readonly fused: { readonly ins: Ins; readonly arm: Arm; readonly other: Reg } | null;
+}
+
+/**
+ * What a conversion of an `if` will do, found out before anything is changed.
+ *
+ * Values run whichever way control would have gone. What touches memory, and values made from what was loaded, carry the arm's
+ * condition as their guard. A value of which only a phi knows becomes the phi's value itself, guarded, with what the other side
+ * brings as its `else`; other phis become selects.
+ */
+export class IfConversion {
+  readonly shape: IfShape;
+  private readonly d: Draft;
+  private readonly moves: Moves;
+  private readonly choices: Choice[] = [];
+  /** Instructions that carry a guard of their own, and will need that of their arm as well. */
+  readonly guardedTwice: number;
+
+  constructor(d: Draft, moves: Moves, shape: IfShape) {
+    this.d = d;
+    this.moves = moves;
+    this.shape = shape;
+    let twice = 0;
+    for (const a of shape.arms)
+      for (const n of a.body) if (needsGuard(d.at(n)) && d.at(n).guard !== NO_REG) twice++;
+    this.guardedTwice = twice;
+    const taken = new Set<Ins>();
+    for (const phi of d.phis(shape.meeting)) {
+      const c = this.choice(phi, taken);
+      if (c === null) continue;
+      if (c.fused !== null) taken.add(c.fused.ins);
+      this.choices.push(c);
+    }
+  }
+
+  /** Instructions that run in the end, of both arms, and those that this needs beside them. */
+  get size(): number {
+    let size = this.guardedTwice;
+    for (const a of this.shape.arms) for (const n of a.body) if (!this.isSpent(n)) size++;
+    for (const c of this.choices) if (c.fused === null && !sameOperand(...c.values)) size++;
+    return size;
+  }
+
+  /** Is it a copy that only phis read which will take the constant itself? */
+  private isSpent(n: Ins): boolean {
+    const { d } = this;
+    const [r] = d.at(n).dst;
+    if (copyOf(this.moves, d.at(n))?.kind !== Kind.Imm || d.at(n).guard !== NO_REG) return false;
+    const spent = this.choices.filter((c) => c.fused === null && !c.values.some((v) => v.reg === r));
+    return spent.length > 0 && d.users(r).every((u) => spent.some((c) => c.phi === u));
+  }
+
+  /** Makes the arms part of the header. */
+  apply(): void {
+    const { d, shape, moves } = this;
+    const { header, arms, meeting } = shape;
+    const { loc } = d.at(d.terminator(header));
+    const spent = arms.flatMap((a) => a.body.filter((n) => this.isSpent(n)));
+    // What is only there under a guard, and what is made from it.
+    const partial = new Set<Reg>();
+    for (const a of arms)
+      for (const n of a.body) {
+        d.moveToEnd(n, header);
+        this.guard(n, a, partial);
+      }
+    for (const { phi, values, fused } of this.choices) {
+      let value: Operand;
+      if (fused !== null) {
+        const { ins, arm, other } = fused;
+        const x = d.at(ins);
+        const made = x.dst.map((r) => (r === NO_REG ? NO_REG : other));
+        // Behind what it takes otherwise, which may be made by the other arm; a value may move there.
+        if (isValue(x)) d.moveToEnd(ins, header);
+        d.replace(ins, withOtherwise(underCondition(x, arm.condition), made));
+        value = values[arms.indexOf(arm)];
+      } else if (sameOperand(...values)) value = values[0];
+      else {
+        const r = d.freshReg(regFile(d.at(phi).dst[0]));
+        d.insertAtEnd(header, moves.select(r, arms[0].condition, ...values, d.at(phi).loc || loc));
+        value = reg(r);
+      }
+      d.setWay(phi, header, value);
+    }
+    this.wayOn();
+    for (const n of spent) d.remove(n);
+    for (const a of arms) d.eraseBlock(a.block);
+    this.plainValues(meeting);
+  }
+
+  /** Control goes from the header to the meeting block, whatever the condition. */
+  private wayOn(): void {
+    const { d, shape } = this;
+    // Phis that take the same from both sides have no choice, and may not know the header yet.
+    const same = new Map<Ins, Operand>();
+    for (const phi of d.phis(shape.meeting)) {
+      const v = d.way(phi, shape.header) ?? d.way(phi, shape.arms[0].block)!;
+      same.set(phi, v);
+    }
+    d.setTerminator(shape.header, null, shape.meeting);
+    for (const [phi, v] of same) d.setWay(phi, shape.header, v);
+  }
+
+  /** Where only the header is left before the meeting block, constants in phis get registers, so that the two can be one block. */
+  private plainValues(meeting: number): void {
+    const { d, moves, shape } = this;
+    if (d.predecessors(meeting).length !== 1) return;
+    for (const phi of d.phis(meeting)) {
+      const v = d.way(phi, shape.header)!;
+      if (v.kind === Kind.Reg && v.mods === 0) continue;
+      const r = d.freshReg(regFile(d.at(phi).dst[0]));
+      d.insertAtEnd(shape.header, moves.move(r, v, d.at(phi).loc));
+      d.setWay(phi, shape.header, reg(r));
+    }
+  }
+
+  /** Gives an instruction of an arm the arm's condition, where it needs it. */
+  private guard(n: Ins, a: Arm, partial: Set<Reg>): void {
+    const { d, moves } = this;
+    const x = d.at(n);
+    let reads_ = false;
+    reads(x, (r) => {
+      if (partial.has(r)) reads_ = true;
+    });
+    if (!needsGuard(x) && !reads_) return;
+    if (!needsGuard(x) && x.guard !== NO_REG) {
+      // A guarded value that reads what may not be there: nobody asks for it then.
+      for (const r of x.dst) if (r !== NO_REG) partial.add(r);
+      return;
+    }
+    if (x.guard === NO_REG) d.replace(n, underCondition(x, a.condition));
+    else {
+      const p = d.freshReg(RegFile.P);
+      const own = reg(x.guard, x.guardNot ? Mod.Not : 0);
+      d.insertBefore(n, instr(moves.logic, 0, [p], [a.condition, own, PT, imm(BOTH)], x.loc));
+      d.replace(n, withGuard(x, p));
+    }
+    for (const r of x.dst) if (r !== NO_REG) partial.add(r);
+  }
+
+  private choice(phi: Ins, taken: ReadonlySet<Ins>): Choice | null {
+    const { d, shape } = this;
+    const { arms, header } = shape;
+    const first = d.way(phi, arms[0].block)!;
+    const second = d.way(phi, arms.length === 2 ? arms[1].block : header)!;
+    if (sameOperand(first, second)) return null;
+    const constants: [Operand, Operand] = [this.constantOf(first), this.constantOf(second)];
+    // Both are computed now, so either will do.
+    if (sameOperand(...constants)) return { phi, values: [first, first], fused: null };
+    if (constants.every((o) => o.kind === Kind.Imm)) return { phi, values: constants, fused: null };
+    const values: [Operand, Operand] = [first, second];
+    for (let k = arms.length - 1; k >= 0; k--) {
+      const ins = this.fusible(values[k], values[1 - k], arms[k], taken);
+      if (ins >= 0) return { phi, values, fused: { ins, arm: arms[k], other: values[1 - k].reg } };
+    }
+    return { phi, values, fused: null };
+  }
+
+  /** The constant that a register is a copy of, or the operand itself. */
+  private constantOf(o: Operand): Operand {
+    const n = o.kind === Kind.Reg && o.mods === 0 && inSsa(o.reg) ? this.d.def(o.reg) : -1;
+    if (n < 0 || this.d.at(n).guard !== NO_REG) return o;
+    const c = copyOf(this.moves, this.d.at(n));
+    return c !== null && c.kind === Kind.Imm ? c : o;
+  }
+
+  /** The instruction of an arm that makes a value for one phi alone, and may take another register otherwise; -1 if there is none. */
+  private fusible(value: Operand, other: Operand, arm: Arm, taken: ReadonlySet<Ins>): Ins {
+    const { d } = this;
+    if (value.kind !== Kind.Reg || value.mods !== 0 || d.useCount(value.reg) !== 1) return -1;
+    if (other.kind !== Kind.Reg || other.mods !== 0 || !inSsa(other.reg)) return -1;
+    const n = d.def(value.reg);
+    if (n < 0 || taken.has(n) || d.block(n) !== arm.block) return -1;
+    const x = d.at(n);
+    if (x.guard !== NO_REG || (x.op.flags & OpFlag.Predicable) === 0) return -1;
+    if (x.dst.some((r) => r !== NO_REG && r !== value.reg)) return -1;
+    // A load stays where it is: the other value must be there before it.
+    if (isValue(x)) return n;
+    const made = d.def(other.reg);
+    return made >= 0 &&
+      this.shape.arms.some((a) => a !== arm && a.block === d.block(made)) &&
+      arm === this.shape.arms[0]
+      ? -1
+      : n;
+  }
+}
+
+const underCondition = (x: Instr, c: Operand): Instr =>
+  withDst(withGuard(x, c.reg, (c.mods & Mod.Not) !== 0), x.dst);

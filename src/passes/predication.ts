@@ -1,0 +1,174 @@
+import { divergenceOf } from '../analysis/divergence.ts';
+import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { frequencyOf } from '../analysis/frequency.ts';
+import { laneAgreementOf } from '../analysis/lane-agreement.ts';
+import type { TwoWays } from '../analysis/two-ways.ts';
+import { type BlockNo, type Draft, eachPin, edit } from '../ir/draft/index.ts';
+import { type Moves, movesOf } from '../ir/moves.ts';
+import { Lanes } from '../ir/opcode.ts';
+import { NO_REG, regIndex } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import { IfConversion, mayBeConverted } from './if-conversion.ts';
+import { type Arm, type IfShape, ifShapeOf } from './if-shapes.ts';
+import type { Pass, PassContext } from './pass.ts';
+
+/** Knob 577: each region that is converted takes one unit; unset means no limit (reference passes-a). */
+const BUDGET = 'Knob577';
+
+/**
+ * Phase 63, OriDoPredication: short branches become guarded instructions and selects (if-conversion).
+ *
+ *     before                              after
+ *     BB0:                                BB0:
+ *           ISETP.LT P1, R2, R3                 ISETP.LT P1, R2, R3
+ *      @!P1 BRA BB2                             IADD3 R4, R2, R3, RZ
+ *     BB1:                                  @P1 STG [RD6], R4
+ *           IADD3 R4, R2, R3, RZ            @P1 IMAD R5 else R2, R4, R4, RZ
+ *           STG [RD6], R4                       STG [RD7], R5
+ *           IMAD R5, R4, R4, RZ                 EXIT
+ *     BB2:
+ *           MOVPHI R8, {BB0: R2, BB1: R5}
+ *           STG [RD7], R8
+ *           EXIT
+ *
+ * Triangles and diamonds, from the inside out, so that an `if` in an arm is part of it when the outer one is looked at (`ifShapeOf`,
+ * `IfConversion`). Calls, barriers, warp operations and blocks that something names keep their branch.
+ *
+ * It pays by instructions that a warp issues. Where lanes may part, a warp is taken to go through both arms: then what counts is
+ * that the branches go, and both arms may have `max-size` instructions in the end. Where all lanes of a warp agree, it went
+ * through one of them, as often as branch probabilities say: `max-uniform-loss` instructions may be lost against that, and no more.
+ * Parameters of the step: these two, and `only: values`, which leaves everything but values alone (phase 31).
+ *
+ * Knobs: Knob228 (mode word: 0 none, 1 the limits, 2 and more no limits), Knob577 (budget), Knob579 (set: arms may hold guarded
+ * instructions with effects, of which the guard becomes a conjunction), Knob582 (set: cold arms stay), Knob260 (set: no
+ * diamond with loads on both sides). Those with numbers alone have their meaning from reference passes-a.
+ *
+ * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing.
+ * Bound: every conversion takes out a block; a header is looked at once more after each.
+ */
+export const predication: Pass = (fn, ctx) => {
+  const mode = ctx.knob('Knob228');
+  return mode === 0 ? fn : edit(fn, (d) => new Predication(fn, d, ctx).run(), ctx.isa);
+};
+
+/** An arm that runs more rarely than this, of the times that its branch does, is cold. */
+const COLD = 0.1;
+/** An instruction that could not be had for a branch: what is lost or won is counted in issued instructions. */
+const BRANCH = 1;
+
+const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
+
+const isSet = (v: unknown): boolean => v !== null && v !== false;
+
+class Predication {
+  private readonly fn: Fn;
+  private readonly d: Draft;
+  private readonly ctx: PassContext;
+  private readonly moves: Moves;
+  private readonly pinned = new Set<BlockNo>();
+  private readonly unlimited: boolean;
+
+  constructor(fn: Fn, d: Draft, ctx: PassContext) {
+    this.fn = fn;
+    this.d = d;
+    this.ctx = ctx;
+    this.moves = movesOf(ctx.isa);
+    const mode = ctx.knob('Knob228');
+    this.unlimited = typeof mode === 'number' && mode >= 2;
+    for (const b of d.layout()) eachPin(d, b, (p) => this.pinned.add(p));
+  }
+
+  run(): void {
+    const { d, ctx } = this;
+    // What an arm holds stands behind its header nearly always.
+    for (const b of d.layout().reverse())
+      while (d.isAlive(b)) {
+        const shape = ifShapeOf(d, b, (x) => this.pinned.has(x));
+        if (shape === null) break;
+        const ins = d.at(d.terminator(b));
+        const at = { block: d.id(b), ins };
+        const conversion = this.conversionOf(shape);
+        const why = typeof conversion === 'string' ? conversion : this.refusal(conversion);
+        if (why !== null || typeof conversion === 'string') {
+          ctx.remark('missed', 'not-predicated', `${printInstr(ins)}: ${why}`, at);
+          break;
+        }
+        if (!ctx.budget(BUDGET)) {
+          ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: branches from BB${d.id(b)} on stay`, at);
+          return;
+        }
+        const names = shape.arms.map((a) => `BB${d.id(a.block)}`).join(' and ');
+        ctx.remark('passed', 'predicated', `${printInstr(ins)}: ${names} run without it`, at);
+        conversion.apply();
+        d.mergeWithSuccessor(b);
+      }
+  }
+
+  /** How an `if` would be converted, or why it cannot be. */
+  private conversionOf(shape: IfShape): IfConversion | string {
+    const { d, ctx } = this;
+    const valuesOnly = ctx.params['only'] === 'values';
+    for (const a of shape.arms)
+      for (const n of a.body) {
+        const x = d.at(n);
+        if (!mayBeConverted(x)) return `${printInstr(x)} needs the branch`;
+        if (valuesOnly && !isValue(x)) return `${printInstr(x)} is more than a value`;
+      }
+    if (shape.arms.length === 1 && this.ends(shape.meeting)) return 'it only ends the function';
+    const c = new IfConversion(d, this.moves, shape);
+    if (c.guardedTwice > 0 && !isSet(ctx.knob('Knob579'))) return 'what stands in it is guarded already';
+    if (isSet(ctx.knob('Knob260')) && shape.arms.length === 2 && shape.arms.every((a) => this.loads(a)))
+      return 'both sides load';
+    return c;
+  }
+
+  /** Why a conversion would not pay; null where it does. */
+  private refusal(c: IfConversion): string | null {
+    const { ctx, unlimited } = this;
+    const { shape } = c;
+    const shares = shape.arms.map((a) => this.shareOf(shape, a));
+    if (isSet(ctx.knob('Knob582')) && shares.some((s) => s < COLD)) return 'an arm is cold';
+    if (unlimited) return null;
+    if (this.parts(shape.ways)) {
+      const most = Number(ctx.params['max-size']);
+      return c.size > most ? `${c.size} instructions are more than ${most}` : null;
+    }
+    let before = BRANCH;
+    shape.arms.forEach((a, k) => {
+      before += shares[k] * (a.body.length + (this.d.terminator(a.block) >= 0 ? BRANCH : 0));
+    });
+    const loss = c.size - before;
+    return loss > Number(ctx.params['max-uniform-loss'])
+      ? `all lanes of a warp agree, and it would cost ${loss.toFixed(1)} instructions`
+      : null;
+  }
+
+  /** How often an arm runs, of the times that the branch before it does. */
+  private shareOf(shape: IfShape, a: Arm): number {
+    const { block } = frequencyOf(this.fn);
+    // Blocks that this pass did not find in the function have half of the runs of what they follow.
+    const whole = block[shape.header];
+    const part = block[a.block];
+    return whole > 0 && part !== undefined ? Math.min(1, part / whole) : 0.5;
+  }
+
+  /** Does the block do nothing but end the function? A guarded EXIT in the place of the branch is as good. */
+  private ends(b: BlockNo): boolean {
+    const { d } = this;
+    const n = d.terminator(b);
+    return n >= 0 && n === d.first(b) && ENDS.has(d.at(n).op.primitive) && d.at(n).guard === NO_REG;
+  }
+
+  private loads(a: Arm): boolean {
+    return a.body.some((n) => isPlainLoad(this.d.at(n)));
+  }
+
+  /** Do lanes of many warps part at the branch? A predicate that is new is made of such ones. */
+  private parts(w: TwoWays): boolean {
+    const { fn } = this;
+    const r = regIndex(w.guard);
+    if (r >= fn.regCount) return true;
+    return divergenceOf(fn).value[r] === Lanes.Varying && !laneAgreementOf(fn).mostlyAgree(w.guard);
+  }
+}
