@@ -30,7 +30,14 @@ const approximate = branchyPtx('k').replace(
 const throughMemory = branchyPtx('k')
   .replace('.reg .pred', '.local .align 4 .b8 a[4];\n.reg .pred')
   .replace('st.global', 'st.local.u32 [a], %r5; ld.local.u32 %r5, [a]; st.global');
+/** A store that has a guard of its own in an arm that carries another. */
+const guardedTwice = branchyPtx('k').replace(
+  'st.global',
+  'and.b32 %r2, %r1, 2; setp.ne.u32 %p1, %r2, 0;\n' +
+    '@%p1 bra E; and.b32 %r4, %r1, 1; setp.ne.u32 %p2, %r4, 0; @%p2 st.global.u32 [%rd1+4], %r5;\nE: st.global',
+);
 const programs = [
+  lowered(guardedTwice),
   lowered(throughMemory),
   lowered(branchyPtx('k')),
   lowered(approximate),
@@ -55,6 +62,7 @@ const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
 /** A value that tells, for knobs that some code reads; flags are set, budgets are nothing. */
 const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
+  Knob228: '0',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
   ReassociateCSESkip: '100',

@@ -1,11 +1,12 @@
 import { isPhi } from '../ir/flow.ts';
 import { Lanes, OpFlag } from '../ir/opcode.ts';
-import { isPredReg, Kind, type Operand, type Reg, regIndex } from '../ir/operand.ts';
+import { isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { polynomialsOf } from '../isa/polynomial.ts';
 import { type Condition, conditionOf } from './condition.ts';
 import { defUseOf, singleDef } from './defuse.ts';
 import { divergenceOf } from './divergence.ts';
+import { isPlainLoad } from './effects.ts';
 import { instructionGraph } from './linear.ts';
 import { memo } from './memo.ts';
 
@@ -70,7 +71,14 @@ class Agreement implements LaneAgreement {
       const s = special[(x.mods >>> groups[0].shift) & groups[0].mask];
       return s !== null && s.thread >= 0 ? Change.Even : Change.Other;
     }
-    if ((x.op.flags & OpFlag.Pure) === 0 || x.op.means === null) return Change.Other;
+    const pure = (x.op.flags & OpFlag.Pure) !== 0 && x.op.means !== null;
+    // Nobody writes between two lanes' loads from one place, as a rule.
+    if (
+      (pure || isPlainLoad(x)) &&
+      x.src.every((o) => o.reg === NO_REG || this.of(o.reg, depth) === Change.None)
+    )
+      return Change.None;
+    if (!pure) return Change.Other;
     if (isPredReg(x.dst[k])) {
       const c = conditionOf(x, k);
       return c === null ? Change.Other : this.ofCondition(c, depth);

@@ -1,7 +1,7 @@
 import { isValue } from '../analysis/effects.ts';
 import { reads } from '../analysis/liveness.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { withDst, withGuard, withOtherwise } from '../ir/edit.ts';
+import { withGuard, withOtherwise } from '../ir/edit.ts';
 import { copyOf, type Moves } from '../ir/moves.ts';
 import { Mod, OpFlag } from '../ir/opcode.ts';
 import {
@@ -17,6 +17,7 @@ import {
   sameOperand,
 } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
+import { type Costs, costOf, instrCost } from '../rules/cost.ts';
 import { allInSsa, inSsa } from '../ssa/registers.ts';
 import type { Arm, IfShape } from './if-shapes.ts';
 
@@ -53,17 +54,18 @@ export class IfConversion {
   private readonly d: Draft;
   private readonly moves: Moves;
   private readonly choices: Choice[] = [];
-  /** Instructions that carry a guard of their own, and will need that of their arm as well. */
+  /** Instructions of the arms that must carry a guard. */
+  readonly guarded: number;
+  /** Those of them that carry one of their own already. */
   readonly guardedTwice: number;
 
   constructor(d: Draft, moves: Moves, shape: IfShape) {
     this.d = d;
     this.moves = moves;
     this.shape = shape;
-    let twice = 0;
-    for (const a of shape.arms)
-      for (const n of a.body) if (needsGuard(d.at(n)) && d.at(n).guard !== NO_REG) twice++;
-    this.guardedTwice = twice;
+    const guarded = shape.arms.flatMap((a) => a.body.filter((n) => needsGuard(d.at(n))));
+    this.guarded = guarded.length;
+    this.guardedTwice = guarded.filter((n) => d.at(n).guard !== NO_REG).length;
     const taken = new Set<Ins>();
     for (const phi of d.phis(shape.meeting)) {
       const c = this.choice(phi, taken);
@@ -73,12 +75,31 @@ export class IfConversion {
     }
   }
 
-  /** Instructions that run in the end, of both arms, and those that this needs beside them. */
-  get size(): number {
-    let size = this.guardedTwice;
-    for (const a of this.shape.arms) for (const n of a.body) if (!this.isSpent(n)) size++;
-    for (const c of this.choices) if (c.fused === null && !sameOperand(...c.values)) size++;
-    return size;
+  /** What each arm will take by the back end's costs: values, which always run, and, if its condition holds, what carries it as a guard. */
+  armCosts(costs: Costs): { readonly values: number; readonly guarded: number; readonly count: number }[] {
+    return this.shape.arms.map((a) => {
+      const cost = { values: 0, guarded: 0, count: 0 };
+      for (const n of a.body) {
+        const x = this.d.at(n);
+        if (needsGuard(x)) {
+          cost.guarded += instrCost(x, costs);
+          cost.count++;
+        } else if (!this.isSpent(n)) cost.values += instrCost(x, costs);
+      }
+      return cost;
+    });
+  }
+
+  /** Cost of what is made beside the instructions of the arms: selects, and conjunctions of guards. */
+  extraCost(costs: Costs): number {
+    const { d, moves } = this;
+    let cost = this.guardedTwice * costOf(moves.logic, 0, costs);
+    for (const c of this.choices)
+      if (c.fused === null && !sameOperand(...c.values)) {
+        const [r] = d.at(c.phi).dst;
+        cost += instrCost(moves.select(r, PT, ...c.values), costs);
+      }
+    return cost;
   }
 
   /** Is it a copy that only phis read which will take the constant itself? */
@@ -123,7 +144,7 @@ export class IfConversion {
     }
     this.wayOn();
     for (const n of spent) d.remove(n);
-    for (const a of arms) d.eraseBlock(a.block);
+    for (const a of arms) for (const b of a.blocks) d.eraseBlock(b);
     this.plainValues(meeting);
   }
 
@@ -133,7 +154,7 @@ export class IfConversion {
     // Phis that take the same from both sides have no choice, and may not know the header yet.
     const same = new Map<Ins, Operand>();
     for (const phi of d.phis(shape.meeting)) {
-      const v = d.way(phi, shape.header) ?? d.way(phi, shape.arms[0].block)!;
+      const v = d.way(phi, shape.header) ?? d.way(phi, shape.arms[0].last)!;
       same.set(phi, v);
     }
     d.setTerminator(shape.header, null, shape.meeting);
@@ -180,8 +201,8 @@ export class IfConversion {
   private choice(phi: Ins, taken: ReadonlySet<Ins>): Choice | null {
     const { d, shape } = this;
     const { arms, header } = shape;
-    const first = d.way(phi, arms[0].block)!;
-    const second = d.way(phi, arms.length === 2 ? arms[1].block : header)!;
+    const first = d.way(phi, arms[0].last)!;
+    const second = d.way(phi, arms.length === 2 ? arms[1].last : header)!;
     if (sameOperand(first, second)) return null;
     const constants: [Operand, Operand] = [this.constantOf(first), this.constantOf(second)];
     // Both are computed now, so either will do.
@@ -209,7 +230,7 @@ export class IfConversion {
     if (value.kind !== Kind.Reg || value.mods !== 0 || d.useCount(value.reg) !== 1) return -1;
     if (other.kind !== Kind.Reg || other.mods !== 0 || !inSsa(other.reg)) return -1;
     const n = d.def(value.reg);
-    if (n < 0 || taken.has(n) || d.block(n) !== arm.block) return -1;
+    if (n < 0 || taken.has(n) || !arm.blocks.includes(d.block(n))) return -1;
     const x = d.at(n);
     if (x.guard !== NO_REG || (x.op.flags & OpFlag.Predicable) === 0) return -1;
     if (x.dst.some((r) => r !== NO_REG && r !== value.reg)) return -1;
@@ -217,12 +238,16 @@ export class IfConversion {
     if (isValue(x)) return n;
     const made = d.def(other.reg);
     return made >= 0 &&
-      this.shape.arms.some((a) => a !== arm && a.block === d.block(made)) &&
+      this.shape.arms.some((a) => a !== arm && a.blocks.includes(d.block(made))) &&
       arm === this.shape.arms[0]
       ? -1
       : n;
   }
 }
 
+/** Under a condition, and with nothing in its results where that is false: they have no value from before, either. */
 const underCondition = (x: Instr, c: Operand): Instr =>
-  withDst(withGuard(x, c.reg, (c.mods & Mod.Not) !== 0), x.dst);
+  withOtherwise(
+    withGuard(x, c.reg, (c.mods & Mod.Not) !== 0),
+    x.dst.map(() => NO_REG),
+  );

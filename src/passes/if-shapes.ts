@@ -2,13 +2,17 @@ import { conditionOf, type TwoWays, twoWaysOf } from '../analysis/two-ways.ts';
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
 import type { Operand } from '../ir/operand.ts';
 
-/** One side of an if: a block that runs where a condition holds, and goes on to the block where both sides meet. */
+/** One side of an if: blocks that run one after the other where a condition holds, and go on to the block where both sides meet. */
 export interface Arm {
-  readonly block: BlockNo;
+  readonly blocks: readonly BlockNo[];
+  readonly first: BlockNo;
+  readonly last: BlockNo;
   /** True where control goes to the arm. */
   readonly condition: Operand;
-  /** Its instructions but for the branch at its end. */
+  /** Its instructions but for branches. */
   readonly body: readonly Ins[];
+  /** How many branches go with it. */
+  readonly jumps: number;
 }
 
 /**
@@ -26,45 +30,62 @@ export interface IfShape {
   /** One or two, in the order of the layout. */
   readonly arms: readonly Arm[];
   readonly meeting: BlockNo;
-  /** Is there a branch at the end of an arm, that goes with it? */
-  readonly jumps: number;
 }
 
 /**
- * The if whose branch ends `header`; null if there is none. An arm that goes on to blocks that only it leads to is made one block
- * first, so that longer arms are found (the extended diamond of the reference).
+ * The if whose branch ends `header`; null if there is none. Blocks that only an arm leads to are part of it (the extended diamond
+ * of the reference).
  *
  * @param isPinned says of blocks that something other than control names
  */
 export function ifShapeOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => boolean): IfShape | null {
   const ways = twoWaysOf(d, header);
   if (ways === null || ways.taken === header || ways.fall === header) return null;
-  const taken = mayBeArm(d, ways.taken, isPinned);
-  const fall = mayBeArm(d, ways.fall, isPinned);
-  const afterTaken = taken ? endOfArm(d, ways.taken) : -1;
-  const afterFall = fall ? endOfArm(d, ways.fall) : -1;
-  const shape = (meeting: BlockNo, ...blocks: BlockNo[]): IfShape | null => {
-    if (meeting === header) return null;
-    const arms = blocks.map((b) => ({ block: b, condition: conditionOf(ways, b), body: bodyOf(d, b) }));
-    const jumps = blocks.filter((b) => d.terminator(b) >= 0).length;
-    return { header, ways, arms, meeting, jumps };
-  };
-  if (afterFall >= 0 && afterFall === afterTaken) return shape(afterFall, ways.fall, ways.taken);
-  if (afterFall === ways.taken) return shape(ways.taken, ways.fall);
-  return afterTaken === ways.fall ? shape(ways.fall, ways.taken) : null;
+  const taken = chain(d, ways.taken, isPinned);
+  const fall = chain(d, ways.fall, isPinned);
+  const afterTaken = after(d, taken);
+  const afterFall = after(d, fall);
+  const shape = (meeting: BlockNo, ...arms: BlockNo[][]): IfShape | null =>
+    meeting === header
+      ? null
+      : { header, ways, arms: arms.map((a) => armOf(d, conditionOf(ways, a[0]), a)), meeting };
+  if (afterFall >= 0 && afterFall === afterTaken) return shape(afterFall, fall, taken);
+  if (afterFall === ways.taken) return shape(ways.taken, fall);
+  return afterTaken === ways.fall ? shape(ways.fall, taken) : null;
 }
+
+const armOf = (d: Draft, condition: Operand, blocks: readonly BlockNo[]): Arm => ({
+  blocks,
+  first: blocks[0],
+  last: blocks[blocks.length - 1],
+  condition,
+  body: blocks.flatMap((b) => bodyOf(d, b)),
+  jumps: blocks.filter((b) => d.terminator(b) >= 0).length,
+});
 
 /** Does only one block lead to it, and nothing name it? Phis with one value are for others to take out. */
 function mayBeArm(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): boolean {
   return b !== d.entryBlock && d.predecessors(b).length === 1 && d.phis(b).length === 0 && !isPinned(b);
 }
 
-/** Where an arm goes on, after all that follows it alone is part of it; -1 where it is no arm. */
-function endOfArm(d: Draft, b: BlockNo): BlockNo {
-  while (goesOn(d, b) >= 0 && d.mergeWithSuccessor(b));
-  const to = goesOn(d, b);
-  return to === b ? -1 : to;
+/** Most blocks of an arm: longer ones are too long for anybody. */
+const MOST_BLOCKS = 16;
+
+/** Blocks that run one after the other from `b` on, as far as they may be an arm; empty where `b` may not. */
+function chain(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): BlockNo[] {
+  const out: BlockNo[] = [];
+  for (
+    let x = b;
+    x >= 0 && out.length < MOST_BLOCKS && mayBeArm(d, x, isPinned) && !out.includes(x);
+    x = goesOn(d, x)
+  )
+    out.push(x);
+  return out;
 }
+
+/** Where a chain goes on; -1 where it is empty or ends in another way. */
+const after = (d: Draft, blocks: readonly BlockNo[]): BlockNo =>
+  blocks.length === 0 ? -1 : goesOn(d, blocks[blocks.length - 1]);
 
 /** The one block to which an unguarded branch or the end of the block leads; -1 if it ends in any other way. */
 function goesOn(d: Draft, b: BlockNo): BlockNo {

@@ -1,14 +1,25 @@
 import { divergenceOf } from '../analysis/divergence.ts';
 import { isValue } from '../analysis/effects.ts';
 import { laneAgreementOf } from '../analysis/lane-agreement.ts';
-import { type TwoWays, twoWaysOf } from '../analysis/two-ways.ts';
+import { twoWaysOf } from '../analysis/two-ways.ts';
 import { type BlockNo, type Draft, eachPin, edit, type Ins } from '../ir/draft/index.ts';
 import { withGuard } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { movesOf } from '../ir/moves.ts';
 import { Lanes } from '../ir/opcode.ts';
-import { imm, type Operand, PT, RegFile, reg, regIndex, sameOperand } from '../ir/operand.ts';
+import {
+  imm,
+  NO_REG,
+  type Operand,
+  PT,
+  type Reg,
+  RegFile,
+  reg,
+  regIndex,
+  sameOperand,
+} from '../ir/operand.ts';
 import { type Fn, instr } from '../ir/program.ts';
+import { type Costs, instrCost } from '../rules/cost.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { Pass, PassContext } from './pass.ts';
 
@@ -36,11 +47,13 @@ import type { Pass, PassContext } from './pass.ts';
  * Values that the inner block computes may be used behind it, and may be made from the outer predicate: in SSA they keep their names,
  * and are right wherever they were read before.
  *
- * It pays where lanes part at the outer branch, so that a warp mostly went through the inner block as well: a branch at which
- * all lanes of a warp agree stays, and so does one with more than `max-values` instructions in the inner blocks.
+ * It pays where lanes part at the outer branch, so that a warp mostly went through the inner block as well. What may be lost where
+ * it did not is what the inner blocks compute, in cycles by the back end's `costs`: at most `max-loss`, and where nearly all warps
+ * agree at the outer branch (`laneAgreementOf`), at most `max-uniform-loss`. Both are parameters of the step; absent: no limit.
  *
- * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing.
- * Bound: each rewrite takes out a block, and moves at most `max-values` instructions for each branch that it looks at.
+ * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing, but where a limit kept a branch.
+ * Bound: each rewrite takes out a block; a block is gone through once for each time that the branch before it is looked at, which is
+ * once more after each rewrite there.
  */
 export const nestedConditions: Pass = (fn, ctx) =>
   edit(
@@ -59,114 +72,175 @@ const SECOND = 0xcc;
 const THIRD = 0xaa;
 const ALWAYS = 0xff;
 
+/** One of two ways out of a block. */
+interface Way {
+  readonly to: BlockNo;
+  /** The block that leads there: the one that decides, or `through`. */
+  readonly from: BlockNo;
+  /** A block in between that only jumps on, or -1. */
+  readonly through: BlockNo;
+}
+
+/** The end of a block at which a predicate decides. */
+interface Decision {
+  readonly block: BlockNo;
+  readonly guard: Reg;
+  readonly guardNot: boolean;
+  readonly taken: Way;
+  readonly fall: Way;
+}
+
 class NestedConditions {
   private readonly fn: Fn;
   private readonly d: Draft;
   private readonly ctx: PassContext;
-  private readonly most: number;
+  private readonly costs: Costs;
   private readonly pinned = new Set<BlockNo>();
 
   constructor(fn: Fn, d: Draft, ctx: PassContext) {
     this.fn = fn;
     this.d = d;
     this.ctx = ctx;
-    this.most = Number(ctx.params['max-values']);
+    this.costs = ctx.fact('costs') as Costs;
     for (const b of d.layout()) eachPin(d, b, (p) => this.pinned.add(p));
   }
 
   /** Makes the branch of `outer` one with those behind it; false where nothing was done. */
   combine(outer: BlockNo): boolean {
-    const { d } = this;
-    const w = twoWaysOf(d, outer);
+    const w = this.decisionOf(outer);
     if (w === null) return false;
-    const taken = this.inner(w.taken, outer);
-    const fall = this.inner(w.fall, outer);
-    if (taken !== null && fall !== null && leadsTo(taken, fall.taken) && leadsTo(taken, fall.fall))
+    const taken = this.inner(w.taken);
+    const fall = this.inner(w.fall);
+    if (taken !== null && fall !== null && leadsTo(taken, fall.taken.to) && leadsTo(taken, fall.fall.to))
       return this.rewrite(outer, w, taken, fall);
-    if (fall !== null && leadsTo(fall, w.taken)) return this.rewrite(outer, w, null, fall);
-    return taken !== null && leadsTo(taken, w.fall) && this.rewrite(outer, w, taken, null);
+    if (fall !== null && leadsTo(fall, w.taken.to)) return this.rewrite(outer, w, null, fall);
+    return taken !== null && leadsTo(taken, w.fall.to) && this.rewrite(outer, w, taken, null);
   }
 
-  /** How a block ends that only `outer` leads to, and that only computes values; null for others. */
-  private inner(b: BlockNo, outer: BlockNo): TwoWays | null {
+  /** How a block ends, seen through blocks that do nothing but jump on; null unless a predicate decides between two blocks. */
+  private decisionOf(b: BlockNo): Decision | null {
+    const w = twoWaysOf(this.d, b);
+    if (w === null) return null;
+    const taken = this.wayTo(w.taken, b);
+    const fall = this.wayTo(w.fall, b);
+    return taken.to === fall.to ? null : { block: b, guard: w.guard, guardNot: w.guardNot, taken, fall };
+  }
+
+  private wayTo(to: BlockNo, from: BlockNo): Way {
     const { d } = this;
-    if (d.predecessors(b).length !== 1 || b === outer || b === d.entryBlock || this.pinned.has(b))
-      return null;
-    const w = twoWaysOf(d, b);
+    const n = d.first(to);
+    const jumps =
+      n < 0 || (n === d.terminator(to) && d.at(n).op.primitive === 'branch' && d.at(n).guard === NO_REG);
+    const next = jumps && this.mayGo(to) ? d.successors(to)[0] : -1;
+    return next < 0 || next === to || next === from
+      ? { to, from, through: -1 }
+      : { to: next, from: to, through: to };
+  }
+
+  /** Does only one block lead to it, and nothing name it? */
+  private mayGo(b: BlockNo): boolean {
+    const { d } = this;
+    return d.predecessors(b).length === 1 && b !== d.entryBlock && !this.pinned.has(b);
+  }
+
+  /** How the block ends that a way leads to, if only that way leads to it, and it only computes values; null for others. */
+  private inner(way: Way): Decision | null {
+    const { d } = this;
+    const b = way.to;
+    if (!this.mayGo(b) || b === way.from) return null;
+    const w = this.decisionOf(b);
     if (w === null || leadsTo(w, b)) return null;
     const end = d.terminator(b);
-    let left = this.most;
     for (let n = d.first(b); n !== end; n = d.next(n)) {
       const x = d.at(n);
-      if (left-- === 0 || isPhi(x) || !isValue(x) || !allInSsa(x)) return null;
+      if (isPhi(x) || !isValue(x) || !allInSsa(x)) return null;
     }
     return w;
   }
 
+  /** Cycles for what a block computes. */
+  private lossOf(b: BlockNo): number {
+    const { d } = this;
+    let loss = 0;
+    for (let n = d.first(b); n !== d.terminator(b); n = d.next(n)) loss += instrCost(d.at(n), this.costs);
+    return loss;
+  }
+
   /** @param taken how the block ends that the branch of `outer` leads to, if it goes; `fall` likewise */
-  private rewrite(outer: BlockNo, w: TwoWays, taken: TwoWays | null, fall: TwoWays | null): boolean {
+  private rewrite(outer: BlockNo, w: Decision, taken: Decision | null, fall: Decision | null): boolean {
     const { d, ctx } = this;
-    const gone = [...(taken === null ? [] : [w.taken]), ...(fall === null ? [] : [w.fall])];
-    // Control falls where it fell before, so that no jump is added.
-    const below = fall === null ? w.fall : fall.fall;
-    const ways = fall ?? taken!;
-    const to = ways.taken === below ? ways.fall : ways.taken;
+    const inner = [taken, fall].filter((x) => x !== null);
+    const ways = [taken ?? w.taken, fall ?? w.fall].flatMap((x) => ('block' in x ? [x.taken, x.fall] : [x]));
+    const gone = new Set([...inner.map((x) => x.block), ...[w.taken, w.fall, ...ways].map((x) => x.through)]);
+    gone.delete(-1);
+    // Control falls where it can without a jump.
+    let next = d.below(outer);
+    while (gone.has(next)) next = d.below(next);
+    const { taken: one, fall: other } = inner[0];
+    const below = next === one.to ? one.to : other.to;
+    const to = below === one.to ? other.to : one.to;
+
     const branch = d.terminator(outer);
     const at = { block: d.id(outer), ins: d.at(branch) };
+    const names = inner.map((x) => `BB${d.id(x.block)}`).join(' and ');
     const refuse = (name: string, why: string): false => {
-      ctx.remark('missed', name, `BB${d.id(outer)} and ${this.names(gone)}: ${why}`, at);
+      ctx.remark('missed', name, `BB${d.id(outer)} and ${names}: ${why}`, at);
       return false;
     };
-    if (!this.parts(w)) return refuse('uniform', 'all lanes of a warp agree at the first branch');
+    const loss = inner.reduce((sum, x) => sum + this.lossOf(x.block), 0);
+    const most = Number(ctx.params[this.parts(w) ? 'max-loss' : 'max-uniform-loss']);
+    if (loss > most) return refuse('loss', `${loss} cycles may be lost, more than ${most}`);
     const values = new Map<Ins, Operand>();
-    for (const target of [to, below]) {
-      const from = w.taken === target || w.fall === target ? [outer, ...gone] : gone;
+    for (const target of [to, below])
       for (const phi of d.phis(target)) {
-        const brought = from.map((b) => d.way(phi, b)).filter((o) => o !== null);
+        const brought = ways.filter((x) => x.to === target).map((x) => d.way(phi, x.from)!);
         if (brought.some((o) => !sameOperand(o, brought[0])))
           return refuse('values-differ', `they bring different values to BB${d.id(target)}`);
         values.set(phi, brought[0]);
       }
-    }
 
-    for (const b of gone)
-      for (let n = d.first(b), next: Ins; n !== d.terminator(b); n = next) {
-        next = d.next(n);
+    for (const { block } of inner)
+      for (let n = d.first(block), after: Ins; n !== d.terminator(block); n = after) {
+        after = d.next(n);
         d.moveToEnd(n, outer);
       }
     const inputs: Operand[] = [reg(w.guard)];
     /** Truth table of "control goes on to `to`" for one way out of `outer`. */
-    const table = (inner: TwoWays | null, target: BlockNo): number => {
-      if (inner === null) return target === to ? ALWAYS : 0;
-      const input = inputs.push(reg(inner.guard)) === 2 ? SECOND : THIRD;
-      return inner.guardNot === (inner.taken === to) ? ~input & ALWAYS : input;
+    const table = (x: Decision | null, way: Way): number => {
+      if (x === null) return way.to === to ? ALWAYS : 0;
+      const input = inputs.push(reg(x.guard)) === 2 ? SECOND : THIRD;
+      return x.guardNot === (x.taken.to === to) ? ~input & ALWAYS : input;
     };
     const whenTaken = w.guardNot ? ~FIRST & ALWAYS : FIRST;
-    const both = (whenTaken & table(taken, w.taken)) | (~whenTaken & table(fall, w.fall) & ALWAYS);
+    const all = (whenTaken & table(taken, w.taken)) | (~whenTaken & table(fall, w.fall) & ALWAYS);
     while (inputs.length < 3) inputs.push(PT);
     const p = d.freshReg(RegFile.P);
     const { loc } = d.at(branch);
-    d.insertAtEnd(outer, instr(movesOf(ctx.isa).logic, 0, [p], [...inputs, imm(both)], loc));
+    d.insertAtEnd(outer, instr(movesOf(ctx.isa).logic, 0, [p], [...inputs, imm(all)], loc));
     d.setTerminator(outer, withGuard(d.branchTo(to, loc), p), below);
     for (const [phi, value] of values) d.setWay(phi, outer, value);
-    for (const b of gone) {
-      ctx.remark('passed', 'branches-combined', `BB${d.id(outer)} decides for BB${d.id(b)} as well`, at);
-      d.eraseBlock(b);
-    }
+    ctx.remark('passed', 'branches-combined', `BB${d.id(outer)} decides for ${names} as well`, at);
+    removeAll(d, gone);
     return true;
   }
 
   /** Do lanes of many warps part at the branch? A predicate that is new is made of such ones. */
-  private parts(w: TwoWays): boolean {
+  private parts(w: Decision): boolean {
     const { fn } = this;
     const r = regIndex(w.guard);
     if (r >= fn.regCount) return true;
     return divergenceOf(fn).value[r] === Lanes.Varying && !laneAgreementOf(fn).mostlyAgree(w.guard);
   }
+}
 
-  private names(blocks: readonly BlockNo[]): string {
-    return blocks.map((b) => `BB${this.d.id(b)}`).join(', ');
+/** Takes out blocks to which nothing outside of them leads: each once what led to it is gone. */
+function removeAll(d: Draft, blocks: ReadonlySet<BlockNo>): void {
+  const left = [...blocks];
+  while (left.length > 0) {
+    const k = left.findIndex((b) => d.predecessors(b).length === 0);
+    d.eraseBlock(left[k]);
+    left.splice(k, 1);
   }
 }
 
-const leadsTo = (w: TwoWays, b: BlockNo): boolean => w.taken === b || w.fall === b;
+const leadsTo = (w: Decision, b: BlockNo): boolean => w.taken.to === b || w.fall.to === b;

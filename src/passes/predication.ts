@@ -1,14 +1,15 @@
 import { divergenceOf } from '../analysis/divergence.ts';
-import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import { laneAgreementOf } from '../analysis/lane-agreement.ts';
 import type { TwoWays } from '../analysis/two-ways.ts';
 import { type BlockNo, type Draft, eachPin, edit } from '../ir/draft/index.ts';
 import { type Moves, movesOf } from '../ir/moves.ts';
-import { Lanes } from '../ir/opcode.ts';
+import { Lanes, type Opcode } from '../ir/opcode.ts';
 import { NO_REG, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
+import { type Costs, costOf } from '../rules/cost.ts';
 import { IfConversion, mayBeConverted } from './if-conversion.ts';
 import { type Arm, type IfShape, ifShapeOf } from './if-shapes.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -35,16 +36,18 @@ const BUDGET = 'Knob577';
  * Triangles and diamonds, from the inside out, so that an `if` in an arm is part of it when the outer one is looked at (`ifShapeOf`,
  * `IfConversion`). Calls, barriers, warp operations and blocks that something names keep their branch.
  *
- * It pays by instructions that a warp issues. Where lanes may part, a warp is taken to go through both arms: then what counts is
- * that the branches go, and both arms may have `max-size` instructions in the end. Where all lanes of a warp agree, it went
- * through one of them, as often as branch probabilities say: `max-uniform-loss` instructions may be lost against that, and no more.
- * Parameters of the step: these two, and `only: values`, which leaves everything but values alone (phase 31).
+ * It pays by cycles of the units of a sub-partition, which the back end says for each opcode (`costs`). What is lost is what a warp
+ * whose lanes agree now goes through and would have skipped, as often as branch probabilities say, less the branches. Where lanes may
+ * part, and a warp went through both arms, there is no such loss: so `max-loss` may be high, `max-uniform-loss`, for branches at
+ * which nearly all warps agree (`laneAgreementOf`), is not. `max-guarded` bounds how many instructions carry a guard because they
+ * touch memory: they keep their order, and a scheduler that has many of them in one block holds many addresses in registers. With
+ * `only: values` everything but values stays. All are parameters of the step; absent: no limit.
  *
  * Knobs: Knob228 (mode word: 0 none, 1 the limits, 2 and more no limits), Knob577 (budget), Knob579 (set: arms may hold guarded
- * instructions with effects, of which the guard becomes a conjunction), Knob582 (set: cold arms stay), Knob260 (set: no
- * diamond with loads on both sides). Those with numbers alone have their meaning from reference passes-a.
+ * instructions with effects, of which the guard becomes a conjunction). Those with numbers alone have their meaning from reference passes-a.
  *
- * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing.
+ * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing, but for branches that a limit kept:
+ * branch probabilities of another flow graph are others.
  * Bound: every conversion takes out a block; a header is looked at once more after each.
  */
 export const predication: Pass = (fn, ctx) => {
@@ -52,20 +55,23 @@ export const predication: Pass = (fn, ctx) => {
   return mode === 0 ? fn : edit(fn, (d) => new Predication(fn, d, ctx).run(), ctx.isa);
 };
 
-/** An arm that runs more rarely than this, of the times that its branch does, is cold. */
-const COLD = 0.1;
-/** An instruction that could not be had for a branch: what is lost or won is counted in issued instructions. */
-const BRANCH = 1;
+/** Cycles that an instruction takes which a guard keeps from running: those of its issue. */
+const ISSUE = 2;
 
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
 
 const isSet = (v: unknown): boolean => v !== null && v !== false;
+
+/** Why something does not pay that may lose more than `most` cycles; null where it does. */
+const over = (loss: number, most: number, when: string): string | null =>
+  loss > most ? `${when}it may cost ${loss.toFixed(1)} cycles, more than ${most}` : null;
 
 class Predication {
   private readonly fn: Fn;
   private readonly d: Draft;
   private readonly ctx: PassContext;
   private readonly moves: Moves;
+  private readonly branchOp: Opcode;
   private readonly pinned = new Set<BlockNo>();
   private readonly unlimited: boolean;
 
@@ -74,6 +80,7 @@ class Predication {
     this.d = d;
     this.ctx = ctx;
     this.moves = movesOf(ctx.isa);
+    this.branchOp = ctx.isa.opcodes.find((o) => o.primitive === 'branch')!;
     const mode = ctx.knob('Knob228');
     this.unlimited = typeof mode === 'number' && mode >= 2;
     for (const b of d.layout()) eachPin(d, b, (p) => this.pinned.add(p));
@@ -98,7 +105,7 @@ class Predication {
           ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: branches from BB${d.id(b)} on stay`, at);
           return;
         }
-        const names = shape.arms.map((a) => `BB${d.id(a.block)}`).join(' and ');
+        const names = shape.arms.map((a) => `BB${d.id(a.first)}`).join(' and ');
         ctx.remark('passed', 'predicated', `${printInstr(ins)}: ${names} run without it`, at);
         conversion.apply();
         d.mergeWithSuccessor(b);
@@ -118,8 +125,6 @@ class Predication {
     if (shape.arms.length === 1 && this.ends(shape.meeting)) return 'it only ends the function';
     const c = new IfConversion(d, this.moves, shape);
     if (c.guardedTwice > 0 && !isSet(ctx.knob('Knob579'))) return 'what stands in it is guarded already';
-    if (isSet(ctx.knob('Knob260')) && shape.arms.length === 2 && shape.arms.every((a) => this.loads(a)))
-      return 'both sides load';
     return c;
   }
 
@@ -128,20 +133,23 @@ class Predication {
     const { ctx, unlimited } = this;
     const { shape } = c;
     const shares = shape.arms.map((a) => this.shareOf(shape, a));
-    if (isSet(ctx.knob('Knob582')) && shares.some((s) => s < COLD)) return 'an arm is cold';
     if (unlimited) return null;
-    if (this.parts(shape.ways)) {
-      const most = Number(ctx.params['max-size']);
-      return c.size > most ? `${c.size} instructions are more than ${most}` : null;
-    }
-    let before = BRANCH;
-    shape.arms.forEach((a, k) => {
-      before += shares[k] * (a.body.length + (this.d.terminator(a.block) >= 0 ? BRANCH : 0));
+    const costs = ctx.fact('costs') as Costs;
+    const branch = costOf(this.branchOp, 0, costs);
+    const extra = c.extraCost(costs);
+    const arms = c.armCosts(costs);
+    const guarded = arms.reduce((sum, a) => sum + a.count, 0);
+    const most = Number(ctx.params['max-guarded']);
+    if (guarded > most) return `${guarded} instructions that touch memory are more than ${most}`;
+    // What a guard keeps from running is issued all the same.
+    const skipped = (a: (typeof arms)[number]): number => a.values + a.count * ISSUE;
+    let loss = extra - branch;
+    arms.forEach((a, k) => {
+      loss += (1 - shares[k]) * skipped(a) - shares[k] * shape.arms[k].jumps * branch;
     });
-    const loss = c.size - before;
-    return loss > Number(ctx.params['max-uniform-loss'])
-      ? `all lanes of a warp agree, and it would cost ${loss.toFixed(1)} instructions`
-      : null;
+    return this.parts(shape.ways)
+      ? over(loss, Number(ctx.params['max-loss']), '')
+      : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
   }
 
   /** How often an arm runs, of the times that the branch before it does. */
@@ -149,7 +157,7 @@ class Predication {
     const { block } = frequencyOf(this.fn);
     // Blocks that this pass did not find in the function have half of the runs of what they follow.
     const whole = block[shape.header];
-    const part = block[a.block];
+    const part = block[a.first];
     return whole > 0 && part !== undefined ? Math.min(1, part / whole) : 0.5;
   }
 
@@ -158,10 +166,6 @@ class Predication {
     const { d } = this;
     const n = d.terminator(b);
     return n >= 0 && n === d.first(b) && ENDS.has(d.at(n).op.primitive) && d.at(n).guard === NO_REG;
-  }
-
-  private loads(a: Arm): boolean {
-    return a.body.some((n) => isPlainLoad(this.d.at(n)));
   }
 
   /** Do lanes of many warps part at the branch? A predicate that is new is made of such ones. */

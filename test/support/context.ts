@@ -5,7 +5,11 @@ import { testIsa } from './isa.ts';
 /** A pass context for tests: knobs by name, budgets that count down, everything said is kept. */
 export function testContext(
   fn: Fn,
-  opts: { knobs?: Record<string, KnobValue>; params?: Record<string, unknown> } = {},
+  opts: {
+    knobs?: Record<string, KnobValue>;
+    params?: Record<string, unknown>;
+    facts?: Record<string, unknown>;
+  } = {},
 ): PassContext & { remarks: Remark[]; reports: string[] } {
   const left = new Map(
     Object.entries(opts.knobs ?? {}).filter((e): e is [string, number] => typeof e[1] === 'number'),
@@ -29,7 +33,8 @@ export function testContext(
       return true;
     },
     budgetLeft: (name) => (left.get(name) ?? 1) > 0,
-    fact: () => undefined,
+    // Without a table, every opcode costs the same.
+    fact: (path) => opts.facts?.[path] ?? (path === 'costs' ? {} : undefined),
     remark(kind, name, message, at) {
       remarks.push({ kind, name, message, fn: fn.name, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });
     },

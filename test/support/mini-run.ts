@@ -80,6 +80,9 @@ export function miniRun(fn: Fn, fuel: number): MiniResult {
         set((x.src[3].lo >> row) & 1);
         break;
       }
+      case 'SEL':
+        set(truth(x.src[2]) ? value(x.src[0]) : value(x.src[1]));
+        break;
       case 'STG':
         stored.push(value(x.src[1]));
         break;

@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { laneAgreementOf } from '../src/analysis/lane-agreement.ts';
+import { withFunction } from '../src/ir/edit.ts';
+import { regOf } from '../src/ir/operand.ts';
+import type { Fn, Program } from '../src/ir/program.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
+import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
+import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { constructSsa } from '../src/ssa/construct.ts';
+import { leaveSsa } from '../src/ssa/leave.ts';
+import { verifySsa } from '../src/ssa/verify.ts';
+import { testContext } from './support/context.ts';
+import { testIsa } from './support/isa.ts';
+import { dice, ssaKernel } from './support/random-memory.ts';
+import { runPass } from './support/run-pass.ts';
+import { BASE } from './support/sim-kernel.ts';
+import { runs } from './support/size.ts';
+
+const isa = testIsa();
+const one = { grid: [1, 1, 1], block: [32, 1, 1], budget: 20_000, seeds: [1] } as const;
+
+/** A kernel of nested ifs, compound conditions, short loops, guarded instructions, loads and stores, in SSA. */
+function structuredKernel(seed: number): Fn {
+  const d = dice(seed);
+  const pick = <T>(all: readonly T[]): T => all[d(all.length)];
+  const r = (): string => `R${2 + d(5)}`;
+  const p = (): string => `P${10 + d(4)}`;
+  const lines = [
+    'BB0:',
+    'LDC.B64 RD20, c[0x0][0x160]',
+    'S2R.TID.X R2',
+    'IMAD_WIDE.U32 RD21, R2, 64, RD20',
+    'LDG R3, [RD21]',
+    'LDG R4, [RD21+4]',
+    'LOP3 R5, R2, 3, RZ, 0xc0',
+    'MOV R6, 7',
+    'ISETP.LT P10, R2, 9',
+    'ISETP.EQ P11, R5, 1',
+    'ISETP.GT P12, R3, R4',
+    'LOP3 R7, R4, 1, RZ, 0xc0',
+    'ISETP.EQ P13, R7, 1',
+  ];
+  let blocks = 1;
+  const start = (b: number): void => void lines.push(`BB${b}:`);
+  const branch = (to: number): void => void lines.push(`@${pick(['', '!'])}${p()} BRA BB${to}`);
+  const some = (most: number): void => {
+    for (let k = d(most + 1); k > 0; k--) {
+      const guard = d(6) === 0 ? `@${pick(['', '!'])}${p()} ` : '';
+      const at = `[RD21+${4 * d(16)}]`;
+      lines.push(
+        guard +
+          pick([
+            `IADD3 ${r()}, ${r()}, ${r()}`,
+            `IADD3 ${r()}, ${r()}, ${d(9)}`,
+            `MOV ${r()}, ${d(4)}`,
+            `MOV ${r()}, ${r()}`,
+            `ISETP.${pick(['LT', 'EQ', 'GE'])} ${p()}, ${r()}, ${r()}`,
+            `PLOP3 ${p()}, ${p()}, !${p()}, PT, ${pick(['0xc0', '0xfc', '0xf0'])}`,
+            `LDG ${r()}, ${at}`,
+            `STG ${at}, ${r()}`,
+          ]),
+      );
+    }
+  };
+  const region = (depth: number): void => {
+    some(3);
+    if (depth === 0) return;
+    for (let k = d(3); k > 0; k--) {
+      const join = blocks++;
+      switch (d(4)) {
+        case 0:
+          branch(join);
+          start(blocks++);
+          region(depth - 1);
+          break;
+        case 1: {
+          const other = blocks++;
+          branch(other);
+          start(blocks++);
+          region(depth - 1);
+          lines.push(`BRA BB${join}`);
+          start(other);
+          region(depth - 1);
+          break;
+        }
+        case 2:
+          // Conditions one after the other that lead to the same places.
+          for (let n = 1 + d(3); n > 0; n--) {
+            branch(join);
+            start(blocks++);
+            if (d(2) === 0) lines.push(`ISETP.LT ${p()}, ${r()}, ${r()}`);
+          }
+          branch(join);
+          start(blocks++);
+          region(depth - 1);
+          break;
+        default: {
+          const head = blocks++;
+          const counter = `R${30 + head}`;
+          lines.push(`MOV ${counter}, RZ`);
+          start(head);
+          region(depth - 1);
+          lines.push(`IADD3 ${counter}, ${counter}, 1`, `ISETP.LT P9, ${counter}, 2`);
+          lines.push(`@P9 BRA BB${head}`);
+          start(blocks++);
+          if (d(2) === 0) branch(join);
+          start(blocks++);
+        }
+      }
+      start(join);
+      some(2);
+    }
+  };
+  region(3);
+  for (let k = 0; k < 5; k++) lines.push(`STG [RD21+${4 * k}], R${2 + k}`);
+  for (let k = 0; k < 4; k++) lines.push(`@P${10 + k} STG [RD21+${32 + 4 * k}], R2`);
+  lines.push('EXIT');
+  return constructSsa(
+    parseFn(`.entry k\n  .param u64 p size 8 align 8 at 0\n{\n${lines.join('\n')}\n}`, isa),
+    isa,
+  );
+}
+
+const inProgram = (fn: Fn): Program => ({ ...ssaKernel(1), functions: [fn] });
+
+describe.each(['nested-conditions', 'predication'])('%s', (name) => {
+  it('keeps what structured kernels do, in SSA and after it, and is done after one application', () => {
+    const count = { changed: 0, whole: 0 };
+    for (let seed = 0; seed < runs(120); seed++) {
+      const fn = structuredKernel(seed);
+      expect(verifySsa(fn).map(verifyMessage)).toEqual([]);
+      const opts =
+        seed % 3 === 0
+          ? {}
+          : seed % 3 === 1
+            ? { knobs: { Knob579: 1 } }
+            : { params: { 'max-loss': 3, 'max-uniform-loss': 0, 'max-guarded': 1 } };
+      const out = runPass(name, fn, testContext(fn, opts));
+      if (out === fn) continue;
+      count.changed++;
+      if (out.blocks.length < 3) count.whole++;
+      const text = `${printFn(fn)}\n${printFn(out)}`;
+      expect(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), text).toEqual([]);
+      expect(verifySsa(out).map(verifyMessage), text).toEqual([]);
+      const program = inProgram(fn);
+      for (const other of [out, leaveSsa(out, isa)]) {
+        const compared = sameOpenWorld(program, withFunction(program, other), fn.name, BASE, one);
+        expect(compared.differences, text).toEqual([]);
+      }
+      // Limits go by estimates, which are others for another flow graph.
+      if ('params' in opts) continue;
+      const again = runPass(name, out, testContext(out, opts));
+      expect(printFn(again)).toBe(printFn(out));
+      expect(again === out, `${seed}\n${text}`).toBe(true);
+    }
+    expect(count.changed).toBeGreaterThan(name === 'predication' ? 60 : 25);
+  });
+});
+
+describe('predication', () => {
+  const text = readFileSync(new URL('./ori/predicate-triangle.ori', import.meta.url), 'utf8');
+  const fn = parseFn(/# before\n([\s\S]*)# after/.exec(text)![1], isa);
+  const converted = (f: Fn, knobs = {}, params = {}): boolean => {
+    const inSsa = constructSsa(f, isa);
+    return runPass('predication', inSsa, testContext(inSsa, { knobs, params })) !== inSsa;
+  };
+
+  it('heeds its knobs', () => {
+    expect(converted(fn)).toBe(true);
+    expect(converted(fn, { Knob228: 0 })).toBe(false);
+    expect(converted(fn, {}, { 'max-guarded': 0 })).toBe(false);
+    expect(converted(fn, { Knob228: 1 }, { 'max-guarded': 0 })).toBe(false);
+    expect(converted(fn, { Knob228: 2 }, { 'max-guarded': 0 })).toBe(true);
+    expect(converted(fn, { Knob577: 0 })).toBe(false);
+  });
+
+  it('heeds its parameters', () => {
+    expect(converted(fn, {}, { only: 'values' })).toBe(false);
+    expect(converted(fn, {}, { 'max-loss': -10 })).toBe(false);
+    const tid = parseFn(printFn(fn).replace('LDG R2, [RD6]', 'S2R.TID.X R2').replace('R2, R3', 'R2, 5'), isa);
+    expect(converted(tid, {}, { 'max-uniform-loss': 9 })).toBe(true);
+    expect(converted(tid, {}, { 'max-uniform-loss': -9 })).toBe(false);
+    expect(converted(tid, {}, { 'max-loss': -9 })).toBe(true);
+  });
+});
+
+describe('lane agreement', () => {
+  it('knows predicates that change at few places of a block', () => {
+    const fn = parseFn(
+      `.entry k
+  .param u64 p size 8 align 8 at 0
+{
+BB0:
+  LDC.B64 RD1, c[0x0][0x160]
+  LDC R2, c[0x0][0x168]
+  S2R.TID.X R3
+  S2R.CTAID.X R4
+  S2R.NTID.X R5
+  IMAD R6, R4, R5, R3
+  ISETP.LT P10, R6, R2
+  ISETP.EQ P11, R3, RZ
+  PLOP3 P12, P10, !P11, PT, 0xc0
+  LOP3 R7, R3, 1, RZ, 0xc0
+  ISETP.EQ P13, R7, RZ
+  LDG R8, [RD1]
+  ISETP.LT P14, R8, 3
+  IMAD_WIDE.U32 RD9, R3, 4, RD1
+  LDG R15, [RD9]
+  ISETP.LT P16, R15, 3
+  IMAD R17, R3, R3
+  ISETP.LT P18, R17, 3
+  S2R.LANEID R19
+  ISETP.LT P20, R19, 3
+  STG [RD1], R8
+BB1:
+  MOVPHI R21, {BB0: R6, BB1: R22}
+  IADD3 R22, R21, R5
+  ISETP.LT P23, R22, R2
+  @P23 BRA BB1
+BB2:
+  EXIT
+}`,
+      isa,
+    );
+    const agree = (p: string): boolean => laneAgreementOf(fn).mostlyAgree(regOf(p));
+    expect(['P10', 'P11', 'P12', 'P14', 'P23'].map(agree)).toEqual([true, true, true, true, true]);
+    expect(['P13', 'P16', 'P18', 'P20'].map(agree)).toEqual([false, false, false, false]);
+  });
+});
