@@ -31,6 +31,13 @@ function edited(text: string, change: (d: Draft) => void): string {
     .join('\n');
 }
 
+it('cuts what stands behind an unguarded jump at the end of a function', () => {
+  const text = 'BB0:\nSTG [RD1], R2\nBB1:\nBRA BB0\nMOV R2, 7\n@P3 BRA BB0';
+  const out = edit(parseFn(text, isa), (d) => void d.splitBefore(d.next(d.first(d.blockById(1)))), isa);
+  expect(verifyFn(out)).toEqual([]);
+  expect(out.blocks.length).toBeGreaterThan(2);
+});
+
 const LOOP = `
 BB0:
   MOV R1, 0

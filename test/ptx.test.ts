@@ -155,6 +155,20 @@ bra $L; $L:`).replace('{\n.reg', '{\n.reg'),
 });
 
 describe('lowering', () => {
+  it('says so where operands are missing that nobody checked', () => {
+    const text = '.version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\ncvta.to.global.u64;\nret;\n}';
+    const { program, diagnostics } = lowerPtx(parsePtx(text, 'x.ptx').module, {
+      isa,
+      paramBase: 0x160,
+      sm: 'sm_80',
+    });
+    expect(program.functions).toEqual([]);
+    expect(diagnostics).toHaveLength(1);
+    expect(program.skipped.map((x) => x.why)).toEqual([
+      ['cvta.to.global.u64 (1 time, first at line 6: an operand is missing)'],
+    ]);
+  });
+
   it.each([
     ['add.s32 %r1, %r2, 5;', ['IADD3 R10, R11, 5']],
     ['sub.s64 %rd1, %rd2, %rd3;', ['IADD3.64 RD1, RD2, -RD3']],

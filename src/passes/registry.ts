@@ -45,10 +45,13 @@ interface Entry {
 export type PassEntry = Entry &
   ({ readonly pass: Pass } | { readonly edit: EditPass } | { readonly programPass: ProgramPass });
 
-const entry = (name: string, pass: Pass, version: number, summary: string): [string, PassEntry] => [
-  name,
-  { name, pass, version, summary },
-];
+const entry = (
+  name: string,
+  pass: Pass,
+  version: number,
+  summary: string,
+  knobs: readonly string[] = [],
+): [string, PassEntry] => [name, { name, pass, version, summary, knobs }];
 
 const edits = (
   name: string,
@@ -68,7 +71,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('replace-uniforms', replaceUniforms, 1, 'special registers that the kernel states are constants'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
-  entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
+  entry('branch-opt', branchOpt, 2, 'fold, simplify and thread branches, erase unreachable blocks'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
@@ -77,23 +80,22 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
   entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
   entry('promote-memory', promoteMemory, 1, 'local variables at constant places become registers'),
-  [
+  entry(
     'conditional-constants',
-    {
-      name: 'conditional-constants',
-      pass: conditionalConstants,
-      version: 1,
-      summary: 'constants, ranges and branches, on the ways that control can take',
-      knobs: ['FoldApproximate', 'FPFoldDisable'],
-    },
-  ],
+    conditionalConstants,
+    2,
+    'constants, ranges and branches, on the ways that control can take',
+    ['FoldApproximate', 'FPFoldDisable'],
+  ),
   entry('reassociate', reassociate, 1, 'trees of integer operations in one order, then common'),
   entry('late-commoning', lateCommoning, 1, 'value numbering once more'),
   entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'phis that are equal around a loop become one'),
   entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'phis of one value go'),
-  entry('back-copy-propagation', backCopyPropagation, 1, 'compute where a copy would put it'),
+  entry('back-copy-propagation', backCopyPropagation, 1, 'compute where a copy would put it', [
+    'BackCopyPropBudget',
+  ]),
   entry('convert-mov-phi', convertMovPhi, 2, 'leave SSA: phis become as few copies as live ranges allow'),
-  edits('copy-propagation', copyPropagation, 1, 'operands read what was copied'),
+  edits('copy-propagation', copyPropagation, 2, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
     'FoldApproximate',
     'FPFoldDisable',

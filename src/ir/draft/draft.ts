@@ -271,8 +271,9 @@ export class Draft extends PhiDraft {
       const p = i < 0 ? b : pieces[i];
       const passes = this.passesEnd(p);
       if (i + 1 < pieces.length) this.blocks.fall[p] = passes ? pieces[i + 1] : -1;
-      // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below.
-      else this.blocks.fall[p] = fall >= 0 || !passes ? fall : this.blocks.next[p];
+      // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below, or anywhere.
+      else if (fall >= 0 || !passes) this.blocks.fall[p] = fall;
+      else this.blocks.fall[p] = this.blocks.next[p] >= 0 ? this.blocks.next[p] : b;
       this.succ[p] = this.findSuccessors(p);
     }
     const stays = memberOf(this.successors(b));

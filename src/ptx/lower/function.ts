@@ -302,7 +302,8 @@ export class FnLower {
   // ---------------------------------------------------------------- operands
 
   /** Registers need no `%`: a bare name that is declared as a register is one. */
-  private asReg(o: PtxOperand): PtxOperand {
+  private asReg(o: PtxOperand | undefined): PtxOperand {
+    if (o === undefined) throw new NoForm('an operand is missing');
     if (o.kind === 'reg' && o.part !== '' && this.find(o.name) !== undefined)
       throw new NoForm(`part '${o.part}' of a vector register`);
     if (o.kind !== 'sym' || o.offset !== 0n || this.find(o.name) === undefined) return o;
