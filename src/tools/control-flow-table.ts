@@ -1,0 +1,87 @@
+// `node dist/tools/control-flow-table.js`: writes into src/passes/CONTROL-FLOW.md what each phase that changes control flow does to the
+// test kernels for sm_80: the phases are switched on one after the other, in the order in which they run.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { host, runPipeline } from '../engine/pipeline.ts';
+import { loadModules, lowerModule } from '../lab/kernels.ts';
+import { Measurer } from '../lab/measure.ts';
+import type { Values } from '../lab/metrics.ts';
+import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
+
+const PHASES = [
+  'MergeEquivalentConditionalFlow',
+  'DoSwitchOptSecond',
+  'OptimizeNestedCondBranches',
+  'SpeculativeHoistComInsts',
+  'OriDoPredication',
+  'LateMergeEquivalentConditionalFlow',
+];
+const METRICS = ['warp-instructions', 'divergent-branches', 'branches', 'blocks'];
+const MARK = '<!-- tables -->';
+
+const specs = await loadShipped();
+const plans = await Promise.all(
+  [...PHASES.keys(), PHASES.length].map(async (k) => {
+    const { plan } = await makePlan(
+      {
+        level: 3,
+        sm: 'sm_80',
+        order: DEFAULT_ORDER,
+        recipe: null,
+        knobSets: [],
+        set: [],
+        disable: PHASES.slice(k),
+      },
+      host,
+      specs,
+    );
+    if (plan === null) throw new Error('the shipped plan does not resolve');
+    return plan;
+  }),
+);
+
+/** By kernel: its metrics with more and more of the phases. */
+const rows = new Map<string, Values[]>();
+for (const m of await loadModules(['test/kernels/*/*.sm_80.ptx'], ROOT)) {
+  const measurer = new Measurer(m, lowerModule(m, plans[0]), {});
+  for (const [k, plan] of plans.entries()) {
+    const { last } = runPipeline(lowerModule(m, plan).program, plan);
+    for (const { kernel, values } of await measurer.kernels(last, plan)) {
+      const name = `${basename(m.file).split('.')[0]}:${kernel}`;
+      const list = rows.get(name) ?? [];
+      list[k] = values;
+      rows.set(name, list);
+    }
+  }
+}
+
+const mean = (ratios: readonly number[]): string =>
+  Math.exp(ratios.reduce((sum, r) => sum + Math.log(r), 0) / Math.max(1, ratios.length)).toFixed(3);
+
+/** One table of a metric: kernels that one of the phases changes, and the geometric mean over all that have it. */
+function tableOf(metric: string): string {
+  const all = [...rows].filter(([, list]) => list[0][metric] !== undefined);
+  const lines = all
+    .filter(([, list]) => list.some((v) => v[metric] !== list[0][metric]))
+    .map(([name, list]) => {
+      const cells = list.map((v, k) => (k > 0 && v[metric] === list[k - 1][metric] ? '' : `${v[metric]}`));
+      return `| ${name} | ${cells.join(' | ')} |`;
+    });
+  const means = plans.map((_, k) =>
+    // One more, so that what goes to nothing counts.
+    mean(all.map(([, list]) => (list[k][metric] + 1) / (list[0][metric] + 1))),
+  );
+  return [
+    `## ${metric}`,
+    '',
+    `| kernel | none | ${PHASES.map((p) => `+ ${p}`).join(' | ')} |`,
+    `|---|${'---:|'.repeat(plans.length)}`,
+    ...lines,
+    `| geometric mean over ${all.length} | ${means.join(' | ')} |`,
+  ].join('\n');
+}
+
+const page = join(ROOT, 'src', 'passes', 'CONTROL-FLOW.md');
+const [head] = readFileSync(page, 'utf8').split(MARK);
+writeFileSync(page, `${head}${MARK}\n\n${METRICS.map(tableOf).join('\n\n')}\n`);
