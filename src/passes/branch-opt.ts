@@ -12,7 +12,7 @@ import { returnsResult, useOtherwise } from './never-runs.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /** Knob 464: each rewrite takes one unit; unset means no limit (seed 003, reference knobs). */
-const BUDGET = 'MergeEquivalentConditionalFlowBudget';
+export const BUDGET = 'MergeEquivalentConditionalFlowBudget';
 
 /**
  * Phase 15, OriBranchOpt: simplifies branches, and removes the blocks that this leaves without a way in.

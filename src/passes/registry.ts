@@ -11,6 +11,7 @@ import { deadResults } from './dead-results.ts';
 import { deadStores } from './dead-stores.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
+import { equivalentConditions } from './equivalent-conditions.ts';
 import { finalInspection } from './final-inspection.ts';
 import { forwardStores } from './forward-stores.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
@@ -27,6 +28,7 @@ import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
+import { tailMerging } from './tail-merging.ts';
 
 interface Entry {
   /** The name that phases bind to; the file's name. */
@@ -67,6 +69,13 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
+  entry('tail-merging', tailMerging, 1, 'equal blocks, and equal ends of blocks, become one'),
+  entry(
+    'equivalent-conditions',
+    equivalentConditions,
+    1,
+    'branches that earlier ones decide are taken or passed by',
+  ),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
