@@ -110,7 +110,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
 
   it('keeps what a thread does where much is equal, in SSA and outside', () => {
     fc.assert(
-      fc.property(randomArms(false), fc.boolean(), fc.boolean(), (f, inSsa, cleaned) => {
+      fc.property(randomArms('thread'), fc.boolean(), fc.boolean(), (f, inSsa, cleaned) => {
         const cut = splitControlFlow(f, testContext(f));
         const raw = inSsa ? constructSsa(cut, isa) : cut;
         const fn = inSsa && cleaned ? runPass('gvn-cse', raw, testContext(raw)) : raw;
@@ -124,7 +124,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
 
   it('keeps what warps do where much is equal', () => {
     fc.assert(
-      fc.property(randomArms(true), fc.boolean(), (f, inSsa) => {
+      fc.property(randomArms('warps'), fc.boolean(), (f, inSsa) => {
         const cut = splitControlFlow(f, testContext(f));
         const fn = inSsa ? constructSsa(cut, isa) : cut;
         const out = apply(name, fn, counts, params);
@@ -153,7 +153,224 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
     );
   });
 
-  it('finds something often', () => {
-    process.stderr.write(`${name} ${JSON.stringify([...counts])}\n`);
+  it('keeps what a thread reads and writes', () => {
+    fc.assert(
+      fc.property(randomArms('memory'), fc.boolean(), (f, inSsa) => {
+        const cut = splitControlFlow(f, testContext(f));
+        const fn = inSsa ? constructSsa(cut, isa) : cut;
+        const out = apply(name, fn, counts, params);
+        const one = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1, 2] } as const;
+        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, one);
+        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+      }),
+      { numRuns: runs(200), seed: 50 },
+    );
+  });
+
+  it('did all of it often enough for this to mean something', () => {
+    const least: Readonly<Record<string, number>> =
+      name === 'tail-merging'
+        ? { 'passed tails-merged': 500, 'passed blocks-merged': 200 }
+        : { 'passed condition-decided': 200, 'passed condition-threaded': 40, 'missed divergent': 20 };
+    for (const [what, n] of Object.entries(least))
+      expect([what, (counts.get(what) ?? 0) >= n]).toEqual([what, true]);
+  });
+});
+
+describe('hoist-common', () => {
+  const counts: Counts = new Map();
+  const name = 'hoist-common';
+
+  it('keeps SSA, and what a thread does', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(randomArms('thread'), randomFn({ most: 12, defined: true })),
+        fc.boolean(),
+        (f, cleaned) => {
+          const raw = constructSsa(splitControlFlow(f, testContext(f)), isa);
+          const fn = cleaned ? runPass('gvn-cse', raw, testContext(raw)) : raw;
+          const out = apply(name, fn, counts);
+          expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+          expect(sameBehaviour(f, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+        },
+      ),
+      { numRuns: runs(500), seed: 47 },
+    );
+  });
+
+  it('keeps what warps do', () => {
+    fc.assert(
+      fc.property(fc.oneof(randomArms('warps'), randomKernel), (f) => {
+        const fn = constructSsa(splitControlFlow(f, testContext(f)), isa);
+        const out = apply(name, fn, counts);
+        expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, {
+          seeds: [1, 2],
+          budget: 20_000,
+        });
+        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+      }),
+      { numRuns: runs(300), seed: 48 },
+    );
+  });
+
+  it('keeps what a thread reads and writes', () => {
+    const memory: Counts = new Map();
+    fc.assert(
+      fc.property(randomArms('memory'), (f) => {
+        const fn = constructSsa(splitControlFlow(f, testContext(f)), isa);
+        const out = apply(name, fn, memory);
+        expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        const one = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1, 2] } as const;
+        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, one);
+        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+      }),
+      { numRuns: runs(500), seed: 49 },
+    );
+    expect(memory.get('passed hoisted-common')).toBeGreaterThan(1000);
+  });
+
+  it('did it often enough for this to mean something', () => {
+    expect(counts.get('passed hoisted-common')).toBeGreaterThan(1000);
+  });
+
+  const both = parseFn(
+    `.entry k
+{
+BB0:
+   @P1 BRA BB2
+BB1:
+       LDG R2, [RD3]
+       IMAD R4, R2, R5, RZ
+       ISETP.LT P10, R4, R5
+       STG [RD3+4], R4
+   @P10 STG [RD3+8], R2
+       EXIT
+BB2:
+       LDG R6, [RD3]
+       IMAD R7, R6, R5, RZ
+       ISETP.LT P11, R7, R5
+       STG [RD3+12], R7
+   @P11 STG [RD3+16], R6
+       EXIT
+}`,
+    isa,
+  );
+  const hoisted = (opts: Parameters<typeof testContext>[1]): [number, number] => {
+    const ctx = testContext(both, opts);
+    const out = runPass(name, both, ctx);
+    if (ctx.remarks.length === 0) expect(out).toBe(both);
+    const said = (kind: string): number => ctx.remarks.filter((r) => r.kind === kind).length;
+    return [said('passed'), said('missed')];
+  };
+
+  it('takes no more than the knob allows', () => {
+    expect(hoisted({})).toEqual([3, 0]);
+    expect(hoisted({ knobs: { SpeculativeHoistCommonInsts: 2 } })).toEqual([2, 0]);
+    expect(hoisted({ knobs: { SpeculativeHoistCommonInsts: 0 } })).toEqual([0, 0]);
+  });
+
+  it('stops where too many registers or predicates would be live, and says so', () => {
+    // Five units live in either arm: RD3, R5 and what they compute.
+    expect(hoisted({ params: { 'max-pressure': 6 } })[0]).toBe(1);
+    expect(hoisted({ params: { 'max-pressure': 6 } })[1]).toBeGreaterThan(0);
+    expect(hoisted({ params: { 'max-pressure': 7 } })[0]).toBe(3);
+    expect(hoisted({ params: { 'max-predicates': 1 } })[0]).toBe(2);
+  });
+});
+
+describe('the least tail', () => {
+  const fn = parseFn(
+    `BB0:
+   @P1 BRA BB2
+BB1:
+       IADD3 R2, R2, 1
+       STG [RD3], R2
+       STG [RD3+4], R2
+       EXIT
+BB2:
+       SHL R2, R2, 1
+       STG [RD3], R2
+       STG [RD3+4], R2
+       EXIT`,
+    isa,
+  );
+  it.each([
+    [2, true],
+    [3, false],
+    [undefined, false],
+  ])('of %s instructions', (least, shared) => {
+    const ctx = testContext(fn, { params: least === undefined ? {} : { 'least-tail': least } });
+    expect(runPass('tail-merging', fn, ctx) !== fn).toBe(shared);
+  });
+});
+
+describe('many blocks', () => {
+  const N = runs(20_000);
+  const timed = (name: string, text: string): Fn => {
+    const fn = parseFn(text, isa);
+    const start = performance.now();
+    const out = runPass(name, fn, testContext(fn));
+    expect(performance.now() - start).toBeLessThan(20_000);
+    expect(verifyFn(out, undefined, { controlLast: true })).toEqual([]);
+    return out;
+  };
+  const count = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+  it('two equal chains become one from the end upwards', () => {
+    const chain = (from: number): string[] =>
+      count(N).flatMap((i) => [
+        `BB${from + i}:`,
+        `STG [RD3+${4 * i}], R2`,
+        i + 1 < N ? `BRA BB${from + i + 1}` : 'EXIT',
+      ]);
+    const out = timed(
+      'tail-merging',
+      ['BB0:', `@P1 BRA BB${N + 1}`, ...chain(1), ...chain(N + 1)].join('\n'),
+    );
+    expect(out.blocks.length).toBe(N + 1);
+  });
+
+  it('a switch of equal arms becomes one arm', () => {
+    const arms = count(N).flatMap((i) => [`BB${i + 1}:`, `MOV R${9 + i}, 5`, `STG [RD3], R${9 + i}`, 'EXIT']);
+    const head = [
+      `.entry k`,
+      `  .table T0 ${count(N)
+        .map((i) => `BB${i + 1}`)
+        .join(' ')}`,
+      '{',
+      'BB0:',
+      'BRX R1, T0',
+    ];
+    expect(timed('tail-merging', [...head, ...arms, '}'].join('\n')).blocks.length).toBe(2);
+  });
+
+  it('a chain of branches on one condition is gone past', () => {
+    const ifs = count(N >> 2).flatMap((i) => [
+      `BB${2 * i + 1}:`,
+      `@P1 BRA BB${2 * i + 3}`,
+      `BB${2 * i + 2}:`,
+      `STG [RD3+${4 * i}], R2`,
+    ]);
+    const out = timed('equivalent-conditions', [...ifs, `BB${2 * (N >> 2) + 1}:`, 'EXIT'].join('\n'));
+    expect(out.blocks.length).toBeLessThan((N >> 2) + 100);
+  });
+
+  it('long equal arms are hoisted', () => {
+    const arm = (from: number): string[] =>
+      count(N).map((i) => `IADD3 R${from + i}, R${i === 0 ? 2 : from + i - 1}, ${i}`);
+    const text = [
+      'BB0:',
+      '@P1 BRA BB2',
+      'BB1:',
+      ...arm(10),
+      `STG [RD3], R${N + 9}`,
+      'EXIT',
+      'BB2:',
+      ...arm(N + 10),
+      `STG [RD3+4], R${2 * N + 9}`,
+      'EXIT',
+    ].join('\n');
+    expect(timed('hoist-common', text).blocks[0].ins.length).toBe(N + 1);
   });
 });

@@ -9,7 +9,7 @@ import { endsFlow } from '../ir/flow.ts';
 import { Lanes } from '../ir/opcode.ts';
 import { NO_REG, sameOperand } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import { BUDGET } from './branch-opt.ts';
+import { BUDGET } from './branch-budget.ts';
 import { returnsResult, useOtherwise } from './never-runs.ts';
 import { foldBranch } from './one-way.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -58,9 +58,10 @@ export const equivalentConditions: Pass = (fn, ctx) => {
     ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
     return fn;
   }
+  const told = new Set<string>();
   let now = fn;
   for (let round = 0; round < ROUNDS; round++) {
-    const threader = new Threader(now, ctx);
+    const threader = new Threader(now, ctx, told);
     const out = edit(now, (d) => threader.run(d), ctx.isa);
     if (out === now || threader.spent) return out;
     now = out;
@@ -78,6 +79,7 @@ class Threader {
   spent = false;
   private readonly fn: Fn;
   private readonly ctx: PassContext;
+  private readonly told: Set<string>;
   private d!: Draft;
   private readonly pinned = new Set<BlockNo>();
   private readonly decided: { readonly block: BlockNo; readonly runs: boolean }[] = [];
@@ -85,9 +87,11 @@ class Threader {
   /** By block that holds nothing but a branch: where the ways to it that decide it lead. */
   private readonly outcomes = new Map<BlockNo, BlockNo[]>();
 
-  constructor(fn: Fn, ctx: PassContext) {
+  /** @param told reasons that were given before, each for one block */
+  constructor(fn: Fn, ctx: PassContext, told: Set<string>) {
     this.fn = fn;
     this.ctx = ctx;
+    this.told = told;
   }
 
   run(d: Draft): void {
@@ -225,7 +229,10 @@ class Threader {
   }
 
   private missed(name: string, b: BlockNo, why: string): void {
-    const { d } = this;
+    const { d, told } = this;
+    const key = `${name} ${d.id(b)}`;
+    if (told.has(key)) return;
+    told.add(key);
     this.ctx.remark('missed', name, `ways to BB${d.id(b)} decide its branch, but ${why}`, { block: d.id(b) });
   }
 

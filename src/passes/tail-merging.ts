@@ -5,8 +5,8 @@ import { type Meetings, meetingsOf } from '../analysis/meetings.ts';
 import { type BlockNo, type Draft, eachPin, edit, type Ins } from '../ir/draft/index.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
-import { BUDGET } from './branch-opt.ts';
-import { foldBranch } from './one-way.ts';
+import { BUDGET } from './branch-budget.ts';
+import { foldBranch, foldJump } from './one-way.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /** A tail of fewer instructions stays doubled: LLVM's branch folder has the same bound (tail-merge-size). */
@@ -260,8 +260,10 @@ class TailMerger {
 
   private replaceBlock(gone: BlockNo, kept: BlockNo): void {
     const { d } = this;
+    const above = d.above(gone);
     for (const p of [...d.predecessors(gone)]) d.redirect(p, gone, kept);
     d.eraseBlock(gone);
+    if (above >= 0) foldJump(d, above);
   }
 
   private take(): boolean {

@@ -21,6 +21,7 @@ type Statement = (o: Out) => void;
 const variable = fc.constantFrom('R0', 'R1', 'R2', 'R3', 'R4', 'R5');
 const source = fc.oneof({ weight: 3, arbitrary: variable }, fc.integer({ min: 1, max: 9 }).map(String));
 const pred = fc.constantFrom('P10', 'P11', 'P12', 'P13');
+const place = fc.constantFrom('[RD200]', '[RD200+4]', '[RD200+8]', '[RD202+4]');
 const cmp = fc.constantFrom('EQ', 'NE', 'LT', 'LE', 'GT', 'GE');
 const fresh = (o: Out): string => `BB${o.next++}`;
 const put =
@@ -83,14 +84,28 @@ const jump = (o: Out, p: string, not: boolean, to: string): void => {
   o.lines.push(`@${not ? '!' : ''}${p} BRA ${to}`, `${fresh(o)}:`);
 };
 
-const statements = (warps: boolean): fc.Arbitrary<Statement> =>
+const accesses: fc.Arbitrary<Statement> = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(variable, place).map(([r, m]) => put(`LDG ${r}, ${m}`)) },
+  { weight: 4, arbitrary: fc.tuple(variable, place).map(([r, m]) => put(`STG ${m}, ${r}`)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(variable, place).map(([r, m]) => put(`ATOMG.ADD ${r}, ${m}, 1, RZ`)),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('MEMBAR', 'BAR.SYNC RZ').map(put) },
+);
+
+const statements = (kind: Kind): fc.Arbitrary<Statement> =>
   fc.letrec<{ list: Statement; one: Statement; few: Statement }>((tie) => ({
-    few: fc.array(simple, { maxLength: 2 }).map(all),
+    few: fc
+      .array(kind === 'memory' ? fc.oneof(simple, accesses) : simple, {
+        maxLength: kind === 'memory' ? 3 : 2,
+      })
+      .map(all),
     list: fc.array(tie('one'), { minLength: 1, maxLength: 3, depthIdentifier: 'nest' }).map(all),
     one: fc.oneof(
       { depthIdentifier: 'nest', depthSize: 'small' },
       { weight: 4, arbitrary: simple },
-      { weight: warps ? 1 : 0, arbitrary: between },
+      { weight: kind === 'warps' ? 1 : 0, arbitrary: between },
       {
         weight: 4,
         arbitrary: fc
@@ -108,7 +123,7 @@ const statements = (warps: boolean): fc.Arbitrary<Statement> =>
               (o) => {
                 const no = fresh(o);
                 const end = fresh(o);
-                let by = p;
+                let by: string = p;
                 if (test !== null) {
                   by = `P${o.own++}`;
                   o.lines.push(`ISETP.${test[0]} ${by}, ${test[1]}, ${test[2]}`);
@@ -176,24 +191,25 @@ const statements = (warps: boolean): fc.Arbitrary<Statement> =>
     ),
   })).list;
 
-/**
- * An arbitrary kernel of this kind.
- * @param warps with operations between lanes, and registers that differ between them; else for one thread
- */
-export const randomArms = (warps: boolean): fc.Arbitrary<Fn> =>
+/** For one thread; for warps, with operations between lanes and registers that differ between them; for one thread, with loads. */
+type Kind = 'thread' | 'warps' | 'memory';
+
+/** An arbitrary kernel of this kind. */
+export const randomArms = (kind: Kind): fc.Arbitrary<Fn> =>
   fc
-    .tuple(fc.array(statements(warps), { minLength: 2, maxLength: 5 }), fc.nat(3), fc.nat(2 ** 24))
+    .tuple(fc.array(statements(kind), { minLength: 2, maxLength: 5 }), fc.nat(3), fc.nat(2 ** 24))
     .map(([list, index, start]) => {
       const o: Out = { lines: [], next: 1, own: 300, tables: [] };
       for (let k = 0; k < 6; k++)
         o.lines.push(
-          warps && ((start >> k) & 1) === 1
+          kind === 'warps' && ((start >> k) & 1) === 1
             ? `${['S2R.TID.X', 'S2R.WARPID', 'S2R.CTAID.X'][k % 3]} R${k}`
             : `MOV R${k}, ${((start >> (2 * k)) & 3) + 1}`,
         );
       o.lines.push(`MOV R6, ${index === 0 ? 'RZ' : index}`);
       for (let k = 0; k < 4; k++) o.lines.push(`ISETP.LT P1${k}, R${k}, ${3 - (k & 1)}`);
-      if (warps) o.lines.push('MOV R20, RZ');
+      if (kind === 'warps') o.lines.push('MOV R20, RZ');
+      if (kind === 'memory') o.lines.push('LDG.B64 RD202, [RD200+16]');
       all(list)(o);
       o.lines.push(`${fresh(o)}:`, ...[0, 1, 2, 3].map((k) => `STG [RD200+${4 * k}], R${k}`), 'EXIT');
       const text = [
