@@ -17,7 +17,7 @@ import {
 /** How control leaves a block. A jump without a condition is no instruction here: it is the same as falling there. */
 export interface End {
   readonly ins: Instr | null;
-  /** Where it may go, jumps first and the fall-through last. */
+  /** Where it may go, jumps first and the fall-through last, as the numbers of classes of equal blocks. */
   readonly to: readonly BlockNo[];
 }
 
@@ -32,6 +32,10 @@ export class EqualTails {
   private readonly d: Draft;
   private readonly liveness: () => Liveness;
   private readonly returned: ReadonlySet<Reg>;
+  /** Blocks that were found equal: by block the number of its class, and by class its blocks and the one of them that stays. */
+  private readonly classes = new Map<BlockNo, BlockNo>();
+  private readonly members = new Map<BlockNo, BlockNo[]>();
+  private readonly stays = new Map<BlockNo, BlockNo>();
   /** The block of the snapshot whose end is now that of a block which was made since. */
   private readonly origin = new Map<BlockNo, BlockNo>();
 
@@ -51,7 +55,41 @@ export class EqualTails {
     return this.origin.get(b) ?? b;
   }
 
+  /** The block that stays of those that are equal to `b`. */
+  keptFor(b: BlockNo): BlockNo {
+    return this.stays.get(this.classOf(b)) ?? b;
+  }
+
+  /**
+   * From now on a way to `gone` counts as one to `kept`.
+   * @returns blocks the ways to which count as others than before; each block is among them at most as often as its class can double
+   */
+  join(kept: BlockNo, gone: BlockNo): readonly BlockNo[] {
+    const [a, b] = [this.classOf(kept), this.classOf(gone)];
+    const [more, less] = [this.members.get(a) ?? [kept], this.members.get(b) ?? [gone]];
+    const [into, from, to] = more.length >= less.length ? [more, less, a] : [less, more, b];
+    for (const x of from) {
+      this.classes.set(x, to);
+      into.push(x);
+    }
+    this.members.set(to, into);
+    this.stays.set(to, kept);
+    return from;
+  }
+
+  private classOf(b: BlockNo): BlockNo {
+    return this.classes.get(b) ?? b;
+  }
+
+  /** How control leaves the block; a branch whose ways lead to equal blocks is none. */
   endOf(b: BlockNo): End {
+    const end = this.waysOf(b);
+    const to = end.to.map((t) => this.classOf(t));
+    const folds = end.ins?.op.primitive === 'branch' && to.every((t) => t === to[0]);
+    return folds ? { ins: null, to: [to[0]] } : { ins: end.ins, to };
+  }
+
+  private waysOf(b: BlockNo): End {
     const { d } = this;
     const n = d.terminator(b);
     if (n < 0) return { ins: null, to: [d.fall(b)] };
@@ -151,6 +189,7 @@ export class EqualTails {
     const x = this.endOf(a);
     const y = this.endOf(b);
     if (x.to.length !== y.to.length || !x.to.every((t, i) => t === y.to[i])) return -1;
+    // A block with phis is equal to no other one, so that its class has its number.
     for (const t of x.to)
       for (const phi of d.phis(t)) {
         const [p, q] = [d.way(phi, a), d.way(phi, b)];

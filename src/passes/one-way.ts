@@ -18,5 +18,5 @@ export function foldJump(d: Draft, b: BlockNo): void {
   const x = d.at(n);
   if (x.op.primitive !== 'branch' || !endsFlow(x) || x.src[0].kind !== Kind.Label) return;
   const to = d.blockById(x.src[0].lo);
-  if (to !== b && to === d.below(b)) d.setTerminator(b, null, to);
+  if (to >= 0 && to !== b && to === d.below(b)) d.setTerminator(b, null, to);
 }

@@ -3,7 +3,8 @@ import { type End, EqualTails } from '../analysis/equal-tails.ts';
 import { livenessOf } from '../analysis/liveness.ts';
 import { type Meetings, meetingsOf } from '../analysis/meetings.ts';
 import { type BlockNo, type Draft, eachPin, edit, type Ins } from '../ir/draft/index.ts';
-import { Kind, NO_REG } from '../ir/operand.ts';
+import { withSource } from '../ir/edit.ts';
+import { Kind, NO_REG, table } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { BUDGET } from './branch-budget.ts';
 import { foldBranch, foldJump } from './one-way.ts';
@@ -77,6 +78,8 @@ class TailMerger {
   private d!: Draft;
   private tails!: EqualTails;
   private readonly pinned = new Set<BlockNo>();
+  /** Blocks that others stand for, to be erased. */
+  private readonly gone: BlockNo[] = [];
 
   constructor(fn: Fn, ctx: PassContext) {
     this.fn = fn;
@@ -91,6 +94,7 @@ class TailMerger {
     for (const { block } of d.pragmas) this.pinned.add(d.blockById(block));
     this.wholeBlocks();
     if (!this.spent) this.lowerParts();
+    this.settle();
   }
 
   // ------------------------------------------------------------------ whole blocks
@@ -100,7 +104,7 @@ class TailMerger {
     const known = new Map<number, BlockNo | Map<number, BlockNo[]>>();
     const stack = d.layout().reverse();
     for (let b = stack.pop(); b !== undefined && !this.spent; b = stack.pop()) {
-      const c = d.isAlive(b) && this.mayGo(b) ? this.candidate(b) : null;
+      const c = this.tails.keptFor(b) === b && this.mayGo(b) ? this.candidate(b) : null;
       if (c === null || !c.whole || c.body.length + (c.end.ins === null ? 0 : 1) === 0) continue;
       const list = this.listOf(known, c);
       const at = list.findIndex((a) => a !== b && this.isWholly(a, c));
@@ -112,20 +116,14 @@ class TailMerger {
       if (this.size(gone) <= (this.isFallenInto(gone) ? 1 : 0)) continue;
       if (!this.take()) return;
       this.say('blocks-merged', gone, `BB${d.id(gone)} does the same as BB${d.id(kept)}`);
-      const before = [...d.predecessors(gone)];
-      this.replaceBlock(gone, kept);
       list[at] = kept;
-      for (const p of before) {
-        if (p === gone) continue;
-        foldBranch(d, p);
-        stack.push(p);
-      }
+      for (const x of this.replaceBy(gone, kept)) stack.push(...d.predecessors(x));
     }
   }
 
   /** The blocks met so far that have the candidate's hash; which registers matter is asked only where another one looks like it. */
   private listOf(known: Map<number, BlockNo | Map<number, BlockNo[]>>, c: Candidate): BlockNo[] {
-    const { d, tails } = this;
+    const { tails } = this;
     const shape = tails.hashShapes(c.body, c.end);
     let lists = known.get(shape);
     if (lists === undefined || lists === c.block) {
@@ -135,7 +133,8 @@ class TailMerger {
     if (typeof lists === 'number') {
       const first = lists;
       known.set(shape, (lists = new Map()));
-      if (d.isAlive(first)) lists.set(tails.hashWhole(first, tails.body(first), tails.endOf(first)), [first]);
+      if (tails.keptFor(first) === first)
+        lists.set(tails.hashWhole(first, tails.body(first), tails.endOf(first)), [first]);
     }
     const h = tails.hashWhole(c.block, c.body, c.end);
     const list = lists.get(h) ?? [];
@@ -143,10 +142,10 @@ class TailMerger {
     return list;
   }
 
-  /** Is all of the live block `a` equal to the candidate? */
+  /** Is all of block `a`, if that stays, equal to the candidate? */
   private isWholly(a: BlockNo, c: Candidate): boolean {
-    const { d, tails } = this;
-    if (!d.isAlive(a)) return false;
+    const { tails } = this;
+    if (tails.keptFor(a) !== a) return false;
     const body = tails.body(a);
     return (
       body.length === c.body.length &&
@@ -183,7 +182,7 @@ class TailMerger {
     const least = Math.max(1, Number(this.ctx.params['least-tail'] ?? LEAST));
     const groups = new Map<number, { c: Candidate; shapes: number[] }[]>();
     for (const b of d.layout()) {
-      const c = this.candidate(b);
+      const c = tails.keptFor(b) === b ? this.candidate(b) : null;
       if (c === null || c.body.length < least) continue;
       const shapes = c.body.map((n) => tails.hashShape(d.at(n)));
       let h = tails.hashEnd(c.end);
@@ -225,8 +224,12 @@ class TailMerger {
     const what = `the last ${length} instructions of BB${d.id(guest)} are those of BB${d.id(host)}`;
     this.say('tails-merged', guest, what);
     const kept = this.hasAbove(host, length) ? this.cut(host, length) : host;
-    const gone = this.hasAbove(guest, length) ? this.cut(guest, length) : guest;
-    this.replaceBlock(gone, kept);
+    if (!this.hasAbove(guest, length)) this.replaceBy(guest, kept);
+    else {
+      const gone = this.cut(guest, length);
+      d.setFall(guest, kept);
+      this.erase(gone);
+    }
     return kept;
   }
 
@@ -258,11 +261,40 @@ class TailMerger {
     return b !== this.d.entryBlock && !this.pinned.has(b) && this.d.phis(b).length === 0;
   }
 
-  private replaceBlock(gone: BlockNo, kept: BlockNo): void {
+  /** All ways to `gone` shall lead to `kept`. @returns blocks the ways to which count as others now */
+  private replaceBy(gone: BlockNo, kept: BlockNo): readonly BlockNo[] {
+    this.gone.push(gone);
+    return this.tails.join(kept, gone);
+  }
+
+  /** Leads ways to the blocks that stay: at the end, so that a jump table is written once, however many of its entries differ. */
+  private settle(): void {
+    const { d, tails, gone } = this;
+    const keptFor = (b: BlockNo): BlockNo => tails.keptFor(b);
+    const before = new Set(gone.flatMap((b) => d.predecessors(b)));
+    const tables = new Map<number, number>();
+    for (const p of before) {
+      if (keptFor(p) !== p) continue;
+      const t = d.terminator(p);
+      const at = t < 0 ? -1 : d.at(t).src.findIndex((o) => o.kind === Kind.Table);
+      if (at >= 0) {
+        const old = d.at(t).src[at].lo;
+        const ids = d.tables()[old];
+        let now = tables.get(old);
+        if (now === undefined && ids.some((id) => keptFor(d.blockById(id)) !== d.blockById(id)))
+          tables.set(old, (now = d.addTable(ids.map((id) => d.id(keptFor(d.blockById(id)))))));
+        const fall = d.fall(p) < 0 ? -1 : keptFor(d.fall(p));
+        d.setTerminator(p, withSource(d.at(t), at, table(now ?? old)), fall);
+      } else for (const s of [...d.successors(p)]) d.redirect(p, s, keptFor(s));
+      foldBranch(d, p);
+    }
+    for (const b of gone) this.erase(b);
+  }
+
+  private erase(b: BlockNo): void {
     const { d } = this;
-    const above = d.above(gone);
-    for (const p of [...d.predecessors(gone)]) d.redirect(p, gone, kept);
-    d.eraseBlock(gone);
+    const above = d.above(b);
+    d.eraseBlock(b);
     if (above >= 0) foldJump(d, above);
   }
 
