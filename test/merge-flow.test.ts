@@ -305,6 +305,36 @@ BB2:
   });
 });
 
+describe('a short arm', () => {
+  const arm = (to: string, text: string): string => `@${text} BRA ${to}`;
+  const fn = (second: string): Fn =>
+    parseFn(
+      `BB0:
+   ${arm('BB2', 'P1')}
+BB1:
+   ${arm(second, 'P7')}
+BB4:
+       BRA BB5
+BB2:
+       STG [RD3], R2
+       BRA BB5
+BB3:
+       STG [RD3], R2
+BB5:
+       EXIT`,
+      isa,
+    );
+  it.each([
+    [0, true],
+    [1, true],
+    [2, false],
+  ])('of fewer than %s instructions stays', (least, shared) => {
+    const f = fn('BB3');
+    const ctx = testContext(f, { params: { 'least-arm': least } });
+    expect(runPass('tail-merging', f, ctx) !== f).toBe(shared);
+  });
+});
+
 describe('many blocks', () => {
   const N = runs(20_000);
   const timed = (name: string, text: string): Fn => {

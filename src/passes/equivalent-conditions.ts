@@ -3,6 +3,7 @@ import { divergenceOf } from '../analysis/divergence.ts';
 import { type Known, walkConditions } from '../analysis/edge-conditions.ts';
 import { inLoop, loopsOf } from '../analysis/loops.ts';
 import { meetingsOf } from '../analysis/meetings.ts';
+import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
 import { type BlockNo, type Draft, eachPin, edit, type Ins, removeUnreachable } from '../ir/draft/index.ts';
 import { withGuard } from '../ir/edit.ts';
 import { endsFlow } from '../ir/flow.ts';
@@ -47,7 +48,8 @@ const ROUNDS = 32;
  *
  * Going past a branch must not part lanes that met in front of it, or what follows would run twice: lanes of a warp come there
  * together, all of them on one way; or each of its two ways is decided by one way to it, so that nothing is left of the
- * meeting, and no operation between lanes and no barrier stands before its ways meet again. A loop keeps its head.
+ * meeting, no operation between lanes and no barrier stands before its ways meet again, and no loop of the function may wait for
+ * other threads. A loop keeps its head.
  *
  * Requires: control-last. Guarantees: control-last; SSA stays SSA; no executed path gets longer; every block is reachable or named by a
  * convergence label.
@@ -189,6 +191,10 @@ class Threader {
     if (divergenceOf(fn).join[branch] < Lanes.Varying) return true;
     if (ways.length !== before || before !== 2 || ways[0] === ways[1]) {
       this.missed('divergent', branch, 'lanes of a warp meet there, and would run apart what follows');
+      return false;
+    }
+    if (mayWaitInLoops(fn)) {
+      this.missed('waiting', branch, 'lanes that meet there may let one another go on in a loop that waits');
       return false;
     }
     if (meetingsOf(fn).clearBehind(branch)) return true;

@@ -1,9 +1,12 @@
 import { controlIsLast } from '../analysis/cfg.ts';
+import { divergenceOf } from '../analysis/divergence.ts';
 import { type End, EqualTails } from '../analysis/equal-tails.ts';
 import { livenessOf } from '../analysis/liveness.ts';
 import { type Meetings, meetingsOf } from '../analysis/meetings.ts';
+import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
 import { type BlockNo, type Draft, eachPin, edit, type Ins } from '../ir/draft/index.ts';
 import { withSource } from '../ir/edit.ts';
+import { Lanes } from '../ir/opcode.ts';
 import { Kind, NO_REG, table } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { BUDGET } from './branch-budget.ts';
@@ -12,6 +15,10 @@ import type { Pass, PassContext } from './pass.ts';
 
 /** A tail of fewer instructions stays doubled: LLVM's branch folder has the same bound (tail-merge-size). */
 const LEAST = 3;
+/** By default every arm of a branch may be shared. */
+const LEAST_ARM = 0;
+/** Most empty blocks between a branch and its arm that are looked past. */
+const MOST_PASSED_ON = 4;
 /** How control may leave blocks that become one: a call may hold operations between lanes. */
 const ENDS: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'exit', 'return']);
 
@@ -43,7 +50,9 @@ const ENDS: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'exi
  *
  * What stays apart: blocks that a convergence label names; operations between lanes and barriers, which might be run by lanes together
  * that came apart; a tail that ends in a branch of two ways, if there is such an operation before these meet again; tails of
- * fewer instructions than `least-tail` of the binding; blocks whose sharing saves no instruction, because a jump takes their place.
+ * fewer instructions than `least-tail` of the binding; arms of a branch of fewer than `least-arm`; blocks whose sharing saves no
+ * instruction, because a jump takes their place; blocks that only some lanes run, in a function with a loop that waits for other
+ * threads (`mayWaitInLoops`).
  *
  * Requires: control-last. Guarantees: control-last; SSA stays SSA. A second application changes nothing.
  * Bound: n log n in instructions for each round; a round in which nothing is merged is the last.
@@ -75,6 +84,7 @@ class TailMerger {
   private readonly fn: Fn;
   private readonly ctx: PassContext;
   private readonly meetings: Meetings;
+  private readonly leastArm: number;
   private d!: Draft;
   private tails!: EqualTails;
   private readonly pinned = new Set<BlockNo>();
@@ -85,6 +95,7 @@ class TailMerger {
     this.fn = fn;
     this.ctx = ctx;
     this.meetings = meetingsOf(fn);
+    this.leastArm = Number(ctx.params['least-arm'] ?? LEAST_ARM);
   }
 
   run(d: Draft): void {
@@ -107,7 +118,9 @@ class TailMerger {
       const c = this.tails.keptFor(b) === b && this.mayGo(b) ? this.candidate(b) : null;
       if (c === null || !c.whole || c.body.length + (c.end.ins === null ? 0 : 1) === 0) continue;
       const list = this.listOf(known, c);
-      const at = list.findIndex((a) => a !== b && this.isWholly(a, c));
+      const at = list.findIndex(
+        (a) => a !== b && this.isWholly(a, c) && this.mayShare(a, b) && !this.isShortArm(a, b),
+      );
       if (at < 0) {
         if (!list.includes(b)) list.push(b);
         continue;
@@ -199,7 +212,11 @@ class TailMerger {
         const next = list[i].c.block;
         const most = this.tails.body(shared).length;
         const length = tails.common(shared, next, most);
-        if (length < least || (!this.hasAbove(shared, length) && !this.hasAbove(next, length))) {
+        if (
+          length < least ||
+          !this.mayShare(shared, next) ||
+          (!this.hasAbove(shared, length) && !this.hasAbove(next, length))
+        ) {
           shared = next;
           continue;
         }
@@ -254,6 +271,45 @@ class TailMerger {
     }
     const body = tails.body(b);
     return { block: b, body, whole: tails.isWhole(b, body), end };
+  }
+
+  /**
+   * May lanes that ran the two blocks apart run one now? Not in a function with a loop that waits for other threads, where a lane must
+   * not be held up in front of what the others wait for.
+   */
+  private mayShare(a: BlockNo, b: BlockNo): boolean {
+    const { fn, tails } = this;
+    if (mayWaitInLoops(fn)) {
+      const { control } = divergenceOf(fn);
+      const together = (x: BlockNo): boolean => control[tails.originOf(x)] < Lanes.Varying;
+      if (!together(a) || !together(b)) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Is one of two equal blocks so short an arm of a branch that the assembler would run it under a guard, without a branch? Then each
+   * keeps its own, unless both are arms of one branch, which goes if they become one.
+   */
+  private isShortArm(a: BlockNo, b: BlockNo): boolean {
+    if (this.tails.endOf(a).ins !== null || this.tails.body(a).length >= this.leastArm) return false;
+    const [p, q] = [this.branchAbove(a), this.branchAbove(b)];
+    return p !== q && (p >= 0 || q >= 0);
+  }
+
+  /** The block with a guarded branch one of whose ways leads to `b` alone, maybe past blocks that only pass control on; or -1. */
+  private branchAbove(b: BlockNo): BlockNo {
+    const { d } = this;
+    let at = b;
+    for (let steps = 0; steps < MOST_PASSED_ON; steps++) {
+      const [p, other] = d.predecessors(at);
+      if (p === undefined || other !== undefined) return -1;
+      const n = d.terminator(p);
+      if (n >= 0 && d.at(n).guard !== NO_REG) return d.at(n).op.primitive === 'branch' ? p : -1;
+      if (d.successors(p).length !== 1 || d.first(p) !== n) return -1;
+      at = p;
+    }
+    return -1;
   }
 
   /** May the block be erased, and others jump to its like? The entry is entered once, and labels of other instructions stay. */
