@@ -41,7 +41,7 @@ const programs = [
   lowered(throughMemory),
   lowered(branchyPtx('k')),
   lowered(approximate),
-  ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path'].map(kernel),
+  ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path', 'state-machine'].map(kernel),
 ];
 
 /** All that phases did to a program: which ran, what they said, what came out. */
@@ -67,6 +67,7 @@ const telling: Readonly<Record<string, string>> = {
   AllowReassociateCSE: '0',
   ReassociateCSESkip: '100',
   ConvertMemoryToRegIndexedSizeLimit: '0',
+  SpeculativeHoistCommonInsts: '0',
 };
 const settings = [...declared]
   .filter((k) => !unread.includes(k))

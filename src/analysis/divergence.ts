@@ -32,6 +32,8 @@ export interface Divergence {
    * if some lanes may execute it without the others.
    */
   readonly control: Uint8Array;
+  /** By block position: `Varying` if lanes of a warp that came by different ways may meet at its begin. */
+  readonly join: Uint8Array;
   /** What `lanesAt` needs. */
   readonly solver: DivergenceSolver;
 }
@@ -97,6 +99,7 @@ class DivergenceSolver implements SyncSink {
       value: level,
       branch: this.byBlock(sync.branch),
       control: this.byBlock(sync.control),
+      join: this.byBlock(sync.joins),
       solver: this,
     };
   }

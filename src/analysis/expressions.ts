@@ -85,6 +85,9 @@ const exchangeable = ({ op, src }: Instr): number =>
       ? 2
       : 0;
 
+/** Equal for instructions that compute the same. */
+export const hashExpression = (x: Instr): number => hash(x, 0);
+
 function hash(x: Instr, state: number): number {
   const { src } = x;
   let h = mix(mix(mix(x.op.id, x.mods), x.guardNot ? ~x.guard : x.guard), state);

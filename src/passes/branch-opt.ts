@@ -8,11 +8,9 @@ import { withGuard, withSource } from '../ir/edit.ts';
 import { endsFlow } from '../ir/flow.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
+import { BUDGET } from './branch-budget.ts';
 import { returnsResult, useOtherwise } from './never-runs.ts';
 import type { Pass, PassContext } from './pass.ts';
-
-/** Knob 464: each rewrite takes one unit; unset means no limit (seed 003, reference knobs). */
-const BUDGET = 'MergeEquivalentConditionalFlowBudget';
 
 /**
  * Phase 15, OriBranchOpt: simplifies branches, and removes the blocks that this leaves without a way in.

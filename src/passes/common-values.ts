@@ -70,7 +70,7 @@ export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boole
 }
 
 /** The results of `first` take the place of `n`'s; one that `first` leaves out gets `n`'s name. */
-function replaceBy(d: Draft, n: Ins, first: Ins): void {
+export function replaceBy(d: Draft, n: Ins, first: Ins): void {
   const { dst } = d.at(n);
   d.remove(n);
   dst.forEach((r, k) => {

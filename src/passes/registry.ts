@@ -11,10 +11,12 @@ import { deadResults } from './dead-results.ts';
 import { deadStores } from './dead-stores.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
+import { equivalentConditions } from './equivalent-conditions.ts';
 import { finalInspection } from './final-inspection.ts';
 import { forwardStores } from './forward-stores.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
 import { gvnCse } from './gvn-cse.ts';
+import { hoistCommon } from './hoist-common.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
@@ -29,6 +31,7 @@ import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
+import { tailMerging } from './tail-merging.ts';
 
 interface Entry {
   /** The name that phases bind to; the file's name. */
@@ -72,9 +75,17 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 2, 'fold, simplify and thread branches, erase unreachable blocks'),
+  entry('tail-merging', tailMerging, 1, 'equal blocks, and equal ends of blocks, become one'),
+  entry(
+    'equivalent-conditions',
+    equivalentConditions,
+    1,
+    'branches that earlier ones decide are taken or passed by',
+  ),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
+  entry('hoist-common', hoistCommon, 1, 'what both arms of a branch compute is computed in front of it'),
   entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
   entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
   entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),

@@ -1,0 +1,97 @@
+import { OpFlag } from '../ir/opcode.ts';
+import { NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { type Condition, conditionOf } from './condition.ts';
+import { type DefUse, defUseOf, singleDef } from './defuse.ts';
+import type { LinearForm } from './linear.ts';
+import { singleValuesOf } from './single-values.ts';
+
+/** What a predicate register says, in a form that is equal for registers that always say the same, or the opposite. */
+export interface ConditionKey {
+  readonly key: string;
+  /** The register holds the opposite. */
+  readonly not: boolean;
+  /** What is known of it stays known as long as control is behind the place where it was learnt; else only until it is written. */
+  readonly stays: boolean;
+}
+
+/** A text that stands for a truth value, and whether it is turned round. */
+interface Said {
+  readonly text: string;
+  readonly not: boolean;
+}
+
+/** Longest chain of negations and combinations that is looked through. */
+const MOST_DEPTH = 8;
+
+/**
+ * Conditions of a snapshot, in SSA or not, by what they compare: copies and negations are seen through, `a < b` is the opposite of
+ * `b <= a`, and comparisons of equal linear forms are equal. Registers with several definitions stand for themselves.
+ */
+export class ConditionKeys {
+  private readonly du: DefUse;
+  private readonly single: Uint8Array;
+  private readonly known = new Map<Reg, ConditionKey>();
+
+  constructor(fn: Fn) {
+    this.du = defUseOf(fn);
+    this.single = singleValuesOf(fn);
+  }
+
+  of(r: Reg): ConditionKey {
+    let k = this.known.get(r);
+    if (k === undefined) {
+      const stays = this.single[regIndex(r)] === 1;
+      const said = this.saidBy(r, 0);
+      this.known.set(r, (k = { key: said.text, not: said.not, stays }));
+    }
+    return k;
+  }
+
+  private saidBy(r: Reg, depth: number): Said {
+    const itself = { text: `r${r}`, not: false };
+    const n = this.single[regIndex(r)] === 1 ? singleDef(this.du, r) : -1;
+    if (n < 0 || depth === MOST_DEPTH) return itself;
+    const x = this.du.ins[n];
+    if (x.guard !== NO_REG || (x.op.flags & OpFlag.Pure) === 0 || !this.readsValues(x)) return itself;
+    const k = x.dst.indexOf(r);
+    const c = conditionOf(x, k);
+    if (c !== null) return this.said(c, depth) ?? itself;
+    return { text: `${x.op.name}:${x.mods}:${k}:${x.src.map(operand).join()}`, not: false };
+  }
+
+  private said(c: Condition, depth: number): Said | null {
+    switch (c.kind) {
+      case 'known':
+        return { text: 'true', not: !c.value };
+      case 'predicate':
+        return this.saidBy(c.reg, depth + 1);
+      case 'not': {
+        const of = this.said(c.of, depth);
+        return of === null ? null : { text: of.text, not: !of.not };
+      }
+      case 'compare': {
+        const sides = [form(c.a), form(c.b)];
+        if (c.test === 'eq') sides.sort();
+        return { text: `${c.test}:${sides.join(':')}`, not: false };
+      }
+      default: {
+        const sides = [this.said(c.a, depth + 1), this.said(c.b, depth + 1)];
+        if (sides.includes(null)) return null;
+        // A disjunction is the opposite of the conjunction of the opposites.
+        const flip = c.kind === 'or';
+        const texts = sides.map((s) => (s!.not === flip ? '' : '!') + s!.text).sort();
+        return { text: `(${texts.join('&')})`, not: flip };
+      }
+    }
+  }
+
+  private readsValues(x: Instr): boolean {
+    return x.src.every((o) => o.reg === NO_REG || this.single[regIndex(o.reg)] === 1);
+  }
+}
+
+const operand = (o: Operand): string => `${o.kind}.${o.mods}.${o.reg}.${o.lo}.${o.hi}.${o.sym}`;
+
+const form = (f: LinearForm): string =>
+  `${f.width}+${f.constant}${f.terms.map((t) => `+${t.coefficient}*${operand(t.operand)}/${t.bits}${t.signed ? 's' : ''}`).join('')}`;

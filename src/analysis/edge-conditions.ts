@@ -1,0 +1,106 @@
+import type { BlockNo, Draft } from '../ir/draft/index.ts';
+import { isPredReg, NO_REG, type Reg } from '../ir/operand.ts';
+import { type ConditionKey, ConditionKeys } from './condition-keys.ts';
+import { dominatorWalk } from './dominator-walk.ts';
+
+/** Most facts that are gone back through for a register with several definitions. */
+const MOST_STEPS = 64;
+
+/** What is known of a register with several definitions at some place, as a list; null: nothing any more, it was written. */
+interface Fact {
+  readonly key: string;
+  readonly value: boolean | null;
+  readonly before: Fact | null;
+}
+
+/** Asks what a predicate is at the end of a block, or on one of the ways out of it. */
+export interface Known {
+  /** Its value at the end of the block; null if that depends. */
+  atEnd(r: Reg): boolean | null;
+  /** Its value where control has taken the way to `to`. */
+  onWay(to: BlockNo, r: Reg): boolean | null;
+}
+
+/**
+ * Visits the blocks that control reaches, parents in the dominator tree first, with what the branches above tell of conditions: on the
+ * way that a branch takes if P is true, P is true, and so is every condition that says the same (`ConditionKeys`).
+ *
+ * A register that is one value keeps it behind that way, wherever control has come from; one with several definitions until it is
+ * written, along blocks with one predecessor each. The draft must not be edited on the walk.
+ */
+export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => void): void {
+  const keys = new ConditionKeys(d.fn);
+  const values = new Map<string, boolean[]>();
+  const scopes: string[][] = [];
+  const facts: (Fact | null)[] = [];
+
+  const valueFor = (k: ConditionKey, flow: Fact | null): boolean | null => {
+    if (k.stays) {
+      const list = values.get(k.key);
+      return list === undefined || list.length === 0 ? null : list[list.length - 1] !== k.not;
+    }
+    let steps = 0;
+    for (let f = flow; f !== null && steps < MOST_STEPS; f = f.before, steps++)
+      if (f.key === k.key) return f.value === null ? null : f.value !== k.not;
+    return null;
+  };
+
+  dominatorWalk(
+    d,
+    (b) => {
+      const scope: string[] = [];
+      scopes.push(scope);
+      let flow: Fact | null = null;
+      const [from, other] = d.predecessors(b);
+      if (from !== undefined && other === undefined && b !== d.entryBlock) {
+        flow = facts[from] ?? null;
+        const told = toldByWay(d, from, b);
+        if (told !== null) {
+          const k = keys.of(told.reg);
+          if (!k.stays) flow = { key: k.key, value: told.value !== k.not, before: flow };
+          else {
+            const list = values.get(k.key) ?? [];
+            values.set(k.key, list);
+            list.push(told.value !== k.not);
+            scope.push(k.key);
+          }
+        }
+      }
+      if (flow !== null)
+        for (let n = d.first(b); n >= 0; n = d.next(n))
+          for (const r of d.at(n).dst)
+            if (isPredReg(r) && !keys.of(r).stays) flow = { key: keys.of(r).key, value: null, before: flow };
+      facts[b] = flow;
+      const atEnd = (r: Reg): boolean | null => valueFor(keys.of(r), flow);
+      visit(b, {
+        atEnd,
+        onWay: (to, r) => {
+          const k = keys.of(r);
+          const told = toldByWay(d, b, to);
+          const same =
+            told !== null && keys.of(told.reg).key === k.key && keys.of(told.reg).stays === k.stays;
+          return same ? (told.value !== keys.of(told.reg).not) !== k.not : valueFor(k, flow);
+        },
+      });
+    },
+    () => {
+      for (const key of scopes.pop()!) values.get(key)!.pop();
+    },
+  );
+}
+
+/** The guard of a block's end, and its value where control goes to `to`; null where several ways or none of this kind lead there. */
+function toldByWay(
+  d: Draft,
+  from: BlockNo,
+  to: BlockNo,
+): { readonly reg: Reg; readonly value: boolean } | null {
+  const n = d.terminator(from);
+  if (n < 0 || d.at(n).guard === NO_REG) return null;
+  const { guard, guardNot, op, dst } = d.at(n);
+  if (op.primitive === 'call' || op.primitive === 'branch-table' || dst.length > 0) return null;
+  const ways = d.edges(from);
+  if (ways.filter((w) => w === to).length !== 1) return null;
+  const runs = to !== d.fall(from);
+  return { reg: guard, value: runs !== guardNot };
+}

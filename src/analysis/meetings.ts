@@ -1,0 +1,60 @@
+import { OpFlag } from '../ir/opcode.ts';
+import type { Fn } from '../ir/program.ts';
+import { cfgOf } from './cfg.ts';
+import { postDominatorsOf } from './dominators.ts';
+import { memo } from './memo.ts';
+
+/** Most blocks that one question looks at: regions between a branch and where its ways meet are small, or not worth the time. */
+const MOST_BLOCKS = 64;
+
+/**
+ * Where it may matter which lanes of a warp come together: blocks with operations between lanes, barriers of the warp or the block,
+ * and calls, which may hold any of these.
+ */
+export class Meetings {
+  private readonly fn: Fn;
+  /** By position: 1 for blocks that hold such an operation. */
+  private readonly convergent: Uint8Array;
+  private readonly any: boolean;
+  /** By position: 0 not asked yet, 1 clear, 2 not. */
+  private readonly known: Uint8Array;
+
+  constructor(fn: Fn) {
+    this.fn = fn;
+    this.convergent = Uint8Array.from(fn.blocks, (b) =>
+      b.ins.some((x) => (x.op.flags & OpFlag.Convergent) !== 0) ? 1 : 0,
+    );
+    this.any = this.convergent.includes(1);
+    this.known = new Uint8Array(fn.blocks.length);
+  }
+
+  /**
+   * Is there nothing between the end of the block at position `b` and the place where all ways from there meet (its immediate
+   * post-dominator) that depends on which lanes come together? Then lanes may part or meet there otherwise than they did: behind that
+   * place it makes no difference any more. False where that would take a look at more than 64 blocks.
+   */
+  clearBehind(b: number): boolean {
+    if (!this.any) return true;
+    if (this.known[b] === 0) this.known[b] = this.search(b) ? 1 : 2;
+    return this.known[b] === 1;
+  }
+
+  private search(b: number): boolean {
+    const { succStart, succ } = cfgOf(this.fn);
+    const stop = postDominatorsOf(this.fn).idom[b];
+    const seen = new Set<number>();
+    const stack = [b];
+    for (let at = stack.pop(); at !== undefined; at = stack.pop())
+      for (let e = succStart[at]; e < succStart[at + 1]; e++) {
+        const s = succ[e];
+        if (s === stop || seen.has(s)) continue;
+        if (this.convergent[s] === 1 || seen.size === MOST_BLOCKS) return false;
+        seen.add(s);
+        stack.push(s);
+      }
+    return true;
+  }
+}
+
+/** Where it matters in a snapshot which lanes come together. */
+export const meetingsOf: (fn: Fn) => Meetings = memo((fn) => new Meetings(fn));

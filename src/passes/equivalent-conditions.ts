@@ -1,0 +1,249 @@
+import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
+import { divergenceOf } from '../analysis/divergence.ts';
+import { type Known, walkConditions } from '../analysis/edge-conditions.ts';
+import { inLoop, loopsOf } from '../analysis/loops.ts';
+import { meetingsOf } from '../analysis/meetings.ts';
+import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
+import { type BlockNo, type Draft, eachPin, edit, type Ins, removeUnreachable } from '../ir/draft/index.ts';
+import { withGuard } from '../ir/edit.ts';
+import { endsFlow } from '../ir/flow.ts';
+import { Lanes } from '../ir/opcode.ts';
+import { NO_REG, sameOperand } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
+import { BUDGET } from './branch-budget.ts';
+import { returnsResult, useOtherwise } from './never-runs.ts';
+import { foldBranch } from './one-way.ts';
+import type { Pass, PassContext } from './pass.ts';
+
+/** Most branches that one way goes past at once. */
+const MOST_PASSED = 64;
+/**
+ * Most rounds. One settles all but ways past more than 64 branches and what they open up, so a second application has nothing to do
+ * unless a way leads past more than two thousand.
+ */
+const ROUNDS = 32;
+
+/**
+ * Phases 133 and 136, second step: a branch on a condition on which control has branched before, to the same or the opposite effect.
+ *
+ *     before                         after
+ *     BB0:                           BB0:
+ *       @P1 BRA BB2                    @P1 BRA BB2
+ *     BB1:                           BB1:
+ *           IADD3 R2, R2, 1                IADD3 R2, R2, 1
+ *           BRA BB3                        BRA BB4
+ *     BB2:                           BB2:
+ *           SHL R2, R2, 1                  SHL R2, R2, 1
+ *     BB3:                           BB5:
+ *       @P1 BRA BB5                        STG [RD3], R2
+ *     BB4:                           BB4:
+ *           IADD3 R2, R2, 3                EXIT
+ *     ...
+ *
+ * 1. A branch all ways to which decide its condition is taken always or never.
+ * 2. A way to a block that holds nothing but a branch goes past it where it decides the branch (jump threading).
+ *
+ * Conditions are equal if they compare the same (`ConditionKeys`), and known where the way that told them lies on every way there
+ * (`walkConditions`).
+ *
+ * Going past a branch must not part lanes that met in front of it, or what follows would run twice: lanes of a warp come there
+ * together, all of them on one way; or each of its two ways is decided by one way to it, so that nothing is left of the
+ * meeting, no operation between lanes and no barrier stands before its ways meet again, and no loop of the function may wait for
+ * other threads. A loop keeps its head.
+ *
+ * Requires: control-last. Guarantees: control-last; SSA stays SSA; no executed path gets longer; every block is reachable or named by a
+ * convergence label.
+ * Bound: each round is linear in blocks and instructions, but for ways past several branches.
+ */
+export const equivalentConditions: Pass = (fn, ctx) => {
+  if (!controlIsLast(fn)) {
+    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    return fn;
+  }
+  const told = new Set<string>();
+  let now = fn;
+  for (let round = 0; round < ROUNDS; round++) {
+    const threader = new Threader(now, ctx, told);
+    const out = edit(now, (d) => threader.run(d), ctx.isa);
+    if (out === now || threader.spent) return out;
+    now = out;
+  }
+  return now;
+};
+
+/** A branch on the way from a block, and where control goes behind it. */
+interface Passed {
+  readonly branch: BlockNo;
+  readonly to: BlockNo;
+}
+
+class Threader {
+  spent = false;
+  private readonly fn: Fn;
+  private readonly ctx: PassContext;
+  private readonly told: Set<string>;
+  private d!: Draft;
+  private readonly pinned = new Set<BlockNo>();
+  private readonly decided: { readonly block: BlockNo; readonly runs: boolean }[] = [];
+  private readonly ways: { readonly from: BlockNo; readonly passed: readonly Passed[] }[] = [];
+  /** By block that holds nothing but a branch: where the ways to it that decide it lead. */
+  private readonly outcomes = new Map<BlockNo, BlockNo[]>();
+
+  /** @param told reasons that were given before, each for one block */
+  constructor(fn: Fn, ctx: PassContext, told: Set<string>) {
+    this.fn = fn;
+    this.ctx = ctx;
+    this.told = told;
+  }
+
+  run(d: Draft): void {
+    this.d = d;
+    // A condition that guards one branch alone says nothing of another one, unless that compares the same: then both are guards.
+    let guarded = 0;
+    for (const b of d.layout()) {
+      const n = d.terminator(b);
+      if (n >= 0 && d.at(n).guard !== NO_REG) guarded++;
+    }
+    if (guarded < 2) return;
+    for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
+    walkConditions(d, (b, known) => this.look(b, known));
+    const changed =
+      this.ways.reduce((n, w) => n + (this.thread(w.from, w.passed) ? 1 : 0), 0) +
+      this.decided.reduce((n, c) => n + (this.decide(c.block, c.runs) ? 1 : 0), 0);
+    if (changed > 0) removeUnreachable(d, (b) => this.erased(b));
+  }
+
+  private look(b: BlockNo, known: Known): void {
+    const { d } = this;
+    const n = d.terminator(b);
+    if (n >= 0 && d.at(n).guard !== NO_REG) {
+      const value = known.atEnd(d.at(n).guard);
+      if (value !== null) this.decided.push({ block: b, runs: value !== d.at(n).guardNot });
+    }
+    for (const s of d.successors(b)) {
+      const passed = this.passedFrom(s, (n) => known.onWay(s, d.at(n).guard));
+      if (passed.length === 0) continue;
+      this.ways.push({ from: b, passed });
+      const list = this.outcomes.get(s);
+      if (list === undefined) this.outcomes.set(s, [passed[0].to]);
+      else list.push(passed[0].to);
+    }
+  }
+
+  /** Branches, one after the other, that are decided for control that comes to `s`; none where it would go round for ever. */
+  private passedFrom(s: BlockNo, valueAt: (branch: Ins) => boolean | null): Passed[] {
+    const { d } = this;
+    const out: Passed[] = [];
+    const seen = new Set<BlockNo>();
+    for (let at = s; out.length < MOST_PASSED; ) {
+      const n = this.loneBranch(at);
+      const value = n < 0 ? null : valueAt(n);
+      if (value === null) return out;
+      if (seen.has(at)) return [];
+      seen.add(at);
+      const { src, guardNot } = d.at(n);
+      const to = value !== guardNot ? d.blockById(src[0].lo) : d.fall(at);
+      out.push({ branch: at, to });
+      at = to;
+    }
+    return out;
+  }
+
+  /** The guarded branch that is all a block holds, which several ways lead to; -1 where it is another block. */
+  private loneBranch(b: BlockNo): Ins {
+    const { d } = this;
+    const n = d.terminator(b);
+    if (n < 0 || d.first(b) !== n || b === d.entryBlock || this.pinned.has(b)) return -1;
+    const x = d.at(n);
+    return x.op.primitive === 'branch' && x.guard !== NO_REG && d.predecessors(b).length > 1 ? n : -1;
+  }
+
+  // ------------------------------------------------------------------ rewrites
+
+  /** Leads the way from `from` past as many branches as may be. @returns whether anything changed */
+  private thread(from: BlockNo, passed: readonly Passed[]): boolean {
+    const { d, ctx } = this;
+    const [{ branch: first }] = passed;
+    if (this.spent) return false;
+    let last = -1;
+    while (last + 1 < passed.length && this.mayPass(passed[last + 1])) last++;
+    // Phis must be told one value for all ways from the block.
+    while (last >= 0 && !this.phisAgree(from, passed[last])) last--;
+    if (last < 0 || !this.take()) return false;
+    const { branch, to } = passed[last];
+    const values = d.phis(to).map((phi) => d.way(phi, branch));
+    const ins = d.at(d.terminator(first));
+    d.redirect(from, first, to);
+    for (const [k, phi] of d.phis(to).entries()) d.setWay(phi, from, values[k]);
+    foldBranch(d, from);
+    const message = `BB${d.id(from)} decides ${ins.op.name} of BB${d.id(first)} and goes on to BB${d.id(to)}`;
+    ctx.remark('passed', 'condition-threaded', message, { block: d.id(from), ins });
+    return true;
+  }
+
+  private mayPass({ branch, to }: Passed): boolean {
+    const { fn } = this;
+    const forest = loopsOf(fn);
+    const loop = forest.innermost[branch];
+    if (loop >= 0 && forest.loops[loop].header === branch && inLoop(forest, loop, to)) return false;
+    const before = cfgOf(fn).predStart[branch + 1] - cfgOf(fn).predStart[branch];
+    const ways = this.outcomes.get(branch) ?? [];
+    if (divergenceOf(fn).join[branch] < Lanes.Varying) return true;
+    if (ways.length !== before || before !== 2 || ways[0] === ways[1]) {
+      this.missed('divergent', branch, 'lanes of a warp meet there, and would run apart what follows');
+      return false;
+    }
+    if (mayWaitInLoops(fn)) {
+      this.missed('waiting', branch, 'lanes that meet there may let one another go on in a loop that waits');
+      return false;
+    }
+    if (meetingsOf(fn).clearBehind(branch)) return true;
+    this.missed('meeting', branch, 'an operation between lanes may need those that meet there');
+    return false;
+  }
+
+  private phisAgree(from: BlockNo, { branch, to }: Passed): boolean {
+    const { d } = this;
+    return d.phis(to).every((phi) => {
+      const [a, b] = [d.way(phi, from), d.way(phi, branch)];
+      return b !== null && (a === null || sameOperand(a, b));
+    });
+  }
+
+  private decide(b: BlockNo, runs: boolean): boolean {
+    const { d, ctx } = this;
+    const n = d.terminator(b);
+    if (this.spent || n < 0 || d.at(n).guard === NO_REG || (!runs && returnsResult(d, n))) return false;
+    if (!this.take()) return false;
+    const ins = d.at(n);
+    if (!runs) useOtherwise(d, n);
+    const now = runs ? withGuard(ins, NO_REG) : null;
+    d.setTerminator(b, now, now !== null && endsFlow(now) ? -1 : d.fall(b));
+    const why = `the way there decides that it ${runs ? 'runs' : 'does not run'}`;
+    ctx.remark('passed', 'condition-decided', `${ins.op.name} of BB${d.id(b)}: ${why}`, {
+      block: d.id(b),
+      ins,
+    });
+    return true;
+  }
+
+  private take(): boolean {
+    if (this.ctx.budget(BUDGET)) return true;
+    this.spent = true;
+    this.ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: further branches stay`);
+    return false;
+  }
+
+  private missed(name: string, b: BlockNo, why: string): void {
+    const { d, told } = this;
+    const key = `${name} ${d.id(b)}`;
+    if (told.has(key)) return;
+    told.add(key);
+    this.ctx.remark('missed', name, `ways to BB${d.id(b)} decide its branch, but ${why}`, { block: d.id(b) });
+  }
+
+  private erased(b: BlockNo): void {
+    const { d } = this;
+    this.ctx.remark('passed', 'unreachable-removed', `BB${d.id(b)} cannot be reached`, { block: d.id(b) });
+  }
+}
