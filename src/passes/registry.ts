@@ -27,6 +27,7 @@ import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
+import { switchOpt } from './switch-opt.ts';
 
 interface Entry {
   /** The name that phases bind to; the file's name. */
@@ -67,6 +68,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 1, 'fold, simplify and thread branches, erase unreachable blocks'),
+  entry('switch-opt', switchOpt, 1, 'jump table, search tree, test of bits or cascade for each switch'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),

@@ -1,0 +1,171 @@
+import type { Draft } from '../ir/draft/index.ts';
+import { isPhi } from '../ir/flow.ts';
+import { Kind, NO_REG, type Reg, regWidth } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { allInSsa, inSsa } from '../ssa/registers.ts';
+import { type Condition, conditionOf } from './condition.ts';
+import { isValue } from './effects.ts';
+import { type LinearForm, linearForm } from './linear.ts';
+import {
+  circular,
+  complement,
+  everything,
+  meet,
+  NOTHING,
+  shifted,
+  union,
+  type ValueSet,
+} from './value-sets.ts';
+
+/** A register as another one plus a constant. */
+export interface Offset {
+  /** Stands for all registers that hold the same as `root`. */
+  readonly base: Reg;
+  /** A register with the value of `base`, whose definition comes before that of the register asked about. */
+  readonly root: Reg;
+  /** Modulo 2^width of the register. */
+  readonly plus: bigint;
+}
+
+/** A predicate that is true exactly where a register holds certain values. */
+export interface Truth extends Pick<Offset, 'base' | 'root'> {
+  readonly width: number;
+  readonly values: ValueSet;
+}
+
+/** Sums of constants, and conditions in terms of others, are followed through so many definitions. */
+const DEPTH = 16;
+
+/**
+ * What predicates say of integer registers, in SSA: `ISETP.LT.U32 P4, R3, 4` with R3 = R2 - 10 says that R2 is in 10 ... 13, and so
+ * does `P4 && !P5`, where P5 says that R2 is 20. Everything is read off the meanings of opcodes.
+ *
+ * Registers that are computed alike count as one: front ends extend a narrow selector again for each comparison. All is in terms of
+ * what a draft holds when it is asked, and is remembered: edits must leave values as they are.
+ */
+export class Selectors {
+  private readonly d: Draft;
+  private readonly truths = new Map<Reg, Truth | null>();
+  private readonly offsets = new Map<Reg, Offset>();
+  /** By operation and operands: the register met first. */
+  private readonly alike = new Map<string, Reg>();
+
+  constructor(d: Draft) {
+    this.d = d;
+  }
+
+  /** Which values of which register make a predicate true; null where it is not that simple. */
+  truthOf(p: Reg, depth = DEPTH): Truth | null {
+    const known = this.truths.get(p);
+    if (known !== undefined) return known;
+    const n = this.d.def(p);
+    const x = n < 0 ? null : this.d.at(n);
+    let t: Truth | null = null;
+    if (x !== null && x.guard === NO_REG && depth > 0) {
+      const c = conditionOf(x, x.dst.indexOf(p));
+      if (c !== null) t = this.ofCondition(c, depth - 1);
+    }
+    this.truths.set(p, t);
+    return t;
+  }
+
+  /** A register in terms of what it is computed from by adding constants. */
+  offsetOf(r: Reg): Offset {
+    const known = this.offsets.get(r);
+    if (known !== undefined) return known;
+    const width = regWidth(r);
+    let root = r;
+    let plus = 0n;
+    for (let depth = DEPTH; depth > 0; depth--) {
+      const x = this.definition(root);
+      const sum = x === null ? null : plainSum(linearForm(x, x.dst.indexOf(root)), width);
+      if (sum === null) break;
+      root = sum.reg;
+      plus += sum.constant;
+    }
+    const out = { base: this.representative(root, DEPTH), root, plus: BigInt.asUintN(width, plus) };
+    this.offsets.set(r, out);
+    return out;
+  }
+
+  /** The unguarded definition by an operation that gives the same for equal operands. */
+  private definition(r: Reg): Instr | null {
+    const n = inSsa(r) ? this.d.def(r) : -1;
+    if (n < 0) return null;
+    const x = this.d.at(n);
+    return x.guard === NO_REG && !isPhi(x) && isValue(x) && allInSsa(x) ? x : null;
+  }
+
+  private representative(r: Reg, depth: number): Reg {
+    const x = depth > 0 ? this.definition(r) : null;
+    if (x === null) return r;
+    const operands = x.src.map((o) => {
+      const of = o.reg === NO_REG ? NO_REG : this.representative(o.reg, depth >> 1);
+      return `${o.kind},${of},${o.lo},${o.hi},${o.sym},${o.mods}`;
+    });
+    const key = `${x.op.id} ${x.mods} ${x.dst.indexOf(r)} ${operands.join(' ')}`;
+    const first = this.alike.get(key);
+    if (first !== undefined) return first;
+    this.alike.set(key, r);
+    return r;
+  }
+
+  private ofCondition(c: Condition, depth: number): Truth | null {
+    switch (c.kind) {
+      case 'known':
+        return null;
+      case 'predicate':
+        return this.truthOf(c.reg, depth);
+      case 'not': {
+        const t = this.ofCondition(c.of, depth);
+        return t === null ? null : { ...t, values: complement(t.values, t.width) };
+      }
+      case 'and':
+      case 'or': {
+        const a = this.ofCondition(c.a, depth);
+        const b = a === null ? null : this.ofCondition(c.b, depth);
+        if (a === null || b === null || a.base !== b.base) return null;
+        const values = c.kind === 'and' ? meet(a.values, b.values) : union(a.values, b.values);
+        return { ...a, values };
+      }
+      case 'compare':
+        return this.ofComparison(c.test, c.a, c.b);
+    }
+  }
+
+  private ofComparison(test: 'eq' | 'ult' | 'slt', a: LinearForm, b: LinearForm): Truth | null {
+    const { width } = a;
+    const left = plainSum(a, width);
+    const right = plainSum(b, width);
+    if ((left === null) === (right === null)) return null;
+    const constant = left === null ? a : b;
+    if (constant.terms.length > 0) return null;
+    const k = constant.constant;
+    const sum = (left ?? right)!;
+    const { base, root, plus } = this.offsetOf(sum.reg);
+    if (this.d.defCount(root) > 1) return null;
+    const values = satisfying(test, k, left !== null, width);
+    return { base, root, width, values: shifted(values, -(sum.constant + plus), width) };
+  }
+}
+
+/** One register of the form's width, whole and once, plus a constant; null where it is something else. */
+export function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
+  if (f === null || f.width !== width || f.terms.length !== 1) return null;
+  const [{ operand, coefficient, bits }] = f.terms;
+  if (operand.kind !== Kind.Reg || coefficient !== 1n || bits !== width || !inSsa(operand.reg)) return null;
+  return regWidth(operand.reg) === width ? { reg: operand.reg, constant: f.constant } : null;
+}
+
+/** Values v with `v test k`, or with `k test v`. */
+function satisfying(test: 'eq' | 'ult' | 'slt', k: bigint, onLeft: boolean, width: number): ValueSet {
+  if (test === 'eq') return [{ low: k, high: k }];
+  const least = test === 'ult' ? 0n : -(1n << BigInt(width - 1));
+  const most = least + (1n << BigInt(width)) - 1n;
+  const bound = test === 'ult' ? k : BigInt.asIntN(width, k);
+  if (onLeft) return bound === least ? NOTHING : circular(least, bound - 1n, width);
+  return bound === most ? NOTHING : circular(bound + 1n, most, width);
+}
+
+/** Every value; what a selector may hold where nothing is known. */
+export const anyValue = (r: Reg): ValueSet => everything(regWidth(r));
