@@ -34,7 +34,7 @@ const programs = [
   lowered(throughMemory),
   lowered(branchyPtx('k')),
   lowered(approximate),
-  ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path'].map(kernel),
+  ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path', 'state-machine'].map(kernel),
 ];
 
 /** All that phases did to a program: which ran, what they said, what came out. */
@@ -57,6 +57,7 @@ const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
+  SwitchOptExtendedPatternMatch: '0',
   ReassociateCSESkip: '100',
   ConvertMemoryToRegIndexedSizeLimit: '0',
 };

@@ -45,6 +45,7 @@ describe('switch-opt', () => {
       }),
       { numRuns: runs(300), seed: 20261122 },
     );
+    console.log(seen);
     for (const what of Object.keys(FORMS)) expect([what, (seen.get(what) ?? 0) > 3]).toEqual([what, true]);
   }, 600_000);
 });

@@ -97,14 +97,13 @@ class Emitter {
         break;
       }
       case 'table': {
-        const { cases } = this.map;
-        const { low } = cases[plan.first];
+        const { low, high } = plan;
         const x = this.from(b, low, this.loc);
         if (plan.outside === null) {
           this.jump(b, x, plan, ways);
           break;
         }
-        const beyond = this.compareValue(b, 'GT', false, x, cases[plan.last].high - low, this.loc);
+        const beyond = this.compareValue(b, 'GT', false, x, high - low, this.loc);
         const block = this.next(b);
         this.branch(b, beyond, ways.to(plan.outside), block, this.loc);
         const inner = new Ways(this, block);
@@ -170,10 +169,13 @@ class Emitter {
       const id = d.id(ways.to(leaf));
       for (; n > 0n; n--) ids.push(id);
     };
-    for (let k = plan.first; k <= plan.last; k++) {
-      if (k > plan.first) fill(cases[k].low - cases[k - 1].high - 1n, other);
-      fill(cases[k].high - cases[k].low + 1n, cases[k].leaf);
+    let at = plan.low;
+    for (const c of cases.slice(plan.first, plan.last + 1)) {
+      fill(c.low - at, other);
+      fill(c.high - c.low + 1n, c.leaf);
+      at = c.high + 1n;
     }
+    fill(plan.high + 1n - at, other);
     let place = index;
     if (this.s.width > 32) {
       const low = this.fresh32();

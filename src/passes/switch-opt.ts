@@ -81,15 +81,10 @@ class Rewriter {
     this.fn = fn;
     this.ctx = ctx;
     this.explain = explain;
-    const number = (name: string, otherwise: number): number => Number(ctx.params[name] ?? otherwise);
-    this.few = number('cascade-cases', 4);
-    this.leastGain = number('least-gain', 0.1);
-    this.limits = {
-      tableDensity: number('table-density', 0.4),
-      tableEntries: number('table-entries', 1024),
-      tableCost: number('table-cost', 4),
-      lanes: number('lanes', 4),
-    };
+    const { few, leastGain, ...limits } = parametersOf(ctx.params);
+    this.few = few;
+    this.leastGain = leastGain;
+    this.limits = limits;
     const extended = ctx.knob(EXTENDED);
     this.between = extended === 0 || extended === false ? 'comparison' : 'values';
   }
@@ -167,7 +162,9 @@ class Rewriter {
     const { plan, cost } = cheapest(map, limits);
     const before = this.costOf(s, map, limits);
     const after = cost + s.kept.length;
-    if (after <= before * (1 - this.leastGain)) return { plan, cost: after, map, before };
+    // What was chosen once must not look better than itself by rounding.
+    if (after < before - 1e-6 && after <= before * (1 - this.leastGain))
+      return { plan, cost: after, map, before };
     if (this.explain) {
       const message = `about ${before.toFixed(1)} instructions now, ${after.toFixed(1)} as ${formOf(plan)}`;
       this.missed(s, 'no-better', message);
@@ -237,6 +234,29 @@ class Rewriter {
       for (const o of src) if (o.reg !== NO_REG) work.push(o.reg);
     }
   }
+}
+
+/** The parameters of the binding; one that is absent limits nothing. @throws Error for one that is unknown or no number */
+function parametersOf(
+  given: PassContext['params'],
+): Limits & { readonly few: number; readonly leastGain: number } {
+  const left = new Map(Object.entries(given));
+  const number = (name: string, absent: number): number => {
+    const v = left.get(name) ?? absent;
+    left.delete(name);
+    if (typeof v !== 'number' || !(v >= 0)) throw new Error(`switch-opt: '${name}' is a number from 0 on`);
+    return v;
+  };
+  const out = {
+    few: number('cascade-cases', 0),
+    leastGain: number('least-gain', 0),
+    tableDensity: number('table-density', 0),
+    tableEntries: number('table-entries', Number.MAX_SAFE_INTEGER),
+    tableCost: number('table-cost', 1),
+    lanes: number('lanes', 1),
+  };
+  for (const name of left.keys()) throw new Error(`switch-opt: there is no parameter '${name}'`);
+  return out;
 }
 
 /** What a plan is called. */

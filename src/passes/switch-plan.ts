@@ -25,8 +25,15 @@ export type Plan =
       readonly yes: Leaf;
       readonly no: Plan;
     }
-  /** The cases from one to another, and what lies between, by a table; `outside` is for all other values, null where none is left. */
-  | { readonly kind: 'table'; readonly first: number; readonly last: number; readonly outside: Leaf | null }
+  /** All from `low` to `high` by a table, with the cases from one to another; `outside` is for other values, null where none is left. */
+  | {
+      readonly kind: 'table';
+      readonly first: number;
+      readonly last: number;
+      readonly low: bigint;
+      readonly high: bigint;
+      readonly outside: Leaf | null;
+    }
   /** Bit v - `low` of a mask says whether v leads to its leaf; masks are asked in order. */
   | {
       readonly kind: 'bits';
@@ -185,23 +192,32 @@ class Planner {
     return { plan: steps.reduceRight((rest, step) => step(rest), end), cost };
   }
 
+  /** A table of the cases alone, or of all that is left: that needs no test whether a value is in it. */
   private table(a: number, b: number): Priced | null {
+    const { cases } = this.map;
+    const own = this.tableOf(a, b, cases[a].low, cases[b].high);
+    const whole = this.tableOf(a, b, this.low(a), this.high(b));
+    return own !== null && whole !== null && whole.cost < own.cost ? whole : (own ?? whole);
+  }
+
+  private tableOf(a: number, b: number, low: bigint, high: bigint): Priced | null {
     const { map, limits } = this;
     const { cases, other, gaps } = map;
-    const { low } = cases[a];
-    const { high } = cases[b];
     const entries = high - low + 1n;
     if (a === b || entries > BigInt(limits.tableEntries)) return null;
     let filled = 0n;
     for (let k = a; k <= b; k++) filled += cases[k].high - cases[k].low + 1n;
     if (Number(filled) < limits.tableDensity * Number(entries)) return null;
-    const all = this.low(a) === low && this.high(b) === high;
+    const below = this.low(a) < low;
+    const above = this.high(b) > high;
+    const all = !below && !above;
     const wide = map.width > 32 ? 1 : 0;
     const before = (map.valueAt(low) === 0n ? 0 : 1) + (all ? 0 : 2);
     const weight = this.weight(a, b);
-    const inside = weight - gaps[b + 1] - (a === 0 ? gaps[0] : 0);
+    const inside = weight - (above ? gaps[b + 1] : 0) - (below ? gaps[0] : 0);
     const cost = before * this.price(weight) + (limits.tableCost + wide) * this.price(inside);
-    return { plan: { kind: 'table', first: a, last: b, outside: all ? null : other }, cost };
+    const outside = all ? null : other;
+    return { plan: { kind: 'table', first: a, last: b, low, high, outside }, cost };
   }
 
   /** Up to two leaves whose values lie within a word. A shift by more than the word gives no bit, so no bound needs a test. */

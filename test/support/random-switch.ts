@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { isPhi } from '../../src/ir/flow.ts';
 import { slotWidth, srcSlot } from '../../src/ir/opcode.ts';
 import { immValue, Kind, NO_REG, type Operand, type Reg, regOf } from '../../src/ir/operand.ts';
 import type { Fn } from '../../src/ir/program.ts';
-import { isPhi } from '../../src/ir/flow.ts';
 import { parseFn, printFn } from '../../src/ir/text.ts';
 import { evalBig } from '../../src/isa/reference.ts';
 import { testIsa } from './isa.ts';
@@ -43,7 +43,10 @@ const values = (width: number): fc.Arbitrary<bigint> => {
     .oneof(
       { weight: 6, arbitrary: fc.bigInt(0n, 20n) },
       { weight: 2, arbitrary: fc.bigInt(-6n, 70n) },
-      { weight: 1, arbitrary: fc.constantFrom(half, half - 1n, -1n, 0n, half + 1n, half - 2n, 1n << 31n, 1n << 32n) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom(half, half - 1n, -1n, 0n, half + 1n, half - 2n, 1n << 31n, 1n << 32n),
+      },
       { weight: 1, arbitrary: fc.bigInt(0n, 2n * half - 1n) },
     )
     .map((v) => BigInt.asUintN(width, v));
@@ -64,7 +67,11 @@ const nodes = (width: number): fc.Arbitrary<Node> => {
     { weight: 1, arbitrary: fc.nat(30).map((back): Node => ({ back })) },
   );
   const equal = fc
-    .tuple(fc.uniqueArray(values(width), { minLength: 2, maxLength: 14 }), fc.array(tests(width), { maxLength: 14 }), fc.nat())
+    .tuple(
+      fc.uniqueArray(values(width), { minLength: 2, maxLength: 14 }),
+      fc.array(tests(width), { maxLength: 14 }),
+      fc.nat(),
+    )
     .map(([list, like, seed]) => {
       const at = (rest: Node): Node =>
         list.reduceRight<Node>(
@@ -113,9 +120,9 @@ export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
   .chain((width) =>
     fc.record({
       width: fc.constant(width),
-      node: fc.tuple(tests(width), nodes(width), nodes(width)).map(
-        ([test, yes, no]): Node => ({ test, turned: false, yes, no }),
-      ),
+      node: fc
+        .tuple(tests(width), nodes(width), nodes(width))
+        .map(([test, yes, no]): Node => ({ test, turned: false, yes, no })),
       masked: fc.constantFrom(-1n, -1n, -1n, 15n, 255n),
       loop: fc.boolean(),
       falls: fc.array(fc.boolean(), { minLength: ARMS, maxLength: ARMS }),
@@ -193,7 +200,9 @@ export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
       `BB${block++}:`,
       ...['R10', 'R11', 'R12'].map((r, k) => `MOV ${r}, ${1000 * (k + 1)}`),
       'MOV R20, RZ',
-      masked === -1n ? `MOV${wide} ${selector}, ${file}99` : `LOP3${wide} ${selector}, ${file}99, ${masked}, RZ, 0xc0`,
+      masked === -1n
+        ? `MOV${wide} ${selector}, ${file}99`
+        : `LOP3${wide} ${selector}, ${file}99, ${masked}, RZ, 0xc0`,
       ...lines,
       ...arms,
       `BB${ARMS}:`,
