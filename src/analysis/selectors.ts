@@ -83,7 +83,7 @@ export class Selectors {
       root = sum.reg;
       plus += sum.constant;
     }
-    const out = { base: this.representative(root, DEPTH), root, plus: BigInt.asUintN(width, plus) };
+    const out = { base: this.representative(root), root, plus: BigInt.asUintN(width, plus) };
     this.offsets.set(r, out);
     return out;
   }
@@ -96,7 +96,8 @@ export class Selectors {
     return x.guard === NO_REG && !isPhi(x) && isValue(x) && allInSsa(x) ? x : null;
   }
 
-  private representative(r: Reg, depth: number): Reg {
+  /** One of the registers that hold the same as this one, the same for all of them. */
+  representative(r: Reg, depth = DEPTH): Reg {
     const x = depth > 0 ? this.definition(r) : null;
     if (x === null) return r;
     const operands = x.src.map((o) => {

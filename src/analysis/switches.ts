@@ -1,5 +1,5 @@
 import { type BlockNo, type Draft, eachPin, type Ins } from '../ir/draft/index.ts';
-import { endsFlow } from '../ir/flow.ts';
+import { endsFlow, isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Operand, type Reg, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -11,7 +11,7 @@ import { complement, everything, meet, NOTHING, union, type ValueSet } from './v
 /** Where some values of a selector lead: a block, and what its phis take on the way. */
 export interface Leaf {
   readonly block: BlockNo;
-  /** By phi of the block. */
+  /** By phi of the block; registers that hold the same count as one. */
   readonly args: readonly Operand[];
   readonly values: ValueSet;
   /** Source line of a branch that led there. */
@@ -109,8 +109,8 @@ export class Switches {
       const why = alone ? this.refuses(b, base, between) : 'control also comes to it from elsewhere';
       if (why !== null) stops.push({ block: b, why });
     }
-    const kept = this.keptOf(tests, inside);
-    return { head, selector: root, width, tests, leaves: this.leavesOf(open), stops, kept };
+    const leaves = this.leavesOf(open);
+    return { head, selector: root, width, tests, leaves, stops, kept: this.keptOf(tests, inside, leaves) };
   }
 
   /** The register that the end of a block decides on. */
@@ -190,13 +190,15 @@ export class Switches {
     return this.selectors.truthOf(x.guard)?.base === subject.base ? subject.base : NO_REG;
   }
 
-  private isRead(n: Ins, where: (user: Ins) => boolean): boolean {
+  private isRead(n: Ins, where: (user: Ins, r: Reg) => boolean): boolean {
     const { d } = this;
-    return d.at(n).dst.some((r) => r !== NO_REG && (d.isReturned(r) || d.users(r).some(where)));
+    return d
+      .at(n)
+      .dst.some((r) => r !== NO_REG && (d.isReturned(r) || d.users(r).some((user) => where(user, r))));
   }
 
   /** Instructions of the blocks behind the head that others than these blocks need, directly or through one another. */
-  private keptOf(tests: readonly Test[], inside: ReadonlySet<BlockNo>): Ins[] {
+  private keptOf(tests: readonly Test[], inside: ReadonlySet<BlockNo>, leaves: readonly Leaf[]): Ins[] {
     const { d } = this;
     const head = tests[0].block;
     const gone = (n: Ins): boolean => d.block(n) !== head && inside.has(d.block(n));
@@ -206,9 +208,22 @@ export class Switches {
       if (block !== head)
         for (let n = d.first(block); n >= 0 && n !== d.terminator(block); n = d.next(n)) all.push(n);
     const isTerminator = (n: Ins): boolean => d.terminator(d.block(n)) === n;
+    const brought = new Map<BlockNo, Set<Reg>>();
+    for (const { block, args } of leaves) {
+      let regs = brought.get(block);
+      if (regs === undefined) brought.set(block, (regs = new Set()));
+      for (const o of args) regs.add(o.reg);
+    }
+    const needs = (user: Ins, r: Reg): boolean => {
+      if (gone(user)) return !isTerminator(user) && kept.has(user);
+      const x = d.at(user);
+      if (!isPhi(x)) return true;
+      // A way that several values take brings what the first of them did.
+      if (brought.get(d.block(user))?.has(r) === true) return true;
+      return x.src.some((o, k) => k % 2 === 1 && o.reg === r && !inside.has(d.blockById(x.src[k - 1].lo)));
+    };
     // Users come behind what they read.
-    for (const n of [...all].reverse())
-      if (this.isRead(n, (user) => !gone(user) || (!isTerminator(user) && kept.has(user)))) kept.add(n);
+    for (const n of [...all].reverse()) if (this.isRead(n, needs)) kept.add(n);
     return all.filter((n) => kept.has(n));
   }
 
@@ -227,7 +242,8 @@ export class Switches {
       for (const { from, values } of ways) {
         if (values.length === 0) continue;
         const args = phis.map((p) => p.get(d.id(from))!);
-        const key = args.map((o) => `${o.kind},${o.reg},${o.lo},${o.hi},${o.sym},${o.mods}`).join(' ');
+        const one = (r: Reg): Reg => (r === NO_REG ? r : this.selectors.representative(r));
+        const key = args.map((o) => `${o.kind},${one(o.reg)},${o.lo},${o.hi},${o.sym},${o.mods}`).join(' ');
         const known = same.get(key);
         if (known !== undefined) known.sets.push(values);
         else same.set(key, { args, sets: [values], loc: this.locOf(from) });

@@ -236,7 +236,7 @@ class Rewriter {
   }
 }
 
-/** The parameters of the binding; one that is absent limits nothing. @throws Error for one that is unknown or no number */
+/** The parameters of the binding; one that is absent limits nothing, but without `table-entries` there are no tables. @throws Error for one that is unknown or no number */
 function parametersOf(
   given: PassContext['params'],
 ): Limits & { readonly few: number; readonly leastGain: number } {
@@ -251,7 +251,7 @@ function parametersOf(
     few: number('cascade-cases', 0),
     leastGain: number('least-gain', 0),
     tableDensity: number('table-density', 0),
-    tableEntries: number('table-entries', Number.MAX_SAFE_INTEGER),
+    tableEntries: number('table-entries', 0),
     tableCost: number('table-cost', 1),
     lanes: number('lanes', 1),
   };
