@@ -76,9 +76,14 @@ export class SwitchMap {
     return BigInt.asUintN(this.width, value + this.bias);
   }
 
+  /** Places of values; where they are neighbours across the end of the order, two intervals. */
+  placesOf(values: ValueSet): ValueSet {
+    return shifted(values, this.bias, this.width);
+  }
+
   /** How often one of the values comes. */
   weightOf(values: ValueSet): number {
-    const places = shifted(values, this.bias, this.width);
+    const places = this.placesOf(values);
     let sum = 0;
     let k = 0;
     const part = (low: bigint, high: bigint, weight: number): void => {
@@ -104,7 +109,7 @@ interface Run extends Interval {
   readonly leaf: Leaf;
 }
 
-/** Neighbouring values of one leaf together; values that never come go with those below them, the first ones with those above. */
+/** Neighbouring values of one leaf together; values that never come go with the longer run of those beside them. */
 function runsOf(sets: readonly { readonly leaf: Leaf; readonly values: ValueSet }[]): Run[] {
   const all = sets
     .flatMap(({ leaf, values }) => values.map(({ low, high }) => ({ low, high, leaf })))
@@ -114,8 +119,10 @@ function runsOf(sets: readonly { readonly leaf: Leaf; readonly values: ValueSet 
     const last = out[out.length - 1];
     if (last?.leaf === r.leaf) last.high = r.high;
     else {
-      if (last !== undefined) last.high = r.low - 1n;
-      out.push({ ...r });
+      const takes = last !== undefined && last.high - last.low >= r.high - r.low;
+      const low = last === undefined || takes ? r.low : last.high + 1n;
+      if (takes) last.high = r.low - 1n;
+      out.push({ ...r, low });
     }
   }
   return out;

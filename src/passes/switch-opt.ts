@@ -3,7 +3,7 @@ import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
 import { isValue } from '../analysis/effects.ts';
 import { rangeAt, rangesOf } from '../analysis/ranges.ts';
 import { type Between, type Switch, Switches } from '../analysis/switches.ts';
-import { circular, meet, type ValueSet } from '../analysis/value-sets.ts';
+import { circular, complement, meet, union, type ValueSet } from '../analysis/value-sets.ts';
 import { type BlockNo, type Draft, edit, removeUnreachable } from '../ir/draft/index.ts';
 import { Lanes } from '../ir/opcode.ts';
 import { NO_REG, type Reg } from '../ir/operand.ts';
@@ -12,12 +12,16 @@ import { inSsa } from '../ssa/registers.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { emitSwitch } from './switch-emit.ts';
 import { SwitchMap } from './switch-map.ts';
-import { cheapest, type Limits, type Plan, type Priced, visited } from './switch-plan.ts';
+import { escapesOf } from './switch-meeting.ts';
+import { behind, cheapest, inTables, type Limits, type Plan, type Priced, visited } from './switch-plan.ts';
 
 /** One unit for each comparison of a switch that is looked at; unset: no limit (seed 003: an effort limit). */
 const BUDGET = 'SwitchOptBudget';
 /** 0: only comparisons and branches make a switch. Else values may stand between them, which the scanner of seed 003 tolerates. */
 const EXTENDED = 'SwitchOptExtendedPatternMatch';
+
+/** Cases asked for in front of a table because they pass by where the others meet; more of them would be a cascade again. */
+const MOST_ESCAPES = 2;
 
 /** Rewriting one switch may bring another to light, by phis that fall away; more than once in a row that is rare. */
 const ROUNDS = 4;
@@ -155,12 +159,13 @@ class Rewriter {
 
   /** The cheapest form of a switch; null where that is no better than what is there. */
   private chosen(s: Switch): (Priced & { readonly map: SwitchMap; readonly before: number }) | null {
-    const map = SwitchMap.of(s, this.possible(s));
-    if (map === null) return null;
+    const possible = this.possible(s);
+    const all = SwitchMap.of(s, possible);
+    if (all === null) return null;
     const uniform = lanesAt(divergenceOf(this.fn), s.selector, s.head) <= Lanes.Warp;
     const limits = uniform ? { ...this.limits, lanes: 1 } : this.limits;
-    const { plan, cost } = cheapest(map, limits);
-    const before = this.costOf(s, map, limits);
+    const { map, plan, cost } = this.planOf(s, all, possible, limits);
+    const before = this.costOf(s, all, limits);
     const after = cost + s.kept.length;
     // What was chosen once must not look better than itself by rounding.
     if (after < before - 1e-6 && after <= before * (1 - this.leastGain))
@@ -170,6 +175,28 @@ class Rewriter {
       this.missed(s, 'no-better', message);
     }
     return null;
+  }
+
+  /** The cheapest plan whose tables keep no lanes apart that could go on together. */
+  private planOf(
+    s: Switch,
+    map: SwitchMap,
+    possible: ValueSet,
+    limits: Limits,
+  ): Priced & { readonly map: SwitchMap } {
+    const best = cheapest(map, limits);
+    if (limits.lanes === 1) return { ...best, map };
+    const looked = inTables(map, best.plan);
+    const escapes = escapesOf(this.fn, s.leaves).filter((leaf) => leaf !== map.other && looked.has(leaf));
+    if (escapes.length === 0 || escapes.length > MOST_ESCAPES) return { ...best, map };
+    const first = escapes.map((leaf) => ({ ...leaf, values: meet(leaf.values, possible) }));
+    const left = SwitchMap.of(
+      { ...s, leaves: s.leaves.filter((leaf) => !escapes.includes(leaf)) },
+      meet(possible, complement(union(...first.map((leaf) => leaf.values)), s.width)),
+    );
+    return left === null
+      ? { ...best, map }
+      : { ...behind(left, first, cheapest(left, limits), limits), map: left };
   }
 
   /** What the selector can hold where the switch begins. */

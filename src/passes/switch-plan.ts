@@ -68,6 +68,39 @@ export function cheapest(map: SwitchMap, limits: Limits): Priced {
   return new Planner(map, limits).best(0, map.cases.length - 1);
 }
 
+/** The leaves of all tables of a plan. */
+export function inTables(map: SwitchMap, plan: Plan): Set<Leaf> {
+  const out = new Set<Leaf>();
+  const work = [plan];
+  for (let p = work.pop(); p !== undefined; p = work.pop()) {
+    if (p.kind === 'less') work.push(p.yes, p.no);
+    if (p.kind === 'range') work.push(p.no);
+    if (p.kind !== 'table') continue;
+    let at = p.low;
+    for (const c of map.cases.slice(p.first, p.last + 1)) {
+      out.add(c.leaf);
+      if (c.low > at) out.add(map.other);
+      at = c.high + 1n;
+    }
+    if (at <= p.high) out.add(map.other);
+  }
+  return out;
+}
+
+/**
+ * A plan behind tests of some values that lead to other places.
+ * @param map the plan's; its values are all that is left behind the tests
+ */
+export function behind(map: SwitchMap, first: readonly Leaf[], rest: Priced, limits: Limits): Priced {
+  let { plan, cost } = rest;
+  for (const leaf of first)
+    for (const { low, high } of map.placesOf(leaf.values)) {
+      plan = { kind: 'range', low, high, yes: leaf, no: plan };
+      cost += (low === high ? 2 : 3) * visited(1, limits.lanes);
+    }
+  return { plan, cost };
+}
+
 class Planner {
   private readonly map: SwitchMap;
   private readonly limits: Limits;

@@ -9,7 +9,7 @@ import { testIsa } from './isa.ts';
 
 /*
  * Random code that decides on one register: rows and trees of comparisons of all kinds, ranges, jump tables, in any mixture, with
- * values and stores between them, ways from elsewhere into the middle, arms that fall into one another, and a loop around it all.
+ * values and stores between them, ways from elsewhere into the middle, arms that fall into one another or leave, and a loop around it all.
  * It is not in SSA: R10 to R12 are variables, R1 (RD1 in 64 bits) is the selector.
  */
 
@@ -125,11 +125,11 @@ export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
         .map(([test, yes, no]): Node => ({ test, turned: false, yes, no })),
       masked: fc.constantFrom(-1n, -1n, -1n, 15n, 255n),
       loop: fc.boolean(),
-      falls: fc.array(fc.boolean(), { minLength: ARMS, maxLength: ARMS }),
+      ends: fc.array(fc.constantFrom('fall', 'join', 'join', 'exit'), { minLength: ARMS, maxLength: ARMS }),
       more: fc.array(values(width), { maxLength: 4 }),
     }),
   )
-  .map(({ width, node, masked, loop, falls, more }) => {
+  .map(({ width, node, masked, loop, ends, more }) => {
     const wide = width === 64 ? '.64' : '';
     const file = width === 64 ? 'RD' : 'R';
     const selector = `${file}1`;
@@ -189,7 +189,8 @@ export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
     for (let a = 0; a < ARMS; a++) {
       arms.push(`BB${a}:`, a % 2 === 0 ? `MOV R10, ${a}` : `IADD3 R11, R10, ${a}`);
       if (a === 3) arms.push('STG [RD90], R12');
-      if (!falls[a]) arms.push(`BRA BB${ARMS}`);
+      if (ends[a] === 'join') arms.push(`BRA BB${ARMS}`);
+      if (ends[a] === 'exit') arms.push('STG [RD90], R11', 'EXIT');
     }
     const text = [
       '.func random',
