@@ -2,10 +2,11 @@ import type { Draft } from '../ir/draft/index.ts';
 import { isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Reg, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
+import type { Graph } from '../isa/lang/graph.ts';
 import { allInSsa, inSsa } from '../ssa/registers.ts';
-import { type Condition, conditionOf } from './condition.ts';
+import { type Condition, conditionOf, conditionOfNode } from './condition.ts';
 import { isValue } from './effects.ts';
-import { type LinearForm, linearForm } from './linear.ts';
+import { formOfNode, instructionGraph, type LinearForm, linearForm } from './linear.ts';
 import {
   circular,
   complement,
@@ -31,6 +32,17 @@ export interface Offset {
 export interface Truth extends Pick<Offset, 'base' | 'root'> {
   readonly width: number;
   readonly values: ValueSet;
+}
+
+/** A place in a table as a function of a register: in pieces, each a sum or one place. */
+export interface Index extends Pick<Offset, 'base' | 'root'> {
+  readonly width: number;
+  readonly pieces: readonly {
+    readonly values: ValueSet;
+    /** The register plus this; or this alone. */
+    readonly plus: bigint;
+    readonly alone: boolean;
+  }[];
 }
 
 /** Sums of constants, and conditions in terms of others, are followed through so many definitions. */
@@ -86,6 +98,50 @@ export class Selectors {
     const out = { base: this.representative(root), root, plus: BigInt.asUintN(width, plus) };
     this.offsets.set(r, out);
     return out;
+  }
+
+  /**
+   * A place in a table in terms of the register that it is computed from: a sum, or a choice between a sum and one place, such as the
+   * minimum of both; also the low word of such a one of 64 bits.
+   */
+  indexOf(r: Reg): Index | null {
+    const x = this.definition(r);
+    if (x !== null) {
+      const g = instructionGraph(x);
+      const n = g.nodes[g.dsts[x.dst.indexOf(r)]];
+      if (n.op === 'extract' && n.n === 0 && n.width === 32 && g.nodes[n.args[0]].op === 'src') {
+        const whole = x.src[g.nodes[n.args[0]].n];
+        const of = whole.kind === Kind.Reg && whole.mods === 0 ? this.indexOf(whole.reg) : null;
+        return of !== null && of.width === 64 && isWithin(of, 1n << 32n) ? of : null;
+      }
+      if (n.op === 'ite') return this.choice(x, g, n.args);
+    }
+    const { base, root, plus } = this.offsetOf(r);
+    const width = regWidth(r);
+    if (this.d.defCount(root) > 1) return null;
+    return { base, root, width, pieces: [{ values: everything(width), plus, alone: false }] };
+  }
+
+  private choice(x: Instr, g: Graph, [test, yes, no]: readonly number[]): Index | null {
+    const c = conditionOfNode(x, g, test);
+    const t = c === null ? null : this.ofCondition(c, DEPTH);
+    if (t === null) return null;
+    const pieces: Index['pieces'][number][] = [];
+    for (const [node, values] of [
+      [yes, t.values],
+      [no, complement(t.values, t.width)],
+    ] as const) {
+      const f = formOfNode(x, g, node);
+      if (f === null || f.width !== t.width) return null;
+      const sum = plainSum(f, t.width);
+      if (sum !== null) {
+        const of = this.offsetOf(sum.reg);
+        if (of.base !== t.base) return null;
+        pieces.push({ values, plus: BigInt.asUintN(t.width, of.plus + sum.constant), alone: false });
+      } else if (f.terms.length === 0) pieces.push({ values, plus: f.constant, alone: true });
+      else return null;
+    }
+    return { base: t.base, root: t.root, width: t.width, pieces };
   }
 
   /** The unguarded definition by an operation that gives the same for equal operands. */
@@ -150,6 +206,12 @@ export class Selectors {
   }
 }
 
+/** Is every place below a bound? */
+const isWithin = ({ pieces, width }: Index, bound: bigint): boolean =>
+  pieces.every(({ values, plus, alone }) =>
+    alone ? plus < bound : shifted(values, plus, width).every(({ high }) => high < bound),
+  );
+
 /** One register of the form's width, whole and once, plus a constant; null where it is something else. */
 export function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
   if (f === null || f.width !== width || f.terms.length !== 1) return null;
@@ -167,6 +229,3 @@ function satisfying(test: 'eq' | 'ult' | 'slt', k: bigint, onLeft: boolean, widt
   if (onLeft) return bound === least ? NOTHING : circular(least, bound - 1n, width);
   return bound === most ? NOTHING : circular(bound + 1n, most, width);
 }
-
-/** Every value; what a selector may hold where nothing is known. */
-export const anyValue = (r: Reg): ValueSet => everything(regWidth(r));

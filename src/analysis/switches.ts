@@ -1,6 +1,6 @@
 import { type BlockNo, type Draft, eachPin, type Ins } from '../ir/draft/index.ts';
 import { endsFlow, isPhi } from '../ir/flow.ts';
-import { Kind, NO_REG, type Operand, type Reg, regWidth } from '../ir/operand.ts';
+import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
@@ -76,7 +76,7 @@ export class Switches {
     if (subject === null || this.decidesOn(head) !== subject.base) return null;
     const { d } = this;
     const { base, root } = subject;
-    const width = regWidth(root);
+    const { width } = subject;
     const tests: Test[] = [];
     const inside = new Set<BlockNo>([head]);
     const stops: Switch['stops'][number][] = [];
@@ -85,7 +85,7 @@ export class Switches {
     const work: { block: BlockNo; values: ValueSet }[] = [{ block: head, values: everything(width) }];
     for (let t = work.shift(); t !== undefined; t = work.shift()) {
       tests.push(t);
-      for (const [to, values] of this.waysOf(t.block, base, t.values)) {
+      for (const [to, values] of this.waysOf(t.block, t.values)) {
         let ways = open.get(to);
         if (ways === undefined) open.set(to, (ways = []));
         ways.push({ from: t.block, values });
@@ -114,19 +114,18 @@ export class Switches {
   }
 
   /** The register that the end of a block decides on. */
-  private subjectOf(b: BlockNo): { readonly base: Reg; readonly root: Reg } | null {
+  private subjectOf(b: BlockNo): { readonly base: Reg; readonly root: Reg; readonly width: number } | null {
     const { d, selectors } = this;
     const n = d.terminator(b);
     if (n < 0) return null;
     const x = d.at(n);
     if (x.op.primitive === 'branch') return x.guard === NO_REG ? null : selectors.truthOf(x.guard);
     if (x.op.primitive !== 'branch-table' || x.src[0].kind !== Kind.Reg) return null;
-    const index = selectors.offsetOf(x.src[0].reg);
-    return d.defCount(index.root) > 1 ? null : index;
+    return selectors.indexOf(x.src[0].reg);
   }
 
   /** Where values go at the end of a block that decides on the register, or on nothing. */
-  private waysOf(b: BlockNo, base: Reg, values: ValueSet): Map<BlockNo, ValueSet> {
+  private waysOf(b: BlockNo, values: ValueSet): Map<BlockNo, ValueSet> {
     const { d, selectors } = this;
     const out = new Map<BlockNo, ValueSet>();
     const add = (to: BlockNo, v: ValueSet): void => void out.set(to, union(out.get(to) ?? NOTHING, v));
@@ -140,21 +139,24 @@ export class Switches {
       add(d.fall(b), meet(values, x.guardNot ? t.values : no));
     } else if (d.fall(b) >= 0) add(d.fall(b), values);
     if (x?.op.primitive === 'branch') add(d.blockById(x.src[0].lo), jumps);
-    if (x?.op.primitive === 'branch-table') this.tableWays(x, base, jumps, out);
+    if (x?.op.primitive === 'branch-table') this.tableWays(x, jumps, out);
     return out;
   }
 
-  private tableWays(x: Instr, base: Reg, values: ValueSet, out: Map<BlockNo, ValueSet>): void {
-    const { d, selectors } = this;
-    const { plus } = selectors.offsetOf(x.src[0].reg);
-    const width = regWidth(base);
+  private tableWays(x: Instr, values: ValueSet, out: Map<BlockNo, ValueSet>): void {
+    const { d } = this;
+    const { pieces, width } = this.selectors.indexOf(x.src[0].reg)!;
     const places = new Map<BlockNo, ValueSet[]>();
     d.tables()[x.src[1].lo].forEach((id, k) => {
-      const v = BigInt.asUintN(width, BigInt(k) - plus);
       const to = d.blockById(id);
-      const list = places.get(to);
-      if (list === undefined) places.set(to, [[{ low: v, high: v }]]);
-      else list.push([{ low: v, high: v }]);
+      let list = places.get(to);
+      if (list === undefined) places.set(to, (list = []));
+      for (const p of pieces) {
+        const place = BigInt(k);
+        if (p.alone && p.plus !== place) continue;
+        const v = BigInt.asUintN(width, place - p.plus);
+        list.push(p.alone ? p.values : meet(p.values, [{ low: v, high: v }]));
+      }
     });
     for (const [to, sets] of places) out.set(to, union(out.get(to) ?? NOTHING, meet(values, union(...sets))));
   }

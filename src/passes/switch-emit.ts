@@ -97,18 +97,7 @@ class Emitter {
         break;
       }
       case 'table': {
-        const { low, high } = plan;
-        const x = this.from(b, low, this.loc);
-        if (plan.outside === null) {
-          this.jump(b, x, plan, ways);
-          break;
-        }
-        const beyond = this.compareValue(b, 'GT', false, x, high - low, this.loc);
-        const block = this.next(b);
-        this.branch(b, beyond, ways.to(plan.outside), block, this.loc);
-        const inner = new Ways(this, block);
-        this.jump(block, x, plan, inner);
-        inner.tellPhis();
+        this.jump(b, plan, ways);
       }
     }
     ways.tellPhis();
@@ -160,7 +149,7 @@ class Emitter {
     if (out !== ways) out.tellPhis();
   }
 
-  private jump(b: BlockNo, index: Operand, plan: Plan & { kind: 'table' }, ways: Ways): void {
+  private jump(b: BlockNo, plan: Plan & { kind: 'table' }, ways: Ways): void {
     const { d, loc } = this;
     const { cases, other } = this.map;
     const ids: number[] = [];
@@ -176,10 +165,15 @@ class Emitter {
       at = c.high + 1n;
     }
     fill(plan.high + 1n - at, other);
-    let place = index;
+    let place = this.from(b, plan.low, loc);
+    if (plan.outside !== null) {
+      // All that is beyond the table, and below it by wrapping round, comes to one entry more.
+      place = this.least(b, place, BigInt(ids.length));
+      fill(1n, plan.outside);
+    }
     if (this.s.width > 32) {
       const low = this.fresh32();
-      d.insertAtEnd(b, instr(d.opcode('UNPAIR'), 0, [low, NO_REG], [index], loc));
+      d.insertAtEnd(b, instr(d.opcode('UNPAIR'), 0, [low, NO_REG], [place], loc));
       place = reg(low);
     }
     d.setTerminator(b, instr(d.opcode('BRX'), 0, [], [place, table(d.addTable(ids))], loc), -1);
@@ -195,6 +189,16 @@ class Emitter {
     const mods = s.width > 32 ? withMods(op, 0, '64') : 0;
     d.insertAtEnd(b, instr(op, mods, [x], [reg(s.selector), immOf(-value, s.width), RZ], loc));
     return reg(x);
+  }
+
+  /** The minimum of a number without sign and a constant. */
+  private least(b: BlockNo, x: Operand, most: bigint): Operand {
+    const { d, s } = this;
+    const r = d.freshReg(regFile(s.selector));
+    const op = d.opcode('IMNMX');
+    const mods = withMods(op, 0, 'MIN', `U${s.width}`);
+    d.insertAtEnd(b, instr(op, mods, [r], [x, immOf(most, s.width)], this.loc));
+    return reg(r);
   }
 
   private compare(b: BlockNo, cmp: string, signed: boolean, x: Operand, place: bigint, loc: number): Reg {

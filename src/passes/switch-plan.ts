@@ -82,7 +82,7 @@ export function inTables(map: SwitchMap, plan: Plan): Set<Leaf> {
       if (c.low > at) out.add(map.other);
       at = c.high + 1n;
     }
-    if (at <= p.high) out.add(map.other);
+    if (at <= p.high || p.outside !== null) out.add(map.other);
   }
   return out;
 }
@@ -235,20 +235,16 @@ class Planner {
 
   private tableOf(a: number, b: number, low: bigint, high: bigint): Priced | null {
     const { map, limits } = this;
-    const { cases, other, gaps } = map;
+    const { cases, other } = map;
     const entries = high - low + 1n;
     if (a === b || entries > BigInt(limits.tableEntries)) return null;
     let filled = 0n;
     for (let k = a; k <= b; k++) filled += cases[k].high - cases[k].low + 1n;
     if (Number(filled) < limits.tableDensity * Number(entries)) return null;
-    const below = this.low(a) < low;
-    const above = this.high(b) > high;
-    const all = !below && !above;
+    const all = this.low(a) === low && this.high(b) === high;
     const wide = map.width > 32 ? 1 : 0;
-    const before = (map.valueAt(low) === 0n ? 0 : 1) + (all ? 0 : 2);
-    const weight = this.weight(a, b);
-    const inside = weight - (above ? gaps[b + 1] : 0) - (below ? gaps[0] : 0);
-    const cost = before * this.price(weight) + (limits.tableCost + wide) * this.price(inside);
+    const before = (map.valueAt(low) === 0n ? 0 : 1) + (all ? 0 : 1);
+    const cost = (before + limits.tableCost + wide) * this.price(this.weight(a, b));
     const outside = all ? null : other;
     return { plan: { kind: 'table', first: a, last: b, low, high, outside }, cost };
   }

@@ -31,7 +31,7 @@ interface Test {
 type Node =
   | { readonly arm: number }
   | { readonly test: Test; readonly turned: boolean; readonly yes: Node; readonly no: Node }
-  | { readonly low: bigint; readonly table: readonly number[]; readonly no: Node }
+  | { readonly low: bigint; readonly table: readonly number[]; readonly clamped: boolean; readonly no: Node }
   /** A jump into the middle of what is already there. */
   | { readonly back: number };
 
@@ -104,6 +104,7 @@ const nodes = (width: number): fc.Arbitrary<Node> => {
               arbitrary: fc
                 .record({
                   low: values(width),
+                  clamped: fc.boolean(),
                   table: fc.array(fc.integer({ min: 0, max: ARMS }), { minLength: 1, maxLength: 9 }),
                   no: tie('node'),
                 })
@@ -178,9 +179,15 @@ export const randomSwitch: fc.Arbitrary<RandomSwitch> = fc
         work.push(other, rest);
       } else {
         const x = add(BigInt.asUintN(width, -n.low));
-        lines.push(`ISETP.GE.U32 ${p}, ${x}, ${n.table.length}`, `@${p} BRA BB${no}`, `BB${block++}:`);
-        lines.push(`BRX ${x}, T${tables.length}`);
-        tables.push(n.table.map((a) => `BB${a}`).join(' '));
+        const entries = n.table.map((a) => `BB${a}`);
+        let place = x;
+        if (n.clamped) {
+          place = `R${register++}`;
+          lines.push(`IMNMX.MIN.U32 ${place}, ${x}, ${n.table.length}`);
+          entries.push(`BB${no}`);
+        } else lines.push(`ISETP.GE.U32 ${p}, ${x}, ${n.table.length}`, `@${p} BRA BB${no}`, `BB${block++}:`);
+        lines.push(`BRX ${place}, T${tables.length}`);
+        tables.push(entries.join(' '));
         n.table.forEach((_, k) => constants.add(n.low + BigInt(k)));
         work.push([no, n.no]);
       }
