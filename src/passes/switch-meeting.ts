@@ -33,3 +33,15 @@ export function escapesOf(fn: Fn, leaves: readonly Leaf[]): Leaf[] {
   for (const g of groups.values()) if (g.length > largest.length) largest = g;
   return 2 * largest.length <= leaves.length ? [] : leaves.filter((leaf) => !largest.includes(leaf));
 }
+
+/**
+ * Do lanes that a switch has parted come together at one of its leaves, before all of them meet? That is so where several of its
+ * blocks lead to one leaf. The machine then forms a group of lanes within the group: it costs setting up and waiting, and a step out
+ * of it for lanes that go elsewhere.
+ * @param waysTo by block of a leaf: how many blocks of the switch lead there
+ */
+export function regroups(fn: Fn, head: BlockNo, waysTo: ReadonlyMap<BlockNo, number>): boolean {
+  const meeting = postDominatorsOf(fn).idom[head];
+  for (const [b, ways] of waysTo) if (ways > 1 && b !== meeting) return true;
+  return false;
+}

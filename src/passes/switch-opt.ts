@@ -12,8 +12,17 @@ import { inSsa } from '../ssa/registers.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { emitSwitch } from './switch-emit.ts';
 import { SwitchMap } from './switch-map.ts';
-import { escapesOf } from './switch-meeting.ts';
-import { behind, cheapest, inTables, type Limits, type Plan, type Priced, visited } from './switch-plan.ts';
+import { escapesOf, regroups } from './switch-meeting.ts';
+import {
+  behind,
+  cheapest,
+  inTables,
+  type Limits,
+  type Plan,
+  type Priced,
+  visited,
+  waysOf,
+} from './switch-plan.ts';
 
 /** One unit for each comparison of a switch that is looked at; unset: no limit (seed 003: an effort limit). */
 const BUDGET = 'SwitchOptBudget';
@@ -47,7 +56,8 @@ const ROUNDS = 4;
  * It is rewritten if it has more than `cascade-cases` comparisons and the new form saves at least `least-gain` of the instructions
  * that a warp is expected to execute, every case being as likely as another (`cheapest`). A table has at least `table-density` of its
  * entries filled by cases, and at most `table-entries`; a jump through it costs as much as `table-cost` instructions. Where lanes may
- * hold different selectors, `lanes` of them choose on their own, and a block costs once for all that come there.
+ * hold different selectors, `lanes` of them choose on their own, and a block costs once for all that come there; that several
+ * decisions lead to one place costs `regroup-cost`.
  *
  * Values that stand between the comparisons and are needed elsewhere are computed in front of the switch, and count as its cost.
  *
@@ -165,8 +175,10 @@ class Rewriter {
     const uniform = lanesAt(divergenceOf(this.fn), s.selector, s.head) <= Lanes.Warp;
     const limits = uniform ? { ...this.limits, lanes: 1 } : this.limits;
     const { map, plan, cost } = this.planOf(s, all, possible, limits);
-    const before = this.costOf(s, all, limits);
-    const after = cost + s.kept.length;
+    const regroup = (waysTo: ReadonlyMap<BlockNo, number>): number =>
+      limits.lanes > 1 && regroups(this.fn, s.head, waysTo) ? limits.regroupCost : 0;
+    const before = this.costOf(s, all, limits) + regroup(this.waysOf(s));
+    const after = cost + s.kept.length + regroup(waysOf(map, plan));
     // What was chosen once must not look better than itself by rounding.
     if (after < before - 1e-6 && after <= before * (1 - this.leastGain))
       return { plan, cost: after, map, before };
@@ -175,6 +187,14 @@ class Rewriter {
       this.missed(s, 'no-better', message);
     }
     return null;
+  }
+
+  /** By block of a leaf: how many blocks lead there. */
+  private waysOf(s: Switch): Map<BlockNo, number> {
+    const { d } = this;
+    const inside = new Set(s.tests.map((t) => t.block));
+    const blocks = new Set(s.leaves.map((leaf) => leaf.block));
+    return new Map([...blocks].map((b) => [b, d.predecessors(b).filter((p) => inside.has(p)).length]));
   }
 
   /** The cheapest plan whose tables keep no lanes apart that could go on together. */
@@ -281,6 +301,7 @@ function parametersOf(
     tableEntries: number('table-entries', 0),
     tableCost: number('table-cost', 1),
     lanes: number('lanes', 1),
+    regroupCost: number('regroup-cost', 0),
   };
   for (const name of left.keys()) throw new Error(`switch-opt: there is no parameter '${name}'`);
   return out;

@@ -1,4 +1,5 @@
 import type { Leaf } from '../analysis/switches.ts';
+import type { BlockNo } from '../ir/draft/index.ts';
 import type { SwitchMap } from './switch-map.ts';
 
 /** What decides how a switch is written: the parameters of the pass. */
@@ -11,6 +12,8 @@ export interface Limits {
   readonly tableCost: number;
   /** Lanes of a warp that choose on their own. */
   readonly lanes: number;
+  /** What it costs, in instructions, that lanes come together on the way; see `regroups`. */
+  readonly regroupCost: number;
 }
 
 /** How to find out where a value leads. Places are those of the map's order. */
@@ -83,6 +86,29 @@ export function inTables(map: SwitchMap, plan: Plan): Set<Leaf> {
       at = c.high + 1n;
     }
     if (at <= p.high || p.outside !== null) out.add(map.other);
+  }
+  return out;
+}
+
+/** By block of a leaf: how many decisions of a plan lead there. */
+export function waysOf(map: SwitchMap, plan: Plan): Map<BlockNo, number> {
+  const out = new Map<BlockNo, number>();
+  const count = (leaves: Iterable<Leaf>): void => {
+    for (const b of new Set([...leaves].map((leaf) => leaf.block))) out.set(b, (out.get(b) ?? 0) + 1);
+  };
+  const ends = (...plans: readonly Plan[]): Leaf[] =>
+    plans.flatMap((p) => (p.kind === 'leaf' ? [p.leaf] : []));
+  const work = [plan];
+  for (let p = work.pop(); p !== undefined; p = work.pop()) {
+    if (p.kind === 'less') {
+      count(ends(p.yes, p.no));
+      work.push(p.yes, p.no);
+    } else if (p.kind === 'range') {
+      count([p.yes, ...ends(p.no)]);
+      work.push(p.no);
+    } else if (p.kind === 'table') count(inTables(map, p));
+    else if (p.kind === 'bits')
+      p.masks.forEach(({ leaf }, k) => count(k + 1 < p.masks.length ? [leaf] : [leaf, p.none]));
   }
   return out;
 }
