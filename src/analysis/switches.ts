@@ -51,7 +51,7 @@ export type Between =
   | 'comparison';
 
 /** Most blocks of one switch; what comes behind in a longer chain is a switch of its own. Sets of values grow with the chain. */
-const MOST_TESTS = 1024;
+const MOST_TESTS = 256;
 /** Values that a block may compute beside its comparison: with more it is no longer a test, but code. */
 const MOST_BETWEEN = 8;
 

@@ -1,5 +1,5 @@
 import type { Leaf, Switch } from '../analysis/switches.ts';
-import { type Interval, meet, shifted, sizeOf, type ValueSet } from '../analysis/value-sets.ts';
+import { type Interval, meet, shifted, type ValueSet } from '../analysis/value-sets.ts';
 
 /** Consecutive values that lead to one place, and how often they come, of all that comes. */
 export interface Case extends Interval {
@@ -22,6 +22,7 @@ export class SwitchMap {
   /** By case: share of the values below it that lead to `other`; one more for those above all. */
   readonly gaps: readonly number[];
   private readonly bias: bigint;
+  private readonly steps: { readonly starts: readonly bigint[]; readonly sums: readonly number[] };
 
   private constructor(width: number, signed: boolean, runs: readonly Run[], other: Leaf) {
     this.width = width;
@@ -43,6 +44,7 @@ export class SwitchMap {
       }
     this.cases = cases;
     this.gaps = gaps;
+    this.steps = this.stepsOf();
   }
 
   /**
@@ -83,25 +85,50 @@ export class SwitchMap {
 
   /** How often one of the values comes. */
   weightOf(values: ValueSet): number {
-    const places = this.placesOf(values);
     let sum = 0;
-    let k = 0;
-    const part = (low: bigint, high: bigint, weight: number): void => {
-      if (weight === 0 || low > high) return;
-      while (k < places.length && places[k].high < low) k++;
-      let n = 0n;
-      for (let i = k; i < places.length && places[i].low <= high; i++)
-        n += sizeOf(meet([places[i]], [{ low, high }]));
-      sum += weight * (Number(n) / Number(high - low + 1n));
-    };
-    let from = this.least;
-    this.cases.forEach(({ low, high, weight }, i) => {
-      part(from, low - 1n, this.gaps[i]);
-      part(low, high, weight);
-      from = high + 1n;
-    });
-    part(from, this.most, this.gaps[this.cases.length]);
+    for (const { low, high } of this.placesOf(values))
+      sum += this.weightBelow(high + 1n) - this.weightBelow(low);
     return sum;
+  }
+
+  /** How often a value comes that stands below a place; where that cuts through a run of values, they share its weight. */
+  private weightBelow(place: bigint): number {
+    const { starts, sums } = this.steps;
+    let low = 0;
+    let high = starts.length - 1;
+    if (place <= starts[0]) return 0;
+    if (place >= starts[high]) return sums[high];
+    // The last start that is not above the place.
+    while (high - low > 1) {
+      const mid = (low + high) >> 1;
+      if (starts[mid] <= place) low = mid;
+      else high = mid;
+    }
+    const share = Number(place - starts[low]) / Number(starts[high] - starts[low]);
+    return sums[low] + share * (sums[high] - sums[low]);
+  }
+
+  /** Where cases and gaps begin, the end behind the last, and the weight of all that is below each. */
+  private stepsOf(): { readonly starts: readonly bigint[]; readonly sums: readonly number[] } {
+    const starts: bigint[] = [];
+    const sums: number[] = [];
+    let sum = 0;
+    let from = this.least;
+    const step = (end: bigint, weight: number): void => {
+      if (from > end) return;
+      starts.push(from);
+      sums.push(sum);
+      sum += weight;
+      from = end + 1n;
+    };
+    this.cases.forEach(({ low, high, weight }, k) => {
+      step(low - 1n, this.gaps[k]);
+      step(high, weight);
+    });
+    step(this.most, this.gaps[this.cases.length]);
+    starts.push(from);
+    sums.push(sum);
+    return { starts, sums };
   }
 }
 

@@ -63,7 +63,7 @@ const ROUNDS = 4;
  *
  * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second application changes
  * nothing, because what was chosen is again the cheapest.
- * Bound: each block is part of one switch, of at most 1,024; n cases of a switch cost n^3 for up to 40, n log n for more.
+ * Bound: each block is part of one switch, of at most 256; n cases of a switch cost n^3 for up to 40, n log n for more.
  */
 export const switchOpt: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
