@@ -3,7 +3,6 @@ import { isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Reg, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import type { Graph } from '../isa/lang/graph.ts';
-import { allInSsa, inSsa } from '../ssa/registers.ts';
 import { type Condition, conditionOf, conditionOfNode } from './condition.ts';
 import { isValue } from './effects.ts';
 import { formOfNode, instructionGraph, type LinearForm, linearForm } from './linear.ts';
@@ -57,13 +56,22 @@ const DEPTH = 16;
  */
 export class Selectors {
   private readonly d: Draft;
+  private readonly hasOneValue: (r: Reg) => boolean;
   private readonly truths = new Map<Reg, Truth | null>();
   private readonly offsets = new Map<Reg, Offset>();
   /** By operation and operands: the register met first. */
   private readonly alike = new Map<string, Reg>();
 
-  constructor(d: Draft) {
+  /** @param hasOneValue is a register one of those that are in SSA: does its definition, where there is one, say what it holds? */
+  constructor(d: Draft, hasOneValue: (r: Reg) => boolean) {
     this.d = d;
+    this.hasOneValue = hasOneValue;
+  }
+
+  /** Does an instruction read and write nothing but registers in SSA? Then it gives the same wherever its operands are there. */
+  isMovable(x: Instr): boolean {
+    const is = (r: Reg): boolean => r === NO_REG || this.hasOneValue(r);
+    return isValue(x) && x.dst.every(is) && x.src.every((o) => is(o.reg));
   }
 
   /** Which values of which register make a predicate true; null where it is not that simple. */
@@ -146,10 +154,10 @@ export class Selectors {
 
   /** The unguarded definition by an operation that gives the same for equal operands. */
   private definition(r: Reg): Instr | null {
-    const n = inSsa(r) ? this.d.def(r) : -1;
+    const n = this.hasOneValue(r) ? this.d.def(r) : -1;
     if (n < 0) return null;
     const x = this.d.at(n);
-    return x.guard === NO_REG && !isPhi(x) && isValue(x) && allInSsa(x) ? x : null;
+    return x.guard === NO_REG && !isPhi(x) && this.isMovable(x) ? x : null;
   }
 
   /** One of the registers that hold the same as this one, the same for all of them. */
@@ -216,7 +224,7 @@ const isWithin = ({ pieces, width }: Index, bound: bigint): boolean =>
 export function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
   if (f === null || f.width !== width || f.terms.length !== 1) return null;
   const [{ operand, coefficient, bits }] = f.terms;
-  if (operand.kind !== Kind.Reg || coefficient !== 1n || bits !== width || !inSsa(operand.reg)) return null;
+  if (operand.kind !== Kind.Reg || coefficient !== 1n || bits !== width) return null;
   return regWidth(operand.reg) === width ? { reg: operand.reg, constant: f.constant } : null;
 }
 

@@ -3,8 +3,6 @@ import { endsFlow, isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import { allInSsa } from '../ssa/registers.ts';
-import { isValue } from './effects.ts';
 import { Selectors } from './selectors.ts';
 import { complement, everything, meet, NOTHING, union, type ValueSet } from './value-sets.ts';
 
@@ -61,9 +59,10 @@ export class Switches {
   private readonly selectors: Selectors;
   private readonly pinned = new Set<BlockNo>();
 
-  constructor(d: Draft) {
+  /** @param hasOneValue is a register one of those that are in SSA? */
+  constructor(d: Draft, hasOneValue: (r: Reg) => boolean) {
     this.d = d;
-    this.selectors = new Selectors(d);
+    this.selectors = new Selectors(d, hasOneValue);
     for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
   }
 
@@ -174,7 +173,7 @@ export class Switches {
     let count = 0;
     for (let k = d.first(b); k !== n; k = d.next(k)) {
       const x = d.at(k);
-      if (!isValue(x) || !allInSsa(x)) return `${printInstr(x)} stands in it`;
+      if (!this.selectors.isMovable(x)) return `${printInstr(x)} stands in it`;
       if (this.isRead(k, (user) => d.block(user) !== b)) {
         if (between === 'comparison') return `${printInstr(x)} stands in it, which is needed elsewhere`;
         if (++count > MOST_BETWEEN) return `it computes more than ${MOST_BETWEEN} values`;
