@@ -36,7 +36,15 @@ const guardedTwice = branchyPtx('k').replace(
   'and.b32 %r2, %r1, 2; setp.ne.u32 %p1, %r2, 0;\n' +
     '@%p1 bra E; and.b32 %r4, %r1, 1; setp.ne.u32 %p2, %r4, 0; @%p2 st.global.u32 [%rd1+4], %r5;\nE: st.global',
 );
+/** Two arms that compute the same product, and need it for something else. */
+const sameInArms = branchyPtx('k').replace(
+  'st.global',
+  'and.b32 %r2, %r1, 2; setp.ne.u32 %p1, %r2, 0; @%p1 bra A;\n' +
+    'mul.lo.s32 %r3, %r5, %r5; st.global.u32 [%rd1+4], %r3; st.global.u32 [%rd1+8], %r3; bra J;\n' +
+    'A: mul.lo.s32 %r3, %r5, %r5; st.global.u32 [%rd1+12], %r3; st.global.u32 [%rd1+16], %r3; J: st.global',
+);
 const programs = [
+  lowered(sameInArms),
   lowered(guardedTwice),
   lowered(throughMemory),
   lowered(branchyPtx('k')),
@@ -65,6 +73,7 @@ const telling: Readonly<Record<string, string>> = {
   Knob228: '0',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
+  SwitchOptExtendedPatternMatch: '0',
   ReassociateCSESkip: '100',
   ConvertMemoryToRegIndexedSizeLimit: '0',
   SpeculativeHoistCommonInsts: '0',

@@ -219,7 +219,8 @@ it('a phase shares every function, block and instruction that it did not change'
   const texts = new WeakMap<Instr, string>();
   const said = (i: Instr): string => {
     let text = texts.get(i);
-    if (text === undefined) texts.set(i, (text = `${i.loc} ${i.guard} ${i.guardNot} ${printInstr(i)}`));
+    if (text === undefined)
+      texts.set(i, (text = `${i.loc} ${i.guard} ${i.guardNot} ${i.otherwise} ${printInstr(i)}`));
     return text;
   };
   for (const { all, phases } of runs) {

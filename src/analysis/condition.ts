@@ -35,14 +35,17 @@ export const negated = (c: Condition): Condition =>
 export function conditionOf(ins: Instr, k: number): Condition | null {
   if ((ins.op.flags & OpFlag.Pure) === 0 || ins.op.means === null || k >= ins.op.dsts.length) return null;
   const g = instructionGraph(ins);
-  return ofNode(ins, g, g.dsts[k]);
+  return conditionOfNode(ins, g, g.dsts[k]);
 }
 
-/** Meanings of comparisons are a handful of operations deep, so the recursion is, too. */
-function ofNode(ins: Instr, g: Graph, node: number): Condition | null {
+/**
+ * Condition of a node of the instruction's graph, as `conditionOf`. Meanings of comparisons are a handful of operations deep, so the
+ * recursion is, too.
+ */
+export function conditionOfNode(ins: Instr, g: Graph, node: number): Condition | null {
   const n = g.nodes[node];
   if (n.width !== 1 || n.fmt !== '') return null;
-  const arg = (i: number): Condition | null => ofNode(ins, g, n.args[i]);
+  const arg = (i: number): Condition | null => conditionOfNode(ins, g, n.args[i]);
   switch (n.op) {
     case 'const':
       return KNOWN[Number(n.value)];

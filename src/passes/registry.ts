@@ -31,6 +31,7 @@ import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
+import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
 
 interface Entry {
@@ -82,6 +83,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     1,
     'branches that earlier ones decide are taken or passed by',
   ),
+  entry('switch-opt', switchOpt, 1, 'jump table, search tree, test of bits or cascade for each switch'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
   entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),

@@ -1,0 +1,261 @@
+import { type BlockNo, type Draft, eachPin, type Ins } from '../ir/draft/index.ts';
+import { endsFlow, isPhi } from '../ir/flow.ts';
+import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import { Selectors } from './selectors.ts';
+import { complement, everything, meet, NOTHING, union, type ValueSet } from './value-sets.ts';
+
+/** Where some values of a selector lead: a block, and what its phis take on the way. */
+export interface Leaf {
+  readonly block: BlockNo;
+  /** By phi of the block; registers that hold the same count as one. */
+  readonly args: readonly Operand[];
+  readonly values: ValueSet;
+  /** Source line of a branch that led there. */
+  readonly loc: number;
+}
+
+/** A block of a switch, its head among them, and the values that come to it. */
+export interface Test {
+  readonly block: BlockNo;
+  readonly values: ValueSet;
+}
+
+/**
+ * Blocks that only decide on one register: together a map from its values to where they lead. The head may hold anything in front of
+ * its last instruction; every other block is entered from blocks of the switch alone, and has nothing but values beside its branch.
+ */
+export interface Switch {
+  readonly head: BlockNo;
+  /** Defined wherever the head ends. */
+  readonly selector: Reg;
+  readonly width: number;
+  /** The head first; each block comes behind those that lead to it. */
+  readonly tests: readonly Test[];
+  /** Their values are disjoint. What is in none of them never comes, or is left open (a place behind the end of a table). */
+  readonly leaves: readonly Leaf[];
+  /** Blocks that decide on the same register and yet are not part of it, with the reason. */
+  readonly stops: readonly { readonly block: BlockNo; readonly why: string }[];
+  /** Instructions of blocks other than the head that something else needs, in an order in which they can run in the head. */
+  readonly kept: readonly Ins[];
+}
+
+/** What may stand in a block between its beginning and its branch. */
+export type Between =
+  /** Values, which then move to the head if something outside of the switch needs them. */
+  | 'values'
+  /** What nothing but the block itself reads: the comparison and what it is computed from. */
+  | 'comparison';
+
+/** Most blocks of one switch; what comes behind in a longer chain is a switch of its own. Sets of values grow with the chain. */
+const MOST_TESTS = 256;
+/** Values that a block may compute beside its comparison: with more it is no longer a test, but code. */
+const MOST_BETWEEN = 8;
+
+/** Finds switches in a draft in SSA whose control operations end blocks. Edits must leave values of registers as they are. */
+export class Switches {
+  private readonly d: Draft;
+  private readonly selectors: Selectors;
+  private readonly pinned = new Set<BlockNo>();
+
+  /** @param hasOneValue is a register one of those that are in SSA? */
+  constructor(d: Draft, hasOneValue: (r: Reg) => boolean) {
+    this.d = d;
+    this.selectors = new Selectors(d, hasOneValue);
+    for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
+  }
+
+  /**
+   * The largest switch that begins at the end of a block; null where it decides on no register.
+   * @param taken blocks that are part of no other switch than one they head
+   */
+  from(head: BlockNo, between: Between, taken: (b: BlockNo) => boolean): Switch | null {
+    const subject = this.subjectOf(head);
+    if (subject === null || this.decidesOn(head) !== subject.base) return null;
+    const { d } = this;
+    const { base, root } = subject;
+    const { width } = subject;
+    const tests: Test[] = [];
+    const inside = new Set<BlockNo>([head]);
+    const stops: Switch['stops'][number][] = [];
+    /** By block that is not inside: the ways that lead there. */
+    const open = new Map<BlockNo, { from: BlockNo; values: ValueSet }[]>();
+    const work: { block: BlockNo; values: ValueSet }[] = [{ block: head, values: everything(width) }];
+    for (let t = work.shift(); t !== undefined; t = work.shift()) {
+      tests.push(t);
+      for (const [to, values] of this.waysOf(t.block, t.values)) {
+        let ways = open.get(to);
+        if (ways === undefined) open.set(to, (ways = []));
+        ways.push({ from: t.block, values });
+        if (
+          to === head ||
+          ways.length < d.predecessors(to).length ||
+          tests.length + work.length >= MOST_TESTS
+        )
+          continue;
+        const why = taken(to) ? 'it is part of another switch' : this.refuses(to, base, between);
+        if (why !== null) continue;
+        open.delete(to);
+        inside.add(to);
+        work.push({ block: to, values: union(...ways.map((w) => w.values)) });
+      }
+    }
+    if (tests.length < 2) return null;
+    for (const [b, ways] of open) {
+      if (b === head || this.subjectOf(b)?.base !== base) continue;
+      const alone = ways.length === d.predecessors(b).length;
+      const why = alone ? this.refuses(b, base, between) : 'control also comes to it from elsewhere';
+      if (why !== null) stops.push({ block: b, why });
+    }
+    const leaves = this.leavesOf(open);
+    return { head, selector: root, width, tests, leaves, stops, kept: this.keptOf(tests, inside, leaves) };
+  }
+
+  /** The register that the end of a block decides on. */
+  private subjectOf(b: BlockNo): { readonly base: Reg; readonly root: Reg; readonly width: number } | null {
+    const { d, selectors } = this;
+    const n = d.terminator(b);
+    if (n < 0) return null;
+    const x = d.at(n);
+    if (x.op.primitive === 'branch') return x.guard === NO_REG ? null : selectors.truthOf(x.guard);
+    if (x.op.primitive !== 'branch-table' || x.src[0].kind !== Kind.Reg) return null;
+    return selectors.indexOf(x.src[0].reg);
+  }
+
+  /** Where values go at the end of a block that decides on the register, or on nothing. */
+  private waysOf(b: BlockNo, values: ValueSet): Map<BlockNo, ValueSet> {
+    const { d, selectors } = this;
+    const out = new Map<BlockNo, ValueSet>();
+    const add = (to: BlockNo, v: ValueSet): void => void out.set(to, union(out.get(to) ?? NOTHING, v));
+    const n = d.terminator(b);
+    const x = n < 0 ? null : d.at(n);
+    let jumps = x === null ? NOTHING : values;
+    if (x !== null && x.guard !== NO_REG) {
+      const t = selectors.truthOf(x.guard)!;
+      const no = complement(t.values, t.width);
+      jumps = meet(values, x.guardNot ? no : t.values);
+      add(d.fall(b), meet(values, x.guardNot ? t.values : no));
+    } else if (d.fall(b) >= 0) add(d.fall(b), values);
+    if (x?.op.primitive === 'branch') add(d.blockById(x.src[0].lo), jumps);
+    if (x?.op.primitive === 'branch-table') this.tableWays(x, jumps, out);
+    return out;
+  }
+
+  private tableWays(x: Instr, values: ValueSet, out: Map<BlockNo, ValueSet>): void {
+    const { d } = this;
+    const { pieces, width } = this.selectors.indexOf(x.src[0].reg)!;
+    const places = new Map<BlockNo, ValueSet[]>();
+    d.tables()[x.src[1].lo].forEach((id, k) => {
+      const to = d.blockById(id);
+      let list = places.get(to);
+      if (list === undefined) places.set(to, (list = []));
+      for (const p of pieces) {
+        const place = BigInt(k);
+        if (p.alone && p.plus !== place) continue;
+        const v = BigInt.asUintN(width, place - p.plus);
+        list.push(p.alone ? p.values : meet(p.values, [{ low: v, high: v }]));
+      }
+    });
+    for (const [to, sets] of places) out.set(to, union(out.get(to) ?? NOTHING, meet(values, union(...sets))));
+  }
+
+  /** Why a block that is only entered from the switch is no part of it; null if it is. */
+  private refuses(b: BlockNo, base: Reg, between: Between): string | null {
+    const { d } = this;
+    const n = d.terminator(b);
+    const passes = n < 0 || (d.at(n).op.primitive === 'branch' && endsFlow(d.at(n)));
+    if (b === d.entryBlock || this.pinned.has(b)) return 'an instruction names it';
+    if (d.phis(b).length > 0) return 'it begins with a phi';
+    if (passes) return d.first(b) === n ? null : 'it does not decide';
+    const t = this.decidesOn(b);
+    if (t !== base) return 'it decides on something else';
+    let count = 0;
+    for (let k = d.first(b); k !== n; k = d.next(k)) {
+      const x = d.at(k);
+      if (!this.selectors.isMovable(x)) return `${printInstr(x)} stands in it`;
+      if (this.isRead(k, (user) => d.block(user) !== b)) {
+        if (between === 'comparison') return `${printInstr(x)} stands in it, which is needed elsewhere`;
+        if (++count > MOST_BETWEEN) return `it computes more than ${MOST_BETWEEN} values`;
+      }
+    }
+    return null;
+  }
+
+  /** The register alone that the end of a block decides on, guard and index together; -1 if there is none. */
+  private decidesOn(b: BlockNo): Reg {
+    const subject = this.subjectOf(b);
+    if (subject === null) return NO_REG;
+    const x = this.d.at(this.d.terminator(b));
+    if (x.guard === NO_REG) return subject.base;
+    return this.selectors.truthOf(x.guard)?.base === subject.base ? subject.base : NO_REG;
+  }
+
+  private isRead(n: Ins, where: (user: Ins, r: Reg) => boolean): boolean {
+    const { d } = this;
+    return d
+      .at(n)
+      .dst.some((r) => r !== NO_REG && (d.isReturned(r) || d.users(r).some((user) => where(user, r))));
+  }
+
+  /** Instructions of the blocks behind the head that others than these blocks need, directly or through one another. */
+  private keptOf(tests: readonly Test[], inside: ReadonlySet<BlockNo>, leaves: readonly Leaf[]): Ins[] {
+    const { d } = this;
+    const head = tests[0].block;
+    const gone = (n: Ins): boolean => d.block(n) !== head && inside.has(d.block(n));
+    const kept = new Set<Ins>();
+    const all: Ins[] = [];
+    for (const { block } of tests)
+      if (block !== head)
+        for (let n = d.first(block); n >= 0 && n !== d.terminator(block); n = d.next(n)) all.push(n);
+    const isTerminator = (n: Ins): boolean => d.terminator(d.block(n)) === n;
+    const brought = new Map<BlockNo, Set<Reg>>();
+    for (const { block, args } of leaves) {
+      let regs = brought.get(block);
+      if (regs === undefined) brought.set(block, (regs = new Set()));
+      for (const o of args) regs.add(o.reg);
+    }
+    const needs = (user: Ins, r: Reg): boolean => {
+      if (gone(user)) return !isTerminator(user) && kept.has(user);
+      const x = d.at(user);
+      if (!isPhi(x)) return true;
+      // A way that several values take brings what the first of them did.
+      if (brought.get(d.block(user))?.has(r) === true) return true;
+      return x.src.some((o, k) => k % 2 === 1 && o.reg === r && !inside.has(d.blockById(x.src[k - 1].lo)));
+    };
+    // Users come behind what they read.
+    for (const n of [...all].reverse()) if (this.isRead(n, needs)) kept.add(n);
+    return all.filter((n) => kept.has(n));
+  }
+
+  /** Ways that lead out, those to one block with the same values for its phis together. */
+  private leavesOf(open: ReadonlyMap<BlockNo, readonly { from: BlockNo; values: ValueSet }[]>): Leaf[] {
+    const { d } = this;
+    const out: Leaf[] = [];
+    for (const [block, ways] of open) {
+      const phis = d.phis(block).map((phi) => {
+        const { src } = d.at(phi);
+        const byLabel = new Map<number, Operand>();
+        for (let k = 0; k + 1 < src.length; k += 2) byLabel.set(src[k].lo, src[k + 1]);
+        return byLabel;
+      });
+      const same = new Map<string, { args: Operand[]; sets: ValueSet[]; loc: number }>();
+      for (const { from, values } of ways) {
+        if (values.length === 0) continue;
+        const args = phis.map((p) => p.get(d.id(from))!);
+        const one = (r: Reg): Reg => (r === NO_REG ? r : this.selectors.representative(r));
+        const key = args.map((o) => `${o.kind},${one(o.reg)},${o.lo},${o.hi},${o.sym},${o.mods}`).join(' ');
+        const known = same.get(key);
+        if (known !== undefined) known.sets.push(values);
+        else same.set(key, { args, sets: [values], loc: this.locOf(from) });
+      }
+      for (const { args, sets, loc } of same.values()) out.push({ block, args, values: union(...sets), loc });
+    }
+    return out;
+  }
+
+  private locOf(b: BlockNo): number {
+    const n = this.d.terminator(b);
+    return n < 0 ? 0 : this.d.at(n).loc;
+  }
+}

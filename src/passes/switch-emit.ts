@@ -1,0 +1,262 @@
+import type { Leaf, Switch } from '../analysis/switches.ts';
+import type { BlockNo, Draft } from '../ir/draft/index.ts';
+import { withGuard } from '../ir/edit.ts';
+import { withMods } from '../ir/opcode.ts';
+import {
+  imm,
+  immOf,
+  NO_REG,
+  type Operand,
+  PT,
+  type Reg,
+  RegFile,
+  RZ,
+  reg,
+  regFile,
+  table,
+} from '../ir/operand.ts';
+import { instr } from '../ir/program.ts';
+import type { SwitchMap } from './switch-map.ts';
+import type { Plan } from './switch-plan.ts';
+
+/** Truth table of the conjunction of the first two inputs. */
+const AND = 0xc0;
+
+/**
+ * Writes a switch as planned, from the end of its head on. The blocks that decided before lose what led to them, and are for the
+ * caller to remove.
+ */
+export function emitSwitch(d: Draft, s: Switch, map: SwitchMap, plan: Plan): void {
+  for (const n of s.kept) d.moveToEnd(n, s.head);
+  new Emitter(d, s, map).emit(plan);
+}
+
+class Emitter {
+  private readonly d: Draft;
+  private readonly s: Switch;
+  private readonly map: SwitchMap;
+  private readonly loc: number;
+  /** The block behind which the next one goes. */
+  private place: BlockNo;
+  /** By leaf: a block that leads there, for those whose ways go to one block with different values for its phis. */
+  private readonly landings = new Map<Leaf, BlockNo>();
+
+  constructor(d: Draft, s: Switch, map: SwitchMap) {
+    this.d = d;
+    this.s = s;
+    this.map = map;
+    this.loc = d.at(d.terminator(s.head)).loc;
+    this.place = s.head;
+  }
+
+  emit(plan: Plan): void {
+    const work: { block: BlockNo; plan: Plan }[] = [{ block: this.s.head, plan }];
+    for (let w = work.pop(); w !== undefined; w = work.pop()) {
+      if (w.block !== this.s.head) this.d.moveBlock(w.block, this.place);
+      this.place = w.block;
+      // What is fallen into comes next.
+      work.push(...this.node(w.block, w.plan).reverse());
+    }
+  }
+
+  /** Ends a block by a plan's first decision. @returns blocks that are to be ended by plans of their own, the fall-through first */
+  private node(b: BlockNo, plan: Plan): { block: BlockNo; plan: Plan }[] {
+    const { d } = this;
+    const ways = new Ways(this, b);
+    const rest: { block: BlockNo; plan: Plan }[] = [];
+    const lead = (p: Plan): BlockNo => {
+      if (p.kind === 'leaf') return ways.to(p.leaf);
+      const block = d.newBlock(d.lastBlock, -1);
+      rest.push({ block, plan: p });
+      return block;
+    };
+    switch (plan.kind) {
+      case 'leaf':
+        d.setTerminator(b, null, ways.to(plan.leaf));
+        break;
+      case 'less': {
+        const no = lead(plan.no);
+        const below = this.compare(b, 'LT', this.map.signed, reg(this.s.selector), plan.place, this.loc);
+        this.branch(b, below, lead(plan.yes), no, this.loc);
+        break;
+      }
+      case 'range': {
+        const no = lead(plan.no);
+        const { loc } = plan.yes;
+        const size = plan.high - plan.low;
+        const x = size === 0n ? reg(this.s.selector) : this.from(b, plan.low, loc);
+        const inside =
+          size === 0n
+            ? this.compare(b, 'EQ', this.map.signed, x, plan.low, loc)
+            : this.compareValue(b, 'LE', false, x, size, loc);
+        this.branch(b, inside, ways.to(plan.yes), no, loc);
+        break;
+      }
+      case 'bits': {
+        this.bits(b, plan, ways);
+        break;
+      }
+      case 'table': {
+        this.jump(b, plan, ways);
+      }
+    }
+    ways.tellPhis();
+    return rest;
+  }
+
+  /** A block of this leaf's own that leads to where the leaf does. */
+  landing(leaf: Leaf): BlockNo {
+    const { d, landings } = this;
+    let b = landings.get(leaf);
+    if (b === undefined) {
+      b = d.newBlock(d.lastBlock, leaf.block);
+      d.phis(leaf.block).forEach((phi, k) => d.setWay(phi, b!, leaf.args[k]));
+      landings.set(leaf, b);
+    }
+    return b;
+  }
+
+  get draft(): Draft {
+    return this.d;
+  }
+
+  /** A new block behind `b`, in front of all that comes later. */
+  private next(b: BlockNo): BlockNo {
+    this.place = this.d.newBlock(b, -1);
+    return this.place;
+  }
+
+  private bits(b: BlockNo, plan: Plan & { kind: 'bits' }, ways: Ways): void {
+    const { d, loc } = this;
+    const bit = this.fresh32();
+    const shift = d.opcode('SHL');
+    d.insertAtEnd(b, instr(shift, 0, [bit], [imm(1), this.from(b, plan.low, loc)], loc));
+    let at = b;
+    let out = ways;
+    plan.masks.forEach(({ mask, leaf }, k) => {
+      const hit = this.fresh32();
+      const logic = d.opcode('LOP3');
+      d.insertAtEnd(at, instr(logic, 0, [hit], [reg(bit), imm(mask), RZ, imm(AND)], leaf.loc));
+      const p = this.compareValue(at, 'NE', false, reg(hit), 0n, leaf.loc);
+      const last = k === plan.masks.length - 1;
+      const no = last ? out.to(plan.none) : this.next(at);
+      this.branch(at, p, out.to(leaf), no, leaf.loc);
+      if (last) return;
+      if (out !== ways) out.tellPhis();
+      at = no;
+      out = new Ways(this, no);
+    });
+    if (out !== ways) out.tellPhis();
+  }
+
+  private jump(b: BlockNo, plan: Plan & { kind: 'table' }, ways: Ways): void {
+    const { d, loc } = this;
+    const { cases, other } = this.map;
+    const ids: number[] = [];
+    const fill = (n: bigint, leaf: Leaf): void => {
+      if (n <= 0n) return;
+      const id = d.id(ways.to(leaf));
+      for (; n > 0n; n--) ids.push(id);
+    };
+    let at = plan.low;
+    for (const c of cases.slice(plan.first, plan.last + 1)) {
+      fill(c.low - at, other);
+      fill(c.high - c.low + 1n, c.leaf);
+      at = c.high + 1n;
+    }
+    fill(plan.high + 1n - at, other);
+    let place = this.from(b, plan.low, loc);
+    if (plan.outside !== null) {
+      // All that is beyond the table, and below it by wrapping round, comes to one entry more.
+      place = this.least(b, place, BigInt(ids.length));
+      fill(1n, plan.outside);
+    }
+    if (this.s.width > 32) {
+      const low = this.fresh32();
+      d.insertAtEnd(b, instr(d.opcode('UNPAIR'), 0, [low, NO_REG], [place], loc));
+      place = reg(low);
+    }
+    d.setTerminator(b, instr(d.opcode('BRX'), 0, [], [place, table(d.addTable(ids))], loc), -1);
+  }
+
+  /** The selector minus the value at a place. */
+  private from(b: BlockNo, place: bigint, loc: number): Operand {
+    const { d, s } = this;
+    const value = this.map.valueAt(place);
+    if (value === 0n) return reg(s.selector);
+    const x = d.freshReg(regFile(s.selector));
+    const op = d.opcode('IADD3');
+    const mods = s.width > 32 ? withMods(op, 0, '64') : 0;
+    d.insertAtEnd(b, instr(op, mods, [x], [reg(s.selector), immOf(-value, s.width), RZ], loc));
+    return reg(x);
+  }
+
+  /** The minimum of a number without sign and a constant. */
+  private least(b: BlockNo, x: Operand, most: bigint): Operand {
+    const { d, s } = this;
+    const r = d.freshReg(regFile(s.selector));
+    const op = d.opcode('IMNMX');
+    const mods = withMods(op, 0, 'MIN', `U${s.width}`);
+    d.insertAtEnd(b, instr(op, mods, [r], [x, immOf(most, s.width)], this.loc));
+    return reg(r);
+  }
+
+  private compare(b: BlockNo, cmp: string, signed: boolean, x: Operand, place: bigint, loc: number): Reg {
+    return this.compareValue(b, cmp, signed, x, this.map.valueAt(place), loc);
+  }
+
+  private compareValue(
+    b: BlockNo,
+    cmp: string,
+    signed: boolean,
+    x: Operand,
+    value: bigint,
+    loc: number,
+  ): Reg {
+    const { d } = this;
+    const width = regFile(x.reg) === RegFile.RD || regFile(x.reg) === RegFile.URD ? 64 : 32;
+    const op = d.opcode('ISETP');
+    const p = d.freshReg(RegFile.P);
+    const mods = withMods(op, 0, cmp, `${signed ? 'S' : 'U'}${width}`);
+    d.insertAtEnd(b, instr(op, mods, [p, NO_REG], [x, immOf(value, width), PT], loc));
+    return p;
+  }
+
+  private branch(b: BlockNo, p: Reg, yes: BlockNo, no: BlockNo, loc: number): void {
+    const { d } = this;
+    if (yes === no) d.setTerminator(b, null, no);
+    else d.setTerminator(b, withGuard(d.branchTo(yes, loc), p), no);
+  }
+
+  private fresh32(): Reg {
+    return this.d.freshReg(RegFile.R);
+  }
+}
+
+/** The ways out of one block: two of them to one block can bring its phis only one value. */
+class Ways {
+  private readonly e: Emitter;
+  private readonly b: BlockNo;
+  private readonly direct = new Map<BlockNo, Leaf>();
+
+  constructor(e: Emitter, b: BlockNo) {
+    this.e = e;
+    this.b = b;
+  }
+
+  /** The block to go to for a leaf. */
+  to(leaf: Leaf): BlockNo {
+    const first = this.direct.get(leaf.block);
+    if (first === undefined) this.direct.set(leaf.block, leaf);
+    return first === undefined || first === leaf || leaf.args.length === 0
+      ? leaf.block
+      : this.e.landing(leaf);
+  }
+
+  /** Gives the phis of the targets their values, once the ways are there. */
+  tellPhis(): void {
+    const d = this.e.draft;
+    for (const [block, leaf] of this.direct)
+      d.phis(block).forEach((phi, k) => d.setWay(phi, this.b, leaf.args[k]));
+  }
+}

@@ -1,0 +1,327 @@
+import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
+import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
+import { isValue } from '../analysis/effects.ts';
+import { rangeAt, rangesOf } from '../analysis/ranges.ts';
+import { type Between, type Switch, Switches } from '../analysis/switches.ts';
+import { circular, complement, meet, union, type ValueSet } from '../analysis/value-sets.ts';
+import { type BlockNo, type Draft, edit, removeUnreachable } from '../ir/draft/index.ts';
+import { Lanes } from '../ir/opcode.ts';
+import { NO_REG, type Reg } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
+import { inSsa } from '../ssa/registers.ts';
+import type { Pass, PassContext } from './pass.ts';
+import { emitSwitch } from './switch-emit.ts';
+import { SwitchMap } from './switch-map.ts';
+import { escapesOf, regroups } from './switch-meeting.ts';
+import {
+  behind,
+  cheapest,
+  inTables,
+  type Limits,
+  type Plan,
+  type Priced,
+  visited,
+  waysOf,
+} from './switch-plan.ts';
+
+/** One unit for each comparison of a switch that is looked at; unset: no limit (seed 003: an effort limit). */
+const BUDGET = 'SwitchOptBudget';
+/** 0: only comparisons and branches make a switch. Else values may stand between them, which the scanner of seed 003 tolerates. */
+const EXTENDED = 'SwitchOptExtendedPatternMatch';
+
+/** Cases asked for in front of a table because they pass by where the others meet; more of them would be a cascade again. */
+const MOST_ESCAPES = 2;
+
+/** Rewriting one switch may bring another to light, by phis that fall away; more than once in a row that is rare. */
+const ROUNDS = 4;
+
+/**
+ * Phase 30, DoSwitchOptSecond: writes each switch as a jump table, a search tree, a test of bits or a row of comparisons, whichever
+ * is expected to be cheapest.
+ *
+ *     before                          after
+ *     BB0:                            BB0:
+ *           ISETP.EQ P1, R1, 10             IADD3 R9, R1, -10
+ *       @P1 BRA BB10                        IMNMX.MIN.U32 R8, R9, 6
+ *     BB1:                                  BRX R8, T0     ; BB10 BB11 BB12 BB13 BB20 BB15 BB20
+ *           ISETP.EQ P2, R1, 11       BB20:
+ *       @P2 BRA BB11
+ *     ... 12, 13, 15 ...
+ *     BB20:
+ *
+ * What is a switch is said by values, not by form (`Switches`): rows and trees of comparisons, ranges, jump tables in any mixture
+ * are a map from values of one register to places. Values that lead to one block with different values for its phis lead to different
+ * places. Values that the selector cannot hold (`rangesOf`) need no test.
+ *
+ * It is rewritten if it has more than `cascade-cases` comparisons and the new form saves at least `least-gain` of the instructions
+ * that a warp is expected to execute, every case being as likely as another (`cheapest`). A table has at least `table-density` of its
+ * entries filled by cases, and at most `table-entries`; a jump through it costs as much as `table-cost` instructions. Where lanes may
+ * hold different selectors, `lanes` of them choose on their own, and a block costs once for all that come there; that several
+ * decisions lead to one place costs `regroup-cost`.
+ *
+ * Values that stand between the comparisons and are needed elsewhere are computed in front of the switch, and count as its cost.
+ *
+ * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second application changes
+ * nothing, because what was chosen is again the cheapest.
+ * Bound: each block is part of one switch, of at most 256; n cases of a switch cost n^3 for up to 40, n log n for more.
+ */
+export const switchOpt: Pass = (fn, ctx) => {
+  if (!controlIsLast(fn)) {
+    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    return fn;
+  }
+  let now = fn;
+  for (let round = 0; round < ROUNDS; round++) {
+    const rewriter = new Rewriter(now, ctx, round === 0);
+    const out = edit(now, (d) => rewriter.run(d), ctx.isa);
+    if (out === now) break;
+    now = out;
+  }
+  return now;
+};
+
+class Rewriter {
+  private readonly fn: Fn;
+  private readonly ctx: PassContext;
+  private readonly limits: Limits;
+  private readonly few: number;
+  private readonly leastGain: number;
+  private readonly between: Between;
+  /** Say what was not done: once is enough. */
+  private readonly explain: boolean;
+  private d!: Draft;
+
+  constructor(fn: Fn, ctx: PassContext, explain: boolean) {
+    this.fn = fn;
+    this.ctx = ctx;
+    this.explain = explain;
+    const { few, leastGain, ...limits } = parametersOf(ctx.params);
+    this.few = few;
+    this.leastGain = leastGain;
+    this.limits = limits;
+    const extended = ctx.knob(EXTENDED);
+    this.between = extended === 0 || extended === false ? 'comparison' : 'values';
+  }
+
+  run(d: Draft): void {
+    this.d = d;
+    const switches = new Switches(d, inSsa);
+    const taken = new Set<BlockNo>();
+    let rewritten = false;
+    for (const head of cfgOf(this.fn).rpo) {
+      if (taken.has(head)) continue;
+      const s = this.worthwhile(
+        switches.from(head, this.between, (b) => taken.has(b)),
+        taken,
+      );
+      if (s === null) continue;
+      if (!this.pay(s)) break;
+      let way = this.chosen(s);
+      // Values that would have to move may be what makes it dear.
+      let used = s;
+      if (way === null && s.kept.length > 0) {
+        const plain = this.worthwhile(
+          switches.from(head, 'comparison', (b) => taken.has(b)),
+          null,
+        );
+        way = plain === null ? null : this.chosen(plain);
+        if (way !== null) used = plain!;
+      }
+      if (way === null) continue;
+      this.say(used, way);
+      const old = d.at(d.terminator(head)).guard;
+      emitSwitch(d, used, way.map, way.plan);
+      this.dropUnused(old);
+      rewritten = true;
+    }
+    if (rewritten) removeUnreachable(d);
+  }
+
+  /** A switch with enough comparisons; its blocks are its own. */
+  private worthwhile(s: Switch | null, taken: Set<BlockNo> | null): Switch | null {
+    if (s === null) return null;
+    if (taken !== null) for (const t of s.tests) taken.add(t.block);
+    if (taken !== null && this.explain && s.tests.length > 2)
+      for (const { block, why } of s.stops) {
+        const message = `BB${this.d.id(block)} also asks for the selector of BB${this.d.id(s.head)}, but ${why}`;
+        this.ctx.remark('missed', 'chain-stopped', message, { block: this.d.id(block) });
+      }
+    const count = this.comparisons(s);
+    if (count > this.few) return s;
+    if (taken !== null && this.explain && count > 2)
+      this.missed(s, 'few-cases', `${count} comparisons are not more than ${this.few}`);
+    return null;
+  }
+
+  private comparisons(s: Switch): number {
+    const { d } = this;
+    return s.tests.filter(({ block }) => d.terminator(block) >= 0 && d.successors(block).length > 1).length;
+  }
+
+  private pay(s: Switch): boolean {
+    for (let k = this.comparisons(s); k > 0; k--)
+      if (!this.ctx.budget(BUDGET)) {
+        this.missed(s, 'budget-spent', `${BUDGET} is spent: this switch and those behind it stay`);
+        return false;
+      }
+    return true;
+  }
+
+  /** The cheapest form of a switch; null where that is no better than what is there. */
+  private chosen(s: Switch): (Priced & { readonly map: SwitchMap; readonly before: number }) | null {
+    const possible = this.possible(s);
+    const all = SwitchMap.of(s, possible);
+    if (all === null) return null;
+    const uniform = lanesAt(divergenceOf(this.fn), s.selector, s.head) <= Lanes.Warp;
+    const limits = uniform ? { ...this.limits, lanes: 1 } : this.limits;
+    const { map, plan, cost } = this.planOf(s, all, possible, limits);
+    const regroup = (waysTo: ReadonlyMap<BlockNo, number>): number =>
+      limits.lanes > 1 && regroups(this.fn, s.head, waysTo) ? limits.regroupCost : 0;
+    const before = this.costOf(s, all, limits) + regroup(this.waysOf(s));
+    const after = cost + s.kept.length + regroup(waysOf(map, plan));
+    // What was chosen once must not look better than itself by rounding.
+    if (after < before - 1e-6 && after <= before * (1 - this.leastGain))
+      return { plan, cost: after, map, before };
+    if (this.explain) {
+      const message = `about ${before.toFixed(1)} instructions now, ${after.toFixed(1)} as ${formOf(plan)}`;
+      this.missed(s, 'no-better', message);
+    }
+    return null;
+  }
+
+  /** By block of a leaf: how many blocks lead there. */
+  private waysOf(s: Switch): Map<BlockNo, number> {
+    const { d } = this;
+    const inside = new Set(s.tests.map((t) => t.block));
+    const blocks = new Set(s.leaves.map((leaf) => leaf.block));
+    return new Map([...blocks].map((b) => [b, d.predecessors(b).filter((p) => inside.has(p)).length]));
+  }
+
+  /** The cheapest plan whose tables keep no lanes apart that could go on together. */
+  private planOf(
+    s: Switch,
+    map: SwitchMap,
+    possible: ValueSet,
+    limits: Limits,
+  ): Priced & { readonly map: SwitchMap } {
+    const best = cheapest(map, limits);
+    if (limits.lanes === 1) return { ...best, map };
+    const looked = inTables(map, best.plan);
+    const escapes = escapesOf(this.fn, s.leaves).filter((leaf) => leaf !== map.other && looked.has(leaf));
+    if (escapes.length === 0 || escapes.length > MOST_ESCAPES) return { ...best, map };
+    const first = escapes.map((leaf) => ({ ...leaf, values: meet(leaf.values, possible) }));
+    const left = SwitchMap.of(
+      { ...s, leaves: s.leaves.filter((leaf) => !escapes.includes(leaf)) },
+      meet(possible, complement(union(...first.map((leaf) => leaf.values)), s.width)),
+    );
+    return left === null
+      ? { ...best, map }
+      : { ...behind(left, first, cheapest(left, limits), limits), map: left };
+  }
+
+  /** What the selector can hold where the switch begins. */
+  private possible(s: Switch): ValueSet {
+    const k = rangeAt(rangesOf(this.fn), s.selector, s.head);
+    const top = (1n << BigInt(s.width)) - 1n;
+    const most = BigInt(k.most);
+    const signed = circular(BigInt(k.signedLeast), BigInt(k.signedMost), s.width);
+    const unsigned = [{ low: BigInt(k.least), high: most > top ? top : most }];
+    // Beyond 2^53 bounds are rounded outwards, and may pass the greatest signed value.
+    return BigInt(k.signedMost) > top >> 1n ? unsigned : meet(unsigned, signed);
+  }
+
+  /** Instructions that a warp executes for the switch as it is. */
+  private costOf(s: Switch, map: SwitchMap, { lanes, tableCost }: Limits): number {
+    const { d } = this;
+    const kept = new Set(s.kept);
+    let cost = 0;
+    for (const { block, values } of s.tests) {
+      const end = d.terminator(block);
+      let instructions = block === s.head ? 1 : 0;
+      if (block !== s.head)
+        for (let n = d.first(block); n >= 0; n = d.next(n)) if (n !== end && !kept.has(n)) instructions++;
+      // A branch to the one place where control goes on is a matter of layout.
+      if (end >= 0) {
+        const x = d.at(end);
+        if (x.op.primitive === 'branch-table') instructions += tableCost;
+        else if (x.guard !== NO_REG) instructions++;
+      }
+      for (const n of s.kept) if (d.block(n) === block) instructions++;
+      cost += instructions * visited(map.weightOf(values), lanes);
+    }
+    return cost;
+  }
+
+  private say(s: Switch, { plan, cost, before }: Priced & { readonly before: number }): void {
+    const { d } = this;
+    const what = `${this.comparisons(s)} comparisons become ${formOf(plan)}`;
+    const message = `${what}: about ${before.toFixed(1)} instructions before, ${cost.toFixed(1)} after`;
+    this.ctx.remark('passed', 'switch-rewritten', message, {
+      block: d.id(s.head),
+      ins: d.at(d.terminator(s.head)),
+    });
+  }
+
+  private missed(s: Switch, name: string, message: string): void {
+    const { d } = this;
+    const at = { block: d.id(s.head), ins: d.at(d.terminator(s.head)) };
+    this.ctx.remark('missed', name, `switch at BB${d.id(s.head)}: ${message}`, at);
+  }
+
+  /** Takes out the comparison that nobody reads any more, and what only it read. */
+  private dropUnused(guard: Reg): void {
+    const { d } = this;
+    const work = [guard];
+    for (let r = work.pop(); r !== undefined; r = work.pop()) {
+      if (!inSsa(r) || d.useCount(r) > 0) continue;
+      const n = d.def(r);
+      if (n < 0 || !isValue(d.at(n)) || d.at(n).dst.some((o) => o !== NO_REG && d.useCount(o) > 0)) continue;
+      const { src } = d.at(n);
+      d.remove(n);
+      for (const o of src) if (o.reg !== NO_REG) work.push(o.reg);
+    }
+  }
+}
+
+/** The parameters of the binding; one that is absent limits nothing, but without `table-entries` there are no tables. @throws Error for one that is no number from 0 on */
+function parametersOf(
+  given: PassContext['params'],
+): Limits & { readonly few: number; readonly leastGain: number } {
+  const number = (name: string, absent: number): number => {
+    const v = given[name] ?? absent;
+    if (typeof v !== 'number' || !(v >= 0)) throw new Error(`switch-opt: '${name}' is a number from 0 on`);
+    return v;
+  };
+  const out = {
+    few: number('cascade-cases', 0),
+    leastGain: number('least-gain', 0),
+    tableDensity: number('table-density', 0),
+    tableEntries: number('table-entries', 0),
+    tableCost: number('table-cost', 1),
+    lanes: number('lanes', 1),
+    regroupCost: number('regroup-cost', 0),
+  };
+  return out;
+}
+
+/** What a plan is called. */
+function formOf(plan: Plan): string {
+  const kinds = new Map<string, number>();
+  const work = [plan];
+  for (let p = work.pop(); p !== undefined; p = work.pop()) {
+    kinds.set(p.kind, (kinds.get(p.kind) ?? 0) + 1);
+    if (p.kind === 'less') work.push(p.yes, p.no);
+    if (p.kind === 'range') work.push(p.no);
+  }
+  const count = (kind: string, one: string, many: string): string[] => {
+    const n = kinds.get(kind) ?? 0;
+    return n === 0 ? [] : [`${n} ${n === 1 ? one : many}`];
+  };
+  const comparisons = (kinds.get('less') ?? 0) + (kinds.get('range') ?? 0);
+  const all = [
+    ...count('table', 'jump table', 'jump tables'),
+    ...count('bits', 'test of bits', 'tests of bits'),
+    ...(comparisons === 0 ? [] : [`${comparisons} comparison${comparisons === 1 ? '' : 's'}`]),
+  ];
+  return all.length === 0 ? 'one way' : all.join(' and ');
+}
