@@ -48,8 +48,8 @@ const ROUNDS = 32;
  *
  * Going past a branch must not part lanes that met in front of it, or what follows would run twice: lanes of a warp come there
  * together, all of them on one way; or each of its two ways is decided by one way to it, so that nothing is left of the
- * meeting, no operation between lanes and no barrier stands before its ways meet again, and no loop of the function may wait for
- * other threads. A loop keeps its head.
+ * meeting, neither leaves a loop, from which lanes come in different rounds, no operation between lanes and no barrier stands before
+ * the ways meet again, and no loop of the function may wait for other threads. A loop keeps its head.
  *
  * Requires: control-last. Guarantees: control-last; SSA stays SSA; no executed path gets longer; every block is reachable or named by a
  * convergence label.
@@ -191,6 +191,13 @@ class Threader {
     if (divergenceOf(fn).join[branch] < Lanes.Varying) return true;
     if (ways.length !== before || before !== 2 || ways[0] === ways[1]) {
       this.missed('divergent', branch, 'lanes of a warp meet there, and would run apart what follows');
+      return false;
+    }
+    const { pred, predStart } = cfgOf(fn);
+    for (let e = predStart[branch]; e < predStart[branch + 1]; e++) {
+      const l = forest.innermost[pred[e]];
+      if (l < 0 || inLoop(forest, l, branch)) continue;
+      this.missed('loop-exit', branch, 'lanes that leave a loop in different rounds meet there');
       return false;
     }
     if (mayWaitInLoops(fn)) {
