@@ -206,6 +206,28 @@ EXIT`);
     expect(sameOpenWorld(p, p, 'k', BASE, o).raced).toBe(false);
   });
 
+  // Half of a warp counts in memory what the other half reads, which has its turn when the first half's is over.
+  const halves = (padding = '') =>
+    kernel(`MOV R14, 1000
+ISETP.LT.U32 P15, R2, 16
+@P15 BRA BB2
+LDG R15, [RD1]
+STG [RD3], R15
+EXIT
+BB2:
+STG [RD1], R14
+${padding}
+IADD3 R14, R14, -1
+ISETP.GT P16, R14, RZ
+@P16 BRA BB2
+EXIT`);
+  it('lanes of a warp that race are compared one alone', () => {
+    const p = halves();
+    const slower = halves('IADD3 R17, R14, 1\nIADD3 R17, R17, 2');
+    expect(sameOpenWorld(p, slower, 'k', BASE)).toMatchObject({ same: true, raced: true });
+    expect(sameOpenWorld(p, halves('STG [RD3], R2'), 'k', BASE).same).toBe(false);
+  });
+
   it('what a shuffle reads from a lane that takes no part does not hang on registers', () => {
     const reads = (other: string) =>
       kernel(`MOV R14, R2

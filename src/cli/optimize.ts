@@ -237,7 +237,9 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
   progress.done();
   const notes = [
     ...(partial > 0 ? [`${partial} compared only as far as the budget went`] : []),
-    ...(raced > 0 ? [`${raced} compared with one warp: what they do hangs on the order of warps`] : []),
+    ...(raced > 0
+      ? [`${raced} compared with one warp or thread: what they do hangs on the order of threads`]
+      : []),
   ];
   const head = ok
     ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${notes.map((n) => `; ${n}`).join('')})`

@@ -34,7 +34,7 @@ function compared(input: Program, last: Program, measured: KernelMeasure, plan: 
   const r = sameOpenWorld(input, last, measured.kernel, paramBase(plan));
   const limits = [
     ...(r.partial ? ['as far as the budget went'] : []),
-    ...(r.raced ? ['with one warp, since its result hangs on their order'] : []),
+    ...(r.raced ? ['with one warp or thread, since its result hangs on their order'] : []),
   ];
   return { ok: r.same, by: 'open world', note: r.same ? limits.join(', ') : (r.differences[0] ?? '') };
 }

@@ -286,7 +286,7 @@ export class Machine implements Simulation {
   }
 
   private runWarp(w: Warp, limit: number): void {
-    const { counters, budget } = this.opts;
+    const { counters, budget, pathSlice = PATH_SLICE } = this.opts;
     const { paths } = w;
     let inPath = 0;
     for (;;) {
@@ -317,7 +317,7 @@ export class Machine implements Simulation {
         if (this.executed >= budget) throw new OutOfBudget();
         return;
       }
-      if (++inPath > PATH_SLICE) {
+      if (++inPath > pathSlice) {
         inPath = 0;
         passTurn(w, true, path);
         continue;

@@ -4,6 +4,9 @@ import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine } from './machine.ts';
 import { mix, OpenMemory } from './memory.ts';
 import { type Pointers, pointerLoads, pointerOffsets } from './pointers.ts';
+import type { MachineOptions } from './simulation.ts';
+
+type Turns = Pick<MachineOptions, 'slice' | 'pathSlice'>;
 
 export interface OpenOptions {
   readonly seed: number;
@@ -11,8 +14,8 @@ export interface OpenOptions {
   readonly block: readonly [number, number, number];
   /** Most warp instructions. */
   readonly budget: number;
-  /** Warp instructions before the next warp has its turn. */
-  readonly slice?: number;
+  /** Warp instructions before the next warp has its turn, and before the next lanes of a warp have theirs. */
+  readonly turns?: Turns;
   /** Told of every load from global memory. */
   readonly followed?: Machine['followed'];
 }
@@ -96,7 +99,7 @@ export function openWorld(
         counters: null,
         open: true,
         seed: opts.seed,
-        slice: opts.slice,
+        ...opts.turns,
       },
       memory,
       openBank(kernel, pointers.parameters, paramBase, opts.seed),
@@ -155,7 +158,7 @@ export interface OpenComparison {
   readonly same: boolean;
   /** Not every run ended within its budget; those were compared as far as they got. */
   readonly partial: boolean;
-  /** The kernel's own results hang on the order in which warps run: it was compared with one warp in the end. */
+  /** The kernel's own results hang on the order in which its threads run: it was compared with fewer of them in the end. */
   readonly raced: boolean;
   /** Readable differences, at most ten. */
   readonly differences: readonly string[];
@@ -205,7 +208,8 @@ export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] 
 /**
  * Compares a kernel before and after in open worlds: same memory written, same end of every warp, for every seed. Runs that
  * use up the budget or fault are compared by what each thread stored to each address, as far as both got. Where they differ
- * and the kernel as it was differs from itself when warps take shorter turns, its warps race, and one warp alone decides.
+ * and the kernel as it was differs from itself when its threads take other turns, they race, and one warp alone decides, or
+ * one thread where the lanes of that warp race as well.
  *
  * @param paramBase offset of parameters in constant bank 0
  */
@@ -229,28 +233,32 @@ export function sameOpenWorld(
       block: opts.block ?? blockOf(fn, opts.threadsPerSm ?? FEWEST_THREADS),
       budget: opts.budget ?? 300_000,
     };
-    const { run: a, pointers } = runFollowing(before, kernel, paramBase, o);
+    const { run: first, pointers } = runFollowing(before, kernel, paramBase, o);
     const run = (program: Program, o: OpenOptions): OpenResult => {
       const r = openWorld(program, kernel, pointers, paramBase, o);
       executed += r.executed;
       return r;
     };
-    executed += a.executed;
-    const b = run(after, o);
-    if (a.status === 'budget' || b.status === 'budget') partial = true;
-    let found = compare(a, b, o.budget);
-    if (found.length > 0 && compare(a, run(before, { ...o, slice: SHORT_TURN }), o.budget).length > 0) {
-      raced = true;
-      const one: OpenOptions = { ...o, grid: [1, 1, 1], block: shrunk(o.block, 32) };
-      found = compare(run(before, one), run(after, one), o.budget);
+    executed += first.executed;
+    const fewer: OpenOptions[] = [32, 1].map((n) => ({ ...o, grid: [1, 1, 1], block: shrunk(o.block, n) }));
+    for (let tried = o, a = first; ; tried = fewer.shift()!, a = run(before, tried)) {
+      const b = run(after, tried);
+      if (a.status === 'budget' || b.status === 'budget') partial = true;
+      const found = compare(a, b, o.budget);
+      const races = (turns: Turns) => compare(a, run(before, { ...tried, turns }), o.budget).length > 0;
+      if (found.length > 0 && fewer.length > 0 && OTHER_TURNS.some(races)) {
+        raced = true;
+        continue;
+      }
+      for (const s of found) if (differences.length < 10) differences.push(`seed ${seed}: ${s}`);
+      break;
     }
-    for (const s of found) if (differences.length < 10) differences.push(`seed ${seed}: ${s}`);
   }
   return { same: differences.length === 0, partial, raced, differences, seeds, executed };
 }
 
-/** Warp instructions of a turn, short enough to bring other orders about. */
-const SHORT_TURN = 250;
+/** Turns short enough to bring other orders about: of the warps, and of the lanes of a warp that went different ways. */
+const OTHER_TURNS: readonly Turns[] = [{ slice: 250 }, { pathSlice: 250 }, { slice: 250, pathSlice: 17 }];
 /** How much slower an optimized program may be until it counts as one that does not end. The other way it may be any faster. */
 const SLOWER = 8;
 

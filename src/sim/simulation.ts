@@ -23,6 +23,8 @@ export interface MachineOptions {
   readonly stack?: number;
   /** Warp instructions a warp may run before the next has its turn; a block ten times that. Default: 20,000. */
   readonly slice?: number;
+  /** Warp instructions that lanes which parted from others of their warp may run before those have their turn. Default: 5000. */
+  readonly pathSlice?: number;
 }
 
 /** What the machine offers to the code that executes instructions on it. */
