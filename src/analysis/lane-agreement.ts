@@ -34,6 +34,17 @@ export interface LaneAgreement {
 
 export const laneAgreementOf: (fn: Fn) => LaneAgreement = memo((fn) => new Agreement(fn));
 
+/**
+ * May a branch on a predicate send lanes of many a warp different ways?
+ *
+ * @param guard a register that the function may lack, as one that a pass has made since: then yes
+ */
+export function partsLanes(fn: Fn, guard: Reg): boolean {
+  const r = regIndex(guard);
+  if (r >= fn.regCount) return true;
+  return divergenceOf(fn).value[r] === Lanes.Varying && !laneAgreementOf(fn).mostlyAgree(guard);
+}
+
 class Agreement implements LaneAgreement {
   private readonly fn: Fn;
   private readonly known = new Map<number, number>();

@@ -1,4 +1,4 @@
-import { type BlockNo, type Draft, eachPin, type Ins } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
 import { endsFlow, isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
@@ -57,13 +57,13 @@ const MOST_BETWEEN = 8;
 export class Switches {
   private readonly d: Draft;
   private readonly selectors: Selectors;
-  private readonly pinned = new Set<BlockNo>();
+  private pinned: ReadonlySet<BlockNo> = new Set();
 
   /** @param hasOneValue is a register one of those that are in SSA? */
   constructor(d: Draft, hasOneValue: (r: Reg) => boolean) {
     this.d = d;
     this.selectors = new Selectors(d, hasOneValue);
-    for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
+    this.pinned = pinnedBlocks(d);
   }
 
   /**

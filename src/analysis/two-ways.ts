@@ -26,5 +26,5 @@ export function twoWaysOf(d: Draft, b: BlockNo): TwoWays | null {
 }
 
 /** The predicate that is true where control goes to `taken`, or, asked for the other way, to `fall`. */
-export const conditionOf = (w: TwoWays, to: BlockNo): Operand =>
+export const predicateOf = (w: TwoWays, to: BlockNo): Operand =>
   reg(w.guard, w.guardNot === (to === w.taken) ? Mod.Not : 0);

@@ -2,9 +2,7 @@ import { copyLike, movesOf, otherwiseFor } from './moves.ts';
 import { type Isa, withMods } from './opcode.ts';
 import { imm, NO_REG, type Operand, type Reg, RegFile, RZ, reg } from './operand.ts';
 import { type Instr, instr } from './program.ts';
-
-/** Truth table of the first two inputs' conjunction. */
-const AND = 0xc0;
+import { AND } from './truth-tables.ts';
 
 /**
  * Instructions that take some bytes out of a register or constant, as a load would take them out of memory (little-endian, PTX ISA

@@ -1,14 +1,12 @@
 import { type Isa, type Opcode, OpFlag, type Slot, withMods } from './opcode.ts';
 import { imm, Kind, NO_REG, type Operand, PT, type Reg, regWidth } from './operand.ts';
 import { type Instr, instr, NONE } from './program.ts';
+import { A, CHOOSE } from './truth-tables.ts';
 
 /** Truth table of the first input alone: how a predicate is copied. */
-export const FIRST_INPUT = 0xf0;
+export const FIRST_INPUT = A;
 /** The source that holds the table of an opcode with the property `table`. */
 export const TABLE_SOURCE = 3;
-
-/** Truth table of "the first input chooses the second where it is true, else the third". */
-const CHOOSE = 0xca;
 
 /** How values are copied and chosen: the one place that knows. */
 export interface Moves {

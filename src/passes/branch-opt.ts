@@ -3,13 +3,13 @@ import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
 import { Forwarding } from '../analysis/forwarding.ts';
 import { hasConstantPredicates, knownPredicate } from '../analysis/known-predicates.ts';
 import { WorkList } from '../analysis/worklist.ts';
-import { type BlockNo, type Draft, eachPin, edit, removeUnreachable } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, edit, pinnedBlocks, removeUnreachable } from '../ir/draft/index.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
 import { endsFlow } from '../ir/flow.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { BUDGET } from './branch-budget.ts';
-import { returnsResult, useOtherwise } from './never-runs.ts';
+import { maySettle, useOtherwise } from './known-guards.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /**
@@ -78,7 +78,7 @@ class Simplifier {
   private forwarding!: Forwarding;
   private work!: WorkList;
   /** Blocks that must stay though no edge may lead to them: labels of instructions that do not jump (BSSY). */
-  private readonly pinned = new Set<BlockNo>();
+  private pinned: ReadonlySet<BlockNo> = new Set();
 
   constructor(fn: Fn, ctx: PassContext) {
     this.fn = fn;
@@ -89,7 +89,7 @@ class Simplifier {
     this.d = d;
     this.work = new WorkList(d.blockNumbers);
     removeUnreachable(d, (b) => this.erased(b));
-    for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
+    this.pinned = pinnedBlocks(d);
     this.forwarding = new Forwarding(d, (b) => this.work.push(b));
     for (const b of cfgOf(this.fn).rpo) this.work.push(b);
     for (const b of d.layout()) this.work.push(b);
@@ -130,7 +130,7 @@ class Simplifier {
     if (t.guard !== NO_REG) {
       const value = b < this.fn.blocks.length ? knownPredicate(this.fn, t.guard, b) : -1;
       const runs = (value === 1) !== t.guardNot;
-      if (value >= 0 && (runs || !returnsResult(d, n))) {
+      if (value >= 0 && maySettle(d, n, runs)) {
         const why = `the guard is always ${value === 1 ? 'true' : 'false'}`;
         return this.terminator(b, t, runs ? withGuard(t, NO_REG) : null, d.fall(b), 'condition-known', why);
       }

@@ -1,6 +1,7 @@
 import { hasMod, type Isa, type Opcode, slotWidth } from '../ir/opcode.ts';
 import { imm, isZero, type Operand, RZ } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
+import { AND, AND3, OR, OR3, XOR, XOR3 } from '../ir/truth-tables.ts';
 
 /** An operation of integers whose operands may stand in any order and be grouped in any way; one object for each kind. */
 export interface Chain {
@@ -20,11 +21,10 @@ export interface Chain {
 
 type Logic = Pick<Chain, 'combine' | 'identity'> & { readonly two: number; readonly three: number };
 
-/** Truth tables of LOP3 for two and three operands (PTX ISA 9.0, lop3: the inputs are 0xf0, 0xcc and 0xaa). */
 const LOGIC: readonly Logic[] = [
-  { two: 0xc0, three: 0x80, combine: (a, b) => a & b, identity: null },
-  { two: 0xfc, three: 0xfe, combine: (a, b) => a | b, identity: 0n },
-  { two: 0x3c, three: 0x96, combine: (a, b) => a ^ b, identity: 0n },
+  { two: AND, three: AND3, combine: (a, b) => a & b, identity: null },
+  { two: OR, three: OR3, combine: (a, b) => a | b, identity: 0n },
+  { two: XOR, three: XOR3, combine: (a, b) => a ^ b, identity: 0n },
 ];
 
 /** The kinds of chains of an instruction set. */

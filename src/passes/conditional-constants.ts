@@ -3,7 +3,7 @@ import { isValue } from '../analysis/effects.ts';
 import { constantOf, type Ranges, rangeAt, rangeOf, rangesOf } from '../analysis/ranges.ts';
 import { type BlockNo, type Draft, edit, type Ins, removeUnreachable } from '../ir/draft/index.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
-import { endsFlow, isControl, isPhi } from '../ir/flow.ts';
+import { isControl, isPhi } from '../ir/flow.ts';
 import { copyLike, copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { slotWidth, srcSlot } from '../ir/opcode.ts';
 import { immPair, isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
@@ -13,7 +13,7 @@ import { mayStand } from '../rules/fit.ts';
 import { isFoldable } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
 import { ConstantsByFlow, mayHaveConstantPhis } from './constants-by-flow.ts';
-import { returnsResult, useOtherwise } from './never-runs.ts';
+import { settleGuard } from './known-guards.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
@@ -61,7 +61,7 @@ function byFlow(fn: Fn, ctx: PassContext): Fn {
         if (!found.isReached(b)) continue;
         eachOf(d, b, (n) => {
           const { guard } = d.at(n);
-          if (guard !== NO_REG) settleGuard(d, n, found.constantOf(guard), ctx);
+          if (guard !== NO_REG) settleKnown(d, n, found.constantOf(guard), ctx);
           if (!d.isRemoved(n)) toConstant(d, moves, n, (r) => found.constantOf(r), ctx);
         });
         settleTable(d, b, found, ctx);
@@ -90,7 +90,7 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
       for (const b of d.layout())
         eachOf(d, b, (n) => {
           const { guard } = d.at(n);
-          if (guard !== NO_REG) settleGuard(d, n, at(guard, b), ctx);
+          if (guard !== NO_REG) settleKnown(d, n, at(guard, b), ctx);
           if (d.isRemoved(n)) return;
           toConstant(d, moves, n, everywhere, ctx);
           if (!d.isRemoved(n)) toldByBranches(d, n, ranges, (r) => at(r, b));
@@ -110,19 +110,13 @@ function eachOf(d: Draft, b: BlockNo, visit: (n: Ins) => void): void {
 }
 
 /** An instruction whose guard is known loses it, or goes; so does a branch. */
-function settleGuard(d: Draft, n: Ins, value: Operand | null, ctx: PassContext): void {
+function settleKnown(d: Draft, n: Ins, value: Operand | null, ctx: PassContext): void {
   if (value === null) return;
   const x = d.at(n);
   const b = d.block(n);
   const runs = ((value.lo & 1) === 1) !== x.guardNot;
   const always = `${printInstr(x)}: the guard is always ${runs ? 'true' : 'false'}`;
-  if (!runs && returnsResult(d, n)) return;
-  ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
-  const left = runs ? withGuard(x, NO_REG) : null;
-  if (!runs) useOtherwise(d, n);
-  if (isControl(x)) d.setTerminator(b, left, left !== null && endsFlow(left) ? -1 : d.fall(b));
-  else if (left === null) d.remove(n);
-  else d.replace(n, left);
+  if (settleGuard(d, n, runs)) ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
 }
 
 /** A value of which every result is one constant becomes copies of them. */

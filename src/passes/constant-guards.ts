@@ -1,10 +1,9 @@
 import { reachingIn } from '../analysis/reaching.ts';
-import { withGuard } from '../ir/edit.ts';
 import { isControl } from '../ir/flow.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
 import { Mod } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
-import { returnsResult, useOtherwise } from './never-runs.ts';
+import { settleGuard } from './known-guards.ts';
 import type { EditPass } from './pass.ts';
 
 /**
@@ -35,13 +34,7 @@ export const constantGuards: EditPass = (d, work, { isa, remark }) => {
     const c = def < 0 ? null : copyOf(moves, d.at(def));
     if (c === null || c.kind !== Kind.Imm) continue;
     const truth = ((c.lo & 1) === 1) !== ((c.mods & Mod.Not) !== 0);
-    if (truth !== guardNot) d.replace(n, withGuard(ins, NO_REG));
-    else if (returnsResult(d, n)) continue;
-    else {
-      useOtherwise(d, n);
-      d.remove(n);
-    }
-    settled++;
+    if (settleGuard(d, n, truth !== guardNot)) settled++;
   }
   if (settled > 0) remark('passed', 'guards-settled', `${settled} guards are known`);
 };

@@ -4,14 +4,19 @@ import { type Known, walkConditions } from '../analysis/edge-conditions.ts';
 import { inLoop, loopsOf } from '../analysis/loops.ts';
 import { meetingsOf } from '../analysis/meetings.ts';
 import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
-import { type BlockNo, type Draft, eachPin, edit, type Ins, removeUnreachable } from '../ir/draft/index.ts';
-import { withGuard } from '../ir/edit.ts';
-import { endsFlow } from '../ir/flow.ts';
+import {
+  type BlockNo,
+  type Draft,
+  edit,
+  type Ins,
+  pinnedBlocks,
+  removeUnreachable,
+} from '../ir/draft/index.ts';
 import { Lanes } from '../ir/opcode.ts';
 import { NO_REG, sameOperand } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { BUDGET } from './branch-budget.ts';
-import { returnsResult, useOtherwise } from './never-runs.ts';
+import { maySettle, settleGuard } from './known-guards.ts';
 import { foldBranch } from './one-way.ts';
 import type { Pass, PassContext } from './pass.ts';
 
@@ -83,7 +88,7 @@ class Threader {
   private readonly ctx: PassContext;
   private readonly told: Set<string>;
   private d!: Draft;
-  private readonly pinned = new Set<BlockNo>();
+  private pinned: ReadonlySet<BlockNo> = new Set();
   private readonly decided: { readonly block: BlockNo; readonly runs: boolean }[] = [];
   private readonly ways: { readonly from: BlockNo; readonly passed: readonly Passed[] }[] = [];
   /** By block that holds nothing but a branch: where the ways to it that decide it lead. */
@@ -105,7 +110,7 @@ class Threader {
       if (n >= 0 && d.at(n).guard !== NO_REG) guarded++;
     }
     if (guarded < 2) return;
-    for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
+    this.pinned = pinnedBlocks(d);
     walkConditions(d, (b, known) => this.look(b, known));
     const changed =
       this.ways.reduce((n, w) => n + (this.thread(w.from, w.passed) ? 1 : 0), 0) +
@@ -220,12 +225,10 @@ class Threader {
   private decide(b: BlockNo, runs: boolean): boolean {
     const { d, ctx } = this;
     const n = d.terminator(b);
-    if (this.spent || n < 0 || d.at(n).guard === NO_REG || (!runs && returnsResult(d, n))) return false;
+    if (this.spent || n < 0 || d.at(n).guard === NO_REG || !maySettle(d, n, runs)) return false;
     if (!this.take()) return false;
     const ins = d.at(n);
-    if (!runs) useOtherwise(d, n);
-    const now = runs ? withGuard(ins, NO_REG) : null;
-    d.setTerminator(b, now, now !== null && endsFlow(now) ? -1 : d.fall(b));
+    settleGuard(d, n, runs);
     const why = `the way there decides that it ${runs ? 'runs' : 'does not run'}`;
     ctx.remark('passed', 'condition-decided', `${ins.op.name} of BB${d.id(b)}: ${why}`, {
       block: d.id(b),

@@ -17,12 +17,11 @@ import {
   sameOperand,
 } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
+import { AND } from '../ir/truth-tables.ts';
 import { type Costs, costOf, instrCost } from '../rules/cost.ts';
 import { allInSsa, inSsa } from '../ssa/registers.ts';
 import type { Arm, IfShape } from './if-shapes.ts';
 
-/** Truth table of "the first input and the second". */
-const BOTH = 0xc0;
 /** What may neither carry a guard in the place of a branch, nor run where it did not run before. */
 const STAYS = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Phi;
 
@@ -192,7 +191,7 @@ export class IfConversion {
     else {
       const p = d.freshReg(RegFile.P);
       const own = reg(x.guard, x.guardNot ? Mod.Not : 0);
-      d.insertBefore(n, instr(moves.logic, 0, [p], [a.condition, own, PT, imm(BOTH)], x.loc));
+      d.insertBefore(n, instr(moves.logic, 0, [p], [a.condition, own, PT, imm(AND)], x.loc));
       d.replace(n, withGuard(x, p));
     }
     for (const r of x.dst) if (r !== NO_REG) partial.add(r);

@@ -1,4 +1,4 @@
-import { conditionOf, type TwoWays, twoWaysOf } from '../analysis/two-ways.ts';
+import { predicateOf, type TwoWays, twoWaysOf } from '../analysis/two-ways.ts';
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
 import type { Operand } from '../ir/operand.ts';
 
@@ -48,7 +48,7 @@ export function ifShapeOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => b
   const shape = (meeting: BlockNo, ...arms: BlockNo[][]): IfShape | null =>
     meeting === header
       ? null
-      : { header, ways, arms: arms.map((a) => armOf(d, conditionOf(ways, a[0]), a)), meeting };
+      : { header, ways, arms: arms.map((a) => armOf(d, predicateOf(ways, a[0]), a)), meeting };
   if (afterFall >= 0 && afterFall === afterTaken) return shape(afterFall, fall, taken);
   if (afterFall === ways.taken) return shape(ways.taken, fall);
   return afterTaken === ways.fall ? shape(ways.fall, taken) : null;

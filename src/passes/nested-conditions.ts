@@ -1,24 +1,13 @@
-import { divergenceOf } from '../analysis/divergence.ts';
 import { isValue } from '../analysis/effects.ts';
-import { laneAgreementOf } from '../analysis/lane-agreement.ts';
+import { partsLanes } from '../analysis/lane-agreement.ts';
 import { twoWaysOf } from '../analysis/two-ways.ts';
-import { type BlockNo, type Draft, eachPin, edit, type Ins } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, edit, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
 import { withGuard } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { movesOf } from '../ir/moves.ts';
-import { Lanes } from '../ir/opcode.ts';
-import {
-  imm,
-  NO_REG,
-  type Operand,
-  PT,
-  type Reg,
-  RegFile,
-  reg,
-  regIndex,
-  sameOperand,
-} from '../ir/operand.ts';
+import { imm, NO_REG, type Operand, PT, type Reg, RegFile, reg, sameOperand } from '../ir/operand.ts';
 import { type Fn, instr } from '../ir/program.ts';
+import { A, ALWAYS, B, C } from '../ir/truth-tables.ts';
 import { type Costs, instrCost } from '../rules/cost.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -66,12 +55,6 @@ export const nestedConditions: Pass = (fn, ctx) =>
     ctx.isa,
   );
 
-/** Truth tables of the three inputs of a PLOP3. */
-const FIRST = 0xf0;
-const SECOND = 0xcc;
-const THIRD = 0xaa;
-const ALWAYS = 0xff;
-
 /** One of two ways out of a block. */
 interface Way {
   readonly to: BlockNo;
@@ -95,14 +78,14 @@ class NestedConditions {
   private readonly d: Draft;
   private readonly ctx: PassContext;
   private readonly costs: Costs;
-  private readonly pinned = new Set<BlockNo>();
+  private pinned: ReadonlySet<BlockNo> = new Set();
 
   constructor(fn: Fn, d: Draft, ctx: PassContext) {
     this.fn = fn;
     this.d = d;
     this.ctx = ctx;
     this.costs = ctx.fact('costs') as Costs;
-    for (const b of d.layout()) eachPin(d, b, (p) => this.pinned.add(p));
+    this.pinned = pinnedBlocks(d);
   }
 
   /** Makes the branch of `outer` one with those behind it; false where nothing was done. */
@@ -188,7 +171,7 @@ class NestedConditions {
       return false;
     };
     const loss = inner.reduce((sum, x) => sum + this.lossOf(x.block), 0);
-    const most = Number(ctx.params[this.parts(w) ? 'max-loss' : 'max-uniform-loss']);
+    const most = Number(ctx.params[partsLanes(this.fn, w.guard) ? 'max-loss' : 'max-uniform-loss']);
     if (loss > most) return refuse('loss', `${loss} cycles may be lost, more than ${most}`);
     const values = new Map<Ins, Operand>();
     for (const target of [to, below])
@@ -208,10 +191,10 @@ class NestedConditions {
     /** Truth table of "control goes on to `to`" for one way out of `outer`. */
     const table = (x: Decision | null, way: Way): number => {
       if (x === null) return way.to === to ? ALWAYS : 0;
-      const input = inputs.push(reg(x.guard)) === 2 ? SECOND : THIRD;
+      const input = inputs.push(reg(x.guard)) === 2 ? B : C;
       return x.guardNot === (x.taken.to === to) ? ~input & ALWAYS : input;
     };
-    const whenTaken = w.guardNot ? ~FIRST & ALWAYS : FIRST;
+    const whenTaken = w.guardNot ? ~A & ALWAYS : A;
     const all = (whenTaken & table(taken, w.taken)) | (~whenTaken & table(fall, w.fall) & ALWAYS);
     while (inputs.length < 3) inputs.push(PT);
     const p = d.freshReg(RegFile.P);
@@ -222,14 +205,6 @@ class NestedConditions {
     ctx.remark('passed', 'branches-combined', `BB${d.id(outer)} decides for ${names} as well`, at);
     removeAll(d, gone);
     return true;
-  }
-
-  /** Do lanes of many warps part at the branch? A predicate that is new is made of such ones. */
-  private parts(w: Decision): boolean {
-    const { fn } = this;
-    const r = regIndex(w.guard);
-    if (r >= fn.regCount) return true;
-    return divergenceOf(fn).value[r] === Lanes.Varying && !laneAgreementOf(fn).mostlyAgree(w.guard);
   }
 }
 

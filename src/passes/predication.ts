@@ -1,12 +1,10 @@
-import { divergenceOf } from '../analysis/divergence.ts';
 import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
-import { laneAgreementOf } from '../analysis/lane-agreement.ts';
-import type { TwoWays } from '../analysis/two-ways.ts';
-import { type BlockNo, type Draft, eachPin, edit } from '../ir/draft/index.ts';
+import { partsLanes } from '../analysis/lane-agreement.ts';
+import { type BlockNo, type Draft, edit, pinnedBlocks } from '../ir/draft/index.ts';
 import { type Moves, movesOf } from '../ir/moves.ts';
-import { Lanes, type Opcode } from '../ir/opcode.ts';
-import { NO_REG, regIndex } from '../ir/operand.ts';
+import type { Opcode } from '../ir/opcode.ts';
+import { NO_REG } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { type Costs, costOf } from '../rules/cost.ts';
@@ -72,7 +70,7 @@ class Predication {
   private readonly ctx: PassContext;
   private readonly moves: Moves;
   private readonly branchOp: Opcode;
-  private readonly pinned = new Set<BlockNo>();
+  private pinned: ReadonlySet<BlockNo> = new Set();
   private readonly unlimited: boolean;
 
   constructor(fn: Fn, d: Draft, ctx: PassContext) {
@@ -83,7 +81,7 @@ class Predication {
     this.branchOp = ctx.isa.opcodes.find((o) => o.primitive === 'branch')!;
     const mode = ctx.knob('Knob228');
     this.unlimited = typeof mode === 'number' && mode >= 2;
-    for (const b of d.layout()) eachPin(d, b, (p) => this.pinned.add(p));
+    this.pinned = pinnedBlocks(d);
   }
 
   run(): void {
@@ -147,7 +145,7 @@ class Predication {
     arms.forEach((a, k) => {
       loss += (1 - shares[k]) * skipped(a) - shares[k] * shape.arms[k].jumps * branch;
     });
-    return this.parts(shape.ways)
+    return partsLanes(this.fn, shape.ways.guard)
       ? over(loss, Number(ctx.params['max-loss']), '')
       : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
   }
@@ -166,13 +164,5 @@ class Predication {
     const { d } = this;
     const n = d.terminator(b);
     return n >= 0 && n === d.first(b) && ENDS.has(d.at(n).op.primitive) && d.at(n).guard === NO_REG;
-  }
-
-  /** Do lanes of many warps part at the branch? A predicate that is new is made of such ones. */
-  private parts(w: TwoWays): boolean {
-    const { fn } = this;
-    const r = regIndex(w.guard);
-    if (r >= fn.regCount) return true;
-    return divergenceOf(fn).value[r] === Lanes.Varying && !laneAgreementOf(fn).mostlyAgree(w.guard);
   }
 }

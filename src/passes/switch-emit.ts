@@ -16,11 +16,9 @@ import {
   table,
 } from '../ir/operand.ts';
 import { instr } from '../ir/program.ts';
+import { AND } from '../ir/truth-tables.ts';
 import type { SwitchMap } from './switch-map.ts';
 import type { Plan } from './switch-plan.ts';
-
-/** Truth table of the conjunction of the first two inputs. */
-const AND = 0xc0;
 
 /**
  * Writes a switch as planned, from the end of its head on. The blocks that decided before lose what led to them, and are for the

@@ -4,7 +4,7 @@ import { type End, EqualTails } from '../analysis/equal-tails.ts';
 import { livenessOf } from '../analysis/liveness.ts';
 import { type Meetings, meetingsOf } from '../analysis/meetings.ts';
 import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
-import { type BlockNo, type Draft, eachPin, edit, type Ins } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, edit, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
 import { withSource } from '../ir/edit.ts';
 import { Lanes } from '../ir/opcode.ts';
 import { Kind, NO_REG, table } from '../ir/operand.ts';
@@ -87,7 +87,7 @@ class TailMerger {
   private readonly leastArm: number;
   private d!: Draft;
   private tails!: EqualTails;
-  private readonly pinned = new Set<BlockNo>();
+  private pinned = new Set<BlockNo>();
   /** Blocks that others stand for, to be erased. */
   private readonly gone: BlockNo[] = [];
 
@@ -101,7 +101,7 @@ class TailMerger {
   run(d: Draft): void {
     this.d = d;
     this.tails = new EqualTails(d, () => livenessOf(this.fn));
-    for (const b of d.layout()) eachPin(d, b, (pin) => this.pinned.add(pin));
+    this.pinned = pinnedBlocks(d);
     for (const { block } of d.pragmas) this.pinned.add(d.blockById(block));
     this.wholeBlocks();
     if (!this.spent) this.lowerParts();

@@ -89,7 +89,7 @@ export function reachable(d: Draft): Uint8Array {
 }
 
 /** Labels in a block that are no ways of control: of instructions that are neither jumps nor phis, and of jumps behind an unguarded one. */
-export function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
+function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
   let over = false;
   for (let n = d.first(b); n >= 0; n = d.next(n)) {
     const x = d.at(n);
@@ -100,6 +100,13 @@ export function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void
       }
     if (endsFlow(x)) over = true;
   }
+}
+
+/** Blocks that must stay though no way of control may lead to them: those that `eachPin` names. */
+export function pinnedBlocks(d: Draft): Set<BlockNo> {
+  const pinned = new Set<BlockNo>();
+  for (const b of d.layout()) eachPin(d, b, (pin) => pinned.add(pin));
+  return pinned;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Fn } from '../program.ts';
 import { Draft } from './draft.ts';
 import { finish } from './finish.ts';
 
-export { eachPin, reachable, removeUnreachable, splitEdge, splitPredecessors } from './blocks.ts';
+export { pinnedBlocks, reachable, removeUnreachable, splitEdge, splitPredecessors } from './blocks.ts';
 export { type Clone, cloneBlocks } from './clone.ts';
 export { Draft } from './draft.ts';
 export type { BlockNo, Ins } from './instruction-list.ts';

@@ -1,6 +1,7 @@
 import { Mod } from '../../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, withOperandMods } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
+import { A, B, C } from '../../ir/truth-tables.ts';
 import { copyOut, guardOf } from './expand.ts';
 import type { Writer } from './writer.ts';
 
@@ -11,8 +12,7 @@ type Formula =
   | { readonly op: 'not'; readonly a: Formula }
   | { readonly op: 'and' | 'or' | 'xor'; readonly a: Formula; readonly b: Formula };
 
-/** Truth tables of the inputs: bit 4a+2b+c of a table is the result for a, b, c. */
-const INPUTS = [0xf0, 0xcc, 0xaa];
+const INPUTS = [A, B, C];
 
 let formulas: readonly Formula[] | null = null;
 

@@ -1,5 +1,6 @@
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immPair, NO_REG, type Operand, PF, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
+import { A, AND, OR, XOR } from '../../ir/truth-tables.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type FnLower, NoForm } from './function.ts';
 import { intMod, lastType, type PtxType, sizeMod, typesOf } from './types.ts';
@@ -57,7 +58,7 @@ const add: Handler = (f, i) => {
 function addHalves(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus: boolean): void {
   if (has(i, 'sat')) throw new NoForm();
   const sum = (x: Operand, y: Operand) => f.value('IADD3', [], [x, minus ? neg(y) : y, RZ]);
-  const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(0xc0)]);
+  const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(AND)]);
   const lo = sum(a, b);
   const hi = sum(high(a), high(b));
   f.emit('LOP3', [], [f.dst(i.operands[0], 32).reg], [lo, hi, imm(0xffff), imm(0xe4)]);
@@ -112,7 +113,7 @@ function addCarry(
     [d.reg, co],
     [a, minus ? withOperandMods(b, b.mods ^ Mod.Not) : b, carryIn],
   );
-  if (cc) f.emit('PLOP3', [], [f.carryReg()], [reg(co), PT, PT, imm(0xf0)]);
+  if (cc) f.emit('PLOP3', [], [f.carryReg()], [reg(co), PT, PT, imm(A)]);
 }
 
 const mul: Handler = (f, i) => {
@@ -213,7 +214,7 @@ const minmax: Handler = (f, i) => {
     // Halves side by side: the low ones moved up so that both compare in the sign's place.
     const type = t.name[0] === 's' ? 'S32' : 'U32';
     const [a, b] = [f.src(i.operands[1], 32), f.src(i.operands[2], 32)];
-    const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(0xc0)]);
+    const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(AND)]);
     const low = (x: Operand) => f.value('SHL', [], [x, imm(16)]);
     const hi = f.value('IMNMX', [i.opcode.toUpperCase(), type], [high(a), high(b)]);
     const lo = f.value('IMNMX', [i.opcode.toUpperCase(), type], [low(a), low(b)]);
@@ -230,7 +231,7 @@ const absNeg: Handler = (f, i) => {
   else into(f, i, t, 'IADD3', [sizeMod(t.bits)], [neg(a), RZ, RZ]);
 };
 
-const LUT: Readonly<Record<string, number>> = { and: 0xc0, or: 0xfc, xor: 0x3c };
+const LUT: Readonly<Record<string, number>> = { and: AND, or: OR, xor: XOR };
 
 const logic: Handler = (f, i) => {
   const t = typeOf(i);
@@ -371,7 +372,7 @@ const bmsk: Handler = (f, i) =>
 /** Extension from the low n bits; `.wrap` takes n modulo 32, where 0 keeps nothing. */
 const szext: Handler = (f, i) => {
   const n = f.src(i.operands[2], 32);
-  const count = has(i, 'wrap') ? f.value('LOP3', [], [n, imm(31), RZ, imm(0xc0)]) : n;
+  const count = has(i, 'wrap') ? f.value('LOP3', [], [n, imm(31), RZ, imm(AND)]) : n;
   f.emit('SGXT', [intMod(typeOf(i))], [f.dst(i.operands[0], 32).reg], [f.src(i.operands[1], 32), count]);
 };
 

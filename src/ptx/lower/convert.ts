@@ -1,3 +1,4 @@
+import { FIRST_INPUT } from '../../ir/moves.ts';
 import { imm, immPair, NO_REG, type Operand, PT, RZ, reg } from '../../ir/operand.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, isInt, typeOf } from './arith.ts';
@@ -189,7 +190,7 @@ const mov: Handler = (f, i) => {
   if (t === null) throw new NoForm();
   const [to, from] = i.operands;
   if (t.kind === 'pred') {
-    f.emit('PLOP3', [], [f.dst(to, 1).reg], [f.pred(from), PT, PT, imm(0xf0)]);
+    f.emit('PLOP3', [], [f.dst(to, 1).reg], [f.pred(from), PT, PT, imm(FIRST_INPUT)]);
     return;
   }
   if (t.bits === 128) throw new NoForm();

@@ -1,5 +1,6 @@
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
+import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
@@ -148,7 +149,7 @@ const absNeg: Handler = (f, i) => {
       if (t.name.startsWith('bf')) throw new NoForm('bf16 is never flushed');
       f.emit('HADD2', ['F16', 'FTZ'], [d], [i.opcode === 'neg' ? neg(a) : abs(a), imm(sign)]);
     } else if (i.opcode === 'neg') f.emit('LOP3', [], [d], [a, imm(sign), RZ, imm(0x3c)]);
-    else f.emit('LOP3', [], [d], [a, imm(~sign & (t.bits === 16 ? 0xffff : -1)), RZ, imm(0xc0)]);
+    else f.emit('LOP3', [], [d], [a, imm(~sign & (t.bits === 16 ? 0xffff : -1)), RZ, imm(AND)]);
     return;
   }
   const x = i.opcode === 'neg' ? neg(a) : abs(a);

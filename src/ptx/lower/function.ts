@@ -17,6 +17,7 @@ import {
   withOperandMods,
 } from '../../ir/operand.ts';
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
+import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import { TYPES } from './types.ts';
 import { UniqueNames } from './unique-names.ts';
@@ -398,7 +399,7 @@ export class FnLower {
 
   /** Writes `d` with the low `bits` bits of a 32-bit result: narrow registers stay zero-extended. */
   maskInto(d: Reg, o: Operand, bits: number): void {
-    this.emit('LOP3', [], [d], [o, imm(bits === 8 ? 0xff : 0xffff), imm(0), imm(0xc0)]);
+    this.emit('LOP3', [], [d], [o, imm(bits === 8 ? 0xff : 0xffff), imm(0), imm(AND)]);
   }
 
   /** Address of a symbol in its own space. */

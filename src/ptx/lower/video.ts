@@ -1,5 +1,6 @@
 import { Mod } from '../../ir/opcode.ts';
 import { imm, immOf, immPair, NO_REG, type Operand, PT, RZ, reg, withOperandMods } from '../../ir/operand.ts';
+import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import type { Handler } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
@@ -106,7 +107,7 @@ const shift: Handler = (f, i) => {
   const a = source(f, i.operands[1], at);
   const n = low32(f, source(f, i.operands[2], bt));
   const amount = has(i, 'wrap')
-    ? f.value('LOP3', [], [n, imm(31), RZ, imm(0xc0)])
+    ? f.value('LOP3', [], [n, imm(31), RZ, imm(AND)])
     : f.value('IMNMX', ['MIN', 'U32'], [n, imm(32)]);
   const sat = has(i, 'sat');
   let exact =
