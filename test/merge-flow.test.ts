@@ -6,7 +6,7 @@ import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
-import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { type OpenCheckOptions, sameOpenWorld } from '../src/sim/open-world.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { renameWebs } from '../src/ssa/webs.ts';
@@ -63,6 +63,14 @@ const doubled = (fn: Fn, which: number): Fn => {
   return out;
 };
 
+const WARPS = { budget: 20_000, seeds: [1, 2] } as const;
+const THREAD = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1, 2] } as const;
+
+function expectSameWorld(before: Fn, after: Fn, options: OpenCheckOptions): void {
+  const { differences } = sameOpenWorld(programOf(before), programOf(after), before.name, 0x160, options);
+  expect(differences, `${printFn(before)}\n${printFn(after)}`).toEqual([]);
+}
+
 describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
   const counts: Counts = new Map();
   const params = { 'least-tail': 1 };
@@ -98,11 +106,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         const cut = doubled(splitControlFlow(f, testContext(f)), which);
         const fn = inSsa ? constructSsa(cut, isa) : cut;
         const out = apply(name, fn, counts, params);
-        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, {
-          seeds: [1, 2],
-          budget: 20_000,
-        });
-        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectSameWorld(fn, out, WARPS);
       }),
       { numRuns: runs(100), seed: 43 },
     );
@@ -128,11 +132,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         const cut = splitControlFlow(f, testContext(f));
         const fn = inSsa ? constructSsa(cut, isa) : cut;
         const out = apply(name, fn, counts, params);
-        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, {
-          seeds: [1, 2],
-          budget: 20_000,
-        });
-        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectSameWorld(fn, out, WARPS);
       }),
       { numRuns: runs(150), seed: 46 },
     );
@@ -159,9 +159,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         const cut = splitControlFlow(f, testContext(f));
         const fn = inSsa ? constructSsa(cut, isa) : cut;
         const out = apply(name, fn, counts, params);
-        const one = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1, 2] } as const;
-        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, one);
-        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectSameWorld(fn, out, THREAD);
       }),
       { numRuns: runs(100), seed: 50 },
     );
@@ -204,11 +202,7 @@ describe('hoist-common', () => {
         const fn = constructSsa(splitControlFlow(f, testContext(f)), isa);
         const out = apply(name, fn, counts);
         expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
-        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, {
-          seeds: [1, 2],
-          budget: 20_000,
-        });
-        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectSameWorld(fn, out, WARPS);
       }),
       { numRuns: runs(150), seed: 48 },
     );
@@ -221,9 +215,7 @@ describe('hoist-common', () => {
         const fn = constructSsa(splitControlFlow(f, testContext(f)), isa);
         const out = apply(name, fn, memory);
         expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
-        const one = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1, 2] } as const;
-        const compared = sameOpenWorld(programOf(fn), programOf(out), fn.name, 0x160, one);
-        expect(compared.differences, `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectSameWorld(fn, out, THREAD);
       }),
       { numRuns: runs(250), seed: 49 },
     );

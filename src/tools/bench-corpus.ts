@@ -6,15 +6,15 @@ import { ptxTable } from '../cli/emit.ts';
 import { ptxasCommand, ptxasPresent } from '../cli/ptxas-run.ts';
 import { table } from '../cli/ui.ts';
 import { countInstructions } from '../engine/journal.ts';
-import { host, runPipeline } from '../engine/pipeline.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { paramBase, readPtx, targetFor, targetOf } from '../read.ts';
-import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
-import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { withoutSsa } from '../ssa/program.ts';
+import { shippedPlan } from './shipped-plan.ts';
 
 /** What the shell counts time in. */
 const TICK = 0.01;
@@ -110,13 +110,8 @@ async function inOneProcess(files: readonly string[], say: (line: string) => voi
       const { sm } = targetFor(specs, targetOf(text) ?? 'sm_75');
       let plan = plans.get(sm);
       if (plan === undefined) {
-        const made = await makePlan(
-          { level: 3, sm, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
-          host,
-          specs,
-        );
-        if (made.plan === null) throw new Error(`the shipped plan for ${sm} does not resolve`);
-        plans.set(sm, (plan = made.plan));
+        plan = await shippedPlan(specs, sm);
+        plans.set(sm, plan);
       }
       try {
         const { program, module } = readPtx(text, plan, file);

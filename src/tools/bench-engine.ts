@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { divergenceOf } from '../analysis/divergence.ts';
 import { rangesOf } from '../analysis/ranges.ts';
 import { countInstructions } from '../engine/journal.ts';
-import { host, runPipeline } from '../engine/pipeline.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { packProgram, packPrograms, unpackProgram, unpackPrograms } from '../ir/pack/index.ts';
 import type { PtxStatement } from '../ptx/ast.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
@@ -18,20 +18,15 @@ import { compileGroup } from '../rules/group.ts';
 import { Matcher } from '../rules/matcher.ts';
 import type { Rule } from '../rules/rule.ts';
 import { runLaunch } from '../sim/launch.ts';
-import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
-import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
 import { benchAnalyses } from './bench-analyses.ts';
 import { benchDraft } from './bench-draft.ts';
 import { branchyKernel, kernel, straightKernel } from './bench-kernels.ts';
 import { benchSharing } from './bench-sharing.ts';
+import { shippedPlan } from './shipped-plan.ts';
 
 const specs = await loadShipped();
-const { plan } = await makePlan(
-  { level: 3, sm: 'sm_80', order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
-  host,
-  specs,
-);
-if (plan === null) throw new Error('the shipped plan does not resolve');
+const plan = await shippedPlan(specs, 'sm_80');
 const paramBase = Number(plan.backend.facts['param-base']);
 const say = (s: string) => process.stdout.write(`${s}\n`);
 

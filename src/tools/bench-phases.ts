@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { table } from '../cli/ui.ts';
 import { countInstructions } from '../engine/journal.ts';
-import { host, runPipeline } from '../engine/pipeline.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { paramBase } from '../read.ts';
-import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
-import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
+import { shippedPlan } from './shipped-plan.ts';
 
 /** Runs over all kernels; the first ones warm the code up and do not count. */
 const RUNS = 8;
@@ -59,12 +59,7 @@ const MARK = '<!-- table -->';
 
 async function costsOfPhases(): Promise<PhaseCost[]> {
   const specs = await loadShipped();
-  const { plan } = await makePlan(
-    { level: 3, sm: 'sm_80', order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
-    host,
-    specs,
-  );
-  if (plan === null) throw new Error('the shipped plan does not resolve');
+  const plan = await shippedPlan(specs, 'sm_80');
   const texts = kernelFiles([join(ROOT, 'test', 'kernels')])
     .filter((f) => f.endsWith('.sm_80.ptx'))
     .map((f) => readFileSync(f, 'utf8'));

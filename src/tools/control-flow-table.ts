@@ -2,12 +2,12 @@
 // test kernels for sm_80: the phases are switched on one after the other, in the order in which they run.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { host, runPipeline } from '../engine/pipeline.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';
 import { Measurer } from '../lab/measure.ts';
 import type { Values } from '../lab/metrics.ts';
-import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
-import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
+import { shippedPlan } from './shipped-plan.ts';
 
 const PHASES = [
   'MergeEquivalentConditionalFlow',
@@ -22,23 +22,7 @@ const MARK = '<!-- tables -->';
 
 const specs = await loadShipped();
 const plans = await Promise.all(
-  [...PHASES.keys(), PHASES.length].map(async (k) => {
-    const { plan } = await makePlan(
-      {
-        level: 3,
-        sm: 'sm_80',
-        order: DEFAULT_ORDER,
-        recipe: null,
-        knobSets: [],
-        set: [],
-        disable: PHASES.slice(k),
-      },
-      host,
-      specs,
-    );
-    if (plan === null) throw new Error('the shipped plan does not resolve');
-    return plan;
-  }),
+  [...PHASES.keys(), PHASES.length].map((k) => shippedPlan(specs, 'sm_80', { disable: PHASES.slice(k) })),
 );
 
 /** By kernel: its metrics with more and more of the phases. */

@@ -4,15 +4,15 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { host, runPipeline } from '../engine/pipeline.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
-import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
 import { loadLaunch } from '../spec/node-launch.ts';
-import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { shippedPlan } from './shipped-plan.ts';
 
 const REPEATS = 50;
 const [program, ...wanted] = process.argv.slice(2);
@@ -20,12 +20,7 @@ if (program === undefined || !existsSync(program))
   throw new Error('give the compiled gpu-bench as the first argument (test/bench/gpu/README.md)');
 
 const specs = await loadShipped();
-const { plan } = await makePlan(
-  { level: 3, sm: 'sm_80', order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
-  host,
-  specs,
-);
-if (plan === null) throw new Error('the shipped plan does not resolve');
+const plan = await shippedPlan(specs, 'sm_80');
 const { isa, sm } = plan;
 const table = new PtxTable(specs.ptx?.data as unknown as PtxDoc);
 const paramBase = Number(plan.backend.facts['param-base']);

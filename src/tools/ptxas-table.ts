@@ -3,24 +3,20 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble, type FunctionUse, ptxasPresent } from '../cli/ptxas-run.ts';
-import { host, runPipeline } from '../engine/pipeline.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
-import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
 import { groupsOf, type Plan, type Step } from '../spec/plan.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { shippedPlan } from './shipped-plan.ts';
 
 const sm = process.argv[2] ?? 'sm_90';
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
 const specs = await loadShipped();
-const { plan } = await makePlan(
-  { level: 3, sm, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
-  host,
-  specs,
-);
-if (plan === null) throw new Error('the shipped plan does not resolve');
+const plan = await shippedPlan(specs, sm);
 const table = new PtxTable(specs.ptx?.data as unknown as PtxDoc);
 const paramBase = Number(plan.backend.facts['param-base']);
 

@@ -3,22 +3,18 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble, ptxasPresent } from '../cli/ptxas-run.ts';
-import { host, runPipeline } from '../engine/pipeline.ts';
+import { runPipeline } from '../engine/pipeline.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { lowerPtx } from '../ptx/lower/index.ts';
 import { parsePtx } from '../ptx/parse.ts';
-import { loadShipped, makePlan, ROOT } from '../spec/node.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
 import { groupsOf } from '../spec/plan.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { shippedPlan } from './shipped-plan.ts';
 
 const SM = 'sm_80';
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
-const { plan } = await makePlan(
-  { level: 3, sm: SM, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
-  host,
-  await loadShipped(),
-);
-if (plan === null) throw new Error('the shipped plan does not resolve');
+const plan = await shippedPlan(await loadShipped(), SM);
 const count = (f: Fn): number => f.blocks.reduce((n, b) => n + b.ins.length, 0);
 const size = (p: Program, name: string): number => count(p.functions.find((f) => f.name === name)!);
 
