@@ -329,6 +329,46 @@ describe('reporting phases', () => {
     expect(made[0]()).toContain('# 5 instructions');
     expect(looked).toBeGreaterThan(0);
   });
+  it('propagate-varying says which branches may part lanes, and where that comes from', () => {
+    const f = parseFn(
+      `.entry k
+{
+BB0:
+       S2R.TID.X R1
+       LDC R2, c[0x0][0x160]
+       ISETP.LT P3, R2, 5
+   @P3 BRA BB2
+BB1:
+       LOP3 R4, R1, 1, RZ, 0xc0
+       ISETP.EQ P5, R4, RZ
+   @P5 BRA BB4
+BB3:
+       MOV R7, 2
+       ISETP.EQ P6, R1, RZ
+   @P6 BRA BB2
+BB4:
+       MOVPHI R9, {BB1: 1, BB3: R7}
+       ISETP.EQ P10, R9, 2
+   @P10 BRA BB2
+BB5:
+       EXIT
+BB2:
+       STG [RD8], R2
+       EXIT
+}`,
+      isa,
+    );
+    const made: (() => string)[] = [];
+    const ctx = { ...testContext(f), report: (make: () => string) => void made.push(make) };
+    expect(runPass('propagate-varying', f, ctx)).toBe(f);
+    expect(made[0]().split('\n')).toEqual([
+      '# 6 of 9 values differ between lanes of a warp, 0 between warps; 3 of 4 branches may part lanes',
+      '# BB1: @P5 BRA BB4 may part lanes: it depends on S2R.TID.X R1',
+      '# BB3: @P6 BRA BB2 may part lanes of few warps: it depends on S2R.TID.X R1',
+      '# BB4: @P10 BRA BB2 may part lanes of few warps: it depends on the way that lanes came to MOVPHI R9, {BB1: 1, BB3: R7}',
+    ]);
+  });
+
   it('analyze-control-flow says what it found', () => {
     const ctx = testContext(fn);
     expect(runPass('analyze-control-flow', fn, ctx)).toBe(fn);

@@ -24,6 +24,7 @@ import { nestedConditions } from './nested-conditions.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { predication } from './predication.ts';
 import { promoteMemory } from './promote-memory.ts';
+import { propagateVarying } from './propagate-varying.ts';
 import { reassociate } from './reassociate.ts';
 import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
 import { replaceUniforms } from './replace-uniforms.ts';
@@ -90,6 +91,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('hoist-common', hoistCommon, 1, 'what both arms of a branch compute is computed in front of it'),
   entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
   entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
+  entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
   entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
   entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
   entry('promote-memory', promoteMemory, 1, 'local variables at constant places become registers'),
