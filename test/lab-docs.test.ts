@@ -27,11 +27,11 @@ const headings = (text: string) =>
 
 describe('the page of the lab', () => {
   it('has an example for each thing that it is for', () => {
-    expect(commands.map((c) => c[2])).toEqual(['better', 'move', 'sweep', 'emit', 'search']);
+    expect(commands.map((c) => c[2])).toEqual(['better', 'move', 'profile', 'sweep', 'emit', 'search']);
   });
 
   it.each(commands.map((c) => [c[1], c[3]]))('%s', (command, shown) => {
-    const r = spawnSync('sh', ['-c', command.replace(/^npx orrery/, orrery)], {
+    const r = spawnSync('sh', ['-c', command.replaceAll('npx orrery', orrery)], {
       cwd: dir,
       encoding: 'utf8',
       env: { ...process.env, NO_COLOR: '1', ORRERY: orrery, XDG_CACHE_HOME: join(dir, 'cache') },

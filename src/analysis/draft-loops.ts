@@ -3,8 +3,8 @@ import type { Instr } from '../ir/program.ts';
 import { isControl } from './cfg.ts';
 import { commonDominator, type DominatorTree, dominates, dominators } from './dominators.ts';
 import { draftCfg } from './draft-cfg.ts';
-import { edgeFrequency, type Frequency } from './frequency.ts';
 import { inLoop, type Loop, type LoopForest, loopBlocks, loops } from './loops.ts';
+import { edgeFrequency, type Frequency } from './static-frequency.ts';
 
 /** A natural loop of a draft. */
 export interface DraftLoop extends LoopShape {

@@ -1,126 +1,35 @@
 import type { Fn } from '../ir/program.ts';
 import { branchProbabilitiesOf } from './branch-probability.ts';
-import { type Cfg, cfgOf } from './cfg.ts';
-import { type DominatorTree, dominates, dominators } from './dominators.ts';
-import { loopBlocks, loopsOf } from './loops.ts';
+import { cfgOf } from './cfg.ts';
 import { memo } from './memo.ts';
-import { tripCountsOf } from './trip-count.ts';
-
-/** How often blocks run for each time that the function is entered. */
-export interface Frequency {
-  /** By block position; 0 for blocks that the entry does not reach. */
-  readonly block: Float64Array;
-  /** By index in `Cfg.succ`: the share of the block's runs that go on there. */
-  readonly probability: Float64Array;
-}
-
-/** How often control takes the edge with index `e` in `Cfg.succ`, which leaves the block at position `b`. */
-export const edgeFrequency = (f: Frequency, b: number, e: number): number => f.block[b] * f.probability[e];
-
-/** Stands for the runs of a loop that nothing leaves: many, but no more than sums of frequencies bear. */
-const ENDLESS = 1024;
-/** A loop that is left more rarely than this counts as endless, where its trip count is not known. */
-const LEAST_WAY_OUT = 1e-9;
-/** Cycles with several entries are solved by repetition, to this relative difference, ... */
-const SETTLED = 1e-12;
-/** ... at most so many times: a cycle that nothing leaves never settles. */
-const MOST_SWEEPS = ENDLESS;
+import { frequencyFrom } from './profile.ts';
+import { type Frequency, staticFrequencyOf } from './static-frequency.ts';
 
 /**
- * A static estimate by branch probabilities (`branchProbabilitiesOf`) and trip counts. A natural loop runs 1 / (1 - p) times
- * for each entry, p being the chance to come back to its header (Wu and Larus, 1994), or as often as its trip count says;
- * cycles with several entries are solved by repetition. What flows into a block flows out of it, but for endless loops.
- *
- * Costs the sum of the sizes of all loops, inner ones in each loop around them.
+ * How often blocks run: as the profile counted (`FnAttrs.counts`), where there is one, else by a static estimate. Blocks that were made
+ * since the function was profiled take what flows into them from the others, by the static chances of branches.
  */
-export const frequencyOf: (fn: Fn) => Frequency = memo((fn) => {
-  const g = cfgOf(fn);
-  const forest = loopsOf(fn);
-  const dom = dominators(g);
+export const frequencyOf: (fn: Fn) => Frequency = memo((fn) =>
+  fn.attrs.counts.length === 0 ? staticFrequencyOf(fn) : frequencyFrom(fn, countsOf(fn)),
+);
+
+/** Counts of all blocks that the entry reaches, by id. */
+function countsOf(fn: Fn): Map<number, number> {
+  const known = new Map(fn.attrs.counts.map((n) => [n.block, n.count]));
+  const counts = new Map<number, number>();
+  const { pred, predStart, rpo, rpoNumber, succ, succStart } = cfgOf(fn);
   const probability = branchProbabilitiesOf(fn);
-  const flow = new Flow(g, dom, probability, forest.irreducible.length > 0);
-  const trips = tripCountsOf(fn);
-  // Inner loops have larger numbers than the loops around them.
-  for (let l = forest.loops.length - 1; l >= 0; l--) {
-    const { header, latches } = forest.loops[l];
-    flow.spread(loopBlocks(forest, l), header);
-    let again = 0;
-    for (const p of latches) again += flow.along(p, header);
-    const { exact, exits } = trips.of(l);
-    const counted = exact !== null && exits.every((x) => forest.innermost[x.block] === l);
-    flow.rounds[header] = counted ? Number(exact) + 1 : again > 1 - LEAST_WAY_OUT ? ENDLESS : 1 / (1 - again);
+  for (const b of rpo) {
+    const { id } = fn.blocks[b];
+    let count = known.get(id) ?? 0;
+    if (!known.has(id))
+      for (let i = predStart[b]; i < predStart[b + 1]; i++) {
+        const p = pred[i];
+        if (rpoNumber[p] >= rpoNumber[b]) continue;
+        for (let e = succStart[p]; e < succStart[p + 1]; e++)
+          if (succ[e] === b) count += counts.get(fn.blocks[p].id)! * probability[e];
+      }
+    counts.set(id, count);
   }
-  flow.spread(g.rpo, -1);
-  const block = new Float64Array(g.count);
-  for (const b of g.rpo) block[b] = flow.amount[b];
-  return { block, probability };
-});
-
-/** Spreads an amount over blocks, loops that are solved already taken as one step. */
-class Flow {
-  readonly amount: Float64Array;
-  /** By position: how often a header runs for each entry of its loop; 1 for other blocks. */
-  readonly rounds: Float64Array;
-  private readonly g: Cfg;
-  private readonly dom: DominatorTree;
-  private readonly probability: Float64Array;
-  private readonly repeat: boolean;
-  /** By position: the last `spread` that came by. */
-  private readonly stamp: Int32Array;
-  private epoch = 0;
-
-  constructor(g: Cfg, dom: DominatorTree, probability: Float64Array, repeat: boolean) {
-    this.g = g;
-    this.dom = dom;
-    this.probability = probability;
-    this.repeat = repeat;
-    this.amount = new Float64Array(g.count);
-    this.rounds = new Float64Array(g.count).fill(1);
-    this.stamp = new Int32Array(g.count);
-  }
-
-  /** Amount that flows from one block into another. */
-  along(from: number, to: number): number {
-    const { succStart, succ } = this.g;
-    for (let e = succStart[from]; e < succStart[from + 1]; e++)
-      if (succ[e] === to) return this.amount[from] * this.probability[e];
-    return 0;
-  }
-
-  /**
-   * Sets the amounts of blocks (in reverse post-order) when 1 enters the first of them.
-   * @param header header of the loop that the blocks form, whose own rounds are not counted; -1 for the whole function
-   */
-  spread(blocks: ArrayLike<number>, header: number): void {
-    this.epoch++;
-    for (let i = 0; i < blocks.length; i++) {
-      this.stamp[blocks[i]] = this.epoch;
-      this.amount[blocks[i]] = 0;
-    }
-    for (let sweep = 0, change = 1; change > SETTLED && sweep < MOST_SWEEPS; sweep++) {
-      change = this.sweep(blocks, header);
-      if (!this.repeat) break;
-    }
-  }
-
-  /** One pass from top to bottom; gives the largest relative change. */
-  private sweep(blocks: ArrayLike<number>, header: number): number {
-    const { predStart, pred } = this.g;
-    let change = 0;
-    for (let i = 0; i < blocks.length; i++) {
-      const b = blocks[i];
-      let sum = i === 0 ? 1 : 0;
-      if (b !== header)
-        for (let e = predStart[b]; e < predStart[b + 1]; e++) {
-          const p = pred[e];
-          // What comes back to the header of a loop is part of its rounds.
-          if (this.stamp[p] === this.epoch && !dominates(this.dom, b, p)) sum += this.along(p, b);
-        }
-      if (b !== header) sum *= this.rounds[b];
-      if (sum !== this.amount[b])
-        change = Math.max(change, Math.abs(sum - this.amount[b]) / Math.max(sum, this.amount[b]));
-      this.amount[b] = sum;
-    }
-    return change;
-  }
+  return counts;
 }

@@ -1,7 +1,7 @@
 import type { Fn } from '../ir/program.ts';
 import { leavesFunction } from './branch-probability.ts';
 import { type Cfg, cfgOf, terminator } from './cfg.ts';
-import type { Frequency } from './frequency.ts';
+import type { Frequency } from './static-frequency.ts';
 
 /**
  * Frequencies from measured counts: how often each block ran, by block id (0 where there is none). Edges follow from

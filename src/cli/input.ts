@@ -1,14 +1,15 @@
 import { host } from '../engine/pipeline.ts';
-import type { Diagnostic } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
+import { otherVersions, type ProfileFile, parseProfile } from '../lab/profile-file.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { readOri, readPtx, targetFor } from '../read.ts';
 import { loadShipped, makePlan } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
-import { STANDARD_INPUT } from './files.ts';
+import { readText, STANDARD_INPUT } from './files.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
@@ -36,6 +37,7 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
       set: o.set ?? [],
       disable: o.disable ?? [],
       rules: o.rules ?? [],
+      profile: o.profile === undefined ? null : profileOf(o.profile).counts,
     },
     host,
     base,
@@ -43,6 +45,34 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
   show(diagnostics);
   if (plan === null) throw new CliExit(1);
   return plan;
+}
+
+/** A profile file; what is wrong with it ends the command. */
+export function profileOf(file: string): ProfileFile {
+  try {
+    return parseProfile(readText(file), file);
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    show(e.diagnostics);
+    throw new CliExit(1);
+  }
+}
+
+/** Warns of functions that a profile counts as something else than what the input holds. */
+export function warnOtherVersions(file: string, program: Program): void {
+  const other = otherVersions(profileOf(file), program);
+  if (other.length === 0) return;
+  const named = other.map((f) => `'${f}'`).join(', ');
+  show([
+    {
+      ...fileFault(
+        file,
+        `the profile is of another version of ${named}: its counts may be those of other blocks`,
+        ['take it anew from this input: `orrery run LAUNCH.yaml --no-opt --profile-out FILE`'],
+      ),
+      severity: 'warning',
+    },
+  ]);
 }
 
 /** Plans for files of several targets: specs are read once, and a plan is made once for each target. */

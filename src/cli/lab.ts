@@ -3,8 +3,8 @@ import { nearest } from '../ir/diagnostic.ts';
 import type { MeasureOptions } from '../lab/measure.ts';
 import { METRICS, type Metric, metricOf } from '../lab/metrics.ts';
 import type { Base } from '../lab/plans.ts';
+import { parseProfile } from '../lab/profile-file.ts';
 import type { Paint } from '../lab/render/table.ts';
-import type { Profile } from '../lab/weights.ts';
 import { baseTarget } from '../read.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import { ptxTable } from './emit.ts';
@@ -51,7 +51,7 @@ export function baseOf(o: PlanOptions): Base {
 export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions {
   return {
     launches: o.launches,
-    profile: o.profile === undefined ? undefined : profileOf(o.profile),
+    profile: o.profile === undefined ? undefined : parseProfile(readText(o.profile), o.profile).counts,
     ptxas: ptxasOptions(o, specs),
   };
 }
@@ -77,25 +77,6 @@ function ptxasOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions['ptxas
       return r.ok ? r.functions : null;
     },
   };
-}
-
-/** Block counts written by `orrery run --profile-out`, summed over several launches. */
-function profileOf(file: string): Profile {
-  const out: Record<string, Record<string, number>> = {};
-  let runs: unknown;
-  try {
-    runs = JSON.parse(readText(file));
-  } catch (e) {
-    if (!(e instanceof SyntaxError)) throw e;
-  }
-  if (!Array.isArray(runs))
-    failWith(`${file} is no profile`, '`orrery run LAUNCH.yaml --profile-out FILE` writes one');
-  for (const run of runs as { readonly blocks?: Profile }[])
-    for (const [fn, blocks] of Object.entries(run.blocks ?? {})) {
-      const own = (out[fn] ??= {});
-      for (const [id, n] of Object.entries(blocks)) own[id] = (own[id] ?? 0) + n;
-    }
-  return out;
 }
 
 /** Metrics by name, separated by commas; `weighted.*` names a whole family. */

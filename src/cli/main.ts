@@ -73,6 +73,7 @@ withCache(
     .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
+    .option('--profile <file>', 'optimize by this profile (orrery run --no-opt --profile-out)')
     .option('--until <phase>', 'stop after this phase')
     .option(
       '--retarget',
@@ -96,7 +97,11 @@ withPlan(
     .option('--no-opt', 'run the program as it was lowered')
     .option('--module <file>', 'use this PTX instead of the one the launch names')
     .option('--counters', 'count instructions, divergence, memory transactions, barriers')
-    .option('--profile-out <file>', 'write block counts and branch outcomes as JSON')
+    .option(
+      '--profile-out <file>',
+      'write how often each block ran, for --profile of opt (with --no-opt) and measure',
+    )
+    .option('--profile <file>', 'optimize by this profile (--profile-out of a run with --no-opt)')
     .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
     .option('--stack <bytes>', 'stack of each thread, for recursion (default: 65536)')
     .option('--json', 'result for scripts'),

@@ -12,7 +12,7 @@ import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import type { unifiedDiff } from './diff.ts';
 import { STANDARD_OUTPUT, writeWhole } from './files.ts';
-import { type Input, planFor, programFor, readText } from './input.ts';
+import { type Input, planFor, programFor, readText, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
@@ -74,6 +74,7 @@ export async function optimize(
     if (name !== 'all' && !ids.has(name.toLowerCase()))
       failWith(`there is no phase '${name}' in the order`, '`orrery phases` lists them');
   const input = programFor(file, text, plan, o.strict);
+  if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
   const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
   const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
   const diff = o.printChanged === true ? (await import('./diff.ts')).unifiedDiff : null;

@@ -8,4 +8,6 @@ export interface PlanOptions {
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
+  /** Profile that phase 20 gives to functions. */
+  readonly profile?: string;
 }

@@ -1,10 +1,12 @@
 import { runPipeline } from '../engine/pipeline.ts';
+import type { Program } from '../ir/program.ts';
+import { profiledRun } from '../lab/profile-file.ts';
 import { paramBase, targetOf } from '../read.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { readText, writeWhole } from './files.ts';
-import { planFor, programFor } from './input.ts';
+import { planFor, programFor, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
@@ -21,7 +23,7 @@ interface RunOptions extends PlanOptions {
 /** `orrery run`. */
 export async function run(files: readonly string[], o: RunOptions): Promise<void> {
   const specs = await loadShipped();
-  const results: { launch: LoadedLaunch; result: LaunchResult }[] = [];
+  const results: { launch: LoadedLaunch; result: LaunchResult; program: Program }[] = [];
   const budget = o.budget === undefined ? undefined : Number(o.budget);
   if (budget !== undefined && !(Number.isSafeInteger(budget) && budget > 0))
     failWith(`--budget ${o.budget} is no positive whole number`, 'it counts warp instructions');
@@ -39,6 +41,7 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     const text = readText(module);
     const plan = await planFor(o, targetOf(text), specs);
     let { program } = programFor(module, text, plan);
+    if (o.profile !== undefined) warnOtherVersions(o.profile, program);
     await fitLaunch(launch, program);
     if (o.opt) program = runPipeline(program, plan).last;
     const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
@@ -46,17 +49,15 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
       budget,
       stack,
     });
-    results.push({ launch, result });
+    results.push({ launch, result, program });
   }
   if (o.profileOut !== undefined)
     writeWhole(
       o.profileOut,
       `${JSON.stringify(
-        results.map((r) => ({
-          launch: r.launch.file,
-          kernel: r.launch.kernel,
-          blocks: r.result.counters?.blocks,
-        })),
+        results.flatMap(({ launch, result, program }) =>
+          result.counters === null ? [] : [profiledRun(launch.file, launch.kernel, program, result.counters)],
+        ),
         null,
         2,
       )}\n`,

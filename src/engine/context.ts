@@ -2,6 +2,7 @@ import type { Fn, Program } from '../ir/program.ts';
 import type { PassContext, Remark } from '../passes/pass.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { countsIn } from '../spec/profile.ts';
 import { type Budgets, knobFor } from './budgets.ts';
 import { Report } from './journal.ts';
 import { declaresFact, type Read } from './reads.ts';
@@ -99,6 +100,10 @@ export function makeContext(
         else t.units++;
       }
       return ok;
+    },
+    profile() {
+      log.reads.add('profile');
+      return countsIn(plan.profile, fn.name);
     },
     fact(path) {
       if (!declaresFact(phase, path)) throw new UndeclaredRead(phase.name, 'fact', path);

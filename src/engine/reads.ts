@@ -6,7 +6,7 @@ import { type Budgets, knobFor } from './budgets.ts';
  * Something that a pass read beside the program. Together with the program these decide its result, so that a result may be
  * used again wherever all of them have the same value.
  */
-export type Read = 'level' | 'sm' | `knob ${string}` | `budget ${string}` | `fact ${string}`;
+export type Read = 'level' | 'sm' | 'profile' | `knob ${string}` | `budget ${string}` | `fact ${string}`;
 
 /** What the values of reads hang on, at the start of a phase. */
 export interface Scene {
@@ -58,6 +58,8 @@ export function seenValue(r: Read, scene: Scene): string {
       return forEach(levels.map(String));
     case 'sm':
       return plan.sm;
+    case 'profile':
+      return forEach(functions.map((f) => JSON.stringify(plan.profile?.[f] ?? null)));
     case 'fact':
       return JSON.stringify(factOf(plan.backend, name) ?? null);
     case 'knob':

@@ -43,6 +43,7 @@ export function settle(
     params: {},
     level: opts.level,
     sm: '',
+    profile: () => null,
     knob,
     ruleBudget: null,
     budget: () => true,

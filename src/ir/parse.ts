@@ -5,6 +5,7 @@ import { parseInstr } from './parse-instr.ts';
 import { parseParam, parseVariable } from './parse-variable.ts';
 import { maxima } from './print.ts';
 import {
+  type BlockCount,
   type Fn,
   type Instr,
   type Loc,
@@ -27,6 +28,7 @@ interface Unfinished {
   tables: number[][];
   directives: string[];
   pragmas: { block: number; text: string }[];
+  counts: BlockCount[];
   linkage: Fn['attrs']['linkage'];
   noreturn: boolean;
 }
@@ -43,6 +45,7 @@ const begin = (name: string, kind: Fn['kind']): Unfinished => ({
   tables: [],
   directives: [],
   pragmas: [],
+  counts: [],
   linkage: '',
   noreturn: false,
 });
@@ -59,7 +62,13 @@ function finish(d: Unfinished): Fn {
     blockCount: Math.max(d.blockCount, max.blocks),
     variables: d.variables,
     tables: d.tables,
-    attrs: { directives: d.directives, pragmas: d.pragmas, linkage: d.linkage, noreturn: d.noreturn },
+    attrs: {
+      directives: d.directives,
+      pragmas: d.pragmas,
+      linkage: d.linkage,
+      noreturn: d.noreturn,
+      counts: d.counts,
+    },
     shape: newShape(),
   };
 }
@@ -79,6 +88,7 @@ const DIRECTIVES = [
   '.noreturn',
   '.directive',
   '.pragma',
+  '.count',
   '.regs',
   '.blocks',
   '.table',
@@ -224,6 +234,9 @@ function functionLine(word: string, c: Cursor, fn: Unfinished): boolean {
         block: Number(c.word('a block').slice(2)),
         text: c.json<string>('a quoted pragma'),
       });
+      return true;
+    case '.count':
+      fn.counts.push({ block: Number(c.word('a block').slice(2)), count: c.number('a count') });
       return true;
     case '.regs':
       fn.regs = c.number('a count');

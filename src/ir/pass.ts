@@ -40,6 +40,8 @@ export interface PassContext {
   budget(name: string): boolean;
   /** True while a budget knob has a unit left; takes none. */
   budgetLeft(name: string): boolean;
+  /** How often blocks of the function ran, by id, where the plan comes with a profile that knows it; else null. */
+  profile(): ReadonlyMap<number, number> | null;
   /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
   fact(path: string): unknown;
   remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void;

@@ -6,6 +6,8 @@ import type { Block, Fn, Instr, Param, Program, Variable } from './program.ts';
 export interface PrintOptions {
   /** Print `; n` location references. Default true. */
   readonly locs?: boolean;
+  /** Print counts of blocks. Default true. */
+  readonly counts?: boolean;
 }
 
 /** Default of an optional source: PT in predicate slots, RZ elsewhere, unless the opcode says otherwise. */
@@ -198,6 +200,7 @@ export function printFn(fn: Fn, opts: PrintOptions = {}): string {
   for (const p of fn.params) out.push(printParam('param', p));
   for (const d of fn.attrs.directives) out.push(`  .directive ${JSON.stringify(d)}`);
   for (const d of fn.attrs.pragmas) out.push(`  .pragma BB${d.block} ${JSON.stringify(d.text)}`);
+  if (opts.counts !== false) for (const n of fn.attrs.counts) out.push(`  .count BB${n.block} ${n.count}`);
   for (const v of fn.variables) out.push(printVariable(v, '  '));
   for (let i = 0; i < fn.tables.length; i++)
     out.push(`  .table T${i} ${fn.tables[i].map((b) => `BB${b}`).join(' ')}`);

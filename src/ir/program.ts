@@ -83,6 +83,13 @@ export interface Variable {
   readonly attrs: readonly string[];
 }
 
+/** How often a block ran in the run of which there is a profile. */
+export interface BlockCount {
+  /** Block id. */
+  readonly block: number;
+  readonly count: number;
+}
+
 export interface FnAttrs {
   /** Directives kept verbatim in order: `.maxntid 256`, `.minnctapersm 2`, ... */
   readonly directives: readonly string[];
@@ -90,6 +97,8 @@ export interface FnAttrs {
   readonly pragmas: readonly { readonly block: number; readonly text: string }[];
   readonly linkage: '' | 'extern' | 'visible' | 'weak';
   readonly noreturn: boolean;
+  /** Counts of blocks from a profile; empty without one. Blocks that were made since have none. */
+  readonly counts: readonly BlockCount[];
 }
 
 export interface Fn {

@@ -23,6 +23,8 @@ export interface Arm {
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
   readonly moves?: readonly Move[];
+  /** A profile file: how often blocks ran. */
+  readonly profile?: string;
   /** Commit, or folder, whose specs are used in place of those that ship. */
   readonly ref?: string;
 }
@@ -38,13 +40,14 @@ const WORDS = [
   'rules',
   'disable',
   'move',
+  'profile',
   'ref',
   'base',
 ] as const;
 
 const HELP = [
   'an arm is made of: NAME=VALUE, knobs:SET, recipe:FILE, order:NAME, level:3, sm:sm_90, rules:GROUP, disable:PHASE,',
-  "move:PHASE@after:PHASE, ref:COMMIT; or 'base' for no change. Quote an arm of several words",
+  "move:PHASE@after:PHASE, profile:FILE, ref:COMMIT; or 'base' for no change. Quote an arm of several words",
 ];
 
 const wrong = (message: string, notes: readonly string[] = HELP): never => {
@@ -96,7 +99,7 @@ const withWord = (arm: Arm, word: string, value: string, text: string): Arm =>
     .with('disable', () => ({ ...arm, disable: more(arm.disable, value) }))
     .with('rules', () => ({ ...arm, rules: more(arm.rules, value) }))
     .with('move', () => ({ ...arm, moves: more(arm.moves, moveOf(value)) }))
-    .with('recipe', 'order', 'sm', 'ref', (key) => ({ ...arm, [key]: value }))
+    .with('recipe', 'order', 'sm', 'profile', 'ref', (key) => ({ ...arm, [key]: value }))
     .with('level', () => ({ ...arm, level: levelOf(value) }))
     .otherwise(() => unknownWord(`${word}:${value}`, text));
 
@@ -126,6 +129,7 @@ export function armText(a: Arm): string {
     ...(a.set ?? []).map((s) => `set:${s}`),
     ...(a.disable ?? []).map((p) => `disable:${p}`),
     ...(a.rules ?? []).map((r) => `rules:${r}`),
+    ...(a.profile === undefined ? [] : [`profile:${a.profile}`]),
     ...(a.moves ?? []).map((m) => `move:${m.phase}@${m.at}:${m.anchor}`),
   ];
   return words.length === 0 ? 'base' : words.join(' ');
@@ -159,7 +163,10 @@ export function armOfData(data: unknown): Arm {
         set: Object.entries(v).map(([k, x]) => `${k}=${knobText(x)}`),
       }))
       .with([P.union('set', 'knobs', 'disable', 'rules'), P.when(isTexts)], ([k, v]) => ({ ...arm, [k]: v }))
-      .with([P.union('recipe', 'order', 'sm', 'ref', 'name'), P.string], ([k, v]) => ({ ...arm, [k]: v }))
+      .with([P.union('recipe', 'order', 'sm', 'profile', 'ref', 'name'), P.string], ([k, v]) => ({
+        ...arm,
+        [k]: v,
+      }))
       .with(['level', P.number], ([, v]) => ({ ...arm, level: levelOf(String(v)) }))
       .with(['move', P.array(P.string)], ([, v]) => ({ ...arm, moves: v.map(moveOf) }))
       .otherwise(() => {

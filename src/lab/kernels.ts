@@ -58,14 +58,21 @@ export async function loadModules(patterns: readonly string[], base = '.'): Prom
   return out;
 }
 
-function moduleOf(file: string, launches: readonly LoadedLaunch[]): Module {
-  let text: string;
+/**
+ * Text of a file.
+ * @throws DiagnosticError where it cannot be read
+ */
+export function readWhole(file: string): string {
   try {
-    text = readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (e) {
     const why = (e as NodeJS.ErrnoException).code ?? String(e);
     throw new DiagnosticError([fileFault(file, `cannot read the file (${why})`)]);
   }
+}
+
+function moduleOf(file: string, launches: readonly LoadedLaunch[]): Module {
+  const text = readWhole(file);
   const target = targetOf(text);
   return { file, text, target: target === null ? null : baseTarget(target), launches };
 }

@@ -12,13 +12,13 @@ import type { Counters } from '../sim/counters.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { fitLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
+import type { Profile } from '../spec/profile.ts';
 import { withoutSsa } from '../ssa/program.ts';
 import { estimateCycles, timingOf } from './estimate.ts';
 import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
 import { blockUse, functionsOf, type Start, staticValues } from './statics.ts';
-import type { Profile } from './weights.ts';
 
 /** What ptxas says of a function. */
 export interface PtxasUse {

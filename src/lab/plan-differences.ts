@@ -5,7 +5,7 @@ import { knobValueText } from './why.ts';
 
 /** One thing in which two plans differ. */
 export interface PlanDifference {
-  readonly kind: 'knob' | 'phase' | 'order' | 'level' | 'target' | 'fact' | 'rules' | 'opcodes';
+  readonly kind: 'knob' | 'phase' | 'order' | 'level' | 'target' | 'fact' | 'rules' | 'opcodes' | 'profile';
   /** Knob, phase, fact or rule group; '' where there is only one of it. */
   readonly name: string;
   readonly a: string;
@@ -47,8 +47,14 @@ export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
       );
   }
   say('opcodes', '', 'these', a.isa.hash === b.isa.hash ? 'these' : 'changed');
+  const [x, y] = [profileText(a), profileText(b)];
+  if (x === y && JSON.stringify(a.profile) !== JSON.stringify(b.profile)) say('profile', '', x, 'another');
+  else say('profile', '', x, y);
   return out;
 }
+
+const profileText = ({ profile }: Plan): string =>
+  profile === null ? 'none' : `of ${Object.keys(profile).length} functions`;
 
 const stateText = (p: PlanPhase | undefined): string =>
   p === undefined ? 'not in the order' : p.disabled === null ? 'on' : 'off';

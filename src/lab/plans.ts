@@ -5,6 +5,8 @@ import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { type Arm, armText, type Move } from './arms.ts';
+import { readWhole } from './kernels.ts';
+import { parseProfile } from './profile-file.ts';
 import { specsOfPlace } from './refs.ts';
 
 /** The plan that arms differ from: a request without a target, which is the module's unless it is given. */
@@ -65,6 +67,7 @@ export class Plans {
       set: [...base.set, ...(arm.set ?? [])],
       disable: [...base.disable, ...(arm.disable ?? [])],
       rules: [...(base.rules ?? []), ...(arm.rules ?? [])],
+      profile: arm.profile === undefined ? null : parseProfile(readWhole(arm.profile), arm.profile).counts,
     };
   }
 

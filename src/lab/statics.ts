@@ -5,11 +5,12 @@ import type { Fn, Program } from '../ir/program.ts';
 import { namesReached } from '../sim/symbols.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
+import type { Profile } from '../spec/profile.ts';
 import { CLASSES, classOf } from './classes.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
 import { partingOf } from './parting.ts';
-import { blockWeights, type Profile } from './weights.ts';
+import { blockWeights } from './weights.ts';
 
 /** Bytes of one entry of a jump table: an offset of 32 bits. */
 const TABLE_ENTRY = 4;

@@ -37,11 +37,16 @@ const steps = (j: Journal, view: View): PhaseRecord[] => {
 };
 
 const same = (a: readonly Fn[], b: readonly Fn[]): boolean =>
-  a.length === b.length && a.every((f, i) => f === b[i]);
+  a.length === b.length && a.every((f, i) => f === b[i] || onlyCounted(f, b[i]));
+
+/** Did one of two functions get counts of a profile, and nothing else? */
+const onlyCounted = (f: Fn, g: Fn): boolean => f.blocks === g.blocks && f.attrs.counts !== g.attrs.counts;
+
+/** How functions are printed of which only the code is looked at. */
+const CODE = { locs: false, counts: false };
 
 const equal = (a: readonly Fn[], b: readonly Fn[]): boolean =>
-  a.length === b.length &&
-  a.every((f, i) => f === b[i] || printFn(f, { locs: false }) === printFn(b[i], { locs: false }));
+  a.length === b.length && a.every((f, i) => f === b[i] || printFn(f, CODE) === printFn(b[i], CODE));
 
 /** True where two programs have the same code in the functions of a kernel. */
 export const sameCode = (a: Program, b: Program, names: ReadonlySet<string>): boolean =>

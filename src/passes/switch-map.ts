@@ -24,22 +24,32 @@ export class SwitchMap {
   private readonly bias: bigint;
   private readonly steps: { readonly starts: readonly bigint[]; readonly sums: readonly number[] };
 
-  private constructor(width: number, signed: boolean, runs: readonly Run[], other: Leaf) {
+  private constructor(
+    width: number,
+    signed: boolean,
+    runs: readonly Run[],
+    other: Leaf,
+    share: ((leaf: Leaf) => number) | null,
+  ) {
     this.width = width;
     this.signed = signed;
     this.bias = signed ? 1n << BigInt(width - 1) : 0n;
     this.other = other;
     this.least = runs[0].low;
     this.most = runs[runs.length - 1].high;
-    const count = runs.filter((r) => r.leaf !== other).length;
+    const count = new Map<Leaf, number>();
+    for (const { leaf } of runs) count.set(leaf, (count.get(leaf) ?? 0) + 1);
+    const gapCount = count.get(other)!;
     // Each case is as likely as any other, and as all other values together; see `of`.
-    const weight = 1 / (count + (count < runs.length ? 1 : 0));
+    const equal = 1 / (runs.length - gapCount + 1);
+    const weight = (leaf: Leaf): number =>
+      share === null ? (leaf === other ? equal / gapCount : equal) : share(leaf) / count.get(leaf)!;
     const cases: Case[] = [];
     const gaps: number[] = [0];
     for (const { low, high, leaf } of runs)
-      if (leaf === other) gaps[cases.length] = weight / (runs.length - count);
+      if (leaf === other) gaps[cases.length] = weight(leaf);
       else {
-        cases.push({ low, high, leaf, weight });
+        cases.push({ low, high, leaf, weight: weight(leaf) });
         gaps.push(0);
       }
     this.cases = cases;
@@ -48,12 +58,13 @@ export class SwitchMap {
   }
 
   /**
-   * The map of a switch. Nothing is known of how often a value comes, so each case counts the same, and all that lead to `other` as
+   * The map of a switch. Where nothing is known of how often a value comes, each case counts the same, and all that lead to `other` as
    * much as one. `other` is where most values lead.
    * @param possible what the selector can hold
+   * @param share how often a leaf's values come, of all that comes; null: nobody knows
    * @returns null where nothing can come at all
    */
-  static of(s: Switch, possible: ValueSet): SwitchMap | null {
+  static of(s: Switch, possible: ValueSet, share: ((leaf: Leaf) => number) | null = null): SwitchMap | null {
     const half = 1n << BigInt(s.width - 1);
     const sets = s.leaves.map((leaf) => ({ leaf, values: meet(leaf.values, possible) }));
     const unsigned = runsOf(sets);
@@ -65,7 +76,7 @@ export class SwitchMap {
     for (const { low, high, leaf } of runs) size.set(leaf, (size.get(leaf) ?? 0n) + high - low + 1n);
     let other = runs[0].leaf;
     for (const [leaf, n] of size) if (n > size.get(other)!) other = leaf;
-    return new SwitchMap(s.width, bySign, runs, other);
+    return new SwitchMap(s.width, bySign, runs, other, share);
   }
 
   /** The value that stands at a place of the order. */

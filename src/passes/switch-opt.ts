@@ -1,8 +1,10 @@
 import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
 import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
 import { isValue } from '../analysis/effects.ts';
+import { frequencyOf } from '../analysis/frequency.ts';
 import { rangeAt, rangesOf } from '../analysis/ranges.ts';
-import { type Between, type Switch, Switches } from '../analysis/switches.ts';
+import { edgeFrequency } from '../analysis/static-frequency.ts';
+import { type Between, type Leaf, type Switch, Switches } from '../analysis/switches.ts';
 import { circular, complement, meet, union, type ValueSet } from '../analysis/value-sets.ts';
 import { type BlockNo, type Draft, edit, removeUnreachable } from '../ir/draft/index.ts';
 import { Lanes } from '../ir/opcode.ts';
@@ -54,10 +56,12 @@ const ROUNDS = 4;
  * places. Values that the selector cannot hold (`rangesOf`) need no test.
  *
  * It is rewritten if it has more than `cascade-cases` comparisons and the new form saves at least `least-gain` of the instructions
- * that a warp is expected to execute, every case being as likely as another (`cheapest`). A table has at least `table-density` of its
+ * that a warp is expected to execute (`cheapest`), every case being as likely as another, or as often as a profile counted it. A table has at least `table-density` of its
  * entries filled by cases, and at most `table-entries`; a jump through it costs as much as `table-cost` instructions. Where lanes may
  * hold different selectors, `lanes` of them choose on their own, and a block costs once for all that come there; that several
  * decisions lead to one place costs `regroup-cost`.
+ *
+ * With `profiled: stays` a function that has a profile is left as it is (the guard of seed 003).
  *
  * Values that stand between the comparisons and are needed elsewhere are computed in front of the switch, and count as its cost.
  *
@@ -68,6 +72,10 @@ const ROUNDS = 4;
 export const switchOpt: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
     ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    return fn;
+  }
+  if (fn.attrs.counts.length > 0 && ctx.params['profiled'] === 'stays') {
+    ctx.remark('missed', 'profiled', 'there is a profile, by which its author has laid out the cases');
     return fn;
   }
   let now = fn;
@@ -170,11 +178,12 @@ class Rewriter {
   /** The cheapest form of a switch; null where that is no better than what is there. */
   private chosen(s: Switch): (Priced & { readonly map: SwitchMap; readonly before: number }) | null {
     const possible = this.possible(s);
-    const all = SwitchMap.of(s, possible);
+    const share = this.sharesOf(s);
+    const all = SwitchMap.of(s, possible, share);
     if (all === null) return null;
     const uniform = lanesAt(divergenceOf(this.fn), s.selector, s.head) <= Lanes.Warp;
     const limits = uniform ? { ...this.limits, lanes: 1 } : this.limits;
-    const { map, plan, cost } = this.planOf(s, all, possible, limits);
+    const { map, plan, cost } = this.planOf(s, all, possible, limits, share);
     const regroup = (waysTo: ReadonlyMap<BlockNo, number>): number =>
       limits.lanes > 1 && regroups(this.fn, s.head, waysTo) ? limits.regroupCost : 0;
     const before = this.costOf(s, all, limits) + regroup(this.waysOf(s));
@@ -203,6 +212,7 @@ class Rewriter {
     map: SwitchMap,
     possible: ValueSet,
     limits: Limits,
+    share: ((leaf: Leaf) => number) | null,
   ): Priced & { readonly map: SwitchMap } {
     const best = cheapest(map, limits);
     if (limits.lanes === 1) return { ...best, map };
@@ -213,10 +223,29 @@ class Rewriter {
     const left = SwitchMap.of(
       { ...s, leaves: s.leaves.filter((leaf) => !escapes.includes(leaf)) },
       meet(possible, complement(union(...first.map((leaf) => leaf.values)), s.width)),
+      share,
     );
     return left === null
       ? { ...best, map }
       : { ...behind(left, first, cheapest(left, limits), limits), map: left };
+  }
+
+  /** How often each leaf is come to, as a profile counted it; null where there is none, or the switch did not run. */
+  private sharesOf(s: Switch): ((leaf: Leaf) => number) | null {
+    const { fn } = this;
+    if (fn.attrs.counts.length === 0) return null;
+    const frequency = frequencyOf(fn);
+    const { succ, succStart } = cfgOf(fn);
+    const whole = frequency.block[s.head];
+    if (!(whole > 0)) return null;
+    const leavesOf = new Map<BlockNo, number>();
+    for (const { block } of s.leaves) leavesOf.set(block, (leavesOf.get(block) ?? 0) + 1);
+    const came = new Map<BlockNo, number>();
+    for (const { block } of s.tests)
+      for (let e = succStart[block]; e < succStart[block + 1]; e++)
+        if (leavesOf.has(succ[e]))
+          came.set(succ[e], (came.get(succ[e]) ?? 0) + edgeFrequency(frequency, block, e));
+    return ({ block }) => Math.min(1, (came.get(block) ?? 0) / whole) / leavesOf.get(block)!;
   }
 
   /** What the selector can hold where the switch begins. */

@@ -82,15 +82,19 @@ export function placeText(files: ReadonlyMap<string, SpecFile>, file: string, pa
   return `${file}:${placeOf(spec.text, path).line}`;
 }
 
+type OfKind = PlanDifference & { readonly kind: ChangeKind };
+const isKind = (d: PlanDifference): d is OfKind => (KINDS as readonly string[]).includes(d.kind);
+
 /** What differs in the plans of both sides, each difference once with all plans that have it. */
 export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs): Change[] {
   const files = filesOf(head);
-  const found = new Map<string, { difference: PlanDifference; plan: Plan; where: string[] }>();
+  const found = new Map<string, { difference: OfKind; plan: Plan; where: string[] }>();
   for (const { where, base: a, head: b } of pairs) {
     if (a === null || b === null) continue;
     for (const d of planDifferences(a, b)) {
       // Rules and opcodes are told one by one.
       if (
+        !isKind(d) ||
         d.kind === 'opcodes' ||
         (d.kind === 'level' && where.startsWith('recipe ')) ||
         (d.kind === 'rules' && d.b === 'changed')

@@ -211,7 +211,7 @@ export function witness(
       variables: [],
       tables: [],
       shape: newShape(),
-      attrs: { directives: [], pragmas: [], linkage: '', noreturn: false },
+      attrs: { directives: [], pragmas: [], linkage: '', noreturn: false, counts: [] },
     },
   };
 }

@@ -12,6 +12,7 @@ import type { KnobTable } from './knobs.ts';
 import { buildOrder, type Entry, orderChain, RowTable } from './order.ts';
 import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, stepData } from './plan.ts';
+import type { Profile } from './profile.ts';
 import { checkProperties } from './properties.ts';
 import { checkRules, rulesFor, rulesOf } from './rules.ts';
 import type { PlanRequest, Specs } from './specs.ts';
@@ -228,14 +229,16 @@ function hashParts(
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
 }
 
-/** Hash of a plan: of its frame with values of knobs in it. */
+/** Hash of a plan: of its frame with values of knobs in it, and of its profile. */
 export function planHash(
   { before, after }: NonNullable<Frame['hash']>,
   knobs: ReadonlyMap<string, ResolvedKnob>,
+  profile: Profile | null,
 ): string {
   const values = [...knobs.values()]
     .filter((k) => k.value !== null || k.when !== null)
     .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when, k.overridden.at(-1)?.value]))
     .sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
-  return hashDigits(hashOn(after, hashOn(canonical(values), before)));
+  const rest = profile === null ? after : after + canonical(profile);
+  return hashDigits(hashOn(rest, hashOn(canonical(values), before)));
 }

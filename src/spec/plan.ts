@@ -2,6 +2,7 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import type { GroupDoc } from '../rules/document.ts';
+import type { Profile } from './profile.ts';
 
 /** Where a resolved value came from. */
 export interface Origin {
@@ -151,5 +152,7 @@ export interface Plan {
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
   /** Rule groups that phases of the plan run: their documents, and a hash of each. */
   readonly rules: ReadonlyMap<string, GroupDoc>;
+  /** Counts of blocks that phase 20 gives to the functions; null: none. */
+  readonly profile: Profile | null;
   readonly warnings: readonly Diagnostic[];
 }

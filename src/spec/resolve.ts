@@ -42,7 +42,7 @@ export function resolve(
   const { isa, hash, phases, rules } = frame;
   if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list };
   const plan: Plan = {
-    hash: planHash(hash, table.knobs),
+    hash: planHash(hash, table.knobs, request.profile ?? null),
     level,
     sm: request.sm,
     order: request.order,
@@ -53,6 +53,7 @@ export function resolve(
     phases,
     knobs: table.knobs,
     rules,
+    profile: request.profile ?? null,
     warnings: [],
   };
   return { plan, issues: issues.list };

@@ -1,4 +1,5 @@
 import type { SpecFile } from './document.ts';
+import type { Profile } from './profile.ts';
 
 /** All specs that a plan may be made of, by kind and name. */
 export interface Specs {
@@ -30,6 +31,8 @@ export interface PlanRequest {
   readonly disable: readonly string[];
   /** Rule groups, by name or file, that run in addition: in the phases that own them, or in all that run rules. */
   readonly rules?: readonly string[];
+  /** How often blocks ran, from earlier runs. */
+  readonly profile?: Profile | null;
   /** The one kernel that the plan is for: every `when` is settled. Absent: values may stay conditional. */
   readonly kernel?: string;
 }

@@ -9,6 +9,8 @@ export function testContext(
     knobs?: Record<string, KnobValue>;
     params?: Record<string, unknown>;
     facts?: Record<string, unknown>;
+    /** Counts by block id. */
+    profile?: Record<number, number>;
   } = {},
 ): PassContext & { remarks: Remark[]; reports: string[] } {
   const left = new Map(
@@ -24,6 +26,10 @@ export function testContext(
     level: 3,
     sm: 'sm_80',
     ruleBudget: null,
+    profile: () =>
+      opts.profile === undefined
+        ? null
+        : new Map(Object.entries(opts.profile).map(([b, n]) => [Number(b), n])),
     knob: (name) => opts.knobs?.[name] ?? null,
     budget(name) {
       const n = left.get(name);

@@ -240,7 +240,7 @@ export function kernelOf(list: readonly Instr[], paramBase: number, name = 'form
     variables: [variable('locals', 'local')],
     tables: [],
     shape: newShape(),
-    attrs: { directives: [], pragmas: [], linkage: 'visible', noreturn: false },
+    attrs: { directives: [], pragmas: [], linkage: 'visible', noreturn: false, counts: [] },
   };
   return {
     name: 'forms',

@@ -10,7 +10,7 @@
  */
 
 /** Raised whenever bytes that were packed before would be read as something else. */
-export const PACK_VERSION = 1;
+export const PACK_VERSION = 2;
 
 /** `ORI`. */
 export const MAGIC = [0x4f, 0x52, 0x49];

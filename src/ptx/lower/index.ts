@@ -364,6 +364,7 @@ function lowerFunction(
       pragmas,
       linkage: ptx.linkage,
       noreturn: directives.includes('.noreturn'),
+      counts: [],
     },
   };
   // What the handlers accept but should not have (widths that disagree, say) never reaches a pass.

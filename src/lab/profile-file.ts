@@ -1,0 +1,98 @@
+import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { hashText } from '../ir/hash.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { printFn } from '../ir/text.ts';
+import type { Counters } from '../sim/counters.ts';
+import type { Profile } from '../spec/profile.ts';
+
+/** What one launch adds to a profile file, as `orrery run --profile-out` writes it. */
+export interface ProfiledRun {
+  readonly launch: string;
+  readonly kernel: string;
+  /** How often warps ran each block, by function and block id; a block that did not run has 0. Functions that did not run are left out. */
+  readonly blocks: Profile;
+  /** What the functions were, so that counts are not taken for those of another version. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** A profile file, its runs summed. */
+export interface ProfileFile {
+  readonly counts: Profile;
+  readonly versions: ReadonlyMap<string, string>;
+}
+
+const versionOf = (fn: Fn): string => hashText(printFn(fn, { locs: false }));
+
+/** What is kept of the counts of one launch. */
+export function profiledRun(
+  launch: string,
+  kernel: string,
+  program: Program,
+  counters: Counters,
+): ProfiledRun {
+  const blocks: Record<string, Record<number, number>> = {};
+  const versions: Record<string, string> = {};
+  for (const fn of program.functions) {
+    if (!Object.hasOwn(counters.blocks, fn.name)) continue;
+    const counted = counters.blocks[fn.name];
+    blocks[fn.name] = Object.fromEntries(fn.blocks.map((b) => [b.id, counted[b.id] ?? 0]));
+    versions[fn.name] = versionOf(fn);
+  }
+  return { launch, kernel, blocks, versions };
+}
+
+const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
+  v !== null && typeof v === 'object' && !Array.isArray(v);
+const isCounts = (v: unknown): v is Readonly<Record<string, number>> =>
+  isMap(v) &&
+  Object.entries(v).every(
+    ([id, n]) => /^\d+$/.test(id) && typeof n === 'number' && Number.isSafeInteger(n) && n >= 0,
+  );
+
+/**
+ * Reads a profile file.
+ * @throws DiagnosticError for a text that is none
+ */
+export function parseProfile(text: string, file: string): ProfileFile {
+  const counts: Record<string, Record<string, number>> = {};
+  const versions = new Map<string, string>();
+  let runs: unknown;
+  try {
+    runs = JSON.parse(text);
+  } catch (e) {
+    if (!(e instanceof SyntaxError)) throw e;
+  }
+  if (!Array.isArray(runs) || !runs.every(isMap)) throw noProfile(file);
+  for (const run of runs) {
+    if (!isMap(run.blocks)) throw noProfile(file);
+    for (const [fn, blocks] of Object.entries(run.blocks)) {
+      if (!isCounts(blocks)) throw noProfile(file);
+      const own = (counts[fn] ??= {});
+      for (const [id, n] of Object.entries(blocks)) own[id] = (own[id] ?? 0) + n;
+    }
+    for (const [fn, version] of Object.entries(isMap(run.versions) ? run.versions : {})) {
+      const known = versions.get(fn);
+      if (known !== undefined && known !== version)
+        throw new DiagnosticError([
+          fileFault(file, `the runs of the profile are of different versions of '${fn}'`, [
+            'take it anew: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
+          ]),
+        ]);
+      versions.set(fn, String(version));
+    }
+  }
+  return { counts, versions };
+}
+
+const noProfile = (file: string): DiagnosticError =>
+  new DiagnosticError([
+    fileFault(file, 'this is no profile', [
+      '`orrery run LAUNCH.yaml --no-opt --profile-out FILE` writes one',
+    ]),
+  ]);
+
+/** Functions of a program that a profile knows, but as something else. */
+export const otherVersions = (profile: ProfileFile, program: Program): string[] =>
+  program.functions
+    .filter((f) => profile.versions.has(f.name) && profile.versions.get(f.name) !== versionOf(f))
+    .map((f) => f.name);

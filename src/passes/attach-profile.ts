@@ -1,0 +1,48 @@
+import type { BlockCount } from '../ir/program.ts';
+import type { Pass } from './pass.ts';
+
+/**
+ * Phase 20, PerformPGO: gives the blocks the counts that a profile has for them. From here on `frequencyOf` goes by these in place of
+ * its estimate: if-conversion, switches and loop-invariant motion weigh what they do by what ran.
+ *
+ *     before                 after, where the profile says so
+ *     .entry k               .entry k
+ *     {                        .count BB0 32
+ *     BB0:                     .count BB1 1
+ *       @P1 BRA BB2          {
+ *     BB1:                   ...
+ *
+ * Blocks that phases before this one made have no count of their own; what is known of them follows from their neighbours.
+ *
+ * Requires: nothing. Guarantees: nothing but the counts differs.
+ * Bound: linear in blocks.
+ */
+export const attachProfile: Pass = (fn, ctx) => {
+  const profile = ctx.profile();
+  if (profile === null) return fn;
+  const counts: BlockCount[] = [];
+  for (const { id } of fn.blocks) {
+    const count = profile.get(id);
+    if (count !== undefined) counts.push({ block: id, count });
+  }
+  if (counts.length === 0) {
+    ctx.remark(
+      'missed',
+      'profile-unknown',
+      'the profile counts none of its blocks: it is of another program',
+    );
+    return fn;
+  }
+  const same = fn.attrs.counts;
+  if (
+    counts.length === same.length &&
+    counts.every((n, k) => n.block === same[k].block && n.count === same[k].count)
+  )
+    return fn;
+  ctx.remark(
+    'passed',
+    'profiled',
+    `${counts.filter((n) => n.count > 0).length} of ${fn.blocks.length} blocks ran`,
+  );
+  return { ...fn, attrs: { ...fn.attrs, counts } };
+};
