@@ -244,16 +244,18 @@ program
   .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
   .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
 
-program
-  .command('cfg')
-  .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')
-  .argument('<file>', 'PTX or Ori text')
-  .option('--format <text|dot|svg>', 'output', 'text')
-  .option('--function <name>', 'only this function')
-  .option('--sm <sm_NN>', 'target; default: the one the PTX names')
-  .option('--force', 'force mode of the analysis')
-  .option('-o, --output <file>', 'write there instead of standard output')
-  .action((file, o) => guarded(async () => (await import('./cfg.ts')).cfg(file, o)));
+withPlan(
+  program
+    .command('cfg')
+    .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')
+    .argument('<file>', 'PTX or Ori text')
+    .option('--format <text|dot|svg>', 'output', 'text')
+    .option('--function <name>', 'only this function')
+    .option('--changes', 'before and after the plan side by side, changed edges marked')
+    .option('--phase <phase>', 'the same before and after this phase alone')
+    .option('--force', 'force mode of the analysis')
+    .option('-o, --output <file>', 'write there instead of standard output'),
+).action((file, o) => guarded(async () => (await import('./cfg.ts')).cfg(file, o)));
 
 program
   .command('check')

@@ -101,31 +101,55 @@ export function renderCfgText(fn: Fn, opts: CfgRenderOptions = {}): string {
   return out.join('\n');
 }
 
+export const quoted = (s: string): string => `"${s.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+
 /** Control flow as a Graphviz graph; back edges are dashed, loop headers doubly framed. */
-export function renderCfgDot(fn: Fn, opts: CfgRenderOptions = {}): string {
+export const renderCfgDot = (fn: Fn, opts: CfgRenderOptions = {}): string =>
+  [
+    `digraph ${quoted(fn.name)} {`,
+    '  node [shape=box, fontname="monospace"];',
+    cfgDotBody(fn, '', null, opts),
+    '}',
+  ].join('\n');
+
+/** What is to stand out. */
+export interface Marks {
+  readonly block: (id: number) => boolean;
+  readonly edge: (from: number, to: number) => boolean;
+}
+
+/**
+ * Nodes and edges of a Graphviz graph.
+ * @param prefix of the names of nodes
+ * @param marks what is red
+ */
+export function cfgDotBody(fn: Fn, prefix: string, marks: Marks | null, opts: CfgRenderOptions = {}): string {
   const cf = analyzeControlFlow(fn, opts);
   const { cfg } = cf;
-  const quote = (s: string): string => `"${s.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
-  const out = [`digraph ${quote(fn.name)} {`, '  node [shape=box, fontname="monospace"];'];
+  const out: string[] = [];
   fn.blocks.forEach((block, b) => {
     const style = cf.rpoNumber[b] < 0 ? ', style=dotted' : cf.latch[b] >= 0 ? ', peripheries=2' : '';
+    const color = marks?.block(block.id) === true ? ', color=red' : '';
     const rpo = cf.rpoNumber[b] < 0 ? 'unreachable' : `RPONum ${cf.rpoNumber[b]}`;
     // A quoted \n is Graphviz's own line break, so it is put in after escaping.
-    const title = quote(`bix${block.id}(${block.name || `L${block.id}`})`).slice(1, -1);
-    out.push(`  bix${block.id} [label="${title}\\n${rpo}, ${block.ins.length} ins"${style}];`);
+    const title = quoted(`bix${block.id}(${block.name || `L${block.id}`})`).slice(1, -1);
+    out.push(
+      `  ${prefix}bix${block.id} [label="${title}\\n${rpo}, ${block.ins.length} ins"${style}${color}];`,
+    );
   });
   for (let b = 0; b < cfg.count; b++) {
     const conditional = cfg.succStart[b + 1] - cfg.succStart[b] === 2 && fallsThrough(fn.blocks[b]);
     for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++) {
       const t = cfg.succ[e];
+      const [from, to] = [fn.blocks[b].id, fn.blocks[t].id];
       const attrs: string[] = [];
       if (conditional) attrs.push(`label=${e === cfg.succStart[b] ? 'T' : 'F'}`);
       if (cf.rpoNumber[b] >= 0 && cf.rpoNumber[t] <= cf.rpoNumber[b]) attrs.push('style=dashed');
+      if (marks?.edge(from, to) === true) attrs.push('color=red');
       out.push(
-        `  bix${fn.blocks[b].id} -> bix${fn.blocks[t].id}${attrs.length > 0 ? ` [${attrs.join(', ')}]` : ''};`,
+        `  ${prefix}bix${from} -> ${prefix}bix${to}${attrs.length > 0 ? ` [${attrs.join(', ')}]` : ''};`,
       );
     }
   }
-  out.push('}');
   return out.join('\n');
 }

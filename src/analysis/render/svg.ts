@@ -3,7 +3,8 @@ import { printGuarded } from '../../ir/text.ts';
 import { fallsThrough } from '../cfg.ts';
 import { analyzeControlFlow, type ControlFlow } from '../control-flow.ts';
 import { loopDepth, loopsOf } from '../loops.ts';
-import type { CfgRenderOptions } from './cfg-text.ts';
+import type { CfgChanges } from './cfg-changes.ts';
+import type { CfgRenderOptions, Marks } from './cfg-text.ts';
 import { type Layout, layout } from './layout.ts';
 
 export interface CfgSvgOptions extends CfgRenderOptions {
@@ -22,13 +23,68 @@ const FILLS = ['#ffffff', '#eaf3fb', '#cfe4f5', '#b0d2ee', '#8dbde4'] as const;
 
 const STYLE = `text{font:11px ui-monospace,Menlo,Consolas,monospace;fill:#1c2733}
 .t{font-weight:700}.d{fill:#6b7885}.b rect{stroke:#5b6b7b}.h rect{stroke:#1f5f99;stroke-width:2.4}.u rect{stroke-dasharray:4 3}
-path{fill:none;stroke:#5b6b7b;stroke-width:1.3}.k{stroke:#2b8a3e}.f{stroke:#8a5a2b}.x{stroke:#b3261e;stroke-dasharray:5 3}`;
+path{fill:none;stroke:#5b6b7b;stroke-width:1.3}.k{stroke:#2b8a3e}.f{stroke:#8a5a2b}.x{stroke:#b3261e;stroke-dasharray:5 3}
+.m{stroke:#c2255c;stroke-width:3}.n rect{stroke:#c2255c;stroke-width:3}`;
 
 /**
  * Control flow as a picture: one box a block, shaded by loop depth, headers framed, edges taken (green), fall-through of
  * a branch (brown), only way (grey), and back (red, dashed). Needs nothing but what displays SVG.
  */
 export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
+  const p = picture(fn, opts, null);
+  return framed(p.width, p.height, `control flow of ${fn.name}`, [
+    `<text x="12" y="20" class="t">${xml(fn.name)}</text>`,
+    ...p.parts,
+  ]);
+}
+
+/** Between two pictures side by side. */
+const BETWEEN = 40;
+
+/**
+ * Two flow graphs side by side as a picture; blocks and edges that only one of them has are drawn thick.
+ * @param heads what the two are called
+ */
+export function renderCfgChangesSvg(
+  c: CfgChanges,
+  heads: readonly [string, string],
+  opts: CfgSvgOptions = {},
+): string {
+  const [x, y] = [picture(c.before, opts, c), picture(c.after, opts, c)];
+  const side = (p: Picture, head: string, left: number): string[] => [
+    `<g transform="translate(${left} 0)">`,
+    `<text x="12" y="20" class="t">${xml(`${c.before.name}, ${head}`)}</text>`,
+    ...p.parts,
+    '</g>',
+  ];
+  const left = Math.max(x.width, heads[0].length * CHAR + 60) + BETWEEN;
+  const width = left + Math.max(y.width, (c.before.name.length + heads[1].length + 4) * CHAR);
+  return framed(
+    Math.ceil(width),
+    Math.max(x.height, y.height),
+    `changes of the control flow of ${c.before.name}`,
+    [...side(x, heads[0], 0), ...side(y, heads[1], left)],
+  );
+}
+
+function framed(w: number, h: number, label: string, parts: readonly string[]): string {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" role="img" aria-label="${xml(label)}">`,
+    `<style>${STYLE}</style>`,
+    '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" style="fill:context-stroke;stroke:none"/></marker></defs>',
+    '<rect width="100%" height="100%" fill="#fbfcfd"/>',
+    ...parts,
+    '</svg>',
+  ].join('\n');
+}
+
+interface Picture {
+  readonly width: number;
+  readonly height: number;
+  readonly parts: readonly string[];
+}
+
+function picture(fn: Fn, opts: CfgSvgOptions, marks: Marks | null): Picture {
   const cf = analyzeControlFlow(fn, opts);
   const { cfg } = cf;
   const forest = loopsOf(fn);
@@ -57,24 +113,25 @@ export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
     }
   const l = layout({ boxes, edges, order });
   const w = Math.ceil(Math.max(l.width, fn.name.length * CHAR + 40));
-  const out = [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${Math.ceil(l.height)}" viewBox="0 0 ${w} ${Math.ceil(l.height)}" role="img" aria-label="${xml(`control flow of ${fn.name}`)}">`,
-    `<style>${STYLE}</style>`,
-    '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" style="fill:context-stroke;stroke:none"/></marker></defs>',
-    '<rect width="100%" height="100%" fill="#fbfcfd"/>',
-    `<text x="12" y="20" class="t">${xml(fn.name)}</text>`,
-  ];
+  const out: string[] = [];
   edges.forEach((e, i) => {
+    const marked = marks?.edge(fn.blocks[e.from].id, fn.blocks[e.to].id) === true;
     out.push(
-      `<path class="${e.kind}" d="${e.back || l.routes[i].length === 6 ? rounded(l.routes[i]) : curve(l.routes[i])}" marker-end="url(#a)"/>`,
+      `<path class="${marked ? `${e.kind} m` : e.kind}" d="${e.back || l.routes[i].length === 6 ? rounded(l.routes[i]) : curve(l.routes[i])}" marker-end="url(#a)"/>`,
     );
   });
   for (let b = 0; b < cfg.count; b++)
     out.push(
-      box(l, boxes, b, texts[b], classOf(cf, b), FILLS[Math.min(loopDepth(forest, b), FILLS.length - 1)]),
+      box(
+        l,
+        boxes,
+        b,
+        texts[b],
+        marks?.block(fn.blocks[b].id) === true ? `${classOf(cf, b)} n` : classOf(cf, b),
+        FILLS[Math.min(loopDepth(forest, b), FILLS.length - 1)],
+      ),
     );
-  out.push('</svg>');
-  return out.join('\n');
+  return { width: w, height: Math.ceil(l.height), parts: out };
 }
 
 const classOf = (cf: ControlFlow, b: number): string =>
