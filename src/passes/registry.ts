@@ -21,8 +21,10 @@ import { hoistCommon } from './hoist-common.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
+import { markColdBlocks } from './mark-cold-blocks.ts';
 import { nestedConditions } from './nested-conditions.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
+import { placeBlocks } from './place-blocks.ts';
 import { predication } from './predication.ts';
 import { promoteMemory } from './promote-memory.ts';
 import { propagateVarying } from './propagate-varying.ts';
@@ -93,6 +95,8 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
   entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
   entry('attach-profile', attachProfile, 1, 'blocks have the counts of a profile'),
+  entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
+  entry('place-blocks', placeBlocks, 1, 'blocks in the order in which control passes, cold ones last'),
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
   entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
   entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
