@@ -31,31 +31,19 @@ import type { Pass } from './pass.ts';
  * Jumps that run are counted, weighed by how often: chains must save some; what is cold moves if what is not then jumps no more.
  *
  * Requires: control-last. Guarantees: control-last; the same blocks and ways, but for jumps that are needed or no longer needed.
- * A second application changes nothing, unless the counts of a profile contradict each other.
+ * A second application changes nothing, unless jumps in blocks of their own change the estimate.
  * Bound: n log n in blocks, times the nesting of loops.
  */
 export const placeBlocks: Pass = (fn, ctx) => {
-  let now = fn;
-  for (let round = 0; round < ROUNDS; round++) {
-    const placed = placeOnce(now, ctx);
-    if (placed === now) break;
-    now = placed;
-  }
-  return now;
-};
-
-/** Where nothing says what comes next, the order before does: another one may save more. Few need a third look. */
-const ROUNDS = 8;
-
-const placeOnce: Pass = (fn, ctx) => {
   if (fn.blocks.length < 3 || !controlIsLast(fn)) return fn;
   const placer = new Placer(fn);
   const chains = ctx.params['chains'] === true;
-  const order = chains ? placer.chained() : placer.coldLast(ctx.params['cold'] === 'loops');
+  const before = [...fn.blocks.keys()];
+  const order = chains ? placer.chained(before) : placer.coldLast(ctx.params['cold'] === 'loops');
   if (order.every((b, k) => b === k)) return fn;
-  const now = placer.cost([...fn.blocks.keys()], !chains);
+  const now = placer.cost(before, !chains);
   const then = placer.cost(order, !chains);
-  if (chains ? then > now - LEAST : then > now + LEAST) return fn;
+  if (!chains && then > now + LEAST) return fn;
   const moved = order.filter((b, k) => k > 0 && order[k - 1] !== b - 1).length;
   ctx.remark(
     'passed',
@@ -64,6 +52,9 @@ const placeOnce: Pass = (fn, ctx) => {
   );
   return edit(fn, (d) => arrange(d, order), ctx.isa);
 };
+
+/** Where nothing says what comes next, the order before does, so that another look may save more. Few need a third one. */
+const ROUNDS = 8;
 
 /** Jumps a call by which orders must differ: less than that is what estimates differ by. */
 const LEAST = 1e-3;
@@ -84,7 +75,6 @@ function arrange(d: Draft, order: readonly BlockNo[]): void {
 /** A block, or a whole loop, within the loop or function around it. */
 interface Unit {
   readonly blocks: readonly number[];
-  readonly first: number;
   readonly cold: boolean;
 }
 
@@ -121,23 +111,39 @@ class Placer {
     return [...key.keys()].sort((x, y) => key[x] - key[y] || x - y);
   }
 
+  /** Orders that save jumps, one after the other, from `order` on. */
+  chained(order: readonly number[]): readonly number[] {
+    let now = order;
+    let cost = this.cost(now, false);
+    for (let round = 0; round < ROUNDS; round++) {
+      const next = this.chainedOnce(now);
+      const then = this.cost(next, false);
+      if (then > cost - LEAST) break;
+      [now, cost] = [next, then];
+    }
+    return now;
+  }
+
   /** All blocks, each loop and the function in an order of its own, from the inside out. */
-  chained(): number[] {
-    const { forest, cold, fn } = this;
+  private chainedOnce(order: readonly number[]): number[] {
+    const { forest, cold } = this;
+    const place = new Int32Array(order.length);
+    for (const [k, b] of order.entries()) place[b] = k;
     const { loops, innermost } = forest;
     const inside: Unit[][] = loops.map(() => []);
     const outer: Unit[] = [];
-    fn.blocks.forEach((_, b) => {
+    for (const b of order) {
       const own = innermost[b] < 0 ? outer : inside[innermost[b]];
-      own.push({ blocks: [b], first: b, cold: cold[b] === 1 && b > 0 });
-    });
-    const byPlace = (units: Unit[]): readonly Unit[] => units.sort((x, y) => x.first - y.first);
+      own.push({ blocks: [b], cold: cold[b] === 1 && b > 0 });
+    }
+    const byPlace = (units: Unit[]): readonly Unit[] =>
+      units.sort((x, y) => place[x.blocks[0]] - place[y.blocks[0]]);
     // Inner loops have larger numbers than those around them.
     for (let l = loops.length - 1; l >= 0; l--) {
       const { header, parent } = loops[l];
       const units = byPlace(inside[l]);
-      const blocks = (units[0].first === header ? this.chain(units) : units).flatMap((u) => u.blocks);
-      const unit = { blocks, first: units[0].first, cold: cold[header] === 1 && header > 0 };
+      const blocks = (units[0].blocks[0] === header ? this.chain(units) : units).flatMap((u) => u.blocks);
+      const unit = { blocks, cold: cold[header] === 1 && header > 0 };
       (parent < 0 ? outer : inside[parent]).push(unit);
     }
     return this.chain(byPlace(outer)).flatMap((u) => u.blocks);
