@@ -74,6 +74,7 @@ withCache(
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
     .option('--until <phase>', 'stop after this phase')
+    .option('--rewrite-limit <phase=n>', 'let this phase make only its first n rewrites (orrery bisect finds n)')
     .option(
       '--retarget',
       'with --emit ptx: state the target of --sm in .target, not the one that the file names',

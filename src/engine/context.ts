@@ -5,6 +5,7 @@ import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { type Budgets, knobFor } from './budgets.ts';
 import { Report } from './journal.ts';
 import { declaresFact, type Read } from './reads.ts';
+import { anyRewrite, type RewriteCounter } from './rewrites.ts';
 
 /** A pass read something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
 export class UndeclaredRead extends Error {
@@ -55,6 +56,7 @@ export function makeContext(
   level: number,
   budgets: Budgets,
   log: PhaseLog,
+  rewrites: RewriteCounter | null = null,
 ): PassContext {
   const declare = (name: string) => {
     if (!phase.knobs.includes(name)) throw new UndeclaredRead(phase.name, 'knob', name);
@@ -100,6 +102,10 @@ export function makeContext(
       }
       return ok;
     },
+    mayRewrite:
+      rewrites === null
+        ? anyRewrite
+        : (name, block = -1, ins) => rewrites.take(fn.name, name, block, ins ?? null),
     fact(path) {
       if (!declaresFact(phase, path)) throw new UndeclaredRead(phase.name, 'fact', path);
       log.reads.add(`fact ${path}`);

@@ -23,6 +23,8 @@ export interface Site {
   readonly isa: Isa;
   /** What a step may know, of one function of a version of the program. */
   readonly contextOf: (program: Program, fn: Fn, params: PassContext['params'], level: number) => PassContext;
+  /** A rewrite was refused, so that steps may have more to do in what they left. */
+  readonly refused: () => boolean;
   /** The error for a step that cannot run. */
   readonly fault: (why: string) => DiagnosticError;
 }
@@ -131,7 +133,12 @@ class StepRunner {
         throw this.site.fault(
           `phase ${this.phase.id} runs rule group '${s.groups[0]}', but no rules are loaded`,
         );
-      return rules(s.groups, contextFor({}));
+      const step = rules(s.groups, contextFor({}));
+      return {
+        key: step.key,
+        cutShort: () => this.site.refused() || step.cutShort?.() === true,
+        open: step.open,
+      };
     }
     const entry = this.entryOf(s);
     if (!('edit' in entry)) throw new Error(`${s.pass} edits no draft`);
@@ -140,6 +147,7 @@ class StepRunner {
     const values = knobs.map((k) => ctx.knob(k));
     return {
       key: `${s.pass}@${version} ${JSON.stringify([s.params, values])}`,
+      cutShort: this.site.refused,
       open: (d) => (work) => edit(d, work, ctx),
     };
   }

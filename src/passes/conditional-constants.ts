@@ -93,7 +93,7 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
           if (guard !== NO_REG) settleGuard(d, n, at(guard, b), ctx);
           if (d.isRemoved(n)) return;
           toConstant(d, moves, n, everywhere, ctx);
-          if (!d.isRemoved(n)) toldByBranches(d, n, ranges, (r) => at(r, b));
+          if (!d.isRemoved(n)) toldByBranches(d, n, ranges, (r) => at(r, b), ctx);
         });
       cleanUp(d);
     },
@@ -117,6 +117,7 @@ function settleGuard(d: Draft, n: Ins, value: Operand | null, ctx: PassContext):
   const runs = ((value.lo & 1) === 1) !== x.guardNot;
   const always = `${printInstr(x)}: the guard is always ${runs ? 'true' : 'false'}`;
   if (!runs && returnsResult(d, n)) return;
+  if (!ctx.mayRewrite('guard-known', d.id(b), x)) return;
   ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
   const left = runs ? withGuard(x, NO_REG) : null;
   if (!runs) useOtherwise(d, n);
@@ -143,6 +144,7 @@ function toConstant(
     values.push([r, c]);
   }
   const b = d.block(n);
+  if (!ctx.mayRewrite('constant', d.id(b), x)) return;
   ctx.remark('passed', 'constant', `${printInstr(x)}: ${values.map(([, c]) => c.lo).join(', ')}`, {
     block: d.id(b),
     ins: x,
@@ -158,7 +160,13 @@ function toConstant(
 }
 
 /** Operands that are constant because of the way that led here. */
-function toldByBranches(d: Draft, n: Ins, ranges: Ranges, constant: (r: Reg) => Operand | null): void {
+function toldByBranches(
+  d: Draft,
+  n: Ins,
+  ranges: Ranges,
+  constant: (r: Reg) => Operand | null,
+  ctx: PassContext,
+): void {
   if (isPhi(d.at(n)) || isControl(d.at(n))) return;
   const { factsOf } = ranges.names;
   for (let k = 0; k < d.at(n).src.length; k++) {
@@ -167,7 +175,8 @@ function toldByBranches(d: Draft, n: Ins, ranges: Ranges, constant: (r: Reg) => 
     if (o.kind !== Kind.Reg || o.mods !== 0 || !factsOf.has(regIndex(o.reg))) continue;
     const c = constant(o.reg);
     const slot = srcSlot(op, k)!;
-    if (c !== null && mayStand(c, slot, slotWidth(op, mods, slot))) d.replace(n, withSource(d.at(n), k, c));
+    if (c === null || !mayStand(c, slot, slotWidth(op, mods, slot))) continue;
+    if (ctx.mayRewrite('operand-known', d.id(d.block(n)), d.at(n))) d.replace(n, withSource(d.at(n), k, c));
   }
 }
 
@@ -180,6 +189,7 @@ function settleTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassCont
   const c = found.constantOf(x.src[0].reg);
   const entries = d.tables()[x.src[1].lo];
   if (c === null || c.hi !== 0 || c.lo < 0 || c.lo >= entries.length) return;
+  if (!ctx.mayRewrite('table-known', d.id(b), x)) return;
   ctx.remark('passed', 'table-known', `${printInstr(x)}: the index is always ${c.lo}`, {
     block: d.id(b),
     ins: x,

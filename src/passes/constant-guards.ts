@@ -23,7 +23,7 @@ import type { EditPass } from './pass.ts';
  * Requires: nothing. Guarantees: equivalence; blocks and edges stay.
  * Bound: each guard is settled once.
  */
-export const constantGuards: EditPass = (d, work, { isa, remark }) => {
+export const constantGuards: EditPass = (d, work, { isa, remark, mayRewrite }) => {
   const reaching = reachingIn(d);
   const moves = movesOf(isa);
   let settled = 0;
@@ -35,8 +35,10 @@ export const constantGuards: EditPass = (d, work, { isa, remark }) => {
     const c = def < 0 ? null : copyOf(moves, d.at(def));
     if (c === null || c.kind !== Kind.Imm) continue;
     const truth = ((c.lo & 1) === 1) !== ((c.mods & Mod.Not) !== 0);
-    if (truth !== guardNot) d.replace(n, withGuard(ins, NO_REG));
-    else if (returnsResult(d, n)) continue;
+    const runs = truth !== guardNot;
+    if (!runs && returnsResult(d, n)) continue;
+    if (!mayRewrite('guards-settled', d.id(d.block(n)), ins)) continue;
+    if (runs) d.replace(n, withGuard(ins, NO_REG));
     else {
       useOtherwise(d, n);
       d.remove(n);

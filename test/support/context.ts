@@ -9,6 +9,8 @@ export function testContext(
     knobs?: Record<string, KnobValue>;
     params?: Record<string, unknown>;
     facts?: Record<string, unknown>;
+    /** Rewrites that are allowed; no limit where absent. */
+    rewrites?: { left: number };
   } = {},
 ): PassContext & { remarks: Remark[]; reports: string[] } {
   const left = new Map(
@@ -33,6 +35,7 @@ export function testContext(
       return true;
     },
     budgetLeft: (name) => (left.get(name) ?? 1) > 0,
+    mayRewrite: () => opts.rewrites === undefined || opts.rewrites.left-- > 0,
     // Without a table, every opcode costs the same.
     fact: (path) => opts.facts?.[path] ?? (path === 'costs' ? {} : undefined),
     remark(kind, name, message, at) {
