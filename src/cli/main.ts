@@ -22,6 +22,19 @@ function withPlan(c: Command): Command {
     .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect);
 }
 
+/** Adds the options that say who judges what a plan makes of a program. */
+function withJudge(c: Command): Command {
+  return c
+    .option('--check <auto>', 'good is what does the same as the input in open worlds (this is the default)')
+    .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects')
+    .option(
+      '--command <command>',
+      'good is PTX for which this command exits with 0; 125: cannot tell. {} is the file, or it comes last',
+    )
+    .option('--timeout <seconds>', 'with --command: what takes longer is bad (default: 60)')
+    .option('--ptxas', 'good is PTX that ptxas takes');
+}
+
 /** Adds the options that say where results of phases are kept. */
 function withCache(c: Command): Command {
   return c
@@ -74,7 +87,10 @@ withCache(
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
     .option('--until <phase>', 'stop after this phase')
-    .option('--rewrite-limit <phase=n>', 'let this phase make only its first n rewrites (orrery bisect finds n)')
+    .option(
+      '--rewrite-limit <phase=n>',
+      'let this phase make only its first n rewrites (orrery bisect finds n)',
+    )
     .option(
       '--retarget',
       'with --emit ptx: state the target of --sm in .target, not the one that the file names',
@@ -102,6 +118,17 @@ withPlan(
     .option('--stack <bytes>', 'stack of each thread, for recursion (default: 65536)')
     .option('--json', 'result for scripts'),
 ).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
+
+withJudge(withPlan(program.command('bisect')))
+  .description('find the phase, the function and the single rewrite that make a result wrong')
+  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .option('--linear', 'judge phase after phase: finds the very first bad one, where halves find some')
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to find.',
+  )
+  .action((file, o) => guarded(async () => (await import('./bisect.ts')).bisect(file, o)));
 
 withPlan(
   program

@@ -64,11 +64,10 @@ function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined
   if (m === null)
     failWith(
       `--rewrite-limit ${text} names no phase and number`,
-      '`--rewrite-limit OriCopyProp=12` lets it make 12',
+      '`--rewrite-limit GeneralOptimize=12` lets that phase make 12',
     );
   const phase = plan.phases.find((p) => p.id.toLowerCase() === m[1].toLowerCase());
-  if (phase === undefined)
-    failWith(`there is no phase '${m[1]}' in the order`, '`orrery phases` lists them');
+  if (phase === undefined) failWith(`there is no phase '${m[1]}' in the order`, '`orrery phases` lists them');
   return { phase: phase.id, count: Number(m[2]) };
 }
 

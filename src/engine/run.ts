@@ -24,6 +24,7 @@ import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from
 import { factsOf, knobsOf, type Read } from './reads.ts';
 import { RewriteCounter, type RewriteLimit } from './rewrites.ts';
 import { type Runnable, runSteps } from './steps.ts';
+import { within } from './where.ts';
 
 /** A pass as the engine knows it: found by name, with a version that is part of every cache key. */
 export type RegisteredPass = PassEntry;
@@ -97,7 +98,10 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
         const start = kept === undefined ? scene : { ...scene, budgets: budgets.copy() };
         const heap = opts.heap?.() ?? 0;
         const began = performance.now();
-        program = runPhase(program, plan, phase, gate, budgets, log, opts, edits, rewrites);
+        const input = program;
+        program = within({ phase: phase.id }, () =>
+          runPhase(input, plan, phase, gate, budgets, log, opts, edits, rewrites),
+        );
         ms = performance.now() - began;
         bytes = (opts.heap?.() ?? 0) - heap;
         changed = changedBlocks(before, program);
@@ -123,7 +127,8 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       if (program !== before) {
         const wanted = `rules${CHECKED.filter((p) => properties.has(p)).map((p) => `+${p}`)}`;
         if (opts.verify === true && verified !== wanted) {
-          checkSnapshot(program, plan, phase, properties);
+          const made = program;
+          within({ phase: phase.id }, () => checkSnapshot(made, plan, phase, properties));
           if (result !== null) kept!.set(at, { ...result, verified: wanted });
         }
         // What comes after a phase that changed nothing does not hang on that phase.
@@ -215,12 +220,14 @@ function checkSnapshot(
         loc: 0,
       });
     if (errors.length > 0)
-      throw fault(
-        program,
-        plan,
-        `phase ${phase.id} (${[...passesOf(phase), ...groupsOf(phase)].join(', ')}) left an invalid program`,
-        errors.slice(0, 5).map(verifyMessage),
-      );
+      within({ fn: fn.name }, () => {
+        throw fault(
+          program,
+          plan,
+          `phase ${phase.id} (${[...passesOf(phase), ...groupsOf(phase)].join(', ')}) left an invalid program`,
+          errors.slice(0, 5).map(verifyMessage),
+        );
+      });
   }
   const text = printProgram(program);
   const back = parseProgram(text, plan.isa);

@@ -8,6 +8,7 @@ import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
 import type { GateAnswer, GateResult } from './gate.ts';
 import { runProgramPass } from './program-pass.ts';
+import { within } from './where.ts';
 
 /** What can be run. */
 export interface Runnable {
@@ -172,7 +173,7 @@ class StepRunner {
       const { open, level } = this.answers[i];
       if (!open) continue;
       const fn = now.functions[i];
-      const r = f(fn, level, now);
+      const r = within({ fn: fn.name }, () => f(fn, level, now));
       if (r === fn) continue;
       out ??= [...now.functions];
       out[i] = r;
