@@ -4,6 +4,7 @@ import type { Fn, Loc } from '../ir/program.ts';
 import { printFn, printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import { lineOf } from '../spec/node.ts';
+import { planWords, shellWord } from './command-line.ts';
 import { unifiedDiff } from './diff.ts';
 import { planFor, programFor, readText } from './input.ts';
 import { type JudgeOptions, judgeOf } from './judges.ts';
@@ -151,24 +152,8 @@ const difference = (before: Fn | null, after: Fn | null): string =>
     : unifiedDiff(printFn(before, { locs: false }), printFn(after, { locs: false }));
 
 /** The command that shows the phase stop behind the rewrite. */
-function seeIt({ phase, rewrite }: Report, file: string, o: BisectOptions): string {
-  const limit = rewrite === null ? '' : ` --rewrite-limit ${phase.id}=${rewrite.number}`;
-  return `orrery opt ${[file, ...planWords(o)].join(' ')}${limit} --until ${phase.id} --print-after ${phase.id} --emit none`;
-}
-
-/** Plan options as they are typed. */
-export function planWords(o: PlanOptions): string[] {
-  const one = (name: string, v: string | undefined): string[] => (v === undefined ? [] : [name, v]);
-  const each = (name: string, v: readonly string[] | undefined): string[] =>
-    (v ?? []).flatMap((x) => [name, x]);
-  return [
-    ...one('-O', o.level),
-    ...one('--sm', o.sm),
-    ...one('--order', o.order),
-    ...one('--recipe', o.recipe),
-    ...each('--knobs', o.knobs),
-    ...each('--set', o.set),
-    ...each('--disable', o.disable),
-    ...each('--rules', o.rules),
-  ];
+function seeIt({ phase, function: fn, rewrite }: Report, file: string, o: BisectOptions): string {
+  const where = fn === null ? phase.id : `${phase.id}:${fn}`;
+  const limit = rewrite === null ? '' : ` --rewrite-limit ${shellWord(`${where}=${rewrite.number}`)}`;
+  return `orrery opt ${[shellWord(file), ...planWords(o)].join(' ')}${limit} --until ${phase.id} --print-after ${phase.id} --emit none`;
 }

@@ -4,9 +4,9 @@ import { hashText } from '../ir/hash.ts';
 import type { Program } from '../ir/program.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { readOri, readPtx, targetFor } from '../read.ts';
-import { loadShipped, makePlan } from '../spec/node.ts';
+import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
-import type { Specs } from '../spec/resolve.ts';
+import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { STANDARD_INPUT } from './files.ts';
 import type { PlanOptions } from './options.ts';
@@ -26,23 +26,32 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
       told.add(w.message);
       show([w]);
     }
-  const { plan, diagnostics } = await makePlan(
-    {
-      level,
-      sm,
-      order: o.order ?? DEFAULT_ORDER,
-      recipe: o.recipe ?? null,
-      knobSets: o.knobs ?? [],
-      set: o.set ?? [],
-      disable: o.disable ?? [],
-      rules: o.rules ?? [],
-    },
-    host,
-    base,
-  );
+  const { plan, diagnostics } = await makePlan(requestOf(o, level, sm), host, base);
   show(diagnostics);
   if (plan === null) throw new CliExit(1);
   return plan;
+}
+
+/** What plan options ask for. */
+const requestOf = (o: PlanOptions, level: number | null, sm: string): PlanRequest => ({
+  level,
+  sm,
+  order: o.order ?? DEFAULT_ORDER,
+  recipe: o.recipe ?? null,
+  knobSets: o.knobs ?? [],
+  set: o.set ?? [],
+  disable: o.disable ?? [],
+  rules: o.rules ?? [],
+});
+
+/** What a plan was made of: the request, and the specs with the files that it names. */
+export async function sourceOf(
+  o: PlanOptions,
+  plan: Plan,
+): Promise<{ readonly specs: Specs; readonly request: PlanRequest }> {
+  const request = requestOf(o, plan.level, plan.sm);
+  const { specs } = await withFiles(await loadShipped(), request);
+  return { specs, request };
 }
 
 /** Plans for files of several targets: specs are read once, and a plan is made once for each target. */

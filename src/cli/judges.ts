@@ -11,6 +11,7 @@ import { runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { withoutSsa } from '../ssa/program.ts';
+import { shellWord } from './command-line.ts';
 import { ptxTable } from './emit.ts';
 import { assemble, ptxasCommand, ptxasPresent } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
@@ -23,6 +24,14 @@ export interface JudgeOptions {
   readonly ptxas?: boolean;
   readonly timeout?: string;
 }
+
+/** The options as they are typed. */
+export const judgeWords = (o: JudgeOptions): string[] => [
+  ...(o.launch === undefined ? [] : ['--launch', shellWord(o.launch)]),
+  ...(o.command === undefined ? [] : ['--command', shellWord(o.command)]),
+  ...(o.timeout === undefined ? [] : ['--timeout', o.timeout]),
+  ...(o.ptxas === true ? ['--ptxas'] : []),
+];
 
 /** Exit code by which a command says that it cannot tell, as in `git bisect run`. */
 const CANNOT_TELL = 125;
@@ -84,8 +93,6 @@ async function writer(): Promise<(s: Subject, program: Program) => string | Verd
   };
 }
 
-const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
-
 async function commandJudge(command: string, seconds: number): Promise<Judge> {
   const write = await writer();
   return {
@@ -98,8 +105,8 @@ async function commandJudge(command: string, seconds: number): Promise<Judge> {
         const file = join(dir, 'kernel.ptx');
         writeFileSync(file, text);
         const line = command.includes('{}')
-          ? command.replaceAll('{}', quoted(file))
-          : `${command} ${quoted(file)}`;
+          ? command.replaceAll('{}', shellWord(file))
+          : `${command} ${shellWord(file)}`;
         const r = spawnSync(line, { shell: true, stdio: 'ignore', timeout: seconds * 1000 });
         if (r.status === 0) return GOOD;
         const ended = (r.error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT';

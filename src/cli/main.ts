@@ -89,7 +89,7 @@ withCache(
     .option('--until <phase>', 'stop after this phase')
     .option(
       '--rewrite-limit <phase=n>',
-      'let this phase make only its first n rewrites (orrery bisect finds n)',
+      'let a phase make only n rewrites (phase:function=n: in that function); orrery bisect finds n',
     )
     .option(
       '--retarget',
@@ -129,6 +129,24 @@ withJudge(withPlan(program.command('bisect')))
     '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to find.',
   )
   .action((file, o) => guarded(async () => (await import('./bisect.ts')).bisect(file, o)));
+
+withJudge(withPlan(program.command('reduce')))
+  .description('make a plan and a program that go wrong as small as they can be, still going wrong')
+  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .option('-o, --output <file>', 'write the program there (default: FILE.reduced.ptx or .ori)')
+  .option('--no-plan', 'leave the plan as it is')
+  .option('--no-program', 'leave the program as it is')
+  .option('--tests <n>', 'try at most so many programs (default: 20000)')
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    `
+The plan comes first: the fewest phases, then settings; they are written beside the program as an order. Then functions,
+instructions, guards, values, operands, constants and parameters go. A smaller program counts only if it fails in the same
+way, is good before any phase, and reads nothing that it does not write before. Ctrl-C keeps the best so far.
+Exit code: 0 where it was written, 1 for errors and where there is nothing to reduce.`,
+  )
+  .action((file, o) => guarded(async () => (await import('./reduce.ts')).reduce(file, o)));
 
 withPlan(
   program

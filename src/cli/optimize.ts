@@ -60,15 +60,15 @@ export function emitOf(o: OptOptions): string {
 /** What `--rewrite-limit PHASE=N` asks for. */
 function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined {
   if (text === undefined) return undefined;
-  const m = /^(.+)=(\d+)$/.exec(text);
+  const m = /^([^:=]+)(?::([^=]+))?=(\d+)$/.exec(text);
   if (m === null)
     failWith(
       `--rewrite-limit ${text} names no phase and number`,
-      '`--rewrite-limit GeneralOptimize=12` lets that phase make 12',
+      '`--rewrite-limit GeneralOptimize=12` lets that phase make 12, `GeneralOptimize:saxpy=12` 12 in that function',
     );
   const phase = plan.phases.find((p) => p.id.toLowerCase() === m[1].toLowerCase());
   if (phase === undefined) failWith(`there is no phase '${m[1]}' in the order`, '`orrery phases` lists them');
-  return { phase: phase.id, count: Number(m[2]) };
+  return { phase: phase.id, fn: m[2] ?? null, count: Number(m[3]) };
 }
 
 /**
