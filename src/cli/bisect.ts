@@ -106,7 +106,7 @@ function textOf(r: Report, f: Finding, file: string, o: BisectOptions): string {
   const since = phase.lastGood === null ? 'good before any phase' : `good after ${phase.lastGood}`;
   const lines = [
     `${pc.red('bad')}       ${r.failure.text}`,
-    `phase     ${pc.bold(phase.id)} (position ${phase.position}; ${some(phase.runs)}): ${since}, bad after it`,
+    `phase     ${pc.bold(phase.id)} (position ${phase.position}; ${some(phase.runs)}): ${since}, ${f.thrown ? 'fails in it' : 'bad after it'}`,
   ];
   if (phase.unclear.length > 0)
     lines.push(`          or one of these, which could not be judged: ${phase.unclear.join(', ')}`);

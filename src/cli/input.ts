@@ -10,6 +10,7 @@ import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { STANDARD_INPUT } from './files.ts';
 import type { PlanOptions } from './options.ts';
+import { situation } from './situation.ts';
 import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
 /** Warnings about targets already printed: a command that reads many files prints each once. */
@@ -29,8 +30,31 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
   const { plan, diagnostics } = await makePlan(requestOf(o, level, sm), host, base);
   show(diagnostics);
   if (plan === null) throw new CliExit(1);
+  situation.plan = plan;
+  situation.options = planOptionsOf(o);
   return plan;
 }
+
+/** The plan options among the options of a command. */
+export const planOptionsOf = ({
+  level,
+  sm,
+  order,
+  recipe,
+  knobs,
+  set,
+  disable,
+  rules,
+}: PlanOptions): PlanOptions => ({
+  level,
+  sm,
+  order,
+  recipe,
+  knobs,
+  set,
+  disable,
+  rules,
+});
 
 /** What plan options ask for. */
 const requestOf = (o: PlanOptions, level: number | null, sm: string): PlanRequest => ({

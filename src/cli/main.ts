@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import type { SweepWorker } from './sweep-worker.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
+import { ORRERY_VERSION } from './version.ts';
 
 const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
@@ -46,7 +47,7 @@ const program = new Command('orrery')
   .description(
     'An open, data-driven GPU optimizing assembler pipeline: PTX in, 159 phases, checked by running it.',
   )
-  .version('0.1.0')
+  .version(ORRERY_VERSION)
   .showHelpAfterError('(orrery --help lists the commands)')
   .showSuggestionAfterError(true)
   .configureHelp({ sortSubcommands: false })
@@ -147,6 +148,18 @@ way, is good before any phase, and reads nothing that it does not write before. 
 Exit code: 0 where it was written, 1 for errors and where there is nothing to reduce.`,
   )
   .action((file, o) => guarded(async () => (await import('./reduce.ts')).reduce(file, o)));
+
+program
+  .command('repro')
+  .description('run again what failed by a mistake of orrery, and say whether it still does')
+  .argument(
+    '<file>',
+    'the orrery-repro-*.json that the failure wrote (ORRERY_REPRO names its folder; empty: none)',
+  )
+  .option('--keep <folder>', 'run nothing: write its files there, and say how to run it')
+  .option('--json', 'for scripts')
+  .addHelpText('after', '\nExit code: 0 where it still happens, 2 where it does not, 1 for errors.')
+  .action((file, o) => guarded(async () => (await import('./repro.ts')).repro(file, o)));
 
 withPlan(
   program

@@ -7,7 +7,7 @@ import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
 import { targetOf } from '../read.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { STANDARD_INPUT, writeWhole } from './files.ts';
-import { planFor, programFor, readText, sourceOf } from './input.ts';
+import { planFor, planOptionsOf, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords } from './judges.ts';
 import type { PlanOptions } from './options.ts';
 import { err, failWith, grouped, out, Progress, pc } from './ui.ts';
@@ -141,17 +141,7 @@ async function refuseOthers(failure: Verdict, subject: Subject, judge: Judge): P
 
 /** The plan options that reproduce. */
 function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string): PlanOptions {
-  if (r === null)
-    return {
-      level: o.level,
-      sm: o.sm,
-      order: o.order,
-      recipe: o.recipe,
-      knobs: o.knobs,
-      set: o.set,
-      disable: o.disable,
-      rules: o.rules,
-    };
+  if (r === null) return planOptionsOf(o);
   const { request } = r;
   const list = (x: readonly string[] | undefined) => (x === undefined || x.length === 0 ? undefined : x);
   return {

@@ -45,6 +45,8 @@ export interface Finding {
   /** The function without and with the rewrite (or the phase); null where there is none, or a pass threw. */
   readonly before: Fn | null;
   readonly after: Fn | null;
+  /** The run itself failed: a pass threw, or the verifier refused what it left. */
+  readonly thrown: boolean;
   /** Programs that were judged. */
   readonly tests: number;
 }
@@ -110,6 +112,7 @@ class Bisection {
     const phase = phases[pair.bad - 1];
     const found = {
       failure: pair.verdict,
+      thrown: false,
       phase,
       lastGood: pair.good === 0 ? null : phases[pair.good - 1],
       unclear: phases.slice(pair.good, pair.bad - 1),
@@ -147,6 +150,7 @@ class Bisection {
     if (where === null || phase === undefined) return { why: 'outside', verdict: fault };
     const place = {
       failure: fault,
+      thrown: true,
       phase,
       lastGood: records.findLast((r) => r.outcome === 'ran' && r.blocksChanged > 0)?.phase ?? null,
       unclear: [],
@@ -204,7 +208,7 @@ class Bisection {
     const none = (whyNoRewrite: string) => ({ rewrite: null, whyNoRewrite });
     const first = run(0);
     if ((await judged(first)).state !== 'good')
-      return none('it is bad with none of the rewrites that the phase asks for');
+      return none('it is bad before the first rewrite that the phase asks for');
     if (first.records.at(-1)?.rewrites?.refused !== true)
       return none('the phase asks for no rewrite there: it changes the function as a whole');
     // Doubled until it is bad: a run that throws does not tell how many there were.
