@@ -80,6 +80,7 @@ async function reportOf(f: Finding, { program }: Subject, judge: Judge, inTurn: 
         ? null
         : {
             number: rewrite.number,
+            counted: rewrite.counted,
             name: rewrite.name,
             rule:
               rule === null
@@ -118,7 +119,7 @@ function textOf(r: Report, f: Finding, file: string, o: BisectOptions): string {
   else {
     const { rule } = rewrite;
     lines.push(
-      `rewrite   number ${grouped(rewrite.number)} of the phase there: ${
+      `rewrite   number ${grouped(rewrite.number)} of the phase${rewrite.counted === null ? '' : ' there'}: ${
         rule === null
           ? pc.bold(rewrite.name)
           : `rule ${pc.bold(rule.id)} (${rule.file}${rule.line > 0 ? `:${rule.line}` : ''}): ${rule.title}`
@@ -152,8 +153,8 @@ const difference = (before: Fn | null, after: Fn | null): string =>
     : unifiedDiff(printFn(before, { locs: false }), printFn(after, { locs: false }));
 
 /** The command that shows the phase stop behind the rewrite. */
-function seeIt({ phase, function: fn, rewrite }: Report, file: string, o: BisectOptions): string {
-  const where = fn === null ? phase.id : `${phase.id}:${fn}`;
+function seeIt({ phase, rewrite }: Report, file: string, o: BisectOptions): string {
+  const where = rewrite?.counted == null ? phase.id : `${phase.id}:${rewrite.counted}`;
   const limit = rewrite === null ? '' : ` --rewrite-limit ${shellWord(`${where}=${rewrite.number}`)}`;
   return `orrery opt ${[shellWord(file), ...planWords(o)].join(' ')}${limit} --until ${phase.id} --print-after ${phase.id} --emit none`;
 }

@@ -1,7 +1,7 @@
 import { extname, resolve as resolvePath } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { outcome } from '../debug/attempt.ts';
-import type { Judge, Subject, Verdict } from '../debug/judge.ts';
+import { attempt, outcome } from '../debug/attempt.ts';
+import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../debug/judge.ts';
 import { type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
 import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
 import { targetOf } from '../read.ts';
@@ -47,7 +47,7 @@ export async function reduce(file: string, o: ReduceOptions): Promise<void> {
   const limits = { stopped: () => interrupted || tests >= most };
   const failing = {
     failure,
-    judge,
+    judge: judge === openWorlds ? await openWorldsAsLongAs(subject, attempt(subject).last) : judge,
     // Lets an interrupt come through, which a loop that never waits would not hear.
     before: async () => {
       tests++;

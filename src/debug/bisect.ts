@@ -16,8 +16,10 @@ export interface BisectOptions {
 
 /** A rewrite that turns good into bad. */
 export interface RewriteFound extends Rewrite {
-  /** Its number among those of the phase in the function, from 1: a limit of one less is good. */
+  /** Its number among those of the phase, from 1: a limit of one less is good. */
   readonly number: number;
+  /** The function whose rewrites alone are counted; null: those of all. */
+  readonly counted: string | null;
   /** The rule that made it; null where a pass did. */
   readonly rule: {
     readonly id: string;
@@ -159,7 +161,8 @@ class Bisection {
       before: where.fn === null ? null : functionOf(whole.last, where.fn),
       after: null,
     };
-    const rewrite = await this.rewrite(phase, where.fn, ({ fault: f }) => {
+    // Other functions may throw as well, so the rewrites of all are counted.
+    const rewrite = await this.rewrite(phase, null, ({ fault: f }) => {
       this.tests++;
       return f.state === 'good' || f.kind === fault.kind ? f : { ...f, state: 'unclear' };
     });
@@ -238,9 +241,9 @@ class Bisection {
     const next = without.records.at(-1)!.rewrites!.next!;
     const withIt = run(number);
     return {
-      rewrite: { ...next, number, rule: this.ruleOf(phase, next.name) },
+      rewrite: { ...next, number, counted: fn, rule: this.ruleOf(phase, next.name) },
       whyNoRewrite: '',
-      fn: fn ?? next.fn,
+      fn: next.fn,
       before: functionOf(without.last, next.fn),
       // A program that the verifier refuses is not in the records.
       after: withIt.fault.state === 'good' ? functionOf(withIt.last, next.fn) : null,

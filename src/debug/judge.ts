@@ -1,7 +1,7 @@
 import type { Program } from '../ir/program.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { paramBase } from '../read.ts';
-import { sameOpenWorld } from '../sim/open-world.ts';
+import { type OpenComparison, sameOpenWorld } from '../sim/open-world.ts';
 import type { Plan } from '../spec/plan.ts';
 
 /** A program as it was read, and the plan that makes something wrong of it. */
@@ -28,6 +28,8 @@ export const GOOD: Verdict = { state: 'good', kind: '', text: '' };
 export interface Judge {
   /** What it goes by, as in `good by WHAT`. */
   readonly what: string;
+  /** It compares with the input, which is good by itself. */
+  readonly comparesInput?: boolean;
   readonly judge: (subject: Subject, after: Program) => Verdict | Promise<Verdict>;
 }
 
@@ -49,20 +51,50 @@ function kindOfDifference(text: string, raced: boolean): string {
 }
 
 /** Compares every kernel with what it was before any phase, in open worlds (`sameOpenWorld`). */
-export const openWorlds: Judge = {
-  what: 'open worlds',
-  judge({ program, plan }, after) {
+export const openWorlds: Judge = openWorldsWithin(null);
+
+/**
+ * The same for what becomes of a program that is made smaller: a candidate may take no longer than the program did, since one that runs
+ * into the budget takes long and proves little.
+ */
+export async function openWorldsAsLongAs(subject: Subject, after: Program): Promise<Judge> {
+  let executed = 0;
+  let partial = false;
+  await openWorldsWithin(null, (r) => {
+    executed = Math.max(executed, r.executed);
+    partial ||= r.partial;
+  }).judge(subject, after);
+  return partial ? openWorlds : openWorldsWithin(Math.max(executed, LEAST_BUDGET));
+}
+
+/** Warp instructions that any candidate may take. */
+const LEAST_BUDGET = 2000;
+
+/** @param budget warp instructions of a run, beyond which nothing can be told; null: as many as a check takes */
+function openWorldsWithin(budget: number | null, tell: (r: OpenComparison) => void = () => {}): Judge {
+  const judge: Judge['judge'] = ({ program, plan }, after) => {
     const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
     const threadsPerSm = limits?.['threads-per-sm'];
     for (const { kind, name } of program.functions) {
       if (kind !== 'entry') continue;
       if (after.functions.every((f) => f.name !== name))
         return { state: 'bad', kind: 'kernel is gone', text: `${name} is gone` };
-      const r = sameOpenWorld(program, after, name, paramBase(plan), { threadsPerSm });
+      const r = sameOpenWorld(program, after, name, paramBase(plan), {
+        threadsPerSm,
+        ...(budget !== null && { budget }),
+      });
+      tell(r);
+      if (budget !== null && r.partial)
+        return {
+          state: 'unclear',
+          kind: '',
+          text: `${name} takes longer than the program that it was made of`,
+        };
       if (r.same) continue;
       const [first] = r.differences;
       return { state: 'bad', kind: kindOfDifference(first, r.raced), text: `${name}: ${first}` };
     }
     return GOOD;
-  },
-};
+  };
+  return { what: 'open worlds', comparesInput: true, judge };
+}

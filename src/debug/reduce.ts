@@ -7,7 +7,7 @@ import { printPtxModule } from '../ptx/print.ts';
 import { readOri, readPtx } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { outcome } from './attempt.ts';
-import { type Judge, openWorlds, type Subject, type Verdict } from './judge.ts';
+import type { Judge, Subject, Verdict } from './judge.ts';
 import { type Limits, reduceBy } from './parts.ts';
 import { oriReductions } from './reduce-ori.ts';
 import { PTX_REDUCTIONS } from './reduce-ptx.ts';
@@ -40,8 +40,7 @@ export async function stillFails(
   await before?.();
   for (const fn of s.program.functions)
     if (undefinedReads(fn) > (undefinedBefore.get(fn.name) ?? 0)) return false;
-  // An open world compares with the input itself.
-  if (!isFault(failure) && judge !== openWorlds && (await judge.judge(s, s.program)).state !== 'good')
+  if (!isFault(failure) && judge.comparesInput !== true && (await judge.judge(s, s.program)).state !== 'good')
     return false;
   return isSame(await outcome(s, judge, isFault(failure)), failure);
 }
