@@ -22,7 +22,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.
   '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'passes', 'sim', 'spec', 'engine'],
-  debug: ['.', 'lab', 'ir', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
+  debug: ['.', 'ir', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
   cli: [

@@ -4,26 +4,25 @@ import type { Fn, Loc } from '../ir/program.ts';
 import { printFn, printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import { lineOf } from '../spec/node.ts';
+import type { PlanPairOptions } from './bisect-plans.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { unifiedDiff } from './diff.ts';
 import { planFor, programFor, readText } from './input.ts';
-import { type JudgeOptions, judgeOf } from './judges.ts';
-import type { PlanOptions } from './options.ts';
+import { judgeOf } from './judges.ts';
 import { failWith, grouped, out, Progress, pc } from './ui.ts';
 
-export interface BisectOptions extends PlanOptions, JudgeOptions {
-  readonly good?: string;
-  readonly bad?: string;
+export interface BisectOptions extends PlanPairOptions {
   readonly linear?: boolean;
-  readonly json?: boolean;
 }
 
 /** `orrery bisect`. */
 export async function bisect(file: string, o: BisectOptions): Promise<void> {
   const text = readText(file);
+  const judge = await judgeOf(o);
+  if (o.good !== undefined || o.bad !== undefined)
+    return (await import('./bisect-plans.ts')).bisectPlans(file, text, o, judge);
   const plan = await planFor(o, targetOf(text));
   const { program, module } = programFor(file, text, plan);
-  const judge = await judgeOf(o);
   const progress = new Progress();
   const subject: Subject = { program, module, plan };
   const found = await search(subject, judge, { inTurn: o.linear, tell: (t) => progress.update(t) });
@@ -107,7 +106,8 @@ function textOf(r: Report, f: Finding, file: string, o: BisectOptions): string {
   const since = phase.lastGood === null ? 'good before any phase' : `good after ${phase.lastGood}`;
   const lines = [
     `${pc.red('bad')}       ${r.failure.text}`,
-    `phase     ${pc.bold(phase.id)} (position ${phase.position}; ${some(phase.runs)}): ${since}, ${f.thrown ? 'fails in it' : 'bad after it'}`,
+    `phase     ${pc.bold(phase.id)} (position ${phase.position}): ${since}, ${f.thrown ? 'fails in it' : 'bad after it'}`,
+    `          runs ${some(phase.runs)}`,
   ];
   if (phase.unclear.length > 0)
     lines.push(`          or one of these, which could not be judged: ${phase.unclear.join(', ')}`);

@@ -136,7 +136,10 @@ async function ptxasJudge(): Promise<Judge> {
       if (ok) return GOOD;
       const line = said.split('\n').find((l) => /error|fatal|ended by/.test(l)) ?? said;
       // The place in a file that nobody sees says nothing.
-      const message = line.replace(/^ptxas \S+, line \d+; /, '').trim();
+      const message = line
+        .replace(/^ptxas \S+, line \d+; /, '')
+        .replace(/^error\s*:\s*/, '')
+        .trim();
       return { state: 'bad', kind: `ptxas: ${kindOfMessage(message)}`, text: `ptxas: ${message}` };
     },
   };

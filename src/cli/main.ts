@@ -123,6 +123,11 @@ withPlan(
 withJudge(withPlan(program.command('bisect')))
   .description('find the phase, the function and the single rewrite that make a result wrong')
   .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .option(
+    '--good <options>',
+    "between two plans: what the good one has beside the plan options, as '--set X=1 move:A@after:B' (see orrery ab)",
+  )
+  .option('--bad <options>', 'what the bad one has; finds the fewest differences that make it bad')
   .option('--linear', 'judge phase after phase: finds the very first bad one, where halves find some')
   .option('--json', 'for scripts')
   .addHelpText(

@@ -103,7 +103,8 @@ function report(
   status: number | null,
   json: boolean,
 ): void {
-  const happens = now !== null && now.failure.kind === was.failure.kind;
+  const happens =
+    now !== null && now.failure.kind === was.failure.kind && now.failure.phase === was.failure.phase;
   const plans = was.plan !== null && now?.plan != null ? was.plan.hash === now.plan.hash : null;
   if (json)
     out(
