@@ -2,7 +2,7 @@ import { extname, resolve as resolvePath } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { attempt, outcome } from '../debug/attempt.ts';
 import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../debug/judge.ts';
-import { type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
+import { isFault, type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
 import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
 import { targetOf } from '../read.ts';
 import { planWords, shellWord } from './command-line.ts';
@@ -80,7 +80,9 @@ export async function reduce(file: string, o: ReduceOptions): Promise<void> {
   const options = optionsAfter(o, reducedPlan, orderFile);
   const again = commandFor(output, options, o);
   const comment = module === null ? ';' : '//';
-  const header = `${comment} ${failure.kind}\n${comment} ${again}\n`;
+  const last = { ...best.subject, plan: reducedPlan?.plan ?? plan };
+  const { kind } = await outcome(last, failing.judge, isFault(failure));
+  const header = `${comment} ${kind}\n${comment} ${again}\n`;
   if (reducedPlan?.order != null) writeWhole(orderFile, orderText(reducedPlan.order, failure));
   writeWhole(output, `${header}${best.text}`);
 

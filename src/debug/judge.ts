@@ -37,6 +37,9 @@ export interface Judge {
 export const kindOfMessage = (message: string): string =>
   message.split('\n')[0].replace(/0x[0-9a-f]+|\d+/gi, '#');
 
+/** Behind the kind of what was found with one warp or thread, since the results of more hang on their order. */
+export const RACED = ', with one warp or thread';
+
 /** What differs in an open world, as a kind: addresses, bytes and seeds aside. */
 function kindOfDifference(text: string, raced: boolean): string {
   const said = text.replace(/^seed \d+: /, '');
@@ -47,7 +50,7 @@ function kindOfDifference(text: string, raced: boolean): string {
       : /^block, warp/.test(said)
         ? 'threads end otherwise'
         : 'memory differs';
-  return raced ? `${kind}, with one warp or thread` : kind;
+  return raced ? `${kind}${RACED}` : kind;
 }
 
 /** Compares every kernel with what it was before any phase, in open worlds (`sameOpenWorld`). */

@@ -7,7 +7,7 @@ import { printPtxModule } from '../ptx/print.ts';
 import { readOri, readPtx } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { outcome } from './attempt.ts';
-import type { Judge, Subject, Verdict } from './judge.ts';
+import { type Judge, RACED, type Subject, type Verdict } from './judge.ts';
 import { type Limits, reduceBy } from './parts.ts';
 import { oriReductions } from './reduce-ori.ts';
 import { PTX_REDUCTIONS } from './reduce-ptx.ts';
@@ -20,8 +20,9 @@ export interface Failing {
   readonly before?: () => Promise<void>;
 }
 
-/** Is a failure the one that is looked for? */
-export const isSame = (v: Verdict, failure: Verdict): boolean => v.state === 'bad' && v.kind === failure.kind;
+/** Is a failure the one that is looked for? One that does not hang on the order of threads is as good as one that does, and clearer. */
+export const isSame = (v: Verdict, failure: Verdict): boolean =>
+  v.state === 'bad' && (v.kind === failure.kind || failure.kind === `${v.kind}${RACED}`);
 
 /** A run that throws or is refused by the verifier; others are found by the judge. */
 export const isFault = (failure: Verdict): boolean =>
