@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -245,6 +245,29 @@ describe('orrery reduce', () => {
     expect(program).toMatchObject({ stopped: 'tests', tests: 20, order: null, phases: null });
     expect(program.command).toBe('orrery opt small.ptx --rules wrong.yaml --verify --check auto --emit none');
     expect(orrery(program.command.split(' ').slice(1)).code).toBe(1);
+  });
+
+  it('keeps the best so far where it is interrupted', async () => {
+    const log = join(dir, 'asked');
+    writeFileSync(log, '');
+    // Each question leaves a line, by which the test knows how far it has come.
+    const command = `echo x >> ${log}; ! grep -Eq 'add[.].*, 2;' {}`;
+    const args = ['reduce', 'divmod.ptx', '--rules', 'wrong.yaml', '-o', 'cut.ptx', '--command', command];
+    const child = spawn(process.execPath, [join(root, 'bin', 'orrery.js'), ...args, '--json'], {
+      cwd: dir,
+      env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+    });
+    let said = '';
+    child.stdout.on('data', (d) => (said += d));
+    const ended = new Promise<number | null>((done) => child.on('close', done));
+    while (readFileSync(log, 'utf8').length < 60) await new Promise((r) => setTimeout(r, 50));
+    child.kill('SIGINT');
+    expect(await ended).toBe(0);
+    const j = valid('reduce', said);
+    expect(j.stopped).toBe('interrupted');
+    expect(j.instructions.after).toBeGreaterThan(9);
+    const again = orrery(['bisect', 'cut.ptx', '--rules', 'wrong.yaml', '--command', command]);
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining('rule off-by-one')]);
   });
 
   it('says that there is nothing to reduce', () => {

@@ -1,9 +1,17 @@
 import { edit, removeUnreachable } from '../ir/draft/index.ts';
-import { withBlocks, withFunctions, withGuard, withIns, withSource } from '../ir/edit.ts';
+import {
+  withBlocks,
+  withFunctions,
+  withGuard,
+  withIns,
+  withOtherwise,
+  withSource,
+  withSrc,
+} from '../ir/edit.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
 import { movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
-import { imm, Kind, NO_REG } from '../ir/operand.ts';
+import { imm, Kind, NO_REG, type Reg, regFile, withReg } from '../ir/operand.ts';
 import type { Instr, Program } from '../ir/program.ts';
 import type { Reduction } from './parts.ts';
 
@@ -52,6 +60,62 @@ function mapInstructions(p: Program, isa: Isa, change: (x: Instr) => Instr | nul
   );
 }
 
+/** An instruction goes, and whoever reads its result reads one of its operands of the same kind. */
+const steps = (isa: Isa): Reduction<Program> =>
+  offering('steps', (p, goes) => {
+    /** By place of the function: what is read in place of a register. */
+    const instead = p.functions.map(() => new Map<Reg, Reg>());
+    const functions = p.functions.map((fn, f) => {
+      const renames = instead[f];
+      const blocks = fn.blocks.map((b) =>
+        withIns(
+          b,
+          b.ins.filter((x) => {
+            const [to] = x.dst;
+            if (x.dst.length !== 1 || to === NO_REG || isPhi(x) || isControl(x)) return true;
+            for (const o of x.src) {
+              const same =
+                o.kind === Kind.Reg && o.mods === 0 && o.reg !== to && regFile(o.reg) === regFile(to);
+              if (same && goes() && !renames.has(to)) renames.set(to, o.reg);
+            }
+            return !renames.has(to);
+          }),
+        ),
+      );
+      return withBlocks(fn, blocks);
+    });
+    const shorter = withFunctions(p, functions);
+    const renamed = shorter.functions.map((fn, f) =>
+      instead[f].size === 0
+        ? fn
+        : withBlocks(
+            fn,
+            fn.blocks.map((b) =>
+              withIns(
+                b,
+                b.ins.map((x) => reading(x, instead[f])),
+              ),
+            ),
+          ),
+    );
+    return mapInstructions(withFunctions(shorter, renamed), isa, (x) => x);
+  });
+
+/** An instruction that reads other registers; what a register is renamed to may be renamed itself. */
+function reading(x: Instr, renames: ReadonlyMap<Reg, Reg>): Instr {
+  const nameOf = (r: Reg): Reg => {
+    let at = r;
+    for (let n = 0; n <= renames.size && renames.has(at); n++) at = renames.get(at)!;
+    return at;
+  };
+  let out = withSrc(
+    x,
+    x.src.map((o) => (o.reg === NO_REG ? o : withReg(o, nameOf(o.reg)))),
+  );
+  if (x.guard !== NO_REG) out = withGuard(out, nameOf(x.guard), x.guardNot);
+  return out.otherwise.length === 0 ? out : withOtherwise(out, out.otherwise.map(nameOf));
+}
+
 /** All that may be taken away from a program, what takes most first. */
 export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
   const moves = movesOf(isa);
@@ -88,9 +152,22 @@ export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
     offering('guards', (p, goes) =>
       mapInstructions(p, isa, (x) => (x.guard !== NO_REG && goes() ? withGuard(x, NO_REG) : x)),
     ),
+    steps(isa),
     values(0),
     values(1),
     operands(0),
     operands(1),
+    offering('parameters', (p, goes) =>
+      withFunctions(
+        p,
+        p.functions.map((fn) => ({ ...fn, params: fn.params.filter(() => !goes()) })),
+      ),
+    ),
+    // In one go: lines of a source that nobody has.
+    offering('source lines', (p, goes) =>
+      p.locs.length > 1 && goes()
+        ? mapInstructions({ ...p, locs: p.locs.slice(0, 1), files: [] }, isa, (x) => ({ ...x, loc: 0 }))
+        : p,
+    ),
   ];
 }

@@ -1,5 +1,5 @@
 import { liveInOf, livenessOf } from '../analysis/liveness.ts';
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { hashText } from '../ir/hash.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';
 import type { PtxModule } from '../ptx/ast.ts';
@@ -41,9 +41,18 @@ export async function stillFails(
   await before?.();
   for (const fn of s.program.functions)
     if (undefinedReads(fn) > (undefinedBefore.get(fn.name) ?? 0)) return false;
-  if (!isFault(failure) && judge.comparesInput !== true && (await judge.judge(s, s.program)).state !== 'good')
+  try {
+    if (
+      !isFault(failure) &&
+      judge.comparesInput !== true &&
+      (await judge.judge(s, s.program)).state !== 'good'
+    )
+      return false;
+    return isSame(await outcome(s, judge, isFault(failure)), failure);
+  } catch {
+    // Who cannot judge it does not say that it fails.
     return false;
-  return isSame(await outcome(s, judge, isFault(failure)), failure);
+  }
 }
 
 /** By name of a function: how many registers it may read before it writes them. */
@@ -79,17 +88,17 @@ export async function reduceProgram(
   const undef = undefinedIn(subject.program);
   const { plan, module } = subject;
   let tests = 0;
-  /** What was tried, so that no text is tried twice. */
-  const tried = new Map<string, Subject | null>();
+  /** Whether a text fails, by its hash: none is tried twice. */
+  const tried = new Map<string, boolean>();
   const test = async (text: string): Promise<Subject | null> => {
-    const known = tried.get(text);
-    if (known !== undefined) return known;
-    tests++;
+    const key = hashText(text);
+    if (tried.get(key) === false) return null;
     const s = read(text, plan, module !== null, subject.program.skipped.length);
-    const fails = s !== null && (await stillFails(s, failing, undef)) ? s : null;
-    // Only what fails is gone back to.
-    tried.set(text, fails);
-    return fails;
+    if (s === null || tried.get(key) === true) return s;
+    tests++;
+    const fails = await stillFails(s, failing, undef);
+    tried.set(key, fails);
+    return fails ? s : null;
   };
   const run = async <S>(start: S, text: (s: S) => string, reductions: Parameters<typeof reduceBy<S>>[1]) => {
     let last: Reduced = { text: text(start), subject, size: sizeOf(subject), tests };
@@ -122,8 +131,8 @@ export function read(text: string, plan: Plan, ptx: boolean, skipped = 0): Subje
   try {
     const { program, module } = ptx ? readPtx(text, plan, 'reduced.ptx') : readOri(text, plan, 'reduced.ori');
     return program.skipped.length > skipped ? null : { program, module, plan };
-  } catch (e) {
-    if (e instanceof DiagnosticError) return null;
-    throw e;
+  } catch {
+    // A mistake of ours in a candidate that is no program would not be the one that is looked for.
+    return null;
   }
 }
