@@ -351,6 +351,8 @@ describe('orrery repro', () => {
     for (const f of readdirSync(env.ORRERY_REPRO))
       expect(orrery(['repro', join(env.ORRERY_REPRO, f)], { preload }).code).toBe(0);
 
+    const json = orrery(['opt', 'many/crc.ptx', '--ptxas', '--json'], { preload, env });
+    expect(JSON.parse(json.out).errors[0].notes[1]).toContain('`orrery repro ');
     const none = orrery(['opt', 'many/crc.ptx', '--emit', 'none'], { preload, env: { ORRERY_REPRO: '' } });
     expect(none.err).toContain('with the command line and the input');
   });

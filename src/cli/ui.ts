@@ -97,9 +97,9 @@ export function answerInJson(): void {
 }
 
 /** Records an error of the command-line parser, which prints it itself. */
-export const noteUsage = (text: string): void => {
+export const noteUsage = (text: string, notes: readonly string[] = []): void => {
   const message = text.trim().replace(/^error: /, '');
-  shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0 });
+  shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes });
 };
 
 /** Prints diagnostics with their frames to stderr. */
@@ -199,8 +199,8 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
   } catch (e) {
     if (e instanceof CliExit) return e.code;
     if (e instanceof DiagnosticError) {
-      show(e.diagnostics);
-      if (e.diagnostics.some((d) => d.code === 'phase-fault')) await tellReproducer(e);
+      const ours = e.diagnostics.some((d) => d.code === 'phase-fault') ? await reproducerNotes(e) : [];
+      show(e.diagnostics.map((d, i) => (i > 0 ? d : { ...d, notes: [...(d.notes ?? []), ...ours] })));
       return 1;
     }
     const error = e as NodeJS.ErrnoException;
@@ -214,9 +214,10 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
     const where = whereOf(error);
     const at =
       where === null ? '' : ` in phase ${where.phase}${where.fn === null ? '' : `, function ${where.fn}`}`;
-    noteUsage(`internal fault${at}: ${error.message}`);
+    const notes = await reproducerNotes(error);
+    noteUsage(`internal fault${at}: ${error.message}`, notes);
     err(`${pcErr.red(pcErr.bold('error'))}: internal fault${at}: ${error.message}`);
-    await tellReproducer(error);
+    for (const n of notes) err(`  ${n}`);
     if (process.env.ORRERY_TRACE !== undefined) err(error.stack ?? '');
     else err('  (ORRERY_TRACE=1 shows where it happened)');
     return 1;
@@ -224,14 +225,12 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
 }
 
 /** Writes what it takes to run this again, and says where that is. */
-async function tellReproducer(e: unknown): Promise<void> {
+async function reproducerNotes(e: unknown): Promise<readonly string[]> {
   const file = (await import('./reproducer.ts')).writeReproducer(e);
-  if (file === null)
-    return err(
-      '  This is a mistake in orrery, not in your input. Please report it with the command line and the input.',
-    );
-  err(`  This is a mistake in orrery, not in your input. Please report it with ${file},`);
-  err(`  which holds command, input and plan: \`orrery repro ${file}\` runs it again`);
+  const ours = 'This is a mistake in orrery, not in your input. Please report it with';
+  return file === null
+    ? [`${ours} the command line and the input.`]
+    : [`${ours} ${file},`, `which holds command, input and plan: \`orrery repro ${file}\` runs it again`];
 }
 
 const ERRNO: Readonly<Record<string, string>> = {
