@@ -146,8 +146,10 @@ describe('orrery bisect', () => {
   it('asks launches and commands', () => {
     const launch = join(root, 'test', 'kernels', 'divmod', 'launch.yaml');
     if (existsSync(launch)) {
-      const r = orrery([...args, '--launch', launch]);
-      expect([r.code, r.out]).toEqual([0, expect.stringContaining('rule off-by-one')]);
+      for (const option of ['--launch', '--check']) {
+        const r = orrery([...args, option, launch]);
+        expect([r.code, r.out]).toEqual([0, expect.stringMatching(/rule off-by-one[\s\S]*by the launch/)]);
+      }
     }
     // Bad is what adds 2 to a register.
     const grep = orrery([...args, '--command', "! grep -Eq 'add[.].*, 2;' {}"]);

@@ -8,7 +8,7 @@ import type { PlanPairOptions } from './bisect-plans.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { unifiedDiff } from './diff.ts';
 import { planFor, programFor, readText } from './input.ts';
-import { judgeOf } from './judges.ts';
+import { judgeOf, withLaunch } from './judges.ts';
 import { failWith, grouped, out, Progress, pc } from './ui.ts';
 
 export interface BisectOptions extends PlanPairOptions {
@@ -16,7 +16,8 @@ export interface BisectOptions extends PlanPairOptions {
 }
 
 /** `orrery bisect`. */
-export async function bisect(file: string, o: BisectOptions): Promise<void> {
+export async function bisect(file: string, asked: BisectOptions): Promise<void> {
+  const o = withLaunch(asked);
   const text = readText(file);
   const judge = await judgeOf(o);
   if (o.good !== undefined || o.bad !== undefined)
@@ -106,6 +107,7 @@ function textOf(r: Report, f: Finding, file: string, o: BisectOptions): string {
   const since = phase.lastGood === null ? 'good before any phase' : `good after ${phase.lastGood}`;
   const lines = [
     `${pc.red('bad')}       ${r.failure.text}`,
+    ...(f.failure.notes ?? []).map((n) => pc.dim(`          ${n}`)),
     `phase     ${pc.bold(phase.id)} (position ${phase.position}): ${since}, ${f.thrown ? 'fails in it' : 'bad after it'}`,
     `          runs ${some(phase.runs)}`,
   ];

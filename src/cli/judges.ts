@@ -38,10 +38,14 @@ const CANNOT_TELL = 125;
 /** Seconds that a command may take. */
 const TIMEOUT = 60;
 
+/** The options with `--check FILE`, as `orrery opt` takes it, for a launch. */
+export const withLaunch = <T extends JudgeOptions>(o: T): T =>
+  o.check === undefined || o.check === 'auto' || o.launch !== undefined
+    ? o
+    : { ...o, check: undefined, launch: o.check };
+
 /** The judge that the options ask for: open worlds by default. */
 export async function judgeOf(o: JudgeOptions): Promise<Judge> {
-  if (o.check !== undefined && o.check !== 'auto')
-    failWith(`--check ${o.check} is not known here`, '--check auto, --launch FILE, --command CMD or --ptxas');
   const given = [
     o.check !== undefined && '--check',
     o.launch !== undefined && '--launch',

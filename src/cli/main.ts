@@ -26,8 +26,8 @@ function withPlan(c: Command): Command {
 /** Adds the options that say who judges what a plan makes of a program. */
 function withJudge(c: Command): Command {
   return c
-    .option('--check <auto>', 'good is what does the same as the input in open worlds (this is the default)')
-    .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects')
+    .option('--check <launch|auto>', 'auto: good is what does the same as the input in open worlds (default)')
+    .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects; or --check')
     .option(
       '--command <command>',
       'good is PTX for which this command exits with 0; 125: cannot tell. {} is the file, or it comes last',
@@ -65,7 +65,9 @@ Examples:
   $ orrery opt kernel.ptx --print-changed                what each phase did
   $ orrery phases                                        the table of all phases
   $ orrery plan --order my-order.yaml                    what a changed order means, and what is illegal
-  $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator`,
+  $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator
+  $ orrery bisect kernel.ptx --rules mine.yaml           which phase, function and rewrite make it wrong
+  $ orrery reduce kernel.ptx --rules mine.yaml           the smallest kernel for which they do`,
   );
 
 withCache(

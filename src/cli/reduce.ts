@@ -8,7 +8,7 @@ import { targetOf } from '../read.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { STANDARD_INPUT, writeWhole } from './files.ts';
 import { planFor, planOptionsOf, programFor, readText, sourceOf } from './input.ts';
-import { type JudgeOptions, judgeOf, judgeWords } from './judges.ts';
+import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
 import type { PlanOptions } from './options.ts';
 import { err, failWith, grouped, out, Progress, pc } from './ui.ts';
 
@@ -24,7 +24,8 @@ export interface ReduceOptions extends PlanOptions, JudgeOptions {
 const TESTS = 20_000;
 
 /** `orrery reduce`. */
-export async function reduce(file: string, o: ReduceOptions): Promise<void> {
+export async function reduce(file: string, asked: ReduceOptions): Promise<void> {
+  const o = withLaunch(asked);
   const most = Number(o.tests ?? TESTS);
   if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is no number of programs`);
   if (file === STANDARD_INPUT && o.output === undefined)

@@ -59,7 +59,9 @@ export function faultOf(e: unknown): Verdict {
   return {
     state: 'bad',
     kind: `${what}: ${kindOfMessage(`${message} ${note.replace(/^.*?: /, '')}`)}`,
-    text: `${what}${at}: ${message}${note === '' ? '' : ` (${note})`}`,
+    // Some messages say the place themselves.
+    text: `${what}${where !== null && message.includes(`phase ${where.phase}`) ? '' : at}: ${message}${note === '' ? '' : ` (${note})`}`,
+    notes: d?.code === 'rules-diverge' ? (d.notes ?? []) : [],
   };
 }
 

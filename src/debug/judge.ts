@@ -20,6 +20,8 @@ export interface Verdict {
   readonly kind: string;
   /** For people. */
   readonly text: string;
+  /** More of it, line by line. */
+  readonly notes?: readonly string[];
 }
 
 export const GOOD: Verdict = { state: 'good', kind: '', text: '' };
