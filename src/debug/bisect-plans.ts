@@ -78,7 +78,7 @@ export async function bisectPlans(
 }
 
 /** What is said of one thing is one change. */
-function changesOf(differences: readonly Difference[]): Change[] {
+export function changesOf(differences: readonly Difference[]): Change[] {
   const out = new Map<string, { kind: Change['kind']; name: string; from: string[]; to: string[] }>();
   for (const d of differences) {
     const key = `${d.kind} ${d.name}`;
