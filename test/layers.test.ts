@@ -22,9 +22,24 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   engine: ['ir', 'analysis', 'ssa', 'passes', 'rules', 'spec'],
   // Entry points of the library.
   '.': ['ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'passes', 'sim', 'spec', 'engine'],
+  debug: ['.', 'ir', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
-  cli: ['.', 'lab', 'review', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
+  cli: [
+    '.',
+    'lab',
+    'debug',
+    'review',
+    'ir',
+    'isa',
+    'ptx',
+    'analysis',
+    'rules',
+    'ssa',
+    'sim',
+    'spec',
+    'engine',
+  ],
   // Scripts of developers.
   tools: [
     '.',

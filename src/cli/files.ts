@@ -12,6 +12,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { nearest } from '../ir/diagnostic.ts';
+import { readNamed } from '../spec/node-files.ts';
+import { situation } from './situation.ts';
 import { failWith, rememberText } from './ui.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -53,7 +55,7 @@ export function textOrFault(
 ): string | { readonly fault: string; readonly notes: readonly string[] } {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(file === STANDARD_INPUT ? 0 : file);
+    bytes = file === STANDARD_INPUT ? readFileSync(0) : readNamed(file, 'input');
   } catch (e) {
     const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
@@ -66,6 +68,7 @@ export function textOrFault(
       notes: ['a cubin or fat binary holds no PTX text; `cuobjdump -ptx` writes out what it carries'],
     };
   const text = bytes.toString('utf8', 0, end < 0 ? bytes.length : end);
+  if (file === STANDARD_INPUT) situation.stdin = text;
   rememberText(file, text);
   return text;
 }

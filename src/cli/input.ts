@@ -5,12 +5,13 @@ import type { Program } from '../ir/program.ts';
 import { otherVersions, type ProfileFile, parseProfile } from '../lab/profile-file.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { readOri, readPtx, targetFor } from '../read.ts';
-import { loadShipped, makePlan } from '../spec/node.ts';
+import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
-import type { Specs } from '../spec/resolve.ts';
+import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { readText, STANDARD_INPUT } from './files.ts';
 import type { PlanOptions } from './options.ts';
+import { situation } from './situation.ts';
 import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
 /** Warnings about targets already printed: a command that reads many files prints each once. */
@@ -27,23 +28,11 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
       told.add(w.message);
       show([w]);
     }
-  const { plan, diagnostics } = await makePlan(
-    {
-      level,
-      sm,
-      order: o.order ?? DEFAULT_ORDER,
-      recipe: o.recipe ?? null,
-      knobSets: o.knobs ?? [],
-      set: o.set ?? [],
-      disable: o.disable ?? [],
-      rules: o.rules ?? [],
-      profile: o.profile === undefined ? null : profileOf(o.profile).counts,
-    },
-    host,
-    base,
-  );
+  const { plan, diagnostics } = await makePlan(requestOf(o, level, sm), host, base);
   show(diagnostics);
   if (plan === null) throw new CliExit(1);
+  situation.plan = plan;
+  situation.options = planOptionsOf(o);
   return plan;
 }
 
@@ -73,6 +62,52 @@ export function warnOtherVersions(file: string, program: Program): void {
       severity: 'warning',
     },
   ]);
+}
+
+/** The plan options among the options of a command. */
+export const planOptionsOf = ({
+  level,
+  sm,
+  order,
+  recipe,
+  knobs,
+  set,
+  disable,
+  rules,
+  profile,
+}: PlanOptions): PlanOptions => ({
+  level,
+  sm,
+  order,
+  recipe,
+  knobs,
+  set,
+  disable,
+  rules,
+  profile,
+});
+
+/** What plan options ask for. */
+const requestOf = (o: PlanOptions, level: number | null, sm: string): PlanRequest => ({
+  level,
+  sm,
+  order: o.order ?? DEFAULT_ORDER,
+  recipe: o.recipe ?? null,
+  knobSets: o.knobs ?? [],
+  set: o.set ?? [],
+  disable: o.disable ?? [],
+  rules: o.rules ?? [],
+  profile: o.profile === undefined ? null : profileOf(o.profile).counts,
+});
+
+/** What a plan was made of: the request, and the specs with the files that it names. */
+export async function sourceOf(
+  o: PlanOptions,
+  plan: Plan,
+): Promise<{ readonly specs: Specs; readonly request: PlanRequest }> {
+  const request = requestOf(o, plan.level, plan.sm);
+  const { specs } = await withFiles(await loadShipped(), request);
+  return { specs, request };
 }
 
 /** Plans for files of several targets: specs are read once, and a plan is made once for each target. */

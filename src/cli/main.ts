@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import type { SweepWorker } from './sweep-worker.ts';
 import { answerInJson, guarded, noteUsage } from './ui.ts';
+import { ORRERY_VERSION } from './version.ts';
 
 const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
@@ -22,6 +23,19 @@ function withPlan(c: Command): Command {
     .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect);
 }
 
+/** Adds the options that say who judges what a plan makes of a program. */
+function withJudge(c: Command): Command {
+  return c
+    .option('--check <launch|auto>', 'auto: good is what does the same as the input in open worlds (default)')
+    .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects; or --check')
+    .option(
+      '--command <command>',
+      'good is PTX for which this command exits with 0; 125: cannot tell. {} is the file, or it comes last',
+    )
+    .option('--timeout <seconds>', 'with --command: what takes longer is bad (default: 60)')
+    .option('--ptxas', 'good is PTX that ptxas takes');
+}
+
 /** Adds the options that say where results of phases are kept. */
 function withCache(c: Command): Command {
   return c
@@ -33,7 +47,7 @@ const program = new Command('orrery')
   .description(
     'An open, data-driven GPU optimizing assembler pipeline: PTX in, 159 phases, checked by running it.',
   )
-  .version('0.1.0')
+  .version(ORRERY_VERSION)
   .showHelpAfterError('(orrery --help lists the commands)')
   .showSuggestionAfterError(true)
   .configureHelp({ sortSubcommands: false })
@@ -51,7 +65,9 @@ Examples:
   $ orrery opt kernel.ptx --print-changed                what each phase did
   $ orrery phases                                        the table of all phases
   $ orrery plan --order my-order.yaml                    what a changed order means, and what is illegal
-  $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator`,
+  $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator
+  $ orrery bisect kernel.ptx --rules mine.yaml           which phase, function and rewrite make it wrong
+  $ orrery reduce kernel.ptx --rules mine.yaml           the smallest kernel for which they do`,
   );
 
 withCache(
@@ -75,6 +91,10 @@ withCache(
     .option('--remarks', 'print what each pass did and did not do, and why')
     .option('--profile <file>', 'optimize by this profile (orrery run --no-opt --profile-out)')
     .option('--until <phase>', 'stop after this phase')
+    .option(
+      '--rewrite-limit <phase=n>',
+      'let a phase make only n rewrites (phase:function=n: in that function); orrery bisect finds n',
+    )
     .option(
       '--retarget',
       'with --emit ptx: state the target of --sm in .target, not the one that the file names',
@@ -106,6 +126,52 @@ withPlan(
     .option('--stack <bytes>', 'stack of each thread, for recursion (default: 65536)')
     .option('--json', 'result for scripts'),
 ).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
+
+withJudge(withPlan(program.command('bisect')))
+  .description('find the phase, the function and the single rewrite that make a result wrong')
+  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .option(
+    '--good <options>',
+    "between two plans: what the good one has beside the plan options, as '--set X=1 move:A@after:B' (see orrery ab)",
+  )
+  .option('--bad <options>', 'what the bad one has; finds the fewest differences that make it bad')
+  .option('--linear', 'judge phase after phase: finds the very first bad one, where halves find some')
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to find.',
+  )
+  .action((file, o) => guarded(async () => (await import('./bisect.ts')).bisect(file, o)));
+
+withJudge(withPlan(program.command('reduce')))
+  .description('make a plan and a program that go wrong as small as they can be, still going wrong')
+  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .option('-o, --output <file>', 'write the program there (default: FILE.reduced.ptx or .ori)')
+  .option('--no-plan', 'leave the plan as it is')
+  .option('--no-program', 'leave the program as it is')
+  .option('--tests <n>', 'try at most so many programs (default: 20000)')
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    `
+The plan comes first: the fewest phases, then settings; they are written beside the program as an order. Then functions,
+instructions, guards, values, operands, constants and parameters go. A smaller program counts only if it fails in the same
+way, is good before any phase, and reads nothing that it does not write before. Ctrl-C keeps the best so far.
+Exit code: 0 where it was written, 1 for errors and where there is nothing to reduce.`,
+  )
+  .action((file, o) => guarded(async () => (await import('./reduce.ts')).reduce(file, o)));
+
+program
+  .command('repro')
+  .description('run again what failed by a mistake of orrery, and say whether it still does')
+  .argument(
+    '<file>',
+    'the orrery-repro-*.json that the failure wrote (ORRERY_REPRO names its folder; empty: none)',
+  )
+  .option('--keep <folder>', 'run nothing: write its files there, and say how to run it')
+  .option('--json', 'for scripts')
+  .addHelpText('after', '\nExit code: 0 where it still happens, 2 where it does not, 1 for errors.')
+  .action((file, o) => guarded(async () => (await import('./repro.ts')).repro(file, o)));
 
 withPlan(
   program

@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
+import type { RewriteLimit } from '../engine/rewrites.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
 import { paramBase, targetOf } from '../read.ts';
@@ -27,6 +28,7 @@ export interface OptOptions extends PlanOptions, CacheOptions {
   readonly printChanged?: boolean;
   readonly remarks?: boolean;
   readonly until?: string;
+  readonly rewriteLimit?: string;
   readonly strict?: boolean;
   readonly retarget?: boolean;
   readonly ptxas?: boolean;
@@ -53,6 +55,20 @@ export function emitOf(o: OptOptions): string {
   if (o.json === true && o.ptxas !== true)
     failWith('--json goes with --ptxas', '`--emit json` writes the journal of phases');
   return emit;
+}
+
+/** What `--rewrite-limit PHASE=N` asks for. */
+function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined {
+  if (text === undefined) return undefined;
+  const m = /^([^:=]+)(?::([^=]+))?=(\d+)$/.exec(text);
+  if (m === null)
+    failWith(
+      `--rewrite-limit ${text} names no phase and number`,
+      '`--rewrite-limit GeneralOptimize=12` lets that phase make 12, `GeneralOptimize:saxpy=12` 12 in that function',
+    );
+  const phase = plan.phases.find((p) => p.id.toLowerCase() === m[1].toLowerCase());
+  if (phase === undefined) failWith(`there is no phase '${m[1]}' in the order`, '`orrery phases` lists them');
+  return { phase: phase.id, fn: m[2] ?? null, count: Number(m[3]) };
 }
 
 /**
@@ -86,6 +102,7 @@ export async function optimize(
     inputKey: input.key,
     verify: o.verify,
     until,
+    rewriteLimit: limitOf(o.rewriteLimit, plan),
     heap: () => getHeapStatistics().used_heap_size,
     onPhase: (r, before) => {
       if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
@@ -179,6 +196,11 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
   const cached = journal.records.filter((r) => r.cached).length;
   const kept = cached > 0 ? `, ${cached} of them kept from before` : '';
   err(`${ran} of ${journal.records.length} phases ran in ${duration(ms)}${kept}\n`);
+  const limited = journal.records.find((r) => r.rewrites !== null);
+  if (limited?.rewrites != null)
+    err(
+      `${limited.phase.id} made ${grouped(limited.rewrites.made)} rewrites${limited.rewrites.refused ? ', and wanted more' : ', all that it wanted'}\n`,
+    );
   err(classTable(journal.input, journal.last));
   err('');
   err(changedPhases(journal));

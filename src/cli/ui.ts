@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createColors } from 'picocolors';
+import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
+import { forgetInputs } from '../spec/node-files.ts';
 
 /**
  * Whether colours belong on a stream: on a terminal, unless NO_COLOR says no or FORCE_COLOR says yes. That a build server
@@ -59,6 +61,7 @@ export const err = (text: string): void => {
 export async function captured(body: () => Promise<void>): Promise<Printed & { readonly code: number }> {
   const printed: Printed = { out: '', err: '' };
   kept = printed;
+  forgetInputs();
   try {
     return Object.assign(printed, { code: await outcome(body) });
   } finally {
@@ -94,9 +97,9 @@ export function answerInJson(): void {
 }
 
 /** Records an error of the command-line parser, which prints it itself. */
-export const noteUsage = (text: string): void => {
+export const noteUsage = (text: string, notes: readonly string[] = []): void => {
   const message = text.trim().replace(/^error: /, '');
-  shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0 });
+  shown.push({ severity: 'error', code: 'usage', message, file: '', line: 0, column: 0, length: 0, notes });
 };
 
 /** Prints diagnostics with their frames to stderr. */
@@ -196,7 +199,8 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
   } catch (e) {
     if (e instanceof CliExit) return e.code;
     if (e instanceof DiagnosticError) {
-      show(e.diagnostics);
+      const ours = e.diagnostics.some((d) => d.code === 'phase-fault') ? await reproducerNotes(e) : [];
+      show(e.diagnostics.map((d, i) => (i > 0 ? d : { ...d, notes: [...(d.notes ?? []), ...ours] })));
       return 1;
     }
     const error = e as NodeJS.ErrnoException;
@@ -207,15 +211,26 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
       err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
       return 1;
     }
-    noteUsage(`internal fault: ${error.message}`);
-    err(`${pcErr.red(pcErr.bold('error'))}: internal fault: ${error.message}`);
-    err(
-      '  This is a mistake in orrery, not in your input. Please report it with the command line and the input.',
-    );
+    const where = whereOf(error);
+    const at =
+      where === null ? '' : ` in phase ${where.phase}${where.fn === null ? '' : `, function ${where.fn}`}`;
+    const notes = await reproducerNotes(error);
+    noteUsage(`internal fault${at}: ${error.message}`, notes);
+    err(`${pcErr.red(pcErr.bold('error'))}: internal fault${at}: ${error.message}`);
+    for (const n of notes) err(`  ${n}`);
     if (process.env.ORRERY_TRACE !== undefined) err(error.stack ?? '');
     else err('  (ORRERY_TRACE=1 shows where it happened)');
     return 1;
   }
+}
+
+/** Writes what it takes to run this again, and says where that is. */
+async function reproducerNotes(e: unknown): Promise<readonly string[]> {
+  const file = (await import('./reproducer.ts')).writeReproducer(e);
+  const ours = 'This is a mistake in orrery, not in your input. Please report it with';
+  return file === null
+    ? [`${ours} the command line and the input.`]
+    : [`${ours} ${file},`, `which holds command, input and plan: \`orrery repro ${file}\` runs it again`];
 }
 
 const ERRNO: Readonly<Record<string, string>> = {

@@ -6,6 +6,7 @@ import { countsIn } from '../spec/profile.ts';
 import { type Budgets, knobFor } from './budgets.ts';
 import { Report } from './journal.ts';
 import { declaresFact, type Read } from './reads.ts';
+import { anyRewrite, type RewriteCounter } from './rewrites.ts';
 
 /** A pass read something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
 export class UndeclaredRead extends Error {
@@ -56,6 +57,7 @@ export function makeContext(
   level: number,
   budgets: Budgets,
   log: PhaseLog,
+  rewrites: RewriteCounter | null = null,
 ): PassContext {
   const declare = (name: string) => {
     if (!phase.knobs.includes(name)) throw new UndeclaredRead(phase.name, 'knob', name);
@@ -105,6 +107,10 @@ export function makeContext(
       log.reads.add('profile');
       return countsIn(plan.profile, fn.name);
     },
+    mayRewrite:
+      rewrites === null
+        ? anyRewrite
+        : (name, block = -1, ins) => rewrites.take(fn.name, name, block, ins ?? null),
     fact(path) {
       if (!declaresFact(phase, path)) throw new UndeclaredRead(phase.name, 'fact', path);
       log.reads.add(`fact ${path}`);

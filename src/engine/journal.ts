@@ -1,6 +1,7 @@
 import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
+import type { RewriteCounter } from './rewrites.ts';
 
 /** A text that is made when somebody reads it, because most reports are read by nobody. */
 export class Report {
@@ -44,6 +45,8 @@ export interface PhaseRecord {
   readonly instructionsAfter: number;
   readonly remarks: readonly Remark[];
   readonly reports: readonly Report[];
+  /** The rewrites that were counted, where `rewriteLimit` names the phase; else null. */
+  readonly rewrites: RewriteCounter | null;
   /** Result taken from the prefix cache. */
   readonly cached: boolean;
   /** Key of the snapshot after the phase, among those of one cache. */

@@ -22,7 +22,9 @@ import { EditRunner } from './edits.ts';
 import { type GateResult, openGate } from './gate.ts';
 import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
+import { RewriteCounter, type RewriteLimit } from './rewrites.ts';
 import { type Runnable, runSteps } from './steps.ts';
+import { within } from './where.ts';
 
 /** A pass as the engine knows it: found by name, with a version that is part of every cache key. */
 export type RegisteredPass = PassEntry;
@@ -43,6 +45,8 @@ export interface RunOptions extends Runnable {
   readonly onPhase?: (record: PhaseRecord, before: Program) => void;
   /** Stop after this phase (id). */
   readonly until?: string;
+  /** Lets one phase make only so many rewrites. Its result is not taken from the cache, and not kept there. */
+  readonly rewriteLimit?: RewriteLimit;
 }
 
 /**
@@ -70,10 +74,13 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
     let cached = false;
     let ms = 0;
     let bytes = 0;
+    const limit = opts.rewriteLimit;
+    const rewrites = limit?.phase === phase.id ? new RewriteCounter(limit) : null;
     if (gate.open) {
       const scene = { ...openFunctions(program, gate), plan, budgets };
-      const first = cache === undefined ? '' : phaseKey(key, plan, phase, gate, opts.passes);
-      const hit = cache === undefined ? null : findResult(cache, first, phase, scene);
+      const kept = rewrites === null ? cache : undefined;
+      const first = kept === undefined ? '' : phaseKey(key, plan, phase, gate, opts.passes);
+      const hit = kept === undefined ? null : findResult(kept, first, phase, scene);
       let verified: Verified = 'no';
       let at = '';
       let result: CachedPhase | null = null;
@@ -88,15 +95,18 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
         log.reports.push(...result.reports);
         for (const t of result.taken) budgets.spend(t.knob, t.fn, t.units);
       } else {
-        const start = cache === undefined ? scene : { ...scene, budgets: budgets.copy() };
+        const start = kept === undefined ? scene : { ...scene, budgets: budgets.copy() };
         const heap = opts.heap?.() ?? 0;
         const began = performance.now();
-        program = runPhase(program, plan, phase, gate, budgets, log, opts, edits);
+        const input = program;
+        program = within({ phase: phase.id }, () =>
+          runPhase(input, plan, phase, gate, budgets, log, opts, edits, rewrites),
+        );
         ms = performance.now() - began;
         bytes = (opts.heap?.() ?? 0) - heap;
         changed = changedBlocks(before, program);
         reads = [...log.reads].sort();
-        if (cache !== undefined) {
+        if (kept !== undefined) {
           result = {
             kind: 'result',
             program: program === before ? null : program,
@@ -109,7 +119,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
             blocksChanged: changed.blocks,
             verified,
           };
-          at = keepResult(cache, first, start, result);
+          at = keepResult(kept, first, start, result);
         }
       }
       for (const p of phase.destroys) properties.delete(p);
@@ -117,11 +127,12 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       if (program !== before) {
         const wanted = `rules${CHECKED.filter((p) => properties.has(p)).map((p) => `+${p}`)}`;
         if (opts.verify === true && verified !== wanted) {
-          checkSnapshot(program, plan, phase, properties);
-          if (result !== null) cache!.set(at, { ...result, verified: wanted });
+          const made = program;
+          within({ phase: phase.id }, () => checkSnapshot(made, plan, phase, properties));
+          if (result !== null) kept!.set(at, { ...result, verified: wanted });
         }
         // What comes after a phase that changed nothing does not hang on that phase.
-        key = result?.programKey ?? '';
+        key = result?.programKey ?? (cache === undefined ? '' : programKey(program, plan));
       }
     }
     const after = program === before ? instructions : countInstructions(program);
@@ -141,6 +152,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       instructionsAfter: after,
       remarks: log.remarks,
       reports: log.reports,
+      rewrites,
       cached,
       key,
       program,
@@ -174,11 +186,14 @@ function runPhase(
   log: PhaseLog,
   opts: RunOptions,
   edits: EditRunner,
+  rewrites: RewriteCounter | null,
 ): Program {
   return runSteps(program, phase, opts, edits, {
     gate,
     isa: plan.isa,
-    contextOf: (p, fn, params, level) => makeContext(plan, phase, p, fn, params, level, budgets, log),
+    contextOf: (p, fn, params, level) =>
+      makeContext(plan, phase, p, fn, params, level, budgets, log, rewrites),
+    refused: () => rewrites?.refused === true,
     fault: (why) => fault(program, plan, why),
   });
 }
@@ -205,12 +220,14 @@ function checkSnapshot(
         loc: 0,
       });
     if (errors.length > 0)
-      throw fault(
-        program,
-        plan,
-        `phase ${phase.id} (${[...passesOf(phase), ...groupsOf(phase)].join(', ')}) left an invalid program`,
-        errors.slice(0, 5).map(verifyMessage),
-      );
+      within({ fn: fn.name }, () => {
+        throw fault(
+          program,
+          plan,
+          `phase ${phase.id} (${[...passesOf(phase), ...groupsOf(phase)].join(', ')}) left an invalid program`,
+          errors.slice(0, 5).map(verifyMessage),
+        );
+      });
   }
   const text = printProgram(program);
   const back = parseProgram(text, plan.isa);

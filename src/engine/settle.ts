@@ -48,6 +48,7 @@ export function settle(
     ruleBudget: null,
     budget: () => true,
     budgetLeft: () => true,
+    mayRewrite: () => true,
     fact: () => undefined,
     remark: () => {},
     report: () => {},

@@ -8,6 +8,7 @@ import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
 import type { GateAnswer, GateResult } from './gate.ts';
 import { runProgramPass } from './program-pass.ts';
+import { within } from './where.ts';
 
 /** What can be run. */
 export interface Runnable {
@@ -23,6 +24,8 @@ export interface Site {
   readonly isa: Isa;
   /** What a step may know, of one function of a version of the program. */
   readonly contextOf: (program: Program, fn: Fn, params: PassContext['params'], level: number) => PassContext;
+  /** A rewrite was refused, so that steps may have more to do in what they left. */
+  readonly refused: () => boolean;
   /** The error for a step that cannot run. */
   readonly fault: (why: string) => DiagnosticError;
 }
@@ -131,7 +134,12 @@ class StepRunner {
         throw this.site.fault(
           `phase ${this.phase.id} runs rule group '${s.groups[0]}', but no rules are loaded`,
         );
-      return rules(s.groups, contextFor({}));
+      const step = rules(s.groups, contextFor({}));
+      return {
+        key: step.key,
+        cutShort: () => this.site.refused() || step.cutShort?.() === true,
+        open: step.open,
+      };
     }
     const entry = this.entryOf(s);
     if (!('edit' in entry)) throw new Error(`${s.pass} edits no draft`);
@@ -140,6 +148,7 @@ class StepRunner {
     const values = knobs.map((k) => ctx.knob(k));
     return {
       key: `${s.pass}@${version} ${JSON.stringify([s.params, values])}`,
+      cutShort: this.site.refused,
       open: (d) => (work) => edit(d, work, ctx),
     };
   }
@@ -164,7 +173,7 @@ class StepRunner {
       const { open, level } = this.answers[i];
       if (!open) continue;
       const fn = now.functions[i];
-      const r = f(fn, level, now);
+      const r = within({ fn: fn.name }, () => f(fn, level, now));
       if (r === fn) continue;
       out ??= [...now.functions];
       out[i] = r;

@@ -42,6 +42,15 @@ export interface PassContext {
   budgetLeft(name: string): boolean;
   /** How often blocks of the function ran, by id, where the plan comes with a profile that knows it; else null. */
   profile(): ReadonlyMap<number, number> | null;
+  /**
+   * Permission for one rewrite, asked just before it is made and after nothing else can stand against it: false where the phase has made
+   * as many as it may (`RewriteLimit`), and so for all that follow. What has to happen in any case is not asked for.
+   *
+   * @param name what it does, as in remarks, or the rule's id
+   * @param block block id
+   * @param ins where it begins
+   */
+  mayRewrite(name: string, block?: number, ins?: Instr): boolean;
   /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
   fact(path: string): unknown;
   remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void;

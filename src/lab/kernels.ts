@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
@@ -6,6 +5,7 @@ import type { Program } from '../ir/program.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { baseTarget, readOri, readPtx, targetOf } from '../read.ts';
 import { shownPath } from '../spec/node.ts';
+import { readNamed } from '../spec/node-files.ts';
 import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { isLaunchFile, kernelFiles, launchFilesBeside, stemOf } from './files.ts';
@@ -64,7 +64,7 @@ export async function loadModules(patterns: readonly string[], base = '.'): Prom
  */
 export function readWhole(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readNamed(file, 'input').toString('utf8');
   } catch (e) {
     const why = (e as NodeJS.ErrnoException).code ?? String(e);
     throw new DiagnosticError([fileFault(file, `cannot read the file (${why})`)]);

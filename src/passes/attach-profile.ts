@@ -39,6 +39,7 @@ export const attachProfile: Pass = (fn, ctx) => {
     counts.every((n, k) => n.block === same[k].block && n.count === same[k].count)
   )
     return fn;
+  if (!ctx.mayRewrite('profiled')) return fn;
   ctx.remark(
     'passed',
     'profiled',

@@ -44,6 +44,7 @@ export const backCopyPropagation: Pass = (fn, ctx) => {
         if (!isCandidate(x, moves)) continue;
         const def = definitionOf(d, n, copyOf(moves, x)!.reg, x.dst[0]);
         if (def < 0) continue;
+        if (!ctx.mayRewrite('copy-propagated', d.id(b), x)) return;
         if (!ctx.budget(BUDGET)) {
           ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: copies from BB${d.id(b)} on stay`, {
             block: d.id(b),

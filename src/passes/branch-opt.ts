@@ -107,6 +107,11 @@ class Simplifier {
       while (!this.spent && d.isAlive(b)) {
         const r = this.match(b);
         if (r === null) break;
+        const end = d.terminator(b);
+        if (!ctx.mayRewrite(r.name, d.id(b), end < 0 ? undefined : d.at(end))) {
+          this.spent = true;
+          break;
+        }
         if (!ctx.budget(BUDGET)) {
           this.spent = true;
           const message = `${BUDGET} is spent: branches from BB${d.id(b)} on stay`;

@@ -55,6 +55,7 @@ export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boole
         const first = firstOf(n);
         if (first === n) continue;
         const ins = d.at(n);
+        if (!ctx.mayRewrite('common', d.id(b), ins)) continue;
         ctx.remark('passed', 'common', `${printInstr(ins)}: the same as ${printInstr(d.at(first))}`, {
           block: d.id(b),
           ins,

@@ -13,7 +13,7 @@ import { mayStand } from '../rules/fit.ts';
 import { isFoldable } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
 import { ConstantsByFlow, mayHaveConstantPhis } from './constants-by-flow.ts';
-import { settleGuard } from './known-guards.ts';
+import { maySettle, settleGuard } from './known-guards.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
@@ -93,7 +93,7 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
           if (guard !== NO_REG) settleKnown(d, n, at(guard, b), ctx);
           if (d.isRemoved(n)) return;
           toConstant(d, moves, n, everywhere, ctx);
-          if (!d.isRemoved(n)) toldByBranches(d, n, ranges, (r) => at(r, b));
+          if (!d.isRemoved(n)) toldByBranches(d, n, ranges, (r) => at(r, b), ctx);
         });
       cleanUp(d);
     },
@@ -116,7 +116,9 @@ function settleKnown(d: Draft, n: Ins, value: Operand | null, ctx: PassContext):
   const b = d.block(n);
   const runs = ((value.lo & 1) === 1) !== x.guardNot;
   const always = `${printInstr(x)}: the guard is always ${runs ? 'true' : 'false'}`;
-  if (settleGuard(d, n, runs)) ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
+  if (!maySettle(d, n, runs) || !ctx.mayRewrite('guard-known', d.id(b), x)) return;
+  settleGuard(d, n, runs);
+  ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
 }
 
 /** A value of which every result is one constant becomes copies of them. */
@@ -137,6 +139,7 @@ function toConstant(
     values.push([r, c]);
   }
   const b = d.block(n);
+  if (!ctx.mayRewrite('constant', d.id(b), x)) return;
   ctx.remark('passed', 'constant', `${printInstr(x)}: ${values.map(([, c]) => c.lo).join(', ')}`, {
     block: d.id(b),
     ins: x,
@@ -152,7 +155,13 @@ function toConstant(
 }
 
 /** Operands that are constant because of the way that led here. */
-function toldByBranches(d: Draft, n: Ins, ranges: Ranges, constant: (r: Reg) => Operand | null): void {
+function toldByBranches(
+  d: Draft,
+  n: Ins,
+  ranges: Ranges,
+  constant: (r: Reg) => Operand | null,
+  ctx: PassContext,
+): void {
   if (isPhi(d.at(n)) || isControl(d.at(n))) return;
   const { factsOf } = ranges.names;
   for (let k = 0; k < d.at(n).src.length; k++) {
@@ -161,7 +170,8 @@ function toldByBranches(d: Draft, n: Ins, ranges: Ranges, constant: (r: Reg) => 
     if (o.kind !== Kind.Reg || o.mods !== 0 || !factsOf.has(regIndex(o.reg))) continue;
     const c = constant(o.reg);
     const slot = srcSlot(op, k)!;
-    if (c !== null && mayStand(c, slot, slotWidth(op, mods, slot))) d.replace(n, withSource(d.at(n), k, c));
+    if (c === null || !mayStand(c, slot, slotWidth(op, mods, slot))) continue;
+    if (ctx.mayRewrite('operand-known', d.id(d.block(n)), d.at(n))) d.replace(n, withSource(d.at(n), k, c));
   }
 }
 
@@ -174,6 +184,7 @@ function settleTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassCont
   const c = found.constantOf(x.src[0].reg);
   const entries = d.tables()[x.src[1].lo];
   if (c === null || c.hi !== 0 || c.lo < 0 || c.lo >= entries.length) return;
+  if (!ctx.mayRewrite('table-known', d.id(b), x)) return;
   ctx.remark('passed', 'table-known', `${printInstr(x)}: the index is always ${c.lo}`, {
     block: d.id(b),
     ins: x,

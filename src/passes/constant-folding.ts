@@ -23,7 +23,7 @@ import type { EditPass } from './pass.ts';
  * Requires: nothing. Guarantees: equivalence, bit for bit (approximate functions: to what the simulator gives); blocks and edges stay.
  * Bound: an instruction folds at most once.
  */
-export const constantFolding: EditPass = (d, work, { isa, knob, remark }) => {
+export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewrite }) => {
   const reaching = reachingIn(d);
   const moves = movesOf(isa);
   const approximate = isSet(knob('FoldApproximate'));
@@ -38,8 +38,12 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark }) => {
     return c !== null && c.kind === Kind.Imm && c.mods === 0 ? withOperandMods(c, o.mods) : null;
   };
   for (let n = work.next(); n >= 0; n = work.next()) {
+    const block = d.id(d.block(n));
     const ins = constantsLast(plainConstants(d.at(n)));
-    d.replace(n, ins);
+    if (ins !== d.at(n)) {
+      if (!mayRewrite('constants-last', block, d.at(n))) continue;
+      d.replace(n, ins);
+    }
     if (!isFoldable(ins, approximate, floats) || copyOf(moves, ins)?.kind === Kind.Imm) continue;
     const src: Operand[] = [];
     for (let i = 0; i < ins.src.length; i++) {
@@ -47,7 +51,7 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark }) => {
       if (c === null) break;
       src.push(c);
     }
-    if (src.length < ins.src.length) continue;
+    if (src.length < ins.src.length || !mayRewrite('constants-folded', block, ins)) continue;
     const copies: Instr[] = [];
     valuesOf(withSrc(ins, src)).forEach((v, i) => {
       const r = ins.dst[i];

@@ -3,7 +3,7 @@ import { isControl } from '../ir/flow.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
 import { Mod } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
-import { settleGuard } from './known-guards.ts';
+import { maySettle, settleGuard } from './known-guards.ts';
 import type { EditPass } from './pass.ts';
 
 /**
@@ -22,7 +22,7 @@ import type { EditPass } from './pass.ts';
  * Requires: nothing. Guarantees: equivalence; blocks and edges stay.
  * Bound: each guard is settled once.
  */
-export const constantGuards: EditPass = (d, work, { isa, remark }) => {
+export const constantGuards: EditPass = (d, work, { isa, remark, mayRewrite }) => {
   const reaching = reachingIn(d);
   const moves = movesOf(isa);
   let settled = 0;
@@ -34,7 +34,10 @@ export const constantGuards: EditPass = (d, work, { isa, remark }) => {
     const c = def < 0 ? null : copyOf(moves, d.at(def));
     if (c === null || c.kind !== Kind.Imm) continue;
     const truth = ((c.lo & 1) === 1) !== ((c.mods & Mod.Not) !== 0);
-    if (settleGuard(d, n, truth !== guardNot)) settled++;
+    const runs = truth !== guardNot;
+    if (!maySettle(d, n, runs) || !mayRewrite('guards-settled', d.id(d.block(n)), ins)) continue;
+    settleGuard(d, n, runs);
+    settled++;
   }
   if (settled > 0) remark('passed', 'guards-settled', `${settled} guards are known`);
 };

@@ -42,16 +42,20 @@ import type { EditPass } from './pass.ts';
  * Bound: each operand is replaced at most as often as its chain of copies is long, and operands are visited front to back, so that a
  * chain is followed once.
  */
-export const copyPropagation: EditPass = (d, work, { isa, remark }) => {
+export const copyPropagation: EditPass = (d, work, { isa, remark, mayRewrite }) => {
   const reaching = reachingIn(d);
   const moves = movesOf(isa);
+  const may: Permit = (n) => mayRewrite('copy-propagated', d.id(d.block(n)), d.at(n));
   let replaced = 0;
   for (let n = work.next(); n >= 0; n = work.next())
     replaced += isPhi(d.at(n))
-      ? ways(d, moves, reaching, n)
-      : operands(d, moves, reaching, n) + guards(d, moves, reaching, n);
+      ? ways(d, moves, reaching, n, may)
+      : operands(d, moves, reaching, n, may) + guards(d, moves, reaching, n, may);
   if (replaced > 0) remark('passed', 'copies-propagated', `${replaced} operands read what was copied`);
 };
+
+/** Asks for one replacement in an instruction. */
+type Permit = (n: Ins) => boolean;
 
 /** What a register is a copy of, at a place that reads it; null if it is none, or what it copies has changed. */
 function copied(d: Draft, moves: Moves, reaching: Reaching, r: Reg, at: Ins): Operand | null {
@@ -62,7 +66,7 @@ function copied(d: Draft, moves: Moves, reaching: Reaching, r: Reg, at: Ins): Op
   return o.reg === NO_REG || reaching.unchanged(o.reg, def, at) ? o : null;
 }
 
-function operands(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
+function operands(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit): number {
   let replaced = 0;
   const count = d.at(n).src.length;
   for (let i = 0; i < count; i++) {
@@ -70,7 +74,7 @@ function operands(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
     if (o.reg === NO_REG) continue;
     const c = copied(d, moves, reaching, o.reg, n);
     const next = c === null ? null : insteadOf(o, c, d.at(n).op, d.at(n).mods, i);
-    if (next === null) continue;
+    if (next === null || !may(n)) continue;
     d.replace(n, withSource(d.at(n), i, next));
     replaced++;
   }
@@ -105,12 +109,12 @@ function fixedBank(o: Operand, index: bigint): Operand | null {
   return at >= 0n && at < BANK ? cbank(o.hi, Number(at)) : null;
 }
 
-function guards(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
+function guards(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit): number {
   const { guard } = d.at(n);
   if (guard === NO_REG) return 0;
   let replaced = 0;
   const c = copied(d, moves, reaching, guard, n);
-  if (c !== null && c.kind === Kind.Reg) {
+  if (c !== null && c.kind === Kind.Reg && may(n)) {
     const { guardNot } = d.at(n);
     d.replace(n, withGuard(d.at(n), c.reg, guardNot !== ((c.mods & Mod.Not) !== 0)));
     replaced++;
@@ -119,7 +123,7 @@ function guards(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
   for (let i = 0; i < otherwise.length; i++) {
     if (otherwise[i] === NO_REG) continue;
     const kept = copied(d, moves, reaching, otherwise[i], n);
-    if (kept === null || kept.kind !== Kind.Reg || kept.mods !== 0) continue;
+    if (kept === null || kept.kind !== Kind.Reg || kept.mods !== 0 || !may(n)) continue;
     d.replace(n, withOtherwise(d.at(n), d.at(n).otherwise.with(i, kept.reg)));
     replaced++;
   }
@@ -127,7 +131,7 @@ function guards(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
 }
 
 /** What a phi takes from a predecessor is read at the end of that block. Phis stand only in SSA: nothing changes between. */
-function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
+function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit): number {
   let replaced = 0;
   const count = d.at(n).src.length;
   for (let i = 1; i < count; i += 2) {
@@ -137,7 +141,7 @@ function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins): number {
     const c = def < 0 ? null : copyOf(moves, d.at(def));
     if (c === null || c.kind !== Kind.Reg) continue;
     const next = insteadOf(src[i], c, op, mods, i);
-    if (next === null) continue;
+    if (next === null || !may(n)) continue;
     d.replace(n, withSource(d.at(n), i, next));
     replaced++;
   }

@@ -20,10 +20,10 @@ import type { EditPass } from './pass.ts';
  * What stays in any case: see `mustStay`. Requires: nothing. Guarantees: equivalence; blocks and edges stay.
  * Bound: each instruction goes once, and brings back at most the definitions of what it read.
  */
-export const deadResults: EditPass = (d, work, { remark }) => {
+export const deadResults: EditPass = (d, work, { remark, mayRewrite }) => {
   let removed = 0;
   for (let n = work.next(); n >= 0; n = work.next()) {
-    if (!isDead(d, n)) continue;
+    if (!isDead(d, n) || !mayRewrite('dead-removed', d.id(d.block(n)), d.at(n))) continue;
     d.remove(n);
     removed++;
   }

@@ -37,6 +37,7 @@ export const deadStores: Pass = (fn, ctx) => {
   return edit(fn, (d) => {
     for (const n of going) {
       const ins = d.at(n);
+      if (!ctx.mayRewrite('dead-store', d.id(d.block(n)), ins)) break;
       const why = 'nothing reads it before it is overwritten or gone';
       ctx.remark('passed', 'dead-store', `${printInstr(ins)}: ${why}`, { block: d.id(d.block(n)), ins });
       d.remove(n);

@@ -33,7 +33,7 @@ export const earlyDeadCode: Pass = (fn, ctx) =>
     for (let round = 0; round < ROUNDS; round++) {
       let removed = 0;
       for (const b of d.layout().reverse()) {
-        const gone = live.clean(b);
+        const gone = live.clean(b, (n) => ctx.mayRewrite('dead-removed', d.id(b), d.at(n)));
         removed += gone;
         if (gone > 0)
           ctx.remark('passed', 'dead-removed', `${gone} dead removed from BB${d.id(b)}`, { block: d.id(b) });
@@ -68,8 +68,12 @@ class LocalLive {
     for (const p of d.fn.returns) if (p.reg !== NO_REG) this.exposed[regIndex(p.reg)]++;
   }
 
-  /** Removes the dead instructions of a block and keeps `exposed` current. @returns how many they were */
-  clean(b: BlockNo): number {
+  /**
+   * Removes the dead instructions of a block and keeps `exposed` current.
+   * @param may asked for each, readers first
+   * @returns how many went
+   */
+  clean(b: BlockNo, may: (n: Ins) => boolean): number {
     const { d, readBelow, writtenBelow, exposed } = this;
     const epoch = ++this.epoch;
     this.straight++;
@@ -101,9 +105,10 @@ class LocalLive {
     if (dead === null) return 0;
     // What the block reads from outside may shrink: its old share is taken back and the new one given.
     this.expose(b, -1);
-    for (const n of dead) d.remove(n);
+    let gone = 0;
+    for (; gone < dead.length && may(dead[gone]); gone++) d.remove(dead[gone]);
     this.expose(b, 1);
-    return dead.length;
+    return gone;
   }
 
   /** Counts the block among (or takes it out of) those that may read a register before they certainly write it. */

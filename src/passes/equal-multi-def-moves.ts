@@ -41,7 +41,11 @@ export const equalMultiDefMoves: Pass = (fn, ctx) => {
       const kept: Ins[] = [];
       for (const n of d.phis(b)) {
         const first = kept.slice(-MOST_OTHERS).find((m) => new Equality(d).phis(m, n));
-        if (first === undefined || d.isReturned(d.at(n).dst[0])) {
+        if (
+          first === undefined ||
+          d.isReturned(d.at(n).dst[0]) ||
+          !ctx.mayRewrite('equal', d.id(b), d.at(n))
+        ) {
           kept.push(n);
           continue;
         }

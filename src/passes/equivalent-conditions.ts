@@ -174,7 +174,7 @@ class Threader {
     while (last + 1 < passed.length && this.mayPass(passed[last + 1])) last++;
     // Phis must be told one value for all ways from the block.
     while (last >= 0 && !this.phisAgree(from, passed[last])) last--;
-    if (last < 0 || !this.take()) return false;
+    if (last < 0 || !this.take('condition-threaded', from)) return false;
     const { branch, to } = passed[last];
     const values = d.phis(to).map((phi) => d.way(phi, branch));
     const ins = d.at(d.terminator(first));
@@ -226,7 +226,7 @@ class Threader {
     const { d, ctx } = this;
     const n = d.terminator(b);
     if (this.spent || n < 0 || d.at(n).guard === NO_REG || !maySettle(d, n, runs)) return false;
-    if (!this.take()) return false;
+    if (!this.take('condition-decided', b)) return false;
     const ins = d.at(n);
     settleGuard(d, n, runs);
     const why = `the way there decides that it ${runs ? 'runs' : 'does not run'}`;
@@ -237,8 +237,14 @@ class Threader {
     return true;
   }
 
-  private take(): boolean {
-    if (this.ctx.budget(BUDGET)) return true;
+  private take(name: string, b: BlockNo): boolean {
+    const { d, ctx } = this;
+    const n = d.terminator(b);
+    if (!ctx.mayRewrite(name, d.id(b), n < 0 ? undefined : d.at(n))) {
+      this.spent = true;
+      return false;
+    }
+    if (ctx.budget(BUDGET)) return true;
     this.spent = true;
     this.ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: further branches stay`);
     return false;

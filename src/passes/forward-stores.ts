@@ -80,6 +80,7 @@ function forward(d: Draft, n: Ins, memory: MemorySsa, ctx: PassContext): void {
     if (part === null) return;
     list.push(...part);
   }
+  if (!ctx.mayRewrite('forwarded', d.id(d.block(n)), load)) return;
   ctx.remark('passed', 'forwarded', `${printInstr(load)}: what ${printInstr(store)} wrote`, {
     block: d.id(d.block(n)),
     ins: load,

@@ -116,6 +116,7 @@ class Hoister {
       const x = this.seenThrough(n);
       const m = b.find(x);
       if (m < 0 || !b.mayRise(m, head) || !this.fits(head, a.block, b.block, n)) continue;
+      if (!this.ctx.mayRewrite('hoisted-common', d.id(head), x)) return hoisted;
       const users = this.usersOf(m);
       const message = `${printInstr(x)} stands in both arms, BB${d.id(a.block)} and BB${d.id(b.block)}`;
       this.ctx.remark('passed', 'hoisted-common', message, { block: d.id(head), ins: x });

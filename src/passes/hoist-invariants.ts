@@ -82,6 +82,7 @@ export const hoistInvariants: Pass = (fn, ctx) =>
               `${printInstr(ins)}: ${live} registers live in the loop`,
               at,
             );
+          if (!ctx.mayRewrite('hoisted', at.block, ins)) return;
           live += unitsOf(ins);
           d.moveToEnd(n, loops.preheader(loop));
           ctx.remark('passed', 'hoisted', `${printInstr(ins)} out of the loop at BB${d.id(loop.header)}`, at);

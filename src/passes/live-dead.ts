@@ -25,6 +25,8 @@ import type { Pass } from './pass.ts';
 export const liveDead: Pass = (fn, ctx) =>
   edit(fn, (d) => {
     const needed = neededOf(fn, mustStay);
+    // What stays may read what goes, so that they go together.
+    if (!ctx.mayRewrite('dead-removed')) return;
     let total = 0;
     for (const b of d.layout()) {
       let removed = 0;

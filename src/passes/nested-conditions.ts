@@ -182,6 +182,7 @@ class NestedConditions {
         values.set(phi, brought[0]);
       }
 
+    if (!ctx.mayRewrite('branches-combined', d.id(outer), d.at(branch))) return false;
     for (const { block } of inner)
       for (let n = d.first(block), after: Ins; n !== d.terminator(block); n = after) {
         after = d.next(n);

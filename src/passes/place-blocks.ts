@@ -44,6 +44,7 @@ export const placeBlocks: Pass = (fn, ctx) => {
   const now = placer.cost(before, !chains);
   const then = placer.cost(order, !chains);
   if (!chains && then > now + LEAST) return fn;
+  if (!ctx.mayRewrite('blocks-placed')) return fn;
   const moved = order.filter((b, k) => k > 0 && order[k - 1] !== b - 1).length;
   ctx.remark(
     'passed',

@@ -99,6 +99,7 @@ class Predication {
           ctx.remark('missed', 'not-predicated', `${printInstr(ins)}: ${why}`, at);
           break;
         }
+        if (!ctx.mayRewrite('predicated', at.block, ins)) return;
         if (!ctx.budget(BUDGET)) {
           ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: branches from BB${d.id(b)} on stay`, at);
           return;

@@ -40,6 +40,7 @@ export const promoteMemory: Pass = (fn, ctx) => {
   const most = Number(ctx.knob(LIMIT) ?? Number.POSITIVE_INFINITY);
   const found = promotable(fn, ctx.program.variables, most);
   if (found.accesses.length === 0) return fn;
+  if (!ctx.mayRewrite('promoted')) return fn;
   const rewritten = edit(fn, (d) => new Promotion(d, found, ctx.isa).run(), ctx.isa);
   const names = [...new Set(found.cells.map((c) => c.variable))];
   for (const name of names) {

@@ -92,6 +92,7 @@ class Trees {
         const leaves = inner.length === 0 ? null : this.sorted(chain, found);
         if (leaves === null || this.isInOrder(n, chain, leaves, inner.length)) continue;
         if (this.left-- > 0) continue;
+        if (!ctx.mayRewrite('reassociated', d.id(b), d.at(n))) return changed;
         if (!ctx.budget(BUDGET)) {
           ctx.remark('missed', 'budget-spent', `${BUDGET} is spent`, { block: d.id(b), ins: d.at(n) });
           return changed;

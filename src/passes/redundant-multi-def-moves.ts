@@ -22,11 +22,11 @@ export const redundantMultiDefMoves: Pass = (fn, ctx) => {
   if (!fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]))) return fn;
   return edit(fn, (d) => {
     const phis = d.layout().flatMap((b) => d.phis(b));
-    dropRedundantPhis(d, phis, (n) =>
-      ctx.remark('passed', 'redundant', `${printInstr(d.at(n))}: it always is one value`, {
-        block: d.id(d.block(n)),
-        ins: d.at(n),
-      }),
-    );
+    dropRedundantPhis(d, phis, (n) => {
+      const at = { block: d.id(d.block(n)), ins: d.at(n) };
+      if (!ctx.mayRewrite('redundant', at.block, at.ins)) return false;
+      ctx.remark('passed', 'redundant', `${printInstr(at.ins)}: it always is one value`, at);
+      return true;
+    });
   });
 };

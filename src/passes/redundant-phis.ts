@@ -7,13 +7,13 @@ import { Kind, type Operand, regFile, sameOperand } from '../ir/operand.ts';
  * Construction of Static Single Assignment Form", 2013, "trivial phis"), and those that become so by it.
  *
  * @param phis where to begin
- * @param told is called for each phi that goes, before it does
+ * @param may is asked for each phi that can go
  * @returns how many went
  */
 export function dropRedundantPhis(
   d: Draft,
   phis: readonly Ins[],
-  told: (phi: Ins) => void = () => {},
+  may: (phi: Ins) => boolean = () => true,
 ): number {
   let dropped = 0;
   const work = [...phis];
@@ -23,7 +23,7 @@ export function dropRedundantPhis(
     const to = x.dst[0];
     const only = onlyWay(x.src, to);
     if (only === null || regFile(only.reg) !== regFile(to) || d.isReturned(to)) continue;
-    told(n);
+    if (!may(n)) continue;
     for (const user of d.users(to)) if (isPhi(d.at(user)) && user !== n) work.push(user);
     d.remove(n);
     d.replaceUses(to, only.reg);

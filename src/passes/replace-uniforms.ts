@@ -31,6 +31,7 @@ export const replaceUniforms: Pass = (fn, ctx) => {
         const x = d.at(n);
         const value = x.dst.length === 1 && x.dst[0] !== NO_REG ? known(x, extent) : null;
         if (value === null) continue;
+        if (!ctx.mayRewrite('uniform-known', d.id(b), x)) return;
         ctx.remark('passed', 'uniform-known', `${printInstr(x)}: ${value}`, { block: d.id(b), ins: x });
         d.replace(n, copyLike(moves, x.dst[0], imm(value), x));
       }

@@ -136,6 +136,7 @@ class Rewriter {
         if (way !== null) used = plain!;
       }
       if (way === null) continue;
+      if (!this.ctx.mayRewrite('switch-rewritten', d.id(head), d.at(d.terminator(head)))) break;
       this.say(used, way);
       const old = d.at(d.terminator(head)).guard;
       emitSwitch(d, used, way.map, way.plan);

@@ -127,7 +127,7 @@ class TailMerger {
       }
       const [kept, gone] = this.inOrder(list[at], b);
       if (this.size(gone) <= (this.isFallenInto(gone) ? 1 : 0)) continue;
-      if (!this.take()) return;
+      if (!this.take('blocks-merged', gone)) return;
       this.say('blocks-merged', gone, `BB${d.id(gone)} does the same as BB${d.id(kept)}`);
       list[at] = kept;
       for (const x of this.replaceBy(gone, kept)) stack.push(...d.predecessors(x));
@@ -220,7 +220,7 @@ class TailMerger {
           shared = next;
           continue;
         }
-        if (!this.take()) return;
+        if (!this.take('tails-merged', next)) return;
         shared = this.share(shared, next, length);
       }
     }
@@ -354,7 +354,12 @@ class TailMerger {
     if (above >= 0) foldJump(d, above);
   }
 
-  private take(): boolean {
+  private take(name: string, b: BlockNo): boolean {
+    const n = this.d.first(b);
+    if (!this.ctx.mayRewrite(name, this.d.id(b), n < 0 ? undefined : this.d.at(n))) {
+      this.spent = true;
+      return false;
+    }
     if (this.ctx.budget(BUDGET)) return true;
     this.spent = true;
     this.ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: equal blocks stay apart`);

@@ -19,6 +19,8 @@ export interface DriverOptions extends Setting {
   readonly onMiss?: (rule: Rule, ins: Instr, why: Miss) => void;
   /** Asked before a rule that matches is applied. */
   readonly allow?: (rule: Rule) => boolean;
+  /** Asked before a replacement that fits is put in. */
+  readonly mayRewrite?: (rule: Rule, block: number, ins: Instr) => boolean;
   /** Rewrites allowed before the driver gives up. */
   readonly bound?: number;
 }
@@ -110,6 +112,7 @@ export class Driver {
       opts.onMiss?.(rule, d.at(n), r);
       return false;
     }
+    if (opts.mayRewrite?.(rule, d.block(n), d.at(n)) === false) return false;
     opts.onHit?.(rule, d.block(n), d.at(n), r.ins);
     this.fired.set(rule.id, (this.fired.get(rule.id) ?? 0) + 1);
     if (++this.steps > this.bound) throw new RulesDiverge(this.bound, this.fired);

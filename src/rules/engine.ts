@@ -189,6 +189,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
             refused = true;
             return false;
           },
+          mayRewrite: (rule, block, ins) => ctx.mayRewrite(rule.id, d.id(block), ins),
           onHit: (rule, block, before, after) => {
             if (budget !== null) ctx.budget(budget);
             ctx.remark('passed', rule.id, rule.title, { block: d.id(block), ins: before });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
@@ -7,6 +7,7 @@ import type { SpecFile } from './document.ts';
 import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
 import { loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
+import { readNamed } from './node-files.ts';
 
 /** A launch with the path of its module. */
 export interface LoadedLaunch extends Launch {
@@ -26,7 +27,7 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
   const folder = dirname(path);
   const { launch, issues } = launchOf(spec, (name) => {
     try {
-      return new Uint8Array(readFileSync(join(folder, name)));
+      return new Uint8Array(readNamed(join(folder, name), 'input'));
     } catch {
       return null;
     }

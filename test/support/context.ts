@@ -11,6 +11,8 @@ export function testContext(
     facts?: Record<string, unknown>;
     /** Counts by block id. */
     profile?: Record<number, number>;
+    /** Rewrites that are allowed; no limit where absent. */
+    rewrites?: { left: number };
   } = {},
 ): PassContext & { remarks: Remark[]; reports: string[] } {
   const left = new Map(
@@ -39,6 +41,7 @@ export function testContext(
       return true;
     },
     budgetLeft: (name) => (left.get(name) ?? 1) > 0,
+    mayRewrite: () => opts.rewrites === undefined || opts.rewrites.left-- > 0,
     // Without a table, every opcode costs the same.
     fact: (path) => opts.facts?.[path] ?? (path === 'costs' ? {} : undefined),
     remark(kind, name, message, at) {

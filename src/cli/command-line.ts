@@ -1,0 +1,21 @@
+import type { PlanOptions } from './options.ts';
+
+/** A word as a shell takes it for one. */
+export const shellWord = (w: string): string =>
+  /^[\w./:=@%+,-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`;
+
+const one = (name: string, v: string | undefined): string[] => (v === undefined ? [] : [name, shellWord(v)]);
+const each = (name: string, v: readonly string[] | undefined): string[] =>
+  (v ?? []).flatMap((x) => [name, shellWord(x)]);
+
+/** Plan options as they are typed. */
+export const planWords = (o: PlanOptions): string[] => [
+  ...one('-O', o.level),
+  ...one('--sm', o.sm),
+  ...one('--order', o.order),
+  ...one('--recipe', o.recipe),
+  ...each('--knobs', o.knobs),
+  ...each('--set', o.set),
+  ...each('--disable', o.disable),
+  ...each('--rules', o.rules),
+];

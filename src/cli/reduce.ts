@@ -1,0 +1,187 @@
+import { extname, resolve as resolvePath } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { attempt, outcome } from '../debug/attempt.ts';
+import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict } from '../debug/judge.ts';
+import { isFault, type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
+import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
+import { targetOf } from '../read.ts';
+import { planWords, shellWord } from './command-line.ts';
+import { STANDARD_INPUT, writeWhole } from './files.ts';
+import { planFor, planOptionsOf, programFor, readText, sourceOf } from './input.ts';
+import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
+import type { PlanOptions } from './options.ts';
+import { err, failWith, grouped, out, Progress, pc } from './ui.ts';
+
+export interface ReduceOptions extends PlanOptions, JudgeOptions {
+  readonly output?: string;
+  readonly plan?: boolean;
+  readonly program?: boolean;
+  readonly tests?: string;
+  readonly json?: boolean;
+}
+
+/** Programs that are tried at most. A kernel of 300 lines needs some 1,500. */
+const TESTS = 20_000;
+
+/** `orrery reduce`. */
+export async function reduce(file: string, asked: ReduceOptions): Promise<void> {
+  const o = withLaunch(asked);
+  const most = Number(o.tests ?? TESTS);
+  if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is no number of programs`);
+  if (file === STANDARD_INPUT && o.output === undefined)
+    failWith('standard input has no name to write beside', 'name the result with -o');
+  const text = readText(file);
+  const plan = await planFor(o, targetOf(text));
+  const { program, module } = programFor(file, text, plan);
+  const judge = await judgeOf(o);
+  const subject: Subject = { program, module, plan };
+  const failure = await outcome(subject, judge, true);
+  await refuseOthers(failure, subject, judge);
+
+  let tests = 0;
+  let interrupted = false;
+  const onInterrupt = (): void => {
+    interrupted = true;
+  };
+  // The second one ends the command at once.
+  process.once('SIGINT', onInterrupt);
+  const limits = { stopped: () => interrupted || tests >= most };
+  const failing = {
+    failure,
+    judge: judge === openWorlds ? await openWorldsAsLongAs(subject, attempt(subject).last) : judge,
+    // Lets an interrupt come through, which a loop that never waits would not hear.
+    before: async () => {
+      tests++;
+      await turn();
+    },
+  };
+  const progress = new Progress();
+  const size = sizeOf(subject);
+  let best: Reduced = { text, subject, size, tests: 0 };
+  let reducedPlan: ReducedPlan | null = null;
+  try {
+    if (o.plan !== false)
+      reducedPlan = await reducePlan(subject, await sourceOf(o, plan), failing, limits, (t) =>
+        progress.update(t),
+      );
+    const now = { ...subject, plan: reducedPlan?.plan ?? plan };
+    if (o.program !== false)
+      best = await reduceProgram(now, failing, limits, (what, r) => {
+        best = r;
+        progress.update(`test ${tests}, ${what}: ${r.size} of ${size} instructions`);
+      });
+  } finally {
+    process.removeListener('SIGINT', onInterrupt);
+    progress.done();
+  }
+  const ending = module === null ? '.ori' : '.ptx';
+  const stem = o.output === undefined ? file.slice(0, file.length - extname(file).length) : null;
+  const output = o.output ?? `${stem}.reduced${ending}`;
+  const orderFile = `${output.slice(0, output.length - extname(output).length)}.order.yaml`;
+  const options = optionsAfter(o, reducedPlan, orderFile);
+  const again = commandFor(output, options, o);
+  const comment = module === null ? ';' : '//';
+  const last = { ...best.subject, plan: reducedPlan?.plan ?? plan };
+  const { kind } = await outcome(last, failing.judge, isFault(failure));
+  const header = `${comment} ${kind}\n${comment} ${again}\n`;
+  if (reducedPlan?.order != null) writeWhole(orderFile, orderText(reducedPlan.order, failure));
+  writeWhole(output, `${header}${best.text}`);
+
+  const stopped = interrupted ? 'interrupted' : tests >= most ? 'tests' : null;
+  if (o.json === true) {
+    out(
+      JSON.stringify(
+        {
+          version: 1,
+          judge: judge.what,
+          failure: { kind: failure.kind, text: failure.text },
+          tests,
+          stopped,
+          phases: reducedPlan === null ? null : { before: reducedPlan.of, after: reducedPlan.phases },
+          instructions: { before: size, after: best.size },
+          program: output,
+          order: reducedPlan?.order == null ? null : orderFile,
+          options,
+          command: again,
+        },
+        null,
+        2,
+      ),
+    );
+    return;
+  }
+  if (stopped !== null)
+    err(
+      stopped === 'interrupted'
+        ? 'interrupted: this is the best so far'
+        : `stopped after ${grouped(most)} programs: --tests allows more`,
+    );
+  out(`${pc.red('bad')}           ${failure.text}`);
+  if (reducedPlan !== null)
+    out(`phases        ${reducedPlan.of} -> ${pc.bold(String(reducedPlan.phases))} that run something`);
+  out(`instructions  ${grouped(size)} -> ${pc.bold(grouped(best.size))}`);
+  out(pc.dim(`              ${grouped(tests)} programs tried, judged by ${judge.what}`));
+  out(`\nit still fails:  ${again}`);
+}
+
+/** Ends the command where there is no failure, or none of ours. */
+async function refuseOthers(failure: Verdict, subject: Subject, judge: Judge): Promise<void> {
+  if (failure.state === 'good')
+    failWith(
+      'the plan is good: nothing to reduce',
+      `what it makes of the file is good by ${judge.what}`,
+      '--launch FILE, --command CMD or --ptxas may tell more than --check auto',
+    );
+  if (failure.state === 'unclear')
+    failWith('the result of the plan cannot be judged: nothing to reduce', failure.text);
+  const input = await judge.judge(subject, subject.program);
+  if (input.state !== 'good')
+    failWith(
+      'the input is not good before any phase has run: nothing to reduce',
+      `by ${judge.what}: ${input.text}`,
+    );
+}
+
+/** The plan options that reproduce. */
+function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string): PlanOptions {
+  if (r === null) return planOptionsOf(o);
+  const { request } = r;
+  const list = (x: readonly string[] | undefined) => (x === undefined || x.length === 0 ? undefined : x);
+  return {
+    level: o.level ?? (o.recipe !== undefined && request.recipe === null ? String(r.plan.level) : undefined),
+    sm: o.sm,
+    order: r.order === null ? o.order : orderFile,
+    recipe: request.recipe ?? undefined,
+    knobs: list(request.knobSets),
+    set: list(request.set),
+    disable: list(request.disable),
+    rules: list(request.rules),
+  };
+}
+
+/** A command that fails with the reduced program: `opt --check`, or the judge asked again. */
+function commandFor(output: string, options: PlanOptions, o: ReduceOptions): string {
+  const words = [shellWord(output), ...planWords(options)];
+  if (o.launch === undefined && o.command === undefined && o.ptxas !== true)
+    return `orrery opt ${words.join(' ')} --verify --check auto --emit none`;
+  return `orrery bisect ${[...words, ...judgeWords(o)].join(' ')}`;
+}
+
+/** An order as a file. */
+function orderText(data: Readonly<Record<string, unknown>>, failure: Verdict): string {
+  const lines = [
+    `# The fewest phases with which this happens: ${failure.kind}`,
+    'kind: order',
+    `title: ${String(data.title)}`,
+  ];
+  if (data.extends !== undefined) {
+    const from = String(data.extends);
+    const path = /\.ya?ml$|[/\\]/.test(from) ? resolvePath(from) : from;
+    lines.push(`extends: ${JSON.stringify(path)}`, 'edits:');
+    for (const e of data.edits as readonly { drop: string }[]) lines.push(`  - { drop: ${e.drop} }`);
+  } else {
+    lines.push('phases:');
+    for (const id of data.phases as readonly string[]) lines.push(`  - ${id}`);
+  }
+  return `${lines.join('\n')}\n`;
+}

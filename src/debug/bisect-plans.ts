@@ -1,0 +1,156 @@
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { outcome } from './attempt.ts';
+import type { Judge, Subject, Verdict } from './judge.ts';
+import { fewest, type Limits } from './parts.ts';
+import { isFault, isSame } from './reduce.ts';
+
+/** One thing that can be said of a difference of two plans (`planDifferences`). */
+export interface Difference {
+  readonly kind: 'knob' | 'phase' | 'order' | 'level' | 'target' | 'fact' | 'rules' | 'opcodes' | 'profile';
+  readonly name: string;
+  readonly a: string;
+  readonly b: string;
+}
+
+/** Something in which two plans differ, by itself: one knob, one phase, one place in the order. */
+export interface Change {
+  readonly kind: Difference['kind'];
+  readonly name: string;
+  /** How it is in the good plan, and in the bad one; several where a phase differs in several things. */
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+}
+
+/** Which changes of a good plan make it bad. */
+export interface PlanFinding {
+  readonly failure: Verdict;
+  /** None of them can be spared. */
+  readonly changes: readonly Change[];
+  /** In how many the plans differ. */
+  readonly of: number;
+  readonly tests: number;
+}
+
+export interface NoPlanFinding {
+  readonly why: 'good is bad' | 'bad is good' | 'same' | 'other program' | 'lost';
+  readonly text: string;
+}
+
+/**
+ * Finds the fewest changes of a good plan that make it as bad as another one, by delta debugging over all in which the two differ. Plans
+ * on the way are made of parts of the two, and are not checked against constraints on the order; one that fails in another way than the
+ * bad one counts for nothing.
+ *
+ * @param differences all that can be said of how the bad plan differs from the good one
+ */
+export async function bisectPlans(
+  subject: Omit<Subject, 'plan'>,
+  good: Plan,
+  bad: Plan,
+  differences: readonly Difference[],
+  judge: Judge,
+  limits: Limits,
+  tell: (text: string) => void = () => {},
+): Promise<PlanFinding | NoPlanFinding> {
+  // What is lowered hangs on both, and so does the meaning of every instruction.
+  if (good.sm !== bad.sm)
+    return { why: 'other program', text: `one plan is for ${good.sm}, the other for ${bad.sm}` };
+  if (good.isa.hash !== bad.isa.hash)
+    return { why: 'other program', text: 'the plans have different instruction sets' };
+  let tests = 0;
+  const ask = (plan: Plan, verify: boolean, what: string): Promise<Verdict> => {
+    tests++;
+    tell(`test ${tests}: ${what}`);
+    return outcome({ ...subject, plan }, judge, verify);
+  };
+  const failure = await ask(bad, true, 'the bad plan');
+  if (failure.state !== 'bad')
+    return { why: 'bad is good', text: failure.state === 'good' ? `by ${judge.what}` : failure.text };
+  const first = await ask(good, isFault(failure), 'the good plan');
+  if (first.state !== 'good') return { why: 'good is bad', text: first.text };
+  const changes = changesOf(differences);
+  const holds = async (kept: readonly Change[]): Promise<boolean> =>
+    isSame(await ask(withChanges(good, bad, kept), isFault(failure), `${kept.length} changes`), failure);
+  if (changes.length === 0) return { why: 'same', text: '' };
+  if (!(await holds(changes)))
+    return { why: 'lost', text: 'a plan with all the changes that can be told apart is not bad' };
+  return { failure, changes: await fewest(changes, holds, limits), of: changes.length, tests };
+}
+
+/** What is said of one thing is one change. */
+export function changesOf(differences: readonly Difference[]): Change[] {
+  const out = new Map<string, { kind: Change['kind']; name: string; from: string[]; to: string[] }>();
+  for (const d of differences) {
+    const key = `${d.kind} ${d.name}`;
+    const known = out.get(key);
+    if (known === undefined) out.set(key, { kind: d.kind, name: d.name, from: [d.a], to: [d.b] });
+    else {
+      known.from.push(d.a);
+      known.to.push(d.b);
+    }
+  }
+  return [...out.values()];
+}
+
+/** A plan with some of what makes another differ from it. */
+export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan {
+  const named = (kind: Change['kind']): Set<string> =>
+    new Set(changes.filter((c) => c.kind === kind).map((c) => c.name));
+  const [knobs, phases, moved, groups] = [named('knob'), named('phase'), named('order'), named('rules')];
+  const has = (kind: Change['kind']): boolean => changes.some((c) => c.kind === kind);
+  const knobMap = new Map(a.knobs);
+  for (const name of knobs) {
+    const k = b.knobs.get(name);
+    if (k === undefined) knobMap.delete(name);
+    else knobMap.set(name, k);
+  }
+  // A phase may run a group that the other plan does not have; a group that both have is that of `a` unless it is changed.
+  const rules = new Map([...b.rules, ...a.rules]);
+  for (const name of groups) {
+    const g = b.rules.get(name);
+    if (g !== undefined) rules.set(name, g);
+  }
+  return {
+    ...a,
+    hash: `${a.hash}+${changes.length}`,
+    level: has('level') ? b.level : a.level,
+    // Facts come from one file, and go together.
+    backend: has('fact') ? b.backend : a.backend,
+    profile: has('profile') ? b.profile : a.profile,
+    knobs: knobMap,
+    rules,
+    phases: withPhases(a, b, phases, moved),
+  };
+}
+
+function withPhases(
+  a: Plan,
+  b: Plan,
+  changed: ReadonlySet<string>,
+  moved: ReadonlySet<string>,
+): readonly PlanPhase[] {
+  if (changed.size === 0 && moved.size === 0) return a.phases;
+  const theirs = new Map(b.phases.map((p) => [p.id, p]));
+  const list = a.phases.flatMap((p) => {
+    if (!changed.has(p.id)) return [p];
+    const q = theirs.get(p.id);
+    return q === undefined ? [] : [q];
+  });
+  const here = new Set(a.phases.map((p) => p.id));
+  for (const [i, p] of b.phases.entries()) {
+    const added = changed.has(p.id) && !here.has(p.id);
+    if (!added && !moved.has(p.id)) continue;
+    const old = list.findIndex((x) => x.id === p.id);
+    const [phase] = old < 0 ? [p] : list.splice(old, 1);
+    // Behind the nearest phase in front of it that is there.
+    let at = 0;
+    for (let k = i - 1; k >= 0; k--) {
+      const anchor = list.findIndex((x) => x.id === b.phases[k].id);
+      if (anchor < 0) continue;
+      at = anchor + 1;
+      break;
+    }
+    list.splice(at, 0, phase);
+  }
+  return list.map((p, position) => (p.position === position ? p : { ...p, position }));
+}

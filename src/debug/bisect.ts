@@ -1,0 +1,293 @@
+import { MemoryCache } from '../engine/memory-cache.ts';
+import type { Rewrite } from '../engine/rewrites.ts';
+import { withFunctions } from '../ir/edit.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { groupsOf, type PlanPhase, passesOf } from '../spec/plan.ts';
+import { type Attempt, attempt } from './attempt.ts';
+import { GOOD, type Judge, type Subject, type Verdict } from './judge.ts';
+import { boundary } from './search.ts';
+
+export interface BisectOptions {
+  /** Ask one state after the other, which finds the very first bad one. */
+  readonly inTurn?: boolean;
+  /** Told what is tried. */
+  readonly tell?: (text: string) => void;
+}
+
+/** A rewrite that turns good into bad. */
+export interface RewriteFound extends Rewrite {
+  /** Its number among those of the phase, from 1: a limit of one less is good. */
+  readonly number: number;
+  /** The function whose rewrites alone are counted; null: those of all. */
+  readonly counted: string | null;
+  /** The rule that made it; null where a pass did. */
+  readonly rule: {
+    readonly id: string;
+    readonly title: string;
+    readonly file: string;
+    readonly place: number;
+  } | null;
+}
+
+/** What made a program bad. */
+export interface Finding {
+  readonly failure: Verdict;
+  /** The first bad phase, and the last phase before it that is known to be good (null: the input). */
+  readonly phase: PlanPhase;
+  readonly lastGood: PlanPhase | null;
+  /** Phases between the two that could not be judged. */
+  readonly unclear: readonly PlanPhase[];
+  /** The function; null where the phase is not to blame for any single one. */
+  readonly fn: string | null;
+  /** How many functions the phase changed. */
+  readonly changedFunctions: number;
+  /** The rewrite; null where it could not be told, for the reason in `whyNoRewrite`. */
+  readonly rewrite: RewriteFound | null;
+  readonly whyNoRewrite: string;
+  /** The function without and with the rewrite (or the phase); null where there is none, or a pass threw. */
+  readonly before: Fn | null;
+  readonly after: Fn | null;
+  /** The run itself failed: a pass threw, or the verifier refused what it left. */
+  readonly thrown: boolean;
+  /** Programs that were judged. */
+  readonly tests: number;
+}
+
+/** What there is to say where nothing can be searched for. */
+export interface NoFinding {
+  readonly why: 'good' | 'input' | 'unclear' | 'outside';
+  readonly verdict: Verdict;
+}
+
+/**
+ * Finds the phase that makes something bad of a program, then the function, then the single rewrite. Each is one half of a pair that was
+ * judged: without it good, with it bad.
+ *
+ * Snapshots after phases are judged as they are, so what a phase does is not blamed on another one that merely brings it to light, unless
+ * only that makes a difference. Functions are taken from the snapshots before and after the phase, one by one; rewrites are counted
+ * (`RewriteLimit`).
+ */
+export async function bisect(
+  subject: Subject,
+  judge: Judge,
+  o: BisectOptions = {},
+): Promise<Finding | NoFinding> {
+  return new Bisection(subject, judge, o).run();
+}
+
+class Bisection {
+  private readonly subject: Subject;
+  private readonly judge: Judge;
+  private readonly o: BisectOptions;
+  private readonly cache = { of: new MemoryCache(), key: 'subject' };
+  private tests = 0;
+
+  constructor(subject: Subject, judge: Judge, o: BisectOptions) {
+    this.subject = subject;
+    this.judge = judge;
+    this.o = o;
+  }
+
+  async run(): Promise<Finding | NoFinding> {
+    const { subject } = this;
+    const whole = attempt(subject, { verify: true }, this.cache);
+    if (whole.fault.state !== 'good') return this.ofFault(whole);
+    const failure = await this.ask(whole.last, 'the whole plan');
+    if (failure.state !== 'bad')
+      return { why: failure.state === 'good' ? 'good' : 'unclear', verdict: failure };
+    const input = await this.ask(subject.program, 'no phase');
+    if (input.state !== 'good') return { why: 'input', verdict: input };
+
+    const changing = whole.records.filter((r, i) => {
+      const before = i === 0 ? subject.program : whole.records[i - 1].program;
+      return r.program !== before;
+    });
+    const states = [subject.program, ...changing.map((r) => r.program)];
+    const pair = await boundary(
+      0,
+      changing.length,
+      failure,
+      (i) => this.ask(states[i], `after ${changing[i - 1].phase.id}`),
+      this.o.inTurn,
+    );
+    const phases = changing.map((r) => r.phase);
+    const phase = phases[pair.bad - 1];
+    const found = {
+      failure: pair.verdict,
+      thrown: false,
+      phase,
+      lastGood: pair.good === 0 ? null : phases[pair.good - 1],
+      unclear: phases.slice(pair.good, pair.bad - 1),
+    };
+    const from = states[pair.good];
+    const to = states[pair.bad];
+    if (found.unclear.length > 0)
+      return this.found({ ...found, ...NOWHERE, whyNoRewrite: 'phases in front of it could not be judged' });
+    const fn = await this.function(from, to, pair.verdict);
+    const changed = changedFunctions(from, to) ?? [];
+    if (fn === null)
+      return this.found({
+        ...found,
+        ...NOWHERE,
+        changedFunctions: changed.length,
+        whyNoRewrite: 'the phase changes the program as a whole',
+      });
+    const place = { ...found, fn: fn.name, changedFunctions: changed.length };
+    const was = functionOf(from, fn.name);
+    const now = functionOf(to, fn.name);
+    const rewrite = await this.rewrite(phase, fn.name, (a) => {
+      if (a.fault.state !== 'good') return { ...a.fault, state: 'unclear' };
+      const made = functionOf(a.last, fn.name);
+      return made === null
+        ? { ...GOOD, state: 'unclear' }
+        : this.ask(withFunction(fn.without, made), `rewrites of ${phase.id}`);
+    });
+    return this.found({ ...place, before: was, after: now, ...rewrite });
+  }
+
+  /** A pass threw, or the verifier refused what it left. */
+  private async ofFault(whole: Attempt): Promise<Finding | NoFinding> {
+    const { fault, where, records } = whole;
+    const phase = this.subject.plan.phases.find((p) => p.id === where?.phase);
+    if (where === null || phase === undefined) return { why: 'outside', verdict: fault };
+    const place = {
+      failure: fault,
+      thrown: true,
+      phase,
+      lastGood: records.findLast((r) => r.outcome === 'ran' && r.blocksChanged > 0)?.phase ?? null,
+      unclear: [],
+      fn: where.fn,
+      changedFunctions: where.fn === null ? 0 : 1,
+      before: where.fn === null ? null : functionOf(whole.last, where.fn),
+      after: null,
+    };
+    // Other functions may throw as well, so the rewrites of all are counted.
+    const rewrite = await this.rewrite(phase, null, ({ fault: f }) => {
+      this.tests++;
+      return f.state === 'good' || f.kind === fault.kind ? f : { ...f, state: 'unclear' };
+    });
+    return this.found({ ...place, ...rewrite });
+  }
+
+  /** The function that makes the program bad, and the program in which all but it is as it may be. */
+  private async function(
+    from: Program,
+    to: Program,
+    verdict: Verdict,
+  ): Promise<{ readonly name: string; readonly without: Program } | null> {
+    const names = changedFunctions(from, to);
+    if (names === null || names.length === 0) return null;
+    /** The program with the first n changed functions as they became, and the others as they were. */
+    const mixed = (n: number): Program => {
+      const new_ = new Set(names.slice(0, n));
+      return withFunctions(
+        to,
+        to.functions.map((f) => (new_.has(f.name) ? f : (functionOf(from, f.name) ?? f))),
+      );
+    };
+    const pair = await boundary(
+      0,
+      names.length,
+      verdict,
+      (n) => this.ask(mixed(n), `function ${names[n - 1]}`),
+      this.o.inTurn,
+    );
+    if (pair.bad - pair.good > 1) return null;
+    return { name: names[pair.bad - 1], without: mixed(pair.good) };
+  }
+
+  /** Finds the rewrite of a phase in a function; `judged` says what became of a run under a limit. */
+  private async rewrite(
+    phase: PlanPhase,
+    fn: string | null,
+    judged: (a: Attempt) => Verdict | Promise<Verdict>,
+  ): Promise<Pick<Finding, 'rewrite' | 'whyNoRewrite'> & Partial<Finding>> {
+    const run = (count: number): Attempt =>
+      attempt(
+        this.subject,
+        { until: phase.id, verify: true, rewriteLimit: { phase: phase.id, count, fn } },
+        this.cache,
+      );
+    const none = (whyNoRewrite: string) => ({ rewrite: null, whyNoRewrite });
+    const first = run(0);
+    if ((await judged(first)).state !== 'good')
+      return none('it is bad before the first rewrite that the phase asks for');
+    if (first.records.at(-1)?.rewrites?.refused !== true)
+      return none('the phase asks for no rewrite there: it changes the function as a whole');
+    // Doubled until it is bad: a run that throws does not tell how many there were.
+    let good = 0;
+    let bad = 1;
+    for (; ; good = bad, bad *= 2) {
+      const a = run(bad);
+      const v = await judged(a);
+      if (v.state === 'bad') {
+        const pair = await boundary(good, bad, v, async (n) => judged(run(n)));
+        if (pair.bad - pair.good > 1) return none('some of its rewrites could not be judged');
+        return this.rewriteAt(phase, fn, pair.bad, run);
+      }
+      if (v.state === 'unclear') return none('some of its rewrites could not be judged');
+      if (a.records.at(-1)?.rewrites?.refused !== true)
+        return none('it is good with all of the rewrites that the phase asks for, alone');
+    }
+  }
+
+  private rewriteAt(
+    phase: PlanPhase,
+    fn: string | null,
+    number: number,
+    run: (count: number) => Attempt,
+  ): Pick<Finding, 'rewrite' | 'whyNoRewrite'> & Partial<Finding> {
+    const without = run(number - 1);
+    const next = without.records.at(-1)!.rewrites!.next!;
+    const withIt = run(number);
+    return {
+      rewrite: { ...next, number, counted: fn, rule: this.ruleOf(phase, next.name) },
+      whyNoRewrite: '',
+      fn: next.fn,
+      before: functionOf(without.last, next.fn),
+      // A program that the verifier refuses is not in the records.
+      after: withIt.fault.state === 'good' ? functionOf(withIt.last, next.fn) : null,
+    };
+  }
+
+  private ruleOf(phase: PlanPhase, id: string): RewriteFound['rule'] {
+    for (const g of groupsOf(phase)) {
+      const doc = this.subject.plan.rules.get(g);
+      if (doc === undefined) continue;
+      const { rules } = doc.data as { rules: readonly { readonly id: string; readonly title: string }[] };
+      const place = rules.findIndex((r) => r.id === id);
+      if (place >= 0) return { id, title: rules[place].title, file: doc.file, place };
+    }
+    return null;
+  }
+
+  private async ask(program: Program, what: string): Promise<Verdict> {
+    this.tests++;
+    this.o.tell?.(`test ${this.tests}: ${what}`);
+    return this.judge.judge(this.subject, program);
+  }
+
+  private found(f: Omit<Finding, 'tests'>): Finding {
+    return { ...f, tests: this.tests };
+  }
+}
+
+const NOWHERE = { fn: null, changedFunctions: 0, rewrite: null, before: null, after: null } as const;
+
+/** Who runs in a phase: passes, then rule groups. */
+export const workersOf = (p: PlanPhase): string[] => [...passesOf(p), ...groupsOf(p)];
+
+const functionOf = (p: Program, name: string): Fn | null => p.functions.find((f) => f.name === name) ?? null;
+
+const withFunction = (p: Program, fn: Fn): Program =>
+  withFunctions(
+    p,
+    p.functions.map((f) => (f.name === fn.name ? fn : f)),
+  );
+
+/** Names of the functions that differ; null where the programs differ in more than the bodies of functions. */
+function changedFunctions(a: Program, b: Program): string[] | null {
+  if (a.functions.length !== b.functions.length || a.variables !== b.variables) return null;
+  if (a.functions.some((f, i) => f.name !== b.functions[i].name)) return null;
+  return b.functions.filter((f, i) => f !== a.functions[i]).map((f) => f.name);
+}

@@ -1,0 +1,94 @@
+/** When a reduction ends before there is nothing left to try. */
+export interface Limits {
+  /** True once no more is to be tried. */
+  readonly stopped: () => boolean;
+}
+
+/**
+ * Takes as many parts away as it can while something holds: first all, then halves, quarters, and so on down to single parts, of which
+ * it goes on as long as any goes. What is left is 1-minimal, unless it was stopped: no single part can be spared.
+ *
+ * This is the delta debugging of Zeller and Hildebrandt ("Simplifying and Isolating Failure-Inducing Input", 2002) without its tests of
+ * subsets, which reducers of programs leave out because a small subset of a program is rarely one.
+ *
+ * @param parts what may go
+ * @param holds whether it still holds with only these left; asked in a fixed order
+ * @returns what has to stay, in order
+ */
+export async function fewest<T>(
+  parts: readonly T[],
+  holds: (kept: readonly T[]) => Promise<boolean>,
+  { stopped }: Limits,
+): Promise<readonly T[]> {
+  let kept = parts;
+  for (let size = parts.length; size >= 1 && kept.length > 0; ) {
+    let went = false;
+    // From the end: what stands there is needed by the least.
+    for (let end = kept.length; end > 0 && !stopped(); end -= size) {
+      const start = Math.max(0, end - size);
+      const less = [...kept.slice(0, start), ...kept.slice(end)];
+      if (!(await holds(less))) continue;
+      kept = less;
+      went = true;
+    }
+    if (stopped()) break;
+    if (size === 1 && !went) break;
+    size = size === 1 ? 1 : Math.max(1, size >> 1);
+  }
+  return kept;
+}
+
+/** A way to make a program smaller: parts that may be taken away from it, or changed, each by itself. */
+export interface Reduction<S> {
+  /** What the parts are, for progress: 'instructions'. */
+  readonly name: string;
+  /** The program without some of its parts, which are numbered from 0; null where it has none of the kind. */
+  readonly of: (
+    s: S,
+  ) => { readonly count: number; readonly without: (gone: ReadonlySet<number>) => S } | null;
+}
+
+/** Rounds over all reductions: each may make room for the others. Programs of the tests need three or four. */
+const ROUNDS = 12;
+
+/**
+ * Applies reductions in turn until none of them makes the program any smaller.
+ *
+ * @param holds whether a candidate is still what is looked for
+ * @param tell told of every step forward, with the best program so far
+ */
+export async function reduceBy<S>(
+  start: S,
+  reductions: readonly Reduction<S>[],
+  holds: (s: S) => Promise<boolean>,
+  limits: Limits,
+  tell: (what: string, best: S) => void = () => {},
+): Promise<S> {
+  let best = start;
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = best;
+    for (const { name, of } of reductions) {
+      if (limits.stopped()) return best;
+      const parts = of(best);
+      if (parts === null || parts.count === 0) continue;
+      const all = Array.from({ length: parts.count }, (_, i) => i);
+      const without = (kept: readonly number[]): S => {
+        const left = new Set(kept);
+        return parts.without(new Set(all.filter((i) => !left.has(i))));
+      };
+      await fewest(
+        all,
+        async (kept) => {
+          const candidate = without(kept);
+          if (!(await holds(candidate))) return false;
+          best = candidate;
+          tell(name, best);
+          return true;
+        },
+        limits,
+      );
+    }
+    if (best === before) break;
+  }
+  return best;
+}

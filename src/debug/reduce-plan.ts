@@ -1,0 +1,166 @@
+import { host } from '../engine/pipeline.ts';
+import type { SpecFile } from '../spec/document.ts';
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { type PlanRequest, resolve, type Specs } from '../spec/resolve.ts';
+import { attempt } from './attempt.ts';
+import type { Subject } from './judge.ts';
+import { fewest, type Limits } from './parts.ts';
+import { type Failing, isFault, stillFails, undefinedIn } from './reduce.ts';
+
+/** What a plan is made of, with the files that it names. */
+export interface PlanSource {
+  readonly specs: Specs;
+  readonly request: PlanRequest;
+}
+
+/** A plan of as few phases and settings as still go wrong. */
+export interface ReducedPlan {
+  readonly plan: Plan;
+  readonly request: PlanRequest;
+  /** The order, as data of a spec; null where the order that was asked for stays. */
+  readonly order: Readonly<Record<string, unknown>> | null;
+  /** Phases that run something, of those that did. */
+  readonly phases: number;
+  readonly of: number;
+  readonly tests: number;
+}
+
+/** Name of the order that is tried; no file can have it. */
+const REDUCED = '<reduced>';
+
+/** A plan with an order of its own; null where it is illegal. */
+function planWith(
+  { specs, request }: PlanSource,
+  data: Readonly<Record<string, unknown>> | null,
+): Plan | null {
+  if (data === null) return resolve(specs, request, host).plan;
+  const file: SpecFile = { file: REDUCED, text: '', kind: 'order', data };
+  const orders = new Map(specs.orders).set(REDUCED, file);
+  return resolve({ ...specs, orders }, { ...request, order: REDUCED, disable: [] }, host).plan;
+}
+
+/** Phases, those that are required, and those that provide the IR properties that they need. */
+function withProviders({ phases }: Plan, ids: readonly string[]): ReadonlySet<string> {
+  const out = new Set(ids);
+  for (const p of phases) if (p.required) out.add(p.id);
+  /** By property: the last phase so far that provides it. */
+  const provider = new Map<string, PlanPhase>();
+  const add = (p: PlanPhase): void => {
+    out.add(p.id);
+    for (const need of p.requires) {
+      const by = provider.get(need);
+      if (by !== undefined && !out.has(by.id)) add(by);
+    }
+  };
+  for (const p of phases) {
+    if (p.disabled !== null) continue;
+    if (out.has(p.id)) add(p);
+    for (const x of p.provides) provider.set(x, p);
+  }
+  return out;
+}
+
+/** The ways to say which phases run, the more readable one first: a list of them, or those that are dropped. */
+function ordersOf(
+  ids: readonly string[],
+  plan: Plan,
+  request: PlanRequest,
+): readonly Readonly<Record<string, unknown>>[] {
+  const title = 'the fewest phases that still go wrong';
+  const all = withProviders(plan, ids);
+  const kept = plan.phases.filter((p) => all.has(p.id)).map((p) => p.id);
+  const dropped = plan.phases.filter((p) => !all.has(p.id)).map((p) => ({ drop: p.id }));
+  return [
+    { kind: 'order', title, phases: kept },
+    { kind: 'order', title, extends: request.order, edits: dropped },
+  ];
+}
+
+/**
+ * Takes phases away from a plan, and then knob sets, knobs, rules and the recipe, for as long as a program fails in the same way under
+ * it. Required phases stay, and every plan on the way is a legal one.
+ */
+export async function reducePlan(
+  subject: Subject,
+  source: PlanSource,
+  failing: Failing,
+  limits: Limits,
+  tell: (text: string) => void = () => {},
+): Promise<ReducedPlan> {
+  const undef = undefinedIn(subject.program);
+  const { plan } = subject;
+  let tests = 0;
+  const fails = async (p: Plan | null): Promise<boolean> => {
+    if (p === null) return false;
+    tests++;
+    tell(`plan, test ${tests}`);
+    return stillFails({ ...subject, plan: p }, failing, undef);
+  };
+
+  const run = attempt(subject, { verify: isFault(failing.failure) });
+  const busy = new Set(run.records.filter((r) => r.blocksChanged > 0).map((r) => r.phase.id));
+  // The phase that threw left no record.
+  if (run.where !== null) busy.add(run.where.phase);
+  const running = plan.phases.filter((p) => p.steps.length > 0 && p.disabled === null);
+  let best: ReducedPlan = {
+    plan,
+    request: source.request,
+    order: null,
+    phases: running.length,
+    of: running.length,
+    tests,
+  };
+  /** Tries a plan of these phases alone; keeps it where it fails. */
+  const tryPhases = async (ids: readonly string[]): Promise<boolean> => {
+    for (const order of ordersOf(ids, plan, source.request)) {
+      const p = planWith(source, order);
+      if (!(await fails(p))) continue;
+      const phases = p!.phases.filter((x) => x.steps.length > 0 && x.disabled === null).length;
+      best = { ...best, plan: p!, order, phases, request: { ...best.request, disable: [] } };
+      return true;
+    }
+    return false;
+  };
+  const optional = running.filter((p) => !p.required).map((p) => p.id);
+  const those = optional.filter((id) => busy.has(id));
+  // A phase that changed nothing is mostly not needed; where it is, all are looked at.
+  const start = (await tryPhases(those)) ? those : (await tryPhases(optional)) ? optional : [];
+  await fewest(start, tryPhases, limits);
+
+  const settings = settingsOf(best.request);
+  await fewest(
+    settings,
+    async (kept) => {
+      const request = withSettings(best.request, kept);
+      const p = planWith({ specs: source.specs, request }, best.order);
+      if (!(await fails(p))) return false;
+      best = { ...best, plan: p!, request };
+      return true;
+    },
+    limits,
+  );
+  return { ...best, tests };
+}
+
+/** Something of a request that may go. */
+type Setting = readonly ['recipe' | 'knobSets' | 'set' | 'rules' | 'disable', string];
+
+const settingsOf = (r: PlanRequest): Setting[] => [
+  ...(r.recipe === null ? [] : [['recipe', r.recipe] as const]),
+  ...r.knobSets.map((x) => ['knobSets', x] as const),
+  ...r.set.map((x) => ['set', x] as const),
+  ...(r.rules ?? []).map((x) => ['rules', x] as const),
+  ...r.disable.map((x) => ['disable', x] as const),
+];
+
+function withSettings(r: PlanRequest, kept: readonly Setting[]): PlanRequest {
+  const of = (kind: Setting[0]): string[] => kept.filter((s) => s[0] === kind).map((s) => s[1]);
+  return {
+    ...r,
+    recipe: of('recipe')[0] ?? null,
+    knobSets: of('knobSets'),
+    set: of('set'),
+    rules: of('rules'),
+    disable: of('disable'),
+  };
+}

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { bisectPlans, changesOf, type PlanFinding, withChanges } from '../src/debug/bisect-plans.ts';
+import { GOOD, type Judge, openWorlds } from '../src/debug/judge.ts';
+import { runPipeline } from '../src/engine/pipeline.ts';
+import { printProgram } from '../src/ir/text.ts';
+import { parseArm } from '../src/lab/arms.ts';
+import { planDifferences } from '../src/lab/plan-differences.ts';
+import { Plans } from '../src/lab/plans.ts';
+import { readPtx } from '../src/read.ts';
+import { plain, shipped } from './support/specs.ts';
+
+/*
+ * What turns a good plan into a bad one.
+ */
+
+const plans = new Plans({ ...plain, order: 'binary', sm: 'sm_80' }, Promise.resolve(shipped));
+const planOf = (arm: string) => plans.plan(parseArm(arm), null);
+const base = await planOf('base');
+const kernel = (name: string) => {
+  const text = readFileSync(new URL(`./kernels/${name}/${name}.sm_80.ptx`, import.meta.url), 'utf8');
+  const { program, module } = readPtx(text, base, name);
+  return { program, module };
+};
+const recipes = readdirSync(new URL('../pipelines/recipes/', import.meta.url)).map((f) =>
+  f.replace('.yaml', ''),
+);
+
+describe('plans made of parts of two others', () => {
+  it.each([
+    'level:1',
+    'level:2 set:ContractProducts=true',
+    'order:seed',
+    'disable:GvnCse disable:GeneralOptimize',
+    'set:OptBudget=5',
+    'move:OriHoistInvariantsEarly@after:GvnCse',
+    ...recipes.map((r) => `recipe:${r}`),
+  ])('do all that %s does where they have all of it, and nothing where they have none', async (arm) => {
+    for (const [a, b] of [
+      [base, await planOf(arm)],
+      [await planOf(arm), base],
+    ]) {
+      const all = changesOf(planDifferences(a, b));
+      for (const name of ['crc', 'divmod']) {
+        const { program } = kernel(name);
+        const made = (plan: typeof a) => printProgram(runPipeline(program, plan, {}).last);
+        expect(made(withChanges(a, b, all))).toBe(made(b));
+        expect(made(withChanges(a, b, []))).toBe(made(a));
+      }
+      expect(withChanges(a, b, all).phases.map((p) => p.position)).toEqual(
+        withChanges(a, b, all).phases.map((_, i) => i),
+      );
+    }
+  });
+});
+
+describe('bisectPlans', () => {
+  const limits = { stopped: () => false };
+  const find = (good: typeof base, bad: typeof base, judge: Judge) =>
+    bisectPlans(kernel('crc'), good, bad, planDifferences(good, bad), judge, limits);
+
+  it('finds the phases that make the difference together', async () => {
+    const { program } = kernel('crc');
+    const busy = runPipeline(program, base, {})
+      .records.filter((r) => r.blocksChanged > 0 && !r.phase.required)
+      .map((r) => r.phase.id);
+    const good = await planOf(busy.map((id) => `disable:${id}`).join(' '));
+    // Bad is the very code that all phases make together, which takes several of them.
+    const text = printProgram(runPipeline(program, base, {}).last);
+    expect(printProgram(runPipeline(program, good, {}).last)).not.toBe(text);
+    const judge: Judge = {
+      what: 'its text',
+      judge: (_, after) =>
+        printProgram(after) === text ? { state: 'bad', kind: 'the same', text: 'the same' } : GOOD,
+    };
+    const f = (await find(good, base, judge)) as PlanFinding;
+    expect(f.of).toBe(busy.length);
+    expect(f.changes.length).toBeGreaterThan(1);
+    expect(f.changes.length).toBeLessThan(busy.length);
+    // None of them can be spared, and they are enough.
+    const state = async (changes: typeof f.changes) => {
+      const plan = withChanges(good, base, changes);
+      return (await judge.judge({ program, module: null, plan }, runPipeline(program, plan, {}).last)).state;
+    };
+    expect(await state(f.changes)).toBe('bad');
+    for (const c of f.changes) expect(await state(f.changes.filter((x) => x !== c))).toBe('good');
+  });
+
+  it('says where there is nothing to find', async () => {
+    const never: Judge = { what: 'no', judge: () => ({ state: 'bad', kind: 'no', text: 'no' }) };
+    expect(await find(base, await planOf('level:2'), openWorlds)).toMatchObject({ why: 'bad is good' });
+    expect(await find(base, await planOf('level:2'), never)).toMatchObject({ why: 'good is bad' });
+    expect(await find(base, await planOf('sm_90'), never)).toMatchObject({ why: 'other program' });
+  });
+});
