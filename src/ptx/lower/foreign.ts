@@ -1,0 +1,110 @@
+import type { ForeignForm } from '../../ir/opcode.ts';
+import { type Operand, type Reg, reg, sym, text } from '../../ir/operand.ts';
+import { foreignForm } from '../../isa/build-foreign.ts';
+import type { PtxInstr, PtxOperand } from '../ast.ts';
+import { placeText } from '../foreign-text.ts';
+import { printPtxOperand } from '../print.ts';
+import { type FnLower, NoForm } from './function.ts';
+
+/**
+ * Lowers an instruction to one that carries it as it is, by the table `foreign` of the instruction set.
+ *
+ * @returns the row that was used
+ * @throws NoForm where no row carries it, or an operand is none that Ori could name
+ */
+export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
+  const form = foreignForm(f.module.isa.foreign, [i.opcode, ...i.mods].join('.'));
+  if (form === undefined) throw new NoForm();
+  if (form.op === null) throw new NoForm(form.none);
+  const results = form.results >= 0 ? form.results : i.operands[0]?.kind === 'addr' ? 0 : 1;
+  const words = new Words(f, i.opcode, form.unknown);
+  const operands = i.operands.map((o, k) => words.operand(o, k < results));
+  const name = [i.opcode, ...i.mods].join('.');
+  const how = operands.length === 0 ? name : `${name} ${operands.join(', ')}`;
+  f.emitWith(form.op, form.mods, words.dst, [text(how), ...words.src]);
+  return form;
+}
+
+/** The words of one instruction, and the operands that its places stand for. */
+class Words {
+  readonly dst: Reg[] = [];
+  readonly src: Operand[] = [];
+  private readonly f: FnLower;
+  private readonly opcode: string;
+  /** Every register may be read and written. */
+  private readonly unknown: boolean;
+  /** Places of registers that are read and written. */
+  private readonly tied = new Map<Reg, string>();
+
+  constructor(f: FnLower, opcode: string, unknown: boolean) {
+    this.f = f;
+    this.opcode = opcode;
+    this.unknown = unknown;
+  }
+
+  operand(o: PtxOperand, written: boolean): string {
+    switch (o.kind) {
+      case 'reg': {
+        // Only mov reads special registers.
+        if (o.part === '' && !written && this.opcode === 'mov' && this.f.find(o.name) === undefined)
+          return printPtxOperand(o);
+        const sign = o.neg ? '-' : o.not ? '!' : '';
+        return `${sign}${this.register(o.name, written)}${o.part === '' ? '' : `.${o.part}`}`;
+      }
+      case 'sym':
+        if (this.f.find(o.name) === undefined) return this.symbol(o.name, o.offset);
+        if (o.offset !== 0n) throw new NoForm(`'${o.name}' with an offset`);
+        return this.register(o.name, written);
+      case 'addr': {
+        const extra = o.extra.map((x) => `, ${this.operand(x, false)}`).join('');
+        return `[${this.base(o.base, o.offset)}${extra}]${o.unified === true ? '.unified' : ''}`;
+      }
+      case 'vector':
+        return `{${o.items.map((x) => this.operand(x, written)).join(', ')}}`;
+      case 'pair':
+        return `${this.operand(o.first, written)}|${this.operand(o.second, written)}`;
+      case 'list':
+        throw new NoForm('a list of operands');
+      default:
+        return printPtxOperand(o);
+    }
+  }
+
+  private base(name: string, offset: bigint): string {
+    if (name === '') return String(offset);
+    if (this.f.find(name) === undefined) return this.symbol(name, offset);
+    return this.register(name, false) + (offset === 0n ? '' : `+${offset}`);
+  }
+
+  private register(name: string, written: boolean): string {
+    const d = this.f.find(name);
+    if (d === undefined) throw new NoForm(`register '${name}' is not declared`);
+    if (d.bits === 8) throw new NoForm(`'${name}' has 8 bits`);
+    const size = d.bits === 1 ? 'p' : String(d.bits);
+    if (this.unknown) {
+      let place = this.tied.get(d.reg);
+      if (place === undefined) {
+        place = placeText({ dst: this.dst.push(d.reg) - 1, src: this.src.push(reg(d.reg)) - 1, size });
+        this.tied.set(d.reg, place);
+      }
+      return place;
+    }
+    if (!written) return placeText({ dst: -1, src: this.src.push(reg(d.reg)) - 1, size });
+    if (this.dst.includes(d.reg)) throw new NoForm(`'${name}' stands twice among its results`);
+    return placeText({ dst: this.dst.push(d.reg) - 1, src: -1, size });
+  }
+
+  private symbol(name: string, offset: bigint): string {
+    const s = this.f.symbol(name);
+    const plain = offset === 0n ? name : `${name}+${offset}`;
+    if (s === undefined) {
+      // Textures, samplers and surfaces are known to the module alone, by their names.
+      if (this.f.module.handles.has(name)) return plain;
+      throw new NoForm(`'${name}' is not declared`);
+    }
+    if (s.kind === 'entry-param') return plain;
+    if (s.kind === 'call-param') throw new NoForm(`address of parameter '${name}'`);
+    const at = this.src.push(sym(s.name, Number(BigInt.asIntN(32, offset)))) - 1;
+    return placeText({ dst: -1, src: at, size: 'sym' });
+  }
+}
