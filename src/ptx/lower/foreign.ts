@@ -17,6 +17,7 @@ export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
   if (form === undefined) throw new NoForm();
   if (form.op === null) throw new NoForm(form.none);
   const results = form.results >= 0 ? form.results : i.operands[0]?.kind === 'addr' ? 0 : 1;
+  if (form.results > i.operands.length) throw new NoForm('an operand is missing');
   const words = new Words(f, i.opcode, form.unknown);
   const operands = i.operands.map((o, k) => words.operand(o, k < results));
   const name = [i.opcode, ...i.mods].join('.');

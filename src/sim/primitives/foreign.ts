@@ -132,9 +132,10 @@ function access(
 /** Bytes arrive that the barrier object at a place waits for. */
 function complete(w: Warp, address: number): void {
   const b = w.block.mbarriers.get(address >= SHARED_WINDOW ? address - SHARED_WINDOW : address);
-  if (b === undefined || b.tx === 0) return;
+  if (b === undefined) return;
+  b.unmeasured = true;
+  if (b.tx === 0 || b.pending > 0) return;
   b.tx = 0;
-  if (b.pending > 0) return;
   b.phase++;
   b.pending = b.expected;
 }
