@@ -1,0 +1,410 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { host, runPipeline } from '../src/engine/pipeline.ts';
+import { OpFlag } from '../src/ir/opcode.ts';
+import type { Program } from '../src/ir/program.ts';
+import { parseProgram, printProgram } from '../src/ir/text.ts';
+import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
+import { foreignForm } from '../src/isa/build-foreign.ts';
+import { emitPtx } from '../src/ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
+import { fillPlaces } from '../src/ptx/foreign-text.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { type Launch, runLaunch } from '../src/sim/launch.ts';
+import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { loadShipped, makePlan } from '../src/spec/node.ts';
+import { ptxas as assembled } from './support/ptxas.ts';
+
+const specs = await loadShipped();
+const table = new PtxTable(specs.ptx!.data as unknown as PtxDoc);
+const made = await makePlan(
+  { level: 3, sm: 'sm_90', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+  host,
+  specs,
+);
+const plan = made.plan!;
+const { isa } = plan;
+const paramBase = Number(plan.backend.facts['param-base']);
+const ptxas = spawnSync('ptxas', ['--version']).status === 0;
+
+const kernel = (body: string, target = 'sm_90a') => `.version 9.0
+.target ${target}
+.address_size 64
+.global .texref tref;
+.global .samplerref sref;
+.global .surfref uref;
+.visible .entry k(.param .u64 k_p, .param .align 64 .b8 k_map[128])
+{
+.reg .pred %p<10>;
+.reg .b16 %h<20>;
+.reg .b32 %r<60>;
+.reg .f32 %f<60>;
+.reg .b64 %rd<20>;
+.reg .f64 %fd<20>;
+.reg .b128 %q<10>;
+.shared .align 128 .b8 tile[4096];
+.shared .align 8 .b64 bar;
+${body}
+ret;
+}
+`;
+
+function lowered(text: string) {
+  const { module, diagnostics } = parsePtx(text, 'k.ptx');
+  expect(diagnostics).toEqual([]);
+  const l = lowerPtx(module, { isa, paramBase, sm: 'sm_90' });
+  return { module, ...l };
+}
+
+/** PTX of the body's one foreign instruction, after the way through Ori and its text. */
+function back(body: string, target = 'sm_90a'): { text: string; how: string; program: Program } {
+  const { module, program, diagnostics } = lowered(kernel(body, target));
+  expect(diagnostics.map((d) => [d.message, ...(d.notes ?? [])])).toEqual([]);
+  expect(verifyProgram(program).map(verifyMessage)).toEqual([]);
+  const ori = printProgram(program);
+  const again = parseProgram(ori, isa);
+  expect(again.diagnostics).toEqual([]);
+  expect(printProgram(again.program)).toBe(ori);
+  const { text, diagnostics: kept } = emitPtx(again.program, { table, paramBase, module });
+  expect(kept).toEqual([]);
+  const how = program.functions[0].blocks.flatMap((b) => b.ins).find((i) => i.op.primitive === 'foreign')!;
+  expect(how, body).toBeDefined();
+  return { text, how: `${how.op.name} ${how.src[0].sym}`, program };
+}
+
+/** Instructions of every family, by target; with what Ori calls them. */
+const FORMS: readonly (readonly [target: string, opcode: string, ptx: string])[] = [
+  [
+    'sm_90a',
+    'FOREIGN_LOAD_LANES',
+    'ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5+16];',
+  ],
+  ['sm_90a', 'FOREIGN_LOAD_LANES', 'ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r1, %r2}, [tile+64];'],
+  ['sm_90a', 'FOREIGN_STORE_LANES', 'stmatrix.sync.aligned.m8n8.x1.shared.b16 [%rd1], {%r1};'],
+  ['sm_90a', 'FOREIGN_LANES', 'movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;'],
+  [
+    'sm_90a',
+    'FOREIGN_LANES',
+    'mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4};',
+  ],
+  [
+    'sm_90a',
+    'FOREIGN_LANES',
+    'mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd3}, {%fd4}, {%fd5, %fd6};',
+  ],
+  [
+    'sm_90a',
+    'FOREIGN_LANES',
+    'mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r3, %r4, %r5, %r6}, {%r7, %r8, %r9, %r10}, {%r11, %r12}, %r13, 0x0;',
+  ],
+  [
+    'sm_90a',
+    'FOREIGN_LOAD_LANES',
+    'wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%r9+32], 16;',
+  ],
+  [
+    'sm_90a',
+    'FOREIGN_STORE_LANES',
+    'wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %r1;',
+  ],
+  ['sm_90a', 'FOREIGN_LOAD', 'tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}];'],
+  [
+    'sm_90a',
+    'FOREIGN_LOAD',
+    'tex.level.3d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tref, sref, {%f5, %f6, %f7, %f7}], %f8;',
+  ],
+  ['sm_90a', 'FOREIGN_LOAD', 'tld4.g.2d.v4.u32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f1, %f2}];'],
+  ['sm_90a', 'FOREIGN_VALUE', 'txq.width.b32 %r1, [%rd1];'],
+  ['sm_90a', 'FOREIGN_LOAD', 'suld.b.2d.v2.b16.clamp {%h1, %h2}, [%rd1, {%r1, %r2}];'],
+  ['sm_90a', 'FOREIGN_STORE', 'sust.b.2d.b16.zero [uref, {%r1, %r2}], {%h1};'],
+  ['sm_90a', 'FOREIGN_MEMORY', 'sured.b.add.2d.u32.trap [%rd1, {%r1, %r2}], %r3;'],
+  [
+    'sm_90a',
+    'FOREIGN_MEMORY',
+    'cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [bar];',
+  ],
+  [
+    'sm_90a',
+    'FOREIGN_MEMORY',
+    'cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%rd1, {%r2, %r3}], [%r4], %h1;',
+  ],
+  ['sm_90a', 'FOREIGN_MEMORY', 'cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r1}], [%r2];'],
+  [
+    'sm_90a',
+    'FOREIGN_MEMORY',
+    'cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], %r2;',
+  ],
+  ['sm_90a', 'FOREIGN_MEMORY', 'cp.async.bulk.wait_group.read 1;'],
+  ['sm_90a', 'FOREIGN_MEMORY', 'prefetch.param.tensormap [k_map];'],
+  ['sm_90a', 'FOREIGN_MEMORY', 'fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;'],
+  ['sm_90a', 'FOREIGN_MEMORY', 'tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%rd1], %rd2;'],
+  [
+    'sm_90a',
+    'FOREIGN_MEMORY',
+    'st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];',
+  ],
+  ['sm_90a', 'FOREIGN_MEMORY', 'mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];'],
+  ['sm_90a', 'FOREIGN_VALUE', 'mapa.shared::cluster.u32 %r1, %r2, 3;'],
+  ['sm_90a', 'FOREIGN_LOAD', 'ld.shared::cluster.u32 %r1, [%r2+4];'],
+  ['sm_90a', 'FOREIGN_MEMORY', 'atom.global.exch.b128 %q1, [%rd1], %q2;'],
+  ['sm_90a', 'FOREIGN_MEMORY', 'atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f3, %f4};'],
+  ['sm_90a', 'FOREIGN_MEMORY', 'multimem.ld_reduce.global.add.f32 %f1, [%rd1];'],
+  ['sm_90a', 'FOREIGN_VALUE', 'mov.b128 %q1, {%rd1, %rd2};'],
+  ['sm_90a', 'FOREIGN', 'setmaxnreg.inc.sync.aligned.u32 232;'],
+  ['sm_90a', 'FOREIGN', 'mov.u32 %r1, %pm0;'],
+  ['sm_90a', 'FOREIGN_VALUE', 'fns.b32 %r1, %r2, %r3, %r4;'],
+  ['sm_100a', 'FOREIGN_VALUE', 'add.rn.f32x2 %rd1, %rd2, %rd3;'],
+  ['sm_100a', 'FOREIGN', 'tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;'],
+  ['sm_100a', 'FOREIGN', 'tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;'],
+  ['sm_100a', 'FOREIGN', 'tcgen05.st.sync.aligned.32x32b.x2.b32 [%r1], {%r2, %r3};'],
+  ['sm_100a', 'FOREIGN_VALUE', 'clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q1;'],
+];
+
+/** An instruction with what may change on the way taken out: names of registers, how numbers are spelled. */
+const shape = (line: string): string =>
+  line
+    .replace(/@!?%\w+ /, '')
+    .replace(/%pm0/, 'pm0')
+    .replace(/%\w+/g, '%')
+    .replace(/0x0/, '0')
+    .replace(/;$/, '')
+    .trim();
+
+describe('every family', () => {
+  it.each(FORMS)('%s %s: %s', (target, opcode, ptx) => {
+    const { text, how } = back(ptx, target);
+    expect(how.split(' ')[0]).toBe(opcode);
+    expect(text.split('\n').map(shape)).toContain(shape(ptx));
+    // Names of registers are gone, all else stands as it stood.
+    expect(how).not.toMatch(/%(?!pm0)/);
+    const guarded = back(`@!%p9 ${ptx}`, target);
+    expect(guarded.text).toMatch(new RegExp(`@!%p\\d+ ${ptx.split(' ')[0].replace(/\./g, '\\.')}`));
+  });
+
+  it.skipIf(!ptxas).each(['sm_90a', 'sm_100a'])('ptxas takes them on %s', (target) => {
+    const all = FORMS.filter(([t]) => t === target).map(([, , ptx]) => ptx);
+    // References and texture objects do not go together in one module.
+    for (const [body, refs] of [
+      [all.filter((x) => !/[tsu]ref/.test(x)), false],
+      [all.filter((x) => /[tsu]ref/.test(x)), true],
+    ] as const) {
+      if (body.length === 0) continue;
+      const mode = refs ? `${target}, texmode_independent` : target;
+      const source = kernel([...body, ...body.map((x) => `@%p9 ${x}`)].join('\n'), mode);
+      const { module, program } = lowered(refs ? source : source.replace(/\.global \.\w+ref \w+;\n/g, ''));
+      expect(program.skipped).toEqual([]);
+      expect(assembled(emitPtx(program, { table, paramBase, module }).text, target).errors).toBe('');
+    }
+  });
+});
+
+describe('what cannot be carried', () => {
+  it.each([
+    ['wgmma.fence.sync.aligned;', /accumulators are in flight/],
+    ['tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2];', /results are in flight/],
+    ['tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [nobody, {%r1, %r2}];', /'nobody' is not declared/],
+    ['ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1, %r1}, [%r5];', /stands twice/],
+  ])('%s', (ptx, why) => {
+    const { program } = lowered(kernel(ptx));
+    expect(program.functions).toEqual([]);
+    expect(program.skipped[0].why.join()).toMatch(why);
+  });
+});
+
+describe('what nobody knows', () => {
+  const body = (more: string) => `ld.param.u64 %rd1, [k_p];
+mov.u32 %r1, 5;
+${more}
+st.global.u32 [%rd1], %r1;`;
+
+  it('is carried with a warning, and taken to read and write all of its registers', () => {
+    const { program, diagnostics } = lowered(kernel(body('tensormap.new %r1, [%rd1], 7;')));
+    expect(diagnostics.map((d) => d.message)).toEqual(["'k': tensormap.new is not known (1 time)"]);
+    const i = program.functions[0].blocks.flatMap((b) => b.ins).find((x) => x.op.name === 'FOREIGN')!;
+    expect(i.src[0].sym).toBe('tensormap.new <d0=s0>, [<d1=s1:64>], 7');
+    expect(i.src.slice(1).map((o) => o.reg)).toEqual(i.dst);
+  });
+
+  it('gets its registers in one where passes made two of them', async () => {
+    const { module, program } = lowered(
+      kernel(body('tensormap.new %r1, [%rd1], 7;\nst.global.u32 [%rd1+4], 5;')),
+    );
+    const out = (await runPipeline(program, plan)).last;
+    const { text } = emitPtx(out, { table, paramBase, module });
+    const m = /tensormap\.new (%\w+), \[(%\w+)\], 7;/.exec(text)!;
+    // What it leaves in its registers is what is stored, and where.
+    const named = (r: string) =>
+      [...text.matchAll(new RegExp(`mov\\.b(?:32|64) (%\\w+), ${r};`, 'g'))].map((x) => x[1]);
+    const value = /st\.global\.b32 \[(%\w+)\], (%\w+);/.exec(text)!;
+    expect([m[2], ...named(m[2])]).toContain(value[1]);
+    expect([m[1], ...named(m[1])]).toContain(value[2]);
+  });
+});
+
+describe('passes', () => {
+  const optimized = async (body: string): Promise<{ text: string; differences: readonly string[] }> => {
+    const { module, program, diagnostics } = lowered(kernel(body));
+    expect(diagnostics).toEqual([]);
+    const out = (await runPipeline(program, plan)).last;
+    expect(verifyProgram(out).map(verifyMessage)).toEqual([]);
+    const { differences } = sameOpenWorld(program, out, 'k', paramBase);
+    return { text: emitPtx(out, { table, paramBase, module }).text, differences };
+  };
+  const count = (text: string, what: RegExp): number => [...text.matchAll(what)].length;
+
+  it('remove what only computes or reads and whose results nobody needs, and keep what writes', async () => {
+    const { text, differences } = await optimized(`ld.param.u64 %rd1, [k_p];
+mov.u32 %r1, %tid.x;
+tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r1}];
+movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;
+fns.b32 %r3, %r1, %r1, %r1;
+sust.b.2d.b32.zero [%rd1, {%r1, %r1}], {%r1};
+atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f7, %f8};`);
+    expect(differences).toEqual([]);
+    expect(count(text, /tex\.|movmatrix|fns/g)).toBe(0);
+    expect(count(text, /sust|atom/g)).toBe(2);
+  });
+
+  it('keep stores in front of what reads them, and load again behind what writes', async () => {
+    const { text, differences } = await optimized(`ld.param.u64 %rd1, [k_p];
+cvta.to.global.u64 %rd2, %rd1;
+mov.u32 %r1, %tid.x;
+mov.u32 %r9, tile;
+st.shared.u32 [tile], %r1;
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r9];
+st.shared.u32 [tile], 7;
+ld.global.u32 %r3, [%rd2];
+wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd2], {%r2, %r2, %r2, %r2, %r2, %r2, %r2, %r2}, %r1;
+ld.global.u32 %r4, [%rd2];
+ld.global.u32 %r5, [%rd2];
+mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r6, %r7}, {%r2, %r2}, {%r2}, {%r3, %r4};
+ld.global.u32 %r8, [%rd2];
+add.u32 %r6, %r6, %r8;
+add.u32 %r6, %r6, %r5;
+add.u32 %r6, %r6, %r7;
+st.global.u32 [%rd2+4096], %r6;`);
+    expect(differences).toEqual([]);
+    expect(count(text, /st\.shared/g)).toBe(2);
+    // One load before the fragments are stored, one behind: multiplying matrices touches no memory.
+    expect(count(text, /ld\.global/g)).toBe(2);
+  });
+
+  it('hoist nothing out of loops, and put nothing that lanes do together under a condition', async () => {
+    const { text, differences } = await optimized(`ld.param.u64 %rd1, [k_p];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, 0;
+$L:
+mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r6, %r7}, {%r1, %r1}, {%r1}, {%r1, %r1};
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p1, %r2, 3;
+@%p1 bra $L;
+setp.lt.u32 %p2, %r1, 3;
+@!%p2 bra $E;
+st.global.u32 [%rd1], %r6;
+$E:`);
+    expect(differences).toEqual([]);
+    expect(count(text, /mma/g)).toBeGreaterThanOrEqual(1);
+    const at = text.indexOf('mma.sync');
+    expect(at).toBeLessThan(text.indexOf('setp.', text.lastIndexOf('mma.sync')));
+  });
+
+  it('halves go through registers of their own, under the guard', async () => {
+    const { text } = back(
+      'mov.u16 %h1, 9;\nmov.u32 %r1, %tid.x;\n@%p1 suld.b.1d.b16.clamp {%h1}, [%rd1, {%r1}];',
+    );
+    expect(text).toMatch(
+      /@(%p\d+) suld\.b\.1d\.b16\.clamp \{(%h\d+)\}, \[%rd\d+, \{%r\d+\}\];\n\t@\1 cvt\.u32\.u16 %r\d+, \2;/,
+    );
+  });
+});
+
+describe('running', () => {
+  const two = (change: (text: string) => string, body: string) => {
+    const text = kernel(body);
+    const a = lowered(text).program;
+    const b = lowered(change(text)).program;
+    return sameOpenWorld(a, b, 'k', paramBase).differences;
+  };
+  const body = `ld.param.u64 %rd1, [k_p];
+cvta.to.global.u64 %rd2, %rd1;
+mov.u32 %r1, %tid.x;
+mov.u32 %r9, tile;
+st.shared.u32 [tile], %r1;
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r9];
+sust.b.2d.b32.zero [%rd1, {%r1, %r1}], {%r1};
+sured.b.add.2d.u32.trap [%rd1, {%r1, %r1}], %r1;
+txq.width.b32 %r4, [%rd1];
+add.u32 %r4, %r4, %r2;
+mul.wide.u32 %rd3, %r1, 4;
+add.u64 %rd2, %rd2, %rd3;
+st.global.u32 [%rd2+4096], %r4;`;
+
+  it.each([
+    ['nothing', (t: string) => t, false],
+    ['a write that is dropped', (t: string) => t.replace(/sust.*\n/, ''), true],
+    ['two writes in another order', (t: string) => t.replace(/(sust.*\n)(sured.*\n)/, '$2$1'), true],
+    ['another operand', (t: string) => t.replace(/(sured.*), %r1;/, '$1, %r2;'), true],
+    ['another name', (t: string) => t.replace('txq.width', 'txq.height'), true],
+    ['a store that is dropped in front of a reader', (t: string) => t.replace(/st\.shared.*\n/, ''), true],
+    ['a store behind its reader', (t: string) => t.replace(/(st\.shared.*\n)(ldmatrix.*\n)/, '$2$1'), true],
+    ['registers of other names', (t: string) => t.replaceAll('%r9', '%r19'), false],
+  ] as const)('an open world tells %s', (_what, change, different) => {
+    expect(two(change, body).length > 0).toBe(different);
+  });
+
+  it('waits for bytes that arrive by a copy of which nobody knows the size', () => {
+    const { program } = lowered(
+      kernel(`ld.param.u64 %rd1, [k_p];
+mov.u32 %r1, tile;
+mov.u32 %r2, bar;
+mov.u32 %r5, %tid.x;
+setp.ne.u32 %p1, %r5, 0;
+@%p1 bra $W;
+mbarrier.init.shared.b64 [bar], 1;
+cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r5}], [%r2];
+mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 64;
+$W:
+bar.sync 0;
+$T:
+mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
+@!%p2 bra $T;`),
+    );
+    const r = sameOpenWorld(program, program, 'k', paramBase);
+    expect([r.same, r.partial]).toEqual([true, false]);
+  });
+
+  it('a launch says what it cannot run', () => {
+    const text = kernel('movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;');
+    const { program } = lowered(text.replace(/k\(.*\)/, 'k()'));
+    const launch: Launch = {
+      name: 't',
+      kernel: 'k',
+      grid: [1, 1, 1],
+      block: [32, 1, 1],
+      dynamicShared: 0,
+      params: [],
+    };
+    const said = runLaunch(program, isa, launch, paramBase, { counters: false, budget: 1000 }).error;
+    expect(said).toContain("'movmatrix.sync.aligned.m8n8.trans.b16' has no meaning that could be run");
+  });
+});
+
+describe('the table', () => {
+  it('has a row for everything, and says less of what may do more', () => {
+    expect(foreignForm(isa.foreign, 'brandnew.sync.b32')!.unknown).toBe(true);
+    expect(isa.foreign.filter((f) => f.unknown)).toHaveLength(1);
+    for (const f of isa.foreign) {
+      if (f.op === null) continue;
+      const { flags } = f.op;
+      if ((flags & OpFlag.WritesMemory) !== 0) expect(flags & OpFlag.SideEffect, f.title).not.toBe(0);
+      expect(flags & OpFlag.Pure, f.title).toBe(0);
+    }
+  });
+
+  it('fills places', () => {
+    expect(
+      fillPlaces('a {<d0>, <d1:64>}, [<s0:sym>], <d2=s12:p>', (p) => `${p.dst}/${p.src}/${p.size}`),
+    ).toBe('a {0/-1/32, 1/-1/64}, [-1/0/sym], 2/12/p');
+  });
+});
