@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
-import { OpFlag } from '../src/ir/opcode.ts';
+import { foreignForm, OpFlag } from '../src/ir/opcode.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseProgram, printProgram } from '../src/ir/text.ts';
 import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
-import { foreignForm } from '../src/isa/build-foreign.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { fillPlaces } from '../src/ptx/foreign-text.ts';
@@ -13,7 +15,8 @@ import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { type Launch, runLaunch } from '../src/sim/launch.ts';
 import { sameOpenWorld } from '../src/sim/open-world.ts';
-import { loadShipped, makePlan } from '../src/spec/node.ts';
+import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
+import { foreignPage, PAGE } from '../src/tools/foreign-table.ts';
 import { ptxas as assembled } from './support/ptxas.ts';
 
 const specs = await loadShipped();
@@ -390,9 +393,44 @@ mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
   });
 });
 
+const FOLDER = fileURLToPath(new URL('./foreign/', import.meta.url));
+const files = readdirSync(FOLDER).filter((f) => f.endsWith('.ptx'));
+
+describe.each(files)('%s', (file) => {
+  it('is optimized as a whole, compares equal, and ptxas takes it', async () => {
+    const sm = /sm_\d+/.exec(file)![0];
+    const m = await makePlan(
+      { level: 3, sm, order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+      host,
+      specs,
+    );
+    const base = Number(m.plan!.backend.facts['param-base']);
+    const { module } = parsePtx(readFileSync(FOLDER + file, 'utf8'), file);
+    const { program, diagnostics } = lowerPtx(module, { isa, paramBase: base, sm });
+    expect(diagnostics).toEqual([]);
+    const carried = program.functions.map((f) =>
+      f.blocks.flatMap((b) => b.ins).some((i) => i.op.primitive === 'foreign'),
+    );
+    expect(carried).toEqual(carried.map(() => true));
+    const out = runPipeline(program, m.plan!).last;
+    expect(verifyProgram(out).map(verifyMessage)).toEqual([]);
+    for (const f of program.functions) {
+      const r = sameOpenWorld(program, out, f.name, base, { budget: 60_000 });
+      expect([f.name, r.differences]).toEqual([f.name, []]);
+    }
+    const { text, diagnostics: kept } = emitPtx(out, { table, paramBase: base, module });
+    expect(kept).toEqual([]);
+    if (ptxas) expect(assembled(text, sm).errors).toBe('');
+  });
+});
+
 describe('the table', () => {
+  it('is what the page says', () => {
+    expect(readFileSync(join(ROOT, PAGE), 'utf8')).toBe(foreignPage(isa));
+  });
+
   it('has a row for everything, and says less of what may do more', () => {
-    expect(foreignForm(isa.foreign, 'brandnew.sync.b32')!.unknown).toBe(true);
+    expect(foreignForm(isa, 'brandnew.sync.b32')!.unknown).toBe(true);
     expect(isa.foreign.filter((f) => f.unknown)).toHaveLength(1);
     for (const f of isa.foreign) {
       if (f.op === null) continue;

@@ -204,6 +204,10 @@ export interface Isa {
   readonly hash: string;
 }
 
+/** The row for a PTX instruction by its name with modifiers; undefined where no row fits. */
+export const foreignForm = (isa: Isa, name: string): ForeignForm | undefined =>
+  isa.foreign.find((f) => f.fits.test(name));
+
 /** Name of the value chosen in group `group`. Throws if the opcode has no such group. */
 export function modOf(op: Opcode, mods: number, group: string): string {
   const g = op.groupByName.get(group);

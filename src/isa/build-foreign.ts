@@ -35,7 +35,3 @@ export function buildForeign(row: ForeignSpec, byName: ReadonlyMap<string, Opcod
   if (stranger !== undefined) return `${name} has no modifier '.${stranger}'`;
   return { ...form, op, mods: withMods(op, 0, ...mods) };
 }
-
-/** The row for a PTX instruction by its name with modifiers; undefined where no row fits. */
-export const foreignForm = (table: readonly ForeignForm[], name: string): ForeignForm | undefined =>
-  table.find((f) => f.fits.test(name));

@@ -1,6 +1,5 @@
-import type { ForeignForm } from '../../ir/opcode.ts';
+import { type ForeignForm, foreignForm } from '../../ir/opcode.ts';
 import { type Operand, type Reg, reg, sym, text } from '../../ir/operand.ts';
-import { foreignForm } from '../../isa/build-foreign.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { placeText } from '../foreign-text.ts';
 import { printPtxOperand } from '../print.ts';
@@ -13,7 +12,7 @@ import { type FnLower, NoForm } from './function.ts';
  * @throws NoForm where no row carries it, or an operand is none that Ori could name
  */
 export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
-  const form = foreignForm(f.module.isa.foreign, [i.opcode, ...i.mods].join('.'));
+  const form = foreignForm(f.module.isa, [i.opcode, ...i.mods].join('.'));
   if (form === undefined) throw new NoForm();
   if (form.op === null) throw new NoForm(form.none);
   const results = form.results >= 0 ? form.results : i.operands[0]?.kind === 'addr' ? 0 : 1;

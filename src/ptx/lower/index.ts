@@ -209,6 +209,10 @@ function attempt(lower: () => void): string | null {
 
 const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
+/** Has the PTX opcode, in some form at least, Ori opcodes of its own? */
+export const hasOpcodes = (opcode: string): boolean =>
+  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined;
+
 /** Handler of an instruction, chosen by opcode and by whether its type is an integer. */
 function handlerOf(i: PtxInstr): Handler | undefined {
   const h = convertHandlers[i.opcode] ?? memoryHandlers[i.opcode] ?? controlHandlers[i.opcode];
