@@ -188,6 +188,8 @@ export interface ForeignForm {
   readonly mods: number;
   /** Operands from the first on that are written; -1: one, or none where the first is an address. */
   readonly results: number;
+  /** The results are read too. */
+  readonly tied: boolean;
   /** Nothing is known of the operands. */
   readonly unknown: boolean;
   /** Why Ori cannot carry it, or ''. */

@@ -6,6 +6,7 @@ export interface ForeignSpec {
   readonly ptx: readonly string[];
   readonly as?: string;
   readonly results?: number;
+  readonly tied?: true;
   readonly unknown?: true;
   readonly none?: string;
 }
@@ -23,6 +24,7 @@ export function buildForeign(row: ForeignSpec, byName: ReadonlyMap<string, Opcod
     op: null,
     mods: 0,
     results: row.results ?? -1,
+    tied: row.tied === true || row.unknown === true,
     unknown: row.unknown === true,
     none: row.none ?? '',
   };

@@ -560,6 +560,10 @@ as?: string
  */
 results?: number
 /**
+ * The results are read too: each is one register before and after.
+ */
+tied?: true
+/**
  * Nothing is known of the operands: every register is taken as read and written, and a warning says so.
  */
 unknown?: true

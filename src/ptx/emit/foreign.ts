@@ -1,6 +1,6 @@
-import { Kind, NO_REG, type Operand } from '../../ir/operand.ts';
+import { fillPlaces, flightOf, type Place, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
+import { Kind, NO_REG, type Operand, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
-import { fillPlaces, type Place } from '../foreign-text.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
 /** Letter of the temporaries for a size of place, and the type that they are moved with. */
@@ -64,7 +64,19 @@ export function writeForeign(w: Writer, i: Instr): void {
     written.set(p.dst, name);
     return name;
   };
-  const line = fillPlaces(how.sym, (p) => (p.dst < 0 ? read(p) : result(p)));
+  // What keeps its value has nothing to write but a copy, on the side where it may be touched.
+  const flight = flightOf(i);
+  const moves = tiesOf(i)
+    .filter((t) => t.unwritten && i.dst[t.dst] !== NO_REG && i.dst[t.dst] !== i.src[t.src].reg)
+    .map((t) => ({ to: i.dst[t.dst], from: i.src[t.src].reg }));
+  if (moves.some((m, k) => moves.slice(k + 1).some((later) => later.from === m.to)))
+    throw new NoPtx(`${i.op.name} exchanges registers`);
+  for (const m of moves) {
+    const text = `mov.b${regWidth(m.to)} ${w.name(m.to)}, ${w.name(m.from)}`;
+    if (flight === 'ORDERS') w.line(text);
+    else after.push(text);
+  }
+  const line = fillPlaces(writtenPart(how.sym), (p) => (p.dst < 0 ? read(p) : result(p)));
   let guard = i.guard === NO_REG ? '' : w.name(i.guard);
   // What comes after is under the same guard, which the instruction itself may write.
   if (guard !== '' && after.length > 0 && i.dst.includes(i.guard)) {

@@ -7,6 +7,7 @@ import { printPtxHeader } from '../print.ts';
 import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
 import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
+import { checkFlights } from './flight.ts';
 import { writeForeign } from './foreign.ts';
 import { LineInfo } from './locs.ts';
 import { writeLogic } from './logic.ts';
@@ -36,6 +37,7 @@ export interface FunctionContext {
 
 /** Text of a function. Throws NoPtx where an instruction has no PTX form. */
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
+  checkFlights(fn);
   const w = new Writer(fn, module.paramBase);
   const body = new BodyWriter(fn, w, module, at);
   body.enter();

@@ -1,7 +1,9 @@
+import { withDst, withSrc } from '../../ir/edit.ts';
+import { flightOf, placeText, UNWRITTEN, vectorSources } from '../../ir/foreign-text.ts';
 import { type ForeignForm, foreignForm } from '../../ir/opcode.ts';
-import { type Operand, type Reg, reg, sym, text } from '../../ir/operand.ts';
+import { type Operand, type Reg, reg, regWidth, sym, text } from '../../ir/operand.ts';
+import type { Instr } from '../../ir/program.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
-import { placeText } from '../foreign-text.ts';
 import { printPtxOperand } from '../print.ts';
 import { type FnLower, NoForm } from './function.ts';
 
@@ -18,12 +20,44 @@ export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
   const results = form.results >= 0 ? form.results : i.operands[0]?.kind === 'addr' ? 0 : 1;
   if (form.results > i.operands.length) throw new NoForm('an operand is missing');
   const words = new Words(f, i.opcode, form.unknown);
-  const operands = i.operands.map((o, k) => words.operand(o, k < results));
+  const operands = i.operands.map((o, k) =>
+    words.operand(o, k >= results ? 'read' : form.tied ? 'both' : 'written'),
+  );
   const name = [i.opcode, ...i.mods].join('.');
   const how = operands.length === 0 ? name : `${name} ${operands.join(', ')}`;
   f.emitWith(form.op, form.mods, words.dst, [text(how), ...words.src]);
   return form;
 }
+
+/**
+ * Names the registers that are ever in flight in each instruction that waits for them or orders accesses to them, as read and
+ * written: then no value of one passes it.
+ */
+export function nameFlights(blocks: readonly { readonly ins: Instr[] }[]): void {
+  const flying = new Set<Reg>();
+  for (const b of blocks)
+    for (const x of b.ins) {
+      if (flightOf(x) !== 'BEGINS') continue;
+      for (const r of x.dst) flying.add(r);
+      for (const k of vectorSources(x)) flying.add(x.src[k].reg);
+    }
+  if (flying.size === 0) return;
+  for (const b of blocks)
+    b.ins.forEach((x, n) => {
+      const flight = flightOf(x);
+      if (flight !== 'ENDS' && flight !== 'ORDERS') return;
+      const dst = [...x.dst];
+      const src = x.src.slice(1);
+      const places = [...flying].map((r) =>
+        placeText({ dst: dst.push(r) - 1, src: src.push(reg(r)) - 1, size: String(regWidth(r)) }),
+      );
+      const how = text(x.src[0].sym + UNWRITTEN + places.join(', '));
+      b.ins[n] = withSrc(withDst(x, dst), [how, ...src]);
+    });
+}
+
+/** What an instruction does with an operand. */
+type Role = 'read' | 'written' | 'both';
 
 /** The words of one instruction, and the operands that its places stand for. */
 class Words {
@@ -42,27 +76,27 @@ class Words {
     this.unknown = unknown;
   }
 
-  operand(o: PtxOperand, written: boolean): string {
+  operand(o: PtxOperand, role: Role): string {
     switch (o.kind) {
       case 'reg': {
         // Only mov reads special registers.
-        if (o.part === '' && !written && this.opcode === 'mov' && this.f.find(o.name) === undefined)
+        if (o.part === '' && role === 'read' && this.opcode === 'mov' && this.f.find(o.name) === undefined)
           return printPtxOperand(o);
         const sign = o.neg ? '-' : o.not ? '!' : '';
-        return `${sign}${this.register(o.name, written)}${o.part === '' ? '' : `.${o.part}`}`;
+        return `${sign}${this.register(o.name, role)}${o.part === '' ? '' : `.${o.part}`}`;
       }
       case 'sym':
         if (this.f.find(o.name) === undefined) return this.symbol(o.name, o.offset);
         if (o.offset !== 0n) throw new NoForm(`'${o.name}' with an offset`);
-        return this.register(o.name, written);
+        return this.register(o.name, role);
       case 'addr': {
-        const extra = o.extra.map((x) => `, ${this.operand(x, false)}`).join('');
+        const extra = o.extra.map((x) => `, ${this.operand(x, 'read')}`).join('');
         return `[${this.base(o.base, o.offset)}${extra}]${o.unified === true ? '.unified' : ''}`;
       }
       case 'vector':
-        return `{${o.items.map((x) => this.operand(x, written)).join(', ')}}`;
+        return `{${o.items.map((x) => this.operand(x, role)).join(', ')}}`;
       case 'pair':
-        return `${this.operand(o.first, written)}|${this.operand(o.second, written)}`;
+        return `${this.operand(o.first, role)}|${this.operand(o.second, role)}`;
       case 'list':
         throw new NoForm('a list of operands');
       default:
@@ -73,15 +107,15 @@ class Words {
   private base(name: string, offset: bigint): string {
     if (name === '') return String(offset);
     if (this.f.find(name) === undefined) return this.symbol(name, offset);
-    return this.register(name, false) + (offset === 0n ? '' : `+${offset}`);
+    return this.register(name, 'read') + (offset === 0n ? '' : `+${offset}`);
   }
 
-  private register(name: string, written: boolean): string {
+  private register(name: string, role: Role): string {
     const d = this.f.find(name);
     if (d === undefined) throw new NoForm(`register '${name}' is not declared`);
     if (d.bits === 8) throw new NoForm(`'${name}' has 8 bits`);
     const size = d.bits === 1 ? 'p' : String(d.bits);
-    if (this.unknown) {
+    if (this.unknown || role === 'both') {
       let place = this.tied.get(d.reg);
       if (place === undefined) {
         place = placeText({ dst: this.dst.push(d.reg) - 1, src: this.src.push(reg(d.reg)) - 1, size });
@@ -89,7 +123,7 @@ class Words {
       }
       return place;
     }
-    if (!written) return placeText({ dst: -1, src: this.src.push(reg(d.reg)) - 1, size });
+    if (role === 'read') return placeText({ dst: -1, src: this.src.push(reg(d.reg)) - 1, size });
     if (this.dst.includes(d.reg)) throw new NoForm(`'${name}' stands twice among its results`);
     return placeText({ dst: this.dst.push(d.reg) - 1, src: -1, size });
   }

@@ -1,5 +1,6 @@
+import { type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { OpFlag } from '../../ir/opcode.ts';
-import { Kind, NO_REG, RegFile, regFile } from '../../ir/operand.ts';
+import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
@@ -30,13 +31,13 @@ function wordsOf(ins: Instr): Words {
   let w = known.get(text);
   if (w !== undefined) return w;
   const name = text.split(' ', 1)[0];
-  const addresses = [...text.matchAll(/\[<s(\d+)(?::\w+)?>(?:\+(-?\d+))?/g)].map((m) => ({
+  const addresses = [...writtenPart(text).matchAll(/\[<s(\d+)(?::\w+)?>(?:\+(-?\d+))?/g)].map((m) => ({
     src: Number(m[1]),
     offset: Number(m[2] ?? 0),
   }));
   w = {
     name,
-    hash: hashOf(text.replace(/:\w+>/g, '>')),
+    hash: hashOf(writtenPart(text).replace(/:\w+>/g, '>')),
     addresses,
     type: /\.(?:[bsu]\d+|b?f16(?:x2)?|tf32|f32|f64)\b/.exec(name)?.[0].slice(1) ?? 'b32',
     completes: name.includes('mbarrier::complete_tx'),
@@ -59,22 +60,50 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
   const somewhere = (flags & OpFlag.Volatile) === 0;
   const reads = somewhere && (flags & OpFlag.ReadsMemory) !== 0;
   const writes = somewhere && (flags & OpFlag.WritesMemory) !== 0;
+  const ties = tiesOf(ins);
+  const tied = new Set(ties.map((t) => t.src));
+  const unwritten = new Set(ties.filter((t) => t.unwritten).map((t) => t.src));
+  const kept = new Set(ties.filter((t) => t.unwritten).map((t) => t.dst));
   const shows = (flags & OpFlag.SideEffect) !== 0;
   if (shows) m.changes++;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
     m.lane = l;
     let h = mix(words.hash, m.opts.seed);
-    for (let k = 1; k < ins.src.length; k++) h = mixSource(f, d, k, l, h);
+    // What a product is added to does not count where a predicate says that it is not added.
+    const adds = ins.src.every(
+      (o, k) => !isPredicate(o) || (f.regs.p[opnd(f, d, ins.dst.length + k)] >>> l) & 1,
+    );
+    for (let k = 1; k < ins.src.length; k++)
+      if (!unwritten.has(k) && (adds || !tied.has(k))) h = mixSource(f, d, k, l, h);
     if (reads) for (const a of words.addresses) h = mix(h, access(m, w, f, d, a, l, null));
     if (shows) m.show(w, l, h);
     if (writes) for (const [k, a] of words.addresses.entries()) access(m, w, f, d, a, l, mix(h, k));
     if (words.completes) for (const a of words.addresses) complete(w, addressOf(f, d, a, l).at);
     ins.dst.forEach((to, k) => {
-      if (to !== NO_REG) give(f, d, k, l, mix(h, k), words.type);
+      if (to !== NO_REG && !kept.has(k)) give(f, d, k, l, mix(h, k), words.type);
     });
   }
+  keep(f, d, ties, mask);
 };
+
+const isPredicate = (o: Operand): boolean => o.kind === Kind.Reg && isPredReg(o.reg);
+
+/** Values that stay as they are, from their sources to their results at once. */
+function keep(f: Frame, d: Decoded, ties: readonly Tie[], mask: number): void {
+  const i = f.regs.i32;
+  const values: { to: number; size: number; words: Int32Array }[] = [];
+  for (const t of ties) {
+    const to = opnd(f, d, t.dst);
+    const from = opnd(f, d, d.ins.dst.length + t.src);
+    if (!t.unwritten || to < 0 || from < 0 || to === from) continue;
+    const size = regWidth(d.ins.dst[t.dst]) / 32;
+    values.push({ to, size, words: i.slice(from, from + 32 * size) });
+  }
+  for (const { to, size, words } of values)
+    for (let r = mask; r !== 0; r &= r - 1)
+      for (let k = 0; k < size; k++) i[to + size * lowest(r) + k] = words[size * lowest(r) + k];
+}
 
 /** The words of a source, mixed into a hash. */
 function mixSource(f: Frame, d: Decoded, k: number, l: number, h: number): number {
