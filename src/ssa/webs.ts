@@ -1,6 +1,6 @@
 import { copyFn, withDst, withGuard, withIns, withOtherwise, withSrc } from '../ir/edit.ts';
-import { tiesOf } from '../ir/foreign-text.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
+import { tiesOf } from '../ir/foreign-text.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { makeReg, NO_REG, type Reg, regFile, regIndex, withReg } from '../ir/operand.ts';
 import { type Block, type Fn, type Instr, NONE } from '../ir/program.ts';
