@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
+import { withFunction } from '../src/ir/edit.ts';
 import { fillPlaces } from '../src/ir/foreign-text.ts';
 import { foreignForm, OpFlag } from '../src/ir/opcode.ts';
 import { printMnemonic } from '../src/ir/print.ts';
 import type { Program } from '../src/ir/program.ts';
-import { parseProgram, printProgram } from '../src/ir/text.ts';
-import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
+import { parseProgram, printFn, printProgram } from '../src/ir/text.ts';
+import { verifyFn, verifyMessage, verifyProgram } from '../src/ir/verify.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
@@ -17,8 +18,12 @@ import { parsePtx } from '../src/ptx/parse.ts';
 import { type Launch, runLaunch } from '../src/sim/launch.ts';
 import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
+import { renameWebs } from '../src/ssa/webs.ts';
 import { foreignPage, PAGE } from '../src/tools/foreign-table.ts';
+import { testContext } from './support/context.ts';
 import { ptxas as assembled } from './support/ptxas.ts';
+import { runPass } from './support/run-pass.ts';
+import { BASE, kernel as oriKernel } from './support/sim-kernel.ts';
 
 const specs = await loadShipped();
 const table = new PtxTable(specs.ptx!.data as unknown as PtxDoc);
@@ -253,6 +258,82 @@ st.global.u32 [%rd1], %r1;`;
     const value = /st\.global\.b32 \[(%\w+)\], (%\w+);/.exec(text)!;
     expect([m[2], ...named(m[2])]).toContain(value[1]);
     expect([m[1], ...named(m[1])]).toContain(value[2]);
+  });
+});
+
+describe('a register that is read and written', () => {
+  /** A kernel in SSA, before and after it leaves, and as PTX. */
+  function left(lines: readonly string[]) {
+    const program = oriKernel(lines.join('\n'));
+    const fn = program.functions[0];
+    const out = runPass('convert-mov-phi', fn, { ...testContext(fn), program });
+    expect(verifyFn(out).map(verifyMessage)).toEqual([]);
+    const after = withFunction(program, out);
+    expect(sameOpenWorld(program, after, 'k', BASE).differences).toEqual([]);
+    const { text } = emitPtx(after, { table, paramBase: BASE, module: null });
+    return { ori: printFn(out, { locs: false }), text };
+  }
+  const out = 'STG [RD3], R9\nEXIT';
+
+  it('is one register, without a copy where the old value is dead', () => {
+    const { ori } = left(['MOV R5, 7', 'FOREIGN R9, "brand.new <d0=s0>, 3", R5', out]);
+    const [, to, from] = /FOREIGN (R\d+), "brand\.new <d0=s0>, 3", (R\d+)/.exec(ori)!;
+    expect(to).toBe(from);
+    expect(ori.match(/MOV/g)).toHaveLength(1);
+  });
+
+  it('gets a copy where the old value is needed', () => {
+    const { ori } = left(['MOV R5, 7', 'FOREIGN R6, "brand.new <d0=s0>", R5', 'IADD3 R9, R5, R6', out]);
+    const [, to, from] = /FOREIGN (R\d+), "brand\.new <d0=s0>", (R\d+)/.exec(ori)!;
+    expect(to).toBe(from);
+    expect(ori.match(/MOV/g)).toHaveLength(2);
+  });
+
+  it('in a loop is the register of the phi', () => {
+    const { ori } = left([
+      'MOV R5, 7',
+      'MOV R20, RZ',
+      'BB1:',
+      'MOVPHI R6, {BB0: R5, BB1: R7}',
+      'MOVPHI R21, {BB0: R20, BB1: R22}',
+      'FOREIGN R7, "brand.new <d0=s0>", R6',
+      'IADD3 R22, R21, 1',
+      'ISETP.LT P30, R22, 3',
+      '@P30 BRA BB1',
+      'BB2:',
+      'MOV R9, R7',
+      out,
+    ]);
+    const body = ori.slice(ori.indexOf('BB1:'), ori.indexOf('BB2:'));
+    expect(body).not.toContain('MOV');
+  });
+
+  it('stays apart where a guard leaves another value than the one it reads', () => {
+    const { text } = left([
+      'MOV R5, 7',
+      'MOV R6, 8',
+      'ISETP.LT P30, R2, 3',
+      '@P30 FOREIGN R9 else R6, "brand.new <d0=s0>", R5',
+      'STG [RD3+0x400], R5',
+      out,
+    ]);
+    expect(text).toMatch(/mov\.b32 (%r\d+), (%r\d+);\n\t@(%p\d+) brand\.new \1;\n\t@\3 mov\.b32 %r\d+, \1;/);
+  });
+
+  it('stays one when live ranges are split', () => {
+    const fn = oriKernel(
+      [
+        'MOV R5, 7',
+        'STG [RD3+0x400], R5',
+        'MOV R5, R2',
+        'FOREIGN R5, "brand.new <d0=s0>", R5',
+        'MOV R9, R5',
+        out,
+      ].join('\n'),
+    ).functions[0];
+    const split = printFn(renameWebs(fn, isa).fn, { locs: false });
+    const [, to, from] = /FOREIGN (R\d+), "brand\.new <d0=s0>", (R\d+)/.exec(split)!;
+    expect(to).toBe(from);
   });
 });
 
