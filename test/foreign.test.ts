@@ -403,6 +403,21 @@ mov.u64 %rd2, 3;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r1, 7
     expect(early.text).toContain('wgmma.wait_group.sync.aligned 2;');
   });
 
+  it('loads from tensor memory are like others where the source does not wait for them', () => {
+    const load = 'tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2];';
+    const use = 'add.u32 %r3, %r1, %r1;';
+    const how = (lines: readonly string[]) =>
+      lowered(kernel(lines.join('\n'), 'sm_100a'))
+        .program.functions[0].blocks.flatMap((b) => b.ins)
+        .filter((x) => x.op.primitive === 'foreign')
+        .map((x) => `${printMnemonic(x.op, x.mods)} ${x.dst.length}`);
+    expect(how([load, 'tcgen05.wait::ld.sync.aligned;', use])).toEqual([
+      'FOREIGN.BEGINS 1',
+      'FOREIGN.ENDS 1',
+    ]);
+    expect(how([load, use])).toEqual(['FOREIGN 1']);
+  });
+
   it.each([
     [
       'read in flight',

@@ -2,12 +2,12 @@ import { hasMod, OpFlag, slotWidth } from '../../ir/opcode.ts';
 import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
+import { flightFault } from '../flight.ts';
 import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader } from '../print.ts';
 import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
 import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
-import { checkFlights } from './flight.ts';
 import { writeForeign } from './foreign.ts';
 import { LineInfo } from './locs.ts';
 import { writeLogic } from './logic.ts';
@@ -37,7 +37,8 @@ export interface FunctionContext {
 
 /** Text of a function. Throws NoPtx where an instruction has no PTX form. */
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
-  checkFlights(fn);
+  const fault = flightFault(fn);
+  if (fault !== null) throw new NoPtx(fault);
   const w = new Writer(fn, module.paramBase);
   const body = new BodyWriter(fn, w, module, at);
   body.enter();

@@ -1,9 +1,10 @@
 import { withDst, withSrc } from '../../ir/edit.ts';
-import { flightOf, placeText, UNWRITTEN, vectorSources } from '../../ir/foreign-text.ts';
-import { type ForeignForm, foreignForm } from '../../ir/opcode.ts';
+import { flightOf, placeText, tiesOf, UNWRITTEN, vectorSources } from '../../ir/foreign-text.ts';
+import { type ForeignForm, foreignForm, withMods } from '../../ir/opcode.ts';
 import { type Operand, type Reg, reg, regWidth, sym, text } from '../../ir/operand.ts';
-import type { Instr } from '../../ir/program.ts';
+import { type Instr, instr } from '../../ir/program.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
+import { flightFault } from '../flight.ts';
 import { printPtxOperand } from '../print.ts';
 import { type FnLower, NoForm } from './function.ts';
 
@@ -29,11 +30,34 @@ export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
   return form;
 }
 
+type Blocks = readonly { readonly id: number; readonly name: string; readonly ins: Instr[] }[];
+
+/**
+ * Where the source itself touches what is loaded before it waits, as public code does with tcgen05.ld, ptxas must see to it: then
+ * such loads are like any other. What is read and written all the while stays in flight.
+ */
+export function groundLoads(blocks: Blocks, tables: readonly (readonly number[])[]): void {
+  if (flightFault({ blocks, tables }) === null) return;
+  for (const b of blocks)
+    b.ins.forEach((x, n) => {
+      if (flightOf(x) === 'BEGINS' && tiesOf(x).length === 0)
+        b.ins[n] = instr(
+          x.op,
+          withMods(x.op, x.mods, 'flight=NONE'),
+          x.dst,
+          x.src,
+          x.loc,
+          x.guard,
+          x.guardNot,
+        );
+    });
+}
+
 /**
  * Names the registers that are ever in flight in each instruction that waits for them or orders accesses to them, as read and
  * written: then no value of one passes it.
  */
-export function nameFlights(blocks: readonly { readonly ins: Instr[] }[]): void {
+export function nameFlights(blocks: Blocks): void {
   const flying = new Set<Reg>();
   for (const b of blocks)
     for (const x of b.ins) {

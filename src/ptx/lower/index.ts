@@ -18,7 +18,7 @@ import { type Handler, integerHandlers, isInt } from './arith.ts';
 import { controlHandlers } from './control.ts';
 import { convertHandlers } from './convert.ts';
 import { floatHandlers } from './float.ts';
-import { lowerForeign, nameFlights } from './foreign.ts';
+import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
 import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { addressTaken, copyIn } from './params.ts';
@@ -376,6 +376,7 @@ function lowerFunction(
   }
   f.pop();
   if (lacks.list.length > 0) return { fn: null, missing: lacks.list, unknown: [], threadUses };
+  groundLoads(f.blocks, f.tables);
   nameFlights(f.blocks);
   const last = f.blocks[f.blocks.length - 1].ins.at(-1);
   if (last === undefined || !endsFlow(last)) {

@@ -1,18 +1,33 @@
-import { endsFlow, isControl } from '../../ir/flow.ts';
-import { flightOf, tiesOf, vectorSources } from '../../ir/foreign-text.ts';
-import { Kind, NO_REG, type Reg, regName } from '../../ir/operand.ts';
-import type { Fn, Instr } from '../../ir/program.ts';
-import { NoPtx } from './writer.ts';
+import { endsFlow, isControl } from '../ir/flow.ts';
+import { flightOf, tiesOf, vectorSources } from '../ir/foreign-text.ts';
+import { Kind, NO_REG, type Reg, regName } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+
+/** A register is touched while it is in flight. */
+class Touched extends Error {}
 
 /**
- * Registers in flight, once more, in the code that is written: an instruction such as wgmma.mma_async goes on reading and writing its
- * registers until a wait has come to an end, and PTX ISA 9.0 (9.7.15) forbids to touch them in between, or to write them between
- * the fence and the instruction. Passes are kept from it by what the waits name; copies that leaving SSA could not save would show
- * here.
+ * Registers in flight: an instruction such as wgmma.mma_async goes on reading and writing its registers until a wait has come to an
+ * end, and PTX ISA 9.0 (9.7.15) forbids to touch them in between, or to write them between the fence and the instruction. Passes are
+ * kept from it by what the waits name; what was so in the source, and copies that leaving SSA could not save, show here.
  *
- * @throws NoPtx where a register is touched while it is in flight
+ * @returns what is touched while it is in flight; null where nothing is
  */
-export function checkFlights(fn: Fn): void {
+export function flightFault(fn: Code): string | null {
+  try {
+    walk(fn);
+    return null;
+  } catch (e) {
+    if (!(e instanceof Touched)) throw e;
+    return e.message;
+  }
+}
+
+/** What is needed of a function. */
+type Code = Pick<Fn, 'blocks' | 'tables'>;
+
+/** Follows what is in flight along all ways. @throws Touched */
+function walk(fn: Code): void {
   const numbers = new Map<Reg, number>();
   for (const b of fn.blocks)
     for (const x of b.ins)
@@ -102,7 +117,7 @@ class State {
     const vectors = new Set(vectorSources(x));
     for (const t of ties)
       if (x.dst[t.dst] !== x.src[t.src].reg)
-        throw new NoPtx(`${name(x)} needs a copy of what it accumulates`);
+        throw new Touched(`${name(x)} needs a copy of what it accumulates`);
     const tied = new Set(ties.map((t) => t.src));
     x.src.forEach((o, k) => {
       if (!tied.has(k) && !vectors.has(k)) this.touch(o.reg, x);
@@ -114,7 +129,7 @@ class State {
       // What is loaded again while it is loaded, and what is in flight as something else, cannot be told apart here.
       if (ties.length === 0) this.touch(r, x);
       else if (this.bytes[2 * n + 1] === 1)
-        throw new NoPtx(`${regName(r)} is written between a fence and ${name(x)}`);
+        throw new Touched(`${regName(r)} is written between a fence and ${name(x)}`);
       this.bytes[2 * n] = OLDEST + 1;
     }
   }
@@ -136,7 +151,7 @@ class State {
   private touch(r: Reg, x: Instr): number {
     const n = r === NO_REG ? undefined : this.numbers.get(r);
     if (n === undefined) return -1;
-    if (this.bytes[2 * n] > 0) throw new NoPtx(`${x.op.name} touches ${regName(r)} while it is in flight`);
+    if (this.bytes[2 * n] > 0) throw new Touched(`${x.op.name} touches ${regName(r)} while it is in flight`);
     return n;
   }
 }
