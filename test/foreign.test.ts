@@ -245,6 +245,17 @@ st.global.u32 [%rd1], %r1;`;
     expect(i.src.slice(1).map((o) => o.reg)).toEqual(i.dst);
   });
 
+  it('may be an instruction of a PTX that is newer, and of no other', () => {
+    const text = kernel(body('quantum.entangle.b32 {%r1, %r2}, [%rd1+8];'));
+    expect(parsePtx(text, 'k.ptx').diagnostics.map((d) => d.message)).toEqual([
+      "unknown instruction 'quantum'",
+    ]);
+    const { program, diagnostics } = lowered(text.replace('9.0', '9.7'));
+    expect(diagnostics.map((d) => d.message)).toEqual(["'k': quantum.entangle.b32 is not known (1 time)"]);
+    const words = program.functions[0].blocks.flatMap((b) => b.ins.map((i) => i.src[0]?.sym));
+    expect(words).toContain('quantum.entangle.b32 {<d0=s0>, <d1=s1>}, [<d2=s2:64>+8]');
+  });
+
   it('gets its registers in one where passes made two of them', async () => {
     const { module, program } = lowered(
       kernel(body('tensormap.new %r1, [%rd1], 7;\nst.global.u32 [%rd1+4], 5;')),
