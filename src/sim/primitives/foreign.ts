@@ -7,6 +7,7 @@ import { lowest } from '../masks.ts';
 import { mix, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
+import { runMatrix } from './matrix.ts';
 import { opnd, type Primitive, setPred } from './primitive.ts';
 import { hashOf } from './unknown-call.ts';
 
@@ -54,7 +55,18 @@ function wordsOf(ins: Instr): Words {
 export const foreign: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
   const words = wordsOf(ins);
-  if (!m.opts.open) m.fault(`'${words.name}' has no meaning that could be run`, d, w, lowest(mask));
+  if (!m.opts.open) {
+    const l = lowest(mask);
+    const [first] = words.addresses;
+    const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
+    if (mask === -1 && runMatrix({ m, w, f, d, name: words.name, address })) return;
+    m.fault(
+      `'${words.name}' has no meaning that could be run${mask === -1 ? '' : ' by a part of a warp'}`,
+      d,
+      w,
+      l,
+    );
+  }
   const { flags } = ins.op;
   // Of what may do anything nobody knows what its addresses are addresses of.
   const somewhere = (flags & OpFlag.Volatile) === 0;
