@@ -310,6 +310,42 @@ it('a kernel of ldmatrix and mma multiplies', () => {
     }
 });
 
+it('a kernel of wmma multiplies, with edges, a slope and a bias', () => {
+  const text = readFileSync(new URL('./foreign/tensor-tile.sm_80.ptx', import.meta.url), 'utf8');
+  const [n, depth] = [29, 40];
+  const left = (row: number, k: number) => number(row * 40 + k);
+  const right = (column: number, k: number) => number(column * 40 + k + 5);
+  const halves = (f: (y: number, x: number) => number): Uint8Array =>
+    new Uint8Array(
+      Uint16Array.from({ length: n * depth }, (_, i) =>
+        numberToHalf(f(Math.floor(i / depth), i % depth), 'f16'),
+      ).buffer,
+    );
+  const bias = Float32Array.from({ length: n + 3 }, (_, i) => i / 4);
+  const scalar = (value: number): LaunchParam => ({ kind: 'scalar', type: 's32', value });
+  const r = launched(
+    text,
+    'tensorTile',
+    [
+      buffer(halves(left)),
+      buffer(halves(right)),
+      buffer(new Uint8Array(bias.buffer)),
+      buffer(new Uint8Array(4 * n * n)),
+      scalar(n),
+      scalar(depth),
+    ],
+    128,
+  );
+  expect(r.error).toBeNull();
+  const c = new Float32Array(r.buffers[3]!.buffer);
+  for (let row = 0; row < n; row++)
+    for (let column = 0; column < n; column++) {
+      let sum = 0;
+      for (let k = 0; k < depth; k++) sum += left(row, k) * right(column, k);
+      expect(c[row * n + column]).toBe((sum > 0 ? sum : sum / 8) + bias[column]);
+    }
+});
+
 it('a part of a warp cannot', () => {
   const text = readFileSync(new URL('./foreign/tensor-tile.sm_80.ptx', import.meta.url), 'utf8');
   const n: LaunchParam = { kind: 'scalar', type: 's32', value: 1 };

@@ -92,8 +92,13 @@ instruction), with its registers and what passes must know of it, and writes it 
 ${family.map((o) => `| ${code(o.name)} | ${o.title} | ${known(o)} |`).join('\n')}
 
 None is folded, or run more often than it is written. One without \`side-effect\` goes when
-nobody needs its results. An open world makes results up from name, operands and what memory holds at the addresses; a closed launch
-stops with a message that names the instruction.
+nobody needs its results. An open world makes results up from name, operands and what memory holds at the addresses.
+
+A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, 8-bit and (mma alone)
+4-bit integers (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.
+PTX leaves order and precision of sums of floats open too: here they are of double precision, in the order of columns, the old value
+last, rounded once, so that a GPU may differ in the last places of a result; sums of f64 are fused in that order. At any other a
+launch stops with a message that names the instruction.
 
 ## Rows
 

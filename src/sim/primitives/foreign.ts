@@ -48,7 +48,7 @@ function wordsOf(ins: Instr): Words {
 }
 
 /**
- * PTX that is carried as it is, in an open world. Nobody knows what it computes, so its results are made up of its words, its
+ * PTX that is carried as it is. A launch runs what works on matrices of a warp, and nothing else. In an open world nobody knows what it computes, so its results are made up of its words, its
  * operands and what memory holds where its addresses lead; what it writes is made up too, and that it was done, with what, can be
  * seen. So an optimizer that drops one, moves one across an access to the same place, or hands it other operands is found out.
  */

@@ -4,6 +4,7 @@ import { SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
 import { opnd } from './primitive.ts';
+import { runWmma } from './wmma.ts';
 
 /**
  * What a launch makes of PTX that works on matrices: the fragments that the lanes of a warp hold together are put into one matrix,
@@ -37,6 +38,8 @@ export function runMatrix(c: MatrixCall): boolean {
       return transpose(c);
     case 'mma':
       return multiply(c, mods);
+    case 'wmma':
+      return runWmma(c, mods);
     default:
       return false;
   }
