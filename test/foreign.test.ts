@@ -589,7 +589,7 @@ mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
   });
 
   it('a launch says what it cannot run', () => {
-    const text = kernel('movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;');
+    const text = kernel('txq.width.b32 %r1, [%rd1];');
     const { program } = lowered(text.replace(/k\(.*\)/, 'k()'));
     const launch: Launch = {
       name: 't',
@@ -600,7 +600,7 @@ mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
       params: [],
     };
     const said = runLaunch(program, isa, launch, paramBase, { counters: false, budget: 1000 }).error;
-    expect(said).toContain("'movmatrix.sync.aligned.m8n8.trans.b16' has no meaning that could be run");
+    expect(said).toContain("'txq.width.b32' has no meaning that could be run");
   });
 });
 
