@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
 import { withFunction } from '../src/ir/edit.ts';
@@ -9,7 +10,7 @@ import { fillPlaces } from '../src/ir/foreign-text.ts';
 import { foreignForm, OpFlag } from '../src/ir/opcode.ts';
 import { printMnemonic } from '../src/ir/print.ts';
 import type { Program } from '../src/ir/program.ts';
-import { parseProgram, printFn, printProgram } from '../src/ir/text.ts';
+import { parseFn, parseProgram, printFn, printProgram } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage, verifyProgram } from '../src/ir/verify.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
@@ -22,8 +23,10 @@ import { renameWebs } from '../src/ssa/webs.ts';
 import { foreignPage, PAGE } from '../src/tools/foreign-table.ts';
 import { testContext } from './support/context.ts';
 import { ptxas as assembled } from './support/ptxas.ts';
+import { dice, wildKernel } from './support/random-memory.ts';
 import { runPass } from './support/run-pass.ts';
 import { BASE, kernel as oriKernel } from './support/sim-kernel.ts';
+import { runs } from './support/size.ts';
 
 const specs = await loadShipped();
 const table = new PtxTable(specs.ptx!.data as unknown as PtxDoc);
@@ -601,6 +604,56 @@ mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
     };
     const said = runLaunch(program, isa, launch, paramBase, { counters: false, budget: 1000 }).error;
     expect(said).toContain("'txq.width.b32' has no meaning that could be run");
+  });
+});
+
+describe('any kernel', () => {
+  const LINES = [
+    'FOREIGN_LOAD R15, "tex.a <d0>, [<s0:64>+8]", RD12',
+    'FOREIGN_LOAD_LANES.SHARED {R14, R15}, "ldmatrix.b {<d0>, <d1>}, [<s0>]", R11',
+    'FOREIGN_STORE {}, "sust.c [<s0:64>+4], <s1>", {RD12, R15}',
+    'FOREIGN_STORE_LANES.SHARED {}, "stmatrix.c [<s0>], <s1>", {R11, R14}',
+    'FOREIGN_MEMORY R15, "atom.d <d0>, [<s0:64>], <s1>", {RD3, R14}',
+    'FOREIGN_LANES R14, "mma.e <d0>, <s0>, <s1>", {R14, R15}',
+    'FOREIGN R15, "brand.new <d0=s0>", R15',
+    'FOREIGN_VALUE R15, "value.f <d0>, <s0>", R7',
+    'FOREIGN.BEGINS R15, "wgmma.g <d0=s0>, <s1>", {R15, R14}',
+    'FOREIGN.ENDS R15, "wgmma.wait 0 // <d0=s0>", R15',
+  ];
+
+  /** A kernel with such instructions behind some of its own, some of them under a guard. */
+  function sown(seed: number): Program {
+    const d = dice(seed);
+    const program = wildKernel(seed);
+    const text = printFn(program.functions[0], { locs: false }).split('\n');
+    const from = text.findIndex((l) => l.includes('ISETP.NE P16'));
+    const lines = text.flatMap((l, k) => {
+      if (k <= from || !/^ {7}\S/.test(l) || /EXIT|BRA/.test(l) || d(3) > 0) return [l];
+      return [l, `${d(4) === 0 ? `@${d(2) === 0 ? '!' : ''}P16` : ''} ${LINES[d(LINES.length)]}`];
+    });
+    return withFunction(program, parseFn(lines.join('\n'), isa));
+  }
+
+  it.each(['binary', 'seed'])('does the same when it is optimized, in the order %s', async (order) => {
+    const m = await makePlan(
+      { level: 3, sm: 'sm_90', order, recipe: null, knobSets: [], set: [], disable: [] },
+      host,
+      specs,
+    );
+    let some = 0;
+    fc.assert(
+      fc.property(fc.nat(1_000_000), (seed) => {
+        const program = sown(seed);
+        const { last } = runPipeline(program, m.plan!, { verify: true });
+        if (printProgram(last).includes('FOREIGN')) some++;
+        const { name } = program.functions[0];
+        const worlds = { grid: [1, 1, 1], block: [2, 1, 1], budget: 4000, seeds: [1, 2] } as const;
+        const { differences } = sameOpenWorld(program, last, name, BASE, worlds);
+        expect(differences, `${printProgram(program)}\n${printProgram(last)}`).toEqual([]);
+      }),
+      { numRuns: runs(150), seed: 77 },
+    );
+    expect(some).toBeGreaterThan(runs(150) / 2);
   });
 });
 
