@@ -1,24 +1,8 @@
 import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
-import type { Decoded } from '../decode.ts';
 import { SHARED_WINDOW } from '../memory.ts';
-import type { Simulation } from '../simulation.ts';
-import type { Frame, Warp } from '../state.ts';
+import type { MatrixCall } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 import { runWmma } from './wmma.ts';
-
-/**
- * What a launch makes of PTX that works on matrices: the fragments that the lanes of a warp hold together are put into one matrix,
- * and the result is taken apart again. All 32 lanes take part, as `.sync.aligned` demands. Layouts of fragments: PTX ISA 9.0, 9.7.14.
- */
-export interface MatrixCall {
-  readonly m: Simulation;
-  readonly w: Warp;
-  readonly f: Frame;
-  readonly d: Decoded;
-  readonly name: string;
-  /** Address that a lane names, where the instruction has one; of shared memory. */
-  readonly address: (lane: number) => number;
-}
 
 const LANES = 32;
 
@@ -26,7 +10,12 @@ const LANES = 32;
 const source = (c: MatrixCall, k: number): number => opnd(c.f, c.d, c.d.ins.dst.length + 1 + k);
 const result = (c: MatrixCall, k: number): number => opnd(c.f, c.d, k);
 
-/** Runs an instruction; false where it has no meaning here. */
+/**
+ * What a launch makes of PTX that works on matrices: the fragments that the lanes of a warp hold together are put into one matrix,
+ * and the result is taken apart again. All 32 lanes take part, as `.sync.aligned` demands. Layouts of fragments: PTX ISA 9.0, 9.7.14.
+ *
+ * @returns false where it has no meaning here
+ */
 export function runMatrix(c: MatrixCall): boolean {
   const [opcode, ...mods] = c.name.split('.');
   switch (opcode) {

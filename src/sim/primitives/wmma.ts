@@ -2,7 +2,7 @@ import { Kind } from '../../ir/operand.ts';
 import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
 import type { Location } from '../memory.ts';
 import { SHARED_WINDOW } from '../memory.ts';
-import type { MatrixCall } from './matrix.ts';
+import type { MatrixCall } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 
 /*
