@@ -129,7 +129,8 @@ describe('forms of PTX', () => {
   });
 
   const alone = isa.opcodes.filter(
-    (op) => NOT_ALONE[op.name] === undefined && (op.flags & OpFlag.Control) === 0,
+    (op) =>
+      NOT_ALONE[op.name] === undefined && (op.flags & OpFlag.Control) === 0 && op.primitive !== 'foreign',
   );
   it.each(alone.map((op) => [op.name, op] as const))('%s', (_name, op) => {
     const numbers = new Numbers(op.id + 1);

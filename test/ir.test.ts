@@ -21,6 +21,7 @@ import {
   regName,
   regOf,
   sym,
+  text,
   withOperandMods,
 } from '../src/ir/operand.ts';
 import { type Fn, type Instr, instr } from '../src/ir/program.ts';
@@ -190,6 +191,7 @@ describe('Ori text', () => {
               if (has(Kind.Label)) kinds.push(fc.nat(50).map((b) => ({ ...imm(b), kind: Kind.Label })));
               if (has(Kind.Table)) kinds.push(fc.nat(5).map((b) => ({ ...imm(b), kind: Kind.Table })));
               if (has(Kind.Sym)) kinds.push(fc.integer({ min: -64, max: 64 }).map((o) => sym('_Zfoo$x', o)));
+              if (has(Kind.Text)) kinds.push(fc.string({ unit: 'grapheme' }).map((s) => text(s)));
               return fc.oneof(...kinds);
             }),
           );

@@ -25,6 +25,7 @@ const READMES = [
   'src/lab/README.md',
   'src/ptx/emit/README.md',
   'test/bench/gpu/README.md',
+  'test/foreign/README.md',
   'test/kernels/README.md',
 ];
 

@@ -1,3 +1,4 @@
+import { OpFlag, SPACES, type Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Variable } from '../ir/program.ts';
 import { accessBytes } from '../isa/build.ts';
@@ -81,6 +82,18 @@ export function rowsOf(a: Accesses, n: number): { first: number; end: number } {
   return { first, end };
 }
 
+/** What an instruction without address operands does to memory, wherever it may be (`Does` bits). */
+const doesSomewhere = ({ op }: Instr): number =>
+  ((op.flags & OpFlag.ReadsMemory) !== 0 ? Does.Read : 0) |
+  ((op.flags & OpFlag.WritesMemory) !== 0 ? Does.Write : 0);
+
+/** The space that an instruction names by its modifier `space`, or that of its opcode. */
+function spaceOf({ op, mods }: Instr): Space {
+  const g = op.groupByName.get('space');
+  const named = g?.values[(mods >>> g.shift) & g.mask].name.toLowerCase();
+  return SPACES.find((s) => s === named) ?? op.space ?? 'generic';
+}
+
 class AddressWalk {
   private readonly fn: Fn;
   private readonly du: DefUse;
@@ -155,6 +168,9 @@ class AddressWalk {
           if (strong) ordered |= this.memory[first];
         } else this.row(n, does, MEMORY_OF[a.space], Origin.Foreign);
       }
+    } else {
+      const does = doesSomewhere(ins);
+      if (does !== 0) this.row(n, does | Does.Anywhere, MEMORY_OF[spaceOf(ins)], Origin.Mixed);
     }
     if (ordered !== 0) this.row(n, Does.Read | Does.Write | Does.Anywhere, ordered, Origin.Mixed);
   }

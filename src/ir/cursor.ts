@@ -72,7 +72,8 @@ export class Cursor {
       throw new TextError(`expected ${what}`, this.at);
     }
   }
-  private endOfString(from: number): number {
+  /** Place behind the string that begins at `from`. */
+  endOfString(from: number): number {
     let i = from + 1;
     while (i < this.text.length && this.text[i] !== '"') i += this.text[i] === '\\' ? 2 : 1;
     return i + 1;

@@ -176,13 +176,39 @@ export interface Opcode {
   readonly means: string | null;
 }
 
+/** What is known of PTX instructions that Ori carries as they are: a row of the table `foreign`. */
+export interface ForeignForm {
+  readonly title: string;
+  /** Names of the instructions with their modifiers; `*` stands for any characters. */
+  readonly names: readonly string[];
+  /** Fits the whole name of an instruction. */
+  readonly fits: RegExp;
+  /** The opcode that stands for it and its modifiers; null where Ori cannot carry it. */
+  readonly op: Opcode | null;
+  readonly mods: number;
+  /** Operands from the first on that are written; -1: one, or none where the first is an address. */
+  readonly results: number;
+  /** The results are read too. */
+  readonly tied: boolean;
+  /** Nothing is known of the operands. */
+  readonly unknown: boolean;
+  /** Why Ori cannot carry it, or ''. */
+  readonly none: string;
+}
+
 /** The instruction set: opcodes by name. Within one process there is one object for each content (`buildIsa`). */
 export interface Isa {
   readonly opcodes: readonly Opcode[];
   readonly byName: ReadonlyMap<string, Opcode>;
+  /** PTX instructions without an opcode of their own; the first that fits holds. */
+  readonly foreign: readonly ForeignForm[];
   /** Hash of all that the opcodes say; part of every cache key. */
   readonly hash: string;
 }
+
+/** The row for a PTX instruction by its name with modifiers; undefined where no row fits. */
+export const foreignForm = (isa: Isa, name: string): ForeignForm | undefined =>
+  isa.foreign.find((f) => f.fits.test(name));
 
 /** Name of the value chosen in group `group`. Throws if the opcode has no such group. */
 export function modOf(op: Opcode, mods: number, group: string): string {

@@ -49,6 +49,8 @@ export const Kind = {
   Sym: 5,
   /** A jump table of the same function; `lo` is its index in `Fn.tables`. */
   Table: 6,
+  /** Words for whoever writes the instruction down; `sym` holds them. It reads nothing. */
+  Text: 7,
 } as const;
 
 /** One source operand. All operands share this shape, so that reading one costs the same everywhere. */
@@ -60,7 +62,7 @@ export interface Operand {
   readonly lo: number;
   /** Imm: high 32 bits as int32 (0 for widths up to 32). CBank: bank. */
   readonly hi: number;
-  /** Addr, Sym: name of the symbol, '' for none. */
+  /** Addr, Sym: name of the symbol, '' for none. Text: the text. */
   readonly sym: string;
   /** `Mod` bits applied to the value read. */
   readonly mods: number;
@@ -107,6 +109,7 @@ export const addr = (base: Reg, offset: number, sym = ''): Operand =>
 export const label = (block: number): Operand => makeOperand(Kind.Label, NO_REG, block, 0, '', 0);
 export const sym = (name: string, offset = 0): Operand => makeOperand(Kind.Sym, NO_REG, offset, 0, name, 0);
 export const table = (index: number): Operand => makeOperand(Kind.Table, NO_REG, index, 0, '', 0);
+export const text = (words: string): Operand => makeOperand(Kind.Text, NO_REG, 0, 0, words, 0);
 /** The constant predicate: PT (true) or !PT (false). */
 export const PT: Operand = makeOperand(Kind.Imm, NO_REG, 1, 0, '', 0);
 export const PF: Operand = makeOperand(Kind.Imm, NO_REG, 0, 0, '', 0);

@@ -18,6 +18,7 @@ import {
   regOf,
   sym,
   table,
+  text,
   withOperandMods,
 } from './operand.ts';
 import { defaultOperand } from './print.ts';
@@ -73,6 +74,7 @@ function takeOperand(c: Cursor, slot: Slot | undefined, width: number): Operand 
 
 function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
   if (c.take('[')) return takeAddress(c);
+  if (c.peek('"')) return text(c.json<string>('a text'));
   if (c.take('(')) {
     const o = takeBare(c, predicate, width);
     c.expect(')');
@@ -176,7 +178,8 @@ export function parseInstr(c: Cursor, isa: Isa): Instr {
     count = 1;
     for (let i = c.at; i < c.text.length && c.text[i] !== ';'; i++) {
       const ch = c.text[i];
-      if (ch === '{') depth++;
+      if (ch === '"') i = c.endOfString(i) - 1;
+      else if (ch === '{') depth++;
       else if (ch === '}') depth--;
       else if (ch === ',' && depth === 0) count++;
     }

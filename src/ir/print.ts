@@ -49,6 +49,8 @@ export function printOperand(o: Operand, width: number, predicate: boolean): str
       return `BB${o.lo}`;
     case Kind.Sym:
       return `&${o.sym}${o.lo === 0 ? '' : offset(o.lo)}`;
+    case Kind.Text:
+      return JSON.stringify(o.sym);
     default:
       return `T${o.lo}`;
   }

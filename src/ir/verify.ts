@@ -123,7 +123,7 @@ export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): V
           bad('table', `names jump table T${o.lo}, which does not exist`);
         break;
     }
-    if (o.sym !== '' && symbols !== null && !symbols(o.sym))
+    if (o.sym !== '' && o.kind !== Kind.Text && symbols !== null && !symbols(o.sym))
       bad('symbol', `names '${o.sym}', which is not declared`);
   };
 

@@ -2,6 +2,7 @@ import { type Diagnostic, nearest } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import {
   type Access,
+  type ForeignForm,
   type Isa,
   type KindSet,
   Mod,
@@ -13,12 +14,14 @@ import {
   type Space,
 } from '../ir/opcode.ts';
 import { imm, immOf, Kind, type Operand, PF, PT } from '../ir/operand.ts';
+import { buildForeign, type ForeignSpec } from './build-foreign.ts';
 import { buildLanes, buildSpecial, type Report, type SpecialSpec } from './build-lanes.ts';
 
 /** One document of kind `isa`, already checked against its schema. */
 export interface IsaDoc {
   readonly kind: 'isa';
   readonly opcodes: Readonly<Record<string, OpcodeSpec>>;
+  readonly foreign?: readonly ForeignSpec[];
 }
 
 export interface OpcodeSpec {
@@ -142,7 +145,26 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
       byName.set(name, op);
     }
   }
-  const isa: Isa = { opcodes, byName, hash };
+  const foreign: ForeignForm[] = [];
+  for (const { file, data } of docs)
+    for (const row of (data as IsaDoc).foreign ?? []) {
+      const form = buildForeign(row, byName);
+      if (typeof form !== 'string') foreign.push(form);
+      else
+        diagnostics.push({
+          severity: 'error',
+          code: 'isa',
+          message: `'${row.title}': ${form}`,
+          file,
+          line: 0,
+          column: 0,
+          length: 0,
+          notes: [],
+        });
+    }
+  // Rows for what nothing is known of come last, whatever file they stand in.
+  foreign.sort((a, b) => Number(a.unknown) - Number(b.unknown));
+  const isa: Isa = { opcodes, byName, foreign, hash };
   if (diagnostics.length === 0) interned.set(hash, new WeakRef(isa));
   return { isa, diagnostics };
 }
@@ -359,6 +381,13 @@ function buildSlot(
         slot.bank = 'any';
         slot.kinds |= bit(Kind.Reg);
         break;
+      case 'place':
+        slot.bank = 'any';
+        slot.kinds |= bit(Kind.Reg) | bit(Kind.Sym);
+        break;
+      case 'text':
+        slot.kinds |= bit(Kind.Text);
+        break;
       case 'any':
         slot.bank = 'r';
         slot.kinds |= bit(Kind.Reg) | bit(Kind.Imm) | bit(Kind.Sym) | bit(Kind.CBank);
@@ -380,6 +409,8 @@ function buildSlot(
             'table',
             'any',
             'value',
+            'place',
+            'text',
           ]),
         );
     }

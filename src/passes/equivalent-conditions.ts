@@ -170,6 +170,8 @@ class Threader {
     const { d, ctx } = this;
     const [{ branch: first }] = passed;
     if (this.spent) return false;
+    // A branch whose ways were both led to one place is gone; what is left of its block is for the next application.
+    if (passed.some((p) => d.terminator(p.branch) < 0)) return false;
     let last = -1;
     while (last + 1 < passed.length && this.mayPass(passed[last + 1])) last++;
     // Phis must be told one value for all ways from the block.

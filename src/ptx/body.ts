@@ -166,7 +166,7 @@ function instruction(
     while (r.forms.length < id) r.forms.push(undefined);
     r.forms[id] = form;
   }
-  if (!form.known) unknownOpcode(r, form.opcode, at);
+  if (!form.known && !(r.newer && form.mods.length > 0)) unknownOpcode(r, form.opcode, at);
   let { mods } = form;
   if (lx.kind === t.DOT) mods = spacedModifiers(r, mods);
   r.opcode = form.opcode;

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
-import { NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
+import { isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
 
 /** Errors beyond this many are only counted. */
@@ -59,9 +59,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
 
 function checkHead(module: PtxModule, report: CheckReport): void {
   const { version, target } = module;
-  const [major, minor] = version.split('.').map(Number);
-  const [newMajor, newMinor] = NEWEST_VERSION.split('.').map(Number);
-  if (major > newMajor || (major === newMajor && minor > newMinor))
+  if (isNewer(version))
     report(
       directiveSpan(module, 'version'),
       'ptx-newer',

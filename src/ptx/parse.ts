@@ -17,6 +17,7 @@ import {
   unknownDirective,
 } from './directives.ts';
 import { Reader } from './reader.ts';
+import { isNewer } from './targets.ts';
 import * as t from './tokens.ts';
 
 /**
@@ -117,8 +118,10 @@ function version(r: Reader, head: Head): void {
   if (head.version !== '') r.report("'.version' stands twice");
   lx.next();
   const text = r.text.slice(lx.start, lx.end);
-  if (lx.kind === t.FLOAT && /^\d+\.\d+$/.test(text)) head.version = text;
-  else {
+  if (lx.kind === t.FLOAT && /^\d+\.\d+$/.test(text)) {
+    head.version = text;
+    r.newer = isNewer(text);
+  } else {
     head.version ||= text;
     r.fail(`'.version ${text}' is not of the form major.minor`);
   }

@@ -31,6 +31,8 @@ export class Reader {
   /** Form of an instruction by the number of its spelling in the lexer's names. */
   readonly forms: (Form | undefined)[] = [];
   readonly shared = new Shared();
+  /** The file is of a version that nobody here knows: an instruction without a name here may be one of its. */
+  newer = false;
   private readonly file: string;
   private dropped = 0;
   private lines: number[] | null = null;

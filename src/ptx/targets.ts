@@ -13,3 +13,10 @@ export const PTX_TARGETS: ReadonlySet<string> = new Set([
 
 /** The newest version of PTX whose instructions and directives the parser knows. */
 export const NEWEST_VERSION = '9.0';
+
+/** Is a version, as `.version` names it, newer than any that is known here? */
+export function isNewer(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number);
+  const [most, least] = NEWEST_VERSION.split('.').map(Number);
+  return major > most || (major === most && minor > least);
+}

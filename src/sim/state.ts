@@ -97,6 +97,8 @@ export interface MBarrier {
   pending: number;
   phase: number;
   tx: number;
+  /** In an open world: bytes arrive by instructions that nobody knows the size of, so none are waited for. */
+  unmeasured?: true;
 }
 
 /** A block of threads that is resident. */

@@ -416,7 +416,7 @@ export namespace IsaSpec {
 export type Space = ("generic" | "shared" | "local" | "const" | "param" | "global" | "cluster")
 
 /**
- * Opcodes of Ori: operands, modifiers, properties and meaning.
+ * Opcodes of Ori: operands, modifiers, properties and meaning; PTX instructions that are carried as they are.
  */
 export interface Isa {
 /**
@@ -429,6 +429,10 @@ kind: "isa"
 opcodes: {
 [k: string]: Opcode
 }
+/**
+ * PTX instructions that Ori carries as they are: patterns of their names, and which opcode stands for them. The first row that fits is used.
+ */
+foreign?: ForeignRow[]
 }
 /**
  * What an opcode takes, gives and means. It has either a meaning or a primitive.
@@ -534,6 +538,39 @@ does?: ("read" | "write")[]
  * How many from the address on, or the modifier group whose types say it.
  */
 bytes?: (number | string)
+}
+/**
+ * A family of PTX instructions and what passes must know of it.
+ */
+export interface ForeignRow {
+/**
+ * What the family does, in one line.
+ */
+title: string
+/**
+ * PTX names with their modifiers; * stands for any characters.
+ */
+ptx: string[]
+/**
+ * Ori opcode that stands for it, with modifiers: the opcode's properties are what passes know.
+ */
+as?: string
+/**
+ * How many operands from the first on are written. Absent: one, or none where the first operand is an address.
+ */
+results?: number
+/**
+ * The results are read too: each is one register before and after.
+ */
+tied?: true
+/**
+ * Nothing is known of the operands: every register is taken as read and written, and a warning says so.
+ */
+unknown?: true
+/**
+ * Why Ori cannot carry it; functions with it are left out.
+ */
+none?: string
 }
 }
 
@@ -1131,9 +1168,9 @@ ptx?: string
  */
 why?: string
 /**
- * Written by code: logic functions and calls have no fixed text.
+ * Written by code: logic functions, calls and what is carried as it is have no fixed text.
  */
-by?: ("logic" | "call")
+by?: ("logic" | "call" | "foreign")
 /**
  * Why PTX cannot say this.
  */

@@ -5,6 +5,7 @@ import { loopDepth, loops } from '../analysis/loops.ts';
 import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
 import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
+import { isApart, type Tie, tiesOf } from '../ir/foreign-text.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regIndex, withReg } from '../ir/operand.ts';
@@ -27,9 +28,19 @@ import { AT_ENTRY, atEnd, behindPhis, justBefore, phiCount, SsaRanges, terminato
  */
 export function leaveSsa(original: Fn, isa: Isa): Fn {
   // Without these forms there is nothing to leave, and registers may have several definitions already.
-  if (!hasSsaForms(original)) return original;
+  if (!hasSsaForms(original) && !(original.blocks.some((b) => b.ins.some(isApart)) && definedOnce(original)))
+    return original;
   const fn = edit(original, (d) => splitBehindResults(d), isa);
   return edit(fn, (d) => new Leaving(fn, d, movesOf(isa)).run(), isa);
+}
+
+/** Has every register one definition at most? */
+function definedOnce(fn: Fn): boolean {
+  const seen = new Uint8Array(fn.regCount);
+  const define = (r: Reg): boolean => r === NO_REG || ++seen[regIndex(r)] === 1;
+  return (
+    fn.params.every((p) => define(p.reg)) && fn.blocks.every((b) => b.ins.every((x) => x.dst.every(define)))
+  );
 }
 
 /** A terminator that gives results, a call, leaves no place at the block's end for copies that read them: the edge gets a block. */
@@ -50,6 +61,25 @@ interface Affinity {
   readonly b: number;
   readonly weight: number;
 }
+
+/** How much more a copy weighs in front of an instruction that reads and writes one register: there it may not even be allowed. */
+const HEAVY = 100;
+
+/**
+ * Results that take the register of a source. Where a guard leaves another value than that source, both would have to be in the
+ * register in front of the instruction; it stays apart then.
+ */
+const bound = (x: Instr): readonly Tie[] => {
+  const ties = tiesOf(x);
+  return ties.length === 0
+    ? ties
+    : ties.filter(
+        ({ dst, src }) =>
+          x.dst[dst] !== NO_REG &&
+          inSsa(x.dst[dst]) &&
+          (x.guard === NO_REG || x.otherwise[dst] === x.src[src].reg),
+      );
+};
 
 /** What lives only between a copy and the phi, return or guarded instruction that it is made for. */
 interface Short {
@@ -125,6 +155,10 @@ class Leaving {
           for (const o of x.src) if (o.kind === Kind.Reg) mark(o.reg);
         }
         if (this.isMove(x)) this.movedFrom[regIndex(x.dst[0])] = copyOf(this.moves, x)!.reg;
+        for (const t of bound(x)) {
+          mark(x.dst[t.dst]);
+          mark(x.src[t.src].reg);
+        }
         if (x.otherwise.length === 0) continue;
         for (const r of x.dst) mark(r);
         for (const r of x.otherwise) mark(r);
@@ -225,6 +259,14 @@ class Leaving {
           this.classes.join([this.value(x.dst[k]), kept]);
           near(old, kept, weights[b]);
         }
+        if (x.otherwise.length === 0)
+          for (const t of bound(x)) {
+            const old = this.value(x.src[t.src].reg);
+            if (old < 0) continue;
+            const kept = this.shortValue(b, justBefore(i), 8 * i, old);
+            this.classes.join([this.value(x.dst[t.dst]), kept]);
+            near(old, kept, HEAVY * weights[b]);
+          }
         if (isReturn(x))
           x.src.forEach((o, k) => {
             if (!inSsa(o.reg)) return;
@@ -315,7 +357,19 @@ class Leaving {
       for (const c of this.inOrder(copies)) d.insertBefore(n, c);
       y = withOtherwise(y, NONE);
     }
-    if (isReturn(x) && x.src.length > 0) {
+    const ties = bound(x);
+    if (ties.length > 0) {
+      const copies: Copy[] = [];
+      const src = x.src.map((o) => this.renamedOperand(o));
+      for (const t of ties) {
+        const to = this.name(x.dst[t.dst]);
+        if (x.otherwise.length === 0 && this.ranges.defBlock(x.src[t.src].reg) >= 0)
+          copies.push({ to, from: src[t.src] });
+        src[t.src] = reg(to);
+      }
+      for (const c of this.inOrder(copies)) d.insertBefore(n, c);
+      y = withSrc(y, src);
+    } else if (isReturn(x) && x.src.length > 0) {
       const copies = x.src.flatMap((o, k) =>
         !inSsa(o.reg) || this.ranges.defBlock(o.reg) < 0
           ? []

@@ -1,5 +1,6 @@
 import { copyFn, withDst, withGuard, withIns, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
+import { tiesOf } from '../ir/foreign-text.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { makeReg, NO_REG, type Reg, regFile, regIndex, withReg } from '../ir/operand.ts';
 import { type Block, type Fn, type Instr, NONE } from '../ir/program.ts';
@@ -15,7 +16,7 @@ export interface Webs {
  * Renames the webs of every register apart. A web is a set of definitions that some use cannot tell from one another, with all these
  * uses; a register that the program used for several things becomes several.
  *
- * Webs are what phis, values under false guards and returns join in SSA form just built: there no two values of one register live at
+ * Webs are what phis, values under false guards, registers that are read and written, and returns join in SSA form just built: there no two values of one register live at
  * once, so that the joined ones take one name and every phi goes without a copy. One web of a register keeps the name: the one with
  * the value on entry if that is read, else the first in the layout.
  *
@@ -25,6 +26,8 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
   if (hasSsaForms(fn)) return { fn, split: 0 };
   const { fn: ssa, madeFor } = constructNamed(fn, isa);
   const joined = new Joined(ssa.regCount);
+  /** The name that a value's register had. */
+  const nameOf = (r: Reg): number => madeFor.get(regIndex(r)) ?? regIndex(r);
   const returns = ssa.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
   /** Names in the order in which they are met; those that are only on entry come first. */
   const met: number[] = [];
@@ -42,6 +45,12 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
         if (isPhi(x)) for (const o of x.src) if (o.reg !== NO_REG) joined.unite(regIndex(r), regIndex(o.reg));
         if ((x.otherwise[k] ?? NO_REG) !== NO_REG) joined.unite(regIndex(r), regIndex(x.otherwise[k]));
       });
+      // What is read and written in one register stays so.
+      for (const t of tiesOf(x)) {
+        const [to, from] = [x.dst[t.dst], x.src[t.src].reg];
+        if (to !== NO_REG && from !== NO_REG && nameOf(to) === nameOf(from))
+          joined.unite(regIndex(to), regIndex(from));
+      }
       if (x.op.primitive === 'return')
         x.src.forEach((o, k) => void joined.unite(regIndex(o.reg), regIndex(returns[k])));
     }

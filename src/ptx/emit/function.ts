@@ -2,11 +2,13 @@ import { hasMod, OpFlag, slotWidth } from '../../ir/opcode.ts';
 import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
+import { flightFault } from '../flight.ts';
 import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader } from '../print.ts';
 import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
 import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
+import { writeForeign } from './foreign.ts';
 import { LineInfo } from './locs.ts';
 import { writeLogic } from './logic.ts';
 import type { PtxTable } from './table.ts';
@@ -35,6 +37,8 @@ export interface FunctionContext {
 
 /** Text of a function. Throws NoPtx where an instruction has no PTX form. */
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
+  const fault = flightFault(fn);
+  if (fault !== null) throw new NoPtx(fault);
   const w = new Writer(fn, module.paramBase);
   const body = new BodyWriter(fn, w, module, at);
   body.enter();
@@ -190,6 +194,7 @@ class BodyWriter {
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic') writeLogic(this.w, i, slotWidth(i.op, i.mods, i.op.dsts[0]));
+    else if (row.by === 'foreign') writeForeign(this.w, i);
     else if (row.by === 'call')
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
     else {

@@ -17,7 +17,7 @@ export interface RowSpec {
   readonly dst?: string;
   readonly ptx?: string;
   readonly why?: string;
-  readonly by?: 'logic' | 'call';
+  readonly by?: 'logic' | 'call' | 'foreign';
   readonly none?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Row {
   readonly dst: readonly Pattern[] | null;
   readonly lines: readonly Line[];
   /** Code that writes it instead of `lines`, or ''. */
-  readonly by: '' | 'logic' | 'call';
+  readonly by: '' | 'logic' | 'call' | 'foreign';
   /** Why PTX cannot say it, or ''. */
   readonly none: string;
 }

@@ -27,7 +27,12 @@ const FILES: readonly (readonly [name: string, type: string])[] = [
 ];
 
 /** File of a temporary by its letter in a template; halves have registers of their own, which Ori has not. */
-const TEMP_FILE: Readonly<Record<string, number>> = { t: RegFile.R, w: RegFile.RD, p: RegFile.P };
+const TEMP_FILE: Readonly<Record<string, number>> = {
+  t: RegFile.R,
+  w: RegFile.RD,
+  p: RegFile.P,
+  q: RegFile.RQ,
+};
 
 /** Constants of these types may stand in an instruction; others go through a register. */
 const LITERAL: ReadonlySet<string> = new Set([

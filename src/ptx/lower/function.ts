@@ -1,4 +1,4 @@
-import type { Isa } from '../../ir/opcode.ts';
+import type { Isa, Opcode } from '../../ir/opcode.ts';
 import { Mod, withMods } from '../../ir/opcode.ts';
 import {
   imm,
@@ -49,6 +49,8 @@ export interface ModuleScope {
   readonly variables: ReadonlyMap<string, Variable>;
   readonly functions: ReadonlySet<string>;
   readonly locs: Loc[];
+  /** Names of textures, samplers and surfaces. */
+  readonly handles: ReadonlySet<string>;
   /** Registers and local variables of the module. */
   readonly thread: readonly VarDecl[];
 }
@@ -289,8 +291,24 @@ export class FnLower {
     const op = this.module.isa.byName.get(name);
     if (op === undefined) throw new NoForm(`the instruction set has no ${name}`);
     if (!mods.every((m) => op.modByName.has(m))) throw new NoForm();
-    const m = mods.length === 0 ? 0 : withMods(op, 0, ...mods);
-    this.blocks[this.blocks.length - 1].ins.push(instr(op, m, dst, src, this.loc, this.guard, this.guardNot));
+    this.emitWith(op, mods.length === 0 ? 0 : withMods(op, 0, ...mods), dst, src);
+  }
+
+  /** Emits an opcode with packed modifiers. */
+  emitWith(op: Opcode, mods: number, dst: readonly Reg[], src: readonly Operand[]): void {
+    this.blocks[this.blocks.length - 1].ins.push(
+      instr(op, mods, dst, src, this.loc, this.guard, this.guardNot),
+    );
+  }
+
+  /** Takes back what was emitted, in the last block, since it had so many instructions. */
+  takeBack(count: number): void {
+    this.blocks[this.blocks.length - 1].ins.length = count;
+  }
+
+  /** Instructions of the last block. */
+  get emitted(): number {
+    return this.blocks[this.blocks.length - 1].ins.length;
   }
 
   /** Emits into a fresh register of `bits` and gives it as an operand. */

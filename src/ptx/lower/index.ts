@@ -18,6 +18,7 @@ import { type Handler, integerHandlers, isInt } from './arith.ts';
 import { controlHandlers } from './control.ts';
 import { convertHandlers } from './convert.ts';
 import { floatHandlers } from './float.ts';
+import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
 import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { addressTaken, copyIn } from './params.ts';
@@ -47,6 +48,7 @@ export function lowerPtx(
 ): { program: Program; diagnostics: Diagnostic[] } {
   const diagnostics: Diagnostic[] = [];
   const variables = new Map<string, Variable>();
+  const handles = new Set<string>();
   const functions = new Set<string>();
   const prototypes: Prototype[] = [];
   const files: { index: number; name: string }[] = [];
@@ -56,7 +58,11 @@ export function lowerPtx(
   );
   for (const item of module.items) {
     if (item.kind === 'variable') {
-      if (item.space === 'tex' || /ref$/.test(item.type) || isThreadVariable(item)) continue;
+      if (isThreadVariable(item)) continue;
+      if (item.space === 'tex' || /ref$/.test(item.type)) {
+        handles.add(item.name);
+        continue;
+      }
       variables.set(item.name, makeVariable(item, item.name, item.space as Space));
     } else if (item.kind === 'function') {
       if (item.body === null && !defined.has(item.name) && !functions.has(item.name))
@@ -65,7 +71,8 @@ export function lowerPtx(
     } else if (item.kind === 'file') files.push({ index: item.index, name: item.name });
   }
   const thread = threadVariables(module);
-  const scope: ModuleScope = { isa: opts.isa, paramBase: opts.paramBase, variables, functions, locs, thread };
+  const { isa, paramBase } = opts;
+  const scope: ModuleScope = { isa, paramBase, variables, functions, locs, handles, thread };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
   const shared: Variable[] = [];
@@ -84,6 +91,18 @@ export function lowerPtx(
             `${m.form} (${m.count} time${m.count === 1 ? '' : 's'}, first at line ${m.line}${m.reason === '' ? '' : `: ${m.reason}`})`,
         ),
       });
+    if (r.fn !== null)
+      for (const m of r.unknown)
+        diagnostics.push({
+          severity: 'warning',
+          code: 'foreign-unknown',
+          message: `'${item.name}': ${m.form} is not known (${m.count} time${m.count === 1 ? '' : 's'})`,
+          file: module.name,
+          line: m.line,
+          column: m.column,
+          length: m.length,
+          notes: ['it is carried as it is, and taken to read and write all of its registers and all memory'],
+        });
     for (const m of r.missing)
       diagnostics.push({
         severity: 'warning',
@@ -117,6 +136,8 @@ export function lowerPtx(
 interface Lowered {
   fn: Fn | null;
   missing: readonly Missing[];
+  /** Instructions that are carried as they are, and of which nothing is known. */
+  readonly unknown: readonly Missing[];
   /** Names of the module's registers and local variables that it uses. */
   readonly threadUses: ReadonlySet<string>;
 }
@@ -175,7 +196,22 @@ class Lacks {
   }
 }
 
+/** Why something has no Ori form; null where it has one. */
+function attempt(lower: () => void): string | null {
+  try {
+    lower();
+    return null;
+  } catch (e) {
+    if (!(e instanceof NoForm)) throw e;
+    return e.reason;
+  }
+}
+
 const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
+
+/** Has the PTX opcode, in some form at least, Ori opcodes of its own? */
+export const hasOpcodes = (opcode: string): boolean =>
+  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined;
 
 /** Handler of an instruction, chosen by opcode and by whether its type is an integer. */
 function handlerOf(i: PtxInstr): Handler | undefined {
@@ -200,6 +236,7 @@ function lowerFunction(
 ): Lowered {
   const f = new FnLower(module, ptx.entry);
   const lacks = new Lacks();
+  const unknown = new Lacks();
   const firstLoc = module.locs.length;
   /** Instructions in the order of their places in `module.locs`. */
   const instrs: PtxInstr[] = [];
@@ -317,15 +354,20 @@ function lowerFunction(
           srcColumn: source.column,
         });
         instrs.push(s);
-        try {
+        const before = f.emitted;
+        const i = f.hasVectors ? withParts(s, (name) => f.vectorLength(name)) : s;
+        const why = attempt(() => {
+          f.begin(s, loc);
           const h = handlerOf(s);
           if (h === undefined) throw new NoForm();
-          f.begin(s, loc);
-          h(f, f.hasVectors ? withParts(s, (name) => f.vectorLength(name)) : s);
-        } catch (e) {
-          if (!(e instanceof NoForm)) throw e;
-          lacks.add(formOf(s), s.span, e.reason);
-        }
+          h(f, i);
+        });
+        if (why === null) break;
+        f.takeBack(before);
+        const whyForeign = attempt(() => {
+          if (lowerForeign(f, i).unknown) unknown.add(formOf(s), s.span, '');
+        });
+        if (whyForeign !== null) lacks.add(formOf(s), s.span, why === '' ? whyForeign : why);
         break;
       }
       default:
@@ -333,7 +375,9 @@ function lowerFunction(
     }
   }
   f.pop();
-  if (lacks.list.length > 0) return { fn: null, missing: lacks.list, threadUses };
+  if (lacks.list.length > 0) return { fn: null, missing: lacks.list, unknown: [], threadUses };
+  groundLoads(f.blocks, f.tables);
+  nameFlights(f.blocks);
   const last = f.blocks[f.blocks.length - 1].ins.at(-1);
   if (last === undefined || !endsFlow(last)) {
     // Control that runs off the end of a PTX function returns.
@@ -378,7 +422,7 @@ function lowerFunction(
     lacks.add(i === undefined ? ptx.name : formOf(i), i?.span ?? ptx.span, reason);
   }
   const missing = lacks.list;
-  return { fn: missing.length === 0 ? fn : null, missing, threadUses };
+  return { fn: missing.length === 0 ? fn : null, missing, unknown: unknown.list, threadUses };
 }
 
 /** Variables of a function without those of the module that it does not use. */

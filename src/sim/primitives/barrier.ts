@@ -119,6 +119,7 @@ export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
       b.pending -= source(f, d, 1, l);
       if (op === 'ARRIVE_DROP') b.expected -= source(f, d, 1, l);
     }
+    if (b.unmeasured === true) b.tx = 0;
     if (b.pending <= 0 && b.tx === 0) {
       b.phase++;
       b.pending = b.expected;

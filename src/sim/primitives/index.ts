@@ -5,6 +5,7 @@ import { atomic } from './atomic.ts';
 import { barrier, mbarrierArrive, mbarrierInit, mbarrierInval, mbarrierWait } from './barrier.ts';
 import { builtin, trap } from './builtin.ts';
 import { copy } from './copy.ts';
+import { foreign } from './foreign.ts';
 import type { Primitive } from './primitive.ts';
 import { special } from './special.ts';
 import { activemask, elect, match, redux, shuffle, vote } from './warp-wide.ts';
@@ -41,4 +42,5 @@ export const primitives: Readonly<Record<string, Primitive>> = {
   trap,
   builtin,
   copy,
+  foreign,
 };

@@ -1,0 +1,90 @@
+import { fillPlaces, flightOf, type Place, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
+import { Kind, NO_REG, type Operand, regWidth } from '../../ir/operand.ts';
+import type { Instr } from '../../ir/program.ts';
+import { NoPtx, type Writer } from './writer.ts';
+
+/** Letter of the temporaries for a size of place, and the type that they are moved with. */
+const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = {
+  p: ['p', 'pred'],
+  '16': ['h', 'b16'],
+  '32': ['t', 'b32'],
+  '64': ['w', 'b64'],
+  '128': ['q', 'b128'],
+};
+
+/**
+ * Writes an instruction that was carried as it is. Halves have registers of their own in PTX, so they are moved there and back;
+ * so is a register that is read and written where the two are no longer one.
+ */
+export function writeForeign(w: Writer, i: Instr): void {
+  const [how, ...src] = i.src;
+  if (how?.kind !== Kind.Text) throw new NoPtx(`${i.op.name} does not say what it is in PTX`);
+  const after: string[] = [];
+  const temp = (size: string): readonly [string, string] => {
+    const known = TEMP[size];
+    if (known === undefined) throw new NoPtx(`${i.op.name} names a register of size '${size}'`);
+    return [w.temp(known[0]), known[1]];
+  };
+  const sourceOf = (p: Place): Operand => {
+    const o = src[p.src];
+    if (o === undefined) throw new NoPtx(`${i.op.name} names source ${p.src} and has ${src.length}`);
+    return o;
+  };
+  const read = (p: Place): string => {
+    const o = sourceOf(p);
+    if (o.kind === Kind.Sym)
+      return w.value(o, p.size === '32' ? 32 : 64, p.size === 'sym' ? 'sym' : 'reg', 0);
+    const name = w.name(o.reg);
+    if (p.size !== '16') return name;
+    const [half] = temp('16');
+    w.line(`cvt.u16.u32 ${half}, ${name}`);
+    return half;
+  };
+  const written = new Map<number, string>();
+  const result = (p: Place): string => {
+    const known = written.get(p.dst);
+    if (known !== undefined) return known;
+    if (p.dst >= i.dst.length) throw new NoPtx(`${i.op.name} names result ${p.dst} and has ${i.dst.length}`);
+    const d = i.dst[p.dst];
+    const same = p.src < 0 ? d !== NO_REG : sourceOf(p).reg === d && sourceOf(p).kind === Kind.Reg;
+    let name: string;
+    if (same && p.size !== '16') name = w.name(d);
+    else {
+      const [t, type] = temp(p.size);
+      name = t;
+      if (p.src >= 0)
+        w.line(
+          p.size === '16'
+            ? `cvt.u16.u32 ${t}, ${read({ ...p, size: '32' })}`
+            : `mov.${type} ${t}, ${read(p)}`,
+        );
+      if (d !== NO_REG)
+        after.push(p.size === '16' ? `cvt.u32.u16 ${w.name(d)}, ${t}` : `mov.${type} ${w.name(d)}, ${t}`);
+    }
+    written.set(p.dst, name);
+    return name;
+  };
+  // What keeps its value has nothing to write but a copy, on the side where it may be touched.
+  const flight = flightOf(i);
+  const moves = tiesOf(i)
+    .filter((t) => t.unwritten && i.dst[t.dst] !== NO_REG && i.dst[t.dst] !== i.src[t.src].reg)
+    .map((t) => ({ to: i.dst[t.dst], from: i.src[t.src].reg }));
+  if (moves.some((m, k) => moves.slice(k + 1).some((later) => later.from === m.to)))
+    throw new NoPtx(`${i.op.name} exchanges registers`);
+  for (const m of moves) {
+    const text = `mov.b${regWidth(m.to)} ${w.name(m.to)}, ${w.name(m.from)}`;
+    if (flight === 'ORDERS') w.line(text);
+    else after.push(text);
+  }
+  const line = fillPlaces(writtenPart(how.sym), (p) => (p.dst < 0 ? read(p) : result(p)));
+  let guard = i.guard === NO_REG ? '' : w.name(i.guard);
+  // What comes after is under the same guard, which the instruction itself may write.
+  if (guard !== '' && after.length > 0 && i.dst.includes(i.guard)) {
+    const kept = w.temp('p');
+    w.line(`mov.pred ${kept}, ${guard}`);
+    guard = kept;
+  }
+  const at = guard === '' ? '' : `@${i.guardNot ? '!' : ''}${guard} `;
+  w.line(at + line);
+  for (const text of after) w.line(at + text);
+}

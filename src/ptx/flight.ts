@@ -1,0 +1,159 @@
+import { endsFlow, isControl } from '../ir/flow.ts';
+import { flightOf, tiesOf, vectorSources } from '../ir/foreign-text.ts';
+import { Kind, NO_REG, type Reg, regName } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+
+/** A register is touched while it is in flight. */
+class Touched extends Error {}
+
+/**
+ * Registers in flight: an instruction such as wgmma.mma_async goes on reading and writing its registers until a wait has come to an
+ * end, and PTX ISA 9.0 (9.7.15) forbids to touch them in between, or to write them between the fence and the instruction. Passes are
+ * kept from it by what the waits name; what was so in the source, and copies that leaving SSA could not save, show here.
+ *
+ * @returns what is touched while it is in flight; null where nothing is
+ */
+export function flightFault(fn: Code): string | null {
+  try {
+    walk(fn);
+    return null;
+  } catch (e) {
+    if (!(e instanceof Touched)) throw e;
+    return e.message;
+  }
+}
+
+/** What is needed of a function. */
+type Code = Pick<Fn, 'blocks' | 'tables'>;
+
+/** Follows what is in flight along all ways. @throws Touched */
+function walk(fn: Code): void {
+  const numbers = new Map<Reg, number>();
+  for (const b of fn.blocks)
+    for (const x of b.ins)
+      if (flightOf(x) === 'BEGINS')
+        for (const r of [...x.dst, ...vectorSources(x).map((k) => x.src[k].reg)])
+          if (r !== NO_REG && !numbers.has(r)) numbers.set(r, numbers.size);
+  if (numbers.size === 0) return;
+  const positions = new Map(fn.blocks.map((b, k) => [b.id, k]));
+  // By block, what is known at its begin: two bytes a register.
+  const known: (Uint8Array | null)[] = fn.blocks.map(() => null);
+  known[0] = new Uint8Array(2 * numbers.size);
+  const work = [0];
+  while (work.length > 0) {
+    const b = work.pop()!;
+    const { ins } = fn.blocks[b];
+    const state = new State(numbers, Uint8Array.from(known[b]!));
+    const goesTo = (block: number): void => {
+      if (joined(known, block, state.bytes)) work.push(block);
+    };
+    for (const x of ins) {
+      state.step(x);
+      if (!isControl(x)) continue;
+      for (const o of x.src)
+        if (o.kind === Kind.Label) goesTo(positions.get(o.lo)!);
+        else if (o.kind === Kind.Table) for (const id of fn.tables[o.lo]) goesTo(positions.get(id)!);
+    }
+    if (b + 1 < fn.blocks.length && !ins.some(endsFlow)) goesTo(b + 1);
+  }
+}
+
+/** Takes over what is known at the end of a predecessor; was it new? Bytes only grow, so that this comes to an end. */
+function joined(known: (Uint8Array | null)[], block: number, from: Uint8Array): boolean {
+  const to = known[block];
+  if (to === null) {
+    known[block] = Uint8Array.from(from);
+    return true;
+  }
+  let changed = false;
+  for (let i = 0; i < to.length; i++)
+    if (from[i] > to[i]) {
+      to[i] = from[i];
+      changed = true;
+    }
+  return changed;
+}
+
+/** Groups that are told apart; wait_group takes at most 7 (PTX ISA 9.0), so the oldest number stands for all that are older. */
+const OLDEST = 9;
+
+/** By register: how young its last flight is (0: none, else OLDEST + 1 less the groups closed since), and whether it was written since a fence. */
+class State {
+  readonly bytes: Uint8Array;
+  private readonly numbers: ReadonlyMap<Reg, number>;
+
+  constructor(numbers: ReadonlyMap<Reg, number>, bytes: Uint8Array) {
+    this.numbers = numbers;
+    this.bytes = bytes;
+  }
+
+  step(x: Instr): void {
+    switch (flightOf(x)) {
+      case 'BEGINS':
+        return this.begin(x);
+      case 'COMMITS':
+        for (const n of this.numbers.values()) if (this.bytes[2 * n] > 1) this.bytes[2 * n]--;
+        return;
+      case 'ORDERS':
+        this.moved(x);
+        for (const n of this.numbers.values()) this.bytes[2 * n + 1] = 0;
+        return;
+      case 'ENDS': {
+        const groups = /\s(\d+)/.exec(x.src[0].sym.split(' // ', 1)[0]);
+        // Without a number everything ends, closed or not.
+        const youngest = groups === null ? OLDEST + 1 : OLDEST - Number(groups[1]);
+        for (const n of this.numbers.values()) if (this.bytes[2 * n] <= youngest) this.bytes[2 * n] = 0;
+        return this.moved(x);
+      }
+      default:
+        for (const o of x.src) this.touch(o.reg, x);
+        this.touch(x.guard, x);
+        for (const r of x.dst) this.write(r, x);
+    }
+  }
+
+  private begin(x: Instr): void {
+    const ties = tiesOf(x);
+    const vectors = new Set(vectorSources(x));
+    for (const t of ties)
+      if (x.dst[t.dst] !== x.src[t.src].reg)
+        throw new Touched(`${name(x)} needs a copy of what it accumulates`);
+    const tied = new Set(ties.map((t) => t.src));
+    x.src.forEach((o, k) => {
+      if (!tied.has(k) && !vectors.has(k)) this.touch(o.reg, x);
+    });
+    this.touch(x.guard, x);
+    for (const r of [...x.dst, ...[...vectors].map((k) => x.src[k].reg)]) {
+      const n = r === NO_REG ? undefined : this.numbers.get(r);
+      if (n === undefined) continue;
+      // What is loaded again while it is loaded, and what is in flight as something else, cannot be told apart here.
+      if (ties.length === 0) this.touch(r, x);
+      else if (this.bytes[2 * n + 1] === 1)
+        throw new Touched(`${regName(r)} is written between a fence and ${name(x)}`);
+      this.bytes[2 * n] = OLDEST + 1;
+    }
+  }
+
+  /** Copies that are made beside an instruction. */
+  private moved(x: Instr): void {
+    for (const t of tiesOf(x)) {
+      if (x.dst[t.dst] === NO_REG || x.dst[t.dst] === x.src[t.src].reg) continue;
+      this.touch(x.src[t.src].reg, x);
+      this.write(x.dst[t.dst], x);
+    }
+  }
+
+  private write(r: Reg, x: Instr): void {
+    const n = this.touch(r, x);
+    if (n >= 0) this.bytes[2 * n + 1] = 1;
+  }
+
+  private touch(r: Reg, x: Instr): number {
+    const n = r === NO_REG ? undefined : this.numbers.get(r);
+    if (n === undefined) return -1;
+    if (this.bytes[2 * n] > 0) throw new Touched(`${x.op.name} touches ${regName(r)} while it is in flight`);
+    return n;
+  }
+}
+
+const name = (x: Instr): string => x.src[0].sym.split(' ', 1)[0];

@@ -1,0 +1,208 @@
+import { type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
+import { OpFlag } from '../../ir/opcode.ts';
+import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile, regWidth } from '../../ir/operand.ts';
+import type { Instr } from '../../ir/program.ts';
+import type { Decoded } from '../decode.ts';
+import { lowest } from '../masks.ts';
+import { mix, SHARED_WINDOW } from '../memory.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Frame, Warp } from '../state.ts';
+import { runMatrix } from './matrix.ts';
+import { opnd, type Primitive, setPred } from './primitive.ts';
+import { hashOf } from './unknown-call.ts';
+
+/** What the words of a foreign instruction say of how it is run. */
+interface Words {
+  /** Its name with modifiers. */
+  readonly name: string;
+  /** Of the words, what does not change when registers get other names. */
+  readonly hash: number;
+  /** Sources that stand for addresses, and the offsets beside them. */
+  readonly addresses: readonly { readonly src: number; readonly offset: number }[];
+  /** What kind of number its results are, as far as its name says. */
+  readonly type: string;
+  /** It completes bytes that a barrier object expects. */
+  readonly completes: boolean;
+}
+
+const known = new Map<string, Words>();
+
+function wordsOf(ins: Instr): Words {
+  const text = ins.src[0]?.kind === Kind.Text ? ins.src[0].sym : '';
+  let w = known.get(text);
+  if (w !== undefined) return w;
+  const name = text.split(' ', 1)[0];
+  const addresses = [...writtenPart(text).matchAll(/\[<s(\d+)(?::\w+)?>(?:\+(-?\d+))?/g)].map((m) => ({
+    src: Number(m[1]),
+    offset: Number(m[2] ?? 0),
+  }));
+  w = {
+    name,
+    hash: hashOf(writtenPart(text).replace(/:\w+>/g, '>')),
+    addresses,
+    type: /\.(?:[bsu]\d+|b?f16(?:x2)?|tf32|f32|f64)\b/.exec(name)?.[0].slice(1) ?? 'b32',
+    completes: name.includes('mbarrier::complete_tx'),
+  };
+  known.set(text, w);
+  return w;
+}
+
+/**
+ * PTX that is carried as it is. A launch runs what works on matrices of a warp, and nothing else. In an open world nobody knows what it computes, so its results are made up of its words, its
+ * operands and what memory holds where its addresses lead; what it writes is made up too, and that it was done, with what, can be
+ * seen. So an optimizer that drops one, moves one across an access to the same place, or hands it other operands is found out.
+ */
+export const foreign: Primitive = (m, w, f, d, mask) => {
+  const { ins } = d;
+  const words = wordsOf(ins);
+  if (!m.opts.open) {
+    const l = lowest(mask);
+    const [first] = words.addresses;
+    const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
+    if (mask === -1 && runMatrix({ m, w, f, d, name: words.name, address })) return;
+    m.fault(
+      `'${words.name}' has no meaning that could be run${mask === -1 ? '' : ' by a part of a warp'}`,
+      d,
+      w,
+      l,
+    );
+  }
+  const { flags } = ins.op;
+  // Of what may do anything nobody knows what its addresses are addresses of.
+  const somewhere = (flags & OpFlag.Volatile) === 0;
+  const reads = somewhere && (flags & OpFlag.ReadsMemory) !== 0;
+  const writes = somewhere && (flags & OpFlag.WritesMemory) !== 0;
+  const ties = tiesOf(ins);
+  const tied = new Set(ties.map((t) => t.src));
+  const unwritten = new Set(ties.filter((t) => t.unwritten).map((t) => t.src));
+  const kept = new Set(ties.filter((t) => t.unwritten).map((t) => t.dst));
+  const shows = (flags & OpFlag.SideEffect) !== 0;
+  if (shows) m.changes++;
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const l = lowest(r);
+    m.lane = l;
+    let h = mix(words.hash, m.opts.seed);
+    // What a product is added to does not count where a predicate says that it is not added.
+    const adds = ins.src.every(
+      (o, k) => !isPredicate(o) || (f.regs.p[opnd(f, d, ins.dst.length + k)] >>> l) & 1,
+    );
+    for (let k = 1; k < ins.src.length; k++)
+      if (!unwritten.has(k) && (adds || !tied.has(k))) h = mixSource(f, d, k, l, h);
+    if (reads) for (const a of words.addresses) h = mix(h, access(m, w, f, d, a, l, null));
+    if (shows) m.show(w, l, h);
+    if (writes) for (const [k, a] of words.addresses.entries()) access(m, w, f, d, a, l, mix(h, k));
+    if (words.completes) for (const a of words.addresses) complete(w, addressOf(f, d, a, l).at);
+    ins.dst.forEach((to, k) => {
+      if (to !== NO_REG && !kept.has(k)) give(f, d, k, l, mix(h, k), words.type);
+    });
+  }
+  keep(f, d, ties, mask);
+};
+
+const isPredicate = (o: Operand): boolean => o.kind === Kind.Reg && isPredReg(o.reg);
+
+/** Values that stay as they are, from their sources to their results at once. */
+function keep(f: Frame, d: Decoded, ties: readonly Tie[], mask: number): void {
+  const i = f.regs.i32;
+  const values: { to: number; size: number; words: Int32Array }[] = [];
+  for (const t of ties) {
+    const to = opnd(f, d, t.dst);
+    const from = opnd(f, d, d.ins.dst.length + t.src);
+    if (!t.unwritten || to < 0 || from < 0 || to === from) continue;
+    const size = regWidth(d.ins.dst[t.dst]) / 32;
+    values.push({ to, size, words: i.slice(from, from + 32 * size) });
+  }
+  for (const { to, size, words } of values)
+    for (let r = mask; r !== 0; r &= r - 1)
+      for (let k = 0; k < size; k++) i[to + size * lowest(r) + k] = words[size * lowest(r) + k];
+}
+
+/** The words of a source, mixed into a hash. */
+function mixSource(f: Frame, d: Decoded, k: number, l: number, h: number): number {
+  const at = opnd(f, d, d.ins.dst.length + k);
+  const o = d.ins.src[k];
+  const i = f.regs.i32;
+  if (o.kind !== Kind.Reg) return at < 0 ? h : mix(mix(h, i[at + 2 * l]), i[at + 2 * l + 1]);
+  switch (regFile(o.reg)) {
+    case RegFile.P:
+    case RegFile.UP:
+      return mix(h, (f.regs.p[at] >>> l) & 1);
+    case RegFile.RD:
+    case RegFile.URD:
+      return mix(mix(h, i[at + 2 * l]), i[at + 2 * l + 1]);
+    case RegFile.RQ:
+      for (let part = 0; part < 4; part++) h = mix(h, i[at + 4 * l + part]);
+      return h;
+    default:
+      return mix(h, i[at + l]);
+  }
+}
+
+type Address = Words['addresses'][number];
+
+/** An address that a lane names, and whether it is one of 32 bits: then it is one of shared memory. */
+function addressOf(f: Frame, d: Decoded, a: Address, l: number): { at: number; shared: boolean } {
+  const o = d.ins.src[a.src + 1];
+  const at = opnd(f, d, d.ins.dst.length + a.src + 1);
+  const i = f.regs.i32;
+  const narrow = o.kind === Kind.Reg && (regFile(o.reg) === RegFile.R || regFile(o.reg) === RegFile.UR);
+  if (narrow) return { at: (i[at + l] + a.offset) >>> 0, shared: true };
+  return { at: i[at + 2 * l + 1] * 4294967296 + (i[at + 2 * l] >>> 0) + a.offset, shared: false };
+}
+
+/** Reads the word where an address leads, or writes one. */
+function access(
+  m: Simulation,
+  w: Warp,
+  f: Frame,
+  d: Decoded,
+  a: Address,
+  l: number,
+  value: number | null,
+): number {
+  const { at, shared } = addressOf(f, d, a, l);
+  const aligned = Math.max(0, at - (at % 4));
+  const p = shared
+    ? w.block.shared.place(aligned, 4, value !== null)
+    : m.generic(w, l, aligned, 4, value !== null);
+  if (value === null) return p.view.getInt32(p.at, true);
+  p.view.setInt32(p.at, value & 0xff, true);
+  return value;
+}
+
+/** Bytes arrive that the barrier object at a place waits for. */
+function complete(w: Warp, address: number): void {
+  const b = w.block.mbarriers.get(address >= SHARED_WINDOW ? address - SHARED_WINDOW : address);
+  if (b === undefined) return;
+  b.unmeasured = true;
+  if (b.tx === 0 || b.pending > 0) return;
+  b.tx = 0;
+  b.phase++;
+  b.pending = b.expected;
+}
+
+/** Gives a lane a result made from a hash: a number between one and two, or a small integer. */
+function give(f: Frame, d: Decoded, k: number, l: number, h: number, type: string): void {
+  const at = opnd(f, d, k);
+  const i = f.regs.i32;
+  switch (regFile(d.ins.dst[k])) {
+    case RegFile.P:
+    case RegFile.UP:
+      return setPred(f, at, h & 1 ? 1 << l : 0, 1 << l);
+    case RegFile.RD:
+    case RegFile.URD:
+      i[at + 2 * l] = type === 'f64' ? h : h & 0xfffff0;
+      i[at + 2 * l + 1] = type === 'f64' ? 0x3ff00000 | (h & 0xfffff) : 0;
+      return;
+    case RegFile.RQ:
+      for (let part = 0; part < 4; part++) i[at + 4 * l + part] = mix(h, part) & 0xff;
+      return;
+    default:
+      i[at + l] =
+        type === 'f32' || type === 'tf32'
+          ? 0x3f800000 | (h & 0x7fffff)
+          : /16/.test(type)
+            ? h & 0x3fff3fff
+            : h & 0xff;
+  }
+}

@@ -1,0 +1,251 @@
+import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
+import { SHARED_WINDOW } from '../memory.ts';
+import type { MatrixCall } from './matrix-call.ts';
+import { opnd } from './primitive.ts';
+import { runWmma } from './wmma.ts';
+
+const LANES = 32;
+
+/** Place of source `k` after the words, and of result `k`, in the register file. */
+const source = (c: MatrixCall, k: number): number => opnd(c.f, c.d, c.d.ins.dst.length + 1 + k);
+const result = (c: MatrixCall, k: number): number => opnd(c.f, c.d, k);
+
+/**
+ * What a launch makes of PTX that works on matrices: the fragments that the lanes of a warp hold together are put into one matrix,
+ * and the result is taken apart again. All 32 lanes take part, as `.sync.aligned` demands. Layouts of fragments: PTX ISA 9.0, 9.7.14.
+ *
+ * @returns false where it has no meaning here
+ */
+export function runMatrix(c: MatrixCall): boolean {
+  const [opcode, ...mods] = c.name.split('.');
+  switch (opcode) {
+    case 'ldmatrix':
+      return moveRows(c, mods, false);
+    case 'stmatrix':
+      return moveRows(c, mods, true);
+    case 'movmatrix':
+      return transpose(c);
+    case 'mma':
+      return multiply(c, mods);
+    case 'wmma':
+      return runWmma(c, mods);
+    default:
+      return false;
+  }
+}
+
+/** `ldmatrix` and `stmatrix` of 8 x 8 matrices of halves: lanes 8 i to 8 i + 7 name the rows of matrix i. */
+function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boolean {
+  if (!mods.includes('m8n8') || !mods.includes('b16')) return false;
+  const count = Number(mods.find((x) => /^x[124]$/.test(x))?.slice(1) ?? 0);
+  if (count === 0) return false;
+  const trans = mods.includes('trans');
+  const { i32 } = c.f.regs;
+  const half = (matrix: number, row: number, column: number): { view: DataView; at: number } => {
+    const lane = 8 * matrix + row;
+    const a = c.address(lane);
+    c.m.lane = lane;
+    if (a % 16 !== 0) c.m.fault(`row address 0x${a.toString(16)} is not a multiple of 16`, c.d, c.w, lane);
+    return c.w.block.shared.place((a >= SHARED_WINDOW ? a - SHARED_WINDOW : a) + 2 * column, 2, store);
+  };
+  // Addresses are read before results are written: a register may hold both.
+  const values = new Int32Array(LANES * count);
+  for (let k = 0; k < count; k++)
+    for (let lane = 0; lane < LANES; lane++)
+      for (let j = 0; j < 2; j++) {
+        const [row, column] = [lane >> 2, 2 * (lane & 3) + j];
+        const p = trans ? half(k, column, row) : half(k, row, column);
+        if (store) p.view.setUint16(p.at, (i32[source(c, k + 1) + lane] >>> (16 * j)) & 0xffff, true);
+        else values[k * LANES + lane] |= p.view.getUint16(p.at, true) << (16 * j);
+      }
+  if (store) c.m.changes++;
+  else for (let k = 0; k < count; k++) put(c, k, values.subarray(k * LANES, (k + 1) * LANES));
+  return true;
+}
+
+/** Writes a result of 32 bits in all lanes. */
+function put(c: MatrixCall, k: number, values: Int32Array): void {
+  const at = result(c, k);
+  if (at >= 0) c.f.regs.i32.set(values, at);
+}
+
+/** `movmatrix`: an 8 x 8 matrix of halves, rows of which the lanes hold in fours, becomes its transpose. */
+function transpose(c: MatrixCall): boolean {
+  const from = c.f.regs.i32.slice(source(c, 0), source(c, 0) + LANES);
+  const half = (row: number, column: number): number =>
+    (from[4 * row + (column >> 1)] >>> (16 * (column & 1))) & 0xffff;
+  const to = new Int32Array(LANES);
+  for (let lane = 0; lane < LANES; lane++) {
+    const [row, column] = [lane >> 2, 2 * (lane & 3)];
+    to[lane] = half(column, row) | (half(column + 1, row) << 16);
+  }
+  put(c, 0, to);
+  return true;
+}
+
+/** Bits of the types of elements that are multiplied here. */
+const BITS: Readonly<Record<string, number>> = {
+  f16: 16,
+  bf16: 16,
+  tf32: 32,
+  f64: 64,
+  s8: 8,
+  u8: 8,
+  s4: 4,
+  u4: 4,
+  f32: 32,
+  s32: 32,
+};
+
+const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32']);
+
+/**
+ * `mma.sync` of floats with sums of f32, f16 or f64, and of integers. PTX leaves the order and the precision of sums of floats
+ * open, at least that of f32: here products and sums are of double precision, from the first column to the last, then the old value is
+ * added and all is rounded once. Sums of f64 are fused in that order. Integers wrap, or saturate as `.satfinite` says.
+ */
+function multiply(c: MatrixCall, mods: readonly string[]): boolean {
+  const shape = /^m(\d+)n8k(\d+)$/.exec(mods[2] ?? '');
+  const types = mods.filter((x) => BITS[x] !== undefined);
+  const known = ['sync', 'aligned', mods[2], 'row', 'col', 'satfinite', ...types];
+  if (shape === null || types.length !== 4 || mods.some((x) => !known.includes(x))) return false;
+  if (!mods.includes('row') || !mods.includes('col')) return false;
+  const [m, k] = [Number(shape[1]), Number(shape[2])];
+  const [td, ta, tb, tc] = types;
+  // The matrices of Volta are laid out in another way.
+  if ((m !== 8 && m !== 16) || (m === 8 && FLOATS.has(ta)) || td !== tc) return false;
+  const isInteger = !FLOATS.has(ta) && ta !== 'f64';
+  if (isInteger ? td !== 's32' : ta === 'f64' ? td !== 'f64' : td !== 'f32' && td !== 'f16') return false;
+  const a = fragment(c, 0, m, k, ta);
+  const b = fragment(c, a.registers, 8, k, tb);
+  const first = a.registers + b.registers;
+  const old = sums(c, first, m, tc);
+  const saturate = mods.includes('satfinite');
+  const out = new Float64Array(m * 8);
+  for (let row = 0; row < m; row++)
+    for (let column = 0; column < 8; column++) {
+      const at = row * 8 + column;
+      if (isInteger) {
+        let sum = old[at];
+        for (let j = 0; j < k; j++) sum += a.values[row * k + j] * b.values[column * k + j];
+        out[at] = saturate ? Math.max(-2147483648, Math.min(2147483647, sum)) : sum | 0;
+      } else if (ta === 'f64') {
+        let sum = old[at];
+        for (let j = 0; j < k; j++) sum = fma64(a.values[row * k + j], b.values[column * k + j], sum);
+        out[at] = sum;
+      } else {
+        let sum = 0;
+        for (let j = 0; j < k; j++) sum += a.values[row * k + j] * b.values[column * k + j];
+        out[at] = sum + old[at];
+      }
+    }
+  give(c, out, m, td);
+  return true;
+}
+
+/** Registers of a fragment, and the matrix, row by row of `k` elements; the columns of the second factor are its rows. */
+function fragment(
+  c: MatrixCall,
+  first: number,
+  rows: number,
+  k: number,
+  type: string,
+): { registers: number; values: Float64Array } {
+  const bits = BITS[type];
+  const width = Math.max(32, bits);
+  const each = width / bits;
+  const registers = (rows * k * bits) / (LANES * width);
+  // Two registers of a pair hold rows that are eight apart, where there are sixteen.
+  const halves = rows / 8;
+  const step = (k * halves) / registers;
+  const values = new Float64Array(rows * k);
+  const { i32 } = c.f.regs;
+  for (let r = 0; r < registers; r++)
+    for (let lane = 0; lane < LANES; lane++) {
+      const row = (lane >> 2) + 8 * (r % halves);
+      const column = Math.floor(r / halves) * step + (lane & 3) * each;
+      const at = source(c, first + r);
+      if (bits === 64) {
+        values[row * k + column] = num64(i32[at + 2 * lane], i32[at + 2 * lane + 1]);
+        continue;
+      }
+      for (let j = 0; j < each; j++) values[row * k + column + j] = element(i32[at + lane], j, type);
+    }
+  return { registers, values };
+}
+
+const float = new Float32Array(1);
+const word = new Int32Array(float.buffer);
+
+/** Element `j` of a register. */
+function element(register: number, j: number, type: string): number {
+  switch (type) {
+    case 'f16':
+    case 'bf16':
+      return halfToNumber((register >>> (16 * j)) & 0xffff, type);
+    case 'tf32':
+      // The low bits of a tf32 are not looked at.
+      word[0] = register & ~0x1fff;
+      return float[0];
+    default: {
+      const bits = BITS[type];
+      const low = (register << (32 - bits * (j + 1))) >>> 0;
+      return type.startsWith('s') ? (low | 0) >> (32 - bits) : low >>> (32 - bits);
+    }
+  }
+}
+
+/** Row and column of the first of two neighbours that a lane holds, by pair of elements. */
+const place = (lane: number, pair: number): number => ((lane >> 2) + 8 * pair) * 8 + 2 * (lane & 3);
+
+/** The sums as they were, row by row. */
+function sums(c: MatrixCall, first: number, m: number, type: string): Float64Array {
+  const out = new Float64Array(m * 8);
+  const { i32 } = c.f.regs;
+  for (let pair = 0; pair < m / 8; pair++)
+    for (let lane = 0; lane < LANES; lane++)
+      for (let j = 0; j < 2; j++) {
+        const to = place(lane, pair) + j;
+        if (type === 'f16')
+          out[to] = halfToNumber((i32[source(c, first + pair) + lane] >>> (16 * j)) & 0xffff, type);
+        else {
+          const at = source(c, first + 2 * pair + j);
+          if (type === 'f64') out[to] = num64(i32[at + 2 * lane], i32[at + 2 * lane + 1]);
+          else {
+            word[0] = i32[at + lane];
+            out[to] = type === 'f32' ? float[0] : word[0];
+          }
+        }
+      }
+  return out;
+}
+
+const words = new Int32Array(2);
+
+/** Gives the lanes their sums. */
+function give(c: MatrixCall, values: Float64Array, m: number, type: string): void {
+  const { i32 } = c.f.regs;
+  for (let pair = 0; pair < m / 8; pair++)
+    for (let lane = 0; lane < LANES; lane++) {
+      const from = place(lane, pair);
+      if (type === 'f16') {
+        const at = result(c, pair);
+        if (at >= 0)
+          i32[at + lane] = numberToHalf(values[from], type) | (numberToHalf(values[from + 1], type) << 16);
+        continue;
+      }
+      for (let j = 0; j < 2; j++) {
+        const at = result(c, 2 * pair + j);
+        if (at < 0) continue;
+        if (type === 'f64') {
+          words64(values[from + j], words);
+          i32[at + 2 * lane] = words[0];
+          i32[at + 2 * lane + 1] = words[1];
+        } else if (type === 'f32') {
+          float[0] = values[from + j];
+          // NaN of f32 is 0x7fffffff (PTX ISA 9.0, 9.7.3).
+          i32[at + lane] = Number.isNaN(values[from + j]) ? 0x7fffffff : word[0];
+        } else i32[at + lane] = values[from + j];
+      }
+    }
+}

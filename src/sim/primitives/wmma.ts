@@ -1,0 +1,188 @@
+import { Kind } from '../../ir/operand.ts';
+import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
+import type { Location } from '../memory.ts';
+import { SHARED_WINDOW } from '../memory.ts';
+import type { MatrixCall } from './matrix-call.ts';
+import { opnd } from './primitive.ts';
+
+/*
+ * `wmma`: PTX leaves open which lane holds which element of a fragment (PTX ISA 9.0, 9.7.14), and kernels may do to all elements
+ * alike what they like. Here a lane holds as many neighbours, row by row, as the matrix has for each; where a fragment has more registers
+ * than that, the rest is zero.
+ */
+
+const LANES = 32;
+const BITS: Readonly<Record<string, number>> = {
+  f16: 16,
+  bf16: 16,
+  tf32: 32,
+  f32: 32,
+  f64: 64,
+  s8: 8,
+  u8: 8,
+  s32: 32,
+};
+
+/** Runs `wmma.load`, `wmma.mma` or `wmma.store`; false where it has no meaning here. */
+export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
+  const shape = mods.map((x) => /^m(\d+)n(\d+)k(\d+)$/.exec(x)).find((x) => x !== null);
+  if (shape == null) return false;
+  const [m, n, k] = shape.slice(1).map(Number);
+  const types = mods.filter((x) => BITS[x] !== undefined);
+  if (mods.some((x) => x === 'satfinite' || /^r[nzmp]$/.test(x))) return false;
+  switch (mods[0]) {
+    case 'load':
+    case 'store': {
+      const part = mods[1];
+      const [rows, columns] = part === 'a' ? [m, k] : part === 'b' ? [k, n] : [m, n];
+      return types.length === 1 && move(c, mods, rows, columns, types[0]);
+    }
+    case 'mma': {
+      const [td, ta, tb, tc] = types.length === 2 ? [types[0], 'f16', 'f16', types[1]] : types;
+      return tc !== undefined && ta === tb && multiply(c, [m, n, k], td, ta, tc);
+    }
+    default:
+      return false;
+  }
+}
+
+/** Registers in which each lane holds its part of a matrix of so many elements, and how many are there in all. */
+const each = (elements: number): number => elements / LANES;
+
+/** Moves a matrix between memory and a fragment. */
+function move(c: MatrixCall, mods: readonly string[], rows: number, columns: number, type: string): boolean {
+  const store = mods[0] === 'store';
+  const row = mods.includes('row');
+  const { i32 } = c.f.regs;
+  const words = c.d.ins.src[0].sym;
+  const given = /\](?:, \{[^}]*\})?, (?:<s(\d+)|(\d+))/.exec(words);
+  const strides = given?.[1] === undefined ? -1 : opnd(c.f, c.d, c.d.ins.dst.length + 1 + Number(given[1]));
+  const first = c.d.ins.src.findIndex((o, k) => k > 1 && o.kind === Kind.Reg) - 1;
+  const bytes = BITS[type] / 8;
+  const size = Math.min(4, bytes);
+  const at = (lane: number, element: number, part: number): Location => {
+    const stride = strides >= 0 ? i32[strides + lane] : Number(given?.[2] ?? (row ? columns : rows));
+    const [y, x] = [Math.floor(element / columns), element % columns];
+    const a = c.address(lane) + bytes * (row ? y * stride + x : x * stride + y) + part;
+    c.m.lane = lane;
+    return mods.some((s) => s.startsWith('shared'))
+      ? c.w.block.shared.place(a >= SHARED_WINDOW ? a - SHARED_WINDOW : a, size, store)
+      : c.m.generic(c.w, lane, a, size, store);
+  };
+  const count = each(rows * columns);
+  const perWord = Math.max(1, 4 / bytes);
+  const width = Math.max(1, bytes / 4);
+  // What is loaded goes into registers when all has been read: they may hold the address.
+  const loaded: Int32Array[] = c.d.ins.dst.map(() => new Int32Array(LANES * width));
+  for (let lane = 0; lane < LANES; lane++)
+    for (let e = 0; e < count; e++)
+      for (let part = 0; part < bytes; part += size) {
+        const p = at(lane, lane * count + e, part);
+        const k = Math.floor(e / perWord);
+        const shift = 8 * bytes * (e % perWord);
+        if (!store) {
+          const v =
+            size === 4
+              ? p.view.getInt32(p.at, true)
+              : size === 2
+                ? p.view.getUint16(p.at, true)
+                : p.view.getUint8(p.at);
+          loaded[k][width * lane + part / 4] |= v << (size === 4 ? 0 : shift);
+          continue;
+        }
+        const v = i32[opnd(c.f, c.d, c.d.ins.dst.length + 1 + first + k) + width * lane + part / 4];
+        if (size === 4) p.view.setInt32(p.at, v, true);
+        else if (size === 2) p.view.setUint16(p.at, (v >>> shift) & 0xffff, true);
+        else p.view.setUint8(p.at, (v >>> shift) & 0xff);
+      }
+  if (store) c.m.changes++;
+  else
+    loaded.forEach((v, k) => {
+      const to = opnd(c.f, c.d, k);
+      if (to >= 0) i32.set(v, to);
+    });
+  return true;
+}
+
+/** Products as `mma` has them; sums of floats in double precision, rounded once. */
+function multiply(c: MatrixCall, [m, n, k]: readonly number[], td: string, ta: string, tc: string): boolean {
+  const integer = ta === 's8' || ta === 'u8';
+  if (integer !== (td === 's32') || (td === 's32') !== (tc === 's32')) return false;
+  // Registers of the fragments: f16 has eight of the factors whatever their size.
+  const registers = (elements: number, type: string): number =>
+    (each(elements) * BITS[type]) / Math.max(32, BITS[type]);
+  const total = c.d.ins.src.length - 1;
+  const ra = ta === 'f16' ? 8 : registers(m * k, ta);
+  const rb = ta === 'f16' ? 8 : registers(k * n, ta);
+  if (ra + rb + registers(m * n, tc) !== total) return false;
+  const base = c.d.ins.dst.length + 1;
+  const a = values(c, base, m * k, ta);
+  const b = values(c, base + ra, k * n, ta);
+  const old = values(c, base + ra + rb, m * n, tc);
+  const out = new Float64Array(m * n);
+  for (let y = 0; y < m; y++)
+    for (let x = 0; x < n; x++) {
+      let sum = ta === 'f64' ? old[y * n + x] : 0;
+      for (let j = 0; j < k; j++)
+        if (ta === 'f64') sum = fma64(a[y * k + j], b[j * n + x], sum);
+        else sum += a[y * k + j] * b[j * n + x];
+      out[y * n + x] = ta === 'f64' ? sum : sum + old[y * n + x];
+    }
+  give(c, out, td);
+  return true;
+}
+
+const float = new Float32Array(1);
+const word = new Int32Array(float.buffer);
+const pair = new Int32Array(2);
+
+/** The elements of a fragment, from the `from`-th operand place on. */
+function values(c: MatrixCall, from: number, elements: number, type: string): Float64Array {
+  const { i32 } = c.f.regs;
+  const count = each(elements);
+  const bits = BITS[type];
+  const out = new Float64Array(elements);
+  for (let lane = 0; lane < LANES; lane++)
+    for (let e = 0; e < count; e++) {
+      const to = lane * count + e;
+      if (bits === 64) {
+        const at = opnd(c.f, c.d, from + e) + 2 * lane;
+        out[to] = num64(i32[at], i32[at + 1]);
+        continue;
+      }
+      const perWord = 32 / bits;
+      const w = i32[opnd(c.f, c.d, from + Math.floor(e / perWord)) + lane] >> (bits * (e % perWord));
+      if (bits === 16) out[to] = halfToNumber(w & 0xffff, type);
+      else if (type === 's8') out[to] = (w << 24) >> 24;
+      else if (type === 'u8') out[to] = w & 0xff;
+      else if (type === 's32') out[to] = w;
+      else {
+        word[0] = type === 'tf32' ? w & ~0x1fff : w;
+        out[to] = float[0];
+      }
+    }
+  return out;
+}
+
+/** Gives the lanes their parts of the sums. */
+function give(c: MatrixCall, sums: Float64Array, type: string): void {
+  const { i32 } = c.f.regs;
+  const count = each(sums.length);
+  for (let lane = 0; lane < LANES; lane++)
+    for (let e = 0; e < count; e++) {
+      const v = sums[lane * count + e];
+      const to = opnd(c.f, c.d, type === 'f16' ? e >> 1 : e);
+      if (to < 0) continue;
+      if (type === 'f16') {
+        const h = numberToHalf(v, type) << (16 * (e & 1));
+        i32[to + lane] = (e & 1) === 0 ? h : i32[to + lane] | h;
+      } else if (type === 'f64') {
+        words64(v, pair);
+        i32[to + 2 * lane] = pair[0];
+        i32[to + 2 * lane + 1] = pair[1];
+      } else if (type === 'f32') {
+        float[0] = v;
+        i32[to + lane] = Number.isNaN(v) ? 0x7fffffff : word[0];
+      } else i32[to + lane] = v;
+    }
+}

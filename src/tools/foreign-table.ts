@@ -1,0 +1,117 @@
+// `node dist/tools/foreign-table.js`: writes pipelines/isa/FOREIGN.md, which says of every PTX instruction whether it has Ori opcodes
+// of its own, is carried as it is, or keeps its function from being lowered.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ForeignForm, Isa, Opcode } from '../ir/opcode.ts';
+import { buildIsa, PROPS } from '../isa/build.ts';
+import { hasOpcodes } from '../ptx/lower/index.ts';
+import { PTX_OPCODES } from '../ptx/opcodes.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
+
+/** Path of the page in the repository. */
+export const PAGE = 'pipelines/isa/FOREIGN.md';
+
+const code = (s: string): string => `\`${s}\``;
+
+/** An opcode with the modifiers of a row. */
+function opcodeText(f: ForeignForm): string {
+  const { op } = f;
+  if (op === null) return '';
+  return (
+    op.name +
+    op.groups
+      .map((g) => g.values[(f.mods >>> g.shift) & g.mask].name)
+      .filter((v) => v !== 'GENERIC')
+      .map((v) => `.${v}`)
+      .join('')
+  );
+}
+
+/** What passes know of an opcode that carries PTX. */
+const known = (op: Opcode): string =>
+  Object.entries(PROPS)
+    .filter(([name, flag]) => name !== 'predicable' && (op.flags & flag) !== 0)
+    .map(([name]) => name)
+    .join(', ') || 'nothing else';
+
+/** Rows that some form of an opcode may use. */
+function rowsOf(opcode: string, isa: Isa): ForeignForm[] {
+  const may = (name: string): boolean => {
+    const base = name.split('.')[0];
+    return base === opcode || (base.length > 1 && base.endsWith('*') && opcode.startsWith(base.slice(0, -1)));
+  };
+  return isa.foreign.filter((f) => f.names.some(may));
+}
+
+/** The text of the page. */
+export function foreignPage(isa: Isa): string {
+  const own: string[] = [];
+  const both: string[] = [];
+  const carried: string[] = [];
+  const out: string[] = [];
+  for (const opcode of [...PTX_OPCODES].sort()) {
+    const rows = rowsOf(opcode, isa);
+    const carries = rows.some((f) => f.op !== null);
+    const list = hasOpcodes(opcode) ? (carries ? both : own) : carries ? carried : out;
+    list.push(opcode);
+  }
+  const family = isa.opcodes.filter((o) => o.primitive === 'foreign');
+  const rows = isa.foreign.map((f) => {
+    const names = f.names.map(code).join(' ');
+    if (f.op === null) return `| ${f.title} | ${names} | left out | ${f.none} |`;
+    const results = f.unknown
+      ? 'all registers'
+      : f.results < 0
+        ? 'first operand, unless an address'
+        : f.results === 0
+          ? 'none'
+          : 'first operand';
+    return `| ${f.title} | ${names} | ${code(opcodeText(f))} | ${results} |`;
+  });
+  const list = (l: readonly string[]): string => l.map(code).join(' ');
+  return `# What becomes of each PTX instruction
+
+Made by \`node dist/tools/foreign-table.js\` from \`foreign.yaml\` and the lowering; a test holds it current.
+
+An instruction has Ori opcodes of its own, with a meaning that is run, folded and proved; or Ori carries it as it is (a *foreign*
+instruction), with its registers and what passes must know of it, and writes it back; or functions with it are left out.
+
+## By opcode
+
+| | PTX opcodes |
+|---|---|
+| Ori opcodes of its own (${own.length}) | ${list(own)} |
+| the same, and forms without are carried (${both.length}) | ${list(both)} |
+| carried (${carried.length}) | ${list(carried)} |
+| left out (${out.length}) | ${list(out)} |
+
+## Opcodes that carry
+
+| opcode | what it stands for | what passes know |
+|---|---|---|
+${family.map((o) => `| ${code(o.name)} | ${o.title} | ${known(o)} |`).join('\n')}
+
+None is folded, or run more often than it is written. One without \`side-effect\` goes when
+nobody needs its results. An open world makes results up from name, operands and what memory holds at the addresses.
+
+A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, 8-bit and (mma alone)
+4-bit integers (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.
+PTX leaves order and precision of sums of floats open too: here they are of double precision, in the order of columns, the old value
+last, rounded once, so that a GPU may differ in the last places of a result; sums of f64 are fused in that order. At any other a
+launch stops with a message that names the instruction.
+
+## Rows
+
+The first that fits holds, for forms that the lowering has no opcodes for. \`*\` stands for any characters.
+
+| family (chapter of PTX ISA 9.0) | names | carried by | results |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+if (/foreign-table\.[jt]s$/.test(process.argv[1] ?? '')) {
+  const specs = await loadShipped();
+  const { isa } = buildIsa(specs.isa.map((f) => ({ file: f.file, data: f.data })));
+  writeFileSync(join(ROOT, PAGE), foreignPage(isa));
+}

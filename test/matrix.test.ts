@@ -1,0 +1,355 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { halfToNumber, numberToHalf } from '../src/isa/floats.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { type Launch, type LaunchParam, runLaunch } from '../src/sim/launch.ts';
+import { testIsa } from './support/isa.ts';
+import { BASE } from './support/sim-kernel.ts';
+
+const isa = testIsa();
+
+const buffer = (bytes: Uint8Array): LaunchParam => ({
+  kind: 'buffer',
+  type: 's32',
+  length: bytes.length / 4,
+  bytes,
+  expect: null,
+  tolerance: 0,
+});
+
+function launched(text: string, kernel: string, params: LaunchParam[], threads = 32) {
+  const { module, diagnostics } = parsePtx(text, 'm.ptx');
+  expect(diagnostics).toEqual([]);
+  const { program } = lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_80' });
+  expect(program.skipped).toEqual([]);
+  const launch: Launch = {
+    name: 't',
+    kernel,
+    grid: [1, 1, 1],
+    block: [threads, 1, 1],
+    dynamicShared: 0,
+    params,
+  };
+  return runLaunch(program, isa, launch, BASE, { counters: false, budget: 100_000 });
+}
+
+/** Every lane loads words of its own, carries `ptx` out on %r0, %r1, ..., or %d0, ..., and stores what `out` names. */
+function perLane(
+  ptx: string,
+  words: number,
+  wide: boolean,
+  results: readonly string[],
+  data: Uint8Array,
+): Uint8Array {
+  const size = wide ? 8 : 4;
+  const loads = Array.from(
+    { length: words },
+    (_, k) => `ld.global.b${8 * size} ${wide ? '%d' : '%r'}${k}, [%rd1+${size * k}];`,
+  );
+  const stores = results.map((r, k) => `st.global.b${8 * size} [%rd1+${size * (words + k)}], ${r};`);
+  const stride = size * (words + results.length);
+  const text = `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+.reg .b32 %r<40>; .reg .b64 %rd<4>; .reg .b64 %d<40>; .reg .b32 %t;
+.shared .align 16 .b8 tile[1024];
+ld.param.u64 %rd1, [p];
+mov.u32 %t, %tid.x;
+mad.wide.u32 %rd1, %t, ${stride}, %rd1;
+${loads.join('\n')}
+${ptx}
+${stores.join('\n')}
+ret;
+}
+`;
+  const bytes = new Uint8Array(32 * stride);
+  const perThread = data.length / 32;
+  for (let l = 0; l < 32; l++) bytes.set(data.subarray(l * perThread, (l + 1) * perThread), l * stride);
+  const r = launched(text, 'k', [buffer(bytes)]);
+  expect(r.error).toBeNull();
+  const out = new Uint8Array(r.buffers[0]!.buffer, r.buffers[0]!.byteOffset, bytes.length);
+  const part = new Uint8Array(32 * size * results.length);
+  for (let l = 0; l < 32; l++)
+    part.set(out.subarray(l * stride + size * words, (l + 1) * stride), l * size * results.length);
+  return part;
+}
+
+/** Small numbers, so that every sum is exact. */
+const number = (i: number): number => ((i * 37) % 19) - 9;
+
+/**
+ * Layouts as the figures of PTX ISA 9.0, 9.7.14.5, say them: row and column of element i of a lane, with g = lane / 4 and t = lane % 4.
+ */
+type Layout = (i: number, g: number, t: number) => readonly [row: number, column: number];
+interface Form {
+  readonly name: string;
+  readonly m: number;
+  readonly k: number;
+  readonly type: 'f16' | 'bf16' | 'tf32' | 's8' | 'u8' | 'f64';
+  readonly sum: 'f32' | 'f16' | 's32' | 'f64';
+  /** Elements of a lane in A, B and C. */
+  readonly counts: readonly [number, number, number];
+  readonly a: Layout;
+  readonly b: Layout;
+  readonly c: Layout;
+}
+
+const sums16: Layout = (i, g, t) => [i < 2 ? g : g + 8, t * 2 + (i & 1)];
+const FORMS: readonly Form[] = [
+  ...(['f16', 'bf16'] as const).map(
+    (type): Form => ({
+      name: `m16n8k16.row.col.f32.${type}.${type}.f32`,
+      m: 16,
+      k: 16,
+      type,
+      sum: 'f32',
+      counts: [8, 4, 4],
+      a: (i, g, t) => [i % 4 < 2 ? g : g + 8, t * 2 + (i & 1) + (i >= 4 ? 8 : 0)],
+      b: (i, g, t) => [t * 2 + (i & 1) + (i >= 2 ? 8 : 0), g],
+      c: sums16,
+    }),
+  ),
+  {
+    name: 'm16n8k8.row.col.f16.f16.f16.f16',
+    m: 16,
+    k: 8,
+    type: 'f16',
+    sum: 'f16',
+    counts: [4, 2, 4],
+    a: (i, g, t) => [i < 2 ? g : g + 8, t * 2 + (i & 1)],
+    b: (i, g, t) => [t * 2 + (i & 1), g],
+    c: sums16,
+  },
+  {
+    name: 'm16n8k8.row.col.f32.tf32.tf32.f32',
+    m: 16,
+    k: 8,
+    type: 'tf32',
+    sum: 'f32',
+    counts: [4, 2, 4],
+    a: (i, g, t) => [i === 0 || i === 2 ? g : g + 8, i < 2 ? t : t + 4],
+    b: (i, g, t) => [i === 0 ? t : t + 4, g],
+    c: sums16,
+  },
+  ...(['s8', 'u8'] as const).map(
+    (type): Form => ({
+      name: `m16n8k32.row.col.s32.${type}.${type}.s32`,
+      m: 16,
+      k: 32,
+      type,
+      sum: 's32',
+      counts: [16, 8, 4],
+      a: (i, g, t) => [i < 4 || (i >= 8 && i < 12) ? g : g + 8, t * 4 + (i & 3) + (i < 8 ? 0 : 16)],
+      b: (i, g, t) => [t * 4 + (i & 3) + (i < 4 ? 0 : 16), g],
+      c: sums16,
+    }),
+  ),
+  {
+    name: 'm8n8k16.row.col.satfinite.s32.s8.s8.s32',
+    m: 8,
+    k: 16,
+    type: 's8',
+    sum: 's32',
+    counts: [4, 4, 2],
+    a: (i, g, t) => [g, t * 4 + i],
+    b: (i, g, t) => [t * 4 + i, g],
+    c: (i, g, t) => [g, t * 2 + i],
+  },
+  {
+    name: 'm8n8k4.row.col.f64.f64.f64.f64',
+    m: 8,
+    k: 4,
+    type: 'f64',
+    sum: 'f64',
+    counts: [1, 1, 2],
+    a: (_i, g, t) => [g, t],
+    b: (_i, g, t) => [t, g],
+    c: (i, g, t) => [g, t * 2 + i],
+  },
+];
+
+const BYTES = { f16: 2, bf16: 2, tf32: 4, s8: 1, u8: 1, f64: 8, f32: 4, s32: 4 } as const;
+
+function write(v: DataView, at: number, type: keyof typeof BYTES, x: number): void {
+  if (type === 'f16' || type === 'bf16') v.setUint16(at, numberToHalf(x, type), true);
+  else if (type === 'tf32' || type === 'f32') v.setFloat32(at, x, true);
+  else if (type === 'f64') v.setFloat64(at, x, true);
+  else if (type === 's32') v.setInt32(at, x, true);
+  else v.setInt8(at, x);
+}
+
+function read(v: DataView, at: number, type: keyof typeof BYTES): number {
+  if (type === 'f16' || type === 'bf16') return halfToNumber(v.getUint16(at, true), type);
+  if (type === 'f64') return v.getFloat64(at, true);
+  return type === 's32' ? v.getInt32(at, true) : v.getFloat32(at, true);
+}
+
+describe('mma', () => {
+  it.each(FORMS.map((f) => [f.name, f] as const))('%s', (name, form) => {
+    const A = (row: number, column: number) =>
+      form.type === 'u8' ? number(row * 64 + column) & 15 : number(row * 64 + column);
+    const B = (row: number, column: number) =>
+      form.type === 'u8' ? number(7 + row * 64 + column) & 15 : number(7 + row * 64 + column);
+    const C = (row: number, column: number) => number(3 + row * 8 + column);
+    const sizes = [form.type, form.type, form.sum].map((t) => BYTES[t]);
+    const perThread = form.counts.reduce((n, c, k) => n + c * sizes[k], 0);
+    const data = new Uint8Array(32 * perThread);
+    const view = new DataView(data.buffer);
+    for (let l = 0; l < 32; l++) {
+      let at = l * perThread;
+      const [g, t] = [l >> 2, l & 3];
+      for (let i = 0; i < form.counts[0]; i++, at += sizes[0])
+        write(view, at, form.type, A(...form.a(i, g, t)));
+      for (let i = 0; i < form.counts[1]; i++, at += sizes[1])
+        write(view, at, form.type, B(...form.b(i, g, t)));
+      for (let i = 0; i < form.counts[2]; i++, at += sizes[2])
+        write(view, at, form.sum, C(...form.c(i, g, t)));
+    }
+    const wide = form.type === 'f64';
+    const size = wide ? 8 : 4;
+    const regs = form.counts.map((n, k) => (n * sizes[k]) / size);
+    let next = 0;
+    const group = (n: number): string => {
+      const names = Array.from({ length: n }, () => `${wide ? '%d' : '%r'}${next++}`);
+      return `{${names.join(', ')}}`;
+    };
+    const [a, b, c] = regs.map(group);
+    const d = group(regs[2]);
+    const words = regs.reduce((x, y) => x + y);
+    const out = perLane(
+      `mma.sync.aligned.${name} ${d}, ${a}, ${b}, ${c};`,
+      words,
+      wide,
+      d.slice(1, -1).split(', '),
+      data,
+    );
+    const result = new DataView(out.buffer);
+    for (let l = 0; l < 32; l++)
+      for (let i = 0; i < form.counts[2]; i++) {
+        const [row, column] = form.c(i, l >> 2, l & 3);
+        let want = C(row, column);
+        for (let j = 0; j < form.k; j++) want += A(row, j) * B(j, column);
+        const got = read(result, (l * form.counts[2] + i) * sizes[2], form.sum);
+        expect(got, `lane ${l}, element ${i}`).toBe(want);
+      }
+  });
+});
+
+describe('fragments in shared memory', () => {
+  const tile = Array.from({ length: 8 }, (_, k) => `st.shared.b32 [%r20+${4 * k}], %r${k};`).join('\n');
+  // Lane l fills row l of 16 halves: half (l, j) is 64 l + j.
+  const rows = (): Uint8Array => {
+    const data = new Uint8Array(32 * 32);
+    const v = new DataView(data.buffer);
+    for (let l = 0; l < 32; l++) for (let j = 0; j < 16; j++) v.setUint16(l * 32 + 2 * j, 64 * l + j, true);
+    return data;
+  };
+  const begin = `mov.u32 %r21, tile;\nmad.lo.u32 %r20, %t, 32, %r21;\n${tile}\nbar.warp.sync -1;`;
+  const halves = (b: Uint8Array) => new Uint16Array(b.buffer);
+
+  it.each([false, true])('ldmatrix, transposed: %s', (trans) => {
+    const load = `ldmatrix.sync.aligned.m8n8.x4${trans ? '.trans' : ''}.shared.b16 {%r10, %r11, %r12, %r13}, [%r20+16];`;
+    const out = halves(perLane(`${begin}\n${load}`, 8, false, ['%r10', '%r11', '%r12', '%r13'], rows()));
+    for (let l = 0; l < 32; l++)
+      for (let matrix = 0; matrix < 4; matrix++)
+        for (let j = 0; j < 2; j++) {
+          const [row, column] = [l >> 2, 2 * (l & 3) + j];
+          const [r, c] = trans ? [column, row] : [row, column];
+          expect(out[l * 8 + matrix * 2 + j]).toBe(64 * (8 * matrix + r) + 8 + c);
+        }
+  });
+
+  it('stmatrix takes back what ldmatrix took apart', () => {
+    const ptx = `${begin}
+ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r10, %r11}, [%r20];
+bar.warp.sync -1;
+and.b32 %r22, %t, 15;
+mad.lo.u32 %r22, %r22, 32, %r21;
+stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r22], {%r10, %r11};
+bar.warp.sync -1;
+ld.shared.b32 %r12, [%r20];`;
+    const out = halves(perLane(ptx.replaceAll('sm_80', 'sm_90'), 8, false, ['%r12'], rows()));
+    // Row l begins with column l of the matrix that it lies in.
+    for (let l = 0; l < 16; l++)
+      for (let j = 0; j < 2; j++) expect(out[l * 2 + j]).toBe(64 * ((l & 8) + j) + (l & 7));
+  });
+
+  it('movmatrix transposes', () => {
+    const ptx = `${begin}
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r20];
+ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r11}, [%r20];
+movmatrix.sync.aligned.m8n8.trans.b16 %r12, %r10;`;
+    const out = new Uint32Array(perLane(ptx, 8, false, ['%r11', '%r12'], rows()).buffer);
+    for (let l = 0; l < 32; l++) expect(out[2 * l + 1]).toBe(out[2 * l]);
+  });
+});
+
+it('a kernel of ldmatrix and mma multiplies', () => {
+  const text = readFileSync(new URL('./foreign/tensor-tile.sm_80.ptx', import.meta.url), 'utf8');
+  const steps = 3;
+  const left = (s: number, row: number, k: number) => number(s * 5 + row * 16 + k);
+  const right = (s: number, row: number, k: number) => number(s * 11 + row * 16 + k + 2);
+  const halves = (count: number, f: (i: number) => number): Uint8Array =>
+    new Uint8Array(Uint16Array.from({ length: count }, (_, i) => numberToHalf(f(i), 'f16')).buffer);
+  const a = halves(steps * 256, (i) => left(i >> 8, (i >> 4) & 15, i & 15));
+  const b = halves(steps * 128, (i) => right(i >> 7, (i >> 4) & 7, i & 15));
+  const n: LaunchParam = { kind: 'scalar', type: 's32', value: steps };
+  const r = launched(text, 'matrixSteps', [buffer(a), buffer(b), buffer(new Uint8Array(512)), n]);
+  expect(r.error).toBeNull();
+  const c = new Float32Array(r.buffers[2]!.buffer);
+  for (let row = 0; row < 16; row++)
+    for (let column = 0; column < 8; column++) {
+      let want = 0;
+      // The tile on the right is transposed in blocks of eight.
+      for (let s = 0; s < steps; s++)
+        for (let k = 0; k < 16; k++) want += left(s, row, k) * right(s, k & 7, (k & 8) + column);
+      expect(c[row * 8 + column]).toBe(want);
+    }
+});
+
+it('a kernel of wmma multiplies, with edges, a slope and a bias', () => {
+  const text = readFileSync(new URL('./foreign/tensor-tile.sm_80.ptx', import.meta.url), 'utf8');
+  const [n, depth] = [29, 40];
+  const left = (row: number, k: number) => number(row * 40 + k);
+  const right = (column: number, k: number) => number(column * 40 + k + 5);
+  const halves = (f: (y: number, x: number) => number): Uint8Array =>
+    new Uint8Array(
+      Uint16Array.from({ length: n * depth }, (_, i) =>
+        numberToHalf(f(Math.floor(i / depth), i % depth), 'f16'),
+      ).buffer,
+    );
+  const bias = Float32Array.from({ length: n + 3 }, (_, i) => i / 4);
+  const scalar = (value: number): LaunchParam => ({ kind: 'scalar', type: 's32', value });
+  const r = launched(
+    text,
+    'tensorTile',
+    [
+      buffer(halves(left)),
+      buffer(halves(right)),
+      buffer(new Uint8Array(bias.buffer)),
+      buffer(new Uint8Array(4 * n * n)),
+      scalar(n),
+      scalar(depth),
+    ],
+    128,
+  );
+  expect(r.error).toBeNull();
+  const c = new Float32Array(r.buffers[3]!.buffer);
+  for (let row = 0; row < n; row++)
+    for (let column = 0; column < n; column++) {
+      let sum = 0;
+      for (let k = 0; k < depth; k++) sum += left(row, k) * right(column, k);
+      expect(c[row * n + column]).toBe((sum > 0 ? sum : sum / 8) + bias[column]);
+    }
+});
+
+it('a part of a warp cannot', () => {
+  const text = readFileSync(new URL('./foreign/tensor-tile.sm_80.ptx', import.meta.url), 'utf8');
+  const n: LaunchParam = { kind: 'scalar', type: 's32', value: 1 };
+  const some = () => buffer(new Uint8Array(4096));
+  const r = launched(text, 'matrixSteps', [some(), some(), some(), n], 16);
+  expect(r.error).toMatch(/'ldmatrix\.\S+' has no meaning that could be run by a part of a warp/);
+});
