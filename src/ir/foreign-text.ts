@@ -9,7 +9,7 @@ import type { Instr } from './program.ts';
  */
 
 /** A place for an operand. */
-export interface Place {
+export interface OperandPlace {
   /** Number of the result that stands there, -1 for a source. */
   readonly dst: number;
   /** Number of the source that stands there, or whose value a result has before; -1 for a result that is only written. */
@@ -21,13 +21,13 @@ export interface Place {
 const PLACE = /<(?:d(\d+)(?:=s(\d+))?|s(\d+))(?::(\w+))?>/g;
 
 /** A place as it is written. */
-export function placeText(p: Place): string {
+export function placeText(p: OperandPlace): string {
   const name = p.dst < 0 ? `s${p.src}` : p.src < 0 ? `d${p.dst}` : `d${p.dst}=s${p.src}`;
   return `<${name}${p.size === '32' ? '' : `:${p.size}`}>`;
 }
 
 /** The text with every place replaced. */
-export const fillPlaces = (text: string, fill: (p: Place) => string): string =>
+export const fillPlaces = (text: string, fill: (p: OperandPlace) => string): string =>
   text.replace(PLACE, (_m, d?: string, tied?: string, s?: string, size = '32') =>
     fill({ dst: d === undefined ? -1 : Number(d), src: Number(tied ?? s ?? -1), size }),
   );
