@@ -1,4 +1,4 @@
-import { fillPlaces, flightOf, type Place, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
+import { fillPlaces, flightOf, type OperandPlace, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { Kind, NO_REG, type Operand, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import { NoPtx, type Writer } from './writer.ts';
@@ -25,12 +25,12 @@ export function writeForeign(w: Writer, i: Instr): void {
     if (known === undefined) throw new NoPtx(`${i.op.name} names a register of size '${size}'`);
     return [w.temp(known[0]), known[1]];
   };
-  const sourceOf = (p: Place): Operand => {
+  const sourceOf = (p: OperandPlace): Operand => {
     const o = src[p.src];
     if (o === undefined) throw new NoPtx(`${i.op.name} names source ${p.src} and has ${src.length}`);
     return o;
   };
-  const read = (p: Place): string => {
+  const read = (p: OperandPlace): string => {
     const o = sourceOf(p);
     if (o.kind === Kind.Sym)
       return w.value(o, p.size === '32' ? 32 : 64, p.size === 'sym' ? 'sym' : 'reg', 0);
@@ -41,7 +41,7 @@ export function writeForeign(w: Writer, i: Instr): void {
     return half;
   };
   const written = new Map<number, string>();
-  const result = (p: Place): string => {
+  const result = (p: OperandPlace): string => {
     const known = written.get(p.dst);
     if (known !== undefined) return known;
     if (p.dst >= i.dst.length) throw new NoPtx(`${i.op.name} names result ${p.dst} and has ${i.dst.length}`);
