@@ -54,6 +54,9 @@ export const placeBlocks: Pass = (fn, ctx) => {
   return edit(fn, (d) => arrange(d, order), ctx.isa);
 };
 
+/** How many times as often control must pass one way as another by estimate alone, for an order to be made of it. */
+const GUESSED = 2;
+
 /** Where nothing says what comes next, the order before does, so that another look may save more. Few need a third one. */
 const ROUNDS = 8;
 
@@ -166,11 +169,12 @@ class Placer {
         else list.push({ from, often });
       }
     for (const list of into.values()) list.sort((x, y) => x.often - y.often);
-    /** Does a block that is still to be placed lead to `to` as often? */
+    const margin = fn.attrs.counts.length > 0 ? 1 : GUESSED;
+    /** Does a block that is still to be placed lead to `to` as often, or nearly so? */
     const betterElsewhere = (to: number, often: number): boolean => {
       const list = into.get(to)!;
       while (list.length > 0 && placed.has(list[list.length - 1].from)) list.pop();
-      return list.length > 0 && list[list.length - 1].often >= often;
+      return list.length > 0 && list[list.length - 1].often * margin >= often;
     };
     const next = (u: Unit): Unit | null => {
       const last = u.blocks[u.blocks.length - 1];

@@ -16,6 +16,7 @@ const PHASES = [
   'SpeculativeHoistComInsts',
   'OriDoPredication',
   'LateMergeEquivalentConditionalFlow',
+  'PlaceBlocksInSourceOrder',
 ];
 const METRICS = ['warp-instructions', 'divergent-branches', 'branches', 'blocks'];
 const MARK = '<!-- tables -->';
