@@ -45,6 +45,15 @@ describe('phase 20', () => {
     expect([...frequencyOf(parse(DIAMOND)).block]).not.toEqual([1, 0.25, 0.75, 1]);
   });
 
+  it.each([
+    ['.count BB0 -1', /a count from 0 to/],
+    ['.count BB0 99999999999999999999', /a count from 0 to/],
+    ['.count X 1', /expected a block/],
+    ['.count BB0', /expected a count/],
+  ])('%s is no line of a function', (line, says) => {
+    expect(() => parse(DIAMOND.replace('\n{', `\n  ${line}\n{`))).toThrow(says);
+  });
+
   it('leaves a function that the profile does not know, or knows as another', () => {
     const fn = parse(DIAMOND);
     expect(runPass('attach-profile', fn, testContext(fn))).toBe(fn);

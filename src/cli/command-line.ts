@@ -18,4 +18,5 @@ export const planWords = (o: PlanOptions): string[] => [
   ...each('--set', o.set),
   ...each('--disable', o.disable),
   ...each('--rules', o.rules),
+  ...one('--profile', o.profile),
 ];

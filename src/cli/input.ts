@@ -10,7 +10,7 @@ import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { readText, STANDARD_INPUT } from './files.ts';
-import type { PlanOptions } from './options.ts';
+import { type PlanOptions, planOptionsOf } from './options.ts';
 import { situation } from './situation.ts';
 import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
@@ -63,29 +63,6 @@ export function warnOtherVersions(file: string, program: Program): void {
     },
   ]);
 }
-
-/** The plan options among the options of a command. */
-export const planOptionsOf = ({
-  level,
-  sm,
-  order,
-  recipe,
-  knobs,
-  set,
-  disable,
-  rules,
-  profile,
-}: PlanOptions): PlanOptions => ({
-  level,
-  sm,
-  order,
-  recipe,
-  knobs,
-  set,
-  disable,
-  rules,
-  profile,
-});
 
 /** What plan options ask for. */
 const requestOf = (o: PlanOptions, level: number | null, sm: string): PlanRequest => ({

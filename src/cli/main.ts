@@ -23,6 +23,10 @@ function withPlan(c: Command): Command {
     .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect);
 }
 
+/** Adds the plan options, a profile among them, to a command that runs plans on one program. */
+const withProfiledPlan = (c: Command): Command =>
+  withPlan(c).option('--profile <file>', 'optimize by this profile (orrery run --no-opt --profile-out)');
+
 /** Adds the options that say who judges what a plan makes of a program. */
 function withJudge(c: Command): Command {
   return c
@@ -71,7 +75,7 @@ Examples:
   );
 
 withCache(
-  withPlan(program.command('opt'))
+  withProfiledPlan(program.command('opt'))
     .description('optimize PTX (or .ori) files')
     .argument(
       '<file...>',
@@ -89,7 +93,6 @@ withCache(
     .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
-    .option('--profile <file>', 'optimize by this profile (orrery run --no-opt --profile-out)')
     .option('--until <phase>', 'stop after this phase')
     .option(
       '--rewrite-limit <phase=n>',
@@ -109,7 +112,7 @@ withCache(
     .option('-q, --quiet', 'no account on standard error'),
 ).action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
 
-withPlan(
+withProfiledPlan(
   program
     .command('run')
     .description('run a launch file in the simulator and check what it expects')
@@ -121,13 +124,12 @@ withPlan(
       '--profile-out <file>',
       'write how often each block ran, for --profile of opt (with --no-opt) and measure',
     )
-    .option('--profile <file>', 'optimize by this profile (--profile-out of a run with --no-opt)')
     .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
     .option('--stack <bytes>', 'stack of each thread, for recursion (default: 65536)')
     .option('--json', 'result for scripts'),
 ).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
 
-withJudge(withPlan(program.command('bisect')))
+withJudge(withProfiledPlan(program.command('bisect')))
   .description('find the phase, the function and the single rewrite that make a result wrong')
   .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
   .option(
@@ -143,7 +145,7 @@ withJudge(withPlan(program.command('bisect')))
   )
   .action((file, o) => guarded(async () => (await import('./bisect.ts')).bisect(file, o)));
 
-withJudge(withPlan(program.command('reduce')))
+withJudge(withProfiledPlan(program.command('reduce')))
   .description('make a plan and a program that go wrong as small as they can be, still going wrong')
   .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
   .option('-o, --output <file>', 'write the program there (default: FILE.reduced.ptx or .ori)')
@@ -310,7 +312,7 @@ program
   .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
   .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
 
-withPlan(
+withProfiledPlan(
   program
     .command('cfg')
     .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')

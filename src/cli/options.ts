@@ -11,3 +11,19 @@ export interface PlanOptions {
   /** Profile that phase 20 gives to functions. */
   readonly profile?: string;
 }
+
+const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
+  level: true,
+  sm: true,
+  order: true,
+  recipe: true,
+  knobs: true,
+  set: true,
+  disable: true,
+  rules: true,
+  profile: true,
+};
+
+/** The plan options among the options of a command. */
+export const planOptionsOf = (o: PlanOptions): PlanOptions =>
+  Object.fromEntries((Object.keys(NAMES) as (keyof PlanOptions)[]).map((name) => [name, o[name]]));

@@ -7,9 +7,9 @@ import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
 import { targetOf } from '../read.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { STANDARD_INPUT, writeWhole } from './files.ts';
-import { planFor, planOptionsOf, programFor, readText, sourceOf } from './input.ts';
+import { planFor, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
-import type { PlanOptions } from './options.ts';
+import { type PlanOptions, planOptionsOf } from './options.ts';
 import { err, failWith, grouped, out, Progress, pc } from './ui.ts';
 
 export interface ReduceOptions extends PlanOptions, JudgeOptions {
@@ -156,6 +156,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
     set: list(request.set),
     disable: list(request.disable),
     rules: list(request.rules),
+    profile: o.profile,
   };
 }
 

@@ -52,6 +52,20 @@ export class Cursor {
   number(what: string): number {
     return Number(this.big(what));
   }
+  /** A whole number from 0 up that is exact. */
+  natural(what: string): number {
+    const { at } = this;
+    const n = this.number(what);
+    if (!Number.isSafeInteger(n) || n < 0) throw new TextError(`expected ${what} from 0 to 2^53 - 1`, at);
+    return n;
+  }
+  /** The id of a block: the 4 of `BB4`. */
+  blockId(): number {
+    const { at } = this;
+    const m = /^BB(\d+)$/.exec(this.word('a block'));
+    if (m === null) throw new TextError('expected a block', at);
+    return Number(m[1]);
+  }
   big(what: string): bigint {
     this.skip();
     NUMBER.lastIndex = this.at;

@@ -231,12 +231,12 @@ function functionLine(word: string, c: Cursor, fn: Unfinished): boolean {
       return true;
     case '.pragma':
       fn.pragmas.push({
-        block: Number(c.word('a block').slice(2)),
+        block: c.blockId(),
         text: c.json<string>('a quoted pragma'),
       });
       return true;
     case '.count':
-      fn.counts.push({ block: Number(c.word('a block').slice(2)), count: c.number('a count') });
+      fn.counts.push({ block: c.blockId(), count: c.natural('a count') });
       return true;
     case '.regs':
       fn.regs = c.number('a count');

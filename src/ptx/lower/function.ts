@@ -19,6 +19,7 @@ import {
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
 import { AND } from '../../ir/truth-tables.ts';
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
+import { specialRegister } from './special-registers.ts';
 import { TYPES } from './types.ts';
 import { UniqueNames } from './unique-names.ts';
 import { partName } from './vectors.ts';
@@ -71,51 +72,6 @@ export type SymbolRef =
   | { readonly kind: 'entry-param'; readonly param: Param }
   /** Formal `.param` of a device function, or a call-site `.param`. */
   | { readonly kind: 'call-param'; readonly name: string };
-
-const SPECIAL: Readonly<Record<string, string>> = {
-  '%laneid': 'LANEID',
-  '%warpid': 'WARPID',
-  '%nwarpid': 'NWARPID',
-  '%smid': 'SMID',
-  '%nsmid': 'NSMID',
-  '%lanemask_eq': 'LANEMASK_EQ',
-  '%lanemask_le': 'LANEMASK_LE',
-  '%lanemask_lt': 'LANEMASK_LT',
-  '%lanemask_ge': 'LANEMASK_GE',
-  '%lanemask_gt': 'LANEMASK_GT',
-  '%dynamic_smem_size': 'DYNAMIC_SMEM_SIZE',
-  '%total_smem_size': 'TOTAL_SMEM_SIZE',
-  '%cluster_ctarank': 'CLUSTER_CTARANK',
-  '%cluster_nctarank': 'CLUSTER_NCTARANK',
-  '%is_explicit_cluster': 'IS_EXPLICIT_CLUSTER',
-  '%reserved_smem_offset_begin': 'RESERVED_SMEM_OFFSET_BEGIN',
-  '%reserved_smem_offset_end': 'RESERVED_SMEM_OFFSET_END',
-  '%reserved_smem_offset_cap': 'RESERVED_SMEM_OFFSET_CAP',
-  '%reserved_smem_offset_0': 'RESERVED_SMEM_OFFSET_0',
-  '%reserved_smem_offset_1': 'RESERVED_SMEM_OFFSET_1',
-};
-for (const v of [
-  'tid',
-  'ntid',
-  'ctaid',
-  'nctaid',
-  'clusterid',
-  'nclusterid',
-  'cluster_ctaid',
-  'cluster_nctaid',
-])
-  for (const c of 'xyz')
-    (SPECIAL as Record<string, string>)[`%${v}.${c}`] = `${v.toUpperCase()}.${c.toUpperCase()}`;
-
-const TIMERS: Readonly<Record<string, readonly [string, number]>> = {
-  '%clock': ['CLOCK', 32],
-  '%clock_hi': ['CLOCK_HI', 32],
-  '%clock64': ['CLOCK64', 64],
-  '%globaltimer': ['GLOBALTIMER', 64],
-  '%globaltimer_lo': ['GLOBALTIMER_LO', 32],
-  '%globaltimer_hi': ['GLOBALTIMER_HI', 32],
-  '%gridid': ['GRIDID', 64],
-};
 
 /**
  * State of lowering one function: its registers, blocks, symbols, and `emit`. The handlers of the instruction families
@@ -438,16 +394,10 @@ export class FnLower {
   }
 
   private special(name: string): Operand | null {
-    const s = SPECIAL[name];
-    if (s !== undefined) return this.value('S2R', [s], []);
-    const t = TIMERS[name];
-    if (t !== undefined) return this.value('CS2R', [t[0], t[1] === 64 ? '64' : 'B32'], [], t[1]);
-    const env = /^%envreg(\d)$/.exec(name);
-    if (env !== null) return this.value('S2R', [`ENVREG${env[1]}`], []);
-    if (/^%(envreg\d+|aggr_smem_size|current_graph_exec)$/.test(name))
-      throw new NoForm(`special register ${name}`);
-    if (/^%pm\d/.test(name)) throw new NoForm(`special register ${name}`);
-    return null;
+    const x = specialRegister(name);
+    if (x === null) return null;
+    if (x === 'unknown') throw new NoForm(`special register ${name}`);
+    return this.value(x.opcode, x.mods, [], x.bits);
   }
 
   /** One register of the parts of `{a, b, ...}`, first in the low bits. */
