@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Fn } from '../../src/ir/program.ts';
 import { parseFn, printFn } from '../../src/ir/text.ts';
 import { testIsa } from './isa.ts';
+import { OWN_PLACE } from './random-kernel.ts';
 
 /*
  * Random kernels that end, full of what can be one: conditions that come again, arms of branches and switches that share their first or
@@ -72,6 +73,7 @@ const between: fc.Arbitrary<Statement> = fc.oneof(
       (o) =>
         void o.lines.push('ACTIVEMASK R20', `IADD3 ${r}, ${r}, R20`),
   ),
+  fc.integer({ min: 8, max: 15 }).map((k) => put(`ACTIVEMASK R20\nSTG [RD200+${4 * k}], R20`)),
 );
 
 const all =
@@ -105,7 +107,7 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
     one: fc.oneof(
       { depthIdentifier: 'nest', depthSize: 'small' },
       { weight: 4, arbitrary: simple },
-      { weight: kind === 'warps' ? 1 : 0, arbitrary: between },
+      { weight: kind === 'warps' ? 4 : 0, arbitrary: between },
       {
         weight: 4,
         arbitrary: fc
@@ -134,6 +136,35 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
                 o.lines.push(`BRA ${end}`, `${no}:`);
                 if (other !== null) all([first, other, last])(o);
                 o.lines.push(`${end}:`);
+              },
+          ),
+      },
+      {
+        // One way knows the condition that comes where they meet, the other does not: lanes that met there would be apart in what follows.
+        weight: kind === 'warps' ? 4 : 0,
+        arbitrary: fc
+          .record({
+            p: pred,
+            q: pred,
+            not: fc.boolean(),
+            again: fc.boolean(),
+            body: tie('few'),
+            then: tie('list'),
+            vote: between,
+          })
+          .map(
+            ({ p, q, not, again, body, then, vote }): Statement =>
+              (o) => {
+                const meet = fresh(o);
+                const end = fresh(o);
+                jump(o, q, again, meet);
+                jump(o, p, not, end);
+                body(o);
+                o.lines.push(`${meet}:`);
+                jump(o, p, again, end);
+                all([vote, then])(o);
+                o.lines.push(`${end}:`);
+                vote(o);
               },
           ),
       },
@@ -203,22 +234,27 @@ export const randomArms = (kind: Kind): fc.Arbitrary<Fn> =>
       for (let k = 0; k < 6; k++)
         o.lines.push(
           kind === 'warps' && ((start >> k) & 1) === 1
-            ? `${['S2R.TID.X', 'S2R.WARPID', 'S2R.CTAID.X'][k % 3]} R${k}`
+            ? `${['S2R.TID.X', 'S2R.LANEID', 'S2R.WARPID', 'S2R.TID.X', 'S2R.CTAID.X', 'S2R.LANEID'][k]} R${k}`
             : `MOV R${k}, ${((start >> (2 * k)) & 3) + 1}`,
         );
       o.lines.push(`MOV R6, ${index === 0 ? 'RZ' : index}`);
-      for (let k = 0; k < 4; k++) o.lines.push(`ISETP.LT P1${k}, R${k}, ${3 - (k & 1)}`);
+      // Bits of a lane's number: conditions of warps hold in lanes that have nothing to do with one another.
+      for (let k = 0; k < 4; k++)
+        if (kind === 'warps')
+          o.lines.push(`LOP3 R25, R${k}, ${1 << k}, RZ, 0xc0`, `ISETP.EQ P1${k}, R25, RZ`);
+        else o.lines.push(`ISETP.LT P1${k}, R${k}, ${3 - (k & 1)}`);
       if (kind === 'warps') o.lines.push('MOV R20, RZ');
       if (kind === 'memory') o.lines.push('LDG.B64 RD202, [RD200+16]');
       all(list)(o);
       o.lines.push(`${fresh(o)}:`, ...[0, 1, 2, 3].map((k) => `STG [RD200+${4 * k}], R${k}`), 'EXIT');
       const text = [
         '.entry random',
-        '  .param u64 p size 8 align 8 at 0 reg RD200',
+        `  .param u64 p size 8 align 8 at 0 reg ${kind === 'warps' ? 'RD204' : 'RD200'}`,
         ...o.tables.map((t, i) => `  .table T${i} ${t}`),
         `  .regs ${o.own + 4}`,
         '{',
         'BB0:',
+        ...(kind === 'warps' ? OWN_PLACE : []),
         ...o.lines,
         '}',
       ];

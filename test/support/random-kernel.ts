@@ -154,6 +154,15 @@ const statements: fc.Arbitrary<Statement> = fc.letrec<{ list: Statement; one: St
   ),
 })).list;
 
+/** Puts 64 bytes of each thread's own into RD200, from the parameter RD204: what all threads store to one place only the last one shows. */
+export const OWN_PLACE: readonly string[] = [
+  'S2R.TID.X R22',
+  'S2R.CTAID.X R23',
+  'S2R.NTID.X R24',
+  'IMAD R22, R23, R24, R22',
+  'IMAD_WIDE.U32 RD200, R22, 64, RD204',
+];
+
 /** An arbitrary kernel that ends, for blocks of more than one warp. */
 export const randomKernel: fc.Arbitrary<Fn> = fc
   .tuple(fc.array(starts, { minLength: 8, maxLength: 8 }), statements)
@@ -168,11 +177,12 @@ export const randomKernel: fc.Arbitrary<Fn> = fc
     const counters = [...new Set(o.lines.flatMap((l) => /^MOV (R1\d\d), RZ$/.exec(l)?.[1] ?? []))];
     const text = [
       '.entry random',
-      '  .param u64 p size 8 align 8 at 0 reg RD200',
+      '  .param u64 p size 8 align 8 at 0 reg RD204',
       ...o.tables.map((t, i) => `  .table T${i} ${t}`),
       '  .regs 1000',
       '{',
       'BB0:',
+      ...OWN_PLACE,
       ...counters.map((c) => `MOV ${c}, RZ`),
       ...o.lines,
       '}',
