@@ -27,6 +27,7 @@ import { loadModules, lowerModule } from '../src/lab/kernels.ts';
 import { Plans } from '../src/lab/plans.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
 import { DEFAULT_ORDER } from '../src/spec/specs.ts';
+import { randomProfile } from './support/random-profile.ts';
 import { runs } from './support/size.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-cache-'));
@@ -87,16 +88,24 @@ const arms: fc.Arbitrary<Arm> = fc
     set: [...flags, ...Object.entries(budgets).flatMap(([k, n]) => (n === null ? [] : [`${k}=${n}`]))],
   }));
 
+/** A module, and how often its blocks ran. */
+const chosen = fc
+  .nat(modules.length - 1)
+  .chain((m) =>
+    fc.record({ m: fc.constant(m), profile: randomProfile(lowerModule(modules[m], plain).program) }),
+  );
+
 describe('results on disk', () => {
   it('are those of a run without them, over random arms', async () => {
     const folder = newFolder();
     let kept = 0;
     let plansRun = 0;
     await fc.assert(
-      fc.asyncProperty(arms, fc.nat(modules.length - 1), fc.boolean(), async (arm, m, verify) => {
-        const { plan } = await plans.tryPlan(arm, 'sm_80');
-        if (plan === null) return;
+      fc.asyncProperty(arms, chosen, fc.boolean(), async (arm, { m, profile }, verify) => {
+        const { plan: made } = await plans.tryPlan(arm, 'sm_80');
+        if (made === null) return;
         plansRun++;
+        const plan = { ...made, profile };
         const input = lowerModule(modules[m], plan);
         const want = outcome(runPipeline(input.program, plan));
         // A new object for each run is what a new process sees.

@@ -10,11 +10,12 @@ import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { loadShipped } from '../src/spec/node.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import { resolve } from '../src/spec/resolve.ts';
+import { randomProfile } from './support/random-profile.ts';
 import { runs } from './support/size.ts';
 
 /*
  * Any legal order of phases, at any level, keeps every kernel right. Orders are made by seeded random edits of a shipped
- * one; those that break a constraint or an IR property do not resolve and are not run.
+ * one; counts of blocks are any, too. Those orders that break a constraint or an IR property do not resolve and are not run.
  */
 const root = fileURLToPath(new URL('./kernels/', import.meta.url));
 const NAMES = [
@@ -42,8 +43,9 @@ const kernels = await Promise.all(
 const bound = plan!.phases.filter((p) => p.steps.length > 0).map((p) => p.id);
 const all = plan!.phases.map((p) => p.id);
 
-it('random legal orders keep every kernel right', () => {
+it('random legal orders keep every kernel right, with profiles and without', () => {
   let legal = 0;
+  let counted = 0;
   const edit = fc.oneof(
     fc.record({ move: fc.constantFrom(...bound), after: fc.constantFrom(...all) }),
     fc.record({ insert: fc.constantFrom(...bound), before: fc.constantFrom(...all) }),
@@ -54,18 +56,21 @@ it('random legal orders keep every kernel right', () => {
     fc.property(
       fc.array(edit, { minLength: 1, maxLength: 4 }),
       fc.integer({ min: 0, max: 5 }),
-      fc.nat(NAMES.length - 1),
-      (edits, level, which) => {
+      fc
+        .nat(NAMES.length - 1)
+        .chain((n) => fc.record({ which: fc.constant(n), profile: randomProfile(kernels[n].program) })),
+      (edits, level, { which, profile }) => {
         const order = { ...specs.orders.get('binary')!, data: { kind: 'order', extends: 'binary', edits } };
         const r = resolve(
           { ...specs, orders: new Map([...specs.orders, ['fuzz', order]]) },
-          { ...base, level, order: 'fuzz' },
+          { ...base, level, order: 'fuzz', profile },
           host,
         );
         if (r.plan === null) return;
         legal++;
         const { program, launch } = kernels[which];
         const { last } = runPipeline(program, r.plan, { verify: true });
+        if (last.functions.some((f) => f.attrs.counts.length > 0)) counted++;
         const ran = runLaunch(last, r.plan.isa, launch, 0x160, { budget: 2_000_000 });
         expect([ran.status, ran.error]).toEqual(['ok', null]);
         const open = sameOpenWorld(program, last, launch.kernel, 0x160, { seeds: [1], budget: 20_000 });
@@ -76,4 +81,5 @@ it('random legal orders keep every kernel right', () => {
   );
   // A fuzzer whose every order is refused would prove nothing.
   expect(legal).toBeGreaterThan(20);
+  expect(counted).toBeGreaterThan(8);
 });

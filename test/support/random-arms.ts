@@ -149,11 +149,11 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
             not: fc.boolean(),
             again: fc.boolean(),
             body: tie('few'),
-            then: tie('list'),
+            behind: tie('list'),
             vote: between,
           })
           .map(
-            ({ p, q, not, again, body, then, vote }): Statement =>
+            ({ p, q, not, again, body, behind, vote }): Statement =>
               (o) => {
                 const meet = fresh(o);
                 const end = fresh(o);
@@ -162,7 +162,7 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
                 body(o);
                 o.lines.push(`${meet}:`);
                 jump(o, p, again, end);
-                all([vote, then])(o);
+                all([vote, behind])(o);
                 o.lines.push(`${end}:`);
                 vote(o);
               },
@@ -184,7 +184,8 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
         ),
       },
       {
-        weight: 1,
+        // Where lanes end, others may meet elsewhere once it is known that they do: nothing promises where.
+        weight: kind === 'warps' ? 0 : 1,
         arbitrary: fc.tuple(pred, fc.boolean()).map(
           ([p, n]): Statement =>
             (o) =>
@@ -211,9 +212,10 @@ const statements = (kind: Kind): fc.Arbitrary<Statement> =>
                   o.lines.push(`${labels[k]}:`);
                   all([arm, tails[k % tails.length]])(o);
                   const e = ends[k % ends.length];
-                  if (e === 'EXIT') o.lines.push('EXIT', `${fresh(o)}:`);
-                  if (e === 'IF') jump(o, p, false, end);
-                  if (e === 'BRA' && k + 1 < arms.length) o.lines.push(`BRA ${end}`, `${fresh(o)}:`);
+                  const leaves = e === 'EXIT' && kind !== 'warps';
+                  if (leaves) o.lines.push('EXIT', `${fresh(o)}:`);
+                  else if (e === 'IF') jump(o, p, false, end);
+                  else if (k + 1 < arms.length) o.lines.push(`BRA ${end}`, `${fresh(o)}:`);
                 });
                 o.lines.push(`${end}:`);
               },
