@@ -25,8 +25,8 @@ import type { Pass } from './pass.ts';
  *
  * `cold: loops` (108) puts what is cold in a loop (`coldBlocksOf`) behind all else of it, `cold: function` (109) what is cold outside
  * of loops behind all else. `chains: true` (112) puts behind each block the one to which control goes most often, if no block that is
- * not placed yet leads there more often (Pettis and Hansen, "Profile Guided Code Positioning", 1990, from the top down); where
- * nothing says so, blocks keep their order. Loops stay in one piece, with their header first if it was.
+ * not placed yet leads there more often; by estimate alone it must be twice as often (Pettis and Hansen, "Profile Guided Code
+ * Positioning", 1990, from the top down). Where nothing says so, blocks keep their order. Loops stay in one piece, with their header first if it was.
  *
  * Jumps that run are counted, weighed by how often: chains must save some; what is cold moves if what is not then jumps no more.
  *
