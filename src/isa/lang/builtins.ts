@@ -1,5 +1,5 @@
 import { Mod } from '../../ir/opcode.ts';
-import { APPROXIMATIONS, FORMATS, type FormatName, PACKED, RELATIONS, ROUNDINGS } from '../formats.ts';
+import { APPROXIMATIONS, FORMATS, type FormatName, PACKED, RELATIONS, type Rounding, ROUNDINGS } from '../formats.ts';
 import type { CoreOp } from './graph.ts';
 import { type Expr, MeaningError } from './parse.ts';
 import { bitsOf, type FloatType, near, type Scope, type Value } from './values.ts';
@@ -43,6 +43,15 @@ function word(s: Scope, e: Expr, allowed: readonly string[]): string {
       v.k === 'name' ? near(v.name, allowed) : [],
     );
   return v.name;
+}
+
+/**
+ * A rounding mode. CONTRACT is to nearest: whoever contracts two operations into a fused one does so in a rewrite of its own,
+ * and changes the result.
+ */
+function rounding(s: Scope, e: Expr): Rounding {
+  const mode = word(s, e, [...ROUNDINGS, 'CONTRACT']) as Rounding | 'CONTRACT';
+  return mode === 'CONTRACT' ? 'RN' : mode;
 }
 
 /** Scalar type of a modifier group's value, or a type by its upper-case name. */
@@ -350,7 +359,7 @@ define('fabs(x)', (s, [x], _want, at) => {
 
 function rounded(signature: string, op: CoreOp): void {
   define(signature, (s, args, _want, at) => {
-    const mode = word(s, args[args.length - 1], ROUNDINGS);
+    const mode = rounding(s, args[args.length - 1]);
     const x = floats(s, args.slice(0, -1), at);
     return bitsOf(
       elementwise(s, x.type, x.args, at, (a, fmt, bits) => s.b.make(op, bits, a, fmt, mode)),
@@ -423,14 +432,14 @@ define('f2f(x, type, rounding)', (s, [x, t, r], _want, at) => {
   const { args, type } = floats(s, [x], at);
   if (type.packed) throw new MeaningError(at, 'f2f converts a scalar');
   const to = floatType(s, t).element;
-  const rnd = word(s, r, ROUNDINGS);
+  const rnd = rounding(s, r);
   const result: FloatType = { element: to === 'tf32' ? 'f32' : to, packed: false };
   return bitsOf(s.b.make('f2f', FORMATS[to].bits, args, type.element, `${to}:${rnd}`), result);
 });
 define('f2i(x, type, rounding)', (s, [x, t, r], _want, at) => {
   const { args, type } = floats(s, [x], at);
   if (type.packed) throw new MeaningError(at, 'f2i converts a scalar');
-  const aux = `${isSigned(s, t) ? 's' : 'u'}${word(s, r, ROUNDINGS)}`;
+  const aux = `${isSigned(s, t) ? 's' : 'u'}${rounding(s, r)}`;
   return bitsOf(s.b.make('f2i', typeBits(s, t), args, type.element, aux));
 });
 /** An integer of type `from` in the low bits of `x` as a float. */
@@ -438,6 +447,6 @@ define('i2f(x, from, type, rounding)', (s, [x, from, t, r]) => {
   const w = typeBits(s, from);
   const v = resized(s, node(s, x, w), w, false);
   const to = floatType(s, t).element;
-  const aux = `${isSigned(s, from) ? 's' : 'u'}${word(s, r, ROUNDINGS)}`;
+  const aux = `${isSigned(s, from) ? 's' : 'u'}${rounding(s, r)}`;
   return bitsOf(s.b.make('i2f', FORMATS[to].bits, [v], to, aux, w), { element: to, packed: false });
 });

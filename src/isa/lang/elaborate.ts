@@ -337,6 +337,7 @@ const WORDS = new Set([
   'RM',
   'RP',
   'RNA',
+  'CONTRACT',
   'MIN',
   'MAX',
   'EQ',

@@ -13,9 +13,12 @@ const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 
 const rounding = (i: PtxInstr): string => ROUND[i.mods.find((m) => ROUND[m] !== undefined) ?? 'rn'];
 
+/** Rounding of a sum or product: without a modifier, one that may be contracted (PTX ISA 9.0, 9.7.3). */
+const contractible = (i: PtxInstr): string => (i.mods.some((m) => ROUND[m] !== undefined) ? rounding(i) : 'CONTRACT');
+
 /** Ori modifiers of an f32 operation. */
-function mods32(i: PtxInstr, rounded = true): string[] {
-  const m = rounded ? [rounding(i)] : [];
+function mods32(i: PtxInstr, rnd: string): string[] {
+  const m = [rnd];
   if (has(i, 'ftz')) m.push('FTZ');
   if (has(i, 'sat')) m.push('SAT');
   return m;
@@ -45,18 +48,20 @@ const add: Handler = (f, i) => {
   const b = f.src(i.operands[2], t.bits);
   const d = f.dst(i.operands[0], t.bits).reg;
   const c = i.opcode === 'sub' ? neg(b) : b;
-  if (t.kind === 'half') f.emit('HADD2', modsHalf(i, t), [d], [a, c]);
-  else if (t.bits === 64) f.emit('DADD', [rounding(i)], [d], [a, c]);
-  else f.emit('FADD', mods32(i), [d], [a, c]);
+  const rnd = contractible(i);
+  if (t.kind === 'half') f.emit('HADD2', [rnd, ...modsHalf(i, t)], [d], [a, c]);
+  else if (t.bits === 64) f.emit('DADD', [rnd], [d], [a, c]);
+  else f.emit('FADD', mods32(i, rnd), [d], [a, c]);
 };
 
 const mul: Handler = (f, i) => {
   const t = oneType(i);
   const src = [f.src(i.operands[1], t.bits), f.src(i.operands[2], t.bits)];
   const d = f.dst(i.operands[0], t.bits).reg;
-  if (t.kind === 'half') f.emit('HMUL2', modsHalf(i, t), [d], src);
-  else if (t.bits === 64) f.emit('DMUL', [rounding(i)], [d], src);
-  else f.emit('FMUL', mods32(i), [d], src);
+  const rnd = contractible(i);
+  if (t.kind === 'half') f.emit('HMUL2', [rnd, ...modsHalf(i, t)], [d], src);
+  else if (t.bits === 64) f.emit('DMUL', [rnd], [d], src);
+  else f.emit('FMUL', mods32(i, rnd), [d], src);
 };
 
 const fma: Handler = (f, i) => {
@@ -66,7 +71,7 @@ const fma: Handler = (f, i) => {
   if (has(i, 'oob')) throw new NoForm();
   if (t.kind === 'half') f.emit('HFMA2', modsHalf(i, t), [d], src);
   else if (t.bits === 64) f.emit('DFMA', [rounding(i)], [d], src);
-  else f.emit('FFMA', mods32(i), [d], src);
+  else f.emit('FFMA', mods32(i, rounding(i)), [d], src);
 };
 
 const div: Handler = (f, i) => {
