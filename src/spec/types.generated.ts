@@ -1131,6 +1131,21 @@ words: {
 }
 }
 /**
+ * PTX instruction, as opcode and the modifiers that count -> the first PTX version and the number of the first target that have it. Only what ordinary older code may become needs a row.
+ */
+needs: {
+[k: string]: {
+/**
+ * First PTX version that has it.
+ */
+version: string
+/**
+ * Number of the first target that has it: 30 for sm_30.
+ */
+sm: number
+}
+}
+/**
  * Opcode -> rows; the first that fits is used.
  */
 opcodes: {

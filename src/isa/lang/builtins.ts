@@ -1,5 +1,13 @@
 import { Mod } from '../../ir/opcode.ts';
-import { APPROXIMATIONS, FORMATS, type FormatName, PACKED, RELATIONS, type Rounding, ROUNDINGS } from '../formats.ts';
+import {
+  APPROXIMATIONS,
+  FORMATS,
+  type FormatName,
+  PACKED,
+  RELATIONS,
+  ROUNDINGS,
+  type Rounding,
+} from '../formats.ts';
 import type { CoreOp } from './graph.ts';
 import { type Expr, MeaningError } from './parse.ts';
 import { bitsOf, type FloatType, near, type Scope, type Value } from './values.ts';

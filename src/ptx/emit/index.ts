@@ -9,7 +9,7 @@ import { paramDecl, type Signature } from './call.ts';
 import { functionText, type ModuleContext } from './function.ts';
 import type { PtxTable } from './table.ts';
 import { variableText } from './variable.ts';
-import { versionFor } from './version.ts';
+import { headerFor } from './version.ts';
 import { NoPtx } from './writer.ts';
 
 export interface EmitOptions {
@@ -57,16 +57,19 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const debug = module?.items.some((i) => i.kind === 'verbatim' && describesCode(i, module.text)) === true;
   const named =
     opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
-  const out = [
-    `.version ${versionFor(named[0], module?.version ?? program.version)}`,
-    // `debug` promises the sections that are left out.
-    `.target ${named.filter((t) => !debug || t !== 'debug').join(', ')}`,
-    `.address_size ${program.addressSize}`,
-    '',
-  ];
+  const out: string[] = [];
   if (module === null) plainModule(program, write, out, warn);
   else sourceModule(program, module, functions, write, out, warn);
-  return { text: `${out.join('\n')}\n`, diagnostics };
+  const header = headerFor(
+    out,
+    module?.version ?? program.version,
+    // `debug` promises the sections that are left out.
+    named.filter((t) => !debug || t !== 'debug'),
+    program.addressSize,
+    opts.table,
+  );
+  for (const r of header.raised) warn('warning', r);
+  return { text: `${[...header.lines, '', ...out].join('\n')}\n`, diagnostics };
 }
 
 type Warn = (

@@ -6,7 +6,14 @@ import { type Line, specialise, type Words } from './template.ts';
 export interface PtxDoc {
   readonly kind: 'ptx';
   readonly words: Words;
+  readonly needs: Readonly<Record<string, Need>>;
   readonly opcodes: Readonly<Record<string, readonly RowSpec[]>>;
+}
+
+/** The first PTX version, and the number of the first target, that have an instruction. */
+export interface Need {
+  readonly version: string;
+  readonly sm: number;
 }
 
 export interface RowSpec {
@@ -39,8 +46,23 @@ export class PtxTable {
   /** By opcode number, then by modifiers and target. */
   private readonly known: Map<string, readonly Row[]>[] = [];
 
+  /** By opcode of PTX: modifiers that count, and what they need. */
+  private readonly needs = new Map<string, { readonly parts: readonly string[]; readonly need: Need }[]>();
+
   constructor(doc: PtxDoc) {
     this.doc = doc;
+    for (const [name, need] of Object.entries(doc.needs)) {
+      const [opcode, ...parts] = name.split('.');
+      const all = this.needs.get(opcode) ?? [];
+      this.needs.set(opcode, [...all, { parts, need }]);
+    }
+  }
+
+  /** What a PTX instruction needs that code for older targets may turn into; null for one that every target has. */
+  needOf(mnemonic: string): Need | null {
+    const [opcode, ...mods] = mnemonic.split('.');
+    const found = this.needs.get(opcode)?.find(({ parts }) => parts.every((x) => mods.includes(x)));
+    return found?.need ?? null;
   }
 
   /**

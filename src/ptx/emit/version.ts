@@ -1,3 +1,5 @@
+import type { PtxTable } from './table.ts';
+
 /** First PTX version that knows an architecture (PTX ISA 9.0, 11.1.2 and the release notes), for those from Turing on. */
 const FIRST: Readonly<Record<string, string>> = {
   sm_75: '6.3',
@@ -20,6 +22,58 @@ export function versionFor(target: string, own: string): string {
   const need = FIRST[target.replace(/[af]$/, '')];
   return need !== undefined && number(need) > number(own) ? need : own;
 }
+
+/** The first version that has `.address_size` (PTX ISA 9.0, 11.1.3); before it, ptxas goes by the machine. */
+const ADDRESS_SIZE = '2.3';
+/** Version and target from which on every instruction that rows of the table ask for is there. */
+const ALL = { version: '6.2', sm: 61 } as const;
+
+export interface Header {
+  readonly lines: readonly string[];
+  /** What differs from what was asked for, and the instruction that it is for. */
+  readonly raised: readonly string[];
+}
+
+/** A header that has all that the text needs: the version and target asked for, or the first that do. */
+export function headerFor(
+  text: readonly string[],
+  own: string,
+  target: readonly string[],
+  addressSize: number,
+  table: PtxTable,
+): Header {
+  let version = versionFor(target[0], own);
+  let sm = Number(/\d+/.exec(target[0])?.[0] ?? 0);
+  const raised = new Map<string, string>();
+  if (number(version) < number(ALL.version) || sm < ALL.sm)
+    for (const mnemonic of mnemonics(text)) {
+      const need = table.needOf(mnemonic);
+      if (need === null) continue;
+      if (number(need.version) > number(version)) {
+        version = need.version;
+        raised.set('version', `.version ${version} instead of ${own}: '${mnemonic}' needs it`);
+      }
+      if (need.sm > sm) {
+        sm = need.sm;
+        raised.set('target', `.target sm_${sm} instead of ${target[0]}: '${mnemonic}' needs it`);
+      }
+    }
+  const named = raised.has('target') ? [`sm_${sm}`, ...target.slice(1)] : target;
+  return {
+    lines: [
+      `.version ${version}`,
+      `.target ${named.join(', ')}`,
+      ...(number(version) < number(ADDRESS_SIZE) ? [] : [`.address_size ${addressSize}`]),
+    ],
+    raised: [...raised.values()],
+  };
+}
+
+/** Every mnemonic that stands at the beginning of a line, behind a guard if there is one. */
+const mnemonics = (text: readonly string[]): Set<string> =>
+  new Set(
+    text.flatMap((t) => [...t.matchAll(/^\s*(?:@!?\S+ )?([a-z]\w*(?:\.[\w:]+)*)\s/gm)].map((m) => m[1])),
+  );
 
 const number = (v: string): number => {
   const [major, minor] = v.split('.');

@@ -14,7 +14,8 @@ const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
 const rounding = (i: PtxInstr): string => ROUND[i.mods.find((m) => ROUND[m] !== undefined) ?? 'rn'];
 
 /** Rounding of a sum or product: without a modifier, one that may be contracted (PTX ISA 9.0, 9.7.3). */
-const contractible = (i: PtxInstr): string => (i.mods.some((m) => ROUND[m] !== undefined) ? rounding(i) : 'CONTRACT');
+const contractible = (i: PtxInstr): string =>
+  i.mods.some((m) => ROUND[m] !== undefined) ? rounding(i) : 'CONTRACT';
 
 /** Ori modifiers of an f32 operation. */
 function mods32(i: PtxInstr, rnd: string): string[] {
