@@ -29,7 +29,7 @@ const SHOWS: Readonly<Record<string, string>> = {
   OriLinearReplacement: 'saxpy',
   GeneralOptimizeMid: 'state-machine',
   GeneralOptimizeLate: 'bf16-math',
-  GeneralOptimizeLate2: 'spmv-csr',
+  GeneralOptimizeLate2: 'nested-conditions',
   LateArchOptimizeFirst: 'atomics-int',
   LateArchOptimizeSecond: 'divmod',
 };
