@@ -1,5 +1,5 @@
-import { hasMod, OpFlag, slotWidth } from '../../ir/opcode.ts';
-import { Kind, NO_REG, regWidth } from '../../ir/operand.ts';
+import { hasMod, OpFlag, slotWidth, withMods } from '../../ir/opcode.ts';
+import { Kind, label, NO_REG, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
 import { flightFault } from '../flight.ts';
@@ -42,7 +42,7 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
   const w = new Writer(fn, module.paramBase);
   const body = new BodyWriter(fn, w, module, at);
   body.enter();
-  for (const b of fn.blocks) body.block(b);
+  fn.blocks.forEach((b, k) => body.block(b, fn.blocks[k + 1] ?? null));
   return [
     header(fn, at.source),
     '{',
@@ -88,6 +88,12 @@ function header(fn: Fn, source: PtxFunction | null): string {
 }
 
 const identifier = /^[A-Za-z_$%][\w$]*$/;
+
+/** The branch that ends a block and is taken where its predicate is false; null if it ends in anything else. */
+function branchesWhereFalse(b: Block): Instr | null {
+  const last = b.ins.at(-1);
+  return last !== undefined && last.op.primitive === 'branch' && last.guardNot ? last : null;
+}
 
 /** Writes the instructions of a function. */
 class BodyWriter {
@@ -138,6 +144,8 @@ class BodyWriter {
           else if (o.kind === Kind.Table) this.tables.add(o.lo);
         }
     for (const t of this.tables) for (const id of this.fn.tables[t]) this.targets.add(id);
+    for (let b = 0; b + 1 < this.fn.blocks.length; b++)
+      if (branchesWhereFalse(this.fn.blocks[b]) !== null) this.targets.add(this.fn.blocks[b + 1].id);
   }
 
   private label(block: number): string {
@@ -176,11 +184,20 @@ class BodyWriter {
     else this.w.line(`${guard}cvt.${into ? `u${bits}.u32` : `u32.u${bits}`} ${to}, ${from}`);
   }
 
-  block(b: Block): void {
+  /**
+   * Writes a block in front of `next`. A branch that is taken where a predicate is false becomes one that is taken where it is true,
+   * around an unconditional one, as nvcc writes it: ptxas 13.0.88 unrolls no loop behind `@!%p bra`.
+   */
+  block(b: Block, next: Block | null): void {
     const pragmas = this.pragmas.get(b.id) ?? [];
     if (this.targets.has(b.id) || pragmas.length > 0) this.w.out.push(`${this.label(b.id)}:`);
     for (const p of pragmas) this.w.out.push(`\t.pragma ${JSON.stringify(p)};`);
-    for (const i of b.ins) this.instruction(i);
+    const last = next === null ? null : branchesWhereFalse(b);
+    for (const i of b.ins)
+      if (i === last) {
+        this.instruction({ ...i, guardNot: false, src: [label(next!.id)] });
+        this.instruction({ ...i, mods: withMods(i.op, i.mods, 'U'), guard: NO_REG, guardNot: false });
+      } else this.instruction(i);
   }
 
   private instruction(i: Instr): void {
