@@ -1,7 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
+import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
+import { afterLine, beforeLine, phaseLine, summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
+import { type Span, traceOf } from '../engine/trace-events.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
 import { paramBase, targetOf } from '../read.ts';
@@ -16,7 +19,7 @@ import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
-import { duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
+import { duration, err, failWith, grouped, out, Progress, pc, pcErr } from './ui.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions {
   readonly emit?: string;
@@ -34,6 +37,9 @@ export interface OptOptions extends PlanOptions, CacheOptions {
   readonly ptxas?: boolean;
   readonly json?: boolean;
   readonly stat?: boolean;
+  readonly traceEvents?: string;
+  readonly printPhases?: boolean;
+  readonly ftracePhaseAfter?: string;
   readonly quiet?: boolean;
   readonly jobs?: string;
 }
@@ -49,11 +55,20 @@ export interface Optimized {
 
 /** What `--emit` asks for. */
 export function emitOf(o: OptOptions): string {
-  const emit = o.emit ?? (o.ptxas === true ? 'none' : 'ori');
+  const emit = o.emit ?? (o.ptxas === true || (o.stat === true && o.json === true) ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
-  if (o.json === true && o.ptxas !== true)
-    failWith('--json goes with --ptxas', '`--emit json` writes the journal of phases');
+  if (o.json === true && o.ptxas !== true && o.stat !== true)
+    failWith('--json goes with --ptxas or --stat', '`--emit json` writes the journal of phases');
+  if (o.json === true && o.ptxas === true && o.stat === true)
+    failWith('--json prints one document: that of --ptxas or that of --stat');
+  if (o.traceEvents === STANDARD_OUTPUT) failWith('--trace-events writes a file, not standard output (-)');
+  const printed = emit !== 'none' && (o.output === undefined || o.output === STANDARD_OUTPUT);
+  if (o.json === true && o.stat === true && printed)
+    failWith(
+      `--stat --json and --emit ${emit} would both print on standard output`,
+      'write one of them to a file with -o',
+    );
   return emit;
 }
 
@@ -83,16 +98,22 @@ export async function optimize(
   planOf: (target: string | null) => Promise<Plan> = (target) => planFor(o, target),
 ): Promise<Optimized> {
   const emit = emitOf(o);
+  const spans: Span[] = [];
   const text = readText(file);
-  const plan = await planOf(targetOf(text));
-  const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
-  for (const name of [...(o.printAfter ?? []), ...(o.until === undefined ? [] : [o.until])])
-    if (name !== 'all' && !ids.has(name.toLowerCase()))
-      failWith(`there is no phase '${name}' in the order`, '`orrery phases` lists them');
-  const input = programFor(file, text, plan, o.strict);
+  const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
+  const place = (name: string): number => {
+    const at = plan.phases.findIndex((p) => p.id.toLowerCase() === name.toLowerCase());
+    if (at < 0) failWith(`there is no phase '${name}' in the order`, '`orrery phases` lists them');
+    return at;
+  };
+  for (const name of o.printAfter ?? []) if (name !== 'all') place(name);
+  const until = o.until === undefined ? undefined : plan.phases[place(o.until)].id;
+  // The phases that announce themselves are those from here on.
+  const announced =
+    o.printPhases === true ? 0 : o.ftracePhaseAfter === undefined ? Infinity : place(o.ftracePhaseAfter) + 1;
+  const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
   const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
-  const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
   const diff = o.printChanged === true ? (await import('./diff.ts')).unifiedDiff : null;
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
   const disk =
@@ -104,7 +125,15 @@ export async function optimize(
     until,
     rewriteLimit: limitOf(o.rewriteLimit, plan),
     heap: () => getHeapStatistics().used_heap_size,
+    memory: o.stat === true || o.traceEvents !== undefined || emit === 'json',
+    snapshots: o.checkEach === true ? 'all' : 'ends',
+    onBegin: (p) => {
+      if (p.position >= announced) err(beforeLine(p));
+    },
     onPhase: (r, before) => {
+      if (r.phase.position >= announced && r.outcome === 'ran') err(afterLine(r.phase));
+      if (r.dump !== null) err(r.dump.text);
+      if (timesPhases(plan)) err(phaseLine(r));
       if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
         err(`; after ${r.phase.id}\n${printProgram(r.program)}`);
       for (const report of r.reports)
@@ -113,19 +142,21 @@ export async function optimize(
       if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
     },
   });
+  if (timesPhases(plan)) for (const line of summaryLines(journal)) err(line);
   const verdicts: string[] = [];
   let equal = true;
   for (const how of o.check ?? []) {
-    const v =
-      how === 'auto'
-        ? checkOpen(input.program, journal.last, plan)
-        : await checkLaunch(how, journal.last, plan);
+    const v = await timed(spans, `check ${how}`, () =>
+      how === 'auto' ? checkOpen(input.program, journal.last, plan) : checkLaunch(how, journal.last, plan),
+    );
     verdicts.push(v.text);
     equal &&= v.ok;
   }
   let same = 0;
   for (const { record, before } of eachCheck) {
-    const v = checkOpen(before, record.program, plan);
+    const v = await timed(spans, `check after ${record.phase.id}`, () =>
+      checkOpen(before, record.program, plan),
+    );
     if (v.ok) same++;
     else {
       verdicts.push(`after ${record.phase.id}: ${v.text}`);
@@ -134,13 +165,19 @@ export async function optimize(
   }
   if (o.checkEach === true)
     verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
-  const ptx = emit === 'ptx' || o.ptxas === true ? await ptxText(journal.last, input, plan, o) : '';
+  const ptx =
+    emit === 'ptx' || o.ptxas === true
+      ? await timed(spans, 'write PTX', () => ptxText(journal.last, input, plan, o))
+      : '';
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
   else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
-  const uses = o.ptxas === true ? await usesOf(text, ptx, input, plan, o) : [];
+  const uses = o.ptxas === true ? await timed(spans, 'ptxas', () => usesOf(text, ptx, input, plan, o)) : [];
+  if (o.traceEvents !== undefined) writeWhole(o.traceEvents, `${JSON.stringify(traceOf(journal, spans))}\n`);
+  if (o.stat === true && o.json === true)
+    out(JSON.stringify((await import('./stat.ts')).statJson(journal), null, 2));
   if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
-  if (detailed) account(journal, verdicts, o);
+  if (detailed) await account(journal, verdicts, o);
   else if (!equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {
@@ -186,7 +223,7 @@ function printChanged(r: PhaseRecord, before: Program, diff: typeof unifiedDiff)
 }
 
 /** The report on standard error: instructions before and after, what changed them, and the result of the check. */
-function account(journal: Journal, verdicts: readonly string[], o: OptOptions): void {
+async function account(journal: Journal, verdicts: readonly string[], o: OptOptions): Promise<void> {
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
   const ms = journal.records.reduce((t, r) => t + r.ms, 0);
@@ -214,25 +251,17 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
         );
       }
   }
-  if (o.stat === true) {
-    err('');
-    err(
-      table(
-        journal.records.map((r) => [
-          r.phase.id,
-          r.outcome === 'ran' ? `${duration(r.ms)}${notFor(r)}` : pc.dim(r.why),
-          r.outcome === 'ran' ? `${(r.bytes / 1024).toFixed(0)} KB` : '',
-        ]),
-        'llr',
-      ),
-    );
-  }
+  if (o.stat === true && o.json !== true) err(`\n${(await import('./stat.ts')).costTable(journal)}`);
   for (const v of verdicts) err(`\n${v}`);
 }
 
-/** The functions that a phase left out, and why. */
-const notFor = (r: PhaseRecord): string =>
-  r.shutFor.length === 0 ? '' : pc.dim(`, not ${r.shutFor.map((x) => `${x.fn} (${x.why})`).join(', ')}`);
+/** Does something, and takes down how long it took. */
+async function timed<T>(spans: Span[], name: string, body: () => T | Promise<T>): Promise<T> {
+  const began = performance.now();
+  const result = await body();
+  spans.push({ name, began, ms: performance.now() - began });
+  return result;
+}
 
 /** Compares two programs in an open world, every kernel. */
 export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {

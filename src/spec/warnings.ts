@@ -3,9 +3,10 @@ import type { Issues } from './issues.ts';
 import type { KnobTable } from './knobs.ts';
 import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
+import { DUMP_KNOB, TIMING_KNOB } from './report-knobs.ts';
 
-/** Knobs that the resolver itself reads. */
-const READ_HERE = ['DisablePhases', 'NamedPhases'];
+/** Knobs that the resolver itself reads, and the dispatcher. */
+const READ_HERE = ['DisablePhases', 'NamedPhases', TIMING_KNOB, DUMP_KNOB];
 
 /** Knobs that the resolver, or a phase that runs, may read. */
 export function knobsReadBy(
