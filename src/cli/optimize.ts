@@ -5,6 +5,7 @@ import { runPipeline } from '../engine/pipeline.ts';
 import { afterLine, beforeLine, phaseLine, summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
 import { type Span, traceOf } from '../engine/trace-events.ts';
+import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
 import { paramBase, targetOf } from '../read.ts';
@@ -103,7 +104,16 @@ export async function optimize(
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
   const place = (name: string): number => {
     const at = plan.phases.findIndex((p) => p.id.toLowerCase() === name.toLowerCase());
-    if (at < 0) failWith(`there is no phase '${name}' in the order`, '`orrery phases` lists them');
+    if (at < 0) {
+      const near = nearest(
+        name,
+        plan.phases.map((p) => p.id),
+      );
+      failWith(
+        `there is no phase '${name}' in the order`,
+        near.length > 0 ? `did you mean '${near.join("' or '")}'?` : '`orrery phases` lists them',
+      );
+    }
     return at;
   };
   for (const name of o.printAfter ?? []) if (name !== 'all') place(name);

@@ -15,7 +15,7 @@ export const timesPhases = (plan: Plan): boolean => plan.knobs.get(TIMING_KNOB)?
 /** What knob DumpIR says of a function: names of phases in lower case. */
 function namedFor(plan: Plan, fn: string): ReadonlySet<string> {
   const value = knobFor(plan.knobs.get(DUMP_KNOB), fn);
-  return new Set(typeof value === 'string' ? phaseNames(value) : []);
+  return new Set(typeof value === 'string' ? phaseNames(value).map((n) => n.toLowerCase()) : []);
 }
 
 /** Whether the knob may name anything at all. */

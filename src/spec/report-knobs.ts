@@ -7,11 +7,11 @@ export const TIMING_KNOB = 'Knob249';
 /** Names the phases after which functions are dumped (reference, opt-levels 7: DUMPIR). */
 export const DUMP_KNOB = 'DumpIR';
 
-/** Names of phases in the value of a knob, in lower case: `+` or `,` between them. */
+/** Names of phases in the value of a knob: `+` or `,` between them. */
 export const phaseNames = (text: string): string[] =>
   text
     .split(/[+,]/)
-    .map((x) => x.trim().toLowerCase())
+    .map((x) => x.trim())
     .filter((x) => x !== '');
 
 /** Checks the knobs that ask the dispatcher for reports: phases that there are, and nothing for some kernels that is about all. */
@@ -29,7 +29,7 @@ export function checkReportKnobs(phases: readonly PlanPhase[], table: KnobTable,
   const names = new Set(phases.flatMap((p) => [p.id, p.name]));
   const known = new Set([...names].map((n) => n.toLowerCase()));
   for (const name of phaseNames(dump.value))
-    if (!known.has(name))
+    if (!known.has(name.toLowerCase()))
       issues.unknown(
         table.spots.get(DUMP_KNOB) ?? COMMAND_LINE,
         'unknown-phase',
