@@ -1,6 +1,5 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import { sizeText, timingRecords } from '../engine/report.ts';
-import { remarkSummary } from './report.ts';
 import { duration, grouped, pc, table } from './ui.ts';
 
 const timeOf = (j: Journal): number => j.records.reduce((t, r) => t + r.ms, 0);
@@ -11,44 +10,38 @@ export const byCost = (j: Journal): PhaseRecord[] =>
     .filter((r) => r.outcome === 'ran')
     .sort((a, b) => b.ms - a.ms || a.phase.position - b.phase.position);
 
-/** Of what nothing was kept account. */
-const bytes = (n: number | undefined): string => (n === undefined ? '' : n === 0 ? '' : sizeText(n));
+const bytes = (n = 0): string => (n === 0 ? '' : sizeText(n));
+const change = (from: number, to: number): string =>
+  from === to ? '' : `${to > from ? '+' : ''}${grouped(to - from)}`;
 const percent = (part: number, whole: number): string =>
   whole === 0 ? '' : `${((100 * part) / whole).toFixed(1)} %`;
 
 /** Time and memory of the phases that ran, the costliest first, and why the others did not run. */
 export function costTable(j: Journal): string {
   const all = timeOf(j);
-  let sum = 0;
-  const rows = byCost(j).map((r) => {
-    sum += r.ms;
-    const change = r.instructionsAfter - r.instructionsBefore;
-    return [
-      r.phase.id,
-      r.cached ? 'kept' : duration(r.ms),
-      percent(r.ms, all),
-      percent(sum, all),
-      change === 0 ? '' : `${change > 0 ? '+' : ''}${grouped(change).replace('-,', '-')}`,
-      bytes(r.memory?.total),
-      bytes(r.memory?.freeable),
-      [remarkSummary(r), leftOut(r)].filter((x) => x !== '').join('; '),
-    ];
-  });
-  const head = ['phase', 'time', 'share', 'sum', 'instructions', 'new', 'dropped', 'what'];
+  const rows = byCost(j).map((r) => [
+    r.phase.id,
+    r.cached ? 'kept' : duration(r.ms),
+    percent(r.ms, all),
+    change(r.instructionsBefore, r.instructionsAfter),
+    bytes(r.memory?.total),
+    bytes(r.memory?.freeable),
+    leftOut(r),
+  ]);
+  const head = ['phase', 'time', 'share', 'instr', 'new', 'dropped', ''];
   const first = j.records[0]?.instructionsBefore ?? 0;
   const last = j.records.at(-1)?.instructionsAfter ?? first;
   const total = [
     'all',
     duration(all),
     '',
-    '',
-    last === first ? '' : `${last > first ? '+' : ''}${last - first}`,
+    change(first, last),
     bytes(j.memory?.summary.total),
     bytes(j.memory?.summary.freeable),
     '',
   ];
   return [
-    table([head.map((h) => pc.bold(h)), ...rows, total.map((c) => pc.bold(c))], 'lrrrrrrl'),
+    table([head.map((h) => pc.bold(h)), ...rows, total.map((c) => pc.bold(c))], 'lrrrrrl'),
     ...skipped(j),
   ].join('\n');
 }
