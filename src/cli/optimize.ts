@@ -2,12 +2,11 @@ import { getHeapStatistics } from 'node:v8';
 import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
-import { afterLine, beforeLine, phaseLine, summaryLines } from '../engine/report.ts';
+import { summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
 import { type Span, traceOf } from '../engine/trace-events.ts';
-import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
-import { printFn, printProgram } from '../ir/text.ts';
+import { printProgram } from '../ir/text.ts';
 import { paramBase, targetOf } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
@@ -15,21 +14,19 @@ import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
-import type { unifiedDiff } from './diff.ts';
 import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { duration, err, failWith, grouped, out, Progress, pc, pcErr } from './ui.ts';
+import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
-export interface OptOptions extends PlanOptions, CacheOptions {
+export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly emit?: string;
   readonly output?: string;
   readonly verify?: boolean;
   readonly check?: readonly string[];
   readonly checkEach?: boolean;
-  readonly printAfter?: readonly string[];
-  readonly printChanged?: boolean;
   readonly remarks?: boolean;
   readonly until?: string;
   readonly rewriteLimit?: string;
@@ -39,8 +36,6 @@ export interface OptOptions extends PlanOptions, CacheOptions {
   readonly json?: boolean;
   readonly stat?: boolean;
   readonly traceEvents?: string;
-  readonly printPhases?: boolean;
-  readonly ftracePhaseAfter?: string;
   readonly quiet?: boolean;
   readonly jobs?: string;
 }
@@ -82,8 +77,7 @@ function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined
       `--rewrite-limit ${text} names no phase and number`,
       '`--rewrite-limit GeneralOptimize=12` lets that phase make 12, `GeneralOptimize:saxpy=12` 12 in that function',
     );
-  const phase = plan.phases.find((p) => p.id.toLowerCase() === m[1].toLowerCase());
-  if (phase === undefined) failWith(`there is no phase '${m[1]}' in the order`, '`orrery phases` lists them');
+  const phase = plan.phases[placeOf(plan, m[1])];
   return { phase: phase.id, fn: m[2] ?? null, count: Number(m[3]) };
 }
 
@@ -102,29 +96,10 @@ export async function optimize(
   const spans: Span[] = [];
   const text = readText(file);
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
-  const place = (name: string): number => {
-    const at = plan.phases.findIndex((p) => p.id.toLowerCase() === name.toLowerCase());
-    if (at < 0) {
-      const near = nearest(
-        name,
-        plan.phases.map((p) => p.id),
-      );
-      failWith(
-        `there is no phase '${name}' in the order`,
-        near.length > 0 ? `did you mean '${near.join("' or '")}'?` : '`orrery phases` lists them',
-      );
-    }
-    return at;
-  };
-  for (const name of o.printAfter ?? []) if (name !== 'all') place(name);
-  const until = o.until === undefined ? undefined : plan.phases[place(o.until)].id;
-  // The phases that announce themselves are those from here on.
-  const announced =
-    o.printPhases === true ? 0 : o.ftracePhaseAfter === undefined ? Infinity : place(o.ftracePhaseAfter) + 1;
+  const until = o.until === undefined ? undefined : plan.phases[placeOf(plan, o.until)].id;
+  const watch = await watchOf(o, plan);
   const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
-  const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
-  const diff = o.printChanged === true ? (await import('./diff.ts')).unifiedDiff : null;
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
   const disk =
     o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);
@@ -137,18 +112,9 @@ export async function optimize(
     heap: () => getHeapStatistics().used_heap_size,
     memory: o.stat === true || o.traceEvents !== undefined || emit === 'json',
     snapshots: o.checkEach === true ? 'all' : 'ends',
-    onBegin: (p) => {
-      if (p.position >= announced) err(beforeLine(p));
-    },
+    onBegin: watch.onBegin,
     onPhase: (r, before) => {
-      if (r.phase.position >= announced && r.outcome === 'ran') err(afterLine(r.phase));
-      if (r.dump !== null) err(r.dump.text);
-      if (timesPhases(plan)) err(phaseLine(r));
-      if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
-        err(`; after ${r.phase.id}\n${printProgram(r.program)}`);
-      for (const report of r.reports)
-        if (wanted.has('all') || wanted.has(r.phase.id.toLowerCase())) err(report.text);
-      if (diff !== null && r.program !== before) printChanged(r, before, diff);
+      watch.onPhase?.(r, before);
       if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
     },
   });
@@ -221,15 +187,6 @@ async function usesOf(
 function write(text: string, file: string | undefined): void {
   if (file === undefined || file === STANDARD_OUTPUT) return out(text);
   writeWhole(file, text);
-}
-
-function printChanged(r: PhaseRecord, before: Program, diff: typeof unifiedDiff): void {
-  for (const fn of r.program.functions) {
-    const was = before.functions.find((f) => f.name === fn.name);
-    if (was === undefined || was === fn) continue;
-    err(pcErr.bold(`; ${r.phase.id} changed ${fn.name}`));
-    err(diff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
-  }
 }
 
 /** The report on standard error: instructions before and after, what changed them, and the result of the check. */
