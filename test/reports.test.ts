@@ -420,6 +420,24 @@ describe('knobs that the dispatcher reads', () => {
     expect(text).not.toContain('.entry k\n');
   });
 
+  it('DumpCFG and DumpPerfMetricsForBlock add to what is listed, and say so where nothing is', async () => {
+    const [[, bare]] = dumps(await planOf({ set: ['DumpIR=GvnCse'] }));
+    const [[, cfg]] = dumps(await planOf({ set: ['DumpIR=GvnCse', 'DumpCFG'] }));
+    expect(bare).not.toContain('Showing RPO state');
+    expect(cfg).toContain('Control flow of k: ');
+    expect(cfg).toContain('Control flow of other: ');
+    const [[, blocks]] = dumps(await planOf({ set: ['DumpIR=GvnCse', 'DumpPerfMetricsForBlock'] }));
+    const lines = blocks.split('\n').filter((l) => /^# BB\d/.test(l));
+    expect(lines[0]).toMatch(/^# BB0 \[inst=\d+\] \[est runs=1\.000000\] \[est latency=\d+\]$/);
+    expect(blocks.split('\n').filter((l) => !lines.includes(l))).toEqual(bare.split('\n'));
+    for (const name of ['DumpCFG', 'DumpPerfMetricsForBlock']) {
+      expect(await saysOf({ set: [name, 'DumpIR=GvnCse'], order: 'binary' })).toBe('');
+      expect(await saysOf({ set: [name], order: 'binary' })).toBe(
+        `warning: knob ${name} adds to what knob DumpIR lists, which names no phase`,
+      );
+    }
+  });
+
   it('DumpIR=unset takes it away; an unknown phase is an error with the nearest name', async () => {
     expect(dumps(await planOf({ set: ['DumpIR=unset'] }))).toEqual([]);
     expect(await saysOf({ set: ['DumpIR=GvnCse+GenerateMovPhy'], order: 'binary' })).toBe(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { functionTime, type Target } from '../src/analysis/estimates.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
-import { statistics } from '../src/analysis/statistics.ts';
+import { blockStatistics, statistics } from '../src/analysis/statistics.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
@@ -198,6 +198,10 @@ EXIT
     };
     // BB0 10, BB1 3 * 10, BB2 15 * 21, BB3 3 * 21, BB4 1.
     const t = functionTime(counted, target);
+    expect(blockStatistics(counted, target).slice(1, 3)).toEqual([
+      '# BB1 [inst=1] [est runs=3.000000] [est latency=10]',
+      '# BB2 [inst=3] [est runs=15.000000] [est latency=21]',
+    ]);
     expect(t.average).toBe(10 + 30 + 15 * 21 + 3 * 21 + 1);
     expect(t.worst).toBeCloseTo(t.average, 9);
     expect(t.issued).toBe(1 + 3 + 45 + 9 + 1);

@@ -2,9 +2,11 @@ import { Lanes, OpFlag } from '../ir/opcode.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { accessBytes } from '../isa/build.ts';
+import { blockTime } from './block-time.ts';
 import { instrCost } from './costs.ts';
 import { divergenceOf } from './divergence.ts';
 import { functionTime, type Target, throughputOf } from './estimates.ts';
+import { frequencyOf } from './frequency.ts';
 import { LiveClass, liveClassOf, Pool } from './liveness.ts';
 import { loopsOf } from './loops.ts';
 import { statedThreads, USUAL_BLOCK } from './occupancy.ts';
@@ -75,6 +77,18 @@ export function statistics(fn: Fn, { target, program, allocated = false }: Listi
     '# [Precise inst=0]',
     `# [maxlive=${live}]`,
   ];
+}
+
+/**
+ * A line for each block: instructions, how often it runs for each time that the function does, and cycles of one run for a warp
+ * alone. The form is ours.
+ */
+export function blockStatistics(fn: Fn, target: Target): string[] {
+  const runs = frequencyOf(fn).block;
+  return fn.blocks.map((b, at) => {
+    const t = blockTime(b, target);
+    return `# BB${b.id} [inst=${b.ins.length}] [est runs=${fixed(runs[at])}] [est latency=${t.alone}]`;
+  });
 }
 
 /** As `%f` of C writes it. */

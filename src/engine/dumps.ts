@@ -1,10 +1,11 @@
 import { targetBy } from '../analysis/estimates.ts';
-import { statistics } from '../analysis/statistics.ts';
+import { renderCfgText } from '../analysis/render/cfg-text.ts';
+import { blockStatistics, statistics } from '../analysis/statistics.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { DUMP_KNOB, phaseNames, TIMING_KNOB } from '../spec/report-knobs.ts';
+import { BLOCKS_KNOB, CFG_KNOB, DUMP_KNOB, phaseNames, TIMING_KNOB } from '../spec/report-knobs.ts';
 import { knobFor } from './budgets.ts';
 import { Report } from './journal.ts';
 import { afterLine } from './report.ts';
@@ -25,7 +26,8 @@ export const dumpsAnything = (plan: Plan): boolean => {
 };
 
 /**
- * The dump after a phase: of each function for which knob DumpIR names it, the `#` header and the text. A phase is named by its name,
+ * The dump after a phase: of each function for which knob DumpIR names it, the `#` header and the text; with knob
+ * DumpPerfMetricsForBlock a line for each block, with DumpCFG the control flow. A phase is named by its name,
  * which all its places have, or by that of one place (`OriBranchOpt#2`).
  *
  * @param why why the phase did not run, or ''
@@ -47,9 +49,15 @@ export function dumpOf(
   if (functions.length === 0) return null;
   return new Report(() => {
     const target = targetBy((path) => factOf(plan.backend, path));
-    const parts = functions.map(
-      (fn) => `${statistics(fn, { target, program, allocated }).join('\n')}\n${printFn(fn)}`,
-    );
+    const parts = functions.flatMap((fn) => {
+      const asks = (knob: string): boolean => knobFor(plan.knobs.get(knob), fn.name) === true;
+      return [
+        ...statistics(fn, { target, program, allocated }),
+        ...(asks(BLOCKS_KNOB) ? blockStatistics(fn, target) : []),
+        printFn(fn),
+        ...(asks(CFG_KNOB) ? [renderCfgText(fn)] : []),
+      ];
+    });
     return [afterLine(phase), ...(why === '' ? [] : [`# did not run: ${why}`]), ...parts].join('\n');
   });
 }

@@ -7,6 +7,13 @@ export const TIMING_KNOB = 'Knob249';
 /** Names the phases after which functions are dumped (reference, opt-levels 7: DUMPIR). */
 export const DUMP_KNOB = 'DumpIR';
 
+/** Adds the control flow to what is listed (reference, opt-levels 7: DUMPIR family). */
+export const CFG_KNOB = 'DumpCFG';
+/** Adds figures of each block to what is listed (reference, opt-levels 7: DUMPIR family). */
+export const BLOCKS_KNOB = 'DumpPerfMetricsForBlock';
+/** The knobs that ask for reports. */
+export const REPORT_KNOBS: readonly string[] = [TIMING_KNOB, DUMP_KNOB, CFG_KNOB, BLOCKS_KNOB];
+
 /** Names of phases in the value of a knob: `+` or `,` between them. */
 export const phaseNames = (text: string): string[] =>
   text
@@ -25,7 +32,17 @@ export function checkReportKnobs(phases: readonly PlanPhase[], table: KnobTable,
       { key: true, notes: ['set it without a `when`, or plan for one kernel'] },
     );
   const dump = table.knobs.get(DUMP_KNOB);
-  if (typeof dump?.value !== 'string') return;
+  if (typeof dump?.value !== 'string') {
+    for (const name of [CFG_KNOB, BLOCKS_KNOB])
+      if (table.knobs.get(name)?.value === true)
+        issues.warning(
+          table.spots.get(name) ?? COMMAND_LINE,
+          'knob-unread',
+          `knob ${name} adds to what knob ${DUMP_KNOB} lists, which names no phase`,
+          { key: true },
+        );
+    return;
+  }
   const names = new Set(phases.flatMap((p) => [p.id, p.name]));
   const known = new Set([...names].map((n) => n.toLowerCase()));
   for (const name of phaseNames(dump.value))
