@@ -25,7 +25,10 @@ import type { PlanRequest, Specs } from './spec/specs.ts';
 import { withoutSsa } from './ssa/program.ts';
 
 export type { Journal, PhaseRecord } from './engine/journal.ts';
+export type { PhaseMemory, RunMemory } from './engine/memory.ts';
 export type { PipelineOptions } from './engine/pipeline.ts';
+export { memoryReport, type TimingRecord, timingRecords } from './engine/report.ts';
+export { type Span, type Trace, type TraceEvent, traceOf } from './engine/trace-events.ts';
 export { type Diagnostic, DiagnosticError, renderDiagnostic } from './ir/diagnostic.ts';
 export type { Isa, Opcode } from './ir/opcode.ts';
 export type { Operand, Reg } from './ir/operand.ts';

@@ -18,7 +18,6 @@ import {
 import { pressureOf } from '../src/analysis/pressure.ts';
 import { renderCfgDot, renderCfgText } from '../src/analysis/render/cfg-text.ts';
 import { renderCfgSvg } from '../src/analysis/render/svg.ts';
-import { statistics } from '../src/analysis/statistics.ts';
 import { NO_REG, type Reg, regName, regOf } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
@@ -525,21 +524,5 @@ describe('rendering', () => {
     }
     const fn = parseFn(`${lines.join('\n')}\nEXIT`, isa);
     expect(renderCfgSvg(fn).length).toBeGreaterThan(100_000);
-  });
-
-  it('statistics header', () => {
-    const fn = parseFn(
-      '.entry s\n{\nBB0:\nLDC.B64 RD1, c[0x0][0x160]\nS2R.TID.X R2\nIMAD_WIDE RD3, R2, 4, RD1\nLDG R4, [RD3]\nFADD R5, R4, R4\nSTG [RD3], R5\nEXIT\n}',
-      isa,
-    );
-    expect(statistics(fn).join('\n')).toMatchInlineSnapshot(`
-      "# 7 instructions, 7 R-regs
-      # [inst=7] [texInst=0] [rregs=7] [maxlive=3]
-      # [FP16 inst=0] [FP16 VectInst=0] [Percentage Vectorized=0.00]
-      # [est fp=1] [est half=0], [est trancedental=0], [est shared=0], [est controlFlow=1], [est loadStore=3]
-      # [est tex=0]
-      # [partially unrolled loops=0] [non-unrolled loops=0]
-      # [UDP inst=0]"
-    `);
   });
 });

@@ -22,6 +22,7 @@ const READMES = [
   'pipelines/isa/README.md',
   'pipelines/rules/README.md',
   'src/analysis/README.md',
+  'src/engine/README.md',
   'src/lab/README.md',
   'src/ptx/emit/README.md',
   'test/bench/gpu/README.md',

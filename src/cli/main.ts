@@ -107,10 +107,23 @@ withCache(
       '--ptxas',
       'what ptxas makes of input and output: registers, spills, stack, code size, side by side',
     )
-    .option('--json', 'with --ptxas: for scripts')
-    .option('--stat', 'time and memory of each phase')
+    .option('--stat', 'time and memory of the phases that ran, the costliest first')
+    .option('--json', 'with --ptxas or --stat: for scripts')
+    .option(
+      '--trace-events <file>',
+      'write when each phase ran, for chrome://tracing or Perfetto; for several files: the folder',
+    )
+    .option('--print-phases', "print 'Before PHASE' and 'After PHASE' around each phase that runs")
+    .option('--ftrace-phase-after <phase>', 'the same, of the phases after this one')
     .option('-q, --quiet', 'no account on standard error'),
-).action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
+)
+  .addHelpText(
+    'after',
+    `
+Two knobs print reports of ptxas on standard error: --set PhaseTiming the memory of each phase, of all and of the pool,
+--set DumpIR=PHASE+PHASE each function after those phases, under a header of statistics.`,
+  )
+  .action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
 
 withProfiledPlan(
   program

@@ -25,6 +25,8 @@ import {
 export interface OptTask {
   readonly file: string;
   readonly output: string | undefined;
+  /** Where its trace goes; undefined: none is wanted. */
+  readonly trace: string | undefined;
 }
 
 /** What a task printed, and what became of the file; null where it failed. */
@@ -41,6 +43,8 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
   const emit = emitOf(o);
   if (o.ptxas === true)
     failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
+  if (o.json === true)
+    failWith('--json prints one document, of one file', '`--emit json -o FOLDER` writes one for each file');
   if (patterns.includes(STANDARD_INPUT)) failWith('standard input (-) is one file, and the only one');
   if (emit !== 'none' && o.output === undefined)
     failWith(
@@ -49,7 +53,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     );
   const jobs = Number(o.jobs ?? 1);
   if (!Number.isInteger(jobs) || jobs < 1) failWith(`--jobs ${o.jobs} is no number of threads`);
-  const tasks = tasksOf(patterns, emit, o.output);
+  const tasks = tasksOf(patterns, emit, o);
   const planOf = plansFor(o);
   // What is wrong with the options is said once, not for each file.
   const text = textOrFault(tasks[0].file);
@@ -88,10 +92,10 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
 /** Optimizes several files; the account of the phases is given only where something of it is asked for by name. */
 export function taskRunner(o: OptOptions, planOf = plansFor(o)): (task: OptTask) => Promise<OptResult> {
   const detailed = o.quiet !== true && (o.stat === true || o.remarks === true);
-  return async ({ file, output }) => {
+  return async ({ file, output, trace }) => {
     let optimized: Optimized | null = null;
     const printed = await captured(async () => {
-      optimized = await optimize(file, { ...o, output }, detailed, planOf);
+      optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf);
     });
     return { ...printed, optimized };
   };
@@ -99,8 +103,11 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): (task: OptTask)
 
 const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
 
-/** The files that are named, with the place of each result: as below the folder that was named, else by the file's own name. */
-function tasksOf(patterns: readonly string[], emit: string, folder: string | undefined): OptTask[] {
+/** What a trace of a file is called among others. */
+const TRACE_ENDING = '.trace.json';
+
+/** The files that are named, with the places of what is written: as below the folder that was named, else by the file's own name. */
+function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptTask[] {
   const names = new Map<string, string>();
   const seen = new Set<string>();
   return patterns.flatMap((p) => {
@@ -108,14 +115,22 @@ function tasksOf(patterns: readonly string[], emit: string, folder: string | und
     const files = kernelFiles([p]).filter((f) => !seen.has(f));
     for (const f of files) seen.add(f);
     return files.map((file): OptTask => {
-      if (emit === 'none' || folder === undefined) return { file, output: undefined };
-      const name = isFolder ? relative(p, file) : basename(file);
-      const output = join(folder, name.slice(0, name.length - extname(name).length) + ENDING[emit]);
-      const other = names.get(output);
-      if (other !== undefined)
-        failWith(`${other} and ${file} would both be written to ${output}`, 'name the folder above them');
-      names.set(output, file);
-      return { file, output };
+      const whole = isFolder ? relative(p, file) : basename(file);
+      const name = whole.slice(0, whole.length - extname(whole).length);
+      const below = (folder: string | undefined, ending: string): string | undefined => {
+        if (folder === undefined) return undefined;
+        const path = join(folder, name + ending);
+        const other = names.get(path);
+        if (other !== undefined)
+          failWith(`${other} and ${file} would both be written to ${path}`, 'name the folder above them');
+        names.set(path, file);
+        return path;
+      };
+      return {
+        file,
+        output: emit === 'none' ? undefined : below(o.output, ENDING[emit]),
+        trace: below(o.traceEvents, TRACE_ENDING),
+      };
     });
   });
 }

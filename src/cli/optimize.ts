@@ -1,9 +1,12 @@
 import { getHeapStatistics } from 'node:v8';
+import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
+import { summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
+import { type Span, traceOf } from '../engine/trace-events.ts';
 import type { Program } from '../ir/program.ts';
-import { printFn, printProgram } from '../ir/text.ts';
+import { printProgram } from '../ir/text.ts';
 import { paramBase, targetOf } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
@@ -11,21 +14,19 @@ import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
-import type { unifiedDiff } from './diff.ts';
 import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
-import { duration, err, failWith, grouped, out, Progress, pc, pcErr, table } from './ui.ts';
+import { duration, err, failWith, grouped, out, Progress, pc, pcErr } from './ui.ts';
+import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
-export interface OptOptions extends PlanOptions, CacheOptions {
+export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly emit?: string;
   readonly output?: string;
   readonly verify?: boolean;
   readonly check?: readonly string[];
   readonly checkEach?: boolean;
-  readonly printAfter?: readonly string[];
-  readonly printChanged?: boolean;
   readonly remarks?: boolean;
   readonly until?: string;
   readonly rewriteLimit?: string;
@@ -34,6 +35,7 @@ export interface OptOptions extends PlanOptions, CacheOptions {
   readonly ptxas?: boolean;
   readonly json?: boolean;
   readonly stat?: boolean;
+  readonly traceEvents?: string;
   readonly quiet?: boolean;
   readonly jobs?: string;
 }
@@ -49,11 +51,20 @@ export interface Optimized {
 
 /** What `--emit` asks for. */
 export function emitOf(o: OptOptions): string {
-  const emit = o.emit ?? (o.ptxas === true ? 'none' : 'ori');
+  const emit = o.emit ?? (o.ptxas === true || (o.stat === true && o.json === true) ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
-  if (o.json === true && o.ptxas !== true)
-    failWith('--json goes with --ptxas', '`--emit json` writes the journal of phases');
+  if (o.json === true && o.ptxas !== true && o.stat !== true)
+    failWith('--json goes with --ptxas or --stat', '`--emit json` writes the journal of phases');
+  if (o.json === true && o.ptxas === true && o.stat === true)
+    failWith('--json prints one document: that of --ptxas or that of --stat');
+  if (o.traceEvents === STANDARD_OUTPUT) failWith('--trace-events writes a file, not standard output (-)');
+  const printed = emit !== 'none' && (o.output === undefined || o.output === STANDARD_OUTPUT);
+  if (o.json === true && o.stat === true && printed)
+    failWith(
+      `--stat --json and --emit ${emit} would both print on standard output`,
+      'write one of them to a file with -o',
+    );
   return emit;
 }
 
@@ -66,8 +77,7 @@ function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined
       `--rewrite-limit ${text} names no phase and number`,
       '`--rewrite-limit GeneralOptimize=12` lets that phase make 12, `GeneralOptimize:saxpy=12` 12 in that function',
     );
-  const phase = plan.phases.find((p) => p.id.toLowerCase() === m[1].toLowerCase());
-  if (phase === undefined) failWith(`there is no phase '${m[1]}' in the order`, '`orrery phases` lists them');
+  const phase = plan.phases[placeOf(plan, m[1])];
   return { phase: phase.id, fn: m[2] ?? null, count: Number(m[3]) };
 }
 
@@ -83,17 +93,13 @@ export async function optimize(
   planOf: (target: string | null) => Promise<Plan> = (target) => planFor(o, target),
 ): Promise<Optimized> {
   const emit = emitOf(o);
+  const spans: Span[] = [];
   const text = readText(file);
-  const plan = await planOf(targetOf(text));
-  const ids = new Set(plan.phases.map((p) => p.id.toLowerCase()));
-  for (const name of [...(o.printAfter ?? []), ...(o.until === undefined ? [] : [o.until])])
-    if (name !== 'all' && !ids.has(name.toLowerCase()))
-      failWith(`there is no phase '${name}' in the order`, '`orrery phases` lists them');
-  const input = programFor(file, text, plan, o.strict);
+  const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
+  const until = o.until === undefined ? undefined : plan.phases[placeOf(plan, o.until)].id;
+  const watch = await watchOf(o, plan);
+  const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
-  const wanted = new Set((o.printAfter ?? []).map((n) => n.toLowerCase()));
-  const until = plan.phases.find((p) => p.id.toLowerCase() === o.until?.toLowerCase())?.id;
-  const diff = o.printChanged === true ? (await import('./diff.ts')).unifiedDiff : null;
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
   const disk =
     o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);
@@ -104,28 +110,29 @@ export async function optimize(
     until,
     rewriteLimit: limitOf(o.rewriteLimit, plan),
     heap: () => getHeapStatistics().used_heap_size,
+    memory: o.stat === true || o.traceEvents !== undefined || emit === 'json',
+    snapshots: o.checkEach === true ? 'all' : 'ends',
+    onBegin: watch.onBegin,
     onPhase: (r, before) => {
-      if (wanted.has('all') ? r.blocksChanged > 0 : wanted.has(r.phase.id.toLowerCase()))
-        err(`; after ${r.phase.id}\n${printProgram(r.program)}`);
-      for (const report of r.reports)
-        if (wanted.has('all') || wanted.has(r.phase.id.toLowerCase())) err(report.text);
-      if (diff !== null && r.program !== before) printChanged(r, before, diff);
+      watch.onPhase?.(r, before);
       if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
     },
   });
+  if (timesPhases(plan)) for (const line of summaryLines(journal)) err(line);
   const verdicts: string[] = [];
   let equal = true;
   for (const how of o.check ?? []) {
-    const v =
-      how === 'auto'
-        ? checkOpen(input.program, journal.last, plan)
-        : await checkLaunch(how, journal.last, plan);
+    const v = await timed(spans, `check ${how}`, () =>
+      how === 'auto' ? checkOpen(input.program, journal.last, plan) : checkLaunch(how, journal.last, plan),
+    );
     verdicts.push(v.text);
     equal &&= v.ok;
   }
   let same = 0;
   for (const { record, before } of eachCheck) {
-    const v = checkOpen(before, record.program, plan);
+    const v = await timed(spans, `check after ${record.phase.id}`, () =>
+      checkOpen(before, record.program, plan),
+    );
     if (v.ok) same++;
     else {
       verdicts.push(`after ${record.phase.id}: ${v.text}`);
@@ -134,13 +141,19 @@ export async function optimize(
   }
   if (o.checkEach === true)
     verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
-  const ptx = emit === 'ptx' || o.ptxas === true ? await ptxText(journal.last, input, plan, o) : '';
+  const ptx =
+    emit === 'ptx' || o.ptxas === true
+      ? await timed(spans, 'write PTX', () => ptxText(journal.last, input, plan, o))
+      : '';
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
   else if (emit === 'json') write(`${JSON.stringify(journalJson(journal), null, 2)}\n`, o.output);
-  const uses = o.ptxas === true ? await usesOf(text, ptx, input, plan, o) : [];
+  const uses = o.ptxas === true ? await timed(spans, 'ptxas', () => usesOf(text, ptx, input, plan, o)) : [];
+  if (o.traceEvents !== undefined) writeWhole(o.traceEvents, `${JSON.stringify(traceOf(journal, spans))}\n`);
+  if (o.stat === true && o.json === true)
+    out(JSON.stringify((await import('./stat.ts')).statJson(journal), null, 2));
   if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
-  if (detailed) account(journal, verdicts, o);
+  if (detailed) await account(journal, verdicts, o);
   else if (!equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {
@@ -176,17 +189,8 @@ function write(text: string, file: string | undefined): void {
   writeWhole(file, text);
 }
 
-function printChanged(r: PhaseRecord, before: Program, diff: typeof unifiedDiff): void {
-  for (const fn of r.program.functions) {
-    const was = before.functions.find((f) => f.name === fn.name);
-    if (was === undefined || was === fn) continue;
-    err(pcErr.bold(`; ${r.phase.id} changed ${fn.name}`));
-    err(diff(printFn(was, { locs: false }), printFn(fn, { locs: false })));
-  }
-}
-
 /** The report on standard error: instructions before and after, what changed them, and the result of the check. */
-function account(journal: Journal, verdicts: readonly string[], o: OptOptions): void {
+async function account(journal: Journal, verdicts: readonly string[], o: OptOptions): Promise<void> {
   const { plan } = journal;
   const ran = journal.records.filter((r) => r.outcome === 'ran').length;
   const ms = journal.records.reduce((t, r) => t + r.ms, 0);
@@ -214,25 +218,17 @@ function account(journal: Journal, verdicts: readonly string[], o: OptOptions): 
         );
       }
   }
-  if (o.stat === true) {
-    err('');
-    err(
-      table(
-        journal.records.map((r) => [
-          r.phase.id,
-          r.outcome === 'ran' ? `${duration(r.ms)}${notFor(r)}` : pc.dim(r.why),
-          r.outcome === 'ran' ? `${(r.bytes / 1024).toFixed(0)} KB` : '',
-        ]),
-        'llr',
-      ),
-    );
-  }
+  if (o.stat === true && o.json !== true) err(`\n${(await import('./stat.ts')).costTable(journal)}`);
   for (const v of verdicts) err(`\n${v}`);
 }
 
-/** The functions that a phase left out, and why. */
-const notFor = (r: PhaseRecord): string =>
-  r.shutFor.length === 0 ? '' : pc.dim(`, not ${r.shutFor.map((x) => `${x.fn} (${x.why})`).join(', ')}`);
+/** Does something, and takes down how long it took. */
+async function timed<T>(spans: Span[], name: string, body: () => T | Promise<T>): Promise<T> {
+  const began = performance.now();
+  const result = await body();
+  spans.push({ name, began, ms: performance.now() - began });
+  return result;
+}
 
 /** Compares two programs in an open world, every kernel. */
 export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {

@@ -1,4 +1,5 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
+import { timingRecords } from '../engine/report.ts';
 import type { Program } from '../ir/program.ts';
 import { CLASSES, countByClass } from '../lab/classes.ts';
 import { duration, grouped, pc, table } from './ui.ts';
@@ -68,6 +69,7 @@ export const journalJson = (j: Journal) => ({
     level: r.level,
     ms: Math.round(r.ms * 1000) / 1000,
     bytes: r.bytes,
+    memory: r.memory,
     cached: r.cached,
     knobsRead: r.knobsRead,
     factsRead: r.factsRead,
@@ -77,4 +79,6 @@ export const journalJson = (j: Journal) => ({
     instructionsAfter: r.instructionsAfter,
     remarks: r.remarks,
   })),
+  memory: j.memory,
+  timing: timingRecords(j),
 });

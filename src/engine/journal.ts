@@ -1,6 +1,7 @@
 import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
+import type { PhaseMemory, RunMemory } from './memory.ts';
 import type { RewriteCounter } from './rewrites.ts';
 
 /** A text that is made when somebody reads it, because most reports are read by nobody. */
@@ -31,10 +32,14 @@ export interface PhaseRecord {
   readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
   /** Effective level that the gate saw; where functions see several, that of the first one that it was open for. */
   readonly level: number;
+  /** When it began, in milliseconds since the run did. */
+  readonly began: number;
   /** Wall time in milliseconds (0 where it was skipped or came from the cache). */
   readonly ms: number;
   /** Growth of the heap in bytes, where the host can tell; else 0. May be negative after a collection. */
   readonly bytes: number;
+  /** What it did to the memory of snapshots, in estimated bytes; null where the run keeps no account of it (`RunOptions.memory`). */
+  readonly memory: PhaseMemory | null;
   /** Knobs and facts that the gate and the passes read. */
   readonly knobsRead: readonly string[];
   readonly factsRead: readonly string[];
@@ -45,13 +50,18 @@ export interface PhaseRecord {
   readonly instructionsAfter: number;
   readonly remarks: readonly Remark[];
   readonly reports: readonly Report[];
+  /** The listing that knob DumpIR asks for after this phase; null where it does not name it. */
+  readonly dump: Report | null;
   /** The rewrites that were counted, where `rewriteLimit` names the phase; else null. */
   readonly rewrites: RewriteCounter | null;
   /** Result taken from the prefix cache. */
   readonly cached: boolean;
   /** Key of the snapshot after the phase, among those of one cache. */
   readonly key: string;
-  /** The snapshot after the phase; the same object as before it where nothing changed. */
+  /**
+   * The snapshot after the phase; the same object as before it where nothing changed. A run that keeps only its ends
+   * (`RunOptions.snapshots`) lets go of it when `onPhase` has returned: reading it later throws.
+   */
   readonly program: Program;
 }
 
@@ -61,6 +71,10 @@ export interface Journal {
   readonly input: Program;
   readonly records: readonly PhaseRecord[];
   readonly last: Program;
+  /** When the run began, in milliseconds of `performance.now()`. */
+  readonly began: number;
+  /** Memory of snapshots, in estimated bytes; null where the run kept no account of it. */
+  readonly memory: RunMemory | null;
 }
 
 /** Number of instructions of a program. */
@@ -89,4 +103,18 @@ export function changedBlocks(before: Program, after: Program): { functions: num
     for (const b of seen) if (!ids.has(b.id)) blocks++;
   }
   return { functions, blocks };
+}
+
+/** A record without its snapshot and its reports, which hold functions. */
+export function withoutSnapshot(r: PhaseRecord): PhaseRecord {
+  const { program: _, ...rest } = r;
+  return Object.defineProperty(
+    { ...rest, reports: [], dump: null } as Omit<PhaseRecord, 'program'> as PhaseRecord,
+    'program',
+    {
+      get() {
+        throw new Error(`the run did not keep the snapshot after ${r.phase.id}`);
+      },
+    },
+  );
 }

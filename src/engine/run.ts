@@ -18,9 +18,17 @@ import {
   type Verified,
 } from './cache.ts';
 import { makeContext, newLog, type PhaseLog } from './context.ts';
+import { dumpOf, dumpsAnything, timesPhases } from './dumps.ts';
 import { EditRunner } from './edits.ts';
 import { type GateResult, openGate } from './gate.ts';
-import { changedBlocks, countInstructions, type Journal, type PhaseRecord } from './journal.ts';
+import {
+  changedBlocks,
+  countInstructions,
+  type Journal,
+  type PhaseRecord,
+  withoutSnapshot,
+} from './journal.ts';
+import { MemoryAccount } from './memory.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
 import { RewriteCounter, type RewriteLimit } from './rewrites.ts';
 import { type Runnable, runSteps } from './steps.ts';
@@ -41,6 +49,12 @@ export interface RunOptions extends Runnable {
   readonly cache?: PrefixCache;
   /** Bytes of heap in use, where the host can tell. */
   readonly heap?: () => number;
+  /** Keep an account of the memory that snapshots take (`PhaseRecord.memory`). Knob PhaseTiming asks for it too. */
+  readonly memory?: boolean;
+  /** Snapshots that the journal holds: all (the default), or only the input and the last, so that the others need no memory. */
+  readonly snapshots?: 'all' | 'ends';
+  /** Called before each phase that runs. */
+  readonly onBegin?: (phase: PlanPhase) => void;
   /** Called after each phase, e.g. for progress and dumps. */
   readonly onPhase?: (record: PhaseRecord, before: Program) => void;
   /** Stop after this phase (id). */
@@ -64,9 +78,14 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   let program = input;
   let key = opts.inputKey === undefined ? '' : inputKeyOf(opts.inputKey, input, plan);
   let instructions = countInstructions(input);
+  const keepsAll = opts.snapshots !== 'ends';
+  const account = opts.memory === true || timesPhases(plan) ? new MemoryAccount(input, keepsAll) : null;
+  const dumps = dumpsAnything(plan);
+  const start = performance.now();
 
   for (const phase of plan.phases) {
     const before = program;
+    const began = performance.now();
     const log = newLog();
     const gate = openGate(plan, phase, program, budgets, log);
     let changed = { functions: 0, blocks: 0 };
@@ -77,6 +96,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
     const limit = opts.rewriteLimit;
     const rewrites = limit?.phase === phase.id ? new RewriteCounter(limit) : null;
     if (gate.open) {
+      opts.onBegin?.(phase);
       const scene = { ...openFunctions(program, gate), plan, budgets };
       const kept = rewrites === null ? cache : undefined;
       const first = kept === undefined ? '' : phaseKey(key, plan, phase, gate, opts.passes);
@@ -95,14 +115,14 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
         log.reports.push(...result.reports);
         for (const t of result.taken) budgets.spend(t.knob, t.fn, t.units);
       } else {
-        const start = kept === undefined ? scene : { ...scene, budgets: budgets.copy() };
+        const atStart = kept === undefined ? scene : { ...scene, budgets: budgets.copy() };
         const heap = opts.heap?.() ?? 0;
-        const began = performance.now();
+        const startOfPhase = performance.now();
         const input = program;
         program = within({ phase: phase.id }, () =>
           runPhase(input, plan, phase, gate, budgets, log, opts, edits, rewrites),
         );
-        ms = performance.now() - began;
+        ms = performance.now() - startOfPhase;
         bytes = (opts.heap?.() ?? 0) - heap;
         changed = changedBlocks(before, program);
         reads = [...log.reads].sort();
@@ -119,7 +139,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
             blocksChanged: changed.blocks,
             verified,
           };
-          at = keepResult(kept, first, start, result);
+          at = keepResult(kept, first, atStart, result);
         }
       }
       for (const p of phase.destroys) properties.delete(p);
@@ -142,8 +162,10 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       why: gate.why,
       shutFor: gate.shutFor,
       level: gate.level,
+      began: began - start,
       ms,
       bytes,
+      memory: account?.phase(before, program) ?? null,
       knobsRead: [...new Set([...log.knobs, ...knobsOf(reads)])],
       factsRead: [...new Set([...log.facts, ...factsOf(reads)])],
       functionsChanged: changed.functions,
@@ -152,17 +174,18 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       instructionsAfter: after,
       remarks: log.remarks,
       reports: log.reports,
+      dump: dumps ? dumpOf(plan, phase, program, gate.why, properties.has('physical-registers')) : null,
       rewrites,
       cached,
       key,
       program,
     };
     instructions = after;
-    records.push(record);
     opts.onPhase?.(record, before);
+    records.push(keepsAll ? record : withoutSnapshot(record));
     if (opts.until === phase.id) break;
   }
-  return { plan, input, records, last: program };
+  return { plan, input, records, last: program, began: start, memory: account?.run ?? null };
 }
 
 /** Names and levels of the functions that a phase runs over. */

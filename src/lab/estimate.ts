@@ -1,15 +1,10 @@
-import { reads } from '../analysis/liveness.ts';
-import { isPhi } from '../ir/flow.ts';
-import { NO_REG, regIndex } from '../ir/operand.ts';
-import type { Fn, Instr } from '../ir/program.ts';
-import { instrCost } from '../rules/cost.ts';
+import { blockTime, type Times } from '../analysis/block-time.ts';
+import type { Fn } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 
 /** The numbers of a target that the estimate goes by: `costs` and `latencies` of its back end. */
-export interface Timing {
-  readonly costs: Readonly<Record<string, number>>;
-  readonly latencies: Readonly<Record<string, number>>;
+export interface Timing extends Times {
   readonly subpartitions: number;
 }
 
@@ -19,57 +14,6 @@ export function timingOf(backend: Backend): Timing | null {
   const latencies = factOf(backend, 'latencies') as Timing['latencies'] | undefined;
   if (costs === undefined || latencies === undefined) return null;
   return { costs, latencies, subpartitions: Number(factOf(backend, 'limits.subpartitions')) };
-}
-
-/** Cycles from the issue of an instruction to the use of its result. */
-function latency(ins: Instr, t: Timing): number {
-  const { op } = ins;
-  const known = t.latencies[op.name] ?? t.latencies[op.unit === 'lsu' ? (op.space ?? '') : op.unit] ?? 0;
-  // What is made of several instructions takes at least their time.
-  return Math.max(known, instrCost(ins, t.costs));
-}
-
-/** What one run of a block by one warp takes. */
-interface BlockCost {
-  /** Cycles until its results are there, if the warp were alone. */
-  readonly alone: number;
-  /** Cycles in which it has a unit of its sub-partition, by unit. */
-  readonly units: Readonly<Record<string, number>>;
-  readonly instructions: number;
-}
-
-/**
- * A warp alone issues in order, an instruction when what it reads is there and its unit is free. The block ends when all that
- * it began is done: what a later block could overlap is not counted as overlapped.
- */
-function blockCost(fn: Fn, b: number, t: Timing): BlockCost {
-  const ready = new Map<number, number>();
-  const units: Record<string, number> = {};
-  const free: Record<string, number> = {};
-  let now = 0;
-  let end = 0;
-  let instructions = 0;
-  for (const ins of fn.blocks[b].ins) {
-    if (isPhi(ins)) continue;
-    let start = Math.max(now, free[ins.op.unit] ?? 0);
-    reads(ins, (r) => {
-      start = Math.max(start, ready.get(regIndex(r)) ?? 0);
-    });
-    const cost = instrCost(ins, t.costs);
-    // What costs nothing is a name for registers, no instruction.
-    if (cost === 0) {
-      for (const r of ins.dst) if (r !== NO_REG) ready.set(regIndex(r), start);
-      continue;
-    }
-    instructions++;
-    units[ins.op.unit] = (units[ins.op.unit] ?? 0) + cost;
-    free[ins.op.unit] = start + cost;
-    now = start + 1;
-    const done = start + latency(ins, t);
-    for (const r of ins.dst) if (r !== NO_REG) ready.set(regIndex(r), done);
-    end = Math.max(end, ins.dst.length > 0 ? done : now);
-  }
-  return { alone: Math.max(end, now), units, instructions };
 }
 
 /** What a run of a grid is made of: how often warps ran each block, and how many warps share an SM. */
@@ -98,7 +42,7 @@ export function estimateCycles(run: GridRun, t: Timing): number {
     for (let b = 0; b < fn.blocks.length; b++) {
       const n = counts[fn.blocks[b].id] ?? 0;
       if (n === 0) continue;
-      const c = blockCost(fn, b, t);
+      const c = blockTime(fn.blocks[b], t);
       issue += n * c.instructions;
       waited += n * c.alone;
       for (const [unit, cycles] of Object.entries(c.units)) busy[unit] = (busy[unit] ?? 0) + n * cycles;

@@ -1,47 +1,9 @@
+import { type BlockUse, type Limits, type Occupancy, occupancyUnder } from '../analysis/occupancy.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 
-/** What a block of threads takes of an SM. */
-export interface BlockUse {
-  readonly threads: number;
-  /** 32-bit registers of a thread. */
-  readonly registers: number;
-  /** Bytes of shared memory, static and dynamic. */
-  readonly shared: number;
-}
+export type { BlockUse, Occupancy };
 
-/** Warps that an SM holds, and of how many. */
-export interface Occupancy {
-  readonly blocks: number;
-  readonly warps: number;
-  /** Most that the SM can hold. */
-  readonly most: number;
-}
-
-/**
- * Blocks of a kernel that one SM holds at once, by its limits on threads, warps, blocks, registers and shared memory.
- * Registers are given out by warp in units, out of the part of its sub-partition (cuda_occupancy.h of CUDA 13.0).
- */
-export function occupancyOf(backend: Backend, use: BlockUse): Occupancy {
-  const limit = (name: string): number => {
-    const v = factOf(backend, `limits.${name}`);
-    return Array.isArray(v) ? Math.max(...(v as number[])) : Number(v ?? 0);
-  };
-  const up = (n: number, unit: number) => Math.ceil(n / Math.max(1, unit)) * Math.max(1, unit);
-  const most = limit('warps-per-sm');
-  const warps = Math.ceil(use.threads / limit('warp-size'));
-  const registers = Math.min(Math.max(use.registers, limit('min-registers')), limit('max-registers'));
-  const perWarp = up(registers * limit('warp-size'), limit('register-allocation-unit'));
-  const parts = limit('subpartitions');
-  const byRegisters = Math.floor(limit('registers-per-sm') / parts / perWarp) * parts;
-  const shared = up(use.shared, limit('shared-allocation-unit')) + limit('reserved-shared-per-cta');
-  const bytes = limit('shared-kb') * 1024;
-  const blocks = Math.min(
-    limit('ctas-per-sm'),
-    Math.floor(limit('threads-per-sm') / use.threads),
-    Math.floor(most / warps),
-    Math.floor(byRegisters / warps),
-    use.shared === 0 ? Infinity : Math.floor(bytes / shared),
-  );
-  return { blocks, warps: blocks * warps, most };
-}
+/** Blocks of a kernel that one SM of a target holds at once. */
+export const occupancyOf = (backend: Backend, use: BlockUse): Occupancy =>
+  occupancyUnder((factOf(backend, 'limits') ?? {}) as Limits, use);

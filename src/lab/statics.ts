@@ -1,5 +1,6 @@
 import { isControl, targets } from '../analysis/cfg.ts';
 import { Pool } from '../analysis/liveness.ts';
+import { statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { namesReached } from '../sim/symbols.ts';
@@ -14,8 +15,6 @@ import { blockWeights } from './weights.ts';
 
 /** Bytes of one entry of a jump table: an offset of 32 bits. */
 const TABLE_ENTRY = 4;
-/** Threads of a block where neither the kernel nor a launch says it. */
-const USUAL_BLOCK = 256;
 
 /** Register files whose pressure is a metric. */
 const FILES = ['R', 'UR', 'P', 'UP'] as const;
@@ -97,14 +96,6 @@ export const blockUse = (program: Program, kernel: Fn, registers: number, start:
   registers,
   shared: sharedBytes(program, kernel) + (start.dynamicShared ?? 0),
 });
-
-function statedThreads(kernel: Fn): number | undefined {
-  for (const d of kernel.attrs.directives) {
-    const m = /^\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
-    if (m !== null) return Number(m[1]) * Number(m[2] ?? 1) * Number(m[3] ?? 1);
-  }
-  return undefined;
-}
 
 function sharedBytes(program: Program, kernel: Fn): number {
   const used = namesReached(program, kernel);

@@ -75,7 +75,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry('split-live-ranges', splitLiveRanges, 1, 'a register used for several things becomes several'),
-  entry('report-initial', reportInitial, 1, 'statistics header and Ori text for the report'),
+  entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
   entry('replace-uniforms', replaceUniforms, 1, 'special registers that the kernel states are constants'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),

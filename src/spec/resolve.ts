@@ -5,6 +5,7 @@ import type { Host } from './host.ts';
 import { COMMAND_LINE, Issues, type SpecIssue } from './issues.ts';
 import { resolveKnobs, settledWhen } from './knobs.ts';
 import type { Plan } from './plan.ts';
+import { checkReportKnobs } from './report-knobs.ts';
 import { warnRulesOff } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
 import { warnUnread } from './warnings.ts';
@@ -39,6 +40,7 @@ export function resolve(
   if (found === null) return { plan: null, issues: issues.list };
   issues.add(frame.issuesOfTarget);
   warnUnread(frame.phases, frame.read, table, issues);
+  checkReportKnobs(frame.phases, table, issues);
   const { isa, hash, phases, rules } = frame;
   if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list };
   const plan: Plan = {

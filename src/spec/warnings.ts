@@ -3,9 +3,10 @@ import type { Issues } from './issues.ts';
 import type { KnobTable } from './knobs.ts';
 import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
+import { REPORT_KNOBS } from './report-knobs.ts';
 
-/** Knobs that the resolver itself reads. */
-const READ_HERE = ['DisablePhases', 'NamedPhases'];
+/** Knobs that the resolver itself reads, and the dispatcher. */
+const READ_HERE = ['DisablePhases', 'NamedPhases', ...REPORT_KNOBS];
 
 /** Knobs that the resolver, or a phase that runs, may read. */
 export function knobsReadBy(

@@ -1,0 +1,66 @@
+import type { Fn } from '../ir/program.ts';
+
+/** What a block of threads takes of an SM. */
+export interface BlockUse {
+  readonly threads: number;
+  /** 32-bit registers of a thread. */
+  readonly registers: number;
+  /** Bytes of shared memory, static and dynamic. */
+  readonly shared: number;
+}
+
+/** Warps that an SM holds, and of how many. */
+export interface Occupancy {
+  readonly blocks: number;
+  readonly warps: number;
+  /** Most that the SM can hold. */
+  readonly most: number;
+  /** Blocks that each limit would allow by itself. */
+  readonly by: { readonly threads: number; readonly registers: number; readonly shared: number };
+}
+
+/** `limits` of a back end. */
+export type Limits = Readonly<Record<string, unknown>>;
+
+/** Threads of a block where neither the kernel nor a launch says it. */
+export const USUAL_BLOCK = 256;
+
+/** Threads of a block by the directives of a kernel. */
+export function statedThreads(kernel: Fn): number | undefined {
+  for (const d of kernel.attrs.directives) {
+    const m = /^\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
+    if (m !== null) return Number(m[1]) * Number(m[2] ?? 1) * Number(m[3] ?? 1);
+  }
+  return undefined;
+}
+
+/**
+ * Blocks of a kernel that one SM holds at once, by its limits on threads, warps, blocks, registers and shared memory.
+ * Registers are given out by warp in units, out of the part of its sub-partition (cuda_occupancy.h of CUDA 13.0).
+ */
+export function occupancyUnder(limits: Limits, use: BlockUse): Occupancy {
+  const limit = (name: string): number => {
+    const v = limits[name];
+    return Array.isArray(v) ? Math.max(...(v as number[])) : Number(v ?? 0);
+  };
+  const up = (n: number, unit: number) => Math.ceil(n / Math.max(1, unit)) * Math.max(1, unit);
+  const most = limit('warps-per-sm');
+  const warps = Math.ceil(use.threads / limit('warp-size'));
+  const registers = Math.min(Math.max(use.registers, limit('min-registers')), limit('max-registers'));
+  const perWarp = up(registers * limit('warp-size'), limit('register-allocation-unit'));
+  const parts = limit('subpartitions');
+  const byRegisters = Math.floor(limit('registers-per-sm') / parts / perWarp) * parts;
+  const shared = up(use.shared, limit('shared-allocation-unit')) + limit('reserved-shared-per-cta');
+  const bytes = limit('shared-kb') * 1024;
+  const by = {
+    threads: Math.min(
+      limit('ctas-per-sm'),
+      Math.floor(limit('threads-per-sm') / use.threads),
+      Math.floor(most / warps),
+    ),
+    registers: Math.floor(byRegisters / warps),
+    shared: use.shared === 0 ? Infinity : Math.floor(bytes / shared),
+  };
+  const blocks = Math.min(by.threads, by.registers, by.shared);
+  return { blocks, warps: blocks * warps, most, by };
+}

@@ -1,0 +1,63 @@
+import { targetBy } from '../analysis/estimates.ts';
+import { renderCfgText } from '../analysis/render/cfg-text.ts';
+import { blockStatistics, statistics } from '../analysis/statistics.ts';
+import type { Program } from '../ir/program.ts';
+import { printFn } from '../ir/text.ts';
+import { factOf } from '../spec/backend.ts';
+import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { BLOCKS_KNOB, CFG_KNOB, DUMP_KNOB, phaseNames, TIMING_KNOB } from '../spec/report-knobs.ts';
+import { knobFor } from './budgets.ts';
+import { Report } from './journal.ts';
+import { afterLine } from './report.ts';
+
+/** The plan asks for the memory of phases (knob PhaseTiming). */
+export const timesPhases = (plan: Plan): boolean => plan.knobs.get(TIMING_KNOB)?.value === true;
+
+/** What knob DumpIR says of a function: names of phases in lower case. */
+function namedFor(plan: Plan, fn: string): ReadonlySet<string> {
+  const value = knobFor(plan.knobs.get(DUMP_KNOB), fn);
+  return new Set(typeof value === 'string' ? phaseNames(value).map((n) => n.toLowerCase()) : []);
+}
+
+/** Whether the knob may name anything at all. */
+export const dumpsAnything = (plan: Plan): boolean => {
+  const knob = plan.knobs.get(DUMP_KNOB);
+  return knob !== undefined && (knob.value !== null || knob.overridden.length > 0);
+};
+
+/**
+ * The dump after a phase: of each function for which knob DumpIR names it, the `#` header and the text; with knob
+ * DumpPerfMetricsForBlock a line for each block, with DumpCFG the control flow. A phase is named by its name,
+ * which all its places have, or by that of one place (`OriBranchOpt#2`).
+ *
+ * @param why why the phase did not run, or ''
+ * @param allocated registers are physical
+ * @returns null where nothing is to be dumped
+ */
+export function dumpOf(
+  plan: Plan,
+  phase: PlanPhase,
+  program: Program,
+  why: string,
+  allocated: boolean,
+): Report | null {
+  const names = [phase.name.toLowerCase(), phase.id.toLowerCase()];
+  const functions = program.functions.filter((f) => {
+    const named = namedFor(plan, f.name);
+    return names.some((n) => named.has(n));
+  });
+  if (functions.length === 0) return null;
+  return new Report(() => {
+    const target = targetBy((path) => factOf(plan.backend, path));
+    const parts = functions.flatMap((fn) => {
+      const asks = (knob: string): boolean => knobFor(plan.knobs.get(knob), fn.name) === true;
+      return [
+        ...statistics(fn, { target, program, allocated }),
+        ...(asks(BLOCKS_KNOB) ? blockStatistics(fn, target) : []),
+        printFn(fn),
+        ...(asks(CFG_KNOB) ? [renderCfgText(fn)] : []),
+      ];
+    });
+    return [afterLine(phase), ...(why === '' ? [] : [`# did not run: ${why}`]), ...parts].join('\n');
+  });
+}
