@@ -49,8 +49,17 @@ const topTested = branchyPtx('k').replace(
   'mov.u32 %r2, 0;\nH: setp.ge.s32 %p1, %r2, %r4; @%p1 bra X; st.global.u32 [%rd1+4], %r2;\n' +
     'add.s32 %r2, %r2, 3; bra H;\nX: st.global',
 );
+/** A loop of two blocks and three rounds, and one that counts to a parameter. */
+const counting = branchyPtx('k').replace(
+  'st.global',
+  'mov.u32 %r2, 0;\nH: st.global.u32 [%rd1+4], %r2; setp.eq.s32 %p1, %r1, 5; @%p1 bra M; st.global.u32 [%rd1+8], %r2;\n' +
+    'M: add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, 3; @%p2 bra H;\n' +
+    'ld.param.u32 %r3, [p]; mov.u32 %r2, 0;\nL: st.global.u32 [%rd1+12], %r2;\n' +
+    'add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, %r3; @%p2 bra L; st.global',
+);
 const programs = [
   lowered(topTested),
+  lowered(counting),
   lowered(sameInArms),
   lowered(guardedTwice),
   lowered(throughMemory),
@@ -85,6 +94,10 @@ const telling: Readonly<Record<string, string>> = {
   ConvertMemoryToRegIndexedSizeLimit: '0',
   SpeculativeHoistCommonInsts: '0',
   LoopInversion: '0',
+  Knob437: '0',
+  Knob429: '1',
+  Knob897: '0',
+  UnrollFullInstLimit: '2',
 };
 const settings = [...declared]
   .filter((k) => !unread.includes(k))

@@ -22,6 +22,7 @@ import { hoistInvariants } from './hoist-invariants.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
 import { loopSimplification } from './loop-simplification.ts';
+import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
 import { nestedConditions } from './nested-conditions.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
@@ -81,6 +82,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     1,
     'preheader, one latch, and the test at the bottom of loops',
   ),
+  entry('loop-unrolling', loopUnrolling, 1, 'several rounds of a loop at once, in full or in part'),
   entry('split-live-ranges', splitLiveRanges, 1, 'a register used for several things becomes several'),
   entry('report-initial', reportInitial, 1, 'statistics header and Ori text for the report'),
   entry('replace-uniforms', replaceUniforms, 1, 'special registers that the kernel states are constants'),
