@@ -1,8 +1,14 @@
 import { controlIsLast } from '../analysis/cfg.ts';
 import { draftCfg } from '../analysis/draft-cfg.ts';
-import { DraftLoops } from '../analysis/draft-loops.ts';
-import { loops, loopsOf } from '../analysis/loops.ts';
-import { type BlockNo, type Draft, edit, existingPreheader, splitPredecessors } from '../ir/draft/index.ts';
+import { inLoop, loops, loopsOf } from '../analysis/loops.ts';
+import {
+  type BlockNo,
+  type Draft,
+  edit,
+  existingPreheader,
+  preheader,
+  splitPredecessors,
+} from '../ir/draft/index.ts';
 import { isPhi } from '../ir/flow.ts';
 import type { Fn } from '../ir/program.ts';
 import { LoopInversion } from './loop-inversion.ts';
@@ -81,12 +87,18 @@ const mayInvert = (fn: Fn, ctx: PassContext): boolean => {
 
 /** @returns false where no further rewrite is allowed */
 function makePreheaders(d: Draft, tangled: ReadonlySet<BlockNo>, ctx: PassContext): boolean {
-  const found = new DraftLoops(d);
-  for (const loop of found.innermostFirst()) {
+  const forest = loops(draftCfg(d));
+  for (let id = forest.loops.length - 1; id >= 0; id--) {
+    // What is made here for other loops leads to their headers only.
+    const count = forest.innermost.length;
+    const loop = {
+      header: forest.loops[id].header,
+      contains: (b: BlockNo) => b < count && inLoop(forest, id, b),
+    };
     if (tangled.has(loop.header) || existingPreheader(d, loop) >= 0) continue;
     const header = d.id(loop.header);
     if (!ctx.mayRewrite('preheader-made', header)) return false;
-    found.preheader(loop);
+    preheader(d, loop);
     const what = `the loop at BB${header} is entered through one block`;
     ctx.remark('passed', 'preheader-made', what, { block: header });
   }
