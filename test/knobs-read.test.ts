@@ -43,7 +43,23 @@ const sameInArms = branchyPtx('k').replace(
     'mul.lo.s32 %r3, %r5, %r5; st.global.u32 [%rd1+4], %r3; st.global.u32 [%rd1+8], %r3; bra J;\n' +
     'A: mul.lo.s32 %r3, %r5, %r5; st.global.u32 [%rd1+12], %r3; st.global.u32 [%rd1+16], %r3; J: st.global',
 );
+/** A loop that tests at its top whether to go on. */
+const topTested = branchyPtx('k').replace(
+  'st.global',
+  'mov.u32 %r2, 0;\nH: setp.ge.s32 %p1, %r2, %r4; @%p1 bra X; st.global.u32 [%rd1+4], %r2;\n' +
+    'add.s32 %r2, %r2, 3; bra H;\nX: st.global',
+);
+/** A loop of two blocks and three rounds, and one that counts to a parameter. */
+const counting = branchyPtx('k').replace(
+  'st.global',
+  'mov.u32 %r2, 0;\nH: st.global.u32 [%rd1+4], %r2; setp.eq.s32 %p1, %r1, 5; @%p1 bra M; st.global.u32 [%rd1+8], %r2;\n' +
+    'M: add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, 3; @%p2 bra H;\n' +
+    'ld.param.u32 %r3, [p]; mov.u32 %r2, 0;\nL: st.global.u32 [%rd1+12], %r2;\n' +
+    'add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, %r3; @%p2 bra L; st.global',
+);
 const programs = [
+  lowered(topTested),
+  lowered(counting),
   lowered(sameInArms),
   lowered(guardedTwice),
   lowered(throughMemory),
@@ -77,12 +93,19 @@ const telling: Readonly<Record<string, string>> = {
   ReassociateCSESkip: '100',
   ConvertMemoryToRegIndexedSizeLimit: '0',
   SpeculativeHoistCommonInsts: '0',
+  LoopInversion: '0',
+  Knob437: '0',
+  Knob429: '1',
+  Knob897: '0',
+  UnrollFullInstLimit: '2',
 };
 const settings = [...declared]
   .filter((k) => !unread.includes(k))
   .map((k) => {
     const { type } = base.knobs.get(k)!;
-    return type === 'NONE' ? k : `${k}=${telling[k] ?? (type === 'BDGT' ? '0' : '?')}`;
+    return type === 'NONE' && telling[k] === undefined
+      ? k
+      : `${k}=${telling[k] ?? (type === 'BDGT' ? '0' : '?')}`;
   });
 
 describe('every knob that a phase with work declares', () => {

@@ -21,6 +21,8 @@ import { hoistCommon } from './hoist-common.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
+import { loopSimplification } from './loop-simplification.ts';
+import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
 import { nestedConditions } from './nested-conditions.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
@@ -74,6 +76,13 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
+  entry(
+    'loop-simplification',
+    loopSimplification,
+    1,
+    'preheader, one latch, and the test at the bottom of loops',
+  ),
+  entry('loop-unrolling', loopUnrolling, 1, 'several rounds of a loop at once, in full or in part'),
   entry('split-live-ranges', splitLiveRanges, 1, 'a register used for several things becomes several'),
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
   entry('replace-uniforms', replaceUniforms, 1, 'special registers that the kernel states are constants'),

@@ -8,7 +8,7 @@ export { type Clone, cloneBlocks } from './clone.ts';
 export { Draft } from './draft.ts';
 export type { BlockNo, Ins } from './instruction-list.ts';
 export type { Watcher } from './instructions.ts';
-export { dedicatedExits, type LoopShape, preheader } from './loops.ts';
+export { dedicatedExits, existingPreheader, type LoopShape, preheader } from './loops.ts';
 export { readingInstead } from './use-lists.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { NO_REG } from '../operand.ts';
 import { splitPredecessors } from './blocks.ts';
 import type { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
@@ -14,16 +15,28 @@ export interface LoopShape {
  * Blocks that the draft has made since the loop was found count as outside, unless `contains` knows them.
  */
 export function preheader(d: Draft, loop: LoopShape): BlockNo {
-  const outside = d.predecessors(loop.header).filter((p) => !loop.contains(p));
-  const [only] = outside;
-  if (outside.length === 1 && loop.header !== d.entryBlock && onlyGoesOn(d, only)) return only;
-  return splitPredecessors(d, loop.header, outside);
+  const b = existingPreheader(d, loop);
+  return b >= 0 ? b : splitPredecessors(d, loop.header, outside(d, loop));
 }
 
-/** Does control, once in the block, do nothing at its end but go to one other block? A call or a guarded exit does more. */
+/** The preheader that a loop has already, -1 if it has none. */
+export function existingPreheader(d: Draft, loop: LoopShape): BlockNo {
+  const [only, ...others] = outside(d, loop);
+  const is = only !== undefined && others.length === 0 && loop.header !== d.entryBlock && onlyGoesOn(d, only);
+  return is ? only : -1;
+}
+
+const outside = (d: Draft, loop: LoopShape): BlockNo[] =>
+  d.predecessors(loop.header).filter((p) => !loop.contains(p));
+
+/**
+ * Does control, once in the block, do nothing at its end but go to one other block? A call or a guarded exit does more, and a guarded
+ * branch with both ways to that block is two of them, which a layout may part.
+ */
 function onlyGoesOn(d: Draft, b: BlockNo): boolean {
   const t = d.terminator(b);
-  return d.successors(b).length === 1 && (t < 0 || d.at(t).op.primitive === 'branch');
+  if (d.successors(b).length !== 1) return false;
+  return t < 0 || (d.at(t).op.primitive === 'branch' && d.at(t).guard === NO_REG);
 }
 
 /**

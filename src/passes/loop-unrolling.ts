@@ -1,0 +1,216 @@
+import { controlIsLast } from '../analysis/cfg.ts';
+import { divergenceOf } from '../analysis/divergence.ts';
+import { type LoopForest, loopsOf } from '../analysis/loops.ts';
+import { type TripCounts, tripCountsOf } from '../analysis/trip-count.ts';
+import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
+import { type Draft, edit, pinnedBlocks } from '../ir/draft/index.ts';
+import { isPhi } from '../ir/flow.ts';
+import { Lanes } from '../ir/opcode.ts';
+import type { Fn } from '../ir/program.ts';
+import { constructSsa } from '../ssa/construct.ts';
+import { countedLoop } from './counted-loop.ts';
+import type { Pass, PassContext } from './pass.ts';
+import { unrollFully } from './unroll-full.ts';
+import { groupsArePossible, unrollPartly } from './unroll-partly.ts';
+import { type BottomTested, bottomTested, isRefusal, type Refusal } from './unroll-shape.ts';
+
+/** Loops around loops that go one after the other; deeper nests are for another application. */
+const MOST_ROUNDS = 16;
+/** UnrollFullInstLimit, UnrollUnknownCount and UnrollBudget of the original, where nothing says otherwise (reference passes-c). */
+const MOST_FULL = 200;
+const FACTOR = 4;
+const PART_BUDGET = 140;
+/** Knob 429 forces no more than 2 to this: 1,024 rounds at once. */
+const MOST_FORCED = 10;
+
+/**
+ * Phase 22, OriLoopUnrolling: several rounds of a loop at once.
+ *
+ *     before                         after
+ *     BB0:                           BB0:
+ *           MOV R1, RZ                     MOV R1, RZ
+ *     BB1:                           BB1:
+ *           STG [RD4], R1                  STG [RD4], R1
+ *           IADD3 R1, R1, 1                IADD3 R1, R1, 1
+ *           ISETP.LT P2, R1, 2             ISETP.LT P2, R1, 2
+ *       @P2 BRA BB1                  BB3:
+ *     BB2:                                 STG [RD4], R1
+ *           EXIT                           IADD3 R1, R1, 1
+ *                                          ISETP.LT P2, R1, 2
+ *                                    BB2:
+ *                                          EXIT
+ *
+ * 1. In full (`unrollFully`): a loop whose trip count is known, if all its rounds together are no more than `UnrollFullInstLimit`
+ *    instructions. Loops inside first: one that is gone may leave the one around it as small. Tests that nobody reads
+ *    any more are for dead-code elimination.
+ * 2. In part (`unrollPartly`): a loop that counts towards a bound, by as many rounds as `part-factor` of the binding says, or half of them
+ *    and so on until they are no more than `part-budget` instructions. All lanes must run it equally often: else those that are
+ *    done with the groups would wait while others run the rounds left over. With `partial: false` only where knob 429 is set: by 2 to that.
+ *
+ * Both need an innermost loop that control leaves at its one latch (phase 18 makes it of most others), without operations between
+ * lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed; loops unrolled in part get it, which tells later phases
+ * and ptxas that this is done.
+ *
+ * Knobs: 437 off: nothing is unrolled; 897 off: no loop of several blocks; 429: factor of step 2.
+ *
+ * Requires: control-last, phi-free; trip counts are those of the function in SSA. Guarantees: control-last, loop-form. A second application
+ * changes nothing, but in nests deeper than 16.
+ * Bound: linear in what comes out, for each level of nests that go in full; what comes out is bounded for each loop.
+ */
+export const loopUnrolling: Pass = (fn, ctx) => {
+  if (!isOn(ctx, 'Knob437')) return fn;
+  if (!controlIsLast(fn) || fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]))) {
+    ctx.remark('missed', 'form', 'control stands in the middle of a block, or the function is in SSA');
+    return fn;
+  }
+  if (fn.attrs.directives.some((x) => x.includes('nounroll'))) return fn;
+  let now = fn;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const step = new Unroller(now, ctx);
+    const out = step.inFull();
+    if (out === now || round + 1 === MOST_ROUNDS) step.tell();
+    if (out === now) break;
+    now = out;
+  }
+  const { partial } = ctx.params;
+  if ((partial === false || partial === 0) && ctx.knob('Knob429') === null) return now;
+  const step = new Unroller(now, ctx);
+  const out = step.inPart();
+  step.tell();
+  return out;
+};
+
+const isOn = (ctx: PassContext, knob: string): boolean => {
+  const v = ctx.knob(knob);
+  return v !== false && v !== 0;
+};
+
+class Unroller {
+  private readonly fn: Fn;
+  private readonly ctx: PassContext;
+  private readonly forest: LoopForest;
+  private readonly place: Int32Array;
+  /** Ids of blocks of which a pragma says that their loop stays; the entry's is one of the whole function. */
+  private readonly stays: ReadonlySet<number>;
+  private readonly missed: (Refusal & { readonly block: number })[] = [];
+  private ssa: { readonly counts: TripCounts; readonly loops: ReadonlyMap<number, number> } | null = null;
+
+  constructor(fn: Fn, ctx: PassContext) {
+    this.fn = fn;
+    this.ctx = ctx;
+    this.forest = loopsOf(fn);
+    this.place = Int32Array.from(fn.blocks.keys());
+    this.stays = new Set(fn.attrs.pragmas.filter((p) => p.text.includes('nounroll')).map((p) => p.block));
+  }
+
+  /** Says why loops stayed. */
+  tell(): void {
+    for (const { name, why, block } of this.missed)
+      this.ctx.remark('missed', `not-unrolled-${name}`, `the loop at BB${block} is not unrolled: ${why}`, {
+        block,
+      });
+  }
+
+  inFull(): Fn {
+    const most = Number(this.ctx.knob('UnrollFullInstLimit') ?? MOST_FULL);
+    return this.each(true, 'unrolled', (loop) => {
+      const again = this.tripCount(loop);
+      if (again === null) return null;
+      const rounds = `${again + 1n} ${again === 0n ? 'round' : 'rounds'} of ${loop.size} instructions`;
+      if (again > 0n && (again + 1n) * BigInt(loop.size) > BigInt(most))
+        return { name: 'size', why: `${rounds} are more than ${most}` };
+      return {
+        what: again === 0n ? rounds : `${rounds}, one behind the other`,
+        apply: (d) => unrollFully(d, loop, Number(again)),
+      };
+    });
+  }
+
+  inPart(): Fn {
+    const { fn, ctx } = this;
+    return this.each(false, 'unrolled-partly', (loop, d) => {
+      const counted = countedLoop(d, loop);
+      if (isRefusal(counted)) return counted;
+      const factor = this.factor(loop.size);
+      if (factor < 2) return { name: 'budget', why: `two rounds of ${loop.size} instructions are too many` };
+      if (!groupsArePossible(counted, factor))
+        return {
+          name: 'bound',
+          why: 'its bound is nearer to the end of all numbers than a group of rounds goes',
+        };
+      if (mayWaitInLoops(fn)) return { name: 'waiting', why: 'lanes may wait for each other in a loop' };
+      if (divergenceOf(fn).branch[loop.latch] >= Lanes.Varying)
+        return { name: 'divergent', why: 'lanes of a warp may run it differently often' };
+      return {
+        what: `${factor} rounds of ${loop.size} instructions at once`,
+        apply: (d) => unrollPartly(d, loop, counted, factor, ctx.isa),
+      };
+    });
+  }
+
+  /** Looks at each loop, and does what is found to be done. @param told say of what form a loop is not */
+  private each(
+    told: boolean,
+    name: string,
+    plan: (loop: BottomTested, d: Draft) => Refusal | Unrolling | null,
+  ): Fn {
+    const { fn, ctx, forest } = this;
+    if (forest.loops.length === 0 || this.stays.has(fn.blocks[0].id)) return fn;
+    const tangled = new Set(forest.irreducible.flatMap((r) => r.blocks));
+    return edit(
+      fn,
+      (d) => {
+        const pinned = pinnedBlocks(d);
+        const single = !isOn(ctx, 'Knob897');
+        for (const { id, header } of forest.loops) {
+          const block = fn.blocks[header].id;
+          if (tangled.has(header) || this.stays.has(block)) continue;
+          const loop = bottomTested(d, forest, id, pinned, this.place);
+          if (isRefusal(loop)) {
+            if (told) this.missed.push({ ...loop, block });
+            continue;
+          }
+          if (single && loop.blocks.length > 1) continue;
+          const found = plan(loop, d);
+          if (found === null) continue;
+          if (isRefusal(found)) {
+            this.missed.push({ ...found, block });
+            continue;
+          }
+          if (!ctx.mayRewrite(name, block)) return;
+          found.apply(d);
+          ctx.remark('passed', name, `the loop at BB${block}: ${found.what}`, { block });
+        }
+      },
+      ctx.isa,
+    );
+  }
+
+  /** How often control goes back to the header each time, where that is known. */
+  private tripCount(loop: BottomTested): bigint | null {
+    if (this.ssa === null) {
+      const ssa = constructSsa(this.fn, this.ctx.isa);
+      const loops = new Map(loopsOf(ssa).loops.map((l) => [ssa.blocks[l.header].id, l.id]));
+      this.ssa = { counts: tripCountsOf(ssa), loops };
+    }
+    const id = this.ssa.loops.get(this.fn.blocks[loop.header].id);
+    return id === undefined ? null : this.ssa.counts.of(id).exact;
+  }
+
+  /** How many rounds at once: forced, or that of the binding, halved until they are no more than its budget. */
+  private factor(size: number): number {
+    const { ctx } = this;
+    const forced = ctx.knob('Knob429');
+    if (forced !== null) return 2 ** Math.min(Number(forced), MOST_FORCED);
+    let factor = Number(ctx.params['part-factor'] ?? FACTOR);
+    while (factor > 1 && factor * size > Number(ctx.params['part-budget'] ?? PART_BUDGET))
+      factor = Math.floor(factor / 2);
+    return factor;
+  }
+}
+
+/** What is to be done with a loop. */
+interface Unrolling {
+  readonly what: string;
+  readonly apply: (d: Draft) => void;
+}

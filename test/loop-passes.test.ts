@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cfgIsCurrent } from '../src/analysis/cfg.ts';
+import { loopsOf, preheader } from '../src/analysis/loops.ts';
+import { runPipeline } from '../src/engine/pipeline.ts';
+import type { Fn } from '../src/ir/program.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
+import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
+import { splitControlFlow } from '../src/passes/split-control-flow.ts';
+import { type OpenCheckOptions, sameOpenWorld } from '../src/sim/open-world.ts';
+import { constructSsa } from '../src/ssa/construct.ts';
+import { leaveSsa } from '../src/ssa/leave.ts';
+import { verifySsa } from '../src/ssa/verify.ts';
+import { programOf, testContext } from './support/context.ts';
+import { countedLoops } from './support/counted-loops.ts';
+import { testIsa } from './support/isa.ts';
+import { kernelOf, runKernel } from './support/kernel-set.ts';
+import { sameBehaviour } from './support/mini-run.ts';
+import { randomFn } from './support/random-fn.ts';
+import { randomKernel } from './support/random-kernel.ts';
+import { generator, randomLoops } from './support/random-loops.ts';
+import { runPass } from './support/run-pass.ts';
+import { runs } from './support/size.ts';
+import { planWith } from './support/specs.ts';
+
+const isa = testIsa();
+
+/** How often each remark was made over all cases. */
+type Counts = Map<string, number>;
+
+/** Runs the pass, checks that the result is valid and done, and counts what was said. */
+function apply(name: string, fn: Fn, counts: Counts, params: Record<string, unknown> = {}): Fn {
+  const ctx = testContext(fn, { params });
+  const out = runPass(name, fn, ctx);
+  for (const r of ctx.remarks)
+    counts.set(`${r.kind} ${r.name}`, (counts.get(`${r.kind} ${r.name}`) ?? 0) + 1);
+  const text = `${printFn(fn)}\n${printFn(out)}`;
+  expect(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), text).toEqual([]);
+  expect(printFn(parseFn(printFn(out), isa))).toBe(printFn(out));
+  expect(cfgIsCurrent(out)).toBe(true);
+  if (printFn(out) === printFn(fn)) expect(out === fn).toBe(true);
+  const again = testContext(out, { params });
+  expect(runPass(name, out, again) === out, `${text}\n${printFn(runPass(name, out, again))}`).toBe(true);
+  return out;
+}
+
+const WARPS = { budget: 20_000, seeds: [1, 2] } as const;
+
+function expectSameWorld(before: Fn, after: Fn, options: OpenCheckOptions): void {
+  const { differences } = sameOpenWorld(programOf(before), programOf(after), before.name, 0x160, options);
+  expect(differences, `${printFn(before)}\n${printFn(after)}`).toEqual([]);
+}
+
+describe('loop-simplification', () => {
+  const name = 'loop-simplification';
+  const counts: Counts = new Map();
+
+  /** The form that the pass promises. */
+  const expectForm = (fn: Fn): void => {
+    const forest = loopsOf(fn);
+    const tangled = forest.irreducible.flatMap((r) => r.blocks);
+    for (const l of forest.loops.filter((x) => !tangled.includes(x.header)))
+      expect([l.latches.length, preheader(forest, l.id) >= 0], `${l.header}\n${printFn(fn)}`).toEqual([
+        1,
+        true,
+      ]);
+  };
+
+  it('keeps what a thread does, and gives every loop the form', () => {
+    fc.assert(
+      fc.property(randomFn({ most: 14 }), (fn) => {
+        const out = apply(name, fn, counts);
+        expectForm(out);
+        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+      }),
+      { numRuns: runs(600), seed: 51 },
+    );
+  });
+
+  it('keeps SSA', () => {
+    fc.assert(
+      fc.property(randomFn({ most: 12, defined: true }), (f) => {
+        const fn = constructSsa(f, isa);
+        const out = apply(name, fn, new Map());
+        if (fn.blocks.some((b) => b.ins[0]?.op.primitive === 'phi'))
+          expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectForm(out);
+        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+      }),
+      { numRuns: runs(200), seed: 52 },
+    );
+  });
+
+  it('keeps what warps do, votes and active lanes included', () => {
+    fc.assert(
+      fc.property(randomKernel, (f) => {
+        const fn = splitControlFlow(f, testContext(f));
+        const out = apply(name, fn, counts);
+        expectForm(out);
+        expectSameWorld(fn, out, WARPS);
+      }),
+      { numRuns: runs(150), seed: 53 },
+    );
+  });
+
+  it('did it often enough for this to mean something', () => {
+    for (const what of ['passed inverted', 'passed latches-merged', 'passed preheader-made'])
+      expect([what, (counts.get(what) ?? 0) > 60]).toEqual([what, true]);
+    for (const what of ['missed irreducible', 'missed not-inverted'])
+      expect([what, (counts.get(what) ?? 0) > 20]).toEqual([what, true]);
+  });
+});
+
+describe('loop-unrolling', () => {
+  const name = 'loop-unrolling';
+  const counts: Counts = new Map();
+  /** Ways to bind it: in full and in part, by several factors, one without the other. */
+  const BOUND: readonly Record<string, unknown>[] = [
+    {},
+    { partial: false },
+    { 'part-factor': 2 },
+    { 'part-factor': 3, 'part-budget': 60 },
+    { 'part-factor': 8, 'part-budget': 1000 },
+  ];
+  const LANES = { grid: [1, 1, 1], block: [32, 1, 1], budget: 6000, seeds: [1, 2] } as const;
+
+  it('keeps what kernels do whose loops count', () => {
+    const below = generator(20261123);
+    for (let n = 0; n < runs(240); n++) {
+      const raw = parseFn(countedLoops(below, n % 3 === 0), isa);
+      const fn = n % 2 === 0 ? runPass('loop-simplification', raw, testContext(raw)) : raw;
+      const out = apply(name, fn, counts, BOUND[n % BOUND.length]);
+      if (out !== fn) expectSameWorld(fn, out, LANES);
+    }
+  });
+
+  it('keeps what a thread does', () => {
+    fc.assert(
+      fc.property(randomFn({ most: 12 }), fc.constantFrom(...BOUND), (f, params) => {
+        const fn = runPass('loop-simplification', f, testContext(f));
+        const out = apply(name, fn, counts, params);
+        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+      }),
+      { numRuns: runs(300), seed: 54 },
+    );
+  });
+
+  it('keeps what nests with several exits do, derived values and all', () => {
+    const below = generator(20261124);
+    for (let n = 0; n < runs(200); n++) {
+      // What is computed is stored now and then, so that it shows.
+      let place = 0;
+      const text = randomLoops(below).replace(
+        /^([A-Z0-9_]+(?:\.\w+)* (R\d+),.*)$/gm,
+        (all, line: string, r: string) =>
+          line.startsWith('MOVPHI') || below(2) === 0 ? all : `${all}\nSTG [RD900+${4 * place++}], ${r}`,
+      );
+      const raw = leaveSsa(
+        parseFn(text.replace('\n{', '\n  .param u64 q size 8 align 8 at 40 reg RD900\n{'), isa),
+        isa,
+      );
+      const fn = runPass('loop-simplification', raw, testContext(raw));
+      const out = apply(name, fn, counts, BOUND[n % BOUND.length]);
+      if (out !== fn) expectSameWorld(fn, out, LANES);
+    }
+  });
+
+  it('keeps what warps do, votes and active lanes included', () => {
+    fc.assert(
+      fc.property(randomKernel, fc.constantFrom(...BOUND), (f, params) => {
+        const cut = splitControlFlow(f, testContext(f));
+        const fn = runPass('loop-simplification', cut, testContext(cut));
+        const out = apply(name, fn, counts, params);
+        if (out !== fn) expectSameWorld(fn, out, WARPS);
+      }),
+      { numRuns: runs(100), seed: 55 },
+    );
+  });
+
+  it('did it often enough for this to mean something', () => {
+    for (const what of ['passed unrolled', 'passed unrolled-partly', 'missed not-unrolled-divergent'])
+      expect([what, (counts.get(what) ?? 0) > 10]).toEqual([what, true]);
+  });
+
+  it.each(['md5', 'aes-table', 'gauss-solve', 'sobel', 'dot-double', 'string-search', 'iterative-quicksort'])(
+    'leaves %s right after every phase where more is unrolled than by default',
+    async (kernel) => {
+      const set = ['Knob429=2', 'UnrollFullInstLimit=4000'];
+      const { plan } = await planWith({ order: 'binary', set });
+      const { program, launches } = await kernelOf(kernel);
+      const { records } = runPipeline(program, plan!, { verify: true });
+      const changed = records.filter((r) => r.blocksChanged > 0);
+      const at = changed.findIndex((r) => r.phase.id === 'OriLoopUnrolling');
+      expect(at).toBeGreaterThanOrEqual(0);
+      for (const launch of launches)
+        for (const r of changed.slice(at)) {
+          const result = runKernel(r.program, launch, 5_000_000);
+          expect([r.phase.id, result.status, result.mismatches[0]]).toEqual([r.phase.id, 'ok', undefined]);
+        }
+    },
+  );
+});
