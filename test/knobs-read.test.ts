@@ -110,7 +110,9 @@ const settings = [...declared]
 
 describe('every knob that a phase with work declares', () => {
   const budgets = new Set(base.phases.flatMap((p) => (p.ruleBudget === null ? [] : [p.ruleBudget])));
-  const others = settings.filter((s) => !budgets.has(s.split('=')[0]));
+  // What it changes shows with groups made for it (rules-where.test.ts): of the shipped rules no two of equal priority fit one instruction.
+  const elsewhere = new Set(['RulePriorityBands']);
+  const others = settings.filter((s) => !budgets.has(s.split('=')[0]) && !elsewhere.has(s));
 
   it.each(others)('%s changes what is done', async (set) => {
     const p = await planOf({ set: [set] });

@@ -26,7 +26,7 @@ const SHOWS: Readonly<Record<string, string>> = {
   GeneralOptimizeEarly: 'saxpy',
   OriStrengthReduce: 'vector-access',
   GeneralOptimize: 'jump-table',
-  OriLinearReplacement: 'saxpy',
+  OriLinearReplacement: 'divmod',
   GeneralOptimizeMid: 'state-machine',
   GeneralOptimizeLate: 'bf16-math',
   GeneralOptimizeLate2: 'nested-conditions',

@@ -119,7 +119,7 @@ describe('what is said of rules', () => {
   it('show: text, switch and verdict', () => {
     const { out } = orrery('rules', 'show', 'contract-f32');
     expect(out).toMatch(
-      /FMUL\.\$ftz \$t, \$a, \$b[\s\S]*switch +knob\(ContractProducts\)[\s\S]*verdict +inexact by intent/,
+      /FMUL\.\$rnd1\.\$ftz \$t, \$a, \$b[\s\S]*switch +knob\(ContractProducts\)[\s\S]*verdict +inexact by intent/,
     );
     const missed = orrery('rules', 'show', 'contract-f23');
     expect([missed.code, missed.err]).toEqual([1, expect.stringContaining("did you mean 'contract-f32'")]);
