@@ -102,6 +102,8 @@ export class LoopInversion {
     if (this.contains(id, edges[1]) === (inward === 0)) return null;
     const latches = d.predecessors(header).filter((p) => this.contains(id, p));
     if (latches.length === 1 && d.successors(latches[0]).some((s) => !this.contains(id, s))) return null;
+    // A block that only jumps back, as nvcc writes it behind the way out: the test is at the bottom already.
+    if (latches.length === 1 && edges[inward] === latches[0] && this.onlyJumpsBack(latches[0])) return null;
     return { header, inward, exit: edges[1 - inward], latches };
   }
 
@@ -128,6 +130,11 @@ export class LoopInversion {
     const t = d.terminator(latch);
     if (t < 0) return d.fall(latch) === header;
     return d.at(t).op.primitive === 'branch' && d.at(t).guard === NO_REG;
+  }
+
+  private onlyJumpsBack(latch: BlockNo): boolean {
+    const { d } = this;
+    return d.first(latch) === d.terminator(latch) && this.onlyGoesBack(latch, d.successors(latch)[0]);
   }
 
   private invert(id: number, { header, inward, exit, latches }: TopTested): void {
