@@ -1,3 +1,4 @@
+import { dimensions } from '../ir/directives.ts';
 import type { Fn } from '../ir/program.ts';
 import { memo } from './memo.ts';
 
@@ -20,15 +21,11 @@ const MOST_THREADS = 1024;
  * ISA 9.0, 11.4); a device function may be called from any kernel.
  */
 export const blockShapeOf: (fn: Fn) => BlockShape = memo((fn) => {
-  let extent: number[] | null = null;
-  let mostThreads = MOST_THREADS;
-  if (fn.kind === 'entry')
-    for (const d of fn.attrs.directives) {
-      const m = /^\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
-      if (m === null) continue;
-      const size = [Number(m[2]), Number(m[3] ?? 1), Number(m[4] ?? 1)];
-      mostThreads = Math.min(mostThreads, size[0] * size[1] * size[2]);
-      if (m[1] === 'reqntid') extent = size;
-    }
-  return { extent, mostThreads };
+  const [required, most] = ['.reqntid', '.maxntid'].map((name) =>
+    fn.kind === 'entry' ? dimensions(fn, name) : null,
+  );
+  const threads = [required, most].map((size) =>
+    size === null ? MOST_THREADS : size[0] * size[1] * size[2],
+  );
+  return { extent: required, mostThreads: Math.min(MOST_THREADS, ...threads) };
 });

@@ -1,3 +1,4 @@
+import { dimensions } from '../ir/directives.ts';
 import type { Fn } from '../ir/program.ts';
 
 /** What a block of threads takes of an SM. */
@@ -27,11 +28,8 @@ export const USUAL_BLOCK = 256;
 
 /** Threads of a block by the directives of a kernel. */
 export function statedThreads(kernel: Fn): number | undefined {
-  for (const d of kernel.attrs.directives) {
-    const m = /^\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(d);
-    if (m !== null) return Number(m[1]) * Number(m[2] ?? 1) * Number(m[3] ?? 1);
-  }
-  return undefined;
+  const shape = dimensions(kernel, '.reqntid') ?? dimensions(kernel, '.maxntid');
+  return shape === null ? undefined : shape[0] * shape[1] * shape[2];
 }
 
 /**

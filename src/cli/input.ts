@@ -8,9 +8,8 @@ import { readOri, readPtx, targetFor } from '../read.ts';
 import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
-import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { readText, STANDARD_INPUT } from './files.ts';
-import { type PlanOptions, planOptionsOf } from './options.ts';
+import { type PlanOptions, planOptionsOf, requestedSpecs } from './options.ts';
 import { situation } from './situation.ts';
 import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
@@ -68,12 +67,7 @@ export function warnOtherVersions(file: string, program: Program): void {
 const requestOf = (o: PlanOptions, level: number | null, sm: string): PlanRequest => ({
   level,
   sm,
-  order: o.order ?? DEFAULT_ORDER,
-  recipe: o.recipe ?? null,
-  knobSets: o.knobs ?? [],
-  set: o.set ?? [],
-  disable: o.disable ?? [],
-  rules: o.rules ?? [],
+  ...requestedSpecs(o),
   profile: o.profile === undefined ? null : profileOf(o.profile).counts,
 });
 

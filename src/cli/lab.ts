@@ -6,10 +6,10 @@ import type { Base } from '../lab/plans.ts';
 import { parseProfile } from '../lab/profile-file.ts';
 import type { Paint } from '../lab/render/table.ts';
 import { baseTarget } from '../read.ts';
-import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
+import type { Specs } from '../spec/specs.ts';
 import { ptxTable } from './emit.ts';
 import { readText } from './files.ts';
-import type { PlanOptions } from './options.ts';
+import { type PlanOptions, requestedSpecs } from './options.ts';
 import { assemble, ptxasPresent } from './ptxas-run.ts';
 import { failWith, pc } from './ui.ts';
 
@@ -38,12 +38,7 @@ export function baseOf(o: PlanOptions): Base {
   return {
     level,
     sm: o.sm === undefined ? null : baseTarget(o.sm),
-    order: o.order ?? DEFAULT_ORDER,
-    recipe: o.recipe ?? null,
-    knobSets: o.knobs ?? [],
-    set: o.set ?? [],
-    disable: o.disable ?? [],
-    rules: o.rules ?? [],
+    ...requestedSpecs(o),
   };
 }
 

@@ -1,3 +1,6 @@
+import type { PlanRequest } from '../spec/resolve.ts';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
+
 /** Options that say which plan to resolve; the same on every command that needs one. */
 export interface PlanOptions {
   readonly level?: string;
@@ -27,3 +30,15 @@ const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
 /** The plan options among the options of a command. */
 export const planOptionsOf = (o: PlanOptions): PlanOptions =>
   Object.fromEntries((Object.keys(NAMES) as (keyof PlanOptions)[]).map((name) => [name, o[name]]));
+
+/** What a plan request takes from plan options as it stands there, with defaults. */
+export const requestedSpecs = (
+  o: PlanOptions,
+): Pick<PlanRequest, 'order' | 'recipe' | 'knobSets' | 'set' | 'disable' | 'rules'> => ({
+  order: o.order ?? DEFAULT_ORDER,
+  recipe: o.recipe ?? null,
+  knobSets: o.knobs ?? [],
+  set: o.set ?? [],
+  disable: o.disable ?? [],
+  rules: o.rules ?? [],
+});

@@ -48,6 +48,26 @@ export interface Reduction<S> {
   ) => { readonly count: number; readonly without: (gone: ReadonlySet<number>) => S } | null;
 }
 
+/**
+ * A reduction by a function that rebuilds a program and asks of each part, in a fixed order, whether it goes.
+ * @param rebuild called once to count, and once for each try
+ */
+export const offering = <S>(name: string, rebuild: (s: S, goes: () => boolean) => S): Reduction<S> => ({
+  name,
+  of(s) {
+    let count = 0;
+    rebuild(s, () => {
+      count++;
+      return false;
+    });
+    const without = (gone: ReadonlySet<number>): S => {
+      let i = 0;
+      return rebuild(s, () => gone.has(i++));
+    };
+    return { count, without };
+  },
+});
+
 /** Rounds over all reductions: each may make room for the others. Programs of the tests need three or four. */
 const ROUNDS = 12;
 

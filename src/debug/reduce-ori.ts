@@ -13,30 +13,11 @@ import { movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { imm, Kind, NO_REG, type Reg, regFile, withReg } from '../ir/operand.ts';
 import type { Instr, Program } from '../ir/program.ts';
-import type { Reduction } from './parts.ts';
+import { offering, type Reduction } from './parts.ts';
 
 /*
  * What may be taken away from an Ori program. Much of what comes out is no valid program: the verifier tells.
  */
-
-/** Rebuilds a program; asks of each part in a fixed order whether it goes. */
-type Rebuild = (p: Program, goes: () => boolean) => Program;
-
-const offering = (name: string, rebuild: Rebuild): Reduction<Program> => ({
-  name,
-  of(p) {
-    let count = 0;
-    rebuild(p, () => {
-      count++;
-      return false;
-    });
-    const without = (gone: ReadonlySet<number>): Program => {
-      let i = 0;
-      return rebuild(p, () => gone.has(i++));
-    };
-    return { count, without };
-  },
-});
 
 /** Changes every instruction to none, itself or another; blocks to which nothing leads any more go. */
 function mapInstructions(p: Program, isa: Isa, change: (x: Instr) => Instr | null): Program {
@@ -62,7 +43,7 @@ function mapInstructions(p: Program, isa: Isa, change: (x: Instr) => Instr | nul
 
 /** An instruction goes, and whoever reads its result reads one of its operands of the same kind. */
 const steps = (isa: Isa): Reduction<Program> =>
-  offering('steps', (p, goes) => {
+  offering<Program>('steps', (p, goes) => {
     /** By place of the function: what is read in place of a register. */
     const instead = p.functions.map(() => new Map<Reg, Reg>());
     const functions = p.functions.map((fn, f) => {
@@ -122,7 +103,7 @@ export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
   const isCopyOfConstant = (x: Instr): boolean =>
     (x.op === moves.mov || x.op === moves.logic) && x.src.every((o) => o.kind === Kind.Imm || o.reg < 0);
   const values = (value: number): Reduction<Program> =>
-    offering(`values to ${value}`, (p, goes) =>
+    offering<Program>(`values to ${value}`, (p, goes) =>
       mapInstructions(p, isa, (x) => {
         const [to] = x.dst;
         if (x.dst.length !== 1 || to === NO_REG || isPhi(x) || isControl(x) || isCopyOfConstant(x)) return x;
@@ -130,7 +111,7 @@ export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
       }),
     );
   const operands = (value: number): Reduction<Program> =>
-    offering(`operands to ${value}`, (p, goes) =>
+    offering<Program>(`operands to ${value}`, (p, goes) =>
       mapInstructions(p, isa, (x) => {
         if (isPhi(x) || isControl(x)) return x;
         let out = x;
@@ -141,15 +122,15 @@ export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
       }),
     );
   return [
-    offering('functions', (p, goes) =>
+    offering<Program>('functions', (p, goes) =>
       withFunctions(
         p,
         p.functions.filter(() => !goes()),
       ),
     ),
-    offering('variables', (p, goes) => ({ ...p, variables: p.variables.filter(() => !goes()) })),
-    offering('instructions', (p, goes) => mapInstructions(p, isa, (x) => (goes() ? null : x))),
-    offering('guards', (p, goes) =>
+    offering<Program>('variables', (p, goes) => ({ ...p, variables: p.variables.filter(() => !goes()) })),
+    offering<Program>('instructions', (p, goes) => mapInstructions(p, isa, (x) => (goes() ? null : x))),
+    offering<Program>('guards', (p, goes) =>
       mapInstructions(p, isa, (x) => (x.guard !== NO_REG && goes() ? withGuard(x, NO_REG) : x)),
     ),
     steps(isa),
@@ -157,14 +138,14 @@ export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
     values(1),
     operands(0),
     operands(1),
-    offering('parameters', (p, goes) =>
+    offering<Program>('parameters', (p, goes) =>
       withFunctions(
         p,
         p.functions.map((fn) => ({ ...fn, params: fn.params.filter(() => !goes()) })),
       ),
     ),
     // In one go: lines of a source that nobody has.
-    offering('source lines', (p, goes) =>
+    offering<Program>('source lines', (p, goes) =>
       p.locs.length > 1 && goes()
         ? mapInstructions({ ...p, locs: p.locs.slice(0, 1), files: [] }, isa, (x) => ({ ...x, loc: 0 }))
         : p,

@@ -1,29 +1,10 @@
 import type { PtxFunction, PtxInstr, PtxItem, PtxModule, PtxOperand, PtxStatement } from '../ptx/ast.ts';
-import type { Reduction } from './parts.ts';
+import { offering, type Reduction } from './parts.ts';
 
 /*
  * What may be taken away from a PTX module. Much of what comes out is no PTX any more (something is used and not declared): whoever
  * tries it finds out by reading it. Everything here leaves less than there was: no two reductions undo each other.
  */
-
-/** Rebuilds a module; asks of each part in a fixed order whether it goes. */
-type Rebuild = (m: PtxModule, goes: () => boolean) => PtxModule;
-
-const offering = (name: string, rebuild: Rebuild): Reduction<PtxModule> => ({
-  name,
-  of(m) {
-    let count = 0;
-    rebuild(m, () => {
-      count++;
-      return false;
-    });
-    const without = (gone: ReadonlySet<number>): PtxModule => {
-      let i = 0;
-      return rebuild(m, () => gone.has(i++));
-    };
-    return { count, without };
-  },
-});
 
 const withItems = (m: PtxModule, items: readonly PtxItem[]): PtxModule => ({ ...m, items });
 
@@ -45,17 +26,19 @@ const mapInstructions = (
   change: (i: PtxInstr, fn: PtxFunction) => readonly PtxStatement[],
 ): PtxModule => mapStatements(m, (s, fn) => (s.kind === 'instr' ? change(s, fn) : [s]));
 
-const items = offering('functions and variables', (m, goes) =>
+const items = offering<PtxModule>('functions and variables', (m, goes) =>
   withItems(
     m,
     m.items.filter(() => !goes()),
   ),
 );
 
-const statements = offering('instructions', (m, goes) => mapStatements(m, (s) => (goes() ? [] : [s])));
+const statements = offering<PtxModule>('instructions', (m, goes) =>
+  mapStatements(m, (s) => (goes() ? [] : [s])),
+);
 
 /** A guarded instruction always runs; of a branch this decides the way. */
-const guards = offering('guards', (m, goes) =>
+const guards = offering<PtxModule>('guards', (m, goes) =>
   mapInstructions(m, (i) => (i.guard !== null && goes() ? [{ ...i, guard: null }] : [i])),
 );
 
@@ -111,7 +94,7 @@ const isConstant = (o: PtxOperand): boolean => o.kind === 'int' || o.kind === 'f
 
 /** What computes or loads something becomes a constant. */
 const values = (value: 0n | 1n): Reduction<PtxModule> =>
-  offering(`values to ${value}`, (m, goes) => {
+  offering<PtxModule>(`values to ${value}`, (m, goes) => {
     const known = new Map<PtxFunction, ReadonlyMap<string, string>>();
     return mapInstructions(m, (i, fn) => {
       const to = written(i);
@@ -130,7 +113,7 @@ const values = (value: 0n | 1n): Reduction<PtxModule> =>
 
 /** Operands that are registers become constants, of a vector each by itself. */
 const operands = (value: 0n | 1n): Reduction<PtxModule> =>
-  offering(`operands to ${value}`, (m, goes) =>
+  offering<PtxModule>(`operands to ${value}`, (m, goes) =>
     mapInstructions(m, (i) => {
       const type = i.mods.findLast((x) => /^(pred|[busf]\d+)$/.test(x)) ?? 'b32';
       const simpler = (o: PtxOperand): PtxOperand => {
@@ -142,7 +125,7 @@ const operands = (value: 0n | 1n): Reduction<PtxModule> =>
   );
 
 /** An instruction goes, and whoever reads its result reads one of its operands of the same type. */
-const copies = offering('steps', (m, goes) => {
+const copies = offering<PtxModule>('steps', (m, goes) => {
   /** By function: what is read in place of a register. */
   const instead = new Map<PtxFunction, Map<string, PtxOperand>>();
   const shorter = mapInstructions(m, (i, fn) => {
@@ -197,7 +180,7 @@ function renamed(i: PtxInstr, renames: ReadonlyMap<string, PtxOperand>): PtxInst
 }
 
 /** Constants above one, and distances of addresses, become the smaller. */
-const constants = offering('constants', (m, goes) =>
+const constants = offering<PtxModule>('constants', (m, goes) =>
   mapInstructions(m, (i) => [
     {
       ...i,
@@ -211,7 +194,7 @@ const constants = offering('constants', (m, goes) =>
 );
 
 /** Parameters, and directives in front of the body. */
-const headers = offering('parameters and directives', (m, goes) =>
+const headers = offering<PtxModule>('parameters and directives', (m, goes) =>
   withItems(
     m,
     m.items.map((x) =>

@@ -1,3 +1,4 @@
+import { dimensions } from '../ir/directives.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
@@ -178,14 +179,6 @@ export interface OpenCheckOptions {
 /** What every multiprocessor holds: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
 const FEWEST_THREADS = 1024;
 
-/** The three numbers of a directive of a kernel, as `.maxntid 16, 16`; null where it is not there. */
-function directive(fn: Fn, name: string): [number, number, number] | null {
-  const d = fn.attrs.directives.find((x) => x.startsWith(`${name} `));
-  if (d === undefined) return null;
-  const [x, y = 1, z = 1] = d.slice(name.length).split(',').map(Number);
-  return [x, y, z];
-}
-
 /** A block of this shape or smaller that has no more than so many threads. */
 function shrunk([x, y, z]: OpenOptions['block'], threads: number): [number, number, number] {
   const across = Math.min(x, threads);
@@ -198,11 +191,11 @@ function shrunk([x, y, z]: OpenOptions['block'], threads: number): [number, numb
  * .maxntid bounds a block, and .minnctapersm blocks must fit a multiprocessor together (PTX ISA 9.0, 11.4).
  */
 export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] {
-  const required = directive(fn, '.reqntid');
+  const required = dimensions(fn, '.reqntid');
   if (required !== null) return required;
-  const together = Math.max(1, directive(fn, '.minnctapersm')?.[0] ?? 1);
+  const together = Math.max(1, dimensions(fn, '.minnctapersm')?.[0] ?? 1);
   const most = Math.min(64, Math.max(1, Math.floor(threadsPerSm / together)));
-  return shrunk(directive(fn, '.maxntid') ?? [64, 1, 1], most);
+  return shrunk(dimensions(fn, '.maxntid') ?? [64, 1, 1], most);
 }
 
 /**

@@ -58,6 +58,11 @@ export class PtxTable {
     }
   }
 
+  /** What any of them needs. */
+  get allNeeds(): readonly Need[] {
+    return Object.values(this.doc.needs);
+  }
+
   /** What a PTX instruction needs that code for older targets may turn into; null for one that every target has. */
   needOf(mnemonic: string): Need | null {
     const [opcode, ...mods] = mnemonic.split('.');

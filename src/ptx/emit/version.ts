@@ -25,8 +25,6 @@ export function versionFor(target: string, own: string): string {
 
 /** The first version that has `.address_size` (PTX ISA 9.0, 11.1.3); before it, ptxas goes by the machine. */
 const ADDRESS_SIZE = '2.3';
-/** Version and target from which on every instruction that rows of the table ask for is there. */
-const ALL = { version: '6.2', sm: 61 } as const;
 
 export interface Header {
   readonly lines: readonly string[];
@@ -45,7 +43,7 @@ export function headerFor(
   let version = versionFor(target[0], own);
   let sm = Number(/\d+/.exec(target[0])?.[0] ?? 0);
   const raised = new Map<string, string>();
-  if (number(version) < number(ALL.version) || sm < ALL.sm)
+  if (table.allNeeds.some((need) => number(need.version) > number(version) || need.sm > sm))
     for (const mnemonic of mnemonics(text)) {
       const need = table.needOf(mnemonic);
       if (need === null) continue;

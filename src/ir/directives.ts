@@ -1,0 +1,12 @@
+import type { Fn } from './program.ts';
+
+/** The three numbers of a directive of a kernel, as of `.maxntid 16, 16`; null where it is not there. */
+export function dimensions(fn: Fn, name: string): [number, number, number] | null {
+  for (const d of fn.attrs.directives) {
+    const [word, ...rest] = d.split(/\s+/);
+    if (word !== name) continue;
+    const [x, y = 1, z = 1] = rest.join('').split(',').map(Number);
+    return [x, y, z];
+  }
+  return null;
+}
