@@ -253,7 +253,7 @@ export class Draft extends PhiDraft {
    * @returns the new block
    */
   splitBefore(n: Ins): BlockNo {
-    return this.cut(this.blockOf[n], [n])[0];
+    return this.cut(this.block(n), [n])[0];
   }
 
   /**

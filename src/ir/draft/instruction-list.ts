@@ -32,7 +32,11 @@ export class InstructionList {
   readonly fn: Fn;
 
   protected instrs: Instr[];
-  protected blockOf: Int32Array;
+  /** Mark of the block of each instruction, -1 once it is removed: the block's number, unless `homes` says otherwise. */
+  private markOf: Int32Array;
+  /** Block of each mark, and mark of each block, once blocks were joined: only the shorter of two is marked again. */
+  private homes: Int32Array | null = null;
+  private marks: Int32Array | null = null;
   protected nextOf: Int32Array;
   protected prevOf: Int32Array;
   protected total: number;
@@ -54,7 +58,7 @@ export class InstructionList {
     const room = total + (total >> 3) + 32;
     this.total = total;
     const instrs = new Array<Instr>(total);
-    const blockOf = new Int32Array(room);
+    const markOf = new Int32Array(room);
     const nextOf = new Int32Array(room);
     const prevOf = new Int32Array(room);
     this.blocks = new BlockTable(fn);
@@ -65,7 +69,7 @@ export class InstructionList {
       const from = n;
       for (let i = 0; i < ins.length; i++, n++) {
         instrs[n] = ins[i];
-        blockOf[n] = b;
+        markOf[n] = b;
         nextOf[n] = n + 1;
         prevOf[n] = n - 1;
       }
@@ -77,7 +81,7 @@ export class InstructionList {
       last[b] = n > from ? n - 1 : -1;
     }
     this.instrs = instrs;
-    this.blockOf = blockOf;
+    this.markOf = markOf;
     this.nextOf = nextOf;
     this.prevOf = prevOf;
   }
@@ -94,11 +98,12 @@ export class InstructionList {
 
   /** Block of an instruction, -1 once it is removed. */
   block(n: Ins): BlockNo {
-    return this.blockOf[n];
+    const mark = this.markOf[n];
+    return this.homes === null || mark < 0 || mark >= this.homes.length ? mark : this.homes[mark];
   }
 
   isRemoved(n: Ins): boolean {
-    return this.blockOf[n] < 0;
+    return this.markOf[n] < 0;
   }
 
   first(b: BlockNo): Ins {
@@ -119,7 +124,7 @@ export class InstructionList {
 
   /** Does `a` stand above `b`? Both in one block. */
   precedes(a: Ins, b: Ins): boolean {
-    const block = this.blockOf[a];
+    const block = this.block(a);
     if (!this.ordered.has(block)) this.order(block);
     return this.place![a] < this.place![b];
   }
@@ -148,8 +153,8 @@ export class InstructionList {
   protected enroll(ins: Instr): Ins {
     const n = this.total++;
     this.instrs.push(ins);
-    if (n >= this.blockOf.length) {
-      this.blockOf = grown(this.blockOf, n);
+    if (n >= this.markOf.length) {
+      this.markOf = grown(this.markOf, n);
       this.nextOf = grown(this.nextOf, n);
       this.prevOf = grown(this.prevOf, n);
     }
@@ -159,7 +164,7 @@ export class InstructionList {
   /** Puts an instruction in front of `before`; -1: at the end of the block. */
   protected relink(n: Ins, b: BlockNo, before: Ins): void {
     const after = before >= 0 ? this.prevOf[before] : this.blocks.last[b];
-    this.blockOf[n] = b;
+    this.markOf[n] = this.mark(b);
     this.prevOf[n] = after;
     this.nextOf[n] = before;
     if (after >= 0) this.nextOf[after] = n;
@@ -182,7 +187,7 @@ export class InstructionList {
 
   private places(): Float64Array {
     if (this.place === null || this.place.length < this.total) {
-      const place = new Float64Array(this.blockOf.length);
+      const place = new Float64Array(this.markOf.length);
       if (this.place !== null) place.set(this.place);
       this.place = place;
     }
@@ -196,14 +201,16 @@ export class InstructionList {
     this.ordered.add(b);
   }
 
+  /** Takes an instruction out of its block; it counts as removed until it is linked again. */
   protected unlink(n: Ins): void {
-    const b = this.blockOf[n];
+    const b = this.block(n);
     const before = this.prevOf[n];
     const after = this.nextOf[n];
     if (before >= 0) this.nextOf[before] = after;
     else this.blocks.first[b] = after;
     if (after >= 0) this.prevOf[after] = before;
     else this.blocks.last[b] = before;
+    this.markOf[n] = -1;
     this.touch(b);
   }
 
@@ -214,7 +221,7 @@ export class InstructionList {
 
   /** Instructions of a block from `n` on stand in the empty block `into`. */
   protected moveTail(n: Ins, into: BlockNo): void {
-    const b = this.blockOf[n];
+    const b = this.block(n);
     const before = this.prevOf[n];
     const last = this.blocks.last[b];
     this.blocks.last[b] = before;
@@ -223,25 +230,70 @@ export class InstructionList {
     this.blocks.first[into] = n;
     this.blocks.last[into] = last;
     this.prevOf[n] = -1;
-    for (let x = n; x >= 0; x = this.nextOf[x]) this.blockOf[x] = into;
+    const mark = this.mark(into);
+    for (let x = n; x >= 0; x = this.nextOf[x]) this.markOf[x] = mark;
     if (this.ordered.has(b)) this.ordered.add(into);
     this.touch(b);
     this.touch(into);
   }
 
-  /** All instructions of `from` stand behind those of `b`. */
+  /** All instructions of `from` stand behind those of `b`. Costs what the shorter of the two holds. */
   protected appendAll(from: BlockNo, b: BlockNo): void {
-    const first = this.blocks.first[from];
-    const last = this.blocks.last[b];
-    if (last >= 0) this.nextOf[last] = first;
-    else this.blocks.first[b] = first;
-    this.prevOf[first] = last;
-    this.blocks.last[b] = this.blocks.last[from];
-    for (let x = first; x >= 0; x = this.nextOf[x]) this.blockOf[x] = b;
-    this.ordered.delete(b);
-    this.blocks.first[from] = -1;
-    this.blocks.last[from] = -1;
+    const { first, last } = this.blocks;
+    const lower = first[from];
+    const upper = last[b];
+    const upperIsShorter = this.isShorter(first[b], lower);
+    if (upper >= 0) this.nextOf[upper] = lower;
+    else first[b] = lower;
+    this.prevOf[lower] = upper;
+    if (upperIsShorter) this.exchangeMarks(from, b);
+    const mark = this.mark(b);
+    const orderKept = this.ordered.has(upperIsShorter ? from : b) && upper >= 0;
+    const places = orderKept ? this.places() : null;
+    if (upperIsShorter)
+      for (let x = upper; x >= 0; x = this.prevOf[x]) {
+        this.markOf[x] = mark;
+        if (places !== null) places[x] = places[this.nextOf[x]] - GAP;
+      }
+    else
+      for (let x = lower; x >= 0; x = this.nextOf[x]) {
+        this.markOf[x] = mark;
+        if (places !== null) places[x] = places[this.prevOf[x]] + GAP;
+      }
+    if (orderKept) this.ordered.add(b);
+    else this.ordered.delete(b);
+    this.ordered.delete(from);
+    last[b] = last[from];
+    first[from] = -1;
+    last[from] = -1;
     this.touch(b);
+  }
+
+  /** Are there fewer instructions from `a` on than from `b` on? Walks no further than the fewer. */
+  private isShorter(a: Ins, b: Ins): boolean {
+    while (a >= 0 && b >= 0) {
+      a = this.nextOf[a];
+      b = this.nextOf[b];
+    }
+    return a < 0 && b >= 0;
+  }
+
+  private mark(b: BlockNo): number {
+    return this.marks === null || b >= this.marks.length ? b : this.marks[b];
+  }
+
+  private exchangeMarks(a: BlockNo, b: BlockNo): void {
+    const most = Math.max(a, b);
+    if (this.homes === null || this.marks === null || most >= this.homes.length) {
+      const before = this.homes?.length ?? 0;
+      this.homes = grown(this.homes ?? new Int32Array(0), Math.max(most, this.blocks.count));
+      this.marks = grown(this.marks ?? new Int32Array(0), Math.max(most, this.blocks.count));
+      for (let x = before; x < this.homes.length; x++) this.homes[x] = this.marks[x] = x;
+    }
+    const { homes, marks } = this;
+    [marks[a], marks[b]] = [marks[b], marks[a]];
+    homes[marks[a]] = a;
+    homes[marks[b]] = b;
   }
 
   /** Can control reach what comes behind the block's last instruction? */

@@ -47,14 +47,14 @@ export class InstructionDraft extends InstructionList {
 
   /** Puts a new instruction, no control operation, in front of another one. */
   insertBefore(at: Ins, ins: Instr): Ins {
-    return this.link(this.create(ins), this.blockOf[at], at);
+    return this.link(this.create(ins), this.block(at), at);
   }
 
   /** Puts a new instruction behind another one, which must not end its block: a terminator stays last. */
   insertAfter(at: Ins, ins: Instr): Ins {
     if (this.nextOf[at] < 0 && isControl(this.instrs[at]))
       throw new Error('nothing stands behind a terminator');
-    return this.link(this.create(ins), this.blockOf[at], this.nextOf[at]);
+    return this.link(this.create(ins), this.block(at), this.nextOf[at]);
   }
 
   /** At the end of the block, before its terminator. */
@@ -100,7 +100,7 @@ export class InstructionDraft extends InstructionList {
     if (n === before || this.nextOf[n] === before) return;
     if (isControl(this.instrs[n])) throw new Error('terminators are set by setTerminator');
     this.unlink(n);
-    this.relink(n, this.blockOf[before], before);
+    this.relink(n, this.block(before), before);
     this.watcher?.changed(n, this.instrs[n]);
   }
 
@@ -245,7 +245,6 @@ export class InstructionDraft extends InstructionList {
   protected discard(n: Ins): void {
     const before = this.instrs[n];
     this.unlink(n);
-    this.blockOf[n] = -1;
     this.uses?.close(n);
     this.defs?.close(n);
     this.namesChange(before);
@@ -266,7 +265,7 @@ export class InstructionDraft extends InstructionList {
     }
     this.namesChange(before);
     this.namesChange(ins);
-    this.touch(this.blockOf[n]);
+    this.touch(this.block(n));
     this.watcher?.changed(n, before);
   }
 
@@ -290,7 +289,7 @@ export class InstructionDraft extends InstructionList {
     if (this.pinned === null) {
       this.pinned = new Set();
       for (let n = 0; n < this.total; n++)
-        if (this.blockOf[n] >= 0 && namesBlock(this.instrs[n]))
+        if (!this.isRemoved(n) && namesBlock(this.instrs[n]))
           for (const o of this.instrs[n].src) if (o.kind === Kind.Label) this.pinned.add(o.lo);
     }
     return this.pinned.has(id);
@@ -310,7 +309,7 @@ export class InstructionDraft extends InstructionList {
 
   protected listed(enter: (lists: Occurrences, n: Ins, ins: Instr) => void): Occurrences {
     const lists = new Occurrences(this.total, this.regs);
-    for (let n = 0; n < this.total; n++) if (this.blockOf[n] >= 0) enter(lists, n, this.instrs[n]);
+    for (let n = 0; n < this.total; n++) if (!this.isRemoved(n)) enter(lists, n, this.instrs[n]);
     return lists;
   }
 }
