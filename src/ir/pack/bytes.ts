@@ -17,6 +17,12 @@ export function putUint(bytes: Uint8Array, at: number, n: number): number {
   return at;
 }
 
+/** As `putUint`, for a whole number of either sign, below 2^52. */
+export function putInt(bytes: Uint8Array, at: number, n: number): number {
+  if (n >= -0x40000000 && n < 0x40000000) return putUint(bytes, at, (n << 1) ^ (n >> 31));
+  return putUint(bytes, at, n < 0 ? -2 * n - 1 : 2 * n);
+}
+
 /** Bytes that grow. */
 export class ByteWriter {
   /** For whoever writes many numbers in a row: `room`, then `putUint` from `at` on, then `at` set to where it ended. */
@@ -56,8 +62,8 @@ export class ByteWriter {
 
   /** A whole number of either sign, below 2^52. */
   int(n: number): void {
-    if (n >= -0x40000000 && n < 0x40000000) this.uint((n << 1) ^ (n >> 31));
-    else this.uint(n < 0 ? -2 * n - 1 : 2 * n);
+    this.room(8);
+    this.at = putInt(this.bytes, this.at, n);
   }
 
   /** A text; any comes back as it was, also one that is no valid UTF-16. */

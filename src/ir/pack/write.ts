@@ -1,7 +1,7 @@
 import type { Isa, Opcode } from '../opcode.ts';
 import type { Operand } from '../operand.ts';
 import type { Block, Fn, Instr, Loc, Program, Shape, Variable } from '../program.ts';
-import { ByteWriter, checksum, putUint } from './bytes.ts';
+import { ByteWriter, checksum, putInt, putUint } from './bytes.ts';
 import { Has, HEAD, Line, MAGIC, MODS, MORE, PACK_VERSION, PackError } from './format.ts';
 
 /** Numbers for objects, in the order in which they first come. */
@@ -43,12 +43,13 @@ export class Packer {
     Record<'operands' | 'instrs' | 'blocks' | 'locs' | 'variables' | 'functions' | 'programs', ByteWriter>
   >;
   private instrCount = 0;
+  private blockCount = 0;
   private programCount = 0;
   private line = 0;
 
   /**
    * @param size about how many instructions there will be
-   * @param shared instructions may come again, in other blocks
+   * @param shared blocks may come again, in other functions, and instructions in other blocks
    */
   constructor(isa: Isa, size: number, shared: boolean) {
     this.isa = isa;
@@ -58,7 +59,7 @@ export class Packer {
     this.out = {
       operands: new ByteWriter(size * 4),
       instrs: new ByteWriter(size * 12),
-      blocks: new ByteWriter(),
+      blocks: new ByteWriter(size * 4),
       locs: new ByteWriter(size * 4),
       variables: new ByteWriter(),
       functions: new ByteWriter(),
@@ -109,46 +110,58 @@ export class Packer {
     if (id >= 0) return id;
     const w = this.out.locs;
     w.uint(locs.length);
-    let at: Loc = { line: 0, file: 0, srcLine: 0, srcColumn: 0 };
+    w.room(8 * 4 * locs.length);
+    const { bytes } = w;
+    let { at } = w;
+    let line = 0;
+    let file = 0;
+    let srcLine = 0;
+    let srcColumn = 0;
     for (const l of locs) {
       // Most lines are the next one, of the same place in the source.
-      const same = l.file === at.file && l.srcLine === at.srcLine && l.srcColumn === at.srcColumn;
-      w.int(2 * (l.line - at.line) + (same ? 0 : 1));
-      if (!same) {
-        w.int(l.file - at.file);
-        w.int(l.srcLine - at.srcLine);
-        w.int(l.srcColumn - at.srcColumn);
-      }
-      at = l;
+      const same = l.file === file && l.srcLine === srcLine && l.srcColumn === srcColumn;
+      at = putInt(bytes, at, 2 * (l.line - line) + (same ? 0 : 1));
+      line = l.line;
+      if (same) continue;
+      at = putInt(bytes, at, l.file - file);
+      at = putInt(bytes, at, l.srcLine - srcLine);
+      at = putInt(bytes, at, l.srcColumn - srcColumn);
+      ({ file, srcLine, srcColumn } = l);
     }
+    w.at = at;
     return -1 - id;
   }
 
   private block(b: Block): number {
-    const id = this.blocks.find(b);
-    if (id >= 0) return id;
+    if (this.shared) {
+      const id = this.blocks.find(b);
+      if (id >= 0) return id;
+    }
     const w = this.out.blocks;
+    const { ins } = b;
     w.uint(b.id);
     w.text(b.name);
-    w.uint(b.ins.length);
     // Runs of instructions with consecutive numbers: one, but where another snapshot had some of them.
     let from = 0;
     let next = this.instrCount;
-    for (let i = 0; i < b.ins.length; i++) {
-      const n = this.instr(b.ins[i]);
+    w.room(8 * (1 + 2 * ins.length));
+    let at = putUint(w.bytes, w.at, ins.length);
+    for (let i = 0; i < ins.length; i++) {
+      const n = this.instr(ins[i]);
       if (i === 0) next = from = n;
       else if (n !== next) {
-        w.uint(next - from);
-        w.uint(from);
+        at = putUint(w.bytes, at, next - from);
+        at = putUint(w.bytes, at, from);
         next = from = n;
       }
       next++;
     }
-    if (b.ins.length > 0) {
-      w.uint(next - from);
-      w.uint(from);
+    if (ins.length > 0) {
+      at = putUint(w.bytes, at, next - from);
+      at = putUint(w.bytes, at, from);
     }
-    return -1 - id;
+    w.at = at;
+    return this.blockCount++;
   }
 
   private instr(i: Instr): number {
@@ -227,7 +240,7 @@ export class Packer {
     const counts = {
       operands: this.operands.size,
       instrs: this.instrCount,
-      blocks: this.blocks.list.length,
+      blocks: this.blockCount,
       locs: this.locs.list.length,
       variables: this.variables.list.length,
       functions: this.functions.list.length,
