@@ -114,7 +114,7 @@ describe('what is said of rules', () => {
     expect(out).toMatch(/^address {2}runs in OriLinearReplacement, LateArchOptimizeSecond$/m);
     expect(out).toMatch(/^select {2}runs in GeneralOptimize, OriLinearReplacement and \d+ more phases$/m);
     expect(out).toMatch(/^contraction {2}runs in GeneralOptimizeMid, if knob\(ContractProducts\)$/m);
-    expect(out).toMatch(/^wide-mad {2}no phase of the plan runs it$/m);
+    expect(out).toMatch(/^wide-mad {2}runs in LateArchOptimizeSecond$/m);
   });
   it('show: text, switch and verdict', () => {
     const { out } = orrery('rules', 'show', 'contract-f32');

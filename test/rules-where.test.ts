@@ -67,8 +67,16 @@ describe('where rules run', () => {
     const index = kernel(
       '.reg .f32 %f9; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d1, %d2; ld.global.f32 %f9, [%d3];',
     );
-    expect(await optimized(index, {})).not.toMatch(/IMAD_WIDE.*RD\d+, R\d+, 4, RD/);
-    expect(await optimized(index, { recipe: 'wide-addresses' })).toMatch(/IMAD_WIDE.*RD\d+, R\d+, 4, RD/);
+    const recipe = specOf(
+      'wide.yaml',
+      'kind: recipe\nhooks:\n  AdvancedPhaseBeforeConvUnSup: [{ rules: [wide-mad] }]\n',
+    );
+    const specs: Specs = { ...shipped, recipes: new Map([...shipped.recipes, ['wide', recipe]]) };
+    const disable = ['LateArchOptimizeSecond'];
+    const wide = /IMAD_WIDE.*RD\d+, R\d+, 4, RD/;
+    expect(await optimized(index, {})).toMatch(wide);
+    expect(await optimized(index, { disable })).not.toMatch(wide);
+    expect(await optimized(index, { disable, recipe: 'wide' }, specs)).toMatch(wide);
   });
 
   const rule =

@@ -164,6 +164,39 @@ describe('hoisting of invariants', () => {
     }
   });
 
+  it('outside of SSA moves what is one value, and nothing that a loop makes again', () => {
+    const text = `BB0:
+  MOV R19, 0
+BB1:
+  IMAD R1, R2, R3, RZ
+  IADD3 R7, R1, R19, RZ
+  IADD3 R8, R7, R9, RZ
+  IADD3 R9, R3, 1, RZ
+  MOV R10, R2
+  @P4 IMAD R10, R3, R3, RZ
+  STG [RD5], R8
+  STG [RD5+4], R10
+  IADD3 R19, R19, 1, RZ
+  ISETP.LT P21, R19, R18
+  @P21 BRA BB1
+BB2:
+  EXIT`;
+    const fn = parseFn(text, isa);
+    const out = lines(hoistInvariants(fn, testContext(fn)));
+    // R9 is read before it is made, R10 has two definitions, R7 and R8 hang on R19.
+    expect(out).toBe(
+      body(
+        text.replace('  IMAD R1, R2, R3, RZ\n', '').replace('R19, 0\n', 'R19, 0\n  IMAD R1, R2, R3, RZ\n'),
+      ),
+    );
+    const clobbered = text
+      .replace('BB2:', '  IADD3 R2, R2, 1, RZ\nBB2:')
+      .replace('  @P21 BRA BB1\n', '')
+      .replace('1, RZ\nBB2:', '1, RZ\n  @P21 BRA BB1\nBB2:');
+    const changing = parseFn(clobbered, isa);
+    expect(lines(hoistInvariants(changing, testContext(changing)))).toBe(body(clobbered));
+  });
+
   it('does not load before what may end the thread in the first round', () => {
     const text = `BB0:
   MOV R17, 0

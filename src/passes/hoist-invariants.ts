@@ -4,16 +4,17 @@ import { frequencyOf } from '../analysis/frequency.ts';
 import { LiveClass, liveClassOf, Pool, reads } from '../analysis/liveness.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import { pressureOf } from '../analysis/pressure.ts';
+import { singleValuesOf } from '../analysis/single-values.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
-import { Kind, NO_REG, regWidth } from '../ir/operand.ts';
+import { Kind, NO_REG, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 35, OriHoistInvariantsEarly: what gives the same in every round of a loop runs once, in front of it.
+ * Phases 35, 66, 79 and 88, OriHoistInvariants: what gives the same in every round of a loop runs once, in front of it.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -29,7 +30,8 @@ import type { Pass } from './pass.ts';
  *           STG [RD6], R7
  *
  * Loops from the innermost outwards, so that a value rises through as many as it can. An instruction is invariant if everything it
- * reads is defined outside of the loop; a load also if the version of memory that it sees begins there. It may run early if it can do no
+ * reads is defined outside of the loop, and what it defines is one value (in SSA all are; later, what has one definition above all of its
+ * uses); a load also if the version of memory that it sees begins there. It may run early if it can do no
  * harm where it did not run before: any value may, a load only from a block that runs whenever the loop is entered, because its
  * address need not be good otherwise. It pays if it ran more often than the preheader does, by static frequency.
  *
@@ -37,7 +39,7 @@ import type { Pass } from './pass.ts';
  * was hoisted would pass `max-pressure` of the binding, in 32-bit units (absent: no limit); copies and constants stay, because they are cheaper to make
  * again than to keep.
  *
- * Requires: control-last, ssa. Guarantees: ssa; a preheader for each loop out of which something was hoisted. A second application
+ * Requires: control-last. Guarantees: ssa, where it held; a preheader for each loop out of which something was hoisted. A second application
  * changes nothing.
  * Bound: each loop's instructions once, those of inner loops again in the loops around them.
  */
@@ -49,11 +51,15 @@ export const hoistInvariants: Pass = (fn, ctx) =>
       const moves = movesOf(ctx.isa);
       const most = Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY);
 
+      // In SSA every register is one value; outside of it, those that have one definition above all their uses.
+      const isOneValue = (r: Reg): boolean => r === NO_REG || singleValuesOf(fn)[regIndex(r)] === 1;
+
       const invariant = (n: Ins, loop: DraftLoop): boolean => {
         const x = d.at(n);
         if (!allInSsa(x)) return false;
-        if (!isPlainLoad(x)) return isValue(x) && readsOnlyOutside(d, n, loop);
-        if (!readsOnlyOutside(d, n, loop)) return false;
+        if (!isPlainLoad(x) && !isValue(x)) return false;
+        if (!readsOnlyOutside(d, n, loop) || !x.dst.every(isOneValue)) return false;
+        if (isValue(x)) return true;
         const memory = memorySsaOf(fn, ctx.program);
         const version = memory.versionSeenBy(n);
         return version === 0 || (version > 0 && !loop.contains(memory.blockOf(version)));
@@ -95,8 +101,9 @@ export const hoistInvariants: Pass = (fn, ctx) =>
 function readsOnlyOutside(d: Draft, n: Ins, loop: DraftLoop): boolean {
   let outside = true;
   reads(d.at(n), (r) => {
-    const def = d.def(r);
-    if (def >= 0 && loop.contains(d.block(def))) outside = false;
+    d.eachDef(r, (def) => {
+      if (loop.contains(d.block(def))) outside = false;
+    });
   });
   return outside;
 }

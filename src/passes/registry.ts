@@ -99,7 +99,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('switch-opt', switchOpt, 1, 'jump table, search tree, test of bits or cascade for each switch'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
   entry('gvn-cse', gvnCse, 3, 'global value numbering: what is computed twice is computed once'),
-  entry('hoist-invariants', hoistInvariants, 2, 'loop-invariant code moves in front of its loop'),
+  entry('hoist-invariants', hoistInvariants, 3, 'loop-invariant code moves in front of its loop'),
   entry('hoist-common', hoistCommon, 1, 'what both arms of a branch compute is computed in front of it'),
   entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
   entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
