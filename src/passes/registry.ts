@@ -124,7 +124,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('back-copy-propagation', backCopyPropagation, 1, 'compute where a copy would put it', [
     'BackCopyPropBudget',
   ]),
-  entry('convert-mov-phi', convertMovPhi, 2, 'leave SSA: phis become as few copies as live ranges allow'),
+  entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA: phis become as few copies as live ranges allow'),
   edits('copy-propagation', copyPropagation, 2, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
     'FoldApproximate',

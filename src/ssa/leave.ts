@@ -11,6 +11,7 @@ import type { Isa } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regIndex, withReg } from '../ir/operand.ts';
 import { type Fn, type Instr, NONE } from '../ir/program.ts';
 import { Congruence } from './congruence.ts';
+import { delaySteps } from './delay.ts';
 import { type Copy, sequence } from './parallel-copies.ts';
 import { inSsa } from './registers.ts';
 import { AT_ENTRY, atEnd, behindPhis, justBefore, phiCount, SsaRanges, terminatorAt } from './values.ts';
@@ -30,7 +31,8 @@ export function leaveSsa(original: Fn, isa: Isa): Fn {
   // Without these forms there is nothing to leave, and registers may have several definitions already.
   if (!hasSsaForms(original) && !(original.blocks.some((b) => b.ins.some(isApart)) && definedOnce(original)))
     return original;
-  const fn = edit(original, (d) => splitBehindResults(d), isa);
+  const split = edit(original, (d) => splitBehindResults(d), isa);
+  const fn = edit(split, delaySteps, isa);
   return edit(fn, (d) => new Leaving(fn, d, movesOf(isa)).run(), isa);
 }
 
