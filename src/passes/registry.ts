@@ -6,6 +6,7 @@ import { checkInitialProgram } from './check-initial-program.ts';
 import { conditionalConstants } from './conditional-constants.ts';
 import { constantFolding } from './constant-folding.ts';
 import { constantGuards } from './constant-guards.ts';
+import { constantOperands } from './constant-operands.ts';
 import { convertMovPhi } from './convert-mov-phi.ts';
 import { copyPropagation } from './copy-propagation.ts';
 import { deadResults } from './dead-results.ts';
@@ -125,6 +126,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     'BackCopyPropBudget',
   ]),
   entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA: phis become as few copies as live ranges allow'),
+  entry('constant-operands', constantOperands, 1, 'arithmetic reads parameters in the constant bank'),
   edits('copy-propagation', copyPropagation, 2, 'operands read what was copied'),
   edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
     'FoldApproximate',

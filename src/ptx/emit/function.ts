@@ -53,6 +53,7 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
     ...[...at.variables, ...fn.variables].map((v) => `\t${variableText(v)};`),
     ...body.declarations(),
     '',
+    ...w.atEntry,
     ...w.out,
     '}',
   ];

@@ -57,6 +57,10 @@ const hex = (v: number, digits: number): string => (v >>> 0).toString(16).toUppe
 export class Writer {
   readonly fn: Fn;
   readonly out: string[] = [];
+  /** Lines that stand in front of all others. */
+  readonly atEntry: string[] = [];
+  /** Registers that are loaded there from the constant bank, by place and width. */
+  private readonly parameters = new Map<string, string>();
   /** Registers to declare: by file, one more than the greatest number used. */
   private readonly counts: number[] = FILES.map(() => 0);
   private halves = 0;
@@ -123,11 +127,8 @@ export class Writer {
           return this.held(width, literal(v.lo, v.hi, width > 32 ? 'b64' : 'b32'));
         return literal(v.lo, v.hi, type);
       }
-      case Kind.CBank: {
-        const t = this.temp(width > 32 ? 'w' : 't');
-        this.line(`ld.param.b${width} ${t}, [${this.address(o)}]`);
-        return this.modified(t, width, type, mods);
-      }
+      case Kind.CBank:
+        return this.modified(this.parameter(o, width), width, type, mods);
       case Kind.Sym: {
         const text = plus(o.sym, o.lo);
         return type === 'reg' ? this.held(width, text) : text;
@@ -135,6 +136,24 @@ export class Writer {
       default:
         throw new NoPtx('an address stands where a value is expected');
     }
+  }
+
+  /** A register with what stands in the constant bank. What stands at a fixed place is loaded once, where the function begins. */
+  private parameter(o: Operand, width: number): string {
+    const load = (t: string): string => `ld.param.b${width} ${t}, [${this.address(o)}]`;
+    if (o.reg !== NO_REG) {
+      const t = this.temp(width > 32 ? 'w' : 't');
+      this.line(load(t));
+      return t;
+    }
+    const place = `${o.hi} ${o.lo} ${width}`;
+    let t = this.parameters.get(place);
+    if (t === undefined) {
+      t = this.temp(width > 32 ? 'w' : 't');
+      this.atEntry.push(`\t${load(t)};`);
+      this.parameters.set(place, t);
+    }
+    return t;
   }
 
   private wide(o: Operand): string {

@@ -248,6 +248,8 @@ const cvta: Handler = (f, i) => {
   const space = i.mods[to ? 1 : 0].split('::');
   if (t.bits !== 64) throw new NoForm('addresses of 32 bits');
   const d = f.dst(i.operands[0], 64).reg;
+  // A generic address that lies in no window is that of global memory (PTX ISA 9.0, 6.4.1.1).
+  if (space[0] === 'global') return f.emit('MOV', ['64'], [d], [f.src(i.operands[1], 64)]);
   f.emit(
     'CVTA',
     [space[1] === 'cluster' ? 'CLUSTER' : space[0].toUpperCase(), ...(to ? ['TO'] : [])],
