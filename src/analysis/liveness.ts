@@ -211,6 +211,16 @@ export function liveInOf(l: Liveness, b: number, cls?: number): Reg[] {
   return rowOf(l, l.segments.first[b], cls);
 }
 
+/** Is the register live on entry to a block behind the one at position `b`? What the phis there take does not count. */
+export function isLiveBehind(l: Liveness, r: Reg, b: number): boolean {
+  const slot = l.globals.slot[regIndex(r)];
+  if (slot < 0) return false;
+  const { first, succStart, succ } = l.segments;
+  const s = first[b + 1] - 1;
+  for (let e = succStart[s]; e < succStart[s + 1]; e++) if (l.liveIn.has(succ[e], slot)) return true;
+  return false;
+}
+
 /** Registers live on exit from the block at position `b` (where control leaves its last segment). */
 export function liveOutOf(l: Liveness, b: number, cls?: number): Reg[] {
   const s = l.segments.first[b + 1] - 1;

@@ -17,6 +17,7 @@ import { equivalentConditions } from './equivalent-conditions.ts';
 import { finalInspection } from './final-inspection.ts';
 import { forwardStores } from './forward-stores.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
+import { guardedSelects } from './guarded-selects.ts';
 import { gvnCse } from './gvn-cse.ts';
 import { hoistCommon } from './hoist-common.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
@@ -104,6 +105,12 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('hoist-common', hoistCommon, 1, 'what both arms of a branch compute is computed in front of it'),
   entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
   entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
+  entry(
+    'guarded-selects',
+    guardedSelects,
+    1,
+    'what is selected is computed under the guard of its selection',
+  ),
   entry('attach-profile', attachProfile, 1, 'blocks have the counts of a profile'),
   entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
   entry('place-blocks', placeBlocks, 1, 'blocks in the order in which control passes, cold ones last'),

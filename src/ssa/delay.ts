@@ -1,8 +1,8 @@
 import { isValue } from '../analysis/effects.ts';
-import { livenessOf, reads } from '../analysis/liveness.ts';
+import { isLiveBehind, livenessOf, reads } from '../analysis/liveness.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { isControl } from '../ir/flow.ts';
-import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
+import { NO_REG, type Reg } from '../ir/operand.ts';
 import { inSsa } from './registers.ts';
 
 /** Instructions that are looked through for one phi: what stands further apart costs a copy rather than time. */
@@ -23,7 +23,7 @@ const REACH = 128;
  * need the copy that this one saves.
  */
 export function delaySteps(d: Draft): void {
-  const isLiveBehind = liveBehindBlocks(d);
+  const live = livenessOf(d.fn);
   const next = new Map<Reg, Reg[]>();
   for (const b of d.layout())
     for (const n of d.phis(b)) {
@@ -41,7 +41,7 @@ export function delaySteps(d: Draft): void {
     const def = d.def(value);
     if (def < 0 || !isValue(d.at(def))) return;
     const b = d.block(def);
-    if (isLiveBehind(present, b)) return;
+    if (isLiveBehind(live, present, b)) return;
     const last = lastUse(present, def, b);
     if (last < 0 || isControl(d.at(last))) return;
     const along = dependents(def, last);
@@ -91,17 +91,4 @@ export function delaySteps(d: Draft): void {
     }
     return along;
   }
-}
-
-/** Is a register live on entry to some block behind another one? The phis there do not count. */
-function liveBehindBlocks(d: Draft): (r: Reg, b: number) => boolean {
-  const { segments, liveIn, globals } = livenessOf(d.fn);
-  return (r, b) => {
-    const slot = globals.slot[regIndex(r)];
-    if (slot < 0) return false;
-    const s = segments.first[b + 1] - 1;
-    for (let e = segments.succStart[s]; e < segments.succStart[s + 1]; e++)
-      if (liveIn.has(segments.succ[e], slot)) return true;
-    return false;
-  };
 }

@@ -1,5 +1,5 @@
 import { cfgOf } from '../analysis/cfg.ts';
-import { isReturn, type Liveness, livenessOf } from '../analysis/liveness.ts';
+import { isLiveBehind, isReturn, type Liveness, livenessOf } from '../analysis/liveness.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
@@ -86,13 +86,7 @@ export class SsaRanges {
   /** Is the register live behind a place of a block? */
   liveAfter(r: Reg, b: number, place: number): boolean {
     const i = regIndex(r);
-    const slot = this.live.globals.slot[i];
-    if (slot >= 0) {
-      const { segments, liveIn } = this.live;
-      const s = segments.first[b + 1] - 1;
-      for (let e = segments.succStart[s]; e < segments.succStart[s + 1]; e++)
-        if (liveIn.has(segments.succ[e], slot)) return true;
-    }
+    if (isLiveBehind(this.live, r, b)) return true;
     const blocks = this.useBlocks[i];
     if (blocks === undefined) return false;
     let low = 0;
