@@ -28,7 +28,7 @@ const NAMES = [
   'scan-block',
 ];
 const specs = await loadShipped();
-const base = { level: 3, sm: 'sm_80', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] };
+const base = { level: 3, sm: 'sm_80', order: 'binary', knobSets: [], set: [], disable: [] };
 const { plan } = resolve(specs, base, host);
 const kernels = await Promise.all(
   NAMES.map(async (n) => ({

@@ -22,7 +22,6 @@ const plans = new Plans({
   level: 3,
   sm: null,
   order: 'binary',
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],

@@ -68,7 +68,7 @@ describe('where rules run', () => {
       '.reg .f32 %f9; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d1, %d2; ld.global.f32 %f9, [%d3];',
     );
     expect(await optimized(index, {})).not.toMatch(/IMAD_WIDE.*RD\d+, R\d+, 4, RD/);
-    expect(await optimized(index, { recipe: 'wide-addresses' })).toMatch(/IMAD_WIDE.*RD\d+, R\d+, 4, RD/);
+    expect(await optimized(index, { recipes: ['wide-addresses'] })).toMatch(/IMAD_WIDE.*RD\d+, R\d+, 4, RD/);
   });
 
   const rule =

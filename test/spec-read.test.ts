@@ -304,22 +304,22 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
           5 | knobs: { A: { b: 1 }, 'b c': 1, C: .inf }
             |                                    ^^^^
         Of the type of the knob. Flag: true or false. Range: [lo, hi] or text lo..hi. List: integers. null: unset.
-      error: 'kernel' is missing in 'when'
+      error: 'when' says nothing
         --> mine.yaml:6:7
           6 | when: {}
             |       ^^
-        Pattern on the kernel name: * is any text, ? any one character.
+        Functions that this is for; all that is said must hold. Missing: all.
       error: 'hooks.A.0' has both pass and rules
         --> mine.yaml:7:25
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                         ^^^^^
-        exactly one of pass, rules, use, repeat with rounds
+        exactly one of pass, rules, use, inherited, repeat with rounds
       error: 'hooks.A.0.rules' is the text "y", expected a list
         --> mine.yaml:7:32
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                                ^
         Rule groups, tried together as one set: by descending priority, then in the order given here.
-      error: 'hooks.A.1' has none of pass, rules, use, repeat with rounds
+      error: 'hooks.A.1' has none of pass, rules, use, inherited, repeat with rounds
         --> mine.yaml:7:37
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                                     ^^

@@ -143,10 +143,10 @@ export async function reducePlan(
 }
 
 /** Something of a request that may go. */
-type Setting = readonly ['recipe' | 'knobSets' | 'set' | 'rules' | 'disable', string];
+type Setting = readonly ['recipes' | 'knobSets' | 'set' | 'rules' | 'disable', string];
 
 const settingsOf = (r: PlanRequest): Setting[] => [
-  ...(r.recipe === null ? [] : [['recipe', r.recipe] as const]),
+  ...(r.recipes ?? []).map((x) => ['recipes', x] as const),
   ...r.knobSets.map((x) => ['knobSets', x] as const),
   ...r.set.map((x) => ['set', x] as const),
   ...(r.rules ?? []).map((x) => ['rules', x] as const),
@@ -157,7 +157,7 @@ function withSettings(r: PlanRequest, kept: readonly Setting[]): PlanRequest {
   const of = (kind: Setting[0]): string[] => kept.filter((s) => s[0] === kind).map((s) => s[1]);
   return {
     ...r,
-    recipe: of('recipe')[0] ?? null,
+    recipes: of('recipes'),
     knobSets: of('knobSets'),
     set: of('set'),
     rules: of('rules'),

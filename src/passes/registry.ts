@@ -1,4 +1,5 @@
 import { analyzeControlFlow } from './analyze-control-flow.ts';
+import { applyRecipes } from './apply-recipes.ts';
 import { attachProfile } from './attach-profile.ts';
 import { backCopyPropagation } from './back-copy-propagation.ts';
 import { branchOpt } from './branch-opt.ts';
@@ -103,6 +104,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('hoist-common', hoistCommon, 1, 'what both arms of a branch compute is computed in front of it'),
   entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
   entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
+  entry('apply-recipes', applyRecipes, 1, 'report which recipes are applied to the function'),
   entry('attach-profile', attachProfile, 1, 'blocks have the counts of a profile'),
   entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
   entry('place-blocks', placeBlocks, 1, 'blocks in the order in which control passes, cold ones last'),

@@ -19,7 +19,6 @@ const TRIAL: PlanRequest = {
   level: DEFAULT_LEVEL,
   sm: TRIAL_SM,
   order: DEFAULT_ORDER,
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],
@@ -162,7 +161,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     .with('recipe', () => {
       const { sm = [TRIAL_SM], level } = spec.data as { sm?: readonly string[]; level?: number };
       const tried = level === undefined ? levels : [level];
-      return sm.flatMap((s) => tried.map((l) => ({ ...one, sm: s, level: l, recipe: path, kernel })));
+      return sm.flatMap((s) => tried.map((l) => ({ ...one, sm: s, level: l, recipes: [path], kernel })));
     })
     .with('knob-set', () => levels.map((level) => ({ ...one, level, knobSets: [path], kernel })))
     .with('backend', () =>
