@@ -205,6 +205,14 @@ withPlan(
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
 
+withPlan(
+  program
+    .command('recipes')
+    .description('recipes that ship; of a file: which are applied to each function, and its hash')
+    .argument('[file]', 'PTX or Ori text')
+    .option('--json', 'for scripts'),
+).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
+
 /** Adds the options that say what is measured. */
 const withMeasure = (c: Command): Command =>
   withCache(withPlan(c))

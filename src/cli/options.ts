@@ -37,9 +37,10 @@ export const planOptionsOf = (o: PlanOptions): PlanOptions =>
 /** What a plan request takes from plan options as it stands there, with defaults. */
 export const requestedSpecs = (
   o: PlanOptions,
-): Pick<PlanRequest, 'order' | 'recipes' | 'knobSets' | 'set' | 'disable' | 'rules'> => ({
+): Pick<PlanRequest, 'order' | 'recipes' | 'nvopt' | 'knobSets' | 'set' | 'disable' | 'rules'> => ({
   order: o.order ?? DEFAULT_ORDER,
   recipes: o.recipe ?? [],
+  ...(o.nvopt === undefined ? {} : { nvopt: Number(o.nvopt) }),
   knobSets: o.knobs ?? [],
   set: o.set ?? [],
   disable: o.disable ?? [],

@@ -1,6 +1,7 @@
 import { rangeText } from '../engine/gate.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
+import type { StepSpec } from '../spec/steps.ts';
 import { failWith, out, pc, table } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
@@ -50,6 +51,17 @@ const MOST_GROUPS = 3;
 
 /** What a phase runs, in a line. */
 export const workOf = (p: PlanPhase): string => p.steps.map(stepText).join(' + ');
+
+/** What steps of a hook, as a recipe writes them, run. */
+export const stepsText = (steps: unknown): string =>
+  (steps as readonly StepSpec[])
+    .map((s) => {
+      if (s.inherited === true) return 'inherited';
+      if (s.use !== undefined) return `use ${s.use}`;
+      if (s.repeat !== undefined) return `up to ${s.rounds} times (${stepsText(s.repeat)})`;
+      return s.pass ?? (s.rules ?? []).map((g) => `rules:${g}`).join(' + ');
+    })
+    .join(' + ');
 
 function stepText(s: Step): string {
   if (s.kind === 'pass') return s.pass;

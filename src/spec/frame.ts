@@ -143,7 +143,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
 
   const { backend } = found;
-  checkProperties(specs, phases, entries, switches.off, level, backend, issues);
+  checkProperties(specs, phases, entries, switches.off, hooks, level, backend, issues);
   warnIdleHooks(phases, hooks, level, backend, issues);
   warnIdleSwitches(phases, switches.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);

@@ -6,12 +6,13 @@ import { checkMeaning } from '../isa/lang/check.ts';
 import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import type { RuleFault } from './host.ts';
+import { MANAGER_KNOB } from './knobs.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
-import type { RulesSpec } from './types.generated.ts';
+import type { RecipeSpec, RulesSpec } from './types.generated.ts';
 
 /** Target of the trials where a spec names none. */
 const TRIAL_SM = 'sm_80';
@@ -23,6 +24,9 @@ const TRIAL: PlanRequest = {
   set: [],
   disable: [],
 };
+
+/** Turns the recipe manager on, with the default recipe of the back end. */
+const DEFAULT_RECIPES = { set: [`${MANAGER_KNOB}=1`] };
 
 /**
  * Checks any spec file: its form, and then its meaning, by using it in plans with the shipped specs around it: at every
@@ -153,21 +157,31 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     ...levels.map((level) => ({ ...r, level })),
     ...sms.map((sm) => ({ ...r, sm })),
   ];
-  const kernel = kernelOf(spec);
   // Under its path, so that it may extend the shipped one of its name.
   const specs = withSpec(shipped, spec, path);
   const requests = match(spec.kind)
     .with('order', () => everywhere({ ...one, order: path }))
     .with('recipe', () => {
-      const { sm = [TRIAL_SM], level } = spec.data as { sm?: readonly string[]; level?: number };
+      const { sm = [TRIAL_SM], level, parts = [] } = spec.data as Partial<RecipeSpec.Recipe>;
       const tried = level === undefined ? levels : [level];
-      return sm.flatMap((s) => tried.map((l) => ({ ...one, sm: s, level: l, recipes: [path], kernel })));
+      const nvopts = parts.some((p) => p.nvopt !== undefined) ? levels : [];
+      return sm.flatMap((s) => {
+        const request = { ...one, sm: s, recipes: [path] };
+        return [
+          ...tried.map((l) => ({ ...request, level: l })),
+          ...nvopts.map((nvopt) => ({ ...request, nvopt })),
+        ];
+      });
     })
-    .with('knob-set', () => levels.map((level) => ({ ...one, level, knobSets: [path], kernel })))
+    .with('knob-set', () => levels.map((level) => ({ ...one, level, knobSets: [path] })))
     .with('backend', () =>
       [...specs.backends.values()]
         .filter((b) => b.data.sm !== undefined && reaches(b, spec, specs))
-        .map((b) => ({ ...one, sm: String(b.data.sm) })),
+        .map((b) => ({
+          ...one,
+          sm: String(b.data.sm),
+          ...(spec.data.recipe !== undefined && DEFAULT_RECIPES),
+        })),
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
@@ -177,12 +191,6 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .exhaustive();
   return { specs, requests };
-}
-
-/** A kernel name that the spec's `when` covers, so that what it says is in force in the trial. */
-function kernelOf(spec: SpecFile): string | undefined {
-  const pattern = (spec.data.when as { readonly kernel?: string } | undefined)?.kernel;
-  return pattern?.replaceAll('*', '').replaceAll('?', 'x');
 }
 
 /** Whether a back end is, or extends, a given one. */

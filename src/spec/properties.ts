@@ -1,3 +1,4 @@
+import type { HookFilling } from './hooks.ts';
 import type { Issues, Spot } from './issues.ts';
 import type { Entry } from './order.ts';
 import { hasWork, neverRuns } from './phases.ts';
@@ -28,13 +29,14 @@ export function checkProperties(
   phases: readonly PlanPhase[],
   entries: readonly Entry[],
   off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
   level: number,
   backend: Backend,
   issues: Issues,
 ): void {
   const table = specs.phases.data.properties as Readonly<Record<string, PhasesSpec.IRProperty>>;
   const shut = phases.map((p) => (p.required && p.disabled !== null ? null : neverRuns(p, level, backend)));
-  for (const lack of findLacks(phases, entries, off, shut, table)) {
+  for (const lack of findLacks(phases, entries, off, hooks, shut, table)) {
     const [first, ...others] = lack.needy.map((i) => `'${phases[i].id}'`);
     const providers = phases.flatMap((x, k) =>
       x.provides.includes(lack.property)
@@ -64,6 +66,7 @@ function findLacks(
   phases: readonly PlanPhase[],
   entries: readonly Entry[],
   off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
   shut: readonly (string | null)[],
   table: Readonly<Record<string, PhasesSpec.IRProperty>>,
 ): Lack[] {
@@ -75,7 +78,7 @@ function findLacks(
     for (const property of hasWork(p) ? p.requires : []) {
       if (have.has(property)) continue;
       const lost = lostAt.get(property) ?? null;
-      const blamed = blame(property, i, lost, phases, entries, off);
+      const blamed = blame(property, i, lost, phases, entries, off, hooks);
       const known = lacks.find((x) => x.property === property && sameSpot(x.blamed, blamed));
       if (known === undefined) lacks.push({ property, needy: [i], lost, blamed });
       else known.needy.push(i);
@@ -92,7 +95,7 @@ function findLacks(
   return lacks;
 }
 
-/** What caused it: the edit that placed the phase, or what destroys, or a provider; a provider's switch; else its line. */
+/** What caused it: what fills the phase, a hook; the edit that placed it, or what destroys, or a provider; a provider's switch; else its line. */
 function blame(
   property: string,
   needy: number,
@@ -100,9 +103,14 @@ function blame(
   phases: readonly PlanPhase[],
   entries: readonly Entry[],
   off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
 ): Spot {
   const providers = phases.flatMap((p, k) => (p.provides.includes(property) ? [k] : []));
   const suspects = [needy, ...(lost === null ? [] : [lost]), ...providers];
+  const filled = [needy, ...(lost === null ? [] : [lost])]
+    .map((k) => hooks.get(phases[k].id))
+    .find((x) => x !== undefined);
+  if (filled !== undefined) return filled.at;
   const edited = suspects.find((k) => entries[k].origin.path[0] === 'edits');
   if (edited !== undefined) return entries[edited].origin;
   const switched = providers.map((k) => off.get(phases[k].id)).find((x) => x !== undefined);

@@ -55,7 +55,12 @@ export function recipeStack(
     for (const { file } of chains)
       if (file.data.nvopt !== undefined)
         nvopt = { level: Number(file.data.nvopt), at: { file, path: ['nvopt'] } };
-  if (nvopt !== null && nvopt.level > MAX_LEVEL)
+  if (nvopt !== null && !(Number.isSafeInteger(nvopt.level) && nvopt.level >= 0)) {
+    issues.error(nvopt.at, 'nvopt-level', `'${nvopt.level}' is no NvOpt level`, {
+      notes: [`levels are 0 to ${MAX_LEVEL}`],
+    });
+    nvopt = null;
+  } else if (nvopt !== null && nvopt.level > MAX_LEVEL)
     issues.warning(nvopt.at, 'nvopt-level', `${INVALID_NVOPT}: Invalid nvopt level : ${nvopt.level}.`, {
       notes: [`levels are 0 to ${MAX_LEVEL}; only what holds at all of them is applied`],
     });
