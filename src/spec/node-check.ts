@@ -7,7 +7,7 @@ import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import type { RuleFault } from './host.ts';
 import { MANAGER_KNOB } from './knobs.ts';
-import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
+import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withFiles, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
@@ -68,9 +68,17 @@ async function faultsOf(
 ): Promise<Diagnostic[]> {
   if (spec.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
   const shipped = base ?? (await loadShipped());
-  const used = [...(await toDiagnostics(trials(spec, resolvePath(path), shipped, host)))];
+  const full = resolvePath(path);
+  const used = [...(await toDiagnostics(trials(spec, full, await around(spec, full, shipped), host)))];
   if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
   return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
+}
+
+/** The shipped specs, and what an order or a recipe extends by its path. */
+async function around(spec: SpecFile, path: string, shipped: Specs): Promise<Specs> {
+  if (spec.kind === 'recipe') return (await withFiles(shipped, { ...TRIAL, recipes: [path] })).specs;
+  if (spec.kind === 'order') return (await withFiles(shipped, { ...TRIAL, order: path })).specs;
+  return shipped;
 }
 
 /** Faults of the rules of a group, alone and with the groups that some phase runs with it. */
@@ -158,7 +166,8 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     ...sms.map((sm) => ({ ...r, sm })),
   ];
   // Under its path, so that it may extend the shipped one of its name.
-  const specs = withSpec(shipped, spec, path);
+  const there = shipped.recipes.get(path) ?? shipped.orders.get(path);
+  const specs = there === undefined ? withSpec(shipped, spec, path) : shipped;
   const requests = match(spec.kind)
     .with('order', () => everywhere({ ...one, order: path }))
     .with('recipe', () => {
