@@ -194,6 +194,8 @@ withPlan(
     .command('phases')
     .description('the table of phases, what is bound to each, and what its gate asks')
     .option('--status <status>', 'only rows of one status')
+    .option('--category <category>', 'only rows of one category')
+    .option('--wide', 'every column in full, however wide the terminal is')
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan.ts')).phases(o)));
 
@@ -207,9 +209,26 @@ withPlan(
 
 withPlan(
   program
+    .command('order')
+    .description('orders of phases')
+    .command('suggest')
+    .description('where a phase may stand, and why not elsewhere')
+    .argument('<phase>', 'name of a phase, or name#n')
+    .option('--json', 'for scripts'),
+).action((phase, o) => guarded(async () => (await import('./order.ts')).suggest(phase, o)));
+
+program
+  .command('completion')
+  .description('a script that completes commands, options, phases, knobs, recipes and targets')
+  .argument('<shell>', 'bash, zsh or fish')
+  .action((shell) => guarded(async () => (await import('./completion.ts')).completion(shell, program)));
+
+withPlan(
+  program
     .command('recipes')
     .description('recipes that ship; of a file: which are applied to each function, and its hash')
     .argument('[file]', 'PTX or Ori text')
+    .option('--measure <name>', 'measure again what a recipe says that it does to kernels')
     .option('--json', 'for scripts'),
 ).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
 

@@ -2,12 +2,12 @@ import { lineOf } from '../spec/node.ts';
 import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
 import { planFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
-import { phaseJson, printPhases, workOf } from './phases.ts';
+import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
 import { printRecipes, printVariants } from './plan-recipes.ts';
 import { out, pc, table } from './ui.ts';
 
 /** `orrery phases`. */
-export async function phases(o: PlanOptions & { json?: boolean; status?: string }): Promise<void> {
+export async function phases(o: PlanOptions & PhasesOptions): Promise<void> {
   printPhases(await planFor(o, null), o);
 }
 

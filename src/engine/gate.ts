@@ -43,6 +43,7 @@ type Take = (knob: string, fn: string) => boolean;
  * each budget that its gate asks, however many functions there are.
  *
  * @param at position of the phase
+ * @param changed ids of the phases that have changed something so far
  */
 export function openGate(
   plans: FunctionPlans,
@@ -50,6 +51,7 @@ export function openGate(
   program: Program,
   budgets: Budgets,
   log: PhaseLog,
+  changed: ReadonlySet<string> = new Set(),
 ): GateResult {
   const names = program.functions.length === 0 ? [''] : program.functions.map((f) => f.name);
   const taken = new Map<string, boolean>();
@@ -59,6 +61,17 @@ export function openGate(
     if (ok === undefined) taken.set(c, (ok = budgets.take(knob, fn)));
     return ok;
   };
+  const { roundAfter } = plans.base.phases[at];
+  if (roundAfter !== null && !roundAfter.some((id) => changed.has(id))) {
+    const answer = { open: false, why: 'the round before changed nothing', level: plans.base.level };
+    return {
+      answers: names.map(() => answer),
+      open: false,
+      why: answer.why,
+      level: answer.level,
+      shutFor: [],
+    };
+  }
   const first = ask(plans, at, names[0], take, log);
   const answers = names.map((fn, i) => (i === 0 || !plans.vary ? first : ask(plans, at, fn, take, log)));
   const running = answers.find((a) => a.open);

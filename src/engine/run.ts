@@ -86,13 +86,14 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   const account = opts.memory === true || timesPhases(plan) ? new MemoryAccount(input, keepsAll) : null;
   const dumps = dumpsAnything(plans, input);
   let progress = 0;
+  const changedIn = new Set<string>();
   const start = performance.now();
 
   for (const [at, phase] of plan.phases.entries()) {
     const before = program;
     const began = performance.now();
     const log = newLog();
-    const gate = openGate(plans, at, program, budgets, log);
+    const gate = openGate(plans, at, program, budgets, log, changedIn);
     const groups = plans.groups(at, program);
     const variants = groups.map((g) => g.phase);
     let changed = { functions: 0, blocks: 0 };
@@ -190,6 +191,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       program,
     };
     instructions = after;
+    if (program !== before) changedIn.add(phase.id);
     opts.onPhase?.(record, before);
     records.push(keepsAll ? record : withoutSnapshot(record));
     if (opts.until === phase.id) break;

@@ -3,7 +3,7 @@ import type { Isa } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
-import { checkConstraints } from './constraints.ts';
+import { checkConstraints, hardPairs } from './constraints.ts';
 import type { SpecFile } from './document.ts';
 import { resolveHooks } from './hooks.ts';
 import type { Host } from './host.ts';
@@ -128,7 +128,8 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     switches,
     issues,
   );
-  checkConstraints(specs, orderName(specs, chain[chain.length - 1]), entries, issues);
+  const list = orderName(specs, chain[chain.length - 1]);
+  checkConstraints(specs, list, entries, issues);
   if (!rules) refuseRules(phases, entries, issues);
   checkRules(
     specs,
@@ -143,7 +144,17 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
 
   const { backend } = found;
-  checkProperties(specs, phases, entries, switches.off, hooks, level, backend, issues);
+  checkProperties(
+    specs,
+    phases,
+    entries,
+    switches.off,
+    hooks,
+    hardPairs(specs, list),
+    level,
+    backend,
+    issues,
+  );
   warnIdleHooks(phases, hooks, level, backend, issues);
   warnIdleSwitches(phases, switches.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);
@@ -207,7 +218,14 @@ function hashParts(
 ): Frame['hash'] {
   const running = phases
     .filter((p) => p.disabled === null)
-    .map((p) => [p.id, p.steps.map(stepData), p.gate, p.noOp, p.progress]);
+    .map((p) => [
+      p.id,
+      p.steps.map(stepData),
+      p.gate,
+      p.noOp,
+      p.progress,
+      ...(p.roundAfter === null ? [] : [p.roundAfter]),
+    ]);
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
   const before = [level, facts, isa.hash, running].map(canonical).join(',');
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };

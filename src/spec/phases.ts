@@ -118,6 +118,7 @@ export function planPhases(
       destroys: union(row.destroys, ...foreign.map((d) => d.destroys)),
       hook: row.hook ?? null,
       progress: row.progress ?? null,
+      roundAfter: x.roundAfter ?? null,
       noOp: row.noOp === true && added.length === 0,
       required: row.required ?? false,
       disabled: offOf(x, row, enabled, switches, issues),

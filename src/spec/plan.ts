@@ -118,6 +118,8 @@ export interface PlanPhase {
   readonly hook: 'A' | 'B' | 'C' | null;
   /** Value written to the progress counter, or null. */
   readonly progress: number | null;
+  /** Of a later round of phases that are repeated: it runs only if one of these, the round before, changed something. */
+  readonly roundAfter: readonly string[] | null;
   /** isNoOp: the phase is skipped, yet leaves a record. */
   readonly noOp: boolean;
   /** May not be disabled. */

@@ -30,6 +30,7 @@ export function checkProperties(
   entries: readonly Entry[],
   off: ReadonlyMap<string, Off>,
   hooks: ReadonlyMap<string, HookFilling>,
+  pairs: readonly (readonly [before: string, after: string])[],
   level: number,
   backend: Backend,
   issues: Issues,
@@ -56,10 +57,45 @@ export function checkProperties(
             ? 'nothing before it provides it'
             : `${phases[lack.lost].id} (position ${lack.lost}) destroys it`,
           `provided by ${providers.join(', ') || 'no phase of this order'}`,
+          ...nearestLegal(lack.blamed, phases, entries, off, hooks, shut, table, pairs),
         ],
       },
     );
   }
+}
+
+/** For a phase that an edit has put somewhere: the nearest place where it would do, if it is that edit alone that is wrong. */
+function nearestLegal(
+  blamed: Spot,
+  phases: readonly PlanPhase[],
+  entries: readonly Entry[],
+  off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
+  shut: readonly (string | null)[],
+  table: Readonly<Record<string, PhasesSpec.IRProperty>>,
+  pairs: readonly (readonly [before: string, after: string])[],
+): string[] {
+  const at = entries.findIndex((x) => x.origin.path[0] === 'edits' && sameSpot(x.origin, blamed));
+  if (at < 0) return [];
+  const rest = [...entries.keys()].filter((i) => i !== at);
+  const keeps = (order: readonly number[]): boolean => {
+    const first = new Map<string, number>();
+    order.forEach((i, k) => {
+      if (entries[i].dropped === null && !first.has(entries[i].name)) first.set(entries[i].name, k);
+    });
+    const kept = pairs.every(
+      ([b, a]) => !((first.get(b) ?? -1) > (first.get(a) ?? Number.POSITIVE_INFINITY)),
+    );
+    const of = <T>(list: readonly T[]): T[] => order.map((i) => list[i]);
+    return kept && findLacks(of(phases), of(entries), off, hooks, of(shut), table).length === 0;
+  };
+  for (let d = 1; d < entries.length; d++)
+    for (const to of [at - d, at + d]) {
+      if (to < 0 || to > rest.length || !keeps([...rest.slice(0, to), at, ...rest.slice(to)])) continue;
+      const place = to < at ? `before ${entries[rest[to]].id}` : `after ${entries[rest[to - 1]].id}`;
+      return [`nearest legal place: ${place} (position ${to < at ? rest[to] : rest[to - 1]})`];
+    }
+  return ['no place of this order is legal for it'];
 }
 
 function findLacks(

@@ -108,7 +108,10 @@ function switchText(name: string, table: KnobTable): { text: string; at: Spot } 
   return { text: knob.value, at };
 }
 
-/** DisablePhases (185): names between `+`, each a part of a phase's name or alias, case ignored (reference, opt-levels 7). */
+/**
+ * DisablePhases (185): names between `+`, or where there is none between `,`; each a part of a phase's name or alias, case ignored
+ * (reference, opt-levels 7, which has both syntaxes for lists of phases).
+ */
 function disablePhases(
   entries: readonly Entry[],
   rows: readonly Row[],
@@ -119,7 +122,7 @@ function disablePhases(
   const value = switchText('DisablePhases', table);
   if (value === null) return;
   const origin = table.knobs.get('DisablePhases')!.origin;
-  for (const part of value.text.split('+').map((x) => x.trim())) {
+  for (const part of value.text.split(value.text.includes('+') ? '+' : ',').map((x) => x.trim())) {
     if (part === '') continue;
     const hits = entries.filter(({ id, row }) =>
       [id, ...(rows[row]?.aliases ?? [])].some((name) => name.toLowerCase().includes(part.toLowerCase())),
@@ -152,6 +155,13 @@ function namedPhases(
     .split(plus ? '+' : ',')
     .map((x) => x.split(plus ? /[,=]/ : '=')[0].trim())
     .filter((x) => x !== '' && !/^\d+$/.test(x));
+  const given = parameters(value.text, plus);
+  if (given.length > 0)
+    issues.warning(
+      value.at,
+      'switch-parameter',
+      `knob NamedPhases: no phase takes a parameter, so '${given[0]}' is without effect`,
+    );
   if (names.length > MOST_NAMED)
     issues.error(
       value.at,
@@ -173,4 +183,10 @@ function namedPhases(
   for (const x of entries)
     if (!only.has(x.id.toLowerCase()) && rows[x.row]?.required !== true)
       off.set(x.id, { why: 'knob NamedPhases does not name it', origin, at: value.at });
+}
+
+/** Parameters in a list of phases: behind `,` or `=` where `+` parts the entries, else behind `=`, or a number between commas. */
+function parameters(text: string, plus: boolean): string[] {
+  if (plus) return text.split('+').flatMap((x) => x.split(/[,=]/).slice(1));
+  return text.split(',').flatMap((x) => (/^\s*\d+\s*$/.test(x) ? [x.trim()] : x.split('=').slice(1)));
 }

@@ -862,6 +862,10 @@ export namespace OrderSpec {
  * A phase name, or name#n for the n-th occurrence.
  */
 export type Id = string
+/**
+ * Levels at which this holds: at others, what is edited stays as it was. Missing: all.
+ */
+export type Levels = number[]
 
 /**
  * When phases run: a full list of phase names, or edits of another order. The phase index array is built from it. Either phases, or extends with edits.
@@ -882,14 +886,25 @@ extends?: string
 /**
  * Phase ids in order. 'name' is the first row of that name, 'name#2' the second. A row that is not listed does not run by itself.
  */
-phases?: Id[]
+phases?: (Id | Element)[]
 /**
  * Applied in turn; each sees what the ones above it did.
  */
 edits?: Edit[]
 }
 /**
- * Exactly one of move, replace, drop, insert, insertPass, insertRules. All but replace and drop need one of before and after; replace needs with.
+ * A phase that runs at some levels only.
+ */
+export interface Element {
+phase: Id
+levels: Levels
+/**
+ * Reason, for the reviewer.
+ */
+why?: string
+}
+/**
+ * Exactly one of move, replace, drop, insert, insertPass, insertRules, repeat. All but replace, drop and repeat need one of before and after; replace needs with, repeat needs rounds.
  */
 export interface Edit {
 /**
@@ -908,10 +923,19 @@ with?: string
  * A phase name, or name#n for the n-th occurrence.
  */
 drop?: string
+levels?: Levels
 /**
- * Levels at which it is dropped. Missing: all.
+ * A phase name, or name#n for the n-th occurrence.
  */
-levels?: number[]
+repeat?: string
+/**
+ * A phase name, or name#n for the n-th occurrence.
+ */
+through?: string
+/**
+ * Rounds at most, the first among them.
+ */
+rounds?: number
 /**
  * A phase name, or name#n for the n-th occurrence.
  */
@@ -1292,6 +1316,7 @@ knobs?: Knobs
 hooks?: Hooks
 phases?: Phases
 when?: When
+measured?: Measured
 /**
  * What holds for some functions or NvOpt levels only. Applied after the rest of the file, in turn; a later one wins.
  */
@@ -1381,6 +1406,42 @@ kernel?: string
  * Items: 16 hexadecimal digits.
  */
 hash?: string[]
+}
+/**
+ * What it does to kernels, without it and with it, on the first of its targets: `orrery recipes --measure NAME` measures it again.
+ */
+export interface Measured {
+/**
+ * Version of ptxas that the values of ptxas are from.
+ */
+ptxas?: string
+/**
+ * Kernels and what was measured of them.
+ */
+kernels: Kernel[]
+}
+/**
+ * One kernel.
+ */
+export interface Kernel {
+/**
+ * PTX, relative to the folder of the project.
+ */
+file: string
+/**
+ * Name of the kernel in it.
+ */
+kernel: string
+/**
+ * Metric -> value without the recipe, and with it.
+ */
+values: {
+/**
+ * @minItems 2
+ * @maxItems 2
+ */
+[k: string]: [number, number]
+}
 }
 /**
  * Knobs, hooks and phases for some functions or NvOpt levels.
