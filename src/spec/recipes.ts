@@ -31,8 +31,11 @@ export interface RecipeStack {
 
 export const NO_RECIPES: RecipeStack = { names: [], files: [], layers: [], nvopt: null };
 
-/** The id of a recipe, as the value of knob 391 names it: a hash of what it says. */
-export const recipeId = (f: SpecFile): string => `0x${hashText(canonical(f.data))}`;
+/** The id of a recipe, as the value of knob 391 names it: a hash of what it does. */
+export function recipeId(f: SpecFile): string {
+  const { title: _, measured: __, ...does } = f.data;
+  return `0x${hashText(canonical(does))}`;
+}
 
 /**
  * The layers of recipes: each after those that it extends, a file that several extend once. What a recipe with `when` inherits holds where
