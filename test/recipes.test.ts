@@ -6,6 +6,8 @@ import { MemoryCache } from '../src/engine/memory-cache.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
 import { printFn, printProgram } from '../src/ir/text.ts';
+import { PASS_PARAMS } from '../src/passes/params.ts';
+import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { makePlan } from '../src/spec/node.ts';
@@ -322,6 +324,71 @@ describe('several recipes', () => {
     expect(said.map((d) => [d.code, d.line])).toEqual([['ir-property', 3]]);
     const two = folder.write('two.yaml', 'kind: recipe\nwhen: {}\n');
     expect((await checkFile(two, passNames, shipped)).map((d) => d.message)).toEqual(["'when' says nothing"]);
+  });
+});
+
+describe('parameters of passes', () => {
+  const fill = (pass: string, params: string) =>
+    says({ a: `hooks: { AdvancedPhaseLateConvUnSup: [{ pass: ${pass}, params: { ${params} } }] }` });
+
+  it('that no pass reads, and values that are none, are errors', async () => {
+    expect(await fill('tail-merging', 'least-tial: 1')).toMatchInlineSnapshot(`
+      "error: pass 'tail-merging' has no parameter 'least-tial'
+        --> a.yaml:2:71
+          2 | …vancedPhaseLateConvUnSup: [{ pass: tail-merging, params: { least-tial: 1 } }] }
+            |                                                             ^^^^^^^^^^
+        did you mean 'least-tail' or 'least-arm'?"
+    `);
+    expect(await fill('tail-merging', 'least-tail: -1')).toMatch(
+      /parameter 'least-tail' of pass 'tail-merging' cannot be -1: it is a whole number from 0 on/,
+    );
+    expect(await fill('live-dead', 'x: 1')).toMatch(/pass 'live-dead' has no parameter 'x'[^]*it takes none/);
+    expect(await fill('place-blocks', 'cold: loop')).toMatch(/cannot be "loop": it is loops or function/);
+    expect(await fill('place-blocks', 'chains: 1')).toMatch(/it is true or false/);
+    expect(await fill('tail-merging', 'least-tail: 2')).toBe('');
+  });
+
+  it('in orders and in the table of phases too', async () => {
+    const order = specOf(
+      'o.yaml',
+      'kind: order\nextends: binary\nedits:\n  - { insertPass: live-dead, params: { x: 1 }, after: GvnCse }',
+    );
+    const specs = { ...shipped, orders: new Map([...shipped.orders, ['o', order]]) };
+    const said = await makePlan({ ...binary, order: 'o' }, passNames, specs);
+    expect(said.diagnostics.map((d) => [d.message, d.line])).toEqual([
+      ["pass 'live-dead' has no parameter 'x'", 4],
+    ]);
+    const data = structuredClone(shipped.phases.data) as unknown as {
+      phases: { name: string; steps?: unknown }[];
+    };
+    data.phases.find((p) => p.name === 'GvnCse')!.steps = [
+      { repeat: [{ pass: 'gvn-cse', params: { deep: true } }], rounds: 2 },
+    ];
+    const row = await makePlan(binary, passNames, {
+      ...shipped,
+      phases: { ...shipped.phases, data: data as never },
+    });
+    expect(row.plan).toBeNull();
+    expect(row.diagnostics[0].message).toBe("pass 'gvn-cse' has no parameter 'deep'");
+  });
+
+  it('are declared where a pass reads them, and nowhere else', () => {
+    for (const name of passes.keys()) {
+      const source = readFileSync(new URL(`../src/passes/${name}.ts`, import.meta.url), 'utf8');
+      const declared = Object.keys(PASS_PARAMS[name] ?? {});
+      // By name in brackets, taken apart, or by a helper that gets the name.
+      const read = new Set(
+        [
+          ...source.matchAll(
+            /params\[([^\]]*)\]|\b(?:limit|number)\('([\w-]+)'|const \{ (\w+) \} = ctx\.params/g,
+          ),
+        ].flatMap(([, key, helper, taken]) =>
+          [...(key ?? '').matchAll(/'([\w-]+)'/g)].map((m) => m[1]).concat(helper ?? [], taken ?? []),
+        ),
+      );
+      if (/\bparams\b/.test(source)) expect([name, [...read].sort()]).toEqual([name, [...declared].sort()]);
+      else expect([name, declared]).toEqual([name, []]);
+    }
   });
 });
 

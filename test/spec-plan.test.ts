@@ -466,10 +466,10 @@ describe('hooks', () => {
     const p = await phase(
       'AdvancedPhaseAfterConvUnSup',
       { recipes: ['mine'] },
-      recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt, params: { depth: 3 } }] }'),
+      recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt }, { pass: tail-merging, params: { least-tail: 3 } }] }'),
     );
     expect([empty.noOp, empty.steps.length, p.noOp]).toEqual([true, 0, false]);
-    expect(p.steps).toMatchObject([{ kind: 'pass', params: { depth: 3 } }]);
+    expect(p.steps).toMatchObject([{ pass: 'branch-opt' }, { kind: 'pass', params: { 'least-tail': 3 } }]);
     expect(p.requires).toEqual(['control-last']);
     expect(p.destroys).toEqual(['loop-form']);
     expect(p.knobs).toContain('MergeEquivalentConditionalFlowBudget');

@@ -157,7 +157,7 @@ edits:
         --> mine.yaml:6:16
           6 |   - { move: A, drop: B, after: C }
             |                ^^^^
-        exactly one of move, replace, drop, insert, insertPass, insertRules
+        exactly one of move, replace, drop, insert, insertPass, insertRules, repeat with rounds
       error: 'after' cannot stand beside 'drop'
         --> mine.yaml:6:25
           6 |   - { move: A, drop: B, after: C }
@@ -170,7 +170,7 @@ edits:
         --> mine.yaml:8:7
           8 |   - { replace: A }
             |       ^^^^^^^
-      error: 'edits.5' has none of move, replace, drop, insert, insertPass, insertRules
+      error: 'edits.5' has none of move, replace, drop, insert, insertPass, insertRules, repeat with rounds
         --> mine.yaml:9:5
           9 |   - {}
             |     ^^
@@ -178,7 +178,7 @@ edits:
         --> mine.yaml:10:5
          10 |   - 3
             |     ^
-        Exactly one of move, replace, drop, insert, insertPass, insertRules. All but replace and drop need one of before and after; replace needs with.
+        Exactly one of move, replace, drop, insert, insertPass, insertRules, repeat. All but replace, drop and repeat need one of before and after; replace needs with, repeat needs rounds.
       error: 'edits.7.levels.0' is 7, but must be <= 5
         --> mine.yaml:11:25
          11 |   - { drop: A, levels: [7] }

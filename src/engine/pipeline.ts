@@ -1,5 +1,5 @@
 import type { Program } from '../ir/program.ts';
-import { passes } from '../passes/registry.ts';
+import { PASS_PARAMS, passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/document.ts';
 import { BANDS_KNOB, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
@@ -16,6 +16,7 @@ export const host: Host = {
   passes: new Set(passes.keys()),
   rules: true,
   ruleKnobs: [BANDS_KNOB],
+  passParams: (pass) => PASS_PARAMS[pass] ?? {},
   passKnobs: (pass) => passes.get(pass)?.knobs ?? [],
   checkRules: (docs, group, isa, costs) => {
     const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));

@@ -93,3 +93,11 @@ export interface ProgramContext {
  * first seen by the next phase.
  */
 export type ProgramPass = (program: Program, ctx: ProgramContext) => Program;
+
+/** What a parameter of a pass may be: a number from some value on, a flag, or one of some words. */
+export type ParamType =
+  | { readonly kind: 'number'; readonly least: number; readonly whole: boolean }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'word'; readonly words: readonly string[] };
+
+export type ParamTypes = Readonly<Record<string, ParamType>>;

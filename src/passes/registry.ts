@@ -41,6 +41,8 @@ import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
 
+export { PASS_PARAMS } from './params.ts';
+
 interface Entry {
   /** The name that phases bind to; the file's name. */
   readonly name: string;

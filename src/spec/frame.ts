@@ -11,6 +11,7 @@ import { Issues, type SpecIssue } from './issues.ts';
 import { type KnobTable, MANAGER_KNOB } from './knobs.ts';
 import type { Layer } from './layers.ts';
 import { buildOrder, type Entry, orderChain, RowTable } from './order.ts';
+import { checkRows } from './params.ts';
 import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Setting, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
@@ -115,8 +116,16 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   const rowTable = new RowTable(specs.phases);
   const { rows } = rowTable;
   const groups = new Set(specs.rules?.keys() ?? []);
-  const entries = buildOrder(chain, rowTable, level, passes, groups, issues);
-  const names = { entries, rows, phases: specs.phases, passes, ruleGroups: groups };
+  const entries = buildOrder(chain, rowTable, level, { passes, params: host.passParams }, groups, issues);
+  checkRows(specs.phases, host.passParams, issues);
+  const names = {
+    entries,
+    rows,
+    phases: specs.phases,
+    passes,
+    ruleGroups: groups,
+    passParams: host.passParams,
+  };
   const { hooks, settings } = resolveHooks(layers, found, names, issues);
   const switches = resolveSwitches(entries, rows, request, layers, table, issues);
   const phases = planPhases(

@@ -1,8 +1,10 @@
 import type { ResolvedBackend } from './backend.ts';
 import type { SpecFile } from './document.ts';
+import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { inLayer, type Layer, originIn } from './layers.ts';
 import { type Entry, type Row, unknownPass, unknownRules } from './order.ts';
+import { checkParams } from './params.ts';
 import type { Origin, Setting, Step } from './plan.ts';
 import { type StepSpec, stepsOf } from './steps.ts';
 
@@ -20,6 +22,7 @@ export interface HookNames {
   readonly phases: SpecFile;
   readonly passes: ReadonlySet<string>;
   readonly ruleGroups: ReadonlySet<string>;
+  readonly passParams: Host['passParams'];
 }
 
 /**
@@ -104,6 +107,8 @@ function checkNames(steps: readonly StepSpec[], at: Spot, names: HookNames, issu
   steps.forEach((s, i) => {
     if (s.pass !== undefined && !passes.has(s.pass))
       unknownPass(below(at, i, 'pass'), s.pass, passes, issues);
+    else if (s.pass !== undefined)
+      checkParams(below(at, i), s.pass, s.params, names.passParams?.(s.pass), issues);
     s.rules?.forEach((g, k) => {
       if (!ruleGroups.has(g)) unknownRules(below(at, i, 'rules', k), g, ruleGroups, issues);
     });

@@ -1,7 +1,9 @@
 import { match, P } from 'ts-pattern';
 import { nearest } from '../ir/diagnostic.ts';
 import type { SpecFile } from './document.ts';
+import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
+import { checkParams } from './params.ts';
 import type { Specs } from './specs.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
@@ -92,7 +94,7 @@ export function buildOrder(
   chain: readonly SpecFile[],
   table: RowTable,
   level: number,
-  passes: ReadonlySet<string>,
+  { passes, params }: { readonly passes: ReadonlySet<string>; readonly params: Host['passParams'] },
   ruleGroups: ReadonlySet<string>,
   issues: Issues,
 ): Entry[] {
@@ -106,7 +108,7 @@ export function buildOrder(
     }
     ((file.data.edits ?? []) as readonly Edit[]).forEach((edit, i) => {
       const at = { file, path: ['edits', i] };
-      applyEdit(entries, edit, { at, table, level, passes, ruleGroups, replaced, issues });
+      applyEdit(entries, edit, { at, table, level, passes, params, ruleGroups, replaced, issues });
     });
   }
   if (!issues.failed) checkRequired(entries, chain[0], table, replaced, issues);
@@ -153,6 +155,7 @@ interface EditContext {
   readonly table: RowTable;
   readonly level: number;
   readonly passes: ReadonlySet<string>;
+  readonly params: Host['passParams'];
   readonly ruleGroups: ReadonlySet<string>;
   /** Rows that gave their place to another, and the edit that did it. */
   readonly replaced: Map<number, Spot>;
@@ -303,6 +306,7 @@ function newPass(
     unknownPass(below(cx.at, 'insertPass'), pass, cx.passes, cx.issues);
     return null;
   }
+  checkParams(cx.at, pass, params, cx.params?.(pass), cx.issues);
   return {
     id: freshId(list, pass),
     name: pass,
