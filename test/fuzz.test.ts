@@ -107,7 +107,11 @@ it('shuffles that keep the constraints keep every kernel right: what one phase n
     expect(ids, `shuffle ${seed} found no way`).not.toBeNull();
     const shuffled = { ...specs.orders.get('binary')!, data: { kind: 'order', phases: ids! } };
     const orders = new Map([...specs.orders, ['shuffle', shuffled]]);
-    const r = resolve({ ...specs, orders }, { ...base, level: [2, 3, 4, 5, 3, 1][seed % 6], order: 'shuffle' }, host);
+    const r = resolve(
+      { ...specs, orders },
+      { ...base, level: [2, 3, 4, 5, 3, 1][seed % 6], order: 'shuffle' },
+      host,
+    );
     // What the shuffle takes for legal, the resolver does.
     expect([seed, r.issues.filter((i) => i.severity === 'error').map((i) => i.message)]).toEqual([seed, []]);
     moved += ids!.filter((id, i) => id !== all[i]).length;

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { functionHash } from '../src/engine/content.ts';
@@ -583,4 +584,26 @@ it('the hash of a function is that of its code, and not of its name, labels and 
   expect(functionHash(moved)).toBe(functionHash(k));
   const changed = lowered(branchyPtx('q').replace(/add\.(s32|u32)/, 'sub.$1')).functions[0];
   expect(functionHash(changed)).not.toBe(functionHash(k));
+});
+
+describe('a recipe that breaks something', () => {
+  it('is found by bisect: hook, function, rule and line', () => {
+    const wrong = folder.write(
+      'wrong.yaml',
+      'kind: rules\ngroup: wrong\nrules:\n  - { id: off-by-one, title: x + 1 = x + 2, match: "IADD3 $d, $x, 1, 0", rewrite: "IADD3 $d, $x, 2, 0", source: a mistake }\n',
+    );
+    const mine = folder.write(
+      'breaks.yaml',
+      `kind: recipe\nwhen: { kernel: 'divV*' }\nhooks: { AdvancedPhaseAfterMidExpansion: [{ rules: [wrong.yaml] }] }\n`,
+    );
+    const root = new URL('..', import.meta.url).pathname;
+    const args = ['bisect', 'test/kernels/divmod/divmod.sm_80.ptx', '--recipe', mine, '--json'];
+    const r = spawnSync('node', ['bin/orrery.js', ...args], { encoding: 'utf8', cwd: root });
+    const found = JSON.parse(r.stdout);
+    expect([found.phase.id, found.function, found.rewrite.rule]).toEqual([
+      'AdvancedPhaseAfterMidExpansion',
+      'divVariable',
+      { id: 'off-by-one', title: 'x + 1 = x + 2', file: wrong, line: 4 },
+    ]);
+  });
 });

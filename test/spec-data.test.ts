@@ -489,7 +489,9 @@ describe('back ends', () => {
       Object.entries(v).flatMap(([k, x]) => (isMap(x) ? paths(x, `${prefix}${k}.`) : [`${prefix}${k}`]));
     const keysOf = (b: Plain) =>
       paths(
-        Object.fromEntries(Object.entries(b).filter(([k]) => !['sources', 'doubts', 'legacy', 'recipe', 'hooks'].includes(k))),
+        Object.fromEntries(
+          Object.entries(b).filter(([k]) => !['sources', 'doubts', 'legacy', 'recipe', 'hooks'].includes(k)),
+        ),
       ).sort();
     const first = keysOf(resolved.get('sm_90') as Plain);
     for (const [n, b] of resolved) {

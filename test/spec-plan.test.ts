@@ -466,7 +466,9 @@ describe('hooks', () => {
     const p = await phase(
       'AdvancedPhaseAfterConvUnSup',
       { recipes: ['mine'] },
-      recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt }, { pass: tail-merging, params: { least-tail: 3 } }] }'),
+      recipe(
+        'hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt }, { pass: tail-merging, params: { least-tail: 3 } }] }',
+      ),
     );
     expect([empty.noOp, empty.steps.length, p.noOp]).toEqual([true, 0, false]);
     expect(p.steps).toMatchObject([{ pass: 'branch-opt' }, { kind: 'pass', params: { 'least-tail': 3 } }]);

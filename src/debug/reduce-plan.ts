@@ -1,5 +1,6 @@
 import { host } from '../engine/pipeline.ts';
 import type { SpecFile } from '../spec/document.ts';
+import { APPLY_PHASE } from '../spec/manager.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { type PlanRequest, resolve, type Specs } from '../spec/resolve.ts';
 import { attempt } from './attempt.ts';
@@ -101,7 +102,10 @@ export async function reducePlan(
   const busy = new Set(run.records.filter((r) => r.blocksChanged > 0).map((r) => r.phase.id));
   // The phase that threw left no record.
   if (run.where !== null) busy.add(run.where.phase);
-  const running = plan.phases.filter((p) => p.steps.length > 0 && p.disabled === null);
+  // What recipes bind for some functions only counts too, and that they are applied at all.
+  const plans = [plan, ...plan.tests.map((_, i) => plan.variant([i]))];
+  const running = plan.phases.filter((p, i) => plans.some((x) => runs(x.phases[i])));
+  if (plan.recipes.length > 0) busy.add(APPLY_PHASE);
   let best: ReducedPlan = {
     plan,
     request: source.request,
@@ -141,6 +145,8 @@ export async function reducePlan(
   );
   return { ...best, tests };
 }
+
+const runs = (p: PlanPhase): boolean => p.steps.length > 0 && p.disabled === null;
 
 /** Something of a request that may go. */
 type Setting = readonly ['recipes' | 'knobSets' | 'set' | 'rules' | 'disable', string];

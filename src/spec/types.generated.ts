@@ -345,9 +345,9 @@ sm?: string
  */
 order?: string
 /**
- * Name or file of a recipe.
+ * Name or file of a recipe, or several; later ones win.
  */
-recipe?: string
+recipe?: (string | string[])
 /**
  * Names or files; later ones win.
  * 
