@@ -8,7 +8,7 @@ import { printFn, printProgram } from '../src/ir/text.ts';
 import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import type { Plan, ResolvedKnob } from '../src/spec/plan.ts';
+import type { Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { planWith } from './support/specs.ts';

@@ -104,7 +104,7 @@ export async function reducePlan(
   if (run.where !== null) busy.add(run.where.phase);
   // What recipes bind for some functions only counts too, and that they are applied at all.
   const plans = [plan, ...plan.tests.map((_, i) => plan.variant([i]))];
-  const running = plan.phases.filter((p, i) => plans.some((x) => runs(x.phases[i])));
+  const running = plan.phases.filter((_, i) => plans.some((x) => runs(x.phases[i])));
   if (plan.recipes.length > 0) busy.add(APPLY_PHASE);
   let best: ReducedPlan = {
     plan,

@@ -54,6 +54,8 @@ export async function recipeOf(
     | undefined;
   const data = produce((base ?? { kind: 'recipe' }) as RecipeSpec.Recipe, (d) => {
     d.title = title;
+    // What was measured of the base says nothing of this one.
+    delete d.measured;
     d.sm = [...new Set(tried.map((p) => p.sm))];
     d.level = plan.level;
     const knobs = valuesOf(plan);
