@@ -343,7 +343,9 @@ describe('parameters of passes', () => {
     expect(await fill('tail-merging', 'least-tail: -1')).toMatch(
       /parameter 'least-tail' of pass 'tail-merging' cannot be -1: it is a whole number from 0 on/,
     );
-    expect(await fill('live-dead', 'x: 1')).toMatch(/pass 'live-dead' has no parameter 'x'[\s\S]*it takes none/);
+    expect(await fill('live-dead', 'x: 1')).toMatch(
+      /pass 'live-dead' has no parameter 'x'[\s\S]*it takes none/,
+    );
     expect(await fill('place-blocks', 'cold: loop')).toMatch(/cannot be "loop": it is loops or function/);
     expect(await fill('place-blocks', 'chains: 1')).toMatch(/it is true or false/);
     expect(await fill('tail-merging', 'least-tail: 2')).toBe('');
