@@ -75,7 +75,6 @@ export function planOf(specs: Specs, request: Partial<PlanRequest> & { readonly 
   const whole: PlanRequest = {
     level: null,
     order: 'binary',
-    recipe: null,
     knobSets: [],
     set: [],
     disable: [],

@@ -21,7 +21,7 @@ export async function planFromFiles(
   request: Partial<PlanRequest> & { readonly sm: string },
   specs?: Specs,
 ): Promise<Plan> {
-  const defaults = { level: null, order: 'binary', recipe: null, knobSets: [], set: [], disable: [] };
+  const defaults = { level: null, order: 'binary', knobSets: [], set: [], disable: [] };
   const base = specs ?? (await loadShipped());
   const target = targetFor(base, request.sm);
   const whole: PlanRequest = { ...defaults, ...request, sm: target.sm };

@@ -39,7 +39,6 @@ const plans = new Plans({
   level: 3,
   sm: 'sm_80',
   order: DEFAULT_ORDER,
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],
@@ -233,7 +232,7 @@ import { DiskCache } from ${built('lab/disk-cache.js')};
 import { loadModules, lowerModule } from ${built('lab/kernels.js')};
 import { Plans } from ${built('lab/plans.js')};
 import { writeSync } from 'node:fs';
-const plans = new Plans({ level: 3, sm: 'sm_80', order: '${DEFAULT_ORDER}', recipe: null, knobSets: [], set: [], disable: [] });
+const plans = new Plans({ level: 3, sm: 'sm_80', order: '${DEFAULT_ORDER}', knobSets: [], set: [], disable: [] });
 const plan = await plans.plan({ name: 'base' }, 'sm_80');
 const [m] = await loadModules([${JSON.stringify(modules[0].file)}]);
 const { program } = lowerModule(m, plan);

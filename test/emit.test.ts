@@ -28,8 +28,7 @@ async function planOf(sm: string, order: string, level: number): Promise<Plan> {
   const key = `${sm} ${order} ${level}`;
   let p = plans.get(key);
   if (p === undefined) {
-    p = (await makePlan({ level, sm, order, recipe: null, knobSets: [], set: [], disable: [] }, host, specs))
-      .plan!;
+    p = (await makePlan({ level, sm, order, knobSets: [], set: [], disable: [] }, host, specs)).plan!;
     plans.set(key, p);
   }
   return p;

@@ -10,7 +10,7 @@ import { loadShipped, makePlan } from '../src/spec/node.ts';
 
 const specs = await loadShipped();
 const planOf = async (set: readonly string[]) => {
-  const r = { level: 3, sm: 'sm_90', order: 'binary', recipe: null, knobSets: [], set, disable: [] };
+  const r = { level: 3, sm: 'sm_90', order: 'binary', knobSets: [], set, disable: [] };
   return (await makePlan(r, host, specs)).plan!;
 };
 const plan = await planOf([]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Budgets, knobFor } from '../src/engine/budgets.ts';
+import { Budgets } from '../src/engine/budgets.ts';
+import { FunctionPlans } from '../src/engine/function-plans.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { runPlan } from '../src/engine/run.ts';
 import type { Program } from '../src/ir/program.ts';
@@ -7,7 +8,7 @@ import { printFn, printProgram } from '../src/ir/text.ts';
 import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import type { Plan, ResolvedKnob } from '../src/spec/plan.ts';
+import type { Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { planWith } from './support/specs.ts';
@@ -25,7 +26,7 @@ async function planOf(change: Partial<PlanRequest>, mine?: string): Promise<Plan
 /** A plan with a knob that is set for some kernels only. */
 const planFor = (kernels: string, knobs: string, set: string[] = []): Promise<Plan> =>
   planOf(
-    { recipe: 'mine', set },
+    { recipes: ['mine'], set },
     `kind: recipe\ntitle: t\nwhen: { kernel: '${kernels}' }\nknobs: { ${knobs} }\n`,
   );
 const record = (program: Program, p: Plan, id: string) =>
@@ -137,7 +138,7 @@ describe('knobs for some kernels only', () => {
 
 it('what is left of a budget is told for each function', async () => {
   const p = await planFor('a*', 'OptBudget: 2', ['GeneralOptimizationBudget=3']);
-  const b = new Budgets(p);
+  const b = new Budgets(new FunctionPlans(p, twice));
   expect(b.left('OptBudget', 'abc')).toBe(2);
   expect(b.left('OptBudget', 'x')).toBe(Infinity);
   expect(b.left('MergeEquivalentConditionalFlowBudget', 'x')).toBe(Infinity);
@@ -150,10 +151,12 @@ it('what is left of a budget is told for each function', async () => {
   ]);
 });
 
-it('a pattern is the same here as in specs', () => {
-  const k = { value: 1, when: 'a[b]*', overridden: [] } as unknown as ResolvedKnob;
-  expect([knobFor(k, 'a[b]c'), knobFor(k, 'ab')]).toEqual([1, null]);
+it('a pattern is the same here as in specs', async () => {
+  const plans = async (when: string) =>
+    new FunctionPlans(await planFor(when, 'OptBudget: 1'), { ...twice, functions: [] });
+  const p = await plans('a[b]*');
+  expect([p.knob('OptBudget', 'a[b]c'), p.knob('OptBudget', 'ab')]).toEqual([1, null]);
   // A pattern that a backtracking matcher does not come to an end with.
-  const slow = { ...k, when: `${'*a'.repeat(30)}b` };
-  expect(knobFor(slow, 'a'.repeat(2000))).toBeNull();
+  const slow = await plans(`${'*a'.repeat(30)}b`);
+  expect(slow.knob('OptBudget', 'a'.repeat(2000))).toBeNull();
 });

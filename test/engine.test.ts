@@ -11,6 +11,7 @@ import type { Pass, ProgramPass } from '../src/passes/pass.ts';
 import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
+import type { SpecFile } from '../src/spec/document.ts';
 import { loadShipped, makePlan } from '../src/spec/node.ts';
 import type { Plan } from '../src/spec/plan.ts';
 
@@ -23,7 +24,6 @@ async function plan(
       level: o.level ?? 3,
       sm: 'sm_80',
       order: o.order ?? 'binary',
-      recipe: null,
       knobSets: [],
       set: o.set ?? [],
       disable: o.disable ?? [],
@@ -182,26 +182,15 @@ call (%b), used, (%a); st.global.u32 [%d], %b; ret; }
   });
 
   it('may not touch functions for which the phase is not open', async () => {
-    const shut = (
-      await makePlan(
-        {
-          level: 3,
-          sm: 'sm_80',
-          order: 'binary',
-          recipe: null,
-          knobSets: [],
-          set: ['DisableMergeEquivalentConditionalFlow'],
-          disable: [],
-        },
-        names,
-        specs,
-      )
-    ).plan!;
-    const knob = shut.knobs.get('DisableMergeEquivalentConditionalFlow')!;
-    const only = {
-      ...shut,
-      knobs: new Map([...shut.knobs, [knob.name, { ...knob, when: 'unused' }]]),
-    } as Plan;
+    const shut: SpecFile = {
+      file: 'shut.yaml',
+      text: '',
+      kind: 'knob-set',
+      data: { when: { kernel: 'unused' }, knobs: { DisableMergeEquivalentConditionalFlow: true } },
+    };
+    const request = { level: 3, sm: 'sm_80', order: 'binary', knobSets: ['shut'], set: [], disable: [] };
+    const { plan } = await makePlan(request, names, { ...specs, knobSets: new Map([['shut', shut]]) });
+    const only = plan!;
     const ran = runPlan(module, only, { passes: bound(dropUncalled), rules: keep });
     expect(ran.records.find((r) => r.phase.id === 'OriBranchOpt')!.shutFor.map((s) => s.fn)).toEqual([
       'unused',

@@ -31,7 +31,7 @@ import { runs } from './support/size.ts';
 const specs = await loadShipped();
 const table = new PtxTable(specs.ptx!.data as unknown as PtxDoc);
 const made = await makePlan(
-  { level: 3, sm: 'sm_90', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+  { level: 3, sm: 'sm_90', order: 'binary', knobSets: [], set: [], disable: [] },
   host,
   specs,
 );
@@ -365,7 +365,7 @@ mov.u64 %rd2, 3;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r1, 7
   /** What comes out at a level, and why functions were kept as they came. */
   async function out(lines: readonly string[], level = 3) {
     const m = await makePlan(
-      { level, sm: 'sm_90', order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+      { level, sm: 'sm_90', order: 'binary', knobSets: [], set: [], disable: [] },
       host,
       specs,
     );
@@ -636,7 +636,7 @@ describe('any kernel', () => {
 
   it.each(['binary', 'seed'])('does the same when it is optimized, in the order %s', async (order) => {
     const m = await makePlan(
-      { level: 3, sm: 'sm_90', order, recipe: null, knobSets: [], set: [], disable: [] },
+      { level: 3, sm: 'sm_90', order, knobSets: [], set: [], disable: [] },
       host,
       specs,
     );
@@ -665,7 +665,7 @@ describe.each(files)('%s', (file) => {
   it('is optimized as a whole, compares equal, and ptxas takes it', async () => {
     const sm = /sm_\d+/.exec(file)![0];
     const m = await makePlan(
-      { level: 3, sm, order: 'binary', recipe: null, knobSets: [], set: [], disable: [] },
+      { level: 3, sm, order: 'binary', knobSets: [], set: [], disable: [] },
       host,
       specs,
     );

@@ -98,6 +98,8 @@ const telling: Readonly<Record<string, string>> = {
   Knob429: '1',
   Knob897: '0',
   UnrollFullInstLimit: '2',
+  Knob391: '1',
+  NamedPhases: 'GvnCse',
 };
 const settings = [...declared]
   .filter((k) => !unread.includes(k))

@@ -22,7 +22,6 @@ const plans = new Plans({
   level: 3,
   sm: null,
   order: 'binary',
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],
@@ -33,7 +32,7 @@ describe('arms', () => {
     expect(parseArm('--set X=1 recipe:mine.yaml -O2')).toEqual({
       name: '--set X=1 recipe:mine.yaml -O2',
       set: ['X=1'],
-      recipe: 'mine.yaml',
+      recipe: ['mine.yaml'],
       level: 2,
     });
     expect(parseArm('Y=a=b sm_90 knobs:s knobs:t move:P@after:Q ref:HEAD~1')).toMatchObject({
@@ -54,7 +53,7 @@ describe('arms', () => {
     const data = {
       level: 1,
       order: 'seed',
-      recipe: 'r',
+      recipe: ['r'],
       knobs: ['s'],
       set: { X: 1 },
       disable: ['P'],

@@ -20,6 +20,7 @@ import { ROOT } from '../src/spec/node-cache.ts';
 const READMES = [
   'README.md',
   'pipelines/isa/README.md',
+  'pipelines/recipes/README.md',
   'pipelines/rules/README.md',
   'src/analysis/README.md',
   'src/engine/README.md',

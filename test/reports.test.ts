@@ -382,7 +382,7 @@ describe('knobs that the dispatcher reads', () => {
 
   it('PhaseTiming is for a whole program', async () => {
     const mine = "kind: recipe\ntitle: t\nwhen: { kernel: 'k' }\nknobs: { Knob249: true }\n";
-    expect(await saysOf({ recipe: 'mine', order: 'binary' }, mine)).toContain(
+    expect(await saysOf({ recipes: ['mine'], order: 'binary' }, mine)).toContain(
       'knob Knob249 reports on the whole program, not on some kernels',
     );
   });
@@ -415,7 +415,7 @@ describe('knobs that the dispatcher reads', () => {
 
   it('DumpIR for some kernels lists those', async () => {
     const mine = "kind: recipe\ntitle: t\nwhen: { kernel: 'oth?r' }\nknobs: { DumpIR: GvnCse }\n";
-    const [[, text]] = dumps(await planOf({ recipe: 'mine' }, mine));
+    const [[, text]] = dumps(await planOf({ recipes: ['mine'] }, mine));
     expect(text).toContain('.entry other');
     expect(text).not.toContain('.entry k\n');
   });

@@ -76,7 +76,7 @@ describe('where rules run', () => {
     const wide = /IMAD_WIDE.*RD\d+, R\d+, 4, RD/;
     expect(await optimized(index, {})).toMatch(wide);
     expect(await optimized(index, { disable })).not.toMatch(wide);
-    expect(await optimized(index, { disable, recipe: 'wide' }, specs)).toMatch(wide);
+    expect(await optimized(index, { disable, recipes: ['wide'] }, specs)).toMatch(wide);
   });
 
   const rule =

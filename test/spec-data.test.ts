@@ -142,6 +142,8 @@ describe('files', () => {
     expect(edit({ move: 'A', after: 'B', why: 'x' })).toBe(true);
     expect(edit({ replace: 'A', with: 'B' })).toBe(true);
     expect(edit({ drop: 'A', levels: [2] })).toBe(true);
+    expect(edit({ move: 'A', after: 'B', levels: [1] })).toBe(true);
+    expect(edit({ repeat: 'A', through: 'B', rounds: 2 })).toBe(true);
     expect(edit({ insert: 'A', before: 'B#2' })).toBe(true);
     expect(edit({ insertPass: 'live-dead', params: { x: 1 }, after: 'B' })).toBe(true);
     for (const bad of [
@@ -150,7 +152,10 @@ describe('files', () => {
       { move: 'A', drop: 'B', after: 'C' },
       { replace: 'A' },
       { drop: 'A', before: 'B' },
-      { move: 'A', after: 'B', levels: [1] },
+      { repeat: 'A' },
+      { repeat: 'A', rounds: 1 },
+      { repeat: 'A', rounds: 2, after: 'B' },
+      { move: 'A', after: 'B', through: 'C' },
       { insert: 'A', after: 'B', params: {} },
       {},
     ])
@@ -484,7 +489,9 @@ describe('back ends', () => {
       Object.entries(v).flatMap(([k, x]) => (isMap(x) ? paths(x, `${prefix}${k}.`) : [`${prefix}${k}`]));
     const keysOf = (b: Plain) =>
       paths(
-        Object.fromEntries(Object.entries(b).filter(([k]) => !['sources', 'doubts', 'legacy'].includes(k))),
+        Object.fromEntries(
+          Object.entries(b).filter(([k]) => !['sources', 'doubts', 'legacy', 'recipe', 'hooks'].includes(k)),
+        ),
       ).sort();
     const first = keysOf(resolved.get('sm_90') as Plain);
     for (const [n, b] of resolved) {

@@ -116,25 +116,26 @@ describe('what is wrong with an order is said at the edit', () => {
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ OriBranchOpt looks for the branch at the end of its block
         nearest legal place: after SetControlFlowOpLastInBB (position 7)
-        the constraint: pipelines/constraints.yaml:44
+        the constraint: pipelines/constraints.yaml:48
       warning: OriBranchOpt stands before GeneralOptimizeEarly
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ folding makes the constant conditions that branch simplification removes
         nearest legal place: after DoSwitchOptFirst (position 15)
-        the constraint: pipelines/constraints.yaml:58
+        the constraint: pipelines/constraints.yaml:62
       warning: OriBranchOpt stands before DoSwitchOptFirst
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ switch lowering leaves branches to the next block, which are folded here
         nearest legal place: after DoSwitchOptFirst (position 15)
-        the constraint: pipelines/constraints.yaml:63
+        the constraint: pipelines/constraints.yaml:67
       error: phase 'OriBranchOpt' (position 6) needs the IR property 'control-last', which does not hold there
         --> mine.yaml:4:5
           4 |   - { move: OriBranchOpt, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a control operation is always the last of its block
         nothing before it provides it
-        provided by SetControlFlowOpLastInBB (position 7)"
+        provided by SetControlFlowOpLastInBB (position 7)
+        nearest legal place: after SetControlFlowOpLastInBB (position 7)"
     `);
   });
 
@@ -145,26 +146,27 @@ describe('what is wrong with an order is said at the edit', () => {
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a compare is fused with the branch at the end of its block
         nearest legal place: before OriCreateMacroInsts (position 7)
-        the constraint: pipelines/constraints.yaml:24
+        the constraint: pipelines/constraints.yaml:28
       error: EarlyOriSimpleLiveDead stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the backward walk over a block must not meet a side exit in it
         nearest legal place: before OriCreateMacroInsts (position 7)
-        the constraint: pipelines/constraints.yaml:33
+        the constraint: pipelines/constraints.yaml:37
       error: OriBranchOpt stands before SetControlFlowOpLastInBB
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ OriBranchOpt looks for the branch at the end of its block
         nearest legal place: before OriCreateMacroInsts (position 7)
-        the constraint: pipelines/constraints.yaml:44
+        the constraint: pipelines/constraints.yaml:48
       error: phase 'EarlyOriSimpleLiveDead' (position 9) needs the IR property 'control-last', which does not hold there
         --> mine.yaml:4:5
           4 |   - { move: SetControlFlowOpLastInBB, after: OriBranchOpt }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a control operation is always the last of its block
         so do 'OriSanitize', 'GeneralOptimizeEarly', 'OriBranchOpt'
         nothing before it provides it
-        provided by SetControlFlowOpLastInBB (position 15)"
+        provided by SetControlFlowOpLastInBB (position 15)
+        nearest legal place: before OriCreateMacroInsts (position 7)"
     `);
   });
 
@@ -177,7 +179,8 @@ describe('what is wrong with an order is said at the edit', () => {
           4 |   - { insertPass: live-dead, before: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a control operation is always the last of its block
         nothing before it provides it
-        provided by SetControlFlowOpLastInBB (position 7)"
+        provided by SetControlFlowOpLastInBB (position 7)
+        nearest legal place: after SetControlFlowOpLastInBB (position 7)"
     `);
   });
 

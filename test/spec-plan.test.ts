@@ -4,7 +4,7 @@ import type { SpecFile } from '../src/spec/document.ts';
 import { covers } from '../src/spec/glob.ts';
 import { type CheckedValue, knobValue } from '../src/spec/knob-values.ts';
 import { makePlan } from '../src/spec/node.ts';
-import { groupsOf, type PlanPhase } from '../src/spec/plan.ts';
+import { groupsOf, type Plan, type PlanPhase } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
 import { runs } from './support/size.ts';
 import { passNames, plain, planWith, rendered, saysOf, shipped, specOf } from './support/specs.ts';
@@ -140,7 +140,7 @@ describe('where a value comes from', () => {
     };
     const request = {
       ...plain,
-      recipe: 'r',
+      recipes: ['r'],
       knobSets: ['one', 'two'],
       set: [`${name.toLowerCase()}=5`, `${name}=6`],
     };
@@ -172,7 +172,7 @@ describe('where a value comes from', () => {
   });
 
   it('bindings and phases say where they were made', async () => {
-    const p = await phase('AdvancedPhaseAfterConvUnSup', { recipe: 'early-liveness' });
+    const p = await phase('AdvancedPhaseAfterConvUnSup', { recipes: ['early-liveness'] });
     expect(p.steps.map((s) => [s.kind === 'pass' && s.pass, s.origin.source, s.origin.path])).toEqual([
       ['live-dead', 'recipe', ['hooks', 'AdvancedPhaseAfterConvUnSup', 0]],
     ]);
@@ -192,18 +192,18 @@ describe('a wrong request', () => {
         set: ['OptBudget=-1', 'OptBudgett=1', 'DisableSourceOrder=maybe', 'OptBudget', 'DisablePhases='],
         sm: 'sm_81',
         level: 9,
-        recipe: 'early-livenes',
+        recipes: ['early-livenes'],
         knobSets: ['one-rewrit'],
         disable: ['OriBranchOp'],
       }),
     ).toMatchInlineSnapshot(`
-      "error: there is no recipe 'early-livenes'
-        did you mean 'early-liveness'?
-      error: optimization level 9 is not 0 to 5
-      error: there is no back end for 'sm_81'
+      "error: there is no back end for 'sm_81'
         did you mean 'sm_80' or 'sm_86' or 'sm_87'?
+      error: there is no recipe 'early-livenes'
+        did you mean 'early-liveness'?
       error: there is no knob set 'one-rewrit'
         did you mean 'one-rewrite'?
+      error: optimization level 9 is not 0 to 5
       error: knob OptBudget (BDGT) cannot be "-1": a budget is not negative
       error: there is no knob 'OptBudgett'
         did you mean 'OptBudget' or 'HoistBudget'?
@@ -251,7 +251,7 @@ describe('a wrong request', () => {
   it('a recipe that says nonsense', async () => {
     expect(
       await saysOf(
-        { recipe: 'mine' },
+        { recipes: ['mine'] },
         recipe(`hooks:
   OriBranchOpt: [{ pass: live-ded }]
   AdvancedPhaseAfterConvUnsupp: [{ rules: [peephole] }]
@@ -292,11 +292,7 @@ phases:
       error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (disabled by recipe 'mine')
         --> mine.yaml:6:13
           6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
-            |             ^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'OriLoopFusion' is enabled, but never runs: nothing is bound to it
-        --> mine.yaml:7:3
-          7 |   enable: [OriLoopFusion]
-            |   ^^^^^^"
+            |             ^^^^^^^^^^^^^^^^^^^^^^^^"
     `);
   });
 
@@ -306,7 +302,7 @@ phases:
     const phases = { ...shipped.phases, data: { ...shipped.phases.data, phases: free } };
     const r = specOf('r.yaml', recipe('phases: { disable: [SetControlFlowOpLastInBB] }'));
     const specs = { ...shipped, phases, recipes: new Map([['r', r]]) };
-    const { issues } = resolve(specs, { ...plain, recipe: 'r' }, passNames);
+    const { issues } = resolve(specs, { ...plain, recipes: ['r'] }, passNames);
     expect(
       issues.map((i) => [i.code, i.file?.file, i.path, (i.notes?.[0].split(', ').length ?? 0) > 5]),
     ).toEqual([['ir-property', 'r.yaml', ['phases', 'disable', 0], true]]);
@@ -354,7 +350,7 @@ describe('warnings', () => {
   it('a recipe for another target or level; a hook and a switch in vain', async () => {
     expect(
       await saysOf(
-        { recipe: 'mine', level: 1, disable: ['AdvancedPhaseAfterConvUnSup'] },
+        { recipes: ['mine'], level: 1, disable: ['AdvancedPhaseAfterConvUnSup'] },
         recipe(`sm: [sm_90]
 level: 3
 hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
@@ -374,9 +370,9 @@ phases: { enable: [OriLoopFusion, GeneralOptimizeEarly] }`),
           4 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
             |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
       warning: phase 'OriLoopFusion' is enabled, but never runs: nothing is bound to it
-        --> mine.yaml:5:11
+        --> mine.yaml:5:20
           5 | phases: { enable: [OriLoopFusion, GeneralOptimizeEarly] }
-            |           ^^^^^^"
+            |                    ^^^^^^^^^^^^^"
     `);
   });
 
@@ -435,7 +431,7 @@ describe('switches', () => {
   it('a recipe enables a phase at every level, and brings back what the order dropped', async () => {
     const text = recipe('phases: { enable: [OriBranchOpt] }');
     expect((await phase('OriBranchOpt', { level: 1 })).gate.levels).toEqual([2, 3, 4, 5]);
-    const p = await phase('OriBranchOpt', { level: 1, recipe: 'mine' }, text);
+    const p = await phase('OriBranchOpt', { level: 1, recipes: ['mine'] }, text);
     expect([p.gate.levels, p.gate.asksLevel, p.gate.unset]).toEqual([
       null,
       false,
@@ -448,13 +444,14 @@ describe('switches', () => {
       recipes: new Map([['mine', specOf('r.yaml', text)]]),
     };
     const off = (recipe: string | null) =>
-      resolve(specs, { ...plain, order: 'o', recipe }, passNames).plan!.phases[15].disabled?.why;
+      resolve(specs, { ...plain, order: 'o', recipes: recipe === null ? [] : [recipe] }, passNames).plan!
+        .phases[15].disabled?.why;
     expect([off(null), off('mine')]).toEqual(['dropped by the order', undefined]);
   });
 
   it('the level of a recipe holds where the request names none', async () => {
     const level = async (given: number | null, name: string | null) =>
-      (await planWith({ level: given, recipe: name })).plan!.level;
+      (await planWith({ level: given, recipes: name === null ? [] : [name] })).plan!.level;
     expect([
       await level(null, 'quick-build'),
       await level(2, 'quick-build'),
@@ -468,11 +465,13 @@ describe('hooks', () => {
     const empty = await phase('AdvancedPhaseAfterConvUnSup', {});
     const p = await phase(
       'AdvancedPhaseAfterConvUnSup',
-      { recipe: 'mine' },
-      recipe('hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt, params: { depth: 3 } }] }'),
+      { recipes: ['mine'] },
+      recipe(
+        'hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: branch-opt }, { pass: tail-merging, params: { least-tail: 3 } }] }',
+      ),
     );
     expect([empty.noOp, empty.steps.length, p.noOp]).toEqual([true, 0, false]);
-    expect(p.steps).toMatchObject([{ kind: 'pass', params: { depth: 3 } }]);
+    expect(p.steps).toMatchObject([{ pass: 'branch-opt' }, { kind: 'pass', params: { 'least-tail': 3 } }]);
     expect(p.requires).toEqual(['control-last']);
     expect(p.destroys).toEqual(['loop-form']);
     expect(p.knobs).toContain('MergeEquivalentConditionalFlowBudget');
@@ -489,7 +488,7 @@ describe('hooks', () => {
       rules: new Map([...shipped.rules!, ['mine', group]]),
       recipes: new Map([['r', r]]),
     };
-    const request = { ...plain, recipe: 'r' };
+    const request = { ...plain, recipes: ['r'] };
     const without = resolve(specs, request, passNames.passes).issues.map((i) => i.message);
     expect(without).toContain(
       "phase 'AdvancedPhaseAfterConvUnSup' runs rule group 'mine', but this host cannot run rules",
@@ -513,35 +512,38 @@ describe('for some kernels only', () => {
   const text = recipe(
     "when: { kernel: 'gemm*' }\nhooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }",
   );
-  it('knobs may stay conditional; other parts want to know the kernel', async () => {
+  it('what is for some functions is in the plan of these alone', async () => {
     const set = knobSet("when: { kernel: 'gemm*' }\nknobs: { OptBudget: 1 }");
     const k = async (kernel?: string) =>
       (await planWith({ knobSets: ['mine'], kernel }, set)).plan!.knobs.get('OptBudget')!;
-    expect([(await k()).value, (await k()).when, (await k()).overridden.map((o) => o.value)]).toEqual([
-      1,
-      'gemm*',
-      [null],
-    ]);
+    const whole = (await planWith({ knobSets: ['mine'] }, set)).plan!;
+    const valueIn = (p: Plan) => {
+      const { value, when, overridden } = p.knobs.get('OptBudget')!;
+      return [value, when, overridden.map((o) => o.value)];
+    };
+    expect(valueIn(whole)).toEqual([null, null, []]);
+    expect(whole.tests.map((t) => t.text)).toEqual(['kernel gemm*']);
+    expect(valueIn(whole.variant([0]))).toEqual([1, 'kernel gemm*', [null]]);
     expect([(await k('gemm_1')).value, (await k('gemm_1')).when]).toEqual([1, null]);
     expect((await k('saxpy')).value).toBeNull();
-    expect(await saysOf({ recipe: 'mine' }, text)).toMatchInlineSnapshot(`
-      "error: 'hooks' of a recipe for some kernels ('gemm*') cannot be settled for a whole program
-        --> mine.yaml:3:1
-          3 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
-            | ^^^^^
-        plan for one kernel, or move them to a recipe without \`when\`; \`knobs\` may stay conditional"
-    `);
+    expect(await saysOf({ recipes: ['mine'] }, text)).toBe('');
+    const hook = (p: Plan) => p.phases.find((x) => x.id === 'AdvancedPhaseAfterConvUnSup')!;
+    const p = (await planWith({ recipes: ['mine'] }, text)).plan!;
+    expect([hook(p), hook(p.variant([0]))].map((x) => [x.noOp, x.steps.length])).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
     const hooked = async (kernel: string) =>
-      (await phase('AdvancedPhaseAfterConvUnSup', { recipe: 'mine', kernel }, text)).steps.length;
+      (await phase('AdvancedPhaseAfterConvUnSup', { recipes: ['mine'], kernel }, text)).steps.length;
     expect([await hooked('gemm_1'), await hooked('saxpy')]).toEqual([1, 0]);
   });
 
-  it('two conditional values of one knob, and a conditional DisablePhases, are errors', async () => {
+  it('several sets for some functions hold together, the later one over the earlier', async () => {
     const one = specOf(
       'a.yaml',
       knobSet("when: { kernel: 'a*' }\nknobs: { OptBudget: 1, DisablePhases: Commoning }"),
     );
-    const two = specOf('b.yaml', knobSet("when: { kernel: 'b*' }\nknobs: { OptBudget: 2 }"));
+    const two = specOf('b.yaml', knobSet("when: { kernel: '*b' }\nknobs: { OptBudget: 2 }"));
     const specs = {
       ...shipped,
       knobSets: new Map([
@@ -549,20 +551,12 @@ describe('for some kernels only', () => {
         ['b', two],
       ]),
     };
-    const { diagnostics } = await makePlan({ ...plain, knobSets: ['a', 'b'] }, passNames, specs);
-    expect(rendered(diagnostics, { 'a.yaml': one.text, 'b.yaml': two.text })).toMatchInlineSnapshot(`
-      "error: knob OptBudget has two values, each for some kernels only
-        --> b.yaml:3:10
-          3 | knobs: { OptBudget: 2 }
-            |          ^^^^^^^^^
-        the other is for 'a*' (knob-set a.yaml)
-        make one of them unconditional, or plan for one kernel
-      error: knob DisablePhases switches phases of the whole program, not of some kernels
-        --> a.yaml:3:24
-          3 | knobs: { OptBudget: 1, DisablePhases: Commoning }
-            |                        ^^^^^^^^^^^^^
-        set it without a \`when\`, or plan for one kernel"
-    `);
+    const { plan } = await makePlan({ ...plain, knobSets: ['a', 'b'] }, passNames, specs);
+    const seen = [[], [0], [1], [0, 1]].map((x) => plan!.variant(x).knobs.get('OptBudget')!.value);
+    const off = "knob DisablePhases names 'Commoning'";
+    expect(plan!.phases.find((x) => x.id === 'LateOriCommoning')!.disabled).toBeNull();
+    expect(plan!.variant([0]).phases.find((x) => x.id === 'LateOriCommoning')!.disabled?.why).toBe(off);
+    expect(seen).toEqual([null, 1, 2, 2]);
   });
 });
 
@@ -575,7 +569,7 @@ describe('the hash of a plan', () => {
       hash({ level: 2 }),
       hash({ sm: 'sm_90' }),
       hash({ order: 'binary' }),
-      hash({ recipe: 'early-liveness' }),
+      hash({ recipes: ['early-liveness'] }),
       hash({ knobSets: ['one-rewrite'] }),
       hash({ set: ['OptBudget=4'] }),
       hash({ disable: ['OriBranchOpt'] }),

@@ -157,7 +157,7 @@ edits:
         --> mine.yaml:6:16
           6 |   - { move: A, drop: B, after: C }
             |                ^^^^
-        exactly one of move, replace, drop, insert, insertPass, insertRules
+        exactly one of move, replace, drop, insert, insertPass, insertRules, repeat with rounds
       error: 'after' cannot stand beside 'drop'
         --> mine.yaml:6:25
           6 |   - { move: A, drop: B, after: C }
@@ -170,7 +170,7 @@ edits:
         --> mine.yaml:8:7
           8 |   - { replace: A }
             |       ^^^^^^^
-      error: 'edits.5' has none of move, replace, drop, insert, insertPass, insertRules
+      error: 'edits.5' has none of move, replace, drop, insert, insertPass, insertRules, repeat with rounds
         --> mine.yaml:9:5
           9 |   - {}
             |     ^^
@@ -178,7 +178,7 @@ edits:
         --> mine.yaml:10:5
          10 |   - 3
             |     ^
-        Exactly one of move, replace, drop, insert, insertPass, insertRules. All but replace and drop need one of before and after; replace needs with.
+        Exactly one of move, replace, drop, insert, insertPass, insertRules, repeat. All but replace, drop and repeat need one of before and after; replace needs with, repeat needs rounds.
       error: 'edits.7.levels.0' is 7, but must be <= 5
         --> mine.yaml:11:25
          11 |   - { drop: A, levels: [7] }
@@ -304,22 +304,22 @@ hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
           5 | knobs: { A: { b: 1 }, 'b c': 1, C: .inf }
             |                                    ^^^^
         Of the type of the knob. Flag: true or false. Range: [lo, hi] or text lo..hi. List: integers. null: unset.
-      error: 'kernel' is missing in 'when'
+      error: 'when' says nothing
         --> mine.yaml:6:7
           6 | when: {}
             |       ^^
-        Pattern on the kernel name: * is any text, ? any one character.
+        Functions that this is for; all that is said must hold. Missing: all.
       error: 'hooks.A.0' has both pass and rules
         --> mine.yaml:7:25
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                         ^^^^^
-        exactly one of pass, rules, use, repeat with rounds
+        exactly one of pass, rules, use, inherited, repeat with rounds
       error: 'hooks.A.0.rules' is the text "y", expected a list
         --> mine.yaml:7:32
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                                ^
         Rule groups, tried together as one set: by descending priority, then in the order given here.
-      error: 'hooks.A.1' has none of pass, rules, use, repeat with rounds
+      error: 'hooks.A.1' has none of pass, rules, use, inherited, repeat with rounds
         --> mine.yaml:7:37
           7 | hooks: { A: [{ pass: x, rules: y }, {}], B: [] }
             |                                     ^^

@@ -17,7 +17,6 @@ const base: PlanRequest = {
   level: 3,
   sm: 'sm_80',
   order: 'seed',
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],
@@ -171,15 +170,15 @@ describe('knobs, recipes, gates', () => {
   });
 
   it('a recipe fills a hook, and only a hook', async () => {
-    const good = (await planOf({ recipe: 'early-liveness' })).plan!;
+    const good = (await planOf({ recipes: ['early-liveness'] })).plan!;
     const hook = good.phases.find((p) => p.id === 'AdvancedPhaseAfterConvUnSup')!;
     expect([hook.noOp, passesOf(hook)]).toEqual([false, ['live-dead']]);
     const bad = write('bad.yaml', 'kind: recipe\nhooks:\n  OriBranchOpt: [{ pass: live-ded }]\n');
-    expect((await messages({ recipe: bad })).map((m) => m.split(' | ')[0])).toEqual([
+    expect((await messages({ recipes: [bad] })).map((m) => m.split(' | ')[0])).toEqual([
       "phase 'OriBranchOpt' is no hook",
       "there is no pass 'live-ded'",
     ]);
-    expect((await messages({ recipe: 'early-liveness', sm: 'sm_75' }))[0]).toMatch(
+    expect((await messages({ recipes: ['early-liveness'], sm: 'sm_75' }))[0]).toMatch(
       /is for sm_80, .* not for sm_75/,
     );
   });

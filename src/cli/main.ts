@@ -16,7 +16,8 @@ function withPlan(c: Command): Command {
     .option('-O, --level <0-5>', "optimization level (default: the recipe's, or 3)")
     .option('--sm <sm_NN>', 'target; default: the one the PTX names')
     .option('--order <name|file>', `phase order: binary, seed, or a YAML file (default: ${DEFAULT_ORDER})`)
-    .option('--recipe <name|file>', 'recipe to apply')
+    .option('--recipe <name|file>', 'recipe to apply (repeatable; later ones win)', collect)
+    .option('--nvopt <0-5>', 'NvOpt level: how aggressively phases work that the level lets run')
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
     .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
     .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
@@ -193,6 +194,8 @@ withPlan(
     .command('phases')
     .description('the table of phases, what is bound to each, and what its gate asks')
     .option('--status <status>', 'only rows of one status')
+    .option('--category <category>', 'only rows of one category')
+    .option('--wide', 'every column in full, however wide the terminal is')
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan.ts')).phases(o)));
 
@@ -203,6 +206,31 @@ withPlan(
     .option('--all', 'every knob, not only those that differ from the catalog')
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
+
+withPlan(
+  program
+    .command('order')
+    .description('orders of phases')
+    .command('suggest')
+    .description('where a phase may stand, and why not elsewhere')
+    .argument('<phase>', 'name of a phase, or name#n')
+    .option('--json', 'for scripts'),
+).action((phase, o) => guarded(async () => (await import('./order.ts')).suggest(phase, o)));
+
+program
+  .command('completion')
+  .description('a script that completes commands, options, phases, knobs, recipes and targets')
+  .argument('<shell>', 'bash, zsh or fish')
+  .action((shell) => guarded(async () => (await import('./completion.ts')).completion(shell, program)));
+
+withPlan(
+  program
+    .command('recipes')
+    .description('recipes that ship; of a file: which are applied to each function, and its hash')
+    .argument('[file]', 'PTX or Ori text')
+    .option('--measure <name>', 'measure again what a recipe says that it does to kernels')
+    .option('--json', 'for scripts'),
+).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
 
 /** Adds the options that say what is measured. */
 const withMeasure = (c: Command): Command =>

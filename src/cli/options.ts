@@ -6,7 +6,9 @@ export interface PlanOptions {
   readonly level?: string;
   readonly sm?: string;
   readonly order?: string;
-  readonly recipe?: string;
+  /** Later ones win. */
+  readonly recipe?: readonly string[];
+  readonly nvopt?: string;
   readonly knobs?: readonly string[];
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
@@ -20,6 +22,7 @@ const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
   sm: true,
   order: true,
   recipe: true,
+  nvopt: true,
   knobs: true,
   set: true,
   disable: true,
@@ -34,9 +37,10 @@ export const planOptionsOf = (o: PlanOptions): PlanOptions =>
 /** What a plan request takes from plan options as it stands there, with defaults. */
 export const requestedSpecs = (
   o: PlanOptions,
-): Pick<PlanRequest, 'order' | 'recipe' | 'knobSets' | 'set' | 'disable' | 'rules'> => ({
+): Pick<PlanRequest, 'order' | 'recipes' | 'nvopt' | 'knobSets' | 'set' | 'disable' | 'rules'> => ({
   order: o.order ?? DEFAULT_ORDER,
-  recipe: o.recipe ?? null,
+  recipes: o.recipe ?? [],
+  ...(o.nvopt === undefined ? {} : { nvopt: Number(o.nvopt) }),
   knobSets: o.knobs ?? [],
   set: o.set ?? [],
   disable: o.disable ?? [],

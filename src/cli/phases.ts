@@ -1,6 +1,7 @@
 import { rangeText } from '../engine/gate.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
+import type { StepSpec } from '../spec/steps.ts';
 import { failWith, out, pc, table } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
@@ -11,38 +12,110 @@ const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
   unbound: pc.red,
 };
 
-/** The table of `orrery phases`: every row of the plan in order, and what runs there. */
-export function printPhases(plan: Plan, opts: { json?: boolean; status?: string }): void {
-  if (opts.status !== undefined && PAINT[opts.status as PlanPhase['status']] === undefined) {
-    const near = nearest(opts.status, Object.keys(PAINT)).map((n) => `did you mean '${n}'?`);
-    failWith(
-      `no phase has status '${opts.status}'`,
-      ...near,
-      `it is one of ${Object.keys(PAINT).join(', ')}`,
-    );
-  }
-  const rows = plan.phases.filter((p) => opts.status === undefined || p.status === opts.status);
+export interface PhasesOptions {
+  readonly json?: boolean;
+  readonly status?: string;
+  readonly category?: string;
+  readonly wide?: boolean;
+}
+
+/** Columns of a terminal that says nothing of its width. */
+const USUAL_WIDTH = 80;
+/** From so many columns on, categories and gates have room beside what runs. */
+const ROOMY = 120;
+
+/** The table of `orrery phases`: every row of the plan in order, and what runs there. It is as wide as the terminal at most. */
+export function printPhases(plan: Plan, opts: PhasesOptions): void {
+  known('status', opts.status, Object.keys(PAINT));
+  known('category', opts.category, [...new Set(plan.phases.map((p) => p.category))]);
+  const rows = plan.phases.filter(
+    (p) =>
+      (opts.status === undefined || p.status === opts.status) &&
+      (opts.category === undefined || p.category.toLowerCase() === opts.category.toLowerCase()),
+  );
   if (opts.json === true) {
     out(JSON.stringify(rows.map(phaseJson), null, 2));
     return;
   }
+  const width = opts.wide === true ? Number.POSITIVE_INFINITY : (process.stdout.columns ?? USUAL_WIDTH);
+  out(width >= ROOMY ? wholeTable(rows, width) : narrowTable(rows, width));
+  const count = (s: PlanPhase['status']) => plan.phases.filter((p) => p.status === s).length;
+  out('');
+  out(
+    wrapped(
+      `${plan.phases.length} rows in order '${plan.order}': ${count('implemented')} implemented, ${count('partial')} partial, ${count('marker')} markers, ${count('not-applicable')} not applicable, ${count('unbound')} with nothing bound yet`,
+      width,
+    ),
+  );
+  for (const p of rows)
+    if (p.status === 'partial' && p.statusNote !== '') out(clipped(`  ${p.id}: ${p.statusNote}`, width));
+  if (opts.wide !== true) out(pc.dim('--wide: every column in full'));
+}
+
+/** Ends the command where a value is none of those that there are. */
+function known(what: string, value: string | undefined, values: readonly string[]): void {
+  if (value === undefined || values.some((v) => v.toLowerCase() === value.toLowerCase())) return;
+  const near = nearest(value, values).map((n) => `did you mean '${n}'?`);
+  failWith(`no phase has ${what} '${value}'`, ...near, `it is one of ${values.join(', ')}`);
+}
+
+const number = (n: number | null): string => (n === null ? '' : String(n));
+
+function wholeTable(rows: readonly PlanPhase[], width: number): string {
   const head = ['pos', '#', 'true', 'phase', 'category', 'status', 'runs', 'gate'].map((h) => pc.bold(h));
+  const fixed = 4 + 5 + 6 + longest(rows.map((p) => p.id)) + 14 + 16 + 6;
+  // What runs has two thirds of the room that is left, its gate the rest.
+  const room = Math.max(20, width - fixed);
   const body = rows.map((p) => [
     String(p.position),
-    p.index === null ? '' : String(p.index),
-    p.trueIndex === null ? '' : String(p.trueIndex),
+    number(p.index),
+    number(p.trueIndex),
     p.id,
     p.category,
     PAINT[p.status](p.status),
-    workOf(p) || pc.dim('-'),
-    gateText(p),
+    clipped(workOf(p), Math.floor((room * 2) / 3)) || idle(p),
+    clippedGate(p, Math.floor(room / 3)),
   ]);
-  out(table([head, ...body], 'rrrlllll'));
-  const count = (s: PlanPhase['status']) => plan.phases.filter((p) => p.status === s).length;
-  out(
-    `\n${plan.phases.length} rows in order '${plan.order}': ${count('implemented')} implemented, ${count('partial')} partial, ${count('marker')} markers, ${count('not-applicable')} not applicable, ${count('unbound')} with nothing bound yet`,
-  );
-  for (const p of rows) if (p.status === 'partial' && p.statusNote !== '') out(`  ${p.id}: ${p.statusNote}`);
+  return table([head, ...body], 'rrrlllll');
+}
+
+function narrowTable(rows: readonly PlanPhase[], width: number): string {
+  const head = ['pos', '#', 'phase', 'status', 'runs'].map((h) => pc.bold(h));
+  const room = Math.max(8, width - (3 + 5 + 2 + longest(rows.map((p) => p.id)) + 2 + 14 + 2));
+  const body = rows.map((p) => [
+    String(p.position),
+    number(p.index),
+    p.id,
+    PAINT[p.status](p.status),
+    p.disabled === null ? clipped(workOf(p), room) || idle(p) : pc.yellow(clipped('off', room)),
+  ]);
+  return table([head, ...body], 'rrlll');
+}
+
+/** What stands for a phase that runs nothing: of a hook its kind. */
+const idle = (p: PlanPhase): string => pc.dim(p.hook === null ? '-' : `hook ${p.hook}`);
+
+const longest = (texts: readonly string[]): number => Math.max(5, ...texts.map((t) => t.length));
+
+/** A text of so many columns at most. */
+const clipped = (text: string, columns: number): string =>
+  text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
+
+/** The gate, where it fits; the reason why a phase is off is marked. */
+function clippedGate(p: PlanPhase, columns: number): string {
+  const text = clipped(gateText(p), columns);
+  return p.disabled === null ? text : pc.yellow(text);
+}
+
+/** A text in lines of so many columns, cut between words. */
+function wrapped(text: string, columns: number): string {
+  const lines: string[] = [''];
+  for (const word of text.split(' ')) {
+    const last = lines[lines.length - 1];
+    if (last !== '' && last.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`;
+  }
+  return lines.join('\n');
 }
 
 /** Rule groups that are named; of more the number is said. */
@@ -50,6 +123,17 @@ const MOST_GROUPS = 3;
 
 /** What a phase runs, in a line. */
 export const workOf = (p: PlanPhase): string => p.steps.map(stepText).join(' + ');
+
+/** What steps of a hook, as a recipe writes them, run. */
+export const stepsText = (steps: unknown): string =>
+  (steps as readonly StepSpec[])
+    .map((s) => {
+      if (s.inherited === true) return 'inherited';
+      if (s.use !== undefined) return `use ${s.use}`;
+      if (s.repeat !== undefined) return `up to ${s.rounds} times (${stepsText(s.repeat)})`;
+      return s.pass ?? (s.rules ?? []).map((g) => `rules:${g}`).join(' + ');
+    })
+    .join(' + ');
 
 function stepText(s: Step): string {
   if (s.kind === 'pass') return s.pass;
@@ -61,7 +145,7 @@ function stepText(s: Step): string {
 
 function gateText(p: PlanPhase): string {
   const parts: string[] = [];
-  if (p.disabled !== null) parts.push(pc.yellow(`off: ${p.disabled.why}`));
+  if (p.disabled !== null) parts.push(`off: ${p.disabled.why}`);
   if (p.gate.levels !== null) parts.push(`level ${rangeText(p.gate.levels)}`);
   if (p.gate.unset.length > 0) parts.push(`unset ${p.gate.unset.join(', ')}`);
   if (p.gate.set.length > 0) parts.push(`set ${p.gate.set.join(', ')}`);
@@ -93,6 +177,7 @@ export const phaseJson = (p: PlanPhase) => ({
   provides: p.provides,
   destroys: p.destroys,
   hook: p.hook,
+  roundAfter: p.roundAfter,
   required: p.required,
   disabled: p.disabled,
 });

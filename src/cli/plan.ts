@@ -2,11 +2,12 @@ import { lineOf } from '../spec/node.ts';
 import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
 import { planFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
-import { phaseJson, printPhases, workOf } from './phases.ts';
+import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
+import { printRecipes, printVariants } from './plan-recipes.ts';
 import { out, pc, table } from './ui.ts';
 
 /** `orrery phases`. */
-export async function phases(o: PlanOptions & { json?: boolean; status?: string }): Promise<void> {
+export async function phases(o: PlanOptions & PhasesOptions): Promise<void> {
   printPhases(await planFor(o, null), o);
 }
 
@@ -33,6 +34,10 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
           sm: p.sm,
           order: p.order,
           recipe: p.recipe,
+          recipes: p.recipes.map((r) => ({ ...r, when: r.tests.map((t) => p.tests[t].text) })),
+          nvopt: p.nvopt,
+          settings: p.settings,
+          variants: p.tests.map((t, i) => variantJson(p, p.variant([i]), t.text)),
           knobSet: p.knobSet,
           backend: p.backend.facts,
           phases: p.phases.map(phaseJson),
@@ -55,8 +60,10 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
     return;
   }
   await summary(p);
+  await printRecipes(p, where);
   if (shown.length > 0) {
     const from = await Promise.all(shown.map((k) => where(k.origin)));
+    const overs = await Promise.all(shown.map(overText));
     out('');
     out(
       table(
@@ -68,13 +75,36 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
             k.type,
             valueText(k),
             from[i],
-            k.overridden.map((x) => `${text(x.value)} (${x.origin.source})`).join(', '),
+            overs[i],
           ]),
         ],
         'lrllll',
       ),
     );
   }
+  await printVariants(p, where);
+}
+
+/** In what the plan of functions for which a test holds differs from the others. */
+const variantJson = (p: Plan, v: Plan, when: string) => ({
+  when,
+  hash: v.hash,
+  level: v.level,
+  settings: v.settings,
+  knobs: [...v.knobs.values()].filter((k) => k.when !== null),
+  phases: v.phases
+    .filter((x, i) => JSON.stringify(phaseJson(x)) !== JSON.stringify(phaseJson(p.phases[i])))
+    .map(phaseJson),
+});
+
+/** Values that lost: of recipes and knob sets, with their places, since these are what somebody wrote. */
+async function overText(k: ResolvedKnob): Promise<string> {
+  const texts = k.overridden.map(async (x) =>
+    ['recipe', 'knob-set'].includes(x.origin.source)
+      ? `${text(x.value)} from ${await where(x.origin)}`
+      : `${text(x.value)} (${x.origin.source})`,
+  );
+  return (await Promise.all(texts)).join(', ');
 }
 
 /** A value as it is written in a spec, and the kernels that it applies to. */
@@ -82,7 +112,7 @@ function valueText(k: ResolvedKnob): string {
   const range = k.type === 'IRNG' && Array.isArray(k.value) ? (k.value as readonly number[]) : null;
   const end = (n: number) => (Math.abs(n) === Number.MAX_SAFE_INTEGER ? '' : String(n));
   const shown = range === null ? text(k.value) : `${end(range[0])}..${end(range[1])}`;
-  const where = k.when === null ? shown : `${shown} in kernels ${k.when}`;
+  const where = k.when === null ? shown : `${shown} for ${k.when}`;
   return k.unread ? `${where} ${pc.dim('(unread)')}` : where;
 }
 

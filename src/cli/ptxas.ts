@@ -13,7 +13,7 @@ import { CliExit, err, failWith } from './ui.ts';
 /** Options of ours among those of ptxas. */
 interface Ours {
   readonly order?: string;
-  readonly recipe?: string;
+  readonly recipe: readonly string[];
   readonly knobs: readonly string[];
   readonly set: readonly string[];
   readonly strict: boolean;
@@ -88,7 +88,7 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
   }
   const ours: Ours = {
     order: given.order.at(-1),
-    recipe: given.recipe.at(-1),
+    recipe: given.recipe,
     knobs: given.knobs,
     set: given.set,
     strict: given.strict.length > 0,
@@ -132,10 +132,10 @@ async function optimized(file: string, args: readonly string[], ours: Ours): Pro
     const options: PlanOptions = {
       level: optionValue(args, ['-O', '--opt-level']) ?? '3',
       order: ours.order,
+      recipe: ours.recipe,
       knobs: ours.knobs,
       set: ours.set,
       ...(arch === undefined ? {} : { sm: arch }),
-      ...(ours.recipe === undefined ? {} : { recipe: ours.recipe }),
     };
     const plan = await planFor(options, targetOf(text));
     const { program, module } = programFor(file, text, plan, ours.strict);

@@ -148,10 +148,12 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
   const { request } = r;
   const list = (x: readonly string[] | undefined) => (x === undefined || x.length === 0 ? undefined : x);
   return {
-    level: o.level ?? (o.recipe !== undefined && request.recipe === null ? String(r.plan.level) : undefined),
+    level:
+      o.level ??
+      (o.recipe !== undefined && (request.recipes ?? []).length === 0 ? String(r.plan.level) : undefined),
     sm: o.sm,
     order: r.order === null ? o.order : orderFile,
-    recipe: request.recipe ?? undefined,
+    recipe: list(request.recipes),
     knobs: list(request.knobSets),
     set: list(request.set),
     disable: list(request.disable),

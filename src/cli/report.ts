@@ -62,6 +62,7 @@ export const journalJson = (j: Journal) => ({
   phases: j.records.map((r) => ({
     position: r.phase.position,
     id: r.phase.id,
+    progress: r.progress,
     index: r.phase.index,
     outcome: r.outcome,
     why: r.why,

@@ -110,7 +110,9 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
     const g = b.rules.get(name);
     if (g !== undefined) rules.set(name, g);
   }
-  return {
+  const tests = [...new Map([...a.tests, ...b.tests].map((t) => [t.text, t])).values()];
+  const made = new Map<string, Plan>();
+  const plan: Plan = {
     ...a,
     hash: `${a.hash}+${changes.length}`,
     level: has('level') ? b.level : a.level,
@@ -120,7 +122,19 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
     knobs: knobMap,
     rules,
     phases: withPhases(a, b, phases, moved),
+    tests,
+    variant(held) {
+      const texts = new Set(held.map((i) => tests[i].text));
+      const [x, y] = [a, b].map((p) => p.variant(p.tests.flatMap((t, i) => (texts.has(t.text) ? [i] : []))));
+      if (x === a && y === b) return plan;
+      const key = held.join();
+      let v = made.get(key);
+      if (v === undefined)
+        made.set(key, (v = withChanges({ ...x, tests: [] }, { ...y, tests: [] }, changes)));
+      return v;
+    },
   };
+  return plan;
 }
 
 function withPhases(

@@ -1,3 +1,4 @@
+import { FunctionPlans } from '../engine/function-plans.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import type { Rewrite } from '../engine/rewrites.ts';
 import { withFunctions } from '../ir/edit.ts';
@@ -79,6 +80,7 @@ class Bisection {
   private readonly subject: Subject;
   private readonly judge: Judge;
   private readonly o: BisectOptions;
+  private readonly plans: FunctionPlans;
   private readonly cache = { of: new MemoryCache(), key: 'subject' };
   private tests = 0;
 
@@ -86,6 +88,7 @@ class Bisection {
     this.subject = subject;
     this.judge = judge;
     this.o = o;
+    this.plans = new FunctionPlans(subject.plan, subject.program);
   }
 
   async run(): Promise<Finding | NoFinding> {
@@ -241,7 +244,12 @@ class Bisection {
     const next = without.records.at(-1)!.rewrites!.next!;
     const withIt = run(number);
     return {
-      rewrite: { ...next, number, counted: fn, rule: this.ruleOf(phase, next.name) },
+      rewrite: {
+        ...next,
+        number,
+        counted: fn,
+        rule: this.ruleOf(this.phaseIn(phase, next.fn), next.fn, next.name),
+      },
       whyNoRewrite: '',
       fn: next.fn,
       before: functionOf(without.last, next.fn),
@@ -250,9 +258,14 @@ class Bisection {
     };
   }
 
-  private ruleOf(phase: PlanPhase, id: string): RewriteFound['rule'] {
+  /** A phase as it is for a function: a recipe may be for some of them only. */
+  private phaseIn(phase: PlanPhase, fn: string | null): PlanPhase {
+    return fn === null ? phase : (this.plans.of(fn).phases.find((p) => p.id === phase.id) ?? phase);
+  }
+
+  private ruleOf(phase: PlanPhase, fn: string, id: string): RewriteFound['rule'] {
     for (const g of groupsOf(phase)) {
-      const doc = this.subject.plan.rules.get(g);
+      const doc = this.plans.of(fn).rules.get(g);
       if (doc === undefined) continue;
       const { rules } = doc.data as { rules: readonly { readonly id: string; readonly title: string }[] };
       const place = rules.findIndex((r) => r.id === id);
@@ -268,7 +281,7 @@ class Bisection {
   }
 
   private found(f: Omit<Finding, 'tests'>): Finding {
-    return { ...f, tests: this.tests };
+    return { ...f, phase: this.phaseIn(f.phase, f.fn), tests: this.tests };
   }
 }
 

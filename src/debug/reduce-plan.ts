@@ -1,5 +1,6 @@
 import { host } from '../engine/pipeline.ts';
 import type { SpecFile } from '../spec/document.ts';
+import { APPLY_PHASE } from '../spec/manager.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { type PlanRequest, resolve, type Specs } from '../spec/resolve.ts';
 import { attempt } from './attempt.ts';
@@ -101,7 +102,10 @@ export async function reducePlan(
   const busy = new Set(run.records.filter((r) => r.blocksChanged > 0).map((r) => r.phase.id));
   // The phase that threw left no record.
   if (run.where !== null) busy.add(run.where.phase);
-  const running = plan.phases.filter((p) => p.steps.length > 0 && p.disabled === null);
+  // What recipes bind for some functions only counts too, and that they are applied at all.
+  const plans = [plan, ...plan.tests.map((_, i) => plan.variant([i]))];
+  const running = plan.phases.filter((_, i) => plans.some((x) => runs(x.phases[i])));
+  if (plan.recipes.length > 0) busy.add(APPLY_PHASE);
   let best: ReducedPlan = {
     plan,
     request: source.request,
@@ -142,11 +146,13 @@ export async function reducePlan(
   return { ...best, tests };
 }
 
+const runs = (p: PlanPhase): boolean => p.steps.length > 0 && p.disabled === null;
+
 /** Something of a request that may go. */
-type Setting = readonly ['recipe' | 'knobSets' | 'set' | 'rules' | 'disable', string];
+type Setting = readonly ['recipes' | 'knobSets' | 'set' | 'rules' | 'disable', string];
 
 const settingsOf = (r: PlanRequest): Setting[] => [
-  ...(r.recipe === null ? [] : [['recipe', r.recipe] as const]),
+  ...(r.recipes ?? []).map((x) => ['recipes', x] as const),
   ...r.knobSets.map((x) => ['knobSets', x] as const),
   ...r.set.map((x) => ['set', x] as const),
   ...(r.rules ?? []).map((x) => ['rules', x] as const),
@@ -157,7 +163,7 @@ function withSettings(r: PlanRequest, kept: readonly Setting[]): PlanRequest {
   const of = (kind: Setting[0]): string[] => kept.filter((s) => s[0] === kind).map((s) => s[1]);
   return {
     ...r,
-    recipe: of('recipe')[0] ?? null,
+    recipes: of('recipes'),
     knobSets: of('knobSets'),
     set: of('set'),
     rules: of('rules'),

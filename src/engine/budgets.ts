@@ -1,45 +1,34 @@
-import type { KnobValue } from '../passes/pass.ts';
-import { covers } from '../spec/glob.ts';
-import type { Plan, ResolvedKnob } from '../spec/plan.ts';
-
-/** A value that is for some kernels only speaks for this function. */
-const speaksFor = (k: ResolvedKnob, fn: string): boolean => k.when !== null && covers(k.when, fn);
-
-/** Value of a knob for a function: a conditional value holds only where its pattern covers the name. */
-export function knobFor(k: ResolvedKnob | undefined, fn: string): KnobValue {
-  if (k === undefined) return null;
-  return k.when === null || speaksFor(k, fn) ? k.value : (k.overridden.at(-1)?.value ?? null);
-}
+import type { FunctionPlans } from './function-plans.ts';
 
 /**
  * Counters of budget knobs. One set lives as long as one run of a plan over one program. A knob with one value has one
- * counter; where its value is for some kernels only, these count for themselves and the others for themselves.
+ * counter; where its value is for some functions only, these count for themselves and the others for themselves.
  */
 export class Budgets {
   /** Units taken, by counter; counters without a limit do not count. */
   private readonly used = new Map<string, number>();
-  private readonly plan: Plan;
+  private readonly plans: FunctionPlans;
 
-  constructor(plan: Plan) {
-    this.plan = plan;
+  constructor(plans: FunctionPlans) {
+    this.plans = plans;
   }
 
   /** The counters as they stand now. */
   copy(): Budgets {
-    const b = new Budgets(this.plan);
+    const b = new Budgets(this.plans);
     for (const [c, n] of this.used) b.used.set(c, n);
     return b;
   }
 
   /** Name of the counter that a function takes units of a knob from. */
   counter(name: string, fn: string): string {
-    const k = this.plan.knobs.get(name);
-    return k !== undefined && speaksFor(k, fn) ? `${name} ${k.when}` : name;
+    const when = this.plans.of(fn).knobs.get(name)?.when ?? null;
+    return when === null ? name : `${name} ${when}`;
   }
 
   /** Units that are left for a function; Infinity where the knob is not set. */
   left(name: string, fn: string): number {
-    const limit = knobFor(this.plan.knobs.get(name), fn);
+    const limit = this.plans.knob(name, fn);
     return typeof limit === 'number' ? limit - (this.used.get(this.counter(name, fn)) ?? 0) : Infinity;
   }
 

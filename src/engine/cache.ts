@@ -4,6 +4,7 @@ import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import { contentHash } from './content.ts';
 import type { Taken } from './context.ts';
+import type { PlanGroup } from './function-plans.ts';
 import type { GateResult } from './gate.ts';
 import type { Report } from './journal.ts';
 import { mayRead, type Read, type Scene, seenValue } from './reads.ts';
@@ -79,16 +80,19 @@ function boundHash(phase: PlanPhase, { rules }: Plan, passes: Versions): string 
   return hash;
 }
 
-/** The first key of a phase: what can decide its result before it reads anything. */
+/** The first key of a phase, as it is for groups of functions: what can decide its result before it reads anything. */
 export function phaseKey(
   before: string,
-  plan: Plan,
-  phase: PlanPhase,
+  groups: readonly PlanGroup[],
   gate: GateResult,
   passes: Versions,
 ): string {
   const without = gate.shutFor.map((x) => x.fn);
-  return hashText(JSON.stringify([boundHash(phase, plan, passes), without]), before);
+  const bound = groups.map(({ plan, phase, functions }) => {
+    const hash = boundHash(phase, plan, passes);
+    return functions === null || groups.length === 1 ? hash : [hash, [...functions]];
+  });
+  return hashText(JSON.stringify([...bound, without]), before);
 }
 
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
@@ -98,14 +102,14 @@ const resultKey = (first: string, reads: readonly Read[], scene: Scene): string 
 export function findResult(
   cache: PrefixCache,
   first: string,
-  phase: PlanPhase,
+  phases: readonly PlanPhase[],
   scene: Scene,
 ): { readonly key: string; readonly result: CachedPhase } | null {
   const known = cache.get(first);
   if (known?.kind !== 'reads') return null;
   for (const list of known.lists) {
     // A read that this phase may not make is a fault, which a run shows.
-    if (!list.every((r) => mayRead(phase, r))) continue;
+    if (!list.every((r) => phases.some((p) => mayRead(p, r)))) continue;
     const key = resultKey(first, list, scene);
     const result = cache.get(key);
     if (result?.kind === 'result') return { key, result };

@@ -47,6 +47,23 @@ const ofFn = remembered((f: Fn) =>
 );
 const ofList = remembered((list: readonly unknown[]) => hashText(plain(list)));
 
+const parts = (f: Fn): string =>
+  [
+    f.kind,
+    ...[f.params, f.returns, f.variables, f.tables].map(plain),
+    fields(f.attrs, 'counts'),
+    ...f.blocks.map((b) => `${b.id}:${b.ins.map(withoutPlace).join(';')}`),
+  ].join(' ');
+
+const withoutPlace = (i: Instr): string =>
+  `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise}`;
+
+/**
+ * Hash by which recipes know a function: of its code, parameters and directives, but not of its name, labels, source lines and profile. It
+ * is that of the Ori text that the front end makes, and so another for another target or version.
+ */
+export const functionHash = remembered((f: Fn) => hashText(parts(f)));
+
 /**
  * Hash of all that a program says. Programs of one instruction set have the same where they are the same, whatever they share and
  * however they came about.

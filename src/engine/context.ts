@@ -3,9 +3,10 @@ import type { PassContext, Remark } from '../passes/pass.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { countsIn } from '../spec/profile.ts';
-import { type Budgets, knobFor } from './budgets.ts';
+import type { Budgets } from './budgets.ts';
+import type { FunctionPlans } from './function-plans.ts';
 import { Report } from './journal.ts';
-import { declaresFact, type Read } from './reads.ts';
+import { declaresFact, type Read, recipesFor } from './reads.ts';
 import { anyRewrite, type RewriteCounter } from './rewrites.ts';
 
 /** A pass read something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
@@ -47,9 +48,13 @@ export const newLog = (): PhaseLog => ({
   reports: [],
 });
 
-/** The context of one phase over one function. */
+/**
+ * The context of one phase over one function.
+ *
+ * @param phase as it is for the function
+ */
 export function makeContext(
-  plan: Plan,
+  plans: FunctionPlans,
   phase: PlanPhase,
   program: Program,
   fn: Fn,
@@ -59,6 +64,7 @@ export function makeContext(
   log: PhaseLog,
   rewrites: RewriteCounter | null = null,
 ): PassContext {
+  const plan: Plan = plans.of(fn.name);
   const declare = (name: string) => {
     if (!phase.knobs.includes(name)) throw new UndeclaredRead(phase.name, 'knob', name);
     if (plan.knobs.get(name)?.unread === true)
@@ -83,7 +89,7 @@ export function makeContext(
     knob(name) {
       declare(name);
       log.reads.add(`knob ${name}`);
-      return knobFor(plan.knobs.get(name), fn.name);
+      return plan.knobs.get(name)?.value ?? null;
     },
     budgetLeft(name) {
       declare(name);
@@ -102,6 +108,10 @@ export function makeContext(
         else t.units++;
       }
       return ok;
+    },
+    recipes() {
+      log.reads.add('recipes');
+      return recipesFor(plans, fn.name);
     },
     profile() {
       log.reads.add('profile');

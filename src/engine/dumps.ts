@@ -6,7 +6,7 @@ import { printFn } from '../ir/text.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { BLOCKS_KNOB, CFG_KNOB, DUMP_KNOB, phaseNames, TIMING_KNOB } from '../spec/report-knobs.ts';
-import { knobFor } from './budgets.ts';
+import type { FunctionPlans } from './function-plans.ts';
 import { Report } from './journal.ts';
 import { afterLine } from './report.ts';
 
@@ -14,16 +14,16 @@ import { afterLine } from './report.ts';
 export const timesPhases = (plan: Plan): boolean => plan.knobs.get(TIMING_KNOB)?.value === true;
 
 /** What knob DumpIR says of a function: names of phases in lower case. */
-function namedFor(plan: Plan, fn: string): ReadonlySet<string> {
-  const value = knobFor(plan.knobs.get(DUMP_KNOB), fn);
+function namedFor(plans: FunctionPlans, fn: string): ReadonlySet<string> {
+  const value = plans.knob(DUMP_KNOB, fn);
   return new Set(typeof value === 'string' ? phaseNames(value).map((n) => n.toLowerCase()) : []);
 }
 
-/** Whether the knob may name anything at all. */
-export const dumpsAnything = (plan: Plan): boolean => {
-  const knob = plan.knobs.get(DUMP_KNOB);
-  return knob !== undefined && (knob.value !== null || knob.overridden.length > 0);
-};
+/** Whether the knob names anything for some function. */
+export const dumpsAnything = (plans: FunctionPlans, program: Program): boolean =>
+  plans.vary
+    ? program.functions.some((f) => plans.knob(DUMP_KNOB, f.name) !== null)
+    : plans.knob(DUMP_KNOB, '') !== null;
 
 /**
  * The dump after a phase: of each function for which knob DumpIR names it, the `#` header and the text; with knob
@@ -35,7 +35,7 @@ export const dumpsAnything = (plan: Plan): boolean => {
  * @returns null where nothing is to be dumped
  */
 export function dumpOf(
-  plan: Plan,
+  plans: FunctionPlans,
   phase: PlanPhase,
   program: Program,
   why: string,
@@ -43,14 +43,14 @@ export function dumpOf(
 ): Report | null {
   const names = [phase.name.toLowerCase(), phase.id.toLowerCase()];
   const functions = program.functions.filter((f) => {
-    const named = namedFor(plan, f.name);
+    const named = namedFor(plans, f.name);
     return names.some((n) => named.has(n));
   });
   if (functions.length === 0) return null;
   return new Report(() => {
-    const target = targetBy((path) => factOf(plan.backend, path));
+    const target = targetBy((path) => factOf(plans.base.backend, path));
     const parts = functions.flatMap((fn) => {
-      const asks = (knob: string): boolean => knobFor(plan.knobs.get(knob), fn.name) === true;
+      const asks = (knob: string): boolean => plans.knob(knob, fn.name) === true;
       return [
         ...statistics(fn, { target, program, allocated }),
         ...(asks(BLOCKS_KNOB) ? blockStatistics(fn, target) : []),

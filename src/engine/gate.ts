@@ -1,9 +1,9 @@
 import type { Program } from '../ir/program.ts';
 import type { KnobValue } from '../passes/pass.ts';
 import { factOf } from '../spec/backend.ts';
-import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { type Budgets, knobFor } from './budgets.ts';
+import type { Budgets } from './budgets.ts';
 import type { PhaseLog } from './context.ts';
+import type { FunctionPlans } from './function-plans.ts';
 
 /** The knob that limits how often gates may see the real level (index 499, type BDGT). */
 export const OPT_BUDGET = 'OptBudget';
@@ -41,13 +41,17 @@ type Take = (knob: string, fn: string) => boolean;
  * Decides whether a phase runs, and for which functions. Gates are asked in the order: plan (disabled, nothing bound,
  * isNoOp), level, knobs, back-end facts, budgets; the first that says no gives the reason. A phase takes at most one unit of
  * each budget that its gate asks, however many functions there are.
+ *
+ * @param at position of the phase
+ * @param changed ids of the phases that have changed something so far
  */
 export function openGate(
-  plan: Plan,
-  phase: PlanPhase,
+  plans: FunctionPlans,
+  at: number,
   program: Program,
   budgets: Budgets,
   log: PhaseLog,
+  changed: ReadonlySet<string> = new Set(),
 ): GateResult {
   const names = program.functions.length === 0 ? [''] : program.functions.map((f) => f.name);
   const taken = new Map<string, boolean>();
@@ -57,11 +61,19 @@ export function openGate(
     if (ok === undefined) taken.set(c, (ok = budgets.take(knob, fn)));
     return ok;
   };
-  const first = ask(plan, phase, names[0], take, log);
-  const { gate } = phase;
-  const asked = [...(gate.asksLevel ? [OPT_BUDGET] : []), ...gate.unset, ...gate.set, ...gate.budget];
-  const varies = asked.some((k) => (plan.knobs.get(k)?.when ?? null) !== null);
-  const answers = names.map((fn, i) => (i === 0 || !varies ? first : ask(plan, phase, fn, take, log)));
+  const { roundAfter } = plans.base.phases[at];
+  if (roundAfter !== null && !roundAfter.some((id) => changed.has(id))) {
+    const answer = { open: false, why: 'the round before changed nothing', level: plans.base.level };
+    return {
+      answers: names.map(() => answer),
+      open: false,
+      why: answer.why,
+      level: answer.level,
+      shutFor: [],
+    };
+  }
+  const first = ask(plans, at, names[0], take, log);
+  const answers = names.map((fn, i) => (i === 0 || !plans.vary ? first : ask(plans, at, fn, take, log)));
   const running = answers.find((a) => a.open);
   return {
     answers,
@@ -85,7 +97,9 @@ function reasons(answers: readonly GateAnswer[], names: readonly string[]): stri
   return [...by].map(([why, those]) => `${why} (${those.join(', ')})`).join('; ');
 }
 
-function ask(plan: Plan, phase: PlanPhase, fn: string, take: Take, log: PhaseLog): GateAnswer {
+function ask(plans: FunctionPlans, at: number, fn: string, take: Take, log: PhaseLog): GateAnswer {
+  const plan = plans.of(fn);
+  const phase = plan.phases[at];
   const shut = (why: string, level = plan.level) => ({ open: false, why, level });
   if (phase.disabled !== null) return shut(phase.disabled.why);
   if (phase.steps.length === 0) {
@@ -110,11 +124,11 @@ function ask(plan: Plan, phase: PlanPhase, fn: string, take: Take, log: PhaseLog
   }
   for (const name of gate.unset) {
     log.knobs.add(name);
-    if (isSet(knobFor(plan.knobs.get(name), fn))) return shut(`knob ${name} is set`, level);
+    if (isSet(plans.knob(name, fn))) return shut(`knob ${name} is set`, level);
   }
   for (const name of gate.set) {
     log.knobs.add(name);
-    if (!isSet(knobFor(plan.knobs.get(name), fn))) return shut(`knob ${name} is not set`, level);
+    if (!isSet(plans.knob(name, fn))) return shut(`knob ${name} is not set`, level);
   }
   for (const f of gate.facts) {
     log.facts.add(f.path);

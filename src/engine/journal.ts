@@ -54,6 +54,8 @@ export interface PhaseRecord {
   readonly dump: Report | null;
   /** The rewrites that were counted, where `rewriteLimit` names the phase; else null. */
   readonly rewrites: RewriteCounter | null;
+  /** The progress counter after the phase: hooks and some phases write to it, whether or not something runs in them. */
+  readonly progress: number;
   /** Result taken from the prefix cache. */
   readonly cached: boolean;
   /** Key of the snapshot after the phase, among those of one cache. */

@@ -1,11 +1,12 @@
 import type { Program } from '../ir/program.ts';
-import { passes } from '../passes/registry.ts';
+import { PASS_PARAMS, passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/document.ts';
 import { BANDS_KNOB, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
+import { FunctionPlans } from './function-plans.ts';
 import type { Journal } from './journal.ts';
 import { type RunOptions, runPlan } from './run.ts';
 import { settle } from './settle.ts';
@@ -15,6 +16,7 @@ export const host: Host = {
   passes: new Set(passes.keys()),
   rules: true,
   ruleKnobs: [BANDS_KNOB],
+  passParams: (pass) => PASS_PARAMS[pass] ?? {},
   passKnobs: (pass) => passes.get(pass)?.knobs ?? [],
   checkRules: (docs, group, isa, costs) => {
     const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
@@ -35,15 +37,24 @@ export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
  * @throws DiagnosticError as `runPlan` does, for rules that have faults, and where rules do not come to an end
  */
 export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = {}): Journal {
+  const plans = new FunctionPlans(plan, input);
+  const groups = groupsOfAll(plans, input);
   const rules =
-    plan.rules.size === 0
+    groups.size === 0
       ? undefined
       : ruleRunner({
           isa: plan.isa,
-          groups: plan.rules,
+          groups,
           phases: new Set(plan.phases.filter((p) => p.hook === null && p.index !== null).map((p) => p.name)),
           onHit: opts.onRuleHit,
           onMiss: opts.onRuleMiss,
         });
-  return runPlan(input, plan, { ...opts, passes, rules });
+  return runPlan(input, plan, { ...opts, passes, rules, plans });
+}
+
+/** The rule groups that any function runs. */
+function groupsOfAll(plans: FunctionPlans, input: Program): Plan['rules'] {
+  if (!plans.vary) return plans.base.rules;
+  const used = new Set([plans.base, ...input.functions.map((f) => plans.of(f.name))]);
+  return new Map([...used].flatMap((p) => [...p.rules]));
 }

@@ -1,21 +1,40 @@
+import type { RecipeForFn } from '../passes/pass.ts';
 import { factOf } from '../spec/backend.ts';
-import type { Plan, PlanPhase } from '../spec/plan.ts';
-import { type Budgets, knobFor } from './budgets.ts';
+import type { PlanPhase } from '../spec/plan.ts';
+import type { Budgets } from './budgets.ts';
+import type { FunctionPlans } from './function-plans.ts';
 
 /**
  * Something that a pass read beside the program. Together with the program these decide its result, so that a result may be
  * used again wherever all of them have the same value.
  */
-export type Read = 'level' | 'sm' | 'profile' | `knob ${string}` | `budget ${string}` | `fact ${string}`;
+export type Read =
+  | 'level'
+  | 'sm'
+  | 'profile'
+  | 'recipes'
+  | `knob ${string}`
+  | `budget ${string}`
+  | `fact ${string}`;
 
 /** What the values of reads hang on, at the start of a phase. */
 export interface Scene {
-  readonly plan: Plan;
+  readonly plans: FunctionPlans;
   /** Names of the functions that the phase runs over. */
   readonly functions: readonly string[];
   /** Effective level of each of them. */
   readonly levels: readonly number[];
   readonly budgets: Budgets;
+}
+
+/** Recipes and their parts, and whether they are applied to a function. */
+export function recipesFor(plans: FunctionPlans, fn: string): readonly RecipeForFn[] {
+  const held = new Set(plans.testsOf(fn));
+  return plans.base.recipes.map((r) => ({
+    name: r.name,
+    when: r.tests.map((t) => plans.base.tests[t].text).join(', '),
+    holds: r.tests.every((t) => held.has(t)),
+  }));
 }
 
 /** Kind of a read, and the name of the knob or path of the fact. */
@@ -51,7 +70,8 @@ function namesOf(reads: Iterable<Read>, kinds: readonly string[]): string[] {
 
 /** The value of a read, as a text: one where all functions see the same, else one for each. */
 export function seenValue(r: Read, scene: Scene): string {
-  const { plan, functions, levels, budgets } = scene;
+  const { plans, functions, levels, budgets } = scene;
+  const plan = plans.base;
   const [kind, name] = parts(r);
   switch (kind) {
     case 'level':
@@ -60,10 +80,12 @@ export function seenValue(r: Read, scene: Scene): string {
       return plan.sm;
     case 'profile':
       return forEach(functions.map((f) => JSON.stringify(plan.profile?.[f] ?? null)));
+    case 'recipes':
+      return forEach(functions.map((f) => JSON.stringify(recipesFor(plans, f))));
     case 'fact':
       return JSON.stringify(factOf(plan.backend, name) ?? null);
     case 'knob':
-      return forEach(functions.map((f) => JSON.stringify(knobFor(plan.knobs.get(name), f))));
+      return forEach(functions.map((f) => JSON.stringify(plans.knob(name, f))));
     default: {
       // Functions with one counter use up what the others have, so it counts which of them share one.
       const counters = functions.map((f) => budgets.counter(name, f));

@@ -20,7 +20,8 @@ import {
 import { makeContext, newLog, type PhaseLog } from './context.ts';
 import { dumpOf, dumpsAnything, timesPhases } from './dumps.ts';
 import { EditRunner } from './edits.ts';
-import { type GateResult, openGate } from './gate.ts';
+import { FunctionPlans, type PlanGroup } from './function-plans.ts';
+import { type GateAnswer, type GateResult, openGate } from './gate.ts';
 import {
   changedBlocks,
   countInstructions,
@@ -61,6 +62,8 @@ export interface RunOptions extends Runnable {
   readonly until?: string;
   /** Lets one phase make only so many rewrites. Its result is not taken from the cache, and not kept there. */
   readonly rewriteLimit?: RewriteLimit;
+  /** The plans of functions, where they are known already. */
+  readonly plans?: FunctionPlans;
 }
 
 /**
@@ -70,7 +73,8 @@ export interface RunOptions extends Runnable {
  * @throws DiagnosticError when a pass finds the program broken, or `verify` finds that a pass broke it
  */
 export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
-  const budgets = new Budgets(plan);
+  const plans = opts.plans ?? new FunctionPlans(plan, input);
+  const budgets = new Budgets(plans);
   const edits = new EditRunner();
   const records: PhaseRecord[] = [];
   const properties = new Set<string>();
@@ -80,14 +84,18 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   let instructions = countInstructions(input);
   const keepsAll = opts.snapshots !== 'ends';
   const account = opts.memory === true || timesPhases(plan) ? new MemoryAccount(input, keepsAll) : null;
-  const dumps = dumpsAnything(plan);
+  const dumps = dumpsAnything(plans, input);
+  let progress = 0;
+  const changedIn = new Set<string>();
   const start = performance.now();
 
-  for (const phase of plan.phases) {
+  for (const [at, phase] of plan.phases.entries()) {
     const before = program;
     const began = performance.now();
     const log = newLog();
-    const gate = openGate(plan, phase, program, budgets, log);
+    const gate = openGate(plans, at, program, budgets, log, changedIn);
+    const groups = plans.groups(at, program);
+    const variants = groups.map((g) => g.phase);
     let changed = { functions: 0, blocks: 0 };
     let reads: readonly Read[] = [];
     let cached = false;
@@ -97,15 +105,15 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
     const rewrites = limit?.phase === phase.id ? new RewriteCounter(limit) : null;
     if (gate.open) {
       opts.onBegin?.(phase);
-      const scene = { ...openFunctions(program, gate), plan, budgets };
+      const scene = { ...openFunctions(program, gate), plans, budgets };
       const kept = rewrites === null ? cache : undefined;
-      const first = kept === undefined ? '' : phaseKey(key, plan, phase, gate, opts.passes);
-      const hit = kept === undefined ? null : findResult(kept, first, phase, scene);
+      const first = kept === undefined ? '' : phaseKey(key, groups, gate, opts.passes);
+      const hit = kept === undefined ? null : findResult(kept, first, variants, scene);
       let verified: Verified = 'no';
-      let at = '';
+      let place = '';
       let result: CachedPhase | null = null;
       if (hit !== null) {
-        ({ key: at, result } = hit);
+        ({ key: place, result } = hit);
         cached = true;
         program = result.program ?? program;
         changed = { functions: result.functionsChanged, blocks: result.blocksChanged };
@@ -120,7 +128,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
         const startOfPhase = performance.now();
         const input = program;
         program = within({ phase: phase.id }, () =>
-          runPhase(input, plan, phase, gate, budgets, log, opts, edits, rewrites),
+          runPhase(input, plans, groups, gate, budgets, log, opts, edits, rewrites),
         );
         ms = performance.now() - startOfPhase;
         bytes = (opts.heap?.() ?? 0) - heap;
@@ -139,22 +147,23 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
             blocksChanged: changed.blocks,
             verified,
           };
-          at = keepResult(kept, first, atStart, result);
+          place = keepResult(kept, first, atStart, result);
         }
       }
-      for (const p of phase.destroys) properties.delete(p);
+      for (const p of variants.flatMap((v) => v.destroys)) properties.delete(p);
       if (gate.shutFor.length === 0) for (const p of phase.provides) properties.add(p);
       if (program !== before) {
         const wanted = `rules${CHECKED.filter((p) => properties.has(p)).map((p) => `+${p}`)}`;
         if (opts.verify === true && verified !== wanted) {
           const made = program;
-          within({ phase: phase.id }, () => checkSnapshot(made, plan, phase, properties));
-          if (result !== null) kept!.set(at, { ...result, verified: wanted });
+          within({ phase: phase.id }, () => checkSnapshot(made, plan, phase.id, variants, properties));
+          if (result !== null) kept!.set(place, { ...result, verified: wanted });
         }
         // What comes after a phase that changed nothing does not hang on that phase.
         key = result?.programKey ?? (cache === undefined ? '' : programKey(program, plan));
       }
     }
+    if (phase.progress !== null && groups.some((g) => g.phase.disabled === null)) progress = phase.progress;
     const after = program === before ? instructions : countInstructions(program);
     const record: PhaseRecord = {
       phase,
@@ -174,13 +183,15 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
       instructionsAfter: after,
       remarks: log.remarks,
       reports: log.reports,
-      dump: dumps ? dumpOf(plan, phase, program, gate.why, properties.has('physical-registers')) : null,
+      dump: dumps ? dumpOf(plans, phase, program, gate.why, properties.has('physical-registers')) : null,
       rewrites,
+      progress,
       cached,
       key,
       program,
     };
     instructions = after;
+    if (program !== before) changedIn.add(phase.id);
     opts.onPhase?.(record, before);
     records.push(keepsAll ? record : withoutSnapshot(record));
     if (opts.until === phase.id) break;
@@ -200,10 +211,11 @@ function openFunctions(program: Program, gate: GateResult): { functions: string[
   return { functions, levels };
 }
 
+/** Runs a phase over the functions for which it is open: over those of one plan after those of another. */
 function runPhase(
   program: Program,
-  plan: Plan,
-  phase: PlanPhase,
+  plans: FunctionPlans,
+  groups: readonly PlanGroup[],
   gate: GateResult,
   budgets: Budgets,
   log: PhaseLog,
@@ -211,15 +223,28 @@ function runPhase(
   edits: EditRunner,
   rewrites: RewriteCounter | null,
 ): Program {
-  return runSteps(program, phase, opts, edits, {
-    gate,
-    isa: plan.isa,
-    contextOf: (p, fn, params, level) =>
-      makeContext(plan, phase, p, fn, params, level, budgets, log, rewrites),
-    refused: () => rewrites?.refused === true,
-    fault: (why) => fault(program, plan, why),
-  });
+  const { base } = plans;
+  const answerOf = new Map(program.functions.map((f, i) => [f.name, gate.answers[i]]));
+  let now = program;
+  for (const { phase, functions } of groups) {
+    const answers =
+      functions === null
+        ? gate.answers
+        : now.functions.map((f) => (functions.has(f.name) ? answerOf.get(f.name)! : OTHERS));
+    now = runSteps(now, phase, opts, edits, {
+      answers,
+      isa: base.isa,
+      contextOf: (p, fn, params, level) =>
+        makeContext(plans, phase, p, fn, params, level, budgets, log, rewrites),
+      refused: () => rewrites?.refused === true,
+      fault: (why) => fault(program, base, why),
+    });
+  }
+  return now;
 }
+
+/** What a gate says to functions whose plan is another. */
+const OTHERS: GateAnswer = { open: false, why: 'another recipe', level: 0 };
 
 /** IR properties that the verifier can check. */
 const CHECKED: readonly string[] = ['control-last', 'ssa'];
@@ -227,7 +252,8 @@ const CHECKED: readonly string[] = ['control-last', 'ssa'];
 function checkSnapshot(
   program: Program,
   plan: Plan,
-  phase: PlanPhase,
+  phase: string,
+  variants: readonly PlanPhase[],
   properties: ReadonlySet<string>,
 ): void {
   for (const fn of program.functions) {
@@ -247,7 +273,7 @@ function checkSnapshot(
         throw fault(
           program,
           plan,
-          `phase ${phase.id} (${[...passesOf(phase), ...groupsOf(phase)].join(', ')}) left an invalid program`,
+          `phase ${phase} (${[...new Set(variants.flatMap((v) => [...passesOf(v), ...groupsOf(v)]))].join(', ')}) left an invalid program`,
           errors.slice(0, 5).map(verifyMessage),
         );
       });
@@ -256,18 +282,11 @@ function checkSnapshot(
   const back = parseProgram(text, plan.isa);
   const first = back.diagnostics[0];
   if (first !== undefined)
-    throw fault(
-      program,
-      plan,
-      `after phase ${phase.id} the printed program does not parse: ${first.message}`,
-      [text.split('\n')[first.line - 1] ?? ''],
-    );
+    throw fault(program, plan, `after phase ${phase} the printed program does not parse: ${first.message}`, [
+      text.split('\n')[first.line - 1] ?? '',
+    ]);
   if (printProgram(back.program) !== text)
-    throw fault(
-      program,
-      plan,
-      `after phase ${phase.id} the program changes when it is printed and read back`,
-    );
+    throw fault(program, plan, `after phase ${phase} the program changes when it is printed and read back`);
 }
 
 const fault = (

@@ -41,6 +41,7 @@ export function settle(
     isa,
     phase: '',
     params: {},
+    recipes: () => [],
     level: opts.level,
     sm: '',
     profile: () => null,

@@ -6,7 +6,7 @@ import type { PassContext } from '../passes/pass.ts';
 import type { PassEntry } from '../passes/registry.ts';
 import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
-import type { GateAnswer, GateResult } from './gate.ts';
+import type { GateAnswer } from './gate.ts';
 import { runProgramPass } from './program-pass.ts';
 import { within } from './where.ts';
 
@@ -19,8 +19,8 @@ export interface Runnable {
 
 /** Where steps run. */
 export interface Site {
-  /** For which functions, and at which level. */
-  readonly gate: GateResult;
+  /** For which functions, and at which level: by position of the function. */
+  readonly answers: readonly GateAnswer[];
   readonly isa: Isa;
   /** What a step may know, of one function of a version of the program. */
   readonly contextOf: (program: Program, fn: Fn, params: PassContext['params'], level: number) => PassContext;
@@ -61,7 +61,7 @@ class StepRunner {
     this.can = can;
     this.edits = edits;
     this.site = site;
-    this.answers = site.gate.answers;
+    this.answers = site.answers;
   }
 
   run(steps: readonly Step[]): void {

@@ -17,6 +17,14 @@ export interface Remark {
   readonly loc: number;
 }
 
+/** A recipe of the plan, and whether it is applied to a function. */
+export interface RecipeForFn {
+  readonly name: string;
+  /** What it asks of functions; '' for all. */
+  readonly when: string;
+  readonly holds: boolean;
+}
+
 /**
  * All that a pass may know beside the function it is given. Reading an undeclared knob or fact throws; what is read is part of
  * the key under which the result is kept, so nothing is to be read that does not matter.
@@ -40,6 +48,8 @@ export interface PassContext {
   budget(name: string): boolean;
   /** True while a budget knob has a unit left; takes none. */
   budgetLeft(name: string): boolean;
+  /** Recipes of the plan, and whether each is applied to the function. */
+  recipes(): readonly RecipeForFn[];
   /** How often blocks of the function ran, by id, where the plan comes with a profile that knows it; else null. */
   profile(): ReadonlyMap<number, number> | null;
   /**
@@ -83,3 +93,11 @@ export interface ProgramContext {
  * first seen by the next phase.
  */
 export type ProgramPass = (program: Program, ctx: ProgramContext) => Program;
+
+/** What a parameter of a pass may be: a number from some value on, a flag, or one of some words. */
+export type ParamType =
+  | { readonly kind: 'number'; readonly least: number; readonly whole: boolean }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'word'; readonly words: readonly string[] };
+
+export type ParamTypes = Readonly<Record<string, ParamType>>;

@@ -15,7 +15,8 @@ export interface Arm {
   readonly level?: number;
   readonly sm?: string;
   readonly order?: string;
-  readonly recipe?: string;
+  /** Recipes, in place of those of the base; later ones win. */
+  readonly recipe?: readonly string[];
   /** Knob sets; later ones win. */
   readonly knobs?: readonly string[];
   /** `NAME=VALUE`. */
@@ -99,7 +100,8 @@ const withWord = (arm: Arm, word: string, value: string, text: string): Arm =>
     .with('disable', () => ({ ...arm, disable: more(arm.disable, value) }))
     .with('rules', () => ({ ...arm, rules: more(arm.rules, value) }))
     .with('move', () => ({ ...arm, moves: more(arm.moves, moveOf(value)) }))
-    .with('recipe', 'order', 'sm', 'profile', 'ref', (key) => ({ ...arm, [key]: value }))
+    .with('recipe', () => ({ ...arm, recipe: more(arm.recipe, value) }))
+    .with('order', 'sm', 'profile', 'ref', (key) => ({ ...arm, [key]: value }))
     .with('level', () => ({ ...arm, level: levelOf(value) }))
     .otherwise(() => unknownWord(`${word}:${value}`, text));
 
@@ -124,7 +126,7 @@ export function armText(a: Arm): string {
     ...(a.level === undefined ? [] : [`level:${a.level}`]),
     ...(a.sm === undefined ? [] : [`sm:${a.sm}`]),
     ...(a.order === undefined ? [] : [`order:${a.order}`]),
-    ...(a.recipe === undefined ? [] : [`recipe:${a.recipe}`]),
+    ...(a.recipe ?? []).map((r) => `recipe:${r}`),
     ...(a.knobs ?? []).map((k) => `knobs:${k}`),
     ...(a.set ?? []).map((s) => `set:${s}`),
     ...(a.disable ?? []).map((p) => `disable:${p}`),
@@ -162,8 +164,12 @@ export function armOfData(data: unknown): Arm {
         ...arm,
         set: Object.entries(v).map(([k, x]) => `${k}=${knobText(x)}`),
       }))
-      .with([P.union('set', 'knobs', 'disable', 'rules'), P.when(isTexts)], ([k, v]) => ({ ...arm, [k]: v }))
-      .with([P.union('recipe', 'order', 'sm', 'profile', 'ref', 'name'), P.string], ([k, v]) => ({
+      .with([P.union('set', 'knobs', 'recipe', 'disable', 'rules'), P.when(isTexts)], ([k, v]) => ({
+        ...arm,
+        [k]: v,
+      }))
+      .with(['recipe', P.string], ([, v]) => ({ ...arm, recipe: [v] }))
+      .with([P.union('order', 'sm', 'profile', 'ref', 'name'), P.string], ([k, v]) => ({
         ...arm,
         [k]: v,
       }))
@@ -177,7 +183,7 @@ export function armOfData(data: unknown): Arm {
           !known && near.length > 0
             ? [`did you mean '${near[0]}'?`]
             : [
-                'set: a map; knobs, disable, rules, move: lists of texts; level: a number; the others: a text',
+                'set: a map; knobs, disable, rules, move: lists of texts; level: a number; recipe: a text or a list; the others: a text',
               ],
         );
       });

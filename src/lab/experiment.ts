@@ -137,7 +137,7 @@ function armIn(folder: string, arm: Arm): Arm {
   return {
     ...arm,
     ...(arm.order !== undefined && { order: at(arm.order) }),
-    ...(arm.recipe !== undefined && { recipe: at(arm.recipe) }),
+    ...(arm.recipe !== undefined && { recipe: arm.recipe.map(at) }),
     ...(arm.knobs !== undefined && { knobs: arm.knobs.map(at) }),
     ...(arm.rules !== undefined && { rules: arm.rules.map(at) }),
   };
@@ -149,7 +149,7 @@ function baseOf(folder: string, b: ExperimentSpec.Base): Base {
     level: b.level ?? null,
     sm: b.sm ?? null,
     order: at(b.order ?? DEFAULT_ORDER),
-    recipe: b.recipe === undefined ? null : at(b.recipe),
+    recipes: (typeof b.recipe === 'string' ? [b.recipe] : (b.recipe ?? [])).map(at),
     knobSets: (b['knob-sets'] ?? []).map(at),
     set: Object.entries(b.set ?? {}).map(([k, v]) => `${k}=${knobText(v)}`),
     disable: b.disable ?? [],

@@ -115,7 +115,7 @@ export class Measurer {
     });
     let found = this.assembled.get(text);
     if (found === undefined) {
-      found = ptxas.assemble(text, this.ptx.target[0] ?? plan.sm, ptxas.level);
+      found = ptxas.assemble(text, assembledFor(this.ptx, plan), ptxas.level);
       this.assembled.set(text, found);
     }
     return found;
@@ -145,6 +145,14 @@ export class Measurer {
     }
     return out;
   }
+}
+
+/** The target that ptxas is asked for: that of the plan where PTX of the module may run on it, else that of the module. */
+function assembledFor({ target: [named] }: PtxModule, plan: Plan): string {
+  if (named === undefined) return plan.sm;
+  const portable = /^sm_(\d+)$/.exec(named);
+  const wanted = Number(plan.sm.slice('sm_'.length));
+  return portable !== null && wanted > Number(portable[1]) ? plan.sm : named;
 }
 
 interface Run {

@@ -1,5 +1,6 @@
 import { rangeText } from '../engine/gate.ts';
 import { factOf } from '../spec/backend.ts';
+import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
 import { knobValueText } from './why.ts';
 
@@ -15,14 +16,29 @@ export interface PlanDifference {
 /** Everything in which two plans differ that can make a difference. */
 export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   if (a.hash === b.hash) return [];
+  const out = differencesOf(a, b);
+  const said = new Set(out.map((d) => JSON.stringify(d)));
+  // What holds for some functions only is told where these differ in more.
+  for (const text of new Set([...a.tests, ...b.tests].map((t) => t.text)))
+    for (const d of differencesOf(planWhere(a, text), planWhere(b, text)))
+      if (!said.has(JSON.stringify(d))) out.push({ ...d, a: `${d.a} (${text})`, b: `${d.b} (${text})` });
+  return out;
+}
+
+/** The plan of functions for which one test holds; the plan itself where it does not have that test. */
+const planWhere = (p: Plan, text: string): Plan =>
+  p.variant(p.tests.flatMap((t, i) => (t.text === text ? [i] : [])));
+
+function differencesOf(a: Plan, b: Plan): PlanDifference[] {
   const out: PlanDifference[] = [];
   const say = (kind: PlanDifference['kind'], name: string, x: string, y: string): void => {
     if (x !== y) out.push({ kind, name, a: x, b: y });
   };
   say('level', '', `-O${a.level}`, `-O${b.level}`);
   say('target', '', a.sm, b.sm);
+  // That there are recipes makes no difference; what they say does.
   for (const name of new Set([...a.knobs.keys(), ...b.knobs.keys()]))
-    say('knob', name, knobValueText(a, name), knobValueText(b, name));
+    if (name !== MANAGER_KNOB) say('knob', name, knobValueText(a, name), knobValueText(b, name));
   if (a.sm === b.sm)
     for (const path of new Set([...a.backend.origins.keys(), ...b.backend.origins.keys()]))
       say('fact', path, factText(a, path), factText(b, path));

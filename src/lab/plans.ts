@@ -62,7 +62,8 @@ export class Plans {
       level: arm.level ?? base.level,
       sm,
       order: arm.order ?? base.order,
-      recipe: arm.recipe ?? base.recipe,
+      recipes: arm.recipe ?? base.recipes ?? [],
+      ...(base.nvopt === undefined ? {} : { nvopt: base.nvopt }),
       knobSets: [...base.knobSets, ...(arm.knobs ?? [])],
       set: [...base.set, ...(arm.set ?? [])],
       disable: [...base.disable, ...(arm.disable ?? [])],
@@ -100,7 +101,7 @@ export class Plans {
     const key = JSON.stringify([
       arm.ref,
       request.order,
-      request.recipe,
+      request.recipes,
       request.knobSets,
       request.rules,
       moves,

@@ -1,6 +1,7 @@
 import { dirname, join, relative, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { host } from '../engine/pipeline.ts';
+import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { makePlan, ROOT, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
@@ -41,9 +42,20 @@ export async function recipeOf(
   const plan = tried[0];
   const request = plans.request(arm, plan.sm);
   const { specs } = await withFiles(await plans.specs(arm), request);
-  const base = specs.recipes.get(request.recipe ?? '')?.data as RecipeSpec.Recipe | undefined;
+  const named = request.recipes ?? [];
+  const only = named.length === 1 ? specs.recipes.get(named[0]) : undefined;
+  // Of several, and of one that is more than values, the new one says only what it adds.
+  const copied = only?.data.extends === undefined && only?.data.parts === undefined ? only : undefined;
+  const base = (copied?.data ??
+    (named.length === 0
+      ? undefined
+      : { kind: 'recipe', extends: named.map((n) => seenFrom(n, paths.recipe)) })) as
+    | RecipeSpec.Recipe
+    | undefined;
   const data = produce((base ?? { kind: 'recipe' }) as RecipeSpec.Recipe, (d) => {
     d.title = title;
+    // What was measured of the base says nothing of this one.
+    delete d.measured;
     d.sm = [...new Set(tried.map((p) => p.sm))];
     d.level = plan.level;
     const knobs = valuesOf(plan);
@@ -68,10 +80,17 @@ export async function recipeOf(
   return { recipe, order, options, same: same.every(Boolean) };
 }
 
+/** A recipe that is named or given by its path, as a file elsewhere names it. */
+const seenFrom = (name: string, file: string): string =>
+  /\.ya?ml$/.test(name) || name.includes('/')
+    ? relative(dirname(resolve(file)), resolve(name)).replaceAll('\\', '/')
+    : name;
+
 /** Knobs that somebody gave a value, for all kernels. */
 function valuesOf(plan: Plan): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const k of plan.knobs.values()) if (OWN.has(k.origin.source) && k.when === null) out[k.name] = k.value;
+  for (const k of plan.knobs.values())
+    if (OWN.has(k.origin.source) && k.when === null && k.name !== MANAGER_KNOB) out[k.name] = k.value;
   return out;
 }
 
@@ -99,7 +118,7 @@ async function samePlan(plan: Plan, data: RecipeSpec.Recipe, arm: Arm, plans: Pl
   const ordered = await plans.orderedSpecs(arm, plan.sm);
   const name = '<recipe>';
   const file = { file: name, text: '', kind: 'recipe', data: data as never } as const;
-  const request = { ...ordered.request, recipe: name, level: null, knobSets: [], set: [], disable: [] };
+  const request = { ...ordered.request, recipes: [name], level: null, knobSets: [], set: [], disable: [] };
   const recipes = new Map(ordered.specs.recipes).set(name, file);
   const found = await makePlan(request, host, { ...ordered.specs, recipes });
   return found.plan?.hash === plan.hash;

@@ -3,7 +3,15 @@ import type { Draft } from '../ir/draft/index.ts';
 import type { PassContext } from '../ir/pass.ts';
 
 // What every pass is made of stands in `ir`, because plans, rules and the engine speak of knobs and passes without knowing one.
-export type { KnobValue, Pass, PassContext, ProgramContext, ProgramPass, Remark } from '../ir/pass.ts';
+export type {
+  KnobValue,
+  Pass,
+  PassContext,
+  ProgramContext,
+  ProgramPass,
+  RecipeForFn,
+  Remark,
+} from '../ir/pass.ts';
 
 /**
  * An edit pass rewrites instructions of an open draft and leaves blocks and edges as they are. Edit passes and rules that follow one

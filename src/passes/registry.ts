@@ -1,4 +1,5 @@
 import { analyzeControlFlow } from './analyze-control-flow.ts';
+import { applyRecipes } from './apply-recipes.ts';
 import { attachProfile } from './attach-profile.ts';
 import { backCopyPropagation } from './back-copy-propagation.ts';
 import { branchOpt } from './branch-opt.ts';
@@ -41,6 +42,8 @@ import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
+
+export { PASS_PARAMS } from './params.ts';
 
 interface Entry {
   /** The name that phases bind to; the file's name. */
@@ -111,6 +114,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     1,
     'what is selected is computed under the guard of its selection',
   ),
+  entry('apply-recipes', applyRecipes, 1, 'report which recipes are applied to the function'),
   entry('attach-profile', attachProfile, 1, 'blocks have the counts of a profile'),
   entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
   entry('place-blocks', placeBlocks, 1, 'blocks in the order in which control passes, cold ones last'),

@@ -47,7 +47,6 @@ const PLAIN: PlanRequest = {
   level: null,
   sm: '',
   order: DEFAULT_ORDER,
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],
@@ -70,7 +69,7 @@ function requestsOf(base: Specs, head: Specs, scope: Scope): Map<string, PlanReq
   for (const [name, f] of new Map([...base.recipes, ...head.recipes])) {
     const sms = (f.data.sm as readonly string[] | undefined) ?? [usual];
     for (const sm of sms.filter((x) => targets.includes(x)).slice(0, 1))
-      out.set(`recipe ${name}`, { ...PLAIN, sm, recipe: name });
+      out.set(`recipe ${name}`, { ...PLAIN, sm, recipes: [name] });
   }
   for (const name of new Set([...base.knobSets.keys(), ...head.knobSets.keys()]))
     out.set(`knob set ${name}`, { ...PLAIN, sm: usual, knobSets: [name] });
@@ -80,7 +79,7 @@ function requestsOf(base: Specs, head: Specs, scope: Scope): Map<string, PlanReq
 /** Does a side have all that a request names? */
 const has = (specs: Specs, r: PlanRequest): boolean =>
   specs.orders.has(r.order) &&
-  (r.recipe === null || specs.recipes.has(r.recipe)) &&
+  (r.recipes ?? []).every((n) => specs.recipes.has(n)) &&
   r.knobSets.every((k) => specs.knobSets.has(k)) &&
   [...specs.backends.values()].some((f) => f.data.sm === r.sm);
 

@@ -2,14 +2,26 @@ import type { SpecFile } from './document.ts';
 import { COMMAND_LINE, type Issues } from './issues.ts';
 import type { Backend, Origin } from './plan.ts';
 import type { Specs } from './specs.ts';
+import type { StepSpec } from './steps.ts';
 
 /** Keys that are for readers and for this resolver; no pass sees them. */
-const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs']);
+const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs', 'recipe', 'hooks']);
 
 /** The back end of a target, and the knobs that it and its families set. */
 export interface ResolvedBackend {
   readonly backend: Backend;
   readonly knobs: readonly { readonly name: string; readonly value: unknown; readonly file: SpecFile }[];
+  /** Its default recipe, with the file that names it, and the application mode of recipes that name none. */
+  readonly recipe: {
+    readonly default: string | null;
+    readonly mode: number | null;
+    readonly file: SpecFile;
+  } | null;
+  /** What its slots do in hooks of kind B, families first. */
+  readonly hooks: readonly {
+    readonly file: SpecFile;
+    readonly hooks: Readonly<Record<string, readonly StepSpec[]>>;
+  }[];
 }
 
 /**
@@ -46,14 +58,25 @@ export function resolveBackend(specs: Specs, sm: string, issues: Issues): Resolv
   const facts: Record<string, unknown> = {};
   const origins = new Map<string, Origin>();
   const knobs: { name: string; value: unknown; file: SpecFile }[] = [];
+  const hooks: { file: SpecFile; hooks: Readonly<Record<string, readonly StepSpec[]>> }[] = [];
+  let recipe = null as ResolvedBackend['recipe'];
   for (const f of chain.reverse()) {
     for (const [key, value] of Object.entries(f.data))
       if (!NOT_FACTS.has(key)) mergeInto(facts, key, value, [key], f, origins);
     for (const [name, value] of Object.entries((f.data.knobs as Record<string, unknown> | undefined) ?? {}))
       knobs.push({ name, value, file: f });
+    const said = f.data.recipe as { readonly default?: string; readonly mode?: number } | undefined;
+    if (said !== undefined)
+      recipe = {
+        default: said.default ?? recipe?.default ?? null,
+        mode: said.mode ?? recipe?.mode ?? null,
+        file: said.default === undefined && recipe !== null ? recipe.file : f,
+      };
+    if (f.data.hooks !== undefined)
+      hooks.push({ file: f, hooks: f.data.hooks as Readonly<Record<string, readonly StepSpec[]>> });
   }
   const backend = { sm, code: Number(facts.code ?? 0), class: String(facts.class ?? ''), facts, origins };
-  return { backend, knobs };
+  return { backend, knobs, recipe, hooks };
 }
 
 const isMap = (v: unknown): v is Record<string, unknown> =>

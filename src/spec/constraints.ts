@@ -48,6 +48,15 @@ export function checkConstraints(
   }
 }
 
+/** Names of the phases that must stand one before the other in an order made from this list. */
+export const hardPairs = (
+  specs: Specs,
+  base: string,
+): readonly (readonly [before: string, after: string])[] =>
+  ((specs.constraints.data.constraints as readonly ConstraintsSpec.Constraint[]) ?? [])
+    .filter((c) => hard(c) && (c.orders === undefined || c.orders.includes(base)))
+    .map((c) => [c.before, c.after]);
+
 const hard = (c: ConstraintsSpec.Constraint): boolean => c.severity !== 'warning';
 
 /** Number of the edit that placed an entry; -1 for a line of the full list. */

@@ -274,6 +274,8 @@ function limitText(e: ErrorObject): string {
       return 'is empty';
     case 'minItems':
       return `has ${(e.data as unknown[]).length} elements, needs at least ${p.limit}`;
+    case 'minProperties':
+      return 'says nothing';
     case 'maxItems':
       return `has ${(e.data as unknown[]).length} elements, at most ${p.limit} are read`;
     case 'uniqueItems':

@@ -3,15 +3,17 @@ import type { Isa } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
-import { checkConstraints } from './constraints.ts';
+import { checkConstraints, hardPairs } from './constraints.ts';
 import type { SpecFile } from './document.ts';
 import { resolveHooks } from './hooks.ts';
 import type { Host } from './host.ts';
 import { Issues, type SpecIssue } from './issues.ts';
-import type { KnobTable } from './knobs.ts';
+import { type KnobTable, MANAGER_KNOB } from './knobs.ts';
+import type { Layer } from './layers.ts';
 import { buildOrder, type Entry, orderChain, RowTable } from './order.ts';
+import { checkRows } from './params.ts';
 import { planPhases } from './phases.ts';
-import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, stepData } from './plan.ts';
+import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Setting, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { checkProperties } from './properties.ts';
 import { checkRules, rulesFor, rulesOf } from './rules.ts';
@@ -25,6 +27,8 @@ export interface Frame {
   readonly isa: Isa | null;
   readonly phases: readonly PlanPhase[];
   readonly rules: Plan['rules'];
+  /** What recipes and back ends say of hooks, and recipes of phases. */
+  readonly settings: readonly Setting[];
   /** Knobs that a phase that runs may read. */
   readonly read: ReadonlySet<string>;
   /** What is hashed before the values of knobs, and after. */
@@ -42,7 +46,8 @@ export interface FrameInput {
   readonly specs: Specs;
   readonly request: PlanRequest;
   readonly host: Host;
-  readonly recipe: SpecFile | null;
+  /** Layers of recipes that hold, weakest first. */
+  readonly layers: readonly Layer[];
   readonly level: number;
   /** Null: there is no back end. */
   readonly found: ResolvedBackend | null;
@@ -74,18 +79,10 @@ function numberOf(x: object | null | undefined): number {
 export function frameOf(x: FrameInput): Frame {
   const { specs, request } = x;
   if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeFrame(x);
-  const parts = [
-    specs.constraints,
-    specs.knobs,
-    specs.isa,
-    specs.orders,
-    specs.rules,
-    x.recipe,
-    x.found,
-    x.host,
-  ];
-  const { order, recipe, disable, rules = [], sm } = request;
-  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, recipe, disable, rules]);
+  const parts = [specs.constraints, specs.knobs, specs.isa, specs.orders, specs.rules, x.found, x.host];
+  const { order, disable, rules = [], sm } = request;
+  const layers = x.layers.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
+  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, layers, disable, rules]);
   let kept = frames.get(specs.phases);
   if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
   let frame = kept.get(key);
@@ -98,11 +95,18 @@ export function frameOf(x: FrameInput): Frame {
   return frame;
 }
 
-function makeFrame({ specs, request, host, recipe, level, found, table, issues: before }: FrameInput): Frame {
+function makeFrame({ specs, request, host, layers, level, found, table, issues: before }: FrameInput): Frame {
   // What follows asks whether anything was wrong so far.
   const issues = new Issues(before.list);
   const from = issues.list.length;
-  const nothing = { isa: null, phases: [], rules: new Map(), read: new Set<string>(), hash: null };
+  const nothing = {
+    isa: null,
+    phases: [],
+    rules: new Map(),
+    settings: [],
+    read: new Set<string>(),
+    hash: null,
+  };
   const isa = resolveIsa(specs, issues);
   const chain = orderChain(specs, request.order, issues);
   if (chain === null)
@@ -112,9 +116,18 @@ function makeFrame({ specs, request, host, recipe, level, found, table, issues: 
   const rowTable = new RowTable(specs.phases);
   const { rows } = rowTable;
   const groups = new Set(specs.rules?.keys() ?? []);
-  const entries = buildOrder(chain, rowTable, level, passes, groups, issues);
-  const hooks = resolveHooks(recipe, entries, rows, passes, groups, issues);
-  const switches = resolveSwitches(entries, rows, request, recipe, table, issues);
+  const entries = buildOrder(chain, rowTable, level, { passes, params: host.passParams }, groups, issues);
+  checkRows(specs.phases, host.passParams, issues);
+  const names = {
+    entries,
+    rows,
+    phases: specs.phases,
+    passes,
+    ruleGroups: groups,
+    passParams: host.passParams,
+  };
+  const { hooks, settings } = resolveHooks(layers, found, names, issues);
+  const switches = resolveSwitches(entries, rows, request, layers, table, issues);
   const phases = planPhases(
     entries,
     rows,
@@ -124,7 +137,8 @@ function makeFrame({ specs, request, host, recipe, level, found, table, issues: 
     switches,
     issues,
   );
-  checkConstraints(specs, orderName(specs, chain[chain.length - 1]), entries, issues);
+  const list = orderName(specs, chain[chain.length - 1]);
+  checkConstraints(specs, list, entries, issues);
   if (!rules) refuseRules(phases, entries, issues);
   checkRules(
     specs,
@@ -139,41 +153,31 @@ function makeFrame({ specs, request, host, recipe, level, found, table, issues: 
   if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
 
   const { backend } = found;
-  checkProperties(specs, phases, entries, switches.off, level, backend, issues);
-  if (recipe !== null) {
-    warnRecipe(recipe, request, level, issues);
-    warnIdleHooks(phases, hooks, level, backend, issues);
-    const at = { file: recipe, path: ['phases', 'enable'] };
-    warnIdleSwitches(phases, switches.enabled, level, backend, at, issues);
-  }
+  checkProperties(
+    specs,
+    phases,
+    entries,
+    switches.off,
+    hooks,
+    hardPairs(specs, list),
+    level,
+    backend,
+    issues,
+  );
+  warnIdleHooks(phases, hooks, level, backend, issues);
+  warnIdleSwitches(phases, switches.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);
   return {
     isa,
     phases,
     rules: run,
+    settings: [...settings, ...switches.settings],
     read: knobsReadBy(phases, level, backend),
     hash: isa === null || issues.failed ? null : hashParts(level, backend.facts, isa, phases, run),
     unordered: false,
     issues: said,
     issuesOfTarget: issues.list.slice(to),
   };
-}
-
-function warnRecipe(recipe: SpecFile, request: PlanRequest, level: number, issues: Issues): void {
-  const sm = recipe.data.sm as readonly string[] | undefined;
-  if (sm !== undefined && !sm.includes(request.sm))
-    issues.warning(
-      { file: recipe, path: ['sm'] },
-      'recipe-sm',
-      `recipe '${request.recipe}' is for ${sm.join(', ')}, not for ${request.sm}`,
-    );
-  const wanted = recipe.data.level as number | undefined;
-  if (wanted !== undefined && wanted !== level)
-    issues.warning(
-      { file: recipe, path: ['level'] },
-      'recipe-level',
-      `recipe '${request.recipe}' is for level ${wanted}, but level ${level} was asked for`,
-    );
 }
 
 /** No phase may run rules that the host cannot run: that would leave them out without a word. */
@@ -223,7 +227,14 @@ function hashParts(
 ): Frame['hash'] {
   const running = phases
     .filter((p) => p.disabled === null)
-    .map((p) => [p.id, p.steps.map(stepData), p.gate, p.noOp, p.progress]);
+    .map((p) => [
+      p.id,
+      p.steps.map(stepData),
+      p.gate,
+      p.noOp,
+      p.progress,
+      ...(p.roundAfter === null ? [] : [p.roundAfter]),
+    ]);
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
   const before = [level, facts, isa.hash, running].map(canonical).join(',');
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
@@ -236,8 +247,8 @@ export function planHash(
   profile: Profile | null,
 ): string {
   const values = [...knobs.values()]
-    .filter((k) => k.value !== null || k.when !== null)
-    .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when, k.overridden.at(-1)?.value]))
+    .filter((k) => k.value !== null && k.name !== MANAGER_KNOB)
+    .map((k) => (k.when === null ? [k.name, k.value] : [k.name, k.value, k.when]))
     .sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
   const rest = profile === null ? after : after + canonical(profile);
   return hashDigits(hashOn(rest, hashOn(canonical(values), before)));

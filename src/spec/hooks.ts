@@ -1,67 +1,117 @@
+import type { ResolvedBackend } from './backend.ts';
 import type { SpecFile } from './document.ts';
+import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
+import { inLayer, type Layer, originIn } from './layers.ts';
 import { type Entry, type Row, unknownPass, unknownRules } from './order.ts';
-import type { StepSpec } from './steps.ts';
+import { checkParams } from './params.ts';
+import type { Origin, Setting, Step } from './plan.ts';
+import { type StepSpec, stepsOf } from './steps.ts';
 
-/** What a recipe puts into one hook. */
+/** What a recipe, or the slot of a back end, puts into one hook. */
 export interface HookFilling {
-  readonly steps: readonly StepSpec[];
+  readonly steps: readonly Step[];
   readonly at: Spot;
 }
 
+/** What fills hooks: who may be named, and where named lists stand. */
+export interface HookNames {
+  readonly entries: readonly Entry[];
+  readonly rows: readonly Row[];
+  /** The phase table. */
+  readonly phases: SpecFile;
+  readonly passes: ReadonlySet<string>;
+  readonly ruleGroups: ReadonlySet<string>;
+  readonly passParams: Host['passParams'];
+}
+
 /**
- * The hooks that a recipe fills, by phase id. A key without a number is the first occurrence of that phase.
- * Faults go to `issues`: a name that is no phase or no hook, an unknown pass or rule group.
+ * The hooks that are filled, by phase id: by slots of the back end, and then by recipes, of which a later one takes the place of
+ * those before it. A key without a number is the first occurrence of that phase. Faults go to `issues`: a name that is no phase or
+ * no hook, a slot in a hook that is none, an unknown pass or rule group.
  */
 export function resolveHooks(
-  recipe: SpecFile | null,
-  entries: readonly Entry[],
-  rows: readonly Row[],
-  passes: ReadonlySet<string>,
-  ruleGroups: ReadonlySet<string>,
+  layers: readonly Layer[],
+  backend: ResolvedBackend | null,
+  names: HookNames,
   issues: Issues,
-): Map<string, HookFilling> {
-  const out = new Map<string, HookFilling>();
-  const hooks = rows.filter((r) => r.hook !== undefined).map((r) => r.name);
-  const given = (recipe?.data.hooks ?? {}) as Readonly<Record<string, readonly StepSpec[]>>;
-  for (const [name, steps] of Object.entries(given)) {
-    const at = { file: recipe, path: ['hooks', name] };
-    const entry = entries.find((x) => x.id.toLowerCase() === name.toLowerCase());
-    if (entry === undefined)
-      issues.unknown(
-        at,
-        'unknown-phase',
-        `there is no phase '${name}' in the order`,
-        name,
-        hooks,
-        `hooks are ${hooks.join(', ')}`,
-        { key: true },
-      );
-    else if (rows[entry.row]?.hook === undefined)
-      issues.error(at, 'not-a-hook', `phase '${name}' is no hook`, {
-        key: true,
-        notes: [`hooks are ${hooks.join(', ')}`],
-      });
-    else out.set(entry.id, { steps, at });
-    checkNames(steps, at, passes, ruleGroups, issues);
+): { readonly hooks: ReadonlyMap<string, HookFilling>; readonly settings: readonly Setting[] } {
+  const hooks = new Map<string, HookFilling>();
+  const settings = new Map<string, Setting>();
+  const fill = (name: string, steps: readonly StepSpec[], at: Spot, origin: Origin): void => {
+    const entry = hookNamed(name, at, origin.source === 'backend', names, issues);
+    checkNames(steps, at, names, issues);
+    if (entry === null) return;
+    const before = hooks.get(entry.id);
+    const filled = stepsOf(steps, names.phases, at, origin.source, issues, before?.steps);
+    hooks.set(entry.id, { steps: filled, at });
+    const lost = settings.get(entry.id);
+    settings.set(entry.id, {
+      what: 'hook',
+      name: entry.id,
+      value: steps,
+      origin,
+      overridden: lost === undefined ? [] : [...lost.overridden, { value: lost.value, origin: lost.origin }],
+    });
+  };
+  for (const { file, hooks: given } of backend?.hooks ?? [])
+    for (const [name, steps] of Object.entries(given)) {
+      const path = ['hooks', name];
+      fill(name, steps, { file, path }, { source: 'backend', file: file.file, path });
+    }
+  for (const layer of layers)
+    for (const [name, steps] of Object.entries(layer.data.hooks ?? {}))
+      fill(name, steps, inLayer(layer, 'hooks', name), originIn(layer, 'hooks', name));
+  return { hooks, settings: [...settings.values()] };
+}
+
+/** The place of a hook in the order; null, and an issue, where there is none or where it is not what it is taken for. */
+function hookNamed(
+  name: string,
+  at: Spot,
+  slot: boolean,
+  { entries, rows }: HookNames,
+  issues: Issues,
+): Entry | null {
+  const hooks = rows.filter((r) => r.hook !== undefined && (!slot || r.hook === 'B')).map((r) => r.name);
+  const entry = entries.find((x) => x.id.toLowerCase() === name.toLowerCase());
+  if (entry === undefined) {
+    const otherwise = `hooks are ${hooks.join(', ')}`;
+    issues.unknown(at, 'unknown-phase', `there is no phase '${name}' in the order`, name, hooks, otherwise, {
+      key: true,
+    });
+    return null;
   }
-  return out;
+  const kind = rows[entry.row]?.hook;
+  if (kind === undefined) {
+    issues.error(at, 'not-a-hook', `phase '${name}' is no hook`, {
+      key: true,
+      notes: [`hooks are ${hooks.join(', ')}`],
+    });
+    return null;
+  }
+  if (slot && kind !== 'B') {
+    const does = kind === 'A' ? 'dispatches a worker' : 'writes the progress counter';
+    issues.error(at, 'not-a-hook', `hook '${name}' is of kind ${kind}: it ${does}, and calls no slot`, {
+      key: true,
+      notes: [`hooks that call a slot of the back end are ${hooks.join(', ')}; a recipe may fill any hook`],
+    });
+    return null;
+  }
+  return entry;
 }
 
 /** Passes and rule groups that are not there. Step lists are checked where they are opened. */
-function checkNames(
-  steps: readonly StepSpec[],
-  at: Spot,
-  passes: ReadonlySet<string>,
-  ruleGroups: ReadonlySet<string>,
-  issues: Issues,
-): void {
+function checkNames(steps: readonly StepSpec[], at: Spot, names: HookNames, issues: Issues): void {
+  const { passes, ruleGroups } = names;
   steps.forEach((s, i) => {
     if (s.pass !== undefined && !passes.has(s.pass))
       unknownPass(below(at, i, 'pass'), s.pass, passes, issues);
+    else if (s.pass !== undefined)
+      checkParams(below(at, i), s.pass, s.params, names.passParams?.(s.pass), issues);
     s.rules?.forEach((g, k) => {
       if (!ruleGroups.has(g)) unknownRules(below(at, i, 'rules', k), g, ruleGroups, issues);
     });
-    if (s.repeat !== undefined) checkNames(s.repeat, below(at, i, 'repeat'), passes, ruleGroups, issues);
+    if (s.repeat !== undefined) checkNames(s.repeat, below(at, i, 'repeat'), names, issues);
   });
 }

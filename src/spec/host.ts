@@ -1,4 +1,5 @@
 import type { Isa } from '../ir/opcode.ts';
+import type { ParamTypes } from '../ir/pass.ts';
 
 /** What the host can run. */
 export interface Host {
@@ -10,6 +11,8 @@ export interface Host {
   readonly ruleKnobs?: readonly string[];
   /** Knobs that a pass reads wherever it runs. */
   readonly passKnobs?: (pass: string) => readonly string[];
+  /** Parameters that a pass reads; absent, they are not checked. */
+  readonly passParams?: (pass: string) => ParamTypes;
   /** Checks the rules of one group, in the company of the groups that run with it. */
   readonly checkRules?: (
     docs: readonly unknown[],

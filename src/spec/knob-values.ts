@@ -76,6 +76,8 @@ export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<
       return conditions(value);
     case 'OPLIST':
       return opcodeList(value, opcodes);
+    case 'INT64':
+      return wide(value);
     case 'STR':
       return typeof value === 'string' || typeof value === 'number'
         ? { value: String(value) }
@@ -83,6 +85,17 @@ export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<
     default:
       return type.type satisfies never;
   }
+}
+
+/** An integer of 64 bits. One that a number cannot hold is its hexadecimal text. */
+function wide(value: unknown): CheckedValue {
+  const small = integer(value);
+  if (small !== null) return { value: small };
+  const text = String(value).trim();
+  if (!INTEGER.test(text)) return { problem: 'it is an integer of 64 bits' };
+  const n = BigInt(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1n : 1n);
+  if (n < -(2n ** 63n) || n >= 2n ** 64n) return { problem: 'it has more than 64 bits' };
+  return { value: `0x${BigInt.asUintN(64, n).toString(16).padStart(16, '0')}` };
 }
 
 function flag(value: unknown): CheckedValue {

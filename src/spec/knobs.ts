@@ -1,14 +1,18 @@
 import { castDraft } from 'immer';
 import type { KnobValue } from '../ir/pass.ts';
 import type { ResolvedBackend } from './backend.ts';
+import { type Tests, testOfWhen } from './conditions.ts';
 import type { SpecFile } from './document.ts';
-import { covers } from './glob.ts';
 import { below, COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import { knobValue } from './knob-values.ts';
-import type { Origin, ResolvedKnob } from './plan.ts';
+import { isWhenText, knobSetLayer, type Layer, whenRecords } from './layers.ts';
+import type { ConditionTest, Origin, ResolvedKnob } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { produce } from './state.ts';
 import type { KnobsSpec } from './types.generated.ts';
+
+/** Option 391: its value, of 64 bits, names the recipe, and that there is one turns the recipe manager on (seed 004). */
+export const MANAGER_KNOB = 'Knob391';
 
 /** Every knob with its winning value, and the place that said it. */
 export interface KnobTable {
@@ -19,7 +23,7 @@ export interface KnobTable {
 
 interface Source {
   readonly source: Origin['source'];
-  /** Kernels that it is for; null: all. */
+  /** Functions that it is for; null: all. */
   readonly when: string | null;
 }
 
@@ -65,15 +69,23 @@ function readCatalog(file: SpecFile): Catalog {
   return { rows, byName, names, defaults };
 }
 
+/** The knob of a name or alias, whatever its case; undefined where there is none. */
+export const knobNamed = (specs: Specs, name: string): string | undefined =>
+  catalogOf(specs.knobs).byName.get(name.toLowerCase());
+
 /**
- * Values in the order catalog, back end, recipe, knob sets, command line: the last that speaks wins, the others are kept
- * for display.
+ * Values in the order catalog, back end, layers of recipes, of knob sets, and of the command line: the last that speaks wins, the others
+ * are kept for display.
+ *
+ * @param layers those that hold for the functions that the table is for, weakest first
+ * @param tests what layers ask of functions
  */
 export function resolveKnobs(
   specs: Specs,
   request: PlanRequest,
   backend: ResolvedBackend | null,
-  recipe: SpecFile | null,
+  layers: readonly Layer[],
+  tests: readonly ConditionTest[],
   issues: Issues,
 ): KnobTable {
   const { rows, byName, names, defaults } = catalogOf(specs.knobs);
@@ -107,14 +119,6 @@ export function resolveKnobs(
       return;
     }
     const before = knobs.get(name)!;
-    if (when !== null && before.when !== null)
-      issues.error(at, 'knob-when', `knob ${name} has two values, each for some kernels only`, {
-        key: true,
-        notes: [
-          `the other is for '${before.when}' (${before.origin.source} ${before.origin.file})`,
-          'make one of them unconditional, or plan for one kernel',
-        ],
-      });
     const overlaid = produce(before, (knob) => {
       knob.overridden.push({ value: knob.value, origin: knob.origin, when: knob.when });
       knob.value = castDraft(checked.value);
@@ -124,22 +128,51 @@ export function resolveKnobs(
     knobs.set(name, overlaid);
     spots.set(name, at);
   };
-  const giveAll = (file: SpecFile, source: string): void => {
-    const when = settledWhen(file, request.kernel);
-    if (when === false) return;
-    const values = (file.data.knobs as Record<string, unknown> | undefined) ?? {};
-    for (const [k, v] of Object.entries(values))
-      give(k, v, below({ file, path: [] }, 'knobs', k), { source, when });
-  };
-
   for (const k of backend?.knobs ?? [])
     give(k.name, k.value, { file: k.file, path: ['knobs', k.name] }, { source: 'backend', when: null });
-  if (recipe !== null) giveAll(recipe, 'recipe');
+  const giveAll = (layer: Layer): void => {
+    const when = layer.tests.length === 0 ? null : layer.tests.map((t) => tests[t].text).join(', ');
+    const at = (key: string) => (layer.at.file === null ? layer.at : below(layer.at, 'knobs', key));
+    for (const [k, v] of Object.entries(layer.data.knobs ?? {}))
+      give(k, v, at(k), { source: layer.source, when });
+  };
+  // What the command line says of some functions is closer to what is meant than what it says of all.
+  const last = layers.filter((l) => l.source === 'command-line');
+  for (const layer of layers) if (!last.includes(layer)) giveAll(layer);
+  for (const text of request.set) {
+    if (isWhenText(text)) continue;
+    const assigned = assignmentOf(text, specs, issues);
+    if (assigned !== null)
+      give(assigned[0], assigned[1], COMMAND_LINE, { source: 'command-line', when: null });
+  }
+  for (const layer of last) giveAll(layer);
+  return { knobs, spots };
+}
+
+/** Name and value of `NAME=VALUE`; of a flag alone, that it is set. */
+function assignmentOf(text: string, specs: Specs, issues: Issues): [string, unknown] | null {
+  const { rows, byName } = catalogOf(specs.knobs);
+  const at = text.indexOf('=');
+  const key = (at < 0 ? text : text.slice(0, at)).trim();
+  const name = byName.get(key.toLowerCase());
+  if (at >= 0 || name === undefined || rows[name].type === 'NONE')
+    return [key, at < 0 ? true : text.slice(at + 1)];
+  issues.error(COMMAND_LINE, 'knob-value', `knob ${name} needs a value`, {
+    notes: [`--set ${name}=VALUE; only a flag may stand alone`],
+  });
+  return null;
+}
+
+/** Layers of what the request sets beside recipes and plain values: knob sets, and records of the command line for some functions. */
+export function knobLayers(specs: Specs, request: PlanRequest, tests: Tests, issues: Issues): Layer[] {
+  const out: Layer[] = [];
   for (const name of request.knobSets) {
     const f = specs.knobSets.get(name);
     const sets = [...specs.knobSets.keys()];
-    if (f !== undefined) giveAll(f, 'knob-set');
-    else
+    if (f !== undefined) {
+      const layer = knobSetLayer(f, name, request.kernel, tests);
+      if (layer !== null) out.push(layer);
+    } else
       issues.unknown(
         COMMAND_LINE,
         'unknown-knob-set',
@@ -149,25 +182,20 @@ export function resolveKnobs(
         `knob sets are ${sets.join(', ')}; a file is given by its path`,
       );
   }
-  for (const text of request.set) {
-    const at = text.indexOf('=');
-    const key = (at < 0 ? text : text.slice(0, at)).trim();
-    const name = byName.get(key.toLowerCase());
-    if (at < 0 && name !== undefined && rows[name].type !== 'NONE')
-      issues.error(COMMAND_LINE, 'knob-value', `knob ${name} needs a value`, {
-        notes: [`--set ${name}=VALUE; only a flag may stand alone`],
+  for (const text of request.set.filter(isWhenText))
+    for (const { hash, assignments } of whenRecords(text, COMMAND_LINE, issues)) {
+      const knobs = assignments.flatMap((x) => {
+        const assigned = assignmentOf(x, specs, issues);
+        return assigned === null ? [] : [assigned];
       });
-    else give(key, at < 0 ? true : text.slice(at + 1), COMMAND_LINE, { source: 'command-line', when: null });
-  }
-  return { knobs, spots };
-}
-
-/**
- * Whether a spec with a `when` speaks: null where it holds for all kernels asked about, false where it holds for none of
- * them, else the pattern that is to be asked for each kernel.
- */
-export function settledWhen(file: SpecFile, kernel: string | undefined): string | null | false {
-  const when = (file.data.when as { readonly kernel?: string } | undefined)?.kernel ?? null;
-  if (when === null || kernel === undefined) return when;
-  return covers(when, kernel) ? null : false;
+      const own = hash === null ? [] : [tests.add(testOfWhen({ hash: [hash] }))];
+      out.push({
+        source: 'command-line',
+        name: text,
+        at: COMMAND_LINE,
+        data: { knobs: Object.fromEntries(knobs) },
+        tests: own,
+      });
+    }
+  return out;
 }

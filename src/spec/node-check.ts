@@ -6,12 +6,13 @@ import { checkMeaning } from '../isa/lang/check.ts';
 import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import type { RuleFault } from './host.ts';
-import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
+import { MANAGER_KNOB } from './knobs.ts';
+import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withFiles, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
-import type { RulesSpec } from './types.generated.ts';
+import type { RecipeSpec, RulesSpec } from './types.generated.ts';
 
 /** Target of the trials where a spec names none. */
 const TRIAL_SM = 'sm_80';
@@ -19,11 +20,13 @@ const TRIAL: PlanRequest = {
   level: DEFAULT_LEVEL,
   sm: TRIAL_SM,
   order: DEFAULT_ORDER,
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],
 };
+
+/** Turns the recipe manager on, with the default recipe of the back end. */
+const DEFAULT_RECIPES = { set: [`${MANAGER_KNOB}=1`] };
 
 /**
  * Checks any spec file: its form, and then its meaning, by using it in plans with the shipped specs around it: at every
@@ -65,9 +68,17 @@ async function faultsOf(
 ): Promise<Diagnostic[]> {
   if (spec.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
   const shipped = base ?? (await loadShipped());
-  const used = [...(await toDiagnostics(trials(spec, resolvePath(path), shipped, host)))];
+  const full = resolvePath(path);
+  const used = [...(await toDiagnostics(trials(spec, full, await around(spec, full, shipped), host)))];
   if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
   return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
+}
+
+/** The shipped specs, and what an order or a recipe extends by its path. */
+async function around(spec: SpecFile, path: string, shipped: Specs): Promise<Specs> {
+  if (spec.kind === 'recipe') return (await withFiles(shipped, { ...TRIAL, recipes: [path] })).specs;
+  if (spec.kind === 'order') return (await withFiles(shipped, { ...TRIAL, order: path })).specs;
+  return shipped;
 }
 
 /** Faults of the rules of a group, alone and with the groups that some phase runs with it. */
@@ -154,21 +165,32 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     ...levels.map((level) => ({ ...r, level })),
     ...sms.map((sm) => ({ ...r, sm })),
   ];
-  const kernel = kernelOf(spec);
   // Under its path, so that it may extend the shipped one of its name.
-  const specs = withSpec(shipped, spec, path);
+  const there = shipped.recipes.get(path) ?? shipped.orders.get(path);
+  const specs = there === undefined ? withSpec(shipped, spec, path) : shipped;
   const requests = match(spec.kind)
     .with('order', () => everywhere({ ...one, order: path }))
     .with('recipe', () => {
-      const { sm = [TRIAL_SM], level } = spec.data as { sm?: readonly string[]; level?: number };
+      const { sm = [TRIAL_SM], level, parts = [] } = spec.data as Partial<RecipeSpec.Recipe>;
       const tried = level === undefined ? levels : [level];
-      return sm.flatMap((s) => tried.map((l) => ({ ...one, sm: s, level: l, recipe: path, kernel })));
+      const nvopts = parts.some((p) => p.nvopt !== undefined) ? levels : [];
+      return sm.flatMap((s) => {
+        const request = { ...one, sm: s, recipes: [path] };
+        return [
+          ...tried.map((l) => ({ ...request, level: l })),
+          ...nvopts.map((nvopt) => ({ ...request, nvopt })),
+        ];
+      });
     })
-    .with('knob-set', () => levels.map((level) => ({ ...one, level, knobSets: [path], kernel })))
+    .with('knob-set', () => levels.map((level) => ({ ...one, level, knobSets: [path] })))
     .with('backend', () =>
       [...specs.backends.values()]
         .filter((b) => b.data.sm !== undefined && reaches(b, spec, specs))
-        .map((b) => ({ ...one, sm: String(b.data.sm) })),
+        .map((b) => ({
+          ...one,
+          sm: String(b.data.sm),
+          ...(spec.data.recipe !== undefined && DEFAULT_RECIPES),
+        })),
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
@@ -178,12 +200,6 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .exhaustive();
   return { specs, requests };
-}
-
-/** A kernel name that the spec's `when` covers, so that what it says is in force in the trial. */
-function kernelOf(spec: SpecFile): string | undefined {
-  const pattern = (spec.data.when as { readonly kernel?: string } | undefined)?.kernel;
-  return pattern?.replaceAll('*', '').replaceAll('?', 'x');
 }
 
 /** Whether a back end is, or extends, a given one. */

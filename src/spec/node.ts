@@ -213,7 +213,7 @@ export async function withFiles(
     return out;
   };
   const orders = await withOrders(specs.orders, request.order, load);
-  const recipes = await entered(specs.recipes, 'recipe', request.recipe === null ? [] : [request.recipe]);
+  const recipes = await withRecipes(specs.recipes, request.recipes ?? [], load);
   const knobSets = await entered(specs.knobSets, 'knob-set', request.knobSets);
   const rules = await withRules(
     specs.rules ?? NO_RULES,
@@ -267,8 +267,38 @@ function rulePaths(f: SpecFile): string[] {
       walk(s.repeat ?? []);
     }
   };
-  for (const steps of Object.values((f.data.hooks ?? {}) as Record<string, readonly StepSpec[]>)) walk(steps);
+  for (const part of [f.data, ...((f.data.parts ?? []) as readonly SpecFile['data'][])])
+    for (const steps of Object.values((part.hooks ?? {}) as Record<string, readonly StepSpec[]>)) walk(steps);
   return names.filter((n): n is string => n !== undefined && isPath(n));
+}
+
+/** Recipes with files, and all that they extend. A path in `extends` is relative to the file that says it, and entered as the full path. */
+async function withRecipes(
+  recipes: ReadonlyMap<string, SpecFile>,
+  names: readonly string[],
+  load: (path: string, kind: SpecKind) => Promise<SpecFile | null>,
+): Promise<ReadonlyMap<string, SpecFile>> {
+  const out = new Map(recipes);
+  const enter = async (key: string, path: string): Promise<void> => {
+    const f = await load(path, 'recipe');
+    if (f === null) return;
+    const full = (up: string): string =>
+      !isPath(up) || isAbsolute(up) ? up : resolvePath(dirname(path), up);
+    const said = f.data.extends as string | readonly string[] | undefined;
+    const ups = said === undefined ? [] : typeof said === 'string' ? [said] : said;
+    const data = ups.some((up) => full(up) !== up)
+      ? { ...f.data, extends: typeof said === 'string' ? full(said) : ups.map(full) }
+      : f.data;
+    out.set(key, data === f.data ? f : { ...f, data });
+    for (const up of ups.map(full)) if (isPath(up) && !out.has(up)) await enter(up, up);
+  };
+  let more = false;
+  for (const n of names)
+    if (isPath(n) && !out.has(n)) {
+      more = true;
+      await enter(n, resolvePath(n));
+    }
+  return more ? out : recipes;
 }
 
 /**

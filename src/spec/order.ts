@@ -1,7 +1,9 @@
 import { match, P } from 'ts-pattern';
 import { nearest } from '../ir/diagnostic.ts';
 import type { SpecFile } from './document.ts';
+import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
+import { checkParams } from './params.ts';
 import type { Specs } from './specs.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
@@ -18,6 +20,8 @@ export interface Entry {
   readonly origin: Spot & { readonly file: SpecFile };
   /** Why the order does not run it; null where it does. */
   readonly dropped: string | null;
+  /** Of a later round of phases that are repeated: the phases of the round before. */
+  readonly roundAfter?: readonly string[];
   readonly pass?: { readonly pass: string; readonly params: Readonly<Record<string, unknown>> };
   readonly rules?: string;
 }
@@ -90,32 +94,49 @@ export function buildOrder(
   chain: readonly SpecFile[],
   table: RowTable,
   level: number,
-  passes: ReadonlySet<string>,
+  { passes, params }: { readonly passes: ReadonlySet<string>; readonly params: Host['passParams'] },
   ruleGroups: ReadonlySet<string>,
   issues: Issues,
 ): Entry[] {
   let entries: Entry[] = [];
   const replaced = new Map<number, Spot>();
   for (const file of [...chain].reverse()) {
-    const list = file.data.phases as readonly string[] | undefined;
+    const list = file.data.phases as readonly Listed[] | undefined;
     if (list !== undefined) {
-      entries = fullList(list, file, table, issues);
+      entries = fullList(list, file, table, level, issues);
       continue;
     }
     ((file.data.edits ?? []) as readonly Edit[]).forEach((edit, i) => {
       const at = { file, path: ['edits', i] };
-      applyEdit(entries, edit, { at, table, level, passes, ruleGroups, replaced, issues });
+      applyEdit(entries, edit, { at, table, level, passes, params, ruleGroups, replaced, issues });
     });
   }
   if (!issues.failed) checkRequired(entries, chain[0], table, replaced, issues);
   return entries;
 }
 
-function fullList(list: readonly string[], file: SpecFile, table: RowTable, issues: Issues): Entry[] {
+/** An element of a full list: a phase, or one that runs at some levels. */
+type Listed = string | { readonly phase: string; readonly levels: readonly number[]; readonly why?: string };
+
+/** Why an element does not run at this level; null where it does. */
+const notAtLevel = (levels: readonly number[] | undefined, level: number, why?: string): string | null =>
+  levels === undefined || levels.includes(level)
+    ? null
+    : `the order has it at level ${levels.join(', ')} only${why === undefined ? '' : `: ${why}`}`;
+
+function fullList(
+  list: readonly Listed[],
+  file: SpecFile,
+  table: RowTable,
+  level: number,
+  issues: Issues,
+): Entry[] {
   const out: Entry[] = [];
   const seen = new Set<string>();
-  list.forEach((id, i) => {
-    const origin = { file, path: ['phases', i] };
+  list.forEach((listed, i) => {
+    const origin = { file, path: typeof listed === 'string' ? ['phases', i] : ['phases', i, 'phase'] };
+    const id = typeof listed === 'string' ? listed : listed.phase;
+    const dropped = typeof listed === 'string' ? null : notAtLevel(listed.levels, level, listed.why);
     const row = table.find(id);
     if (row < 0)
       issues.unknown(origin, 'unknown-phase', `there is no phase '${id}'`, id, table.ids, LISTS_PHASES);
@@ -123,7 +144,7 @@ function fullList(list: readonly string[], file: SpecFile, table: RowTable, issu
       issues.error(origin, 'phase-twice', `phase '${id}' stands twice in the order`, {
         notes: ['a second occurrence has an id of its own: name#2'],
       });
-    else out.push({ id, name: table.rows[row].name, row, origin, dropped: null });
+    else out.push({ id, name: table.rows[row].name, row, origin, dropped });
     seen.add(id.toLowerCase());
   });
   return out;
@@ -134,6 +155,7 @@ interface EditContext {
   readonly table: RowTable;
   readonly level: number;
   readonly passes: ReadonlySet<string>;
+  readonly params: Host['passParams'];
   readonly ruleGroups: ReadonlySet<string>;
   /** Rows that gave their place to another, and the edit that did it. */
   readonly replaced: Map<number, Spot>;
@@ -144,9 +166,11 @@ interface EditContext {
 type Anchor = { readonly before: string } | { readonly after: string };
 
 /** One edit, by what it does; the schema lets no other form through. */
-type Edit =
+type Edit = { readonly levels?: readonly number[]; readonly why?: string } & OneEdit;
+type OneEdit =
   | ({ readonly move: string } & Anchor)
-  | { readonly drop: string; readonly levels?: readonly number[]; readonly why?: string }
+  | { readonly drop: string }
+  | { readonly repeat: string; readonly through?: string; readonly rounds: number }
   | { readonly replace: string; readonly with: string }
   | ({ readonly insert: string } & Anchor)
   | ({ readonly insertPass: string; readonly params?: Readonly<Record<string, unknown>> } & Anchor)
@@ -154,30 +178,74 @@ type Edit =
 
 /** Applies one edit to the order so far; an edit that is wrong, or not for this level, changes nothing. */
 function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
+  const here = edit.levels?.includes(cx.level) !== false;
+  // What is put in is in the order at every level, so that its positions are the same, but runs at its levels only.
+  const added = (entry: Entry | null): Entry | null =>
+    entry === null || here ? entry : { ...entry, dropped: notAtLevel(edit.levels, cx.level, edit.why) };
   match(edit)
     .with({ move: P.string }, (e) => {
       const from = findEntry(list, e.move, 'move', cx);
-      if (from >= 0) place(list, from, { ...list[from], origin: cx.at }, e, cx);
+      if (from >= 0 && here) place(list, from, { ...list[from], origin: cx.at }, e, cx);
     })
-    .with({ drop: P.string }, ({ drop, levels, why }) => {
+    .with({ drop: P.string }, ({ drop, why }) => {
       const at = findEntry(list, drop, 'drop', cx);
-      if (at < 0 || levels?.includes(cx.level) === false) return;
+      if (at < 0 || !here) return;
       const dropped = `dropped by the order${why === undefined ? '' : `: ${why}`}`;
       list[at] = { ...list[at], dropped, origin: cx.at };
     })
     .with({ replace: P.string }, (e) => {
       const at = findEntry(list, e.replace, 'replace', cx);
       const entry = newPhase(list, e.with, 'with', cx);
-      if (at < 0 || entry === null) return;
+      if (at < 0 || entry === null || !here) return;
       cx.replaced.set(list[at].row, cx.at);
       list[at] = entry;
     })
-    .with({ insert: P.string }, (e) => place(list, -1, newPhase(list, e.insert, 'insert', cx), e, cx))
+    .with({ insert: P.string }, (e) => place(list, -1, added(newPhase(list, e.insert, 'insert', cx)), e, cx))
     .with({ insertPass: P.string }, (e) =>
-      place(list, -1, newPass(list, e.insertPass, e.params ?? {}, cx), e, cx),
+      place(list, -1, added(newPass(list, e.insertPass, e.params ?? {}, cx)), e, cx),
     )
-    .with({ insertRules: P.string }, (e) => place(list, -1, newRules(list, e.insertRules, cx), e, cx))
+    .with({ insertRules: P.string }, (e) => place(list, -1, added(newRules(list, e.insertRules, cx)), e, cx))
+    .with({ repeat: P.string }, (e) => repeat(list, e, added, cx))
     .exhaustive();
+}
+
+/** Most entries that an order may come to: repetitions of repetitions grow quickly. */
+const MOST_ENTRIES = 2000;
+
+/** Puts the later rounds of neighbouring phases behind them. */
+function repeat(
+  list: Entry[],
+  edit: { readonly repeat: string; readonly through?: string; readonly rounds: number },
+  added: (entry: Entry) => Entry | null,
+  cx: EditContext,
+): void {
+  const from = findEntry(list, edit.repeat, 'repeat', cx);
+  const to = edit.through === undefined ? from : findEntry(list, edit.through, 'through', cx);
+  if (from < 0 || to < 0) return;
+  if (to < from) {
+    cx.issues.error(
+      below(cx.at, 'through'),
+      'edit-anchor',
+      `'${list[to].id}' (position ${to}) stands before '${list[from].id}' (position ${from})`,
+    );
+    return;
+  }
+  if (list.length + (to - from + 1) * (edit.rounds - 1) > MOST_ENTRIES) {
+    cx.issues.error(cx.at, 'edit-repeat', `the order would have more than ${MOST_ENTRIES} phases`);
+    return;
+  }
+  const later: Entry[] = [];
+  let before = list.slice(from, to + 1);
+  for (let round = 1; round < edit.rounds; round++) {
+    const roundAfter = before.map((x) => x.id);
+    before = before.map((x) => {
+      const id = freshId([...list, ...later], x.name);
+      const entry = added({ ...x, id, origin: cx.at, roundAfter })!;
+      later.push(entry);
+      return entry;
+    });
+  }
+  list.splice(to + 1, 0, ...later);
 }
 
 function findEntry(list: readonly Entry[], id: string, key: string, cx: EditContext): number {
@@ -238,6 +306,7 @@ function newPass(
     unknownPass(below(cx.at, 'insertPass'), pass, cx.passes, cx.issues);
     return null;
   }
+  checkParams(cx.at, pass, params, cx.params?.(pass), cx.issues);
   return {
     id: freshId(list, pass),
     name: pass,

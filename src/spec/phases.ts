@@ -70,6 +70,7 @@ export function planPhases(
   issues: Issues,
 ): PlanPhase[] {
   const declared = declarations(rows, phasesFile);
+  const listed = new Set(entries.map((x) => x.name));
   return entries.map((x, position) => {
     const row = x.row < 0 ? insertedRow(x) : rows[x.row];
     const origin = { source: 'order', file: x.origin.file.file, path: x.origin.path };
@@ -79,8 +80,7 @@ export function planPhases(
     const inserted: Step[] = [];
     if (x.pass !== undefined) inserted.push({ kind: 'pass', ...x.pass, origin });
     if (x.rules !== undefined) inserted.push({ kind: 'rules', groups: [x.rules], origin });
-    const added =
-      filling === undefined ? [] : stepsOf(filling.steps, phasesFile, filling.at, 'recipe', issues);
+    const added = [...(filling?.steps ?? []), ...dispatched(row, x, listed, rows, phasesFile, issues)];
     const bound = [...stepsOf(own, phasesFile, rowAt, 'phases', issues), ...inserted];
     const runsRules = flatSteps(bound).some((s) => s.kind === 'rules') && x.row >= 0;
     const steps = [...withGroups(bound, reads.extra(row, runsRules), COMMAND), ...added];
@@ -118,12 +118,28 @@ export function planPhases(
       destroys: union(row.destroys, ...foreign.map((d) => d.destroys)),
       hook: row.hook ?? null,
       progress: row.progress ?? null,
-      noOp: row.noOp === true && filling === undefined,
+      roundAfter: x.roundAfter ?? null,
+      noOp: row.noOp === true && added.length === 0,
       required: row.required ?? false,
       disabled: offOf(x, row, enabled, switches, issues),
       origin,
     };
   });
+}
+
+/** What a hook of kind A dispatches: the steps of its worker, where the order has no place of its own for that. */
+function dispatched(
+  row: Row,
+  entry: Entry,
+  listed: ReadonlySet<string>,
+  rows: readonly Row[],
+  phasesFile: SpecFile,
+  issues: Issues,
+): Step[] {
+  if (row.worker === undefined || listed.has(row.worker) || entry.row < 0) return [];
+  const k = rows.findIndex((r) => r.name === row.worker && r.slot === undefined);
+  const at = { file: phasesFile, path: ['phases', k, 'steps'] };
+  return k < 0 ? [] : stepsOf(rows[k].steps ?? [], phasesFile, at, 'phases', issues);
 }
 
 const COMMAND = { source: 'command-line', file: '', path: [] };

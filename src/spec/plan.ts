@@ -25,7 +25,7 @@ export interface ResolvedKnob {
     readonly origin: Origin;
     readonly when: string | null;
   }[];
-  /** Applies only to kernels whose name matches (a `when` knob), others have the last value that lost; null: always. */
+  /** Where the value is for some functions only: which. Stands in the plans of these functions alone (`Plan.variant`). */
   readonly when: string | null;
   /** The catalog says that no code reads it yet. */
   readonly unread: boolean;
@@ -118,6 +118,8 @@ export interface PlanPhase {
   readonly hook: 'A' | 'B' | 'C' | null;
   /** Value written to the progress counter, or null. */
   readonly progress: number | null;
+  /** Of a later round of phases that are repeated: it runs only if one of these, the round before, changed something. */
+  readonly roundAfter: readonly string[] | null;
   /** isNoOp: the phase is skipped, yet leaves a record. */
   readonly noOp: boolean;
   /** May not be disabled. */
@@ -125,6 +127,38 @@ export interface PlanPhase {
   /** Set when the plan switches the phase off, with the reason and where it was said. */
   readonly disabled: { readonly why: string; readonly origin: Origin } | null;
   readonly origin: Origin;
+}
+
+/** A question to a function before any phase has run: what `when` and the application mode of a recipe ask. */
+export interface ConditionTest {
+  /** Pattern on its name; null: any. */
+  readonly kernel: string | null;
+  /** Hashes of which it must have one (`functionHash`); null: any. */
+  readonly hashes: readonly string[] | null;
+  /** Application mode, 1: any function. */
+  readonly mode: number;
+  /** As it is shown: 'kernel gemm*'. No two tests of a plan have the same. */
+  readonly text: string;
+}
+
+/** What a recipe or back end says beside knobs, and what it wins over. */
+export interface Setting {
+  readonly what: 'hook' | 'phase' | 'level' | 'nvopt';
+  /** Id of the phase; '' for levels. */
+  readonly name: string;
+  /** 'enabled', 'disabled', a level, or what runs, as data. */
+  readonly value: unknown;
+  readonly origin: Origin;
+  /** Values that lost, first the weakest. */
+  readonly overridden: readonly { readonly value: unknown; readonly origin: Origin }[];
+}
+
+/** A recipe, or a part of one, that a plan is made of. */
+export interface AppliedRecipe {
+  readonly name: string;
+  readonly origin: Origin;
+  /** Tests (places in `Plan.tests`) that must all hold; none: all functions. */
+  readonly tests: readonly number[];
 }
 
 /** Resolved back end: plain data by path. */
@@ -144,7 +178,22 @@ export interface Plan {
   readonly level: number;
   readonly sm: string;
   readonly order: string;
+  /** Names of the recipes that were asked for, '+' between them; null: none. */
   readonly recipe: string | null;
+  /** What is applied of them, and of those that they extend, weakest first. */
+  readonly recipes: readonly AppliedRecipe[];
+  readonly nvopt: number | null;
+  readonly settings: readonly Setting[];
+  /** What is asked of each function before the first phase runs. */
+  readonly tests: readonly ConditionTest[];
+  /**
+   * The plan of the functions for which just these tests hold; this plan is for those for which none does. It has the same phases at the
+   * same positions, but what they run, their gates, and knobs may differ.
+   *
+   * @param tests places in `tests`, ascending
+   * @throws DiagnosticError where that plan is illegal, which none is for one test alone, or for all
+   */
+  readonly variant: (tests: readonly number[]) => Plan;
   readonly knobSet: string | null;
   readonly backend: Backend;
   readonly isa: Isa;

@@ -1,3 +1,4 @@
+import type { HookFilling } from './hooks.ts';
 import type { Issues, Spot } from './issues.ts';
 import type { Entry } from './order.ts';
 import { hasWork, neverRuns } from './phases.ts';
@@ -28,13 +29,15 @@ export function checkProperties(
   phases: readonly PlanPhase[],
   entries: readonly Entry[],
   off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
+  pairs: readonly (readonly [before: string, after: string])[],
   level: number,
   backend: Backend,
   issues: Issues,
 ): void {
   const table = specs.phases.data.properties as Readonly<Record<string, PhasesSpec.IRProperty>>;
   const shut = phases.map((p) => (p.required && p.disabled !== null ? null : neverRuns(p, level, backend)));
-  for (const lack of findLacks(phases, entries, off, shut, table)) {
+  for (const lack of findLacks(phases, entries, off, hooks, shut, table)) {
     const [first, ...others] = lack.needy.map((i) => `'${phases[i].id}'`);
     const providers = phases.flatMap((x, k) =>
       x.provides.includes(lack.property)
@@ -54,16 +57,52 @@ export function checkProperties(
             ? 'nothing before it provides it'
             : `${phases[lack.lost].id} (position ${lack.lost}) destroys it`,
           `provided by ${providers.join(', ') || 'no phase of this order'}`,
+          ...nearestLegal(lack.blamed, phases, entries, off, hooks, shut, table, pairs),
         ],
       },
     );
   }
 }
 
+/** For a phase that an edit has put somewhere: the nearest place where it would do, if it is that edit alone that is wrong. */
+function nearestLegal(
+  blamed: Spot,
+  phases: readonly PlanPhase[],
+  entries: readonly Entry[],
+  off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
+  shut: readonly (string | null)[],
+  table: Readonly<Record<string, PhasesSpec.IRProperty>>,
+  pairs: readonly (readonly [before: string, after: string])[],
+): string[] {
+  const at = entries.findIndex((x) => x.origin.path[0] === 'edits' && sameSpot(x.origin, blamed));
+  if (at < 0) return [];
+  const rest = [...entries.keys()].filter((i) => i !== at);
+  const keeps = (order: readonly number[]): boolean => {
+    const first = new Map<string, number>();
+    order.forEach((i, k) => {
+      if (entries[i].dropped === null && !first.has(entries[i].name)) first.set(entries[i].name, k);
+    });
+    const kept = pairs.every(
+      ([b, a]) => !((first.get(b) ?? -1) > (first.get(a) ?? Number.POSITIVE_INFINITY)),
+    );
+    const of = <T>(list: readonly T[]): T[] => order.map((i) => list[i]);
+    return kept && findLacks(of(phases), of(entries), off, hooks, of(shut), table).length === 0;
+  };
+  for (let d = 1; d < entries.length; d++)
+    for (const to of [at - d, at + d]) {
+      if (to < 0 || to > rest.length || !keeps([...rest.slice(0, to), at, ...rest.slice(to)])) continue;
+      const place = to < at ? `before ${entries[rest[to]].id}` : `after ${entries[rest[to - 1]].id}`;
+      return [`nearest legal place: ${place} (position ${to < at ? rest[to] : rest[to - 1]})`];
+    }
+  return ['no place of this order is legal for it'];
+}
+
 function findLacks(
   phases: readonly PlanPhase[],
   entries: readonly Entry[],
   off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
   shut: readonly (string | null)[],
   table: Readonly<Record<string, PhasesSpec.IRProperty>>,
 ): Lack[] {
@@ -75,7 +114,7 @@ function findLacks(
     for (const property of hasWork(p) ? p.requires : []) {
       if (have.has(property)) continue;
       const lost = lostAt.get(property) ?? null;
-      const blamed = blame(property, i, lost, phases, entries, off);
+      const blamed = blame(property, i, lost, phases, entries, off, hooks);
       const known = lacks.find((x) => x.property === property && sameSpot(x.blamed, blamed));
       if (known === undefined) lacks.push({ property, needy: [i], lost, blamed });
       else known.needy.push(i);
@@ -92,7 +131,7 @@ function findLacks(
   return lacks;
 }
 
-/** What caused it: the edit that placed the phase, or what destroys, or a provider; a provider's switch; else its line. */
+/** What caused it: what fills the phase, a hook; the edit that placed it, or what destroys, or a provider; a provider's switch; else its line. */
 function blame(
   property: string,
   needy: number,
@@ -100,9 +139,14 @@ function blame(
   phases: readonly PlanPhase[],
   entries: readonly Entry[],
   off: ReadonlyMap<string, Off>,
+  hooks: ReadonlyMap<string, HookFilling>,
 ): Spot {
   const providers = phases.flatMap((p, k) => (p.provides.includes(property) ? [k] : []));
   const suspects = [needy, ...(lost === null ? [] : [lost]), ...providers];
+  const filled = [needy, ...(lost === null ? [] : [lost])]
+    .map((k) => hooks.get(phases[k].id))
+    .find((x) => x !== undefined);
+  if (filled !== undefined) return filled.at;
   const edited = suspects.find((k) => entries[k].origin.path[0] === 'edits');
   if (edited !== undefined) return entries[edited].origin;
   const switched = providers.map((k) => off.get(phases[k].id)).find((x) => x !== undefined);

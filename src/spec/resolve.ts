@@ -1,22 +1,44 @@
+import { DiagnosticError } from '../ir/diagnostic.ts';
+import { hashText } from '../ir/hash.ts';
 import { type ResolvedBackend, resolveBackend } from './backend.ts';
-import type { SpecFile } from './document.ts';
+import { canonical } from './canonical.ts';
+import { Tests } from './conditions.ts';
 import { frameOf, planHash } from './frame.ts';
 import type { Host } from './host.ts';
-import { COMMAND_LINE, Issues, type SpecIssue } from './issues.ts';
-import { resolveKnobs, settledWhen } from './knobs.ts';
-import type { Plan } from './plan.ts';
+import { COMMAND_LINE, Issues, type SpecIssue, type Spot } from './issues.ts';
+import { knobLayers, MANAGER_KNOB, resolveKnobs } from './knobs.ts';
+import { holding, inLayer, type Layer, originIn } from './layers.ts';
+import { type Managed, manage, managerKnob, unapplied } from './manager.ts';
+import type { Plan, Setting } from './plan.ts';
+import { NO_RECIPES, type RecipeStack, recipeStack } from './recipes.ts';
 import { checkReportKnobs } from './report-knobs.ts';
 import { warnRulesOff } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
+import { testSets } from './test-sets.ts';
+import { warnRecipes } from './warn-recipes.ts';
 import { warnUnread } from './warnings.ts';
 
 export type { Host, RuleFault } from './host.ts';
 export type { SpecIssue } from './issues.ts';
 export type { PlanRequest, Specs } from './specs.ts';
 
+/** What all plans of one request have in common: those of functions for which different `when`s hold. */
+interface Common {
+  readonly specs: Specs;
+  readonly request: PlanRequest;
+  readonly host: Host;
+  readonly found: ResolvedBackend | null;
+  readonly managed: Managed;
+  readonly stack: RecipeStack;
+  readonly tests: Tests;
+  /** Of recipes and knob sets, weakest first. */
+  readonly layers: readonly Layer[];
+}
+
 /**
  * Resolves specs to a plan: the phase index array is built by name, every knob and fact gets its winning value, and what
  * the result breaks (constraints, IR properties, required phases, unknown names) is reported with the edit that did it.
+ * Where recipes or knob sets are for some functions only, the plan of these is made and checked too.
  *
  * @param host names of registered passes, or these and what else the host can run
  * @returns the plan, null if there is any error; and every error and warning, with paths in place of lines
@@ -27,13 +49,107 @@ export function resolve(
   host: ReadonlySet<string> | Host,
 ): { plan: Plan | null; issues: SpecIssue[] } {
   const issues = new Issues();
-  const recipe = resolveRecipe(specs, request, issues);
-  const level = request.level ?? (recipe?.data.level as number | undefined) ?? DEFAULT_LEVEL;
+  const found = backendOf(specs, request.sm, issues);
+  const managed = manage(specs, request, found, issues);
+  const first = resolveWith(specs, request, hostOf(host), found, managed, issues);
+  const why =
+    first.plan === null || first.plan.recipes.length === 0
+      ? null
+      : unapplied(specs, first.plan.phases, first.plan);
+  if (why === null) return first;
+  const again = new Issues();
+  const { recipes = [] } = request;
+  again.warning(
+    COMMAND_LINE,
+    'recipe-unapplied',
+    `no recipe is applied (${recipes.join(', ') || 'by knob 391'}): ${why}`,
+  );
+  return resolveWith(specs, request, hostOf(host), found, { ...managed, names: [], on: false }, again);
+}
+
+function resolveWith(
+  specs: Specs,
+  request: PlanRequest,
+  host: Host,
+  found: ResolvedBackend | null,
+  managed: Managed,
+  issues: Issues,
+): { plan: Plan | null; issues: SpecIssue[] } {
+  const tests = new Tests();
+  const stack = managed.on ? recipeStack(specs, managed.names, request, found, tests, issues) : NO_RECIPES;
+  const layers = [...stack.layers, ...knobLayers(specs, request, tests, issues)];
+  const common: Common = { specs, request, host, found, managed, stack, tests, layers };
+  warnRecipes(specs, stack, request, issues);
+  const base = resolveFor(common, [], issues);
+  if (tests.list.length === 0) return base;
+  const all = new Map(base.issues.map((i) => [sayingOf(i), i]));
+  const plans: [readonly number[], string][] = [];
+  for (const set of testSets(tests.list)) {
+    const made = resolveFor(common, set, new Issues());
+    for (const i of made.issues) if (!all.has(sayingOf(i))) all.set(sayingOf(i), i);
+    if (made.plan !== null) plans.push([set, made.plan.hash]);
+  }
+  const found2 = new Issues([...all.values()]);
+  if (base.plan === null || found2.failed) return { plan: null, issues: found2.list };
+  const conditional = layers
+    .filter((l) => l.tests.length > 0)
+    .map((l) => [l.tests, l.data.level, l.data.knobs, l.data.hooks, l.data.phases].map((x) => x ?? null));
+  const hash = hashText(canonical([base.plan.hash, tests.list, conditional, plans]));
+  return { plan: { ...base.plan, hash, variant: variants(common, base.plan) }, issues: found2.list };
+}
+
+/** What an issue says and where, so that what several plans of a request have is said once. */
+const sayingOf = (i: SpecIssue): string => JSON.stringify([i.file?.file, i.path, i.code, i.message, i.notes]);
+
+/** The plans of functions for which tests hold, each made when it is asked for. */
+function variants(common: Common, base: Plan): Plan['variant'] {
+  const made = new Map<string, Plan>([['', base]]);
+  const variant = (tests: readonly number[]): Plan => {
+    const key = tests.join();
+    let plan = made.get(key);
+    if (plan === undefined) {
+      const r = resolveFor(common, tests, new Issues());
+      if (r.plan === null)
+        throw new DiagnosticError(r.issues.filter((i) => i.severity === 'error').map(unplaced));
+      made.set(key, (plan = { ...r.plan, variant }));
+    }
+    return plan;
+  };
+  return variant;
+}
+
+/** An issue without its line: a plan of several `when`s at once is made while a program runs, far from the texts. */
+const unplaced = (i: SpecIssue) => ({
+  severity: i.severity,
+  code: i.code,
+  message: i.message,
+  file: i.file?.file ?? '',
+  line: 0,
+  column: 0,
+  length: 0,
+  notes: [...(i.notes ?? [])],
+});
+
+/** Optimization level that layers name last. */
+const levelOf = (c: Common, layers: readonly Layer[]): { level: number; layer: Layer } | null => {
+  const layer = layers.filter((l) => l.data.level !== undefined).at(-1);
+  return layer === undefined || c.request.level !== null ? null : { level: layer.data.level!, layer };
+};
+
+/** The plan of the functions for which these tests hold. */
+function resolveFor(
+  c: Common,
+  held: readonly number[],
+  issues: Issues,
+): { plan: Plan | null; issues: SpecIssue[] } {
+  const { specs, request, host, found, stack, tests } = c;
+  const layers = holding(c.layers, new Set(held));
+  const level = request.level ?? levelOf(c, layers)?.level ?? DEFAULT_LEVEL;
   if (!Number.isInteger(level) || level < 0 || level > MAX_LEVEL)
     issues.error(COMMAND_LINE, 'level', `optimization level ${level} is not 0 to ${MAX_LEVEL}`);
-  const found = backendOf(specs, request.sm, issues);
-  const table = resolveKnobs(specs, request, found, recipe, issues);
-  const frame = frameOf({ specs, request, host: hostOf(host), recipe, level, found, table, issues });
+  const table = resolveKnobs(specs, request, found, layers, tests.list, issues);
+  const own = layers.filter((l) => l.source === 'recipe');
+  const frame = frameOf({ specs, request, host, layers: own, level, found, table, issues });
   issues.add(frame.issues);
   if (frame.unordered) return { plan: null, issues: issues.list };
   warnRulesOff(specs, request, table.knobs, issues);
@@ -43,22 +159,56 @@ export function resolve(
   checkReportKnobs(frame.phases, table, issues);
   const { isa, hash, phases, rules } = frame;
   if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list };
+  const knobs = c.managed.on
+    ? new Map(table.knobs).set(MANAGER_KNOB, managerKnob(table.knobs.get(MANAGER_KNOB)!, c.managed, stack))
+    : table.knobs;
   const plan: Plan = {
     hash: planHash(hash, table.knobs, request.profile ?? null),
     level,
     sm: request.sm,
     order: request.order,
-    recipe: recipe === null ? null : request.recipe,
+    recipe: stack.names.join('+') || null,
+    recipes: stack.layers.map((l) => ({ name: l.name, origin: originIn(l), tests: l.tests })),
+    nvopt: stack.nvopt?.level ?? null,
+    settings: [...levelSettings(c, layers), ...frame.settings],
+    tests: tests.list,
     knobSet: request.knobSets.join('+') || null,
     backend: found.backend,
     isa,
     phases,
-    knobs: table.knobs,
+    knobs,
     rules,
     profile: request.profile ?? null,
     warnings: [],
+    variant: () => plan,
   };
   return { plan, issues: issues.list };
+}
+
+/** Levels that recipes name, and what the command line says over them. */
+function levelSettings(c: Common, layers: readonly Layer[]): Setting[] {
+  const { request, stack } = c;
+  const command = { source: 'command-line', file: '', path: [] };
+  const setting = (
+    what: 'level' | 'nvopt',
+    said: { value: number; at: Spot }[],
+    asked: number | null,
+  ): Setting[] => {
+    const all = said.map(({ value, at }) => ({
+      value,
+      origin: { source: 'recipe', file: at.file?.file ?? '', path: at.path },
+    }));
+    if (asked !== null && all.length > 0) all.push({ value: asked, origin: command });
+    const last = all.pop();
+    return last === undefined ? [] : [{ what, name: '', ...last, overridden: all }];
+  };
+  const levels = layers
+    .filter((l) => l.data.level !== undefined)
+    .map((l) => ({ value: l.data.level!, at: inLayer(l, 'level') }));
+  const nvopts = stack.files
+    .filter((f) => f.file.data.nvopt !== undefined)
+    .map(({ file }) => ({ value: Number(file.data.nvopt), at: { file, path: ['nvopt'] } }));
+  return [...setting('level', levels, request.level), ...setting('nvopt', nvopts, request.nvopt ?? null)];
 }
 
 /** Hosts that are only the names of their passes, as such: one object for each set. */
@@ -82,39 +232,4 @@ function backendOf(specs: Specs, sm: string, issues: Issues): ResolvedBackend | 
   const found = resolveBackend(specs, sm, issues);
   if (found !== null) kept.set(sm, found);
   return found;
-}
-
-/** The recipe that is asked for; null where none is, or where it is for other kernels than the one that is planned. */
-function resolveRecipe(specs: Specs, request: PlanRequest, issues: Issues): SpecFile | null {
-  if (request.recipe === null) return null;
-  const recipe = specs.recipes.get(request.recipe);
-  if (recipe === undefined) {
-    const names = [...specs.recipes.keys()];
-    issues.unknown(
-      COMMAND_LINE,
-      'unknown-recipe',
-      `there is no recipe '${request.recipe}'`,
-      request.recipe,
-      names,
-      `recipes are ${names.join(', ')}; a file is given by its path`,
-    );
-    return null;
-  }
-  const when = settledWhen(recipe, request.kernel);
-  if (when === false) return null;
-  if (when !== null)
-    for (const key of ['hooks', 'phases'])
-      if (recipe.data[key] !== undefined)
-        issues.error(
-          { file: recipe, path: [key] },
-          'recipe-when',
-          `'${key}' of a recipe for some kernels ('${when}') cannot be settled for a whole program`,
-          {
-            key: true,
-            notes: [
-              'plan for one kernel, or move them to a recipe without `when`; `knobs` may stay conditional',
-            ],
-          },
-        );
-  return recipe;
 }

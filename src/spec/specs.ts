@@ -19,11 +19,14 @@ export interface Specs {
 
 /** What the user asks for. */
 export interface PlanRequest {
-  /** Optimization level; null: the recipe's, or 3. */
+  /** Optimization level; null: that of a recipe, or 3. */
   readonly level: number | null;
   readonly sm: string;
   readonly order: string;
-  readonly recipe: string | null;
+  /** Recipes, by name or file; later ones win. Absent is the same as none. */
+  readonly recipes?: readonly string[];
+  /** NvOpt level, whatever recipes say. */
+  readonly nvopt?: number;
   /** Later ones win. */
   readonly knobSets: readonly string[];
   /** `NAME=VALUE` texts. */

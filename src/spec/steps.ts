@@ -1,10 +1,10 @@
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
-import type { Origin, PassStep, RepeatStep, RulesStep, Step } from './plan.ts';
+import { flatSteps, type Origin, type PassStep, type RepeatStep, type RulesStep, type Step } from './plan.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
 /** A step as a phase row, a step list or a recipe's hook says it. */
-export type StepSpec = PhasesSpec.Step;
+export type StepSpec = PhasesSpec.Step & { readonly inherited?: true };
 type Lists = Readonly<Record<string, readonly StepSpec[]>>;
 
 /** Named step lists of the phase table. */
@@ -31,6 +31,7 @@ export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s:
  * @param phases the phase table, which has the named lists
  * @param at where the list stands
  * @param source what kind of spec that is, for the origin of each step
+ * @param inherited what stands in place of a step `inherited`; only hooks have that
  */
 export function stepsOf(
   list: readonly StepSpec[],
@@ -38,6 +39,7 @@ export function stepsOf(
   at: Spot,
   source: string,
   issues: Issues,
+  inherited: readonly Step[] = [],
 ): Step[] {
   const originOf = (spot: Spot): Origin => ({ source, file: spot.file?.file ?? '', path: spot.path });
   const lists = stepLists(phases);
@@ -68,6 +70,16 @@ export function stepsOf(
         return out;
       }
       const origin = originOf(spot);
+      if (s.inherited === true) {
+        if (inherited.length === 0)
+          issues.warning(
+            below(spot, 'inherited'),
+            'hook-inherited',
+            'there is nothing to inherit: no recipe before this one fills the hook, nor does the back end',
+            { key: true },
+          );
+        return repeated ? flatSteps(inherited) : [...inherited];
+      }
       if (s.repeat !== undefined) {
         if (repeated) {
           issues.error(

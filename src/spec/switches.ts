@@ -1,8 +1,8 @@
-import type { SpecFile } from './document.ts';
-import { below, COMMAND_LINE, type Issues, type Spot } from './issues.ts';
+import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { KnobTable } from './knobs.ts';
+import { inLayer, type Layer, originIn } from './layers.ts';
 import type { Entry, Row } from './order.ts';
-import type { Origin } from './plan.ts';
+import type { Origin, Setting } from './plan.ts';
 import type { PlanRequest } from './specs.ts';
 
 /** Why a phase is off, and who said so. */
@@ -15,27 +15,30 @@ export interface Off {
 export interface Switches {
   /** By id. */
   readonly off: ReadonlyMap<string, Off>;
-  /** Ids that run at every level, whatever the order or the level test of the gate says. */
-  readonly enabled: ReadonlySet<string>;
+  /** Ids that run at every level, whatever the order or the level test of the gate says, and who says so. */
+  readonly enabled: ReadonlyMap<string, Spot>;
+  /** What recipes say. */
+  readonly settings: readonly Setting[];
 }
 
 /** Most entries that NamedPhases may have (reference, opt-levels 7). */
 const MOST_NAMED = 256;
 
 /**
- * Which phases are switched off or on: by the knobs DisablePhases and NamedPhases, by the recipe, by the command line. The
+ * Which phases are switched off or on: by the knobs DisablePhases and NamedPhases, by recipes, by the command line. The
  * last that speaks is kept as the reason.
  */
 export function resolveSwitches(
   entries: readonly Entry[],
   rows: readonly Row[],
   request: PlanRequest,
-  recipe: SpecFile | null,
+  layers: readonly Layer[],
   table: KnobTable,
   issues: Issues,
 ): Switches {
   const off = new Map<string, Off>();
-  const enabled = new Set<string>();
+  const enabled = new Map<string, Spot>();
+  const settings = new Map<string, Setting>();
   const ids = entries.map((x) => x.id);
   const known = new Map(ids.map((id) => [id.toLowerCase(), id]));
   const find = (name: string, at: Spot, verb: string): string | undefined => {
@@ -51,56 +54,64 @@ export function resolveSwitches(
       );
     return id;
   };
-  const disable = (name: string, why: string, at: Spot): void => {
-    const id = find(name, at, 'disable');
-    if (id !== undefined) off.set(id, { why, origin: originOf(at, 'recipe'), at });
+  const say = (id: string, value: string, origin: Origin): void => {
+    const lost = settings.get(id);
+    const overridden =
+      lost === undefined ? [] : [...lost.overridden, { value: lost.value, origin: lost.origin }];
+    settings.set(id, { what: 'phase', name: id, value, origin, overridden });
   };
 
   disablePhases(entries, rows, table, off, issues);
   namedPhases(entries, rows, table, off, issues);
-  const phases = recipe?.data.phases as
-    | { readonly disable?: readonly string[]; readonly enable?: readonly string[] }
-    | undefined;
-  const here: Spot = { file: recipe, path: ['phases'] };
-  phases?.disable?.forEach((name, i) =>
-    disable(name, `disabled by recipe '${request.recipe}'`, below(here, 'disable', i)),
-  );
-  phases?.enable?.forEach((name, i) => {
-    const at = below(here, 'enable', i);
-    const id = find(name, at, 'enable');
-    if (id === undefined) return;
-    enabled.add(id);
-    if (phases.disable?.some((d) => d.toLowerCase() === name.toLowerCase()) === true)
-      issues.error(at, 'phase-switch', `phase '${id}' is both enabled and disabled`);
-  });
-  for (const name of request.disable) disable(name, 'disabled on the command line', COMMAND_LINE);
-  return { off, enabled };
+  for (const layer of layers) {
+    const { disable = [], enable = [] } = layer.data.phases ?? {};
+    disable.forEach((name, i) => {
+      const at = inLayer(layer, 'phases', 'disable', i);
+      const id = find(name, at, 'disable');
+      if (id === undefined) return;
+      const origin = originIn(layer, 'phases', 'disable', i);
+      enabled.delete(id);
+      off.set(id, { why: `disabled by recipe '${layer.name}'`, origin, at });
+      say(id, 'disabled', origin);
+    });
+    enable.forEach((name, i) => {
+      const at = inLayer(layer, 'phases', 'enable', i);
+      const id = find(name, at, 'enable');
+      if (id === undefined) return;
+      if (disable.some((d) => d.toLowerCase() === name.toLowerCase()))
+        return issues.error(at, 'phase-switch', `phase '${id}' is both enabled and disabled`);
+      // What a recipe before this one switched off is on again; what a knob did stays.
+      if (off.get(id)?.origin.source === 'recipe') off.delete(id);
+      enabled.set(id, at);
+      say(id, 'enabled', originIn(layer, 'phases', 'enable', i));
+    });
+  }
+  for (const name of request.disable) {
+    const id = find(name, COMMAND_LINE, 'disable');
+    if (id === undefined) continue;
+    const origin = { source: 'command-line', file: '', path: [] };
+    off.set(id, { why: 'disabled on the command line', origin, at: COMMAND_LINE });
+    if (settings.has(id)) say(id, 'disabled', origin);
+  }
+  return { off, enabled, settings: [...settings.values()] };
 }
-
-const originOf = (at: Spot, source: string): Origin => ({
-  source: at.file === null ? 'command-line' : source,
-  file: at.file?.file ?? '',
-  path: at.path,
-});
 
 /** Whether a knob switches phases. */
 export const switchKnobs = (table: KnobTable): boolean =>
   ['DisablePhases', 'NamedPhases'].some((k) => typeof table.knobs.get(k)?.value === 'string');
 
-/** Value of a text knob that switches phases. It holds for the whole program, so a value for some kernels is an error. */
-function switchText(name: string, table: KnobTable, issues: Issues): { text: string; at: Spot } | null {
+/** Value of a text knob that switches phases. */
+function switchText(name: string, table: KnobTable): { text: string; at: Spot } | null {
   const knob = table.knobs.get(name);
   if (typeof knob?.value !== 'string') return null;
   const at = table.spots.get(name) ?? COMMAND_LINE;
-  if (knob.when === null) return { text: knob.value, at };
-  issues.error(at, 'knob-when', `knob ${name} switches phases of the whole program, not of some kernels`, {
-    key: true,
-    notes: ['set it without a `when`, or plan for one kernel'],
-  });
-  return null;
+  return { text: knob.value, at };
 }
 
-/** DisablePhases (185): names between `+`, each a part of a phase's name or alias, case ignored (reference, opt-levels 7). */
+/**
+ * DisablePhases (185): names between `+`, or where there is none between `,`; each a part of a phase's name or alias, case ignored
+ * (reference, opt-levels 7, which has both syntaxes for lists of phases).
+ */
 function disablePhases(
   entries: readonly Entry[],
   rows: readonly Row[],
@@ -108,10 +119,10 @@ function disablePhases(
   off: Map<string, Off>,
   issues: Issues,
 ): void {
-  const value = switchText('DisablePhases', table, issues);
+  const value = switchText('DisablePhases', table);
   if (value === null) return;
   const origin = table.knobs.get('DisablePhases')!.origin;
-  for (const part of value.text.split('+').map((x) => x.trim())) {
+  for (const part of value.text.split(value.text.includes('+') ? '+' : ',').map((x) => x.trim())) {
     if (part === '') continue;
     const hits = entries.filter(({ id, row }) =>
       [id, ...(rows[row]?.aliases ?? [])].some((name) => name.toLowerCase().includes(part.toLowerCase())),
@@ -136,7 +147,7 @@ function namedPhases(
   off: Map<string, Off>,
   issues: Issues,
 ): void {
-  const value = switchText('NamedPhases', table, issues);
+  const value = switchText('NamedPhases', table);
   if (value === null) return;
   const origin = table.knobs.get('NamedPhases')!.origin;
   const plus = value.text.includes('+');
@@ -144,6 +155,13 @@ function namedPhases(
     .split(plus ? '+' : ',')
     .map((x) => x.split(plus ? /[,=]/ : '=')[0].trim())
     .filter((x) => x !== '' && !/^\d+$/.test(x));
+  const given = parameters(value.text, plus);
+  if (given.length > 0)
+    issues.warning(
+      value.at,
+      'switch-parameter',
+      `knob NamedPhases: no phase takes a parameter, so '${given[0]}' is without effect`,
+    );
   if (names.length > MOST_NAMED)
     issues.error(
       value.at,
@@ -165,4 +183,10 @@ function namedPhases(
   for (const x of entries)
     if (!only.has(x.id.toLowerCase()) && rows[x.row]?.required !== true)
       off.set(x.id, { why: 'knob NamedPhases does not name it', origin, at: value.at });
+}
+
+/** Parameters in a list of phases: behind `,` or `=` where `+` parts the entries, else behind `=`, or a number between commas. */
+function parameters(text: string, plus: boolean): string[] {
+  if (plus) return text.split('+').flatMap((x) => x.split(/[,=]/).slice(1));
+  return text.split(',').flatMap((x) => (/^\s*\d+\s*$/.test(x) ? [x.trim()] : x.split('=').slice(1)));
 }

@@ -81,6 +81,16 @@ encoding?: Encoding
  * Byte offset of the first kernel parameter in constant bank 0.
  */
 "param-base"?: number
+recipe?: Recipe
+/**
+ * Hooks of kind B -> what this back end's slot does there, in turn. A recipe takes its place, or begins with it (`inherited`).
+ */
+hooks?: {
+/**
+ * Passes and rule groups.
+ */
+[k: string]: Step[]
+}
 /**
  * Knob values of this target; weaker than a recipe, a knob set or the command line.
  */
@@ -123,6 +133,50 @@ export interface Encoding {
  * Where stall, yield and barrier fields are.
  */
 "control-bits"?: ("control-word" | "in-instruction")
+}
+/**
+ * What the recipe manager does on the target; it is on where somebody names a recipe, or knob Knob391 (NvOptRecipe) is set.
+ */
+export interface Recipe {
+/**
+ * Recipe that runs where the manager is on and nobody names one.
+ */
+default?: string
+/**
+ * Application mode of recipes that name none: 0 none, 1 all functions, 2 kernels, 3 device functions, 4 those with a loop, 5 those without, 7 those for which no `when` holds.
+ */
+mode?: (0 | 1 | 2 | 3 | 4 | 5 | 7)
+}
+/**
+ * One of: a pass, rule groups, a list that has a name, steps that are repeated.
+ */
+export interface Step {
+/**
+ * A registered pass: the name of its file in src/passes without the ending.
+ */
+pass?: string
+/**
+ * Values for this binding; the pass says which it knows.
+ */
+params?: {
+[k: string]: unknown
+}
+/**
+ * Rule groups, tried together as one set: by descending priority, then in the order given here.
+ */
+rules?: string[]
+/**
+ * A list of `stepLists` of the phase table, which stands here with all its steps.
+ */
+use?: string
+/**
+ * Steps that run in turn until none of them changes anything.
+ */
+repeat?: Step[]
+/**
+ * Times that they run at most.
+ */
+rounds?: number
 }
 }
 
@@ -291,9 +345,9 @@ sm?: string
  */
 order?: string
 /**
- * Name or file of a recipe.
+ * Name or file of a recipe, or several; later ones win.
  */
-recipe?: string
+recipe?: (string | string[])
 /**
  * Names or files; later ones win.
  * 
@@ -599,13 +653,19 @@ knobs: {
 when?: When
 }
 /**
- * Kernels that this is for. Missing: all.
+ * Functions that this is for; all that is said must hold. Missing: all.
  */
 export interface When {
 /**
- * Pattern on the kernel name: * is any text, ? any one character.
+ * Pattern on the name of the function: * is any text, ? any one character.
  */
-kernel: string
+kernel?: string
+/**
+ * Hashes of what functions say before any phase, of which it has one: `orrery recipes FILE` prints them.
+ * 
+ * Items: 16 hexadecimal digits.
+ */
+hash?: string[]
 }
 }
 
@@ -643,9 +703,9 @@ index: (number | null)
  */
 space?: ("OCG" | "DAG")
 /**
- * NONE: presence is true. INT: integer. BDGT: budget, each query takes one unit, unset is unlimited. IRNG: lo..hi. ILIST: integers. FLOAT, DBL: numbers. STR: text. WHEN: conditional. OPLIST: opcode,number pairs.
+ * NONE: presence is true. INT: integer. BDGT: budget, each query takes one unit, unset is unlimited. IRNG: lo..hi. ILIST: integers. FLOAT, DBL: numbers. STR: text. WHEN: conditional. OPLIST: opcode,number pairs. INT64: an integer of 64 bits, which no source lists as a type of knobs, only as the tag of option 391.
  */
-type: ("NONE" | "INT" | "BDGT" | "IRNG" | "ILIST" | "FLOAT" | "DBL" | "STR" | "WHEN" | "OPLIST")
+type: ("NONE" | "INT" | "BDGT" | "IRNG" | "ILIST" | "FLOAT" | "DBL" | "STR" | "WHEN" | "OPLIST" | "INT64")
 /**
  * No source states the type; the most likely one is given. Default: false.
  */
@@ -802,6 +862,10 @@ export namespace OrderSpec {
  * A phase name, or name#n for the n-th occurrence.
  */
 export type Id = string
+/**
+ * Levels at which this holds: at others, what is edited stays as it was. Missing: all.
+ */
+export type Levels = number[]
 
 /**
  * When phases run: a full list of phase names, or edits of another order. The phase index array is built from it. Either phases, or extends with edits.
@@ -822,14 +886,25 @@ extends?: string
 /**
  * Phase ids in order. 'name' is the first row of that name, 'name#2' the second. A row that is not listed does not run by itself.
  */
-phases?: Id[]
+phases?: (Id | Element)[]
 /**
  * Applied in turn; each sees what the ones above it did.
  */
 edits?: Edit[]
 }
 /**
- * Exactly one of move, replace, drop, insert, insertPass, insertRules. All but replace and drop need one of before and after; replace needs with.
+ * A phase that runs at some levels only.
+ */
+export interface Element {
+phase: Id
+levels: Levels
+/**
+ * Reason, for the reviewer.
+ */
+why?: string
+}
+/**
+ * Exactly one of move, replace, drop, insert, insertPass, insertRules, repeat. All but replace, drop and repeat need one of before and after; replace needs with, repeat needs rounds.
  */
 export interface Edit {
 /**
@@ -848,10 +923,19 @@ with?: string
  * A phase name, or name#n for the n-th occurrence.
  */
 drop?: string
+levels?: Levels
 /**
- * Levels at which it is dropped. Missing: all.
+ * A phase name, or name#n for the n-th occurrence.
  */
-levels?: number[]
+repeat?: string
+/**
+ * A phase name, or name#n for the n-th occurrence.
+ */
+through?: string
+/**
+ * Rounds at most, the first among them.
+ */
+rounds?: number
 /**
  * A phase name, or name#n for the n-th occurrence.
  */
@@ -1207,6 +1291,10 @@ kind: "recipe"
  */
 title?: string
 /**
+ * Recipe, or recipes, that this one starts from, by name or by path relative to this file: all that they say, and then what this one says. Of several, a later one wins.
+ */
+extends?: (string | string[])
+/**
  * Targets that it is made for; a warning on any other. Missing: all.
  * 
  * Items: sm_NN.
@@ -1217,28 +1305,43 @@ sm?: string[]
  */
 level?: number
 /**
+ * 0 to 5: which parts of recipes hold (`nvopt` of a part), those of the recipe 'nvopt-levels' among them. A higher one gets warning 8000, and only parts without levels hold.
+ */
+nvopt?: number
+/**
+ * Functions that the recipe is applied to: 0 none, 1 all, 2 kernels, 3 device functions, 4 those with a loop, 5 those without, 7 those for which no `when` holds. Missing: what the back end says, else 1.
+ */
+mode?: (0 | 1 | 2 | 3 | 4 | 5 | 7)
+knobs?: Knobs
+hooks?: Hooks
+phases?: Phases
+when?: When
+measured?: Measured
+/**
+ * What holds for some functions or NvOpt levels only. Applied after the rest of the file, in turn; a later one wins.
+ */
+parts?: Part[]
+}
+/**
  * Knob name or alias -> value.
  */
-knobs?: {
+export interface Knobs {
 /**
  * Of the type of the knob. Flag: true or false. Range: [lo, hi] or text lo..hi. List: integers. null: unset.
  */
 [k: string]: null | boolean | number | string | number[]
 }
 /**
- * Hook phase -> what runs there, in turn.
+ * Hook phase -> what runs there, in turn, in place of what recipes before this one said.
  */
-hooks?: {
+export interface Hooks {
 /**
  * Passes and rule groups.
  */
 [k: string]: Step[]
 }
-phases?: Phases
-when?: When
-}
 /**
- * One of: a pass, rule groups, a list that has a name, steps that are repeated.
+ * One of: a pass, rule groups, a list that has a name, what recipes before this one put there, steps that are repeated.
  */
 export interface Step {
 /**
@@ -1259,6 +1362,10 @@ rules?: string[]
  * A list of `stepLists` of the phase table, which stands here with all its steps.
  */
 use?: string
+/**
+ * What would run in the hook without this recipe: by a recipe that it extends or that comes before it, or by the back end.
+ */
+inherited?: true
 /**
  * Steps that run in turn until none of them changes anything.
  */
@@ -1286,13 +1393,78 @@ disable?: string[]
 enable?: string[]
 }
 /**
- * Kernels that this is for. Missing: all.
+ * Functions that this is for; all that is said must hold. Missing: all.
  */
 export interface When {
 /**
- * Pattern on the kernel name: * is any text, ? any one character.
+ * Pattern on the name of the function: * is any text, ? any one character.
+ */
+kernel?: string
+/**
+ * Hashes of what functions say before any phase, of which it has one: `orrery recipes FILE` prints them.
+ * 
+ * Items: 16 hexadecimal digits.
+ */
+hash?: string[]
+}
+/**
+ * What it does to kernels, without it and with it, on the first of its targets: `orrery recipes --measure NAME` measures it again.
+ */
+export interface Measured {
+/**
+ * Version of ptxas that the values of ptxas are from.
+ */
+ptxas?: string
+/**
+ * Kernels and what was measured of them.
+ */
+kernels: Kernel[]
+}
+/**
+ * One kernel.
+ */
+export interface Kernel {
+/**
+ * PTX, relative to the folder of the project.
+ */
+file: string
+/**
+ * Name of the kernel in it.
  */
 kernel: string
+/**
+ * Metric -> value without the recipe, and with it.
+ */
+values: {
+/**
+ * @minItems 2
+ * @maxItems 2
+ */
+[k: string]: [number, number]
+}
+}
+/**
+ * Knobs, hooks and phases for some functions or NvOpt levels.
+ */
+export interface Part {
+/**
+ * One line for readers.
+ */
+title?: string
+when?: When
+/**
+ * Levels at which it holds. Missing: all, and where none is set.
+ * 
+ * Items: 0 to 5.
+ */
+nvopt?: number[]
+/**
+ * Optimization level, unless the command line names one.
+ */
+level?: number
+knobs?: Knobs
+hooks?: Hooks
+phases?: Phases
 }
 }
 

@@ -1,12 +1,12 @@
 import type { HookFilling } from './hooks.ts';
-import type { Issues } from './issues.ts';
-import type { KnobTable } from './knobs.ts';
+import type { Issues, Spot } from './issues.ts';
+import { type KnobTable, MANAGER_KNOB } from './knobs.ts';
 import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
 import { REPORT_KNOBS } from './report-knobs.ts';
 
 /** Knobs that the resolver itself reads, and the dispatcher. */
-const READ_HERE = ['DisablePhases', 'NamedPhases', ...REPORT_KNOBS];
+const READ_HERE = ['DisablePhases', 'NamedPhases', MANAGER_KNOB, ...REPORT_KNOBS];
 
 /** Knobs that the resolver, or a phase that runs, may read. */
 export function knobsReadBy(
@@ -59,7 +59,7 @@ export function warnUnread(
   }
 }
 
-/** A hook that a recipe fills, in a phase that cannot run on this target or at this level. */
+/** A hook that is filled, in a phase that cannot run on this target or at this level. */
 export function warnIdleHooks(
   phases: readonly PlanPhase[],
   hooks: ReadonlyMap<string, HookFilling>,
@@ -80,19 +80,18 @@ export function warnIdleHooks(
 /** A phase that a recipe enables, in which nothing would run. */
 export function warnIdleSwitches(
   phases: readonly PlanPhase[],
-  enabled: ReadonlySet<string>,
+  enabled: ReadonlyMap<string, Spot>,
   level: number,
   backend: Backend,
-  at: Parameters<Issues['warning']>[0],
   issues: Issues,
 ): void {
   for (const p of phases) {
-    if (!enabled.has(p.id)) continue;
+    const at = enabled.get(p.id);
+    if (at === undefined) continue;
     const why = hasWork(p) ? neverRuns(p, level, backend) : 'nothing is bound to it';
     if (why !== null)
       issues.warning(at, 'switch-idle', `phase '${p.id}' is enabled, but never runs: ${why}`, {
         subject: p.id,
-        key: true,
       });
   }
 }

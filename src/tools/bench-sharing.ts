@@ -67,10 +67,7 @@ export async function benchSharing(say: (s: string) => void, only: readonly stri
 
 const specs = loadShipped();
 const newPlans = () =>
-  new Plans(
-    { level: 3, sm: 'sm_80', order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] },
-    specs,
-  );
+  new Plans({ level: 3, sm: 'sm_80', order: DEFAULT_ORDER, knobSets: [], set: [], disable: [] }, specs);
 
 async function arms(say: (s: string) => void, folder: string): Promise<void> {
   const list = Array.from(

@@ -19,7 +19,7 @@ const sm = process.argv[2] ?? 'sm_90';
 if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
 const version = /V([\d.]+)/.exec(spawnSync(ptxasCommand(), ['--version'], { encoding: 'utf8' }).stdout)?.[1];
 const specs = await loadShipped();
-const base = { level: 3, sm, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [] };
+const base = { level: 3, sm, order: DEFAULT_ORDER, knobSets: [], set: [], disable: [] };
 const plans = new Plans(base, Promise.resolve(specs));
 const ptxas = {
   table: ptxTable(specs),

@@ -15,7 +15,7 @@ export async function shippedPlan(
   changes: Partial<PlanRequest> = {},
 ): Promise<Plan> {
   const { plan } = await makePlan(
-    { level: 3, sm, order: DEFAULT_ORDER, recipe: null, knobSets: [], set: [], disable: [], ...changes },
+    { level: 3, sm, order: DEFAULT_ORDER, knobSets: [], set: [], disable: [], ...changes },
     host,
     specs,
   );

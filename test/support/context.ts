@@ -28,6 +28,7 @@ export function testContext(
     level: 3,
     sm: 'sm_80',
     ruleBudget: null,
+    recipes: () => [],
     profile: () =>
       opts.profile === undefined
         ? null

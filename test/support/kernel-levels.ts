@@ -27,7 +27,7 @@ const specs = await loadShipped();
 
 async function planOf(sm: string, order: string, level: number): Promise<Plan> {
   const { plan, diagnostics } = await makePlan(
-    { level, sm, order, recipe: null, knobSets: [], set: [], disable: [] },
+    { level, sm, order, knobSets: [], set: [], disable: [] },
     host,
     specs,
   );

@@ -20,7 +20,6 @@ export const plain: PlanRequest = {
   level: 3,
   sm: 'sm_80',
   order: 'seed',
-  recipe: null,
   knobSets: [],
   set: [],
   disable: [],

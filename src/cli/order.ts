@@ -1,0 +1,32 @@
+import { host } from '../engine/pipeline.ts';
+import { type LegalRange, legalPlaces } from '../spec/suggest.ts';
+import { planFor, sourceOf } from './input.ts';
+import type { PlanOptions } from './options.ts';
+import { failWith, out, pc } from './ui.ts';
+import { placeOf } from './watch.ts';
+
+/** `orrery order suggest PHASE`: where a phase may stand, and why not elsewhere. */
+export async function suggest(name: string, o: PlanOptions & { json?: boolean }): Promise<void> {
+  const plan = await planFor(o, null);
+  const { id } = plan.phases[placeOf(plan, name)];
+  const { specs, request } = await sourceOf(o, plan);
+  const found = legalPlaces(specs, request, host, id);
+  if (found === null) failWith(`the places of '${id}' cannot be tried`);
+  const reasons = found.reasons.map((r) => (r.label === undefined ? r.message : `${r.message}: ${r.label}`));
+  if (o.json === true) return out(JSON.stringify({ ...found, reasons }, null, 2));
+  out(`${pc.bold(found.id)} stands at position ${found.position} of order '${plan.order}'. Legal places:\n`);
+  for (const r of found.legal) {
+    out(`  ${rangeText(r)}${r.current ? pc.green('  (it stands here)') : ''}`);
+    for (const w of r.warnings) out(pc.yellow(`    warning: ${w}`));
+  }
+  if (reasons.length > 0) out('\nnowhere else:');
+  for (const r of reasons) out(`  ${r}`);
+}
+
+function rangeText({ after, before }: LegalRange): string {
+  const parts = [
+    ...(after === null ? [] : [`after ${after.id} (${after.position})`]),
+    ...(before === null ? [] : [`before ${before.id} (${before.position})`]),
+  ];
+  return parts.join(', ') || 'anywhere';
+}

@@ -1,0 +1,107 @@
+import { nestingOf } from '../analysis/nesting.ts';
+import type { KnobValue } from '../ir/pass.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { covers } from '../spec/glob.ts';
+import type { ConditionTest, Plan, PlanPhase } from '../spec/plan.ts';
+import { functionHash } from './content.ts';
+
+/** Functions that a phase runs the same way over. */
+export interface PlanGroup {
+  readonly plan: Plan;
+  readonly phase: PlanPhase;
+  /** Names of the functions; null: all. */
+  readonly functions: ReadonlySet<string> | null;
+}
+
+/** The number of the mode for functions that no `when` is for; it is asked when all others have answered. */
+const MODE_REST = 7;
+
+/**
+ * Which plan each function has: what `when`s of recipes and knob sets ask is asked once, of the program before any phase. Functions that
+ * come later are judged by their names.
+ */
+export class FunctionPlans {
+  readonly base: Plan;
+  private readonly known = new Map<string, { readonly plan: Plan; readonly tests: readonly number[] }>();
+  private readonly input: ReadonlyMap<string, Fn>;
+
+  constructor(base: Plan, input: Program) {
+    this.base = base;
+    this.input = base.tests.length === 0 ? new Map() : new Map(input.functions.map((f) => [f.name, f]));
+  }
+
+  /** Functions may have different plans. */
+  get vary(): boolean {
+    return this.base.tests.length > 0;
+  }
+
+  /** The plan of a function. */
+  of(name: string): Plan {
+    return this.vary ? this.decided(name).plan : this.base;
+  }
+
+  /** Tests of the plan that hold for a function. */
+  testsOf(name: string): readonly number[] {
+    return this.vary ? this.decided(name).tests : [];
+  }
+
+  /** A phase as it is for a function. */
+  phase(name: string, at: number): PlanPhase {
+    return this.of(name).phases[at];
+  }
+
+  /** Value of a knob for a function. */
+  knob(name: string, fn: string): KnobValue {
+    return this.of(fn).knobs.get(name)?.value ?? null;
+  }
+
+  /** Functions of a program by their plans, for the phase at a place. */
+  groups(at: number, program: Program): readonly PlanGroup[] {
+    const { base } = this;
+    if (!this.vary) return [{ plan: base, phase: base.phases[at], functions: null }];
+    const by = new Map<Plan, Set<string>>();
+    for (const f of program.functions) {
+      const plan = this.of(f.name);
+      const those = by.get(plan);
+      if (those === undefined) by.set(plan, new Set([f.name]));
+      else those.add(f.name);
+    }
+    return [...by].map(([plan, functions]) => ({ plan, phase: plan.phases[at], functions }));
+  }
+
+  private decided(name: string): { readonly plan: Plan; readonly tests: readonly number[] } {
+    let d = this.known.get(name);
+    if (d === undefined) {
+      const tests = heldBy(this.base.tests, name, this.input.get(name));
+      this.known.set(name, (d = { plan: this.base.variant(tests), tests }));
+    }
+    return d;
+  }
+}
+
+/** Places of the tests that hold for a function; `fn` is undefined for one that was not in the input. */
+function heldBy(tests: readonly ConditionTest[], name: string, fn: Fn | undefined): readonly number[] {
+  const out = tests.flatMap((t, i) => (t.mode !== MODE_REST && holds(t, name, fn) ? [i] : []));
+  const whens = out.some((i) => tests[i].kernel !== null || tests[i].hashes !== null);
+  if (!whens) tests.forEach((t, i) => t.mode === MODE_REST && out.push(i));
+  return out.sort((a, b) => a - b);
+}
+
+function holds(t: ConditionTest, name: string, fn: Fn | undefined): boolean {
+  if (t.kernel !== null && !covers(t.kernel, name)) return false;
+  if (t.hashes !== null && (fn === undefined || !t.hashes.includes(functionHash(fn)))) return false;
+  switch (t.mode) {
+    case 2:
+      return fn?.kind === 'entry';
+    case 3:
+      return fn?.kind === 'func';
+    case 4:
+      return fn !== undefined && hasLoop(fn);
+    case 5:
+      return fn !== undefined && !hasLoop(fn);
+    default:
+      return true;
+  }
+}
+
+const hasLoop = (fn: Fn): boolean => fn.blocks.length > 0 && nestingOf(fn).loops.length > 0;

@@ -1,0 +1,30 @@
+import type { ParamType, ParamTypes } from '../ir/pass.ts';
+
+const count: ParamType = { kind: 'number', least: 0, whole: true };
+const share: ParamType = { kind: 'number', least: 0, whole: false };
+const flag: ParamType = { kind: 'flag' };
+const word = (...words: string[]): ParamType => ({ kind: 'word', words });
+
+/** Parameters that passes read, by pass. A pass that is not here takes none. */
+export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
+  'analyze-control-flow': { force: flag },
+  'final-inspection': { 'no-pseudo': flag },
+  'hoist-common': { 'max-pressure': count, 'max-predicates': count },
+  'hoist-invariants': { 'max-pressure': count },
+  'loop-simplification': { 'max-header': count },
+  'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },
+  'nested-conditions': { 'max-loss': share, 'max-uniform-loss': share },
+  'place-blocks': { chains: flag, cold: word('loops', 'function') },
+  predication: { only: word('values'), 'max-loss': share, 'max-uniform-loss': share, 'max-guarded': count },
+  'switch-opt': {
+    'cascade-cases': share,
+    'table-density': share,
+    'table-entries': share,
+    'table-cost': share,
+    lanes: share,
+    'regroup-cost': share,
+    'least-gain': share,
+    profiled: word('weigh', 'stays'),
+  },
+  'tail-merging': { 'least-tail': count, 'least-arm': count },
+};

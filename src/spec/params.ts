@@ -1,0 +1,78 @@
+import { match } from 'ts-pattern';
+import type { ParamType, ParamTypes } from '../ir/pass.ts';
+import type { SpecFile } from './document.ts';
+import type { Host } from './host.ts';
+import { below, type Issues, type Spot } from './issues.ts';
+import { type StepSpec, stepLists } from './steps.ts';
+
+/** Parameters that a pass does not read, or that are not what it reads. */
+export function checkParams(
+  at: Spot,
+  pass: string,
+  params: Readonly<Record<string, unknown>> | undefined,
+  known: ParamTypes | undefined,
+  issues: Issues,
+): void {
+  if (params === undefined || known === undefined) return;
+  for (const [name, value] of Object.entries(params)) {
+    const type = Object.hasOwn(known, name) ? known[name] : undefined;
+    const names = Object.keys(known);
+    if (type === undefined)
+      issues.unknown(
+        below(at, 'params', name),
+        'pass-params',
+        `pass '${pass}' has no parameter '${name}'`,
+        name,
+        names,
+        names.length === 0 ? 'it takes none' : `its parameters are ${names.join(', ')}`,
+        { key: true },
+      );
+    else if (!fits(type, value))
+      issues.error(
+        below(at, 'params', name),
+        'pass-params',
+        `parameter '${name}' of pass '${pass}' cannot be ${JSON.stringify(value)}: ${wanted(type)}`,
+      );
+  }
+}
+
+/** Tables of phases whose parameters are right, by the host that read them. */
+const checked = new WeakMap<SpecFile, Host['passParams']>();
+
+/** The parameters that the table of phases gives to passes, in rows and in named lists. */
+export function checkRows(phases: SpecFile, known: Host['passParams'], issues: Issues): void {
+  if (known === undefined || checked.get(phases) === known) return;
+  const before = issues.list.length;
+  const walk = (steps: readonly StepSpec[], at: Spot): void =>
+    steps.forEach((s, i) => {
+      if (s.pass !== undefined) checkParams(below(at, i), s.pass, s.params, known(s.pass), issues);
+      if (s.repeat !== undefined) walk(s.repeat, below(at, i, 'repeat'));
+    });
+  (phases.data.phases as readonly { readonly steps?: readonly StepSpec[] }[]).forEach((row, i) =>
+    walk(row.steps ?? [], { file: phases, path: ['phases', i, 'steps'] }),
+  );
+  for (const [name, steps] of Object.entries(stepLists(phases)))
+    walk(steps, { file: phases, path: ['stepLists', name] });
+  if (issues.list.length === before) checked.set(phases, known);
+}
+
+const fits = (type: ParamType, value: unknown): boolean =>
+  match(type)
+    .with({ kind: 'flag' }, () => typeof value === 'boolean')
+    .with({ kind: 'word' }, ({ words }) => words.includes(value as string))
+    .with(
+      { kind: 'number' },
+      ({ least, whole }) =>
+        typeof value === 'number' && value >= least && (!whole || Number.isInteger(value)),
+    )
+    .exhaustive();
+
+const wanted = (type: ParamType): string =>
+  match(type)
+    .with({ kind: 'flag' }, () => 'it is true or false')
+    .with({ kind: 'word' }, ({ words }) => `it is ${words.join(' or ')}`)
+    .with(
+      { kind: 'number' },
+      ({ least, whole }) => `it is ${whole ? 'a whole number' : 'a number'} from ${least} on`,
+    )
+    .exhaustive();
