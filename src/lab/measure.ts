@@ -40,7 +40,12 @@ export interface MeasureOptions {
   /** Run the launches of the module. Default: true. */
   readonly launches?: boolean;
   /** Absent: nothing is asked of ptxas. */
-  readonly ptxas?: { readonly assemble: Assembler; readonly table: PtxTable; readonly level: number };
+  readonly ptxas?: {
+    readonly assemble: Assembler;
+    readonly version: string;
+    readonly table: PtxTable;
+    readonly level: number;
+  };
 }
 
 /** How a launch of a kernel ended. */
