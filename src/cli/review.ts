@@ -11,7 +11,7 @@ import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
 import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
 import { review as runReview } from '../review/review.ts';
 import type { AskVerdict } from '../review/rules.ts';
-import { prove } from '../rules/prove/prove.ts';
+import { prove, quicklyRefuted } from '../rules/prove/prove.ts';
 import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
 import type { Specs } from '../spec/specs.ts';
 import { writeWhole } from './files.ts';
@@ -68,7 +68,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
       'put that of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
     );
   const progress = new Progress();
-  const { ask, close } = verdicts(o);
+  const { ask, close } = verdicts(o, progress);
   const patterns = kernelsOf(o);
   try {
     const result = await runReview(
@@ -142,13 +142,16 @@ function kernelsOf(o: DiffCommand): readonly string[] {
 }
 
 /** Verdicts of rules: the stored ones where the text has not changed, or else what the solver says now. */
-function verdicts(o: DiffCommand): { ask: AskVerdict; close: () => void } {
+function verdicts(o: DiffCommand, progress: Progress): { ask: AskVerdict; close: () => void } {
   const stored = readVerdicts();
   let solver: ReturnType<typeof openSolver> | null = null;
   return {
     ask: async (rule) => {
       const known = stored[rule.id];
       if (known?.hash === rule.hash) return known;
+      progress.update(`proving ${rule.id}`);
+      const refuted = quicklyRefuted(rule);
+      if (refuted !== null) return refuted;
       if (!o.prove || (o.solver === undefined && !packagedSolver())) return null;
       solver ??= openSolver(o.solver);
       return prove(rule, solver.solve);
