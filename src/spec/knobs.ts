@@ -10,23 +10,23 @@ import type { PlanRequest, Specs } from './specs.ts';
 import { produce } from './state.ts';
 import type { KnobsSpec } from './types.generated.ts';
 
-/** Every knob with its winning value, and the place that said it. */
+/** Every knob with the value that wins, and where that was set. */
 export interface KnobTable {
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
-  /** Places of the winning values that are not from the catalog. */
+  /** Where the winning values were set that are not catalog defaults. */
   readonly spots: ReadonlyMap<string, Spot>;
 }
 
 interface Source {
   readonly source: Origin['source'];
-  /** Kernels that it is for; null: all. */
+  /** Pattern of the kernels it applies to; null: all. */
   readonly when: string | null;
 }
 
-/** The catalog as every request starts from it. */
+/** The catalog, prepared once for all requests. */
 interface Catalog {
   readonly rows: Readonly<Record<string, KnobsSpec.Knob>>;
-  /** Names by their names and aliases in lower case. */
+  /** Knob names by lower-case name or alias. */
   readonly byName: ReadonlyMap<string, string>;
   /** Names and aliases. */
   readonly names: readonly string[];
@@ -66,8 +66,8 @@ function readCatalog(file: SpecFile): Catalog {
 }
 
 /**
- * Values in the order catalog, back end, recipe, knob sets, command line: the last that speaks wins, the others are kept
- * for display.
+ * Values from catalog, back end, recipe, knob sets and command line. The last of these that sets a knob wins; the others are kept for
+ * display.
  */
 export function resolveKnobs(
   specs: Specs,
@@ -163,8 +163,8 @@ export function resolveKnobs(
 }
 
 /**
- * Whether a spec with a `when` speaks: null where it holds for all kernels asked about, false where it holds for none of
- * them, else the pattern that is to be asked for each kernel.
+ * Which kernels a spec with a `when` applies to: null if to all that the plan is for, false if to none of them, else the pattern to
+ * match against each kernel.
  */
 export function settledWhen(file: SpecFile, kernel: string | undefined): string | null | false {
   const when = (file.data.when as { readonly kernel?: string } | undefined)?.kernel ?? null;
