@@ -18,7 +18,7 @@ import { estimateCycles, timingOf } from './estimate.ts';
 import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
-import { blockUse, functionsOf, type Start, staticValues } from './statics.ts';
+import { blockUse, functionsOf, type LaunchShape, staticValues } from './statics.ts';
 
 /** What ptxas says of a function. */
 export interface PtxasUse {
@@ -94,7 +94,7 @@ export class Measurer {
     for (const fn of program.functions) {
       if (fn.kind !== 'entry') continue;
       const runs = await this.launches(program, fn, plan);
-      const start: Start = runs[0]?.start ?? {};
+      const start: LaunchShape = runs[0]?.start ?? {};
       const use = uses.get(fn.name);
       out.push({
         kernel: fn.name,
@@ -153,7 +153,7 @@ export class Measurer {
 }
 
 interface Run {
-  readonly start: Start;
+  readonly start: LaunchShape;
   /** Blocks of the grid. */
   readonly grid: number;
   readonly result: LaunchResult;

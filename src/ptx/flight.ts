@@ -36,14 +36,14 @@ function walk(fn: Code): void {
           if (r !== NO_REG && !numbers.has(r)) numbers.set(r, numbers.size);
   if (numbers.size === 0) return;
   const positions = new Map(fn.blocks.map((b, k) => [b.id, k]));
-  // State at the start of each block: two bytes for each register.
+  // FlightState at the start of each block: two bytes for each register.
   const known: (Uint8Array | null)[] = fn.blocks.map(() => null);
   known[0] = new Uint8Array(2 * numbers.size);
   const work = [0];
   while (work.length > 0) {
     const b = work.pop()!;
     const { ins } = fn.blocks[b];
-    const state = new State(numbers, Uint8Array.from(known[b]!));
+    const state = new FlightState(numbers, Uint8Array.from(known[b]!));
     const goesTo = (block: number): void => {
       if (joined(known, block, state.bytes)) work.push(block);
     };
@@ -78,7 +78,7 @@ function joined(known: (Uint8Array | null)[], block: number, from: Uint8Array): 
 const OLDEST = 9;
 
 /** By register: the age of its last flight (0: none, else OLDEST + 1 minus the groups closed since), and whether it was written since a fence. */
-class State {
+class FlightState {
   readonly bytes: Uint8Array;
   private readonly numbers: ReadonlyMap<Reg, number>;
 

@@ -6,12 +6,12 @@ import { resolve } from 'node:path';
  */
 
 /** Inputs belong to one task of a command, specs to all of its tasks. */
-type Use = 'input' | 'spec';
+type FileRole = 'input' | 'spec';
 
-const files = new Map<string, Use>();
+const files = new Map<string, FileRole>();
 
 /** Content of a file that a command names; recorded. Throws as `readFileSync` does. */
-export function readNamed(path: string, use: Use): Buffer {
+export function readNamed(path: string, use: FileRole): Buffer {
   const bytes = readFileSync(path);
   if (!files.has(resolve(path))) files.set(resolve(path), use);
   return bytes;
