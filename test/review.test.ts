@@ -7,8 +7,11 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { packagedSolver } from '../src/cli/solver.ts';
+import { host } from '../src/engine/pipeline.ts';
 import { canonical, dataChanges } from '../src/review/data-diff.ts';
 import { whereText } from '../src/review/render.ts';
+import { rulesOfDoc } from '../src/rules/group.ts';
+import { loadShipped, loadSpec, makePlan } from '../src/spec/node.ts';
 import { runs } from './support/size.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -185,6 +188,46 @@ describe('orrery diff', () => {
     expect(r.out).toMatch(/^rule shifts: shift-sign-extend: there -> changed\n {2}refuted/m);
     expect(r.out).toMatch(/\$d +=.*before.*after/);
     expect(r.out).toContain(`shifts.yaml:${lineOf(to, file, /id: shift-sign-extend/)}`);
+  });
+
+  it('takes verdicts that the head stores, but none that values refute', async () => {
+    const { isa } = (
+      await makePlan(
+        {
+          level: 3,
+          sm: 'sm_90',
+          order: 'binary',
+          recipe: null,
+          knobSets: [],
+          set: [],
+          disable: [],
+        },
+        host,
+        await loadShipped(),
+      )
+    ).plan!;
+    const rules = 'pipelines/rules/identities.yaml';
+    const added = (k: number) => `
+  - id: from-the-head
+    title: a sum of a constant and a constant
+    match: IADD3 $d, $x, 77, 0
+    rewrite: IADD3 $d, $x, 70, ${k}
+    source: test
+`;
+    for (const [k, code, says] of [
+      [7, 2, /: nothing -> new\n {2}verified \(1 choice of modifiers\)/],
+      [8, 2, /: nothing -> new\n {2}refuted/],
+    ] as const) {
+      const to = head(rules, (t) => t.trimEnd() + added(k));
+      const doc = (await loadSpec(join(to, rules), 'rules')).data;
+      const { hash } = rulesOfDoc(doc, isa).rules.find((r) => r.id === 'from-the-head')!;
+      const verdict = { verdict: 'verified', instances: 1, hash };
+      writeFileSync(join(to, 'pipelines/rules/verdicts.json'), JSON.stringify({ 'from-the-head': verdict }));
+      const r = orrery('diff', root, to, '--no-kernels', '--no-prove', '--sm', 'sm_90', '-O', '3');
+      expect([r.code, r.err]).toEqual([code, '']);
+      expect(r.out).toMatch(says);
+      expect(/ALARM/.test(r.out)).toBe(k === 8);
+    }
   });
 
   it.skipIf(!packagedSolver())('rules whose opcode means something else are proved again', () => {
