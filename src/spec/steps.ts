@@ -1,7 +1,6 @@
-import { match, P } from 'ts-pattern';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
-import type { Origin, PassStep, RulesStep, Step } from './plan.ts';
+import type { Origin, PassStep, RepeatStep, RulesStep, Step } from './plan.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
 /** A step as written in a phase row, a step list or a recipe's hook. */
@@ -43,43 +42,50 @@ export function stepsOf(
   const originOf = (spot: Spot): Origin => ({ source, file: spot.file?.file ?? '', path: spot.path });
   const lists = stepLists(phases);
   const open: string[] = [];
-  const named = (name: string, spot: Spot, repeated: boolean): Step[] => {
-    const steps = lists[name];
-    if (steps === undefined) {
-      const known = Object.keys(lists);
-      const what = `there is no step list '${name}'`;
-      issues.unknown(spot, 'unknown-steps', what, name, known, `step lists are ${known.join(', ')}`);
-      return [];
-    }
-    if (open.includes(name)) {
-      issues.error(spot, 'steps-cycle', `step list '${name}' uses itself`);
-      return [];
-    }
-    open.push(name);
-    const out = flat(steps, { file: phases, path: ['stepLists', name] }, repeated);
-    open.pop();
-    return out;
-  };
-  const nested = (spot: Spot): Step[] => {
-    issues.error(spot, 'repeat-nested', 'steps that are repeated cannot repeat steps', {
-      key: true,
-      notes: ['put the inner steps beside the others: all of them run in every round'],
-    });
-    return [];
-  };
   const flat = (steps: readonly StepSpec[], here: Spot, repeated: boolean): Step[] =>
     steps.flatMap((s, i): Step[] => {
       const spot = below(here, i);
+      if (s.use !== undefined) {
+        const named = lists[s.use];
+        if (named === undefined) {
+          issues.unknown(
+            below(spot, 'use'),
+            'unknown-steps',
+            `there is no step list '${s.use}'`,
+            s.use,
+            Object.keys(lists),
+            `step lists are ${Object.keys(lists).join(', ')}`,
+          );
+          return [];
+        }
+        if (open.includes(s.use)) {
+          issues.error(below(spot, 'use'), 'steps-cycle', `step list '${s.use}' uses itself`);
+          return [];
+        }
+        open.push(s.use);
+        const out = flat(named, { file: phases, path: ['stepLists', s.use] }, repeated);
+        open.pop();
+        return out;
+      }
       const origin = originOf(spot);
-      return match<StepSpec, Step[]>(s)
-        .with({ use: P.string }, ({ use }) => named(use, below(spot, 'use'), repeated))
-        .with({ repeat: P.nonNullable }, (x) => {
-          if (repeated) return nested(below(spot, 'repeat'));
-          const inner = flat(x.repeat, below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
-          return [{ kind: 'repeat', rounds: x.rounds ?? 1, steps: inner, origin }];
-        })
-        .with({ pass: P.string }, (x) => [{ kind: 'pass', pass: x.pass, params: x.params ?? {}, origin }])
-        .otherwise((x) => [{ kind: 'rules', groups: x.rules ?? [], origin }]);
+      if (s.repeat !== undefined) {
+        if (repeated) {
+          issues.error(
+            below(spot, 'repeat'),
+            'repeat-nested',
+            'steps that are repeated cannot repeat steps',
+            {
+              key: true,
+              notes: ['put the inner steps beside the others: all of them run in every round'],
+            },
+          );
+          return [];
+        }
+        const inner = flat(s.repeat, below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
+        return [{ kind: 'repeat', rounds: s.rounds ?? 1, steps: inner, origin } satisfies RepeatStep];
+      }
+      if (s.pass !== undefined) return [{ kind: 'pass', pass: s.pass, params: s.params ?? {}, origin }];
+      return [{ kind: 'rules', groups: s.rules ?? [], origin }];
     });
   return flat(list, at, false);
 }
