@@ -3,7 +3,7 @@ import { COMMAND_LINE, type Issues } from './issues.ts';
 import type { Backend, Origin } from './plan.ts';
 import type { Specs } from './specs.ts';
 
-/** Keys for readers and for the resolver, which no pass sees. */
+/** Keys that are for readers and for this resolver; no pass sees them. */
 const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs']);
 
 /** The back end of a target, and the knobs that it and its families set. */
@@ -77,7 +77,7 @@ function mergeInto(
   origins.set(path.join('.'), { source: 'backend', file: file.file, path });
 }
 
-/** The fact at a path such as 'limits.max-registers'; undefined if there is none. */
+/** A path such as 'limits.max-registers' in the facts; undefined where there is nothing. */
 export function factOf(backend: Backend, path: string): unknown {
   let v: unknown = backend.facts;
   for (const part of path.split('.')) {

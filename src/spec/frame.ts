@@ -19,21 +19,21 @@ import type { PlanRequest, Specs } from './specs.ts';
 import { resolveSwitches, switchKnobs } from './switches.ts';
 import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
 
-/** Everything in a plan except knob values, so plans that differ only in those can share it. */
+/** What plans have in common that differ by values of knobs only: everything but these. */
 export interface Frame {
   /** Null where there is an error. */
   readonly isa: Isa | null;
   readonly phases: readonly PlanPhase[];
   readonly rules: Plan['rules'];
-  /** Knobs that some running phase may read. */
+  /** Knobs that a phase that runs may read. */
   readonly read: ReadonlySet<string>;
-  /** The texts that are hashed before and after the knob values. */
+  /** What is hashed before the values of knobs, and after. */
   readonly hash: { readonly before: HashState; readonly after: string } | null;
-  /** The order could not be built, so the fields above are empty. */
+  /** There is no order, and so nothing of the above. */
   readonly unordered: boolean;
-  /** Faults of the order and of what it runs. */
+  /** What is wrong with the order and what it runs. */
   readonly issues: readonly SpecIssue[];
-  /** Faults of running that on the target. */
+  /** What is wrong with how that runs on the target. */
   readonly issuesOfTarget: readonly SpecIssue[];
 }
 
@@ -47,11 +47,11 @@ export interface FrameInput {
   /** Null: there is no back end. */
   readonly found: ResolvedBackend | null;
   readonly table: KnobTable;
-  /** Issues found earlier. */
+  /** What was wrong before. */
   readonly issues: Issues;
 }
 
-/** Most frames kept for one phase table; the oldest is dropped first. */
+/** Frames that are kept for one table of phases; the one that was made first goes first. */
 const MOST_FRAMES = 32;
 
 const frames = new WeakMap<SpecFile, Map<string, Frame>>();
@@ -59,7 +59,7 @@ const frames = new WeakMap<SpecFile, Map<string, Frame>>();
 const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
 
-/** A number unique to an object; 0 for null. */
+/** A number that an object has for itself; 0 for none. */
 function numberOf(x: object | null | undefined): number {
   if (x === null || x === undefined) return 0;
   let n = numbers.get(x);
@@ -68,8 +68,8 @@ function numberOf(x: object | null | undefined): number {
 }
 
 /**
- * The frame of a request. It is reused for requests that differ only in knob values, provided that the documents are the same, nothing
- * is wrong with them, and no knob switches phases.
+ * The frame of a request. One that was made of the same documents for the same request, values of knobs aside, is taken again; not
+ * where something is wrong, or where knobs switch phases.
  */
 export function frameOf(x: FrameInput): Frame {
   const { specs, request } = x;
@@ -99,7 +99,7 @@ export function frameOf(x: FrameInput): Frame {
 }
 
 function makeFrame({ specs, request, host, recipe, level, found, table, issues: before }: FrameInput): Frame {
-  // The steps below behave differently if anything was wrong so far.
+  // What follows asks whether anything was wrong so far.
   const issues = new Issues(before.list);
   const from = issues.list.length;
   const nothing = { isa: null, phases: [], rules: new Map(), read: new Set<string>(), hash: null };
@@ -176,7 +176,7 @@ function warnRecipe(recipe: SpecFile, request: PlanRequest, level: number, issue
     );
 }
 
-/** Reports rules that the host cannot run: leaving them out silently would change the result. */
+/** No phase may run rules that the host cannot run: that would leave them out without a word. */
 function refuseRules(phases: readonly PlanPhase[], entries: readonly Entry[], issues: Issues): void {
   phases.forEach((p, i) => {
     const [group] = groupsOf(p);
@@ -192,7 +192,7 @@ function refuseRules(phases: readonly PlanPhase[], entries: readonly Entry[], is
 const orderName = (specs: Specs, f: SpecFile): string =>
   [...specs.orders].find(([, x]) => x === f)?.[0] ?? f.file;
 
-/** Instruction sets by the list of specs that they were built from, so that plans of the same specs share them. */
+/** Built instruction sets by the list of their specs: a plan of the same specs shares them. */
 const builtIsas = new WeakMap<readonly SpecFile[], ReturnType<typeof buildIsa>>();
 
 function resolveIsa(specs: Specs, issues: Issues): Isa | null {
@@ -211,7 +211,7 @@ function resolveIsa(specs: Specs, issues: Issues): Isa | null {
 
 /*
  * Hash of everything that decides what the plan does: level, facts, instruction set, phases that may run with what is
- * bound to them, and every knob value. Titles, reasons, sources and origins of values are left out.
+ * bound to them, and every knob value. Titles, reasons, sources and the way a value came about do not count.
  */
 
 function hashParts(
@@ -229,7 +229,7 @@ function hashParts(
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
 }
 
-/** Hash of a plan: its frame, its knob values and its profile. */
+/** Hash of a plan: of its frame with values of knobs in it, and of its profile. */
 export function planHash(
   { before, after }: NonNullable<Frame['hash']>,
   knobs: ReadonlyMap<string, ResolvedKnob>,

@@ -10,8 +10,8 @@ export interface HookFilling {
 }
 
 /**
- * The hooks that a recipe fills, by phase id. A key without a number means the first occurrence of that phase.
- * Reports to `issues` names that are not phases or not hooks, and unknown passes and rule groups.
+ * The hooks that a recipe fills, by phase id. A key without a number is the first occurrence of that phase.
+ * Faults go to `issues`: a name that is no phase or no hook, an unknown pass or rule group.
  */
 export function resolveHooks(
   recipe: SpecFile | null,
@@ -48,7 +48,7 @@ export function resolveHooks(
   return out;
 }
 
-/** Reports passes and rule groups that do not exist. Step lists are checked when they are expanded. */
+/** Passes and rule groups that are not there. Step lists are checked where they are opened. */
 function checkNames(
   steps: readonly StepSpec[],
   at: Spot,

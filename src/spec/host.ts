@@ -1,16 +1,16 @@
 import type { Isa } from '../ir/opcode.ts';
 
-/** What the code around the resolver can run. */
+/** What the host can run. */
 export interface Host {
   /** Names of registered passes. */
   readonly passes: ReadonlySet<string>;
-  /** Whether it can run rule groups. */
+  /** Rule groups can be run. */
   readonly rules?: boolean;
-  /** Knobs that are read wherever rules run, whichever rules they are. */
+  /** Knobs that running rules reads, whatever the rules are. */
   readonly ruleKnobs?: readonly string[];
   /** Knobs that a pass reads wherever it runs. */
   readonly passKnobs?: (pass: string) => readonly string[];
-  /** Checks the rules of one group together with those of the groups that run beside it. */
+  /** Checks the rules of one group, in the company of the groups that run with it. */
   readonly checkRules?: (
     docs: readonly unknown[],
     group: string,

@@ -10,23 +10,23 @@ import type { PlanRequest, Specs } from './specs.ts';
 import { produce } from './state.ts';
 import type { KnobsSpec } from './types.generated.ts';
 
-/** Every knob with the value that wins, and where that was set. */
+/** Every knob with its winning value, and the place that said it. */
 export interface KnobTable {
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
-  /** Where the winning values were set that are not catalog defaults. */
+  /** Places of the winning values that are not from the catalog. */
   readonly spots: ReadonlyMap<string, Spot>;
 }
 
 interface Source {
   readonly source: Origin['source'];
-  /** Pattern of the kernels it applies to; null: all. */
+  /** Kernels that it is for; null: all. */
   readonly when: string | null;
 }
 
-/** The catalog, prepared once for all requests. */
+/** The catalog as every request starts from it. */
 interface Catalog {
   readonly rows: Readonly<Record<string, KnobsSpec.Knob>>;
-  /** Knob names by lower-case name or alias. */
+  /** Names by their names and aliases in lower case. */
   readonly byName: ReadonlyMap<string, string>;
   /** Names and aliases. */
   readonly names: readonly string[];
@@ -66,8 +66,8 @@ function readCatalog(file: SpecFile): Catalog {
 }
 
 /**
- * Values from catalog, back end, recipe, knob sets and command line. The last of these that sets a knob wins; the others are kept for
- * display.
+ * Values in the order catalog, back end, recipe, knob sets, command line: the last that speaks wins, the others are kept
+ * for display.
  */
 export function resolveKnobs(
   specs: Specs,
@@ -163,8 +163,8 @@ export function resolveKnobs(
 }
 
 /**
- * Which kernels a spec with a `when` applies to: null if to all that the plan is for, false if to none of them, else the pattern to
- * match against each kernel.
+ * Whether a spec with a `when` speaks: null where it holds for all kernels asked about, false where it holds for none of
+ * them, else the pattern that is to be asked for each kernel.
  */
 export function settledWhen(file: SpecFile, kernel: string | undefined): string | null | false {
   const when = (file.data.when as { readonly kernel?: string } | undefined)?.kernel ?? null;

@@ -9,7 +9,7 @@ import type { LaunchSpec } from './types.generated.ts';
 /** Reads a file that a launch names, by its path as written there; null where it cannot be read. */
 export type ReadData = (name: string) => Uint8Array | null;
 
-/** One parameter as written; the schema admits no other form. */
+/** One parameter as written; the schema lets no other form through. */
 type Parameter =
   | { readonly scalar: string; readonly value: number | string }
   | {
@@ -22,7 +22,7 @@ type Parameter =
     }
   | { readonly bytes: number; readonly data?: string };
 
-/** Most bytes in one buffer: what a typed array can hold on every host. */
+/** Most bytes of one buffer: what one typed array holds on every host. */
 const MOST_BYTES = 2 ** 31;
 
 /** Threads of a block (CUDA C Programming Guide, technical specifications). */
@@ -40,7 +40,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
   const error = (path: SpecPath, code: string, message: string, notes?: readonly string[]) =>
     issues.error({ file: spec, path }, code, message, { notes });
 
-  /** Contents of a data file; zeros if the file is faulty, so that checking can go on. */
+  /** Contents of a data file; zeros where it is faulty, so that the other faults are found too. */
   const data = (name: string, size: number, path: SpecPath): Uint8Array => {
     const bytes = read(name);
     if (bytes === null)
@@ -51,7 +51,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
     return new Uint8Array(0);
   };
 
-  /** Reports a parameter that needs more bytes than a buffer can hold. */
+  /** Whether so many bytes are too many for the parameter. */
   const tooLarge = (size: number, path: SpecPath): boolean => {
     if (size > MOST_BYTES)
       error(path, 'launch-value', `${size} bytes are more than the ${MOST_BYTES} of the largest buffer`);
@@ -65,7 +65,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
         const value = scalarValue(scalar, given);
         if (typeof value === 'object') error(at('value'), 'launch-value', value.problem);
         const number = typeof value === 'object' ? 0 : value;
-        // The simulator takes half-precision values as bits.
+        // The simulator takes half precision as its bits.
         return scalar.endsWith('f16')
           ? { kind: 'scalar', type: 'b16', value: numberToHalf(Number(number), scalar) }
           : { kind: 'scalar', type: scalar, value: number };
@@ -134,7 +134,7 @@ export function scalarValue(type: string, given: number | string): number | bigi
     return { problem: `${type} takes an integer, not '${given}'` };
   const v = m === null ? BigInt(given) : m[1] === '-' ? -BigInt(m[2]) : BigInt(m[2]);
   const bits = BigInt(type.replace(/\D/g, ''));
-  // Untyped values (b8 to b64) may be written signed or unsigned.
+  // Bits (b8 to b64) may be written either way; s and u types only as themselves.
   const low = type.startsWith('u') ? 0n : -(1n << (bits - 1n));
   const high = type.startsWith('s') ? (1n << (bits - 1n)) - 1n : (1n << bits) - 1n;
   if (v < low || v > high) return { problem: `${given} does not fit ${type}: ${low} to ${high}` };

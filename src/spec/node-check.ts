@@ -13,7 +13,7 @@ import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 
-/** Target of the trial plans if the spec names none. */
+/** Target of the trials where a spec names none. */
 const TRIAL_SM = 'sm_80';
 const TRIAL: PlanRequest = {
   level: DEFAULT_LEVEL,
@@ -26,8 +26,8 @@ const TRIAL: PlanRequest = {
 };
 
 /**
- * Checks any spec file: first its form, then its meaning, by resolving plans that use it together with the shipped specs, at every
- * level and for the targets it concerns. Never throws, whatever the input.
+ * Checks any spec file: its form, and then its meaning, by using it in plans with the shipped specs around it: at every
+ * level, and for the targets that it is about. Never throws on input.
  */
 export async function checkFile(
   path: string,
@@ -56,7 +56,7 @@ async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]
   }
 }
 
-/** Faults of a spec whose form is valid. */
+/** Faults of a spec of valid form. */
 async function faultsOf(
   spec: SpecFile,
   path: string,
@@ -70,7 +70,7 @@ async function faultsOf(
   return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
 }
 
-/** Faults of the rules of a group, by itself and together with the groups that some phase runs beside it. */
+/** Faults of the rules of a group, alone and with the groups that some phase runs with it. */
 function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   if (!('passes' in host) || host.checkRules === undefined) return [];
   const name = specName(spec);
@@ -93,7 +93,7 @@ function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | 
   }));
 }
 
-/** Commands and reports name rules by id, so ids must be unique even among groups that never run together. */
+/** Ids of rules name them in commands and reports, so a rule of a group that never runs beside this one has its id for itself too. */
 function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
   const idsOf = (f: SpecFile): string[] => (f.data as unknown as RulesSpec.Rules).rules.map((r) => r.id);
   const owners = new Map(others.flatMap((f) => idsOf(f).map((id): [string, string] => [id, specName(f)])));
@@ -116,18 +116,18 @@ async function meanings(spec: SpecFile): Promise<Diagnostic[]> {
   );
 }
 
-/** Errors of any trial, and warnings that all trials agree on: a knob that nothing reads at one level may be read at another. */
+/** Errors of any trial, and warnings that every trial gave: what is idle at one level may well be read at another. */
 function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   const { specs, requests } = trialOf(spec, path, shipped);
   const all = new Map<string, { issue: SpecIssue; trials: Set<PlanRequest> }>();
   for (const request of requests)
     for (const found of resolve(specs, request, host).issues) {
-      // The target of a trial comes from the spec, so a fault of it must not blame the command line.
+      // The request of a trial is made of what the spec says: a target that it names is not the command line's.
       const targets = spec.data.sm;
       const named = found.code === 'unknown-sm' && Array.isArray(targets) ? targets.indexOf(request.sm) : -1;
       const issue = named < 0 ? found : { ...found, file: spec, path: ['sm', named] };
       const { file, path, code, subject, see, severity, message } = issue;
-      // A warning may give another reason in each trial, and one is enough; every distinct error is worth reading.
+      // Of one warning the reason may differ from trial to trial; of errors every text is worth reading.
       const said = severity === 'error' ? message : null;
       const key = JSON.stringify([file?.file, path, code, subject, see?.path, said]);
       const known = all.get(key);
@@ -137,13 +137,13 @@ function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<
   return (
     [...all.values()]
       .filter((x) => x.issue.severity === 'error' || x.trials.size === requests.length)
-      // A group that a knob switches on is not at fault for being off.
+      // That a group has a switch is no fault of the group.
       .filter((x) => x.issue.code !== 'rules-off')
       .map((x) => x.issue)
   );
 }
 
-/** The specs including the one to check, and requests that use it. */
+/** The specs with the one to be checked among them, and requests that use it. */
 function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; requests: PlanRequest[] } {
   const one = TRIAL;
   const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, level) => level);
@@ -155,7 +155,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     ...sms.map((sm) => ({ ...r, sm })),
   ];
   const kernel = kernelOf(spec);
-  // It is entered under its path, so that it may extend the shipped order of the same name.
+  // Under its path, so that it may extend the shipped one of its name.
   const specs = withSpec(shipped, spec, path);
   const requests = match(spec.kind)
     .with('order', () => everywhere({ ...one, order: path }))
@@ -172,7 +172,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
-    // There is one file of each of these kinds, which it replaces.
+    // One file of these kinds is in force.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
     )
@@ -180,7 +180,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
   return { specs, requests };
 }
 
-/** A kernel name that the spec's `when` matches, so that the spec takes effect in the trial. */
+/** A kernel name that the spec's `when` covers, so that what it says is in force in the trial. */
 function kernelOf(spec: SpecFile): string | undefined {
   const pattern = (spec.data.when as { readonly kernel?: string } | undefined)?.kernel;
   return pattern?.replaceAll('*', '').replaceAll('?', 'x');

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /*
- * The files that a command reads, directly or through a file that names them: what reproducing it elsewhere needs.
+ * Files that were read because a command names them, or something that it names: what has to be kept to run it again elsewhere.
  */
 
-/** Inputs belong to one task of a command, specs to all of its tasks. */
-type FileRole = 'input' | 'spec';
+/** Inputs belong to one task of a command, specs to all of it. */
+type Use = 'input' | 'spec';
 
-const files = new Map<string, FileRole>();
+const files = new Map<string, Use>();
 
-/** Content of a file that a command names; recorded. Throws as `readFileSync` does. */
-export function readNamed(path: string, use: FileRole): Buffer {
+/** Content of a file that a command names. Throws as `readFileSync` does. */
+export function readNamed(path: string, use: Use): Buffer {
   const bytes = readFileSync(path);
   if (!files.has(resolve(path))) files.set(resolve(path), use);
   return bytes;
@@ -20,7 +20,7 @@ export function readNamed(path: string, use: FileRole): Buffer {
 /** Full paths of what was read, in order. */
 export const namedFiles = (): readonly string[] => [...files.keys()];
 
-/** Begins another task, which does not need the inputs of earlier ones. */
+/** Another task begins: it does not need the inputs of those before it. */
 export function forgetInputs(): void {
   for (const [path, use] of files) if (use === 'input') files.delete(path);
 }

@@ -19,7 +19,7 @@ export interface LoadedLaunch extends Launch {
 /**
  * Reads a launch file and the data that it names.
  *
- * @param needModule whether the module must exist too; false if the caller provides another
+ * @param needModule the module must be there too; not so where another takes its place
  * @throws DiagnosticError with every fault, each at its line
  */
 export async function loadLaunch(path: string, needModule = false): Promise<LoadedLaunch> {
@@ -49,7 +49,7 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
   return { ...launch, modulePath, file: spec.file, spec };
 }
 
-/** A launch file; if its form is invalid, its valid entries and the faults. */
+/** A launch file, or the rest of it and what is wrong with its form. */
 async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: readonly Diagnostic[] }> {
   try {
     return { spec: await loadSpec(path, 'launch'), faults: [] };
@@ -60,8 +60,8 @@ async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: reado
 }
 
 /**
- * Checks that a program has the kernel of a launch and that the kernel takes the parameters that the launch passes.
- * @throws DiagnosticError at the line of the launch that does not fit
+ * Sees that a program has the kernel of a launch, with the parameters that it gives.
+ * @throws DiagnosticError at the line that does not fit
  */
 export async function fitLaunch(launch: LoadedLaunch, program: Program): Promise<void> {
   const kernels = program.functions.filter((f) => f.kind === 'entry');

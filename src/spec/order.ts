@@ -7,22 +7,22 @@ import type { PhasesSpec } from './types.generated.ts';
 
 export type Row = Omit<PhasesSpec.Phase, 'purpose' | 'source'>;
 
-/** An entry of an order that is being edited. */
+/** A place in the order while it is edited. */
 export interface Entry {
   /** Unique in the order: `name`, or `name#2` for a second occurrence. */
   readonly id: string;
   readonly name: string;
   /** Index of its row in the phase table; -1 for an inserted pass or rule group. */
   readonly row: number;
-  /** The line that put it here. */
+  /** Line of an order that put it here. */
   readonly origin: Spot & { readonly file: SpecFile };
-  /** Why the order does not run it; null if it does. */
+  /** Why the order does not run it; null where it does. */
   readonly dropped: string | null;
   readonly pass?: { readonly pass: string; readonly params: Readonly<Record<string, unknown>> };
   readonly rules?: string;
 }
 
-/** Longest chain of `extends`; a longer one must be a cycle or a mistake. */
+/** Longest chain of `extends`; a longer one is a cycle or a mistake. */
 const LONGEST_CHAIN = 16;
 
 const LISTS_PHASES = '`orrery phases` lists them';
@@ -45,14 +45,14 @@ export class RowTable {
     });
   }
 
-  /** Row of an id; occurrences beyond the rows of that name use its first row. -1: no such name. */
+  /** Row of an id; an occurrence beyond the rows of its name is the first row again. -1: no such name. */
   find(id: string): number {
     const key = id.toLowerCase();
     return this.at.get(key) ?? this.at.get(key.replace(/#\d+$/, '')) ?? -1;
   }
 }
 
-/** The chain of orders from the requested one down to the full list; null if it is broken. */
+/** The chain of orders from the one asked for down to the full list; null where it is broken. */
 export function orderChain(specs: Specs, name: string, issues: Issues): SpecFile[] | null {
   const chain: SpecFile[] = [];
   let from: Spot = { file: null, path: [] };
@@ -135,15 +135,15 @@ interface EditContext {
   readonly level: number;
   readonly passes: ReadonlySet<string>;
   readonly ruleGroups: ReadonlySet<string>;
-  /** Rows that were replaced, and the edit that did it. */
+  /** Rows that gave their place to another, and the edit that did it. */
   readonly replaced: Map<number, Spot>;
   readonly issues: Issues;
 }
 
-/** Where an edit puts its entry. */
+/** Where an edit puts something. */
 type Anchor = { readonly before: string } | { readonly after: string };
 
-/** One edit; the schema admits no other form. */
+/** One edit, by what it does; the schema lets no other form through. */
 type Edit =
   | ({ readonly move: string } & Anchor)
   | { readonly drop: string; readonly levels?: readonly number[]; readonly why?: string }
@@ -152,7 +152,7 @@ type Edit =
   | ({ readonly insertPass: string; readonly params?: Readonly<Record<string, unknown>> } & Anchor)
   | ({ readonly insertRules: string } & Anchor);
 
-/** Applies one edit. One that is faulty or for other levels changes nothing. */
+/** Applies one edit to the order so far; an edit that is wrong, or not for this level, changes nothing. */
 function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
   match(edit)
     .with({ move: P.string }, (e) => {
@@ -194,7 +194,7 @@ function findEntry(list: readonly Entry[], id: string, key: string, cx: EditCont
   return at;
 }
 
-/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
+/** Puts an entry before or after the edit's anchor, and takes out what stands at `from` (-1: nothing). No entry: no change. */
 function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
   if (entry === null) return;
   const [key, id] =
@@ -284,7 +284,7 @@ function freshId(list: readonly Entry[], name: string): string {
   return id;
 }
 
-/** Reports required phases that the order leaves out. */
+/** A required phase that is nowhere in the order is as good as switched off. */
 function checkRequired(
   entries: readonly Entry[],
   file: SpecFile,

@@ -18,10 +18,10 @@ interface Lack {
 }
 
 /**
- * Follows the IR properties along the order. What a phase requires must hold from the start or be provided by an earlier phase, with
- * nothing in between that destroys it; phases with nothing bound require nothing, but provide and destroy what their rows declare.
- * A phase that cannot run at this level or on this target does neither. A required phase that is switched off counts as if it
- * ran, because switching it off is already an error.
+ * Follows the IR properties along the order: what a phase with something bound requires must hold from the start or have
+ * been provided, and not have been destroyed since. A phase that cannot run at this level or on this target neither
+ * provides nor destroys; one that has nothing bound yet counts by what its row declares. A required phase that is switched
+ * off counts as if it ran, because that is an error of its own.
  */
 export function checkProperties(
   specs: Specs,
@@ -92,7 +92,7 @@ function findLacks(
   return lacks;
 }
 
-/** The line to blame: the edit that moved the phase, a destroyer or a provider, or what switched a provider off; else the phase's own. */
+/** What caused it: the edit that placed the phase, or what destroys, or a provider; a provider's switch; else its line. */
 function blame(
   property: string,
   needy: number,

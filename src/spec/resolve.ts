@@ -19,7 +19,7 @@ export type { PlanRequest, Specs } from './specs.ts';
  * the result breaks (constraints, IR properties, required phases, unknown names) is reported with the edit that did it.
  *
  * @param host names of registered passes, or these and what else the host can run
- * @returns the plan, or null if there is any error, and all errors and warnings, with paths instead of lines
+ * @returns the plan, null if there is any error; and every error and warning, with paths in place of lines
  */
 export function resolve(
   specs: Specs,
@@ -61,7 +61,7 @@ export function resolve(
   return { plan, issues: issues.list };
 }
 
-/** Hosts made from bare sets of pass names: one for each set. */
+/** Hosts that are only the names of their passes, as such: one object for each set. */
 const plainHosts = new WeakMap<ReadonlySet<string>, Host>();
 
 function hostOf(host: ReadonlySet<string> | Host): Host {
@@ -71,7 +71,7 @@ function hostOf(host: ReadonlySet<string> | Host): Host {
   return known;
 }
 
-/** Back ends without faults, by the table that holds them. */
+/** Back ends that nothing is wrong with, by the table that they are in. */
 const backends = new WeakMap<Specs['backends'], Map<string, ResolvedBackend>>();
 
 function backendOf(specs: Specs, sm: string, issues: Issues): ResolvedBackend | null {
@@ -84,7 +84,7 @@ function backendOf(specs: Specs, sm: string, issues: Issues): ResolvedBackend | 
   return found;
 }
 
-/** The requested recipe; null if there is none, or if the plan is for a kernel that the recipe does not apply to. */
+/** The recipe that is asked for; null where none is, or where it is for other kernels than the one that is planned. */
 function resolveRecipe(specs: Specs, request: PlanRequest, issues: Issues): SpecFile | null {
   if (request.recipe === null) return null;
   const recipe = specs.recipes.get(request.recipe);

@@ -67,7 +67,7 @@ export function rulesFor(
   };
 }
 
-/** Reports unknown groups, phases that run a group without owning it, and knobs that are not in the catalog. */
+/** Groups that are not there, phases that do not own the group they run, knobs that no catalog has. */
 export function checkRules(
   specs: Specs,
   phases: readonly PlanPhase[],
@@ -81,7 +81,7 @@ export function checkRules(
     for (const group of groupsOf(p)) {
       const file = specs.rules?.get(group);
       if (file === undefined) {
-        // Names in orders and hooks are checked where those are read, so only the rows of the table are left.
+        // What an order or a hook names is checked where it is read; here remain the rows of the table.
         if (issues.list.some((x) => x.code === 'unknown-rules')) continue;
         issues.unknown(
           origins[i],
@@ -142,7 +142,7 @@ export function checkRules(
   });
 }
 
-/** Warns of a group that the request adds and that does nothing because no knob in its condition is set; names these knobs. */
+/** A group that the request adds and whose knobs are all unset may do nothing: say which knob its condition reads. */
 export function warnRulesOff(
   specs: Specs,
   request: PlanRequest,
@@ -162,10 +162,10 @@ export function warnRulesOff(
   }
 }
 
-/** Hash of the content of a rule document. */
+/** Hash of all that a document of rules says. */
 export const rulesHash = (data: unknown): string => hashText(JSON.stringify(data));
 
-/** The groups that phases of a plan run, each with the hash of its content. */
+/** The groups that phases of a plan run, with a hash of all that they say. */
 export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
   const out: Map<string, GroupDoc> = new Map();
   for (const p of phases)
@@ -177,7 +177,7 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
   return out;
 }
 
-/** The document of a rule group, read from its file. */
+/** The document of a rule group as it stands in a file. */
 export const groupDocOf = ({ data, file, built }: SpecFile): GroupDoc => ({
   data,
   file,

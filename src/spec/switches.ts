@@ -5,7 +5,7 @@ import type { Entry, Row } from './order.ts';
 import type { Origin } from './plan.ts';
 import type { PlanRequest } from './specs.ts';
 
-/** Why a phase is off, and what switched it off. */
+/** Why a phase is off, and who said so. */
 export interface Off {
   readonly why: string;
   readonly origin: Origin;
@@ -15,16 +15,16 @@ export interface Off {
 export interface Switches {
   /** By id. */
   readonly off: ReadonlyMap<string, Off>;
-  /** Ids of phases that run at every level, whatever the order or the gate says. */
+  /** Ids that run at every level, whatever the order or the level test of the gate says. */
   readonly enabled: ReadonlySet<string>;
 }
 
-/** Most entries in NamedPhases (reference, opt-levels 7). */
+/** Most entries that NamedPhases may have (reference, opt-levels 7). */
 const MOST_NAMED = 256;
 
 /**
- * Which phases are switched off or on by the knobs DisablePhases and NamedPhases, the recipe and the command line. The last of these
- * to name a phase is kept as the reason.
+ * Which phases are switched off or on: by the knobs DisablePhases and NamedPhases, by the recipe, by the command line. The
+ * last that speaks is kept as the reason.
  */
 export function resolveSwitches(
   entries: readonly Entry[],
@@ -83,11 +83,11 @@ const originOf = (at: Spot, source: string): Origin => ({
   path: at.path,
 });
 
-/** Whether the knob of this name switches phases. */
+/** Whether a knob switches phases. */
 export const switchKnobs = (table: KnobTable): boolean =>
   ['DisablePhases', 'NamedPhases'].some((k) => typeof table.knobs.get(k)?.value === 'string');
 
-/** Value of a text knob that switches phases. Phases are switched for the whole program, so a value for some kernels is an error. */
+/** Value of a text knob that switches phases. It holds for the whole program, so a value for some kernels is an error. */
 function switchText(name: string, table: KnobTable, issues: Issues): { text: string; at: Spot } | null {
   const knob = table.knobs.get(name);
   if (typeof knob?.value !== 'string') return null;
@@ -100,7 +100,7 @@ function switchText(name: string, table: KnobTable, issues: Issues): { text: str
   return null;
 }
 
-/** DisablePhases (185): names separated by `+`, each a part of a phase name or alias, ignoring case (reference, opt-levels 7). */
+/** DisablePhases (185): names between `+`, each a part of a phase's name or alias, case ignored (reference, opt-levels 7). */
 function disablePhases(
   entries: readonly Entry[],
   rows: readonly Row[],

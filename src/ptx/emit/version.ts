@@ -17,7 +17,7 @@ const FIRST: Readonly<Record<string, string>> = {
   sm_121: '8.8',
 };
 
-/** The version that a module must declare: its own, or the first that knows the target. */
+/** The version that a module must state: its own, or the first that knows the target. */
 export function versionFor(target: string, own: string): string {
   const need = FIRST[target.replace(/[af]$/, '')];
   return need !== undefined && number(need) > number(own) ? need : own;
@@ -28,11 +28,11 @@ const ADDRESS_SIZE = '2.3';
 
 export interface Header {
   readonly lines: readonly string[];
-  /** What differs from the request, and the instruction that requires it. */
+  /** What differs from what was asked for, and the instruction that it is for. */
   readonly raised: readonly string[];
 }
 
-/** The header for a text: the requested version and target, or the first that have everything in it. */
+/** A header that has all that the text needs: the version and target asked for, or the first that do. */
 export function headerFor(
   text: readonly string[],
   own: string,
@@ -67,7 +67,7 @@ export function headerFor(
   };
 }
 
-/** Every mnemonic at the start of a line, after its guard if there is one. */
+/** Every mnemonic that stands at the beginning of a line, behind a guard if there is one. */
 const mnemonics = (text: readonly string[]): Set<string> =>
   new Set(
     text.flatMap((t) => [...t.matchAll(/^\s*(?:@!?\S+ )?([a-z]\w*(?:\.[\w:]+)*)\s/gm)].map((m) => m[1])),
