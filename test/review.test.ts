@@ -7,11 +7,11 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { packagedSolver } from '../src/cli/solver.ts';
-import { host } from '../src/engine/pipeline.ts';
+import { buildIsa } from '../src/isa/build.ts';
 import { canonical, dataChanges } from '../src/review/data-diff.ts';
 import { whereText } from '../src/review/render.ts';
 import { rulesOfDoc } from '../src/rules/group.ts';
-import { loadShipped, loadSpec, makePlan } from '../src/spec/node.ts';
+import { loadShipped, loadSpec } from '../src/spec/node.ts';
 import { runs } from './support/size.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -191,21 +191,7 @@ describe('orrery diff', () => {
   });
 
   it('takes verdicts that the head stores, but none that values refute', async () => {
-    const { isa } = (
-      await makePlan(
-        {
-          level: 3,
-          sm: 'sm_90',
-          order: 'binary',
-          recipe: null,
-          knobSets: [],
-          set: [],
-          disable: [],
-        },
-        host,
-        await loadShipped(),
-      )
-    ).plan!;
+    const { isa } = buildIsa((await loadShipped()).isa);
     const rules = 'pipelines/rules/identities.yaml';
     const added = (k: number) => `
   - id: from-the-head
