@@ -14,7 +14,8 @@ function newest(dir) {
   let t = 0;
   for (const e of readdirSync(dir, { withFileTypes: true })) {
     const path = join(dir, e.name);
-    t = Math.max(t, e.isDirectory() ? newest(path) : mtime(path));
+    // Pages are not built: a build for their sake would only get in the way of what runs.
+    if (!e.name.endsWith('.md')) t = Math.max(t, e.isDirectory() ? newest(path) : mtime(path));
   }
   return t;
 }

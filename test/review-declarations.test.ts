@@ -91,12 +91,12 @@ describe('what phases and groups of rules declare', () => {
       ),
     });
     const other = withGroup((d) => void (d.when = 'knob(FPFoldDisable)'));
-    expect(groupChanges(base, other)).toMatchObject([
+    expect(groupChanges(base, other, new Map())).toMatchObject([
       { kind: 'rules', name: 'contraction.when', after: 'knob(FPFoldDisable)' },
     ]);
     expect(sameButTexts(base, other)).toBe(false);
     const titled = withGroup((d) => void ((d.rules as { title: string }[])[0].title = 'another'));
-    expect(groupChanges(base, titled)).toEqual([]);
+    expect(groupChanges(base, titled, new Map())).toEqual([]);
     expect(sameButTexts(base, titled)).toBe(true);
   });
 });

@@ -7,8 +7,11 @@ import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { packagedSolver } from '../src/cli/solver.ts';
+import { buildIsa } from '../src/isa/build.ts';
 import { canonical, dataChanges } from '../src/review/data-diff.ts';
 import { whereText } from '../src/review/render.ts';
+import { rulesOfDoc } from '../src/rules/group.ts';
+import { loadShipped, loadSpec } from '../src/spec/node.ts';
 import { runs } from './support/size.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -186,6 +189,71 @@ describe('orrery diff', () => {
     expect(r.out).toMatch(/\$d +=.*before.*after/);
     expect(r.out).toContain(`shifts.yaml:${lineOf(to, file, /id: shift-sign-extend/)}`);
   });
+
+  it('takes verdicts that the head stores, but none that values refute', async () => {
+    const { isa } = buildIsa((await loadShipped()).isa);
+    const rules = 'pipelines/rules/identities.yaml';
+    const added = (k: number) => `
+  - id: from-the-head
+    title: a sum of a constant and a constant
+    match: IADD3 $d, $x, 77, 0
+    rewrite: IADD3 $d, $x, 70, ${k}
+    source: test
+`;
+    for (const [k, code, says] of [
+      [7, 2, /: nothing -> new\n {2}verified \(1 choice of modifiers\)/],
+      [8, 2, /: nothing -> new\n {2}refuted/],
+    ] as const) {
+      const to = head(rules, (t) => t.trimEnd() + added(k));
+      const doc = (await loadSpec(join(to, rules), 'rules')).data;
+      const { hash } = rulesOfDoc(doc, isa).rules.find((r) => r.id === 'from-the-head')!;
+      const verdict = { verdict: 'verified', instances: 1, hash };
+      writeFileSync(join(to, 'pipelines/rules/verdicts.json'), JSON.stringify({ 'from-the-head': verdict }));
+      const r = orrery('diff', root, to, '--no-kernels', '--no-prove', '--sm', 'sm_90', '-O', '3');
+      expect([r.code, r.err]).toEqual([code, '']);
+      expect(r.out).toMatch(says);
+      expect(/ALARM/.test(r.out)).toBe(k === 8);
+    }
+  });
+
+  it.skipIf(!packagedSolver())('rules whose opcode means something else are proved again', () => {
+    const file = 'pipelines/isa/integer.yaml';
+    const wrong = head(file, (t) => t.replace('means: d = brev(a)', 'means: d = ~brev(a)'));
+    const r = orrery('diff', root, wrong, '--no-kernels', '--sm', 'sm_90', '-O', '3');
+    expect(r.code).toBe(2);
+    expect(r.out).toMatch(/^opcode BREV.means: d = brev\(a\) -> d = ~brev\(a\)$/m);
+    expect(r.out).toMatch(/^ {2}2 rules with it proved again: 1 refuted, 1 verified$/m);
+    expect(r.out).toMatch(/^2 changes; 1 ALARM$/m);
+    expect(r.out).toMatch(
+      /^rule identities: count-of-reversed: there -> means something else\n {2}its text is as it was; BREV changed\n {2}refuted$/m,
+    );
+    expect(r.out).toMatch(/\$d +=.*before.*after/);
+    const rules = 'pipelines/rules/identities.yaml';
+    expect(r.out).toContain(`identities.yaml:${lineOf(wrong, rules, /id: count-of-reversed/)}`);
+    // The same, said otherwise, refutes nothing.
+    const same = head(file, (t) => t.replace('means: d = brev(a)', 'means: d = ~(~brev(a))'));
+    const s = orrery('diff', root, same, '--no-kernels', '--sm', 'sm_90', '-O', '3');
+    expect(s.code).toBe(2);
+    expect(s.out).toMatch(/^1 change$/m);
+    expect(s.out).toMatch(/^ {2}2 rules with it proved again: 2 verified$/m);
+    // Values alone refute, where nobody can be asked for a proof; what they do not refute is not known to hold.
+    const t = orrery('diff', root, wrong, '--no-kernels', '--no-prove', '--sm', 'sm_90', '-O', '3');
+    expect(t.out).toMatch(/1 not proved, 1 refuted/);
+  });
+
+  it.skipIf(!packagedSolver())(
+    'rules that use a table of their group are proved again where it changed',
+    () => {
+      const file = 'pipelines/rules/compare.yaml';
+      const to = head(file, (t) => t.replace('  zerotest: { EQ: LT,', '  zerotest: { EQ: GE,'));
+      const r = orrery('diff', root, to, '--no-kernels', '--sm', 'sm_90', '-O', '3');
+      expect(r.code).toBe(2);
+      expect(r.out).toMatch(
+        /^rule compare.tables.zerotest.EQ: LT -> GE\n {2}\d+ rules? with it proved again: \d+ refuted/m,
+      );
+      expect(r.out).toMatch(/its text is as it was; a table of its group changed\n {2}refuted/);
+    },
+  );
 
   it('a constraint that is gone is an alarm with its reason; a fact says its target; a gate says when', () => {
     const to = head('pipelines/constraints.yaml', (t) => {

@@ -140,6 +140,46 @@ kernels: [${['saxpy', 'float-compare', 'nested-conditions'].map(kernel).join(', 
     expect(read('killed.jsonl')).toBe(read('whole.jsonl'));
   });
 
+  it('figures of two versions of ptxas, or of two builds, do not come together', () => {
+    const small = join(dir, 'ptxas.experiment.yaml');
+    writeFileSync(
+      small,
+      `kind: experiment\nfactors: { switches: [GeneralOptimizeMid] }\nkernels: [${kernel('saxpy')}]\nmetrics: [ptxas.registers]\n`,
+    );
+    const by = (version: string, ...args: readonly string[]) => {
+      const ptxas = join(dir, `ptxas-${version}`);
+      writeFileSync(
+        ptxas,
+        `#!/bin/sh
+if [ "$1" = --version ]; then echo "Cuda compilation tools, release ${version}, V${version}.9"; exit; fi
+for last; do :; done
+: > "$last"
+echo "ptxas info    : Compiling entry function 'saxpy' for 'sm_80'"
+echo "ptxas info    : Used ${version.length + version.charCodeAt(0)} registers"
+`,
+        { mode: 0o755 },
+      );
+      const r = spawnSync(process.execPath, [bin, ...args], {
+        cwd: dir,
+        encoding: 'utf8',
+        env: { ...process.env, ORRERY_PTXAS: ptxas },
+      });
+      return { code: r.status, err: r.stderr };
+    };
+    const one = ['sweep', small, '-o', 'ptxas.jsonl', '--best', 'ptxas.yaml'];
+    expect(by('11.8', ...one)).toEqual({ code: 0, err: '' });
+    const head = JSON.parse(read('ptxas.jsonl').split('\n')[0]);
+    expect(head.makers).toEqual({ orrery: expect.stringMatching(/^[0-9a-f]{16}$/), ptxas: '11.8.9' });
+    expect(by('11.8', ...one)).toEqual({ code: 0, err: '' });
+    const mixed = 'ptxas 11.8.9 made these results, and ptxas 13.0.9 is here';
+    expect(by('13.0', ...one)).toEqual({ code: 1, err: expect.stringContaining(mixed) });
+    const joined = by('13.0', 'merge', small, 'ptxas.jsonl', '-o', 'no.jsonl');
+    expect(joined).toEqual({ code: 1, err: expect.stringContaining(mixed) });
+    const text = read('ptxas.jsonl').replace(/"identity":"\w+"/, '"identity":"0"');
+    writeFileSync(join(dir, 'ptxas.jsonl'), text.replace(head.makers.orrery, '0123456789abcdef'));
+    expect(by('11.8', ...one).err).toContain('another build of orrery made these results');
+  });
+
   it('merge joins shards; one that is missing, or of another sweep, is an error', () => {
     for (const i of [1, 2, 3])
       expect(orrery('sweep', experiment, '--shard', `${i}/3`)).toMatchObject({ code: 0, err: '' });

@@ -16,7 +16,7 @@ export interface ConditionKey {
 }
 
 /** A text that stands for a truth value, and whether it is turned round. */
-interface Said {
+interface TruthText {
   readonly text: string;
   readonly not: boolean;
 }
@@ -48,7 +48,7 @@ export class ConditionKeys {
     return k;
   }
 
-  private saidBy(r: Reg, depth: number): Said {
+  private saidBy(r: Reg, depth: number): TruthText {
     const itself = { text: `r${r}`, not: false };
     const n = this.single[regIndex(r)] === 1 ? singleDef(this.du, r) : -1;
     if (n < 0 || depth === MOST_DEPTH) return itself;
@@ -60,7 +60,7 @@ export class ConditionKeys {
     return { text: `${x.op.name}:${x.mods}:${k}:${x.src.map(operand).join()}`, not: false };
   }
 
-  private said(c: Condition, depth: number): Said | null {
+  private said(c: Condition, depth: number): TruthText | null {
     switch (c.kind) {
       case 'known':
         return { text: 'true', not: !c.value };

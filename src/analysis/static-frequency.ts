@@ -38,7 +38,7 @@ export const staticFrequencyOf: (fn: Fn) => Frequency = memo((fn) => {
   const forest = loopsOf(fn);
   const dom = dominators(g);
   const probability = branchProbabilitiesOf(fn);
-  const flow = new Flow(g, dom, probability, forest.irreducible.length > 0);
+  const flow = new FrequencySolver(g, dom, probability, forest.irreducible.length > 0);
   const trips = tripCountsOf(fn);
   // Inner loops have larger numbers than the loops around them.
   for (let l = forest.loops.length - 1; l >= 0; l--) {
@@ -57,7 +57,7 @@ export const staticFrequencyOf: (fn: Fn) => Frequency = memo((fn) => {
 });
 
 /** Spreads an amount over blocks, loops that are solved already taken as one step. */
-class Flow {
+class FrequencySolver {
   readonly amount: Float64Array;
   /** By position: how often a header runs for each entry of its loop; 1 for other blocks. */
   readonly rounds: Float64Array;

@@ -10,7 +10,7 @@ import type { Specs } from '../spec/specs.ts';
 import { ptxTable } from './emit.ts';
 import { readText } from './files.ts';
 import { type PlanOptions, requestedSpecs } from './options.ts';
-import { assemble, ptxasPresent } from './ptxas-run.ts';
+import { assemble, ptxasVersion } from './ptxas-run.ts';
 import { failWith, pc } from './ui.ts';
 
 /** Options that say what is measured. */
@@ -59,12 +59,14 @@ function ptxasOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions['ptxas
       `--ptxas ${String(o.ptxas)} is no level of ptxas`,
       'levels are 0 to 4; --no-ptxas leaves it out',
     );
-  if (!ptxasPresent()) {
+  const version = ptxasVersion();
+  if (version === null) {
     if (typeof o.ptxas === 'string')
       failWith('ptxas cannot be run', 'put that of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS');
     return undefined;
   }
   return {
+    version,
     table: ptxTable(specs),
     level,
     assemble: (text, arch, atLevel) => {

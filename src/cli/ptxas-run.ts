@@ -29,8 +29,16 @@ export interface Assembled {
 /** The real ptxas: `ORRERY_PTXAS`, or the first on PATH that is not `own` (a link to us of that name). */
 export const ptxasCommand = (): string => process.env.ORRERY_PTXAS ?? 'ptxas';
 
+/** Version and build of ptxas, as `13.0.88 cuda_13.0.r13.0/compiler.36424714_0`; null where it cannot be run. */
+export function ptxasVersion(): string | null {
+  const { status, stdout } = spawnSync(ptxasCommand(), ['--version'], { encoding: 'utf8' });
+  if (status !== 0) return null;
+  const parts = [/\bV(\d[\d.]*)/, /^Build (\S+)/m].flatMap((p) => p.exec(stdout)?.[1] ?? []);
+  return parts.length > 0 ? parts.join(' ') : stdout.trim();
+}
+
 /** True if ptxas can be run. */
-export const ptxasPresent = (): boolean => spawnSync(ptxasCommand(), ['--version']).status === 0;
+export const ptxasPresent = (): boolean => ptxasVersion() !== null;
 
 /**
  * Assembles PTX and reads what ptxas says of it.

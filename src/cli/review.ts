@@ -4,14 +4,15 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import { runAb } from '../lab/ab.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
-import { specInPlace, specsOfPlace } from '../lab/refs.ts';
+import { specInPlace, specsOfPlace, textInPlace } from '../lab/refs.ts';
 import { baseTarget } from '../read.ts';
 import { annotations, faultAnnotations } from '../review/annotations.ts';
 import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
 import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
 import { review as runReview } from '../review/review.ts';
 import type { AskVerdict } from '../review/rules.ts';
-import { prove } from '../rules/prove/prove.ts';
+import { prove, quicklyRefuted } from '../rules/prove/prove.ts';
+import type { Verdicts } from '../rules/prove/verdict.ts';
 import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
 import type { Specs } from '../spec/specs.ts';
 import { writeWhole } from './files.ts';
@@ -19,7 +20,7 @@ import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts'
 import { ptxasPresent } from './ptxas-run.ts';
 import { openSolver, packagedSolver } from './solver.ts';
 import { CliExit, failWith, out, Progress } from './ui.ts';
-import { readVerdicts } from './verdicts.ts';
+import { readVerdicts, VERDICTS_FILE } from './verdicts.ts';
 
 interface DiffCommand {
   readonly level?: string;
@@ -68,7 +69,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
       'put that of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
     );
   const progress = new Progress();
-  const { ask, close } = verdicts(o);
+  const { ask, close } = verdicts(o, headName, progress);
   const patterns = kernelsOf(o);
   try {
     const result = await runReview(
@@ -141,18 +142,37 @@ function kernelsOf(o: DiffCommand): readonly string[] {
     : [];
 }
 
-/** Verdicts of rules: the stored ones where the text has not changed, or else what the solver says now. */
-function verdicts(o: DiffCommand): { ask: AskVerdict; close: () => void } {
-  const stored = readVerdicts();
+/**
+ * Verdicts of rules: those stored here or at the head for what a rule means, or else what the solver says now. A head could store
+ * anything, so a rule that values refute is refuted, whatever is stored.
+ */
+function verdicts(
+  o: DiffCommand,
+  head: string | undefined,
+  progress: Progress,
+): { ask: AskVerdict; close: () => void } {
+  const stored = [readVerdicts(), head === undefined ? {} : verdictsAt(head)];
   let solver: ReturnType<typeof openSolver> | null = null;
   return {
     ask: async (rule) => {
-      const known = stored[rule.id];
-      if (known?.hash === rule.hash) return known;
+      progress.update(`proving ${rule.id}`);
+      const refuted = quicklyRefuted(rule);
+      if (refuted !== null) return refuted;
+      for (const s of stored) if (s[rule.id]?.hash === rule.hash) return s[rule.id];
       if (!o.prove || (o.solver === undefined && !packagedSolver())) return null;
       solver ??= openSolver(o.solver);
       return prove(rule, solver.solve);
     },
     close: () => solver?.close(),
   };
+}
+
+/** Verdicts that a folder or commit holds; none where it has no file of them, or one that cannot be read. */
+function verdictsAt(place: string): Verdicts {
+  try {
+    return JSON.parse(textInPlace(place, VERDICTS_FILE) ?? '{}') as Verdicts;
+  } catch (e) {
+    if (e instanceof SyntaxError) return {};
+    throw e;
+  }
 }

@@ -11,6 +11,7 @@ import {
   cellsTogether,
   type FinishedCell,
   identityOf,
+  makersOf,
   runCells,
   shardOf,
 } from '../lab/sweep.ts';
@@ -61,7 +62,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
   const setup = await loadSweep(file);
   const { cells, experiment } = setup;
   const part = shard === null ? '' : `.${shard.i}-of-${shard.n}`;
-  const identity = await identityOf(experiment, setup.modules, setup.plans);
+  const identity = await identityOf(experiment, setup.modules, setup.plans, makersOf(setup.measure));
   const path = o.output ?? `${stem}.results${part}.jsonl`;
   const results = SweepFile.open(path, experiment, identity, o.restart === true);
   const done = new Map(results.cells.map((c) => [cellKey(c), c]));
@@ -130,7 +131,7 @@ export async function merge(file: string, parts: readonly string[], o: ReportCom
   formatOf(o);
   const setup = await loadSweep(file);
   const { cells, experiment } = setup;
-  const identity = await identityOf(experiment, setup.modules, setup.plans);
+  const identity = await identityOf(experiment, setup.modules, setup.plans, makersOf(setup.measure));
   const done = new Map<string, FinishedCell>();
   for (const p of parts) for (const c of SweepFile.read(p, identity)) done.set(cellKey(c), c);
   const missing = cells.filter((c) => !done.has(cellKey(c)));

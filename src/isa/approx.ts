@@ -1,7 +1,7 @@
 import type { Approximation } from './formats.ts';
 
 /**
- * The approximate functions of the special function unit, defined as the double-precision value rounded to f32. This lies
+ * The approximate functions of the special function unit, computed in double precision and rounded to f32. The results are
  * within the error bounds that PTX states for `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh` `.approx.f32` (PTX
  * ISA 9.0, 9.7.3) and has the special values of its tables: zero, infinity and NaN behave as in the real function. Hardware
  * gives different low bits, so a comparison with it must allow for the stated error. The sine of a subnormal is a zero of its sign,

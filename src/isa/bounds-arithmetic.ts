@@ -2,11 +2,11 @@ import { addDown, addUp, type Bounds, down, finish, POWER, up } from './bounds.t
 import { umulh } from './ints.ts';
 
 /*
- * Transfer functions of arithmetic: slot `d` gets what the operation can give for values of slots `a` and `b`, all of
- * `width` bits. `d` is neither of them.
+ * Transfer functions of arithmetic: slot `d` gets bounds of the result for operands within the bounds of slots `a` and `b`, all of
+ * `width` bits. `d` must be neither of them.
  */
 
-/** Sum of two unsigned words above 2^32 - 1? */
+/** Whether the sum of two unsigned words overflows. */
 const carries = (sum: number, x: number): boolean => sum >>> 0 < x >>> 0;
 
 /**
@@ -47,7 +47,7 @@ function sumBits(
   p.oneHigh[d] = leastHigh & knownHigh;
 }
 
-/** Sets the ranges of a sum or difference: as they are where no value wraps, shifted where all do, anything else. */
+/** Sets the ranges of a sum or difference: as given if no value wraps, shifted if all do, unbounded otherwise. */
 function wrapped(
   p: Bounds,
   d: number,
@@ -112,7 +112,7 @@ export function sub(p: Bounds, d: number, a: number, b: number, width: number): 
 
 /** Number of low bits of a slot that are known, and that are known to be zero; at most `width`. */
 function trailing(low: number, high: number, width: number): number {
-  // Ones of the words stand for what is known.
+  // A set bit in these words marks a known bit.
   const n = low !== -1 ? 31 - Math.clz32(~low & -~low) : high !== -1 ? 63 - Math.clz32(~high & -~high) : 64;
   return Math.min(n, width);
 }
@@ -126,7 +126,7 @@ export function mul(p: Bounds, d: number, a: number, b: number, width: number): 
   const zb = trailing(p.zeroLow[b], p.zeroHigh[b], width);
   const ka = trailing(p.zeroLow[a] | p.oneLow[a], p.zeroHigh[a] | p.oneHigh[a], width);
   const kb = trailing(p.zeroLow[b] | p.oneLow[b], p.zeroHigh[b] | p.oneHigh[b], width);
-  // a = 2^za * x: of x ka - za low bits are known, of y kb - zb, and of x * y the smaller number.
+  // a = 2^za * x and b = 2^zb * y: x has ka - za known low bits, y has kb - zb, and x * y has the fewer of both.
   const known = Math.min(width, Math.min(ka - za, kb - zb) + za + zb);
   const al = p.oneLow[a] & onesLow(ka);
   const ah = p.oneHigh[a] & onesHigh(ka);

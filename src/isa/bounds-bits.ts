@@ -2,8 +2,8 @@ import { addDown, addUp, type Bounds, finish, highWord, lowWord, POWER } from '.
 import { brev, popc, prmt, selectorOf } from './ints.ts';
 
 /*
- * Transfer functions of operations on bits: slot `d` gets what the operation can give for values of the other slots. `d` is
- * none of them.
+ * Transfer functions of bit operations: slot `d` gets bounds of the result for operands within the bounds of the other slots. `d` must
+ * not be one of them.
  */
 
 export function not(p: Bounds, d: number, a: number, width: number): void {
@@ -52,7 +52,7 @@ export function xor(p: Bounds, d: number, a: number, b: number, width: number): 
   finish(p, d, width);
 }
 
-/** A truth table: a bit is known where all rows that the known bits of the inputs leave give the same. */
+/** A truth table: a bit is known where all rows that agree with the known bits of the inputs have the same result. */
 export function lop3(
   p: Bounds,
   d: number,
@@ -92,14 +92,14 @@ export function lop3(
   finish(p, d, width);
 }
 
-/** Byte permutation, where the selector is known. */
+/** Byte permutation; only a known selector tells anything. */
 export function prmtBounds(p: Bounds, d: number, a: number, b: number, sel: number, mode: string): void {
   const known = p.zeroLow[sel] | p.oneLow[sel];
   const needed = mode === 'IDX' ? 0xffff : 3;
   p.setTop(d, 32);
   if ((known & needed) !== needed) return;
   const s = selectorOf(mode, p.oneLow[sel]);
-  // A byte that repeats a sign repeats what is known of it: the same permutation of zeros and of ones.
+  // A byte that replicates a sign replicates what is known of it, so known zeros and known ones are permuted alike.
   p.zeroLow[d] = prmt(p.zeroLow[a], p.zeroLow[b], s);
   p.oneLow[d] = prmt(p.oneLow[a], p.oneLow[b], s);
   finish(p, d, 32);
@@ -118,7 +118,7 @@ const droppedHigh = (high: number, k: number): number => (k >= 32 ? 0 : high >>>
 const lowOnes = (k: number): number => (k >= 32 ? -1 : (1 << k) - 1);
 const highOnes = (k: number): number => (k >= 64 ? -1 : k <= 32 ? 0 : (1 << (k - 32)) - 1);
 
-/** May the slot hold the amount `k`? The width of the shift stands for itself and all above. */
+/** Can the slot hold the amount `k`? The width stands for itself and all larger amounts. */
 const mayBe = (p: Bounds, n: number, k: number, width: number): boolean =>
   k >= width || ((p.zeroLow[n] & k) === 0 && (p.oneLow[n] & ~k) === 0 && p.oneHigh[n] === 0);
 
@@ -152,7 +152,7 @@ export function shift(p: Bounds, d: number, a: number, n: number, kind: -1 | 0 |
       zh = droppedHigh(p.zeroHigh[a], k) & keepHigh;
       ol = droppedLow(p.oneLow[a], p.oneHigh[a], k) & keepLow;
       oh = droppedHigh(p.oneHigh[a], k) & keepHigh;
-      // What comes in: zeros, or copies of the sign.
+      // The bits shifted in: zeros, or copies of the sign.
       if (kind === 0 || p.signedLeast[a] >= 0) {
         zl |= ~keepLow;
         zh |= ~keepHigh;
@@ -245,7 +245,7 @@ export function extract(p: Bounds, d: number, a: number, low: number, width: num
   p.zeroHigh[d] = zh;
   p.oneLow[d] = ol;
   p.oneHigh[d] = oh;
-  // The bits above do not change between the least and the greatest value.
+  // Constant only if the bits above are the same for the least and the greatest value.
   const upper = Math.floor(first / size);
   if (upper === Math.floor(last / size) && last < POWER[64]) {
     p.least[d] = first - upper * size;

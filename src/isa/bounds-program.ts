@@ -23,8 +23,8 @@ import type { CoreOp, Graph } from './lang/graph.ts';
 import { graphOf, isConstantSlot } from './meaning.ts';
 
 /**
- * The meaning of an instruction as a program over slots of `Bounds`: node n gets slot n. One set of transfer functions for
- * the operators of the language serves every opcode that has a meaning.
+ * The meaning of an instruction as a program over slots of `Bounds`: node n has slot n. Transfer functions for the operators of the
+ * meaning language are all it takes to serve every opcode that has a meaning.
  */
 export interface BoundsProgram {
   readonly graph: Graph;
@@ -106,7 +106,7 @@ export function boundsProgram(x: Instr): BoundsProgram | null {
 const NOTHING: Operand = { kind: Kind.Imm, reg: -1, lo: 0, hi: 0, sym: '', mods: 0 };
 const TRUE: Operand = { ...NOTHING, lo: 1 };
 
-/** Source `k` of an instruction; what an optional source holds if it is left out. */
+/** Source `k` of an instruction, or its value if it is optional and left out. */
 export function operandOf(x: Instr, k: number): Operand {
   if (k < x.src.length) return x.src[k];
   const s = x.op.srcs[k];
@@ -116,7 +116,7 @@ export function operandOf(x: Instr, k: number): Operand {
 /** Width of source `k`. */
 export const sourceWidth = (x: Instr, k: number): number => slotWidth(x.op, x.mods, x.op.srcs[k]);
 
-/** Slots behind those of the nodes that `evaluate` and `assume` use themselves. */
+/** Scratch slots after those of the nodes, for `evaluate` and `assume`. */
 export const SPARE = 8;
 
 /**
@@ -228,7 +228,7 @@ function equal(p: Bounds, a: number, b: number): -1 | 0 | 1 {
   return p.isConstant(a) && p.isConstant(b) ? 1 : -1;
 }
 
-/** One of two values by a condition: each is only taken where the condition says so, and then it is known to hold. */
+/** A conditional: each alternative is narrowed by the condition under which it is chosen. */
 function choose(
   g: BoundsProgram,
   p: Bounds,
@@ -248,7 +248,7 @@ function choose(
   p.join(d, w, p, arm(g, p, cond, 0, no, spare, w));
 }
 
-/** Slot of node `x` where the condition has the value `holds`; one of the spare slots if that says more of it. */
+/** Slot of node `x` under the assumption that the condition is `holds`; a scratch slot if that narrows it. */
 function arm(
   g: BoundsProgram,
   p: Bounds,
@@ -260,7 +260,7 @@ function arm(
 ): number {
   let c = cond;
   let want = holds;
-  // Comparisons with a known truth value and negations lead to the comparison itself.
+  // Look through negations, and comparisons with a known truth value, to the comparison itself.
   for (;;) {
     const a = g.args[3 * c];
     const b = g.args[3 * c + 1];
@@ -291,8 +291,8 @@ function arm(
 const arity = (g: BoundsProgram, i: number): number => g.graph.nodes[i].args.length;
 
 /**
- * Cuts down the slots `a` and `b`, copies of the operands of comparison `c`, to what lets it have the value `holds`.
- * @returns false if nothing does; the slots are then of no use
+ * Narrows the slots `a` and `b`, copies of the operands of comparison `c`, to values for which it can be `holds`.
+ * @returns false if there are none; the slots are then meaningless
  */
 export function constrain(
   g: BoundsProgram,
@@ -332,7 +332,7 @@ function signedBelow(p: Bounds, x: number, y: number, w: number, gap: 0 | 1): bo
   return reduce(p, x, w) && reduce(p, y, w);
 }
 
-/** x is not the one value of y: says something where that is a bound of x. */
+/** x differs from the only value of y: narrows x where that value is one of its bounds. */
 function differs(p: Bounds, x: number, y: number, w: number): boolean {
   if (!p.isConstant(y) || p.least[y] !== p.most[y]) return true;
   if (p.least[x] === p.least[y]) p.least[x] = addDown(p.least[x], 1);

@@ -3,7 +3,7 @@
  * each, and the least and greatest value read without and with a sign, as doubles. Bounds beyond 2^53 are rounded
  * outwards, so they stay true; there the bits are exact where the bounds are not.
  *
- * A product of two abstract domains with mutual refinement (Granger's reduction): `reduce` lets each part tell the others.
+ * A product of two abstract domains with mutual refinement (Granger's reduction): `reduce` narrows each part by the others.
  * Known bits are those of Regehr and Duongsaa, "Deriving Abstract Transfer Functions for Analyzing Embedded Software"
  * (LCTES 2006).
  *
@@ -32,7 +32,7 @@ export class Bounds {
     this.signedMost = new Float64Array(slots);
   }
 
-  /** Is no value possible (yet)? */
+  /** Whether no value is possible (yet). */
   isEmpty(i: number): boolean {
     return this.least[i] > this.most[i];
   }
@@ -88,12 +88,12 @@ export class Bounds {
     );
   }
 
-  /** Is there exactly one value? */
+  /** Whether exactly one value is possible. */
   isConstant(i: number): boolean {
     return (this.zeroLow[i] | this.oneLow[i]) === -1 && (this.zeroHigh[i] | this.oneHigh[i]) === -1;
   }
 
-  /** Slot `i` becomes what either may hold. */
+  /** Slot `i` becomes the union of both. */
   join(i: number, width: number, from: Bounds, at: number): void {
     if (from.isEmpty(at)) return;
     if (this.isEmpty(i)) {
@@ -111,7 +111,7 @@ export class Bounds {
     reduce(this, i, width);
   }
 
-  /** Slot `i` becomes what both may hold. @returns false if that is nothing; the slot is then unchanged */
+  /** Slot `i` becomes the intersection of both. @returns false if that is empty; the slot is then unchanged */
   meet(i: number, width: number, from: Bounds, at: number): boolean {
     SAVED.copy(0, this, i);
     this.zeroLow[i] |= from.zeroLow[at];
@@ -128,7 +128,7 @@ export class Bounds {
   }
 
   /**
-   * Slot `i`, which was `old` before and has grown, becomes so large that it can grow only a few times more: a bound that
+   * Widening: slot `i`, which was `old` and has grown, is enlarged so that it can grow only a few more times: a bound that
    * moved goes to the limit of the signed, then of the unsigned numbers; of the bits, those below the first that changed
    * stay.
    */
@@ -169,7 +169,7 @@ export const POWER: readonly number[] = Array.from({ length: 65 }, (_, k) => 2 *
 const EXACT = 2 ** 53;
 const TWO32 = 2 ** 32;
 
-/** A double that is certainly not above, and one that is certainly not below a rounded result. */
+/** Doubles that are certainly not above, and certainly not below, the exact value of a rounded result. */
 export const down = (x: number): number => (Math.abs(x) < EXACT ? x : x - Math.abs(x) * 2 ** -52);
 export const up = (x: number): number => (Math.abs(x) < EXACT ? x : x + Math.abs(x) * 2 ** -52);
 
@@ -205,8 +205,8 @@ const above = (x: number): number => {
 };
 
 /**
- * Lets bits and bounds of a slot tell each other what they know.
- * @returns false if no value fits them all
+ * Narrows the bits and bounds of a slot by each other.
+ * @returns false if no value satisfies all of them
  */
 export function reduce(p: Bounds, i: number, width: number): boolean {
   let zl = p.zeroLow[i];
@@ -250,7 +250,7 @@ export function reduce(p: Bounds, i: number, width: number): boolean {
       if (narrow) ol |= sign;
       else oh |= sign;
     } else if (positive) {
-      // Both a sign and none.
+      // The sign would have to be both set and clear.
       p.setEmpty(i);
       return false;
     } else {
@@ -297,7 +297,7 @@ export function reduce(p: Bounds, i: number, width: number): boolean {
 }
 
 /**
- * Ends a transfer function: what an operation has put into a slot, sound but perhaps beyond the width, is made a value of it.
+ * Ends a transfer function: turns what an operation has left in a slot, sound but perhaps wider than the value, into proper bounds.
  */
 export function finish(p: Bounds, i: number, width: number): void {
   if (width < 64) {

@@ -11,10 +11,10 @@ export interface ForeignSpec {
   readonly none?: string;
 }
 
-/** Name of the primitive of all opcodes that carry PTX as it is. */
+/** The primitive of all opcodes that carry PTX instructions unchanged. */
 export const FOREIGN = 'foreign';
 
-/** A row with its opcode; or what is wrong with it. */
+/** A row with its opcode, or its fault. */
 export function buildForeign(row: ForeignSpec, byName: ReadonlyMap<string, Opcode>): ForeignForm | string {
   const pattern = row.ptx.map((p) => p.replace(/[.]/g, '\\.').replace(/\*/g, '.*')).join('|');
   const form = {

@@ -8,7 +8,7 @@ import {
   type SpecialRegister,
 } from '../ir/opcode.ts';
 
-/** Takes one fault of an opcode. */
+/** Reports one fault of an opcode. */
 export type Report = (message: string, notes?: readonly string[]) => void;
 
 /** One row of `special`, already checked against the schema. */

@@ -42,7 +42,7 @@ export interface OpcodeSpec {
   readonly means?: string;
 }
 
-/** What a document says of an address operand beside what its opcode's space and properties say. */
+/** What a document says of an address operand beyond its opcode's space and properties. */
 export interface AccessSpec {
   readonly space?: Space;
   readonly does?: readonly ('read' | 'write')[];
@@ -107,8 +107,8 @@ const bit = (kind: number): KindSet => 1 << kind;
 const interned = new Map<string, WeakRef<Isa>>();
 
 /**
- * Builds the instruction set from its documents. Documents of equal content give the same object, however often they are loaded:
- * opcodes are compared by reference everywhere, and snapshots outlive the specs they were made with.
+ * Builds the instruction set from its documents. Documents of equal content give the same object however often they are loaded,
+ * because opcodes are compared by reference everywhere and snapshots outlive the specs they were made with.
  *
  * @returns the set, and one diagnostic for each fault in a form, modifier or property
  */
@@ -162,7 +162,7 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
           notes: [],
         });
     }
-  // Rows for what nothing is known of come last, whatever file they stand in.
+  // Rows for instructions of which nothing is known come last, whichever file they are in.
   foreign.sort((a, b) => Number(a.unknown) - Number(b.unknown));
   const isa: Isa = { opcodes, byName, foreign, hash };
   if (diagnostics.length === 0) interned.set(hash, new WeakRef(isa));
@@ -294,7 +294,7 @@ function buildGroups(spec: NonNullable<OpcodeSpec['modifiers']>, report: Report)
   return out;
 }
 
-/** Entries with digit-only names last: JavaScript moves such keys to the front, and `64` is never the default. */
+/** Entries, those with all-digit names last: JavaScript enumerates such keys first, yet `64` is never the default. */
 const inWrittenOrder = (o: Readonly<Record<string, string>>): [string, string][] => {
   const all = Object.entries(o);
   return [...all.filter(([k]) => !/^\d+$/.test(k)), ...all.filter(([k]) => /^\d+$/.test(k))];

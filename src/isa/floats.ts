@@ -236,7 +236,7 @@ const soft = (x: number): bigint => fromNumber(F64, x);
 const fma64Exact = (a: number, b: number, c: number, mode: Rounding): number =>
   toNumber(F64, bigFma(F64, soft(a), soft(b), soft(c), mode));
 
-/** A result in another direction, from the nearest one and the sign of its error. */
+/** A result rounded in a given direction, from the nearest one and the sign of its error. */
 function directed(x: number, err: number, mode: Rounding): number {
   if (err === 0) return x;
   if (mode === 'RP' || (mode === 'RZ' && x < 0)) return err > 0 ? neighbour(x, true) : x;

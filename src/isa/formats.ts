@@ -6,7 +6,7 @@ export interface FloatFormat {
   /** Explicit significand bits. */
   readonly mant: number;
   readonly bias: number;
-  /** What an operation gives in place of any NaN. */
+  /** The pattern that operations return for every NaN. */
   readonly nan: bigint;
 }
 
@@ -19,7 +19,7 @@ export type Rounding = (typeof ROUNDINGS)[number];
 /**
  * Canonical NaNs: f32 0x7fffffff and halves 0x7fff (PTX ISA 9.0, 9.7.3 and 9.7.4). For f64 PTX leaves sign and payload open;
  * here every f64 NaN result is 0xfff8000000000000, which the square-root and division code of ptxas 13.0.88 gives for
- * invalid operands. One pattern for all, so that the order of operands cannot show in a result. A tf32 value is an f32
+ * invalid operands. A single pattern means that the order of operands cannot affect a result. A tf32 value is an f32
  * whose low 13 bits are zero (a NaN keeps f32's pattern).
  */
 export const FORMATS: Readonly<Record<FormatName, FloatFormat>> = {

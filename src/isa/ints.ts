@@ -1,5 +1,5 @@
 /**
- * Integer helpers of generated lane code. Values are int32 words; a 64-bit value is two of them, and a 64-bit result stands
+ * Integer helpers of generated lane code. Values are int32 words; a 64-bit value is two of them, and a 64-bit result is
  * in `out` (low word first) until the next call.
  */
 export const out = new Int32Array(2);
@@ -56,7 +56,7 @@ function give(v: bigint): void {
   out[1] = Number(BigInt.asIntN(32, v >> 32n));
 }
 
-/** Both operands are not negative and below 2^53, where division of doubles, rounded down, is exact. */
+/** Whether both operands are non-negative and below 2^53, where dividing doubles and rounding down is exact. */
 const small = (ah: number, bh: number): boolean => ah >>> 21 === 0 && bh >>> 21 === 0;
 
 function giveNumber(v: number): void {

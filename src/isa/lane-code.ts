@@ -8,20 +8,20 @@ import { writeInt } from './lane-word.ts';
 import type { Graph, Node } from './lang/graph.ts';
 
 /**
- * Writes the JavaScript that carries out a graph for the lanes of a warp. A node is asked for in the form its user needs:
+ * Writes the JavaScript that executes a graph for the lanes of a warp. Each node is written in the form that its user needs:
  * an int32 expression (`int`; values narrower than 32 bits are not negative), two words (`pair`), a JavaScript number
- * (`num`), or a condition (`cond`). What is used once is written in place, the rest gets a name.
+ * (`num`), or a condition (`cond`). Nodes used once are written in place, all others get a variable.
  */
 
 /** Helpers in scope of the code: those of `ints.ts` and `floats.ts`. */
 export interface LaneCode {
   /** Body of `function (r, o, k, mask)`. */
   readonly body: string;
-  /** Names of the helpers it uses. */
+  /** Names of the helpers that the code uses. */
   readonly helpers: readonly string[];
 }
 
-/** Nodes whose values are best kept as numbers when their format is f32, tf32 or f64. */
+/** Operations whose results are best kept as JavaScript numbers if their format is f32, tf32 or f64. */
 const NUMERIC = new Set(['fadd', 'fmul', 'ffma', 'fdiv', 'fsqrt', 'frint', 'fmin', 'fmax', 'approx', 'i2f']);
 
 /**
@@ -88,7 +88,7 @@ class Writer implements LaneScope {
     );
   }
 
-  /** All values are computed before the first store, so that a destination may stand on a source's place. */
+  /** Computes all values before the first store, because a destination may be the same register as a source. */
   private store(id: number, d: string, width: number): string {
     if (this.isNumber(id)) {
       const v = this.atom(this.num(id));
@@ -101,7 +101,7 @@ class Writer implements LaneScope {
     return `I[${d}+2*l]=${this.atom(lo)};I[${d}+2*l+1]=${this.atom(hi)};`;
   }
 
-  /** Logic on predicates alone works on all lanes' bits at once: an expression for each destination, or null. */
+  /** Pure predicate logic works on the bits of all lanes at once: an expression for each destination, or null. */
   private wordParallel(kept: readonly number[]): string[] | null {
     const { nodes, dsts } = this.g;
     const text: (string | null)[] = [];
@@ -124,7 +124,7 @@ class Writer implements LaneScope {
     return name;
   }
 
-  /** A name or literal with the value of the expression. */
+  /** A variable or literal with the value of the expression. */
   atom(js: string): string {
     if (/^(-?\d+|[A-Za-z_]\w*)$/.test(js)) return js;
     const t = `t${this.temps++}`;
@@ -132,7 +132,7 @@ class Writer implements LaneScope {
     return t;
   }
 
-  /** Writes a form of a node once: in place if it is used once, else under a name. */
+  /** Writes one form of a node: in place if it is used once, else into a variable. */
   private once(form: string, id: number, write: () => string): string {
     const key = `${form}${id}`;
     const old = this.named.get(key);
@@ -196,7 +196,7 @@ class Writer implements LaneScope {
     return p;
   }
 
-  /** Words that a helper left in `out`. */
+  /** The words that a helper returned in `out`. */
   outWords(call: string): Words {
     this.lines.push(`${call};`);
     return [this.atom(`${this.help('out')}[0]`), this.atom('out[1]')];

@@ -3,7 +3,7 @@ import { lop3Code } from './lane-logic.ts';
 import type { LaneScope } from './lane-scope.ts';
 import type { Node } from './lang/graph.ts';
 
-/** A node of one bit as a JavaScript condition. */
+/** A one-bit node as a JavaScript condition. */
 export function writeCond(s: LaneScope, id: number, n: Node): string {
   const arg = (k: number): string => s.int(n.args[k]);
   switch (n.op) {

@@ -4,7 +4,7 @@ import type { Node } from './lang/graph.ts';
 /** Expressions of the two words of a 64-bit value, low word first. */
 export type Words = readonly [string, string];
 
-/** What the writers of single nodes see of the code being written: other nodes in the form they need. */
+/** What code that writes a single node may ask for: other nodes in the form that it needs. */
 export interface LaneScope {
   readonly nodes: readonly Node[];
   /** A node of up to 32 bits as an int32; narrower ones are not negative. */
@@ -18,9 +18,9 @@ export interface LaneScope {
   cond(id: number): string;
   /** A name or literal with the value of the expression. */
   atom(js: string): string;
-  /** The name of a helper, which the code then has in scope. */
+  /** The name of a helper, which is then brought into scope. */
   help(name: string): string;
-  /** Words that a call leaves in `out`. */
+  /** The words that a call returns in `out`. */
   outWords(call: string): Words;
   /** Notes that a source is read. */
   useSource(k: number): void;

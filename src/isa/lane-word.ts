@@ -5,7 +5,7 @@ import { arithmetic, integral } from './lane-number.ts';
 import { type LaneScope, shiftAmount } from './lane-scope.ts';
 import type { Node } from './lang/graph.ts';
 
-/** Code of integers of up to 32 bits, and of values that are kept as their bits: predicates and halves. */
+/** Code for integers of up to 32 bits and for values kept as bit patterns: predicates and halves. */
 
 /** A node of up to 32 bits as an int32 expression. */
 export function writeInt(s: LaneScope, id: number, n: Node): string {

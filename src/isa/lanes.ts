@@ -4,7 +4,7 @@ import * as ints from './ints.ts';
 import { type LaneCode, laneCode } from './lane-code.ts';
 import { graphOf } from './meaning.ts';
 
-/** Register storage of one warp: all views lie over one buffer. */
+/** Register storage of one warp: several views of one buffer. */
 export interface LaneRegs {
   readonly i32: Int32Array;
   readonly f32: Float32Array;
@@ -14,7 +14,7 @@ export interface LaneRegs {
 }
 
 /**
- * Carries out one instruction for the lanes of `mask`. `o[k]`, `o[k + 1]`, ... are places of the destinations, then of the
+ * Executes one instruction for the lanes of `mask`. `o[k]`, `o[k + 1]`, ... are the offsets of the destinations, then of the
  * sources: 32-bit values at `i32[place + lane]`, 64-bit values at `i32[place + 2 * lane]` (low word first, place even),
  * predicates at `p[place]`. Every source has a place, constants too; places of unwanted destinations and of constant-only
  * sources are not read.
@@ -64,5 +64,5 @@ function codeOf(key: LaneKey): LaneCode {
   return laneCode(graphOf(key), widths, key.wanted);
 }
 
-/** Source text of the generated function, for tests and curious readers. */
+/** Source text of the generated function, for tests and debugging. */
 export const laneSource = (key: LaneKey): string => `function(r,o,k,mask){${codeOf(key).body}}`;

@@ -23,7 +23,7 @@ export function meaningOf(op: Opcode): readonly Assign[] {
 }
 
 const graphs = new WeakMap<Opcode, Map<string, Graph>>();
-/** Graphs kept for one opcode; beyond this all are dropped and made again on demand. */
+/** Most graphs kept for one opcode; beyond it all are dropped and rebuilt on demand. */
 const MOST_GRAPHS = 4096;
 
 /**
@@ -46,7 +46,7 @@ export function graphOf(spec: Specialisation): Graph {
 
 /**
  * Type that an opcode's meaning reads a source as (`f32`, `f16x2`, ...), or null if it reads it as an integer or not at all.
- * Source modifiers act on the signs of floats and on the values of integers.
+ * Source modifiers change the sign bits of floats, but the values of integers.
  */
 export function floatTypeOf(op: Opcode, mods: number, src: number): string | null {
   const name = op.srcs[src].name;

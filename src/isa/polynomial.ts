@@ -1,8 +1,8 @@
 import type { Graph, Node } from './lang/graph.ts';
 
 /*
- * What opcodes compute, seen as sums of products of their sources: read off their meanings, so that an opcode which is added
- * to `pipelines/isa` is understood as well. Exact, modulo the width.
+ * The results of opcodes as sums of products of their sources. They are derived from the meanings, so that opcodes added to
+ * `pipelines/isa` need no further work. Exact, modulo the width.
  */
 
 /** A factor of a product: the low bits of a source, extended. */
@@ -22,7 +22,7 @@ export interface Product {
 /** A sum of products, modulo 2^width of its node. */
 export type Polynomial = readonly Product[];
 
-/** More products are no address and no counter. */
+/** Most products in a sum: more do not occur in addresses and counters. */
 const MOST_PRODUCTS = 8;
 
 /** The low `bits` bits of a value as an integer. */
@@ -31,7 +31,7 @@ export const extend = (value: bigint, bits: number, signed: boolean): bigint =>
 
 const polynomials = new WeakMap<Graph, readonly (Polynomial | null)[]>();
 
-/** Every node of a graph as a polynomial of the sources, by node; null where it is none. */
+/** Every node of a graph as a polynomial of the sources, by node; null for nodes that are not polynomials. */
 export function polynomialsOf(g: Graph): readonly (Polynomial | null)[] {
   let known = polynomials.get(g);
   if (known === undefined) {
@@ -42,7 +42,7 @@ export function polynomialsOf(g: Graph): readonly (Polynomial | null)[] {
   return known;
 }
 
-/** The polynomial of a node from those of its arguments; null where there is none. */
+/** The polynomial of a node from those of its arguments; null if it has none. */
 function polynomialOf(n: Node, g: Graph, known: readonly (Polynomial | null)[]): Polynomial | null {
   const { width } = n;
   if (n.fmt !== '') return null;
@@ -73,7 +73,7 @@ function polynomialOf(n: Node, g: Graph, known: readonly (Polynomial | null)[]):
     case 'extract':
       return n.n === 0 ? truncated(arg(0), width) : null;
     case 'concat': {
-      // The high part times a power of two: whatever it is above its own width is beyond the top.
+      // The high part times a power of two: what overflows its own width is shifted out at the top.
       const high = truncated(arg(0), g.nodes[n.args[0]].width);
       return sum(scaled(high, 1n << BigInt(n.n)), extended(arg(1), n.n, false));
     }
@@ -113,7 +113,7 @@ const truncated = (a: Polynomial | null, width: number): Polynomial | null =>
     ? null
     : a.map((p) => ({ ...p, factors: p.factors.map((f) => (f.bits > width ? { ...f, bits: width } : f)) }));
 
-/** An extension reaches into nothing but a constant or a source that stands alone: a sum may wrap before. */
+/** Extensions apply only to a constant or a single source: a sum might wrap before it is extended. */
 function extended(a: Polynomial | null, from: number, signed: boolean): Polynomial | null {
   if (a === null || a.length !== 1 || a[0].shift >= 0) return null;
   const [{ coefficient, factors }] = a;
@@ -121,6 +121,6 @@ function extended(a: Polynomial | null, from: number, signed: boolean): Polynomi
   if (factors.length > 1 || BigInt.asUintN(from, coefficient) !== 1n) return null;
   const [f] = factors;
   if (f.bits >= from) return [{ coefficient: 1n, factors: [{ src: f.src, bits: from, signed }], shift: -1 }];
-  // Of a value that is extended already, the first extension says it all, unless zeros follow a sign.
+  // Extending an extended value again changes nothing, unless a zero extension follows a sign extension.
   return f.signed && !signed ? null : [{ coefficient: 1n, factors, shift: -1 }];
 }

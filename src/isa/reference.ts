@@ -24,7 +24,7 @@ export function evalBig(
   return evalGraph(graphOf({ op, mods, srcMods, consts }), values);
 }
 
-/** What an optional source holds when left out: its default, else true or zero. */
+/** Value of an optional source that is left out: its default, else true or zero. */
 export function defaultValue(s: Slot, width: number): bigint {
   if (s.default !== null) return immValue(s.default, width);
   return s.bank === 'p' ? 1n : 0n;

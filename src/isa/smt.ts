@@ -5,14 +5,14 @@ import { graphOf } from './meaning.ts';
 import { bigFromInt, type Format } from './softfloat.ts';
 
 /**
- * The third reading of a meaning: SMT-LIB 2 text over bit vectors and floating point (logic QF_BVFP; QF_UFBVFP where an
- * approximate function occurs, which stands for an unknown function of its operand). All values are bit vectors, truth values
- * `(_ BitVec 1)`. Only standard functions are used, so that any solver reads it.
+ * Translates a meaning to SMT-LIB 2 over bit vectors and floating point (logic QF_BVFP; QF_UFBVFP if it has an approximate
+ * function, which becomes an uninterpreted function of its operand). All values are bit vectors, truth values
+ * `(_ BitVec 1)`. Only standard functions are used, so that any solver can read it.
  */
 export interface SmtTerms {
   /** Commands that define the terms, in order. */
   readonly commands: readonly string[];
-  /** Commands that declare unknown functions; equal ones of several instructions are to be given once. */
+  /** Declarations of uninterpreted functions; callers must not repeat those that several instructions share. */
   readonly functions: readonly string[];
   /** Term of each destination. */
   readonly dsts: readonly string[];
@@ -230,7 +230,7 @@ class SmtWriter {
     this.define(name, w + pad, pad === 0 ? raw : padded);
   }
 
-  /** Float operations whose result is no new number: a term on bits, or null. */
+  /** Float operations that only move or clear bits: a term on bits, or null. */
   private bitwise(n: Node, x: readonly string[], fmt: FormatName): string | null {
     const f = FORMATS[fmt];
     const sign = 1n << BigInt(f.bits - 1);

@@ -21,9 +21,9 @@ import { evalNode } from './lang/evaluate.ts';
 import type { CoreOp, Graph, Node } from './lang/graph.ts';
 
 /**
- * Graphs evaluated on machine words, for conditions and constants that are computed millions of times. A value is two 32-bit words as
- * signed numbers; above its width it is zero. What has no short form in words (floats, some products of odd widths) goes through the
- * exact reference node by node, so every graph has a value here, and it is the reference's.
+ * Evaluates graphs on machine words, for conditions and constants that are computed millions of times. A value is two signed 32-bit
+ * words, zero above its width. Nodes that have no short form in words (floats, some products of odd widths) are evaluated by the exact
+ * reference, so the result is the reference's for every graph.
  */
 export class WordGraph {
   readonly graph: Graph;
@@ -53,7 +53,7 @@ export class WordGraph {
 
   /**
    * Computes every node.
-   * @param srcs two words for each source, low first; what lies above a source's width does not count
+   * @param srcs two words for each source, low first; bits above a source's width are ignored
    */
   run(srcs: Int32Array): void {
     const { ops, widths, args, ns, lo, hi } = this;
@@ -265,7 +265,7 @@ export class WordGraph {
   }
 }
 
-/** Numbers of the operations that words carry out. */
+/** Numbers of the operations that have a form in words. */
 const CODES = {
   const: 0,
   src: 1,
@@ -306,14 +306,14 @@ function codeOf(n: Node, nodes: readonly Node[]): number {
   if (n.fmt !== '' || !(n.op in CODES)) return REFERENCE;
   const high = n.op === 'umulh' || n.op === 'smulh';
   if (high && n.width !== 32 && n.width !== 64) return REFERENCE;
-  // A sign extension of 64 bits changes nothing and is not made; a count of them is.
+  // Graphs hold no sign extension from 64 bits, which would change nothing, but they do hold counts of 64.
   if (n.op === 'sext' && n.n > 32) return REFERENCE;
   if (n.op === 'concat' && n.n > 32) return REFERENCE;
   if (n.op === 'concat' && n.n === 32 && nodes[n.args[0]].width > 32) return REFERENCE;
   return CODES[n.op as keyof typeof CODES];
 }
 
-/** The low `width` bits of a word with their sign. */
+/** The low `width` bits of a word, sign-extended. */
 const extended = (x: number, width: number): number =>
   width >= 32 ? x : (x << (32 - width)) >> (32 - width);
 
@@ -337,7 +337,7 @@ function lop3(lut: number, a: number, b: number, c: number): number {
 
 const graphs = new WeakMap<Graph, WordGraph>();
 
-/** A graph ready to be evaluated on words; the same one for the same graph. */
+/** The evaluator of a graph, made once for each graph. */
 export function wordsOf(g: Graph): WordGraph {
   let w = graphs.get(g);
   if (w === undefined) graphs.set(g, (w = new WordGraph(g)));

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   mkdirSync,
   readdirSync,
@@ -10,14 +10,14 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import type { CacheEntry, PrefixCache, ReadLists } from '../engine/cache.ts';
 import { MemoryCache } from '../engine/memory-cache.ts';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { packBatch, unpackBatch } from './cache-batch.ts';
+import { codeHash } from './code-hash.ts';
 
 /*
  * Results of phases on disk:
@@ -43,22 +43,6 @@ const LEFT_OVER_MS = 3_600_000;
 const FOLDER = /^[0-9a-f]{16}$/;
 const BATCH_FILE = /^[0-9a-f]{16}\.orc$/;
 const PART_FILE = /^[0-9a-f]{16}\.orc\.part$/;
-
-let code: string | null = null;
-
-/** Hash of the code that is running: results that other code made say nothing about this one. */
-function codeHash(): string {
-  if (code !== null) return code;
-  const here = dirname(fileURLToPath(import.meta.url));
-  // The whole command line is one script, or this stands in a folder beside those of the other modules.
-  const folder = basename(here) === 'bundle' ? here : dirname(here);
-  const hash = createHash('sha256');
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  for (const f of files.filter((f) => /(?<!\.d)\.(ts|js|cjs)$/.test(f)).sort())
-    hash.update(f).update(readFileSync(join(folder, f)));
-  code = hash.digest('hex').slice(0, 16);
-  return code;
-}
 
 /** What `f` gives; undefined where the system refuses it. */
 function tried<T>(f: () => T): T | undefined {

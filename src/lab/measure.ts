@@ -18,7 +18,7 @@ import { estimateCycles, timingOf } from './estimate.ts';
 import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
-import { blockUse, functionsOf, type Start, staticValues } from './statics.ts';
+import { blockUse, functionsOf, type LaunchShape, staticValues } from './statics.ts';
 
 /** What ptxas says of a function. */
 export interface PtxasUse {
@@ -40,7 +40,12 @@ export interface MeasureOptions {
   /** Run the launches of the module. Default: true. */
   readonly launches?: boolean;
   /** Absent: nothing is asked of ptxas. */
-  readonly ptxas?: { readonly assemble: Assembler; readonly table: PtxTable; readonly level: number };
+  readonly ptxas?: {
+    readonly assemble: Assembler;
+    readonly version: string;
+    readonly table: PtxTable;
+    readonly level: number;
+  };
 }
 
 /** How a launch of a kernel ended. */
@@ -89,7 +94,7 @@ export class Measurer {
     for (const fn of program.functions) {
       if (fn.kind !== 'entry') continue;
       const runs = await this.launches(program, fn, plan);
-      const start: Start = runs[0]?.start ?? {};
+      const start: LaunchShape = runs[0]?.start ?? {};
       const use = uses.get(fn.name);
       out.push({
         kernel: fn.name,
@@ -156,7 +161,7 @@ function assembledFor({ target: [named] }: PtxModule, plan: Plan): string {
 }
 
 interface Run {
-  readonly start: Start;
+  readonly start: LaunchShape;
   /** Blocks of the grid. */
   readonly grid: number;
   readonly result: LaunchResult;

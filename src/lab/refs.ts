@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import type { SpecFile, SpecKind } from '../spec/document.ts';
@@ -61,25 +61,40 @@ export async function specsAt(ref: string): Promise<Specs> {
 }
 
 /**
- * A spec that may stand in the top folder of a place; null where there is none.
+ * The text of a file of a place; null where there is none.
+ *
+ * @param place folder or commit, as for `specsOfPlace`
+ */
+export function textInPlace(place: string, name: string): string | null {
+  if (isFolder(place)) {
+    const path = join(place, name);
+    return existsSync(path) ? readFileSync(path, 'utf8') : null;
+  }
+  const top = repository();
+  return git(top, ['cat-file', 'blob', `${commitOf(top, place)}:${name}`])?.toString() ?? null;
+}
+
+const isFolder = (place: string): boolean => existsSync(place) && statSync(place).isDirectory();
+
+/**
+ * A spec of a place; null where there is none.
  *
  * @param place folder or commit, as for `specsOfPlace`
  * @throws DiagnosticError with what is wrong with it
  */
 export async function specInPlace(place: string, name: string, kind: SpecKind): Promise<SpecFile | null> {
-  if (existsSync(place) && statSync(place).isDirectory()) {
+  if (isFolder(place)) {
     const path = join(place, name);
     return existsSync(path) ? loadSpec(path, kind) : null;
   }
-  const top = repository();
-  const text = git(top, ['cat-file', 'blob', `${commitOf(top, place)}:${name}`]);
-  return text === null ? null : specOf(`${place}:${name}`, text.toString(), kind);
+  const text = textInPlace(place, name);
+  return text === null ? null : specOf(`${place}:${name}`, text, kind);
 }
 
 /** Specs of a folder that holds `pipelines`, or of a commit. */
 export async function specsOfPlace(place: string): Promise<Specs> {
   const folder = resolve(place);
-  if (existsSync(folder) && statSync(folder).isDirectory()) {
+  if (isFolder(folder)) {
     if (!existsSync(join(folder, 'pipelines', 'phases.yaml')))
       return fail(`the folder '${place}' holds no specs`, ['it is one with pipelines/ and knobs/ in it']);
     return loadShipped(folder);

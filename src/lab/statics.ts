@@ -22,7 +22,7 @@ const FILES = ['R', 'UR', 'P', 'UP'] as const;
 const DIGITS = 1000;
 
 /** How a kernel is going to be started, as far as it is known. */
-export interface Start {
+export interface LaunchShape {
   readonly threads?: number;
   readonly dynamicShared?: number;
 }
@@ -38,7 +38,7 @@ export function staticValues(
   program: Program,
   kernel: Fn,
   backend: Backend,
-  start: Start = {},
+  start: LaunchShape = {},
   profile?: Profile,
 ): Values {
   const v: Record<string, number> = {};
@@ -91,7 +91,7 @@ export function staticValues(
 }
 
 /** What a block of a kernel takes, by its directives and by how it is started. */
-export const blockUse = (program: Program, kernel: Fn, registers: number, start: Start) => ({
+export const blockUse = (program: Program, kernel: Fn, registers: number, start: LaunchShape) => ({
   threads: start.threads ?? statedThreads(kernel) ?? USUAL_BLOCK,
   registers,
   shared: sharedBytes(program, kernel) + (start.dynamicShared ?? 0),

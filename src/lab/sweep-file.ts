@@ -2,22 +2,24 @@ import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync }
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import type { Experiment } from './experiment.ts';
 import { OUTPUT_VERSION } from './render/json.ts';
-import { cellKey, type FinishedCell } from './sweep.ts';
+import { cellKey, type FinishedCell, type Identity, type Makers } from './sweep.ts';
 
 /** First line of a file of results. */
 interface Head {
   readonly version: number;
   readonly kind: 'sweep';
   readonly identity: string;
+  readonly makers: Makers;
   readonly title: string;
   readonly metrics: readonly string[];
   readonly arms: readonly { readonly name: string; readonly choice: Readonly<Record<string, string>> }[];
 }
 
-const headOf = (e: Experiment, identity: string): Head => ({
+const headOf = (e: Experiment, identity: Identity): Head => ({
   version: OUTPUT_VERSION,
   kind: 'sweep',
-  identity,
+  identity: identity.hash,
+  makers: identity.makers,
   title: e.title,
   metrics: e.metrics.map((m) => m.name),
   arms: e.arms.map((a) => ({
@@ -45,7 +47,7 @@ export class SweepFile {
    * @param restart forget what is there
    * @throws DiagnosticError where the file holds results of another sweep, or something else
    */
-  static open(path: string, experiment: Experiment, identity: string, restart = false): SweepFile {
+  static open(path: string, experiment: Experiment, identity: Identity, restart = false): SweepFile {
     const text = restart || !existsSync(path) ? '' : readFileSync(path, 'utf8');
     const end = text.lastIndexOf('\n') + 1;
     if (end === 0) {
@@ -63,7 +65,7 @@ export class SweepFile {
    * The finished cells of a file, which stays as it is.
    * @throws DiagnosticError where it cannot be read, or holds results of another sweep, or something else
    */
-  static read(path: string, identity: string): readonly FinishedCell[] {
+  static read(path: string, identity: Identity): readonly FinishedCell[] {
     let text: string;
     try {
       text = readFileSync(path, 'utf8');
@@ -72,7 +74,7 @@ export class SweepFile {
       throw new DiagnosticError([fileFault(path, `cannot read the file (${why})`)]);
     }
     return cellsIn(path, text.slice(0, text.lastIndexOf('\n') + 1), identity, [
-      'all shards run with the same experiment, kernels, specs and version of orrery',
+      'all shards run with the same experiment, kernels, specs, and versions of orrery and ptxas',
     ]);
   }
 
@@ -80,7 +82,7 @@ export class SweepFile {
    * Cells of a finished sweep, in order, with the head: the same bytes in whatever order, by however many they were run.
    * Gives the text, so that it can be written whole.
    */
-  static text(experiment: Experiment, identity: string, cells: readonly FinishedCell[]): string {
+  static text(experiment: Experiment, identity: Identity, cells: readonly FinishedCell[]): string {
     return [headOf(experiment, identity), ...cells].map((x) => `${JSON.stringify(x)}\n`).join('');
   }
 
@@ -91,7 +93,12 @@ export class SweepFile {
 }
 
 /** The cells of whole lines; a cell that is there twice counts once. */
-function cellsIn(path: string, text: string, identity: string, otherwise: readonly string[]): FinishedCell[] {
+function cellsIn(
+  path: string,
+  text: string,
+  identity: Identity,
+  otherwise: readonly string[],
+): FinishedCell[] {
   const lines = text.split('\n').slice(0, -1);
   const found = parsed(lines[0] ?? '') as Partial<Head> | null;
   if (found?.kind !== 'sweep')
@@ -100,16 +107,24 @@ function cellsIn(path: string, text: string, identity: string, otherwise: readon
         '`orrery sweep` writes one; there, -o names another, and --restart overwrites this one',
       ]),
     ]);
-  if (found.version !== OUTPUT_VERSION || found.identity !== identity)
-    throw new DiagnosticError([
-      fileFault(path, 'these are results of another experiment, or of other kernels or specs', otherwise),
-    ]);
+  if (found.version !== OUTPUT_VERSION || found.identity !== identity.hash)
+    throw new DiagnosticError([fileFault(path, otherMakers(found.makers, identity.makers), otherwise)]);
   const cells = new Map<string, FinishedCell>();
   for (const line of lines.slice(1)) {
     const c = parsed(line) as FinishedCell | null;
     if (c !== null) cells.set(cellKey(c), c);
   }
   return [...cells.values()];
+}
+
+/** Why results are of another identity. */
+function otherMakers(there: Makers | undefined, here: Makers): string {
+  const ptxas = (m: Makers): string => (m.ptxas === undefined ? 'no ptxas' : `ptxas ${m.ptxas}`);
+  if (there !== undefined && there.ptxas !== here.ptxas)
+    return `${ptxas(there)} made these results, and ${ptxas(here)} is here`;
+  if (there !== undefined && there.orrery !== here.orrery)
+    return 'another build of orrery made these results, and this one may make others';
+  return 'these are results of another experiment, or of other kernels or specs';
 }
 
 function parsed(line: string): unknown {

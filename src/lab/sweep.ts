@@ -1,5 +1,6 @@
 import { relative, resolve, sep } from 'node:path';
 import { hashText } from '../ir/hash.ts';
+import { codeHash } from './code-hash.ts';
 import type { DiskCache } from './disk-cache.ts';
 import type { Experiment } from './experiment.ts';
 import type { Module } from './kernels.ts';
@@ -33,15 +34,35 @@ export const cellsOf = (experiment: Experiment, modules: readonly Module[]): Cel
     return experiment.arms.map((_, arm) => ({ arm, file }));
   });
 
+/** The programs that make figures; those of two versions cannot be compared. */
+export interface Makers {
+  /** Hash of the code of orrery. */
+  readonly orrery: string;
+  /** Version of ptxas; absent where nothing is asked of it. */
+  readonly ptxas?: string;
+}
+
+export const makersOf = (measure: MeasureOptions): Makers => ({
+  orrery: codeHash(),
+  ...(measure.ptxas !== undefined && { ptxas: measure.ptxas.version }),
+});
+
+/** What results are results of. */
+export interface Identity {
+  readonly hash: string;
+  readonly makers: Makers;
+}
+
 /**
- * What decides the results of a sweep: the experiment, the texts of its kernels and launches, the plan of every arm. Results
- * of another identity are results of something else.
+ * What decides the results of a sweep: the experiment, the texts of its kernels and launches, the plan of every arm, and what makes
+ * the figures. Results of another identity are results of something else.
  */
 export async function identityOf(
   experiment: Experiment,
   modules: readonly Module[],
   plans: Plans,
-): Promise<string> {
+  makers: Makers,
+): Promise<Identity> {
   const targets = new Set(modules.map((m) => m.target));
   const hashes: string[] = [];
   for (const { arm } of experiment.arms)
@@ -51,7 +72,7 @@ export async function identityOf(
     hashText(m.text),
     m.launches.map((l) => hashText(l.spec.text)),
   ]);
-  return hashText(JSON.stringify([experiment.spec.data, files, hashes]));
+  return { hash: hashText(JSON.stringify([experiment.spec.data, files, hashes, makers])), makers };
 }
 
 /** What cells are run with. */

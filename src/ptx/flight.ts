@@ -3,15 +3,15 @@ import { flightOf, tiesOf, vectorSources } from '../ir/foreign-text.ts';
 import { Kind, NO_REG, type Reg, regName } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 
-/** A register is touched while it is in flight. */
+/** A register that is read or written while it is in flight. */
 class Touched extends Error {}
 
 /**
- * Registers in flight: an instruction such as wgmma.mma_async goes on reading and writing its registers until a wait has come to an
- * end, and PTX ISA 9.0 (9.7.15) forbids to touch them in between, or to write them between the fence and the instruction. Passes are
- * kept from it by what the waits name; what was so in the source, and copies that leaving SSA could not save, show here.
+ * Registers in flight: an instruction such as wgmma.mma_async keeps reading and writing its registers until a later wait completes.
+ * PTX ISA 9.0 (9.7.15) forbids touching them in between, and writing them between the fence and the instruction. Passes respect
+ * that because waits name these registers; this check finds violations in the source, and copies that leaving SSA had to insert.
  *
- * @returns what is touched while it is in flight; null where nothing is
+ * @returns the first register that is touched in flight; null if none is
  */
 export function flightFault(fn: Code): string | null {
   try {
@@ -23,10 +23,10 @@ export function flightFault(fn: Code): string | null {
   }
 }
 
-/** What is needed of a function. */
+/** The parts of a function that this needs. */
 type Code = Pick<Fn, 'blocks' | 'tables'>;
 
-/** Follows what is in flight along all ways. @throws Touched */
+/** Follows registers in flight along all paths. @throws Touched */
 function walk(fn: Code): void {
   const numbers = new Map<Reg, number>();
   for (const b of fn.blocks)
@@ -36,14 +36,14 @@ function walk(fn: Code): void {
           if (r !== NO_REG && !numbers.has(r)) numbers.set(r, numbers.size);
   if (numbers.size === 0) return;
   const positions = new Map(fn.blocks.map((b, k) => [b.id, k]));
-  // By block, what is known at its begin: two bytes a register.
+  // FlightState at the start of each block: two bytes for each register.
   const known: (Uint8Array | null)[] = fn.blocks.map(() => null);
   known[0] = new Uint8Array(2 * numbers.size);
   const work = [0];
   while (work.length > 0) {
     const b = work.pop()!;
     const { ins } = fn.blocks[b];
-    const state = new State(numbers, Uint8Array.from(known[b]!));
+    const state = new FlightState(numbers, Uint8Array.from(known[b]!));
     const goesTo = (block: number): void => {
       if (joined(known, block, state.bytes)) work.push(block);
     };
@@ -58,7 +58,7 @@ function walk(fn: Code): void {
   }
 }
 
-/** Takes over what is known at the end of a predecessor; was it new? Bytes only grow, so that this comes to an end. */
+/** Merges the state at the end of a predecessor. Returns whether that changed anything; bytes only grow, so this terminates. */
 function joined(known: (Uint8Array | null)[], block: number, from: Uint8Array): boolean {
   const to = known[block];
   if (to === null) {
@@ -74,11 +74,11 @@ function joined(known: (Uint8Array | null)[], block: number, from: Uint8Array): 
   return changed;
 }
 
-/** Groups that are told apart; wait_group takes at most 7 (PTX ISA 9.0), so the oldest number stands for all that are older. */
+/** How many groups are told apart: wait_group takes at most 7 (PTX ISA 9.0), so the last number stands for all older ones. */
 const OLDEST = 9;
 
-/** By register: how young its last flight is (0: none, else OLDEST + 1 less the groups closed since), and whether it was written since a fence. */
-class State {
+/** By register: the age of its last flight (0: none, else OLDEST + 1 minus the groups closed since), and whether it was written since a fence. */
+class FlightState {
   readonly bytes: Uint8Array;
   private readonly numbers: ReadonlyMap<Reg, number>;
 
@@ -100,7 +100,7 @@ class State {
         return;
       case 'ENDS': {
         const groups = /\s(\d+)/.exec(x.src[0].sym.split(' // ', 1)[0]);
-        // Without a number everything ends, closed or not.
+        // Without a number it waits for everything, whether committed or not.
         const youngest = groups === null ? OLDEST + 1 : OLDEST - Number(groups[1]);
         for (const n of this.numbers.values()) if (this.bytes[2 * n] <= youngest) this.bytes[2 * n] = 0;
         return this.moved(x);
@@ -126,7 +126,7 @@ class State {
     for (const r of [...x.dst, ...[...vectors].map((k) => x.src[k].reg)]) {
       const n = r === NO_REG ? undefined : this.numbers.get(r);
       if (n === undefined) continue;
-      // What is loaded again while it is loaded, and what is in flight as something else, cannot be told apart here.
+      // Loading a register again while it is being loaded looks the same as its being in flight for another reason.
       if (ties.length === 0) this.touch(r, x);
       else if (this.bytes[2 * n + 1] === 1)
         throw new Touched(`${regName(r)} is written between a fence and ${name(x)}`);
@@ -134,7 +134,7 @@ class State {
     }
   }
 
-  /** Copies that are made beside an instruction. */
+  /** Copies that are inserted next to an instruction. */
   private moved(x: Instr): void {
     for (const t of tiesOf(x)) {
       if (x.dst[t.dst] === NO_REG || x.dst[t.dst] === x.src[t.src].reg) continue;

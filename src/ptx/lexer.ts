@@ -58,7 +58,7 @@ for (const [s, kind] of PAIRS) PAIR[s.charCodeAt(0) + 128 * s.charCodeAt(1)] = k
 /** Integers below this are made once. */
 const SMALL: readonly bigint[] = Array.from({ length: 1024 }, (_, i) => BigInt(i));
 
-/** Told of a fault inside a token: where, how long, what. */
+/** Called with each fault inside a token: offset, length, message. */
 export type LexicalFault = (start: number, length: number, message: string, note?: string) => void;
 
 export class Lexer {

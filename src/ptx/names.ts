@@ -1,6 +1,6 @@
 /**
- * Interned names of one text: an open-addressing hash table whose keys are ranges of the text's bytes. A name is
- * compared byte by byte with its first occurrence, so that only new names are made into strings.
+ * Interned names of one text: an open-addressing hash table whose keys are byte ranges of the text. Names are
+ * compared byte by byte with their first occurrence, so only new names become strings.
  */
 export class Names {
   /** Name by number. */
@@ -19,7 +19,7 @@ export class Names {
   }
 
   /**
-   * Number of the name that stands at `from` to `to`.
+   * Number of the name at offsets `from` to `to`.
    *
    * @param hash any function of its characters, the same for every occurrence
    */

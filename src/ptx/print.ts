@@ -1,4 +1,4 @@
-/** PTX text of a tree: what parses to an equal one. */
+/** Prints a tree as PTX text, which parses to an equal tree. */
 import type {
   Init,
   PtxFunction,
@@ -10,7 +10,7 @@ import type {
   VarDecl,
 } from './ast.ts';
 
-/** The whole module. What the tree keeps verbatim comes from the module's own text. */
+/** The whole module. Parts that the tree keeps verbatim are copied from the source text. */
 export function printPtxModule(module: PtxModule): string {
   const out = [
     `.version ${module.version}`,
@@ -58,7 +58,7 @@ function printFunction(fn: PtxFunction, out: string[]): void {
   out.push('}');
 }
 
-/** Statements, one a line, each behind `indent`; labels stand at the margin. */
+/** Statements, one per line, indented by `indent`; labels are at the margin. */
 export function printPtxStatements(body: readonly PtxStatement[], indent: string, out: string[]): void {
   for (const s of body) {
     switch (s.kind) {

@@ -3,8 +3,8 @@ import type { PtxInstr, PtxOperand } from './ast.ts';
 type Guard = NonNullable<PtxInstr['guard']>;
 
 /**
- * Operands and guards that occur again and again, each made once. What is held is what keeps a parser of garbage-collected
- * objects slow, so this is worth more than any other care.
+ * Operands and guards that occur many times, each created once. The objects that stay alive are what makes a parser slow in a
+ * garbage-collected language, so this pays more than any other optimization.
  */
 export class Shared {
   /** Operands of the lists being read, as a stack; `top` is how many are held. */

@@ -1,6 +1,6 @@
 /**
- * Kinds of token. A punctuation mark's kind is its character code; a two-character operator's is beyond all of them. They
- * are typed `number`, so that comparing the lexer's kind does not narrow a field that its next token changes.
+ * Kinds of token. The kind of a punctuation mark is its character code; two-character operators come after all of those. Kinds
+ * are typed `number`: with literal types, comparing the lexer's kind would narrow a field that the next token changes.
  */
 
 export const END: number = 0;

@@ -179,8 +179,15 @@ export function documentChanges(base: Specs, head: Specs): Change[] {
   return out;
 }
 
-/** Opcodes whose form or meaning changed. */
-export function opcodeChanges(base: Specs, head: Specs): Change[] {
+/** What of an opcode a proof of a rule with it rests on. */
+const PROVED_BY: ReadonlySet<string> = new Set(['means', 'form', 'modifiers']);
+
+/**
+ * Opcodes whose form or meaning changed.
+ *
+ * @param provedAgain how the rules with an opcode fared, by its name
+ */
+export function opcodeChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<string, string>): Change[] {
   const of = (s: Specs) =>
     new Map(
       s.isa.flatMap((f) =>
@@ -201,7 +208,7 @@ export function opcodeChanges(base: Specs, head: Specs): Change[] {
           name: c.path.join('.'),
           before: valueText(c.before),
           after: valueText(c.after),
-          note: c.path[1] === 'means' ? 'what it computes changed: rules with it are to be proved again' : '',
+          note: PROVED_BY.has(c.path[1]) ? (provedAgain.get(name) ?? '') : '',
           place: file === undefined ? '' : placeText(files, file.file, ['opcodes', ...c.path]),
           where: [],
           alarm: false,

@@ -92,8 +92,12 @@ export function declarationChanges(base: Specs, head: Specs): Change[] {
   });
 }
 
-/** What a group of rules says for all of its rules: its condition, its owners. */
-export function groupChanges(base: Specs, head: Specs): Change[] {
+/**
+ * What a group of rules says for all of its rules: its condition, its owners, its tables.
+ *
+ * @param provedAgain how the rules with a changed table fared, by the name of their group
+ */
+export function groupChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<string, string>): Change[] {
   const files = filesOf(head);
   return [...(head.rules ?? [])].flatMap(([group, f]) => {
     const was = base.rules?.get(group);
@@ -105,7 +109,7 @@ export function groupChanges(base: Specs, head: Specs): Change[] {
         name: [group, ...c.path].join('.'),
         before: valueText(c.before),
         after: valueText(c.after),
-        note: onlyText(c),
+        note: c.path[0] === 'tables' ? (provedAgain.get(group) ?? '') : onlyText(c),
         place: placeText(files, f.file, c.path),
         where: [],
         alarm: false,

@@ -1,8 +1,6 @@
 import { host } from '../engine/pipeline.ts';
-import type { Isa } from '../ir/opcode.ts';
 import type { AbResult } from '../lab/ab.ts';
 import { makePlan } from '../spec/node.ts';
-import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
 import { type BrokenLimit, type Budget, brokenLimits } from './budget.ts';
 import {
@@ -17,7 +15,7 @@ import {
   planChanges,
 } from './changes.ts';
 import { catalogChanges, declarationChanges, groupChanges, sameButTexts } from './declarations.ts';
-import { type AskVerdict, ruleChanges } from './rules.ts';
+import { type AskVerdict, type RuleSide, ruleChanges } from './rules.ts';
 
 /** What is between two states of the specs. */
 export interface Review {
@@ -110,17 +108,21 @@ export async function review(
       faults: b?.diagnostics.filter((d) => d.severity === 'error') ?? [],
     });
   }
-  const isa = isaOf(pairs);
+  const side = (of: 'base' | 'head', specs: Specs): RuleSide => ({
+    specs,
+    isa: pairs.map((p) => p[of]).find((p) => p !== null)?.isa ?? null,
+  });
   const faults = faultsOf(pairs, head);
   const inPlans = planChanges(pairs, base, head);
+  const rules = await ruleChanges(side('base', base), side('head', head), ask);
   const changes = [
     ...inPlans,
     ...catalogChanges(base, head, new Set(inPlans.filter((c) => c.kind === 'knob').map((c) => c.name))),
     ...declarationChanges(base, head),
-    ...groupChanges(base, head),
-    ...(isa === null ? [] : await ruleChanges(base, head, isa, ask)),
+    ...groupChanges(base, head, rules.provedAgain),
+    ...rules.changes,
     ...documentChanges(base, head),
-    ...opcodeChanges(base, head),
+    ...opcodeChanges(base, head, rules.provedAgain),
     ...constraintChanges(base, head),
   ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
   const other = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
@@ -137,6 +139,3 @@ export async function review(
     broken: budget === null || kernels === null ? [] : brokenLimits(budget, kernels),
   };
 }
-
-const isaOf = (pairs: readonly PlanPair[]): Isa | null =>
-  pairs.map((p): Plan | null => p.head).find((p) => p !== null)?.isa ?? null;

@@ -1,7 +1,11 @@
+import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
+import { plural } from '../lab/render/table.ts';
+import { saidOf } from '../rules/compile.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import { type Verdict, verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
+import type { SpecFile } from '../spec/document.ts';
 import { placeOf } from '../spec/places.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { Change } from './changes.ts';
@@ -10,44 +14,82 @@ import { canonical } from './data-diff.ts';
 /** What is known of a rule: stored, or asked of a solver now; null where nobody can be asked. */
 export type AskVerdict = (rule: Rule) => Promise<Verdict | null>;
 
+/** A side's specs and its instruction set; null where no plan of that side resolves. */
+export interface RuleSide {
+  readonly specs: Specs;
+  readonly isa: Isa | null;
+}
+
 interface Row {
   readonly group: string;
   readonly text: unknown;
-  readonly place: string;
+  readonly file: SpecFile;
+  readonly index: number;
 }
 
 /** Rules by id, as they are written. */
 function rowsOf(specs: Specs): Map<string, Row> {
   const out = new Map<string, Row>();
-  for (const [group, f] of specs.rules ?? [])
-    (f.data.rules as readonly { readonly id: string }[]).forEach((r, i) => {
-      const { line } = f.text === '' ? { line: 0 } : placeOf(f.text, ['rules', i]);
-      out.set(r.id, { group, text: meaningOf(r), place: `${f.file}${line > 0 ? `:${line}` : ''}` });
+  for (const [group, file] of specs.rules ?? [])
+    (file.data.rules as readonly { readonly id: string }[]).forEach((r, index) => {
+      out.set(r.id, { group, text: withoutTexts(r), file, index });
     });
   return out;
 }
 
 /** A rule without what is only for readers. */
-const meaningOf = ({ title: _, source: __, ...rest }: Record<string, unknown> & { id: string }): unknown =>
+const withoutTexts = ({ title: _, source: __, ...rest }: Record<string, unknown> & { id: string }): unknown =>
   rest;
 
-/**
- * Rules that came, went or changed, those that are there with their proof.
- *
- * @param isa instruction set of the head, by which its rules are read
- */
-export async function ruleChanges(base: Specs, head: Specs, isa: Isa, ask: AskVerdict): Promise<Change[]> {
-  const [a, b] = [rowsOf(base), rowsOf(head)];
+function placeOfRow({ file, index }: Row): string {
+  if (file.text === '') return file.file;
+  const { line } = placeOf(file.text, ['rules', index]);
+  return line > 0 ? `${file.file}:${line}` : file.file;
+}
+
+/** Rules of the groups that `wanted` names, by id; those of a group with faults are missing. */
+function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): Map<string, Rule> {
+  const out = new Map<string, Rule>();
+  if (isa === null) return out;
+  for (const [group, f] of specs.rules ?? [])
+    if (wanted(group))
+      try {
+        for (const r of rulesOfDoc(f.data, isa).rules) out.set(r.id, r);
+      } catch (e) {
+        // The plans of this side tell what is wrong.
+        if (!(e instanceof DiagnosticError)) throw e;
+      }
+  return out;
+}
+
+const unsound = (v: Verdict | null): boolean =>
+  v === null || v.verdict === 'refuted' || v.verdict === 'unknown';
+
+const noteOf = (v: Verdict | null): string =>
+  v === null
+    ? 'not proved: no solver could be asked'
+    : `${verdictText(v)}${v.verdict === 'refuted' ? `\n${v.counterexample}` : ''}`;
+
+/** What a review says of rules. */
+export interface RuleReview {
+  readonly changes: readonly Change[];
+  /** How the rules fared whose text is as it was, by the opcode or the group of rules whose change made them mean something else. */
+  readonly provedAgain: ReadonlyMap<string, string>;
+}
+
+/** Rules that came, went, changed, or whose opcodes mean something else; those that are there with their proof. */
+export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdict): Promise<RuleReview> {
+  const [a, b] = [rowsOf(base.specs), rowsOf(head.specs)];
+  const touched = new Set(
+    [...new Set([...a.keys(), ...b.keys()])].filter((id) => {
+      const [x, y] = [a.get(id), b.get(id)];
+      return canonical(x?.text) !== canonical(y?.text) || x?.group !== y?.group;
+    }),
+  );
+  const groups = new Set([...touched].flatMap((id) => b.get(id)?.group ?? []));
+  const rules = rulesOf(head, (g) => groups.has(g));
   const out: Change[] = [];
-  const rules = new Map<string, Rule>();
-  const touched = (id: string) =>
-    canonical(a.get(id)?.text) !== canonical(b.get(id)?.text) || a.get(id)?.group !== b.get(id)?.group;
-  for (const [, f] of head.rules ?? []) {
-    if (!(f.data.rules as readonly { readonly id: string }[]).some((r) => touched(r.id))) continue;
-    for (const r of rulesOfDoc(f.data, isa).rules) rules.set(r.id, r);
-  }
-  for (const id of new Set([...a.keys(), ...b.keys()])) {
-    if (!touched(id)) continue;
+  for (const id of touched) {
     const [x, y] = [a.get(id), b.get(id)];
     const rule = rules.get(id);
     const verdict = y === undefined || rule === undefined ? null : await ask(rule);
@@ -56,18 +98,72 @@ export async function ruleChanges(base: Specs, head: Specs, isa: Isa, ask: AskVe
       name: `${(y ?? x)!.group}: ${id}`,
       before: x === undefined ? 'nothing' : 'there',
       after: y === undefined ? 'nothing' : x === undefined ? 'new' : 'changed',
-      note:
-        y === undefined
-          ? ''
-          : verdict === null
-            ? 'not proved: no solver could be asked'
-            : `${verdictText(verdict)}${verdict.verdict === 'refuted' ? `\n${verdict.counterexample}` : ''}`,
-      place: y?.place ?? '',
+      note: y === undefined ? '' : noteOf(verdict),
+      place: y === undefined ? '' : placeOfRow(y),
       where: [],
-      alarm:
-        y !== undefined &&
-        (verdict === null || verdict.verdict === 'refuted' || verdict.verdict === 'unknown'),
+      alarm: y !== undefined && unsound(verdict),
     });
   }
-  return out;
+  const again = await proveAgain(base, head, b, touched, ask);
+  return { changes: [...out, ...again.changes], provedAgain: again.provedAgain };
+}
+
+/**
+ * Rules whose text stayed while what it says did not: an opcode or a table that they name reads otherwise. Each that does not hold
+ * any more is a change of its own.
+ */
+async function proveAgain(
+  base: RuleSide,
+  head: RuleSide,
+  rows: ReadonlyMap<string, Row>,
+  touched: ReadonlySet<string>,
+  ask: AskVerdict,
+): Promise<RuleReview> {
+  const changes: Change[] = [];
+  const verdicts = new Map<string, string[]>();
+  if (base.isa === null || head.isa === null) return { changes, provedAgain: new Map() };
+  const sameOpcodes = base.isa.hash === head.isa.hash;
+  const tables = (s: RuleSide, group: string) => canonical(s.specs.rules?.get(group)?.data.tables);
+  const affected = (group: string) => !sameOpcodes || tables(base, group) !== tables(head, group);
+  const [was, now] = [rulesOf(base, affected), rulesOf(head, affected)];
+  for (const [id, rule] of now) {
+    const before = was.get(id);
+    if (touched.has(id) || before === undefined || before.hash === rule.hash) continue;
+    const row = rows.get(id)!;
+    const verdict = await ask(rule);
+    const changed = otherOpcodes(before, rule);
+    for (const name of changed.length === 0 ? [row.group] : changed)
+      verdicts.set(name, [...(verdicts.get(name) ?? []), verdict?.verdict ?? 'not proved']);
+    if (unsound(verdict))
+      changes.push({
+        kind: 'rules',
+        name: `${row.group}: ${id}`,
+        before: 'there',
+        after: 'means something else',
+        note: `its text is as it was; ${changed.join(', ') || 'a table of its group'} changed\n${noteOf(verdict)}`,
+        place: placeOfRow(row),
+        where: [],
+        alarm: true,
+      });
+  }
+  return { changes, provedAgain: new Map([...verdicts].map(([name, list]) => [name, provedText(list)])) };
+}
+
+/** How many rules were proved again, and with which verdicts. */
+function provedText(verdicts: readonly string[]): string {
+  const kinds = [...new Set(verdicts)].sort();
+  const counts = kinds.map((k) => `${verdicts.filter((v) => v === k).length} ${k}`);
+  return `${plural(verdicts.length, 'rule')} with it proved again: ${counts.join(', ')}`;
+}
+
+/** Names of the opcodes of a rule that say something else than they did. */
+function otherOpcodes(before: Rule, now: Rule): string[] {
+  const said = (r: Rule) =>
+    new Map(
+      [...r.match, ...r.rewrite].flatMap(({ op }) =>
+        op === null ? [] : [[op.name, canonical(saidOf(op))] as const],
+      ),
+    );
+  const was = said(before);
+  return [...said(now)].flatMap(([name, text]) => (was.get(name) === text ? [] : [name]));
 }

@@ -1,5 +1,5 @@
 import { hashText } from '../ir/hash.ts';
-import type { Isa } from '../ir/opcode.ts';
+import type { Isa, Opcode } from '../ir/opcode.ts';
 import { type Expr, MeaningError } from '../isa/lang/parse.ts';
 import { isStatic, isStructural, partsOf, structuralFault } from './conditions.ts';
 import { type RulesDoc, textOf } from './document.ts';
@@ -102,12 +102,7 @@ class RuleCompiler {
     const spec = this.doc.rules[this.place];
     const text = textOf(spec);
     const ops = [...new Set([...match, ...rewrite].flatMap((l) => (l.op === null ? [] : [l.op])))];
-    const meanings = ops.map((o) => [
-      o.name,
-      o.means,
-      o.groups.map((g) => [g.name, g.values.map((v) => [v.name, v.width, v.type])]),
-      [...o.dsts, ...o.srcs].map((s) => [s.name, s.bank, s.width, s.widthFrom, s.mods, s.default]),
-    ]);
+    const meanings = ops.map(saidOf);
     const { holds, inexact } = spec;
     const used = new Set(
       [...match, ...rewrite].flatMap((l) => l.mods.flatMap((m) => (m.k === 'map' ? [m.table] : []))),
@@ -240,3 +235,11 @@ const finish = (l: LineDraft): Line => ({
   fixed: l.mods.map((m) => (m.k === 'fixed' ? m.index : -1)),
   text: l.text,
 });
+
+/** What an opcode says that a proof of a rule with it rests on. */
+export const saidOf = (o: Opcode): unknown => [
+  o.name,
+  o.means,
+  o.groups.map((g) => [g.name, g.values.map((v) => [v.name, v.width, v.type])]),
+  [...o.dsts, ...o.srcs].map((s) => [s.name, s.bank, s.width, s.widthFrom, s.mods, s.default]),
+];

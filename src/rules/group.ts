@@ -19,12 +19,12 @@ import { lastOpcode } from './syntax.ts';
  * 3. its instances, the choices of modifiers under which it can fire: one by one for the matcher (`instanceFor`), or all of them
  *    (`instances`), which takes most of the time.
  *
- * `Care` says which steps a reader takes at once; a matcher that takes none asks for the body of a rule when the first instruction
+ * `CheckDepth` says which steps a reader takes at once; a matcher that takes none asks for the body of a rule when the first instruction
  * of its root comes.
  */
 
 /** How much is found out about rules before they are given. */
-export type Care =
+export type CheckDepth =
   /** Nothing: they are known to be whole. */
   | 'none'
   /** Faults of the texts; not what only some choice of modifiers brings out. */
@@ -115,10 +115,10 @@ class TextRule implements Rule {
   }
 
   /** What is wrong with it, as far as it is to be found out. */
-  faults(care: Care): readonly RuleIssue[] {
-    if (care === 'none') return [];
+  faults(depth: CheckDepth): readonly RuleIssue[] {
+    if (depth === 'none') return [];
     const { issues, idle } = this.compiled();
-    const more = care === 'all' ? idle() : null;
+    const more = depth === 'all' ? idle() : null;
     return more === null ? issues : [...issues, more];
   }
 }
@@ -155,7 +155,7 @@ function readable(when: string): Expr[] {
 interface Known {
   readonly isa: Isa;
   readonly all: readonly TextRule[];
-  readonly found: Map<Care, GroupRules>;
+  readonly found: Map<CheckDepth, GroupRules>;
   index: RuleIndex | null;
 }
 
@@ -169,16 +169,16 @@ export interface GroupRules {
 export const compileGroup = (
   doc: RulesDoc,
   isa: Isa,
-  care: Care = 'all',
-): { rules: Rule[]; issues: RuleIssue[] } => checked(rulesIn(doc, isa), care);
+  depth: CheckDepth = 'all',
+): { rules: Rule[]; issues: RuleIssue[] } => checked(rulesIn(doc, isa), depth);
 
 const rulesIn = (doc: RulesDoc, isa: Isa): TextRule[] =>
   doc.rules.map((_, place) => new TextRule(doc, place, isa));
 
-function checked(all: readonly TextRule[], care: Care): { rules: Rule[]; issues: RuleIssue[] } {
+function checked(all: readonly TextRule[], depth: CheckDepth): { rules: Rule[]; issues: RuleIssue[] } {
   const issues: RuleIssue[] = [];
   const rules = all.filter((r) => {
-    const faults = r.faults(care);
+    const faults = r.faults(depth);
     issues.push(...faults);
     return faults.length === 0;
   });
@@ -197,17 +197,17 @@ function knownOf(doc: RulesDoc, isa: Isa): Known {
 }
 
 /** Rules of a document; they are the same objects for an instruction set, whatever is found out about them. */
-export function rulesOfDoc(data: unknown, isa: Isa, care: Care = 'all'): GroupRules {
+export function rulesOfDoc(data: unknown, isa: Isa, depth: CheckDepth = 'all'): GroupRules {
   const doc = data as RulesDoc;
   const known = knownOf(doc, isa);
-  let found = known.found.get(care);
-  if (found === undefined) known.found.set(care, (found = checked(known.all, care)));
+  let found = known.found.get(depth);
+  if (found === undefined) known.found.set(depth, (found = checked(known.all, depth)));
   return found;
 }
 
 /**
 /** How much of a group's rules is looked at before they are needed. */
-const careFor = ({ wholeFor }: GroupDoc, isa: Isa): Care =>
+const depthFor = ({ wholeFor }: GroupDoc, isa: Isa): CheckDepth =>
   // Of a group that was whole before the instruction set changed, only what it names can be gone.
   wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
 
@@ -219,7 +219,7 @@ const careFor = ({ wholeFor }: GroupDoc, isa: Isa): Care =>
  */
 export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
   const { data, file } = doc;
-  const { rules, issues } = rulesOfDoc(data, isa, careFor(doc, isa));
+  const { rules, issues } = rulesOfDoc(data, isa, depthFor(doc, isa));
   const wrong = issues.filter((i) => i.severity === 'error');
   if (wrong.length > 0)
     throw new DiagnosticError(
@@ -233,16 +233,16 @@ export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
 
 /** What finds the rules of a group: made by the build, or here where the group is not as it was built. */
 export const indexOfGroup = (doc: GroupDoc, isa: Isa): RuleIndex =>
-  indexOfDoc(doc.data, isa, careFor(doc, isa), doc.wholeFor === isa.hash ? doc.automaton : null);
+  indexOfDoc(doc.data, isa, depthFor(doc, isa), doc.wholeFor === isa.hash ? doc.automaton : null);
 
 /**
- * What finds the rules of a document that are whole, as far as `care` looks. Every set that some of them are in shares it.
+ * What finds the rules of a document that are whole, as far as `depth` looks. Every set that some of them are in shares it.
  * @param built the document's automaton, if the build made it for this instruction set
  */
-export function indexOfDoc(data: unknown, isa: Isa, care: Care, built: Automaton | null): RuleIndex {
+export function indexOfDoc(data: unknown, isa: Isa, depth: CheckDepth, built: Automaton | null): RuleIndex {
   const known = knownOf(data as RulesDoc, isa);
   if (known.index === null) {
-    const { rules } = rulesOfDoc(data, isa, care);
+    const { rules } = rulesOfDoc(data, isa, depth);
     const whole = new Set<Rule>(rules);
     const places = known.all.map((r) => (whole.has(r) ? r : null));
     known.index = indexRules(places, isa, built ?? undefined);

@@ -1,4 +1,4 @@
-/** JSON with the keys of every map in order, so that the order of keys in a file does not count. */
+/** JSON with the keys of every map sorted, so that their order in a file does not matter. */
 export function canonical(v: unknown): string {
   if (v === null || typeof v !== 'object') return JSON.stringify(v) ?? 'null';
   if (Array.isArray(v)) return `[${v.map(canonical).join(',')}]`;

@@ -3,17 +3,17 @@ import type { SpecFile } from './document.ts';
 
 export type SpecPath = readonly (string | number)[];
 
-/** Something wrong, with a path instead of a place: places are looked up only when there is something to say. */
+/** A fault at a path in a spec. The line is looked up only when the fault is reported. */
 export interface SpecIssue {
   readonly severity: 'error' | 'warning';
   readonly code: string;
   readonly message: string;
-  /** null: said on the command line. */
+  /** null: the command line. */
   readonly file: SpecFile | null;
   readonly path: SpecPath;
-  /** Name of what it is about, where several things may be wrong at one place. */
+  /** What the issue is about, to tell apart several at one place. */
   readonly subject?: string;
-  /** Mark the key of the last step in place of its value. */
+  /** Mark the last key of the path rather than its value. */
   readonly key?: boolean;
   readonly label?: string;
   readonly notes?: readonly string[];
@@ -31,11 +31,11 @@ export const COMMAND_LINE: Spot = { file: null, path: [] };
 
 type More = Pick<SpecIssue, 'subject' | 'key' | 'label' | 'notes' | 'see'>;
 
-/** Collects what is wrong, so that everything is reported at once. */
+/** Collects faults, so that all of them are reported together. */
 export class Issues {
   readonly list: SpecIssue[];
 
-  /** @param before what is known already */
+  /** @param before issues found earlier */
   constructor(before: readonly SpecIssue[] = []) {
     this.list = [...before];
   }
@@ -53,7 +53,7 @@ export class Issues {
     this.list.push({ severity: 'warning', code, message, file: at.file, path: at.path, ...more });
   }
 
-  /** A name that names nothing, with what it may have meant; `otherwise` where nothing is near. */
+  /** Reports an unknown name, with the nearest known one; with the note `otherwise` if none is near. */
   unknown(
     at: Spot,
     code: string,

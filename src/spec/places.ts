@@ -10,7 +10,7 @@ import {
 } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 
-/** Place of a path in a document: line and column from 1, and the length of what stands there. */
+/** A place in a document: line and column from 1, and the length of the text there. */
 export interface SpecPlace {
   readonly line: number;
   readonly column: number;
@@ -22,7 +22,7 @@ export interface ParsedYaml {
   readonly lines: LineCounter;
 }
 
-/** Texts whose places are asked for come in bursts (all errors of one file), so a few are kept. */
+/** Look-ups come in bursts (all errors of one file), so a few parsed texts are kept. */
 const parsedTexts = new Map<string, ParsedYaml>();
 const MOST_KEPT = 64;
 
@@ -41,8 +41,8 @@ export function parseYaml(text: string): ParsedYaml {
 type Ranged = { readonly range?: readonly number[] | null } | null | undefined;
 
 /**
- * Where a path stands in a YAML text: the key of the last step if `key` is asked, else its value. A step that is not there
- * leaves the place at the last one that is.
+ * Where a path is in a YAML text: the last key itself if `key` is set, else its value. If the path does not exist, the place of its
+ * longest part that does.
  */
 export function placeOf(text: string, path: readonly (string | number)[], key = false): SpecPlace {
   const { doc, lines } = parseYaml(text);
@@ -68,7 +68,7 @@ export function placeOf(text: string, path: readonly (string | number)[], key = 
   return placeAt(text, lines, start, range?.[1] ?? start + 1);
 }
 
-/** A stretch of the text as a place; what goes over the end of its line is cut. */
+/** A range of the text as a place, cut at the end of its first line. */
 export function placeAt(text: string, lines: LineCounter, start: number, end: number): SpecPlace {
   const pos = lines.linePos(start);
   const eol = text.indexOf('\n', start);

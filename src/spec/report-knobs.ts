@@ -21,7 +21,7 @@ export const phaseNames = (text: string): string[] =>
     .map((x) => x.trim())
     .filter((x) => x !== '');
 
-/** Checks the knobs that ask the dispatcher for reports: phases that there are, and nothing for some kernels that is about all. */
+/** Checks the knobs that ask for reports: the phases they name must exist, and what concerns all kernels must not be set for some. */
 export function checkReportKnobs(phases: readonly PlanPhase[], table: KnobTable, issues: Issues): void {
   const timing = table.knobs.get(TIMING_KNOB);
   if (timing !== undefined && timing.when !== null)

@@ -2,16 +2,15 @@ import type { ErrorObject } from 'ajv';
 
 type Tree = Record<string, unknown> | unknown[];
 
-/** Rounds in which what is wrong is taken out: each may bare a fault that stood behind another. */
+/** Most rounds of removing faulty entries; each round may uncover faults that an earlier one hid. */
 const ROUNDS = 4;
 
 /**
- * What is left of a spec without the entries that its schema refuses, so that the rest can be looked at all the same and
- * everything wrong is said at once. Elements of a list are never taken out alone, since that would move the places of the
- * others: the entry that holds the list goes.
+ * A spec without the entries that its schema rejects, so that the rest can still be checked and all faults reported together. A
+ * single list element is never removed, since that would shift the places of the others; the entry that holds the list is.
  *
  * @param validate errors of a spec; none if it is valid
- * @returns null where what is wrong is the spec as a whole
+ * @returns null if the fault is in the spec as a whole
  */
 export function salvage(
   data: Readonly<Record<string, unknown>>,

@@ -5,7 +5,7 @@ import { type ParsedYaml, placeAt } from './places.ts';
 /** Most faults of one text: what follows is nearly always a consequence. */
 const MOST_FAULTS = 10;
 
-/** Errors of the YAML reader, reworded for the person who edits the file. Codes: `yaml` package, ErrorCode. */
+/** Messages for the errors of the YAML reader, by its codes (`yaml` package, ErrorCode), for the person who edits the file. */
 const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
   DUPLICATE_KEY: ['this key stands twice in one map', 'join the two, or rename one'],
   BAD_INDENT: ['the indentation does not fit', 'what belongs together starts in the same column'],
@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<string, readonly [message: string, hint: string]>> 
   TAG_RESOLVE_FAILED: ['this tag is not known', "a text that starts with '!' is quoted"],
 };
 
-/** What is wrong with a text as YAML: the first fault of each line. */
+/** The YAML syntax faults of a text, only the first of each line. */
 export function yamlFaults(file: string, text: string, { doc, lines }: ParsedYaml): Diagnostic[] {
   const errors = [...doc.errors, ...doc.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const out: Diagnostic[] = [];
@@ -54,7 +54,7 @@ function inWords(e: YAMLError, text: string): [string, string[]] {
   return [key === '' ? known[0] : `the key '${key}' stands twice in one map`, notes];
 }
 
-/** A map where only a text may stand: a second colon in the line, or a line that is indented under a finished value. */
+/** A map where only a scalar may be: a second colon in the line, or a line indented under a complete value. */
 function secondColon(e: YAMLError, text: string): string {
   const end = text.indexOf('\n', e.pos[0]);
   const rest = text.slice(e.pos[0], end < 0 ? undefined : end);

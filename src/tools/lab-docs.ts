@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ptxTable } from '../cli/emit.ts';
-import { assemble, ptxasCommand, ptxasPresent } from '../cli/ptxas-run.ts';
+import { assemble, ptxasVersion } from '../cli/ptxas-run.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';
 import { Measurer } from '../lab/measure.ts';
@@ -16,12 +16,13 @@ import { loadShipped, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 
 const sm = process.argv[2] ?? 'sm_90';
-if (!ptxasPresent()) throw new Error('there is no ptxas on PATH');
-const version = /V([\d.]+)/.exec(spawnSync(ptxasCommand(), ['--version'], { encoding: 'utf8' }).stdout)?.[1];
+const version = ptxasVersion();
+if (version === null) throw new Error('there is no ptxas on PATH');
 const specs = await loadShipped();
 const base = { level: 3, sm, order: DEFAULT_ORDER, knobSets: [], set: [], disable: [] };
 const plans = new Plans(base, Promise.resolve(specs));
 const ptxas = {
+  version,
   table: ptxTable(specs),
   level: 3,
   assemble: (text: string, arch: string, level: number) => {
@@ -74,7 +75,7 @@ function worst(a: string, b: string): string[] {
 }
 
 const lines = [
-  `Rank correlation (Spearman) over ${rows.length} kernels of \`test/kernels\`, ${sm}, -O3, against ptxas ${version} -O3:`,
+  `Rank correlation (Spearman) over ${rows.length} kernels of \`test/kernels\`, ${sm}, -O3, against ptxas ${version.split(' ')[0]} -O3:`,
   '',
   `| ours | ${THEIRS.join(' | ')} |`,
   `|---|${THEIRS.map(() => '---:|').join('')}`,

@@ -54,8 +54,8 @@ function word(s: Scope, e: Expr, allowed: readonly string[]): string {
 }
 
 /**
- * A rounding mode. CONTRACT is to nearest: whoever contracts two operations into a fused one does so in a rewrite of its own,
- * and changes the result.
+ * A rounding mode. CONTRACT rounds to nearest: it allows fusing two operations, but fusing is a rewrite of its own, which may change
+ * the result.
  */
 function rounding(s: Scope, e: Expr): Rounding {
   const mode = word(s, e, [...ROUNDINGS, 'CONTRACT']) as Rounding | 'CONTRACT';
@@ -91,7 +91,7 @@ const isSigned = (s: Scope, e: Expr): boolean => scalarType(s, e).startsWith('s'
 
 const node = (s: Scope, e: Expr, want: number | null): number => s.bits(s.eval(e, want), want, e.at);
 
-/** Checks a width: the core knows vectors of 1 to 32 and of 64 bits. */
+/** Checks a width: graphs have vectors of 1 to 32 and of 64 bits. */
 function width(w: number, at: number): number {
   if (!(w >= 1 && w <= 32) && w !== 64) throw new MeaningError(at, `${w} bits: widths are 1 to 32, and 64`);
   return w;
@@ -106,7 +106,7 @@ define('width(x)', (s, [x]) => {
 define('bits(type)', (s, [t]) => ({ k: 'int', value: BigInt(typeBits(s, t)) }));
 define('signed(type)', (s, [t]) => ({ k: 'bool', value: isSigned(s, t) }));
 
-/** `x` in `w` bits: extended by its sign or zeros, or cut. */
+/** `x` in `w` bits: sign-extended, zero-extended or truncated. */
 function resized(s: Scope, x: number, w: number, signed: boolean): number {
   const from = s.b.width(x);
   if (w < from) return s.b.make('extract', w, [x]);
@@ -221,7 +221,7 @@ define('brev(x)', (s, [x], want) => {
   const a = several(s, node(s, x, want), x.at);
   return bitsOf(s.b.make('brev', s.b.width(a), [a]));
 });
-/** A truth table that is a value: the sum of the minterms whose bit is set. */
+/** A truth table that is only known at run time: the sum of the minterms whose bit is set. */
 function minterms(s: Scope, inputs: readonly number[], table: number): number {
   const w = s.b.width(inputs[0]);
   let sum = s.b.constant(0n, w);
@@ -277,7 +277,7 @@ function elementwise(
   return concat(s, both[0], both[1], at);
 }
 
-/** Float arguments of one type; a number among them is a bit pattern of that type. */
+/** Float arguments of one type; a literal among them is a bit pattern of that type. */
 function floats(s: Scope, exprs: readonly Expr[], at: number): { args: number[]; type: FloatType } {
   const values = exprs.map((e) => s.eval(e, null));
   const first = values.find((v) => v.k === 'bits' && v.float !== null);
@@ -346,7 +346,7 @@ define('fout(x, ftz?, sat?)', (s, [x, z, c], _want, at) => {
   });
   return bitsOf(out, type);
 });
-/** Zero in place of a number with a sign, where `on`; NaN stays. */
+/** Replaces negative numbers by zero if `on`; NaN stays. */
 define('frelu(x, on)', (s, [x, on], _want, at) => {
   const { args, type } = floats(s, [x], at);
   if (!flag(s, on)) return bitsOf(args[0], type);

@@ -9,7 +9,7 @@ const MOST_CHOICES = 4096;
 /**
  * Checks the meaning of an opcode under every choice of its modifiers: names, widths, destinations, argument kinds.
  * @param file the document that defines the opcode, for the diagnostics
- * @returns one diagnostic for each fault (a fault that several choices share is told once); none for a primitive
+ * @returns one diagnostic for each fault (once, if several choices share it); none for a primitive
  */
 export function checkMeaning(op: Opcode, file: string): Diagnostic[] {
   if (op.means === null) return [];

@@ -182,7 +182,7 @@ class Elaborator implements Scope {
     if (op in ORDER) return this.ordered(op, ea, eb, at);
     const relation = op === '==' || op === '!=';
     const groups = relation ? [this.groupOf(ea), this.groupOf(eb)] : [null, null];
-    // Two groups are compared by the names of what is chosen.
+    // Two modifier groups are compared by the names of their chosen values.
     const group = groups[0] !== null && groups[1] !== null ? null : (groups[0] ?? groups[1]);
     const a = group !== null ? this.member(ea, group) : this.eval(ea, relation ? null : want);
     const b = group !== null ? this.member(eb, group) : this.eval(eb, relation ? null : want);
@@ -198,7 +198,7 @@ class Elaborator implements Scope {
     return bitsOf(op === '==' ? eq : this.b.make('not', 1, [eq]));
   }
 
-  /** `<` and its like compare figures; bit vectors do not say whether they have a sign. */
+  /** `<` and the like compare static numbers only: bit vectors are neither signed nor unsigned. */
   private ordered(op: string, ea: Expr, eb: Expr, at: number): Value {
     const a = this.eval(ea, null);
     const b = this.eval(eb, null);
@@ -303,7 +303,7 @@ const ORDER: Readonly<Record<string, (a: bigint, b: bigint) => boolean>> = {
 
 const isStatic = (v: Value): boolean => v.k !== 'bits';
 
-/** A group of the form `FTZ?`: its second value means yes. */
+/** Whether a group has the form `FTZ?`, whose second value means yes. */
 const isFlag = (g: ModGroup | null): g is ModGroup =>
   g !== null && g.values.length === 2 && g.values[0].name === 'NONE' && !g.required;
 
@@ -330,7 +330,7 @@ function staticArithmetic(op: string, a: bigint, b: bigint, at: number): Value {
   }
 }
 
-/** Names that may stand alone: values of the opcode's groups, float formats, and the words that functions know. */
+/** Names that need no definition: values of the opcode's groups, float formats, and words with a meaning to some function. */
 const WORDS = new Set([
   'RN',
   'RZ',

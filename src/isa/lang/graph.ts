@@ -1,8 +1,8 @@
 import type { FormatName } from '../formats.ts';
 
 /**
- * The core a meaning is elaborated to for one choice of modifiers: a directed acyclic graph of operations on bit vectors
- * of static width (1 to 32, or 64; truth values have width 1). Nodes stand in topological order: arguments have smaller
+ * What a meaning is elaborated to for one choice of modifiers: a directed acyclic graph of operations on bit vectors
+ * of static width (1 to 32, or 64; truth values have width 1). Nodes are in topological order: arguments have smaller
  * numbers. Equal nodes are shared.
  */
 export type CoreOp =
@@ -145,7 +145,7 @@ export class GraphBuilder {
     return this.intern(node);
   }
 
-  /** An argument or constant that the node equals whatever the other arguments are, or -1. */
+  /** The argument or constant that the node always equals, or -1. */
   private simplify(op: CoreOp, width: number, args: readonly number[], n: number): number {
     switch (op) {
       case 'zext':

@@ -1,7 +1,7 @@
 /**
  * Reads a meaning: the text that says what an opcode computes. One `name = expression` a line (a line may go on inside
- * parentheses); a name is a destination of the opcode or a local. `#` starts a comment. Operators and their binding are those
- * of C; the functions stand in `builtins.ts`, and what names mean in `elaborate.ts`.
+ * parentheses); a name is a destination of the opcode or a local. `#` starts a comment. Operators and their precedence are those
+ * of C; `builtins.ts` has the functions, and `elaborate.ts` resolves names.
  */
 
 /** Expression tree. `at` is the offset in the text, for diagnostics. */
@@ -19,7 +19,7 @@ export interface Assign {
   readonly value: Expr;
 }
 
-/** A fault in a meaning, with the offset in its text and what may help. */
+/** A fault in a meaning, with the offset in its text and hints. */
 export class MeaningError extends Error {
   readonly at: number;
   readonly notes: readonly string[];
@@ -45,9 +45,9 @@ const LEVEL = new Map(
   ),
 );
 const UNARY_LEVEL = 10;
-/** Deepest nesting read; a bound on recursion, far above what a person writes. */
+/** Deepest nesting accepted; a bound on recursion, far beyond what a person writes. */
 const MAX_DEPTH = 200;
-/** Longest meaning read, for the same reason: `a + b + c + ...` nests too. */
+/** Longest meaning accepted, for the same reason: `a + b + c + ...` nests too. */
 const MAX_TOKENS = 2000;
 
 function tokenize(text: string): Token[] {

@@ -10,7 +10,7 @@ export interface FloatType {
   readonly packed: boolean;
 }
 
-/** What an expression stands for while a meaning is elaborated. All but `bits` is known before anything runs. */
+/** Value of an expression while a meaning is elaborated. All kinds but `bits` are static. */
 export type Value =
   | { readonly k: 'bits'; readonly id: number; readonly float: FloatType | null }
   | { readonly k: 'int'; readonly value: bigint }
@@ -23,7 +23,7 @@ export type Value =
       readonly group: ModGroup | null;
     };
 
-/** What a built-in function sees of the elaboration it is part of. */
+/** The part of the elaboration that built-in functions use. */
 export interface Scope {
   readonly b: GraphBuilder;
   /** Value of an expression; `want` is the width that the context expects of it, if known. */
@@ -46,7 +46,7 @@ export interface Scope {
 
 export const bitsOf = (id: number, float: FloatType | null = null): Value => ({ k: 'bits', id, float });
 
-/** Notes that name what a misspelt word may have meant. */
+/** Notes that suggest what a misspelt word may have meant. */
 export function near(word: string, all: Iterable<string>): string[] {
   const n = nearest(word, all);
   return n.length > 0 ? [`did you mean ${n.map((x) => `'${x}'`).join(' or ')}?`] : [];

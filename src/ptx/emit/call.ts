@@ -5,14 +5,14 @@ import { printPtxVariable } from '../print.ts';
 import { guardOf } from './expand.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** How many values a function takes and gives. */
+/** How many parameters and results a function has. */
 export interface Signature {
   readonly params: number;
   readonly returns: number;
 }
 
 /**
- * Writes CALL: the results that are registers come first, those in `.param` variables stand after the arguments.
+ * Writes CALL. Its operands are the results in registers, the arguments, and then the results in `.param` variables.
  *
  * @param signatureOf of a function, or of the prototype of an indirect call
  * @param proto name under which the function declares a prototype

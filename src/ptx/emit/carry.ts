@@ -5,13 +5,13 @@ import { type Carries, NO_CARRY } from './expand.ts';
 
 /** Which carries of a function stay in the condition code. */
 export interface CarryPlan {
-  /** IADDX -> how its carries stand in CC.CF. */
+  /** By IADDX: which of its carries are in CC.CF. */
   readonly carries: ReadonlyMap<Instr, Carries>;
   /** Copies of carries that stay in CC.CF: nothing is written for them. */
   readonly dropped: ReadonlySet<Instr>;
 }
 
-/** Rounds after which all carries are written as predicates: what remains is then a program that no compiler wrote. */
+/** After this many rounds all carries are written as predicates: no compiler writes programs that need more. */
 const MOST_ROUNDS = 8;
 
 /**
@@ -34,7 +34,7 @@ export function planCarries(fn: Fn): CarryPlan {
   return { carries: new Map(), dropped: new Set() };
 }
 
-/** An addition with carries that all lanes carry out. */
+/** An unguarded addition with carries. */
 const isCarrying = (i: Instr): boolean => (i.op.flags & OpFlag.Carries) !== 0 && i.guard === NO_REG;
 
 /** Register whose value, or complement, an unguarded logic function of predicates copies; NO_REG for anything else. */
@@ -50,7 +50,7 @@ function copied(i: Instr): Reg {
   return table === 0xf0 || table === 0x0f ? i.src[0].reg : NO_REG;
 }
 
-/** Predicates that only additions and copies write, and the blocks that have to do with them. */
+/** Predicates written only by additions and copies, and the blocks that read or write them. */
 function candidates(fn: Fn): { chained: Set<number>; touched: Block[] } {
   const chained = new Set<number>();
   const other = new Set<number>();
@@ -116,7 +116,7 @@ function add(
   const inside = carryIn(ci, held);
   const co = i.dst[1];
   const out = co !== NO_REG && chained.has(regIndex(co));
-  // As one PTX instruction: nothing carried in, or what CC.CF holds; and carried out into CC.CF or not at all.
+  // One PTX instruction can do it if the carry in is zero or in CC.CF, and the carry out is unused or wanted in CC.CF.
   const plain = ci.kind === Kind.Imm && (((ci.lo & 1) === 1) !== ((ci.mods & Mod.Not) !== 0)) === minus;
   const one = (plain || inside) && (co === NO_REG || out);
   if (!one) {
@@ -131,6 +131,6 @@ function add(
   held.set(regIndex(co), true);
 }
 
-/** Is the carry in what CC.CF holds? */
+/** Whether the carry in is what CC.CF holds. */
 const carryIn = (ci: Operand, held: ReadonlyMap<number, boolean>): boolean =>
   ci.reg !== NO_REG && held.get(regIndex(ci.reg)) === ((ci.mods & Mod.Not) === 0);

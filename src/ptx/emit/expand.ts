@@ -5,7 +5,7 @@ import type { PtxTable, Row } from './table.ts';
 import type { Piece } from './template.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** Which carries of an instruction stand in CC.CF. */
+/** Which carries of an instruction are in CC.CF. */
 export interface Carries {
   readonly in: boolean;
   readonly out: boolean;
@@ -13,13 +13,13 @@ export interface Carries {
 
 export const NO_CARRY: Carries = { in: false, out: false };
 
-/** Things of a function that templates name: labels of blocks and names of tables. */
+/** What templates refer to: block labels and table names of the function. */
 export interface Names {
   readonly label: (block: number) => string;
   readonly table: (index: number) => string;
 }
 
-/** The row that says how an instruction is written for a target (80 for sm_80). Throws NoPtx where PTX cannot say it. */
+/** The row that tells how to write an instruction for a target (80 for sm_80). Throws NoPtx if PTX cannot express it. */
 export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): Row {
   const rows = table.rows(i.op, i.mods, sm);
   const carryAt = i.op.srcs.length - 1;
@@ -39,7 +39,7 @@ export const guardOf = (w: Writer, i: Instr): string =>
 /** Writes the lines of a row. */
 export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
   const guard = guardOf(w, i);
-  // Between the lines of an expansion its sources must keep their values: results wait in temporaries.
+  // Sources must keep their values until the last line of an expansion, so results go to temporaries first.
   const wait = row.lines.length > 1 && i.dst.some((d) => d !== NO_REG && reads(i, d));
   const results = i.dst.map((d) => (d === NO_REG ? '' : wait ? w.temp(letterOf(d)) : w.name(d)));
   const temps = new Map<string, string>();
@@ -63,7 +63,7 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
     if (typeof p === 'string') return p;
     switch (p.kind) {
       case 'src': {
-        // Stored constants are bits, whatever the access is called.
+        // Stored constants are plain bits, whatever type the access names.
         if (!p.all) return source(p.at, p.type, p.width, p.not);
         const list: string[] = [];
         for (let k = p.at; k < i.src.length; k++)
@@ -108,7 +108,7 @@ const letterOf = (d: Reg): string => {
 
 const MOVE: Readonly<Record<string, string>> = { t: 'mov.b32', w: 'mov.b64', p: 'mov.pred' };
 
-/** Results that had to wait; the guard itself is written last, since the copies read it. */
+/** Copies the results from their temporaries. The guard comes last, because the copies themselves are guarded by it. */
 export function copyOut(w: Writer, i: Instr, results: readonly string[], guard: string): void {
   const order = i.dst.map((_, k) => k).filter((k) => i.dst[k] !== NO_REG);
   order.sort((a, b) => Number(i.dst[a] === i.guard) - Number(i.dst[b] === i.guard));

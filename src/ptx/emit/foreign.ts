@@ -3,7 +3,7 @@ import { Kind, NO_REG, type Operand, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** Letter of the temporaries for a size of place, and the type that they are moved with. */
+/** By operand size: the letter of the temporaries, and the type of the moves to and from them. */
 const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = {
   p: ['p', 'pred'],
   '16': ['h', 'b16'],
@@ -13,8 +13,8 @@ const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = 
 };
 
 /**
- * Writes an instruction that was carried as it is. Halves have registers of their own in PTX, so they are moved there and back;
- * so is a register that is read and written where the two are no longer one.
+ * Writes an instruction that Ori carried unchanged. PTX has separate registers for halves, so these are moved there and back; so is
+ * an operand that is both read and written, if Ori now has two registers for it.
  */
 export function writeForeign(w: Writer, i: Instr): void {
   const [how, ...src] = i.src;
@@ -64,7 +64,7 @@ export function writeForeign(w: Writer, i: Instr): void {
     written.set(p.dst, name);
     return name;
   };
-  // What keeps its value has nothing to write but a copy, on the side where it may be touched.
+  // An operand that only keeps its value needs just a copy, made where touching the register is allowed.
   const flight = flightOf(i);
   const moves = tiesOf(i)
     .filter((t) => t.unwritten && i.dst[t.dst] !== NO_REG && i.dst[t.dst] !== i.src[t.src].reg)
@@ -78,7 +78,7 @@ export function writeForeign(w: Writer, i: Instr): void {
   }
   const line = fillPlaces(writtenPart(how.sym), (p) => (p.dst < 0 ? read(p) : result(p)));
   let guard = i.guard === NO_REG ? '' : w.name(i.guard);
-  // What comes after is under the same guard, which the instruction itself may write.
+  // Later lines have the same guard, which the instruction itself may overwrite.
   if (guard !== '' && after.length > 0 && i.dst.includes(i.guard)) {
     const kept = w.temp('p');
     w.line(`mov.pred ${kept}, ${guard}`);

@@ -15,11 +15,11 @@ import type { PtxTable } from './table.ts';
 import { variableText } from './variable.ts';
 import { NoPtx, Writer } from './writer.ts';
 
-/** What the functions of a module share while they are written. */
+/** What is shared by all functions of a module while they are written. */
 export interface ModuleContext {
   readonly program: Program;
   readonly table: PtxTable;
-  /** Number of the target that is written for: 80 for sm_80. */
+  /** Number of the target: 80 for sm_80. */
   readonly sm: number;
   /** Offset of kernel parameters in constant bank 0. */
   readonly paramBase: number;
@@ -27,7 +27,7 @@ export interface ModuleContext {
   readonly prototypeOf: (name: string) => Prototype | undefined;
 }
 
-/** What a function needs beside its instructions. */
+/** What writing a function needs besides its instructions. */
 export interface FunctionContext {
   /** The function as it was parsed, whose header is kept; null where it came as Ori. */
   readonly source: PtxFunction | null;
@@ -59,7 +59,7 @@ export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext)
   ];
 }
 
-/** Names of formal parameters and results that are registers; the body has registers of its own for them. */
+/** Names of formal parameters and results that are registers; the body uses other registers for them. */
 const formal = (p: Param, k: number, result: boolean): string =>
   p.reg === NO_REG ? p.name : `%${result ? 'out' : 'in'}${k}`;
 
@@ -121,7 +121,7 @@ class BodyWriter {
     for (const b of fn.blocks) {
       const own = identifier.test(b.name) ? b.name : `$BB${b.id}`;
       let name = own;
-      // Labels of equal name stood in scopes of their own.
+      // The source may have used one label name in several scopes.
       for (let n = again.get(own) ?? 1; taken.has(name); n++) {
         name = `${own}$${n}`;
         again.set(own, n + 1);
@@ -221,7 +221,7 @@ class BodyWriter {
     }
   }
 
-  /** Generic address of a parameter: Ori knows where it stands in the bank, PTX by its name. */
+  /** Generic address of a parameter, which Ori names by its offset in the bank and PTX by its name. */
   private parameterAddress(i: Instr): void {
     if (i.dst[0] === NO_REG) return;
     const at = this.w.bankAddress(this.w.value(i.src[0], 64, 'reg', 0), 64, 0);

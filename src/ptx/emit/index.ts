@@ -24,7 +24,7 @@ export interface EmitOptions {
 
 export interface Emitted {
   readonly text: string;
-  /** What was not done, each a warning: functions kept as they came, debug sections left out. Errors where nothing could be kept. */
+  /** Warnings of what was not done: functions kept unchanged, debug sections dropped. Errors where not even that was possible. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -63,7 +63,7 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const header = headerFor(
     out,
     module?.version ?? program.version,
-    // `debug` promises the sections that are left out.
+    // `debug` would promise the sections that were dropped.
     named.filter((t) => !debug || t !== 'debug'),
     program.addressSize,
     opts.table,
@@ -80,7 +80,7 @@ type Warn = (
 ) => void;
 type Write = (fn: Fn, source: PtxFunction | null) => string[];
 
-/** Every item of the module in its place, functions anew where they were lowered. */
+/** Every item of the module in its place; lowered functions are written anew. */
 function sourceModule(
   program: Program,
   module: PtxModule,
@@ -101,7 +101,7 @@ function sourceModule(
         out.push(`.file ${item.index} "${item.name}"`);
         break;
       case 'variable':
-        // What each thread has for itself is declared in the functions that are written.
+        // Registers and local variables of the module are declared inside the functions instead.
         if (asCame || !isThreadVariable(item)) out.push(`${printPtxVariable(item)};`);
         break;
       case 'verbatim':
@@ -130,13 +130,13 @@ interface Kept {
   readonly fn: string;
   readonly why: string;
   readonly line: number;
-  /** It is kept for the sake of those that take vector registers. */
+  /** Whether it is kept only because of functions that take vector registers. */
   readonly vectors: boolean;
 }
 
 /**
- * Functions anew, and those that stay as they came because they have no PTX form. Functions take vector registers in parts
- * where they are written; next to one that stays, all that take or pass them have to stay.
+ * Splits functions into those to write and those to keep unchanged because they have no PTX form. Written functions take vector
+ * registers in parts, so if one that takes or passes them is kept, all of those have to be kept.
  */
 function functionTexts(
   module: PtxModule,
@@ -175,13 +175,13 @@ function functionTexts(
   return { texts, kept };
 }
 
-/** Debug sections other than the strings that `.loc` names: they speak of what was rewritten. */
+/** Debug sections other than the strings that `.loc` names: they describe code that no longer exists. */
 const describesCode = (item: PtxItem & { kind: 'verbatim' }, text: string): boolean =>
   item.directive === 'dwarf' ||
   (item.directive === 'section' &&
     !/^\.section\s+\.debug_str\b/.test(text.slice(item.span.start, item.span.end)));
 
-/** A module of what the program alone knows. */
+/** A module made from the program alone. */
 function plainModule(program: Program, write: Write, out: string[], warn: Warn): void {
   for (const f of program.files) out.push(`.file ${f.index} ${JSON.stringify(f.name)}`);
   for (const v of program.variables) out.push(`${variableText(v)};`);
@@ -247,7 +247,7 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
   };
 }
 
-/** Variables that the source declared in a body: again there, where one function alone names them. */
+/** Variables that the source declared in a body are declared there again if only one function names them. */
 function functionVariables(
   program: Program,
   module: PtxModule | null,

@@ -24,7 +24,7 @@ export class LineInfo {
     this.found = source === null ? null : directives(source, this.byPosition);
   }
 
-  /** Lines to write before an instruction; none where the last `.loc` covers it too. */
+  /** Lines to write before an instruction; none if the previous `.loc` still applies. */
   before(loc: number): readonly string[] {
     const text = this.found === null ? plain(this.locs[loc]) : this.covering(this.locs[loc]?.line ?? 0);
     if (text === '' || text === this.last) return [];
@@ -34,7 +34,7 @@ export class LineInfo {
     return out;
   }
 
-  /** A place that code was inlined at must have been stated before (ptxas 13.0.88 insists). */
+  /** A place where code was inlined must have its own `.loc` earlier (ptxas 13.0.88 insists). */
   private state(text: string, out: string[]): void {
     const chain = [text];
     for (let at = inlinedAt(text); at !== '' && !this.stated.has(at); ) {

@@ -16,7 +16,7 @@ const INPUTS = [A, B, C];
 
 let formulas: readonly Formula[] | null = null;
 
-/** For each of the 256 functions a formula with the fewest steps, found by combining cheaper ones until nothing is left. */
+/** A shortest formula for each of the 256 functions, found by combining cheaper ones until all have one. */
 function allFormulas(): readonly Formula[] {
   if (formulas !== null) return formulas;
   const found: (Formula | undefined)[] = new Array<Formula | undefined>(256).fill(undefined);
@@ -54,7 +54,7 @@ function uniform(o: Operand, width: number): 0 | 1 | null {
   return ((o.lo & 1) ^ not) as 0 | 1;
 }
 
-/** The table after what is known of an input: a constant, a complement, the same register as an earlier one. */
+/** The table simplified by what is known of an input: a constant, a complement, the same register as an earlier one. */
 function reduce(
   table: number,
   inputs: readonly Operand[],
@@ -81,7 +81,7 @@ function reduce(
   return { table: t, inputs: kept };
 }
 
-/** Rows of a table where two equal inputs differ cannot occur: they take the value of the row where both are as the first. */
+/** For two equal inputs, rows in which they differ cannot occur; such rows get the value of the row where both are like the first. */
 function joined(table: number, first: number, second: number): number {
   let t = 0;
   for (let row = 0; row < 8; row++) {

@@ -1,7 +1,7 @@
 import { Mod } from '../../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg } from '../../ir/operand.ts';
 
-/** What one item of a row's `src` or `dst` asks of an operand. */
+/** What one item of a row's `src` or `dst` requires of an operand. */
 export type Pattern =
   /** Anything but a carry. */
   | { readonly kind: 'any' }
@@ -40,7 +40,7 @@ function parsePattern(s: string): Pattern {
 }
 
 /**
- * Modifiers that a row takes over from the operands: it says `sub`, so the minus of its source is not written again.
+ * Modifiers that the row itself expresses and the operand must not repeat: `sub` already negates its source.
  */
 export const takes = (p: Pattern | undefined): number => (p?.kind === 'mods' ? p.mods : 0);
 

@@ -28,15 +28,15 @@ export interface RowSpec {
   readonly none?: string;
 }
 
-/** A row for one choice of modifiers: what operands it fits, and what it writes. */
+/** A row for one choice of modifiers: which operands it matches, and what it writes. */
 export interface Row {
-  /** Null fits anything. */
+  /** Null matches anything. */
   readonly src: readonly Pattern[] | null;
   readonly dst: readonly Pattern[] | null;
   readonly lines: readonly Line[];
-  /** Code that writes it instead of `lines`, or ''. */
+  /** Name of the function that writes it instead of `lines`, or ''. */
   readonly by: '' | 'logic' | 'call' | 'foreign';
-  /** Why PTX cannot say it, or ''. */
+  /** Why PTX cannot express it, or ''. */
   readonly none: string;
 }
 
@@ -46,7 +46,7 @@ export class PtxTable {
   /** By opcode number, then by modifiers and target. */
   private readonly known: Map<string, readonly Row[]>[] = [];
 
-  /** By opcode of PTX: modifiers that count, and what they need. */
+  /** By PTX opcode: the modifiers that decide, and the version and target that they need. */
   private readonly needs = new Map<string, { readonly parts: readonly string[]; readonly need: Need }[]>();
 
   constructor(doc: PtxDoc) {
@@ -63,7 +63,7 @@ export class PtxTable {
     return Object.values(this.doc.needs);
   }
 
-  /** What a PTX instruction needs that code for older targets may turn into; null for one that every target has. */
+  /** Version and target that a PTX instruction needs; null if every target has it. */
   needOf(mnemonic: string): Need | null {
     const [opcode, ...mods] = mnemonic.split('.');
     const found = this.needs.get(opcode)?.find(({ parts }) => parts.every((x) => mods.includes(x)));
@@ -108,7 +108,7 @@ function fitsMods(r: RowSpec, op: Opcode, mods: number): boolean {
   return true;
 }
 
-/** What is wrong with a table for an instruction set: names that do not exist, opcodes without a row. */
+/** Faults of a table for an instruction set: unknown names, opcodes without a row. */
 export function checkPtxTable(doc: PtxDoc, isa: Isa): string[] {
   const faults: string[] = [];
   for (const [name, rows] of Object.entries(doc.opcodes)) {

@@ -1,10 +1,10 @@
 import type { Opcode } from '../../ir/opcode.ts';
 import { slotWidth } from '../../ir/opcode.ts';
 
-/** Group, or `OPCODE.group` -> value -> what PTX calls it. */
+/** PTX spelling of each modifier value, by group name or `OPCODE.group`. */
 export type Words = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** A piece of a line of PTX: text as it is, or an operand or temporary to be filled in. */
+/** A piece of a PTX line: literal text, or an operand or temporary to fill in. */
 export type Piece =
   | string
   | {
@@ -13,16 +13,16 @@ export type Piece =
       readonly width: number;
       /** Type that says how a constant is spelled and a modifier applied; 'reg': it must be a register. */
       readonly type: string;
-      /** A predicate may stand there with its `!`. */
+      /** A predicate is allowed there with its `!`. */
       readonly not: boolean;
-      /** This and all further operands, in braces where they are several. */
+      /** This and all further operands, in braces if there is more than one. */
       readonly all: boolean;
     }
   | {
       readonly kind: 'dst';
       readonly at: number;
       readonly width: number;
-      /** Written `_` where it is discarded, in place of a register that nobody reads. */
+      /** If the result is unused, write `_` instead of a register that nobody reads. */
       readonly sink: boolean;
       readonly all: boolean;
     }

@@ -3,7 +3,7 @@ import type { Init, VarDecl } from '../ast.ts';
 import { TYPES } from '../lower/types.ts';
 import { printPtxVariable } from '../print.ts';
 
-/** Declaration of a variable from what the program knows of it, without its `;`. */
+/** Declaration of a variable of the program, without the `;`. */
 export function variableText(v: Variable): string {
   return printPtxVariable(v.relocs.length > 0 ? addresses(v) : declaration(v, v.type));
 }

@@ -11,7 +11,7 @@ import {
 } from '../../ir/operand.ts';
 import type { Fn } from '../../ir/program.ts';
 
-/** What PTX cannot say, or Ori says wrongly; the function is then written as it came, or reported. */
+/** Something that PTX cannot express, or that is invalid in Ori. The function is then kept unchanged, or reported. */
 export class NoPtx extends Error {}
 
 /** Prefix of the names of each register file, and the type that they are declared with. */
@@ -26,7 +26,7 @@ const FILES: readonly (readonly [name: string, type: string])[] = [
   ['%b', 'b32'],
 ];
 
-/** File of a temporary by its letter in a template; halves have registers of their own, which Ori has not. */
+/** Register file of a temporary, by its letter in a template; PTX has registers for halves, Ori does not. */
 const TEMP_FILE: Readonly<Record<string, number>> = {
   t: RegFile.R,
   w: RegFile.RD,
@@ -34,7 +34,7 @@ const TEMP_FILE: Readonly<Record<string, number>> = {
   q: RegFile.RQ,
 };
 
-/** Constants of these types may stand in an instruction; others go through a register. */
+/** Types whose constants may be instruction operands; others go through a register. */
 const LITERAL: ReadonlySet<string> = new Set([
   's32',
   'u32',
@@ -51,8 +51,8 @@ const LITERAL: ReadonlySet<string> = new Set([
 const hex = (v: number, digits: number): string => (v >>> 0).toString(16).toUpperCase().padStart(digits, '0');
 
 /**
- * The body of one function while it is written: lines, and the registers that they use. R12 is `%r12`; registers that Ori
- * has not come after the last of Ori's.
+ * The body of one function while it is written: its lines and the registers they use. R12 is `%r12`; additional registers are
+ * numbered after the last one of Ori.
  */
 export class Writer {
   readonly fn: Fn;
@@ -111,7 +111,7 @@ export class Writer {
   }
 
   /**
-   * A source as it stands in an instruction. Modifiers, and constants that may not stand there, are computed first.
+   * A source as written in an instruction. Modifiers are computed before it, and so are constants that are not allowed there.
    *
    * @param type type of the instruction; 'reg': only a register will do; 'sym': a symbol may stand there
    * @param mods modifiers still to be applied
@@ -198,7 +198,7 @@ export class Writer {
     return t;
   }
 
-  /** What stands between the brackets of an address. */
+  /** The text between the brackets of an address. */
   address(o: Operand): string {
     if (o.kind === Kind.CBank) return this.bank(o);
     if (o.reg !== NO_REG) return plus(this.name(o.reg), o.lo);
@@ -212,14 +212,14 @@ export class Writer {
     if (o.reg !== NO_REG) return this.bankAddress(this.name(o.reg), FILE_WIDTH[regFile(o.reg)], o.lo);
     const at = o.lo - this.base;
     const { params } = this.fn;
-    // What lies between parameters or behind them has no name of its own: it is counted from the one before.
+    // Offsets between or beyond parameters have no name; they are counted from the parameter before.
     const p = params.findLast((x) => at >= x.offset) ?? params[0];
     if (p === undefined || this.fn.kind !== 'entry')
       throw new NoPtx(`c[0x0][0x${hex(o.lo, 1)}] is no parameter of ${this.fn.name}`);
     return plus(p.name, at - p.offset);
   }
 
-  /** Address in the parameter space of what Ori counts from the start of constant bank 0. */
+  /** Address in the parameter space of an offset in constant bank 0, as Ori has it. */
   bankAddress(value: string, width: number, offset: number): string {
     const first = this.fn.params[0];
     if (first === undefined || this.fn.kind !== 'entry') throw new NoPtx(`${this.fn.name} has no parameters`);
@@ -238,8 +238,8 @@ export class Writer {
 const isFloat = (type: string): boolean => /^x?b?f\d/.test(type);
 
 /**
- * Types whose sign is changed as a bit: halves that stand in the low bits of a word, for which `neg` would want another
- * register; and floats whose NaN keeps its sign (written xf32 in templates).
+ * Types whose sign is flipped as a bit: halves in the low bits of a word, since `neg` would need a register for halves, and
+ * floats whose NaN keeps its sign (xf32 in templates).
  */
 const BITWISE: Readonly<Record<string, number>> = { f16: 0x8000, bf16: 0x8000, xf32: 0x80000000 | 0 };
 
@@ -274,7 +274,7 @@ function constant(o: Operand, width: number, type: string, mods: number): { lo: 
   return { lo: lo | 0, hi: hi | 0 };
 }
 
-/** A constant as PTX spells it: floats by their bits, integers in decimal. */
+/** A constant in PTX: floats as bit patterns, integers in decimal. */
 function literal(lo: number, hi: number, type: string): string {
   if (type === 'f32' || type === 'xf32') return `0f${hex(lo, 8)}`;
   if (type === 'f64') return `0d${hex(hi, 8)}${hex(lo, 8)}`;

@@ -211,7 +211,7 @@ function moveVector(f: FnLower, i: PtxInstr, t: PtxType): void {
   });
 }
 
-/** Takes a value apart into equal parts, first the low bits. */
+/** Splits a value into equal parts, the low bits first. */
 function unpack(f: FnLower, items: readonly PtxOperand[], a: Operand, bits: number): void {
   if (bits === 64) {
     const part = (o: PtxOperand) => (o.kind === 'sink' ? NO_REG : f.dst(o, 32).reg);

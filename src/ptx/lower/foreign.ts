@@ -9,10 +9,10 @@ import { printPtxOperand } from '../print.ts';
 import { type FnLower, NoForm } from './function.ts';
 
 /**
- * Lowers an instruction to one that carries it as it is, by the table `foreign` of the instruction set.
+ * Lowers an instruction to an Ori instruction that carries it unchanged, by the table `foreign` of the instruction set.
  *
  * @returns the row that was used
- * @throws NoForm where no row carries it, or an operand is none that Ori could name
+ * @throws NoForm if no row carries it, or Ori cannot name one of its operands
  */
 export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
   const form = foreignForm(f.module.isa, [i.opcode, ...i.mods].join('.'));
@@ -33,8 +33,8 @@ export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
 type Blocks = readonly { readonly id: number; readonly name: string; readonly ins: Instr[] }[];
 
 /**
- * Where the source itself touches what is loaded before it waits, as public code does with tcgen05.ld, ptxas must see to it: then
- * such loads are like any other. What is read and written all the while stays in flight.
+ * If the source itself touches loaded registers before waiting, as some public code does with tcgen05.ld, handling that is left to
+ * ptxas, and such loads count as ordinary ones. Registers that are read and written in the meantime stay in flight.
  */
 export function groundLoads(blocks: Blocks, tables: readonly (readonly number[])[]): void {
   if (flightFault({ blocks, tables }) === null) return;
@@ -54,8 +54,8 @@ export function groundLoads(blocks: Blocks, tables: readonly (readonly number[])
 }
 
 /**
- * Names the registers that are ever in flight in each instruction that waits for them or orders accesses to them, as read and
- * written: then no value of one passes it.
+ * Adds all registers that are ever in flight, as read and written, to each instruction that waits for them or orders accesses to
+ * them, so that no pass moves a value of such a register across it.
  */
 export function nameFlights(blocks: Blocks): void {
   const flying = new Set<Reg>();
@@ -83,7 +83,7 @@ export function nameFlights(blocks: Blocks): void {
 /** What an instruction does with an operand. */
 type Role = 'read' | 'written' | 'both';
 
-/** The words of one instruction, and the operands that its places stand for. */
+/** The text of one instruction, and the operands for its placeholders. */
 class Words {
   readonly dst: Reg[] = [];
   readonly src: Operand[] = [];
@@ -156,7 +156,7 @@ class Words {
     const s = this.f.symbol(name);
     const plain = offset === 0n ? name : `${name}+${offset}`;
     if (s === undefined) {
-      // Textures, samplers and surfaces are known to the module alone, by their names.
+      // Only the module knows textures, samplers and surfaces, so they stay names.
       if (this.f.module.handles.has(name)) return plain;
       throw new NoForm(`'${name}' is not declared`);
     }

@@ -26,7 +26,7 @@ import { partName } from './vectors.ts';
 
 /** This instruction has no Ori form; the function is left out and the form is reported. */
 export class NoForm extends Error {
-  /** What about it has none; '' where it is the instruction as such. */
+  /** Which part of it has none; '' for the instruction as such. */
   readonly reason: string;
   constructor(reason = '') {
     super(reason);
@@ -41,7 +41,7 @@ export interface Declared {
   readonly bits: number;
 }
 
-/** What the lowering of a function knows of the module around it. */
+/** What lowering a function needs to know of its module. */
 export interface ModuleScope {
   readonly isa: Isa;
   /** Offset of the kernel parameters in constant bank 0. */
@@ -65,7 +65,7 @@ export interface Scope {
   readonly vectors: Map<string, number>;
 }
 
-/** What a symbol of a function means. */
+/** What a symbol in a function refers to. */
 export type SymbolRef =
   | { readonly kind: 'variable'; readonly name: string; readonly space: Variable['space'] }
   /** Parameter of an entry: stands in constant bank 0. */
@@ -143,7 +143,7 @@ export class FnLower {
     else one(d.name);
   }
 
-  /** Makes a name stand for the registers of its parts. */
+  /** Declares a vector register, whose parts are registers. */
   nameVector(name: string, parts: number): void {
     this.hasVectors = true;
     this.scope.vectors.set(name, parts);
@@ -174,7 +174,7 @@ export class FnLower {
     return undefined;
   }
 
-  /** A name of the outermost scope is used. That scope is the module's where the module has registers or local variables. */
+  /** Records the use of a name of the outermost scope, which holds the registers and local variables of the module, if any. */
   private useOfModule(name: string): void {
     if (this.module.thread.length === 0) return;
     this.threadUses.add(name);
@@ -229,7 +229,7 @@ export class FnLower {
     return this.carry;
   }
 
-  /** Guard and place of what is emitted from now on. */
+  /** Guard and source place of the instructions emitted from now on. */
   begin(i: PtxInstr, loc: number): void {
     this.loc = loc;
     this.guard = NO_REG;
@@ -257,7 +257,7 @@ export class FnLower {
     );
   }
 
-  /** Takes back what was emitted, in the last block, since it had so many instructions. */
+  /** Drops the instructions that the last block has beyond the given number. */
   takeBack(count: number): void {
     this.blocks[this.blocks.length - 1].ins.length = count;
   }

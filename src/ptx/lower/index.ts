@@ -136,7 +136,7 @@ export function lowerPtx(
 interface Lowered {
   fn: Fn | null;
   missing: readonly Missing[];
-  /** Instructions that are carried as they are, and of which nothing is known. */
+  /** Instructions that are carried unchanged because nothing is known of them. */
   readonly unknown: readonly Missing[];
   /** Names of the module's registers and local variables that it uses. */
   readonly threadUses: ReadonlySet<string>;
@@ -167,7 +167,7 @@ function refuseShared(items: readonly PtxFunction[], lowered: readonly Lowered[]
 interface Missing {
   /** As PTX writes it, without operands. */
   readonly form: string;
-  /** What about it has none; '' where it is the instruction itself. */
+  /** Which part of it has none; '' for the instruction as such. */
   readonly reason: string;
   readonly count: number;
   /** Where it is first. */
@@ -209,7 +209,7 @@ function attempt(lower: () => void): string | null {
 
 const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
-/** Has the PTX opcode, in some form at least, Ori opcodes of its own? */
+/** Whether at least some forms of the PTX opcode have Ori opcodes of their own. */
 export const hasOpcodes = (opcode: string): boolean =>
   handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined;
 
@@ -411,7 +411,7 @@ function lowerFunction(
       counts: [],
     },
   };
-  // What the handlers accept but should not have (widths that disagree, say) never reaches a pass.
+  // Catches input that the handlers accept but should not, such as disagreeing widths, before any pass sees it.
   const told = new Set<number>();
   for (const e of verifyFn(fn)) {
     if (told.has(e.loc)) continue;

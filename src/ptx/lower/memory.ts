@@ -70,7 +70,7 @@ const EVICT: Readonly<Record<string, string>> = {
 function hints(i: PtxInstr): string[] {
   const m: string[] = [];
   for (const x of i.mods) {
-    // .mmio is written .mmio.relaxed, and orders more than .relaxed does.
+    // .mmio is spelled .mmio.relaxed, but orders more than .relaxed alone.
     if (x === 'relaxed' && i.mods.includes('mmio')) continue;
     if (UPPER.has(x)) m.push(x.toUpperCase());
     else if (EVICT[x] !== undefined) m.push(EVICT[x]);
@@ -344,7 +344,7 @@ const mbarrier: Handler = (f, i) => {
 
 const createpolicy: Handler = (f, i) => f.emit('MOV', ['64'], [f.dst(i.operands[0], 64).reg], [RZ]);
 
-/** Fences between the ways to the same memory; those for tensor maps come with instructions that have no Ori form. */
+/** Proxy fences, which order different paths to the same memory; those for tensor maps go with instructions without an Ori form. */
 const PROXIES: Readonly<Record<string, string>> = {
   alias: 'ALIAS',
   async: 'ASYNC',

@@ -4,8 +4,8 @@ import type { PtxOperand, PtxStatement } from '../ast.ts';
 import type { FnLower } from './function.ts';
 
 /**
- * Parameters of a device function whose address is taken. PTX keeps such a parameter on the stack, and its address is one
- * of local memory (PTX ISA 9.0, mov); ptxas 13.0.88 then reads and writes the parameter there, by name too.
+ * Parameters of a device function whose address is taken. PTX keeps such a parameter on the stack, with an address in
+ * local memory (PTX ISA 9.0, mov); ptxas 13.0.88 then reads and writes the parameter there, by name too.
  */
 
 /** Names among `candidates` whose address some `mov` of the body takes; names that are shadowed may be among them. */

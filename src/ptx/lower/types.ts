@@ -1,4 +1,4 @@
-/** What a PTX type suffix says. */
+/** The meaning of a PTX type suffix. */
 export interface PtxType {
   readonly name: string;
   /** Bits of one value (pairs of halves: 32). */

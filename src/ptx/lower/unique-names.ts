@@ -1,4 +1,4 @@
-/** Names that are each given once: one that is taken already gets a number, `a$1`. */
+/** Hands out unique names: one that is taken gets a number, `a$1`. */
 export class UniqueNames {
   private readonly taken: Set<string>;
   /** The number to try first, by name: those below are taken. */

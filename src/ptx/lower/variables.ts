@@ -35,7 +35,7 @@ export function layout(decls: readonly VarDecl[]): Param[] {
   });
 }
 
-/** A function that is declared only. */
+/** A function that is only declared. */
 export const makePrototype = (fn: PtxFunction): Prototype => ({
   name: fn.name,
   params: layout(fn.params),

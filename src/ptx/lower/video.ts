@@ -27,7 +27,7 @@ const partOf = (o: PtxOperand): string => (o.kind === 'reg' ? o.part : '');
 const negated = (o: PtxOperand): boolean => o.kind === 'reg' && o.neg;
 const bare = (o: PtxOperand): PtxOperand => (o.kind === 'reg' ? { ...o, part: '', neg: false } : o);
 
-/** Beyond every range, even after `.shr15` and an addition: what is more saturates like this. */
+/** Outside every range, even after `.shr15` and an addition, so larger values saturate the same way. */
 const HUGE = 1n << 62n;
 
 const word64 = (v: bigint): Operand => immOf(v, 64);

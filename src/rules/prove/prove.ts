@@ -70,6 +70,20 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
   return verdictOf(rule, found, samples);
 }
 
+/** Values tried for each choice of modifiers before a solver is asked. */
+const FIRST_SAMPLES = 100;
+
+/** What evaluating both sides on a few values says against a rule: no solver is needed where they differ. */
+export function quicklyRefuted(rule: Rule): Verdict | null {
+  if (rule.inexact !== null) return null;
+  for (const instance of rule.instances) {
+    const { differs } = tryOut(rule, instance, FIRST_SAMPLES);
+    if (differs !== null)
+      return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, differs) };
+  }
+  return null;
+}
+
 /** The verdict on a rule that nothing speaks against: the weakest of its instances decides. */
 function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
   const instances = found.length;

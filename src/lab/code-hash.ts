@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+let code: string | null = null;
+
+/** Hash of the code that is running: results that other code made say nothing about this one. */
+export function codeHash(): string {
+  if (code !== null) return code;
+  const here = dirname(fileURLToPath(import.meta.url));
+  // The whole command line is one script, or this stands in a folder beside those of the other modules.
+  const folder = basename(here) === 'bundle' ? here : dirname(here);
+  const hash = createHash('sha256');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  for (const f of files.filter((f) => /(?<!\.d)\.(ts|js|cjs)$/.test(f)).sort())
+    hash.update(f).update(readFileSync(join(folder, f)));
+  code = hash.digest('hex').slice(0, 16);
+  return code;
+}
