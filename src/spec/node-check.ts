@@ -172,6 +172,8 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
+    // No plan has it: PTX is checked against it when it is read.
+    .with('ptx-syntax', () => [])
     // One file of these kinds is in force.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
