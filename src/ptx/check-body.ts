@@ -1,9 +1,10 @@
 /** Names in a function's body: scopes, registers declared by count, labels and what uses them (PTX ISA 9.0, 5.4 and 6). */
 import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
 import { type Callee, checkCall } from './check-call.ts';
-import { type Declared, declaredAs, InstructionChecker, type Named } from './check-instruction.ts';
-import type { Home } from './check-spelling.ts';
+import { InstructionChecker } from './check-instruction.ts';
+import { directiveFault, type Home } from './check-spelling.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
+import { type Declared, declaredAs, type Named } from './declared.ts';
 import { placeOf } from './place.ts';
 
 /** What a name in a body is: a register's or variable's declaration, or the kind of label. */
@@ -50,6 +51,7 @@ class BodyChecker {
   private readonly report: CheckReport;
   private readonly scopes: Scope[] = [];
 
+  private readonly home: Home;
   private readonly instructions: InstructionChecker;
   private readonly prototypes = new Map<string, Callee>();
 
@@ -57,6 +59,7 @@ class BodyChecker {
     this.text = text;
     this.globals = globals;
     this.report = report;
+    this.home = home;
     this.instructions = new InstructionChecker(text, home, report, (name) => this.named(name));
   }
 
@@ -92,6 +95,11 @@ class BodyChecker {
         case 'scope':
           this.open(s.body, []);
           break;
+        case 'loc': {
+          const fault = s.rest === '' ? null : directiveFault('inlined_at', this.home);
+          if (fault !== null) this.report(s.span, 'ptx-version', fault.message, () => fault.notes);
+          break;
+        }
         case 'branchtargets':
           for (const l of s.labels) this.expectLabel(l, s.span);
           break;

@@ -1,8 +1,8 @@
 /** Calls against what they call: a function or a prototype (PTX ISA 9.0, 9.7.12.5). */
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from './ast.ts';
-import type { Named } from './check-instruction.ts';
 import type { Fault } from './check-spelling.ts';
 import { didYouMean } from './check-variable.ts';
+import type { Named } from './declared.ts';
 import { bitsOf } from './forms.ts';
 
 /** What a call calls: a function, or what a `.callprototype` says. */
@@ -78,13 +78,15 @@ function compare(
       const want = bytesOf(formal[k]);
       if (have !== want && have > 0 && want > 0)
         return {
-          message: `${what} ${k + 1} of '${callee.name}' has ${count(want, 'byte')}, but '${d.v.name}' has ${have}`,
+          message: `${what} ${k + 1} of '${callee.name}' has ${count(want, 'byte')}, but '${nameIn(o)}' has ${have}`,
           notes: [],
         };
     }
   }
   return null;
 }
+
+const nameIn = (o: PtxOperand): string => (o.kind === 'reg' || o.kind === 'sym' ? o.name : '');
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 

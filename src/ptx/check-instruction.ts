@@ -1,23 +1,11 @@
 /** Instructions against the forms that the table has: modifiers, then number, kinds, sizes and ranges of operands. */
-import type { PtxInstr, PtxOperand, VarDecl } from './ast.ts';
+import type { PtxInstr, PtxOperand } from './ast.ts';
 import { addressFault } from './check-address.ts';
 import { type Fault, type Fitting, type Home, type Spelling, spell } from './check-spelling.ts';
 import type { CheckReport } from './check-variable.ts';
+import type { Declared, Named } from './declared.ts';
 import { bitsOf, kindOf, type OperandForm, type Range } from './forms.ts';
 import { placeOf } from './place.ts';
-
-/** What the check of an operand needs of the declaration that its name has. */
-export interface Declared {
-  readonly v: VarDecl;
-  readonly bits: number;
-  /** As `kindOf` its type. */
-  readonly kind: string;
-}
-
-export const declaredAs = (v: VarDecl): Declared => ({ v, bits: bitsOf(v.type), kind: kindOf(v.type) });
-
-/** What a name is to the check of operands. */
-export type Named = Declared | 'special' | 'label' | 'function' | 'other' | undefined;
 
 /** By the list of modifiers: the parser makes one for each spelling of an instruction in a file. */
 const spellings = new WeakMap<readonly string[], Spelling | null>();
@@ -112,7 +100,9 @@ export class InstructionChecker {
   private operandFault(s: PtxInstr, o: PtxOperand, want: OperandForm, f: Fitting): OperandFault | null {
     const type = typeOf(want, f);
     if (want.kind === 'memory')
-      return o.kind === 'addr' ? addressFault(s, o, this.find) : this.kindFault(s, o, 'an address: [...]');
+      return o.kind === 'addr'
+        ? addressFault(s, o, this.home.addressSize, this.find)
+        : this.kindFault(s, o, 'an address: [...]');
     if (want.kind === 'constant')
       return o.kind === 'int' ? rangeFault(s, o, want.range) : this.kindFault(s, o, 'an integer constant');
     if (o.kind === 'pair') {
@@ -126,6 +116,7 @@ export class InstructionChecker {
     if (o.kind === 'vector') return this.vectorFault(s, o, type, want, f);
     if (want.vector > 0 && f.elements > 0) {
       const d = o.kind === 'reg' && o.part === '' ? this.find(o.name) : undefined;
+      if (d === 'special' && want.special) return null;
       if (typeof d !== 'object' || d.v.vector !== f.elements)
         return this.kindFault(s, o, `a vector of ${f.elements}`);
       return null;
@@ -198,6 +189,14 @@ export class InstructionChecker {
     const d = this.find(o.name);
     if (d === undefined) return null;
     const name = o.name;
+    if (o.kind === 'reg' && o.neg)
+      return fault(name, `'${s.opcode}' negates no operand`, ["negate it with 'neg' before"]);
+    if (o.kind === 'reg' && o.not && (type !== 'pred' || want.result))
+      return fault(
+        name,
+        `'!${name}': only a predicate that is read can be negated`,
+        want.result ? [] : ["'not' negates bits"],
+      );
     if (d === 'special') {
       if (want.result) return fault(name, `'${name}' can only be read`);
       if (want.kind === 'moved' || want.special) return specialFault(s, name, type, want);
@@ -213,13 +212,6 @@ export class InstructionChecker {
       return want.kind === 'address' && typeof d === 'object' ? spaceOf(s, d) : null;
     }
     if (o.kind === 'sym') return null;
-    if (o.neg) return fault(name, `'${s.opcode}' negates no operand`, ["negate it with 'neg' before"]);
-    if (o.not && (type !== 'pred' || want.result))
-      return fault(
-        name,
-        `'!${name}': only a predicate that is read can be negated`,
-        want.result ? [] : ["'not' negates bits"],
-      );
     return want.kind === 'chosen' && o.part !== ''
       ? null
       : this.registerFault(s, name, o.part, d, type, want);

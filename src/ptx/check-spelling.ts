@@ -1,6 +1,14 @@
 /** Which forms an instruction's opcode and modifiers have, in the version and for the target of its module. */
 import { didYouMean } from './check-variable.ts';
-import { formsOf, type Group, type InstructionForm, mayRepeat, type Need } from './forms.ts';
+import {
+  formsOf,
+  type Group,
+  type InstructionForm,
+  mayRepeat,
+  type Need,
+  needOfDirective,
+  needOfWord,
+} from './forms.ts';
 
 /** What the module says that it is for. */
 export interface Home {
@@ -9,6 +17,8 @@ export interface Home {
   readonly sm: number;
   /** Does the target have a suffix, as sm_90a? */
   readonly suffix: boolean;
+  /** In bits; 0 where the module does not say. */
+  readonly addressSize: number;
 }
 
 export interface Fault {
@@ -35,6 +45,8 @@ export interface Spelling {
 /** How modifiers fit a form. */
 interface Match {
   readonly form: InstructionForm;
+  /** What the form and the modifiers need. */
+  readonly since: Need;
   readonly types: readonly string[];
   /** Modifiers that the form has no place for. */
   readonly strangers: readonly string[];
@@ -49,17 +61,23 @@ function match(form: InstructionForm, mods: readonly string[]): Match {
   const taken: (string | undefined)[] = [];
   const types: string[] = [];
   const strangers: string[] = [];
-  for (const m of mods) {
+  /** Modifiers of leading groups so far: they stand before all others. */
+  let leads = 0;
+  for (const [at, m] of mods.entries()) {
     if (types.length < form.types.length && form.types[types.length].includes(m)) {
       types.push(m);
       continue;
     }
-    const g = groups.findIndex((x, k) => taken[k] === undefined && x.words.includes(m));
+    const g = groups.findIndex(
+      (x, k) => taken[k] === undefined && x.words.includes(m) && (!x.leading || at === leads),
+    );
+    if (g >= 0 && groups[g].leading) leads++;
     if (g >= 0) taken[g] = m;
     else if (!taken.includes(m) || !mayRepeat(m)) strangers.push(m);
   }
   const missing = groups.filter((g, k) => g.required && taken[k] === undefined);
-  return { form, types, strangers, missing, untyped: form.types.length - types.length };
+  const since = mods.map(needOfWord).reduce(both, form.since);
+  return { form, since, types, strangers, missing, untyped: form.types.length - types.length };
 }
 
 const isType = (form: InstructionForm, word: string): boolean => form.types.some((t) => t.includes(word));
@@ -75,13 +93,19 @@ export function spell(opcode: string, mods: readonly string[], home: Home): Spel
   const right = matches.filter((m) => m.strangers.length + m.missing.length + m.untyped === 0);
   const wrong = (fault: Fault): Spelling => ({ opcode, fault, fitting: [] });
   if (right.length === 0) return wrong(misspelt(opcode, mods, forms, matches));
-  const had = right.filter((m) => has(m.form, home));
+  const had = right.filter((m) => has(m, home));
   if (had.length === 0) return wrong(unknownHere(opcode, mods, right, matches, home));
   const elements = Number(/^v([248])$/.exec(mods.find((m) => /^v[248]$/.test(m)) ?? '')?.[1] ?? 0);
   return { opcode, fault: null, fitting: had.map(({ form, types }) => ({ form, types, elements })) };
 }
 
-const has = ({ since, until }: InstructionForm, home: Home): boolean =>
+const both = (a: Need, b: Need): Need => ({
+  version: Math.max(a.version, b.version),
+  sm: Math.max(a.sm, b.sm),
+  suffix: a.suffix || b.suffix,
+});
+
+const has = ({ since, form: { until } }: Match, home: Home): boolean =>
   home.version >= since.version &&
   home.sm >= since.sm &&
   (home.suffix || !since.suffix) &&
@@ -107,7 +131,10 @@ function misspelt(
   }
   const best = nearestOf(matches);
   const { strangers, missing } = best[0];
-  if (strangers.length > 0) return misfit(opcode, mods, best[0], strangers[0]);
+  if (strangers.length > 0) {
+    const displaced = best.find((m) => m.missing.some((g) => g.leading && g.words.includes(m.strangers[0])));
+    return misfit(opcode, mods, displaced ?? best[0], (displaced ?? best[0]).strangers[0]);
+  }
   if (missing.length > 0) {
     const list = [...new Set(best.flatMap((m) => m.missing[0]?.words ?? []))].map((w) => `.${w}`);
     const of = list.length === 1 ? list[0] : `one of ${list.join(', ')}`;
@@ -128,7 +155,8 @@ function nearestOf(matches: readonly Match[]): Match[] {
   const cost = (m: Match): number =>
     m.strangers.reduce((n, s) => n + (isTypeAnywhere(matches, s) ? 3 : 2), 0) +
     3 * m.untyped +
-    m.missing.length;
+    // A policy for caches is an operand more: nobody forgets its name alone.
+    m.missing.reduce((n, g) => n + (g.words[0] === 'L2::cache_hint' ? 10 : 1), 0);
   const least = Math.min(...matches.map(cost));
   return matches.filter((m) => cost(m) === least);
 }
@@ -138,6 +166,8 @@ const isTypeAnywhere = (matches: readonly Match[], word: string): boolean =>
 
 /** A modifier that the opcode has, but not here: beside another of its group, or with this type. */
 function misfit(opcode: string, mods: readonly string[], m: Match, word: string): Fault {
+  if (m.missing.some((g) => g.leading && g.words.includes(word)))
+    return { message: `'.${word}' of '${opcode}' stands before its other modifiers`, notes: [] };
   const rival = m.form.groups
     .find((g) => g.words.includes(word))
     ?.words.find((w) => w !== word && mods.includes(w));
@@ -165,15 +195,13 @@ function unknownHere(
     const from = until!.version === 0 ? '' : ` from the PTX after ${text(until!.version)} on`;
     const on = until!.sm === 0 ? '' : ` for sm_${until!.sm} and newer`;
     const successor = all.find(
-      (m) => m.missing.length > 0 && m.strangers.length + m.untyped === 0 && has(m.form, home),
+      (m) => m.missing.length > 0 && m.strangers.length + m.untyped === 0 && has(m, home),
     );
     if (successor === undefined) return { message: `'${name}' is gone${from}${on}`, notes: [] };
     const words = successor.missing.map((g) => `.${g.words[0]}`).join('');
     return { message: `'${name}' needs ${words}`, notes: [`without it, it is gone${from}${on}`] };
   }
-  const since = right
-    .map((m) => m.form.since)
-    .reduce((a, b) => (distance(b, home) < distance(a, home) ? b : a));
+  const since = right.map((m) => m.since).reduce((a, b) => (distance(b, home) < distance(a, home) ? b : a));
   const wants = [
     ...(home.version < since.version ? [`PTX ${text(since.version)} or newer`] : []),
     ...(home.sm < since.sm || (since.suffix && !home.suffix)
@@ -186,5 +214,17 @@ function unknownHere(
 
 const distance = (need: Need, home: Home): number =>
   Math.max(0, need.sm - home.sm) + Math.max(0, need.version - home.version);
+
+/** What a directive needs that the module is not for; null for nothing. */
+export function directiveFault(name: string, home: Home): Fault | null {
+  const { version, sm } = needOfDirective(name);
+  const wants = [
+    ...(home.version < version ? [`PTX ${text(version)} or newer`] : []),
+    ...(home.sm < sm ? [`a target from sm_${sm} on`] : []),
+  ];
+  if (wants.length === 0) return null;
+  const notes = [`this is PTX ${text(home.version)} for sm_${home.sm}`];
+  return { message: `'.${name}' needs ${wants.join(' and ')}`, notes };
+}
 
 const text = (version: number): string => `${Math.floor(version / 1000)}.${version % 1000}`;

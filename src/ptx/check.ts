@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
-import type { Home } from './check-spelling.ts';
+import { directiveFault, type Home } from './check-spelling.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
 import { versionNumber } from './forms.ts';
 import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
@@ -45,7 +45,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     if (item.kind === 'variable') checkVariable(item, true, globals, report);
     else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, home, report);
     else if (item.kind === 'verbatim' && item.directive === 'alias')
-      checkAlias(module.text, item.span, globals, report);
+      checkAlias(module.text, item.span, globals, home, report);
   }
   if (dropped > 0)
     out.push({
@@ -85,12 +85,13 @@ function checkHead(module: PtxModule, report: CheckReport): void {
 }
 
 /** Version and target as the forms of instructions are told by them; a version that is newer than any known has everything. */
-function homeOf({ version, target }: PtxModule): Home {
+function homeOf({ version, target, addressSize, text }: PtxModule): Home {
   const sm = target.find((t) => t.startsWith('sm_') && PTX_TARGETS.has(t));
   return {
     version: version === '' || isNewer(version) ? Number.POSITIVE_INFINITY : versionNumber(version),
     sm: sm === undefined ? Number.POSITIVE_INFINITY : Number(/\d+/.exec(sm)![0]),
     suffix: sm === undefined || /[af]$/.test(sm),
+    addressSize: /^\s*\.address_size\b/m.test(text) ? addressSize : 0,
   };
 }
 
@@ -155,6 +156,10 @@ function checkFunction(
           'ptx-space',
           `'${p.name}' is a parameter of an entry: it must be .param, not .${p.space}`,
         );
+  for (const d of fn.directives) {
+    const fault = directiveFault(/^\.?(\w*)/.exec(d)![1], home);
+    if (fault !== null) report(fn.span, 'ptx-version', fault.message, () => fault.notes);
+  }
   if (fn.body !== null) checkBody(text, fn, fn.body, globals, thread, home, report);
 }
 
@@ -162,8 +167,11 @@ function checkAlias(
   text: string,
   span: Span,
   globals: ReadonlyMap<string, Global>,
+  home: Home,
   report: CheckReport,
 ): void {
+  const fault = directiveFault('alias', home);
+  if (fault !== null) report(span, 'ptx-version', fault.message, () => fault.notes);
   const m = /^\.alias\s+([^\s,]+)\s*,\s*([^\s;]+)/.exec(text.slice(span.start, span.end));
   for (const name of m?.slice(1) ?? [])
     if (globals.get(name)?.kind !== 'function')

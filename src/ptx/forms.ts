@@ -1,7 +1,8 @@
 /**
  * The forms of PTX instructions as `pipelines/isa/ptx-syntax.yaml` says them: `WORDS : OPERANDS ; SINCE ; UNTIL`.
  *
- * WORDS are modifiers, in any order: `a/b` is one of several, `[a/b]` one or none, `<u32/s32>` a type; types count in their order.
+ * WORDS are modifiers, in any order: `a/b` is one of several, `[a/b]` one or none, `<u32/s32>` a type; types count in their order. What
+ * has a `^` stands first, in its order.
  * `$name` is a set. OPERANDS are described at `OperandForm`. SINCE is the first version and target that have the form; UNTIL the last
  * version that has it on every target, and the first target that then has it no more.
  */
@@ -45,6 +46,8 @@ export type Range =
 export interface Group {
   readonly words: readonly string[];
   readonly required: boolean;
+  /** It stands directly behind the opcode and the leading groups before it. */
+  readonly leading: boolean;
 }
 
 export interface Need {
@@ -88,10 +91,13 @@ export function readForm(text: string, sets: Readonly<Record<string, string>>): 
       return set.split(' ');
     });
   for (const word of head.split(/\s+/).filter((w) => w !== '')) {
-    const m = /^(?:<([^<>[\]]+)>|\[([^<>[\]]+)\]|([^<>[\]]+))$/.exec(word);
+    const m = /^(?:<([^<>[\]]+)>|\[\^?([^<>[\]]+)\]|\^?([^<>[\]]+))$/.exec(word);
     if (m === null) throw new Error(`'${word}' is neither a word, [optional] nor a <type>`);
     if (m[1] !== undefined) types.push(alternatives(m[1]));
-    else groups.push({ words: alternatives(m[2] ?? m[3]), required: m[3] !== undefined });
+    else {
+      const leading = /^\[?\^/.test(word);
+      groups.push({ words: alternatives(m[2] ?? m[3]), required: m[3] !== undefined, leading });
+    }
   }
   const operands = shape
     .split(/\s+/)
@@ -100,14 +106,8 @@ export function readForm(text: string, sets: Readonly<Record<string, string>>): 
   let since = NO_NEED;
   let until: Need | null = null;
   for (const need of needs.filter((n) => n !== '')) {
-    const m = /^(until )?(?:(\d+\.\d+) ?)?(?:(?:below )?(sm_\d+[af]?)(?:\/sm_\d+[af]?)*)?$/.exec(need);
-    if (m === null) throw new Error(`'${need}' is no version and target, such as '7.8 sm_90' or 'until 6.3'`);
-    const found = {
-      version: m[2] === undefined ? 0 : versionNumber(m[2]),
-      sm: Number(/\d+/.exec(m[3] ?? '')?.[0] ?? 0),
-      suffix: /[af]$/.test(m[3] ?? ''),
-    };
-    if (m[1] === undefined) since = found;
+    const found = readNeed(need.replace(/^until /, ''));
+    if (!need.startsWith('until ')) since = found;
     else until = found;
   }
   return {
@@ -117,6 +117,17 @@ export function readForm(text: string, sets: Readonly<Record<string, string>>): 
     fewest: operands.filter((o) => !o.optional).length,
     since,
     until,
+  };
+}
+
+/** Reads a version and target. @throws Error that says what is wrong with it */
+export function readNeed(text: string): Need {
+  const m = /^(?:(\d+\.\d+) ?)?(?:(?:below )?(sm_\d+[af]?)(?:\/sm_\d+[af]?)*)?$/.exec(text);
+  if (m === null) throw new Error(`'${text}' is no version and target, such as '7.8 sm_90' or 'until 6.3'`);
+  return {
+    version: m[1] === undefined ? 0 : versionNumber(m[1]),
+    sm: Number(/\d+/.exec(m[2] ?? '')?.[0] ?? 0),
+    suffix: /[af]$/.test(m[2] ?? ''),
   };
 }
 
@@ -134,6 +145,7 @@ const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
   's+': { type: 1, larger: true, special: true },
   l: { type: 0, larger: true },
   tv: { type: 0, vector: 128 },
+  tvs: { type: 0, vector: 128, special: true },
   lv: { type: 0, larger: true, vector: 128 },
   lv256: { type: 0, larger: true, vector: 256 },
   p: { type: 'pred' },
@@ -197,6 +209,22 @@ export function formsOf(opcode: string): readonly InstructionForm[] | undefined 
   }
   return forms;
 }
+
+const needs = new Map<string, Need>();
+
+/** What a modifier or type needs wherever it stands. */
+export function needOfWord(word: string): Need {
+  let need = needs.get(word);
+  if (need === undefined) {
+    need = Object.hasOwn(PTX_SYNTAX.words, word) ? readNeed(PTX_SYNTAX.words[word]) : NO_NEED;
+    needs.set(word, need);
+  }
+  return need;
+}
+
+/** What a directive needs, named without its dot. */
+export const needOfDirective = (name: string): Need =>
+  Object.hasOwn(PTX_SYNTAX.directives, name) ? readNeed(PTX_SYNTAX.directives[name]) : NO_NEED;
 
 /** May a modifier be said twice? */
 export const mayRepeat = (word: string): boolean => PTX_SYNTAX.sets.twice.split(' ').includes(word);

@@ -2,6 +2,8 @@
 // biome-ignore format: it is data
 export const PTX_SYNTAX: {
   readonly sets: Readonly<Record<string, string>>;
+  readonly words: Readonly<Record<string, string>>;
+  readonly directives: Readonly<Record<string, string>>;
   readonly instructions: Readonly<Record<string, readonly string[]>>;
 } = {
  "sets": {
@@ -28,6 +30,37 @@ export const PTX_SYNTAX: {
   "fetch": "L2::64B L2::128B L2::256B",
   "select": "b0 b1 b2 b3 h0 h1",
   "narrow": "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2"
+ },
+ "words": {
+  "shared::cta": "7.8",
+  "shared::cluster": "7.8",
+  "param::entry": "8.3",
+  "param::func": "8.3",
+  "cluster": "7.8 sm_90",
+  "b128": "8.3 sm_70",
+  "NaN": "7.0",
+  "relaxed": "6.0",
+  "acquire": "6.0",
+  "release": "6.0",
+  "acq_rel": "6.0",
+  "L1::evict_normal": "7.4 sm_70",
+  "L1::evict_unchanged": "7.4 sm_70",
+  "L1::evict_first": "7.4 sm_70",
+  "L1::evict_last": "7.4 sm_70",
+  "L1::no_allocate": "7.4 sm_70",
+  "L2::64B": "7.4 sm_75",
+  "L2::128B": "7.4 sm_75",
+  "L2::256B": "7.4 sm_80",
+  "L2::cache_hint": "7.4 sm_80"
+ },
+ "directives": {
+  "noreturn": "6.4 sm_30",
+  "alias": "6.3 sm_30",
+  "maxclusterrank": "7.8 sm_90",
+  "reqnctapercluster": "7.8 sm_90",
+  "explicitcluster": "7.8 sm_90",
+  "blocksareclusters": "9.0 sm_90",
+  "inlined_at": "7.0"
  },
  "instructions": {
   "abs": [
@@ -82,7 +115,7 @@ export const PTX_SYNTAX: {
    "$rnd <f64> : =t t t"
   ],
   "dp2a": [
-   "hi/lo <u32/s32> <u32/s32> : =u32 u32 u32 u32 ; 5.0 sm_61"
+   "^hi/lo <u32/s32> <u32/s32> : =u32 u32 u32 u32 ; 5.0 sm_61"
   ],
   "dp4a": [
    "<u32/s32> <u32/s32> : =u32 u32 u32 u32 ; 5.0 sm_61"
@@ -95,21 +128,21 @@ export const PTX_SYNTAX: {
    "and/or <b32> : =t_|p t t t # p ; 8.2 sm_70"
   ],
   "mad": [
-   "hi/lo <$int> : =t t t t",
-   "hi sat <s32> : =t t t t",
-   "hi/lo cc <$wideint> : =t t t t",
-   "wide <u16/s16> : =u32 t t u32",
-   "wide <u32/s32> : =u64 t t u64",
+   "^hi/lo <$int> : =t t t t",
+   "^hi sat <s32> : =t t t t",
+   "^hi/lo cc <$wideint> : =t t t t",
+   "^wide <u16/s16> : =u32 t t u32",
+   "^wide <u32/s32> : =u64 t t u64",
    "$rnd [ftz] [sat] <f32> : =t t t t",
    "[ftz] [sat] <f32> : =t t t t ; until below sm_20",
    "$rnd <f64> : =t t t t"
   ],
   "mad24": [
-   "hi/lo <u32/s32> : =t t t t",
-   "hi sat <s32> : =t t t t"
+   "^hi/lo <u32/s32> : =t t t t",
+   "^hi sat <s32> : =t t t t"
   ],
   "madc": [
-   "hi/lo [cc] <$wideint> : =t t t t"
+   "^hi/lo [cc] <$wideint> : =t t t t"
   ],
   "max": [
    "<$int> : =t t t",
@@ -138,9 +171,9 @@ export const PTX_SYNTAX: {
    "[NaN] xorsign abs <bf16/bf16x2> : =t t t ; 7.2 sm_86"
   ],
   "mul": [
-   "hi/lo <$int> : =t t t",
-   "wide <u16/s16> : =u32 t t",
-   "wide <u32/s32> : =u64 t t",
+   "^hi/lo <$int> : =t t t",
+   "^wide <u16/s16> : =u32 t t",
+   "^wide <u32/s32> : =u64 t t",
    "[$rnd] [ftz] [sat] <f32> : =t t t",
    "[$rnd] <f64> : =t t t",
    "[rn] [ftz] [sat] <f16/f16x2> : =t t t ; 4.2 sm_53",
@@ -148,7 +181,7 @@ export const PTX_SYNTAX: {
    "[$rnd] [ftz] <f32x2> : =t t t ; 8.6 sm_100"
   ],
   "mul24": [
-   "hi/lo <u32/s32> : =t t t"
+   "^hi/lo <u32/s32> : =t t t"
   ],
   "neg": [
    "<$sint> : =t t",
@@ -176,7 +209,7 @@ export const PTX_SYNTAX: {
    "<$int> : =t t t t"
   ],
   "shf": [
-   "l/r clamp/wrap <b32> : =t t t u32 ; 3.1 sm_32"
+   "^l/r clamp/wrap <b32> : =t t t u32 ; 3.1 sm_32"
   ],
   "shl": [
    "<$bits> : =t t u32"
@@ -262,9 +295,10 @@ export const PTX_SYNTAX: {
    "$unsignedcmp <u32/s32/f32/f16/bf16> <u16/u32/u64> : =t s s",
    "$floatcmp [ftz] <u32/s32/f32/f16/bf16> <f32> : =t s s",
    "$floatcmp <u32/s32/f32/f16/bf16> <f64> : =t s s",
-   "$floatcmp [ftz] <f16/u16/s16/u32/s32> <f16> : =t s s ; 4.2 sm_53",
+   "$floatcmp [ftz] <f16> <f16> : =t s s ; 4.2 sm_53",
+   "$floatcmp [ftz] <u16/s16/u32/s32> <f16> : =t s s ; 6.5 sm_53",
    "$floatcmp [ftz] <f16x2> <f16x2> : =t s s ; 4.2 sm_53",
-   "$floatcmp [ftz] <u32/s32> <f16x2> : =t s s ; 4.2 sm_53",
+   "$floatcmp [ftz] <u32/s32> <f16x2> : =t s s ; 6.5 sm_53",
    "$floatcmp <bf16/u16/s16/u32/s32> <bf16> : =t s s ; 7.8 sm_90",
    "$floatcmp <bf16x2/u32/s32> <bf16x2> : =t s s ; 7.8 sm_90",
    "$equality $bool <u32/s32/f32/f16/bf16> <$bits> : =t s s p",
@@ -272,8 +306,10 @@ export const PTX_SYNTAX: {
    "$unsignedcmp $bool <u32/s32/f32/f16/bf16> <u16/u32/u64> : =t s s p",
    "$floatcmp $bool [ftz] <u32/s32/f32/f16/bf16> <f32> : =t s s p",
    "$floatcmp $bool <u32/s32/f32/f16/bf16> <f64> : =t s s p",
-   "$floatcmp $bool [ftz] <f16/u16/s16/u32/s32> <f16> : =t s s p ; 4.2 sm_53",
-   "$floatcmp $bool [ftz] <f16x2/u32/s32> <f16x2> : =t s s p ; 4.2 sm_53",
+   "$floatcmp $bool [ftz] <f16> <f16> : =t s s p ; 4.2 sm_53",
+   "$floatcmp $bool [ftz] <u16/s16/u32/s32> <f16> : =t s s p ; 6.5 sm_53",
+   "$floatcmp $bool [ftz] <f16x2> <f16x2> : =t s s p ; 4.2 sm_53",
+   "$floatcmp $bool [ftz] <u32/s32> <f16x2> : =t s s p ; 6.5 sm_53",
    "$floatcmp $bool <bf16/u16/s16/u32/s32> <bf16> : =t s s p ; 7.8 sm_90",
    "$floatcmp $bool <bf16x2/u32/s32> <bf16x2> : =t s s p ; 7.8 sm_90"
   ],
@@ -347,12 +383,13 @@ export const PTX_SYNTAX: {
    "rs satfinite [relu] <e4m3x4/e5m2x4/e2m3x4/e3m2x4/e2m1x4> <f32> : =x x x ; 8.7 sm_100a/sm_103a",
    "rn [relu] <f16x2> <$narrow> : =x x ; 7.8 sm_89",
    "rn <bf16x2> <ue8m0x2> : =x x ; 8.6 sm_100",
-   "pack sat <u16/s16> <s32> : =u32+ u32+ u32+ ; 6.5 sm_72",
-   "pack sat <u8/s8> <s32> <b32> : =u32+ u32+ u32+ u32+ ; 6.5 sm_72",
-   "pack sat <u2/s2/u4/s4> <s32> <b32> : =u32+ u32+ u32+ u32+ ; 6.5 sm_75"
+   "^pack sat <u16/s16> <s32> : =u32+ u32+ u32+ ; 6.5 sm_72",
+   "^pack sat <u8/s8> <s32> <b32> : =u32+ u32+ u32+ u32+ ; 6.5 sm_72",
+   "^pack sat <u2/s2/u4/s4> <s32> <b32> : =u32+ u32+ u32+ u32+ ; 6.5 sm_75"
   ],
   "cvta": [
-   "global/local/const/shared/shared::cta/shared::cluster/param/param::entry [to] <u32/u64> : =t address ; 2.0 sm_20"
+   "[^to] global/local/const/shared/shared::cta/shared::cluster <u32/u64> : =t address ; 2.0 sm_20",
+   "[^to] param/param::entry <u32/u64> : =t address ; 7.7 sm_70"
   ],
   "getctarank": [
    "[shared::cluster] <u32/u64> : =u32 address ; 7.8 sm_90"
@@ -367,7 +404,7 @@ export const PTX_SYNTAX: {
    "<u16/u32/u64/s16/s32/s64/f32/f64> : =t moved",
    "<b16/b32/b64/b128> : =packed packed",
    "<pred> : =p p",
-   "v2/v4 <$bits/$int/f32/f64> : =x x"
+   "v2/v4 <$bits/$int/f32/f64> : =tv tvs"
   ],
   "prefetch": [
    "[global/local] L1/L2 : [m] ; 2.0 sm_20",
@@ -410,7 +447,8 @@ export const PTX_SYNTAX: {
    "bulk [weak] [shared::cta/shared] : [m] x x ; 8.6 sm_100"
   ],
   "atom": [
-   "[relaxed/acquire/release/acq_rel] [$scope] [global/$shared] cas <b16/b32/b64/b128> : =t_ [m] t t",
+   "[relaxed/acquire/release/acq_rel] [$scope] [global/$shared] cas <b32/b64/b128> : =t_ [m] t t",
+   "[relaxed/acquire/release/acq_rel] [$scope] [global/$shared] cas <b16> : =t_ [m] t t ; 6.3 sm_70",
    "[relaxed/acquire/release/acq_rel] [$scope] [global/$shared] exch <b32/b64/b128> : =t_ [m] t",
    "[relaxed/acquire/release/acq_rel] [$scope] [global/$shared] $bool <b32/b64> : =t_ [m] t",
    "[relaxed/acquire/release/acq_rel] [$scope] [global/$shared] add <u32/s32/u64/f32/f64> : =t_ [m] t",
@@ -441,7 +479,7 @@ export const PTX_SYNTAX: {
    " : "
   ],
   "brx": [
-   "idx [uni] : b32 x ; 6.0 sm_30"
+   "^idx [uni] : b32 x ; 6.0 sm_30"
   ],
   "exit": [
    " : "
@@ -466,39 +504,50 @@ export const PTX_SYNTAX: {
    "<b32> : =t ; 6.2 sm_30"
   ],
   "bar": [
-   "[cta] sync : u32:0..15 u32:%32?",
-   "[cta] arrive : u32:0..15 u32:%32 ; 2.0 sm_20",
-   "[cta] red popc <u32> : =t u32:0..15 p ; 2.0 sm_20",
-   "[cta] red popc <u32> : =t u32:0..15 u32:%32 p ; 2.0 sm_20",
-   "[cta] red and/or <pred> : =p u32:0..15 p ; 2.0 sm_20",
-   "[cta] red and/or <pred> : =p u32:0..15 u32:%32 p ; 2.0 sm_20",
-   "warp sync : u32 ; 6.0 sm_30"
+   "^sync : u32:0..15 u32:%32?",
+   "^cta ^sync : u32:0..15 u32:%32? ; 7.8 sm_30",
+   "^arrive : u32:0..15 u32:%32 ; 2.0 sm_20",
+   "^cta ^arrive : u32:0..15 u32:%32 ; 7.8 sm_30",
+   "^red popc <u32> : =t u32:0..15 p ; 2.0 sm_20",
+   "^cta ^red popc <u32> : =t u32:0..15 p ; 7.8 sm_30",
+   "^red popc <u32> : =t u32:0..15 u32:%32 p ; 2.0 sm_20",
+   "^cta ^red popc <u32> : =t u32:0..15 u32:%32 p ; 7.8 sm_30",
+   "^red and/or <pred> : =p u32:0..15 p ; 2.0 sm_20",
+   "^cta ^red and/or <pred> : =p u32:0..15 p ; 7.8 sm_30",
+   "^red and/or <pred> : =p u32:0..15 u32:%32 p ; 2.0 sm_20",
+   "^cta ^red and/or <pred> : =p u32:0..15 u32:%32 p ; 7.8 sm_30",
+   "^warp ^sync : u32 ; 6.0 sm_30"
   ],
   "barrier": [
-   "[cta] [aligned] sync : u32:0..15 u32:%32? ; 6.0 sm_30",
-   "[cta] [aligned] arrive : u32:0..15 u32:%32 ; 6.0 sm_30",
-   "[cta] [aligned] red popc <u32> : =t u32:0..15 p ; 6.0 sm_30",
-   "[cta] [aligned] red popc <u32> : =t u32:0..15 u32:%32 p ; 6.0 sm_30",
-   "[cta] [aligned] red and/or <pred> : =p u32:0..15 p ; 6.0 sm_30",
-   "[cta] [aligned] red and/or <pred> : =p u32:0..15 u32:%32 p ; 6.0 sm_30",
-   "cluster arrive [release/relaxed] [aligned] : ; 7.8 sm_90",
-   "cluster wait [acquire] [aligned] : ; 7.8 sm_90"
+   "[aligned] sync : u32:0..15 u32:%32? ; 6.0 sm_30",
+   "^cta [aligned] sync : u32:0..15 u32:%32? ; 7.8 sm_30",
+   "^arrive [aligned] : u32:0..15 u32:%32 ; 6.0 sm_30",
+   "^cta ^arrive [aligned] : u32:0..15 u32:%32 ; 7.8 sm_30",
+   "^red [aligned] popc <u32> : =t u32:0..15 p ; 6.0 sm_30",
+   "^cta ^red [aligned] popc <u32> : =t u32:0..15 p ; 7.8 sm_30",
+   "^red [aligned] popc <u32> : =t u32:0..15 u32:%32 p ; 6.0 sm_30",
+   "^cta ^red [aligned] popc <u32> : =t u32:0..15 u32:%32 p ; 7.8 sm_30",
+   "^red [aligned] and/or <pred> : =p u32:0..15 p ; 6.0 sm_30",
+   "^cta ^red [aligned] and/or <pred> : =p u32:0..15 p ; 7.8 sm_30",
+   "^red [aligned] and/or <pred> : =p u32:0..15 u32:%32 p ; 6.0 sm_30",
+   "^cta ^red [aligned] and/or <pred> : =p u32:0..15 u32:%32 p ; 7.8 sm_30",
+   "^cluster ^arrive [release/relaxed] [aligned] : ; 7.8 sm_90",
+   "^cluster ^wait [acquire] [aligned] : ; 7.8 sm_90"
   ],
   "elect": [
    "sync : =b32_|p u32 ; 8.0 sm_90"
   ],
   "fence": [
-   "[sc/acq_rel] $scope : ; 6.0 sm_70",
-   "acquire/release $scope : ; 8.6 sm_90",
+   "[sc/acq_rel/acquire/release] $scope : ; 6.0 sm_70",
    "acquire sync_restrict::shared::cluster cluster : ; 8.6 sm_90",
    "release sync_restrict::shared::cta cluster : ; 8.6 sm_90",
    "mbarrier_init release cluster : ; 8.0 sm_90",
-   "proxy alias : ; 7.5 sm_70",
-   "proxy async [global/shared::cta/shared::cluster] : ; 8.0 sm_90",
-   "proxy async::generic acquire sync_restrict::shared::cluster cluster : ; 8.6 sm_90",
-   "proxy async::generic release sync_restrict::shared::cta cluster : ; 8.6 sm_90",
-   "proxy tensormap::generic release $scope : ; 8.3 sm_90",
-   "proxy tensormap::generic acquire $scope : [m] #128 ; 8.3 sm_90"
+   "^proxy ^alias : ; 7.5 sm_70",
+   "^proxy ^async [global/shared::cta/shared::cluster] : ; 8.0 sm_90",
+   "^proxy ^async::generic acquire sync_restrict::shared::cluster cluster : ; 8.6 sm_90",
+   "^proxy ^async::generic release sync_restrict::shared::cta cluster : ; 8.6 sm_90",
+   "^proxy ^tensormap::generic release $scope : ; 8.3 sm_90",
+   "^proxy ^tensormap::generic acquire $scope : [m] #128 ; 8.3 sm_90"
   ],
   "match": [
    "any sync <b32/b64> : =u32 t u32 ; 6.0 sm_70",
@@ -525,50 +574,50 @@ export const PTX_SYNTAX: {
    "ballot <b32> : =t p ; 2.0 sm_20 ; until 6.3 below sm_70"
   ],
   "cp": [
-   "async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #4 u32:0..4? ; 7.0 sm_80",
-   "async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #8 u32:0..8? ; 7.0 sm_80",
-   "async ca/cg shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #16 u32:0..16? ; 7.0 sm_80",
-   "async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #4 pr ; 7.0 sm_80",
-   "async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #8 pr ; 7.0 sm_80",
-   "async ca/cg shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #16 pr ; 7.0 sm_80",
-   "async ca/cg shared/shared::cta global L2::cache_hint [L2::64B/L2::128B/L2::256B] : [m] [m] #4/8/16 x x? ; 7.4 sm_80",
-   "async commit_group/wait_all : ; 7.0 sm_80",
-   "async wait_group : # ; 7.0 sm_80",
-   "async mbarrier arrive [noinc] [shared/shared::cta] <b64> : [m] ; 7.0 sm_80",
-   "async bulk commit_group : ; 8.0 sm_90",
-   "async bulk wait_group [read] : # ; 8.0 sm_90",
-   "async bulk shared::cluster/shared::cta global mbarrier::complete_tx::bytes [multicast::cluster] [L2::cache_hint] : [m] [m] x [m] x? x? ; 8.0 sm_90",
-   "async bulk shared::cluster shared::cta mbarrier::complete_tx::bytes : [m] [m] x [m] ; 8.0 sm_90",
-   "async bulk global shared::cta bulk_group [L2::cache_hint] [cp_mask] : [m] [m] x x? x? ; 8.0 sm_90",
-   "async bulk prefetch L2 global [L2::cache_hint] : [m] x x? ; 8.0 sm_90",
-   "async bulk tensor 1d/2d/3d/4d/5d shared::cluster/shared::cta global [tile/tile::gather4/im2col/im2col::w/im2col::w::128] mbarrier::complete_tx::bytes [multicast::cluster] [cta_group::1/cta_group::2] [L2::cache_hint] : x x x x? x? x? ; 8.0 sm_90",
-   "async bulk tensor 1d/2d/3d/4d/5d global shared::cta [tile/tile::scatter4/im2col_no_offs] bulk_group [L2::cache_hint] : x x x? ; 8.0 sm_90",
-   "async bulk prefetch tensor 1d/2d/3d/4d/5d L2 global [tile/tile::gather4/im2col/im2col::w/im2col::w::128] [L2::cache_hint] : x x? x? ; 8.0 sm_90",
-   "reduce async bulk shared::cluster shared::cta mbarrier::complete_tx::bytes and/or/xor/add/inc/dec/min/max <b32/b64/u32/s32/u64/s64> : [m] [m] x [m] ; 8.0 sm_90",
-   "reduce async bulk global shared::cta bulk_group [L2::cache_hint] and/or/xor/add/inc/dec/min/max [noftz] <f16/bf16/b32/u32/s32/b64/u64/s64/f32/f64> : [m] [m] x x? ; 8.0 sm_90",
-   "reduce async bulk tensor 1d/2d/3d/4d/5d global shared::cta add/min/max/inc/dec/and/or/xor [tile/im2col_no_offs] bulk_group [L2::cache_hint] : x x x? ; 8.0 sm_90"
+   "^async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #4 u32:0..4? ; 7.0 sm_80",
+   "^async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #8 u32:0..8? ; 7.0 sm_80",
+   "^async ca/cg shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #16 u32:0..16? ; 7.0 sm_80",
+   "^async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #4 pr ; 7.0 sm_80",
+   "^async ca shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #8 pr ; 7.0 sm_80",
+   "^async ca/cg shared/shared::cta global [L2::64B/L2::128B/L2::256B] : [m] [m] #16 pr ; 7.0 sm_80",
+   "^async ca/cg shared/shared::cta global L2::cache_hint [L2::64B/L2::128B/L2::256B] : [m] [m] #4/8/16 x x? ; 7.4 sm_80",
+   "^async ^commit_group/wait_all : ; 7.0 sm_80",
+   "^async ^wait_group : # ; 7.0 sm_80",
+   "^async ^mbarrier ^arrive [noinc] [shared/shared::cta] <b64> : [m] ; 7.0 sm_80",
+   "^async ^bulk ^commit_group : ; 8.0 sm_90",
+   "^async ^bulk ^wait_group [read] : # ; 8.0 sm_90",
+   "^async ^bulk shared::cluster/shared::cta global mbarrier::complete_tx::bytes [multicast::cluster] [L2::cache_hint] : [m] [m] x [m] x? x? ; 8.0 sm_90",
+   "^async ^bulk shared::cluster shared::cta mbarrier::complete_tx::bytes : [m] [m] x [m] ; 8.0 sm_90",
+   "^async ^bulk global shared::cta bulk_group [L2::cache_hint] [cp_mask] : [m] [m] x x? x? ; 8.0 sm_90",
+   "^async ^bulk ^prefetch L2 global [L2::cache_hint] : [m] x x? ; 8.0 sm_90",
+   "^async ^bulk ^tensor 1d/2d/3d/4d/5d shared::cluster/shared::cta global [tile/tile::gather4/im2col/im2col::w/im2col::w::128] mbarrier::complete_tx::bytes [multicast::cluster] [cta_group::1/cta_group::2] [L2::cache_hint] : x x x x? x? x? ; 8.0 sm_90",
+   "^async ^bulk ^tensor 1d/2d/3d/4d/5d global shared::cta [tile/tile::scatter4/im2col_no_offs] bulk_group [L2::cache_hint] : x x x? ; 8.0 sm_90",
+   "^async ^bulk ^prefetch tensor 1d/2d/3d/4d/5d L2 global [tile/tile::gather4/im2col/im2col::w/im2col::w::128] [L2::cache_hint] : x x? x? ; 8.0 sm_90",
+   "^reduce ^async ^bulk shared::cluster shared::cta mbarrier::complete_tx::bytes and/or/xor/add/inc/dec/min/max <b32/b64/u32/s32/u64/s64> : [m] [m] x [m] ; 8.0 sm_90",
+   "^reduce ^async ^bulk global shared::cta bulk_group [L2::cache_hint] and/or/xor/add/inc/dec/min/max [noftz] <f16/bf16/b32/u32/s32/b64/u64/s64/f32/f64> : [m] [m] x x? ; 8.0 sm_90",
+   "^reduce ^async ^bulk ^tensor 1d/2d/3d/4d/5d global shared::cta add/min/max/inc/dec/and/or/xor [tile/im2col_no_offs] bulk_group [L2::cache_hint] : x x x? ; 8.0 sm_90"
   ],
   "mbarrier": [
-   "init [shared/shared::cta] <b64> : [m] u32 ; 7.0 sm_80",
-   "inval [shared/shared::cta] <b64> : [m] ; 7.0 sm_80",
-   "arrive/arrive_drop [shared/shared::cta] <b64> : =u64 [m] u32? ; 7.0 sm_80",
-   "arrive/arrive_drop noComplete [shared/shared::cta] <b64> : =u64 [m] u32 ; 7.0 sm_80",
-   "arrive/arrive_drop [$shared] <b64> : =u64_ [m] u32? ; 8.0 sm_90",
-   "arrive/arrive_drop release/relaxed cta/cluster [$shared] <b64> : =u64_ [m] u32? ; 8.0 sm_90",
-   "arrive/arrive_drop noComplete release cta [$shared] <b64> : =u64_ [m] u32 ; 8.0 sm_90",
-   "arrive/arrive_drop expect_tx [$shared] <b64> : =u64_ [m] u32 ; 8.0 sm_90",
-   "arrive/arrive_drop expect_tx release/relaxed cta/cluster [$shared] <b64> : =u64_ [m] u32 ; 8.0 sm_90",
-   "test_wait [shared/shared::cta] <b64> : =p [m] u64 ; 7.0 sm_80",
-   "test_wait parity [shared/shared::cta] <b64> : =p [m] u32:0..1 ; 7.1 sm_80",
-   "test_wait acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u64 ; 8.0 sm_90",
-   "test_wait parity acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u32:0..1 ; 8.0 sm_90",
-   "try_wait [shared/shared::cta] <b64> : =p [m] u64 u32? ; 7.8 sm_90",
-   "try_wait parity [shared/shared::cta] <b64> : =p [m] u32:0..1 u32? ; 7.8 sm_90",
-   "try_wait acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u64 u32? ; 8.0 sm_90",
-   "try_wait parity acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u32:0..1 u32? ; 8.0 sm_90",
-   "pending_count <b64> : =u32 u64 ; 7.0 sm_80",
-   "expect_tx/complete_tx [$shared] <b64> : [m] u32 ; 8.0 sm_90",
-   "expect_tx/complete_tx relaxed cta/cluster [$shared] <b64> : [m] u32 ; 8.0 sm_90"
+   "^init [shared/shared::cta] <b64> : [m] u32 ; 7.0 sm_80",
+   "^inval [shared/shared::cta] <b64> : [m] ; 7.0 sm_80",
+   "^arrive/arrive_drop [shared/shared::cta] <b64> : =u64 [m] u32? ; 7.0 sm_80",
+   "^arrive/arrive_drop noComplete [shared/shared::cta] <b64> : =u64 [m] u32 ; 7.0 sm_80",
+   "^arrive/arrive_drop [$shared] <b64> : =u64_ [m] u32? ; 8.0 sm_90",
+   "^arrive/arrive_drop release/relaxed cta/cluster [$shared] <b64> : =u64_ [m] u32? ; 8.0 sm_90",
+   "^arrive/arrive_drop noComplete release cta [$shared] <b64> : =u64_ [m] u32 ; 8.0 sm_90",
+   "^arrive/arrive_drop ^expect_tx [$shared] <b64> : =u64_ [m] u32 ; 8.0 sm_90",
+   "^arrive/arrive_drop ^expect_tx release/relaxed cta/cluster [$shared] <b64> : =u64_ [m] u32 ; 8.0 sm_90",
+   "^test_wait [shared/shared::cta] <b64> : =p [m] u64 ; 7.0 sm_80",
+   "^test_wait ^parity [shared/shared::cta] <b64> : =p [m] u32:0..1 ; 7.1 sm_80",
+   "^test_wait acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u64 ; 8.0 sm_90",
+   "^test_wait ^parity acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u32:0..1 ; 8.0 sm_90",
+   "^try_wait [shared/shared::cta] <b64> : =p [m] u64 u32? ; 7.8 sm_90",
+   "^try_wait ^parity [shared/shared::cta] <b64> : =p [m] u32:0..1 u32? ; 7.8 sm_90",
+   "^try_wait acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u64 u32? ; 8.0 sm_90",
+   "^try_wait ^parity acquire/relaxed cta/cluster [shared/shared::cta] <b64> : =p [m] u32:0..1 u32? ; 8.0 sm_90",
+   "^pending_count <b64> : =u32 u64 ; 7.0 sm_80",
+   "^expect_tx/complete_tx [$shared] <b64> : [m] u32 ; 8.0 sm_90",
+   "^expect_tx/complete_tx relaxed cta/cluster [$shared] <b64> : [m] u32 ; 8.0 sm_90"
   ],
   "vadd": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosen chosen",

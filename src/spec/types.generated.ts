@@ -1129,6 +1129,18 @@ sets: {
 [k: string]: string
 }
 /**
+ * Modifier or type -> the first version and target that have it, in whatever form it stands.
+ */
+words: {
+[k: string]: string
+}
+/**
+ * Directive -> the first version and target that have it.
+ */
+directives: {
+[k: string]: string
+}
+/**
  * Opcode -> its forms. An opcode that is not here is not checked.
  */
 instructions: {
