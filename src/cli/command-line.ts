@@ -18,5 +18,6 @@ export const planWords = (o: PlanOptions): string[] => [
   ...each('--set', o.set),
   ...each('--disable', o.disable),
   ...each('--rules', o.rules),
+  ...(o.forceRules === true ? ['--force-rules'] : []),
   ...one('--profile', o.profile),
 ];

@@ -11,6 +11,7 @@ export interface PlanOptions {
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
+  readonly forceRules?: boolean;
   /** Profile that phase 20 gives to functions. */
   readonly profile?: string;
 }
@@ -24,6 +25,7 @@ const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
   set: true,
   disable: true,
   rules: true,
+  forceRules: true,
   profile: true,
 };
 
@@ -34,11 +36,12 @@ export const planOptionsOf = (o: PlanOptions): PlanOptions =>
 /** What a plan request takes from plan options as it stands there, with defaults. */
 export const requestedSpecs = (
   o: PlanOptions,
-): Pick<PlanRequest, 'order' | 'recipe' | 'knobSets' | 'set' | 'disable' | 'rules'> => ({
+): Pick<PlanRequest, 'order' | 'recipe' | 'knobSets' | 'set' | 'disable' | 'rules' | 'forceRules'> => ({
   order: o.order ?? DEFAULT_ORDER,
   recipe: o.recipe ?? null,
   knobSets: o.knobs ?? [],
   set: o.set ?? [],
   disable: o.disable ?? [],
   rules: o.rules ?? [],
+  forceRules: o.forceRules ?? false,
 });

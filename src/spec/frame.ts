@@ -14,7 +14,7 @@ import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { checkProperties } from './properties.ts';
-import { checkRules, rulesFor, rulesOf } from './rules.ts';
+import { checkForeignRules, checkRules, rulesFor, rulesOf } from './rules.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { resolveSwitches, switchKnobs } from './switches.ts';
 import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
@@ -84,8 +84,8 @@ export function frameOf(x: FrameInput): Frame {
     x.found,
     x.host,
   ];
-  const { order, recipe, disable, rules = [], sm } = request;
-  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, recipe, disable, rules]);
+  const { order, recipe, disable, rules = [], forceRules = false, sm } = request;
+  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, recipe, disable, rules, forceRules]);
   let kept = frames.get(specs.phases);
   if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
   let frame = kept.get(key);
@@ -147,6 +147,7 @@ function makeFrame({ specs, request, host, recipe, level, found, table, issues: 
     warnIdleSwitches(phases, switches.enabled, level, backend, at, issues);
   }
   const run = rulesOf(specs, phases);
+  if (isa !== null && !issues.failed) checkForeignRules(specs, run, request, isa, host, issues);
   return {
     isa,
     phases,

@@ -6,10 +6,12 @@ import { checkMeaning } from '../isa/lang/check.ts';
 import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import type { RuleFault } from './host.ts';
+import { Issues } from './issues.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
+import { checkSense } from './sense.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 
@@ -66,6 +68,9 @@ async function faultsOf(
   if (spec.kind === 'launch') return checkFaults(() => loadLaunch(path, true));
   const shipped = base ?? (await loadShipped());
   const used = [...(await toDiagnostics(trials(spec, resolvePath(path), shipped, host)))];
+  const sense = new Issues();
+  checkSense(spec, shipped, sense);
+  used.push(...(await toDiagnostics(sense.list)));
   if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
   return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
 }
