@@ -18,7 +18,7 @@ export interface BisectOptions extends PlanPairOptions {
 /** `orrery bisect`. */
 export async function bisect(file: string, asked: BisectOptions): Promise<void> {
   // What is wrong is looked for: rules that are refuted run.
-  const o = withLaunch({ ...asked, forceRules: true });
+  const o = withLaunch({ ...asked, forceRules: 'quiet' as const });
   const text = readText(file);
   const judge = await judgeOf(o);
   if (o.good !== undefined || o.bad !== undefined)

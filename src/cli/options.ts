@@ -11,7 +11,8 @@ export interface PlanOptions {
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
-  readonly forceRules?: boolean;
+  /** Rules that are known to be wrong run: with a warning; 'quiet' for commands that look for what is wrong. */
+  readonly forceRules?: boolean | 'quiet';
   /** Profile that phase 20 gives to functions. */
   readonly profile?: string;
 }
@@ -36,12 +37,12 @@ export const planOptionsOf = (o: PlanOptions): PlanOptions =>
 /** What a plan request takes from plan options as it stands there, with defaults. */
 export const requestedSpecs = (
   o: PlanOptions,
-): Pick<PlanRequest, 'order' | 'recipe' | 'knobSets' | 'set' | 'disable' | 'rules' | 'forceRules'> => ({
+): Pick<PlanRequest, 'order' | 'recipe' | 'knobSets' | 'set' | 'disable' | 'rules' | 'wrongRules'> => ({
   order: o.order ?? DEFAULT_ORDER,
   recipe: o.recipe ?? null,
   knobSets: o.knobs ?? [],
   set: o.set ?? [],
   disable: o.disable ?? [],
   rules: o.rules ?? [],
-  forceRules: o.forceRules ?? false,
+  wrongRules: o.forceRules === 'quiet' ? undefined : o.forceRules === true ? 'warn' : 'refuse',
 });

@@ -26,7 +26,7 @@ const TESTS = 20_000;
 /** `orrery reduce`. */
 export async function reduce(file: string, asked: ReduceOptions): Promise<void> {
   // What is wrong is looked for: rules that are refuted run.
-  const o = withLaunch({ ...asked, forceRules: true });
+  const o = withLaunch({ ...asked, forceRules: 'quiet' as const });
   const most = Number(o.tests ?? TESTS);
   if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is no number of programs`);
   if (file === STANDARD_INPUT && o.output === undefined)

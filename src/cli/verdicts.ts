@@ -53,7 +53,7 @@ const told = new Set<string>();
  * Says which rules of a plan that do not ship nobody has proved, and refuses those that the solver has refuted, unless they are forced.
  */
 export function judgeForeign(plan: Plan, o: PlanOptions): void {
-  if (o.forceRules === true || (o.rules ?? []).length === 0) return;
+  if ((o.forceRules ?? false) !== false || (o.rules ?? []).length === 0) return;
   let known: Readonly<Record<string, Verdict['verdict']>> | null = null;
   for (const [group, doc] of plan.rules) {
     if (doc.wholeFor !== null || told.has(group)) continue;

@@ -84,8 +84,8 @@ export function frameOf(x: FrameInput): Frame {
     x.found,
     x.host,
   ];
-  const { order, recipe, disable, rules = [], forceRules = false, sm } = request;
-  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, recipe, disable, rules, forceRules]);
+  const { order, recipe, disable, rules = [], wrongRules, sm } = request;
+  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, recipe, disable, rules, wrongRules]);
   let kept = frames.get(specs.phases);
   if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
   let frame = kept.get(key);

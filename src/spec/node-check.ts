@@ -25,6 +25,7 @@ const TRIAL: PlanRequest = {
   knobSets: [],
   set: [],
   disable: [],
+  wrongRules: 'refuse',
 };
 
 /**
