@@ -288,7 +288,7 @@ describe('orrery repro', () => {
   it('runs a failure again from the one file that it wrote, wherever that is', () => {
     const cwd = join(dir, 'deep', 'er');
     mkdirSync(cwd, { recursive: true });
-    const fault = ['opt', join(dir, 'divmod.ptx'), '--rules', '../../wrong.yaml', '--emit', 'none'];
+    const fault = ['opt', join(dir, 'divmod.ptx'), '--rules', '../../wrong.yaml', '--force-rules', '--emit', 'none'];
     const loop = join(root, 'test', 'kernels', 'crc', 'crc.sm_80.ptx');
     const failed = orrery([...fault.with(1, loop)], { cwd, preload });
     expect(failed.code).toBe(1);
