@@ -157,6 +157,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
     set: list(request.set),
     disable: list(request.disable),
     rules: list(request.rules),
+    forceRules: o.forceRules,
     profile: o.profile,
   };
 }

@@ -146,8 +146,10 @@ export class FnLower {
   declareRegs(d: VarDecl): void {
     this.declared += Math.max(1, d.count);
     if (d.count === 0) this.declareReg(this.scope, d, d.name);
-    else if (this.declared > MOST_AT_ONCE) this.scope.counted.push(d);
-    else for (let i = 0; i < d.count; i++) this.declareReg(this.scope, d, `${d.name}${i}`);
+    else if (this.declared > MOST_AT_ONCE) {
+      this.scope.counted.push(d);
+      if (d.vector > 1) this.hasVectors = true;
+    }     else for (let i = 0; i < d.count; i++) this.declareReg(this.scope, d, `${d.name}${i}`);
   }
 
   private declareReg(scope: Scope, d: VarDecl, name: string): void {
