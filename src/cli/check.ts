@@ -33,7 +33,10 @@ export async function check(files: readonly string[], o: { json?: boolean }): Pr
       );
     }
   }
-  if (o.json === true) out(JSON.stringify(all, null, 2));
+  if (o.json === true) {
+    const of = (severity: Diagnostic['severity']) => all.filter((d) => d.severity === severity);
+    out(JSON.stringify({ errors: of('error'), warnings: of('warning') }, null, 2));
+  }
   if (all.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 

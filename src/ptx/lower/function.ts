@@ -149,7 +149,7 @@ export class FnLower {
     else if (this.declared > MOST_AT_ONCE) {
       this.scope.counted.push(d);
       if (d.vector > 1) this.hasVectors = true;
-    }     else for (let i = 0; i < d.count; i++) this.declareReg(this.scope, d, `${d.name}${i}`);
+    } else for (let i = 0; i < d.count; i++) this.declareReg(this.scope, d, `${d.name}${i}`);
   }
 
   private declareReg(scope: Scope, d: VarDecl, name: string): void {
