@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { planOf, readPtx, writePtx } from '../src/core.ts';
@@ -29,7 +29,7 @@ const MOST_TIME = 5_000;
 const MOST_MEMORY = 2 ** 30;
 
 const walk = (folder: string, ending: RegExp): string[] =>
-  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+  readdirSync(resolve(root, folder), { recursive: true, withFileTypes: true })
     .filter((f) => f.isFile() && ending.test(f.name))
     .map((f) => join(f.parentPath, f.name))
     .sort();
@@ -146,7 +146,10 @@ it('specs', async () => {
   expect(refused).toBeGreaterThan(0);
 }, 3_600_000);
 
-const launches = walk('test/kernels', /^launch.*\.yaml$/);
+/** Copies, so that nothing is written beside the kernels that other tests read. */
+const kernels = join(dir, 'kernels');
+cpSync(join(root, 'test', 'kernels'), kernels, { recursive: true });
+const launches = walk(kernels, /^launch.*\.yaml$/);
 
 it('launches', async () => {
   const refused = await cases(runs(120), async (seed) => {
