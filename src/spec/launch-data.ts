@@ -62,10 +62,12 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
   /** Whether so many bytes are too many for the parameter. */
   let total = 0;
   const tooLarge = (size: number, path: SpecPath): boolean => {
-    total += size;
-    if (size > MOST_BYTES)
+    if (size > MOST_BYTES) {
       error(path, 'launch-value', `${size} bytes are more than the ${MOST_BYTES} of the largest buffer`);
-    else if (total > MOST_BYTES)
+      return true;
+    }
+    total += size;
+    if (total > MOST_BYTES)
       error(path, 'launch-value', `with it, buffers have ${total} bytes: more than ${MOST_BYTES} in all`);
     return total > MOST_BYTES;
   };
