@@ -347,14 +347,15 @@ describe('launch files', () => {
          12 |   - { buffer: f32, length: 2, data: in.bin, expect: out.bin }
             |                                                     ^^^^^^^
         data files are relative to the launch file
-      error: 72000000000 bytes are more than the 2147483648 of the largest buffer
+      error: 72000000000 bytes are more than the 268435456 of the largest buffer
         --> l.yaml:13:28
          13 |   - { buffer: f64, length: 9000000000 }
             |                            ^^^^^^^^^^
-      error: 'in.bin' has 8 bytes, expected 3
+      error: cannot read 'in.bin': it has 8 bytes, expected 3
         --> l.yaml:14:23
          14 |   - { bytes: 3, data: in.bin }
-            |                       ^^^^^^"
+            |                       ^^^^^^
+        data files are relative to the launch file"
     `);
   });
 
