@@ -213,9 +213,9 @@ rules:
     const found = await errorsOf(
       rules('IADD3 $d, $x, 1, 0', 'tables:\n  swap: { EQ: NOSUCH }\n').replace(
         'match: IADD3 $d, $x, 1, 0\n    rewrite: IADD3 $d, $x, 1, 0',
-        "match: 'ISETP.$cmp.S32 $p, _, $x, 0, PT'\n    rewrite: 'ISETP.swap(cmp).S32 $p, _, $x, 0, PT'",
+        "match: 'ISETP.$cmp.$type.$bool $p, _, $x, 0, $c'\n    rewrite: 'ISETP.swap(cmp).$type.$bool $p, _, $x, 0, $c'",
       ),
     );
-    expect(found.map((e) => e.said).join('\n')).toContain('NOSUCH');
+    expect(found.map((e) => e.said).join('\n')).toContain("ISETP has no modifier 'swap(cmp)' here");
   });
 });
