@@ -21,7 +21,9 @@ export async function planFromFiles(
   request: Partial<PlanRequest> & { readonly sm: string },
   specs?: Specs,
 ): Promise<Plan> {
-  const defaults = { level: null, order: 'binary', knobSets: [], set: [], disable: [] };
+  // A rule that is wrong would make wrong programs without a word.
+  const wrongRules = 'refuse' as const;
+  const defaults = { wrongRules, level: null, order: 'binary', knobSets: [], set: [], disable: [] };
   const base = specs ?? (await loadShipped());
   const target = targetFor(base, request.sm);
   const whole: PlanRequest = { ...defaults, ...request, sm: target.sm };

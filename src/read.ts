@@ -69,6 +69,12 @@ export const targetOf = (text: string): string | null =>
 /** Offset of kernel parameters in constant bank 0. */
 export const paramBase = (plan: Plan): number => Number(plan.backend.facts['param-base'] ?? 0);
 
+/** Bytes of shared memory that a block may have on a plan's target. */
+export const mostShared = (plan: Plan): number =>
+  Number(
+    (plan.backend.facts.limits as Readonly<Record<string, unknown>> | undefined)?.['shared-per-cta'] ?? 0,
+  ) || Number.POSITIVE_INFINITY;
+
 /** A program as it was read. */
 export interface Read {
   readonly program: Program;

@@ -21,7 +21,7 @@ function orrery(...args: string[]) {
 describe('commands', () => {
   it('opt: account, check, Ori that is read back, JSON', () => {
     const file = join(kernels, 'interpreter', 'interpreter.sm_80.ptx');
-    const o = join(dir, 'out', 'i.ori');
+    const o = join(dir, 'i.ori');
     const a = orrery(
       'opt',
       file,
@@ -114,7 +114,7 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['cfg', process.execPath], /is no text file/],
     [
       ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '-o', join(kernels, 'README.md', 'x', 'y')],
-      /cannot write .*: a part of the path is no folder/,
+      /cannot write .*: there is no folder/,
     ],
     [
       [

@@ -109,6 +109,7 @@ describe('orrery bisect', () => {
           'divmod.ptx',
           '--rules',
           'wrong.yaml',
+          '--force-rules',
           '--emit',
           'none',
           '--check',
@@ -245,7 +246,9 @@ describe('orrery reduce', () => {
     expect(plan).toMatchObject({ instructions: { before: plan.instructions.after } });
     const program = valid('reduce', orrery([...base, '--no-plan', '--tests', '20']).out);
     expect(program).toMatchObject({ stopped: 'tests', tests: 20, order: null, phases: null });
-    expect(program.command).toBe('orrery opt small.ptx --rules wrong.yaml --verify --check auto --emit none');
+    expect(program.command).toBe(
+      'orrery opt small.ptx --rules wrong.yaml --force-rules --verify --check auto --emit none',
+    );
     expect(orrery(program.command.split(' ').slice(1)).code).toBe(1);
   });
 
@@ -285,7 +288,15 @@ describe('orrery repro', () => {
   it('runs a failure again from the one file that it wrote, wherever that is', () => {
     const cwd = join(dir, 'deep', 'er');
     mkdirSync(cwd, { recursive: true });
-    const fault = ['opt', join(dir, 'divmod.ptx'), '--rules', '../../wrong.yaml', '--emit', 'none'];
+    const fault = [
+      'opt',
+      join(dir, 'divmod.ptx'),
+      '--rules',
+      '../../wrong.yaml',
+      '--force-rules',
+      '--emit',
+      'none',
+    ];
     const loop = join(root, 'test', 'kernels', 'crc', 'crc.sm_80.ptx');
     const failed = orrery([...fault.with(1, loop)], { cwd, preload });
     expect(failed.code).toBe(1);

@@ -82,7 +82,11 @@ describe('the page about rules', () => {
 
   it('refutes the wrong rule with numbers', () => {
     writeFileSync(mine, wrong);
-    expect(orrery('check', mine)).toMatchObject({ code: 0 });
+    const checked = orrery('check', mine);
+    expect([checked.code, checked.err]).toEqual([
+      1,
+      expect.stringMatching(/is wrong: its sides differ\n[\s\S]*before[\s\S]*after/),
+    ]);
     if (!solver) return;
     const r = orrery('rules', 'prove', '--rules', mine, '--group', 'mine');
     const said = page.match(/```text\n([\s\S]*?)\n {6}\$a {4}=/)![1];

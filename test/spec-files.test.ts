@@ -184,7 +184,12 @@ rules:
           5 | knobs: { OptBuget: 1 }
             |          ^^^^^^^^
         did you mean 'OptBudget'?
-        \`orrery plan --all\` prints every knob"
+        \`orrery plan --all\` prints every knob
+      error: the back end of 'sm_90' has no 'code'
+        --> b.yaml:3:5
+          3 | sm: sm_90
+            |     ^^^^^
+        give it here, or in what it extends"
     `);
     const isa =
       'kind: isa\nopcodes:\n  FOO:\n    title: x\n    form: d:r32 = a:r32\n    props: []\n    unit: alu\n    means: d = nosuch(a)\n';
@@ -332,23 +337,25 @@ describe('launch files', () => {
         --> l.yaml:10:27
          10 |   - { scalar: f64, value: many }
             |                           ^^^^
-      error: 'in.bin' has 8 bytes, expected 16
+      error: cannot read 'in.bin': it has 8 bytes, expected 16
         --> l.yaml:11:37
          11 |   - { buffer: f32, length: 4, data: in.bin }
             |                                     ^^^^^^
-      error: cannot read 'out.bin'
+        data files are relative to the launch file
+      error: cannot read 'out.bin': there is no such file
         --> l.yaml:12:53
          12 |   - { buffer: f32, length: 2, data: in.bin, expect: out.bin }
             |                                                     ^^^^^^^
         data files are relative to the launch file
-      error: 72000000000 bytes are more than the 2147483648 of the largest buffer
+      error: 72000000000 bytes are more than the 268435456 of the largest buffer
         --> l.yaml:13:28
          13 |   - { buffer: f64, length: 9000000000 }
             |                            ^^^^^^^^^^
-      error: 'in.bin' has 8 bytes, expected 3
+      error: cannot read 'in.bin': it has 8 bytes, expected 3
         --> l.yaml:14:23
          14 |   - { bytes: 3, data: in.bin }
-            |                       ^^^^^^"
+            |                       ^^^^^^
+        data files are relative to the launch file"
     `);
   });
 

@@ -17,7 +17,8 @@ export interface BisectOptions extends PlanPairOptions {
 
 /** `orrery bisect`. */
 export async function bisect(file: string, asked: BisectOptions): Promise<void> {
-  const o = withLaunch(asked);
+  // What is wrong is looked for: rules that are refuted run.
+  const o = withLaunch({ ...asked, forceRules: 'quiet' as const });
   const text = readText(file);
   const judge = await judgeOf(o);
   if (o.good !== undefined || o.bad !== undefined)

@@ -10,9 +10,10 @@ import { loadExperiment } from '../lab/experiment.ts';
 import { Plans } from '../lab/plans.ts';
 import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
+import { readForm } from '../ptx/forms.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { budgetOf } from '../review/budget.ts';
-import type { SpecFile } from '../spec/document.ts';
+import { type SpecFile, specError } from '../spec/document.ts';
 import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { textOrFault } from './files.ts';
@@ -32,7 +33,10 @@ export async function check(files: readonly string[], o: { json?: boolean }): Pr
       );
     }
   }
-  if (o.json === true) out(JSON.stringify(all, null, 2));
+  if (o.json === true) {
+    const of = (severity: Diagnostic['severity']) => all.filter((d) => d.severity === severity);
+    out(JSON.stringify({ errors: of('error'), warnings: of('warning') }, null, 2));
+  }
   if (all.some((d) => d.severity === 'error')) throw new CliExit(1);
 }
 
@@ -74,6 +78,24 @@ async function ptxFaults(spec: SpecFile): Promise<Diagnostic[]> {
   return checkPtxTable(spec.data as unknown as PtxDoc, await shippedIsa()).map((m) => plain(spec.file, m));
 }
 
+/** Forms of PTX instructions that cannot be read, each at its line. */
+function syntaxFaults(spec: SpecFile): Diagnostic[] {
+  const { sets, instructions } = spec.data as {
+    sets: Readonly<Record<string, string>>;
+    instructions: Readonly<Record<string, readonly string[]>>;
+  };
+  return Object.entries(instructions).flatMap(([opcode, forms]) =>
+    forms.flatMap((form, k) => {
+      try {
+        readForm(form, sets);
+        return [];
+      } catch (e) {
+        return [specError(spec, ['instructions', opcode, k], 'ptx-syntax', (e as Error).message)];
+      }
+    }),
+  );
+}
+
 /** Names in an experiment must exist in the shipped specs, and its base must resolve to a plan; a budget must name metrics. */
 async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   try {
@@ -99,6 +121,7 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
   if (spec.kind === 'experiment' || spec.kind === 'budget')
     return [...found, ...(await labFaults(file, spec))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
+  if (spec.kind === 'ptx-syntax') return [...found, ...syntaxFaults(spec)];
   if (spec.kind !== 'isa') return found;
   const { isa, diagnostics } = buildIsa([{ file: spec.file, data: spec.data }]);
   return [...found, ...diagnostics, ...isa.opcodes.flatMap((op) => checkMeaning(op, spec.file))];

@@ -19,5 +19,6 @@ export const planWords = (o: PlanOptions): string[] => [
   ...each('--set', o.set),
   ...each('--disable', o.disable),
   ...each('--rules', o.rules),
+  ...((o.rules ?? []).length > 0 && (o.forceRules ?? false) !== false ? ['--force-rules'] : []),
   ...one('--profile', o.profile),
 ];

@@ -3,7 +3,6 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -12,7 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { nearest } from '../ir/diagnostic.ts';
-import { readNamed } from '../spec/node-files.ts';
+import { decodeText, readNamed, readStandardInput, Unreadable } from '../spec/node-files.ts';
 import { situation } from './situation.ts';
 import { failWith, rememberText } from './ui.ts';
 
@@ -55,8 +54,13 @@ export function textOrFault(
 ): string | { readonly fault: string; readonly notes: readonly string[] } {
   let bytes: Buffer;
   try {
-    bytes = file === STANDARD_INPUT ? readFileSync(0) : readNamed(file, 'input');
+    bytes = file === STANDARD_INPUT ? readStandardInput() : readNamed(file, 'input');
   } catch (e) {
+    if (e instanceof Unreadable)
+      return {
+        fault: `cannot read ${file}: ${e.message}`,
+        notes: e.code === 'ENOTREG' ? ["'-' reads standard input"] : [],
+      };
     const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
     return { fault: `cannot read ${file}: ${reason(e)}`, notes: missing ? namesLike(file) : [] };
   }
@@ -67,7 +71,12 @@ export function textOrFault(
       fault: `${file} is no text file: byte ${end} is 0`,
       notes: ['a cubin or fat binary holds no PTX text; `cuobjdump -ptx` writes out what it carries'],
     };
-  const text = bytes.toString('utf8', 0, end < 0 ? bytes.length : end);
+  let text: string;
+  try {
+    text = decodeText(end < 0 ? bytes : bytes.subarray(0, end));
+  } catch (e) {
+    return { fault: `${file}: ${(e as Error).message}`, notes: [] };
+  }
   if (file === STANDARD_INPUT) situation.stdin = text;
   rememberText(file, text);
   return text;
@@ -78,6 +87,15 @@ export function readText(file: string): string {
   const text = textOrFault(file);
   if (typeof text !== 'string') failWith(text.fault, ...text.notes);
   return text;
+}
+
+/** Makes the folder of a file that a command will write. What cannot be made ends the command with one error. */
+export function makeFolderOf(file: string): void {
+  try {
+    makeFolder(dirname(resolve(file)));
+  } catch (e) {
+    failWith(`cannot write ${file}: ${refusal(e)}`);
+  }
 }
 
 /** Makes a folder and its parents. Node's own `recursive` never returns where a file system refuses without a reason. */
@@ -119,9 +137,18 @@ function isStream(path: string): boolean {
   );
 }
 
-/** Writes a file completely or not at all, or writes to a device or pipe. A failure ends the command with one error. */
+/**
+ * Writes a file completely or not at all, or writes to a device or pipe. Its folder must be there: one that is not is more often a
+ * slip than a wish. A failure ends the command with one error.
+ */
 export function writeWhole(file: string, text: string): void {
   let mode: number | undefined;
+  const folder = dirname(resolve(file));
+  if (!existsSync(folder))
+    failWith(
+      `cannot write ${file}: there is no folder '${dirname(file)}'`,
+      `\`mkdir -p ${dirname(file)}\` makes it`,
+    );
   try {
     if (isStream(file)) return writeFileSync(file, text);
     mode = statSync(file, { throwIfNoEntry: false })?.mode;

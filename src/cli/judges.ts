@@ -6,7 +6,7 @@ import { GOOD, type Judge, kindOfMessage, openWorlds, type Subject, type Verdict
 import type { Program } from '../ir/program.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import type { PtxTable } from '../ptx/emit/table.ts';
-import { paramBase } from '../read.ts';
+import { mostShared, paramBase } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -71,7 +71,7 @@ async function launchJudge(file: string): Promise<Judge> {
   return {
     what: `the launch ${file}`,
     async judge({ plan }, after) {
-      await fitLaunch(launch, after);
+      await fitLaunch(launch, after, mostShared(plan));
       const r = runLaunch(after, plan.isa, launch, paramBase(plan));
       if (r.status === 'ok') return GOOD;
       if (r.error !== null)

@@ -21,7 +21,11 @@ function withPlan(c: Command): Command {
     .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
     .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
     .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
-    .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect);
+    .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect)
+    .option(
+      '--force-rules',
+      'run rules that are known to be wrong, and those that nobody has proved, without a word',
+    );
 }
 
 /** Adds the plan options, a profile among them, to a command that runs plans on one program. */

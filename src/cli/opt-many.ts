@@ -5,7 +5,7 @@ import { kernelFiles } from '../lab/files.ts';
 import { runPool } from '../lab/pool.ts';
 import { targetOf } from '../read.ts';
 import { ROOT } from '../spec/node-cache.ts';
-import { STANDARD_INPUT, textOrFault } from './files.ts';
+import { makeFolderOf, STANDARD_INPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
 import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
 import {
@@ -95,6 +95,7 @@ export function taskRunner(o: OptOptions, planOf = plansFor(o)): (task: OptTask)
   return async ({ file, output, trace }) => {
     let optimized: Optimized | null = null;
     const printed = await captured(async () => {
+      for (const path of [output, trace]) if (path !== undefined) makeFolderOf(path);
       optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf);
     });
     return { ...printed, optimized };

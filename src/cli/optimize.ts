@@ -7,7 +7,7 @@ import type { RewriteLimit } from '../engine/rewrites.ts';
 import { type Span, traceOf } from '../engine/trace-events.ts';
 import type { Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';
-import { paramBase, targetOf } from '../read.ts';
+import { mostShared, paramBase, targetOf } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -268,7 +268,7 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
 
 async function checkLaunch(path: string, after: Program, plan: Plan): Promise<{ ok: boolean; text: string }> {
   const launch = await loadLaunch(path);
-  await fitLaunch(launch, after);
+  await fitLaunch(launch, after, mostShared(plan));
   const r = runLaunch(after, plan.isa, launch, paramBase(plan));
   if (r.status === 'ok')
     return {

@@ -13,6 +13,8 @@ export interface PlanOptions {
   readonly set?: readonly string[];
   readonly disable?: readonly string[];
   readonly rules?: readonly string[];
+  /** Rules that are known to be wrong run: with a warning; 'quiet' for commands that look for what is wrong. */
+  readonly forceRules?: boolean | 'quiet';
   /** Profile that phase 20 gives to functions. */
   readonly profile?: string;
 }
@@ -27,6 +29,7 @@ const NAMES: Readonly<Record<keyof PlanOptions, true>> = {
   set: true,
   disable: true,
   rules: true,
+  forceRules: true,
   profile: true,
 };
 
@@ -37,7 +40,10 @@ export const planOptionsOf = (o: PlanOptions): PlanOptions =>
 /** What a plan request takes from plan options as it stands there, with defaults. */
 export const requestedSpecs = (
   o: PlanOptions,
-): Pick<PlanRequest, 'order' | 'recipes' | 'nvopt' | 'knobSets' | 'set' | 'disable' | 'rules'> => ({
+): Pick<
+  PlanRequest,
+  'order' | 'recipes' | 'nvopt' | 'knobSets' | 'set' | 'disable' | 'rules' | 'wrongRules'
+> => ({
   order: o.order ?? DEFAULT_ORDER,
   recipes: o.recipe ?? [],
   ...(o.nvopt === undefined ? {} : { nvopt: Number(o.nvopt) }),
@@ -45,4 +51,5 @@ export const requestedSpecs = (
   set: o.set ?? [],
   disable: o.disable ?? [],
   rules: o.rules ?? [],
+  wrongRules: o.forceRules === 'quiet' ? undefined : o.forceRules === true ? 'warn' : 'refuse',
 });

@@ -8,7 +8,7 @@ import type { PlanOptions } from './options.ts';
 import { bookFor } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
-import { readVerdicts, VERDICTS } from './verdicts.ts';
+import { keepForeign, readVerdicts, VERDICTS } from './verdicts.ts';
 
 interface ProveCommand extends PlanOptions {
   readonly rule?: string;
@@ -65,6 +65,7 @@ export async function proveRules(o: ProveCommand): Promise<void> {
       progress.done();
       close();
       save(rules, shipped, stored, found, kept);
+      keepForeign(found, shipped);
     }
   }
   report(

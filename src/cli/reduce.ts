@@ -25,7 +25,8 @@ const TESTS = 20_000;
 
 /** `orrery reduce`. */
 export async function reduce(file: string, asked: ReduceOptions): Promise<void> {
-  const o = withLaunch(asked);
+  // What is wrong is looked for: rules that are refuted run.
+  const o = withLaunch({ ...asked, forceRules: 'quiet' as const });
   const most = Number(o.tests ?? TESTS);
   if (!Number.isInteger(most) || most < 1) failWith(`--tests ${o.tests} is no number of programs`);
   if (file === STANDARD_INPUT && o.output === undefined)
@@ -158,6 +159,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
     set: list(request.set),
     disable: list(request.disable),
     rules: list(request.rules),
+    forceRules: o.forceRules,
     profile: o.profile,
   };
 }

@@ -1,7 +1,7 @@
 import { runPipeline } from '../engine/pipeline.ts';
 import type { Program } from '../ir/program.ts';
 import { profiledRun } from '../lab/profile-file.ts';
-import { paramBase, targetOf } from '../read.ts';
+import { mostShared, paramBase, targetOf } from '../read.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
@@ -42,7 +42,7 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
     const plan = await planFor(o, targetOf(text), specs);
     let { program } = programFor(module, text, plan);
     if (o.profile !== undefined) warnOtherVersions(o.profile, program);
-    await fitLaunch(launch, program);
+    await fitLaunch(launch, program, mostShared(plan));
     if (o.opt) program = runPipeline(program, plan).last;
     const result = runLaunch(program, plan.isa, launch, paramBase(plan), {
       counters: o.counters === true || o.profileOut !== undefined,

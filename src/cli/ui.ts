@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createColors } from 'picocolors';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
-import { forgetInputs } from '../spec/node-files.ts';
+import { forgetInputs, MOST_BYTES } from '../spec/node-files.ts';
 
 /**
  * Whether colours belong on a stream: on a terminal, unless NO_COLOR says no or FORCE_COLOR says yes. That a build server
@@ -78,7 +78,9 @@ function textOf(file: string): string | undefined {
   const known = texts.get(file);
   if (known !== undefined) return known;
   try {
-    return readFileSync(file, 'utf8');
+    // What is no regular file has no lines to show, and may never end.
+    const seen = statSync(file);
+    return seen.isFile() && seen.size <= MOST_BYTES.input ? readFileSync(file, 'utf8') : undefined;
   } catch {
     return undefined;
   }

@@ -1,7 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Verdicts } from '../rules/prove/verdict.ts';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { rulesOfGroup } from '../rules/group.ts';
+import type { Verdict, Verdicts } from '../rules/prove/verdict.ts';
+import type { Rule } from '../rules/rule.ts';
 import { ROOT } from '../spec/node.ts';
+import { cacheFolder } from '../spec/node-cache.ts';
+import type { Plan } from '../spec/plan.ts';
+import type { PlanOptions } from './options.ts';
+import { CliExit, show } from './ui.ts';
 
 /** Path of the verdicts of the shipped rules, in the folder of the project. */
 export const VERDICTS_FILE = 'pipelines/rules/verdicts.json';
@@ -12,3 +18,79 @@ export const VERDICTS = join(ROOT, ...VERDICTS_FILE.split('/'));
 /** Stored verdicts; none where there is no file yet. */
 export const readVerdicts = (): Verdicts =>
   existsSync(VERDICTS) ? (JSON.parse(readFileSync(VERDICTS, 'utf8')) as Verdicts) : {};
+
+/** Where the verdicts of rules that do not ship are kept, by the hash of what they are about. */
+function foreignFile(): string {
+  const folder = cacheFolder();
+  if (folder === null) throw new Error('there is no folder for caches');
+  return join(folder, 'verdicts.json');
+}
+
+/** Verdicts of rules that do not ship; none where they cannot be read: they can be asked for again. */
+function readForeign(): Readonly<Record<string, Verdict['verdict']>> {
+  try {
+    return JSON.parse(readFileSync(foreignFile(), 'utf8')) as Record<string, Verdict['verdict']>;
+  } catch {
+    return {};
+  }
+}
+
+/** Keeps what was found of rules that do not ship. Where nothing can be written, they are asked for again another time. */
+export function keepForeign(found: ReadonlyMap<Rule, Verdict>, shipped: ReadonlySet<string>): void {
+  const next = { ...readForeign() };
+  for (const [r, v] of found) if (!shipped.has(r.group)) next[r.hash] = v.verdict;
+  try {
+    const file = foreignFile();
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(`${file}.${process.pid}`, JSON.stringify(next));
+    renameSync(`${file}.${process.pid}`, file);
+  } catch {
+    // A cache that cannot be written is no cache.
+  }
+}
+
+/** Groups already told of: a command makes several plans of the same rules. */
+const told = new Set<string>();
+
+/**
+ * Says which rules of a plan that do not ship nobody has proved, and refuses those that the solver has refuted, unless they are forced.
+ */
+export function judgeForeign(plan: Plan, o: PlanOptions): void {
+  if ((o.forceRules ?? false) !== false || (o.rules ?? []).length === 0) return;
+  let known: Readonly<Record<string, Verdict['verdict']>> | null = null;
+  for (const [group, doc] of plan.rules) {
+    if (doc.wholeFor !== null || told.has(group)) continue;
+    told.add(group);
+    known ??= readForeign();
+    const verdicts = rulesOfGroup(doc, plan.isa).map((r) => ({ id: r.id, verdict: known?.[r.hash] }));
+    const say = (severity: 'error' | 'warning', message: string, note: string): void =>
+      show([
+        {
+          severity,
+          code: 'rules-unproved',
+          message,
+          file: doc.file,
+          line: 0,
+          column: 0,
+          length: 0,
+          notes: [note],
+        },
+      ]);
+    const refuted = verdicts.filter((v) => v.verdict === 'refuted').map((v) => `'${v.id}'`);
+    if (refuted.length > 0) {
+      say(
+        'error',
+        `the solver has refuted ${refuted.join(', ')} of ${doc.file}`,
+        '--force-rules runs rules all the same',
+      );
+      throw new CliExit(1);
+    }
+    const open = verdicts.filter((v) => v.verdict === undefined);
+    if (open.length > 0)
+      say(
+        'warning',
+        `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${doc.file}`,
+        `\`orrery rules prove --rules ${doc.file}\` asks a solver`,
+      );
+  }
+}

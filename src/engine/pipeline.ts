@@ -1,9 +1,12 @@
+import type { Isa } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
 import { PASS_PARAMS, passes } from '../passes/registry.ts';
 import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/document.ts';
 import { BANDS_KNOB, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
+import { refutation } from '../rules/prove/refute.ts';
+import type { RuleFault } from '../spec/host.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
 import { FunctionPlans } from './function-plans.ts';
@@ -25,7 +28,26 @@ export const host: Host = {
     const set = all.flatMap((x) => x.rules);
     return [...wrong, ...checkSet(set, isa, costs, settle, new Set([group]))];
   },
+  refuteRules: (doc, isa) => refutedIn(doc as object, isa),
 };
+
+const refuted = new WeakMap<object, readonly RuleFault[]>();
+
+/** The rules of a document that are wrong, each with values that show it. */
+function refutedIn(doc: object, isa: Isa): readonly RuleFault[] {
+  let faults = refuted.get(doc);
+  if (faults === undefined) {
+    faults = rulesOfDoc(doc, isa).rules.flatMap((r): RuleFault[] => {
+      const counterexample = refutation(r);
+      if (counterexample === null) return [];
+      const message = `rule '${r.id}' is wrong: its sides differ`;
+      const notes = counterexample.split('\n');
+      return [{ severity: 'error', code: 'rule-refuted', rule: r.place, field: 'rewrite', message, notes }];
+    });
+    refuted.set(doc, faults);
+  }
+  return faults;
+}
 
 export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
   readonly onRuleHit?: RunnerOptions['onHit'];

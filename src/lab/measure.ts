@@ -7,7 +7,7 @@ import { printProgram } from '../ir/text.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import type { PtxTable } from '../ptx/emit/table.ts';
-import { paramBase } from '../read.ts';
+import { mostShared, paramBase } from '../read.ts';
 import type { Counters } from '../sim/counters.ts';
 import { type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { fitLaunch } from '../spec/node-launch.ts';
@@ -131,7 +131,7 @@ export class Measurer {
     const out: Run[] = [];
     for (const launch of this.module.launches) {
       if (launch.kernel !== fn.name) continue;
-      await fitLaunch(launch, program);
+      await fitLaunch(launch, program, mostShared(plan));
       const result = runLaunch(program, plan.isa, launch, paramBase(plan), { counters: true });
       const [x, y, z] = launch.block;
       const [gx, gy, gz] = launch.grid;

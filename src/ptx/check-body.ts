@@ -1,7 +1,10 @@
 /** Names in a function's body: scopes, registers declared by count, labels and what uses them (PTX ISA 9.0, 5.4 and 6). */
 import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
-import { checkInstruction, type Declared, declaredAs } from './check-instruction.ts';
+import { type Callee, checkCall } from './check-call.ts';
+import { InstructionChecker } from './check-instruction.ts';
+import { directiveFault, type Home } from './check-spelling.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
+import { type Declared, declaredAs, type Named } from './declared.ts';
 import { placeOf } from './place.ts';
 
 /** What a name in a body is: a register's or variable's declaration, or the kind of label. */
@@ -28,6 +31,7 @@ const MOST_CANDIDATES = 4000;
  * Checks the body of one function.
  *
  * @param thread registers and local variables of the module, which all functions see
+ * @param home version and target of the module
  */
 export function checkBody(
   text: string,
@@ -35,9 +39,10 @@ export function checkBody(
   body: readonly PtxStatement[],
   globals: ReadonlyMap<string, Global>,
   thread: readonly VarDecl[],
+  home: Home,
   report: CheckReport,
 ): void {
-  new BodyChecker(text, globals, report).run(fn, body, thread);
+  new BodyChecker(text, globals, home, report).run(fn, body, thread);
 }
 
 class BodyChecker {
@@ -46,11 +51,28 @@ class BodyChecker {
   private readonly report: CheckReport;
   private readonly scopes: Scope[] = [];
 
-  constructor(text: string, globals: ReadonlyMap<string, Global>, report: CheckReport) {
+  private readonly home: Home;
+  private readonly instructions: InstructionChecker;
+  private readonly prototypes = new Map<string, Callee>();
+
+  constructor(text: string, globals: ReadonlyMap<string, Global>, home: Home, report: CheckReport) {
     this.text = text;
     this.globals = globals;
     this.report = report;
+    this.home = home;
+    this.instructions = new InstructionChecker(text, home, report, (name) => this.named(name));
   }
+
+  /** What a name is to the checks of operands. */
+  private readonly named = (name: string): Named => {
+    const e = this.find(name);
+    if (e === undefined) {
+      const global = this.globals.get(name);
+      if (global === undefined) return undefined;
+      return global.kind === 'function' ? 'function' : declaredAs(global.declaration as VarDecl);
+    }
+    return typeof e !== 'string' || e === 'label' || e === 'special' ? e : 'other';
+  };
 
   run(fn: PtxFunction, body: readonly PtxStatement[], thread: readonly VarDecl[]): void {
     if (thread.length > 0) this.open([], thread);
@@ -73,6 +95,11 @@ class BodyChecker {
         case 'scope':
           this.open(s.body, []);
           break;
+        case 'loc': {
+          const fault = s.rest === '' ? null : directiveFault('inlined_at', this.home);
+          if (fault !== null) this.report(s.span, 'ptx-version', fault.message, () => fault.notes);
+          break;
+        }
         case 'branchtargets':
           for (const l of s.labels) this.expectLabel(l, s.span);
           break;
@@ -98,6 +125,7 @@ class BodyChecker {
         if (scope.names.has(s.name))
           this.report(s.span, 'ptx-redeclared', `label '${s.name}' is declared twice`);
         scope.names.set(s.name, s.kind);
+        if (s.kind === 'callprototype') this.prototypes.set(s.name, s);
       }
     this.scopes.push(scope);
   }
@@ -142,15 +170,28 @@ class BodyChecker {
     if (guard !== null) this.predicate(guard.name, s.span);
     const { declared } = this;
     if (s.opcode === 'bra') {
-      checkInstruction(s, this.text, declared, this.report);
+      this.instructions.check(s, declared);
       for (const o of operands)
         if (o.kind === 'sym') this.expectLabel(o.name, s.span);
         else this.report(s.span, 'ptx-label', "'bra' takes a label");
       return;
     }
     for (let i = 0; i < operands.length; i++) declared[i] = this.operand(operands[i], s.span);
-    checkInstruction(s, this.text, declared, this.report);
+    if (s.opcode === 'call') this.call(s);
+    else this.instructions.check(s, declared);
     if (s.opcode === 'brx' && operands.length > 1) this.targets(operands[1], s.span);
+  }
+
+  private call(s: PtxInstr): void {
+    const fault = checkCall(s, {
+      find: this.named,
+      functionOf: (name) => {
+        const known = this.find(name) === undefined ? this.globals.get(name) : undefined;
+        return known?.kind === 'function' ? (known.declaration as PtxFunction) : undefined;
+      },
+      prototypeOf: (name) => this.prototypes.get(name),
+    });
+    if (fault !== null) this.report(s.span, 'ptx-call', fault.message, () => fault.notes);
   }
 
   /** The list of `brx.idx`. */
@@ -185,18 +226,9 @@ class BodyChecker {
     }
   }
 
-  /** The base of an address: a variable, or a register of an integer or of bits (PTX ISA 9.0, 6.4.1). */
+  /** The base of an address must be declared; the check of the instruction says what else it must be. */
   private address(name: string, at: Span): void {
-    const e = this.find(name);
-    if (e === undefined) {
-      if (!this.globals.has(name)) this.undeclared(name, at, 'name');
-    } else if (typeof e !== 'string' && e.v.space === 'reg' && (e.kind === 'f' || e.bits === 1))
-      this.report(
-        placeOf(this.text, at, name),
-        'ptx-address',
-        `'${name}' is .${e.v.type}, which is no address`,
-        () => ['an address is in a register of an integer or .b type'],
-      );
+    if (this.find(name) === undefined && !this.globals.has(name)) this.undeclared(name, at, 'name');
   }
 
   private predicate(name: string, at: Span): void {

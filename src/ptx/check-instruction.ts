@@ -1,210 +1,370 @@
-/** Instructions against their signatures: modifiers, number of operands, and the sizes of registers (PTX ISA 9.0, 9.4). */
-import type { PtxInstr, PtxOperand, VarDecl } from './ast.ts';
-import { type CheckReport, didYouMean } from './check-variable.ts';
+/** Instructions against the forms that the table has: modifiers, then number, kinds, sizes and ranges of operands. */
+import type { PtxInstr, PtxOperand } from './ast.ts';
+import { addressFault } from './check-address.ts';
+import { type Fault, type Fitting, type Home, type Spelling, spell } from './check-spelling.ts';
+import type { CheckReport } from './check-variable.ts';
+import type { Declared, Named } from './declared.ts';
+import { bitsOf, kindOf, type OperandForm, type Range } from './forms.ts';
 import { placeOf } from './place.ts';
-import { bitsOf, type Signature, signatureOf } from './signatures.ts';
-
-/** What an instruction's name and modifiers say, worked out once for each spelling. */
-interface Form {
-  readonly opcode: string;
-  readonly signature: Signature;
-  /** Why the spelling is wrong, and what may be meant; null where it is right. */
-  readonly fault: { readonly message: string; readonly notes: readonly string[] } | null;
-  /** The one type; '' where there is none, or several. */
-  readonly type: string;
-  /** i, f, or nothing where the type is of bits. */
-  readonly kind: string;
-  /** Bits of each operand; 0 where anything goes. */
-  readonly bits: readonly number[];
-}
 
 /** By the list of modifiers: the parser makes one for each spelling of an instruction in a file. */
-const forms = new WeakMap<readonly string[], Form | null>();
+const spellings = new WeakMap<readonly string[], Spelling | null>();
 
-function formOf(s: PtxInstr): Form | null {
-  let form = forms.get(s.mods);
-  if (form === undefined || (form !== null && form.opcode !== s.opcode)) {
-    form = makeForm(s.opcode, s.mods);
-    forms.set(s.mods, form);
+function spellingOf(s: PtxInstr, home: Home): Spelling | null {
+  let known = spellings.get(s.mods);
+  if (known === undefined || (known !== null && known.opcode !== s.opcode)) {
+    known = spell(s.opcode, s.mods, home);
+    spellings.set(s.mods, known);
   }
-  return form;
+  return known;
 }
 
-/** Sub-qualifiers (`L1::evict_first`, `shared::cta`) are those of their base. */
-const known = (sig: Signature, m: string): boolean =>
-  sig.modifiers.has(m) ||
-  sig.types.has(m) ||
-  /^((L[12]|shared|param|mbarrier|scaled)::|(u?e\d+m\d+|s2f6)(x\d)?$)/.test(m);
+/** A fault of an operand, and the name in it. */
+interface OperandFault extends Fault {
+  readonly name: string;
+}
 
-/** Modifiers that only floating point has, and those that only integers have (PTX ISA 9.0, 9.7.1 to 9.7.5). */
-const ONLY_FLOAT = new Set('rn rz rm rp ftz approx full'.split(' '));
-const ONLY_INT = new Set('cc hi lo ls hs wide'.split(' '));
+/** Checks instructions of one function. */
+export class InstructionChecker {
+  private readonly text: string;
+  private readonly home: Home;
+  private readonly report: CheckReport;
+  private readonly find: (name: string) => Named;
 
-const classOf = (type: string): string => (/^b?f\d/.test(type) ? 'f' : 'i');
+  /** @param find what a name is where the instruction stands; undefined, and told of elsewhere, if it is not declared */
+  constructor(text: string, home: Home, report: CheckReport, find: (name: string) => Named) {
+    this.text = text;
+    this.home = home;
+    this.report = report;
+    this.find = find;
+  }
 
-function makeForm(opcode: string, mods: readonly string[]): Form | null {
-  const signature = signatureOf(opcode);
-  if (signature === undefined) return null;
-  const types = mods.filter((m) => signature.types.has(m) && bitsOf(m) > 0);
-  const type = types.length === 1 ? types[0] : '';
-  const size = bitsOf(type);
-  const wide = mods.includes('wide');
-  const bits =
-    opcode === 'cvt'
-      ? conversionBits(mods, types)
-      : [...signature.shape].map((c) =>
-          c === 'w'
-            ? 32
-            : c === 'p'
-              ? 1
-              : c === 't' || c === 'l'
-                ? size
-                : c === 'd'
-                  ? wide
-                    ? 2 * size
-                    : size
-                  : 0,
+  /** @param declared the declaration of each operand that is the name of a register or variable; undefined for all else */
+  check(s: PtxInstr, declared: readonly (Declared | undefined)[]): void {
+    const spelling = spellingOf(s, this.home);
+    if (spelling === null) return;
+    if (spelling.fault !== null) {
+      const { message, notes } = spelling.fault;
+      this.report(s.span, 'ptx-modifier', message, () => notes);
+      return;
+    }
+    const n = s.operands.length;
+    let first: OperandFault | null = null;
+    let fits = false;
+    for (const f of spelling.fitting) {
+      if (n < f.form.fewest || n > f.form.operands.length) continue;
+      fits = true;
+      const fault = this.fault(s, f, declared);
+      if (fault === null) return;
+      first ??= fault;
+    }
+    if (first !== null) {
+      const { name, message, notes } = first;
+      const at = name === '' ? s.span : placeOf(this.text, s.span, name);
+      this.report(at, 'ptx-operand-type', message, () => notes);
+    } else if (!fits) this.report(s.span, 'ptx-operands', countFault(s, spelling.fitting));
+  }
+
+  /** The first thing that is wrong with the operands. */
+  private fault(s: PtxInstr, f: Fitting, declared: readonly (Declared | undefined)[]): OperandFault | null {
+    const { operands } = s;
+    for (let i = 0; i < operands.length; i++) {
+      const want = f.form.operands[i];
+      if (want.kind === 'any') continue;
+      const d = declared[i];
+      // Nearly all operands are registers of the right type.
+      if (
+        d !== undefined &&
+        d.v.space === 'reg' &&
+        operands[i].kind === 'reg' &&
+        want.kind === 'value' &&
+        want.vector === 0 &&
+        want.pair !== 'must' &&
+        this.plain(operands[i], d, typeOf(want, f), want)
+      )
+        continue;
+      const fault = this.operandFault(s, operands[i], want, f);
+      if (fault !== null) return fault;
+    }
+    return null;
+  }
+
+  /** Is it a register as it should be? Quick, and false where it takes a closer look. */
+  private plain(o: PtxOperand, d: Declared, type: string, want: OperandForm): boolean {
+    if (o.kind !== 'reg' || o.neg || o.not || o.part !== '' || d.v.vector > 1) return false;
+    const bits = bitsOf(type);
+    if (bits !== d.bits && !(want.larger && d.bits > bits && bits > 1)) return false;
+    return agree(d.kind, kindOf(type));
+  }
+
+  private operandFault(s: PtxInstr, o: PtxOperand, want: OperandForm, f: Fitting): OperandFault | null {
+    const type = typeOf(want, f);
+    if (want.kind === 'memory')
+      return o.kind === 'addr'
+        ? addressFault(s, o, this.home.addressSize, this.find)
+        : this.kindFault(s, o, 'an address: [...]');
+    if (want.kind === 'constant')
+      return o.kind === 'int' ? rangeFault(s, o, want.range) : this.kindFault(s, o, 'an integer constant');
+    if (o.kind === 'pair') {
+      if (want.pair === '') return this.kindFault(s, o, 'one result');
+      return (
+        this.partFault(s, o.first, type, { ...want, sink: true }) ??
+        this.partFault(s, o.second, 'pred', { ...want, sink: true, larger: false })
+      );
+    }
+    if (want.pair === 'must') return this.kindFault(s, o, 'two results: a|b');
+    if (o.kind === 'vector') return this.vectorFault(s, o, type, want, f);
+    if (want.vector > 0 && f.elements > 0) {
+      const d = o.kind === 'reg' && o.part === '' ? this.find(o.name) : undefined;
+      if (d === 'special' && want.special) return null;
+      if (typeof d !== 'object' || d.v.vector !== f.elements)
+        return this.kindFault(s, o, `a vector of ${f.elements}`);
+      return null;
+    }
+    return this.partFault(s, o, type, want);
+  }
+
+  private vectorFault(
+    s: PtxInstr,
+    o: PtxOperand & { kind: 'vector' },
+    type: string,
+    want: OperandForm,
+    f: Fitting,
+  ): OperandFault | null {
+    const n = o.items.length;
+    if (want.kind === 'packed' && n > 1) {
+      const bits = bitsOf(type) / n;
+      if (!Number.isInteger(bits) || bits < 8)
+        return plainFault(`${n} parts do not make up the ${bitsOf(type)} bits of '${written(s)}'`);
+      const part = { ...want, kind: 'value' as const, sink: true };
+      return first(o.items, (x) => this.partFault(s, x, `b${bits}`, part));
+    }
+    if (want.vector === 0 && want.kind !== 'packed')
+      return this.kindFault(s, o, want.result ? 'a register' : 'one value');
+    const elements = Math.max(1, f.elements);
+    if (n !== elements)
+      return plainFault(
+        `'${written(s)}' takes ${elements === 1 ? 'one value' : `a vector of ${elements}`}, found ${n} in braces`,
+      );
+    if (n * bitsOf(type) > want.vector && want.vector > 0)
+      return plainFault(`a vector of ${n} '.${type}' is larger than ${want.vector} bits`);
+    return (
+      first(o.items, (x) => this.partFault(s, x, type, { ...want, sink: want.result })) ??
+      this.mixture(s, o.items)
+    );
+  }
+
+  /** Registers of one vector have one size. */
+  private mixture(s: PtxInstr, items: readonly PtxOperand[]): OperandFault | null {
+    let size = 0;
+    for (const o of items) {
+      const d = o.kind === 'reg' ? this.find(o.name) : undefined;
+      if (typeof d !== 'object' || d.bits === 0) continue;
+      if (size !== 0 && d.bits !== size)
+        return fault(
+          nameIn(o),
+          `'${nameIn(o)}' is .${d.v.type}: registers of one vector of '${s.opcode}' have one size`,
         );
-  return {
-    opcode,
-    signature,
-    fault: spelling(opcode, mods, signature, types),
-    type,
-    kind: kindOf(type),
-    bits,
-  };
-}
-
-function spelling(opcode: string, mods: readonly string[], sig: Signature, types: readonly string[]) {
-  const stranger = mods.find((m) => !known(sig, m));
-  if (stranger !== undefined) {
-    const near = didYouMean(stranger, [...sig.types, ...sig.modifiers]);
-    const list = [...sig.types].map((t) => `.${t}`).join(', ');
-    const notes = near.length > 0 || list === '' ? near : [`types of '${opcode}' are ${list}`];
-    return { message: `'${opcode}' has no modifier '.${stranger}'`, notes };
+      size = d.bits;
+    }
+    return null;
   }
-  if (types.length === 0 && sig.types.size > 0)
-    return {
-      message: `'${opcode}' needs a type`,
-      notes: [`it is one of ${[...sig.types].map((t) => `.${t}`).join(', ')}`],
-    };
-  if (opcode === 'cvt') return conversion(mods, types);
-  const only = types.length === 1 ? (classOf(types[0]) === 'f' ? ONLY_INT : ONLY_FLOAT) : null;
-  const misfit = mods.find((m) => only?.has(m));
-  if (misfit !== undefined)
-    return { message: `'.${misfit}' of '${opcode}' does not go with '.${types[0]}'`, notes: [] };
-  const lacks = sig.required.find(
-    (r) => types.every((t) => r.for.includes(classOf(t))) && !mods.some((m) => r.oneOf.includes(m)),
-  );
-  if (lacks === undefined) return null;
-  const list = lacks.oneOf.map((m) => `.${m}`);
-  return {
-    message: `'${opcode}${types.map((t) => `.${t}`).join('')}' needs ${list.length === 1 ? list[0] : `one of ${list.join(', ')}`}`,
-    notes: [],
-  };
-}
 
-/** Scalar conversions name two types, and how they round where the result may not hold the value (PTX ISA 9.0, 9.7.9.21). */
-function conversion(mods: readonly string[], types: readonly string[]) {
-  const last = mods.at(-1)!;
-  if (types.length < 2 && !mods.some((m) => /^(u?e\d+m\d+|s2f6)(x\d)?$/.test(m)))
-    return { message: `'cvt' needs two types, found ${types.map((t) => `.${t}`)}`, notes: [] };
-  const [to, from] = types;
-  if (types.length !== 2 || last !== from || !SCALAR.test(to) || !SCALAR.test(from)) return null;
-  const rounds = mods.some((m) => /^r[nzmp]$|^rna$|^rs$/.test(m));
-  const toWhole = mods.some((m) => /^r[nzmp]i$/.test(m));
-  const wanted =
-    classOf(from) === 'f'
-      ? classOf(to) === 'i'
-        ? !toWhole && '.rni, .rzi, .rmi or .rpi'
-        : bitsOf(to) < bitsOf(from) && !rounds && '.rn, .rz, .rm or .rp'
-      : classOf(to) === 'f' && !rounds && '.rn, .rz, .rm or .rp';
-  return wanted === false
-    ? null
-    : { message: `'cvt.${to}.${from}' must say how it rounds: ${wanted}`, notes: [] };
-}
-
-/** Bits of both operands of a scalar conversion; those of packed and narrow formats are not checked. */
-const conversionBits = (mods: readonly string[], types: readonly string[]): readonly number[] =>
-  types.length === 2 && mods.at(-1) === types[1] && types.every((t) => SCALAR.test(t))
-    ? types.map(bitsOf)
-    : [];
-
-const SCALAR = /^([us]\d+|f16|f32|f64)$/;
-
-/** What the check of an operand needs of the declaration that its name has. */
-export interface Declared {
-  readonly v: VarDecl;
-  readonly bits: number;
-  /** i, f, or nothing for untyped bits. */
-  readonly kind: string;
-}
-
-export const declaredAs = (v: VarDecl): Declared => ({ v, bits: bitsOf(v.type), kind: kindOf(v.type) });
-
-/**
- * Checks one instruction.
- * @param declared the declaration of each operand that is the name of a register or variable; undefined for all else
- */
-export function checkInstruction(
-  s: PtxInstr,
-  text: string,
-  declared: readonly (Declared | undefined)[],
-  report: CheckReport,
-): void {
-  const form = formOf(s);
-  if (form === null) return;
-  const { signature, fault, bits } = form;
-  if (fault !== null) {
-    report(s.span, 'ptx-modifier', fault.message, () => fault.notes);
-    return;
+  /** One value: a register, a constant, a name. */
+  private partFault(s: PtxInstr, o: PtxOperand, type: string, want: OperandForm): OperandFault | null {
+    switch (o.kind) {
+      case 'sink':
+        return want.sink ? null : this.kindFault(s, o, want.result ? 'a register' : 'a value');
+      case 'int':
+      case 'float':
+        return want.result || !want.constants
+          ? this.kindFault(s, o, 'a register')
+          : this.constantFault(s, o, type, want);
+      case 'reg':
+      case 'sym':
+        break;
+      default:
+        return this.kindFault(s, o, want.result ? 'a register' : 'a register or a constant');
+    }
+    const d = this.find(o.name);
+    if (d === undefined) return null;
+    const name = o.name;
+    if (o.kind === 'reg' && o.neg)
+      return fault(name, `'${s.opcode}' negates no operand`, ["negate it with 'neg' before"]);
+    if (o.kind === 'reg' && o.not && (type !== 'pred' || want.result))
+      return fault(
+        name,
+        `'!${name}': only a predicate that is read can be negated`,
+        want.result ? [] : ["'not' negates bits"],
+      );
+    if (d === 'special') {
+      if (want.result) return fault(name, `'${name}' can only be read`);
+      if (want.kind === 'moved' || want.special) return specialFault(s, name, type, want);
+      return fault(name, `'${s.opcode}' takes no special register`, ["read it with 'mov' before"]);
+    }
+    if (typeof d === 'string' || d.v.space !== 'reg') {
+      if (d === 'label') return fault(name, `'${name}' is a label, but '${s.opcode}' takes a value there`);
+      if (want.result) return this.kindFault(s, o, 'a register');
+      if (want.kind !== 'moved' && want.kind !== 'packed' && want.kind !== 'address')
+        return fault(name, `'${name}' is no register`, [`read its address with 'mov', or it with 'ld'`]);
+      if (kindOf(type) !== '' && kindOf(type) !== 'i')
+        return fault(name, `the address of '${name}' is no '.${type}'`);
+      return want.kind === 'address' && typeof d === 'object' ? spaceOf(s, d) : null;
+    }
+    if (o.kind === 'sym') return null;
+    return want.kind === 'chosen' && o.part !== ''
+      ? null
+      : this.registerFault(s, name, o.part, d, type, want);
   }
-  const n = s.operands.length;
-  if (n < signature.fewest || n > signature.most) {
-    const { fewest, most } = signature;
-    const wanted = fewest === most ? `${fewest}` : `${fewest} to ${most}`;
-    report(s.span, 'ptx-operands', `'${s.opcode}' takes ${wanted} operands, found ${n}`);
-    return;
+
+  private registerFault(
+    s: PtxInstr,
+    name: string,
+    part: string,
+    d: Declared,
+    type: string,
+    want: OperandForm,
+  ): OperandFault | null {
+    const bits = bitsOf(type);
+    const { v } = d;
+    if (part !== '' && !(v.vector > 1 && /^[xyzwrgba]$/.test(part)))
+      return fault(name, `'${name}' has no part '.${part}' in '${s.opcode}'`);
+    let have = d.bits;
+    if (v.vector > 1 && part === '') {
+      if (want.kind !== 'packed')
+        return fault(name, `'${name}' is a vector, but '${s.opcode}' takes one value there`, [
+          `'${name}.x' is its first element`,
+        ]);
+      have *= v.vector;
+    }
+    if (bits === 0) return null;
+    const right = have === bits || (want.larger && have > bits && bits > 1);
+    if (right && agree(d.kind, kindOf(type))) return null;
+    const size = bits === 1 ? 'a predicate' : `${bits} bits${right ? ` of .${type}` : ''}`;
+    const least = want.larger ? 'at least ' : '';
+    return fault(name, `'${name}' is .${v.type}, but '${s.opcode}' takes ${least}${size} there`);
   }
-  for (let i = 0; i < n; i++) {
-    const d = declared[i];
-    if (d !== undefined && bits[i] > 0 && d.v.space === 'reg') checkSize(s, i, form, text, d, report);
+
+  private constantFault(
+    s: PtxInstr,
+    o: PtxOperand & { kind: 'int' | 'float' },
+    type: string,
+    want: OperandForm,
+  ): OperandFault | null {
+    const kind = kindOf(type);
+    if (o.kind === 'int') {
+      if (kind === 'f32' || kind === 'f64')
+        return plainFault(`'${written(s)}' takes no integer constant`, [
+          `${o.value} as a floating-point constant is ${o.value}.0`,
+        ]);
+      if (kind !== '' && kind !== 'i') return plainFault(`'${written(s)}' takes no constant`);
+      return rangeFault(s, o, want.range);
+    }
+    const bits = bitsOf(type);
+    const fits = kind === 'f32' || kind === 'f64' || (kind === '' && o.width === bits);
+    return fits ? null : plainFault(`'${written(s)}' takes no floating-point constant there`);
+  }
+
+  private kindFault(s: PtxInstr, o: PtxOperand, wanted: string): OperandFault {
+    const name = nameIn(o);
+    return fault(name, `'${written(s)}' takes ${wanted} there, not ${describe(o)}`);
   }
 }
 
-/** The name that an operand is, whole; null where it is more than that. */
-const nameOf = (o: PtxOperand): string | null =>
-  o.kind === 'reg' && o.part === '' ? o.name : o.kind === 'sym' && o.offset === 0n ? o.name : null;
+const fault = (name: string, message: string, notes: readonly string[] = []): OperandFault => ({
+  name,
+  message,
+  notes,
+});
+const plainFault = (message: string, notes: readonly string[] = []): OperandFault =>
+  fault('', message, notes);
 
-function checkSize(
-  s: PtxInstr,
-  i: number,
-  form: Form,
-  text: string,
-  { v, bits: have, kind }: Declared,
-  report: CheckReport,
-): void {
-  const want = form.bits[i];
-  const letter = form.signature.shape[i];
-  if (have === want && v.vector <= 1) {
-    // A value is of its kind or of none: f32 and u32 do not mix, .b32 goes with both (PTX ISA 9.0, table 26).
-    if (kind === '' || kind === form.kind || form.kind === '' || (letter !== 't' && letter !== 'd')) return;
-  } else if (v.vector <= 1 && (have === 0 || (letter === 'l' && have > want))) return;
-  const name = nameOf(s.operands[i]);
-  if (name === null) return;
-  const at = placeOf(text, s.span, name);
-  if (v.vector > 1) {
-    if (s.opcode !== 'mov' && letter !== 'l')
-      report(at, 'ptx-operand-type', `'${name}' is a vector, but '${s.opcode}' takes one value there`, () => [
-        `'${name}.x' is its first element`,
-      ]);
-    return;
+function first<T>(items: readonly T[], of: (x: T) => OperandFault | null): OperandFault | null {
+  for (const x of items) {
+    const found = of(x);
+    if (found !== null) return found;
   }
-  report(
-    at,
-    'ptx-operand-type',
-    `'${name}' is .${v.type}, but '${s.opcode}' takes ${letter === 'l' ? 'at least ' : ''}${want === 1 ? 'a predicate' : `${want} bits${have === want ? ` of .${form.type}` : ''}`} there`,
-  );
+  return null;
 }
 
-const kindOf = (type: string): string => (/^[us]\d/.test(type) ? 'i' : /^f\d+$/.test(type) ? 'f' : '');
+const written = (s: PtxInstr): string => [s.opcode, ...s.mods].join('.');
+
+const typeOf = (want: OperandForm, f: Fitting): string =>
+  typeof want.type === 'string' ? want.type : want.type < 0 ? '' : f.types[want.type];
+
+/** Integers go with integers, a floating-point type with itself, bits with all. */
+const agree = (have: string, want: string): boolean => have === '' || want === '' || have === want;
+
+const nameIn = (o: PtxOperand): string => (o.kind === 'reg' || o.kind === 'sym' ? o.name : '');
+
+function describe(o: PtxOperand): string {
+  switch (o.kind) {
+    case 'reg':
+    case 'sym':
+      return `'${o.name}'`;
+    case 'int':
+      return `${o.value}`;
+    case 'float':
+      return 'a floating-point constant';
+    case 'addr':
+      return 'an address';
+    case 'vector':
+      return 'a vector';
+    case 'pair':
+      return 'a pair';
+    case 'list':
+      return 'a list';
+    case 'sink':
+      return "'_'";
+  }
+}
+
+function countFault(s: PtxInstr, fitting: readonly Fitting[]): string {
+  const counts = fitting.flatMap(({ form }) => [form.fewest, form.operands.length]);
+  const fewest = Math.min(...counts);
+  const most = Math.max(...counts);
+  const wanted = fewest === most ? `${fewest}` : `${fewest} to ${most}`;
+  return `'${s.opcode}' takes ${wanted} operands, found ${s.operands.length}`;
+}
+
+/** Special registers of 64 and of 128 bits (PTX ISA 9.0, chapter 10); all others have 32. */
+const WIDE = /^%(clock64|pm[0-7]_64|globaltimer|gridid|current_graph_exec)$/;
+
+function specialFault(s: PtxInstr, name: string, type: string, want: OperandForm): OperandFault | null {
+  if (/^%(n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)$/.test(name))
+    return fault(name, `'${name}' is a vector, but '${s.opcode}' takes one value there`, [
+      `'${name}.x' is its first element`,
+    ]);
+  const bits = bitsOf(type);
+  const kind = kindOf(type);
+  if (kind !== '' && kind !== 'i') return fault(name, `'${name}' is an integer, but this is '.${type}'`);
+  // Parts of the grid were 16 bits once, and gridid 32: those sizes are taken still.
+  const have = WIDE.test(name) ? 64 : 32;
+  if (bits === have || want.larger || bits === 16 || (name === '%gridid' && bits === 32)) return null;
+  return fault(name, `'${name}' has ${have} bits, but '${s.opcode}' takes ${bits} there`);
+}
+
+function rangeFault(s: PtxInstr, o: PtxOperand & { kind: 'int' }, range: Range | null): OperandFault | null {
+  if (range === null) return null;
+  const value = o.unsigned ? o.value : BigInt.asIntN(64, o.value);
+  switch (range.kind) {
+    case 'between':
+      if (value >= range.low && value <= range.high) return null;
+      return plainFault(`${value} in '${written(s)}' is not between ${range.low} and ${range.high}`);
+    case 'multiple':
+      if (value % range.of === 0n) return null;
+      return plainFault(`${value} in '${written(s)}' is no multiple of ${range.of}`);
+    case 'one':
+      if (range.of.includes(value)) return null;
+      return plainFault(`${value} in '${written(s)}' is not one of ${range.of.join(', ')}`);
+  }
+}
+
+/** `cvta.shared` of a variable in another space. */
+function spaceOf(s: PtxInstr, d: Declared): OperandFault | null {
+  const space = s.mods.map((m) => m.split('::')[0]).find((m) => SPACES.has(m));
+  if (space === undefined || space === d.v.space) return null;
+  return fault(d.v.name, `'${d.v.name}' is .${d.v.space}, but '${written(s)}' takes .${space}`);
+}
+
+const SPACES: ReadonlySet<string> = new Set(['global', 'local', 'shared', 'const', 'param']);

@@ -1,8 +1,10 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
+import { directiveFault, type Home } from './check-spelling.ts';
 import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
-import { isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
+import { versionNumber } from './forms.ts';
+import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
 
 /** Errors beyond this many are only counted. */
@@ -38,11 +40,12 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     else if (item.kind === 'function') declareFunction(item, globals, report);
   }
   const thread = threadVariables(module);
+  const home = homeOf(module);
   for (const item of module.items) {
     if (item.kind === 'variable') checkVariable(item, true, globals, report);
-    else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, report);
+    else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, home, report);
     else if (item.kind === 'verbatim' && item.directive === 'alias')
-      checkAlias(module.text, item.span, globals, report);
+      checkAlias(module.text, item.span, globals, home, report);
   }
   if (dropped > 0)
     out.push({
@@ -75,6 +78,21 @@ function checkHead(module: PtxModule, report: CheckReport): void {
       report(directiveSpan(module, 'target'), 'ptx-target', `unknown target '${name}'`, () =>
         didYouMean(name, PTX_TARGETS),
       );
+    else if (versionNumber(firstVersion(name)) > versionNumber(version))
+      report(directiveSpan(module, 'target'), 'ptx-target', `PTX ${version} does not know '${name}'`, () => [
+        `'.version ${firstVersion(name)}' is the first that does`,
+      ]);
+}
+
+/** Version and target as the forms of instructions are told by them; a version that is newer than any known has everything. */
+function homeOf({ version, target, addressSize, text }: PtxModule): Home {
+  const sm = target.find((t) => t.startsWith('sm_') && PTX_TARGETS.has(t));
+  return {
+    version: version === '' || isNewer(version) ? Number.POSITIVE_INFINITY : versionNumber(version),
+    sm: sm === undefined ? Number.POSITIVE_INFINITY : Number(/\d+/.exec(sm)![0]),
+    suffix: sm === undefined || /[af]$/.test(sm),
+    addressSize: /^\s*\.address_size\b/m.test(text) ? addressSize : 0,
+  };
 }
 
 /** The line of the module's `.version` or `.target`, which the tree keeps no place of. */
@@ -127,6 +145,7 @@ function checkFunction(
   fn: PtxFunction,
   globals: ReadonlyMap<string, Global>,
   thread: readonly VarDecl[],
+  home: Home,
   report: CheckReport,
 ): void {
   if (fn.entry)
@@ -137,15 +156,22 @@ function checkFunction(
           'ptx-space',
           `'${p.name}' is a parameter of an entry: it must be .param, not .${p.space}`,
         );
-  if (fn.body !== null) checkBody(text, fn, fn.body, globals, thread, report);
+  for (const d of fn.directives) {
+    const fault = directiveFault(/^\.?(\w*)/.exec(d)![1], home);
+    if (fault !== null) report(fn.span, 'ptx-version', fault.message, () => fault.notes);
+  }
+  if (fn.body !== null) checkBody(text, fn, fn.body, globals, thread, home, report);
 }
 
 function checkAlias(
   text: string,
   span: Span,
   globals: ReadonlyMap<string, Global>,
+  home: Home,
   report: CheckReport,
 ): void {
+  const fault = directiveFault('alias', home);
+  if (fault !== null) report(span, 'ptx-version', fault.message, () => fault.notes);
   const m = /^\.alias\s+([^\s,]+)\s*,\s*([^\s;]+)/.exec(text.slice(span.start, span.end));
   for (const name of m?.slice(1) ?? [])
     if (globals.get(name)?.kind !== 'function')

@@ -1,15 +1,50 @@
-/** Names after `.target` (PTX ISA 9.0, 11.1.2; the list is what ptxas 13.0 names and what earlier versions had). */
-const ARCHITECTURES =
-  '10 11 12 13 20 21 30 32 35 37 50 52 53 60 61 62 70 72 75 80 86 87 88 89 90 90a 100 100a 100f 101 101a 101f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f';
+/**
+ * Architectures by the first PTX version that knows them (PTX ISA 9.0, 11.1.2 and the release notes; ptxas 13.0 takes the same, and
+ * sm_88 from 7.3 on).
+ */
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  '1.0': '10 11',
+  '1.2': '12 13',
+  '2.0': '20 21',
+  '3.0': '30',
+  '3.1': '35',
+  '4.0': '32 50',
+  '4.1': '37 52',
+  '4.2': '53',
+  '5.0': '60 61 62',
+  '6.0': '70',
+  '6.1': '72',
+  '6.3': '75',
+  '7.0': '80',
+  '7.1': '86',
+  '7.3': '88',
+  '7.4': '87',
+  '7.8': '89 90',
+  '8.0': '90a',
+  '8.6': '100 100a 101 101a',
+  '8.7': '120 120a',
+  '8.8': '100f 101f 103 103a 103f 120f 121 121a 121f',
+  '9.0': '110 110a 110f',
+};
 
+const FIRST: ReadonlyMap<string, string> = new Map(
+  Object.entries(ARCHITECTURES).flatMap(([version, names]) =>
+    names.split(' ').map((n) => [`sm_${n}`, version] as const),
+  ),
+);
+
+/** Names after `.target`. */
 export const PTX_TARGETS: ReadonlySet<string> = new Set([
-  ...ARCHITECTURES.split(' ').map((n) => `sm_${n}`),
+  ...FIRST.keys(),
   'texmode_unified',
   'texmode_independent',
   'texmode_raw',
   'debug',
   'map_f64_to_f32',
 ]);
+
+/** The first PTX version that knows a target; '0.0' for what is no architecture. */
+export const firstVersion = (target: string): string => FIRST.get(target) ?? '0.0';
 
 /** The newest version of PTX whose instructions and directives the parser knows. */
 export const NEWEST_VERSION = '9.0';

@@ -310,13 +310,13 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     default: null,
   });
   const groups: ModGroup[] = [];
-  let mods = 0;
   for (const [name, value] of c.names) {
     const group = groupNamed(d, name);
     if (group === null) continue;
-    const shift = 5 * groups.length;
-    groups.push({ ...group, name, shift, mask: 31 });
-    mods |= group.values.findIndex((v) => v.name === value) << shift;
+    // What is chosen comes first, so that none of them, however many there are, needs bits in the modifiers.
+    const chosen = group.values.filter((v) => v.name === value);
+    const values = [...chosen, ...group.values.filter((v) => v.name !== value)];
+    groups.push({ ...group, name, values, shift: 0, mask: 0 });
   }
   const op: Opcode = {
     id: -1,
@@ -341,7 +341,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     { at: 0, name: 'condition holds', value: d.condition ?? { k: 'name', at: 0, name: 'true' } },
     ...d.outputs.map((value, x) => ({ at: 0, name: `output ${x}`, value })),
   ];
-  const graph = elaborate(text, { op, mods, srcMods: [], consts: [] });
+  const graph = elaborate(text, { op, mods: 0, srcMods: [], consts: [] });
   const used = new Set<number>();
   const work = [...graph.dsts];
   while (work.length > 0) {

@@ -68,6 +68,6 @@ export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
         draft.rules ??= new Map();
         draft.rules.set(specName(f), f).set(path, f);
       })
-      .with('launch', 'experiment', 'budget', () => undefined)
+      .with('ptx-syntax', 'launch', 'experiment', 'budget', () => undefined)
       .exhaustive();
   });

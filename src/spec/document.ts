@@ -20,6 +20,7 @@ export const KINDS = [
   'rules',
   'isa',
   'ptx',
+  'ptx-syntax',
   'launch',
   'experiment',
   'budget',

@@ -16,7 +16,7 @@ import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Setting, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { checkProperties } from './properties.ts';
-import { checkRules, rulesFor, rulesOf } from './rules.ts';
+import { checkForeignRules, checkRules, rulesFor, rulesOf } from './rules.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { resolveSwitches, switchKnobs } from './switches.ts';
 import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
@@ -80,9 +80,9 @@ export function frameOf(x: FrameInput): Frame {
   const { specs, request } = x;
   if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeFrame(x);
   const parts = [specs.constraints, specs.knobs, specs.isa, specs.orders, specs.rules, x.found, x.host];
-  const { order, disable, rules = [], sm } = request;
+  const { order, disable, rules = [], wrongRules, sm } = request;
   const layers = x.layers.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
-  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, layers, disable, rules]);
+  const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, layers, disable, rules, wrongRules]);
   let kept = frames.get(specs.phases);
   if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
   let frame = kept.get(key);
@@ -167,6 +167,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   warnIdleHooks(phases, hooks, level, backend, issues);
   warnIdleSwitches(phases, switches.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);
+  if (isa !== null && !issues.failed) checkForeignRules(specs, run, request, isa, host, issues);
   return {
     isa,
     phases,

@@ -20,6 +20,8 @@ export interface Host {
     isa: Isa,
     costs: Readonly<Record<string, number>>,
   ) => readonly RuleFault[];
+  /** Rules of a group that are wrong, and for which values: what evaluation finds, without a solver. */
+  readonly refuteRules?: (doc: unknown, isa: Isa) => readonly RuleFault[];
 }
 
 /** What is wrong with a rule: its place in the group's file, and the field that says it. */

@@ -6,8 +6,11 @@ import type { SpecFile } from './document.ts';
 import { Issues, type SpecIssue, type SpecPath } from './issues.ts';
 import type { LaunchSpec } from './types.generated.ts';
 
-/** Reads a file that a launch names, by its path as written there; null where it cannot be read. */
-export type ReadData = (name: string) => Uint8Array | null;
+/**
+ * Reads a file that a launch names, by its path as written there, if it has so many bytes; a text says why it cannot be read,
+ * null that it is not there.
+ */
+export type ReadData = (name: string, size: number) => Uint8Array | string | null;
 
 /** One parameter as written; the schema lets no other form through. */
 type Parameter =
@@ -22,8 +25,11 @@ type Parameter =
     }
   | { readonly bytes: number; readonly data?: string };
 
-/** Most bytes of one buffer: what one typed array holds on every host. */
-const MOST_BYTES = 2 ** 31;
+/** Most bytes of one buffer, and of all: what they cost in memory, a copy for comparison included, stays below a gigabyte. */
+const MOST_BYTES = 2 ** 28;
+
+/** Most shared memory of a block on any target (CUDA C Programming Guide, technical specifications: 227 KB from sm_90 on). */
+const MOST_SHARED = 232448;
 
 /** Threads of a block (CUDA C Programming Guide, technical specifications). */
 const MOST_THREADS = 1024;
@@ -42,9 +48,11 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
 
   /** Contents of a data file; zeros where it is faulty, so that the other faults are found too. */
   const data = (name: string, size: number, path: SpecPath): Uint8Array => {
-    const bytes = read(name);
-    if (bytes === null)
-      error(path, 'launch-data', `cannot read '${name}'`, ['data files are relative to the launch file']);
+    const bytes = read(name, size);
+    if (bytes === null || typeof bytes === 'string')
+      error(path, 'launch-data', `cannot read '${name}': ${bytes ?? 'there is no such file'}`, [
+        'data files are relative to the launch file',
+      ]);
     else if (bytes.length !== size)
       error(path, 'launch-data', `'${name}' has ${bytes.length} bytes, expected ${size}`);
     else return bytes;
@@ -52,10 +60,16 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
   };
 
   /** Whether so many bytes are too many for the parameter. */
+  let total = 0;
   const tooLarge = (size: number, path: SpecPath): boolean => {
-    if (size > MOST_BYTES)
+    if (size > MOST_BYTES) {
       error(path, 'launch-value', `${size} bytes are more than the ${MOST_BYTES} of the largest buffer`);
-    return size > MOST_BYTES;
+      return true;
+    }
+    total += size;
+    if (total > MOST_BYTES)
+      error(path, 'launch-value', `with it, buffers have ${total} bytes: more than ${MOST_BYTES} in all`);
+    return total > MOST_BYTES;
   };
 
   const param = (p: Parameter, k: number): LaunchParam => {
@@ -100,12 +114,19 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
   const threads = block[0] * block[1] * block[2];
   if (threads > MOST_THREADS)
     error(['block'], 'launch-block', `a block of ${threads} threads: at most ${MOST_THREADS} are possible`);
+  const shared = d['dynamic-shared'] ?? 0;
+  if (shared > MOST_SHARED)
+    error(
+      ['dynamic-shared'],
+      'launch-shared',
+      `${shared} bytes of shared memory: no target has more than ${MOST_SHARED} for a block`,
+    );
   const launch: Launch = {
     name: d.title ?? d.kernel,
     kernel: d.kernel,
     grid: three(d.grid),
     block,
-    dynamicShared: d['dynamic-shared'] ?? 0,
+    dynamicShared: shared,
     params: (d.params as unknown as readonly Parameter[]).map(param),
   };
   return { launch: issues.failed ? null : launch, issues: issues.list };

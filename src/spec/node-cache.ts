@@ -88,7 +88,7 @@ export function untouched(path: string): CachedSpec | undefined {
 }
 
 /** Folder of the user's cache; null where the system names none. */
-function cacheFolder(): string | null {
+export function cacheFolder(): string | null {
   const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
   if (XDG_CACHE_HOME !== undefined && XDG_CACHE_HOME !== '') return join(XDG_CACHE_HOME, 'orrery');
   if (process.platform === 'win32' && LOCALAPPDATA !== undefined)

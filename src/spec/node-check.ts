@@ -6,11 +6,13 @@ import { checkMeaning } from '../isa/lang/check.ts';
 import { specName, withSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import type { RuleFault } from './host.ts';
+import { Issues } from './issues.ts';
 import { MANAGER_KNOB } from './knobs.ts';
 import { loadShipped, loadSpec, SpecFaults, toDiagnostics, withFiles, withRest } from './node.ts';
 import { loadLaunch } from './node-launch.ts';
 import { groupsOf } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type SpecIssue, type Specs } from './resolve.ts';
+import { checkSense } from './sense.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 import type { RecipeSpec, RulesSpec } from './types.generated.ts';
 
@@ -23,6 +25,7 @@ const TRIAL: PlanRequest = {
   knobSets: [],
   set: [],
   disable: [],
+  wrongRules: 'refuse',
 };
 
 /** Turns the recipe manager on, with the default recipe of the back end. */
@@ -70,6 +73,9 @@ async function faultsOf(
   const shipped = base ?? (await loadShipped());
   const full = resolvePath(path);
   const used = [...(await toDiagnostics(trials(spec, full, await around(spec, full, shipped), host)))];
+  const sense = new Issues();
+  checkSense(spec, shipped, sense);
+  used.push(...(await toDiagnostics(sense.list)));
   if (spec.kind === 'rules') used.push(...(await toDiagnostics(ruleFaults(spec, shipped, host))));
   return [...used, ...(spec.kind === 'isa' ? await meanings(spec) : [])];
 }
@@ -194,6 +200,8 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
+    // No plan has it: PTX is checked against it when it is read.
+    .with('ptx-syntax', () => [])
     // One file of these kinds is in force.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /*
@@ -10,8 +10,36 @@ type Use = 'input' | 'spec';
 
 const files = new Map<string, Use>();
 
-/** Content of a file that a command names. Throws as `readFileSync` does. */
-export function readNamed(path: string, use: Use): Buffer {
+/** Most bytes of a file of each use that are read: more is a mistake, or an attack. */
+export const MOST_BYTES: Readonly<Record<Use, number>> = { input: 256 * 2 ** 20, spec: 16 * 2 ** 20 };
+
+/** Why a file is not read although it is there. `code` is what a system error would have. */
+export class Unreadable extends Error {
+  readonly code: 'ENOTREG' | 'EFBIG' | 'ENOTTEXT';
+  constructor(code: Unreadable['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Content of a file that a command names: a regular file, of no more than its use may have. Devices and pipes have no size, and may
+ * never end; nothing is read of them.
+ *
+ * @param size what it must have, where that is known; another is not read
+ * @throws as `readFileSync` does, and Unreadable
+ */
+export function readNamed(path: string, use: Use, size?: number): Buffer {
+  // Opening a pipe would wait for its writer.
+  const seen = statSync(path);
+  if (!seen.isFile() && !seen.isDirectory()) throw new Unreadable('ENOTREG', 'it is no regular file');
+  if (seen.size > MOST_BYTES[use])
+    throw new Unreadable(
+      'EFBIG',
+      `it has ${seen.size} bytes, more than the ${MOST_BYTES[use]} that are read`,
+    );
+  if (size !== undefined && seen.isFile() && seen.size !== size)
+    throw new Unreadable('EFBIG', `it has ${seen.size} bytes, expected ${size}`);
   const bytes = readFileSync(path);
   if (!files.has(resolve(path))) files.set(resolve(path), use);
   return bytes;
@@ -23,4 +51,59 @@ export const namedFiles = (): readonly string[] => [...files.keys()];
 /** Another task begins: it does not need the inputs of those before it. */
 export function forgetInputs(): void {
   for (const [path, use] of files) if (use === 'input') files.delete(path);
+}
+
+/** Standard input to its end, no more than an input may have. @throws Unreadable */
+export function readStandardInput(): Buffer {
+  const parts: Buffer[] = [];
+  let total = 0;
+  for (;;) {
+    const part = Buffer.allocUnsafe(1 << 16);
+    const n = readChunk(part);
+    if (n === 0) return Buffer.concat(parts);
+    total += n;
+    if (total > MOST_BYTES.input)
+      throw new Unreadable('EFBIG', `it has more than the ${MOST_BYTES.input} bytes that are read`);
+    parts.push(part.subarray(0, n));
+  }
+}
+
+function readChunk(into: Buffer): number {
+  for (;;)
+    try {
+      return readSync(0, into, 0, into.length, null);
+    } catch (e) {
+      const { code } = e as NodeJS.ErrnoException;
+      if (code === 'EOF') return 0;
+      // A terminal, or a pipe that nobody has written to yet.
+      if (code !== 'EAGAIN') throw e;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+}
+
+/** Text of bytes in UTF-8. @throws Unreadable that says where it is none */
+export function decodeText(bytes: Uint8Array): string {
+  const nul = bytes.indexOf(0);
+  if (nul >= 0) throw new Unreadable('ENOTTEXT', `byte ${nul} is 0: this is no text`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Unreadable('ENOTTEXT', `${placeOfBadByte(bytes)}: write the file in UTF-8`);
+  }
+}
+
+function placeOfBadByte(bytes: Uint8Array): string {
+  let good = 0;
+  // The longest beginning that can be decoded, by halves.
+  for (let step = 2 ** Math.ceil(Math.log2(bytes.length + 1)); step >= 1; step /= 2) {
+    if (good + step > bytes.length) continue;
+    try {
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, good + step), { stream: true });
+      good += step;
+    } catch {
+      // A fault before there.
+    }
+  }
+  const line = bytes.subarray(0, good).reduce((n, b) => n + (b === 10 ? 1 : 0), 1);
+  return `byte 0x${bytes[good].toString(16)} in line ${line} is no UTF-8`;
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { ELEMENT_BYTES, type Launch } from '../sim/launch.ts';
@@ -7,7 +7,7 @@ import type { SpecFile } from './document.ts';
 import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
 import { loadSpec, SpecFaults, toDiagnostics, withRest } from './node.ts';
-import { readNamed } from './node-files.ts';
+import { readNamed, Unreadable } from './node-files.ts';
 
 /** A launch with the path of its module. */
 export interface LoadedLaunch extends Launch {
@@ -25,15 +25,19 @@ export interface LoadedLaunch extends Launch {
 export async function loadLaunch(path: string, needModule = false): Promise<LoadedLaunch> {
   const { spec, faults } = await readLaunch(path);
   const folder = dirname(path);
-  const { launch, issues } = launchOf(spec, (name) => {
+  const { launch, issues } = launchOf(spec, (name, size) => {
     try {
-      return new Uint8Array(readNamed(join(folder, name), 'input'));
-    } catch {
-      return null;
+      return new Uint8Array(readNamed(resolve(folder, name), 'input', size));
+    } catch (e) {
+      return e instanceof Unreadable
+        ? e.message
+        : (e as NodeJS.ErrnoException).code === 'ENOENT'
+          ? 'there is no such file'
+          : (e as Error).message;
     }
   });
   const module = String(spec.data.module);
-  const modulePath = join(folder, module);
+  const modulePath = resolvedPath(folder, module);
   if (needModule && !existsSync(modulePath))
     issues.push({
       severity: 'error',
@@ -49,6 +53,9 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
   return { ...launch, modulePath, file: spec.file, spec };
 }
 
+/** A path relative to a folder, or an absolute one as it is. */
+const resolvedPath = (folder: string, path: string): string => (isAbsolute(path) ? path : join(folder, path));
+
 /** A launch file, or the rest of it and what is wrong with its form. */
 async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: readonly Diagnostic[] }> {
   try {
@@ -60,10 +67,11 @@ async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: reado
 }
 
 /**
- * Sees that a program has the kernel of a launch, with the parameters that it gives.
+ * Sees that a program has the kernel of a launch, with the parameters that it gives, and shared memory enough.
+ * @param most bytes of shared memory that a block may have on the target; absent: any
  * @throws DiagnosticError at the line that does not fit
  */
-export async function fitLaunch(launch: LoadedLaunch, program: Program): Promise<void> {
+export async function fitLaunch(launch: LoadedLaunch, program: Program, most?: number): Promise<void> {
   const kernels = program.functions.filter((f) => f.kind === 'entry');
   const kernel = kernels.find((f) => f.name === launch.kernel);
   const issues = new Issues();
@@ -104,5 +112,11 @@ export async function fitLaunch(launch: LoadedLaunch, program: Program): Promise
           `parameter ${i} (${name}) of '${kernel.name}' has ${size} bytes, ${what} has ${bytes}`,
         );
     });
+  if (most !== undefined && launch.dynamicShared > most)
+    issues.error(
+      at('dynamic-shared'),
+      'launch-shared',
+      `${launch.dynamicShared} bytes of shared memory: a block of ${program.target} has at most ${most}`,
+    );
   if (issues.failed) throw new DiagnosticError(await toDiagnostics(issues.list));
 }

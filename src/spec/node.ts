@@ -5,7 +5,7 @@ import { specName, specsOf } from './collect.ts';
 import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { SpecIssue } from './issues.ts';
 import { fromBuild, fromCache, ROOT, sha256, toCache, untouched } from './node-cache.ts';
-import { readNamed } from './node-files.ts';
+import { decodeText, readNamed, Unreadable } from './node-files.ts';
 import type { Plan } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type Specs } from './resolve.ts';
 import type { StepSpec } from './steps.ts';
@@ -26,10 +26,9 @@ export function shownPath(path: string): string {
 export function readSpecText(path: string): string {
   const file = shownPath(path);
   try {
-    return isShipped(relative(ROOT, path))
-      ? readFileSync(path, 'utf8')
-      : readNamed(path, 'spec').toString('utf8');
+    return isShipped(relative(ROOT, path)) ? readFileSync(path, 'utf8') : decodeText(readNamed(path, 'spec'));
   } catch (e) {
+    if (e instanceof Unreadable) throw new DiagnosticError([fileFault(file, e.message)]);
     const code = (e as NodeJS.ErrnoException).code;
     if (code !== 'ENOENT' && code !== 'ENOTDIR')
       throw new DiagnosticError([

@@ -1,6 +1,8 @@
 import { hashText } from '../ir/hash.ts';
+import type { Isa } from '../ir/opcode.ts';
 import type { GroupDoc } from '../rules/document.ts';
 import type { SpecFile } from './document.ts';
+import type { Host } from './host.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { Row } from './order.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob } from './plan.ts';
@@ -140,6 +142,32 @@ export function checkRules(
             );
     }
   });
+}
+
+/**
+ * Rules from files that did not ship with the build: what evaluation refutes is an error, or a warning, as the request says.
+ */
+export function checkForeignRules(
+  specs: Specs,
+  rules: Plan['rules'],
+  request: PlanRequest,
+  isa: Isa,
+  host: Host,
+  issues: Issues,
+): void {
+  if (request.wrongRules === undefined) return;
+  for (const [group, doc] of rules) {
+    const file = specs.rules?.get(group);
+    if (file === undefined || file.built?.data === file.data || host.refuteRules === undefined) continue;
+    const wrong = host.refuteRules(doc.data, isa);
+    for (const f of wrong) {
+      const spot = { file, path: ['rules', f.rule, f.field] };
+      if (request.wrongRules === 'warn')
+        issues.warning(spot, f.code, f.message, { notes: ['it runs because rules are forced'] });
+      else
+        issues.error(spot, f.code, f.message, { notes: [...f.notes, '--force-rules runs it all the same'] });
+    }
+  }
 }
 
 /** A group that the request adds and whose knobs are all unset may do nothing: say which knob its condition reads. */

@@ -1197,6 +1197,45 @@ equals: (boolean | number | string)
 }
 }
 
+export namespace PtxSyntaxSpec {
+/**
+ * The forms that PTX instructions have; PTX input is checked against them.
+ */
+export interface PtxSyntax {
+/**
+ * Names this schema.
+ */
+kind: "ptx-syntax"
+/**
+ * Name -> modifiers or types between blanks, for `$name` in forms.
+ */
+sets: {
+[k: string]: string
+}
+/**
+ * Modifier or type -> the first version and target that have it, in whatever form it stands.
+ */
+words: {
+[k: string]: string
+}
+/**
+ * Directive -> the first version and target that have it.
+ */
+directives: {
+[k: string]: string
+}
+/**
+ * Opcode -> its forms. An opcode that is not here is not checked.
+ */
+instructions: {
+/**
+ * Each is WORDS : OPERANDS ; SINCE ; UNTIL.
+ */
+[k: string]: string[]
+}
+}
+}
+
 export namespace PtxSpec {
 /**
  * What is written in PTX for each Ori opcode.

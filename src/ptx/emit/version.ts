@@ -1,26 +1,11 @@
+import { versionNumber } from '../forms.ts';
+import { firstVersion } from '../targets.ts';
 import type { PtxTable } from './table.ts';
-
-/** First PTX version that knows an architecture (PTX ISA 9.0, 11.1.2 and the release notes), for those from Turing on. */
-const FIRST: Readonly<Record<string, string>> = {
-  sm_75: '6.3',
-  sm_80: '7.0',
-  sm_86: '7.1',
-  sm_87: '7.4',
-  sm_88: '9.0',
-  sm_89: '7.8',
-  sm_90: '7.8',
-  sm_100: '8.6',
-  sm_101: '8.6',
-  sm_103: '8.8',
-  sm_110: '9.0',
-  sm_120: '8.7',
-  sm_121: '8.8',
-};
 
 /** The version that a module must state: its own, or the first that knows the target. */
 export function versionFor(target: string, own: string): string {
-  const need = FIRST[target.replace(/[af]$/, '')];
-  return need !== undefined && number(need) > number(own) ? need : own;
+  const need = firstVersion(target);
+  return versionNumber(need) > versionNumber(own) ? need : own;
 }
 
 /** The first version that has `.address_size` (PTX ISA 9.0, 11.1.3); before it, ptxas goes by the machine. */
@@ -43,11 +28,11 @@ export function headerFor(
   let version = versionFor(target[0], own);
   let sm = Number(/\d+/.exec(target[0])?.[0] ?? 0);
   const raised = new Map<string, string>();
-  if (table.allNeeds.some((need) => number(need.version) > number(version) || need.sm > sm))
+  if (table.allNeeds.some((need) => versionNumber(need.version) > versionNumber(version) || need.sm > sm))
     for (const mnemonic of mnemonics(text)) {
       const need = table.needOf(mnemonic);
       if (need === null) continue;
-      if (number(need.version) > number(version)) {
+      if (versionNumber(need.version) > versionNumber(version)) {
         version = need.version;
         raised.set('version', `.version ${version} instead of ${own}: '${mnemonic}' needs it`);
       }
@@ -61,7 +46,7 @@ export function headerFor(
     lines: [
       `.version ${version}`,
       `.target ${named.join(', ')}`,
-      ...(number(version) < number(ADDRESS_SIZE) ? [] : [`.address_size ${addressSize}`]),
+      ...(versionNumber(version) < versionNumber(ADDRESS_SIZE) ? [] : [`.address_size ${addressSize}`]),
     ],
     raised: [...raised.values()],
   };
@@ -72,8 +57,3 @@ const mnemonics = (text: readonly string[]): Set<string> =>
   new Set(
     text.flatMap((t) => [...t.matchAll(/^\s*(?:@!?\S+ )?([a-z]\w*(?:\.[\w:]+)*)\s/gm)].map((m) => m[1])),
   );
-
-const number = (v: string): number => {
-  const [major, minor] = v.split('.');
-  return Number(major) * 1000 + Number(minor ?? 0);
-};

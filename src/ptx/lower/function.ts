@@ -59,6 +59,8 @@ export interface ModuleScope {
 /** Lexical scope: registers, variables and labels declared between braces. */
 export interface Scope {
   readonly regs: Map<string, Declared>;
+  /** Registers declared by count that are made when they are used. */
+  readonly counted: VarDecl[];
   readonly symbols: Map<string, SymbolRef>;
   readonly labels: Map<string, number>;
   /** Vector registers and how many parts each has; the parts are among `regs`. */
@@ -72,6 +74,9 @@ export type SymbolRef =
   | { readonly kind: 'entry-param'; readonly param: Param }
   /** Formal `.param` of a device function, or a call-site `.param`. */
   | { readonly kind: 'call-param'; readonly name: string };
+
+/** Where declarations name more registers than these, each is made when it is first used: real code uses nearly all of fewer. */
+const MOST_AT_ONCE = 65_536;
 
 /**
  * State of lowering one function: its registers, blocks, symbols, and `emit`. The handlers of the instruction families
@@ -96,6 +101,8 @@ export class FnLower {
   /** Does any scope declare a vector register? */
   hasVectors = false;
   private nextReg = 0;
+  /** Registers that declarations name so far. */
+  private declared = 0;
   private nextBlock = 1;
   private readonly names = new UniqueNames();
   private carry: Reg = NO_REG;
@@ -119,7 +126,13 @@ export class FnLower {
   // ---------------------------------------------------------------- scopes
 
   push(): void {
-    this.scopes.push({ regs: new Map(), symbols: new Map(), labels: new Map(), vectors: new Map() });
+    this.scopes.push({
+      regs: new Map(),
+      counted: [],
+      symbols: new Map(),
+      labels: new Map(),
+      vectors: new Map(),
+    });
   }
 
   pop(): void {
@@ -131,16 +144,32 @@ export class FnLower {
   }
 
   declareRegs(d: VarDecl): void {
+    this.declared += Math.max(1, d.count);
+    if (d.count === 0) this.declareReg(this.scope, d, d.name);
+    else if (this.declared > MOST_AT_ONCE) {
+      this.scope.counted.push(d);
+      if (d.vector > 1) this.hasVectors = true;
+    } else for (let i = 0; i < d.count; i++) this.declareReg(this.scope, d, `${d.name}${i}`);
+  }
+
+  private declareReg(scope: Scope, d: VarDecl, name: string): void {
     const bits = TYPES.get(d.type)?.bits ?? 32;
-    const register = (name: string) =>
-      this.scope.regs.set(name, { reg: this.fresh(fileOf(d.type, bits)), bits });
-    const one = (name: string) => {
-      if (d.vector === 1) return register(name);
-      this.nameVector(name, d.vector);
-      for (let k = 0; k < d.vector; k++) register(partName(name, k));
-    };
-    if (d.count > 0) for (let i = 0; i < d.count; i++) one(`${d.name}${i}`);
-    else one(d.name);
+    const register = (part: string) => scope.regs.set(part, { reg: this.fresh(fileOf(d.type, bits)), bits });
+    if (d.vector === 1) {
+      register(name);
+      return;
+    }
+    this.hasVectors = true;
+    scope.vectors.set(name, d.vector);
+    for (let k = 0; k < d.vector; k++) register(partName(name, k));
+  }
+
+  /** Makes the register that a name is by its declaration by count, where that was left until it is used. */
+  private declareCounted(scope: Scope, name: string): void {
+    const m = /^(.*?)(0|[1-9]\d*)(\.\w+)?$/.exec(name);
+    const d = m === null ? undefined : scope.counted.find((c) => c.name === m[1] && Number(m[2]) < c.count);
+    if (d !== undefined && m !== null && !scope.vectors.has(m[1] + m[2]))
+      this.declareReg(scope, d, m[1] + m[2]);
   }
 
   /** Declares a vector register, whose parts are registers. */
@@ -152,8 +181,10 @@ export class FnLower {
   /** Parts of a vector register; 0 for anything else. */
   vectorLength(name: string): number {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
-      if (this.scopes[i].regs.has(name)) return 0;
-      const n = this.scopes[i].vectors.get(name);
+      const scope = this.scopes[i];
+      if (scope.counted.length > 0 && !scope.regs.has(name)) this.declareCounted(scope, name);
+      if (scope.regs.has(name)) return 0;
+      const n = scope.vectors.get(name);
       if (n !== undefined) return n;
     }
     return 0;
@@ -166,7 +197,12 @@ export class FnLower {
 
   find(name: string): Declared | undefined {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const d = this.scopes[i].regs.get(name);
+      const scope = this.scopes[i];
+      let d = scope.regs.get(name);
+      if (d === undefined && scope.counted.length > 0) {
+        this.declareCounted(scope, name);
+        d = scope.regs.get(name);
+      }
       if (d === undefined) continue;
       if (i === 0) this.useOfModule(name);
       return d;

@@ -75,12 +75,12 @@ export class Draw {
 
   /** Values of all variables of an instance. */
   values(rule: Rule, instance: Instance): bigint[] {
-    const near = nearOf(instance);
-    // A rule of two constants may be wrong only where both are at an edge.
+    const near = nearOf(rule, instance);
+    // A rule of two constants may be wrong only where both are at an edge; a register only where it is beside a number of the rule.
     const atEdges = near.length > 0 && this.next() % 4 === 0;
     return rule.vars.map((v, i) => {
       const width = instance.widths[i] || 32;
-      return v.kind === 'const' && atEdges
+      return atEdges && (v.kind === 'const' || this.next() % 2 === 0)
         ? BigInt.asUintN(width, near[this.next() % near.length])
         : this.value(width, v.kind === 'const');
     });
@@ -88,12 +88,15 @@ export class Draw {
 }
 
 const neighbours = new WeakMap<Instance, readonly bigint[]>();
-/** The numbers in a rule's conditions and computed constants, and those beside them: where it is wrong by one, if it is. */
-function nearOf(instance: Instance): readonly bigint[] {
+/** The numbers in a rule's lines, conditions and computed constants, and those beside them: where it is wrong by one, if it is. */
+function nearOf(rule: Rule, instance: Instance): readonly bigint[] {
   let near = neighbours.get(instance);
   if (near === undefined) {
     const said = instance.constants.nodes.filter((n) => n.op === 'const' && n.width > 1).map((n) => n.value);
-    near = [...new Set(said.flatMap((v) => [v - 1n, v, v + 1n]))];
+    const literals = [...rule.match, ...rule.rewrite].flatMap((l) =>
+      l.src.flatMap((s) => (s.k === 'literal' ? [s.value] : [])),
+    );
+    near = [...new Set([...said, ...literals].flatMap((v) => [v - 1n, v, v + 1n]))];
     neighbours.set(instance, near);
   }
   return near;

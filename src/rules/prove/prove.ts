@@ -9,6 +9,7 @@ import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
 import { type Bound, boundText, possible, questionOf } from './question.ts';
 import { oneBit } from './slices.ts';
+import { smaller } from './smaller.ts';
 import { type Answer, ask, type Solver } from './solver.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -56,7 +57,10 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
   for (const instance of rule.instances) {
     const f = await prover.instance(instance, known);
     if (f.k === 'wrong')
-      return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, f.by) };
+      return {
+        verdict: 'refuted',
+        counterexample: counterexampleText(rule, instance, smaller(rule, instance, f.by)),
+      };
     found.push(f);
   }
   let samples = 0;
@@ -65,7 +69,10 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
     const t = tryOut(rule, instance, limits.samples);
     samples += t.applied;
     if (t.differs !== null)
-      return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, t.differs) };
+      return {
+        verdict: 'refuted',
+        counterexample: counterexampleText(rule, instance, smaller(rule, instance, t.differs)),
+      };
   }
   return verdictOf(rule, found, samples);
 }

@@ -1,0 +1,230 @@
+/** Which forms an instruction's opcode and modifiers have, in the version and for the target of its module. */
+import { didYouMean } from './check-variable.ts';
+import {
+  formsOf,
+  type Group,
+  type InstructionForm,
+  mayRepeat,
+  type Need,
+  needOfDirective,
+  needOfWord,
+} from './forms.ts';
+
+/** What the module says that it is for. */
+export interface Home {
+  /** As `versionNumber` has it; infinite for versions that nobody knows yet. */
+  readonly version: number;
+  readonly sm: number;
+  /** Does the target have a suffix, as sm_90a? */
+  readonly suffix: boolean;
+  /** In bits; 0 where the module does not say. */
+  readonly addressSize: number;
+}
+
+export interface Fault {
+  readonly message: string;
+  readonly notes: readonly string[];
+}
+
+/** A form that the modifiers have, with the types that they name. */
+export interface Fitting {
+  readonly form: InstructionForm;
+  readonly types: readonly string[];
+  /** Elements of `.v2`, `.v4`, `.v8`; 0 without. */
+  readonly elements: number;
+}
+
+/** What an instruction's name and modifiers say. */
+export interface Spelling {
+  readonly opcode: string;
+  /** Why the spelling is wrong; null where it is right. */
+  readonly fault: Fault | null;
+  readonly fitting: readonly Fitting[];
+}
+
+/** How modifiers fit a form. */
+interface Match {
+  readonly form: InstructionForm;
+  /** What the form and the modifiers need. */
+  readonly since: Need;
+  readonly types: readonly string[];
+  /** Modifiers that the form has no place for. */
+  readonly strangers: readonly string[];
+  /** Groups of which none is there. */
+  readonly missing: readonly Group[];
+  /** Types that are not named. */
+  readonly untyped: number;
+}
+
+function match(form: InstructionForm, mods: readonly string[]): Match {
+  const { groups } = form;
+  const taken: (string | undefined)[] = [];
+  const types: string[] = [];
+  const strangers: string[] = [];
+  /** Modifiers of leading groups so far: they stand before all others. */
+  let leads = 0;
+  for (const [at, m] of mods.entries()) {
+    if (types.length < form.types.length && form.types[types.length].includes(m)) {
+      types.push(m);
+      continue;
+    }
+    const g = groups.findIndex(
+      (x, k) => taken[k] === undefined && x.words.includes(m) && (!x.leading || at === leads),
+    );
+    if (g >= 0 && groups[g].leading) leads++;
+    if (g >= 0) taken[g] = m;
+    else if (!taken.includes(m) || !mayRepeat(m)) strangers.push(m);
+  }
+  const missing = groups.filter((g, k) => g.required && taken[k] === undefined);
+  const since = mods.map(needOfWord).reduce(both, form.since);
+  return { form, since, types, strangers, missing, untyped: form.types.length - types.length };
+}
+
+const isType = (form: InstructionForm, word: string): boolean => form.types.some((t) => t.includes(word));
+
+/**
+ * What a spelling is, worked out from the table.
+ * @returns null where the table has no forms of the opcode
+ */
+export function spell(opcode: string, mods: readonly string[], home: Home): Spelling | null {
+  const forms = formsOf(opcode);
+  if (forms === undefined) return null;
+  const matches = forms.map((f) => match(f, mods));
+  const right = matches.filter((m) => m.strangers.length + m.missing.length + m.untyped === 0);
+  const wrong = (fault: Fault): Spelling => ({ opcode, fault, fitting: [] });
+  if (right.length === 0) return wrong(misspelt(opcode, mods, forms, matches));
+  const had = right.filter((m) => has(m, home));
+  if (had.length === 0) return wrong(unknownHere(opcode, mods, right, matches, home));
+  const elements = Number(/^v([248])$/.exec(mods.find((m) => /^v[248]$/.test(m)) ?? '')?.[1] ?? 0);
+  return { opcode, fault: null, fitting: had.map(({ form, types }) => ({ form, types, elements })) };
+}
+
+const both = (a: Need, b: Need): Need => ({
+  version: Math.max(a.version, b.version),
+  sm: Math.max(a.sm, b.sm),
+  suffix: a.suffix || b.suffix,
+});
+
+const has = ({ since, form: { until } }: Match, home: Home): boolean =>
+  home.version >= since.version &&
+  home.sm >= since.sm &&
+  (home.suffix || !since.suffix) &&
+  (until === null || (until.version > 0 && home.version <= until.version) || home.sm < until.sm);
+
+const written = (opcode: string, mods: readonly string[]): string => [opcode, ...mods].join('.');
+
+function misspelt(
+  opcode: string,
+  mods: readonly string[],
+  forms: readonly InstructionForm[],
+  matches: readonly Match[],
+): Fault {
+  const types = [...new Set(forms.flatMap((f) => f.types.flat()))];
+  const words = [...new Set(forms.flatMap((f) => f.groups.flatMap((g) => g.words)))];
+  const stranger = mods.find((m) => !types.includes(m) && !words.includes(m));
+  const typeList = types.map((t) => `.${t}`).join(', ');
+  if (stranger !== undefined) {
+    const near = didYouMean(stranger, [...types, ...words]);
+    const notes =
+      near.length > 0 ? near : types.length > 0 ? [`types of '${opcode}' are ${typeList}`] : offers(words);
+    return { message: `'${opcode}' has no modifier '.${stranger}'`, notes };
+  }
+  const best = nearestOf(matches);
+  const { strangers, missing } = best[0];
+  if (strangers.length > 0) {
+    const displaced = best.find((m) => m.missing.some((g) => g.leading && g.words.includes(m.strangers[0])));
+    return misfit(opcode, mods, displaced ?? best[0], (displaced ?? best[0]).strangers[0]);
+  }
+  if (missing.length > 0) {
+    const list = [...new Set(best.flatMap((m) => m.missing[0]?.words ?? []))].map((w) => `.${w}`);
+    const of = list.length === 1 ? list[0] : `one of ${list.join(', ')}`;
+    return { message: `'${written(opcode, best[0].types)}' needs ${of}`, notes: [] };
+  }
+  if (best[0].types.length === 0)
+    return { message: `'${opcode}' needs a type`, notes: [`it is one of ${typeList}`] };
+  const want = best[0].form.types.length;
+  const found = best[0].types.map((t) => `.${t}`).join(', ');
+  return { message: `'${opcode}' needs ${want === 2 ? 'two' : want} types, found ${found}`, notes: [] };
+}
+
+const offers = (words: readonly string[]): string[] =>
+  words.length === 0 ? ['it has none'] : [`it has ${words.map((w) => `.${w}`).join(', ')}`];
+
+/** Of all forms those that the spelling is nearest to: a type that does not fit weighs more than a word. */
+function nearestOf(matches: readonly Match[]): Match[] {
+  const cost = (m: Match): number =>
+    m.strangers.reduce((n, s) => n + (isTypeAnywhere(matches, s) ? 3 : 2), 0) +
+    3 * m.untyped +
+    // A policy for caches is an operand more: nobody forgets its name alone.
+    m.missing.reduce((n, g) => n + (g.words[0] === 'L2::cache_hint' ? 10 : 1), 0);
+  const least = Math.min(...matches.map(cost));
+  return matches.filter((m) => cost(m) === least);
+}
+
+const isTypeAnywhere = (matches: readonly Match[], word: string): boolean =>
+  matches.some((m) => isType(m.form, word));
+
+/** A modifier that the opcode has, but not here: beside another of its group, or with this type. */
+function misfit(opcode: string, mods: readonly string[], m: Match, word: string): Fault {
+  if (m.missing.some((g) => g.leading && g.words.includes(word)))
+    return { message: `'.${word}' of '${opcode}' stands before its other modifiers`, notes: [] };
+  const rival = m.form.groups
+    .find((g) => g.words.includes(word))
+    ?.words.find((w) => w !== word && mods.includes(w));
+  if (rival !== undefined)
+    return { message: `'.${word}' and '.${rival}' of '${opcode}' exclude each other`, notes: [] };
+  if (m.form.types.some((t) => t.includes(word)))
+    return { message: `'${opcode}' has one type too many: '.${word}'`, notes: [] };
+  const beside = m.types.length > 0 ? m.types : mods.filter((x) => x !== word);
+  const what = beside.map((t) => `.${t}`).join('');
+  return { message: `'.${word}' of '${opcode}' does not go with '${what}'`, notes: [] };
+}
+
+/** The form is right, but not in this version or for this target. */
+function unknownHere(
+  opcode: string,
+  mods: readonly string[],
+  right: readonly Match[],
+  all: readonly Match[],
+  home: Home,
+): Fault {
+  const name = written(opcode, mods);
+  const ended = right.find(({ form: { until } }) => until !== null && home.sm >= until.sm);
+  if (ended !== undefined) {
+    const { until } = ended.form;
+    const from = until!.version === 0 ? '' : ` from the PTX after ${text(until!.version)} on`;
+    const on = until!.sm === 0 ? '' : ` for sm_${until!.sm} and newer`;
+    const successor = all.find(
+      (m) => m.missing.length > 0 && m.strangers.length + m.untyped === 0 && has(m, home),
+    );
+    if (successor === undefined) return { message: `'${name}' is gone${from}${on}`, notes: [] };
+    const words = successor.missing.map((g) => `.${g.words[0]}`).join('');
+    return { message: `'${name}' needs ${words}`, notes: [`without it, it is gone${from}${on}`] };
+  }
+  const since = right.map((m) => m.since).reduce((a, b) => (distance(b, home) < distance(a, home) ? b : a));
+  const wants = [
+    ...(home.version < since.version ? [`PTX ${text(since.version)} or newer`] : []),
+    ...(home.sm < since.sm || (since.suffix && !home.suffix)
+      ? [`a target from sm_${since.sm}${since.suffix ? 'a' : ''} on`]
+      : []),
+  ].join(' and ');
+  const notes = [`this is PTX ${text(home.version)} for sm_${home.sm}${home.suffix ? ' with a suffix' : ''}`];
+  return { message: `'${name}' needs ${wants}`, notes };
+}
+
+const distance = (need: Need, home: Home): number =>
+  Math.max(0, need.sm - home.sm) + Math.max(0, need.version - home.version);
+
+/** What a directive needs that the module is not for; null for nothing. */
+export function directiveFault(name: string, home: Home): Fault | null {
+  const { version, sm } = needOfDirective(name);
+  const wants = [
+    ...(home.version < version ? [`PTX ${text(version)} or newer`] : []),
+    ...(home.sm < sm ? [`a target from sm_${sm} on`] : []),
+  ];
+  if (wants.length === 0) return null;
+  const notes = [`this is PTX ${text(home.version)} for sm_${home.sm}`];
+  return { message: `'.${name}' needs ${wants.join(' and ')}`, notes };
+}
+
+const text = (version: number): string => `${Math.floor(version / 1000)}.${version % 1000}`;

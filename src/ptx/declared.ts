@@ -1,0 +1,16 @@
+/** What names are to the checks of operands. */
+import type { VarDecl } from './ast.ts';
+import { bitsOf, kindOf } from './forms.ts';
+
+/** What the check of an operand needs of the declaration that its name has. */
+export interface Declared {
+  readonly v: VarDecl;
+  readonly bits: number;
+  /** As `kindOf` its type. */
+  readonly kind: string;
+}
+
+export const declaredAs = (v: VarDecl): Declared => ({ v, bits: bitsOf(v.type), kind: kindOf(v.type) });
+
+/** What a name is to the check of operands. */
+export type Named = Declared | 'special' | 'label' | 'function' | 'other' | undefined;

@@ -1,0 +1,250 @@
+/**
+ * The forms of PTX instructions as `pipelines/isa/ptx-syntax.yaml` says them: `WORDS : OPERANDS ; SINCE ; UNTIL`.
+ *
+ * WORDS are modifiers, in any order: `a/b` is one of several, `[a/b]` one or none, `<u32/s32>` a type; types count in their order. What
+ * has a `^` stands first, in its order.
+ * `$name` is a set. OPERANDS are described at `OperandForm`. SINCE is the first version and target that have the form; UNTIL the last
+ * version that has it on every target, and the first target that then has it no more.
+ */
+import { PTX_SYNTAX } from './syntax.generated.ts';
+
+/** What an operand may be. */
+export interface OperandForm {
+  /**
+   * `value`: a register or constant of a type. `packed`: that or a vector of parts that fill the type. `moved`: also a special register
+   * or the address of a name. `address`: a register or the address of a name. `memory`: `[...]`. `constant`: a constant.
+   * `chosen`: 32 bits, or one of their parts. `any`: not checked.
+   */
+  readonly kind: 'value' | 'packed' | 'moved' | 'address' | 'memory' | 'constant' | 'chosen' | 'any';
+  /** Is it written? */
+  readonly result: boolean;
+  /** A type, or which of the instruction's types it has: 0 the first, 1 the second; -1 for none. */
+  readonly type: string | number;
+  /** The register may be larger than the type. */
+  readonly larger: boolean;
+  /** Bits that a vector of it may have in all; 0 where there is none. */
+  readonly vector: number;
+  /** The result may be `_`. */
+  readonly sink: boolean;
+  /** A predicate may, or must, stand behind `|`. */
+  readonly pair: '' | 'may' | 'must';
+  /** A special register may be read. */
+  readonly special: boolean;
+  /** A constant may be read. */
+  readonly constants: boolean;
+  readonly optional: boolean;
+  /** What a constant must be: between two numbers, a multiple of one, or one of several; null for anything. */
+  readonly range: Range | null;
+}
+
+export type Range =
+  | { readonly kind: 'between'; readonly low: bigint; readonly high: bigint }
+  | { readonly kind: 'multiple'; readonly of: bigint }
+  | { readonly kind: 'one'; readonly of: readonly bigint[] };
+
+/** A set of modifiers of which one, or at most one, is there. */
+export interface Group {
+  readonly words: readonly string[];
+  readonly required: boolean;
+  /** It stands directly behind the opcode and the leading groups before it. */
+  readonly leading: boolean;
+}
+
+export interface Need {
+  /** As 1000 * major + minor; 0 for any. */
+  readonly version: number;
+  readonly sm: number;
+  /** Only targets with a suffix (`sm_100a`) have it. */
+  readonly suffix: boolean;
+}
+
+export interface InstructionForm {
+  readonly groups: readonly Group[];
+  /** For each type that the instruction names, which it may be. */
+  readonly types: readonly (readonly string[])[];
+  readonly operands: readonly OperandForm[];
+  readonly fewest: number;
+  readonly since: Need;
+  /** The last version that has it anywhere, and the first target that has it no more after that; null for no end. */
+  readonly until: Need | null;
+}
+
+const NO_NEED: Need = { version: 0, sm: 0, suffix: false };
+
+/** `7.8` as 7008, so that versions compare as numbers. */
+export function versionNumber(version: string): number {
+  const [major, minor] = version.split('.');
+  return Number(major) * 1000 + Number(minor ?? 0);
+}
+
+/** Reads one form. @throws Error that says what is wrong with it */
+export function readForm(text: string, sets: Readonly<Record<string, string>>): InstructionForm {
+  const [head, tail] = split(text, ':', 2, 'a form is WORDS : OPERANDS');
+  const [shape, ...needs] = tail.split(';').map((x) => x.trim());
+  const groups: Group[] = [];
+  const types: string[][] = [];
+  const alternatives = (list: string): string[] =>
+    list.split('/').flatMap((w) => {
+      if (!w.startsWith('$')) return [w];
+      const set = Object.hasOwn(sets, w.slice(1)) ? sets[w.slice(1)] : undefined;
+      if (set === undefined) throw new Error(`there is no set '${w}'`);
+      return set.split(' ');
+    });
+  for (const word of head.split(/\s+/).filter((w) => w !== '')) {
+    const m = /^(?:<([^<>[\]]+)>|\[\^?([^<>[\]]+)\]|\^?([^<>[\]]+))$/.exec(word);
+    if (m === null) throw new Error(`'${word}' is neither a word, [optional] nor a <type>`);
+    if (m[1] !== undefined) types.push(alternatives(m[1]));
+    else {
+      const leading = /^\[?\^/.test(word);
+      groups.push({ words: alternatives(m[2] ?? m[3]), required: m[3] !== undefined, leading });
+    }
+  }
+  const operands = shape
+    .split(/\s+/)
+    .filter((w) => w !== '')
+    .map((w) => readOperand(w, types.length));
+  let since = NO_NEED;
+  let until: Need | null = null;
+  for (const need of needs.filter((n) => n !== '')) {
+    const found = readNeed(need.replace(/^until /, ''));
+    if (!need.startsWith('until ')) since = found;
+    else until = found;
+  }
+  return {
+    groups,
+    types,
+    operands,
+    fewest: operands.filter((o) => !o.optional).length,
+    since,
+    until,
+  };
+}
+
+/** Reads a version and target. @throws Error that says what is wrong with it */
+export function readNeed(text: string): Need {
+  const m = /^(?:(\d+\.\d+) ?)?(?:(?:below )?(sm_\d+[af]?)(?:\/sm_\d+[af]?)*)?$/.exec(text);
+  if (m === null) throw new Error(`'${text}' is no version and target, such as '7.8 sm_90' or 'until 6.3'`);
+  return {
+    version: m[1] === undefined ? 0 : versionNumber(m[1]),
+    sm: Number(/\d+/.exec(m[2] ?? '')?.[0] ?? 0),
+    suffix: /[af]$/.test(m[2] ?? ''),
+  };
+}
+
+function split(text: string, mark: string, parts: number, why: string): string[] {
+  // A word may have `::` within.
+  const out = text.split(new RegExp(`(?<!${mark})${mark}(?!${mark})(?= |$)`));
+  if (out.length !== parts) throw new Error(why);
+  return out.map((x) => x.trim());
+}
+
+/** Named kinds of operands, without the marks around them. */
+const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
+  t: { type: 0 },
+  s: { type: 1 },
+  's+': { type: 1, larger: true, special: true },
+  l: { type: 0, larger: true },
+  tv: { type: 0, vector: 128 },
+  tvs: { type: 0, vector: 128, special: true },
+  lv: { type: 0, larger: true, vector: 128 },
+  lv256: { type: 0, larger: true, vector: 256 },
+  p: { type: 'pred' },
+  pr: { type: 'pred', constants: false },
+  b32: { type: 'b32' },
+  'u32+': { type: 'u32', larger: true },
+  b64: { type: 'b64' },
+  u32: { type: 'u32' },
+  u64: { type: 'u64' },
+  packed: { kind: 'packed', type: 0, special: true },
+  moved: { kind: 'moved', type: 0 },
+  address: { kind: 'address', type: 0 },
+  chosen: { kind: 'chosen', type: 'u32' },
+  x: { kind: 'any' },
+  '[m]': { kind: 'memory' },
+};
+
+function readOperand(word: string, types: number): OperandForm {
+  const m = /^(=?)(\[m\]|#|\w+\+?)(_?)(\[\|p\]|\|p)?(?::(\S+?)|(?<=#)(\d\S*?))?(\??)$/.exec(word);
+  if (m === null) throw new Error(`'${word}' is no operand`);
+  // `t_` would be read as one word.
+  const sink = m[3] === '_' || m[2].endsWith('_');
+  const name = m[2].replace(/_$/, '');
+  const base: Partial<OperandForm> | undefined = name === '#' ? { kind: 'constant' } : NAMED[name];
+  if (base === undefined) throw new Error(`'${name}' of '${word}' is no kind of operand`);
+  if (typeof base.type === 'number' && base.type >= types)
+    throw new Error(`'${word}' has a type that the form does not name`);
+  const range = m[5] ?? m[6];
+  return {
+    kind: 'value',
+    result: m[1] === '=',
+    type: -1,
+    larger: false,
+    vector: 0,
+    special: false,
+    constants: true,
+    sink,
+    pair: m[4] === undefined ? '' : m[4] === '|p' ? 'must' : 'may',
+    optional: m[7] === '?',
+    range: range === undefined ? null : readRange(range, word),
+    ...base,
+  };
+}
+
+function readRange(text: string, word: string): Range {
+  const between = /^(-?\d+)\.\.(\d+)$/.exec(text);
+  if (between !== null) return { kind: 'between', low: BigInt(between[1]), high: BigInt(between[2]) };
+  if (/^%\d+$/.test(text)) return { kind: 'multiple', of: BigInt(text.slice(1)) };
+  if (/^\d+(\/\d+)*$/.test(text)) return { kind: 'one', of: text.split('/').map(BigInt) };
+  throw new Error(`'${word}' has no range such as 0..15, %32 or 4/8/16`);
+}
+
+const read = new Map<string, readonly InstructionForm[]>();
+
+/** The forms of an opcode; undefined where none are kept, so that nothing is checked. */
+export function formsOf(opcode: string): readonly InstructionForm[] | undefined {
+  let forms = read.get(opcode);
+  if (forms === undefined && Object.hasOwn(PTX_SYNTAX.instructions, opcode)) {
+    forms = PTX_SYNTAX.instructions[opcode].map((text) => readForm(text, PTX_SYNTAX.sets));
+    read.set(opcode, forms);
+  }
+  return forms;
+}
+
+const needs = new Map<string, Need>();
+
+/** What a modifier or type needs wherever it stands. */
+export function needOfWord(word: string): Need {
+  let need = needs.get(word);
+  if (need === undefined) {
+    need = Object.hasOwn(PTX_SYNTAX.words, word) ? readNeed(PTX_SYNTAX.words[word]) : NO_NEED;
+    needs.set(word, need);
+  }
+  return need;
+}
+
+/** What a directive needs, named without its dot. */
+export const needOfDirective = (name: string): Need =>
+  Object.hasOwn(PTX_SYNTAX.directives, name) ? readNeed(PTX_SYNTAX.directives[name]) : NO_NEED;
+
+/** May a modifier be said twice? */
+export const mayRepeat = (word: string): boolean => PTX_SYNTAX.sets.twice.split(' ').includes(word);
+
+/** Bits of a register or value of a type; 1 for predicates, 0 for types that are checked nowhere. */
+export function bitsOf(type: string): number {
+  let bits = sizes.get(type);
+  if (bits === undefined) {
+    const m = /^(?:[busf]|bf|tf)(8|16|32|64|128)(x2)?$/.exec(type);
+    bits = type === 'pred' ? 1 : m === null ? 0 : Number(m[1]) * (m[2] === undefined ? 1 : 2);
+    sizes.set(type, bits);
+  }
+  return bits;
+}
+
+const sizes = new Map<string, number>();
+
+/**
+ * What a register of a type goes with besides bits: integers of either sign with each other, a floating-point type with itself
+ * (PTX ISA 9.0, table 26); '' for types of bits, which go with all.
+ */
+export const kindOf = (type: string): string =>
+  /^[us]\d+$/.test(type) ? 'i' : /^(b?f\d|[us]16x2)/.test(type) ? type : '';

@@ -1,0 +1,42 @@
+/** Counterexamples that a person can check by hand: the smallest values that are found near those that were drawn. */
+import type { Instance, Rule } from '../rule.ts';
+import { type Sample, sample } from '../sample.ts';
+
+/** Evaluations spent on one counterexample. */
+const MOST_TRIES = 400;
+
+/** A sample that differs too, with values that are as small as a greedy search finds: zero, small numbers, fewer bits. */
+export function smaller(rule: Rule, instance: Instance, found: Sample): Sample {
+  let best = found;
+  let tries = 0;
+  const differs = (values: readonly bigint[]): boolean => {
+    tries++;
+    const s = sample(rule, instance, values);
+    if (!s.applies || s.results.every((r) => r.left === r.right)) return false;
+    best = s;
+    return true;
+  };
+  // What is computed, results and inner values, follows from the others.
+  const free = rule.vars.flatMap((v, i) => (v.line < 0 && !v.fresh ? [i] : []));
+  for (let changed = true; changed && tries < MOST_TRIES; ) {
+    changed = false;
+    for (const i of free)
+      for (const next of steps(best.values[i])) {
+        if (tries >= MOST_TRIES) break;
+        if (differs(best.values.map((x, k) => (k === i ? next : x)))) {
+          changed = true;
+          break;
+        }
+      }
+  }
+  return best;
+}
+
+/** Values below a value, the smallest first. */
+function steps(value: bigint): bigint[] {
+  const out = [0n, 1n, 2n, 3n, value >> 16n, value >> 8n, value >> 4n, value >> 1n];
+  // Fewer bits set, from the top.
+  for (let k = value.toString(2).length - 1; k >= 0 && out.length < 24; k--)
+    if ((value >> BigInt(k)) & 1n) out.push(value ^ (1n << BigInt(k)));
+  return [...new Set(out)].filter((x) => x < value);
+}

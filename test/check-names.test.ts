@@ -1,0 +1,221 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { host } from '../src/engine/pipeline.ts';
+import { loadShipped } from '../src/spec/node.ts';
+import { checkFile } from '../src/spec/node-check.ts';
+
+/*
+ * A table is wrong where it names what is not there, whether or not a plan looks at that row. Each case changes one word of a shipped
+ * file, and the error stands at its line.
+ */
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'orrery-names-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const specs = await loadShipped();
+
+async function errorsOf(text: string | Buffer): Promise<{ line: number; said: string }[]> {
+  const file = join(dir, 'mine.yaml');
+  writeFileSync(file, text);
+  const found = await checkFile(file, host, specs);
+  return found
+    .filter((d) => d.severity === 'error')
+    .map((d) => ({ line: d.line, said: [d.message, d.notes?.[0] ?? ''].join('; ') }));
+}
+
+const PHASES = 'pipelines/phases.yaml';
+const CATALOG = 'knobs/catalog.yaml';
+const HOPPER = 'pipelines/backends/hopper.yaml';
+const CASES: readonly (readonly [what: string, file: string, from: string, to: string, said: string])[] = [
+  [
+    'a knob of a phase',
+    PHASES,
+    'knobs: [OptBudget, DisableSourceOrder]',
+    'knobs: [OptBudgett, DisableSourceOrder]',
+    "there is no knob 'OptBudgett'; did you mean 'OptBudget' or 'HoistBudget'?",
+  ],
+  [
+    'a knob of a gate',
+    PHASES,
+    'unset: [DisableSourceOrder]',
+    'unset: [DisableSourceOrderr]',
+    "there is no knob 'DisableSourceOrderr'; did you mean 'DisableSourceOrder'?",
+  ],
+  [
+    'a fact of a phase',
+    PHASES,
+    'facts: [capabilities.half]',
+    'facts: [capabilities.halff]',
+    "there is no fact 'capabilities.halff'; did you mean 'capabilities.half'",
+  ],
+  ['a slot of a phase', PHASES, 'slots.outer-0]', 'slots.outer-99]', "there is no fact 'slots.outer-99'"],
+  [
+    'a seed number twice',
+    PHASES,
+    'index:   2, trueIndex:   2',
+    'index:   1, trueIndex:   2',
+    "index 1 is that of 'ApplyNvOptRecipes' already",
+  ],
+  [
+    'a true index twice',
+    PHASES,
+    'index:   2, trueIndex:   2',
+    'index:   2, trueIndex:   1',
+    "trueIndex 1 is that of 'ApplyNvOptRecipes' already",
+  ],
+  [
+    'a phase of a constraint',
+    'pipelines/constraints.yaml',
+    'before: OriCheckInitialProgram',
+    'before: OriCheckInitialProgramm',
+    "there is no phase 'OriCheckInitialProgramm'; did you mean 'OriCheckInitialProgram'?",
+  ],
+  [
+    'a reader of a knob',
+    CATALOG,
+    'readers: [ApplyNvOptRecipes], source: reference opt',
+    'readers: [ApplyNvOptRecipess], source: reference opt',
+    "there is no phase 'ApplyNvOptRecipess'; did you mean 'ApplyNvOptRecipes'?",
+  ],
+  [
+    'an index of a knob twice',
+    CATALOG,
+    'index: 185',
+    'index: 499',
+    "index 499 is that of knob 'DisablePhases' already",
+  ],
+  [
+    'an alias of a knob twice',
+    CATALOG,
+    'aliases: [PhaseTiming]',
+    'aliases: [OptBudget]',
+    "'OptBudget' names knob 'OptBudget' already",
+  ],
+  [
+    'a handler of a slot',
+    HOPPER,
+    "'136': sync-restructuring",
+    "'136': sync-restructuringg",
+    "there is no handler 'sync-restructuringg'; did you mean 'sync-restructuring'?",
+  ],
+  [
+    'a slot of a back end',
+    HOPPER,
+    "'136': sync-restructuring",
+    "'1367': sync-restructuring",
+    "no phase knows 'slots.1367'",
+  ],
+  [
+    'a capability',
+    HOPPER,
+    'fp8: true',
+    'fp88: true',
+    "no phase knows 'capabilities.fp88'; did you mean 'fp8'?",
+  ],
+  [
+    'a list for a limit',
+    HOPPER,
+    'warps-per-sm: 64',
+    'warps-per-sm: [64, 32]',
+    "'limits.warps-per-sm' is one value, not a list",
+  ],
+  [
+    'a back end without code',
+    'pipelines/backends/sm_90.yaml',
+    'code: 32768',
+    '# code: 32768',
+    "the back end of 'sm_90' has no 'code'",
+  ],
+  [
+    'a back end without class',
+    'pipelines/backends/sm_90.yaml',
+    'extends: hopper',
+    '# extends: hopper',
+    "the back end of 'sm_90' has no 'class'",
+  ],
+];
+
+describe('check says where a table names what is not there', () => {
+  for (const [what, file, from, to, said] of CASES)
+    it(what, async () => {
+      const text = readFileSync(join(root, file), 'utf8');
+      expect(text).toContain(from);
+      const mine = text.replace(from, () => to);
+      const errors = await errorsOf(mine);
+      expect(errors.map((e) => e.said)).toContainEqual(expect.stringContaining(said));
+      const line = mine.slice(0, mine.indexOf(to)).split('\n').length;
+      const at = errors.find((e) => e.said.includes(said))!.line;
+      // An index that comes twice is told of where it comes again; what a file lacks, at what it is for.
+      if (!/ already$|has no/.test(said)) expect(at).toBe(line);
+      else expect(at).toBeGreaterThan(0);
+    });
+  it('and takes all that ship', async () => {
+    for (const file of [
+      PHASES,
+      CATALOG,
+      HOPPER,
+      'pipelines/constraints.yaml',
+      ...['sm_75', 'sm_90', 'common'].map((n) => `pipelines/backends/${n}.yaml`),
+    ])
+      expect([file, await errorsOf(readFileSync(join(root, file)))]).toEqual([file, []]);
+  });
+});
+
+describe('bytes that are no text', () => {
+  const recipe = 'kind: recipe\n# note\nknobs: { OptBudget: 3 }\n';
+  it('are told of: NUL, and what is no UTF-8', async () => {
+    expect(await errorsOf(recipe)).toEqual([]);
+    expect((await errorsOf(recipe.replace('note', '\0')))[0].said).toContain('byte 15 is 0: this is no text');
+    expect((await errorsOf(Buffer.from(recipe.replace('note', '\xff\xfe'), 'latin1')))[0].said).toContain(
+      'byte 0xff in line 2 is no UTF-8: write the file in UTF-8',
+    );
+  });
+});
+
+describe('rules', () => {
+  const rules = (rewrite: string, more = ''): string => `kind: rules
+group: mine
+${more}rules:
+  - id: mine-one
+    title: t
+    match: IADD3 $d, $x, 1, 0
+    rewrite: ${rewrite}
+    source: s
+`;
+  it('that are wrong on some values are refuted at their line, with the smallest values', async () => {
+    expect(await errorsOf(rules('IADD3 $d, $x, 2, 0'))).toEqual([
+      { line: 7, said: "rule 'mine-one' is wrong: its sides differ; for" },
+    ]);
+    const file = join(dir, 'mine.yaml');
+    const notes = (await checkFile(file, host, specs))[0].notes!;
+    expect(notes).toContain('    $x    = 0x00000000 (32 bits)');
+  });
+  it('that are wrong beside a number that they name are refuted too', async () => {
+    // x ^ 0x7abc73d2 is 0 for one x in 2^32: only values near the numbers of a rule find it.
+    const one = rules('MOV $d, 5').replace('IADD3 $d, $x, 1, 0', 'SEL $d, 5, $x, PT');
+    expect(await errorsOf(one)).toEqual([]);
+    const rare = `kind: rules
+group: mine
+rules:
+  - id: rare
+    title: t
+    match: ISETP.EQ.U32 $p, _, $x, 0x7abc73d2, PT
+    rewrite: ISETP.NE.U32 $p, _, $x, $x, PT
+    source: s
+`;
+    expect((await errorsOf(rare)).map((e) => e.said)).toContainEqual(
+      expect.stringContaining("'rare' is wrong"),
+    );
+  });
+  it('with an unknown value in a table', async () => {
+    const found = await errorsOf(
+      rules('IADD3 $d, $x, 1, 0', 'tables:\n  swap: { EQ: NOSUCH }\n').replace(
+        'match: IADD3 $d, $x, 1, 0\n    rewrite: IADD3 $d, $x, 1, 0',
+        "match: 'ISETP.$cmp.$type.$bool $p, _, $x, 0, $c'\n    rewrite: 'ISETP.swap(cmp).$type.$bool $p, _, $x, 0, $c'",
+      ),
+    );
+    expect(found.map((e) => e.said).join('\n')).toContain("ISETP has no modifier 'swap(cmp)' here");
+  });
+});
