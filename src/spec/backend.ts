@@ -4,7 +4,7 @@ import type { Backend, Origin } from './plan.ts';
 import type { Specs } from './specs.ts';
 import type { StepSpec } from './steps.ts';
 
-/** Keys that are for readers and for this resolver; no pass sees them. */
+/** Keys for readers and for the resolver, which no pass sees. */
 const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs', 'recipe', 'hooks']);
 
 /** The back end of a target, and the knobs that it and its families set. */
@@ -100,7 +100,7 @@ function mergeInto(
   origins.set(path.join('.'), { source: 'backend', file: file.file, path });
 }
 
-/** A path such as 'limits.max-registers' in the facts; undefined where there is nothing. */
+/** The fact at a path such as 'limits.max-registers'; undefined if there is none. */
 export function factOf(backend: Backend, path: string): unknown {
   let v: unknown = backend.facts;
   for (const part of path.split('.')) {

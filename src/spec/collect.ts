@@ -3,17 +3,17 @@ import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { Specs } from './specs.ts';
 import { produce } from './state.ts';
 
-/** All specs and schemas that ship, as data: what the build makes, for hosts without files. */
+/** All shipped specs and schemas as data, written by the build for hosts without files. */
 export interface ShippedSpecs {
   readonly specs: readonly (CachedSpec & { readonly file: string })[];
   /** JSON Schemas by kind. */
   readonly schemas: Readonly<Record<string, object>>;
 }
 
-/** The name that a path gives to a spec: `mine` of `orders/mine.yaml`. */
+/** The name of a spec by its path: `mine` for `orders/mine.yaml`. */
 const stem = (file: string): string => file.slice(file.lastIndexOf('/') + 1).replace(/\.ya?ml$/, '');
 
-/** The name under which a spec is found: what it calls itself, or its file's name. */
+/** The name under which a spec is looked up: its own `name`, or its file's. */
 export const specName = (f: SpecFile): string =>
   f.kind === 'backend'
     ? String(f.data.name)
@@ -39,7 +39,7 @@ export function specsOf(files: readonly SpecFile[]): Specs {
   };
 }
 
-/** Shipped specs as files without a text, so that nothing can be said about their lines. */
+/** Shipped specs as files without text, so messages about them cannot name lines. */
 export const shippedSpecFiles = (shipped: ShippedSpecs): SpecFile[] =>
   shipped.specs.map(({ file, ...built }) => ({ file, text: '', kind: built.kind, data: built.data, built }));
 
@@ -51,9 +51,8 @@ type Changeable = {
 };
 
 /**
- * Specs with a document added. An order, recipe or knob set is found by the path that it is given, a group of rules by its name too, so
- * that it takes the place of a shipped one of that name; so does a back end. A table of phases, constraints, knobs or PTX forms
- * takes the place of the shipped one.
+ * Specs with a document added. An order, a recipe or a knob set is looked up by the path given here. A rule group or a back end
+ * replaces the shipped one of its name, and a table of phases, constraints, knobs or PTX forms the only one of its kind.
  */
 export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
   produce(specs, (draft: Changeable) => {

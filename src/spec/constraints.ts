@@ -4,11 +4,11 @@ import type { Specs } from './specs.ts';
 import type { ConstraintsSpec } from './types.generated.ts';
 
 /**
- * Checks every before/after pair on the first occurrences of phases that the order runs. The edit that placed one of the
- * two is blamed (the later edit, if both were placed), and the nearest place is named that breaks no constraint (of those
- * that are errors, where this one is an error).
+ * Checks every before/after pair on the first occurrences of the phases that the order runs. Blames the edit that placed one of the
+ * two phases (the later edit, if both were placed), and names the nearest place that breaks no constraint; for an error, only
+ * constraints of severity error count.
  *
- * @param base name of the full list that the order is made from; some pairs hold for one list only
+ * @param base name of the full list that the order derives from; some pairs apply to one list only
  */
 export function checkConstraints(
   specs: Specs,
@@ -62,7 +62,7 @@ const hard = (c: ConstraintsSpec.Constraint): boolean => c.severity !== 'warning
 /** Number of the edit that placed an entry; -1 for a line of the full list. */
 const placedBy = (x: Entry): number => (x.origin.path[0] === 'edits' ? Number(x.origin.path[1]) : -1);
 
-/** Where a phase may stand so that it keeps these constraints with the other phases as they are. */
+/** The places where a phase keeps these constraints while all other phases stay. */
 function nearestPlace(
   name: string,
   at: number,

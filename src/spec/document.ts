@@ -38,17 +38,17 @@ export interface CachedSpec {
   readonly rules?: { readonly hash: string; readonly wholeFor: string; readonly automaton: Automaton };
 }
 
-/** A spec as read: plain data, and its text for places on demand. */
+/** A spec as read: plain data, and the text, in which lines are looked up when needed. */
 export interface SpecFile {
   readonly file: string;
   readonly text: string;
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /** What the build knows, if these are its data; a copy with other data has them for nothing. */
+  /** What the build found out about exactly this data; meaningless on a copy whose data was changed. */
   readonly built?: CachedSpec;
 }
 
-/** Aliases that one document may expand to; a file that needs more is a mistake or an attack. */
+/** Most alias expansions in one document; a file that needs more is a mistake or an attack. */
 const MOST_ALIASES = 100;
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true });
@@ -57,15 +57,15 @@ const validators = new Map<string, ValidateFunction>();
 interface Read {
   readonly spec: SpecFile | null;
   readonly diagnostics: Diagnostic[];
-  /** Of a spec that its schema refuses, what is left without the refused entries. */
+  /** If the schema rejects the spec: what remains without the rejected entries. */
   readonly rest?: SpecFile;
 }
 
 /**
- * Reads and validates one YAML spec. All that is wrong is reported at once, each with its place. Never throws on input.
+ * Reads and validates one YAML spec. Reports all faults at once, each with its place; never throws, whatever the input.
  *
  * @param schemaOf the JSON Schema of a kind
- * @param expect the kind that must stand there; any kind if absent
+ * @param expect the kind that the spec must have; absent: any
  */
 export function readSpec(
   file: string,
@@ -101,7 +101,7 @@ export function readSpec(
   return { spec: null, diagnostics, ...(rest !== null && { rest: { file, text, kind, data: rest } }) };
 }
 
-/** The reader gave up: nesting or aliases beyond all measure, or an alias without an anchor. */
+/** The YAML reader gave up: excessive nesting or aliases, or an alias without an anchor. */
 function givenUp(file: string, text: string, e: unknown): Diagnostic {
   const said = e instanceof Error ? e.message.split('\n')[0] : String(e);
   const fault = { severity: 'error', code: 'yaml', file, line: 1, column: 1, length: 1 } as const;

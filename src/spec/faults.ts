@@ -17,8 +17,8 @@ type Schema = {
 };
 
 /**
- * Turns the validator's errors into diagnostics: one for each mistake, at its place, in the order of the file. Errors of
- * single alternatives are folded into one sentence about the choice.
+ * Turns the validator's errors into diagnostics, one per mistake, in file order. Where a value could have taken several forms, the
+ * errors of the single forms become one sentence about the choice.
  */
 export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnostic[] {
   const out: Diagnostic[] = [];
@@ -31,7 +31,7 @@ export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnosti
       seen.add(key);
     }
   }
-  // An invalid spec never passes because a sentence was left out as a repetition.
+  // Filtering out repetitions must never let an invalid spec pass.
   if (out.length === 0)
     for (const e of errors)
       out.push(
@@ -42,7 +42,7 @@ export function schemaFaults(f: Text, errors: readonly ErrorObject[]): Diagnosti
 
 const isChoice = (e: ErrorObject): boolean => e.keyword === 'oneOf' || e.keyword === 'anyOf';
 
-/** Whether an error was found while an alternative of a choice was tried. */
+/** Whether an error was found while trying one alternative of a choice. */
 const isInside = (e: ErrorObject, choice: ErrorObject): boolean =>
   e.schemaPath.startsWith(`${choice.schemaPath}/`) &&
   (e.instancePath === choice.instancePath || e.instancePath.startsWith(`${choice.instancePath}/`));
@@ -53,24 +53,24 @@ function withoutAlternatives(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((e) => !choices.some((c) => isInside(e, c)));
 }
 
-/** Found about the value itself: it is of the wrong kind for this alternative. */
+/** The value itself has the wrong type for this alternative, as opposed to something inside it being wrong. */
 const isWrongKind = (x: ErrorObject, choice: ErrorObject): boolean =>
   x.instancePath === choice.instancePath && ['type', 'enum', 'const'].includes(x.keyword);
 
-/** A map in a choice by type is meant to be the alternative that is a map: its errors stand for the choice. */
+/** Where only one alternative is a map, a value that is a map was meant to be that one: only its errors are reported. */
 function expanded(e: ErrorObject, all: readonly ErrorObject[]): ErrorObject[] {
   if (!isChoice(e) || e.data === null || typeof e.data !== 'object' || isKeyed(e)) return [e];
   const inside = all.filter((x) => isInside(x, e) && !isChoice(x) && !isWrongKind(x, e));
   return inside.length > 0 ? inside : [e];
 }
 
-/** Forms that differ by the keys that must be there, and by nothing else. */
+/** Alternatives that differ only in which keys they require. */
 const isKeyed = (e: ErrorObject): boolean =>
   ((e.schema ?? []) as readonly Schema[]).every(
     (s) => Object.keys(s).length === 1 && s.required !== undefined,
   );
 
-/** An unknown key in the same map that is nearly one of these: then its own error says all. */
+/** An unknown key of the same map that nearly spells one of these keys; the error about that key is enough. */
 const isMisspelt = (e: ErrorObject, keys: readonly string[], all: readonly ErrorObject[]): boolean =>
   all.some(
     (x) =>
@@ -85,7 +85,7 @@ const pathOf = (e: ErrorObject): string[] =>
     .slice(1)
     .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** `'edits.0'`, `the top level`; list elements counted from 1 are said so. */
+/** How a message names a path: `'edits.0'`, or `the top level`. */
 const nameOf = (path: readonly string[]): string =>
   path.length === 0 ? 'the top level' : `'${path.join('.')}'`;
 
@@ -152,7 +152,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
           notes: patternNote(e, all),
         }),
       )
-      // Told by the error about the name itself.
+      // The error about the name itself already says so.
       .with({ keyword: 'pattern', propertyName: P.string }, { keyword: 'if' }, () => null)
       .with({ keyword: 'pattern', params: { pattern: P.string.select() } }, (form) =>
         specError(f, path, 'spec-value', `${at} is ${typeName(e.data)}, which has not its form`, {
@@ -163,7 +163,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
   );
 }
 
-/** A key that is missing; nothing is said where a misspelt key beside it is already reported. */
+/** A missing key; not reported if a misspelling of it beside it already is. */
 function missing(
   f: Text,
   e: ErrorObject,
@@ -182,7 +182,7 @@ function missing(
   return specError(f, path, 'spec-missing', `'${key}' is missing in ${nameOf(path)}`, { notes });
 }
 
-/** A choice among forms. Forms that differ by a key that must be there are told apart by these keys. */
+/** A choice among forms. The keys that are present decide which form was meant, if the forms differ in required keys. */
 function choice(
   f: Text,
   e: ErrorObject,
@@ -261,7 +261,7 @@ function patternNote(e: ErrorObject, all: readonly ErrorObject[]): string[] {
   return inner === undefined ? [] : [`form: ${inner.params.pattern}`];
 }
 
-/** The validator's own words for limits of numbers and lists, as a sentence that follows a name. */
+/** What the validator says about a limit of a number or a list, worded to follow the name of the value. */
 function limitText(e: ErrorObject): string {
   const p = e.params as { limit?: number; comparison?: string; i?: number; j?: number };
   switch (e.keyword) {

@@ -21,7 +21,7 @@ import type { PlanRequest, Specs } from './specs.ts';
 import { resolveSwitches, switchKnobs } from './switches.ts';
 import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
 
-/** What plans have in common that differ by values of knobs only: everything but these. */
+/** Everything in a plan except knob values, so plans that differ only in those can share it. */
 export interface Frame {
   /** Null where there is an error. */
   readonly isa: Isa | null;
@@ -29,15 +29,15 @@ export interface Frame {
   readonly rules: Plan['rules'];
   /** What recipes and back ends say of hooks, and recipes of phases. */
   readonly settings: readonly Setting[];
-  /** Knobs that a phase that runs may read. */
+  /** Knobs that some running phase may read. */
   readonly read: ReadonlySet<string>;
-  /** What is hashed before the values of knobs, and after. */
+  /** The texts that are hashed before and after the knob values. */
   readonly hash: { readonly before: HashState; readonly after: string } | null;
-  /** There is no order, and so nothing of the above. */
+  /** The order could not be built, so the fields above are empty. */
   readonly unordered: boolean;
-  /** What is wrong with the order and what it runs. */
+  /** Faults of the order and of what it runs. */
   readonly issues: readonly SpecIssue[];
-  /** What is wrong with how that runs on the target. */
+  /** Faults of running that on the target. */
   readonly issuesOfTarget: readonly SpecIssue[];
 }
 
@@ -52,11 +52,11 @@ export interface FrameInput {
   /** Null: there is no back end. */
   readonly found: ResolvedBackend | null;
   readonly table: KnobTable;
-  /** What was wrong before. */
+  /** Issues found earlier. */
   readonly issues: Issues;
 }
 
-/** Frames that are kept for one table of phases; the one that was made first goes first. */
+/** Most frames kept for one phase table; the oldest is dropped first. */
 const MOST_FRAMES = 32;
 
 const frames = new WeakMap<SpecFile, Map<string, Frame>>();
@@ -64,7 +64,7 @@ const frames = new WeakMap<SpecFile, Map<string, Frame>>();
 const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
 
-/** A number that an object has for itself; 0 for none. */
+/** A number unique to an object; 0 for null. */
 function numberOf(x: object | null | undefined): number {
   if (x === null || x === undefined) return 0;
   let n = numbers.get(x);
@@ -73,8 +73,8 @@ function numberOf(x: object | null | undefined): number {
 }
 
 /**
- * The frame of a request. One that was made of the same documents for the same request, values of knobs aside, is taken again; not
- * where something is wrong, or where knobs switch phases.
+ * The frame of a request. It is reused for requests that differ only in knob values, provided that the documents are the same, nothing
+ * is wrong with them, and no knob switches phases.
  */
 export function frameOf(x: FrameInput): Frame {
   const { specs, request } = x;
@@ -96,7 +96,7 @@ export function frameOf(x: FrameInput): Frame {
 }
 
 function makeFrame({ specs, request, host, layers, level, found, table, issues: before }: FrameInput): Frame {
-  // What follows asks whether anything was wrong so far.
+  // The steps below behave differently if anything was wrong so far.
   const issues = new Issues(before.list);
   const from = issues.list.length;
   const nothing = {
@@ -181,7 +181,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   };
 }
 
-/** No phase may run rules that the host cannot run: that would leave them out without a word. */
+/** Reports rules that the host cannot run: leaving them out silently would change the result. */
 function refuseRules(phases: readonly PlanPhase[], entries: readonly Entry[], issues: Issues): void {
   phases.forEach((p, i) => {
     const [group] = groupsOf(p);
@@ -197,7 +197,7 @@ function refuseRules(phases: readonly PlanPhase[], entries: readonly Entry[], is
 const orderName = (specs: Specs, f: SpecFile): string =>
   [...specs.orders].find(([, x]) => x === f)?.[0] ?? f.file;
 
-/** Built instruction sets by the list of their specs: a plan of the same specs shares them. */
+/** Instruction sets by the list of specs that they were built from, so that plans of the same specs share them. */
 const builtIsas = new WeakMap<readonly SpecFile[], ReturnType<typeof buildIsa>>();
 
 function resolveIsa(specs: Specs, issues: Issues): Isa | null {
@@ -216,7 +216,7 @@ function resolveIsa(specs: Specs, issues: Issues): Isa | null {
 
 /*
  * Hash of everything that decides what the plan does: level, facts, instruction set, phases that may run with what is
- * bound to them, and every knob value. Titles, reasons, sources and the way a value came about do not count.
+ * bound to them, and every knob value. Titles, reasons, sources and origins of values are left out.
  */
 
 function hashParts(
@@ -241,7 +241,7 @@ function hashParts(
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
 }
 
-/** Hash of a plan: of its frame with values of knobs in it, and of its profile. */
+/** Hash of a plan: its frame, its knob values and its profile. */
 export function planHash(
   { before, after }: NonNullable<Frame['hash']>,
   knobs: ReadonlyMap<string, ResolvedKnob>,

@@ -101,7 +101,7 @@ function hookNamed(
   return entry;
 }
 
-/** Passes and rule groups that are not there. Step lists are checked where they are opened. */
+/** Reports passes and rule groups that do not exist. Step lists are checked when they are expanded. */
 function checkNames(steps: readonly StepSpec[], at: Spot, names: HookNames, issues: Issues): void {
   const { passes, ruleGroups } = names;
   steps.forEach((s, i) => {

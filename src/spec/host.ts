@@ -1,19 +1,19 @@
 import type { Isa } from '../ir/opcode.ts';
 import type { ParamTypes } from '../ir/pass.ts';
 
-/** What the host can run. */
+/** What the code around the resolver can run. */
 export interface Host {
   /** Names of registered passes. */
   readonly passes: ReadonlySet<string>;
-  /** Rule groups can be run. */
+  /** Whether it can run rule groups. */
   readonly rules?: boolean;
-  /** Knobs that running rules reads, whatever the rules are. */
+  /** Knobs that are read wherever rules run, whichever rules they are. */
   readonly ruleKnobs?: readonly string[];
   /** Knobs that a pass reads wherever it runs. */
   readonly passKnobs?: (pass: string) => readonly string[];
   /** Parameters that a pass reads; absent, they are not checked. */
   readonly passParams?: (pass: string) => ParamTypes;
-  /** Checks the rules of one group, in the company of the groups that run with it. */
+  /** Checks the rules of one group together with those of the groups that run beside it. */
   readonly checkRules?: (
     docs: readonly unknown[],
     group: string,

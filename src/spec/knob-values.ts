@@ -2,7 +2,7 @@ import { nearest } from '../ir/diagnostic.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import type { KnobsSpec } from './types.generated.ts';
 
-/** What the check of a value needs of a knob. */
+/** The fields of a knob that checking a value needs. */
 export type KnobType = Pick<KnobsSpec.Knob, 'type' | 'range'>;
 
 /** A value of the knob's type, or what is wrong with it. */
@@ -17,7 +17,7 @@ const HIGHEST = Number.MAX_SAFE_INTEGER;
 const INTEGER = /^[-+]?(0x[0-9a-f]+|0b[01]+|0o[0-7]+|\d+)$/i;
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
-/** Integer from YAML or from text in any base; null where it is none. */
+/** An integer from YAML, or from text in any base; null if it is not one. */
 function integer(v: unknown): number | null {
   if (typeof v === 'number') return Number.isSafeInteger(v) ? v : null;
   if (typeof v !== 'string' || !INTEGER.test(v.trim())) return null;
@@ -46,7 +46,7 @@ function ranged(type: KnobType, n: number | null, wanted: string): CheckedValue 
 }
 
 /**
- * Checks a value, from YAML or as text of the command line, against a knob's type and range (types: reference knobs,
+ * Checks a value, from YAML or from the command line, against a knob's type and range (types: reference knobs,
  * System). `null` and the text `unset` leave the knob unset.
  *
  * @param opcodes names that an opcode list may hold; absent: any
@@ -144,7 +144,7 @@ function integers(type: KnobType, value: unknown): CheckedValue {
   return { value: out };
 }
 
-/** Records between `~`: a shader or an instruction hash, or K= for always (reference knobs, System). */
+/** Records separated by `~`: a shader hash, an instruction hash, or K= for always (reference knobs, System). */
 function conditions(value: unknown): CheckedValue {
   const wanted = "it is a list of conditions: SH=<hex> or IH=<hex> or K=<text>, '~' between them";
   if (typeof value !== 'string') return { problem: wanted };
@@ -159,7 +159,7 @@ function conditions(value: unknown): CheckedValue {
   return { value };
 }
 
-/** `FADD,3,FMUL,2`: opcode and number in turn. */
+/** `FADD,3,FMUL,2`: opcodes, each followed by a number. */
 function opcodeList(value: unknown, opcodes?: ReadonlySet<string>): CheckedValue {
   const wanted = 'it is a list of opcodes with a number each: FADD,3,FMUL,2';
   const parts = typeof value === 'string' ? value.split(',').map((x) => x.trim()) : [];

@@ -14,10 +14,10 @@ import type { KnobsSpec } from './types.generated.ts';
 /** Option 391: its value, of 64 bits, names the recipe, and that there is one turns the recipe manager on (seed 004). */
 export const MANAGER_KNOB = 'Knob391';
 
-/** Every knob with its winning value, and the place that said it. */
+/** Every knob with the value that wins, and where that was set. */
 export interface KnobTable {
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
-  /** Places of the winning values that are not from the catalog. */
+  /** Where the winning values were set that are not catalog defaults. */
   readonly spots: ReadonlyMap<string, Spot>;
 }
 
@@ -27,10 +27,10 @@ interface Source {
   readonly when: string | null;
 }
 
-/** The catalog as every request starts from it. */
+/** The catalog, prepared once for all requests. */
 interface Catalog {
   readonly rows: Readonly<Record<string, KnobsSpec.Knob>>;
-  /** Names by their names and aliases in lower case. */
+  /** Knob names by lower-case name or alias. */
   readonly byName: ReadonlyMap<string, string>;
   /** Names and aliases. */
   readonly names: readonly string[];

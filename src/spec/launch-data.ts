@@ -12,7 +12,7 @@ import type { LaunchSpec } from './types.generated.ts';
  */
 export type ReadData = (name: string, size: number) => Uint8Array | string | null;
 
-/** One parameter as written; the schema lets no other form through. */
+/** One parameter as written; the schema admits no other form. */
 type Parameter =
   | { readonly scalar: string; readonly value: number | string }
   | {
@@ -46,7 +46,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
   const error = (path: SpecPath, code: string, message: string, notes?: readonly string[]) =>
     issues.error({ file: spec, path }, code, message, { notes });
 
-  /** Contents of a data file; zeros where it is faulty, so that the other faults are found too. */
+  /** Contents of a data file; zeros if the file is faulty, so that checking can go on. */
   const data = (name: string, size: number, path: SpecPath): Uint8Array => {
     const bytes = read(name, size);
     if (bytes === null || typeof bytes === 'string')
@@ -59,7 +59,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
     return new Uint8Array(0);
   };
 
-  /** Whether so many bytes are too many for the parameter. */
+  /** Reports a parameter that needs more bytes than a buffer can hold. */
   let total = 0;
   const tooLarge = (size: number, path: SpecPath): boolean => {
     if (size > MOST_BYTES) {
@@ -79,7 +79,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
         const value = scalarValue(scalar, given);
         if (typeof value === 'object') error(at('value'), 'launch-value', value.problem);
         const number = typeof value === 'object' ? 0 : value;
-        // The simulator takes half precision as its bits.
+        // The simulator takes half-precision values as bits.
         return scalar.endsWith('f16')
           ? { kind: 'scalar', type: 'b16', value: numberToHalf(Number(number), scalar) }
           : { kind: 'scalar', type: scalar, value: number };
@@ -155,7 +155,7 @@ export function scalarValue(type: string, given: number | string): number | bigi
     return { problem: `${type} takes an integer, not '${given}'` };
   const v = m === null ? BigInt(given) : m[1] === '-' ? -BigInt(m[2]) : BigInt(m[2]);
   const bits = BigInt(type.replace(/\D/g, ''));
-  // Bits (b8 to b64) may be written either way; s and u types only as themselves.
+  // Untyped values (b8 to b64) may be written signed or unsigned.
   const low = type.startsWith('u') ? 0n : -(1n << (bits - 1n));
   const high = type.startsWith('s') ? (1n << (bits - 1n)) - 1n : (1n << bits) - 1n;
   if (v < low || v > high) return { problem: `${given} does not fit ${type}: ${low} to ${high}` };

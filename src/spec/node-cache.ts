@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CachedSpec } from './document.ts';
 
-/** Folder of the project: the same two steps up from the sources and from the build. */
+/** Root folder of the project: two folders up, from the sources and from the build alike. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** The file that the build makes of all shipped specs. */
+/** What the build stores about all shipped specs, in one file. */
 export interface BuiltSpecs {
   /** Hash of the schemas that the specs were checked against. */
   readonly schemas: string;
-  /** Stamp of the folder of schemas then. */
+  /** Stamp of the schema files at that time. */
   readonly schemasStamp: string;
   /** By the hash of the text. */
   readonly specs: Readonly<Record<string, CachedSpec>>;
@@ -21,8 +21,8 @@ export interface BuiltSpecs {
 }
 
 /**
- * Size and times of a file. As long as they stay, so does its text: the time of the last change of status cannot be set back, as that
- * of the last change of the text can.
+ * Size and times of a file; as long as they are the same, so is its text. The modification time alone would not do, since programs can
+ * set it back; they cannot set back the change time.
  */
 export function stampOf(path: string): string {
   const { size, mtimeMs, ctimeMs } = statSync(path);
@@ -45,7 +45,7 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 
 let schemaHash: string | null = null;
 
-/** Everything that decides whether a text is valid, so that a changed schema does not find old verdicts. */
+/** Hash of everything that decides whether a text is valid: a changed schema invalidates earlier results. */
 export function schemasHash(): string {
   schemaHash ??= sha256(
     schemaFiles()
@@ -57,7 +57,7 @@ export function schemasHash(): string {
 
 let built: Pick<BuiltSpecs, 'specs' | 'files'> | null = null;
 
-/** What the build left; nothing where it did not run, or where a schema has changed since. */
+/** What the build stored; empty if there was no build or a schema has changed since. */
 function builtSpecs(): Pick<BuiltSpecs, 'specs' | 'files'> {
   if (built === null) {
     built = { specs: {}, files: {} };
@@ -71,10 +71,10 @@ function builtSpecs(): Pick<BuiltSpecs, 'specs' | 'files'> {
   return built;
 }
 
-/** A shipped spec as the build found it; undefined where the text, or a schema, has changed since. */
+/** A shipped spec as the build parsed it; undefined if its text or a schema has changed since. */
 export const fromBuild = (key: string): CachedSpec | undefined => builtSpecs().specs[key];
 
-/** The spec of a shipped file that nobody has touched since the build, without reading it; undefined if that is not certain. */
+/** The same by path, without reading the file; undefined unless it is certain that the file is unchanged since the build. */
 export function untouched(path: string): CachedSpec | undefined {
   if (!path.startsWith(ROOT)) return undefined;
   const { files, specs } = builtSpecs();
@@ -108,7 +108,7 @@ const entryFile = (key: string): string | null => {
   return folder === null ? null : join(folder, `${sha256(key + schemasHash())}.json`);
 };
 
-/** A spec with this hash that was valid before. A damaged entry is no entry. */
+/** The cached spec with this hash. A damaged entry counts as missing. */
 export function fromCache(key: string): CachedSpec | undefined {
   const file = entryFile(key);
   if (file === null) return undefined;
@@ -121,7 +121,7 @@ export function fromCache(key: string): CachedSpec | undefined {
   }
 }
 
-/** Keeps a valid spec. A cache that cannot be written only costs time, so nothing is said. */
+/** Caches a valid spec. Failing to write costs only time later, so it is not reported. */
 export function toCache(key: string, spec: CachedSpec): void {
   const file = entryFile(key);
   if (file === null) return;
@@ -135,7 +135,7 @@ export function toCache(key: string, spec: CachedSpec): void {
     try {
       rmSync(aside, { force: true });
     } catch {
-      // Nothing more can be done about it.
+      // The temporary file stays behind; nobody reads it.
     }
   }
 }

@@ -16,7 +16,7 @@ import { checkSense } from './sense.ts';
 import { DEFAULT_LEVEL, DEFAULT_ORDER, MAX_LEVEL } from './specs.ts';
 import type { RecipeSpec, RulesSpec } from './types.generated.ts';
 
-/** Target of the trials where a spec names none. */
+/** Target of the trial plans if the spec names none. */
 const TRIAL_SM = 'sm_80';
 const TRIAL: PlanRequest = {
   level: DEFAULT_LEVEL,
@@ -32,8 +32,8 @@ const TRIAL: PlanRequest = {
 const DEFAULT_RECIPES = { set: [`${MANAGER_KNOB}=1`] };
 
 /**
- * Checks any spec file: its form, and then its meaning, by using it in plans with the shipped specs around it: at every
- * level, and for the targets that it is about. Never throws on input.
+ * Checks any spec file: first its form, then its meaning, by resolving plans that use it together with the shipped specs, at every
+ * level and for the targets it concerns. Never throws, whatever the input.
  */
 export async function checkFile(
   path: string,
@@ -62,7 +62,7 @@ async function checkFaults(action: () => Promise<unknown>): Promise<Diagnostic[]
   }
 }
 
-/** Faults of a spec of valid form. */
+/** Faults of a spec whose form is valid. */
 async function faultsOf(
   spec: SpecFile,
   path: string,
@@ -87,7 +87,7 @@ async function around(spec: SpecFile, path: string, shipped: Specs): Promise<Spe
   return shipped;
 }
 
-/** Faults of the rules of a group, alone and with the groups that some phase runs with it. */
+/** Faults of the rules of a group, by itself and together with the groups that some phase runs beside it. */
 function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   if (!('passes' in host) || host.checkRules === undefined) return [];
   const name = specName(spec);
@@ -110,7 +110,7 @@ function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | 
   }));
 }
 
-/** Ids of rules name them in commands and reports, so a rule of a group that never runs beside this one has its id for itself too. */
+/** Commands and reports name rules by id, so ids must be unique even among groups that never run together. */
 function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
   const idsOf = (f: SpecFile): string[] => (f.data as unknown as RulesSpec.Rules).rules.map((r) => r.id);
   const owners = new Map(others.flatMap((f) => idsOf(f).map((id): [string, string] => [id, specName(f)])));
@@ -133,18 +133,18 @@ async function meanings(spec: SpecFile): Promise<Diagnostic[]> {
   );
 }
 
-/** Errors of any trial, and warnings that every trial gave: what is idle at one level may well be read at another. */
+/** Errors of any trial, and warnings that all trials agree on: a knob that nothing reads at one level may be read at another. */
 function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
   const { specs, requests } = trialOf(spec, path, shipped);
   const all = new Map<string, { issue: SpecIssue; trials: Set<PlanRequest> }>();
   for (const request of requests)
     for (const found of resolve(specs, request, host).issues) {
-      // The request of a trial is made of what the spec says: a target that it names is not the command line's.
+      // The target of a trial comes from the spec, so a fault of it must not blame the command line.
       const targets = spec.data.sm;
       const named = found.code === 'unknown-sm' && Array.isArray(targets) ? targets.indexOf(request.sm) : -1;
       const issue = named < 0 ? found : { ...found, file: spec, path: ['sm', named] };
       const { file, path, code, subject, see, severity, message } = issue;
-      // Of one warning the reason may differ from trial to trial; of errors every text is worth reading.
+      // A warning may give another reason in each trial, and one is enough; every distinct error is worth reading.
       const said = severity === 'error' ? message : null;
       const key = JSON.stringify([file?.file, path, code, subject, see?.path, said]);
       const known = all.get(key);
@@ -154,13 +154,13 @@ function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<
   return (
     [...all.values()]
       .filter((x) => x.issue.severity === 'error' || x.trials.size === requests.length)
-      // That a group has a switch is no fault of the group.
+      // A group that a knob switches on is not at fault for being off.
       .filter((x) => x.issue.code !== 'rules-off')
       .map((x) => x.issue)
   );
 }
 
-/** The specs with the one to be checked among them, and requests that use it. */
+/** The specs including the one to check, and requests that use it. */
 function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; requests: PlanRequest[] } {
   const one = TRIAL;
   const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, level) => level);
@@ -171,7 +171,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     ...levels.map((level) => ({ ...r, level })),
     ...sms.map((sm) => ({ ...r, sm })),
   ];
-  // Under its path, so that it may extend the shipped one of its name.
+  // It is entered under its path, so that it may extend the shipped order of the same name.
   const there = shipped.recipes.get(path) ?? shipped.orders.get(path);
   const specs = there === undefined ? withSpec(shipped, spec, path) : shipped;
   const requests = match(spec.kind)
@@ -202,7 +202,7 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     .with('isa', () => [one])
     // No plan has it: PTX is checked against it when it is read.
     .with('ptx-syntax', () => [])
-    // One file of these kinds is in force.
+    // There is one file of each of these kinds, which it replaces.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),
     )

@@ -2,10 +2,10 @@ import { readFileSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /*
- * Files that were read because a command names them, or something that it names: what has to be kept to run it again elsewhere.
+ * The files that a command reads, directly or through a file that names them: what reproducing it elsewhere needs.
  */
 
-/** Inputs belong to one task of a command, specs to all of it. */
+/** Inputs belong to one task of a command, specs to all of its tasks. */
 type Use = 'input' | 'spec';
 
 const files = new Map<string, Use>();
@@ -48,7 +48,7 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
 /** Full paths of what was read, in order. */
 export const namedFiles = (): readonly string[] => [...files.keys()];
 
-/** Another task begins: it does not need the inputs of those before it. */
+/** Begins another task, which does not need the inputs of earlier ones. */
 export function forgetInputs(): void {
   for (const [path, use] of files) if (use === 'input') files.delete(path);
 }

@@ -19,7 +19,7 @@ export interface LoadedLaunch extends Launch {
 /**
  * Reads a launch file and the data that it names.
  *
- * @param needModule the module must be there too; not so where another takes its place
+ * @param needModule whether the module must exist too; false if the caller provides another
  * @throws DiagnosticError with every fault, each at its line
  */
 export async function loadLaunch(path: string, needModule = false): Promise<LoadedLaunch> {
@@ -56,7 +56,7 @@ export async function loadLaunch(path: string, needModule = false): Promise<Load
 /** A path relative to a folder, or an absolute one as it is. */
 const resolvedPath = (folder: string, path: string): string => (isAbsolute(path) ? path : join(folder, path));
 
-/** A launch file, or the rest of it and what is wrong with its form. */
+/** A launch file; if its form is invalid, its valid entries and the faults. */
 async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: readonly Diagnostic[] }> {
   try {
     return { spec: await loadSpec(path, 'launch'), faults: [] };

@@ -43,7 +43,7 @@ export function readSpecText(path: string): string {
     } catch {
       throw new DiagnosticError([fileFault(file, `there is no folder '${shownPath(dirname(path))}'`)]);
     }
-    // The ending counts for nothing, else short names are all alike.
+    // Endings are ignored: with them, all short names would look alike.
     const stem = (f: string) => f.replace(/\.ya?ml$/, '');
     const close = nearest(stem(basename(path)), there.map(stem));
     const near = there.filter((f) => close.includes(stem(f))).map((f) => `'${f}'`);
@@ -53,7 +53,7 @@ export function readSpecText(path: string): string {
   }
 }
 
-/** The schema's complaints about a spec, and the remainder of the spec, whose values are checked too. */
+/** The schema faults of a spec, and its valid remainder, whose values are checked as well. */
 export class SpecFaults extends DiagnosticError {
   readonly rest: SpecFile | undefined;
   constructor(diagnostics: readonly Diagnostic[], rest: SpecFile | undefined) {
@@ -62,17 +62,17 @@ export class SpecFaults extends DiagnosticError {
   }
 }
 
-/** Faults of single values only: faults of a spec as a whole might merely follow from the parts left out. */
+/** Keeps only faults of single values: others might merely follow from the parts that were left out. */
 const OF_ONE_VALUE = /^(unknown-|knob-|recipe-|launch-|not-a-hook$|ir-property$)/;
 
-/** Faults of a spec's form, merged with those found in the remainder, in the order of the file. */
+/** The schema faults of a spec and those of its remainder, in file order. */
 export const withRest = (form: readonly Diagnostic[], rest: readonly Diagnostic[]): Diagnostic[] =>
   [...form, ...rest.filter((d) => d.severity === 'error' && OF_ONE_VALUE.test(d.code) && d.line > 0)].sort(
     (a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : 0),
   );
 
 /**
- * Reads a spec file through the caches: a text that was valid before is neither parsed nor checked again.
+ * Reads a spec file through the caches: a text that was found valid before is neither parsed nor checked again.
  * @throws SpecFaults with everything that is wrong with its form
  */
 export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFile> {
@@ -83,7 +83,7 @@ export async function loadSpec(path: string, expect?: SpecKind): Promise<SpecFil
   return untouchedSpec(path, file, known);
 }
 
-/** A shipped spec as the build found it. Its text is read only for the places of faults. */
+/** A shipped spec as the build parsed it. Its text is read only to find the lines of faults. */
 function untouchedSpec(path: string, file: string, built: CachedSpec): SpecFile {
   let text: string | null = null;
   return {
@@ -156,7 +156,7 @@ export const specsFromTexts = (
   files: readonly { readonly file: string; readonly text: string }[],
 ): Promise<Specs> => allSpecs(files.map(({ file, text }) => ({ read: () => specOf(file, text) })));
 
-/** Kinds that have exactly one spec, which every plan needs. */
+/** Kinds with exactly one spec, which every plan needs. */
 const SINGLE = ['phases', 'constraints', 'knobs'] as const;
 
 async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFile> }[]): Promise<Specs> {
@@ -177,12 +177,12 @@ async function allSpecs(sources: readonly { readonly read: () => Promise<SpecFil
   return specsOf(files);
 }
 
-/** A name that is meant as a path: `mine.yaml`, `./x/mine`. */
+/** Whether a name is a path: `mine.yaml`, `./x/mine`. */
 const isPath = (n: string): boolean => /\.ya?ml$/.test(n) || n.includes('/') || n.includes('\\');
 
 const NO_RULES: ReadonlyMap<string, SpecFile> = new Map();
 
-/** Specs with the files that a request names by their path, entered under that path, and what is wrong with their form. */
+/** Specs plus the files that a request names by path, each entered under that path, and the faults of their form. */
 export async function withFiles(
   specs: Specs,
   request: PlanRequest,
@@ -224,8 +224,8 @@ export async function withFiles(
 }
 
 /**
- * Rule groups with those that are given by path: on the request, where a file takes the place of a group of its name, and in
- * orders and hooks, where a path is relative to the file that says it.
+ * Rule groups plus those given by path. A path in the request replaces the group of the same name; a path in an order or a hook is
+ * relative to the file that contains it.
  */
 async function withRules(
   rules: ReadonlyMap<string, SpecFile>,
@@ -252,7 +252,7 @@ async function withRules(
       const f = out.get(n) ?? (await load(key, 'rules'));
       if (f !== null) enter(n, f);
     }
-  // What nothing was added to stays the same object, by which plans share what is made of it.
+  // If nothing was added, the object stays the same, so that plans share what is derived from it.
   return more ? out : rules;
 }
 
@@ -301,8 +301,8 @@ async function withRecipes(
 }
 
 /**
- * Orders with a file and all that it extends. A path in `extends` is relative to the file that says it; it is entered as
- * the full path, so that files of one name in two folders stay apart.
+ * Orders plus a file and everything that it extends. A path in `extends` is relative to the file that contains it, and is entered as
+ * a full path, so that files of the same name in two folders stay apart.
  */
 async function withOrders(
   orders: ReadonlyMap<string, SpecFile>,
@@ -320,7 +320,7 @@ async function withOrders(
       break;
     }
     const next = isAbsolute(up) ? up : resolvePath(dirname(path), up);
-    // The first file may be reached again by its full path: a cycle, which the resolver reports.
+    // Reaching the first file again means a cycle, which the resolver reports.
     const again = next === resolvePath(name) ? name : next;
     out.set(key, { ...f, data: { ...f.data, extends: again } });
     path = next;
@@ -329,11 +329,11 @@ async function withOrders(
   return out;
 }
 
-/** Issues with their places looked up. The reader of YAML is loaded only if there are any. */
+/** Issues with their lines. The YAML reader is loaded only if there are any. */
 export const toDiagnostics = async (issues: readonly SpecIssue[]): Promise<Diagnostic[]> =>
   issues.length === 0 ? [] : (await import('./issue-diagnostics.ts')).issueDiagnostics(issues);
 
-/** Line of an origin in its file, from 1; 0 where it has no file. Loads the reader of YAML. */
+/** Line of an origin in its file, from 1; 0 without a file. Loads the YAML reader. */
 export async function lineOf(origin: {
   readonly file: string;
   readonly path: readonly (string | number)[];
@@ -344,7 +344,7 @@ export async function lineOf(origin: {
 }
 
 /**
- * The plan for a request. Orders, recipes and knob sets may be named or given by path.
+ * Resolves the plan for a request. Orders, recipes and knob sets may be given by name or by path.
  * @returns the plan (null on errors) and every error and warning, with places
  */
 export async function makePlan(

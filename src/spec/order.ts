@@ -9,16 +9,16 @@ import type { PhasesSpec } from './types.generated.ts';
 
 export type Row = Omit<PhasesSpec.Phase, 'purpose' | 'source'>;
 
-/** A place in the order while it is edited. */
+/** An entry of an order that is being edited. */
 export interface Entry {
   /** Unique in the order: `name`, or `name#2` for a second occurrence. */
   readonly id: string;
   readonly name: string;
   /** Index of its row in the phase table; -1 for an inserted pass or rule group. */
   readonly row: number;
-  /** Line of an order that put it here. */
+  /** The line that put it here. */
   readonly origin: Spot & { readonly file: SpecFile };
-  /** Why the order does not run it; null where it does. */
+  /** Why the order does not run it; null if it does. */
   readonly dropped: string | null;
   /** Of a later round of phases that are repeated: the phases of the round before. */
   readonly roundAfter?: readonly string[];
@@ -26,7 +26,7 @@ export interface Entry {
   readonly rules?: string;
 }
 
-/** Longest chain of `extends`; a longer one is a cycle or a mistake. */
+/** Longest chain of `extends`; a longer one must be a cycle or a mistake. */
 const LONGEST_CHAIN = 16;
 
 const LISTS_PHASES = '`orrery phases` lists them';
@@ -49,14 +49,14 @@ export class RowTable {
     });
   }
 
-  /** Row of an id; an occurrence beyond the rows of its name is the first row again. -1: no such name. */
+  /** Row of an id; occurrences beyond the rows of that name use its first row. -1: no such name. */
   find(id: string): number {
     const key = id.toLowerCase();
     return this.at.get(key) ?? this.at.get(key.replace(/#\d+$/, '')) ?? -1;
   }
 }
 
-/** The chain of orders from the one asked for down to the full list; null where it is broken. */
+/** The chain of orders from the requested one down to the full list; null if it is broken. */
 export function orderChain(specs: Specs, name: string, issues: Issues): SpecFile[] | null {
   const chain: SpecFile[] = [];
   let from: Spot = { file: null, path: [] };
@@ -157,15 +157,15 @@ interface EditContext {
   readonly passes: ReadonlySet<string>;
   readonly params: Host['passParams'];
   readonly ruleGroups: ReadonlySet<string>;
-  /** Rows that gave their place to another, and the edit that did it. */
+  /** Rows that were replaced, and the edit that did it. */
   readonly replaced: Map<number, Spot>;
   readonly issues: Issues;
 }
 
-/** Where an edit puts something. */
+/** Where an edit puts its entry. */
 type Anchor = { readonly before: string } | { readonly after: string };
 
-/** One edit, by what it does; the schema lets no other form through. */
+/** One edit; the schema admits no other form. */
 type Edit = { readonly levels?: readonly number[]; readonly why?: string } & OneEdit;
 type OneEdit =
   | ({ readonly move: string } & Anchor)
@@ -176,7 +176,7 @@ type OneEdit =
   | ({ readonly insertPass: string; readonly params?: Readonly<Record<string, unknown>> } & Anchor)
   | ({ readonly insertRules: string } & Anchor);
 
-/** Applies one edit to the order so far; an edit that is wrong, or not for this level, changes nothing. */
+/** Applies one edit. One that is faulty or for other levels changes nothing. */
 function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
   const here = edit.levels?.includes(cx.level) !== false;
   // What is put in is in the order at every level, so that its positions are the same, but runs at its levels only.
@@ -262,7 +262,7 @@ function findEntry(list: readonly Entry[], id: string, key: string, cx: EditCont
   return at;
 }
 
-/** Puts an entry before or after the edit's anchor, and takes out what stands at `from` (-1: nothing). No entry: no change. */
+/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
 function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
   if (entry === null) return;
   const [key, id] =
@@ -353,7 +353,7 @@ function freshId(list: readonly Entry[], name: string): string {
   return id;
 }
 
-/** A required phase that is nowhere in the order is as good as switched off. */
+/** Reports required phases that the order leaves out. */
 function checkRequired(
   entries: readonly Entry[],
   file: SpecFile,

@@ -7,7 +7,7 @@ import { type Backend, flatSteps, type Gate, type PlanPhase, type Step } from '.
 import { eachStep, stepsOf, withGroups } from './steps.ts';
 import type { Switches } from './switches.ts';
 
-/** Row of an inserted pass or rule group: a step without a row of its own. */
+/** A row for an inserted pass or rule group, which has none in the phase table. */
 const insertedRow = (x: Entry): Row => ({
   index: null,
   trueIndex: -1,
@@ -17,10 +17,10 @@ const insertedRow = (x: Entry): Row => ({
   status: 'implemented',
 });
 
-/** What rows declare for the passes that they run: knobs, facts and properties, for steps that run such a pass elsewhere. */
+/** Knobs, facts and properties that phase rows declare for their passes, which steps that run such a pass elsewhere need too. */
 type Declared = Required<Pick<Row, 'knobs' | 'facts' | 'requires' | 'destroys'>>;
 
-/** By pass: what the rows that run it alone declare for it. A row of several passes does not say which of them needs what. */
+/** By pass, from the rows that run nothing else: a row with several passes does not say which of them needs what. */
 function declarations(rows: readonly Row[], phases: SpecFile): ReadonlyMap<string, Declared> {
   const users = new Map<string, Row[]>();
   for (const r of rows) {
@@ -52,14 +52,14 @@ const union = (...lists: readonly (readonly string[] | undefined)[]): string[] =
 
 /**
  * The phases of the plan: each entry of the order with its row, what fills its hook, and what switches it. The row of a
- * worker stays empty, because its slot runs the work.
+ * worker is empty: the phase that calls the worker runs its steps.
  */
 export function planPhases(
   entries: readonly Entry[],
   rows: readonly Row[],
   phasesFile: SpecFile,
   reads: {
-    /** Knobs that a pass, or a rule group, reads wherever it runs. */
+    /** Knobs that a pass or a rule group reads, whichever phase runs it. */
     readonly pass: (name: string) => readonly string[];
     readonly group: (name: string) => readonly string[];
     /** Rule groups that the request adds to a row. */
@@ -87,7 +87,7 @@ export function planPhases(
     const flat = flatSteps(steps);
     const passes = flat.flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
     const groups = flat.flatMap((s) => (s.kind === 'rules' ? s.groups : []));
-    // What a row does not declare by itself comes with the passes that an edit or a recipe puts in.
+    // Passes that an edit or a recipe adds bring what the row does not declare.
     const foreign = flatSteps([...inserted, ...added]).flatMap((s) =>
       s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
     );
@@ -182,12 +182,12 @@ function offOf(
   return { why: off.why, origin: off.origin };
 }
 
-/** Something runs in the phase. */
+/** Whether anything runs in the phase. */
 export const hasWork = (p: PlanPhase): boolean => p.steps.length > 0;
 
 /**
- * Why a phase cannot run under this plan whatever happens before it; null where it may. A spent OptBudget, knobs and
- * budgets are settled only while running.
+ * Why a phase can never run under this plan; null if it can. OptBudget, knobs and budgets do not count, since they are only known
+ * while the plan runs.
  */
 export function neverRuns(p: PlanPhase, level: number, backend: Backend): string | null {
   if (p.disabled !== null) return p.disabled.why;

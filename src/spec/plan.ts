@@ -4,7 +4,7 @@ import type { KnobValue } from '../ir/pass.ts';
 import type { GroupDoc } from '../rules/document.ts';
 import type { Profile } from './profile.ts';
 
-/** Where a resolved value came from. */
+/** Where a resolved value comes from. */
 export interface Origin {
   /** 'catalog', 'backend', 'recipe', 'knob-set', 'command-line', 'phases', 'order'. */
   readonly source: string;
@@ -27,15 +27,15 @@ export interface ResolvedKnob {
   }[];
   /** Where the value is for some functions only: which. Stands in the plans of these functions alone (`Plan.variant`). */
   readonly when: string | null;
-  /** The catalog says that no code reads it yet. */
+  /** Marked in the catalog as not read by any code yet. */
   readonly unread: boolean;
 }
 
-/** When a phase runs. All parts must hold. */
+/** When a phase runs: all conditions must hold. */
 export interface Gate {
   /** Levels at which it runs, e.g. [2, 3, 4, 5]; null: all. Tested on the effective level. */
   readonly levels: readonly number[] | null;
-  /** The gate asks the effective level, and so spends one unit of OptBudget. */
+  /** Whether the gate queries the effective level, each query of which takes one unit of OptBudget. */
   readonly asksLevel: boolean;
   /** Knobs that must be unset (or false). */
   readonly unset: readonly string[];
@@ -47,7 +47,7 @@ export interface Gate {
   readonly facts: readonly { readonly path: string; readonly equals: unknown }[];
 }
 
-/** A registered pass, with the parameters that it gets here. */
+/** A registered pass with its parameters. */
 export interface PassStep {
   readonly kind: 'pass';
   readonly pass: string;
@@ -72,13 +72,13 @@ export interface RepeatStep {
 
 export type Step = PassStep | RulesStep | RepeatStep;
 
-/** What a step says, its place aside: equal for steps that do the same. */
+/** The content of a step without its origin: equal for steps that do the same. */
 export const stepData = (s: Step): unknown => {
   if (s.kind === 'repeat') return [s.rounds, s.steps.map(stepData)];
   return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
 };
 
-/** Passes and rule groups of some steps, repeated ones too, in order. */
+/** The passes and rule groups of steps in order, those inside repetitions included. */
 export const flatSteps = (steps: readonly Step[]): (PassStep | RulesStep)[] =>
   steps.flatMap((s) => (s.kind === 'repeat' ? s.steps : [s]));
 
@@ -104,7 +104,7 @@ export interface PlanPhase {
   readonly category: string;
   readonly status: 'implemented' | 'partial' | 'marker' | 'not-applicable' | 'unbound';
   readonly statusNote: string;
-  /** What runs here, in turn; empty: nothing is bound. */
+  /** The steps it runs in order; empty: nothing is bound. */
   readonly steps: readonly Step[];
   readonly gate: Gate;
   readonly knobs: readonly string[];
@@ -124,7 +124,7 @@ export interface PlanPhase {
   readonly noOp: boolean;
   /** May not be disabled. */
   readonly required: boolean;
-  /** Set when the plan switches the phase off, with the reason and where it was said. */
+  /** Set if the plan switches the phase off: why, and where. */
   readonly disabled: { readonly why: string; readonly origin: Origin } | null;
   readonly origin: Origin;
 }
@@ -168,7 +168,7 @@ export interface Backend {
   readonly class: string;
   /** Everything, families merged in: `facts.limits['max-registers']`. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** Where each leaf of the facts was said, by path: 'limits.max-registers'. */
+  /** Origin of each leaf of the facts, by path: 'limits.max-registers'. */
   readonly origins: ReadonlyMap<string, Origin>;
 }
 
@@ -201,7 +201,7 @@ export interface Plan {
   readonly knobs: ReadonlyMap<string, ResolvedKnob>;
   /** Rule groups that phases of the plan run: their documents, and a hash of each. */
   readonly rules: ReadonlyMap<string, GroupDoc>;
-  /** Counts of blocks that phase 20 gives to the functions; null: none. */
+  /** Block counts that phase 20 attaches to the functions; null: none. */
   readonly profile: Profile | null;
   readonly warnings: readonly Diagnostic[];
 }

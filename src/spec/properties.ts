@@ -19,10 +19,10 @@ interface Lack {
 }
 
 /**
- * Follows the IR properties along the order: what a phase with something bound requires must hold from the start or have
- * been provided, and not have been destroyed since. A phase that cannot run at this level or on this target neither
- * provides nor destroys; one that has nothing bound yet counts by what its row declares. A required phase that is switched
- * off counts as if it ran, because that is an error of its own.
+ * Follows the IR properties along the order. What a phase requires must hold from the start or be provided by an earlier phase, with
+ * nothing in between that destroys it; phases with nothing bound require nothing, but provide and destroy what their rows declare.
+ * A phase that cannot run at this level or on this target does neither. A required phase that is switched off counts as if it
+ * ran, because switching it off is already an error.
  */
 export function checkProperties(
   specs: Specs,

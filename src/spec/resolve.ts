@@ -41,7 +41,7 @@ interface Common {
  * Where recipes or knob sets are for some functions only, the plan of these is made and checked too.
  *
  * @param host names of registered passes, or these and what else the host can run
- * @returns the plan, null if there is any error; and every error and warning, with paths in place of lines
+ * @returns the plan, or null if there is any error, and all errors and warnings, with paths instead of lines
  */
 export function resolve(
   specs: Specs,
@@ -211,7 +211,7 @@ function levelSettings(c: Common, layers: readonly Layer[]): Setting[] {
   return [...setting('level', levels, request.level), ...setting('nvopt', nvopts, request.nvopt ?? null)];
 }
 
-/** Hosts that are only the names of their passes, as such: one object for each set. */
+/** Hosts made from bare sets of pass names: one for each set. */
 const plainHosts = new WeakMap<ReadonlySet<string>, Host>();
 
 function hostOf(host: ReadonlySet<string> | Host): Host {
@@ -221,7 +221,7 @@ function hostOf(host: ReadonlySet<string> | Host): Host {
   return known;
 }
 
-/** Back ends that nothing is wrong with, by the table that they are in. */
+/** Back ends without faults, by the table that holds them. */
 const backends = new WeakMap<Specs['backends'], Map<string, ResolvedBackend>>();
 
 function backendOf(specs: Specs, sm: string, issues: Issues): ResolvedBackend | null {

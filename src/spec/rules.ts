@@ -69,7 +69,7 @@ export function rulesFor(
   };
 }
 
-/** Groups that are not there, phases that do not own the group they run, knobs that no catalog has. */
+/** Reports unknown groups, phases that run a group without owning it, and knobs that are not in the catalog. */
 export function checkRules(
   specs: Specs,
   phases: readonly PlanPhase[],
@@ -83,7 +83,7 @@ export function checkRules(
     for (const group of groupsOf(p)) {
       const file = specs.rules?.get(group);
       if (file === undefined) {
-        // What an order or a hook names is checked where it is read; here remain the rows of the table.
+        // Names in orders and hooks are checked where those are read, so only the rows of the table are left.
         if (issues.list.some((x) => x.code === 'unknown-rules')) continue;
         issues.unknown(
           origins[i],
@@ -170,7 +170,7 @@ export function checkForeignRules(
   }
 }
 
-/** A group that the request adds and whose knobs are all unset may do nothing: say which knob its condition reads. */
+/** Warns of a group that the request adds and that does nothing because no knob in its condition is set; names these knobs. */
 export function warnRulesOff(
   specs: Specs,
   request: PlanRequest,
@@ -190,10 +190,10 @@ export function warnRulesOff(
   }
 }
 
-/** Hash of all that a document of rules says. */
+/** Hash of the content of a rule document. */
 export const rulesHash = (data: unknown): string => hashText(JSON.stringify(data));
 
-/** The groups that phases of a plan run, with a hash of all that they say. */
+/** The groups that phases of a plan run, each with the hash of its content. */
 export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
   const out: Map<string, GroupDoc> = new Map();
   for (const p of phases)
@@ -205,7 +205,7 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
   return out;
 }
 
-/** The document of a rule group as it stands in a file. */
+/** The document of a rule group, read from its file. */
 export const groupDocOf = ({ data, file, built }: SpecFile): GroupDoc => ({
   data,
   file,

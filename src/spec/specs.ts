@@ -1,19 +1,19 @@
 import type { SpecFile } from './document.ts';
 import type { Profile } from './profile.ts';
 
-/** All specs that a plan may be made of, by kind and name. */
+/** All specs that a plan can be resolved from, by kind and name. */
 export interface Specs {
   readonly phases: SpecFile;
   readonly constraints: SpecFile;
   readonly knobs: SpecFile;
   readonly isa: readonly SpecFile[];
-  /** How opcodes are written in PTX; absent where nothing is written. */
+  /** How opcodes are written as PTX; absent for hosts that write none. */
   readonly ptx?: SpecFile;
   readonly orders: ReadonlyMap<string, SpecFile>;
   readonly backends: ReadonlyMap<string, SpecFile>;
   readonly recipes: ReadonlyMap<string, SpecFile>;
   readonly knobSets: ReadonlyMap<string, SpecFile>;
-  /** Rule groups; absent is the same as none. */
+  /** Rule groups; absent means none. */
   readonly rules?: ReadonlyMap<string, SpecFile>;
 }
 
@@ -38,7 +38,7 @@ export interface PlanRequest {
   readonly wrongRules?: 'refuse' | 'warn';
   /** How often blocks ran, from earlier runs. */
   readonly profile?: Profile | null;
-  /** The one kernel that the plan is for: every `when` is settled. Absent: values may stay conditional. */
+  /** The only kernel that the plan is for, which decides every `when`. Absent: values may depend on the kernel. */
   readonly kernel?: string;
 }
 

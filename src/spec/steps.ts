@@ -3,14 +3,14 @@ import { below, type Issues, type Spot } from './issues.ts';
 import { flatSteps, type Origin, type PassStep, type RepeatStep, type RulesStep, type Step } from './plan.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
-/** A step as a phase row, a step list or a recipe's hook says it. */
+/** A step as written in a phase row, a step list or a recipe's hook. */
 export type StepSpec = PhasesSpec.Step & { readonly inherited?: true };
 type Lists = Readonly<Record<string, readonly StepSpec[]>>;
 
 /** Named step lists of the phase table. */
 export const stepLists = (phases: SpecFile): Lists => (phases.data.stepLists ?? {}) as Lists;
 
-/** Every pass and rule step that a list comes to, named lists and repeated steps opened; in order. */
+/** Every pass and rule step of a list, in order, with named lists and repetitions expanded. */
 export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s: StepSpec) => void): void {
   const lists = stepLists(phases);
   const walk = (steps: readonly StepSpec[], open: readonly string[]): void => {
@@ -25,10 +25,10 @@ export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s:
 }
 
 /**
- * The steps of a list, with named lists in their place. Faults go to `issues`: a name that is no step list, a list that uses itself,
- * a repetition inside of a repetition.
+ * The steps of a list, with named lists expanded. Reports to `issues` a name that is not a step list, a list that contains itself, and
+ * a repetition inside a repetition.
  *
- * @param phases the phase table, which has the named lists
+ * @param phases the phase table, which defines the named lists
  * @param at where the list stands
  * @param source what kind of spec that is, for the origin of each step
  * @param inherited what stands in place of a step `inherited`; only hooks have that
@@ -103,8 +103,8 @@ export function stepsOf(
 }
 
 /**
- * Steps with more rule groups: they join the first rules that run, so that they are tried together with those; where none run, they
- * are a step of their own at the end.
+ * Adds rule groups to steps. They join the first step that runs rules, so that all are tried together; without such a step they become
+ * one of their own at the end.
  */
 export function withGroups(steps: readonly Step[], groups: readonly string[], origin: Origin): Step[] {
   if (groups.length === 0) return [...steps];

@@ -5,7 +5,7 @@ import type { Entry, Row } from './order.ts';
 import type { Origin, Setting } from './plan.ts';
 import type { PlanRequest } from './specs.ts';
 
-/** Why a phase is off, and who said so. */
+/** Why a phase is off, and what switched it off. */
 export interface Off {
   readonly why: string;
   readonly origin: Origin;
@@ -21,7 +21,7 @@ export interface Switches {
   readonly settings: readonly Setting[];
 }
 
-/** Most entries that NamedPhases may have (reference, opt-levels 7). */
+/** Most entries in NamedPhases (reference, opt-levels 7). */
 const MOST_NAMED = 256;
 
 /**
@@ -96,7 +96,7 @@ export function resolveSwitches(
   return { off, enabled, settings: [...settings.values()] };
 }
 
-/** Whether a knob switches phases. */
+/** Whether the knob of this name switches phases. */
 export const switchKnobs = (table: KnobTable): boolean =>
   ['DisablePhases', 'NamedPhases'].some((k) => typeof table.knobs.get(k)?.value === 'string');
 

@@ -5,7 +5,7 @@ import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
 import { REPORT_KNOBS } from './report-knobs.ts';
 
-/** Knobs that the resolver itself reads, and the dispatcher. */
+/** Knobs that the resolver and the dispatcher read. */
 const READ_HERE = ['DisablePhases', 'NamedPhases', MANAGER_KNOB, ...REPORT_KNOBS];
 
 /** Knobs that the resolver, or a phase that runs, may read. */
@@ -24,7 +24,7 @@ export function knobsReadBy(
 }
 
 /**
- * A knob that somebody set and no phase that runs may read changes nothing: say so.
+ * Warns of knobs that are set although no phase that runs may read them.
  *
  * @param read what `knobsReadBy` gives for the phases
  */

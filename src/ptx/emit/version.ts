@@ -2,7 +2,7 @@ import { versionNumber } from '../forms.ts';
 import { firstVersion } from '../targets.ts';
 import type { PtxTable } from './table.ts';
 
-/** The version that a module must state: its own, or the first that knows the target. */
+/** The version that a module must declare: its own, or the first that knows the target. */
 export function versionFor(target: string, own: string): string {
   const need = firstVersion(target);
   return versionNumber(need) > versionNumber(own) ? need : own;
@@ -13,11 +13,11 @@ const ADDRESS_SIZE = '2.3';
 
 export interface Header {
   readonly lines: readonly string[];
-  /** What differs from what was asked for, and the instruction that it is for. */
+  /** What differs from the request, and the instruction that requires it. */
   readonly raised: readonly string[];
 }
 
-/** A header that has all that the text needs: the version and target asked for, or the first that do. */
+/** The header for a text: the requested version and target, or the first that have everything in it. */
 export function headerFor(
   text: readonly string[],
   own: string,
@@ -52,7 +52,7 @@ export function headerFor(
   };
 }
 
-/** Every mnemonic that stands at the beginning of a line, behind a guard if there is one. */
+/** Every mnemonic at the start of a line, after its guard if there is one. */
 const mnemonics = (text: readonly string[]): Set<string> =>
   new Set(
     text.flatMap((t) => [...t.matchAll(/^\s*(?:@!?\S+ )?([a-z]\w*(?:\.[\w:]+)*)\s/gm)].map((m) => m[1])),
