@@ -159,7 +159,7 @@ describe('opt --trace-events', () => {
   const eventsOf = (file: string): Event[] => JSON.parse(readFileSync(file, 'utf8')).traceEvents;
 
   it('writes what a trace viewer reads: steps of the command, phases, counters', () => {
-    const file = join(dir, 'deep', 'trace.json');
+    const file = join(dir, 'trace.json');
     const r = quiet(saxpy, '--trace-events', file, '--check', 'auto');
     expect([r.code, r.out, r.err]).toEqual([0, '', '']);
     const events = eventsOf(file);

@@ -20,7 +20,7 @@ export const host: Host = {
   rules: true,
   ruleKnobs: [BANDS_KNOB],
   passParams: (pass) => PASS_PARAMS[pass] ?? {},
-  passKnobs: (pass) => passes.get(pass)?.knobs ?? [],
+  passNeeds: (pass) => passes.get(pass)?.needs ?? {},
   checkRules: (docs, group, isa, costs) => {
     const all = docs.map((d) => ({ d, ...rulesOfDoc(d, isa) }));
     const own = all.find((x) => (x.d as RulesDoc).group === group);

@@ -143,9 +143,9 @@ class StepRunner {
     }
     const entry = this.entryOf(s);
     if (!('edit' in entry)) throw new Error(`${s.pass} edits no draft`);
-    const { edit, version, knobs = [] } = entry;
+    const { edit, version, needs } = entry;
     const ctx = contextFor(s.params);
-    const values = knobs.map((k) => ctx.knob(k));
+    const values = (needs?.knobs ?? []).map((k) => ctx.knob(k));
     return {
       key: `${s.pass}@${version} ${JSON.stringify([s.params, values])}`,
       cutShort: this.site.refused,

@@ -1,3 +1,4 @@
+import type { PassNeeds } from '../spec/host.ts';
 import { analyzeControlFlow } from './analyze-control-flow.ts';
 import { applyRecipes } from './apply-recipes.ts';
 import { attachProfile } from './attach-profile.ts';
@@ -51,8 +52,8 @@ interface Entry {
   /** Raised whenever the pass may give another result for the same input: part of every cache key. */
   readonly version: number;
   readonly summary: string;
-  /** Knobs that it reads wherever it runs; others are declared by the phases that bind it. */
-  readonly knobs?: readonly string[];
+  /** What it reads and requires wherever it runs; the rest is declared by the phases that bind it. */
+  readonly needs?: PassNeeds;
 }
 /**
  * A pass over one function after another; one that edits a draft, which it shares with its neighbours; or one over the whole program.
@@ -65,16 +66,16 @@ const entry = (
   pass: Pass,
   version: number,
   summary: string,
-  knobs: readonly string[] = [],
-): [string, PassEntry] => [name, { name, pass, version, summary, knobs }];
+  needs: PassNeeds = {},
+): [string, PassEntry] => [name, { name, pass, version, summary, needs }];
 
 const edits = (
   name: string,
   edit: EditPass,
   version: number,
   summary: string,
-  knobs: readonly string[] = [],
-): [string, PassEntry] => [name, { name, edit, version, summary, knobs }];
+  needs: PassNeeds = {},
+): [string, PassEntry] => [name, { name, edit, version, summary, needs }];
 
 /** Every pass that a phase can be bound to, by name. */
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
@@ -113,6 +114,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     guardedSelects,
     1,
     'what is selected is computed under the guard of its selection',
+    { requires: ['ssa'] },
   ),
   entry('apply-recipes', applyRecipes, 1, 'report which recipes are applied to the function'),
   entry('attach-profile', attachProfile, 1, 'blocks have the counts of a profile'),
@@ -127,22 +129,23 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     conditionalConstants,
     2,
     'constants, ranges and branches, on the ways that control can take',
-    ['FoldApproximate', 'FPFoldDisable'],
+    { knobs: ['FoldApproximate', 'FPFoldDisable'] },
   ),
   entry('reassociate', reassociate, 1, 'trees of integer operations in one order, then common'),
   entry('late-commoning', lateCommoning, 1, 'value numbering once more'),
   entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'phis that are equal around a loop become one'),
   entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'phis of one value go'),
-  entry('back-copy-propagation', backCopyPropagation, 1, 'compute where a copy would put it', [
-    'BackCopyPropBudget',
-  ]),
+  entry('back-copy-propagation', backCopyPropagation, 1, 'compute where a copy would put it', {
+    knobs: ['BackCopyPropBudget'],
+  }),
   entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA: phis become as few copies as live ranges allow'),
-  entry('constant-operands', constantOperands, 1, 'arithmetic reads parameters in the constant bank'),
+  entry('constant-operands', constantOperands, 1, 'arithmetic reads parameters in the constant bank', {
+    facts: ['capabilities.constant-operands'],
+  }),
   edits('copy-propagation', copyPropagation, 2, 'operands read what was copied'),
-  edits('constant-folding', constantFolding, 1, 'compute instructions of constants', [
-    'FoldApproximate',
-    'FPFoldDisable',
-  ]),
+  edits('constant-folding', constantFolding, 1, 'compute instructions of constants', {
+    knobs: ['FoldApproximate', 'FPFoldDisable'],
+  }),
   edits('constant-guards', constantGuards, 1, 'drop guards that are known, and what never runs'),
   edits('dead-results', deadResults, 1, 'remove instructions whose results nobody reads'),
   entry('live-dead', liveDead, 1, 'global liveness and dead-code removal'),

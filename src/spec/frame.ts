@@ -112,7 +112,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   if (chain === null)
     return { ...nothing, unordered: true, issues: issues.list.slice(from), issuesOfTarget: [] };
 
-  const { passes, rules = false, ruleKnobs = [], passKnobs = () => [] } = host;
+  const { passes, rules = false, ruleKnobs = [], passNeeds = () => ({}) } = host;
   const rowTable = new RowTable(specs.phases);
   const { rows } = rowTable;
   const groups = new Set(specs.rules?.keys() ?? []);
@@ -132,7 +132,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     entries,
     rows,
     specs.phases,
-    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passKnobs },
+    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passNeeds },
     hooks,
     switches,
     issues,

@@ -1,6 +1,16 @@
 import type { Isa } from '../ir/opcode.ts';
 import type { ParamTypes } from '../ir/pass.ts';
 
+/** What a pass declares for every phase that runs it. */
+export interface PassNeeds {
+  /** Knobs that it reads. */
+  readonly knobs?: readonly string[];
+  /** Facts of the back end that it reads, by path. */
+  readonly facts?: readonly string[];
+  /** Properties of the program without which it may not run. */
+  readonly requires?: readonly string[];
+}
+
 /** What the code around the resolver can run. */
 export interface Host {
   /** Names of registered passes. */
@@ -9,8 +19,8 @@ export interface Host {
   readonly rules?: boolean;
   /** Knobs that are read wherever rules run, whichever rules they are. */
   readonly ruleKnobs?: readonly string[];
-  /** Knobs that a pass reads wherever it runs. */
-  readonly passKnobs?: (pass: string) => readonly string[];
+  /** What a pass reads and requires wherever it runs. */
+  readonly passNeeds?: (pass: string) => PassNeeds;
   /** Parameters that a pass reads; absent, they are not checked. */
   readonly passParams?: (pass: string) => ParamTypes;
   /** Checks the rules of one group together with those of the groups that run beside it. */

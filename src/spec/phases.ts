@@ -1,6 +1,7 @@
 import { factOf } from './backend.ts';
 import type { SpecFile } from './document.ts';
 import type { HookFilling } from './hooks.ts';
+import type { PassNeeds } from './host.ts';
 import type { Issues } from './issues.ts';
 import type { Entry, Row } from './order.ts';
 import { type Backend, flatSteps, type Gate, type PlanPhase, type Step } from './plan.ts';
@@ -59,8 +60,8 @@ export function planPhases(
   rows: readonly Row[],
   phasesFile: SpecFile,
   reads: {
-    /** Knobs that a pass or a rule group reads, whichever phase runs it. */
-    readonly pass: (name: string) => readonly string[];
+    /** What a pass reads and requires, and the knobs that a rule group reads, whichever phase runs them. */
+    readonly pass: (name: string) => PassNeeds;
     readonly group: (name: string) => readonly string[];
     /** Rule groups that the request adds to a row. */
     readonly extra: (row: Row, runsRules: boolean) => readonly string[];
@@ -91,6 +92,7 @@ export function planPhases(
     const foreign = flatSteps([...inserted, ...added]).flatMap((s) =>
       s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
     );
+    const needs = passes.map(reads.pass);
     const enabled = switches.enabled.has(x.id);
     return {
       position,
@@ -108,12 +110,12 @@ export function planPhases(
         row.knobs,
         row.ruleBudget === undefined ? [] : [row.ruleBudget],
         ...foreign.map((d) => d.knobs),
-        ...passes.map(reads.pass),
+        ...needs.map((n) => n.knobs),
         ...groups.map(reads.group),
       ),
       ruleBudget: row.ruleBudget ?? null,
-      facts: union(row.facts, ...foreign.map((d) => d.facts)),
-      requires: union(row.requires, ...foreign.map((d) => d.requires)),
+      facts: union(row.facts, ...foreign.map((d) => d.facts), ...needs.map((n) => n.facts)),
+      requires: union(row.requires, ...foreign.map((d) => d.requires), ...needs.map((n) => n.requires)),
       provides: row.provides ?? [],
       destroys: union(row.destroys, ...foreign.map((d) => d.destroys)),
       hook: row.hook ?? null,
