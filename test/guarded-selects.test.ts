@@ -70,6 +70,14 @@ BB2:
     expect(after(around)).toBe('same');
   });
 
+  it('leave a side with very many uses', () => {
+    const uses = (n: number): string =>
+      Array.from({ length: n }, (_, i) => `  STG [RD8+${8 + 4 * i}], R1`).join('\n');
+    const with_ = (n: number) => block(shift.replace('  SEL', `${uses(n)}\n  SEL`));
+    expect(with_(20)).not.toBe('same');
+    expect(with_(40)).toBe('same');
+  });
+
   it('keep what is added up in a loop in one register', () => {
     const r = after(`BB0:
   MOV R0, 0

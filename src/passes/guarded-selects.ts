@@ -25,7 +25,7 @@ import type { Pass } from './pass.ts';
  * alone.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing.
- * Bound: one look at each use of what a selection chooses from.
+ * Bound: for each selection one look at the uses of what it chooses from, of which there are few or it stays.
  */
 export const guardedSelects: Pass = (fn, ctx) => {
   const moves = movesOf(ctx.isa);
@@ -54,6 +54,9 @@ export const guardedSelects: Pass = (fn, ctx) => {
       }
   });
 };
+
+/** Of a value with more uses than these one can hardly be the last; many selections of one value would make the search quadratic. */
+const MOST_USES = 32;
 
 /** Of the two sides of a selection, what can be computed under its guard; `not`: where the guard is false. */
 interface Choice {
@@ -97,6 +100,7 @@ const mayBeGuarded = (x: Instr, moves: Moves): boolean =>
 /** Is the register read for the last time by the selection, or by what goes there, and more than a constant? */
 function diesAt(fn: Fn, d: Draft, moves: Moves, r: Reg, n: Ins): boolean {
   const def = d.def(r);
+  if (d.useCount(r) > MOST_USES) return false;
   if (def < 0 || copyOf(moves, d.at(def))?.kind === Kind.Imm) return false;
   const b = d.block(n);
   if (!d.users(r).every((u) => u === n || (!isPhi(d.at(u)) && d.block(u) === b && d.precedes(u, n))))
