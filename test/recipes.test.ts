@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { resolve as resolvePath } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { functionHash } from '../src/engine/content.ts';
 import { FunctionPlans } from '../src/engine/function-plans.ts';
@@ -607,7 +608,8 @@ describe('a recipe that breaks something', () => {
     const args = ['bisect', 'test/kernels/divmod/divmod.sm_80.ptx', '--recipe', mine, '--json'];
     const r = spawnSync('node', ['bin/orrery.js', ...args], { encoding: 'utf8', cwd: root });
     const found = JSON.parse(r.stdout);
-    expect([found.phase.id, found.function, found.rewrite.rule]).toEqual([
+    const { rule } = found.rewrite;
+    expect([found.phase.id, found.function, { ...rule, file: resolvePath(root, rule.file) }]).toEqual([
       'AdvancedPhaseAfterMidExpansion',
       'divVariable',
       { id: 'off-by-one', title: 'x + 1 = x + 2', file: wrong, line: 4 },

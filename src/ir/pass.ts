@@ -101,3 +101,13 @@ export type ParamType =
   | { readonly kind: 'word'; readonly words: readonly string[] };
 
 export type ParamTypes = Readonly<Record<string, ParamType>>;
+
+/** What a pass declares for every phase that runs it. */
+export interface PassNeeds {
+  /** Knobs that it reads. */
+  readonly knobs?: readonly string[];
+  /** Facts of the back end that it reads, by path. */
+  readonly facts?: readonly string[];
+  /** Properties of the program without which it may not run. */
+  readonly requires?: readonly string[];
+}

@@ -1,4 +1,4 @@
-import type { PassNeeds } from '../spec/host.ts';
+import type { PassNeeds } from '../ir/pass.ts';
 import { analyzeControlFlow } from './analyze-control-flow.ts';
 import { applyRecipes } from './apply-recipes.ts';
 import { attachProfile } from './attach-profile.ts';

@@ -1,15 +1,5 @@
 import type { Isa } from '../ir/opcode.ts';
-import type { ParamTypes } from '../ir/pass.ts';
-
-/** What a pass declares for every phase that runs it. */
-export interface PassNeeds {
-  /** Knobs that it reads. */
-  readonly knobs?: readonly string[];
-  /** Facts of the back end that it reads, by path. */
-  readonly facts?: readonly string[];
-  /** Properties of the program without which it may not run. */
-  readonly requires?: readonly string[];
-}
+import type { ParamTypes, PassNeeds } from '../ir/pass.ts';
 
 /** What the code around the resolver can run. */
 export interface Host {

@@ -1,7 +1,7 @@
+import type { PassNeeds } from '../ir/pass.ts';
 import { factOf } from './backend.ts';
 import type { SpecFile } from './document.ts';
 import type { HookFilling } from './hooks.ts';
-import type { PassNeeds } from './host.ts';
 import type { Issues } from './issues.ts';
 import type { Entry, Row } from './order.ts';
 import { type Backend, flatSteps, type Gate, type PlanPhase, type Step } from './plan.ts';
