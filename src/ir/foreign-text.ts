@@ -1,6 +1,7 @@
 import { hasMod, modOf } from './opcode.ts';
 import { Kind, NO_REG } from './operand.ts';
 import type { Instr } from './program.ts';
+import { memoByText } from './text-memo.ts';
 
 /**
  * How an instruction that Ori carries as it is stands in its first operand: PTX with places for registers and symbols.
@@ -50,26 +51,23 @@ export interface Tie {
 }
 
 const NO_TIES: readonly Tie[] = [];
-const tiesByText = new Map<string, readonly Tie[]>();
+
+const tiesByText = memoByText((how): readonly Tie[] => {
+  const end = writtenPart(how).length;
+  const found: Tie[] = [];
+  const seen = new Set<number>();
+  for (const m of how.matchAll(PLACE))
+    if (m[2] !== undefined && !seen.has(Number(m[1]))) {
+      seen.add(Number(m[1]));
+      found.push({ dst: Number(m[1]), src: Number(m[2]) + 1, unwritten: m.index > end });
+    }
+  return found.length === 0 ? NO_TIES : found;
+});
 
 /** Results of an instruction that are read too, and stand in one register before and after. */
 export function tiesOf(x: Instr): readonly Tie[] {
   const how = x.src.length > 0 && x.src[0].kind === Kind.Text ? x.src[0].sym : '';
-  if (how === '') return NO_TIES;
-  let ties = tiesByText.get(how);
-  if (ties === undefined) {
-    const end = writtenPart(how).length;
-    const found: Tie[] = [];
-    const seen = new Set<number>();
-    for (const m of how.matchAll(PLACE))
-      if (m[2] !== undefined && !seen.has(Number(m[1]))) {
-        seen.add(Number(m[1]));
-        found.push({ dst: Number(m[1]), src: Number(m[2]) + 1, unwritten: m.index > end });
-      }
-    ties = found.length === 0 ? NO_TIES : found;
-    tiesByText.set(how, ties);
-  }
-  return ties;
+  return how === '' ? NO_TIES : tiesByText(how);
 }
 
 /** Is some result in another register than the source that it takes its register from? Only so in SSA, or where copies are left. */

@@ -2,6 +2,7 @@ import { type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { OpFlag } from '../../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
+import { memoByText } from '../../ir/text-memo.ts';
 import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
 import { mix, SHARED_WINDOW } from '../memory.ts';
@@ -25,27 +26,22 @@ interface Words {
   readonly completes: boolean;
 }
 
-const known = new Map<string, Words>();
+const wordsOf = (ins: Instr): Words => wordsIn(ins.src[0]?.kind === Kind.Text ? ins.src[0].sym : '');
 
-function wordsOf(ins: Instr): Words {
-  const text = ins.src[0]?.kind === Kind.Text ? ins.src[0].sym : '';
-  let w = known.get(text);
-  if (w !== undefined) return w;
+const wordsIn = memoByText((text): Words => {
   const name = text.split(' ', 1)[0];
   const addresses = [...writtenPart(text).matchAll(/\[<s(\d+)(?::\w+)?>(?:\+(-?\d+))?/g)].map((m) => ({
     src: Number(m[1]),
     offset: Number(m[2] ?? 0),
   }));
-  w = {
+  return {
     name,
     hash: hashOf(writtenPart(text).replace(/:\w+>/g, '>')),
     addresses,
     type: /\.(?:[bsu]\d+|b?f16(?:x2)?|tf32|f32|f64)\b/.exec(name)?.[0].slice(1) ?? 'b32',
     completes: name.includes('mbarrier::complete_tx'),
   };
-  known.set(text, w);
-  return w;
-}
+});
 
 /**
  * PTX that is carried as it is. A launch runs what works on matrices of a warp, and nothing else. In an open world nobody knows what it computes, so its results are made up of its words, its
