@@ -2,7 +2,7 @@ import { rangeText } from '../engine/gate.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import type { StepSpec } from '../spec/steps.ts';
-import { failWith, out, pc, table } from './ui.ts';
+import { clipped, failWith, out, pc, table } from './ui.ts';
 
 const PAINT: Readonly<Record<PlanPhase['status'], (s: string) => string>> = {
   implemented: pc.green,
@@ -96,10 +96,6 @@ function narrowTable(rows: readonly PlanPhase[], width: number): string {
 const idle = (p: PlanPhase): string => pc.dim(p.hook === null ? '-' : `hook ${p.hook}`);
 
 const longest = (texts: readonly string[]): number => Math.max(5, ...texts.map((t) => t.length));
-
-/** A text of so many columns at most. */
-const clipped = (text: string, columns: number): string =>
-  text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
 
 /** The gate, where it fits; the reason why a phase is off is marked. */
 function clippedGate(p: PlanPhase, columns: number): string {

@@ -4,7 +4,7 @@ import { planFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
 import { printRecipes, printVariants } from './plan-recipes.ts';
-import { out, pc, table } from './ui.ts';
+import { clipped, out, pc, table } from './ui.ts';
 
 /** `orrery phases`. */
 export async function phases(o: PlanOptions & PhasesOptions): Promise<void> {
@@ -118,6 +118,9 @@ function valueText(k: ResolvedKnob): string {
 
 const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.stringify(v));
 
+/** Columns for what a phase runs: `orrery phases --wide` has all of it. */
+const MOST_WORK = 40;
+
 async function summary(p: Plan): Promise<void> {
   const live = p.phases.filter((x) => x.disabled === null && x.steps.length > 0);
   out(
@@ -128,7 +131,7 @@ async function summary(p: Plan): Promise<void> {
   const rows = live.map((x, i) => {
     const levels = x.gate.levels;
     const state = levels !== null && !levels.includes(p.level) ? pc.dim(`not at -O${p.level}`) : '';
-    return [String(x.position), x.id, workOf(x), places[i], state];
+    return [String(x.position), x.id, clipped(workOf(x), MOST_WORK), places[i], state];
   });
   out(table([['pos', 'phase', 'runs', 'place', ''].map((h) => pc.bold(h)), ...rows], 'rllll'));
   const off = p.phases.filter((x) => x.disabled !== null);

@@ -154,6 +154,10 @@ export function table(rows: readonly (readonly string[])[], align: string, gap =
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes start with ESC
 const ANSI = /\u001b\[[0-9;]*m/g;
+/** A text of so many columns at most. */
+export const clipped = (text: string, columns: number): string =>
+  text.length <= columns ? text : `${text.slice(0, Math.max(1, columns - 1))}…`;
+
 const width = (s: string): number => [...s.replace(ANSI, '')].length;
 
 /** `1,234,567`. Avoids `Intl`, whose locale data takes longer to load than a short command takes to run. */
