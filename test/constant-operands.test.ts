@@ -64,6 +64,20 @@ describe('operands from the constant bank', () => {
     ]);
   });
 
+  it('leave what the function returns', () => {
+    const text = `.func f
+.return b32 r size 4 align 4 at 0 reg R1
+{
+BB0:
+  LDC R1, c[0x0][0x160]
+  FADD R4, R1, R3
+  STG [RD6], R4
+  RET
+}`;
+    const fn = parseFn(text, isa);
+    expect(constantOperands(fn, { ...testContext(fn), fact: () => true })).toBe(fn);
+  });
+
   it('replace a value, not a variable', () => {
     expect(after('  MOV R1, R2\n  @P7 LDC R1, c[0x0][0x160]\n  FADD R4, R1, R3\n  STG [RD6], R4')).toBe(
       'same',

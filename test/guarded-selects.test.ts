@@ -53,6 +53,12 @@ describe('guarded selections', () => {
     expect(block(shift.replace('SEL', 'STG [RD8+4], R1\n  SEL'))).not.toBe('same');
   });
 
+  it('leave a side in another file of registers', () => {
+    expect(
+      block('  MOV UR1, 7\n  LOP3 UR3, UR1, UR1, RZ, 60\n  LOP3 R2, R0, R9, RZ, 60\n  SEL R4, R2, UR3, P3'),
+    ).toBe('same');
+  });
+
   it('leave constants, loads, and what two sides of a loop share', () => {
     expect(block('  MOV R1, 7\n  LOP3 R2, R0, R9, RZ, 60\n  SEL R4, R2, R1, P3')).toBe('same');
     expect(block('  MOV R1, 7\n  LDG R2, [RD8]\n  SEL R4, R2, R1, P3')).toBe('same');

@@ -1,4 +1,5 @@
 import { OpFlag } from '../ir/opcode.ts';
+import { NO_REG } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 /** Flags that keep an instruction whatever becomes of its results. */
@@ -44,3 +45,7 @@ export const isPlainLoad = (ins: Instr): boolean =>
   (ins.op.flags & (NOT_VALUE & ~OpFlag.ReadsMemory)) === 0 &&
   ins.dst.length > 0 &&
   !mustStay(ins);
+
+/** Has it no guard, and may it have one? */
+export const mayTakeGuard = (ins: Instr): boolean =>
+  ins.guard === NO_REG && (ins.op.flags & OpFlag.Predicable) !== 0;

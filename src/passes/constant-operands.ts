@@ -37,7 +37,8 @@ export const constantOperands: Pass = (fn, ctx) => {
         const x = d.at(n);
         if (!isBankLoad(x) || singleValuesOf(fn)[regIndex(x.dst[0])] !== 1) continue;
         const users = d.users(x.dst[0]);
-        if (users.length === 0 || !users.every((u) => mayReadBank(d, moves, u, x))) continue;
+        if (users.length === 0 || d.isReturned(x.dst[0]) || !users.every((u) => mayReadBank(d, moves, u, x)))
+          continue;
         if (!ctx.mayRewrite('constant-operand', d.id(b), x)) return;
         ctx.remark('passed', 'constant-operand', `${printInstr(x)}: ${users.length} read the bank`, {
           block: d.id(b),

@@ -1,11 +1,11 @@
-import { isValue } from '../analysis/effects.ts';
+import { isValue, mayTakeGuard } from '../analysis/effects.ts';
 import { isLiveBehind, livenessOf } from '../analysis/liveness.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { withDst, withGuard, withOtherwise } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { Mod, OpFlag } from '../ir/opcode.ts';
-import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
+import { Kind, NO_REG, type Operand, type Reg, regFile } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa, inSsa } from '../ssa/registers.ts';
@@ -66,14 +66,20 @@ interface Choice {
 }
 
 function choiceOf(fn: Fn, d: Draft, moves: Moves, n: Ins): Choice | null {
-  const { src } = d.at(n);
+  const { dst, src } = d.at(n);
   if (src[2].kind !== Kind.Reg) return null;
   for (const [side, rest, not] of [
     [src[0], src[1], false],
     [src[1], src[0], true],
   ] as const) {
     const value = valueFor(d, moves, side, n);
-    if (value >= 0 && isPlainReg(rest) && rest.reg !== side.reg && diesAt(fn, d, moves, rest.reg, n))
+    if (
+      value >= 0 &&
+      isPlainReg(rest) &&
+      regFile(rest.reg) === regFile(dst[0]) &&
+      rest.reg !== side.reg &&
+      diesAt(fn, d, moves, rest.reg, n)
+    )
       return { value, other: rest.reg, not };
   }
   return null;
@@ -91,9 +97,8 @@ function valueFor(d: Draft, moves: Moves, side: Operand, n: Ins): Ins {
 const mayBeGuarded = (x: Instr, moves: Moves): boolean =>
   isValue(x) &&
   !isPhi(x) &&
-  x.guard === NO_REG &&
+  mayTakeGuard(x) &&
   x.dst.length === 1 &&
-  (x.op.flags & OpFlag.Predicable) !== 0 &&
   allInSsa(x) &&
   copyOf(moves, x) === null;
 

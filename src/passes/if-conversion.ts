@@ -1,4 +1,4 @@
-import { isValue } from '../analysis/effects.ts';
+import { isValue, mayTakeGuard } from '../analysis/effects.ts';
 import { reads } from '../analysis/liveness.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { withGuard, withOtherwise } from '../ir/edit.ts';
@@ -231,7 +231,7 @@ export class IfConversion {
     const n = d.def(value.reg);
     if (n < 0 || taken.has(n) || !arm.blocks.includes(d.block(n))) return -1;
     const x = d.at(n);
-    if (x.guard !== NO_REG || (x.op.flags & OpFlag.Predicable) === 0) return -1;
+    if (!mayTakeGuard(x)) return -1;
     if (x.dst.some((r) => r !== NO_REG && r !== value.reg)) return -1;
     // A load stays where it is: the other value must be there before it.
     if (isValue(x)) return n;

@@ -24,18 +24,20 @@ const REACH = 128;
  */
 export function delaySteps(d: Draft): void {
   const live = livenessOf(d.fn);
-  const next = new Map<Reg, Reg[]>();
+  const next = new Map<Reg, Set<Reg>>();
   for (const b of d.layout())
     for (const n of d.phis(b)) {
       const { dst, src } = d.at(n);
       for (let k = 1; k < src.length; k += 2)
         if (src[k].reg !== NO_REG && inSsa(src[k].reg)) {
-          const list = next.get(dst[0]);
-          if (list === undefined) next.set(dst[0], [src[k].reg]);
-          else if (!list.includes(src[k].reg)) list.push(src[k].reg);
+          const values = next.get(dst[0]);
+          if (values === undefined) next.set(dst[0], new Set([src[k].reg]));
+          else values.add(src[k].reg);
         }
     }
-  for (const [present, values] of next) for (const value of values) delay(present, value);
+  // A phi may have many ways and many uses: what is read more often than is looked through cannot be delayed.
+  for (const [present, values] of next)
+    if (d.useCount(present) <= REACH) for (const value of values) delay(present, value);
 
   function delay(present: Reg, value: Reg): void {
     const def = d.def(value);
@@ -85,7 +87,8 @@ export function delaySteps(d: Draft): void {
     for (const n of along) {
       let outlives = false;
       reads(d.at(n), (r) => {
-        if (next.get(r)?.some((v) => stays.has(v))) outlives = true;
+        const values = next.get(r);
+        if (values !== undefined) for (const s of stays) if (values.has(s)) outlives = true;
       });
       if (outlives) return null;
     }
