@@ -7,6 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { planOf, printProgram, readPtx } from '../src/core.ts';
 import { fitLaunch, loadLaunch, loadShipped } from '../src/index.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import { limitedCommand } from './support/limited-command.ts';
 
 /* What an input costs is bounded by what it says, not by what it names. */
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,17 +20,7 @@ cpSync(join(root, 'test', 'kernels', 'saxpy'), saxpy, { recursive: true });
 
 /** A command in no more than a gigabyte, ended after 20 seconds. */
 function orrery(...args: string[]) {
-  const r = spawnSync(
-    process.execPath,
-    ['--max-old-space-size=1024', join(root, 'bin', 'orrery.js'), ...args],
-    {
-      cwd: dir,
-      encoding: 'utf8',
-      input: '',
-      timeout: 20_000,
-      env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
-    },
-  );
+  const r = limitedCommand(args, dir, 20_000);
   return { code: r.status, signal: r.signal, out: r.stdout, err: r.stderr };
 }
 

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,6 +9,7 @@ import { loadShipped } from '../src/index.ts';
 import { type Diagnostic, DiagnosticError } from '../src/ir/diagnostic.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
+import { limitedCommand } from './support/limited-command.ts';
 import { mutant, randomOf } from './support/ptx-mutants.ts';
 import { runs } from './support/size.ts';
 
@@ -184,17 +184,7 @@ it('command lines', () => {
       { length: 1 + r(7) },
       (_, k) => WORDS[k === 0 && r(4) > 0 ? r(19) : r(WORDS.length)],
     );
-    const said = spawnSync(
-      process.execPath,
-      ['--max-old-space-size=1024', join(root, 'bin', 'orrery.js'), ...args],
-      {
-        cwd: here,
-        encoding: 'utf8',
-        input: '',
-        timeout: 30_000,
-        env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), ORRERY_REPRO: '' },
-      },
-    );
+    const said = limitedCommand(args, here, 30_000);
     expect([args.join(' '), said.signal]).toEqual([args.join(' '), null]);
     expect([args.join(' '), said.stderr]).toEqual([
       args.join(' '),

@@ -18,6 +18,17 @@ interface Lack {
   readonly blamed: Spot;
 }
 
+/** The phases of an order, position by position, and what says which of them run and what fills them. */
+interface Walk {
+  readonly phases: readonly PlanPhase[];
+  readonly entries: readonly Entry[];
+  readonly off: ReadonlyMap<string, Off>;
+  readonly hooks: ReadonlyMap<string, HookFilling>;
+  /** Why a phase cannot run at this level or on this target. */
+  readonly shut: readonly (string | null)[];
+  readonly table: Readonly<Record<string, PhasesSpec.IRProperty>>;
+}
+
 /**
  * Follows the IR properties along the order. What a phase requires must hold from the start or be provided by an earlier phase, with
  * nothing in between that destroys it; phases with nothing bound require nothing, but provide and destroy what their rows declare.
@@ -37,7 +48,8 @@ export function checkProperties(
 ): void {
   const table = specs.phases.data.properties as Readonly<Record<string, PhasesSpec.IRProperty>>;
   const shut = phases.map((p) => (p.required && p.disabled !== null ? null : neverRuns(p, level, backend)));
-  for (const lack of findLacks(phases, entries, off, hooks, shut, table)) {
+  const walk = { phases, entries, off, hooks, shut, table };
+  for (const lack of findLacks(walk)) {
     const [first, ...others] = lack.needy.map((i) => `'${phases[i].id}'`);
     const providers = phases.flatMap((x, k) =>
       x.provides.includes(lack.property)
@@ -57,7 +69,7 @@ export function checkProperties(
             ? 'nothing before it provides it'
             : `${phases[lack.lost].id} (position ${lack.lost}) destroys it`,
           `provided by ${providers.join(', ') || 'no phase of this order'}`,
-          ...nearestLegal(lack.blamed, phases, entries, off, hooks, shut, table, pairs),
+          ...nearestLegal(lack.blamed, walk, pairs),
         ],
       },
     );
@@ -67,14 +79,10 @@ export function checkProperties(
 /** For a phase that an edit has put somewhere: the nearest place where it would do, if it is that edit alone that is wrong. */
 function nearestLegal(
   blamed: Spot,
-  phases: readonly PlanPhase[],
-  entries: readonly Entry[],
-  off: ReadonlyMap<string, Off>,
-  hooks: ReadonlyMap<string, HookFilling>,
-  shut: readonly (string | null)[],
-  table: Readonly<Record<string, PhasesSpec.IRProperty>>,
+  walk: Walk,
   pairs: readonly (readonly [before: string, after: string])[],
 ): string[] {
+  const { phases, entries, shut } = walk;
   const at = entries.findIndex((x) => x.origin.path[0] === 'edits' && sameSpot(x.origin, blamed));
   if (at < 0) return [];
   const rest = [...entries.keys()].filter((i) => i !== at);
@@ -87,7 +95,8 @@ function nearestLegal(
       ([b, a]) => !((first.get(b) ?? -1) > (first.get(a) ?? Number.POSITIVE_INFINITY)),
     );
     const of = <T>(list: readonly T[]): T[] => order.map((i) => list[i]);
-    return kept && findLacks(of(phases), of(entries), off, hooks, of(shut), table).length === 0;
+    const moved = { ...walk, phases: of(phases), entries: of(entries), shut: of(shut) };
+    return kept && findLacks(moved).length === 0;
   };
   for (let d = 1; d < entries.length; d++)
     for (const to of [at - d, at + d]) {
@@ -98,14 +107,8 @@ function nearestLegal(
   return ['no place of this order is legal for it'];
 }
 
-function findLacks(
-  phases: readonly PlanPhase[],
-  entries: readonly Entry[],
-  off: ReadonlyMap<string, Off>,
-  hooks: ReadonlyMap<string, HookFilling>,
-  shut: readonly (string | null)[],
-  table: Readonly<Record<string, PhasesSpec.IRProperty>>,
-): Lack[] {
+function findLacks(walk: Walk): Lack[] {
+  const { phases, shut, table } = walk;
   const have = new Set(Object.keys(table).filter((p) => table[p].initial === true));
   const lostAt = new Map<string, number>();
   const lacks: Lack[] = [];
@@ -114,7 +117,7 @@ function findLacks(
     for (const property of hasWork(p) ? p.requires : []) {
       if (have.has(property)) continue;
       const lost = lostAt.get(property) ?? null;
-      const blamed = blame(property, i, lost, phases, entries, off, hooks);
+      const blamed = blame(property, i, lost, walk);
       const known = lacks.find((x) => x.property === property && sameSpot(x.blamed, blamed));
       if (known === undefined) lacks.push({ property, needy: [i], lost, blamed });
       else known.needy.push(i);
@@ -136,10 +139,7 @@ function blame(
   property: string,
   needy: number,
   lost: number | null,
-  phases: readonly PlanPhase[],
-  entries: readonly Entry[],
-  off: ReadonlyMap<string, Off>,
-  hooks: ReadonlyMap<string, HookFilling>,
+  { phases, entries, off, hooks }: Walk,
 ): Spot {
   const providers = phases.flatMap((p, k) => (p.provides.includes(property) ? [k] : []));
   const suspects = [needy, ...(lost === null ? [] : [lost]), ...providers];

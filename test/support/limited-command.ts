@@ -1,0 +1,15 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const orrery = fileURLToPath(new URL('../../bin/orrery.js', import.meta.url));
+
+/** The command line in no more than a gigabyte, ended after `timeout` milliseconds, in a folder that has its cache too. */
+export const limitedCommand = (args: readonly string[], cwd: string, timeout: number) =>
+  spawnSync(process.execPath, ['--max-old-space-size=1024', orrery, ...args], {
+    cwd,
+    encoding: 'utf8',
+    input: '',
+    timeout,
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(cwd, 'cache'), ORRERY_REPRO: '' },
+  });
