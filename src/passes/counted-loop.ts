@@ -1,6 +1,8 @@
+import { conditionOf } from '../analysis/condition.ts';
+import { constantOf, isLeaf } from '../analysis/form-arithmetic.ts';
+import { type LinearForm, linearForm } from '../analysis/linear.ts';
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
-import { modOf } from '../ir/opcode.ts';
-import { immValue, isTrue, isZero, Kind, NO_REG, type Operand, type Reg, regWidth } from '../ir/operand.ts';
+import { immOf, Kind, NO_REG, type Operand, type Reg, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import type { BottomTested, Refusal } from './unroll-shape.ts';
 
@@ -22,24 +24,6 @@ export interface CountedLoop {
   readonly width: 32 | 64;
 }
 
-const INVERSE: Readonly<Record<string, string>> = {
-  EQ: 'NE',
-  NE: 'EQ',
-  LT: 'GE',
-  GE: 'LT',
-  GT: 'LE',
-  LE: 'GT',
-};
-/** The same with the sides changed. */
-const MIRROR: Readonly<Record<string, string>> = {
-  EQ: 'EQ',
-  NE: 'NE',
-  LT: 'GT',
-  GT: 'LT',
-  LE: 'GE',
-  GE: 'LE',
-};
-
 const no = (name: string, why: string): Refusal => ({ name, why });
 
 /** Finds what a loop counts by, outside of SSA; else what stands against it. */
@@ -48,22 +32,24 @@ export function countedLoop(d: Draft, loop: BottomTested): CountedLoop | Refusal
   const branch = d.at(d.terminator(latch));
   const test = lastDefinition(d, latch, branch.guard);
   if (test < 0) return no('counter', 'what it tests is computed elsewhere, or under a guard');
-  const x = d.at(test);
-  if (x.op.name !== 'ISETP' || x.dst[0] !== branch.guard || !isPlainTest(x))
-    return no('counter', 'it does not compare two integers alone');
+  const comparison = comparisonOf(d.at(test), branch.guard);
+  if (comparison === null) return no('counter', 'it does not compare two integers alone');
   const jumpsBack = d.blockById(branch.src[0].lo) === header;
-  const stays = modOf(x.op, x.mods, 'cmp');
-  const cmp = branch.guardNot === jumpsBack ? INVERSE[stays] : stays;
-  const type = modOf(x.op, x.mods, 'type');
-  const width = type.endsWith('64') ? 64 : 32;
-  const changes = (o: Operand): boolean => o.kind === Kind.Reg && definitions(d, loop, o.reg).length > 0;
-  const [a, b] = x.src;
+  // Whether the loop goes on where the comparison holds.
+  const holds = comparison.holds === (branch.guardNot !== jumpsBack);
+  const changes = (f: LinearForm): boolean =>
+    f.terms.length > 0 && definitions(d, loop, f.terms[0].operand.reg).length > 0;
+  const { a, b } = comparison;
   if (changes(a) === changes(b)) return no('bound', 'not just one side of its test changes in it');
-  const [counter, bound] = changes(a) ? [a, b] : [b, a];
-  if (bound.kind !== Kind.Imm && bound.kind !== Kind.Reg) return no('bound', 'its bound is no register');
-  if (regWidth(counter.reg) !== width) return no('counter', 'its test reads the counter in another width');
-  const relation = changes(a) ? cmp : MIRROR[cmp];
-  const step = stepOf(d, loop, counter.reg, width);
+  const [count, limit] = changes(a) ? [a, b] : [b, a];
+  const { width } = count;
+  const counter = count.terms[0].operand.reg;
+  if ((width !== 32 && width !== 64) || regWidth(counter) !== width)
+    return no('counter', 'its test reads the counter in another width');
+  const value = constantOf(limit);
+  const bound = value === null ? limit.terms[0].operand : immOf(value, width);
+  const relation = relationOf(comparison.test, holds, changes(a));
+  const step = stepOf(d, loop, counter, width);
   if (step === null) return no('counter', 'its counter does not go on by the same number once a round');
   // Towards the bound; equality may be passed by from both sides.
   const up = relation === 'LT' || relation === 'LE';
@@ -71,22 +57,38 @@ export function countedLoop(d: Draft, loop: BottomTested): CountedLoop | Refusal
     return no('direction', 'its counter does not go towards the bound');
   return {
     test,
-    counter: counter.reg,
+    counter,
     bound,
     step,
-    relation: relation as Relation,
-    signed: type.startsWith('S'),
+    relation,
+    signed: comparison.test === 'slt',
     width,
   };
 }
 
-const isPlainTest = (x: Instr): boolean =>
-  x.guard === NO_REG &&
-  modOf(x.op, x.mods, 'bool') === 'AND' &&
-  x.src.length > 2 &&
-  isTrue(x.src[2]) &&
-  x.src[0].mods === 0 &&
-  x.src[1].mods === 0;
+interface Comparison {
+  readonly test: 'eq' | 'ult' | 'slt';
+  readonly a: LinearForm;
+  readonly b: LinearForm;
+  /** Whether the predicate is true where the comparison holds. */
+  readonly holds: boolean;
+}
+
+/** What a predicate says, if that is one comparison of two registers, or of one with a constant. */
+function comparisonOf(x: Instr, predicate: Reg): Comparison | null {
+  if (x.guard !== NO_REG) return null;
+  const said = conditionOf(x, x.dst.indexOf(predicate));
+  const c = said?.kind === 'not' ? said.of : said;
+  if (c?.kind !== 'compare') return null;
+  return [c.a, c.b].every((f) => isLeaf(f) || constantOf(f) !== null) ? { ...c, holds: c === said } : null;
+}
+
+/** The same test of the counter against the bound, whichever side of the comparison the counter is on. */
+function relationOf(test: Comparison['test'], holds: boolean, counterFirst: boolean): Relation | 'EQ' {
+  if (test === 'eq') return holds ? 'EQ' : 'NE';
+  if (counterFirst) return holds ? 'LT' : 'GE';
+  return holds ? 'GT' : 'LE';
+}
 
 /** The last instruction of a block that writes the register, -1 if there is none. */
 function lastDefinition(d: Draft, b: BlockNo, r: Reg): Ins {
@@ -105,17 +107,10 @@ function stepOf(d: Draft, loop: BottomTested, r: Reg, width: number): bigint | n
   const b = d.block(n);
   // Of the blocks of a loop with one latch and no loop inside, these two run once in each round for certain.
   if (others.length > 0 || (b !== loop.latch && b !== loop.header) || x.guard !== NO_REG) return null;
-  if (x.op.name !== 'IADD3' || x.dst[0] !== r) return null;
-  let step: bigint | null = null;
-  let reads = false;
-  for (const o of x.src) {
-    if (o.mods !== 0) return null;
-    if (o.kind === Kind.Reg && o.reg === r && !reads) reads = true;
-    else if (isZero(o)) continue;
-    else if (o.kind === Kind.Imm && step === null) step = immValue(o, width);
-    else return null;
-  }
-  if (!reads || step === null) return null;
-  const signed = BigInt.asIntN(width, step);
+  const sum = linearForm(x, x.dst.indexOf(r));
+  if (sum === null || sum.width !== width || sum.terms.length !== 1) return null;
+  const [{ operand, coefficient, bits }] = sum.terms;
+  if (operand.kind !== Kind.Reg || operand.reg !== r || coefficient !== 1n || bits !== width) return null;
+  const signed = BigInt.asIntN(width, sum.constant);
   return signed === 0n ? null : signed;
 }
