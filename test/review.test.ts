@@ -285,7 +285,7 @@ describe('orrery diff', () => {
     expect(of('fact')).toMatchObject([{ name: 'limits.ctas-per-sm', before: '16', after: '12' }]);
     expect(new Set(of('fact')[0].where.map((w: string) => w.split(' ')[0]))).toEqual(new Set(['sm_86']));
     expect(of('phase').map((c: { name: string }) => c.name)).toContain('OriBranchOpt');
-    expect(of('phase')[0].after).toMatch(/if levels 3/);
+    expect(of('phase')[0].after).toMatch(/if level 3/);
   });
 
   it('Markdown is a comment: a line, tables, the rest folded', () => {

@@ -1,5 +1,5 @@
-import { rangeText } from '../engine/gate.ts';
 import { nearest } from '../ir/diagnostic.ts';
+import { conditionsOf, conditionText } from '../spec/gates.ts';
 import type { Plan, PlanPhase, Step } from '../spec/plan.ts';
 import type { StepSpec } from '../spec/steps.ts';
 import { clipped, failWith, out, pc, table } from './ui.ts';
@@ -139,16 +139,11 @@ function stepText(s: Step): string {
   return [...shown.map((g) => `rules:${g}`), ...(more > 0 ? [`${more} more groups`] : [])].join(' + ');
 }
 
-function gateText(p: PlanPhase): string {
-  const parts: string[] = [];
-  if (p.disabled !== null) parts.push(`off: ${p.disabled.why}`);
-  if (p.gate.levels !== null) parts.push(`level ${rangeText(p.gate.levels)}`);
-  if (p.gate.unset.length > 0) parts.push(`unset ${p.gate.unset.join(', ')}`);
-  if (p.gate.set.length > 0) parts.push(`set ${p.gate.set.join(', ')}`);
-  for (const f of p.gate.facts) parts.push(`${f.path} = ${JSON.stringify(f.equals)}`);
-  if (p.gate.budget.length > 0) parts.push(`budget ${p.gate.budget.join(', ')}`);
-  return parts.join('; ');
-}
+const gateText = (p: PlanPhase): string =>
+  [
+    ...(p.disabled === null ? [] : [`off: ${p.disabled.why}`]),
+    ...conditionsOf(p.gate).map(conditionText),
+  ].join('; ');
 
 const stepJson = (s: Step): object => {
   if (s.kind === 'pass') return { pass: s.pass, params: s.params };

@@ -1,4 +1,5 @@
 import { host } from '../engine/pipeline.ts';
+import { withSpec } from '../spec/collect.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { APPLY_PHASE } from '../spec/manager.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
@@ -36,8 +37,7 @@ function planWith(
 ): Plan | null {
   if (data === null) return resolve(specs, request, host).plan;
   const file: SpecFile = { file: REDUCED, text: '', kind: 'order', data };
-  const orders = new Map(specs.orders).set(REDUCED, file);
-  return resolve({ ...specs, orders }, { ...request, order: REDUCED, disable: [] }, host).plan;
+  return resolve(withSpec(specs, file), { ...request, order: REDUCED, disable: [] }, host).plan;
 }
 
 /** Phases, those that are required, and those that provide the IR properties that they need. */

@@ -1,6 +1,8 @@
+import { match } from 'ts-pattern';
 import type { Program } from '../ir/program.ts';
 import type { KnobValue } from '../passes/pass.ts';
 import { factOf } from '../spec/backend.ts';
+import { conditionsOf, type GateCondition, rangeText } from '../spec/gates.ts';
 import type { Budgets } from './budgets.ts';
 import type { PhaseLog } from './context.ts';
 import type { FunctionPlans } from './function-plans.ts';
@@ -118,33 +120,32 @@ function ask(plans: FunctionPlans, at: number, fn: string, take: Take, log: Phas
     log.knobs.add(OPT_BUDGET);
     if (!take(OPT_BUDGET, fn)) level = Math.min(plan.level, 1);
   }
-  if (gate.levels !== null && !gate.levels.includes(level)) {
-    const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
-    return shut(`level ${level}${spent} is not in ${rangeText(gate.levels)}`, level);
-  }
-  for (const name of gate.unset) {
-    log.knobs.add(name);
-    if (isSet(plans.knob(name, fn))) return shut(`knob ${name} is set`, level);
-  }
-  for (const name of gate.set) {
-    log.knobs.add(name);
-    if (!isSet(plans.knob(name, fn))) return shut(`knob ${name} is not set`, level);
-  }
-  for (const f of gate.facts) {
-    log.facts.add(f.path);
-    if (factOf(plan.backend, f.path) !== f.equals)
-      return shut(`${plan.sm}: ${f.path} is not ${JSON.stringify(f.equals)}`, level);
-  }
-  for (const name of gate.budget) {
-    log.knobs.add(name);
-    if (!take(name, fn)) return shut(`budget ${name} is spent`, level);
+  /** Why a condition does not hold; '' where it does. */
+  const against = (c: GateCondition): string =>
+    match(c)
+      .with({ asks: 'levels' }, ({ levels }) => {
+        const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
+        return levels.includes(level) ? '' : `level ${level}${spent} is not in ${rangeText(levels)}`;
+      })
+      .with({ asks: 'unset' }, ({ knob }) => (isSet(valueFor(knob)) ? `knob ${knob} is set` : ''))
+      .with({ asks: 'set' }, ({ knob }) => (isSet(valueFor(knob)) ? '' : `knob ${knob} is not set`))
+      .with({ asks: 'fact' }, ({ path, equals }) => {
+        log.facts.add(path);
+        if (factOf(plan.backend, path) === equals) return '';
+        return `${plan.sm}: ${path} is not ${JSON.stringify(equals)}`;
+      })
+      .with({ asks: 'budget' }, ({ knob }) => {
+        log.knobs.add(knob);
+        return take(knob, fn) ? '' : `budget ${knob} is spent`;
+      })
+      .exhaustive();
+  const valueFor = (knob: string): KnobValue => {
+    log.knobs.add(knob);
+    return plans.knob(knob, fn);
+  };
+  for (const condition of conditionsOf(gate)) {
+    const why = against(condition);
+    if (why !== '') return shut(why, level);
   }
   return { open: true, why: '', level };
-}
-
-/** `2..5` for neighbours, `1, 3` otherwise. */
-export function rangeText(levels: readonly number[]): string {
-  const s = [...levels].sort((a, b) => a - b);
-  const contiguous = s.every((v, i) => i === 0 || v === s[i - 1] + 1);
-  return contiguous && s.length > 1 ? `${s[0]}..${s[s.length - 1]}` : s.join(', ');
 }

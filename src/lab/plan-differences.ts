@@ -1,5 +1,5 @@
-import { rangeText } from '../engine/gate.ts';
 import { factOf } from '../spec/backend.ts';
+import { conditionsOf, conditionText } from '../spec/gates.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
 import { knobValueText } from './why.ts';
@@ -102,14 +102,7 @@ const outline = (s: Step): string =>
 
 /** When a phase runs. */
 function gateText({ gate, noOp }: PlanPhase): string {
-  const parts = [
-    ...(gate.levels === null ? [] : [`levels ${rangeText(gate.levels)}`]),
-    ...gate.unset.map((k) => `${k} unset`),
-    ...gate.set.map((k) => `${k} set`),
-    ...gate.budget.map((k) => `budget ${k}`),
-    ...gate.facts.map((f) => `${f.path} ${JSON.stringify(f.equals)}`),
-    ...(noOp ? ['no-op'] : []),
-  ];
+  const parts = [...conditionsOf(gate).map(conditionText), ...(noOp ? ['no-op'] : [])];
   return parts.length === 0 ? 'always' : `if ${parts.join(' and ')}`;
 }
 

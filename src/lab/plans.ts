@@ -1,5 +1,6 @@
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { withSpec } from '../spec/collect.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
@@ -118,8 +119,7 @@ export class Plans {
     // What is wrong with a file is told with what else is wrong, by whoever makes the plan.
     if (still) return faults.length > 0 ? base : specs;
     if (faults.length > 0) throw new DiagnosticError(faults);
-    const orders = new Map(specs.orders).set(MOVED, movedOrder(request.order, arm.moves));
-    return { ...specs, orders };
+    return withSpec(specs, movedOrder(request.order, arm.moves));
   }
 }
 

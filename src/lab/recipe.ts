@@ -1,6 +1,7 @@
 import { dirname, join, relative, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { host } from '../engine/pipeline.ts';
+import { withSpec } from '../spec/collect.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { makePlan, ROOT, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
@@ -119,7 +120,6 @@ async function samePlan(plan: Plan, data: RecipeSpec.Recipe, arm: Arm, plans: Pl
   const name = '<recipe>';
   const file = { file: name, text: '', kind: 'recipe', data: data as never } as const;
   const request = { ...ordered.request, recipes: [name], level: null, knobSets: [], set: [], disable: [] };
-  const recipes = new Map(ordered.specs.recipes).set(name, file);
-  const found = await makePlan(request, host, { ...ordered.specs, recipes });
+  const found = await makePlan(request, host, withSpec(ordered.specs, file));
   return found.plan?.hash === plan.hash;
 }

@@ -2,6 +2,7 @@
  * Names that tables give each other: what a phase, a constraint, the catalog or a back end names has to be there. Plans find out
  * what they use; this looks at every row, used or not.
  */
+import { match } from 'ts-pattern';
 import type { SpecFile } from './document.ts';
 import type { Issues, SpecPath } from './issues.ts';
 import type { Specs } from './specs.ts';
@@ -14,20 +15,12 @@ const mapOf = (v: unknown): Data => (isMap(v) ? v : {});
 
 /** Everything in a table that names nothing, or names something twice. */
 export function checkSense(spec: SpecFile, shipped: Specs, issues: Issues): void {
-  switch (spec.kind) {
-    case 'phases':
-      checkPhases(spec, shipped, issues);
-      break;
-    case 'constraints':
-      checkConstraints(spec, shipped, issues);
-      break;
-    case 'knobs':
-      checkCatalog(spec, shipped, issues);
-      break;
-    case 'backend':
-      checkBackend(spec, shipped, issues);
-      break;
-  }
+  match(spec.kind)
+    .with('phases', () => checkPhases(spec, shipped, issues))
+    .with('constraints', () => checkConstraints(spec, shipped, issues))
+    .with('knobs', () => checkCatalog(spec, shipped, issues))
+    .with('backend', () => checkBackend(spec, shipped, issues))
+    .otherwise(() => {});
 }
 
 /** Knobs by every name that finds them, in lower case as look-up has it. */

@@ -1,6 +1,7 @@
+import { match, P } from 'ts-pattern';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
-import { flatSteps, type Origin, type PassStep, type RepeatStep, type RulesStep, type Step } from './plan.ts';
+import { flatSteps, type Origin, type PassStep, type RulesStep, type Step } from './plan.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
 /** A step as written in a phase row, a step list or a recipe's hook. */
@@ -14,12 +15,13 @@ export const stepLists = (phases: SpecFile): Lists => (phases.data.stepLists ?? 
 export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s: StepSpec) => void): void {
   const lists = stepLists(phases);
   const walk = (steps: readonly StepSpec[], open: readonly string[]): void => {
-    for (const s of steps) {
-      if (s.use !== undefined) {
-        if (!open.includes(s.use)) walk(lists[s.use] ?? [], [...open, s.use]);
-      } else if (s.repeat !== undefined) walk(s.repeat, open);
-      else visit(s);
-    }
+    for (const s of steps)
+      match(s)
+        .with({ use: P.string }, ({ use }) => {
+          if (!open.includes(use)) walk(lists[use] ?? [], [...open, use]);
+        })
+        .with({ repeat: P.nonNullable }, ({ repeat }) => walk(repeat, open))
+        .otherwise(visit);
   };
   walk(list, []);
 }
@@ -44,60 +46,62 @@ export function stepsOf(
   const originOf = (spot: Spot): Origin => ({ source, file: spot.file?.file ?? '', path: spot.path });
   const lists = stepLists(phases);
   const open: string[] = [];
+  const named = (use: string, spot: Spot, repeated: boolean): Step[] => {
+    const steps = lists[use];
+    if (steps === undefined) {
+      issues.unknown(
+        below(spot, 'use'),
+        'unknown-steps',
+        `there is no step list '${use}'`,
+        use,
+        Object.keys(lists),
+        `step lists are ${Object.keys(lists).join(', ')}`,
+      );
+      return [];
+    }
+    if (open.includes(use)) {
+      issues.error(below(spot, 'use'), 'steps-cycle', `step list '${use}' uses itself`);
+      return [];
+    }
+    open.push(use);
+    const out = flat(steps, { file: phases, path: ['stepLists', use] }, repeated);
+    open.pop();
+    return out;
+  };
+  const ofHook = (spot: Spot, repeated: boolean): readonly Step[] => {
+    if (inherited.length === 0)
+      issues.warning(
+        below(spot, 'inherited'),
+        'hook-inherited',
+        'there is nothing to inherit: no recipe before this one fills the hook, nor does the back end',
+        { key: true },
+      );
+    return repeated ? flatSteps(inherited) : inherited;
+  };
+  const rounds = (steps: readonly StepSpec[], most: number, spot: Spot, repeated: boolean): Step[] => {
+    if (repeated) {
+      issues.error(below(spot, 'repeat'), 'repeat-nested', 'steps that are repeated cannot repeat steps', {
+        key: true,
+        notes: ['put the inner steps beside the others: all of them run in every round'],
+      });
+      return [];
+    }
+    const inner = flat(steps, below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
+    return [{ kind: 'repeat', rounds: most, steps: inner, origin: originOf(spot) }];
+  };
   const flat = (steps: readonly StepSpec[], here: Spot, repeated: boolean): Step[] =>
-    steps.flatMap((s, i): Step[] => {
+    steps.flatMap((s, i): readonly Step[] => {
       const spot = below(here, i);
-      if (s.use !== undefined) {
-        const named = lists[s.use];
-        if (named === undefined) {
-          issues.unknown(
-            below(spot, 'use'),
-            'unknown-steps',
-            `there is no step list '${s.use}'`,
-            s.use,
-            Object.keys(lists),
-            `step lists are ${Object.keys(lists).join(', ')}`,
-          );
-          return [];
-        }
-        if (open.includes(s.use)) {
-          issues.error(below(spot, 'use'), 'steps-cycle', `step list '${s.use}' uses itself`);
-          return [];
-        }
-        open.push(s.use);
-        const out = flat(named, { file: phases, path: ['stepLists', s.use] }, repeated);
-        open.pop();
-        return out;
-      }
       const origin = originOf(spot);
-      if (s.inherited === true) {
-        if (inherited.length === 0)
-          issues.warning(
-            below(spot, 'inherited'),
-            'hook-inherited',
-            'there is nothing to inherit: no recipe before this one fills the hook, nor does the back end',
-            { key: true },
-          );
-        return repeated ? flatSteps(inherited) : [...inherited];
-      }
-      if (s.repeat !== undefined) {
-        if (repeated) {
-          issues.error(
-            below(spot, 'repeat'),
-            'repeat-nested',
-            'steps that are repeated cannot repeat steps',
-            {
-              key: true,
-              notes: ['put the inner steps beside the others: all of them run in every round'],
-            },
-          );
-          return [];
-        }
-        const inner = flat(s.repeat, below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
-        return [{ kind: 'repeat', rounds: s.rounds ?? 1, steps: inner, origin } satisfies RepeatStep];
-      }
-      if (s.pass !== undefined) return [{ kind: 'pass', pass: s.pass, params: s.params ?? {}, origin }];
-      return [{ kind: 'rules', groups: s.rules ?? [], origin }];
+      return match(s)
+        .returnType<readonly Step[]>()
+        .with({ use: P.string }, ({ use }) => named(use, spot, repeated))
+        .with({ inherited: true }, () => ofHook(spot, repeated))
+        .with({ repeat: P.nonNullable }, (x) => rounds(x.repeat, x.rounds ?? 1, spot, repeated))
+        .with({ pass: P.string }, ({ pass, params }) => [
+          { kind: 'pass', pass, params: params ?? {}, origin },
+        ])
+        .otherwise(({ rules }) => [{ kind: 'rules', groups: rules ?? [], origin }]);
     });
   return flat(list, at, false);
 }

@@ -1,0 +1,37 @@
+import { match } from 'ts-pattern';
+import type { Gate } from './plan.ts';
+
+/** One question of a gate. */
+export type GateCondition =
+  | { readonly asks: 'levels'; readonly levels: readonly number[] }
+  | { readonly asks: 'unset' | 'set' | 'budget'; readonly knob: string }
+  | { readonly asks: 'fact'; readonly path: string; readonly equals: unknown };
+
+/**
+ * What must hold for a gate to be open, in the order in which it is asked. Budgets come last, because asking takes a unit of one: a gate
+ * that something else shuts leaves them as they are.
+ */
+export const conditionsOf = (gate: Gate): readonly GateCondition[] => [
+  ...(gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels } as const]),
+  ...gate.unset.map((knob) => ({ asks: 'unset', knob }) as const),
+  ...gate.set.map((knob) => ({ asks: 'set', knob }) as const),
+  ...gate.facts.map((f) => ({ asks: 'fact', ...f }) as const),
+  ...gate.budget.map((knob) => ({ asks: 'budget', knob }) as const),
+];
+
+/** A condition in a few words, for tables. */
+export const conditionText = (condition: GateCondition): string =>
+  match(condition)
+    .with({ asks: 'levels' }, (c) => `level ${rangeText(c.levels)}`)
+    .with({ asks: 'unset' }, (c) => `${c.knob} unset`)
+    .with({ asks: 'set' }, (c) => `${c.knob} set`)
+    .with({ asks: 'fact' }, (c) => `${c.path} ${JSON.stringify(c.equals)}`)
+    .with({ asks: 'budget' }, (c) => `budget ${c.knob}`)
+    .exhaustive();
+
+/** `2..5` for neighbours, `1, 3` otherwise. */
+export function rangeText(levels: readonly number[]): string {
+  const s = [...levels].sort((a, b) => a - b);
+  const contiguous = s.every((v, i) => i === 0 || v === s[i - 1] + 1);
+  return contiguous && s.length > 1 ? `${s[0]}..${s[s.length - 1]}` : s.join(', ');
+}
