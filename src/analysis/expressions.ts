@@ -49,6 +49,15 @@ export class ExpressionTable {
     for (let e = this.buckets[h & (this.buckets.length - 1)]; e >= 0; e = this.below[e])
       if (this.hashes[e] === h && this.states[e] === state && computeTheSame(this.d.at(this.entries[e]), x))
         return this.entries[e];
+    return this.put(n, state, h);
+  }
+
+  /** Adds `n`, which is found from now on in place of those that compute the same. */
+  add(n: Ins, state: number): Ins {
+    return this.put(n, state, hash(this.d.at(n), state));
+  }
+
+  private put(n: Ins, state: number, h: number): Ins {
     if (this.entries.length >= this.buckets.length) this.grow();
     const bucket = h & (this.buckets.length - 1);
     this.below.push(this.buckets[bucket]);

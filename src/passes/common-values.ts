@@ -1,12 +1,15 @@
 import { dominatorWalk } from '../analysis/dominator-walk.ts';
 import { isPlainLoad, isValue } from '../analysis/effects.ts';
 import { ExpressionTable } from '../analysis/expressions.ts';
+import { LiveClass, liveClassOf, Pool } from '../analysis/liveness.ts';
+import { LongerLives, type PoolLimits } from '../analysis/longer-lives.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
-import type { Draft, Ins } from '../ir/draft/index.ts';
+import { pressureOf } from '../analysis/pressure.ts';
+import { Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { withDst } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
-import { Kind, NO_REG } from '../ir/operand.ts';
+import { Kind, NO_REG, type Reg, regWidth } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
@@ -15,13 +18,74 @@ import type { PassContext } from './pass.ts';
 /** Stands for any version of memory: no version and no block has the number. */
 const UNASKED = 2 ** 31 - 1;
 
+/** An instruction, and one that certainly ran before it and computed the same. */
+interface Repetition {
+  readonly n: Ins;
+  readonly first: Ins;
+}
+
+/** Later repetitions may find a nearer value to take once one has been left where it is; so often it is asked again. */
+const ROUNDS = 3;
+
 /**
  * Value numbering over the dominator tree: see `gvnCse` for what it does, and on whose work it rests.
  *
- * @param fn what the draft was opened on: memory is that of this snapshot, so no access may have been edited since
  * @param oneBlock keeps to one block
  */
-export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boolean): void {
+export function commonValues(fn: Fn, ctx: PassContext, oneBlock: boolean): Fn {
+  const most = mostOf(ctx);
+  const stay = new Set<Ins>();
+  for (let round = 1; ; round++) {
+    let found: readonly Repetition[] = [];
+    let taken: readonly Repetition[] = [];
+    const all = edit(
+      fn,
+      (d) => {
+        found = repetitions(d, fn, ctx, oneBlock, stay);
+      },
+      ctx.isa,
+    );
+    if (found.length === 0 && stay.size === 0) return fn;
+    const before = new Draft(fn, ctx.isa);
+    const dear = tooDear(before, found, most);
+    if (dear.size > 0 && round < ROUNDS) {
+      // Of those that would take the same value, the first stays: the others may take its result.
+      const asked = new Set<Ins>();
+      for (const { n, first } of found)
+        if (dear.has(n) && !asked.has(first)) {
+          asked.add(first);
+          stay.add(n);
+        }
+      continue;
+    }
+    const report = (kind: 'passed' | 'missed', name: string, n: Ins, text: string): void => {
+      const ins = before.at(n);
+      ctx.remark(kind, name, `${printInstr(ins)}: ${text}`, { block: before.id(before.block(n)), ins });
+    };
+    for (const n of [...stay, ...dear].sort((a, b) => a - b))
+      report('missed', 'pressure', n, 'computed again, because registers are short on the way');
+    taken = found.filter(({ n, first }) => {
+      if (dear.has(n) || !ctx.mayRewrite('common', before.id(before.block(n)), before.at(n))) return false;
+      report('passed', 'common', n, `the same as ${printInstr(before.at(first))}`);
+      return true;
+    });
+    return taken.length === found.length
+      ? all
+      : edit(fn, (d) => taken.forEach(({ n, first }) => replaceBy(d, n, first)), ctx.isa);
+  }
+}
+
+/**
+ * Replaces what repeats something, and lists it in the order of the dominator tree.
+ * @param stay instructions that stay where they are
+ */
+function repetitions(
+  d: Draft,
+  fn: Fn,
+  ctx: PassContext,
+  oneBlock: boolean,
+  stay: ReadonlySet<Ins>,
+): readonly Repetition[] {
   const moves = movesOf(ctx.isa);
   const seen = new ExpressionTable(d);
   const versionSeenBy = (n: Ins): number => memorySsaOf(fn, ctx.program).versionSeenBy(n);
@@ -33,19 +97,21 @@ export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boole
     const copied = isValue(x) ? copyOf(moves, x) : null;
     return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
   };
+  const look = (n: Ins, s: number): Ins => (stay.has(n) ? seen.add(n, s) : seen.findOrAdd(n, s));
   /** The first of those that compute the same as `n`. */
   const firstOf = (n: Ins): Ins => {
     const x = d.at(n);
     if (!isPlainLoad(x) || !allInSsa(x)) {
       const s = state(n);
-      return s === null ? n : seen.findOrAdd(n, s);
+      return s === null ? n : look(n, s);
     }
     // What memory holds is asked only where some load has the same address.
     const like = seen.findOrAdd(n, UNASKED);
     if (like === n) return n;
     seen.findOrAdd(like, versionSeenBy(like));
-    return seen.findOrAdd(n, versionSeenBy(n));
+    return look(n, versionSeenBy(n));
   };
+  const found: Repetition[] = [];
   dominatorWalk(
     d,
     (b) => {
@@ -54,12 +120,7 @@ export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boole
         next = d.next(n);
         const first = firstOf(n);
         if (first === n) continue;
-        const ins = d.at(n);
-        if (!ctx.mayRewrite('common', d.id(b), ins)) continue;
-        ctx.remark('passed', 'common', `${printInstr(ins)}: the same as ${printInstr(d.at(first))}`, {
-          block: d.id(b),
-          ins,
-        });
+        found.push({ n, first });
         replaceBy(d, n, first);
       }
       if (oneBlock) seen.close();
@@ -68,6 +129,59 @@ export function commonValues(d: Draft, fn: Fn, ctx: PassContext, oneBlock: boole
       if (!oneBlock) seen.close();
     },
   );
+  return found;
+}
+
+/** How much of each pool may be live at once for the sake of common values: what the binding allows. */
+const mostOf = ({ params }: PassContext): PoolLimits => ({
+  registers: Number(params['max-pressure'] ?? Number.POSITIVE_INFINITY),
+  predicates: Number(params['max-predicates'] ?? Number.POSITIVE_INFINITY),
+});
+
+/**
+ * Which repetitions would keep registers live where there are too many. From the last to the first, so that the inner values of an
+ * expression that goes as a whole cost nothing. A load from memory is worth more than a register.
+ */
+function tooDear(d: Draft, found: readonly Repetition[], most: PoolLimits): ReadonlySet<Ins> {
+  const dear = new Set<Ins>();
+  if (!isShort(d, found, most)) return dear;
+  const lives = new LongerLives(d, most);
+  const gone = new Set(found.map((x) => x.n));
+  for (let i = found.length - 1; i >= 0; i--) {
+    const { n, first } = found[i];
+    const x = d.at(n);
+    if (isPhi(x) || (isPlainLoad(x) && x.op.space !== 'const' && x.op.space !== 'param')) continue;
+    const fits = x.dst.every((r, k) => {
+      if (r === NO_REG || !isReadOutside(d, r, gone)) return true;
+      return lives.prolong(r, d.at(first).dst[k], first, n);
+    });
+    if (fits) continue;
+    dear.add(n);
+    gone.delete(n);
+  }
+  return dear;
+}
+
+/** Whether registers could be short if all results lived at once. */
+function isShort(d: Draft, found: readonly Repetition[], most: PoolLimits): boolean {
+  let registers = 0;
+  let predicates = 0;
+  for (const { n } of found)
+    for (const r of d.at(n).dst) {
+      if (r === NO_REG) continue;
+      if (liveClassOf(r) === LiveClass.R) registers += regWidth(r) / 32;
+      else predicates++;
+    }
+  const now = pressureOf(d.fn).most;
+  return now[Pool.R] + registers > most.registers || now[Pool.P] + predicates > most.predicates;
+}
+
+function isReadOutside(d: Draft, r: Reg, gone: ReadonlySet<Ins>): boolean {
+  let outside = false;
+  d.eachUse(r, (use) => {
+    if (!gone.has(use)) outside = true;
+  });
+  return outside;
 }
 
 /** The results of `first` take the place of `n`'s; one that `first` leaves out gets `n`'s name. */

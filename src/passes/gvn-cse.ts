@@ -1,4 +1,3 @@
-import { edit } from '../ir/draft/index.ts';
 import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 
@@ -33,13 +32,16 @@ const WHOLE = 2;
  * What may be common is a property of opcodes: see `isValue` and `isPlainLoad`. Copies are left to copy propagation. A guarded
  * operation is common with one under the same guard with the same values where it is false.
  *
+ * Registers: a value that is taken from afar lives until there. Where that would make more live than the binding allows (`max-pressure`
+ * in 32-bit units, `max-predicates`; absent: no limit) it is computed again. Loads from memory are exempt: they cost more than a register.
+ *
  * Knob 402: 0 does nothing, 1 keeps to one block, 2 walks the dominator tree; the wider scopes of 3 to 6 are not there, and do as 2.
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds what joins of equal values
  * (phis whose ways became equal around a loop) bring to light, and nothing else.
- * Bound: one look at each instruction; memory as `MemorySsa` says.
+ * Bound: three looks at each instruction; memory as `MemorySsa` says.
  */
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;
-  return mode === OFF ? fn : edit(fn, (d) => commonValues(d, fn, ctx, mode === ONE_BLOCK));
+  return mode === OFF ? fn : commonValues(fn, ctx, mode === ONE_BLOCK);
 };

@@ -1,4 +1,3 @@
-import { edit } from '../ir/draft/index.ts';
 import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 
@@ -13,10 +12,10 @@ import type { Pass } from './pass.ts';
  *           IADD3 R7, R3, R2                    STG [RD6], R1
  *           STG [RD6], R7
  *
- * What may be common, and the walk, are those of `gvnCse`; copies are left to copy propagation, which runs in the bundles around.
+ * What may be common, at what pressure, and the walk, are those of `gvnCse`; copies are left to copy propagation, which runs in the bundles around.
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds what joins of equal values
  * bring to light, and nothing else.
- * Bound: one look at each instruction; memory as `MemorySsa` says, which is asked where there are loads.
+ * Bound: three looks at each instruction; memory as `MemorySsa` says, which is asked where there are loads.
  */
-export const lateCommoning: Pass = (fn, ctx) => edit(fn, (d) => commonValues(d, fn, ctx, false));
+export const lateCommoning: Pass = (fn, ctx) => commonValues(fn, ctx, false);

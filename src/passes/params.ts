@@ -9,13 +9,16 @@ const word = (...words: string[]): ParamType => ({ kind: 'word', words });
 export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'analyze-control-flow': { force: flag },
   'final-inspection': { 'no-pseudo': flag },
+  'gvn-cse': { 'max-pressure': count, 'max-predicates': count },
   'hoist-common': { 'max-pressure': count, 'max-predicates': count },
   'hoist-invariants': { 'max-pressure': count },
+  'late-commoning': { 'max-pressure': count, 'max-predicates': count },
   'loop-simplification': { 'max-header': count },
   'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },
   'nested-conditions': { 'max-loss': share, 'max-uniform-loss': share },
   'place-blocks': { chains: flag, cold: word('loops', 'function') },
   predication: { only: word('values'), 'max-loss': share, 'max-uniform-loss': share, 'max-guarded': count },
+  reassociate: { 'max-pressure': count, 'max-predicates': count },
   'switch-opt': {
     'cascade-cases': share,
     'table-density': share,

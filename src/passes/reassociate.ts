@@ -55,9 +55,8 @@ const MOST_LEAVES = 64;
  */
 export const reassociate: Pass = (fn, ctx) => {
   if (ctx.knob(ALLOW) === 0) return fn;
-  return edit(fn, (d) => {
-    if (new Trees(d, fn, ctx).run()) commonValues(d, fn, ctx, false);
-  });
+  const ordered = edit(fn, (d) => void new Trees(d, fn, ctx).run());
+  return ordered === fn ? fn : commonValues(ordered, ctx, false);
 };
 
 class Trees {
