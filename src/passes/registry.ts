@@ -39,6 +39,7 @@ import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
 import { replaceUniforms } from './replace-uniforms.ts';
 import { reportInitial } from './report-initial.ts';
 import { sanitize } from './sanitize.ts';
+import { sinkValues } from './sink-values.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
@@ -81,6 +82,7 @@ const edits = (
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
+  entry('sink-values', sinkValues, 1, 'what only one way needs is computed on that way'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry(
     'loop-simplification',
