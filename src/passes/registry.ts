@@ -35,6 +35,7 @@ import { predication } from './predication.ts';
 import { promoteMemory } from './promote-memory.ts';
 import { propagateVarying } from './propagate-varying.ts';
 import { reassociate } from './reassociate.ts';
+import { redundantBarriers } from './redundant-barriers.ts';
 import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
 import { replaceUniforms } from './replace-uniforms.ts';
 import { reportInitial } from './report-initial.ts';
@@ -82,6 +83,9 @@ const edits = (
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
+  entry('redundant-barriers', redundantBarriers, 1, 'barriers and fences that repeat the last one', {
+    knobs: ['Knob358'],
+  }),
   entry('sink-values', sinkValues, 1, 'what only one way needs is computed on that way'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry(

@@ -1,0 +1,118 @@
+import { cfgOf } from '../analysis/cfg.ts';
+import { divergenceOf } from '../analysis/divergence.ts';
+import { edit } from '../ir/draft/index.ts';
+import { Lanes, modOf, OpFlag } from '../ir/opcode.ts';
+import { Kind, NO_REG, sameOperand } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import type { Pass } from './pass.ts';
+
+/** Knob 358 and its values (reference passes-e: off, conservative, aggressive, full). */
+const MODE = 'Knob358';
+const OFF = 0;
+
+/**
+ * Phase 26, OriRemoveRedundantBarriers: a barrier or fence goes if an equal one ran before it and nothing in between could tell.
+ *
+ *     before                              after
+ *     BB0:                                BB0:
+ *           STS [R1], R2                        STS [R1], R2
+ *           BAR.SYNC 0                          BAR.SYNC 0
+ *           IADD3 R3, R1, 4                     IADD3 R3, R1, 4
+ *           BAR.SYNC 0                          LDS R4, [R3]
+ *           LDS R4, [R3]
+ *
+ * Forward over all ways: the barrier that was the last thing to order anything, where every way brings the same. Memory accesses
+ * (but not those of constants), other barriers, what lanes do together, calls and anything else with an effect end it.
+ *
+ * A barrier over the block must be one for all of its threads, without a count, and stand where all or none of them come (divergence
+ * analysis): warps that wait at different places would otherwise meet a different number of times. Fences are a thread's own.
+ *
+ * Knob 358: 0 is off; 1 to 3 do the same, since nothing is known of what the wider modes of the original remove.
+ *
+ * Requires: control-last. Guarantees: blocks and edges stay; a second application changes nothing.
+ * Bound: blocks as often as what reaches them changes, which is twice.
+ */
+export const redundantBarriers: Pass = (fn, ctx) => {
+  if (ctx.knob(MODE) === OFF || !fn.blocks.some((b) => b.ins.some(isOrder))) return fn;
+  const { rpo, predStart, pred } = cfgOf(fn);
+  const control = divergenceOf(fn).control;
+  /** By block: what stands at its end; undefined where no way has come yet. */
+  const out = new Array<Instr | null | undefined>(fn.blocks.length);
+
+  const before = (b: number): Instr | null => {
+    if (b === rpo[0]) return null;
+    let all: Instr | null | undefined;
+    for (let e = predStart[b]; e < predStart[b + 1]; e++) {
+      const one = out[pred[e]];
+      if (one === undefined) continue;
+      if (all === undefined) all = one;
+      else if (all === null || one === null || !isSame(all, one)) return null;
+    }
+    return all ?? null;
+  };
+  const after = (last: Instr | null, x: Instr, b: number): Instr | null => {
+    if (isOrder(x)) return !isOfBlock(x) || control[b] === Lanes.Block ? x : null;
+    return mayTell(x) ? null : last;
+  };
+
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (const b of rpo) {
+      let last = before(b);
+      for (const x of fn.blocks[b].ins) last = after(last, x, b);
+      const was = out[b];
+      if (was === last || (was != null && last !== null && isSame(was, last))) continue;
+      out[b] = last;
+      changed = true;
+    }
+  }
+  return edit(fn, (d) => {
+    for (const b of rpo) {
+      let last = before(b);
+      for (let n = d.first(b), next: number; n >= 0; n = next) {
+        next = d.next(n);
+        const x = d.at(n);
+        if (last !== null && isOrder(x) && isSame(last, x) && (!isOfBlock(x) || control[b] === Lanes.Block)) {
+          if (!ctx.mayRewrite('barrier-removed', d.id(b), x)) return;
+          ctx.remark('passed', 'barrier-removed', `${printInstr(x)}: nothing since the last one could tell`, {
+            block: d.id(b),
+            ins: x,
+          });
+          d.remove(n);
+        } else last = after(last, x, b);
+      }
+    }
+  });
+};
+
+/** A fence, or a barrier that all threads of the block wait at; unguarded, with constant operands and without a result. */
+const isOrder = (x: Instr): boolean =>
+  (x.op.primitive === 'fence' || isOfBlock(x)) &&
+  x.guard === NO_REG &&
+  x.src.every((o) => o.kind === Kind.Imm) &&
+  x.dst.every((r) => r === NO_REG);
+
+const isOfBlock = (x: Instr): boolean =>
+  x.op.primitive === 'barrier' && modOf(x.op, x.mods, 'mode') === 'SYNC' && (x.src[1]?.lo ?? 0) === 0;
+
+const isSame = (a: Instr, b: Instr): boolean =>
+  a === b ||
+  (a.op === b.op &&
+    a.mods === b.mods &&
+    a.src.length === b.src.length &&
+    a.src.every((o, i) => sameOperand(o, b.src[i])));
+
+const EFFECTS =
+  OpFlag.SideEffect |
+  OpFlag.WritesMemory |
+  OpFlag.ReadsMemory |
+  OpFlag.Convergent |
+  OpFlag.Barrier |
+  OpFlag.Volatile;
+
+/** Could it tell whether the threads, or their accesses, were brought into order once more before it? */
+const mayTell = (x: Instr): boolean =>
+  (x.op.flags & EFFECTS) !== 0 &&
+  x.op.primitive !== 'branch' &&
+  !(x.op.space === 'const' && (x.op.flags & (EFFECTS & ~OpFlag.ReadsMemory)) === 0);
