@@ -57,7 +57,10 @@ const counting = branchyPtx('k').replace(
     'ld.param.u32 %r3, [p]; mov.u32 %r2, 0;\nL: st.global.u32 [%rd1+12], %r2;\n' +
     'add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, %r3; @%p2 bra L; st.global',
 );
+/** Two barriers with nothing between them. */
+const waitsTwice = branchyPtx('k').replace('st.global', 'bar.sync 0; bar.sync 0; st.global');
 const programs = [
+  lowered(waitsTwice),
   lowered(topTested),
   lowered(counting),
   lowered(sameInArms),
@@ -87,6 +90,7 @@ const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
 const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
   Knob228: '0',
+  Knob358: '0',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
   SwitchOptExtendedPatternMatch: '0',
