@@ -1,7 +1,7 @@
 import { OpFlag, SPACES, type Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Variable } from '../ir/program.ts';
-import { accessBytes } from '../isa/build.ts';
+import { accessBytes } from '../isa/accesses.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { type DominatorTree, dominatorsOf } from './dominators.ts';

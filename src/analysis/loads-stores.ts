@@ -1,6 +1,6 @@
 import { Kind } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
-import { elementBytes } from '../isa/build.ts';
+import { elementBytes } from '../isa/accesses.ts';
 import { isPlainLoad } from './effects.ts';
 import { isStrong } from './memory-ops.ts';
 

@@ -1,6 +1,6 @@
 import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { elementBytes } from '../isa/build.ts';
+import { elementBytes } from '../isa/accesses.ts';
 import { defUseOf } from './defuse.ts';
 import { dominatorsOf } from './dominators.ts';
 import { type LinearForm, linearForm } from './linear.ts';

@@ -1,7 +1,7 @@
 import { Lanes, OpFlag } from '../ir/opcode.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
-import { accessBytes } from '../isa/build.ts';
+import { accessBytes } from '../isa/accesses.ts';
 import { blockTime } from './block-time.ts';
 import { instrCost } from './costs.ts';
 import { divergenceOf } from './divergence.ts';

@@ -8,7 +8,7 @@ import { slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, regIndex, regWidth, withOperandMods } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import { elementBytes } from '../isa/build.ts';
+import { elementBytes } from '../isa/accesses.ts';
 import { mayStand } from '../rules/fit.ts';
 import type { Pass } from './pass.ts';
 

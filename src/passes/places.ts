@@ -1,6 +1,6 @@
 import { NO_REG } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
-import { accessBytes } from '../isa/build.ts';
+import { accessBytes } from '../isa/accesses.ts';
 
 /**
  * Places in memory by how instructions name them: base register and symbol, and between which bytes accesses with that base lie.

@@ -4,9 +4,10 @@ import { type Reaching, reachingIn } from '../analysis/reaching.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { priorityBands } from './bands.ts';
-import { bind, build, type Match, type Miss, type Surroundings } from './bind.ts';
+import { bind, type Match, type Miss, type Surroundings } from './bind.ts';
 import type { Setting } from './conditions.ts';
 import type { Matcher } from './matcher.ts';
+import { build } from './replace.ts';
 import type { Rule } from './rule.ts';
 
 /** How rules are applied, and who is told. */

@@ -1,10 +1,7 @@
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';
-import { branchTable, diverge } from './branches.ts';
-import { call } from './calls.ts';
-import { completeGroups, meetBarrier, meetMembers, resume, waiting } from './converge.ts';
-import { count } from './counters.ts';
+import { completeGroups, waiting } from './converge.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
 import { Frames, stackLimit } from './frames.ts';
@@ -21,9 +18,9 @@ import {
   PARAM_WINDOW,
   SHARED_WINDOW,
 } from './memory.ts';
-import { insertPath, newPath, passTurn } from './paths.ts';
-import { primitives } from './primitives/index.ts';
-import type { MachineOptions, Simulation } from './simulation.ts';
+import { insertPath, newPath } from './paths.ts';
+import { runWarp, type WarpHost } from './run-warp.ts';
+import type { MachineOptions } from './simulation.ts';
 import type { BlockState, Frame, Path, Warp } from './state.ts';
 import { namesReached, Symbols } from './symbols.ts';
 
@@ -32,8 +29,6 @@ const NEAR = 2 ** 26;
 
 /** Bytes of local memory that a thread has at least. */
 const LEAST_LOCAL = 64;
-/** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
-const PATH_SLICE = 5000;
 /** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
 const WARP_SLICE = 20_000;
 /** The same for warps of a block that changed nothing in its last turn: it may be waiting for another block. */
@@ -49,7 +44,7 @@ const RESIDENT = 16;
 const PATIENCE = 1_000_000;
 
 /** Runs one kernel of a program over a grid. */
-export class Machine implements Simulation {
+export class Machine implements WarpHost {
   readonly program: Program;
   readonly opts: MachineOptions;
   readonly global: Memory;
@@ -96,6 +91,10 @@ export class Machine implements Simulation {
 
   newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame {
     return this.frames.make(code, depth, localBase, onReturn);
+  }
+
+  releaseFrame(f: Frame): void {
+    this.frames.release(f);
   }
 
   /** Runs the kernel to its end. @returns how it ended */
@@ -229,9 +228,9 @@ export class Machine implements Simulation {
 
   /** Runs a warp. In an open world a fault ends that warp alone, so that the others can still be compared. */
   private runOrEnd(w: Warp, limit: number): void {
-    if (!this.opts.open) return this.runWarp(w, limit);
+    if (!this.opts.open) return runWarp(this, w, limit);
     try {
-      this.runWarp(w, limit);
+      runWarp(this, w, limit);
     } catch (e) {
       if (!(e instanceof SimFault)) throw e;
       this.endWarp(w, e.kind);
@@ -285,119 +284,6 @@ export class Machine implements Simulation {
     );
   }
 
-  private runWarp(w: Warp, limit: number): void {
-    const { counters, budget, pathSlice = PATH_SLICE } = this.opts;
-    const { paths } = w;
-    let inPath = 0;
-    for (;;) {
-      const path = paths[paths.length - 1];
-      if (path === undefined) {
-        w.state = 'done';
-        return;
-      }
-      if (path.wait !== null) {
-        if (!resume(this, w)) return;
-        inPath = 0;
-        continue;
-      }
-      const f = path.frame;
-      const active = path.mask & ~w.exited;
-      if (active === 0 || path.pc === path.join) {
-        paths.pop();
-        if (--f.live === 0) {
-          f.onReturn?.();
-          this.frames.release(f);
-        }
-        inPath = 0;
-        continue;
-      }
-      const d = f.code.ins[path.pc];
-      if (d === undefined) throw new SimFault(`control runs off the end of ${f.code.fn.name}`);
-      if (this.executed >= limit) {
-        if (this.executed >= budget) throw new OutOfBudget();
-        return;
-      }
-      if (++inPath > pathSlice) {
-        inPath = 0;
-        passTurn(w, true, path);
-        continue;
-      }
-      this.executed++;
-      let mask = active;
-      if (d.guard >= 0) {
-        const g = f.regs.p[d.guard];
-        mask &= d.guardNot ? ~g : g;
-      }
-      if (counters !== null) count(counters, d, f, mask, path);
-      if (d.lane !== null) {
-        if (mask !== 0) d.lane(f.regs, f.code.operands, d.k, mask);
-        path.pc++;
-        continue;
-      }
-      switch (d.primitive) {
-        case 'branch':
-          if (mask === 0) path.pc++;
-          else if (mask === active) path.pc = d.target;
-          else
-            diverge(this, w, path, d, [
-              [d.target, mask],
-              [path.pc + 1, active & ~mask],
-            ]);
-          continue;
-        case 'branch-table':
-          branchTable(this, w, path, d, mask, active);
-          continue;
-        case 'exit':
-          path.pc++;
-          w.exited |= mask;
-          this.afterExit(w);
-          continue;
-        case 'return':
-          path.pc++;
-          if (mask === 0) continue;
-          if (f.depth > 0) {
-            for (const p of paths) if (p.frame === f) p.mask &= ~mask;
-            continue;
-          }
-          w.exited |= mask;
-          this.afterExit(w);
-          continue;
-        case 'call':
-          path.pc++;
-          if (mask !== 0) call(this, w, f, d, mask);
-          continue;
-        case 'barrier':
-          if (mask === 0) path.pc++;
-          else meetBarrier(this, w, path, d, mask);
-          continue;
-        default: {
-          if (d.members >= 0 && mask !== 0) {
-            // What an optimizer may drop must not hold lanes up where programs are compared.
-            if (d.idle && this.opts.open) {
-              path.pc++;
-              continue;
-            }
-            meetMembers(this, w, path, d, mask);
-            continue;
-          }
-          path.pc++;
-          if (mask === 0) continue;
-          try {
-            primitives[d.primitive](this, w, f, d, mask);
-          } catch (e) {
-            if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane, 'access');
-            throw e;
-          }
-          if (this.askedInVain) {
-            this.askedInVain = false;
-            // Other paths of the warp, whose turn would never come if each question ended the warp's, get theirs by PATH_SLICE.
-            if (paths.length === 1) return;
-          }
-        }
-      }
-    }
-  }
-
   /** Lane that a primitive is working on, for messages. */
   lane = 0;
   /** Path that a barrier is working on. */
@@ -406,7 +292,7 @@ export class Machine implements Simulation {
   askedInVain = false;
 
   /** Lanes ended: what waited for them may go on. */
-  private afterExit(w: Warp): void {
+  afterExit(w: Warp): void {
     this.changes++;
     if (w.paths.length > 1) completeGroups(this, w);
     for (const bar of w.block.barriers.values()) tryRelease(w.block, bar);

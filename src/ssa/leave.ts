@@ -5,7 +5,7 @@ import { loopDepth, loops } from '../analysis/loops.ts';
 import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
 import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
-import { isApart, type Tie, tiesOf } from '../ir/foreign-text.ts';
+import { isApart } from '../ir/foreign-text.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regIndex, withReg } from '../ir/operand.ts';
@@ -14,6 +14,7 @@ import { Congruence } from './congruence.ts';
 import { delaySteps } from './delay.ts';
 import { type Copy, sequence } from './parallel-copies.ts';
 import { inSsa } from './registers.ts';
+import { tiedResults } from './tied-results.ts';
 import { AT_ENTRY, atEnd, behindPhis, justBefore, phiCount, SsaRanges, terminatorAt } from './values.ts';
 
 /**
@@ -66,22 +67,6 @@ interface Affinity {
 
 /** How much more a copy weighs in front of an instruction that reads and writes one register: there it may not even be allowed. */
 const HEAVY = 100;
-
-/**
- * Results that take the register of a source. Where a guard leaves another value than that source, both would have to be in the
- * register in front of the instruction; it stays apart then.
- */
-const bound = (x: Instr): readonly Tie[] => {
-  const ties = tiesOf(x);
-  return ties.length === 0
-    ? ties
-    : ties.filter(
-        ({ dst, src }) =>
-          x.dst[dst] !== NO_REG &&
-          inSsa(x.dst[dst]) &&
-          (x.guard === NO_REG || x.otherwise[dst] === x.src[src].reg),
-      );
-};
 
 /** What lives only between a copy and the phi, return or guarded instruction that it is made for. */
 interface Short {
@@ -157,7 +142,7 @@ class Leaving {
           for (const o of x.src) if (o.kind === Kind.Reg) mark(o.reg);
         }
         if (this.isMove(x)) this.movedFrom[regIndex(x.dst[0])] = copyOf(this.moves, x)!.reg;
-        for (const t of bound(x)) {
+        for (const t of tiedResults(x)) {
           mark(x.dst[t.dst]);
           mark(x.src[t.src].reg);
         }
@@ -262,7 +247,7 @@ class Leaving {
           near(old, kept, weights[b]);
         }
         if (x.otherwise.length === 0)
-          for (const t of bound(x)) {
+          for (const t of tiedResults(x)) {
             const old = this.value(x.src[t.src].reg);
             if (old < 0) continue;
             const kept = this.shortValue(b, justBefore(i), 8 * i, old);
@@ -359,7 +344,7 @@ class Leaving {
       for (const c of this.inOrder(copies)) d.insertBefore(n, c);
       y = withOtherwise(y, NONE);
     }
-    const ties = bound(x);
+    const ties = tiedResults(x);
     if (ties.length > 0) {
       const copies: Copy[] = [];
       const src = x.src.map((o) => this.renamedOperand(o));
