@@ -10,7 +10,7 @@ import { RangeTransfer } from './range-transfer.ts';
 import { singleValuesOf } from './single-values.ts';
 import { WorkList } from './worklist.ts';
 
-/** What a solver finds: the bounds of each name, and what names and places it used. */
+/** The bounds of each name, with the names and nodes that they refer to. */
 export interface Solution {
   /** By name (see `ValueNames`). */
   readonly bounds: Bounds;
@@ -20,7 +20,7 @@ export interface Solution {
 
 /** Times a phi or variable may grow before it is widened: enough for short chains of constants. */
 const GROWS = 3;
-/** Times a value is computed again on the way down. Two recover the bound of a loop and what hangs on it. */
+/** Times a value is recomputed while narrowing. Two recover the bound of a loop and what depends on it. */
 const SHRINKS = 3;
 
 /** Computes the ranges of a function. See `rangesOf`. */
@@ -31,9 +31,9 @@ export class RangeSolver {
   private readonly names: ValueNames;
   private readonly bounds: Bounds;
   private readonly old = new Bounds(1);
-  /** Register index -> 1 if it may hold anything, whatever its definitions give. */
+  /** Register index -> 1 if it may hold anything, regardless of its definitions. */
   private readonly fixed: Uint8Array;
-  /** Register index -> 1 if a cycle may lead back to it. */
+  /** Register index -> 1 if its value may depend on itself. */
   private readonly head: Uint8Array;
   private readonly grown: Uint8Array;
   private readonly widened: number[] = [];
@@ -106,7 +106,7 @@ export class RangeSolver {
     if (regFile(d) === RegFile.RQ || regFile(d) === RegFile.B) this.fixed[regIndex(d)] = 1;
   }
 
-  /** What each name may hold. To be called once. */
+  /** Solves for what each name may hold. To be called once. */
   solve(): Solution {
     const { du, nodes, names, bounds, fixed } = this;
     const { cfg, segments } = nodes;
@@ -175,8 +175,9 @@ export class RangeSolver {
   }
 
   /**
-   * All is sound now: what an instruction gives for what its operands may hold is sound as well, and so is what both say.
-   * Values that were widened, and what hangs on them, are computed again a few times.
+   * All bounds are sound now. The result of an instruction for sound operand bounds is sound as well, and so is its
+   * intersection with the old bounds. Values that were widened, and those that depend on them, are recomputed a few
+   * times.
    */
   private shrink(): void {
     const { du, fn, names, bounds } = this;

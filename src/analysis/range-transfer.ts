@@ -9,8 +9,8 @@ import type { DefUse } from './defuse.ts';
 import type { Fact, ValueNames } from './range-facts.ts';
 
 /**
- * What one instruction, phi or branch condition says about ranges, given what the values that it reads may hold. Results are in slots
- * of `scratch`, valid until the next call.
+ * What one instruction, phi or branch condition implies for ranges, given what its operands may hold. Results are in
+ * slots of `scratch`, valid until the next call.
  */
 export class RangeTransfer {
   scratch = new Bounds(64);
@@ -31,7 +31,7 @@ export class RangeTransfer {
     if (this.scratch.least.length < slots) this.scratch = new Bounds(2 * slots);
   }
 
-  /** Slot `to` gets what an operand may hold. @returns false if it is not known yet */
+  /** Sets slot `to` to what an operand may hold. @returns false if it is not known yet */
   private load(to: number, o: Operand, width: number, name: number): boolean {
     if (name >= 0 && o.kind === Kind.Reg) {
       if (this.bounds.isEmpty(name)) return false;
@@ -41,7 +41,7 @@ export class RangeTransfer {
     return true;
   }
 
-  /** Computes what `result` gives. @returns false if an operand has no value yet */
+  /** Computes what `result` returns. @returns false if an operand has no value yet */
   prepare(n: number): boolean {
     const x = this.du.ins[n];
     const { start, name } = this.names;
@@ -63,7 +63,7 @@ export class RangeTransfer {
     return true;
   }
 
-  /** Slot with what destination `k` gets, after `prepare`. */
+  /** Slot with what destination `k` may hold, after `prepare`. */
   result(n: number, k: number, width: number): number {
     const x = this.du.ins[n];
     const { start, name } = this.names;
@@ -93,7 +93,7 @@ export class RangeTransfer {
     p.setTop(0, width);
     if (op.special.length > 0) this.special(x);
     else if ((op.flags & (OpFlag.ReadsMemory | OpFlag.WritesMemory)) === OpFlag.ReadsMemory) {
-      // A narrow type is extended as it says.
+      // A narrow type is extended according to its sign.
       const slot = op.dsts[Math.min(k, op.dsts.length - 1)];
       const group = slot.widthFrom === null ? undefined : op.groupByName.get(slot.widthFrom);
       const type = group?.values[(x.mods >>> group.shift) & group.mask].type ?? '';
@@ -127,7 +127,7 @@ export class RangeTransfer {
       p.most[0] = Math.min(p.most[0], (extent === null ? mostThreads : extent[s.thread]) - 1);
   }
 
-  /** Slot with what a fact says, -1 if that is nothing yet. */
+  /** Slot with what a fact implies, -1 if nothing is known yet. */
   fact(f: Fact): number {
     const p = this.scratch;
     const width = FILE_WIDTH[regFile(f.reg)];
@@ -156,7 +156,7 @@ export class RangeTransfer {
     const spare = g.count;
     q.copy(spare, q, a);
     q.copy(spare + 1, q, b);
-    // A way that is never taken: what holds before the branch is as good as anything.
+    // An edge that is never taken: what holds before the branch will do.
     if (!constrain(g, q, compare, holds, spare, spare + 1)) return g.sources[f.source];
     return g.sources[f.source] === a ? spare : spare + 1;
   }

@@ -9,7 +9,7 @@ import { RangeSolver, type Solution } from './range-solver.ts';
 export interface Known {
   /** Bits of the register. */
   readonly width: number;
-  /** Bits that are certainly 0 and certainly 1, as words; bits above the width are known to be 0. */
+  /** Bits known to be 0 and known to be 1, as words; bits above the width are known to be 0. */
   readonly zeroLow: number;
   readonly zeroHigh: number;
   readonly oneLow: number;
@@ -21,7 +21,7 @@ export interface Known {
   readonly signedMost: number;
 }
 
-/** Ranges of a snapshot; ask `rangeOf` and `rangeAt`. */
+/** Ranges of a snapshot; query them with `rangeOf` and `rangeAt`. */
 export interface Ranges extends Solution {
   readonly fn: Fn;
   readonly dom: DominatorTree;
@@ -29,8 +29,9 @@ export interface Ranges extends Solution {
 
 /**
  * Known bits and ranges of the integers of a snapshot: an abstract interpretation (Cousot and Cousot, POPL 1977) over
- * definitions and uses, from "no value" upwards with widening at phis, then a few steps down again. A register with several
- * definitions holds what any of them gives; one that may be read before it was written, anything.
+ * definitions and uses, starting from "no value" with widening at phis, then narrowing in a few steps. A register
+ * with several definitions may hold the result of any of them; one that may be read before it is written may hold
+ * anything.
  */
 export const rangesOf: (fn: Fn) => Ranges = memo((fn) => {
   const found = new RangeSolver(fn).solve();
@@ -40,7 +41,7 @@ export const rangesOf: (fn: Fn) => Ranges = memo((fn) => {
 /** What a register may hold wherever it is defined. */
 export const rangeOf = (r: Ranges, reg: Reg): Known => known(r, reg, regIndex(reg));
 
-/** What a register may hold in the block at position `b`: branches that lead there tell more. */
+/** What a register may hold in the block at position `b`, including what the branches above tell. */
 export function rangeAt(r: Ranges, reg: Reg, b: number): Known {
   const list = r.names.factsOf.get(regIndex(reg));
   if (list === undefined) return rangeOf(r, reg);
@@ -63,7 +64,7 @@ export function rangeAt(r: Ranges, reg: Reg, b: number): Known {
   return rangeOf(r, reg);
 }
 
-/** The one value that a register can have, as words; null if there are several. */
+/** The only value that a register can have, as words; null if there are several. */
 export function constantOf(k: Known): { readonly low: number; readonly high: number } | null {
   return (k.zeroLow | k.oneLow) === -1 && (k.zeroHigh | k.oneHigh) === -1
     ? { low: k.oneLow, high: k.oneHigh }
@@ -74,7 +75,7 @@ function known(r: Ranges, reg: Reg, name: number): Known {
   const width = FILE_WIDTH[regFile(reg)];
   let p = r.bounds;
   let i = name;
-  // What no definition reaches, and what is no integer, may be anything.
+  // Registers without a reaching definition, and those that are not integers, may hold anything.
   if (p.isEmpty(name) || width > 64) {
     p = new Bounds(1);
     i = 0;

@@ -32,15 +32,15 @@ export type Miss =
 export interface Match {
   readonly variant: Variant;
   readonly instance: Instance;
-  /** By variable: its operand (with the modifiers it carries), or null where the root leaves a result out. */
+  /** By variable: its operand (with the modifiers it carries), or null if the root discards that result. */
   readonly operands: readonly (Operand | null)[];
   /** Instruction of each line of the pattern. */
   readonly places: readonly Ins[];
-  /** Results of the instance's constants: the condition, then the computed sources. */
+  /** Results of the instance's constant graph: the condition, then the computed sources. */
   readonly outputs: readonly bigint[];
 }
 
-/** What a rule set knows about where it runs. */
+/** What a set of rules knows about the code around a match. */
 export interface Surroundings extends Setting {
   /** Loop depth of a block. */
   readonly depthOf: (block: number) => number;
@@ -63,7 +63,7 @@ class Binder {
   private readonly root: Ins;
   private readonly operands: (Operand | null)[];
   private readonly places: Ins[] = [];
-  /** Registers read at an instruction other than the root: they must still hold the same there. */
+  /** Registers read at an instruction other than the root: at the root they must still hold the same value. */
   private readonly early: { reg: Reg; at: Ins }[] = [];
 
   constructor(v: Variant, reaching: Reaching, root: Ins) {
@@ -83,7 +83,7 @@ class Binder {
     if (instance === null) return 'modifiers';
     for (const e of this.early)
       if (!reaching.unchanged(e.reg, e.at, root)) return 'a value has changed since';
-    // What only inner lines read may hold something else by now, where several instructions write the register.
+    // A register that only inner lines read may have been overwritten since, if several instructions write it.
     for (const x of innerRead(rule)) {
       const o = operands[x];
       if (o !== null && reaching.at(o.reg, root) !== places[rule.vars[x].line])
@@ -166,7 +166,7 @@ class Binder {
       const d = line.dst[i];
       const r = ins.dst[i];
       if (d < 0) {
-        // The root's result would be lost; of an inner line nobody asks.
+        // The rewrite would lose a result of the root; results of inner lines that the pattern does not name stay.
         if (isRoot && r !== NO_REG && this.d.useCount(r) > 0) return false;
         continue;
       }
@@ -213,7 +213,7 @@ class Binder {
         const under = stripped(o, p.mods);
         if (under === null) return false;
         const { line, dst } = this.v.rule.vars[p.v];
-        // What a line defines is a register: a constant in its place is something else, and so is the line's other result.
+        // A line defines a register, so a constant cannot match here, and neither can another result of the line.
         if (
           line >= 0 &&
           (o.reg === NO_REG ||
@@ -265,21 +265,22 @@ function innerRead(rule: Rule): readonly number[] {
 }
 
 /**
- * The operand whose modified value the operand is: `-$a` against `-R1` gives R1, and against R1 gives -R1, because minus is
- * its own inverse. Null where there is none: a value is no absolute value of another by itself.
+ * The operand without the pattern's modifiers: `-$a` against `-R1` binds `$a` to R1, and against R1 it binds `$a` to
+ * -R1, because negation is its own inverse. Null if there is none: no operand is known to be an absolute value unless
+ * it says so.
  */
 function stripped(o: Operand, mods: number): Operand | null {
   if (mods === 0) return o;
   if (o.kind === Kind.Imm) return null;
   if ((mods & Mod.Abs) !== 0) {
-    // |$a| wants the bars; what is inside them carries no sign.
+    // |$a| needs an operand with an absolute value; `$a` itself then carries no sign.
     if (o.mods !== mods) return null;
     return withOperandMods(o, 0);
   }
   return toggled(o, mods);
 }
 
-/** Applies minus or complement to an operand; null where the two would have to stand the other way round. */
+/** Applies negation or complement to an operand; null if the operand's own modifiers cannot be applied before it. */
 export function toggled(o: Operand, mods: number): Operand | null {
   if ((mods & Mod.Not) !== 0 && (o.mods & Mod.Neg) !== 0) return null;
   return withOperandMods(o, o.mods ^ mods);

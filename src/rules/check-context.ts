@@ -4,7 +4,7 @@ import type { DriverOptions } from './driver.ts';
 import type { Matcher } from './matcher.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 
-/** Is this a rule whose faults are reported? */
+/** Are faults of this rule reported? */
 export type Judged = (rule: Rule) => boolean;
 
 export type Report = (
@@ -16,7 +16,10 @@ export type Report = (
   severity?: RuleIssue['severity'],
 ) => void;
 
-/** Runs a set of rules over a function to the end, with what cleans up around them (which this layer does not know). */
+/**
+ * Runs a set of rules over a function until none fires, together with the cleanup passes around them, which this
+ * layer does not know.
+ */
 export type Settle = (fn: Fn, matcher: Matcher, isa: Isa, opts: DriverOptions) => Fn;
 
 export interface Setting {
@@ -29,9 +32,9 @@ export const named = (r: Rule): string => `'${r.id}' of group '${r.group}'`;
 
 export const rootName = (r: Rule): string => r.match[r.match.length - 1].op?.name ?? '*';
 
-/** How many choices of modifiers of one rule are tried; further ones would differ in widths only. */
+/** How many modifier choices of one rule are tried; further ones would differ only in widths. */
 export const MOST_INSTANCES = 6;
-/** Rewrites of a function of a few instructions before they count as endless. */
+/** Rewrites of a function of a few instructions after which the rules count as not terminating. */
 const MOST_STEPS = 60;
 
 export const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
@@ -43,7 +46,7 @@ export const options = (more: Partial<DriverOptions> = {}): DriverOptions => ({
   ...more,
 });
 
-/** `most` elements, evenly spread. */
+/** `most` elements of the list, evenly spread. */
 export function spread<T>(all: readonly T[], most: number): T[] {
   if (all.length <= most) return [...all];
   return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]);

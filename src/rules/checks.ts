@@ -9,11 +9,12 @@ import type { Rule, RuleIssue } from './rule.ts';
 import { checkShadows } from './shadows.ts';
 
 /**
- * Checks rules that run together. It finds duplicates, rules that never fire because another always comes first, rules that match
- * the same code without saying which is to win, rewrites that make code worse, and rules that undo one another.
+ * Checks rules that run together. It finds duplicates, rules that never fire because an earlier rule always matches
+ * first, rules that match the same code without saying which takes precedence, rewrites that make code worse, and
+ * rules that undo one another.
  *
  * @param rules in the order of groups and files
- * @param settle runs a set to the end
+ * @param settle runs a set until no rule fires
  * @param wanted groups whose faults are reported; the others only run together with them
  */
 export function checkSet(
@@ -61,9 +62,9 @@ function checkCosts(rules: readonly Rule[], costs: Costs, report: Report): void 
     for (const i of r.instances) {
       const { left, right } = costsOf(r, i, costs);
       if (right <= left) continue;
-      report(r, 'rewrite', 'rule-cost', `the rewrite costs ${right} cycles, what it surely removes ${left}`, [
+      report(r, 'rewrite', 'rule-cost', `the rewrite costs ${right} cycles but surely removes only ${left}`, [
         `for ${r.match.map((l, k) => (l.op === null ? '*' : `${l.op.name} (modifiers ${i.match[k]})`)).join(', ')}`,
-        "say 'uses(t) == 1' of inner results that die with the root, or state the saving in 'cost'",
+        "require 'uses(t) == 1' of inner results that die with the root, or state the saving in 'cost'",
       ]);
       break;
     }

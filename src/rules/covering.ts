@@ -1,6 +1,6 @@
 import type { Part, Shape } from './shape.ts';
 
-/** How pattern `a` matches wherever `b` does: what its variables and its lines correspond to in `b`. */
+/** Proof that pattern `a` matches wherever `b` does: what its variables and lines correspond to in `b`. */
 export interface Covering {
   readonly bound: Map<number, string>;
   readonly lines: Map<number, number>;

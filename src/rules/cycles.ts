@@ -11,7 +11,7 @@ import { RulesDiverge } from './driver.ts';
 import type { Rule } from './rule.ts';
 import { witness } from './witness.ts';
 
-/** Applies the set to an example of each rule's pattern, and reports rules that lead back to where they started. */
+/** Applies the set to an example of each rule's pattern, and reports rules that lead back to the starting point. */
 export function checkCycles(rules: readonly Rule[], set: Setting, report: Report): ReadonlySet<Rule> {
   const cyclic = new Set<Rule>();
   for (const r of rules)

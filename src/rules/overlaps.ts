@@ -18,8 +18,8 @@ import { type Part, type Shape, variantsOf } from './shape.ts';
 import { constantsFor, type Narrowing, witness } from './witness.ts';
 
 /**
- * Two rules overlap where both match one instruction. File order then decides, by accident, unless one of them has a
- * priority, or one is a special case of the other, or both lead to the same code in the end.
+ * Two rules overlap if both match one instruction. File order then decides by accident, unless one rule has a
+ * priority, one is a special case of the other, or both lead to the same code in the end.
  */
 export function checkOverlaps(
   ordered: readonly Rule[],
@@ -41,7 +41,7 @@ export function checkOverlaps(
         b,
         'priority',
         'rule-overlap',
-        `it meets ${named(a)}, and the two lead to different code: give one of them a priority`,
+        `it overlaps ${named(a)}, and the two lead to different code: give one of them a priority`,
         [
           'both match:',
           ...instructionLines(found.text),
@@ -63,7 +63,7 @@ interface Parting {
 const exchanged = (p: Parting | null): Parting | null =>
   p === null ? null : { text: p.text, one: p.other, other: p.one };
 
-/** A function that both rules match and rewrite to different code, if there is one. */
+/** A function that both rules match but rewrite to different code, if there is one. */
 function parting(a: Rule, b: Rule, set: Setting): Parting | null {
   const shape = variantsOf(b)[0].root;
   const tried = new Set<string>();
@@ -86,8 +86,9 @@ function parting(a: Rule, b: Rule, set: Setting): Parting | null {
 }
 
 /**
- * What the variables of `b` must be for pattern `a` to match too; null if they cannot. Where an operand of `b` may be anything and
- * `a` expects the result of a line, the line is not constructed: such overlaps are not found.
+ * The values that the variables of `b` need for pattern `a` to match too; null if there are none. Overlaps in which
+ * `a` expects the result of a line while the operand of `b` may be anything are not found, because the line is not
+ * constructed.
  */
 function meet(a: Shape, b: Shape, ruleA: Rule): Narrowing | null {
   const values = new Map<number, bigint>();
@@ -133,7 +134,7 @@ function meet(a: Shape, b: Shape, ruleA: Rule): Narrowing | null {
   return shapes(a, b) ? { values, same } : null;
 }
 
-/** Is one pattern a special case of the other? Then it is clear that the general one is for the remaining cases. */
+/** Is one pattern a special case of the other? Then the general one clearly covers the remaining cases. */
 function special(a: Rule, b: Rule): boolean {
   const va = variantsOf(a);
   const vb = variantsOf(b);
@@ -143,7 +144,10 @@ function special(a: Rule, b: Rule): boolean {
   );
 }
 
-/** The code after the given rule has fired first, and then the whole set; null if it does not fire or the set does not terminate. */
+/**
+ * The code after the given rule has fired first and then the whole set has run; null if the rule does not fire or the
+ * set does not terminate.
+ */
 function outcome(fn: Fn, first: Rule, set: Setting): string | null {
   try {
     let fired = false;

@@ -21,14 +21,14 @@ import { FILE_OF_WIDTH, mayStand } from './fit.ts';
 import { plainConstant } from './fold.ts';
 import type { Line, Source } from './rule.ts';
 
-/** The instructions that take the root's place, in order; each has the root's guard. */
+/** The instructions that replace the root, in order; each has the root's guard. */
 export interface Replacement {
   readonly ins: readonly Instr[];
 }
 
 /**
- * Builds what takes the root's place, or says that an operand does not fit where it should go.
- * Registers are taken only where the replacement is sure to be made.
+ * Builds the replacement of the root, or says that an operand does not fit in its slot.
+ * Registers are allocated only once the replacement is certain.
  */
 export function build(m: Match, draft: Draft): Replacement | Miss {
   const { rule } = m.variant;
@@ -55,7 +55,7 @@ export function build(m: Match, draft: Draft): Replacement | Miss {
     }
     lines.push({ line, mods, src });
   }
-  // Everything fits: only now are registers taken.
+  // Everything fits: only now are registers allocated.
   for (const { line } of lines)
     for (const d of line.dst)
       if (d >= 0 && rule.vars[d].fresh && regs[d] === NO_REG)
@@ -83,7 +83,10 @@ export function build(m: Match, draft: Draft): Replacement | Miss {
   };
 }
 
-/** No line may read what an earlier one has already overwritten with a result of the root; each reads the root's guard. */
+/**
+ * No line may read a register that an earlier line has overwritten with a result of the root; every line reads the
+ * root's guard.
+ */
 function readBeforeWritten(
   m: Match,
   lines: readonly Line[],
@@ -107,7 +110,7 @@ function readBeforeWritten(
   return true;
 }
 
-/** The operand that a source of the rewrite becomes; a register yet to be made has none. */
+/** The operand for a source of the rewrite; a register that is not allocated yet is NO_REG. */
 function operandFor(
   m: Match,
   s: Source,

@@ -3,7 +3,7 @@ import { type Covering, covering } from './covering.ts';
 import type { Rule } from './rule.ts';
 import { variantsOf } from './shape.ts';
 
-/** Reports rules that an earlier rule shadows, because it matches everything that they match. */
+/** Reports rules that an earlier rule shadows because it matches everything that they match. */
 export function checkShadows(ordered: readonly Rule[], judged: Judged, report: Report): void {
   const variants = ordered.map((r) => variantsOf(r));
   const byOp = new Map<string, number[]>();
@@ -22,7 +22,7 @@ export function checkShadows(ordered: readonly Rule[], judged: Judged, report: R
           r,
           'match',
           'rule-shadowed',
-          `it never fires: ${named(a)} comes first and matches all that it matches`,
+          `it never fires: ${named(a)} comes first and matches everything that it matches`,
         );
       else if (
         a.text.when === r.text.when &&
@@ -33,14 +33,17 @@ export function checkShadows(ordered: readonly Rule[], judged: Judged, report: R
           r,
           'match',
           'rule-duplicate',
-          `it looks for the same as ${named(a)}, under the same condition`,
+          `it matches the same code as ${named(a)}, under the same condition`,
         );
     }
     byOp.set(key, [...(byOp.get(key) ?? []), i]);
   });
 }
 
-/** Does `a` accept every root that `b` accepts, judged by its results? A result that a pattern does not name must be dead. */
+/**
+ * Does `a` accept every root that `b` accepts, as far as results go? A result that a pattern does not name must be
+ * dead.
+ */
 function givesAsMuch(a: Rule, b: Rule): boolean {
   const left = a.match[a.match.length - 1].dst;
   const right = b.match[b.match.length - 1].dst;
@@ -55,13 +58,13 @@ function firstOf<T, R>(xs: readonly T[], f: (x: T) => R | null): R | null {
   return null;
 }
 
-/** Does `a` have an instance for every choice of modifiers of `b`, with its lines mapped to those of `b` by `lines`? */
+/** Does `a` have an instance for every modifier choice of `b`, with its lines mapped to those of `b` by `lines`? */
 function sameInstances(a: Rule, b: Rule, lines: ReadonlyMap<number, number>): boolean {
   const mine = new Set(a.instances.map((i) => [...lines.keys()].map((l) => i.match[l]).join()));
   return b.instances.every((i) => mine.has([...lines.values()].map((l) => i.match[l]).join()));
 }
 
-/** Are variables of the same name mapped to each other, so that equal texts of conditions mean the same? */
+/** Are variables with the same name mapped to each other, so that equal condition texts mean the same? */
 function sameNames(a: Rule, b: Rule, { bound }: Covering): boolean {
   const named = new Set((a.text.when ?? '').match(/\w+/g));
   return a.vars.every((x, v) => {
