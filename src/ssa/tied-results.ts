@@ -4,8 +4,8 @@ import type { Instr } from '../ir/program.ts';
 import { inSsa } from './registers.ts';
 
 /**
- * Results that take the register of a source. Where a guard leaves another value than that source, both would have to be in the
- * register in front of the instruction; it stays apart then.
+ * Results that must share the register of a source. If the guarded instruction keeps another value than that source,
+ * both would have to be in the register before the instruction, so such a tie is left out.
  */
 export const tiedResults = (x: Instr): readonly Tie[] => {
   const ties = tiesOf(x);

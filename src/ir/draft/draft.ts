@@ -7,17 +7,17 @@ import { FlowDraft, memberOf, NOTHING } from './flow.ts';
 import type { BlockNo, Ins } from './instruction-list.ts';
 
 /**
- * A function while a pass edits it. It knows instructions in order, blocks in layout, edges, definitions and uses, and keeps
- * them current; each edit costs what it touches, and what nobody asks for (uses, definitions, predecessors) is not built. The
- * snapshot it was opened on is not touched; `edit` gives the new one.
+ * A function while a pass edits it. A draft keeps the order of instructions, the layout, edges, definitions and uses
+ * current. An edit costs only what it touches, and indexes that nobody asks for (uses, definitions, predecessors) are
+ * not built. The snapshot is not modified; `edit` returns the new one.
  *
- * Fall-through is an edge like any other: layout may be changed freely, and `edit` writes the branches that this makes necessary.
- * Edits of more than one block stand in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
+ * Fall-through is an edge like any other: the layout may be changed freely, and `edit` inserts the branches that this
+ * makes necessary. Edits of several blocks are in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
  */
 export class Draft extends FlowDraft {
   private readonly isa: Isa | null;
 
-  /** By block id: where each pragma stands. */
+  /** Pragmas, by the id of their block. */
   pragmas: FnAttrs['pragmas'];
 
   constructor(fn: Fn, isa: Isa | null) {
@@ -26,19 +26,19 @@ export class Draft extends FlowDraft {
     this.pragmas = fn.attrs.pragmas;
   }
 
-  /** A new, empty block behind `after` in the layout (-1: in front of everything, as the entry); it falls through to `to`. */
+  /** Adds an empty block after `after` in the layout (-1: before everything, as the entry) that falls through to `to`. */
   newBlock(after: BlockNo, to: BlockNo, name = ''): BlockNo {
     const old = this.blocks.head;
     const b = this.createBlock(after, name);
     this.edgesChange(b, () => {
       this.blocks.fall[b] = to;
     });
-    // A pragma at the entry is one of the whole function.
+    // A pragma at the entry applies to the whole function.
     if (after < 0 && old >= 0) this.movePragmas(old, b);
     return b;
   }
 
-  /** Takes a block out of the layout. Its instructions go, phis of its successors forget it; nothing may lead to it any more. */
+  /** Erases a block with its instructions and its operands in phis of successors. No edge may lead to it any more. */
   eraseBlock(b: BlockNo): void {
     this.edgesChange(b, () => {
       this.blocks.fall[b] = -1;
@@ -49,7 +49,7 @@ export class Draft extends FlowDraft {
       this.pragmas = this.pragmas.filter((p) => p.block !== this.blocks.ids[b]);
   }
 
-  /** Moves a block in the layout, behind `after` (-1: to the front). Edges stay. */
+  /** Moves a block in the layout, after `after` (-1: to the front). Edges stay. */
   moveBlock(b: BlockNo, after: BlockNo): void {
     if (after === b || this.blocks.prev[b] === after) return;
     this.blocks.unlink(b);
@@ -58,13 +58,13 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Sets how control leaves the block: a control operation or none, and where it goes on without a jump.
-   * @param fall the fall-through; must be given exactly where control can pass the end of the block
+   * Sets how control leaves the block: an optional control operation, and the fall-through.
+   * @param fall the fall-through; required exactly if control can pass the end of the block
    */
   setTerminator(b: BlockNo, ins: Instr | null, fall: BlockNo): void {
     if (ins === null || !endsFlow(ins) ? fall < 0 : fall >= 0)
       throw new Error(
-        `BB${this.blocks.ids[b]}: ${fall < 0 ? 'no' : 'a'} fall-through behind ${ins?.op.name ?? 'nothing'}`,
+        `BB${this.blocks.ids[b]}: ${fall < 0 ? 'no' : 'a'} fall-through after ${ins?.op.name ?? 'nothing'}`,
       );
     const old = this.terminator(b);
     this.edgesChange(b, () => {
@@ -75,7 +75,10 @@ export class Draft extends FlowDraft {
     });
   }
 
-  /** All edges of `b` that lead to `from` lead to `to`. Phis of `to` must be told the value, by `setWay`, those of `from` forget. */
+  /**
+   * Redirects all edges from `b` to `from` so that they lead to `to`. Phis of `from` lose their operand; the caller
+   * gives phis of `to` theirs (`setWay`).
+   */
   redirect(b: BlockNo, from: BlockNo, to: BlockNo): void {
     if (from === to) return;
     this.edgesChange(b, () => {
@@ -88,7 +91,7 @@ export class Draft extends FlowDraft {
     });
   }
 
-  /** One edge (its place in `edges`) leads to `to`. */
+  /** Redirects one edge (its index in `edges`) to `to`. */
   redirectEdge(b: BlockNo, edge: number, to: BlockNo): void {
     const all = this.edges(b);
     const from = all[edge];
@@ -129,7 +132,10 @@ export class Draft extends FlowDraft {
     });
   }
 
-  /** Gives a jump table other entries, for every block that jumps through it. Phis of new targets must be told the values. */
+  /**
+   * Replaces the entries of a jump table, for every block that jumps through it. The caller gives phis of new targets
+   * their operands.
+   */
   replaceTable(t: number, ids: readonly number[]): void {
     const users: BlockNo[] = [];
     for (let b = this.blocks.head; b >= 0; b = this.blocks.next[b])
@@ -146,8 +152,8 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Cuts the block of `n` in front of it: what stands from there on, and all ways out, are a new block's, into which the old one
-   * falls. A phi cannot be the first of the new block.
+   * Splits the block in front of `n`: the instructions from `n` on, and all outgoing edges, move to a new block, into
+   * which the old one falls. The new block cannot start with a phi.
    * @returns the new block
    */
   splitBefore(n: Ins): BlockNo {
@@ -155,8 +161,8 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Cuts a block in front of each of the given instructions, which stand in order. Each piece falls into the next one unless it ends
-   * in an unguarded jump. Costs as much as the block is long, however many the pieces are.
+   * Splits a block in front of each of the given instructions, which are in order. Each piece falls into the next one
+   * unless it ends in an unguarded jump. Takes time in the length of the block, whatever the number of pieces.
    * @returns the new blocks
    */
   cut(b: BlockNo, before: readonly Ins[]): BlockNo[] {
@@ -169,7 +175,8 @@ export class Draft extends FlowDraft {
       const p = i < 0 ? b : pieces[i];
       const passes = this.passesEnd(p);
       if (i + 1 < pieces.length) this.blocks.fall[p] = passes ? pieces[i + 1] : -1;
-      // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below, or anywhere.
+      // Control never passed an unguarded jump inside the block, so that piece may continue at the next block, or
+      // anywhere.
       else if (fall >= 0 || !passes) this.blocks.fall[p] = fall;
       else this.blocks.fall[p] = this.blocks.next[p] >= 0 ? this.blocks.next[p] : b;
       this.succ[p] = this.findSuccessors(p);
@@ -190,8 +197,9 @@ export class Draft extends FlowDraft {
   }
 
   /**
-   * Puts the only successor of `b`, which has no other predecessor, behind it; its phis give way to their one value.
-   * @returns false where the two cannot be one block, or control may stand inside of blocks
+   * Merges `b` with its only successor, if that has no other predecessor; the successor's phis are replaced by their
+   * only value.
+   * @returns false if the two cannot be merged, or if control operations may occur inside blocks
    */
   mergeWithSuccessor(b: BlockNo): boolean {
     if (this.innerControl) return false;
@@ -200,7 +208,7 @@ export class Draft extends FlowDraft {
     // An instruction that names the block needs it.
     if (this.predecessors(lower).length !== 1 || this.isPinned(this.blocks.ids[lower])) return false;
     const t = this.terminator(b);
-    // A call in the end of the block, or a jump through a table, stays what it is.
+    // A block that ends in a call or a jump through a table is not merged.
     if (t >= 0 && this.at(t).src[0]?.kind !== Kind.Label) return false;
     for (const phi of this.phis(lower)) if (!isPlain(this.at(phi).src[1])) return false;
     for (const phi of this.phis(lower)) {
@@ -226,7 +234,7 @@ export class Draft extends FlowDraft {
     return true;
   }
 
-  /** Sets the fall-through where the instructions of the block do not change. */
+  /** Sets the fall-through if the instructions of the block do not change. */
   setFall(b: BlockNo, to: BlockNo): void {
     this.edgesChange(b, () => {
       this.blocks.fall[b] = to;
@@ -235,7 +243,7 @@ export class Draft extends FlowDraft {
 
   // ------------------------------------------------------------------ for the files beside this one
 
-  /** An opcode of the instruction set. Throws if the draft was opened without one. */
+  /** An opcode of the instruction set. @throws Error if the draft was opened without one */
   opcode(name: string): Opcode {
     const op = this.isa?.byName.get(name);
     if (op === undefined)
@@ -284,5 +292,5 @@ const leadsTo = (x: Instr, id: number, tables: readonly (readonly number[])[]): 
     (o) => (o.kind === Kind.Label && o.lo === id) || (o.kind === Kind.Table && tables[o.lo].includes(id)),
   );
 
-/** Is the operand a register as it is, neither turned round nor negated? */
+/** Is the operand just a register, neither complemented nor negated? */
 export const isPlain = (o: Operand): boolean => o.kind === Kind.Reg && o.mods === 0;

@@ -6,13 +6,13 @@ import { PhiDraft } from './phis.ts';
 
 export const NOTHING: readonly number[] = [];
 
-/** The part of a draft that knows the layout of blocks, their edges and the jump tables. See `Draft`. */
+/** The part of a draft that knows layout, edges and jump tables. See `Draft`. */
 export class FlowDraft extends PhiDraft {
   protected readonly succ: (readonly BlockNo[] | undefined)[] = [];
   protected pred: BlockNo[][] | null = null;
   protected tableList: (readonly number[])[];
 
-  /** Grows with every edit of blocks, edges or layout; 0: the flow graph is that of `fn`. */
+  /** Grows with every edit of blocks, edges or layout; 0: the flow graph is still that of `fn`. */
   shapeVersion = 0;
 
   constructor(fn: Fn) {
@@ -41,12 +41,12 @@ export class FlowDraft extends PhiDraft {
     return this.blocks.tail;
   }
 
-  /** The block behind `b` in the layout, or -1. */
+  /** The block after `b` in the layout, or -1. */
   below(b: BlockNo): BlockNo {
     return this.blocks.next[b];
   }
 
-  /** The block in front of `b` in the layout, or -1. */
+  /** The block before `b` in the layout, or -1. */
   above(b: BlockNo): BlockNo {
     return this.blocks.prev[b];
   }
@@ -58,7 +58,7 @@ export class FlowDraft extends PhiDraft {
     return out;
   }
 
-  /** Where control goes at the end of the block without a jump; -1 where it does not. */
+  /** The fall-through of the block; -1 if it has none. */
   fall(b: BlockNo): BlockNo {
     return this.blocks.fall[b];
   }
@@ -82,8 +82,8 @@ export class FlowDraft extends PhiDraft {
   }
 
   /**
-   * Edges out of a block, one for each way that control can take: label operands in order, distinct targets of tables, the
-   * fall-through. An edge is named by its place here; two of them may lead to one block.
+   * Edges out of a block, one for each way that control can take: label operands in order, distinct targets of
+   * tables, the fall-through. An edge is identified by its index in this list; two of them may lead to one block.
    */
   edges(b: BlockNo): BlockNo[] {
     const out: BlockNo[] = [];
@@ -104,7 +104,7 @@ export class FlowDraft extends PhiDraft {
     return this.tableList;
   }
 
-  /** Adds a jump table of block ids; gives its index. */
+  /** Adds a jump table of block ids. @returns its index */
   addTable(ids: readonly number[]): number {
     if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
     this.tableList.push(ids);
@@ -124,14 +124,14 @@ export class FlowDraft extends PhiDraft {
     return b;
   }
 
-  /** Carries out an edit of a block's ways out; keeps successors, predecessors and phis of lost successors current. */
+  /** Performs an edit of a block's outgoing edges and updates successors, predecessors and phis of lost successors. */
   protected edgesChange(b: BlockNo, change: () => void): void {
     const before = this.successors(b);
     change();
     this.edgesChanged(b, before);
   }
 
-  /** Brings all that is known of a block's ways out up to date. */
+  /** Updates everything that depends on a block's outgoing edges. */
   protected edgesChanged(b: BlockNo, before: readonly BlockNo[]): void {
     const after = this.findSuccessors(b);
     this.succ[b] = after;
@@ -180,7 +180,7 @@ export class FlowDraft extends PhiDraft {
   }
 }
 
-/** Is a block in the list? Fast for long lists, as the ways out of a large table are. */
+/** Is a block in the list? Fast for long lists, such as the successors of a large table. */
 export function memberOf(list: readonly BlockNo[]): (b: BlockNo) => boolean {
   if (list.length <= 8) return (b) => list.includes(b);
   const set = new Set(list);
