@@ -5,14 +5,14 @@ import { TYPE_BITS } from './scalar-types.ts';
 
 const ADDRESS: KindSet = 1 << Kind.Addr;
 
-/** What a document says of an address operand beyond its opcode's space and properties. */
+/** The YAML of an address operand, where it differs from its opcode's space and properties. */
 export interface AccessSpec {
   readonly space?: Space;
   readonly does?: readonly ('read' | 'write')[];
   readonly bytes?: number | string;
 }
 
-/** What a document says of the memory that an opcode accesses. */
+/** The part of an opcode's YAML that concerns memory. */
 export interface MemorySpec {
   readonly space?: Space;
   readonly accesses?: Readonly<Record<string, AccessSpec>>;
@@ -51,7 +51,7 @@ export function buildAccesses(
   return out;
 }
 
-/** Bytes of one element of an access under the given modifiers; 0 where that is unknown. */
+/** Bytes of one element of an access under the given modifiers; 0 if unknown. */
 export function elementBytes(a: Access, mods: number): number {
   const g = a.bytesFrom;
   if (g === null) return a.bytes;
@@ -59,7 +59,7 @@ export function elementBytes(a: Access, mods: number): number {
   return type === null ? 0 : TYPE_BITS[type] >> 3;
 }
 
-/** Bytes that an access touches under the given modifiers; 0 where that is unknown. */
+/** Bytes that an access touches under the given modifiers; 0 if unknown. */
 export function accessBytes(a: Access, mods: number): number {
   const g = a.countFrom;
   const bytes = elementBytes(a, mods);

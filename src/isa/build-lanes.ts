@@ -25,7 +25,7 @@ const LEVEL: Readonly<Record<string, number>> = {
 
 /**
  * The rules of an opcode's `lanes`.
- * @param report takes one fault for each name that is neither a result nor a modifier, and for each unknown source
+ * @param report receives one fault for each name that is neither a result nor a modifier, and for each unknown source
  */
 export function buildLanes(
   spec: string | Readonly<Record<string, string>>,

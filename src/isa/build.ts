@@ -60,8 +60,8 @@ export const PROPS: Readonly<Record<string, number>> = {
 const interned = new Map<string, WeakRef<Isa>>();
 
 /**
- * Builds the instruction set from its documents. Documents of equal content give the same object however often they are loaded,
- * because opcodes are compared by reference everywhere and snapshots outlive the specs they were made with.
+ * Builds the instruction set from its documents. Documents with equal content always give the same object, because
+ * opcodes are compared by reference and snapshots outlive the specs they were made with.
  *
  * @returns the set, and one diagnostic for each fault in a form, modifier or property
  */
@@ -115,7 +115,7 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
           notes: [],
         });
     }
-  // Rows for instructions of which nothing is known come last, whichever file they are in.
+  // Rows for instructions about which nothing is known come last, whichever file they are in.
   foreign.sort((a, b) => Number(a.unknown) - Number(b.unknown));
   const isa: Isa = { opcodes, byName, foreign, hash };
   if (diagnostics.length === 0) interned.set(hash, new WeakRef(isa));

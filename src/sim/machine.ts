@@ -24,23 +24,23 @@ import type { MachineOptions } from './simulation.ts';
 import type { BlockState, Frame, Path, Warp } from './state.ts';
 import { namesReached, Symbols } from './symbols.ts';
 
-/** Bytes of a window that an open world takes for the space itself. */
+/** Bytes at the start of a window in which an open world treats an address as belonging to that space. */
 const NEAR = 2 ** 26;
 
-/** Bytes of local memory that a thread has at least. */
+/** Minimum local memory of a thread in bytes. */
 const LEAST_LOCAL = 64;
 /** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
 const WARP_SLICE = 20_000;
-/** The same for warps of a block that changed nothing in its last turn: it may be waiting for another block. */
+/** The same for warps of a block that changed nothing in its last turn and may be waiting for another block. */
 const IDLE_SLICE = 1000;
 /** Slices of a warp that a block may run before the next resident block gets a turn: ends waits between blocks. */
 const BLOCK_SLICES = 10;
-/** Where open memory keeps what threads show, and how many words of it each may. */
+/** Address at which open memory keeps the words that threads show, and the most words of each thread. */
 const SHOWN = 2 ** 43 + 2 ** 42;
 const MOST_SHOWN = 1024;
-/** Blocks that are resident together at first. */
+/** Blocks that are resident together initially. */
 const RESIDENT = 16;
-/** Warp instructions of all resident blocks that change nothing, after which twice as many are resident. */
+/** After this many warp instructions of all resident blocks without a change, the number of resident blocks doubles. */
 const PATIENCE = 1_000_000;
 
 /** Runs one kernel of a program over a grid. */
@@ -48,7 +48,7 @@ export class Machine implements WarpHost {
   readonly program: Program;
   readonly opts: MachineOptions;
   readonly global: Memory;
-  /** Constant bank 0, parameters included. */
+  /** Constant bank 0, including parameters. */
   readonly bank: DataView;
   readonly functions: ReadonlyMap<string, Fn>;
   readonly functionList: readonly Fn[];
@@ -62,13 +62,16 @@ export class Machine implements WarpHost {
   readonly heap: { next: number };
   /** In an open world: what each thread stored. */
   readonly logs: number[][] = [];
-  /** In an open world: the threads that a trap ended and the warps that a fault did, by block, warp and lane, and its kind. */
+  /**
+   * In an open world: threads ended by a trap and warps ended by a fault, by block, warp and lane, with the kind of
+   * fault.
+   */
   readonly ended = new Map<string, FaultKind>();
-  /** Told of every load from global memory; null if nobody listens. */
+  /** Listener for every load from global memory, or null. */
   followed: { note(ins: Instr, address: number): void } | null = null;
   private readonly frames: Frames;
 
-  /** @param kernel the one that will run: shared memory holds its variables */
+  /** @param kernel the kernel to run: shared memory holds its variables */
   constructor(program: Program, kernel: Fn, opts: MachineOptions, global: Memory, bank: DataView) {
     this.program = program;
     this.opts = opts;
@@ -78,7 +81,8 @@ export class Machine implements WarpHost {
     this.functions = new Map(program.functions.map((f) => [f.name, f]));
     this.heap = { next: 2 ** 43 };
     this.stackLimit = stackLimit(program.functions, opts.stack);
-    // An open world is compared with one in which dead uses are gone: there all variables keep their places.
+    // Open-world runs before and after optimization are compared, and dead uses may be gone after it: so all
+    // variables keep their places.
     const used = opts.open ? null : namesReached(program, kernel);
     this.symbols = new Symbols(program, used, opts.dynamicShared);
     this.sharedBytes = this.symbols.sharedBytes;
@@ -117,7 +121,7 @@ export class Machine implements WarpHost {
           if (b.done) resident.splice(i, 1);
           else i++;
         }
-        // Blocks that wait for one that is not there yet never end: more are let in.
+        // Blocks that wait for a block that is not resident never end, so more are admitted.
         idle = this.changes === changes ? idle + this.executed - executed : 0;
         if (idle < PATIENCE) continue;
         idle = 0;
@@ -220,7 +224,7 @@ export class Machine implements WarpHost {
           'deadlock',
         );
       }
-      // Every warp has had its turn: others may have theirs, at once if nothing came of it.
+      // Every warp has had its turn. Other blocks get theirs: now if nothing changed, else after the block's slices.
       b.idle = this.changes === before;
       if (b.idle || this.executed >= limit) return;
     }
@@ -243,7 +247,7 @@ export class Machine implements WarpHost {
     this.afterExit(w);
   }
 
-  /** In an open world: how much each thread has shown. */
+  /** In an open world: how many words each thread has shown. */
   private readonly shown = new Map<number, number>();
 
   show(w: Warp, lane: number, value: number): void {
@@ -284,9 +288,9 @@ export class Machine implements WarpHost {
     );
   }
 
-  /** Lane that a primitive is working on, for messages. */
+  /** Lane that a primitive is processing, for messages. */
   lane = 0;
-  /** Path that a barrier is working on. */
+  /** Path that a barrier is processing. */
   arriving: Path | null = null;
   kernelName = '';
   askedInVain = false;
@@ -300,7 +304,7 @@ export class Machine implements WarpHost {
 
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location {
     if (address < SHARED_WINDOW) return this.global.place(address, size, write);
-    // What an open world makes up may look like an address: it is one of another space only near its beginning.
+    // Made-up values in an open world may look like addresses: they belong to another space only near its start.
     if (this.opts.open && address < FUNCTION_WINDOW && address % SHARED_WINDOW >= NEAR)
       return this.global.place(address % SHARED_WINDOW, size, write);
     if (address < LOCAL_WINDOW) return w.block.shared.place(address - SHARED_WINDOW, size, write);

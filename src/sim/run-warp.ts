@@ -12,12 +12,12 @@ import type { Frame, Warp } from './state.ts';
 /** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
 const PATH_SLICE = 5000;
 
-/** What a warp needs of the machine that it runs on, beside what single instructions need. */
+/** What running a warp needs of the machine, besides what single instructions need. */
 export interface WarpHost extends Simulation {
   executed: number;
   /** Takes back a frame that no path is in. */
   releaseFrame(f: Frame): void;
-  /** To be called when lanes have ended: what waited for them may go on. */
+  /** Must be called when lanes have ended: whatever waited for them may continue. */
   afterExit(w: Warp): void;
 }
 
@@ -112,7 +112,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         continue;
       default: {
         if (d.members >= 0 && mask !== 0) {
-          // What an optimizer may drop must not hold lanes up where programs are compared.
+          // An instruction that an optimizer may drop must not make lanes wait when programs are compared.
           if (d.idle && m.opts.open) {
             path.pc++;
             continue;
@@ -130,7 +130,8 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         }
         if (m.askedInVain) {
           m.askedInVain = false;
-          // Other paths of the warp, whose turn would never come if each question ended the warp's, get theirs by PATH_SLICE.
+          // If each unsuccessful test ended the warp's turn, its other paths would never run; so they get their turns
+          // by PATH_SLICE.
           if (paths.length === 1) return;
         }
       }

@@ -6,12 +6,12 @@ import { type FloatType, near, type Scope, type Value } from './values.ts';
 export interface Builtin {
   /** Parameter names, for messages. */
   readonly names: readonly string[];
-  /** Least number of arguments; the others may be left out. */
+  /** Least number of arguments; the others are optional. */
   readonly least: number;
   readonly make: (s: Scope, args: readonly Expr[], want: number | null, at: number) => Value;
 }
 
-/** Gives a function that adds builtins to `table`; its `signature` is `name(a, b, c?)`. */
+/** Returns a function that adds builtins to `table`; their `signature` is `name(a, b, c?)`. */
 export const definer =
   (table: Map<string, Builtin>) =>
   (signature: string, make: Builtin['make']): void => {
@@ -43,8 +43,8 @@ export function word(s: Scope, e: Expr, allowed: readonly string[]): string {
 }
 
 /**
- * A rounding mode. CONTRACT rounds to nearest: it allows fusing two operations, but fusing is a rewrite of its own, which may change
- * the result.
+ * A rounding mode. CONTRACT rounds to nearest. It permits fusing two operations, but fusing is a separate rewrite
+ * that may change the result.
  */
 export function rounding(s: Scope, e: Expr): Rounding {
   const mode = word(s, e, [...ROUNDINGS, 'CONTRACT']) as Rounding | 'CONTRACT';
@@ -80,7 +80,7 @@ export const isSigned = (s: Scope, e: Expr): boolean => scalarType(s, e).startsW
 
 export const node = (s: Scope, e: Expr, want: number | null): number => s.bits(s.eval(e, want), want, e.at);
 
-/** Checks a width: graphs have vectors of 1 to 32 and of 64 bits. */
+/** Checks a width: graphs have vectors of 1 to 32 bits, or 64. */
 export function width(w: number, at: number): number {
   if (!(w >= 1 && w <= 32) && w !== 64) throw new MeaningError(at, `${w} bits: widths are 1 to 32, and 64`);
   return w;

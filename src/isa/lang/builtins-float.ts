@@ -6,14 +6,14 @@ import type { CoreOp } from './graph.ts';
 import { type Expr, MeaningError } from './parse.ts';
 import { bitsOf, type FloatType, type Scope, type Value } from './values.ts';
 
-/** Functions on floats; most work on scalars and on packed pairs alike. */
+/** Functions on floats, most of them for scalars and packed pairs alike. */
 export const FLOATS = new Map<string, Builtin>();
 const define = definer(FLOATS);
 
 const half = (s: Scope, x: number, high: boolean): number =>
   s.b.make('extract', 16, [x], '', '', high ? 16 : 0);
 
-/** Applies an operation on one format to values, or to both halves of packed ones. */
+/** Applies an operation on one format to scalars, or to both halves of packed values. */
 function elementwise(
   s: Scope,
   type: FloatType,
@@ -56,7 +56,10 @@ export function floats(s: Scope, exprs: readonly Expr[], at: number): { args: nu
 
 const typeName = (t: FloatType): string => (t.packed ? `${t.element}x2` : t.element);
 
-/** Reads an operand as a float: cuts it to the type's width, applies absolute value and negation to signs, flushes. */
+/**
+ * Reads an operand as a float: truncates it to the type's width, applies absolute value and negation to the sign bit,
+ * flushes.
+ */
 define('fin(operand, type, ftz?)', (s, [x, t, z], _want, at) => {
   const k = s.sourceIndex(x);
   if (k < 0)
@@ -159,8 +162,8 @@ define('pack(high, low)', (s, args, _want, at) => {
 });
 
 /**
- * Minimum or maximum: a NaN operand loses unless `nan`; -0 is below +0. With `xorsign` the magnitudes are compared and the
- * result takes the product of the operands' signs.
+ * Minimum or maximum: a NaN operand loses unless `nan`; -0 is below +0. With `xorsign` the magnitudes are compared
+ * and the result gets the product of the operands' signs.
  */
 define('fminmax(x, y, which, nan?, xorsign?)', (s, [x, y, op, nan, xor], _want, at) => {
   const { args, type } = floats(s, [x, y], at);

@@ -7,7 +7,7 @@ import { bitsOf, type Scope } from './values.ts';
 export const INTEGERS = new Map<string, Builtin>();
 const define = definer(INTEGERS);
 
-/** Operations that make no sense on one bit. */
+/** Rejects one-bit values, for which the operation makes no sense. */
 function several(s: Scope, id: number, at: number): number {
   if (s.b.width(id) === 1) throw new MeaningError(at, 'a value of one bit', ['zext gives it more']);
   return id;
@@ -65,7 +65,7 @@ define('brev(x)', (s, [x], want) => {
   const a = several(s, node(s, x, want), x.at);
   return bitsOf(s.b.make('brev', s.b.width(a), [a]));
 });
-/** A truth table that is only known at run time: the sum of the minterms whose bit is set. */
+/** A truth table known only at run time: the disjunction of the minterms whose bit is set. */
 function minterms(s: Scope, inputs: readonly number[], table: number): number {
   const w = s.b.width(inputs[0]);
   let sum = s.b.constant(0n, w);

@@ -2,7 +2,7 @@ import { type Builtin, definer, flag, isSigned, node, staticInt, typeBits, width
 import { type Expr, MeaningError } from './parse.ts';
 import { bitsOf, type Scope } from './values.ts';
 
-/** Functions that ask for widths and types, and that extend, cut and join bits. */
+/** Functions that query widths and types, and that extend, truncate and join bits. */
 export const WIDTHS = new Map<string, Builtin>();
 const define = definer(WIDTHS);
 
