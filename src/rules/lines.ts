@@ -133,7 +133,13 @@ export class LineReader {
     switch (o.k) {
       case 'any':
         if (field === 'match') return { k: 'any' };
-        return this.faults.stopAt(field, l, o.at, 'rule-operands', "'_' is not a value: say which operand to use");
+        return this.faults.stopAt(
+          field,
+          l,
+          o.at,
+          'rule-operands',
+          "'_' is not a value: say which operand to use",
+        );
       case 'literal':
         if (o.predicate !== (slot.bank === 'p'))
           this.faults.stopAt(
