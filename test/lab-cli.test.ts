@@ -179,7 +179,7 @@ describe('orrery ab', () => {
   it.each([
     [['ab', 'base', '--kernels', files[1]], /ab compares two arms, and here is one/],
     [['ab', 'base', 'X=1'], /--kernels is missing/],
-    [['ab', 'base', 'what', '--kernels', files[1]], /'what' is no part of an arm/],
+    [['ab', 'base', 'what', '--kernels', files[1]], /'what' is not part of an arm/],
     [['ab', 'base', 'OptBudgt=1', '--kernels', files[1]], /did you mean 'OptBudget'/],
     [['ab', 'base', 'ref:no-such-branch', '--kernels', files[1]], /names no commit/],
     [['ab', 'base', 'disable:OriBranchOpt', '--kernel', files[1]], /unknown option '--kernel'/],

@@ -55,7 +55,7 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
       const [from, other] = d.predecessors(b);
       if (from !== undefined && other === undefined && b !== d.entryBlock) {
         flow = facts[from] ?? null;
-        const told = toldByWay(d, from, b);
+        const told = impliedByEdge(d, from, b);
         if (told !== null) {
           const k = keys.of(told.reg);
           if (!k.stays) flow = { key: k.key, value: told.value !== k.not, before: flow };
@@ -77,7 +77,7 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
         atEnd,
         onWay: (to, r) => {
           const k = keys.of(r);
-          const told = toldByWay(d, b, to);
+          const told = impliedByEdge(d, b, to);
           const same =
             told !== null && keys.of(told.reg).key === k.key && keys.of(told.reg).stays === k.stays;
           return same ? (told.value !== keys.of(told.reg).not) !== k.not : valueFor(k, flow);
@@ -94,7 +94,7 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
  * The guard of a block's terminator, and its value on the edge to `to`; null unless exactly one such edge leads
  * there.
  */
-function toldByWay(
+function impliedByEdge(
   d: Draft,
   from: BlockNo,
   to: BlockNo,

@@ -180,9 +180,9 @@ export class Switches {
     let count = 0;
     for (let k = d.first(b); k !== n; k = d.next(k)) {
       const x = d.at(k);
-      if (!this.selectors.isMovable(x)) return `${printInstr(x)} stands in it`;
+      if (!this.selectors.isMovable(x)) return `it contains ${printInstr(x)}`;
       if (this.isRead(k, (user) => d.block(user) !== b)) {
-        if (between === 'comparison') return `${printInstr(x)} stands in it, which is needed elsewhere`;
+        if (between === 'comparison') return `it contains ${printInstr(x)}, which is needed elsewhere`;
         if (++count > MOST_BETWEEN) return `it computes more than ${MOST_BETWEEN} values`;
       }
     }

@@ -8,7 +8,7 @@ import type { Block, Fn, Instr, Program } from '../ir/program.ts';
  */
 
 /** Caches a function of immutable objects. */
-function remembered<T extends object>(hash: (x: T) => string): (x: T) => string {
+function cached<T extends object>(hash: (x: T) => string): (x: T) => string {
   const known = new WeakMap<T, string>();
   return (x) => {
     let h = known.get(x);
@@ -38,15 +38,13 @@ const fields = (v: object, ...without: readonly string[]): string =>
 const operands = (i: Instr): string =>
   i.src.map((o) => `${o.kind},${o.reg},${plain(o.lo)},${plain(o.hi)},${o.mods},${plain(o.sym)}`).join(';');
 
-const ofInstr = remembered((i: Instr) =>
+const ofInstr = cached((i: Instr) =>
   hashText(`${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`),
 );
-const ofBlock = remembered((b: Block) => hashText(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
+const ofBlock = cached((b: Block) => hashText(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
 // A shape is determined by the blocks.
-const ofFn = remembered((f: Fn) =>
-  hashText(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`),
-);
-const ofList = remembered((list: readonly unknown[]) => hashText(plain(list)));
+const ofFn = cached((f: Fn) => hashText(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`));
+const ofList = cached((list: readonly unknown[]) => hashText(plain(list)));
 
 const parts = (f: Fn): string =>
   [
@@ -64,13 +62,13 @@ const withoutPlace = (i: Instr): string =>
  * source lines and profile. It covers the Ori text that the front end produces, so it differs between targets and
  * versions.
  */
-export const functionHash = remembered((f: Fn) => hashText(parts(f)));
+export const functionHash = cached((f: Fn) => hashText(parts(f)));
 
 /**
  * Hash of a program's whole contents. Programs of one instruction set with equal contents have equal hashes, whatever
  * they share and however they came about.
  */
-export const contentHash = remembered((p: Program) =>
+export const contentHash = cached((p: Program) =>
   hashText(
     [
       fields(p, 'functions', 'variables', 'locs'),

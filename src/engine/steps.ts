@@ -161,7 +161,7 @@ class StepRunner {
   private entryOf(s: PassStep): PassEntry {
     const entry = this.can.passes.get(s.pass);
     if (entry === undefined)
-      throw this.site.fault(`phase ${this.phase.id} is bound to '${s.pass}', which is no registered pass`);
+      throw this.site.fault(`phase ${this.phase.id} is bound to '${s.pass}', which is not a registered pass`);
     return entry;
   }
 

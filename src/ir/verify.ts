@@ -136,7 +136,7 @@ export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): V
         report(rule, `'${printInstr(ins)}' ${why}`, b.id, i, ins.loc);
       if (ins.guard !== NO_REG) {
         seeReg(ins.guard, b, i, ins);
-        if (!isPredReg(ins.guard)) bad('guard', 'is guarded by a register that is no predicate');
+        if (!isPredReg(ins.guard)) bad('guard', 'is guarded by a register that is not a predicate');
         if ((op.flags & OpFlag.Predicable) === 0) bad('guard', 'carries a guard, but the opcode takes none');
       }
       if (ins.otherwise.length > 0) {

@@ -30,14 +30,14 @@ export function buildAccesses(
   const addresses = srcs.filter((s) => (s.kinds & ADDRESS) !== 0).map((s) => s.name);
   for (const name of Object.keys(spec.accesses ?? {}))
     if (!addresses.includes(name))
-      report(`'${name}' in accesses is no address operand`, didYouMean(name, addresses));
+      report(`'${name}' in accesses is not an address operand`, didYouMean(name, addresses));
   for (const [src, slot] of srcs.entries()) {
     if ((slot.kinds & ADDRESS) === 0) continue;
     const own = spec.accesses?.[slot.name] ?? {};
     const from = typeof own.bytes === 'string' ? own.bytes : 'type';
     const group = typeof own.bytes === 'number' ? undefined : groups.get(from);
     if (typeof own.bytes === 'string' && group?.values.some((v) => v.type !== null) !== true)
-      report(`'${from}', which is to say the bytes of ${slot.name}, is no modifier group with types`);
+      report(`'${from}', which must give the bytes of ${slot.name}, is not a modifier group with types`);
     out.push({
       src,
       space: own.space ?? spec.space ?? 'generic',

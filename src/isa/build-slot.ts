@@ -52,7 +52,7 @@ export function buildSlot(
       slot.kinds |= bit(Kind.Reg) | (t[1] === 'x' ? bit(Kind.Imm) | bit(Kind.CBank) : 0);
       if (t[2] !== undefined) slot.width = Number(t[2]);
       else if (groups.has(t[3])) slot.widthFrom = t[3];
-      else report(`operand ${m[1]} takes its width from '${t[3]}', which is no modifier group`);
+      else report(`operand ${m[1]} takes its width from '${t[3]}', which is not a modifier group`);
       continue;
     }
     switch (type) {

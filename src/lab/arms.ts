@@ -85,7 +85,7 @@ export function parseArm(text: string): Arm {
 
 function unknownWord(word: string, text: string): never {
   const near = nearest(word.replace(/^-+/, '').split(/[:=]/)[0], WORDS);
-  return wrong(`'${word}' is no part of an arm${word === text ? '' : ` (in '${text}')`}`, [
+  return wrong(`'${word}' is not part of an arm${word === text ? '' : ` (in '${text}')`}`, [
     ...(near.length > 0 ? [`did you mean '${near[0]}:'?`] : []),
     ...HELP,
   ]);
@@ -107,13 +107,15 @@ const withWord = (arm: Arm, word: string, value: string, text: string): Arm =>
 
 function levelOf(text: string): number {
   const n = Number(text);
-  return Number.isInteger(n) && n >= 0 && n <= 5 ? n : wrong(`'${text}' is no level`, ['levels are 0 to 5']);
+  return Number.isInteger(n) && n >= 0 && n <= 5
+    ? n
+    : wrong(`'${text}' is not a level`, ['levels are 0 to 5']);
 }
 
 function moveOf(text: string): Move {
   const m = /^([^@]+)@(before|after):(.+)$/.exec(text);
   if (m === null)
-    return wrong(`'move:${text}' says no place`, [
+    return wrong(`'move:${text}' gives no place`, [
       'move:PHASE@after:PHASE, or @before:; `orrery phases` lists them',
     ]);
   return { phase: m[1], at: m[2] as Move['at'], anchor: m[3] };

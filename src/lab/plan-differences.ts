@@ -47,7 +47,7 @@ function differencesOf(a: Plan, b: Plan): PlanDifference[] {
     const q = others.get(p.id);
     if (q === undefined || p.disabled !== null || q.disabled !== null)
       say('phase', p.id, stateText(p), stateText(q));
-    else for (const [x, y] of boundOtherwise(p, q)) say('phase', p.id, x, y);
+    else for (const [x, y] of bindingDifferences(p, q)) say('phase', p.id, x, y);
   }
   const here = new Set(a.phases.map((p) => p.id));
   for (const p of b.phases) if (!here.has(p.id)) say('phase', p.id, stateText(undefined), stateText(p));
@@ -76,7 +76,7 @@ const stateText = (p: PlanPhase | undefined): string =>
   p === undefined ? 'not in the order' : p.disabled === null ? 'on' : 'off';
 
 /** How two phases of the same name differ: what runs there, and when. */
-function boundOtherwise(p: PlanPhase, q: PlanPhase): (readonly [string, string])[] {
+function bindingDifferences(p: PlanPhase, q: PlanPhase): (readonly [string, string])[] {
   const steps = (x: PlanPhase) => JSON.stringify(x.steps.map(stepData));
   return [...(steps(p) === steps(q) ? [] : [stepTexts(p, q)]), [gateText(p), gateText(q)]];
 }

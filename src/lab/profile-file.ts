@@ -78,7 +78,7 @@ export function parseProfile(text: string, file: string): ProfileFile {
       if (known !== undefined && known !== version)
         throw new DiagnosticError([
           fileFault(file, `the runs of the profile are of different versions of '${fn}'`, [
-            'take it anew: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
+            'record a new one: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
           ]),
         ]);
       versions.set(fn, String(version));
@@ -89,7 +89,7 @@ export function parseProfile(text: string, file: string): ProfileFile {
 
 const noProfile = (file: string): DiagnosticError =>
   new DiagnosticError([
-    fileFault(file, 'this is no profile', [
+    fileFault(file, 'this is not a profile', [
       '`orrery run LAUNCH.yaml --no-opt --profile-out FILE` writes one',
     ]),
   ]);

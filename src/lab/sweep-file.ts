@@ -55,7 +55,7 @@ export class SweepFile {
       return new SweepFile(path, []);
     }
     const cells = cellsIn(path, text.slice(0, end), identity, [
-      '--restart runs it anew; -o names another file',
+      '--restart starts over; -o names another file',
     ]);
     if (end < text.length) truncateSync(path, Buffer.byteLength(text.slice(0, end)));
     return new SweepFile(path, cells);
@@ -103,7 +103,7 @@ function cellsIn(
   const found = parsed(lines[0] ?? '') as Partial<Head> | null;
   if (found?.kind !== 'sweep')
     throw new DiagnosticError([
-      fileFault(path, 'this is no file of results', [
+      fileFault(path, 'this is not a results file', [
         '`orrery sweep` writes one; there, -o names another, and --restart overwrites this one',
       ]),
     ]);

@@ -150,7 +150,7 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
     out.length === 0 &&
     JSON.stringify(p.steps.map(stepData)) !== JSON.stringify(q.steps.map(stepData))
   )
-    out.push('its steps stand in another order');
+    out.push('its steps are in another order');
   if (a.level !== b.level) out.push(`level: ${a.level} -> ${b.level}`);
   if (out.length === 0 && p.disabled === null && q.disabled === null && p.position !== q.position)
     out.push(`position: ${p.position} -> ${q.position}`);

@@ -46,7 +46,7 @@ export const backCopyPropagation: Pass = (fn, ctx) => {
         if (def < 0) continue;
         if (!ctx.mayRewrite('copy-propagated', d.id(b), x)) return;
         if (!ctx.budget(BUDGET)) {
-          ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: copies from BB${d.id(b)} on stay`, {
+          ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: copies from BB${d.id(b)} on are kept`, {
             block: d.id(b),
           });
           return;

@@ -49,7 +49,11 @@ import type { Pass, PassContext } from './pass.ts';
  */
 export const branchOpt: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
   // A predicate may become known when one of its definitions, or a path around its only one, is erased. Hence the
@@ -114,7 +118,7 @@ class Simplifier {
         }
         if (!ctx.budget(BUDGET)) {
           this.spent = true;
-          const message = `${BUDGET} is spent: branches from BB${d.id(b)} on stay`;
+          const message = `${BUDGET} is spent: branches from BB${d.id(b)} on are kept`;
           ctx.remark('missed', 'budget-spent', message, { block: d.id(b) });
           break;
         }

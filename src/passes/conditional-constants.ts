@@ -62,10 +62,10 @@ function byFlow(fn: Fn, ctx: PassContext): Fn {
         if (!found.isReached(b)) continue;
         eachOf(d, b, (n) => {
           const { guard } = d.at(n);
-          if (guard !== NO_REG) settleKnown(d, n, found.constantOf(guard), ctx);
+          if (guard !== NO_REG) applyKnownGuard(d, n, found.constantOf(guard), ctx);
           if (!d.isRemoved(n)) toConstant(d, moves, n, (r) => found.constantOf(r), ctx);
         });
-        settleTable(d, b, found, ctx);
+        resolveTable(d, b, found, ctx);
       }
       cleanUp(d);
     },
@@ -91,10 +91,10 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
       for (const b of d.layout())
         eachOf(d, b, (n) => {
           const { guard } = d.at(n);
-          if (guard !== NO_REG) settleKnown(d, n, at(guard, b), ctx);
+          if (guard !== NO_REG) applyKnownGuard(d, n, at(guard, b), ctx);
           if (d.isRemoved(n)) return;
           toConstant(d, moves, n, everywhere, ctx);
-          if (!d.isRemoved(n)) toldByBranches(d, n, ranges, (r) => at(r, b), ctx);
+          if (!d.isRemoved(n)) impliedByBranches(d, n, ranges, (r) => at(r, b), ctx);
         });
       cleanUp(d);
     },
@@ -111,7 +111,7 @@ function eachOf(d: Draft, b: BlockNo, visit: (n: Ins) => void): void {
 }
 
 /** Removes the guard of an instruction whose guard is known, or the instruction; likewise for a branch. */
-function settleKnown(d: Draft, n: Ins, value: Operand | null, ctx: PassContext): void {
+function applyKnownGuard(d: Draft, n: Ins, value: Operand | null, ctx: PassContext): void {
   if (value === null) return;
   const x = d.at(n);
   const b = d.block(n);
@@ -156,7 +156,7 @@ function toConstant(
 }
 
 /** Operands that are constant because of the branch outcomes on the way to the block. */
-function toldByBranches(
+function impliedByBranches(
   d: Draft,
   n: Ins,
   ranges: Ranges,
@@ -177,7 +177,7 @@ function toldByBranches(
 }
 
 /** Replaces a jump through a table with a known index by a branch. */
-function settleTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassContext): void {
+function resolveTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassContext): void {
   const n = d.terminator(b);
   if (n < 0) return;
   const x = d.at(n);

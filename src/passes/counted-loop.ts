@@ -31,30 +31,30 @@ export function countedLoop(d: Draft, loop: BottomTested): CountedLoop | Refusal
   const { latch, header } = loop;
   const branch = d.at(d.terminator(latch));
   const test = lastDefinition(d, latch, branch.guard);
-  if (test < 0) return no('counter', 'what it tests is computed elsewhere, or under a guard');
+  if (test < 0) return no('counter', 'its test is computed elsewhere, or under a guard');
   const comparison = comparisonOf(d.at(test), branch.guard);
-  if (comparison === null) return no('counter', 'it does not compare two integers alone');
+  if (comparison === null) return no('counter', 'its test is not just a comparison of two integers');
   const jumpsBack = d.blockById(branch.src[0].lo) === header;
   // Whether the loop continues if the comparison holds.
   const holds = comparison.holds === (branch.guardNot !== jumpsBack);
   const changes = (f: LinearForm): boolean =>
     f.terms.length > 0 && definitions(d, loop, f.terms[0].operand.reg).length > 0;
   const { a, b } = comparison;
-  if (changes(a) === changes(b)) return no('bound', 'not just one side of its test changes in it');
+  if (changes(a) === changes(b)) return no('bound', 'not exactly one side of its test changes in the loop');
   const [count, limit] = changes(a) ? [a, b] : [b, a];
   const { width } = count;
   const counter = count.terms[0].operand.reg;
   if ((width !== 32 && width !== 64) || regWidth(counter) !== width)
-    return no('counter', 'its test reads the counter in another width');
+    return no('counter', 'its test reads the counter with a different width');
   const value = constantOf(limit);
   const bound = value === null ? limit.terms[0].operand : immOf(value, width);
   const relation = relationOf(comparison.test, holds, changes(a));
   const step = stepOf(d, loop, counter, width);
-  if (step === null) return no('counter', 'its counter does not go on by the same number once a round');
+  if (step === null) return no('counter', 'its counter does not change by a constant once per iteration');
   // Towards the bound; for inequality, either direction will do.
   const up = relation === 'LT' || relation === 'LE';
   if (relation === 'EQ' || (relation !== 'NE' && step > 0n !== up))
-    return no('direction', 'its counter does not go towards the bound');
+    return no('direction', 'its counter does not move towards the bound');
   return {
     test,
     counter,

@@ -63,7 +63,11 @@ const ROUNDS = 32;
  */
 export const equivalentConditions: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
   const told = new Set<string>();
@@ -199,18 +203,22 @@ class Threader {
     const ways = this.outcomes.get(branch) ?? [];
     if (divergenceOf(fn).join[branch] < Lanes.Varying) return true;
     if (ways.length !== before || before !== 2 || ways[0] === ways[1]) {
-      this.missed('divergent', branch, 'lanes of a warp meet there, and would run apart what follows');
+      this.missed(
+        'divergent',
+        branch,
+        'lanes of a warp meet there, and would run the code after it separately',
+      );
       return false;
     }
     const { pred, predStart } = cfgOf(fn);
     for (let e = predStart[branch]; e < predStart[branch + 1]; e++) {
       const l = forest.innermost[pred[e]];
       if (l < 0 || inLoop(forest, l, branch)) continue;
-      this.missed('loop-exit', branch, 'lanes that leave a loop in different rounds meet there');
+      this.missed('loop-exit', branch, 'lanes that leave a loop in different iterations meet there');
       return false;
     }
     if (mayWaitInLoops(fn)) {
-      this.missed('waiting', branch, 'lanes that meet there may let one another go on in a loop that waits');
+      this.missed('waiting', branch, 'lanes that meet there may depend on each other in a loop that waits');
       return false;
     }
     if (meetingsOf(fn).clearBehind(branch)) return true;
@@ -250,7 +258,7 @@ class Threader {
     }
     if (ctx.budget(BUDGET)) return true;
     this.spent = true;
-    this.ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: further branches stay`);
+    this.ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: further branches are kept`);
     return false;
   }
 
@@ -259,7 +267,9 @@ class Threader {
     const key = `${name} ${d.id(b)}`;
     if (told.has(key)) return;
     told.add(key);
-    this.ctx.remark('missed', name, `ways to BB${d.id(b)} decide its branch, but ${why}`, { block: d.id(b) });
+    this.ctx.remark('missed', name, `edges to BB${d.id(b)} decide its branch, but ${why}`, {
+      block: d.id(b),
+    });
   }
 
   private erased(b: BlockNo): void {

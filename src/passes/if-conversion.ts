@@ -89,7 +89,7 @@ export class IfConversion {
         if (needsGuard(x)) {
           cost.guarded += instrCost(x, costs);
           cost.count++;
-        } else if (!this.isSpent(n)) cost.values += instrCost(x, costs);
+        } else if (!this.isAbsorbedCopy(n)) cost.values += instrCost(x, costs);
       }
       return cost;
     });
@@ -108,7 +108,7 @@ export class IfConversion {
   }
 
   /** Is it a copy read only by phis that will take the constant itself? */
-  private isSpent(n: Ins): boolean {
+  private isAbsorbedCopy(n: Ins): boolean {
     const { d } = this;
     const [r] = d.at(n).dst;
     if (copyOf(this.moves, d.at(n))?.kind !== Kind.Imm || d.at(n).guard !== NO_REG) return false;
@@ -121,7 +121,7 @@ export class IfConversion {
     const { d, shape, moves } = this;
     const { header, arms, meeting } = shape;
     const { loc } = d.at(d.terminator(header));
-    const spent = arms.flatMap((a) => a.body.filter((n) => this.isSpent(n)));
+    const spent = arms.flatMap((a) => a.body.filter((n) => this.isAbsorbedCopy(n)));
     // Registers defined only under a guard, and those computed from them.
     const partial = new Set<Reg>();
     for (const a of arms)
@@ -147,14 +147,14 @@ export class IfConversion {
       }
       d.setWay(phi, header, value);
     }
-    this.wayOn();
+    this.jumpToMeeting();
     for (const n of spent) d.remove(n);
     for (const a of arms) for (const b of a.blocks) d.eraseBlock(b);
     this.plainValues(meeting);
   }
 
   /** Makes control go from the header to the meeting block unconditionally. */
-  private wayOn(): void {
+  private jumpToMeeting(): void {
     const { d, shape } = this;
     // Phis with the same value from both sides need no selection, and may not have an operand for the header yet.
     const same = new Map<Ins, Operand>();

@@ -73,7 +73,7 @@ export class LoopInversion {
       }
       if (!ctx.mayRewrite('inverted', at.block)) return;
       if (!ctx.budget(BUDGET)) {
-        ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: loops from BB${at.block} on stay`, at);
+        ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: loops from BB${at.block} on are kept`, at);
         return;
       }
       this.invert(id, loop);
@@ -161,11 +161,11 @@ export class LoopInversion {
       const back = withSource(withGuard(t, t.guard, !t.guardNot), 0, d.labelOf(top));
       d.setTerminator(header, back, exit);
     }
-    this.putBehindBody(header, latches);
+    this.moveBelowBody(header, latches);
   }
 
   /** Places the header where a latch falls into it; after everything else if all latches jump conditionally. */
-  private putBehindBody(header: BlockNo, latches: readonly BlockNo[]): void {
+  private moveBelowBody(header: BlockNo, latches: readonly BlockNo[]): void {
     const { d } = this;
     if (latches.some((l) => d.below(l) === header && d.fall(l) === header)) return;
     let last = -1;

@@ -62,7 +62,11 @@ const MOST_FORCED = 10;
 export const loopUnrolling: Pass = (fn, ctx) => {
   if (!isOn(ctx, 'Knob437')) return fn;
   if (!controlIsLast(fn) || fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]))) {
-    ctx.remark('missed', 'form', 'control stands in the middle of a block, or the function is in SSA');
+    ctx.remark(
+      'missed',
+      'form',
+      'a control operation is in the middle of a block, or the function is in SSA',
+    );
     return fn;
   }
   if (fn.attrs.directives.some((x) => x.includes('nounroll'))) return fn;
@@ -118,11 +122,11 @@ class Unroller {
     return this.each(true, 'unrolled', (loop) => {
       const again = this.tripCount(loop);
       if (again === null) return null;
-      const rounds = `${again + 1n} ${again === 0n ? 'round' : 'rounds'} of ${loop.size} instructions`;
+      const rounds = `${again + 1n} ${again === 0n ? 'iteration' : 'iterations'} of ${loop.size} instructions`;
       if (again > 0n && (again + 1n) * BigInt(loop.size) > BigInt(most))
         return { name: 'size', why: `${rounds} are more than ${most}` };
       return {
-        what: again === 0n ? rounds : `${rounds}, one behind the other`,
+        what: again === 0n ? rounds : `${rounds}, one after the other`,
         apply: (d) => unrollFully(d, loop, Number(again)),
       };
     });
@@ -134,17 +138,18 @@ class Unroller {
       const counted = countedLoop(d, loop);
       if (isRefusal(counted)) return counted;
       const factor = this.factor(loop.size);
-      if (factor < 2) return { name: 'budget', why: `two rounds of ${loop.size} instructions are too many` };
+      if (factor < 2)
+        return { name: 'budget', why: `two iterations of ${loop.size} instructions are too many` };
       if (!groupsArePossible(counted, factor))
         return {
           name: 'bound',
-          why: 'its bound is nearer to the end of all numbers than a group of rounds goes',
+          why: 'its bound is so close to the end of the number range that a group of iterations would wrap',
         };
       if (mayWaitInLoops(fn)) return { name: 'waiting', why: 'lanes may wait for each other in a loop' };
       if (divergenceOf(fn).branch[loop.latch] >= Lanes.Varying)
-        return { name: 'divergent', why: 'lanes of a warp may run it differently often' };
+        return { name: 'divergent', why: 'lanes of a warp may run it a different number of times' };
       return {
-        what: `${factor} rounds of ${loop.size} instructions at once`,
+        what: `${factor} iterations of ${loop.size} instructions at once`,
         apply: (d) => unrollPartly(d, loop, counted, factor, ctx.isa),
       };
     });

@@ -183,7 +183,7 @@ class NestedConditions {
       for (const phi of d.phis(target)) {
         const brought = ways.filter((x) => x.to === target).map((x) => d.way(phi, x.from)!);
         if (brought.some((o) => !sameOperand(o, brought[0])))
-          return refuse('values-differ', `they bring different values to BB${d.id(target)}`);
+          return refuse('values-differ', `their values for the phis of BB${d.id(target)} differ`);
         values.set(phi, brought[0]);
       }
 

@@ -104,7 +104,12 @@ class Predication {
         }
         if (!ctx.mayRewrite('predicated', at.block, ins)) return;
         if (!ctx.budget(BUDGET)) {
-          ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: branches from BB${d.id(b)} on stay`, at);
+          ctx.remark(
+            'missed',
+            'budget-spent',
+            `${BUDGET} is spent: branches from BB${d.id(b)} on are kept`,
+            at,
+          );
           return;
         }
         const names = shape.arms.map((a) => `BB${d.id(a.first)}`).join(' and ');
@@ -126,7 +131,7 @@ class Predication {
       }
     if (shape.arms.length === 1 && this.ends(shape.meeting)) return 'it only ends the function';
     const c = new IfConversion(d, this.moves, shape);
-    if (c.guardedTwice > 0 && !isSet(ctx.knob('Knob579'))) return 'what stands in it is guarded already';
+    if (c.guardedTwice > 0 && !isSet(ctx.knob('Knob579'))) return 'it contains guarded instructions';
     return c;
   }
 

@@ -25,7 +25,7 @@ export const redundantMultiDefMoves: Pass = (fn, ctx) => {
     dropRedundantPhis(d, phis, (n) => {
       const at = { block: d.id(d.block(n)), ins: d.at(n) };
       if (!ctx.mayRewrite('redundant', at.block, at.ins)) return false;
-      ctx.remark('passed', 'redundant', `${printInstr(at.ins)}: it always is one value`, at);
+      ctx.remark('passed', 'redundant', `${printInstr(at.ins)}: it always has a single value`, at);
       return true;
     });
   });

@@ -22,7 +22,7 @@ export function dropRedundantPhis(
     if (d.isRemoved(n) || !isPhi(d.at(n))) continue;
     const x = d.at(n);
     const to = x.dst[0];
-    const only = onlyWay(x.src, to);
+    const only = onlyOperand(x.src, to);
     if (only === null || regFile(only.reg) !== regFile(to) || d.isReturned(to)) continue;
     if (!may(n)) continue;
     for (const user of d.users(to)) if (isPhi(d.at(user)) && user !== n) work.push(user);
@@ -34,7 +34,7 @@ export function dropRedundantPhis(
 }
 
 /** The only register among a phi's operands besides itself; null if they differ, or include a constant. */
-function onlyWay(src: readonly Operand[], self: number): Operand | null {
+function onlyOperand(src: readonly Operand[], self: number): Operand | null {
   let only: Operand | null = null;
   for (let k = 1; k < src.length; k += 2) {
     const o = src[k];

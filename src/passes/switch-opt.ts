@@ -80,11 +80,15 @@ const ROUNDS = 4;
  */
 export const switchOpt: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
   if (fn.attrs.counts.length > 0 && ctx.params['profiled'] === 'stays') {
-    ctx.remark('missed', 'profiled', 'there is a profile, by which its author has laid out the cases');
+    ctx.remark('missed', 'profiled', 'there is a profile, so the cases are assumed to be laid out by it');
     return fn;
   }
   let now = fn;
@@ -161,7 +165,7 @@ class Rewriter {
     if (taken !== null) for (const t of s.tests) taken.add(t.block);
     if (taken !== null && this.explain && s.tests.length > 2)
       for (const { block, why } of s.stops) {
-        const message = `BB${this.d.id(block)} also asks for the selector of BB${this.d.id(s.head)}, but ${why}`;
+        const message = `BB${this.d.id(block)} also tests the selector of BB${this.d.id(s.head)}, but ${why}`;
         this.ctx.remark('missed', 'chain-stopped', message, { block: this.d.id(block) });
       }
     const count = this.comparisons(s);
@@ -179,7 +183,7 @@ class Rewriter {
   private pay(s: Switch): boolean {
     for (let k = this.comparisons(s); k > 0; k--)
       if (!this.ctx.budget(BUDGET)) {
-        this.missed(s, 'budget-spent', `${BUDGET} is spent: this switch and those behind it stay`);
+        this.missed(s, 'budget-spent', `${BUDGET} is spent: this switch and later ones are kept`);
         return false;
       }
     return true;

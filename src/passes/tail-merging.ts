@@ -59,7 +59,11 @@ const ENDS: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'exi
  */
 export const tailMerging: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
   // A tail that was split off may be the end of a block visited earlier.

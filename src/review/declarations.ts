@@ -132,7 +132,7 @@ const withoutTexts = (v: unknown): unknown =>
       : v;
 
 /** Are rules and opcodes of both sides equal except for titles and sources, which are in the hashes of plans? */
-export function sameButTexts(base: Specs, head: Specs): boolean {
+export function equalExceptTexts(base: Specs, head: Specs): boolean {
   const said = (s: Specs) =>
     canonical(withoutTexts([s.isa.map((f) => f.data), [...(s.rules ?? [])].map(([g, f]) => [g, f.data])]));
   return said(base) === said(head);

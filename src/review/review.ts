@@ -14,7 +14,7 @@ import {
   type PlanPair,
   planChanges,
 } from './changes.ts';
-import { catalogChanges, declarationChanges, groupChanges, sameButTexts } from './declarations.ts';
+import { catalogChanges, declarationChanges, equalExceptTexts, groupChanges } from './declarations.ts';
 import { type AskVerdict, type RuleSide, ruleChanges } from './rules.ts';
 
 /** The difference between two states of the specs. */
@@ -126,7 +126,7 @@ export async function review(
     ...constraintChanges(base, head),
   ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
   const other = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
-  const moved = other && !(changes.length === 0 && sameButTexts(base, head));
+  const moved = other && !(changes.length === 0 && equalExceptTexts(base, head));
   const kernels = moved && faults.length === 0 ? await effect() : null;
   return {
     base: names[0],

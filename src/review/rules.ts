@@ -131,7 +131,7 @@ async function proveAgain(
     if (touched.has(id) || before === undefined || before.hash === rule.hash) continue;
     const row = rows.get(id)!;
     const verdict = await ask(rule);
-    const changed = otherOpcodes(before, rule);
+    const changed = changedOpcodes(before, rule);
     for (const name of changed.length === 0 ? [row.group] : changed)
       verdicts.set(name, [...(verdicts.get(name) ?? []), verdict?.verdict ?? 'not proved']);
     if (unsound(verdict))
@@ -157,7 +157,7 @@ function provedText(verdicts: readonly string[]): string {
 }
 
 /** Names of the opcodes of a rule whose definition changed. */
-function otherOpcodes(before: Rule, now: Rule): string[] {
+function changedOpcodes(before: Rule, now: Rule): string[] {
   const said = (r: Rule) =>
     new Map(
       [...r.match, ...r.rewrite].flatMap(({ op }) =>

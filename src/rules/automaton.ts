@@ -87,7 +87,7 @@ export function buildAutomaton(rules: readonly (Rule | null)[], isa: Isa): Autom
       addLine((starts[op.id] ??= []), start, rule.match.length - 1, op, null);
   });
   const writer = new Writer();
-  const roots = starts.map((paths) => (paths === null ? -1 : writer.node(laid(paths))));
+  const roots = starts.map((paths) => (paths === null ? -1 : writer.node(buildTree(paths))));
   return { roots, code: writer.code, leaves: writer.leaves };
 }
 
@@ -135,10 +135,10 @@ interface Rest {
 }
 
 /** Builds the tree of paths that all have the same tests ahead: skips steps that test nothing, up to the first test. */
-function laid(waiting: readonly Path[]): Node {
+function buildTree(waiting: readonly Path[]): Node {
   let paths = waiting;
-  while (paths.length > 0 && paths[0].rest !== null && paths.every(asksNothing))
-    paths = paths.map((p) => noted(p, p.rest!));
+  while (paths.length > 0 && paths[0].rest !== null && paths.every(acceptsAll))
+    paths = paths.map((p) => afterStep(p, p.rest!));
   const node: Node = {
     leaves: [],
     test: -1,
@@ -159,11 +159,11 @@ function laid(waiting: readonly Path[]): Node {
   node.test = testOf(rest);
   const branches = new Branches();
   for (const p of paths) advance(branches, p, p.rest!);
-  const below = (paths: readonly Path[]): Node | null => (paths.length === 0 ? null : laid(paths));
+  const below = (paths: readonly Path[]): Node | null => (paths.length === 0 ? null : buildTree(paths));
   const edges = (by: ReadonlyMap<number, Path[]>): Edges | null =>
     by.size === 0
       ? null
-      : new Map([...by].sort(([a], [b]) => a - b).map(([key, paths]) => [key, laid(paths)]));
+      : new Map([...by].sort(([a], [b]) => a - b).map(([key, paths]) => [key, buildTree(paths)]));
   node.wild = below(branches.wild);
   node.register = below(branches.register);
   node.constant = below(branches.constant);
@@ -203,7 +203,7 @@ const sourceOf = ({ fixed, src, step }: Rest): Source | null =>
   step < fixed.length ? null : src[step - fixed.length];
 
 /** Does every instruction pass the next step? */
-function asksNothing(p: Path): boolean {
+function acceptsAll(p: Path): boolean {
   const rest = p.rest!;
   const s = sourceOf(rest);
   if (s === null) return rest.fixed[rest.step] < 0;
@@ -214,7 +214,7 @@ function asksNothing(p: Path): boolean {
 }
 
 /** The path after a step; if the step concerns a variable, the variable is now bound. */
-function noted(p: Path, rest: Rest): Path {
+function afterStep(p: Path, rest: Rest): Path {
   const s = sourceOf(rest);
   const up = after(rest);
   if (s === null || rest.base || (s.k !== 'var' && s.k !== 'const') || p.seen[s.v] >= 0)
@@ -226,7 +226,7 @@ function noted(p: Path, rest: Rest): Path {
 }
 
 function advance(branches: Branches, p: Path, rest: Rest): void {
-  const on = noted(p, rest);
+  const on = afterStep(p, rest);
   const s = sourceOf(rest);
   if (s === null) {
     const index = rest.fixed[rest.step];

@@ -5,7 +5,7 @@ import type { Matcher } from './matcher.ts';
 import type { Rule, RuleIssue } from './rule.ts';
 
 /** Are faults of this rule reported? */
-export type Judged = (rule: Rule) => boolean;
+export type IsReported = (rule: Rule) => boolean;
 
 export type Report = (
   rule: Rule,

@@ -1,5 +1,5 @@
 import type { Isa } from '../ir/opcode.ts';
-import type { Judged, Report, Setting, Settle } from './check-context.ts';
+import type { IsReported, Report, Setting, Settle } from './check-context.ts';
 import { type Costs, costsOf } from './cost.ts';
 import { checkCycles } from './cycles.ts';
 import { byPrecedence } from './engine.ts';
@@ -35,22 +35,22 @@ export function checkSet(
   ): void => {
     issues.push({ severity, code, group: rule.group, rule: rule.place, field, message, notes });
   };
-  const judged: Judged = (r) => wanted.has(r.group);
-  checkIds(rules, judged, report);
-  checkCosts(rules.filter(judged), costs, report);
+  const isReported: IsReported = (r) => wanted.has(r.group);
+  checkIds(rules, isReported, report);
+  checkCosts(rules.filter(isReported), costs, report);
   const ordered = byPrecedence(rules);
-  checkShadows(ordered, judged, report);
+  checkShadows(ordered, isReported, report);
   const order: Setting = { isa, matcher: Matcher.of(ordered, isa), settle };
-  const cyclic = checkCycles(ordered.filter(judged), order, report);
-  checkOverlaps(ordered, order, judged, cyclic, report);
+  const cyclic = checkCycles(ordered.filter(isReported), order, report);
+  checkOverlaps(ordered, order, isReported, cyclic, report);
   return issues;
 }
 
-function checkIds(rules: readonly Rule[], judged: Judged, report: Report): void {
+function checkIds(rules: readonly Rule[], isReported: IsReported, report: Report): void {
   const seen = new Map<string, Rule>();
   for (const r of rules) {
     const other = seen.get(r.id);
-    if (other !== undefined && judged(r))
+    if (other !== undefined && isReported(r))
       report(r, 'id', 'rule-id', `rule id '${r.id}' is taken by a rule of group '${other.group}'`);
     seen.set(r.id, r);
   }

@@ -104,7 +104,7 @@ export function structuralFault(
     case 'name':
       if (FIGURES.has(e.name)) return null;
       return {
-        message: `'${e.name}' cannot stand beside use counts, places or targets`,
+        message: `'${e.name}' cannot be combined with use counts, places or targets`,
         notes: ["put conditions on constants into parts of their own, joined by '&&'"],
       };
     case 'call': {
@@ -119,7 +119,7 @@ export function structuralFault(
       const arg = e.args[0];
       if (arg === undefined || (arg.k === 'name' && (takes[0] === 'knob' || vars.has(arg.name)))) return null;
       const word = arg.k === 'name' ? arg.name : 'this';
-      return { message: `'${word}' is no variable of the match`, notes: near(word, vars.keys()) };
+      return { message: `'${word}' is not a variable of the match`, notes: near(word, vars.keys()) };
     }
     case 'unary':
       return structuralFault(e.a, vars);

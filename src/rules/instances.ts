@@ -357,7 +357,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     used.add(id);
     const n = graph.nodes[id];
     if (n.op === 'src' && d.vars[n.n].kind !== 'const')
-      throw new MeaningError(0, `'${d.vars[n.n].name}' is no constant: its value is not known here`, [
+      throw new MeaningError(0, `'${d.vars[n.n].name}' is not a constant: its value is not known here`, [
         `write #${d.vars[n.n].name} in the match to ask for a constant`,
       ]);
     work.push(...n.args);

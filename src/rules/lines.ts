@@ -49,7 +49,7 @@ export class LineReader {
         l,
         l.at,
         'rule-opcode',
-        `${op.name} does not only compute: rules are about pure instructions`,
+        `${op.name} is not pure: rules may contain only pure instructions`,
       );
     const mods = readModifiers(op, l, field, this.tables, this.faults);
     const nd = op.dsts.length;

@@ -1,8 +1,8 @@
 import type { Fn } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
 import {
+  type IsReported,
   instructionLines,
-  type Judged,
   MOST_INSTANCES,
   named,
   options,
@@ -24,7 +24,7 @@ import { constantsFor, type Narrowing, witness } from './witness.ts';
 export function checkOverlaps(
   ordered: readonly Rule[],
   set: Setting,
-  judged: Judged,
+  isReported: IsReported,
   cyclic: ReadonlySet<Rule>,
   report: Report,
 ): void {
@@ -32,10 +32,10 @@ export function checkOverlaps(
   for (const b of ordered) {
     const before = earlier.get(rootName(b)) ?? [];
     earlier.set(rootName(b), [...before, b]);
-    if (!judged(b) || b.ranked || cyclic.has(b)) continue;
+    if (!isReported(b) || b.ranked || cyclic.has(b)) continue;
     for (const a of before) {
       if (a.ranked || a.priority !== b.priority || cyclic.has(a) || special(a, b)) continue;
-      const found = parting(a, b, set) ?? exchanged(parting(b, a, set));
+      const found = findDivergence(a, b, set) ?? swapped(findDivergence(b, a, set));
       if (found === null) continue;
       report(
         b,
@@ -55,16 +55,16 @@ export function checkOverlaps(
   }
 }
 
-interface Parting {
+interface Divergence {
   readonly text: string;
   readonly one: string;
   readonly other: string;
 }
-const exchanged = (p: Parting | null): Parting | null =>
+const swapped = (p: Divergence | null): Divergence | null =>
   p === null ? null : { text: p.text, one: p.other, other: p.one };
 
 /** A function that both rules match but rewrite to different code, if there is one. */
-function parting(a: Rule, b: Rule, set: Setting): Parting | null {
+function findDivergence(a: Rule, b: Rule, set: Setting): Divergence | null {
   const shape = variantsOf(b)[0].root;
   const tried = new Set<string>();
   for (const v of variantsOf(a)) {

@@ -1,17 +1,17 @@
-import { type Judged, named, type Report, rootName } from './check-context.ts';
+import { type IsReported, named, type Report, rootName } from './check-context.ts';
 import { type Covering, covering } from './covering.ts';
 import type { Rule } from './rule.ts';
 import { variantsOf } from './shape.ts';
 
 /** Reports rules that an earlier rule shadows because it matches everything that they match. */
-export function checkShadows(ordered: readonly Rule[], judged: Judged, report: Report): void {
+export function checkShadows(ordered: readonly Rule[], isReported: IsReported, report: Report): void {
   const variants = ordered.map((r) => variantsOf(r));
   const byOp = new Map<string, number[]>();
   ordered.forEach((r, i) => {
     const key = rootName(r);
-    for (const j of judged(r) ? (byOp.get(key) ?? []) : []) {
+    for (const j of isReported(r) ? (byOp.get(key) ?? []) : []) {
       const a = ordered[j];
-      if (!givesAsMuch(a, r)) continue;
+      if (!acceptsRootsOf(a, r)) continue;
       const general = firstOf(variants[j], (v) => {
         const c = covering(v.root, variants[i][0].root);
         return c !== null && sameInstances(a, r, c.lines) ? c : null;
@@ -44,7 +44,7 @@ export function checkShadows(ordered: readonly Rule[], judged: Judged, report: R
  * Does `a` accept every root that `b` accepts, as far as results go? A result that a pattern does not name must be
  * dead.
  */
-function givesAsMuch(a: Rule, b: Rule): boolean {
+function acceptsRootsOf(a: Rule, b: Rule): boolean {
   const left = a.match[a.match.length - 1].dst;
   const right = b.match[b.match.length - 1].dst;
   return left.every((d, i) => d >= 0 || right[i] < 0);

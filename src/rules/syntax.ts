@@ -206,7 +206,7 @@ class LineReader {
     if (word === 'RZ' && mods === 0) return zero(at);
     if (word === 'PT' && (mods & ~Mod.Not) === 0)
       return { k: 'literal', value: mods === 0 ? 1n : 0n, predicate: true, at };
-    return this.fail(`'${word}' is no operand of a rule`, at, word.length, [
+    return this.fail(`'${word}' is not an operand of a rule`, at, word.length, [
       'write $name for any operand, #name for a constant',
     ]);
   }

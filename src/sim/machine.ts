@@ -293,7 +293,7 @@ export class Machine implements WarpHost {
   /** Path that a barrier is processing. */
   arriving: Path | null = null;
   kernelName = '';
-  askedInVain = false;
+  yieldTurn = false;
 
   /** Lanes ended: what waited for them may go on. */
   afterExit(w: Warp): void {

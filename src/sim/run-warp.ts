@@ -128,8 +128,8 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
           if (e instanceof MemoryFault) m.fault(e.message, d, w, m.lane, 'access');
           throw e;
         }
-        if (m.askedInVain) {
-          m.askedInVain = false;
+        if (m.yieldTurn) {
+          m.yieldTurn = false;
           // If each unsuccessful test ended the warp's turn, its other paths would never run; so they get their turns
           // by PATH_SLICE.
           if (paths.length === 1) return;

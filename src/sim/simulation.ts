@@ -53,7 +53,7 @@ export interface Simulation {
   /** Path that arrives at a barrier of the block. */
   arriving: Path | null;
   /** Set by a primitive if every lane has to wait for other threads, so that its warp gives up its turn. */
-  askedInVain: boolean;
+  yieldTurn: boolean;
   /** Address of a symbol in its own space (shared: an offset; functions: a unique number). */
   symbolAddress(name: string, code: Code): number;
   /** Total bytes of stack for a thread's calls. */

@@ -91,7 +91,7 @@ export function verifySsa(fn: Fn): VerifyError[] {
       for (const p of from)
         report(
           'phi-way',
-          `a phi of BB${id} has a value from BB${fn.blocks[p].id}, which is no predecessor`,
+          `a phi of BB${id} has a value from BB${fn.blocks[p].id}, which is not a predecessor`,
           b,
           i,
           x,

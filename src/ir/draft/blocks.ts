@@ -84,7 +84,7 @@ export function reachable(d: Draft): Uint8Array {
   while (stack.length > 0) {
     const b = stack.pop()!;
     for (const s of d.successors(b)) visit(s);
-    eachPin(d, b, visit);
+    eachPinnedLabel(d, b, visit);
   }
   return reached;
 }
@@ -93,7 +93,7 @@ export function reachable(d: Draft): Uint8Array {
  * Visits labels in a block that are not successors: of instructions that are neither jumps nor phis, and of jumps
  * after an unguarded one.
  */
-function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
+function eachPinnedLabel(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
   let over = false;
   for (let n = d.first(b); n >= 0; n = d.next(n)) {
     const x = d.at(n);
@@ -106,10 +106,10 @@ function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
   }
 }
 
-/** Blocks that must stay even if no edge leads to them: those that `eachPin` names. */
+/** Blocks that must stay even if no edge leads to them: those that `eachPinnedLabel` names. */
 export function pinnedBlocks(d: Draft): Set<BlockNo> {
   const pinned = new Set<BlockNo>();
-  for (const b of d.layout()) eachPin(d, b, (pin) => pinned.add(pin));
+  for (const b of d.layout()) eachPinnedLabel(d, b, (pin) => pinned.add(pin));
   return pinned;
 }
 

@@ -88,7 +88,7 @@ export class FlowDraft extends PhiDraft {
   edges(b: BlockNo): BlockNo[] {
     const out: BlockNo[] = [];
     let seen: Set<BlockNo> | null = null;
-    this.eachWay(b, (to, fromTable) => {
+    this.eachTarget(b, (to, fromTable) => {
       if (fromTable) {
         seen ??= new Set(out);
         if (seen.has(to)) return;
@@ -151,7 +151,7 @@ export class FlowDraft extends PhiDraft {
     this.changed = true;
   }
 
-  protected eachWay(b: BlockNo, visit: (to: BlockNo, fromTable: boolean) => void): void {
+  protected eachTarget(b: BlockNo, visit: (to: BlockNo, fromTable: boolean) => void): void {
     for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
       const x = this.at(n);
       if (!isControl(x)) continue;
@@ -174,7 +174,7 @@ export class FlowDraft extends PhiDraft {
       if (seen !== null) seen.add(to);
       else if (out.length === 8) seen = new Set(out);
     };
-    this.eachWay(b, add);
+    this.eachTarget(b, add);
     if (this.blocks.fall[b] >= 0) add(this.blocks.fall[b]);
     return out;
   }

@@ -22,7 +22,8 @@ export function preheader(d: Draft, loop: LoopShape): BlockNo {
 /** The loop's existing preheader, -1 if it has none. */
 export function existingPreheader(d: Draft, loop: LoopShape): BlockNo {
   const [only, ...others] = outside(d, loop);
-  const is = only !== undefined && others.length === 0 && loop.header !== d.entryBlock && onlyGoesOn(d, only);
+  const is =
+    only !== undefined && others.length === 0 && loop.header !== d.entryBlock && onlyContinues(d, only);
   return is ? only : -1;
 }
 
@@ -33,7 +34,7 @@ const outside = (d: Draft, loop: LoopShape): BlockNo[] =>
  * Does control at the end of the block only continue to one other block? A call or a guarded exit does more, and a
  * guarded branch whose two ways lead to that block counts as two, which the layout may separate.
  */
-function onlyGoesOn(d: Draft, b: BlockNo): boolean {
+function onlyContinues(d: Draft, b: BlockNo): boolean {
   const t = d.terminator(b);
   if (d.successors(b).length !== 1) return false;
   return t < 0 || (d.at(t).op.primitive === 'branch' && d.at(t).guard === NO_REG);

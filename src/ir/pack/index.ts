@@ -48,7 +48,7 @@ export function unpackProgram(bytes: Uint8Array, isa: Isa): Program {
  */
 export function unpackPrograms(bytes: Uint8Array, isa: Isa): Program[] {
   if (bytes.length < 4 || MAGIC.some((b, i) => bytes[i] !== b))
-    throw new PackError('these bytes are no packed snapshot');
+    throw new PackError('these bytes are not a packed snapshot');
   if (bytes[3] !== PACK_VERSION)
     throw new PackError(
       `this snapshot was packed in format ${bytes[3]}, this version of orrery reads format ${PACK_VERSION}: pack it again`,

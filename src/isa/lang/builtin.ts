@@ -64,7 +64,7 @@ export function floatType(s: Scope, e: Expr): FloatType {
   if (t in FORMATS) return { element: t as FormatName, packed: false };
   throw new MeaningError(
     e.at,
-    `'${t}' is no float type`,
+    `'${t}' is not a float type`,
     near(t, [...Object.keys(FORMATS), ...Object.keys(PACKED)]),
   );
 }
@@ -72,7 +72,7 @@ export function floatType(s: Scope, e: Expr): FloatType {
 export function typeBits(s: Scope, e: Expr): number {
   const t = scalarType(s, e);
   const m = /^[a-z]+(\d+)/.exec(t);
-  if (m === null) throw new MeaningError(e.at, `'${t}' is no type`);
+  if (m === null) throw new MeaningError(e.at, `'${t}' is not a type`);
   return Number(m[1]);
 }
 

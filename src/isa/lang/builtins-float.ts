@@ -84,7 +84,8 @@ define('float(x, type)', (s, [x, t]) => {
   const type = floatType(s, t);
   const w = type.packed ? 32 : FORMATS[type.element].bits;
   const id = node(s, x, w);
-  if (s.b.width(id) !== w) throw new MeaningError(x.at, `${s.b.width(id)} bits are no ${typeName(type)}`);
+  if (s.b.width(id) !== w)
+    throw new MeaningError(x.at, `${s.b.width(id)} bits cannot be a ${typeName(type)}`);
   return bitsOf(id, type);
 });
 

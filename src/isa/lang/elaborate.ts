@@ -221,7 +221,7 @@ class Elaborator implements Scope {
     const name = e.k === 'name' ? e.name : e.k === 'int' ? String(e.value) : null;
     const v: ModValue | undefined = g.values.find((x) => x.name === name);
     if (v === undefined)
-      throw new MeaningError(e.at, `'${name ?? 'this'}' is no value of the modifier ${g.name}`, [
+      throw new MeaningError(e.at, `'${name ?? 'this'}' is not a value of the modifier ${g.name}`, [
         `${g.name} is one of ${g.values.map((x) => x.name).join(', ')}`,
       ]);
     return { k: 'name', name: v.name, type: v.type, group: g };
@@ -269,7 +269,7 @@ class Elaborator implements Scope {
       case 'name':
         if (isFlag(v.group))
           return this.b.constant(v.group.values.findIndex((x) => x.name === v.name) === 1 ? 1n : 0n, 1);
-        throw new MeaningError(at, `'${v.name}' is no number`);
+        throw new MeaningError(at, `'${v.name}' is not a number`);
     }
   }
 

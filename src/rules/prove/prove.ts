@@ -152,14 +152,14 @@ class Prover {
     if (await this.holds(oneBit(goal))) return { k: 'proved', say: 'bit by bit' };
     const a = await this.full(goal);
     if (a.k === 'unsat') return { k: 'proved', say: null };
-    if (a.k === 'sat') return this.believe(goal, instance, a);
+    if (a.k === 'sat') return this.confirm(goal, instance, a);
     const byCases = await this.cases(goal, instance);
     if (byCases !== null) return byCases;
     // A partial proof says less than the stated reason why the whole rule holds.
     if (this.rule.holds !== null) return undecided(goal, a.why);
     for (const bound of BOUNDS) {
       const b = await ask(this.solver, questionOf(goal, bound), this.limits.question / BOUND_SHARE);
-      if (b.k === 'sat') return this.believe(goal, instance, b);
+      if (b.k === 'sat') return this.confirm(goal, instance, b);
       if (b.k === 'unknown') continue;
       // A bound under which the rule never applies proves nothing.
       const p = await ask(this.solver, possible(goal, bound), this.limits.question / BOUND_SHARE);
@@ -188,15 +188,15 @@ class Prover {
     const cases = await casesOf(goal, this.rule, instance, this.solver);
     if (cases === null) return null;
     for (const [i, c] of cases.goals.entries()) {
-      const a = await this.either(c);
-      if (a.k === 'sat') return this.believe(c, instance, a, cases.values[i]);
+      const a = await this.askBothForms(c);
+      if (a.k === 'sat') return this.confirm(c, instance, a, cases.values[i]);
       if (a.k === 'unknown') return null;
     }
     return casesFound(cases);
   }
 
   /** Asks in bits and in integers; the form that got the last answer goes first. */
-  private async either(goal: Goal): Promise<Answer> {
+  private async askBothForms(goal: Goal): Promise<Answer> {
     const limit = this.limits.question / BOUND_SHARE;
     let last: Answer = { k: 'unknown', why: '' };
     // With a product or quotient, integers are the better form.
@@ -213,7 +213,7 @@ class Prover {
   }
 
   /** Evaluates both sides on a solver's model: only a difference there refutes the rule. */
-  private async believe(
+  private async confirm(
     goal: Goal,
     instance: Instance,
     a: Answer & { readonly k: 'sat' },

@@ -146,5 +146,5 @@ export const mbarrierWait: Primitive = (m, w, f, d, mask) => {
     over ||= done;
     setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
   }
-  m.askedInVain = !over;
+  m.yieldTurn = !over;
 };
