@@ -81,7 +81,7 @@ describe('orrery measure', () => {
     [['measure', saxpy, '--metrics', 'weigted'], /did you mean 'weighted'/],
     [['measure', saxpy, '--set', 'OptBudgt=1'], /did you mean 'OptBudget'/],
     [['measure', saxpy, '--ptxas', '9'], /levels are 0 to 4/],
-    [['measure', saxpy, '--profile', join(root, 'package.json')], /is no profile/],
+    [['measure', saxpy, '--profile', join(root, 'package.json')], /is not a profile/],
   ])('%j ends with one message', (args, says) => {
     const r = orrery(...args);
     expect([r.code, r.out]).toEqual([1, '']);

@@ -18,7 +18,7 @@ export class ChangeLog implements Watcher {
   /** Instructions in the order in which they were queued; one that has not been visited since is queued only once. */
   private entries = new Int32Array(256);
   private size = 0;
-  /** By instruction: 1 while it is queued after its last visit by every reader. */
+  /** By instruction: 1 while it is queued and no reader has visited it since. */
   private waiting: Uint8Array;
   private readonly note: (n: Ins) => void;
 

@@ -29,7 +29,7 @@ export class DeadStores {
   private readonly program: Program;
   private readonly g: Cfg;
   /**
-   * By block: its first event; the entry for the next block is one past its last. An event is an instruction that
+   * By block: its first event; in the second half of the array, one past its last. An event is an instruction that
    * accesses memory, or that may end the thread or trap.
    */
   private readonly range: Int32Array;

@@ -73,7 +73,7 @@ class Versions implements MemorySsa {
   /** By block: versions at its start and end; -1 for unreachable blocks. */
   private readonly begin: Int32Array;
   private readonly end: Int32Array;
-  /** By block: its first row; the entry for the next block is one past its last. */
+  /** By block: its first row; in the second half of the array, one past its last. */
   private readonly rows: Int32Array;
   /** By row: the version before its instruction. */
   private readonly before: Int32Array;

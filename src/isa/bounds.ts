@@ -198,7 +198,7 @@ export const doubleAbove = (low: number, high: number): number =>
 export const lowWord = (x: number): number => (x >= POWER[64] ? -1 : (x - Math.floor(x / TWO32) * TWO32) | 0);
 export const highWord = (x: number): number => (x >= POWER[64] ? -1 : Math.floor(x / TWO32) | 0);
 
-/** Keeps only the bits of a word above the highest one of `x`. */
+/** A mask of the bits above the highest set bit of `x`. */
 const above = (x: number): number => {
   const n = Math.clz32(x);
   return n === 32 ? -1 : n === 0 ? 0 : -1 << (32 - n);

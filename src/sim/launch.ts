@@ -78,10 +78,10 @@ export interface LaunchOptions {
   readonly stack?: number;
 }
 
-/** Bytes of constant bank 0: room for 4 KiB of parameters and what precedes them. */
+/** Bytes of constant bank 0, more than enough for 4 KiB of parameters and what precedes them. */
 const BANK_BYTES = 0x10000;
 
-/** Places kernel parameters in constant bank 0 at the offset of the target. */
+/** An empty constant bank 0, for kernel parameters at the offset of the target. */
 export const paramBank = (): Uint8Array => new Uint8Array(BANK_BYTES);
 
 function putScalar(view: DataView, at: number, size: number, type: string, value: number | bigint): void {

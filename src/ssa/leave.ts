@@ -68,7 +68,7 @@ interface Affinity {
 }
 
 /**
- * Extra weight of a copy in front of an instruction that reads and writes one register, where the copy may even be
+ * Weight factor for a copy before an instruction that reads and writes one register, where the copy may even be
  * forbidden.
  */
 const HEAVY = 100;
