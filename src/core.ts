@@ -130,7 +130,8 @@ export interface WriteOptions {
 }
 
 /**
- * PTX text of a program; functions that a run left in SSA leave it first. `warnings` name what could not be written and was kept unchanged.
+ * PTX text of a program; functions that a run left in SSA are taken out of SSA first. `warnings` name what could not
+ * be written and was kept unchanged.
  *
  * @throws DiagnosticError if something can be neither written nor kept
  * @throws Error if the specs have no document of the kind `ptx`

@@ -21,7 +21,7 @@ export async function planFromFiles(
   request: Partial<PlanRequest> & { readonly sm: string },
   specs?: Specs,
 ): Promise<Plan> {
-  // A rule that is wrong would make wrong programs without a word.
+  // A wrong rule would silently produce wrong programs.
   const wrongRules = 'refuse' as const;
   const defaults = { wrongRules, level: null, order: 'binary', knobSets: [], set: [], disable: [] };
   const base = specs ?? (await loadShipped());

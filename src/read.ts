@@ -1,4 +1,4 @@
-/** Programs from text, for a plan: what the library and the command line share. */
+/** Reads programs from text for a plan; shared by the library and the command line. */
 import { type Diagnostic, DiagnosticError } from './ir/diagnostic.ts';
 import type { Program } from './ir/program.ts';
 import { parseProgram } from './ir/text.ts';
@@ -11,19 +11,20 @@ import { PTX_TARGETS } from './ptx/targets.ts';
 import type { Plan } from './spec/plan.ts';
 import type { Specs } from './spec/specs.ts';
 
-/** @throws DiagnosticError if any of them is an error */
+/** @throws DiagnosticError if any diagnostic is an error */
 export function refuseErrors(diagnostics: readonly Diagnostic[]): void {
   if (diagnostics.some((d) => d.severity === 'error')) throw new DiagnosticError(diagnostics);
 }
 
-/** `sm_90` of `sm_90a`: what a back end is named by. */
+/** `sm_90` for `sm_90a`: the name of the back end. */
 export const baseTarget = (target: string): string => target.replace(/[af]$/, '');
 
 const numberOf = (sm: string): number => Number(sm.slice(3));
 
 /**
- * The target whose back end serves another: that of its own name without a suffix; where there is none, that of the nearest
- * older one, as sm_61 runs what was compiled for sm_60; before the oldest, the oldest. What is no target of PTX stays as it is.
+ * The target whose back end serves another: the one with the same name without a suffix; if there is none, the
+ * nearest older one, as sm_61 runs code compiled for sm_60; before the oldest, the oldest. A name that is not a PTX
+ * target is returned unchanged.
  *
  * @param backends targets that have a back end
  */
@@ -44,7 +45,7 @@ export function servingTarget(target: string, backends: Iterable<string>): strin
 const backendsOf = (specs: Specs): string[] =>
   [...specs.backends.values()].flatMap((f) => (typeof f.data.sm === 'string' ? [f.data.sm] : []));
 
-/** The target to plan for where `target` is asked for, and a warning if it is another. */
+/** The target to plan for if `target` is requested, and a warning if it differs. */
 export function targetFor(specs: Specs, target: string): { sm: string; warnings: readonly Diagnostic[] } {
   const sm = servingTarget(target, backendsOf(specs));
   if (sm === baseTarget(target)) return { sm, warnings: [] };
@@ -98,7 +99,7 @@ export function readPtx(text: string, plan: Plan, file = '<ptx>'): Read & { read
   return { program: lowered.program, module, warnings: [...found, ...lowered.diagnostics] };
 }
 
-/** Most faults of a program that are told. */
+/** Most faults of a program that are reported. */
 const MOST_FAULTS = 10;
 
 /**

@@ -131,7 +131,7 @@ describe('one opcode', () => {
   });
   it.each([
     [{ form: 'd:r32 = a:q32' }, "operand a has unknown type 'q32' | did you mean"],
-    [{ form: 'd:r(size) = a:r32' }, "takes its width from 'size', which is no modifier group"],
+    [{ form: 'd:r(size) = a:r32' }, "takes its width from 'size', which is not a modifier group"],
     [{ form: 'd r32' }, "operand 'd r32' is not of the form name:type"],
     [{ props: ['comutative'] }, "unknown property 'comutative' | did you mean commutative?"],
     [{ modifiers: { t: { A: 's33' } } }, "unknown type 's33' of modifier A | did you mean"],

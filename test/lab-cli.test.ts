@@ -81,7 +81,7 @@ describe('orrery measure', () => {
     [['measure', saxpy, '--metrics', 'weigted'], /did you mean 'weighted'/],
     [['measure', saxpy, '--set', 'OptBudgt=1'], /did you mean 'OptBudget'/],
     [['measure', saxpy, '--ptxas', '9'], /levels are 0 to 4/],
-    [['measure', saxpy, '--profile', join(root, 'package.json')], /is no profile/],
+    [['measure', saxpy, '--profile', join(root, 'package.json')], /is not a profile/],
   ])('%j ends with one message', (args, says) => {
     const r = orrery(...args);
     expect([r.code, r.out]).toEqual([1, '']);
@@ -179,7 +179,7 @@ describe('orrery ab', () => {
   it.each([
     [['ab', 'base', '--kernels', files[1]], /ab compares two arms, and here is one/],
     [['ab', 'base', 'X=1'], /--kernels is missing/],
-    [['ab', 'base', 'what', '--kernels', files[1]], /'what' is no part of an arm/],
+    [['ab', 'base', 'what', '--kernels', files[1]], /'what' is not part of an arm/],
     [['ab', 'base', 'OptBudgt=1', '--kernels', files[1]], /did you mean 'OptBudget'/],
     [['ab', 'base', 'ref:no-such-branch', '--kernels', files[1]], /names no commit/],
     [['ab', 'base', 'disable:OriBranchOpt', '--kernel', files[1]], /unknown option '--kernel'/],

@@ -231,7 +231,7 @@ describe('orrery sweep', () => {
     expect(orrery(['sweep', file, '-o', other, '--best', best, '--restart']).code).toBe(0);
     expect(readFileSync(other, 'utf8')).toBe(whole);
     copyFileSync(join(root, 'package.json'), other);
-    expect(orrery(['sweep', file, '-o', other]).err).toMatch(/this is no file of results/);
+    expect(orrery(['sweep', file, '-o', other]).err).toMatch(/this is not a results file/);
   });
 
   it('a moved phase becomes an order beside the recipe; an illegal place is an arm that does not count', () => {

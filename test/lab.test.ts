@@ -66,10 +66,10 @@ describe('arms', () => {
 
   it.each([
     ['recip:x', /did you mean 'recipe:'/],
-    ['move:P', /says no place/],
+    ['move:P', /gives no place/],
     ['level:9', /levels are 0 to 5/],
     ['--set', /has no value/],
-    ['what', /is no part of an arm/],
+    ['what', /is not part of an arm/],
   ])('%s is refused with what helps', (text, says) => {
     const said = () => {
       try {

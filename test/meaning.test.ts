@@ -314,7 +314,7 @@ describe('faults in a meaning', () => {
     ['d = (a + 1\np = true', "expected ')'", ''],
     ['d = a +\np = true', 'expected an expression, found the end of the line', ''],
     ['d = 5000000000\np = true', '5000000000 does not fit 32 bits', ''],
-    ['d = mode == THREE ? a : a\np = true', "'THREE' is no value of the modifier mode", 'one of ONE, TWO'],
+    ['d = mode == THREE ? a : a\np = true', "'THREE' is not a value of the modifier mode", 'one of ONE, TWO'],
     ['d = mode == TWO ? b : a\np = true', "'d' has 32 bits, the expression 64", 'for mode = TWO'],
     ['a = 1\nd = a\np = true', "'a' is an operand or a modifier", ''],
     ['x = a\nx = a\nd = x\np = true', "'x' is given twice", ''],

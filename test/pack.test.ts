@@ -285,7 +285,7 @@ describe('what is no pack is refused, with the reason', () => {
   });
   it('other bytes, and none', () => {
     for (const b of [new Uint8Array(0), new TextEncoder().encode('.version 9.0\n'), bytes.subarray(1)])
-      expect(said(b)).toBe('these bytes are no packed snapshot');
+      expect(said(b)).toBe('these bytes are not a packed snapshot');
   });
   it('a part, or a byte that changed', () => {
     const damaged = 'this packed snapshot was damaged: its checksum is wrong';

@@ -162,11 +162,11 @@ describe('profile files', () => {
   });
 
   it.each([
-    ['{', /this is no profile/],
-    ['{"a": 1}', /this is no profile/],
-    ['[1]', /this is no profile/],
-    ['[{"blocks": {"k": {"0": -1}}}]', /this is no profile/],
-    ['[{"blocks": {"k": {"x": 1}}}]', /this is no profile/],
+    ['{', /this is not a profile/],
+    ['{"a": 1}', /this is not a profile/],
+    ['[1]', /this is not a profile/],
+    ['[{"blocks": {"k": {"0": -1}}}]', /this is not a profile/],
+    ['[{"blocks": {"k": {"x": 1}}}]', /this is not a profile/],
     [
       '[{"blocks": {}, "versions": {"k": "1"}}, {"blocks": {}, "versions": {"k": "2"}}]',
       /different versions of 'k'/,

@@ -297,7 +297,7 @@ describe('rules known to be whole', () => {
       isa,
     );
     expect(issues.map((i) => i.message)).toEqual([
-      expect.stringMatching(/^its operands can stand in 7776 orders, more than 2000/),
+      expect.stringMatching(/^its operands can appear in 7776 orders, more than 2000/),
     ]);
   });
 });

@@ -75,7 +75,7 @@ describe('the language', () => {
       'LDG $d, [$a+0]',
       'MOV $d, $a',
       undefined,
-      'match: LDG does not only compute: rules are about pure instructions',
+      'match: LDG is not pure: rules may contain only pure instructions',
     ],
     ['IADD3.B64 $d, $a, $b', 'MOV $d, $a', undefined, "match: IADD3 has no modifier 'B64' here"],
     [
@@ -99,14 +99,14 @@ describe('the language', () => {
       'match: no later line uses what this one defines',
     ],
     ['IADD3 $d, $a, #k', 'MOV $d, $a', 'kk == 0', "when: unknown name 'kk'"],
-    ['IADD3 $d, $a, #k', 'MOV $d, $a', 'a == 0', "when: 'a' is no constant: its value is not known here"],
+    ['IADD3 $d, $a, #k', 'MOV $d, $a', 'a == 0', "when: 'a' is not a constant: its value is not known here"],
     ['IADD3 $d, $a, #k', 'MOV $d, $a', 'k == 1 && 1 == 2', 'when: the condition never holds'],
-    ['IADD3 $d, $a, #k', 'MOV $d, $a', 'uses(x) == 1', "when: 'x' is no variable of the match"],
+    ['IADD3 $d, $a, #k', 'MOV $d, $a', 'uses(x) == 1', "when: 'x' is not a variable of the match"],
     [
       'IADD3 $d, $a, #k',
       'MOV $d, $a',
       'uses(a) == k',
-      "when: 'k' cannot stand beside use counts, places or targets",
+      "when: 'k' cannot be combined with use counts, places or targets",
     ],
     ['IADD3 $d, $a,', 'MOV $d, $a', undefined, 'match: expected an operand, found the end of the line'],
     [

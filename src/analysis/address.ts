@@ -1,7 +1,7 @@
 import { OpFlag, SPACES, type Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Variable } from '../ir/program.ts';
-import { accessBytes } from '../isa/build.ts';
+import { accessBytes } from '../isa/accesses.ts';
 import { cfgOf } from './cfg.ts';
 import { type DefUse, defUseOf } from './defuse.ts';
 import { type DominatorTree, dominatorsOf } from './dominators.ts';
@@ -26,15 +26,15 @@ import { RegisterValues } from './register-values.ts';
 export const Does = {
   Read: 1,
   Write: 2,
-  /** No one place: all of the memory named. */
+  /** Not a single place: all of the memory named. */
   Anywhere: 4,
-  /** A call; what it does depends on who is called. */
+  /** A call; its effect depends on the callee. */
   Call: 8,
 } as const;
 
 /**
- * Every access to memory of a function, a row each, in the order of the instructions. An instruction has as many rows as it
- * has effects: a copy reads in one and writes in another, a barrier or a strong operation has one that covers all memory
+ * Every memory access of a function, one row each, in the order of the instructions. An instruction has one row per
+ * effect: a copy has one that reads and one that writes; a barrier or strong operation has one that covers all memory
  * that it orders. Instructions are numbered as in `DefUse`.
  */
 export interface Accesses {
@@ -42,38 +42,38 @@ export interface Accesses {
   readonly du: DefUse;
   readonly dominators: DominatorTree;
   readonly objects: readonly MemoryObject[];
-  /** By object: 1 for local memory that nothing outside of the function can reach. */
+  /** By object: 1 for local memory that nothing outside the function can reach. */
   readonly unshared: Uint8Array;
   readonly forms: readonly Linear[];
   readonly count: number;
-  /** Instruction number -> its first row; -1 where it has none. */
+  /** Instruction number -> its first row; -1 if it has none. */
   readonly firstRow: Int32Array;
   /** By row: number of the instruction. */
   readonly at: Int32Array;
   /** By row: `Does` bits. */
   readonly does: Uint8Array;
-  /** By row: memory that it may touch (`Mem` bits). */
+  /** By row: memory that the access may touch (`Mem` bits). */
   readonly memory: Uint8Array;
-  /** By row: number of the object that the address is made from, or `Origin`. */
+  /** By row: number of the object that the address is derived from, or `Origin`. */
   readonly object: Int32Array;
-  /** By row: number of the linear expression that the address is, less `offset`; -1 where nothing is known. */
+  /** By row: number of the linear expression that equals the address minus `offset`; -1 if unknown. */
   readonly form: Int32Array;
   readonly offset: Float64Array;
-  /** By row: bytes touched; 0 where unknown. */
+  /** By row: bytes touched; 0 if unknown. */
   readonly bytes: Int32Array;
 }
 
 /**
  * The accesses of a function and what is known of their addresses: object, register part, constant distance.
  *
- * A register with one definition that dominates its uses stands for one value, and is followed through sums, shifts,
- * extensions and copies, whatever opcode they are. Any other register is followed inside of each block alone.
+ * A register with one definition that dominates its uses stands for one value. It is followed through sums, shifts,
+ * extensions and copies, whatever their opcodes. Any other register is followed only within a block.
  */
 export const accessesOf: (fn: Fn, variables: readonly Variable[]) => Accesses = memoPair((fn, variables) =>
   new AddressWalk(fn, provenanceOf(fn, variables)).run(),
 );
 
-/** Rows of an instruction: from `firstRow` on as long as `at` names it. */
+/** Rows of an instruction: from `firstRow` on, as long as `at` names the instruction. */
 export function rowsOf(a: Accesses, n: number): { first: number; end: number } {
   const first = a.firstRow[n];
   if (first < 0) return { first: 0, end: 0 };
@@ -82,12 +82,12 @@ export function rowsOf(a: Accesses, n: number): { first: number; end: number } {
   return { first, end };
 }
 
-/** What an instruction without address operands does to memory, wherever it may be (`Does` bits). */
+/** What an instruction without address operands does to memory anywhere (`Does` bits). */
 const doesSomewhere = ({ op }: Instr): number =>
   ((op.flags & OpFlag.ReadsMemory) !== 0 ? Does.Read : 0) |
   ((op.flags & OpFlag.WritesMemory) !== 0 ? Does.Write : 0);
 
-/** The space that an instruction names by its modifier `space`, or that of its opcode. */
+/** The space named by the instruction's modifier `space`, or the space of its opcode. */
 function spaceOf({ op, mods }: Instr): Space {
   const g = op.groupByName.get('space');
   const named = g?.values[(mods >>> g.shift) & g.mask].name.toLowerCase();
@@ -185,7 +185,7 @@ class AddressWalk {
     this.bytes.push(0);
   }
 
-  /** The row of an access at an address operand. */
+  /** Adds the row of an access through an address operand. */
   private place(ins: Instr, n: number, o: Operand, does: number, space: number, bytes: number): void {
     const { provenance } = this;
     let object: number = Origin.Foreign;
@@ -197,7 +197,7 @@ class AddressWalk {
     let memory = space;
     if (object >= 0) {
       const own = provenance.objects[object].memory & space;
-      // An object of other memory than the opcode's: the address is no address of it.
+      // The object is not in the opcode's memory, so the address does not point to it.
       if (own === 0) object = Origin.Mixed;
       else memory = own;
     }
@@ -213,7 +213,7 @@ class AddressWalk {
       this.checkBounds(at, object, value.constant, bytes);
   }
 
-  /** An access that is known to leave its variable says nothing about where it goes. */
+  /** An access known to be outside its variable says nothing about where it goes. */
   private checkBounds(row: number, object: number, offset: number, bytes: number): void {
     const { kind, size } = this.provenance.objects[object];
     if (kind !== 'variable' || size === 0) return;

@@ -10,14 +10,14 @@ export const Alias = { No: 0, May: 1, Must: 2 } as const;
 /**
  * Do two accesses (rows of `Accesses`) touch common memory?
  *
- * Told apart by: the memory that their opcodes and objects name; the objects that their addresses are made from (two variables
- * never overlap, but unsized shared arrays begin at one place); constant distance, for addresses with the same register part;
- * and the residue of the distance, where all that varies is a multiple of a power of two (element k of a structure in an
- * array is not element j of any other).
+ * They are told apart by the memory that their opcodes and objects name; by the objects that their addresses are
+ * derived from (two variables never overlap, but unsized shared arrays begin at the same place); by a constant
+ * distance, if the register parts are equal; and by the residue of the distance, if everything that varies is a
+ * multiple of a power of two (element k of a structure in an array is not element j of any other).
  *
- * @param apart the accesses belong to executions of their blocks that may be different ones, as two turns of a loop: then
- * registers that are renewed in between count as unknown. Without it both belong to the latest execution of everything
- * that their addresses are made from.
+ * @param apart the accesses may belong to different executions of their blocks, such as two iterations of a loop;
+ * registers that change in between count as unknown. Without it, both belong to the latest execution of everything
+ * that their addresses are derived from.
  */
 export function alias(a: Accesses, x: number, y: number, apart = false): number {
   if ((a.memory[x] & a.memory[y]) === 0) return Alias.No;
@@ -25,7 +25,7 @@ export function alias(a: Accesses, x: number, y: number, apart = false): number 
   const oy = a.object[y];
   if (ox >= 0 && oy >= 0) {
     if (ox !== oy && !objectsMayMeet(a.objects[ox], a.objects[oy])) return Alias.No;
-    // An address from elsewhere, and what is called, leads to no variable of which nobody else knows.
+    // An address from elsewhere, or a callee, never reaches a variable that only this function knows.
   } else if (isUnknownToOthers(a, x, y) || isUnknownToOthers(a, y, x)) return Alias.No;
   return byDistance(a, x, y, apart);
 }
@@ -57,8 +57,8 @@ function byDistance(a: Accesses, x: number, y: number, apart: boolean): number {
 }
 
 /**
- * Bytes from the first access to the second where that is a constant, else null; both as in `alias` without `apart`. With it
- * a pass sees that one access covers another, or that two stand side by side.
+ * Bytes from the first access to the second if that is a constant, else null; both as in `alias` without `apart`. A
+ * pass uses it to see that one access covers another, or that two are adjacent.
  */
 export function distanceOf(a: Accesses, x: number, y: number): number | null {
   const f = a.form[x];
@@ -68,8 +68,8 @@ export function distanceOf(a: Accesses, x: number, y: number): number | null {
 }
 
 /**
- * Must two instructions of a function stay in their order, as far as memory goes? Yes where one of them may write what the
- * other touches, and between any two strong operations, which other threads may watch.
+ * Must two instructions of a function stay in order, as far as memory is concerned? Yes if one of them may write what
+ * the other touches, and between any two strong operations, which other threads may observe.
  *
  * @param apart see `alias`
  */
@@ -83,6 +83,6 @@ export function staysInOrder(a: Accesses, n: number, m: number, apart = false): 
   return false;
 }
 
-/** May the write of one row touch what the other does? What a kernel cannot change has no writes. */
+/** May the write of one row touch what the other row accesses? Memory that a kernel cannot change has no writes. */
 const conflicts = (a: Accesses, x: number, y: number, apart: boolean): boolean =>
   (a.memory[x] & a.memory[y] & MUTABLE) !== 0 && alias(a, x, y, apart) !== Alias.No;

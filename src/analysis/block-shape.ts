@@ -5,20 +5,20 @@ import { memo } from './memo.ts';
 /** Lanes of a warp (PTX ISA 9.0, 10: WARP_SZ is 32 on all targets). */
 export const WARP_SIZE = 32;
 
-/** What the directives of a kernel say about the blocks that it is launched with. */
+/** What the directives of a kernel say about its launch blocks. */
 export interface BlockShape {
-  /** Threads along x, y and z, where `.reqntid` says them; else null. */
+  /** Threads along x, y and z if `.reqntid` states them, else null. */
   readonly extent: readonly number[] | null;
   /** Most threads of a block. */
   readonly mostThreads: number;
 }
 
-/** Most threads of a block on every target (PTX ISA 9.0, 10: `%ntid`; the CUDA limits of all compute capabilities). */
+/** Most threads of a block on any target (PTX ISA 9.0, 10: `%ntid`; the CUDA limits of all compute capabilities). */
 const MOST_THREADS = 1024;
 
 /**
- * Blocks with which a kernel may be launched. `.maxntid` limits the number of threads, not the extent along an axis (PTX
- * ISA 9.0, 11.4); a device function may be called from any kernel.
+ * The blocks that a kernel may be launched with. `.maxntid` limits the number of threads, not the extent along an
+ * axis (PTX ISA 9.0, 11.4). A device function may be called from any kernel.
  */
 export const blockShapeOf: (fn: Fn) => BlockShape = memo((fn) => {
   const [required, most] = ['.reqntid', '.maxntid'].map((name) =>

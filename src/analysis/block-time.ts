@@ -4,7 +4,7 @@ import type { Block, Instr } from '../ir/program.ts';
 import { type Costs, instrCost } from './costs.ts';
 import { reads } from './liveness.ts';
 
-/** The numbers of a target that times are estimated by: `costs` and `latencies` of its back end. */
+/** The numbers of a target used to estimate times: `costs` and `latencies` of its back end. */
 export interface Times {
   readonly costs: Costs;
   readonly latencies: Readonly<Record<string, number>>;
@@ -14,22 +14,22 @@ export interface Times {
 function latency(ins: Instr, t: Times): number {
   const { op } = ins;
   const known = t.latencies[op.name] ?? t.latencies[op.unit === 'lsu' ? (op.space ?? '') : op.unit] ?? 0;
-  // What is made of several instructions takes at least their time.
+  // An opcode that expands into several instructions takes at least their time.
   return Math.max(known, instrCost(ins, t.costs));
 }
 
-/** What one run of a block by one warp takes. */
+/** Time of one execution of a block by one warp. */
 export interface BlockTime {
-  /** Cycles until its results are there, if the warp were alone. */
+  /** Cycles until its results are available if the warp runs alone. */
   readonly alone: number;
-  /** Cycles in which it has a unit of its sub-partition, by unit. */
+  /** Cycles for which it occupies a unit of its sub-partition, by unit. */
   readonly units: Readonly<Record<string, number>>;
   readonly instructions: number;
 }
 
 /**
- * A warp alone issues in order, an instruction when what it reads is there and its unit is free. The block ends when all that
- * it began is done: what a later block could overlap is not counted as overlapped.
+ * Simulates a single warp issuing in order: an instruction issues when its operands are available and its unit is
+ * free. The block ends when everything that it started has finished; overlap with later blocks is not counted.
  */
 export function blockTime(b: Block, t: Times): BlockTime {
   const ready = new Map<number, number>();
@@ -45,7 +45,7 @@ export function blockTime(b: Block, t: Times): BlockTime {
       start = Math.max(start, ready.get(regIndex(r)) ?? 0);
     });
     const cost = instrCost(ins, t.costs);
-    // What costs nothing is a name for registers, no instruction.
+    // An instruction without cost only renames registers.
     if (cost === 0) {
       for (const r of ins.dst) if (r !== NO_REG) ready.set(regIndex(r), start);
       continue;

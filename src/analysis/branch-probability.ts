@@ -8,29 +8,30 @@ import { memo } from './memo.ts';
 import { tripCountsOf } from './trip-count.ts';
 
 /**
- * How often the heuristics of Ball and Larus ("Branch Prediction for Free", 1993) are right, as Wu and Larus measured it
- * ("Static Branch Frequency and Program Profile Analysis", 1994, table 1). Those about pointers, guards and opcodes speak of C
- * programs for a CPU, and are left out.
+ * How often the heuristics of Ball and Larus ("Branch Prediction for Free", 1993) are right, as measured by Wu and
+ * Larus ("Static Branch Frequency and Program Profile Analysis", 1994, table 1). Those about pointers, guards and
+ * opcodes concern C programs on a CPU and are left out.
  */
 const RIGHT = {
   /** A branch back to the header of a loop is taken. */
   loopBranch: 0.88,
-  /** Control stays in a loop, if neither way leads to the header. */
+  /** Control stays in a loop, if neither target is the header. */
   loopExit: 0.8,
-  /** Control enters a loop that it can pass by. */
+  /** Control enters a loop that it could bypass. */
   loopHeader: 0.75,
-  /** Control does not go where a call, ... */
+  /** Control avoids a block with a call, ... */
   call: 0.78,
   /** ... a store, ... */
   store: 0.55,
-  /** ... or the end of the function comes, if it can pass that by. */
+  /** ... or the end of the function, if it can bypass it. */
   return: 0.72,
 } as const;
 
 /**
- * By index in `Cfg.succ`, how likely control takes the edge when it is at the end of the block. What is missing to 1 leaves the
- * function there. A branch that counts a loop has the probability that its count implies (`tripCountsOf`); what joins several
- * heuristics is the rule of Dempster and Shafer, as Wu and Larus do; tables count every entry the same.
+ * Probability of each edge, by index in `Cfg.succ`, once control is at the end of the block. If they sum to less than
+ * 1, the rest leaves the function there. A branch that controls a loop with a known trip count has the probability
+ * that the count implies (`tripCountsOf`). Several heuristics are combined by the rule of Dempster and Shafer, as Wu
+ * and Larus do. All entries of a jump table are equally likely.
  */
 export const branchProbabilitiesOf: (fn: Fn) => Float64Array = memo((fn) => {
   const g = cfgOf(fn);
@@ -51,12 +52,14 @@ export const branchProbabilitiesOf: (fn: Fn) => Float64Array = memo((fn) => {
     const leaves = leavesFunction(fn, last);
     if (to - from === 1 && !leaves) out[from] = 1;
     else if (last.guard !== NO_REG && to - from === (leaves ? 1 : 2)) {
-      // Taken first, then fall-through; where the way out of the function is taken, only fall-through is an edge.
+      // Edges are ordered taken, then fall-through; if the taken way leaves the function, only the fall-through is an
+      // edge.
       const taken = guessed(fn, g, forest, facts, b, leaves ? -1 : g.succ[from], g.succ[to - 1]);
       if (!leaves) out[from] = taken;
       out[to - 1] = 1 - taken;
     } else {
-      // A table counts every entry the same; the fall-through of a guarded one is as likely as all of them.
+      // All entries of a table are equally likely; the fall-through of a guarded one is as likely as all of them
+      // together.
       let total = 0;
       targets(fn, last, (id) => {
         weight[positionOf[id]]++;
@@ -76,7 +79,7 @@ export const branchProbabilitiesOf: (fn: Fn) => Float64Array = memo((fn) => {
   return out;
 });
 
-/** What heuristics ask of a block. */
+/** The facts of a block that heuristics ask for. */
 interface Facts {
   readonly calls: boolean;
   readonly stores: boolean;
@@ -87,14 +90,14 @@ function factsOf(b: Block): Facts {
   let stores = false;
   for (let i = 0; i < b.ins.length; i++) {
     const { flags } = b.ins[i].op;
-    // Of control operations, calls alone come back.
+    // Among control operations, only calls come back.
     if ((flags & OpFlag.Control) !== 0) calls ||= (flags & OpFlag.NoFallThrough) === 0;
     else if ((flags & OpFlag.WritesMemory) !== 0) stores = true;
   }
   return { calls, stores };
 }
 
-/** Does control leave the function where it follows this operation? */
+/** Does control leave the function after this operation? */
 export function leavesFunction(fn: Fn, last: Instr): boolean {
   if ((last.op.flags & OpFlag.NoFallThrough) === 0) return false;
   let any = false;
@@ -109,7 +112,7 @@ const controlLast = (b: Block): boolean => {
   return true;
 };
 
-/** Probability of the first of two ways; -1 is the way out of the function. */
+/** Probability of the first of two ways; -1 stands for the way out of the function. */
 function guessed(
   fn: Fn,
   g: Cfg,
@@ -121,7 +124,7 @@ function guessed(
 ): number {
   const post = postDominatorsOf(fn);
   let p = 0.5;
-  /** Joins in that the first (or the second) way is taken with probability `right`. */
+  /** Combines with the result so far that the first (or the second) way is taken with probability `right`. */
   const say = (one: boolean, right: number): void => {
     const q = one ? right : 1 - right;
     p = (p * q) / (p * q + (1 - p) * (1 - q));
@@ -131,7 +134,7 @@ function guessed(
   const back = (to: number): boolean => to >= 0 && g.rpoNumber[to] <= g.rpoNumber[b] && header(to);
   const header = (to: number): boolean =>
     forest.innermost[to] >= 0 && forest.loops[forest.innermost[to]].header === to;
-  /** Does it lead to something that control can also pass by? */
+  /** Does it lead to something that control can also bypass? */
   const onItsWay = (to: number, is: (to: number) => boolean): boolean =>
     to >= 0 && is(to) && !dominates(post, to, b);
   const either = (is: (to: number) => boolean, right: number): void => {
@@ -148,7 +151,7 @@ function guessed(
   return p;
 }
 
-/** Where the count of a loop is known, one of its exits is taken once in so many runs, and no other ever. */
+/** If the trip count of a loop is known, one exit is taken once in that many iterations and no other exit ever. */
 function counted(fn: Fn, g: Cfg, forest: LoopForest, loop: number, out: Float64Array): void {
   const { exact, exits } = tripCountsOf(fn).of(loop);
   if (exact === null || exits.some((x) => forest.innermost[x.block] !== loop)) return;
@@ -157,7 +160,7 @@ function counted(fn: Fn, g: Cfg, forest: LoopForest, loop: number, out: Float64A
     if (at === null) continue;
     const taken: boolean = !left && at === exact;
     left ||= taken;
-    // Of two ways, one leaves the loop, perhaps out of the function.
+    // One of two ways leaves the loop, perhaps out of the function.
     const leaves = taken ? 1 / (Number(exact) + 1) : 0;
     for (let e = g.succStart[block]; e < g.succStart[block + 1]; e++)
       out[e] = inLoop(forest, loop, g.succ[e]) ? 1 - leaves : leaves;

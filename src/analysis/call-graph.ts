@@ -5,8 +5,9 @@ import { memo } from './memo.ts';
 import { isCall } from './memory-ops.ts';
 
 /**
- * Who may call whom in a module. Functions are named by position; edges are stored in compressed rows, each callee once. A
- * function with an indirect call may call every function whose address the module takes, and functions of other modules.
+ * Which functions of a module may call which. Functions are identified by position; edges are stored in compressed
+ * rows, each callee once. A function with an indirect call may call every function whose address the module takes,
+ * and functions of other modules.
  */
 export interface CallGraph {
   readonly program: Program;
@@ -15,20 +16,20 @@ export interface CallGraph {
   readonly callees: Int32Array;
   readonly callerStart: Int32Array;
   readonly callers: Int32Array;
-  /** 1 where a function has a call through a register. */
+  /** 1 if a function has a call through a register. */
   readonly indirect: Uint8Array;
-  /** 1 where a function may run code that is not in the module: a declared function, or an indirect call. */
+  /** 1 if a function may run code outside the module: a declared function, or an indirect call. */
   readonly leavesModule: Uint8Array;
-  /** 1 where the address of a function is taken: it may be called from anywhere. */
+  /** 1 if the address of a function is taken, so that it may be called from anywhere. */
   readonly addressTaken: Uint8Array;
   /** Strongly connected components, callees before callers. */
   readonly components: readonly (readonly number[])[];
   readonly componentOf: Int32Array;
-  /** 1 where a function may call itself, through others or directly. */
+  /** 1 if a function may call itself, directly or through others. */
   readonly recursive: Uint8Array;
 }
 
-/** The name of the function that a call names, '' where the call is indirect. */
+/** The name of the called function, '' if the call is indirect. */
 export const calleeName = (call: Instr): string => (call.src[0].kind === Kind.Sym ? call.src[0].sym : '');
 
 /** The call graph of a module. */
@@ -82,7 +83,7 @@ export const callGraphOf: (program: Program) => CallGraph = memo((program) => {
     recursive,
   };
 
-  /** Functions that one calls by name; marks what else its instructions say. */
+  /** Functions that a function calls by name; also records its indirect calls and taken addresses. */
   function callsOf(fn: Fn, f: number): number[] {
     const out: number[] = [];
     for (const b of fn.blocks)
@@ -101,7 +102,7 @@ export const callGraphOf: (program: Program) => CallGraph = memo((program) => {
   }
 });
 
-/** Strongly connected components (Tarjan 1972, with explicit stacks), those that are reached before those that reach. */
+/** Strongly connected components (Tarjan 1972, with explicit stacks), callees before callers. */
 function connected(
   count: number,
   start: Int32Array,

@@ -3,13 +3,14 @@ import { Kind } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Shape } from '../ir/program.ts';
 
 /**
- * Control-flow graph of a function. Blocks are named by position in layout order, so that every result is an array;
- * edges are stored in compressed rows: the successors of block b are `succ[succStart[b]] .. succ[succStart[b + 1] - 1]`.
+ * Control-flow graph of a function. Blocks are identified by position in layout order, so every result is an array.
+ * Edges are stored in compressed rows: the successors of block b are `succ[succStart[b]] .. succ[succStart[b + 1] -
+ * 1]`.
  *
- * Successors stand in the order taken, then fall-through; each occurs once, however many table entries lead to it.
+ * Successors are ordered taken, then fall-through; each occurs once, however many table entries lead to it.
  *
- * It is remembered by `Fn.shape`, so versions of a function that differ only in other instructions have the same object, and
- * what is known of it (dominators, loops) is remembered by that.
+ * The graph is cached by `Fn.shape`, so versions of a function that differ only in other instructions share one
+ * object. Its analyses (dominators, loops) are cached by that object.
  */
 export interface Cfg {
   /** Number of blocks. */
@@ -36,7 +37,7 @@ export function terminator(b: Block): Instr | null {
   return last !== null && isControl(last) ? last : null;
 }
 
-/** True if every control operation of the function ends its block. */
+/** Does every control operation of the function end its block? */
 export const controlIsLast = (fn: Fn): boolean =>
   fn.blocks.every((b) => b.ins.every((x, i) => i === b.ins.length - 1 || !isControl(x)));
 
@@ -55,7 +56,7 @@ export function targets(fn: Fn, ins: Instr, visit: (id: number) => void): void {
   }
 }
 
-/** The control-flow graph of a snapshot. Labels of blocks that do not exist give no edge (the verifier reports them). */
+/** The control-flow graph of a snapshot. A label without a block gives no edge (the verifier reports it). */
 export const cfgOf = (fn: Fn): Cfg => {
   let g = known.get(fn.shape);
   if (g === undefined) known.set(fn.shape, (g = build(fn)));
@@ -63,7 +64,7 @@ export const cfgOf = (fn: Fn): Cfg => {
 };
 const known = new WeakMap<Shape, Cfg>();
 
-/** Does the function have the flow graph that is remembered for its shape? An edit that kept the shape wrongly shows here. */
+/** Does the cached graph match the function? Shows an edit that wrongly kept the shape. */
 export function cfgIsCurrent(fn: Fn): boolean {
   const a = cfgOf(fn);
   const b = build(fn);
@@ -108,7 +109,7 @@ function build(fn: Fn): Cfg {
   return completeCfg(count, positionOf, succStart, succ, midBlockControl);
 }
 
-/** The graph with the given successors: adds predecessors and order. */
+/** Completes a graph from its successors: adds predecessors and orders. */
 export function completeCfg(
   count: number,
   positionOf: Int32Array,
@@ -140,9 +141,9 @@ export function invert(
 }
 
 /**
- * Reverse post-order of what node `from` reaches, by depth-first search with an explicit stack. Successors are
- * searched in row order (taken first), so the fall-through block directly follows its predecessor where it can.
- * @param parent filled, where given, with the node from which each one was found; the entry of `from` stays as it is
+ * Reverse post-order of the nodes reachable from `from`, by depth-first search with an explicit stack. Successors are
+ * searched in row order (taken first), so the fall-through block directly follows its predecessor if possible.
+ * @param parent if given, filled with the node from which each node was found; the entry of `from` is left alone
  */
 export function reversePostOrder(
   count: number,

@@ -3,21 +3,22 @@ import { NO_REG, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 /**
- * What has changed in a draft, as the instructions that are worth another look: the changed one, the users of its results, and,
- * where an operand lost its next to last or last use, what defines that operand and who is left to use it.
+ * A log of the changes to a draft, as the instructions worth another look: the changed one, the users of its results,
+ * and, if an operand lost its second-to-last or last use, the operand's definition and its remaining user.
  *
- * Several work lists read one log, each at its own pace: a pass that comes again looks only at what happened since it was there.
+ * Several work lists read one log at their own pace: a pass that runs again looks only at what has changed since its
+ * last run.
  */
 
-/** Registers of several definitions with more uses than this are followed only along the block. */
+/** Registers with several definitions and more uses than this are followed only within the block. */
 const MANY_USES = 32;
 
 export class ChangeLog implements Watcher {
   readonly d: Draft;
-  /** Instructions in the order in which they came in question; one that has not been visited since stands only once. */
+  /** Instructions in the order in which they were queued; one that has not been visited since is queued only once. */
   private entries = new Int32Array(256);
   private size = 0;
-  /** By instruction: 1 while an entry of it is later than every visit. */
+  /** By instruction: 1 while it is queued and no reader has visited it since. */
   private waiting: Uint8Array;
   private readonly note: (n: Ins) => void;
 
@@ -67,7 +68,7 @@ export class ChangeLog implements Watcher {
     this.entries[this.size++] = n;
   }
 
-  /** `before` stands at `n` no longer. */
+  /** `before` is no longer at `n`. */
   private gone(n: Ins, before: Instr): void {
     const { dst, src, guard, otherwise } = before;
     const now = this.d.isRemoved(n) ? null : this.d.at(n);
@@ -89,12 +90,12 @@ export class ChangeLog implements Watcher {
     if (left === 1) this.d.eachUse(r, this.note);
   }
 
-  /** Every instruction that may see what `n` puts, or put, into the register. */
+  /** Queues every instruction that may see the old or new value that `n` writes to the register. */
   private addUsers(r: Reg, n: Ins): void {
     const { d } = this;
     let left = d.useCount(r);
     if (d.defCount(r) <= 1 || left <= MANY_USES) return d.eachUse(r, this.note);
-    // With several definitions only what follows in the block is certain to see this one.
+    // With several definitions, only instructions that follow in the block surely see this one.
     for (let q = d.next(n); q >= 0 && left > 0; q = d.next(q)) {
       const x = d.at(q);
       if (reads(x, r)) {
@@ -106,16 +107,16 @@ export class ChangeLog implements Watcher {
   }
 }
 
-/** The instructions that one pass has still to look at: all of them at first, in layout order, then what the log tells. */
+/** The instructions that one pass still has to look at: at first all of them in layout order, then those in the log. */
 export class WorkList {
   private readonly log: ChangeLog;
   private swept = 0;
   private readonly total: number;
   private cursor: number;
-  /** By instruction: length of the log when it was last visited; entries before that are settled. */
+  /** By instruction: length of the log at its last visit; earlier entries are done. */
   private visitedAt: Int32Array;
 
-  /** @param settled the draft is known to hold nothing for this pass but what has changed since it was opened */
+  /** @param settled the pass is known to find nothing in the draft except what has changed since it was opened */
   constructor(log: ChangeLog, settled = false) {
     this.log = log;
     this.total = settled ? 0 : log.d.instructionNumbers;
@@ -123,12 +124,12 @@ export class WorkList {
     this.visitedAt = new Int32Array(log.d.instructionNumbers + 64);
   }
 
-  /** Nothing is left to look at. */
+  /** Whether nothing is left to look at. */
   get isEmpty(): boolean {
     return this.swept >= this.total && this.cursor >= this.log.length;
   }
 
-  /** The next instruction to look at; -1 when nothing is left for now. */
+  /** The next instruction to look at; -1 if nothing is left for now. */
   next(): Ins {
     const { log } = this;
     const { d } = log;

@@ -5,13 +5,16 @@ import { frequencyOf } from './frequency.ts';
 import { loopsOf } from './loops.ts';
 import { memo } from './memo.ts';
 
-/** A block that a profile saw in fewer of the rounds of its loop, or calls of its function, is cold (reference passes-d: 5 %). */
+/**
+ * A block that a profile saw in a smaller share of the iterations of its loop, or calls of its function, is cold
+ * (reference passes-d: 5 %).
+ */
 const COLD_SHARE = 0.05;
 
 /**
- * Blocks that hardly ever run, by position: those from which every way leads to a trap and, with a profile, those that ran in less
- * than 5 % of the rounds of the innermost loop around them (outside of loops, of the calls). A header is as cold as what surrounds
- * the loop says.
+ * Blocks that hardly ever run, by position: those from which every path leads to a trap and, with a profile, those
+ * that ran in less than 5 % of the iterations of the innermost loop around them (outside loops, of the calls). A
+ * header counts with the code around its loop.
  */
 export const coldBlocksOf: (fn: Fn) => Uint8Array = memo((fn) => {
   const { count, rpo, succ, succStart } = cfgOf(fn);
@@ -31,14 +34,14 @@ export const coldBlocksOf: (fn: Fn) => Uint8Array = memo((fn) => {
     const around = l < 0 ? 0 : forest.loops[l].header;
     if (b !== around && block[b] < COLD_SHARE * block[around]) cold[b] = 1;
   }
-  // What a cold loop holds is cold, however often it goes round.
+  // A block inside a cold loop is cold, however often the loop iterates.
   for (const b of rpo)
     for (let l = forest.innermost[b]; l >= 0 && cold[b] === 0; l = forest.loops[l].parent)
       cold[b] = cold[forest.loops[l].header];
   return cold;
 });
 
-/** Ends a block every thread that comes to it with an error? */
+/** Does a block end every thread that enters it with an error? */
 const traps = (b: Block): boolean =>
   b.ins.some(
     ({ op, mods, guard }) =>

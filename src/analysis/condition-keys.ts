@@ -6,27 +6,34 @@ import { type DefUse, defUseOf, singleDef } from './defuse.ts';
 import type { LinearForm } from './linear.ts';
 import { singleValuesOf } from './single-values.ts';
 
-/** What a predicate register says, in a form that is equal for registers that always say the same, or the opposite. */
+/**
+ * The meaning of a predicate register, in a form that is equal for registers that always have the same, or the
+ * opposite, value.
+ */
 export interface ConditionKey {
   readonly key: string;
-  /** The register holds the opposite. */
+  /** Whether the register holds the opposite. */
   readonly not: boolean;
-  /** What is known of it stays known as long as control is behind the place where it was learnt; else only until it is written. */
+  /**
+   * Whether a fact about it holds as long as control is below the place where it was learnt; if not, it holds until
+   * the register is written.
+   */
   readonly stays: boolean;
 }
 
-/** A text that stands for a truth value, and whether it is turned round. */
+/** A text that stands for a truth value, and whether it is negated. */
 interface TruthText {
   readonly text: string;
   readonly not: boolean;
 }
 
-/** Longest chain of negations and combinations that is looked through. */
+/** Longest chain of negations and combinations that is followed. */
 const MOST_DEPTH = 8;
 
 /**
- * Conditions of a snapshot, in SSA or not, by what they compare: copies and negations are seen through, `a < b` is the opposite of
- * `b <= a`, and comparisons of equal linear forms are equal. Registers with several definitions stand for themselves.
+ * Conditions of a snapshot, in SSA or not, by what they compare: copies and negations are seen through, `a < b` is
+ * the opposite of `b <= a`, and comparisons of equal linear forms are equal. Registers with several definitions stand
+ * for themselves.
  */
 export class ConditionKeys {
   private readonly du: DefUse;
@@ -78,7 +85,7 @@ export class ConditionKeys {
       default: {
         const sides = [this.said(c.a, depth + 1), this.said(c.b, depth + 1)];
         if (sides.includes(null)) return null;
-        // A disjunction is the opposite of the conjunction of the opposites.
+        // A disjunction is the negated conjunction of the negations.
         const flip = c.kind === 'or';
         const texts = sides.map((s) => (s!.not === flip ? '' : '!') + s!.text).sort();
         return { text: `(${texts.join('&')})`, not: flip };

@@ -24,13 +24,13 @@ const KNOWN: readonly Condition[] = [
   { kind: 'known', value: true },
 ];
 
-/** The opposite. */
+/** The negated condition. */
 export const negated = (c: Condition): Condition =>
   c.kind === 'known' ? KNOWN[c.value ? 0 : 1] : c.kind === 'not' ? c.of : { kind: 'not', of: c };
 
 /**
- * What predicate destination `k` of an instruction says, read from the opcode's meaning; null where that is neither a
- * comparison of linear forms nor a combination of such by and, or, not. It says nothing of the guard.
+ * The condition that predicate destination `k` of an instruction holds, read from the opcode's meaning; null if it is
+ * neither a comparison of linear forms nor a combination of such comparisons by and, or, not. The guard is ignored.
  */
 export function conditionOf(ins: Instr, k: number): Condition | null {
   if ((ins.op.flags & OpFlag.Pure) === 0 || ins.op.means === null || k >= ins.op.dsts.length) return null;
@@ -39,8 +39,8 @@ export function conditionOf(ins: Instr, k: number): Condition | null {
 }
 
 /**
- * Condition of a node of the instruction's graph, as `conditionOf`. Meanings of comparisons are a handful of operations deep, so the
- * recursion is, too.
+ * The condition of a node of the instruction's graph, as in `conditionOf`. Meanings of comparisons are only a few
+ * operations deep, so recursion is safe.
  */
 export function conditionOfNode(ins: Instr, g: Graph, node: number): Condition | null {
   const n = g.nodes[node];
@@ -91,7 +91,7 @@ export function conditionOfNode(ins: Instr, g: Graph, node: number): Condition |
   }
 }
 
-/** Only one side may depend on anything: the other keeps or flips it. */
+/** One side must be known: the other is kept or negated. */
 function either(a: Condition | null, b: Condition | null): Condition | null {
   if (a?.kind === 'known') return b === null ? null : a.value ? negated(b) : b;
   if (b?.kind === 'known') return a === null ? null : b.value ? negated(a) : a;
@@ -99,14 +99,14 @@ function either(a: Condition | null, b: Condition | null): Condition | null {
 }
 
 function both(kind: 'and' | 'or', a: Condition | null, b: Condition | null): Condition | null {
-  // What decides: false in a conjunction, true in a disjunction.
+  // The deciding value: false in a conjunction, true in a disjunction.
   const decides = kind === 'or';
   if (a?.kind === 'known') return a.value === decides ? a : b;
   if (b?.kind === 'known') return b.value === decides ? b : a;
   return a === null || b === null ? null : { kind, a, b };
 }
 
-/** A truth table; bit 4a+2b+c is the value at a, b, c. At most two inputs may matter. */
+/** The condition of a truth table; bit 4a+2b+c is the value at a, b, c. At most two inputs may matter. */
 function table(lut: number, inputs: readonly (Condition | null)[]): Condition | null {
   const open: number[] = [];
   let fixed = 0;
@@ -133,13 +133,13 @@ function table(lut: number, inputs: readonly (Condition | null)[]): Condition | 
   if (ones !== 1 && ones !== 3) return null;
   const odd = rows.indexOf(ones === 1);
   const literal = (c: Condition, on: boolean): Condition => (on ? c : negated(c));
-  // One row: the conjunction that is true there; all rows but one: the disjunction that is false there.
+  // One row set: a conjunction that is true there; all rows but one: a disjunction that is false there.
   return ones === 1
     ? { kind: 'and', a: literal(a, odd >= 2), b: literal(b, odd % 2 === 1) }
     : { kind: 'or', a: literal(a, odd < 2), b: literal(b, odd % 2 === 0) };
 }
 
-/** Do two rows of the table that differ in this input differ in their value? */
+/** Does the table's value depend on this input? */
 function matters(lut: number, bit: number): boolean {
   for (let row = 0; row < 8; row++)
     if ((row & bit) === 0 && ((lut >> row) & 1) !== ((lut >> (row | bit)) & 1)) return true;

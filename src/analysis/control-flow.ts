@@ -4,10 +4,10 @@ import { inLoop, type LoopForest, loopsOf } from './loops.ts';
 import { memo } from './memo.ts';
 
 /*
- * The annotations of AnalyzeControlFlow (phase 3; seed 002), which every loop- or order-aware pass reads. The original
- * keeps them in fields of the block and recomputes them at 131 places; here they are a pure function of the snapshot,
- * computed once for each. Its algorithm assumes, then confirms: every block is a header candidate until no edge comes
- * back to it.
+ * The annotations of AnalyzeControlFlow (phase 3; seed 002), which every loop- or order-aware pass reads. The
+ * original keeps them in fields of the block and recomputes them in 131 places; here they are a pure function of the
+ * snapshot, computed once for each. The original's algorithm assumes, then confirms: every block is a header
+ * candidate until no edge comes back to it.
  */
 
 /** Bits of `ControlFlow.flags`. */
@@ -16,9 +16,9 @@ export const BlockFlag = {
   LoopHeader: 1 << 0,
   /** A predecessor stands before it in reverse post-order (+280 bit 5). */
   HasPredecessor: 1 << 1,
-  /** Its number lies in the interval of a loop, header to last latch (+280 bit 23). */
+  /** Its number lies in the interval of a loop, from header to last latch (+280 bit 23). */
   InLoop: 1 << 2,
-  /** Its terminator can close a loop: a jump to a block that stands no later (+280 bit 18, +292 bit 3). */
+  /** Its terminator can close a loop: a jump to a block that is not later in the order (+280 bit 18, +292 bit 3). */
   BackEdgeCandidate: 1 << 3,
   /** It can end the thread or the function (a guarded or unguarded EXIT or RET). */
   Leaves: 1 << 4,
@@ -33,22 +33,23 @@ export interface ControlFlow {
   /** Number in reverse post-order by position, the entry being 0; -1 for unreachable blocks. */
   readonly rpoNumber: Int32Array;
   /**
-   * Smallest number among the predecessors, -1 for none: the first meaning of the original's dual-use field +152, which
-   * tells how the block is reached from above.
+   * Smallest number among the predecessors, -1 for none: the first meaning of the original's dual-use field +152,
+   * which tells from where above the block is reached.
    */
   readonly firstPredecessor: Int32Array;
   /** For headers: the largest number among the latches, i.e. the end of the loop's interval; -1 otherwise. */
   readonly latch: Int32Array;
   /**
-   * For headers: the largest number behind the interval that an edge out of it reaches; -1 where none leads past the last
-   * latch (an endless loop, or one left only to an outer header) and for other blocks. The second meaning of +152.
+   * For headers: the largest number that an edge out of the interval reaches beyond it; -1 if no edge goes past the
+   * last latch (an endless loop, or one left only to an outer header) and for other blocks. The second meaning of
+   * +152.
    */
   readonly exit: Int32Array;
   /** Innermost interval by position: the number of its header, -1 outside loops. */
   readonly intervalHeader: Int32Array;
-  /** Some edge or block does not fit the intervals (code object +1377 bit 5): do not trust `InLoop`, ask `loopsOf`. */
+  /** Some edge or block does not fit the intervals (code object +1377 bit 5): use `loopsOf` instead of `InLoop`. */
   readonly rpoViolation: boolean;
-  /** The first thing that did not fit, for the report; '' if all fits. */
+  /** The first thing that did not fit, for the report; '' if everything fits. */
   readonly violation: string;
 }
 
@@ -108,7 +109,7 @@ function analyze(fn: Fn, force: boolean): ControlFlow {
   };
 }
 
-/** Marks every block of [header, last latch], and finds its innermost interval by a stack of open ones. */
+/** Marks every block of [header, last latch], and finds its innermost interval with a stack of open ones. */
 function intervals(cfg: Cfg, latch: Int32Array, flags: Uint8Array): Int32Array {
   const header = new Int32Array(cfg.count).fill(-1);
   const open: number[] = [];
@@ -125,7 +126,7 @@ function intervals(cfg: Cfg, latch: Int32Array, flags: Uint8Array): Int32Array {
 
 /**
  * The farthest block that an edge out of each interval reaches. Edges are charged to their innermost interval and
- * handed outwards, so nested loops cost one step each.
+ * passed outwards, so each nesting level costs one step.
  */
 function exits(cfg: Cfg, latch: Int32Array): Int32Array {
   const { rpo, rpoNumber, succStart, succ } = cfg;
@@ -156,8 +157,8 @@ function exits(cfg: Cfg, latch: Int32Array): Int32Array {
 }
 
 /**
- * The consistency check at the end of the analysis: an interval must be exactly its natural loop. It is not where the
- * graph is irreducible, where two intervals cross, or where a block that left the loop was numbered inside it.
+ * The consistency check at the end of the analysis: an interval must be exactly its natural loop. It differs if the
+ * graph is irreducible, if two intervals cross, or if a block outside the loop was numbered inside it.
  */
 function firstViolation(fn: Fn, cfg: Cfg, forest: LoopForest, latch: Int32Array, header: Int32Array): string {
   const { rpo } = cfg;

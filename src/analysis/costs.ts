@@ -2,9 +2,9 @@ import { type Opcode, slotWidth } from '../ir/opcode.ts';
 import type { Instr } from '../ir/program.ts';
 
 /**
- * Cost of an instruction by the back end's table `costs`: cycles in which its unit of one sub-partition is taken by one warp.
- * The table names units (`alu: 2`), and opcodes that expand into several instructions (`IDIV: 70`, `IDIV_64: 160`). Other
- * integer operations on 64 bits are made of two.
+ * Cost of an instruction by the back end's table `costs`: cycles for which one warp occupies its unit of one
+ * sub-partition. The table names units (`alu: 2`), and opcodes that expand into several instructions (`IDIV: 70`,
+ * `IDIV_64: 160`). Other 64-bit integer operations count as two instructions.
  */
 export type Costs = Readonly<Record<string, number>>;
 

@@ -9,29 +9,32 @@ import { Mem } from './memory-ops.ts';
 import { callEffect } from './mod-ref.ts';
 
 /**
- * Most accesses that are looked at for one store before it counts as needed. The bound of memory SSA's walks (memory-ssa.ts), for the
- * same reason: it makes all questions together linear.
+ * Most accesses visited for one store before it counts as needed. The same bound as for memory SSA's walks
+ * (memory-ssa.ts), for the same reason: it makes all queries together linear.
  */
 const MOST_STEPS = 100;
 
-/** What an access means for a store that was executed before it. */
+/** How an access affects a store that was executed before it. */
 const Meets = { Nothing: 0, Needs: 1, Covers: 2 } as const;
 
 /**
- * Says which stores nobody can tell from none: on every way on, all of their bytes are written again, or cease to exist, before
- * anything may read them. A walk forward from the store, over accesses alone.
+ * Finds stores that nobody can observe: on every path from the store, all of its bytes are overwritten, or cease to
+ * exist, before anything may read them. A walk forward from the store, over accesses alone.
  *
- * Local variables cease to exist where their function ends; what other threads or the host see does not. Barriers, fences and strong
- * operations count as reads of what other threads see.
+ * Local variables cease to exist when their function ends; memory that other threads or the host see does not.
+ * Barriers, fences and strong operations count as reads of memory that other threads see.
  */
 export class DeadStores {
   private readonly a: Accesses;
   private readonly program: Program;
   private readonly g: Cfg;
-  /** By block: its first event; behind these, by block, the one after its last. An event is an instruction that accesses, or may end or trap. */
+  /**
+   * By block: its first event; in the second half of the array, one past its last. An event is an instruction that
+   * accesses memory, or that may end the thread or trap.
+   */
   private readonly range: Int32Array;
   private readonly events: Int32Array;
-  /** By block: the last question that entered it. */
+  /** By block: the last query that entered it. */
   private readonly entered: Int32Array;
   private question = 0;
 
@@ -73,7 +76,7 @@ export class DeadStores {
     this.question++;
     let steps = MOST_STEPS;
     const stack: number[] = [];
-    /** Goes along one block; false where something may read. */
+    /** Walks along one block; false if something may read the store. */
     const pass = (b: number, from: number): boolean => {
       for (let e = from; e < range[b + g.count]; e++) {
         if (steps-- <= 0) return false;
@@ -84,7 +87,7 @@ export class DeadStores {
       if (g.succStart[b] === g.succStart[b + 1]) return own;
       for (let e = g.succStart[b]; e < g.succStart[b + 1]; e++) {
         const s = g.succ[e];
-        // Behind a new value of what the address is made from, an equal expression is another address.
+        // Once a register that the address is derived from changes, an equal expression is a different address.
         if (homes.includes(s)) return false;
         if (this.entered[s] === this.question) continue;
         this.entered[s] = this.question;
@@ -113,7 +116,7 @@ export class DeadStores {
     return lo;
   }
 
-  /** Memory that ends with the function: one of its local variables, of which nobody else knows. */
+  /** Does the memory end with the function: a local variable that nobody else knows? */
   private isOwn(row: number): boolean {
     const { a } = this;
     const o = a.object[row];
@@ -141,7 +144,7 @@ export class DeadStores {
     return this.covers(x, first, store, row) ? Meets.Covers : Meets.Nothing;
   }
 
-  /** Does an instruction certainly write all bytes of the store again wherever both run? */
+  /** Does an instruction surely overwrite all bytes of the store whenever both run? */
   private covers(x: Instr, y: number, store: number, row: number): boolean {
     const { a } = this;
     const { guard, guardNot } = a.du.ins[store];
@@ -152,6 +155,6 @@ export class DeadStores {
   }
 }
 
-/** What neither ends the kernel, nor lets anybody see memory. */
+/** Primitives that neither end the kernel nor let anybody see memory. */
 const SILENT: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'hint', 'convergence']);
 const mayEnd = (x: Instr): boolean => !SILENT.has(x.op.primitive);

@@ -13,13 +13,14 @@ import {
 } from '../isa/bounds-program.ts';
 
 /**
- * Is it worth asking `rangesOf` for conditions that are decided? That costs far more than looking for one of these signs:
+ * Is it worth asking `rangesOf` for decided conditions? That costs far more than looking for one of these signs:
  *
- * - two branches ask the same predicate: one may tell the other;
- * - one register is compared with constants, or with the same register, more than once, for order: one comparison may tell another;
- * - a comparison is decided by what its operands are made of: special registers, narrow loads, masks, shifts.
+ * - two branches test the same predicate, so one may decide the other;
+ * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide another;
+ * - a comparison is decided by how its operands are computed: special registers, narrow loads, masks, shifts.
  *
- * The function is in SSA. What none of them shows (a bound that comes out of a loop's counter, or through longer sums) is missed where it stands alone.
+ * The function is in SSA. A condition that shows none of these signs (a bound from a loop's counter, or through
+ * longer sums) is missed.
  */
 export function mayBeDecided(fn: Fn): boolean {
   const asked = new Set<number>();
@@ -50,7 +51,7 @@ const comparesIntegers = (x: Instr): boolean =>
   x.dst.some(isPredReg) &&
   x.src[0].kind === Kind.Reg;
 
-/** Registers that are compared; all constants count as one. */
+/** The compared registers; all constants count as one. */
 const keyOf = (x: Instr): number =>
   (regIndex(x.src[0].reg) + 1) * 2 ** 24 + (x.src[1].kind === Kind.Reg ? regIndex(x.src[1].reg) + 1 : 0);
 
@@ -60,7 +61,7 @@ const isOrdered = ({ op, mods }: Instr): boolean => !hasMod(op, mods, 'EQ') && !
 const sameComparison = (a: Instr, b: Instr): boolean =>
   a.mods === b.mods && a.src.length === b.src.length && a.src.every((o, k) => sameOperand(o, b.src[k]));
 
-/** Decides comparisons with a constant by what the instruction that made the other operand can give, and no further. */
+/** Decides comparisons with a constant from the definition of the other operand alone. */
 class NearBounds {
   /** By register index: what defines it. */
   private readonly defs: (Instr | undefined)[];
@@ -92,7 +93,7 @@ class NearBounds {
     });
   }
 
-  /** Slot of `inner` with what an instruction can give; -1 where that is anything. */
+  /** Slot of `inner` with the possible results of an instruction; -1 if they may be anything. */
   private made(def: Instr, k: number, width: number): number {
     const { op, mods } = def;
     const g = boundsProgram(def);
@@ -120,7 +121,7 @@ class NearBounds {
 const roomFor = (g: BoundsProgram, p: Bounds): Bounds =>
   p.least.length < g.count + SPARE ? new Bounds(2 * (g.count + SPARE)) : p;
 
-/** Constants where sources are constant, anything else elsewhere. */
+/** Sets constant sources to their values and all others to any value. */
 function fill(g: BoundsProgram, x: Instr, p: Bounds): void {
   for (let k = 0; k < g.sources.length; k++) {
     if (g.sources[k] < 0) continue;

@@ -3,20 +3,20 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { memo } from './memo.ts';
 
 /**
- * Definitions and uses of every register, in compressed rows over register indices. Instructions are numbered through
- * the function in layout order; instruction n is `ins[n]`, in the block at position `blockAt[n]`.
+ * Definitions and uses of every register, in compressed rows by register index. Instructions are numbered through the
+ * function in layout order; instruction n is `ins[n]`, in the block at position `blockAt[n]`.
  */
 export interface DefUse {
   readonly ins: readonly Instr[];
   readonly blockAt: Int32Array;
-  /** Number of the first instruction of each block, and one more entry: the number of instructions. */
+  /** Number of the first instruction of each block, with the number of instructions as an additional last entry. */
   readonly blockStart: Int32Array;
   readonly defStart: Int32Array;
   readonly defs: Int32Array;
   readonly useStart: Int32Array;
   /** An instruction occurs once for each operand (and guard, and `otherwise`) that reads the register. */
   readonly uses: Int32Array;
-  /** Register index -> 1 if it holds a parameter on entry: defined, though by no instruction. */
+  /** Register index -> 1 if it holds a parameter on entry, which no instruction defines. */
   readonly entry: Uint8Array;
   /** Register index -> 1 if it is returned: used, though by no operand. */
   readonly returned: Uint8Array;

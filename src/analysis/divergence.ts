@@ -15,24 +15,24 @@ import { SyncDependence, type SyncSink } from './sync-dependence.ts';
 import { WorkList } from './worklist.ts';
 
 /**
- * How far lanes agree: levels are those of `Lanes`. Said of lanes that execute an instruction together, after they came to it
- * through the same iterations of the loops around it; a lane that has ended does not count.
+ * How far lanes agree, in the levels of `Lanes`. It concerns lanes that execute an instruction together after the
+ * same iterations of the loops around it; lanes that have ended do not count.
  *
- * A register that is read before it is written holds anything: where only some ways lead past its definition, it counts as
- * what the other ways give.
+ * A register read before it is written holds anything: if only some paths lead past its definition, it counts as what
+ * the other paths give.
  */
 export interface Divergence {
   readonly fn: Fn;
-  /** By register index: level inside the loops of its definition. Ask `lanesAt` for any other place. */
+  /** By register index: level inside the loops of its definition. Use `lanesAt` for any other place. */
   readonly value: Uint8Array;
-  /** By block position: level of where control goes from the block. `Varying`: it may part the lanes of a warp. */
+  /** By block position: level of the block's successor choice. `Varying`: lanes of a warp may part. */
   readonly branch: Uint8Array;
   /**
-   * By block position: `Block` if all threads of the block execute it or none does, `Warp` the same of each warp, `Varying`
-   * if some lanes may execute it without the others.
+   * By block position: `Block` if all threads of the block execute it or none, `Warp` the same for each warp,
+   * `Varying` if some lanes may execute it without the others.
    */
   readonly control: Uint8Array;
-  /** By block position: `Varying` if lanes of a warp that came by different ways may meet at its begin. */
+  /** By block position: `Varying` if lanes of a warp that took different ways may meet at its start. */
   readonly join: Uint8Array;
   /** What `lanesAt` needs. */
   readonly solver: DivergenceSolver;
@@ -40,15 +40,18 @@ export interface Divergence {
 
 /**
  * Divergence of a snapshot, in SSA or not: which values differ between lanes, by data (Coutinho, Sampaio, Pereira and
- * Meira, "Divergence Analysis and Optimizations", PACT 2011) and by control (`SyncDependence`), as one fixed point from
- * "all agree" upwards in which every register rises at most twice.
+ * Meira, "Divergence Analysis and Optimizations", PACT 2011) and by control (`SyncDependence`). It is a fixed point
+ * that starts from "all agree"; every register rises at most twice.
  *
- * Outside of SSA a register with several definitions is one variable, with one level at all places: it rises where lanes
- * that parted may bring different definitions to a join at which it is live.
+ * Outside SSA a register with several definitions is one variable with one level everywhere. It rises if lanes that
+ * parted may bring different definitions to a join at which it is live.
  */
 export const divergenceOf: (fn: Fn) => Divergence = memo((fn) => new DivergenceSolver(fn).solve());
 
-/** Level of a register as the block at position `b` sees it: outside of a loop that lanes leave in different iterations they differ. */
+/**
+ * Level of a register as the block at position `b` sees it: after a loop that lanes leave in different iterations,
+ * its values differ.
+ */
 export function lanesAt(d: Divergence, r: Reg, b: number): number {
   const { first } = d.solver.nodes.segments;
   let level: number = Lanes.Block;
@@ -65,7 +68,7 @@ class DivergenceSolver implements SyncSink {
   private readonly sync: SyncDependence;
   private readonly work: WorkList;
   private live: Liveness | null = null;
-  /** Branches whose level rose to `Warp` and to `Varying`, and whose ways were not yet followed. */
+  /** Branches whose level rose to `Warp` or `Varying` and whose ways are not followed yet. */
   private readonly parted: number[][] = [[], [], []];
 
   constructor(fn: Fn) {
@@ -80,7 +83,7 @@ class DivergenceSolver implements SyncSink {
 
   solve(): Divergence {
     const { du, fn, level, nodes, sync, work } = this;
-    // What nobody defines is undefined; parameters of device functions hang on the caller's lanes.
+    // Undefined registers hold anything; parameters of device functions depend on the caller's lanes.
     const outside = fn.kind === 'entry' ? Lanes.Block : Lanes.Varying;
     for (let r = 0; r < fn.regCount; r++)
       if (du.entry[r] === 1) level[r] = outside;
@@ -112,7 +115,7 @@ class DivergenceSolver implements SyncSink {
     return out;
   }
 
-  /** Level of a register where it is read in a node. */
+  /** Level of a register read in a node. */
   levelAt(r: Reg, node: number): number {
     const i = regIndex(r);
     let level = this.level[i];
@@ -154,7 +157,7 @@ class DivergenceSolver implements SyncSink {
     return same ? level : Math.max(level, this.sync.joins[node]);
   }
 
-  /** Level of all that the instruction reads, its guard left out. */
+  /** Level of everything that the instruction reads except its guard. */
   private operands(x: Instr, node: number): number {
     let level: number = Lanes.Block;
     for (let k = 0; k < x.src.length; k++)
@@ -172,9 +175,9 @@ class DivergenceSolver implements SyncSink {
     if (rule === null) return isDetermined(x) ? this.operands(x, node) : Lanes.Varying;
     if (rule.from === 'operands') return this.operands(x, node);
     /*
-     * Memory: a load from one address gives one value if nothing writes there while the kernel runs. Where something may,
-     * lanes that parted before the load may execute it at different times, with a write by one of them or by another warp
-     * between, in a program without races. Order of the accesses is not looked at.
+     * Memory: a load from one address gives one value if nothing writes there while the kernel runs. If something
+     * may, lanes that parted before the load may execute it at different times, with a write by one of them or by
+     * another warp in between, even in a program without races. The order of accesses is not considered.
      */
     if (rule.from === 'memory')
       return loadsMutable(op, writtenBy(this.fn)) ? Lanes.Varying : this.operands(x, node);
@@ -185,7 +188,7 @@ class DivergenceSolver implements SyncSink {
     return level;
   }
 
-  /** Where control goes from a node that has more than one successor. */
+  /** Level of the successor choice of a node with several successors. */
   private leave(x: Instr, n: number, node: number): void {
     const { succStart } = this.nodes.cfg;
     if (succStart[node + 1] - succStart[node] < 2) return;
@@ -249,7 +252,7 @@ class DivergenceSolver implements SyncSink {
     }
   }
 
-  /** Variables that are live at the node rise if one of their definitions is on the way. */
+  /** Raises variables that are live at the node and have a definition on the way. */
   private raiseVariables(node: number, level: number, onTheWay: (node: number) => boolean): void {
     const { fn, du, single } = this;
     if (!this.hasVariables()) return;

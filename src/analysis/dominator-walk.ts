@@ -3,8 +3,9 @@ import { dominators } from './dominators.ts';
 import { draftCfg } from './draft-cfg.ts';
 
 /**
- * Visits the blocks that control reaches along the dominator tree: `enter` before what a block dominates, `leave` behind it. With
- * an explicit stack, so that a chain of blocks may be long. The flow graph must not be edited on the way.
+ * Visits the reachable blocks along the dominator tree: `enter` before the blocks that a block dominates, `leave`
+ * after them. It uses an explicit stack, so a chain of blocks may be long. The flow graph must not be edited during
+ * the walk.
  */
 export function dominatorWalk(
   d: Draft,

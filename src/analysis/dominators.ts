@@ -3,8 +3,8 @@ import { type Cfg, cfgOf, reversePostOrder } from './cfg.ts';
 import { memo } from './memo.ts';
 
 /**
- * A dominator tree over block positions. Dominance is one comparison of intervals: the blocks that `b` dominates are
- * those whose preorder numbers lie in `b`'s subtree.
+ * A dominator tree over block positions. Dominance is an interval test: the blocks that `b` dominates are those whose
+ * preorder numbers lie in `b`'s subtree.
  */
 export interface DominatorTree {
   /** Root: the entry, or the virtual exit of a post-dominator tree. */
@@ -21,7 +21,7 @@ export interface DominatorTree {
   readonly last: Int32Array;
 }
 
-/** Does `a` dominate `b`? Reflexive. False where one of them is outside the tree (unreachable). */
+/** Does `a` dominate `b`? Reflexive. False if one of them is outside the tree (unreachable). */
 export const dominates = (t: DominatorTree, a: number, b: number): boolean =>
   t.first[a] >= 0 && t.first[b] >= t.first[a] && t.first[b] <= t.last[a];
 
@@ -34,8 +34,8 @@ export const dominators: (g: Cfg) => DominatorTree = memo((g) =>
 );
 
 /**
- * Post-dominators of the reachable blocks. Position `count` is the virtual exit behind every block that leaves the
- * function. Where the exit cannot be reached (an endless loop), the last block of the region in reverse post-order
+ * Post-dominators of the reachable blocks. Position `count` is the virtual exit after every block that leaves the
+ * function. If the exit cannot be reached (an endless loop), the last block of the region in reverse post-order
  * counts as leaving, so that every reachable block is in the tree.
  */
 export const postDominatorsOf = (fn: Fn): DominatorTree => postDominators(cfgOf(fn));
@@ -48,7 +48,7 @@ export const postDominators: (g: Cfg) => DominatorTree = memo((g) => {
   return tree(exit + 1, exit, order, reversed.predStart, reversed.pred);
 });
 
-/** The reversed graph of reachable blocks from the virtual exit, and its own predecessors (= CFG successors). */
+/** The reversed graph of reachable blocks from the virtual exit, and its predecessors (the CFG's successors). */
 function reverseWithExit(g: Cfg): {
   start: Int32Array;
   items: Int32Array;
@@ -100,7 +100,7 @@ function reverseWithExit(g: Cfg): {
 /**
  * Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001): iterate over the reverse post-order and
  * intersect along the immediate dominators found so far. Predecessors are taken from the last to the first, so that a
- * join of a long chain of side exits climbs the chain once and not once for each of them.
+ * join of a long chain of side exits climbs the chain once, not once for each exit.
  */
 function tree(
   count: number,
@@ -147,7 +147,7 @@ function numberTree(count: number, root: number, order: Int32Array, idom: Int32A
   const last = new Int32Array(count).fill(-1);
   const preorder = new Int32Array(order.length);
   if (order.length === 0) return { root, idom, depth, preorder, first, last };
-  // Parents stand before children in `order`, so sizes add up from the back and places follow from the front.
+  // Parents precede children in `order`, so sizes are summed from the back and positions assigned from the front.
   const size = new Int32Array(count);
   for (let i = order.length - 1; i >= 0; i--) {
     const b = order[i];

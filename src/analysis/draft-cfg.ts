@@ -4,8 +4,8 @@ import { type Cfg, cfgOf, completeCfg, isControl } from './cfg.ts';
 const known = new WeakMap<Draft, { readonly version: number; readonly cfg: Cfg }>();
 
 /**
- * The flow graph of a draft as it is now, its blocks by their numbers in the draft; erased ones are not reached. As long as no
- * block or edge was edited it is that of the snapshot, with all that is known of it.
+ * The current flow graph of a draft, with blocks by their numbers in the draft; erased blocks are unreachable. Until
+ * a block or edge is edited it is the snapshot's graph, with all its cached analyses.
  */
 export function draftCfg(d: Draft): Cfg {
   if (d.shapeVersion === 0) return cfgOf(d.fn);

@@ -9,26 +9,26 @@ import { edgeFrequency, type Frequency } from './static-frequency.ts';
 /** A natural loop of a draft. */
 export interface DraftLoop extends LoopShape {
   readonly id: number;
-  /** Its blocks so that each comes behind those that dominate it, preheaders of inner loops among them. */
+  /** Its blocks, each after those that dominate it, including preheaders of inner loops. */
   readonly blocks: readonly BlockNo[];
 }
 
 /**
- * The natural loops of a draft as they were when this was made, with the preheaders that are made since: those belong to the loop
- * around. Other edits of blocks are not followed.
+ * The natural loops of a draft when this object was made, plus the preheaders made since, which belong to the
+ * surrounding loop. Other edits of blocks are not tracked.
  */
 export class DraftLoops {
   private readonly d: Draft;
   private readonly forest: LoopForest;
   private readonly dom: DominatorTree;
-  /** By loop: its preheader, once somebody has asked. */
+  /** By loop: its preheader, if it was asked for. */
   private readonly preheaders = new Map<number, BlockNo>();
-  /** Blocks made here: the loop that they belong to, or -1, and the header that they stand in front of. */
+  /** Blocks made here: the loop that they belong to (or -1), and the header that they precede. */
   private readonly homes = new Map<BlockNo, number>();
   private readonly headers = new Map<BlockNo, BlockNo>();
   /** By header: the block made in front of it. */
   private readonly made = new Map<BlockNo, BlockNo>();
-  /** By loop: the block down to which everything runs in each round; see `isCertain`. */
+  /** By loop: the lowest block that every iteration runs; see `isCertain`. */
   private readonly certain = new Map<number, BlockNo>();
 
   constructor(d: Draft) {
@@ -38,12 +38,12 @@ export class DraftLoops {
     this.dom = dominators(g);
   }
 
-  /** Every loop behind the loops inside it. */
+  /** Every loop after the loops inside it. */
   *innermostFirst(): Generator<DraftLoop> {
     for (let id = this.forest.loops.length - 1; id >= 0; id--) yield this.loop(this.forest.loops[id]);
   }
 
-  /** The block through which alone control enters the loop; made if there is none. */
+  /** The only block through which control enters the loop; made if there is none. */
   preheader(loop: DraftLoop): BlockNo {
     let b = this.preheaders.get(loop.id);
     if (b === undefined) {
@@ -59,7 +59,7 @@ export class DraftLoops {
     return b;
   }
 
-  /** How often control enters the loop, by the frequencies of the snapshot that the draft was opened on. */
+  /** How often control enters the loop, by the frequencies of the snapshot from which the draft was opened. */
   entries(loop: DraftLoop, f: Frequency): number {
     const { predStart, pred, succStart, succ } = this.forest.cfg;
     let sum = 0;
@@ -73,17 +73,18 @@ export class DraftLoops {
   }
 
   /**
-   * Does control that enters the loop run the block, in the first round and in each other one, before it can leave? Then what the block
-   * runs unconditionally runs whenever the loop is entered. A guarded exit or return inside of the loop leaves it, and so may a call.
+   * Does every iteration of the loop, including the first, run the block before control can leave? If so, the block's
+   * unguarded instructions run whenever the loop is entered. A guarded exit or return inside the loop leaves it, and
+   * a call may.
    */
   isCertain(loop: DraftLoop, b: BlockNo): boolean {
     let down = this.certain.get(loop.id);
     if (down === undefined) this.certain.set(loop.id, (down = this.certainDown(loop)));
-    // A block made in front of a header runs when that does.
+    // A block made in front of a header runs whenever the header does.
     return dominates(this.dom, this.headers.get(b) ?? b, down);
   }
 
-  /** The nearest block that dominates all from which control begins another round or leaves. */
+  /** The lowest block that dominates every place where control starts another iteration or leaves. */
   private certainDown(loop: DraftLoop): BlockNo {
     const { d, dom } = this;
     let down = -1;
@@ -118,11 +119,11 @@ export class DraftLoops {
   }
 }
 
-/** Control may end here, or go where no edge leads: a return, an exit, a call. */
+/** Control may end here, or leave without an edge: a return, an exit, a call. */
 const mayLeave = (x: Instr): boolean =>
   isControl(x) && x.op.primitive !== 'branch' && x.op.primitive !== 'branch-table';
 
-/** Instructions of some blocks, in order; the one that is visited may be moved or removed. */
+/** Visits the instructions of some blocks in order; the visited one may be moved or removed. */
 export function eachInstruction(d: Draft, blocks: readonly BlockNo[], visit: (n: Ins) => void): void {
   for (const b of blocks)
     for (let n = d.first(b), next: Ins; n >= 0; n = next) {

@@ -3,30 +3,31 @@ import { isPredReg, NO_REG, type Reg } from '../ir/operand.ts';
 import { type ConditionKey, ConditionKeys } from './condition-keys.ts';
 import { dominatorWalk } from './dominator-walk.ts';
 
-/** Most facts that are gone back through for a register with several definitions. */
+/** Most facts searched backwards for a register with several definitions. */
 const MOST_STEPS = 64;
 
-/** What is known of a register with several definitions at some place, as a list; null: nothing any more, it was written. */
+/** A list of facts about a register with several definitions at some place; null: none any more, it was written. */
 interface Fact {
   readonly key: string;
   readonly value: boolean | null;
   readonly before: Fact | null;
 }
 
-/** Asks what a predicate is at the end of a block, or on one of the ways out of it. */
+/** Answers what a predicate is at the end of a block, or on one of its outgoing edges. */
 export interface Known {
-  /** Its value at the end of the block; null if that depends. */
+  /** Its value at the end of the block; null if that varies. */
   atEnd(r: Reg): boolean | null;
-  /** Its value where control has taken the way to `to`. */
+  /** Its value if control has taken the edge to `to`. */
   onWay(to: BlockNo, r: Reg): boolean | null;
 }
 
 /**
- * Visits the blocks that control reaches, parents in the dominator tree first, with what the branches above tell of conditions: on the
- * way that a branch takes if P is true, P is true, and so is every condition that says the same (`ConditionKeys`).
+ * Visits the reachable blocks, parents in the dominator tree first, with what the branches above say about
+ * conditions: on the edge that a branch takes if P is true, P is true, and so is every condition equal to it
+ * (`ConditionKeys`).
  *
- * A register that is one value keeps it behind that way, wherever control has come from; one with several definitions until it is
- * written, along blocks with one predecessor each. The draft must not be edited on the walk.
+ * A register with a single value keeps it below that edge, wherever control came from. One with several definitions
+ * keeps it until it is written, along blocks with one predecessor each. The draft must not be edited during the walk.
  */
 export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => void): void {
   const keys = new ConditionKeys(d.fn);
@@ -54,7 +55,7 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
       const [from, other] = d.predecessors(b);
       if (from !== undefined && other === undefined && b !== d.entryBlock) {
         flow = facts[from] ?? null;
-        const told = toldByWay(d, from, b);
+        const told = impliedByEdge(d, from, b);
         if (told !== null) {
           const k = keys.of(told.reg);
           if (!k.stays) flow = { key: k.key, value: told.value !== k.not, before: flow };
@@ -76,7 +77,7 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
         atEnd,
         onWay: (to, r) => {
           const k = keys.of(r);
-          const told = toldByWay(d, b, to);
+          const told = impliedByEdge(d, b, to);
           const same =
             told !== null && keys.of(told.reg).key === k.key && keys.of(told.reg).stays === k.stays;
           return same ? (told.value !== keys.of(told.reg).not) !== k.not : valueFor(k, flow);
@@ -89,8 +90,11 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
   );
 }
 
-/** The guard of a block's end, and its value where control goes to `to`; null where several ways or none of this kind lead there. */
-function toldByWay(
+/**
+ * The guard of a block's terminator, and its value on the edge to `to`; null unless exactly one such edge leads
+ * there.
+ */
+function impliedByEdge(
   d: Draft,
   from: BlockNo,
   to: BlockNo,

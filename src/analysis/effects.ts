@@ -2,15 +2,15 @@ import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
-/** Flags that keep an instruction whatever becomes of its results. */
+/** Flags that keep an instruction even if its results are unused. */
 const KEPT = OpFlag.SideEffect | OpFlag.Control | OpFlag.WritesMemory | OpFlag.Barrier | OpFlag.Volatile;
 
 /**
  * Must the instruction stay even if all its results are dead? Yes for stores, atomics, reductions, barriers, fences,
- * control flow, volatile results, and loads that order memory or must be seen (any `sem` but WEAK).
+ * control flow, volatile results, and loads that order memory or must be observable (any `sem` but WEAK).
  *
- * Warp operations without a further effect (SHFL, VOTE, MATCH, REDUX, ELECT) may go: they wait for no lane that is not
- * there, they only hand values around, and a value that nobody reads was never handed to anyone.
+ * Warp operations without another effect (SHFL, VOTE, MATCH, REDUX, ELECT) may go: they wait for no absent lane and
+ * only exchange values, so without a reader of the result nothing is lost.
  */
 export function mustStay(ins: Instr): boolean {
   const { op } = ins;
@@ -21,7 +21,7 @@ export function mustStay(ins: Instr): boolean {
   return sem !== undefined && ((ins.mods >>> sem.shift) & sem.mask) !== 0;
 }
 
-/** What makes a result hang on more than the operands. */
+/** Flags of results that depend on more than the operands. */
 const NOT_VALUE =
   OpFlag.SideEffect |
   OpFlag.Control |
@@ -33,19 +33,20 @@ const NOT_VALUE =
   OpFlag.Phi;
 
 /**
- * Is every result a function of the operands (guard and values under a false guard among them) and of nothing else? Then two of them
- * with equal operands give the same, and one may run earlier or where it did not run before: nothing here can fault.
+ * Is every result a function of the operands alone (including the guard and the values under a false guard)? If so,
+ * two such instructions with equal operands give the same results, and one may be hoisted or run speculatively: none
+ * of them can fault.
  */
 export const isValue = (ins: Instr): boolean =>
   (ins.op.flags & (NOT_VALUE | OpFlag.Pure)) === OpFlag.Pure && ins.dst.length > 0;
 
-/** Does it read memory and do nothing else that anybody could see? */
+/** Does it read memory and do nothing else that is observable? */
 export const isPlainLoad = (ins: Instr): boolean =>
   (ins.op.flags & OpFlag.ReadsMemory) !== 0 &&
   (ins.op.flags & (NOT_VALUE & ~OpFlag.ReadsMemory)) === 0 &&
   ins.dst.length > 0 &&
   !mustStay(ins);
 
-/** Has it no guard, and may it have one? */
+/** Is it unguarded and allowed to have a guard? */
 export const mayTakeGuard = (ins: Instr): boolean =>
   ins.guard === NO_REG && (ins.op.flags & OpFlag.Predicable) !== 0;

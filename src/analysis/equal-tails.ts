@@ -14,39 +14,46 @@ import {
   returnedRegs,
 } from './liveness.ts';
 
-/** How control leaves a block. A jump without a condition is no instruction here: it is the same as falling there. */
+/** How control leaves a block. An unconditional jump is not an instruction here: it is equivalent to falling through. */
 export interface End {
   readonly ins: Instr | null;
-  /** Where it may go, jumps first and the fall-through last, as the numbers of classes of equal blocks. */
+  /** Possible successors, jumps first and the fall-through last, as class numbers of equal blocks. */
   readonly to: readonly BlockNo[];
 }
 
-/** What a tail may not hold: its effect may hang on which lanes come together, or it stands for what is above it. */
+/**
+ * What a tail may not contain: operations whose effect may depend on which lanes execute together, and those tied to
+ * what precedes them.
+ */
 const STOPS = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Phi;
 
 /**
- * Finds blocks whose last instructions are equal: the same operations on the same registers, or on registers that hold a value only
- * there and have other names. Works on a draft whose blocks are cut and erased meanwhile; what is live is that of the snapshot.
+ * Finds blocks whose last instructions are equal: the same operations on the same registers, or on differently named
+ * registers that hold a value only there. Works on a draft whose blocks are cut and erased meanwhile; liveness is
+ * that of the snapshot.
  */
 export class EqualTails {
   private readonly d: Draft;
   private readonly liveness: () => Liveness;
   private readonly returned: ReadonlySet<Reg>;
-  /** Blocks that were found equal: by block the number of its class, and by class its blocks and the one of them that stays. */
+  /** Blocks found equal: the class number of each block, and for each class its blocks and the one that stays. */
   private readonly classes = new Map<BlockNo, BlockNo>();
   private readonly members = new Map<BlockNo, BlockNo[]>();
   private readonly stays = new Map<BlockNo, BlockNo>();
-  /** The block of the snapshot whose end is now that of a block which was made since. */
+  /** By new block: the block of the snapshot whose end it now has. */
   private readonly origin = new Map<BlockNo, BlockNo>();
 
-  /** @param liveness of the snapshot that the draft was opened on; asked once it matters which registers are read later */
+  /**
+   * @param liveness of the snapshot from which the draft was opened; computed only if it matters which registers are
+   * read later
+   */
   constructor(d: Draft, liveness: () => Liveness) {
     this.d = d;
     this.liveness = liveness;
     this.returned = new Set(returnedRegs(d.fn));
   }
 
-  /** `b` is the lower part of `from`. */
+  /** Records that `b` is the lower part of `from`. */
   cutFrom(b: BlockNo, from: BlockNo): void {
     this.origin.set(b, this.originOf(from));
   }
@@ -55,14 +62,15 @@ export class EqualTails {
     return this.origin.get(b) ?? b;
   }
 
-  /** The block that stays of those that are equal to `b`. */
+  /** The block that stays in place of all blocks equal to `b`. */
   keptFor(b: BlockNo): BlockNo {
     return this.stays.get(this.classOf(b)) ?? b;
   }
 
   /**
-   * From now on a way to `gone` counts as one to `kept`.
-   * @returns blocks the ways to which count as others than before; each block is among them at most as often as its class can double
+   * From now on an edge to `gone` counts as one to `kept`.
+   * @returns blocks with an edge whose target class changed; each block is returned at most as often as its class can
+   * double
    */
   join(kept: BlockNo, gone: BlockNo): readonly BlockNo[] {
     const [a, b] = [this.classOf(kept), this.classOf(gone)];
@@ -81,7 +89,7 @@ export class EqualTails {
     return this.classes.get(b) ?? b;
   }
 
-  /** How control leaves the block; a branch whose ways lead to equal blocks is none. */
+  /** How control leaves the block; a branch whose targets are equal blocks does not count as one. */
   endOf(b: BlockNo): End {
     const end = this.waysOf(b);
     const to = end.to.map((t) => this.classOf(t));
@@ -105,7 +113,7 @@ export class EqualTails {
     return { ins: x, to };
   }
 
-  /** Instructions above the end of the block that may be part of a tail, the last one first. */
+  /** Instructions above the end of the block that may be part of a tail, last one first. */
   body(b: BlockNo): Ins[] {
     const { d } = this;
     const out: Ins[] = [];
@@ -117,27 +125,27 @@ export class EqualTails {
     return out;
   }
 
-  /** Is every instruction above the end in `body`? */
+  /** Does `body` contain every instruction above the end? */
   isWhole(b: BlockNo, body: readonly Ins[]): boolean {
     const top = body.length > 0 ? body[body.length - 1] : this.d.terminator(b);
     return top < 0 ? this.d.first(b) < 0 : this.d.first(b) === top;
   }
 
-  /** Equal for ends that lead to the same places in the same way, whatever registers decide. */
+  /** Equal for ends that lead to the same places in the same way, whichever registers decide. */
   hashEnd({ ins, to }: End): number {
     let h = ins === null ? 1 : this.hashShape(ins);
     for (const b of to) h = mix(h, b);
     return h;
   }
 
-  /** Equal for blocks whose instructions differ in no more than their registers. */
+  /** Equal for blocks whose instructions differ only in their registers. */
   hashShapes(body: readonly Ins[], end: End): number {
     let h = this.hashEnd(end);
     for (const n of body) h = mix(h, this.hashShape(this.d.at(n)));
     return h;
   }
 
-  /** Equal for instructions that differ in no more than their registers. */
+  /** Equal for instructions that differ only in their registers. */
   hashShape(x: Instr): number {
     let h = mix(mix(x.op.id, x.mods), (x.guard === NO_REG ? 0 : 1) + (x.guardNot ? 2 : 0));
     for (const r of x.dst) h = mix(h, r === NO_REG ? -1 : regFile(r));
@@ -149,8 +157,8 @@ export class EqualTails {
   }
 
   /**
-   * Equal for blocks whose instructions are equal from top to bottom: registers count by name where they hold a value that comes from
-   * above or goes on below, and otherwise by the order in which they are first written.
+   * Equal for blocks whose instructions are equal from top to bottom: a register counts by name if it holds a value
+   * from above or one that is live below, otherwise by the order of first writes.
    */
   hashWhole(b: BlockNo, body: readonly Ins[], end: End): number {
     const { d } = this;
@@ -181,15 +189,15 @@ export class EqualTails {
   }
 
   /**
-   * How many instructions above equal ends may be one, at most `most`: registers that differ must have been written by these
-   * instructions, and nobody may read them behind the block. -1 where the ends differ.
+   * How many instructions above equal ends can be merged, at most `most`. Registers that differ must have been
+   * written by these instructions and be dead after the block. -1 if the ends differ.
    */
   common(a: BlockNo, b: BlockNo, most: number): number {
     const { d } = this;
     const x = this.endOf(a);
     const y = this.endOf(b);
     if (x.to.length !== y.to.length || !x.to.every((t, i) => t === y.to[i])) return -1;
-    // A block with phis is equal to no other one, so that its class has its number.
+    // A block with phis equals no other, so its class has its number.
     for (const t of x.to)
       for (const phi of d.phis(t)) {
         const [p, q] = [d.way(phi, a), d.way(phi, b)];
@@ -215,7 +223,7 @@ export class EqualTails {
     return best;
   }
 
-  /** Is the register read behind the end of the block, by whatever follows, or by a return that ends it? */
+  /** Is the register read after the block, or by a return that ends it? */
   private isLiveOut(r: Reg, b: BlockNo): boolean {
     const { d } = this;
     const live = this.liveness();
@@ -235,13 +243,13 @@ function above(d: Draft, b: BlockNo): Ins {
   return end < 0 ? d.last(b) : d.previous(end);
 }
 
-/** Which register of one block stands for which of the other, on the way up through both. */
+/** Which register of one block corresponds to which of the other, walking up both. */
 class Pairs {
-  /** Pairs of different names whose definition has not been met yet. */
+  /** Number of pairs of different names whose definition has not been reached yet. */
   open = 0;
   private readonly toB = new Map<Reg, Reg>();
   private readonly toA = new Map<Reg, Reg>();
-  /** Written further down: that somebody behind the block reads them says nothing up here. */
+  /** Written further down, so reads after the block do not matter above. */
   private readonly writtenA = new Set<Reg>();
   private readonly writtenB = new Set<Reg>();
   private readonly liveA: (r: Reg) => boolean;
@@ -252,7 +260,7 @@ class Pairs {
     this.liveB = liveB;
   }
 
-  /** Goes up over a pair of instructions of equal shape. @returns false where their registers do not fit together */
+  /** Walks up over a pair of instructions of equal shape. @returns false if their registers do not correspond */
   step(x: Instr, y: Instr): boolean {
     const ends = kills(x);
     for (let k = 0; k < x.dst.length; k++)
@@ -265,7 +273,7 @@ class Pairs {
     return true;
   }
 
-  /** What `a` must be paired with, NO_REG if it holds nothing that is read below. */
+  /** The register that `a` must be paired with, NO_REG if nothing below reads it. */
   private ofA(a: Reg): Reg {
     return this.toB.get(a) ?? (!this.writtenA.has(a) && this.liveA(a) ? a : NO_REG);
   }
@@ -284,7 +292,7 @@ class Pairs {
     return true;
   }
 
-  /** @param ends the old value of the register does not show below */
+  /** @param ends the old value of the register is not visible below */
   private write(a: Reg, b: Reg, ends: boolean): boolean {
     const p = this.ofA(a);
     const q = this.ofB(b);
@@ -299,7 +307,7 @@ class Pairs {
   }
 }
 
-/** Do two instructions differ in no more than their registers, which are of the same files, and the blocks they lead to? */
+/** Do two instructions differ only in their registers, which have the same files, and in the blocks they lead to? */
 function sameShape(x: Instr, y: Instr): boolean {
   if (x.op !== y.op || x.mods !== y.mods || x.guardNot !== y.guardNot) return false;
   if (!sameFile(x.guard, y.guard) || x.dst.length !== y.dst.length || x.src.length !== y.src.length)

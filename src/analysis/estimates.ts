@@ -5,7 +5,7 @@ import { frequencyOf } from './frequency.ts';
 import { loopsOf } from './loops.ts';
 import { type Limits, type Occupancy, occupancyUnder } from './occupancy.ts';
 
-/** The numbers of a target that a function is estimated by. */
+/** The numbers of a target used to estimate a function. */
 export interface Target extends Times {
   readonly limits: Limits;
   /** Bytes of an encoded instruction. */
@@ -24,24 +24,24 @@ export const targetBy = (fact: (path: string) => unknown): Target => ({
   instructionBytes: Number(fact('encoding.instruction-bytes') ?? 0),
 });
 
-/** The facts that `targetBy` asks for. */
+/** The facts that `targetBy` reads. */
 export const TARGET_FACTS: readonly string[] = ['costs', 'latencies', 'limits', 'encoding'];
 
-/** Time of a function, for one warp alone, in cycles. */
+/** Estimated time of a function, for one warp alone, in cycles. */
 export interface FunctionTime {
-  /** Sum over all blocks of their time, as often as they run (`frequencyOf`). */
+  /** Sum of the times of all blocks, weighted by how often they run (`frequencyOf`). */
   readonly average: number;
-  /** Time of the slowest way through it, where every loop on the way runs as often as it does on average. */
+  /** Time of the slowest path, where every loop on the path runs as often as on average. */
   readonly worst: number;
-  /** Instructions issued, and cycles of each unit, as often as blocks run. */
+  /** Instructions issued, and cycles of each unit, weighted by how often blocks run. */
   readonly issued: number;
   readonly units: Readonly<Record<string, number>>;
 }
 
 /**
- * Times of a function by a target's tables. What `blockTime` leaves out is left out here. The worst case is a longest path in
- * the flow graph without the edges that go back in reverse post-order, so cycles with several entries count once on it; it is
- * never less than the average.
+ * Estimates a function with a target's tables. What `blockTime` ignores is ignored here too. The worst case is a
+ * longest path in the flow graph without the edges that go backwards in reverse post-order, so cycles with several
+ * entries count once on it; it is never less than the average.
  */
 export function functionTime(fn: Fn, target: Target): FunctionTime {
   const g = cfgOf(fn);
@@ -68,7 +68,7 @@ export function functionTime(fn: Fn, target: Target): FunctionTime {
   return { average, worst: Math.max(worst, average), issued, units };
 }
 
-/** By position: how often a block runs on a way that passes it, for the loops around it. */
+/** By position: how often a block runs on a path through it, given the loops around it. */
 function roundsOf(fn: Fn): Float64Array {
   const g = cfgOf(fn);
   const { block: runs, probability } = frequencyOf(fn);
@@ -83,26 +83,26 @@ function roundsOf(fn: Fn): Float64Array {
       for (let e = g.succStart[p]; e < g.succStart[p + 1]; e++)
         if (g.succ[e] === header) entered += runs[p] * probability[e];
     }
-    // The entry of the function has no edge that leads there.
+    // The function's entry is entered once without an edge.
     if (g.rpo[0] === header) entered += 1;
     of[id] = (parent < 0 ? 1 : of[parent]) * (entered > 0 ? runs[header] / entered : 1);
   }
   return Float64Array.from(forest.innermost, (l) => (l < 0 ? 1 : of[l]));
 }
 
-/** What limits how fast an SM runs a kernel: warps that it completes in a cycle, if nothing else were in the way. */
+/** The limits of an SM's throughput for a kernel, in warps completed per cycle, each as if it were the only limit. */
 export interface Throughput {
   readonly issue: number;
   /** By unit. */
   readonly unit: (unit: string) => number;
-  /** As many warps as one resource allows, each taking the time of one that is alone. */
+  /** As many warps as one resource allows, each taking as long as a warp alone. */
   readonly registers: number;
   readonly warps: number;
   readonly shared: number;
   readonly occupancy: Occupancy;
 }
 
-/** Throughputs of a kernel; infinite where it takes nothing of a resource. */
+/** Throughputs of a kernel; infinite for a resource that it does not use. */
 export function throughputOf(
   time: FunctionTime,
   target: Target,

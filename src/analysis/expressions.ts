@@ -6,11 +6,11 @@ import type { Instr } from '../ir/program.ts';
 const NOBODY: Ins = -1;
 
 /**
- * Expressions of a draft in SSA by what they compute: opcode, modifiers, operands, guard, values under a false guard, and a number that
- * stands for everything else (which memory a load sees). Scopes nest: closing one forgets what was added since it was opened, so
- * in a walk over the dominator tree the table holds what certainly was computed before.
+ * Expressions of a draft in SSA, keyed by what they compute: opcode, modifiers, operands, guard, values under a false
+ * guard, and a number for everything else (which memory a load sees). Scopes nest: closing one forgets what was added
+ * since it was opened, so in a walk over the dominator tree the table holds what has surely been computed.
  *
- * A hash table with chains of our own, so that looking an instruction up makes nothing.
+ * A custom hash table with chaining, so that a look-up allocates nothing.
  */
 export class ExpressionTable {
   private readonly d: Draft;
@@ -40,8 +40,8 @@ export class ExpressionTable {
   }
 
   /**
-   * The first instruction that computes the same, or `n` itself, which then is the first.
-   * @param state stands for what `n` depends on beside its operands
+   * The first instruction that computes the same; `n` itself if there is none yet, which is then the first.
+   * @param state stands for what `n` depends on besides its operands
    */
   findOrAdd(n: Ins, state: number): Ins {
     const x = this.d.at(n);
@@ -86,7 +86,7 @@ const mix = (h: number, v: number): number => {
 const hashOperand = (o: Operand): number =>
   mix(mix(mix(o.kind * 8 + o.mods, o.reg), o.lo), o.hi ^ o.sym.length);
 
-/** How many operands, from the first one on, may be exchanged. */
+/** How many operands, from the first on, may be exchanged. */
 const exchangeable = ({ op, src }: Instr): number =>
   (op.flags & OpFlag.Symmetric) !== 0 && src.length >= 3
     ? 3
@@ -110,8 +110,8 @@ function hash(x: Instr, state: number): number {
 }
 
 /**
- * Have two instructions the same operation on the same operands, with results in the same register files? In SSA they then have the same
- * results.
+ * Do two instructions apply the same operation to the same operands, with results in the same register files? In SSA
+ * their results are then equal.
  */
 export function computeTheSame(a: Instr, b: Instr): boolean {
   if (a.op !== b.op || a.mods !== b.mods || a.guard !== b.guard || a.guardNot !== b.guardNot) return false;
@@ -126,7 +126,7 @@ export function computeTheSame(a: Instr, b: Instr): boolean {
   return true;
 }
 
-/** Are the first `count` operands the same, in whatever order? */
+/** Are the first `count` operands the same in any order? */
 function sameInAnyOrder(a: readonly Operand[], b: readonly Operand[], count: number): boolean {
   let taken = 0;
   for (let i = 0; i < count; i++) {

@@ -5,8 +5,8 @@ import { firstInRange } from './modular.ts';
 import type { Evolution, Evolutions } from './scalar-evolution.ts';
 
 /**
- * A count that is no number. The loop goes on while `value relation bound`, where the value is start + k * step in run k:
- * read as integers (signed or unsigned), the count is
+ * A trip count that is not a number. The loop continues while `value relation bound`, where the value is start + k *
+ * step in iteration k. Read as integers (signed or unsigned), the count is
  *
  *     <   max(0, ceil((bound - start) / step))          >   max(0, ceil((start - bound) / -step))
  *     <=  max(0, floor((bound - start) / step) + 1)     >=  max(0, floor((start - bound) / -step) + 1)
@@ -16,18 +16,18 @@ export interface SymbolicCount {
   readonly relation: '<' | '<=' | '>' | '>=' | '!=';
   readonly signed: boolean;
   readonly start: LinearForm;
-  /** Goes towards the bound: positive for `<` and `<=`, negative for `>` and `>=`. If it is no constant, that is assumed. */
+  /** Moves towards the bound: positive for `<` and `<=`, negative for `>` and `>=`. Assumed if it is not a constant. */
   readonly step: LinearForm;
   readonly bound: LinearForm;
-  /** The formula holds whatever the values are; otherwise only if the value does not wrap before the bound. */
+  /** Whether the formula holds for all values; if not, it holds only if the value does not wrap before the bound. */
   readonly always: boolean;
 }
 
-/** When something becomes true first, in runs of the loop counted from 0. */
+/** When something first becomes true, in iterations of the loop counted from 0. */
 export interface When {
-  /** The number of the run, 'never', or null where it is not known. */
+  /** The iteration, 'never', or null if unknown. */
   readonly at: bigint | 'never' | null;
-  /** At the latest in this run; null where that is not known or never. */
+  /** No later than this iteration; null if unknown or never. */
   readonly most: bigint | null;
   readonly symbolic: SymbolicCount | null;
 }
@@ -36,7 +36,7 @@ export const NOTHING_KNOWN: When = { at: null, most: null, symbolic: null };
 const NEVER: When = { at: 'never', most: null, symbolic: null };
 const inRun = (k: bigint): When => ({ at: k, most: k, symbolic: null });
 
-/** The first run of a loop in which a condition holds where it is evaluated in each run. */
+/** The first iteration of a loop in which a condition holds, given that every iteration evaluates it. */
 export function firstTime(evolutions: Evolutions, loop: number, c: Condition, wanted = true): When {
   switch (c.kind) {
     case 'known':
@@ -59,7 +59,7 @@ export function firstTime(evolutions: Evolutions, loop: number, c: Condition, wa
   }
 }
 
-/** One of the two. */
+/** When either becomes true. */
 function earlier(a: When, b: When): When {
   if (a.at === 'never') return b;
   if (b.at === 'never') return a;
@@ -67,7 +67,7 @@ function earlier(a: When, b: When): When {
   return { at: (a.at !== null && b.at !== null) || most === 0n ? most : null, most, symbolic: null };
 }
 
-/** Both at once: known where one never is, or where both are at the same first time. */
+/** When both are true: known if one never is, or if both first times are the same. */
 function together(a: When, b: When): When {
   if (a.at === 'never' || b.at === 'never') return NEVER;
   return a.at !== null && a.at === b.at ? a : NOTHING_KNOWN;
@@ -79,7 +79,7 @@ function firstCompare(test: Test, a: Evolution, b: Evolution, wanted: boolean): 
   return exactly(test, a, b, wanted) ?? bounded(test, a, b, wanted);
 }
 
-/** The run by exact arithmetic modulo 2^width, wrap-around included; null where something is no constant. */
+/** The iteration by exact arithmetic modulo 2^width, with wrap-around; null if something is not constant. */
 function exactly(test: Test, a: Evolution, b: Evolution, wanted: boolean): When | null {
   const { width } = a;
   const top = (1n << BigInt(width)) - 1n;
@@ -95,7 +95,7 @@ function exactly(test: Test, a: Evolution, b: Evolution, wanted: boolean): When 
     return wanted ? enters(start, step, 0n, 0n) : enters(start, step, 1n, top);
   }
   const [sa, da, sb, db] = [a.start, a.step, b.start, b.step].map(constantOf);
-  // Signed order is unsigned order of what lies half the range further.
+  // Signed order is unsigned order after adding half the range.
   const shift = test === 'slt' ? 1n << BigInt(width - 1) : 0n;
   const moved = (x: bigint): bigint => BigInt.asUintN(width, x + shift);
   if (sb !== null && db === 0n && sa !== null && da !== null) {
@@ -109,14 +109,14 @@ function exactly(test: Test, a: Evolution, b: Evolution, wanted: boolean): When 
   return null;
 }
 
-/** What can be said where start, step or bound is no constant: one side moves, the other stands still. */
+/** What can be said if start, step or bound is not constant, but one side moves and the other does not. */
 function bounded(test: Test, a: Evolution, b: Evolution, wanted: boolean): When {
   const still = (e: Evolution): boolean => constantOf(e.step) === 0n;
   if (still(a) === still(b)) return NOTHING_KNOWN;
   const [v, bound] = still(b) ? [a, b.start] : [b, a.start];
   if (test === 'eq') return wanted ? until(v, bound) : whileEqual(v);
   const signed = test === 'slt';
-  // The loop goes on while the comparison does not come out as wanted.
+  // The loop continues while the comparison is not as wanted.
   const relation = v === a ? (wanted ? '>=' : '<') : wanted ? '<=' : '>';
   const step = constantOf(v.step);
   if (step === null)
@@ -128,7 +128,7 @@ function bounded(test: Test, a: Evolution, b: Evolution, wanted: boolean): When 
   return ordered(v, BigInt.asIntN(v.width, step), relation, bound, signed);
 }
 
-/** Goes on while unequal: an odd step comes by every number, and steps of one by one after the other. */
+/** Continues while unequal: an odd step reaches every number, and a step of one reaches them in order. */
 function until(v: Evolution, bound: LinearForm): When {
   const step = constantOf(v.step);
   if (step === null || step % 2n === 0n) return NOTHING_KNOWN;
@@ -142,7 +142,7 @@ function until(v: Evolution, bound: LinearForm): When {
   };
 }
 
-/** Goes on while equal: after one step it is not. */
+/** Continues while equal: after one step it is not. */
 const whileEqual = (v: Evolution): When => {
   const step = constantOf(v.step);
   return step === null || step === 0n ? NOTHING_KNOWN : { at: null, most: 1n, symbolic: null };
@@ -164,13 +164,13 @@ function ordered(
     const c = constantOf(f);
     return c === null ? otherwise : signed ? BigInt.asIntN(width, c) : c;
   };
-  // Down is up in a mirror.
+  // Counting down mirrors counting up.
   const size = up ? step : -step;
   const from = up ? number(v.start, least) : -number(v.start, last);
   const strict = relation === '<' || relation === '>';
   const end = up ? number(bound, last) : -number(bound, least);
   const limit = up ? last : -least;
-  // The largest value that goes on; one step from it must stay in the range.
+  // The largest value that continues; one step from it must stay in the range.
   const largest = strict ? end - 1n : end;
   const always = largest + size <= limit || (strict && size === 1n);
   const symbolic: SymbolicCount = { relation, signed, start: v.start, step: v.step, bound, always };

@@ -4,11 +4,11 @@ import { memo } from './memo.ts';
 import { type Segments, segmentsOf } from './segments.ts';
 
 /**
- * A flow graph in which control leaves a node at its end only. From phase 6 on its nodes are the blocks; before it they
- * are segments, since a branch in the middle of a block leaves it there.
+ * A flow graph in which control leaves a node only at its end. From phase 6 on its nodes are the blocks. Before phase
+ * 6 they are segments, because a branch may occur in the middle of a block.
  */
 export interface FlowNodes {
-  /** The graph of nodes: `cfgOf(fn)` itself where every block is one node. */
+  /** The graph of nodes: `cfgOf(fn)` itself if every block is one node. */
   readonly cfg: Cfg;
   /** Node n is segment n. */
   readonly segments: Segments;
@@ -34,5 +34,5 @@ export const flowNodesOf: (fn: Fn) => FlowNodes = memo((fn) => {
   return { cfg, segments, nodeAt };
 });
 
-/** Node at whose end control leaves the block at position `b`: there the phis of its successors read. */
+/** The node at whose end control leaves the block at position `b`; there the phis of its successors read. */
 export const lastNode = (f: FlowNodes, b: number): number => f.segments.first[b + 1] - 1;

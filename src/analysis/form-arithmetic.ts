@@ -2,14 +2,14 @@ import { Kind } from '../ir/operand.ts';
 import { extend } from '../isa/polynomial.ts';
 import { addTerm, type LinearForm, type LinearTerm } from './linear.ts';
 
-/** A sum of one constant. */
+/** The form of a constant. */
 export const constantForm = (value: bigint, width: number): LinearForm => ({
   width,
   terms: [],
   constant: BigInt.asUintN(width, value),
 });
 
-/** `a + by * b`; both of one width. */
+/** `a + by * b`; both of the same width. */
 export function addScaled(a: LinearForm, b: LinearForm, by: bigint): LinearForm {
   const { width } = a;
   const terms = [...a.terms];
@@ -32,13 +32,13 @@ export function truncateForm(a: LinearForm, width: number): LinearForm {
   return { width, terms, constant: BigInt.asUintN(width, a.constant) };
 }
 
-/** A form of fewer bits as a number, extended to `width`: only where that is sure to be no sum that wraps. Else null. */
+/** A narrower form extended to `width`, if it surely does not wrap; else null. */
 export function extendForm(a: LinearForm, width: number, signed: boolean): LinearForm | null {
   if (a.width >= width) return truncateForm(a, width);
   if (a.terms.length === 0) return constantForm(extend(a.constant, a.width, signed), width);
   const [t] = a.terms;
   if (a.terms.length > 1 || a.constant !== 0n || t.coefficient !== 1n) return null;
-  // A sign that is extended and then followed by zeros is neither.
+  // A sign extension followed by a zero extension is neither.
   if (t.bits < a.width && t.signed && !signed) return null;
   const terms = [
     { operand: t.operand, coefficient: 1n, bits: t.bits, signed: t.bits < a.width ? t.signed : signed },
@@ -56,7 +56,7 @@ export function sameForm(a: LinearForm, b: LinearForm): boolean {
 /** Value of a form without terms, unsigned; null for others. */
 export const constantOf = (a: LinearForm): bigint | null => (a.terms.length === 0 ? a.constant : null);
 
-/** Is the form one register as it is? */
+/** Is the form just one register? */
 export const isLeaf = (a: LinearForm): boolean =>
   a.terms.length === 1 &&
   a.constant === 0n &&

@@ -3,16 +3,17 @@ import { endsFlow } from '../ir/flow.ts';
 import { Kind } from '../ir/operand.ts';
 
 /**
- * Blocks of a draft that do nothing but pass control on: empty ones, and those with an unguarded branch alone. Chains of them are
- * kept as a union-find, so that where control first does something costs next to nothing however long the chain is.
+ * Blocks of a draft that only pass control on: empty ones, and those with only an unguarded branch. Chains of them
+ * are kept in a union-find, so that finding where control first does something is nearly free, however long the chain
+ * is.
  *
- * A block in front of phis does something: it tells them where control came from. An endless ring of such blocks keeps one as its
- * end: one that branches, so that the empty ones can go.
+ * A block in front of phis is not one of them: it tells the phis where control came from. An endless ring of such
+ * blocks keeps one as its end, one that branches, so that the empty ones can go.
  */
 export class Forwarding {
   private readonly d: Draft;
   private readonly to: BlockNo[];
-  /** Told of every block whose control may now go on elsewhere. */
+  /** Called with every block whose control may now continue elsewhere. */
   private readonly reopen: (b: BlockNo) => void;
   private ready = false;
 
@@ -24,7 +25,7 @@ export class Forwarding {
     this.ready = true;
   }
 
-  /** Where control that enters `b` first does something. */
+  /** The block at which control that enters `b` first does something. */
   target(b: BlockNo): BlockNo {
     const { to } = this;
     let root = b;
@@ -38,8 +39,8 @@ export class Forwarding {
   }
 
   /**
-   * Would control that falls out of `b` first do something at `end`? For a block that is itself passed through only empty blocks may
-   * lie between: a jump there could lead back through `b`, which then no longer goes where it did.
+   * Would control that falls out of `b` first do something at `end`? If `b` itself only passes control on, only empty
+   * blocks may lie between, because a jump there could lead back through `b`, which would then go elsewhere.
    */
   fallsTo(b: BlockNo, end: BlockNo): boolean {
     let n = this.fallFrom(b);
@@ -48,13 +49,13 @@ export class Forwarding {
     return n === end;
   }
 
-  /** Where control goes from `b` without a jump; behind an unguarded branch, where it would go without that. */
+  /** Where control goes from `b` without a jump; after an unguarded branch, where it would go without the branch. */
   fallFrom(b: BlockNo): BlockNo {
     const fall = this.d.fall(b);
     return fall >= 0 ? fall : this.d.below(b);
   }
 
-  /** Looks whether a block passes control on now, and says so to those whose control comes through it. */
+  /** Checks whether a block now passes control on, and if so notifies the blocks whose control comes through it. */
   look(b: BlockNo): void {
     const { d, to } = this;
     const first = d.first(b);
@@ -75,7 +76,7 @@ export class Forwarding {
     if (this.ready) this.reopenBefore(b);
   }
 
-  /** Reopens every block whose control ends up in `b`, also through blocks that only pass it on. */
+  /** Reopens every block whose control ends up in `b`, including through blocks that only pass it on. */
   private reopenBefore(b: BlockNo): void {
     const stack = [b];
     const seen = new Set(stack);

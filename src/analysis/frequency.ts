@@ -6,14 +6,14 @@ import { frequencyFrom } from './profile.ts';
 import { type Frequency, staticFrequencyOf } from './static-frequency.ts';
 
 /**
- * How often blocks run: as the profile counted (`FnAttrs.counts`), where there is one, else by a static estimate. Blocks that were made
- * since the function was profiled take what flows into them from the others, by the static chances of branches.
+ * How often blocks run: as counted by the profile (`FnAttrs.counts`) if there is one, else by a static estimate.
+ * Blocks created since profiling get what flows into them from the others, by static branch probabilities.
  */
 export const frequencyOf: (fn: Fn) => Frequency = memo((fn) =>
   fn.attrs.counts.length === 0 ? staticFrequencyOf(fn) : frequencyFrom(fn, countsOf(fn)),
 );
 
-/** Counts of all blocks that the entry reaches, by id. */
+/** Counts of all reachable blocks, by id. */
 function countsOf(fn: Fn): Map<number, number> {
   const known = new Map(fn.attrs.counts.map((n) => [n.block, n.count]));
   const counts = new Map<number, number>();

@@ -2,12 +2,13 @@ import type { Cfg } from './cfg.ts';
 import type { DominatorTree } from './dominators.ts';
 
 /**
- * Blocks at which values meet that are made in the given blocks: their iterated dominance frontier. Linear in the flow graph
- * whatever its shape: each block's part of the dominator tree is walked once, from the deepest maker up (Sreedhar and Gao,
- * "A linear time algorithm for placing phi-nodes", POPL 1995).
+ * Blocks at which values made in the given blocks meet: their iterated dominance frontier. Linear in the flow graph,
+ * whatever its shape: each block's part of the dominator tree is walked once, from the deepest maker up (Sreedhar and
+ * Gao, "A linear time algorithm for placing phi-nodes", POPL 1995).
  *
  * @param makes by position: 1 for blocks that make a value
- * @returns by position: 1 for blocks at whose begin several values meet; unreachable blocks neither make nor meet
+ * @returns by position: 1 for blocks at whose start several values meet; unreachable blocks neither make nor meet
+ * values
  */
 export function joinsOf(g: Cfg, tree: DominatorTree, makes: Uint8Array): Uint8Array {
   const { succStart, succ } = g;

@@ -18,11 +18,11 @@ import { dominates, dominatorsOf } from './dominators.ts';
 /**
  * Value of a predicate at the end of the block at position `at`: 1 or 0 if it is certain, else -1.
  *
- * Certain means: one unguarded definition, which dominates the block, by an instruction that gives the same in every
- * execution. That covers what folding leaves behind; it folds nothing itself.
+ * Certain means: one unguarded definition, which dominates the block, by an instruction that gives the same result in
+ * every execution. This finds what folding leaves behind; it folds nothing itself.
  */
 export function knownPredicate(fn: Fn, p: Reg, at: number): -1 | 0 | 1 {
-  // Dominance is known between blocks: it says nothing about what stands behind a branch inside one.
+  // Dominance holds between blocks; it says nothing about instructions after a branch inside a block.
   if (cfgOf(fn).midBlockControl) return -1;
   const du = defUseOf(fn);
   const n = singleDef(du, p);
@@ -34,7 +34,7 @@ export function knownPredicate(fn: Fn, p: Reg, at: number): -1 | 0 | 1 {
   return v === null ? -1 : v ? 1 : 0;
 }
 
-/** Is there any definition of a predicate that gives the same in every execution? Where not, no edit makes one known. */
+/** Does any definition give a predicate the same value in every execution? If not, no edit makes one known. */
 export function hasConstantPredicates(fn: Fn): boolean {
   for (const b of fn.blocks)
     for (const x of b.ins)
@@ -44,9 +44,9 @@ export function hasConstantPredicates(fn: Fn): boolean {
 }
 
 /**
- * Predicate that destination `k` gets in every execution, or null if that depends: the opcode's meaning under all values
- * of the predicates that it reads, where everything else is constant. An integer compared with itself counts as well,
- * since one value stands for all (a float may be a NaN).
+ * The value that predicate destination `k` gets in every execution, or null if it varies. It evaluates the opcode's
+ * meaning for all values of the predicates read, provided that everything else is constant. An integer compared with
+ * itself counts too, since both sides are one value (a float may be a NaN).
  */
 function constantPredicate(ins: Instr, k: number): boolean | null {
   const { op, mods, src } = ins;

@@ -14,19 +14,20 @@ import { memo } from './memo.ts';
 const Change = {
   /** Not at all. */
   None: 0,
-  /** By the same amount from each lane to the next, or, a predicate, at few places of a block. */
+  /** By the same amount from each lane to the next; for a predicate, at few places in a block. */
   Even: 1,
   Other: 2,
 } as const;
 
-/** Longest chain of definitions that is followed; values at the end of a longer one count as `Other`. */
+/** Longest chain of definitions followed; values at the end of a longer one count as `Other`. */
 const DEEPEST = 64;
 
 /**
- * Says of predicates whether the lanes of nearly every warp agree on them, though those of some may not: `i < n`, `tid == 0`, where `i` is the
- * thread's index times a constant plus what all threads have. Such a branch is passed by most warps as a whole.
+ * Finds predicates on which the lanes of nearly every warp agree, though those of some may not: `i < n`, `tid == 0`,
+ * where `i` is the thread's index times a constant plus a value common to all threads. Most warps pass such a branch
+ * as a whole.
  *
- * An estimate of costs, not a proof: values that meet in a phi are taken to change evenly if each of them does.
+ * This is a cost estimate, not a proof: a phi is assumed to change evenly if each of its values does.
  */
 export interface LaneAgreement {
   mostlyAgree(p: Reg): boolean;
@@ -35,9 +36,9 @@ export interface LaneAgreement {
 export const laneAgreementOf: (fn: Fn) => LaneAgreement = memo((fn) => new Agreement(fn));
 
 /**
- * May a branch on a predicate send lanes of many a warp different ways?
+ * May a branch on a predicate send the lanes of many warps different ways?
  *
- * @param guard a register that the function may lack, as one that a pass has made since: then yes
+ * @param guard a register; true if the function does not have it, for example because a pass has added it since
  */
 export function partsLanes(fn: Fn, guard: Reg): boolean {
   const r = regIndex(guard);
@@ -66,7 +67,7 @@ class Agreement implements LaneAgreement {
     const du = defUseOf(this.fn);
     const n = singleDef(du, r);
     if (n < 0) return Change.Other;
-    // What a value that runs through a loop begins with says what it is.
+    // The initial value of a loop-carried value determines its kind.
     this.known.set(i, Change.Even);
     const x = du.ins[n];
     const found = this.ofResult(x, x.dst.indexOf(r), depth + 1);
@@ -83,7 +84,7 @@ class Agreement implements LaneAgreement {
       return s !== null && s.thread >= 0 ? Change.Even : Change.Other;
     }
     const pure = (x.op.flags & OpFlag.Pure) !== 0 && x.op.means !== null;
-    // Nobody writes between two lanes' loads from one place, as a rule.
+    // Usually nothing writes between two lanes' loads from the same address.
     if (
       (pure || isPlainLoad(x)) &&
       x.src.every((o) => o.reg === NO_REG || this.of(o.reg, depth) === Change.None)
@@ -112,7 +113,7 @@ class Agreement implements LaneAgreement {
     return most;
   }
 
-  /** Conditions are a handful of operations deep, so the recursion is, too. */
+  /** Conditions are only a few operations deep, so recursion is safe. */
   private ofCondition(c: Condition, depth: number): number {
     switch (c.kind) {
       case 'known':

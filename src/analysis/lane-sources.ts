@@ -7,7 +7,7 @@ import { memo } from './memo.ts';
 export function specialLanes(s: SpecialRegister | null, shape: BlockShape): number {
   if (s === null) return Lanes.Varying;
   if (s.thread < 0 || shape.extent === null) return s.level;
-  // Threads are numbered along x first. Along y and z a warp lies in one row or plane if those are whole warps.
+  // Threads are numbered along x first. A warp lies in one row or plane if rows or planes are whole warps.
   let below = 1;
   for (let a = 0; a < s.thread; a++) below *= shape.extent[a];
   if (shape.extent[s.thread] === 1) return Lanes.Block;
@@ -21,8 +21,8 @@ export interface Written {
 }
 
 /**
- * Memory that a function writes, by space only. A device function may be called while any other writes, so there all is
- * written.
+ * Memory that a function writes, by space only. A device function may run while any other code writes, so it counts
+ * as writing everything.
  */
 export const writtenBy: (fn: Fn) => Written = memo((fn) => {
   const spaces = new Set<string>();
@@ -36,18 +36,18 @@ export const writtenBy: (fn: Fn) => Written = memo((fn) => {
   return { all, spaces };
 });
 
-/** May what the instruction loads have been written since the kernel began? */
+/** May the memory that the instruction loads from have been written since the kernel began? */
 export function loadsMutable(op: Opcode, w: Written): boolean {
   if (w.all) return true;
   const { space } = op;
   if (space === null || space === 'generic')
-    // A generic address of local memory is another place in each thread, written or not.
+    // A generic address into local memory is a different place in each thread, even if nothing is written.
     return w.spaces.size > 0;
   if (w.spaces.has(space) || w.spaces.has('generic')) return true;
   return space === 'shared' && w.spaces.has('cluster');
 }
 
-/** The rule of the opcode that holds for result `k` (or, with -1, for where a branch leads); null if there is none. */
+/** The opcode's rule for result `k` (or, for -1, for the branch target); null if there is none. */
 export function laneRule(ins: Instr, k: number): Opcode['lanes'][number] | null {
   for (const rule of ins.op.lanes) {
     if (rule.dst >= 0 && rule.dst !== k) continue;
@@ -57,5 +57,5 @@ export function laneRule(ins: Instr, k: number): Opcode['lanes'][number] | null 
   return null;
 }
 
-/** Do the results hang on nothing but the operands? */
+/** Do the results depend only on the operands? */
 export const isDetermined = (ins: Instr): boolean => (ins.op.flags & OpFlag.Pure) !== 0;

@@ -1,39 +1,39 @@
 import { SequenceTable } from './sequences.ts';
 
 /**
- * Linear expressions over unknowns, modulo 2^32 or 2^64, without their constant: what addresses are compared by. Equal
- * expressions have equal numbers, so two addresses with the same number differ by a known distance.
+ * Linear expressions over unknowns, modulo 2^32 or 2^64, without their constant term, used to compare addresses.
+ * Equal expressions have equal numbers, so two addresses with the same number differ by a known distance.
  */
 export interface Linear {
-  /** 32 or 64; 0 where both give the same. */
+  /** 32 or 64; 0 if both give the same. */
   readonly width: number;
   /** Unknowns, ascending, each with its coefficient. */
   readonly atoms: readonly number[];
   readonly coefs: readonly number[];
-  /** Position of the block in which each unknown gets a new value; -1: it has the same one throughout the function. */
+  /** Position of the block in which each unknown gets a new value; -1: its value never changes in the function. */
   readonly homes: readonly number[];
-  /** The one of these that is dominated by all others; -1 where no unknown ever changes. */
+  /** The home that all others dominate; -1 if no unknown ever changes. */
   readonly home: number;
 }
 
-/** Most unknowns of one expression; longer sums count as one unknown. Addresses of arrays have one for each dimension. */
+/** Most unknowns of one expression; longer sums become one unknown. Array addresses have one for each dimension. */
 const MOST_ATOMS = 8;
-/** Coefficients and distances are exact numbers below this; whatever is larger counts as unknown. */
+/** Coefficients and distances are exact below this; larger ones count as unknown. */
 const LARGEST = 2 ** 40;
 
-/** Makes and numbers linear expressions. Expression 0 is the empty sum. */
+/** Creates and numbers linear expressions. Expression 0 is the empty sum. */
 export class LinearTable {
   readonly forms: Linear[] = [{ width: 0, atoms: [], coefs: [], homes: [], home: -1 }];
   private readonly homes: number[] = [];
   private readonly atomKeys = new SequenceTable();
-  /** By number of a key: its unknown. */
+  /** By key number: its unknown. */
   private readonly atomOf: number[] = [];
   private readonly formKeys = new SequenceTable();
   private readonly formOf: number[] = [];
-  /** By unknown: it alone as an expression, 0 before it was asked for; an unknown has one width. */
+  /** By unknown: the expression of just that unknown, 0 until asked for; an unknown has one width. */
   private readonly alone: number[] = [];
   private readonly depth: Int32Array;
-  /** The sum that is being made: unknowns in ascending order, with their coefficients. */
+  /** The sum being built: unknowns in ascending order, with their coefficients. */
   private readonly atoms: number[] = [];
   private readonly coefs: number[] = [];
 
@@ -42,13 +42,13 @@ export class LinearTable {
     this.depth = depth;
   }
 
-  /** An unknown that nothing else is equal to. */
+  /** A new unknown, equal to nothing else. */
   fresh(home: number): number {
     this.alone.push(0);
     return this.homes.push(home) - 1;
   }
 
-  /** The unknown of a key: the same one for the same key. */
+  /** The unknown of a key; equal keys give the same one. */
   atom(key: readonly number[], home: number): number {
     const k = this.atomKeys.number(key);
     if (k === this.atomOf.length) this.atomOf.push(this.fresh(home));
@@ -70,13 +70,13 @@ export class LinearTable {
     return f;
   }
 
-  /** Begins a new sum. */
+  /** Starts a new sum. */
   begin(): void {
     this.atoms.length = 0;
     this.coefs.length = 0;
   }
 
-  /** Adds an unknown times a coefficient to the sum; false where the sum has become too long. */
+  /** Adds an unknown times a coefficient to the sum; false if the sum has become too long. */
   add(atom: number, coef: number): boolean {
     const { atoms, coefs } = this;
     let i = atoms.length;
@@ -90,7 +90,7 @@ export class LinearTable {
     return atoms.length <= MOST_ATOMS;
   }
 
-  /** The number of the sum; -1 where its coefficients are too large. */
+  /** The number of the sum; -1 if its coefficients are too large. */
   finish(width: number): number {
     const { atoms, coefs } = this;
     let kept = 0;
@@ -117,9 +117,9 @@ export class LinearTable {
 }
 
 /**
- * Largest power of two that divides every possible difference of two expressions (constants left out); 0 where that is always
- * zero.
- * @param apart unknowns that change have one value in the first and maybe another in the second
+ * Largest power of two that divides every possible difference of two expressions (constants left out); 0 if the
+ * difference is always zero.
+ * @param apart unknowns that change may have different values in the two expressions
  */
 export function stepBetween(p: Linear, q: Linear, apart: boolean): number {
   let step = 0;
@@ -151,7 +151,7 @@ function lowestBit(c: number): number {
   return bit;
 }
 
-/** A constant in the range of its width, or null where it is too large to be kept exactly. */
+/** A constant reduced to the range of its width, or null if it is too large to be kept exactly. */
 export function inRange(v: number, width: number): number | null {
   if (width === 32) return v | 0;
   return Math.abs(v) > LARGEST ? null : v;

@@ -8,13 +8,13 @@ import { defaultValue } from '../isa/reference.ts';
 
 /** One term of a linear form: `coefficient` times the low `bits` bits of the operand, extended to the form's width. */
 export interface LinearTerm {
-  /** A register, constant-bank or symbol operand, without modifiers: those are part of the coefficient. */
+  /** A register, constant-bank or symbol operand, without modifiers, which are part of the coefficient. */
   readonly operand: Operand;
   /** Modulo 2^width, unsigned, not 0. */
   readonly coefficient: bigint;
-  /** How many low bits of the operand count; the width of the form where nothing is extended. */
+  /** Number of low bits of the operand used; the width of the form if nothing is extended. */
   readonly bits: number;
-  /** Extended by the sign; false where nothing is extended. */
+  /** Whether the bits are sign-extended; false if nothing is extended. */
   readonly signed: boolean;
 }
 
@@ -27,8 +27,8 @@ export interface LinearForm {
 }
 
 /**
- * What destination `k` of an instruction gets, as a linear form of its operands; null where the opcode's meaning is not
- * linear in what is no constant. Exact, wrap-around included. It says nothing of the guard.
+ * The value of destination `k` of an instruction as a linear form of its operands; null if the opcode's meaning is
+ * not linear in the operands that are not constant. Exact, including wrap-around. The guard is ignored.
  */
 export function linearForm(ins: Instr, k = 0): LinearForm | null {
   if ((ins.op.flags & OpFlag.Pure) === 0 || ins.op.means === null || k >= ins.op.dsts.length) return null;
@@ -37,8 +37,8 @@ export function linearForm(ins: Instr, k = 0): LinearForm | null {
 }
 
 /**
- * The graph of an instruction's meaning. Only slots that take nothing but a constant are part of it, so instructions that
- * differ in constants share one graph.
+ * The graph of an instruction's meaning. Only slots that take nothing but constants are folded in, so instructions
+ * that differ in other constants share one graph.
  * @throws Error if the opcode has no meaning
  */
 export function instructionGraph(ins: Instr): Graph {
@@ -52,7 +52,8 @@ export function instructionGraph(ins: Instr): Graph {
     constant = src[i].lo;
     constants++;
   }
-  // Modifiers, 12 bits of source modifiers and one byte of a constant, in the 53 bits of an exact number.
+  // The key packs modifiers, 12 bits of source modifiers and one byte of a constant into the 53 bits of an exact
+  // number.
   const keyed = src.length <= 4 && constants <= 1 && constant >= 0 && constant < 256;
   const key = (mods * 4096 + srcMods) * 256 + constant;
   let known = graphs.get(op);
@@ -104,7 +105,7 @@ export function formOfNode(ins: Instr, g: Graph, node: number): LinearForm | nul
   return { width, terms, constant: BigInt.asUintN(width, constant) };
 }
 
-/** Value of a source that is a constant, or null. */
+/** Value of a source that is a constant, else null. */
 function constantOf(ins: Instr, src: number): bigint | null {
   const { op, mods } = ins;
   const slot = op.srcs[src];
@@ -114,7 +115,7 @@ function constantOf(ins: Instr, src: number): bigint | null {
   return o.kind === Kind.Imm ? immValue(o, width) : null;
 }
 
-/** Adds a term to a list that is being made; equal operands are joined. */
+/** Adds a term to a list being built; equal operands are merged. */
 export function addTerm(
   terms: LinearTerm[],
   width: number,

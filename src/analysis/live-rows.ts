@@ -1,6 +1,6 @@
 import type { Segments } from './segments.ts';
 
-/** Pairs of segment and name slot, in the order in which they were added. */
+/** Pairs of segment and name slot, in insertion order. */
 export class SlotList {
   private segments = new Int32Array(256);
   private slots = new Int32Array(256);
@@ -16,8 +16,8 @@ export class SlotList {
   }
 
   /**
-   * The pairs by column, a column being 32 slots, in the order in which they were added.
-   * @param slotOf where what was added stands now; -1 leaves a pair out
+   * The pairs grouped by column of 32 slots, in insertion order.
+   * @param slotOf the current slot of each added slot; -1 drops a pair
    */
   byColumn(columns: number, slotOf: Int32Array): Columns {
     const { segments, slots, length } = this;
@@ -38,7 +38,7 @@ export class SlotList {
   }
 }
 
-/** Bits of each column: in which segment, and which. */
+/** Bits of each column: their segments, and the bits. */
 export interface Columns {
   readonly start: Int32Array;
   readonly segment: Int32Array;
@@ -52,8 +52,8 @@ function longer(a: Int32Array): Int32Array<ArrayBuffer> {
 }
 
 /**
- * A set of slots for each segment: bit rows of which only the words that are not empty are kept, in compressed rows. So a
- * row costs what lives there, at most what a plain bit row costs and one word for each that is kept.
+ * A set of slots for each segment: bit rows that keep only their non-empty words, in compressed rows. So a row costs
+ * what lives there, at most a plain bit row plus one word for each word kept.
  */
 export class LiveRows {
   /** Segment -> its first word; one more entry. */
@@ -68,7 +68,7 @@ export class LiveRows {
     this.bits = bits;
   }
 
-  /** Index in `bits` of a column of a row, -1 if nothing of it is in the set. */
+  /** Index in `bits` of a column of a row, -1 if the row has nothing in it. */
   at(row: number, column: number): number {
     let low = this.start[row];
     let high = this.start[row + 1];
@@ -93,12 +93,12 @@ export class LiveRows {
 }
 
 /**
- * Solves LiveIn = gen | (LiveOut & ~kill), LiveOut = out | union of the successors' LiveIn, from the empty sets upwards.
+ * Solves LiveIn = gen | (LiveOut & ~kill), LiveOut = out | union of the successors' LiveIn, starting from empty sets.
  *
- * Each column of 32 names is solved by itself, from its uses up to its definitions: path exploration (Brandner, Boissinot, Darte,
- * Dupont de Dinechin and Rastello, "Computing Liveness Sets for SSA-Form Programs", 2011) for 32 names at once. So a column
- * costs the segments where one of its names lives, not all of them. Segments are taken in the backward order, in sweeps that
- * a loop repeats.
+ * Each column of 32 names is solved separately, from its uses up to its definitions: path exploration (Brandner,
+ * Boissinot, Darte, Dupont de Dinechin and Rastello, "Computing Liveness Sets for SSA-Form Programs", 2011) for 32
+ * names at once. So a column costs the segments where one of its names lives, not all segments. Segments are visited
+ * in backward order, in sweeps that a loop repeats.
  */
 export function solveRows(
   seg: Segments,
@@ -112,7 +112,7 @@ export function solveRows(
   for (let i = 0; i < count; i++) rank[backward[i]] = i;
   const live = new Int32Array(count);
   const killed = new Int32Array(count);
-  /** Ranks of segments whose predecessors have to look again, as bits. */
+  /** Bit set of the ranks of segments whose predecessors must be visited again. */
   const dirty = new Int32Array((count + 31) >>> 5);
   const touched = new Int32Array(count);
   let met = 0;

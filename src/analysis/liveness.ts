@@ -7,10 +7,10 @@ import { type LiveRows, SlotList, solveRows } from './live-rows.ts';
 import { memo } from './memo.ts';
 import { type Segments, segmentsOf } from './segments.ts';
 
-/** Register files there are names for. */
+/** Number of register files. */
 const FILES = 8;
 
-/** Register classes whose live sets are solved apart; barrier registers never take part. */
+/** Register classes whose live sets are solved separately; barrier registers never take part. */
 export const LiveClass = { R: 0, UR: 1, P: 2, None: 3 } as const;
 
 /** Register file -> live class. */
@@ -22,10 +22,10 @@ const CLASS_OF_FILE: readonly number[] = (() => {
   return c;
 })();
 
-/** What registers are counted in: pools of general and uniform registers (32-bit units) and predicates. */
+/** Pools in which registers are counted: general and uniform registers (32-bit units) and predicates. */
 export const Pool = { R: 0, P: 1, UR: 2, UP: 3 } as const;
 
-/** Register file -> pool; barrier registers are in none. */
+/** Register file -> pool; barrier registers belong to none. */
 const POOL_OF_FILE: readonly number[] = (() => {
   const p = new Array<number>(8).fill(-1);
   for (const f of [RegFile.R, RegFile.RD, RegFile.RQ]) p[f] = Pool.R;
@@ -35,22 +35,23 @@ const POOL_OF_FILE: readonly number[] = (() => {
   return p;
 })();
 
-/** Register file -> units of its pool that a register takes. */
+/** Register file -> units of its pool that one register takes. */
 const UNITS_OF_FILE: readonly number[] = FILE_WIDTH.map((w) => Math.max(1, w >>> 5));
 
 export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
 
 /**
- * The registers that can be live across a segment border, numbered densely: those used in some segment before any certain
- * definition in it ("global names" of Briggs, Cooper, Harvey and Simpson, "Practical Improvements to the Construction and
- * Destruction of SSA Form", 1998). All others need no bit, which keeps the sets of large functions small.
+ * The registers that can be live across a segment border, numbered densely: those used in some segment before any
+ * certain definition in it ("global names" of Briggs, Cooper, Harvey and Simpson, "Practical Improvements to the
+ * Construction and Destruction of SSA Form", 1998). All others need no bit, which keeps the sets of large functions
+ * small.
  *
- * Registers of one file stand together, in columns of 32 slots of which the last one of a file may be filled only in part.
+ * Registers of one file are contiguous, in columns of 32 slots; the last column of a file may be partly filled.
  */
 export interface GlobalNames {
   /** Register index -> slot, -1 for block-local registers. */
   readonly slot: Int32Array;
-  /** Registers by slot; NO_REG where a column is not filled. */
+  /** Registers by slot; NO_REG in unused slots. */
   readonly names: Int32Array;
   /** Register file of each column. */
   readonly fileOf: Uint8Array;
@@ -61,9 +62,9 @@ export interface Liveness {
   readonly fn: Fn;
   readonly segments: Segments;
   readonly globals: GlobalNames;
-  /** Row s is what is live on entry to segment s, after the phis at its top. */
+  /** Row s: what is live on entry to segment s, after its phis. */
   readonly liveIn: LiveRows;
-  /** What the phis of successors take from each block, by position: live at its end. Null where there are no phis. */
+  /** What the phis of successors read from each block, by position: live at its end. Null if there are no phis. */
   readonly phiUses: PhiUses | null;
 }
 
@@ -92,7 +93,7 @@ function phiUsesOf(fn: Fn): PhiUses | null {
 /** Registers that a `RET` hands to the caller, unless it names the values itself, as in SSA. */
 export const returnedRegs = (fn: Fn): Reg[] => fn.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
 
-/** True for the instruction that ends a function and gives its results. */
+/** Is this the instruction that ends a function and gives its results? */
 export const isReturn = (ins: Instr): boolean => ins.op.primitive === 'return';
 
 /** Calls `visit` with every register that the instruction reads: sources, address bases, guard, values under a false guard. */
@@ -104,12 +105,15 @@ export function reads(ins: Instr, visit: (r: Reg) => void): void {
 }
 
 /**
- * Does the instruction end the old value of its destinations? A guarded one does not, outside of SSA: the old value shows
- * where the guard is false. In SSA there is no old value: it is named.
+ * Does the instruction end the old values of its destinations? Outside SSA a guarded one does not, because the old
+ * value remains if the guard is false. In SSA there is no old value; it has a name.
  */
 export const kills = (ins: Instr): boolean => ins.guard === NO_REG || ins.otherwise.length > 0;
 
-/** Live registers of a snapshot. A guarded definition does not kill: the old value shows where the guard is false. */
+/**
+ * Live registers of a snapshot. A guarded definition does not kill, because the old value remains if the guard is
+ * false.
+ */
 export const livenessOf: (fn: Fn) => Liveness = memo((fn) => {
   const seg = segmentsOf(fn);
   const phiUses = phiUsesOf(fn);
@@ -157,7 +161,7 @@ export const livenessOf: (fn: Fn) => Liveness = memo((fn) => {
         kill.add(s, regIndex(r));
       }
     }
-    // What a phi reads is live on the way from a predecessor, so across a border.
+    // A phi operand is live on the edge from its predecessor, hence across a border.
     if (phiUses === null || s + 1 !== seg.first[seg.block[s] + 1]) continue;
     for (const r of phiUses.get(seg.block[s]) ?? NONE)
       if (CLASS_OF_FILE[r & 7] !== LiveClass.None) {
@@ -178,7 +182,7 @@ export const livenessOf: (fn: Fn) => Liveness = memo((fn) => {
   return { fn, segments: seg, globals, liveIn, phiUses };
 });
 
-/** Gives slots to global names, file by file, in each in the order in which they come. */
+/** Assigns slots to global names, file by file, in the order given. */
 function number(order: readonly Reg[], regCount: number): GlobalNames {
   const sizes = new Int32Array(FILES);
   for (const r of order) sizes[regFile(r)]++;
@@ -200,7 +204,7 @@ function number(order: readonly Reg[], regCount: number): GlobalNames {
   return { slot, names, fileOf };
 }
 
-/** Is the register live on entry to the block at position `b`, behind its phis? */
+/** Is the register live on entry to the block at position `b`, after its phis? */
 export function isLiveIn(l: Liveness, r: Reg, b: number): boolean {
   const slot = l.globals.slot[regIndex(r)];
   return slot >= 0 && l.liveIn.has(l.segments.first[b], slot);
@@ -211,7 +215,7 @@ export function liveInOf(l: Liveness, b: number, cls?: number): Reg[] {
   return rowOf(l, l.segments.first[b], cls);
 }
 
-/** Is the register live on entry to a block behind the one at position `b`? What the phis there take does not count. */
+/** Is the register live on entry to a successor of the block at position `b`? Operands of phis there do not count. */
 export function isLiveBehind(l: Liveness, r: Reg, b: number): boolean {
   const slot = l.globals.slot[regIndex(r)];
   if (slot < 0) return false;
@@ -241,14 +245,14 @@ function rowOf(l: Liveness, s: number, cls: number | undefined): Reg[] {
 }
 
 /**
- * The running live set of a walk from the bottom of a block to its top. One walker serves a whole function: global names
- * are bits, so `enter` costs a few rows of words, and block-local registers are stamps that need no clearing.
+ * The running live set of a walk from the bottom of a block to its top. One walker serves a whole function: global
+ * names are bits, so `enter` costs a few rows of words, and block-local registers are stamps that need no clearing.
  */
 export class LiveWalker {
   private readonly live: Liveness;
   private readonly returned: readonly Reg[];
   private readonly positionOf: Int32Array;
-  /** The global names that are live now, as bits by slot; columns that may not be empty. */
+  /** The global names live now, as bits by slot, and the columns that may not be empty. */
   private readonly now: Int32Array;
   private readonly touched: number[] = [];
   private readonly isTouched: Uint8Array;
@@ -256,7 +260,7 @@ export class LiveWalker {
   private readonly stamp: Int32Array;
   private epoch = 0;
   private block = 0;
-  /** By `Pool`: units that are live now, the register pressure at this place. */
+  /** By `Pool`: units live now, the register pressure at this point. */
   readonly units = new Int32Array(4);
 
   constructor(live: Liveness) {
@@ -268,7 +272,7 @@ export class LiveWalker {
     this.stamp = new Int32Array(live.fn.regCount);
   }
 
-  /** Stands behind the last instruction of the block at position `b`. */
+  /** Moves to the end of the block at position `b`. */
   enter(b: number): void {
     const { fn } = this.live;
     this.block = b;
@@ -294,7 +298,7 @@ export class LiveWalker {
     return false;
   }
 
-  /** Moves up over one instruction that stays. */
+  /** Moves up over one instruction that is kept. */
   step(ins: Instr): void {
     if (isControl(ins)) this.leave(ins);
     if (kills(ins)) for (let i = 0; i < ins.dst.length; i++) if (ins.dst[i] !== NO_REG) this.drop(ins.dst[i]);
@@ -341,7 +345,7 @@ export class LiveWalker {
     this.units.fill(0);
   }
 
-  /** Steps over a control operation: what is live at its targets is live here. */
+  /** Moves up over a control operation: what is live at its targets is live here. */
   private leave(ins: Instr): void {
     if (endsFlow(ins)) this.forget();
     if (isReturn(ins) && ins.src.length === 0) for (const r of this.returned) this.add(r);

@@ -1,27 +1,27 @@
 import { Kind } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
-import { elementBytes } from '../isa/build.ts';
+import { elementBytes } from '../isa/accesses.ts';
 import { isPlainLoad } from './effects.ts';
 import { isStrong } from './memory-ops.ts';
 
-/** What a plain load or store moves: `count` elements side by side. */
+/** What a plain load or store moves: `count` adjacent elements. */
 export interface Elements {
-  /** Bytes of one. */
+  /** Bytes of one element. */
   readonly bytes: number;
   readonly count: number;
-  /** A load that extends a narrow element by its sign. */
+  /** Whether a load sign-extends a narrow element. */
   readonly signed: boolean;
 }
 
-/** The elements of a load that does nothing but read at an address; null for anything else. */
+/** The elements of a load that only reads at an address; null for anything else. */
 export function loadedElements(x: Instr): Elements | null {
   if (x.op.primitive !== 'load' || !isPlainLoad(x) || x.src[0].kind !== Kind.Addr) return null;
   return elementsOf(x, x.dst.length);
 }
 
 /**
- * The elements of a weak store, whose values are its sources from the second on; null for anything else. Stores to the parameters
- * of a call are none: what reads them stands in no address.
+ * The elements of a weak store, whose values are its sources from the second on; null for anything else. Stores to
+ * the parameters of a call do not count: nothing reads them through an address.
  */
 export function storedElements(x: Instr): Elements | null {
   if (x.op.primitive !== 'store' || x.op.space === 'param' || isStrong(x) || x.src[0].kind !== Kind.Addr)

@@ -3,13 +3,13 @@ import { type Cfg, cfgOf } from './cfg.ts';
 import { type DominatorTree, dominates, dominators } from './dominators.ts';
 import { memo } from './memo.ts';
 
-/** A loop: the header and the blocks from which a latch can be reached without passing it. */
+/** A loop: its header and the blocks from which a latch can be reached without passing the header. */
 export interface Loop {
   /** Index in `Forest.loops`. */
   readonly id: number;
-  /** Position of the block that comes first in reverse post-order; it dominates a natural loop. */
+  /** Position of the block that comes first in reverse post-order; in a natural loop it dominates the others. */
   readonly header: number;
-  /** Positions that branch back to the header, ascending. */
+  /** Positions of the blocks that branch back to the header, ascending. */
   readonly latches: readonly number[];
   /** Index of the enclosing loop, -1 for none. */
   readonly parent: number;
@@ -20,15 +20,15 @@ export interface Loop {
   readonly size: number;
 }
 
-/** Edges of the flow graph that close a cycle which no single block dominates. */
+/** A cycle that no single block dominates. */
 export interface IrreducibleRegion {
   /** Positions of the blocks, ascending. */
   readonly blocks: readonly number[];
-  /** Those that are entered from outside (at least two, or the function's entry and another). */
+  /** The blocks entered from outside (at least two, or the function's entry and another). */
   readonly entries: readonly number[];
 }
 
-/** Loops and how they nest, of whatever kind: natural ones (`loopsOf`) or those of a nesting forest (`nestingOf`). */
+/** Loops and their nesting, of either kind: natural ones (`loopsOf`) or those of a nesting forest (`nestingOf`). */
 export interface Forest<L extends Loop = Loop> {
   readonly cfg: Cfg;
   /** Outer loops before inner ones (ascending reverse post-order number of the header). */
@@ -38,8 +38,9 @@ export interface Forest<L extends Loop = Loop> {
 }
 
 /**
- * Natural loops: cycles that one block dominates. What cycles without such a block is in no loop here and listed under
- * `irreducible`; `nestingOf` finds a loop for every cycle. In reducible graphs both have the same loops with the same ids.
+ * Natural loops: cycles that one block dominates. A cycle without such a block is in no loop here but listed under
+ * `irreducible`; `nestingOf` finds a loop for every cycle. In reducible graphs both have the same loops with the same
+ * ids.
  */
 export interface LoopForest extends Forest {
   readonly irreducible: readonly IrreducibleRegion[];
@@ -82,19 +83,19 @@ export function loopExits(f: Forest, id: number): { from: number; to: number }[]
   return out;
 }
 
-/** What `loopContents` gives of one loop. */
+/** What `loopContents` returns for one loop. */
 export interface LoopContents {
-  /** In reverse post-order, inner loops included; no more than asked for. */
+  /** In reverse post-order, including inner loops; at most as many as asked for. */
   readonly blocks: readonly number[];
   readonly exits: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Blocks and exits of every loop in one walk, so that nests of any depth cost no more than what comes out. */
+/** Blocks and exits of every loop in one walk, so that nests of any depth cost no more than the output. */
 export function loopContents(f: Forest, mostBlocks: number): LoopContents[] {
   const { rpo, succStart, succ } = f.cfg;
   const out = f.loops.map(() => ({ blocks: [] as number[], exits: [] as { from: number; to: number }[] }));
   for (const b of rpo) {
-    // What surrounds a full loop is full too.
+    // Loops around a full loop are full too.
     for (let l = f.innermost[b]; l >= 0 && out[l].blocks.length < mostBlocks; l = f.loops[l].parent)
       out[l].blocks.push(b);
     for (let e = succStart[b]; e < succStart[b + 1]; e++) {
@@ -111,7 +112,7 @@ export function loopContents(f: Forest, mostBlocks: number): LoopContents[] {
   return out;
 }
 
-/** The block outside the loop that is the header's only other predecessor and leads nowhere else; -1 if there is none. */
+/** The header's only predecessor outside the loop, if it leads nowhere else; -1 if there is none. */
 export function preheader(f: Forest, id: number): number {
   const { predStart, pred, rpoNumber, succStart } = f.cfg;
   const { header } = f.loops[id];
@@ -125,13 +126,13 @@ export function preheader(f: Forest, id: number): number {
   return found >= 0 && succStart[found + 1] - succStart[found] === 1 ? found : -1;
 }
 
-/** How a kind of loop looks at the graph. */
+/** What distinguishes a kind of loop. */
 export interface LoopRules {
   /** Does the retreating edge from `from` to `header` close a loop of this kind? */
   readonly closes: (header: number, from: number) => boolean;
   /** Called before the loop of a header is collected, innermost header first. */
   readonly before: ((header: number, rootOf: (b: number) => number) => void) | null;
-  /** Pushes the blocks before `b` that may belong to the loop that is being collected. */
+  /** Pushes the predecessors of `b` that may belong to the loop being collected. */
   readonly predecessors: (b: number, push: number[]) => void;
 }
 
@@ -145,8 +146,8 @@ interface Draft {
 }
 
 /**
- * Headers are taken from the innermost outwards. The body of each is collected backwards from its latches; an inner
- * loop met on the way is stepped over as one node (union-find), so each block is visited once for its own loop only.
+ * Headers are processed from the innermost outwards. Each body is collected backwards from its latches; an inner loop
+ * on the way is stepped over as one node (union-find), so each block is visited only for its own loop.
  */
 export function collectLoops(g: Cfg, rules: LoopRules): Forest {
   const { count, rpo, rpoNumber, predStart, pred } = g;
@@ -236,7 +237,7 @@ function outermostFirst(drafts: Draft[], innermost: Int32Array): { loops: Loop[]
 }
 
 /**
- * Without its natural back edges a reducible graph is acyclic. What still forms a strongly connected component is
+ * Without its natural back edges a reducible graph is acyclic. Any strongly connected component that remains is
  * irreducible (Tarjan's algorithm with an explicit stack).
  */
 function irreducibleRegions(g: Cfg, dom: DominatorTree): IrreducibleRegion[] {

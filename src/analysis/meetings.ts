@@ -4,19 +4,22 @@ import { cfgOf } from './cfg.ts';
 import { postDominatorsOf } from './dominators.ts';
 import { memo } from './memo.ts';
 
-/** Most blocks that one question looks at: regions between a branch and where its ways meet are small, or not worth the time. */
+/**
+ * Most blocks visited for one query: regions between a branch and its post-dominator are small, or not worth the
+ * time.
+ */
 const MOST_BLOCKS = 64;
 
 /**
- * Where it may matter which lanes of a warp come together: blocks with operations between lanes, barriers of the warp or the block,
- * and calls, which may hold any of these.
+ * Where it may matter which lanes of a warp execute together: blocks with operations between lanes, barriers of the
+ * warp or the block, and calls, which may contain any of these.
  */
 export class Meetings {
   private readonly fn: Fn;
   /** By position: 1 for blocks that hold such an operation. */
   private readonly convergent: Uint8Array;
   private readonly any: boolean;
-  /** By position: 0 not asked yet, 1 clear, 2 not. */
+  /** By position: 0 not asked yet, 1 clear, 2 not clear. */
   private readonly known: Uint8Array;
 
   constructor(fn: Fn) {
@@ -29,9 +32,9 @@ export class Meetings {
   }
 
   /**
-   * Is there nothing between the end of the block at position `b` and the place where all ways from there meet (its immediate
-   * post-dominator) that depends on which lanes come together? Then lanes may part or meet there otherwise than they did: behind that
-   * place it makes no difference any more. False where that would take a look at more than 64 blocks.
+   * Does nothing between the end of the block at position `b` and its immediate post-dominator depend on which lanes
+   * execute together? If so, lanes may part or meet there differently than before: past the post-dominator it makes
+   * no difference. False if answering would take visiting more than 64 blocks.
    */
   clearBehind(b: number): boolean {
     if (!this.any) return true;
@@ -56,5 +59,5 @@ export class Meetings {
   }
 }
 
-/** Where it matters in a snapshot which lanes come together. */
+/** Where it matters in a snapshot which lanes execute together. */
 export const meetingsOf: (fn: Fn) => Meetings = memo((fn) => new Meetings(fn));

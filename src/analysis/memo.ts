@@ -1,6 +1,6 @@
 /**
- * Remembers the result of an analysis by the identity of its snapshot. Snapshots are immutable, so a result can
- * never be stale, and it is freed together with its snapshot.
+ * Caches the result of an analysis by the identity of its snapshot. Snapshots are immutable, so a result is never
+ * stale, and it is freed together with its snapshot.
  */
 export function memo<K extends object, V>(compute: (key: K) => V): (key: K) => V {
   const known = new WeakMap<K, V>();
@@ -14,7 +14,7 @@ export function memo<K extends object, V>(compute: (key: K) => V): (key: K) => V
   };
 }
 
-/** `memo` for an analysis that looks at two snapshots, such as a function and the variables of its module. */
+/** `memo` for an analysis of two objects, such as a function and the variables of its module. */
 export function memoPair<A extends object, B extends object, V>(
   compute: (a: A, b: B) => V,
 ): (a: A, b: B) => V {

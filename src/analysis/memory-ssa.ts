@@ -9,32 +9,32 @@ import { isCall, MUTABLE } from './memory-ops.ts';
 import { callEffect } from './mod-ref.ts';
 
 /**
- * Most writes that one question looks at before it settles for the version it has reached. What is found is remembered, so a
- * function costs at most this for each load; it is what LLVM's walker allows itself (memssa-check-limit).
+ * Most writes visited for one query before it settles for the version reached. Results are cached, so a function
+ * costs at most this for each load. LLVM's walker has the same limit (memssa-check-limit).
  */
 const MOST_STEPS = 100;
 
 /**
- * Memory in SSA: every instruction that may write, and every join that different ones reach, makes a new version of all
- * memory.
+ * Memory in SSA: every instruction that may write memory, and every join that different versions reach, makes a new
+ * version of all memory.
  *
- * What it says of plain (weak) loads is what one thread may assume: the same address holds the same bytes as long as this
- * thread does not write there and does nothing that orders it after another thread's writes. A barrier, a fence, an atomic
- * or other strong operation on the same kind of memory, and a call that may do any of these begin a new version. A weak load
- * that is not ordered in this way after another thread's write races with it, and may give the value from before (PTX ISA
- * 9.0, chapter 8: what a read must see is only said of writes that precede it in causality order, and between morally strong
- * operations). ptxas 13.0.88 keeps one of two weak loads under the same conditions.
+ * What it says of plain (weak) loads is what one thread may assume: the same address holds the same bytes as long as
+ * this thread does not write there and does nothing that orders it after another thread's writes. A barrier, a fence,
+ * an atomic or other strong operation on the same kind of memory, and a call that may do any of these begin a new
+ * version. A weak load that is not ordered in this way after another thread's write races with it and may return the
+ * older value (PTX ISA 9.0, chapter 8: what a read must see is defined only for writes that precede it in causality
+ * order, and between morally strong operations). ptxas 13.0.88 merges two weak loads under the same conditions.
  *
- * Versions are numbers: 0 is memory on entry. A version that is negative is no one else's.
+ * Versions are numbers; 0 is memory on entry. A negative version equals no other.
  */
 export interface MemorySsa {
   readonly accesses: Accesses;
-  /** Version that an instruction finds, whatever of it matters. */
+  /** Version in effect before an instruction, whether or not it matters to the instruction. */
   versionBefore(n: number): number;
   /**
-   * Version that decides what a load gives: the latest one before it that may have written what it reads. Two loads of equal
-   * address (equal registers, in SSA) and size give the same value if this is equal. Negative for loads of which nothing
-   * is known, and for instructions that are no plain load.
+   * Version that decides what a load returns: the latest one before it that may have written what it reads. Two loads
+   * with equal address (equal registers, in SSA) and size return the same value if this is equal. Negative for loads
+   * about which nothing is known, and for instructions that are not plain loads.
    */
   versionSeenBy(n: number): number;
   /** Number of the instruction that made a version; -1 for memory on entry and for joins. */
@@ -44,13 +44,13 @@ export interface MemorySsa {
 }
 
 /**
- * Memory SSA of a function. In time it is linear in blocks and accesses, but for the walks past writes that do not matter,
- * which are bounded and happen when they are asked for.
+ * Memory SSA of a function. It takes time linear in blocks and accesses, except for walks past irrelevant writes,
+ * which are bounded and happen on demand.
  *
- * Where control operations stand inside of blocks (before phase 6) nothing is known of any load.
+ * If control operations occur inside blocks (before phase 6), nothing is known about any load.
  */
 export function memorySsaOf(fn: Fn, program: Program): MemorySsa {
-  // Who is called matters only to functions that call.
+  // The program matters only to functions with calls.
   return hasCalls(fn) ? withCalls(fn, program) : withoutCalls(fn, program.variables);
 }
 const withCalls = memoPair(
@@ -66,22 +66,22 @@ class Versions implements MemorySsa {
   private readonly program: Program | null;
   private readonly g: Cfg;
   private readonly known: boolean;
-  /** By version: instruction or -1, block, and the version before it (joins: -1). */
+  /** By version: its instruction or -1, its block, and the version before it (joins: -1). */
   private readonly writer: number[] = [-1];
   private readonly block: number[] = [0];
   private readonly previous: number[] = [-1];
-  /** By block: versions at its begin and its end; -1 for unreachable blocks. */
+  /** By block: versions at its start and end; -1 for unreachable blocks. */
   private readonly begin: Int32Array;
   private readonly end: Int32Array;
-  /** By block: its first row; behind these, by block, the row after its last one. */
+  /** By block: its first row; in the second half of the array, one past its last. */
   private readonly rows: Int32Array;
   /** By row: the version before its instruction. */
   private readonly before: Int32Array;
   /** By row: the version after its instruction. */
   private readonly after: Int32Array;
-  /** By row: what `versionSeenBy` found, -1 before it was asked. */
+  /** By row: the cached result of `versionSeenBy`, -1 before it is computed. */
   private readonly found: Int32Array;
-  /** By version: the last question that looked at it. */
+  /** By version: the last query that visited it. */
   private readonly asked: Int32Array;
   private question = 0;
   private steps = 0;
@@ -105,7 +105,7 @@ class Versions implements MemorySsa {
     const { du, at } = this.accesses;
     const b = du.blockAt[n];
     if (this.begin[b] < 0) return -1 - n;
-    // Rows stand in the order of instructions within a block: the last one before n says.
+    // Rows are in instruction order within a block: the last one before n decides.
     let lo = this.rows[b];
     let hi = this.rows[b + this.g.count];
     const first = lo;
@@ -154,7 +154,7 @@ class Versions implements MemorySsa {
       this.rows[b + g.count] = x + 1;
     }
     const joins = joinsOf(g, dominators, makes);
-    // A block begins with what its immediate dominator ends with, unless versions meet in it.
+    // A block starts with the version at the end of its immediate dominator, unless versions meet in it.
     for (const b of dominators.preorder) {
       const above = dominators.idom[b];
       let v = joins[b] === 1 ? this.add(-1, b, -1) : above < 0 ? 0 : end[above];
@@ -188,7 +188,7 @@ class Versions implements MemorySsa {
 
   // ------------------------------------------------------------------ questions
 
-  /** The nearest version before a load, upwards, that may have written what it reads. */
+  /** The nearest version above a load that may have written what it reads. */
   private search(row: number): number {
     const { accesses } = this;
     if ((accesses.memory[row] & MUTABLE) === 0) return 0;
@@ -202,7 +202,7 @@ class Versions implements MemorySsa {
     return v;
   }
 
-  /** The version before a writer that cannot write what the load reads; -1 where it can. */
+  /** The version before a writer that cannot write what the load reads; -1 if it can. */
   private pastWriter(v: number, row: number, apart: boolean): number {
     this.steps--;
     const { does, memory } = this.accesses;
@@ -220,9 +220,9 @@ class Versions implements MemorySsa {
   }
 
   /**
-   * The version at the end of the join's immediate dominator, if nothing on the ways from there may write what the load
-   * reads; else -1. A writer on such a way may belong to another turn of a loop than the load: then what is renewed at or
-   * below the join is not the same for both.
+   * The version at the end of the join's immediate dominator, if nothing on the paths from there may write what the
+   * load reads; else -1. A writer on such a path may belong to a different loop iteration than the load, so values
+   * that change at or below the join may differ for the two.
    */
   private pastJoin(v: number, row: number): number {
     const { predStart, pred } = this.g;
@@ -230,7 +230,7 @@ class Versions implements MemorySsa {
     const tree = accesses.dominators;
     const at = this.block[v];
     const above = tree.idom[at];
-    // Memory on entry comes into the first block from outside.
+    // Memory on entry enters the first block from outside.
     const target = above < 0 ? 0 : this.end[above];
     const form = accesses.form[row];
     const home = form < 0 ? -1 : accesses.forms[form].home;

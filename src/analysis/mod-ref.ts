@@ -6,22 +6,22 @@ import { calleeName, callGraphOf } from './call-graph.ts';
 import { memo } from './memo.ts';
 import { Mem, MUTABLE } from './memory-ops.ts';
 
-/** Memory that something may read and may write (`Mem` bits). */
+/** Memory that code may read and may write (`Mem` bits). */
 export interface Effect {
   readonly reads: number;
   readonly writes: number;
 }
 
-/** What code may do that nobody can look at. */
+/** The effect of unknown code. */
 export const ANYTHING: Effect = { reads: MUTABLE | Mem.Const, writes: MUTABLE };
 const NOTHING: Effect = { reads: 0, writes: 0 };
 
 const both = (a: Effect, b: Effect): Effect => ({ reads: a.reads | b.reads, writes: a.writes | b.writes });
 
 /**
- * What each function of a module may do to the memory of its caller, by position. Functions that call each other share one
- * summary; an indirect call and a function without a body may do anything. A function's own local variables are no memory of
- * its caller; its parameters are handed over by the call, which counts as touching parameter memory itself.
+ * What each function of a module may do to its caller's memory, by position. Functions that call each other share one
+ * summary; an indirect call and a function without a body may do anything. A function's local variables are not its
+ * caller's memory; its parameters are passed by the call, which itself counts as touching parameter memory.
  */
 export const effectsOf: (program: Program) => readonly Effect[] = memo((program) => {
   const g = callGraphOf(program);
@@ -38,7 +38,7 @@ export const effectsOf: (program: Program) => readonly Effect[] = memo((program)
   return out;
 });
 
-/** What the instructions of a function do to memory that its caller has too, its calls left out. */
+/** What the instructions of a function, except calls, do to memory that its caller has too. */
 function ownEffect(fn: Fn, program: Program): Effect {
   const a = accessesOf(fn, program.variables);
   const own = new Set(fn.variables.map((v) => v.name));
@@ -55,7 +55,7 @@ function ownEffect(fn: Fn, program: Program): Effect {
   return { reads, writes };
 }
 
-/** What a call may do, parameters and return values included. */
+/** What a call may do, including to its parameters and return values. */
 export function callEffect(program: Program, call: Instr): Effect {
   const g = callGraphOf(program);
   const name = calleeName(call);
@@ -65,8 +65,8 @@ export function callEffect(program: Program, call: Instr): Effect {
 }
 
 /**
- * What an instruction may do to memory: its accesses, and all that it orders. Whoever leaves a function lets others see what
- * was written, so that counts as reading.
+ * What an instruction may do to memory: its accesses, and everything that it orders. Leaving a function lets others
+ * see what was written, so it counts as a read.
  */
 export function effectOf(a: Accesses, program: Program, n: number): Effect {
   const ins = a.du.ins[n];
@@ -82,7 +82,7 @@ export function effectOf(a: Accesses, program: Program, n: number): Effect {
   return { reads, writes };
 }
 
-/** Ends the function where it is executed: control that names no place inside. */
+/** Does it end the function where it executes: control without a target inside? */
 const leaves = (ins: Instr): boolean =>
   (ins.op.flags & OpFlag.NoFallThrough) !== 0 &&
   ins.op.srcs.every((s) => (s.kinds & ((1 << Kind.Label) | (1 << Kind.Table))) === 0);

@@ -1,8 +1,8 @@
 /**
- * The least k >= 0 with `low <= (start + k * step) mod 2^width <= high`, or null if there is none: where a counter that
- * wraps first comes into a range. `start` and `step` are taken modulo 2^width; 0 <= low <= high < 2^width.
+ * The least k >= 0 with `low <= (start + k * step) mod 2^width <= high`, or null if there is none: when a wrapping
+ * counter first enters a range. `start` and `step` are taken modulo 2^width; 0 <= low <= high < 2^width.
  *
- * Euclid's algorithm on the step and the modulus, so a few steps for each bit of the width.
+ * Euclid's algorithm on the step and the modulus, so it takes a few steps for each bit of the width.
  */
 export function firstInRange(
   start: bigint,
@@ -15,7 +15,7 @@ export function firstInRange(
   const at = BigInt.asUintN(width, start - low);
   const span = high - low;
   if (at <= span) return 0n;
-  // Shifted so that the first value is 0 and the range does not wrap: it begins above 0.
+  // Shifted so that the first value is 0 and the range, which starts above 0, does not wrap.
   return firstMultiple(BigInt.asUintN(width, step), modulus, modulus - at, modulus - at + span);
 }
 
@@ -23,12 +23,12 @@ export function firstInRange(
 function firstMultiple(step: bigint, modulus: bigint, low: bigint, high: bigint): bigint | null {
   if (low === 0n) return 0n;
   if (step === 0n) return null;
-  // Large steps go down by small ones.
+  // A step beyond half the modulus is a small step downwards.
   if (2n * step > modulus) return firstMultiple(modulus - step, modulus, modulus - high, modulus - low);
   const k = (low + step - 1n) / step;
   if (k * step <= high) return k;
-  // No multiple lies in the range before the first wrap. After `wraps` of them one does where wraps * modulus + low, up to
-  // wraps * modulus + high, holds a multiple of the step: the same question of smaller numbers.
+  // No multiple lies in the range before the first wrap. After `wraps` wraps one does if wraps * modulus + low ...
+  // wraps * modulus + high contains a multiple of the step: the same question with smaller numbers.
   const wraps = firstMultiple(modulus % step, step, remainder(-high, step), remainder(-low, step));
   return wraps === null ? null : (low + modulus * wraps + step - 1n) / step;
 }

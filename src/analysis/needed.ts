@@ -7,24 +7,26 @@ import { isReturn, kills, type Liveness, livenessOf, returnedRegs } from './live
 import { type Segments, segmentsOf } from './segments.ts';
 
 /**
- * Which instructions are needed: those that are so whatever becomes of their results, and those that define what a needed one
- * reads, where the definition reaches it. That is liveness where a use counts only if the instruction that makes it is itself
- * needed ("faint variables", Giegerich, Moencke and Wilhelm, "Invariance of Approximate Semantics with Respect to Program
- * Transformations", 1981): a chain of definitions that ends in nothing, even around a loop, is not needed at all.
+ * Which instructions are needed: those needed regardless of their results, and the reaching definitions of what a
+ * needed instruction reads. It is liveness in which a use counts only if its instruction is needed itself ("faint
+ * variables", Giegerich, Moencke and Wilhelm, "Invariance of Approximate Semantics with Respect to Program
+ * Transformations", 1981): a chain of definitions that leads to no needed instruction, even around a loop, is not
+ * needed.
  *
- * From each use that becomes needed the search goes up to the definitions that reach it: to the one definition at once where
- * there is only one and it dominates, as in SSA; else through the segments where the register is live, each once for each register.
+ * From each newly needed use the search goes up to the reaching definitions: directly to the definition if it is the
+ * only one and dominates, as in SSA; else through the segments where the register is live, each once per register.
  *
- * @param rooted instructions that are needed whatever becomes of their results
- * @returns 1 for what is needed, by number: instructions are numbered through the function in layout order
+ * @param rooted whether an instruction is needed regardless of its results
+ * @returns by instruction number: 1 for needed instructions; instructions are numbered through the function in layout
+ * order
  */
 export function neededOf(fn: Fn, rooted: (ins: Instr) => boolean): Uint8Array {
   return new Search(fn).run(rooted);
 }
 
-/** What `before` says of a definition that ends the old value of its register. */
+/** Value of `before` for a definition that ends the old value of its register. */
 const ENDS = -2;
-/** What `only` says of a register with several definitions. */
+/** Value of `only` for a register with several definitions. */
 const SEVERAL = -2;
 
 class Search {
@@ -32,17 +34,17 @@ class Search {
   private readonly seg: Segments;
   private readonly returned: readonly Reg[];
   private readonly positionOf: Int32Array;
-  /** Dominators of the blocks, where each block is one segment. */
+  /** Dominators of the blocks, if each block is one segment. */
   private readonly dom: DominatorTree | null;
   private readonly ins: Instr[] = [];
   private readonly segmentAt: Int32Array;
-  /** By number of the instruction: its first read, of those numbered through the function. */
+  /** By instruction number: its first read; reads are numbered through the function. */
   private readonly readStart: Int32Array;
   /** By read: the last definition above it in its segment, or -1. */
   private readonly reached: Int32Array;
-  /** First definition of each segment; destinations are numbered through the function, and each is one. */
+  /** First definition of each segment; each destination is one definition, numbered through the function. */
   private readonly defStart: Int32Array;
-  /** By definition: its instruction and register, and the definition above in its segment whose value may show through. */
+  /** By definition: its instruction and register, and the definition above in its segment whose value may survive it. */
   private readonly defIns: Int32Array;
   private readonly defReg: Int32Array;
   private readonly before: Int32Array;
@@ -50,7 +52,7 @@ class Search {
   private readonly only: Int32Array;
 
   private readonly needed: Uint8Array;
-  /** By definition: 1 if what it gives is needed. */
+  /** By definition: 1 if its value is needed. */
   private readonly wanted: Uint8Array;
   private readonly work: number[] = [];
   private rows: Rows | null = null;
@@ -85,7 +87,7 @@ class Search {
     this.number();
   }
 
-  /** Places for reads; an operand that is no register leaves its place unused. */
+  /** Number of reads to reserve; an operand that is not a register leaves its place unused. */
   private readsOf(x: Instr): number {
     if (isPhi(x)) return 0;
     const own = x.src.length + (x.guard === NO_REG ? 0 : 1 + x.otherwise.length);
@@ -94,7 +96,7 @@ class Search {
 
   private number(): void {
     const { fn, seg, reached } = this;
-    /** Register index -> its last definition; that is in this segment if it is not below the segment's first. */
+    /** Register index -> its last definition, which is in this segment if its number is at least the segment's first. */
     const last = new Int32Array(fn.regCount).fill(-1);
     let n = 0;
     let def = 0;
@@ -151,7 +153,7 @@ class Search {
     this.work.push(n);
   }
 
-  /** Wants everything that a needed instruction reads. */
+  /** Marks everything that a needed instruction reads. */
   private follow(n: number): void {
     const x = this.ins[n];
     const { src } = x;
@@ -176,7 +178,7 @@ class Search {
     else this.wantOnEntry(r, s);
   }
 
-  /** Wants what a definition gives, and what shows through where its guard is false. */
+  /** Marks a definition as needed, and the value that remains if its guard is false. */
   private want(def: number, s: number): void {
     const r = this.defReg[def];
     while (def >= 0) {
@@ -188,7 +190,10 @@ class Search {
     if (def !== ENDS) this.wantOnEntry(r, s);
   }
 
-  /** The one definition of a register, if it dominates the block at position `b` and nothing shows through it; else -1. */
+  /**
+   * The only definition of a register, if it dominates the block at position `b` and no older value survives it; else
+   * -1.
+   */
   private dominating(r: Reg, b: number): number {
     const def = this.only[regIndex(r)];
     if (def < 0 || this.dom === null || this.before[def] !== ENDS) return -1;
@@ -198,7 +203,7 @@ class Search {
   private wantOnEntry(r: Reg, s: number): void {
     if (this.only[regIndex(r)] === -1) return;
     const def = this.dominating(r, s);
-    // One in the same block comes too late, unless control comes round.
+    // A definition in the same block comes too late, unless control loops back.
     if (def >= 0 && this.segmentAt[this.defIns[def]] !== s) return this.want(def, s);
     this.rows ??= new Rows(this.fn, this.seg, this.defStart, this.defReg);
     this.rows.raise(s, r);
@@ -214,7 +219,7 @@ class Search {
     if (slot >= 0) this.descend(this.rows, s, slot >>> 5, 1 << (slot & 31));
   }
 
-  /** Goes from what was raised last to the segments in front of it; false if there is nothing. */
+  /** Continues from the last mark to the segments before it; false if there is none. */
   private climb(rows: Rows): boolean {
     const { predStart, pred } = this.seg;
     const s = rows.takeSegment();
@@ -223,7 +228,7 @@ class Search {
     return true;
   }
 
-  /** Wants registers of a column at the end of a segment: from its definitions, or on its entry. */
+  /** Marks registers of a column at the end of a segment: at their definitions, or on entry. */
   private descend(rows: Rows, s: number, column: number, bits: number): void {
     const { lastStart, lastSlot, lastDef } = rows;
     for (let i = rows.firstOf(s, column); i < lastStart[s + 1] && bits !== 0; i++) {
@@ -239,18 +244,21 @@ class Search {
 /** Segments with more definitions are searched by bisection. */
 const LONG = 16;
 
-/** What is needed on entry to segments: a part of what is live there. */
+/** What is needed on entry to segments: a subset of what is live there. */
 class Rows {
   private readonly live: Liveness;
-  /** By word of the live rows: what is needed, and what of it has not been followed yet. */
+  /** By word of the live rows: what is needed, and the part of it that is not followed yet. */
   private readonly raised: Int32Array;
   private readonly pending: Int32Array;
   private readonly work: number[] = [];
-  /** By segment: the slots of registers that it defines, and the last definition of each; by slot in long segments. */
+  /**
+   * By segment: the slots of registers that it defines, and the last definition of each; sorted by slot in long
+   * segments.
+   */
   readonly lastStart: Int32Array;
   readonly lastSlot: Int32Array;
   readonly lastDef: Int32Array;
-  /** What was taken last. */
+  /** The column taken last. */
   column = 0;
   bits = 0;
 
@@ -293,7 +301,7 @@ class Rows {
     return this.live.globals.slot[regIndex(r)];
   }
 
-  /** Where definitions of a column can begin in the list of a segment. */
+  /** Where definitions of a column can start in the list of a segment. */
   firstOf(s: number, column: number): number {
     let low = this.lastStart[s];
     let high = this.lastStart[s + 1];
@@ -306,7 +314,7 @@ class Rows {
     return low;
   }
 
-  /** A register is needed on entry to a segment. */
+  /** Marks a register as needed on entry to a segment. */
   raise(s: number, r: Reg): void {
     const slot = this.slotOf(r);
     if (slot >= 0) this.raiseBits(s, slot >>> 5, 1 << (slot & 31));
@@ -321,7 +329,7 @@ class Rows {
     this.pending[i] |= more;
   }
 
-  /** The segment of something raised that has not been followed, with its column and bits; -1 if there is nothing. */
+  /** A segment with marks that are not followed yet, with their column and bits; -1 if there is none. */
   takeSegment(): number {
     const i = this.work.pop();
     if (i === undefined) return -1;

@@ -5,20 +5,20 @@ import { memo } from './memo.ts';
 
 /** A loop of the nesting forest. */
 export interface NestedLoop extends Loop {
-  /** Positions of the blocks through which control comes in from outside, ascending; the function's entry counts. */
+  /** Positions of the blocks through which control enters from outside, ascending; the function's entry counts. */
   readonly entries: readonly number[];
-  /** The header is the only entry, so it dominates the loop, which is a natural one. */
+  /** Whether the header is the only entry, so that it dominates the loop, which is then a natural loop. */
   readonly reducible: boolean;
 }
 
 /**
- * A loop for every cycle of the graph: every strongly connected region is a loop, its header is the block that the
- * depth-first search of `Cfg.rpo` finds first, and what still cycles without the header are the loops inside. In a
- * reducible graph these are the natural loops of `loopsOf`, with the same ids. In another one headers hang on the search: a
- * loop with several entries has one of them as its header.
+ * A loop for every cycle of the graph: every strongly connected region is a loop. Its header is the block that the
+ * depth-first search of `Cfg.rpo` finds first; cycles that remain without the header are the inner loops. In a
+ * reducible graph these are the natural loops of `loopsOf`, with the same ids. Otherwise headers depend on the
+ * search: a loop with several entries has one of them as its header.
  */
 export interface NestingForest extends Forest<NestedLoop> {
-  /** Every cycle has a block that dominates it. */
+  /** Whether every cycle has a block that dominates it. */
   readonly reducible: boolean;
 }
 
@@ -26,9 +26,10 @@ export interface NestingForest extends Forest<NestedLoop> {
 export const nestingOf = (fn: Fn): NestingForest => nesting(cfgOf(fn));
 
 /**
- * The loop-nesting forest of a flow graph: Havlak's ("Nesting of Reducible and Irreducible Loops", 1997) in the near-linear
- * form of Ramalingam ("Identifying Loops in Almost Linear Time", 1999). A cross edge can only be part of a loop whose
- * header is an ancestor of both its ends in the search tree, so it is added when the nearest common one is reached.
+ * The loop-nesting forest of a flow graph: Havlak's ("Nesting of Reducible and Irreducible Loops", 1997) in the
+ * near-linear form of Ramalingam ("Identifying Loops in Almost Linear Time", 1999). A cross edge can only be part of
+ * a loop whose header is an ancestor of both its ends in the search tree, so it is added when their nearest common
+ * ancestor is reached.
  */
 export const nesting: (g: Cfg) => NestingForest = memo((g) => {
   const { count, rpo, rpoNumber, succStart, succ } = g;
@@ -36,8 +37,8 @@ export const nesting: (g: Cfg) => NestingForest = memo((g) => {
   reversePostOrder(count, succStart, succ, 0, parent);
   const waiting = new EdgeLists(count);
   const added = new EdgeLists(count);
-  // Finished blocks hang on their parents, so the root of one is its nearest ancestor that the search has not left
-  // (Tarjan's off-line common ancestors; the walk is in post-order).
+  // Finished blocks are linked to their parents, so the root of a block is its nearest ancestor that the search has
+  // not left (Tarjan's off-line common ancestors; the walk is in post-order).
   const open = new Int32Array(count);
   for (let b = 0; b < count; b++) open[b] = b;
   const forest = collectLoops(g, {
@@ -60,7 +61,7 @@ export const nesting: (g: Cfg) => NestingForest = memo((g) => {
   const loops = withEntries(forest);
   return { cfg: g, loops, innermost: forest.innermost, reducible: loops.every((l) => l.reducible) };
 
-  /** Climbs from the end of each edge through the loops that the edge enters: as many steps as entries are found. */
+  /** Climbs from the target of each edge through the loops that the edge enters: as many steps as entries are found. */
   function withEntries(f: Forest): NestedLoop[] {
     const entries = f.loops.map((): number[] => []);
     const enter = (from: number, to: number): void => {

@@ -2,26 +2,29 @@ import { Kind, type Operand } from '../ir/operand.ts';
 import type { Fn, Param, Variable } from '../ir/program.ts';
 import { MEMORY_OF, Mem } from './memory-ops.ts';
 
-/** What an address was made from. */
+/** An object that addresses are derived from. */
 export interface MemoryObject {
   /**
-   * `variable`: the memory of a variable. `parameter`: whatever a 64-bit kernel parameter points to. `space`: a place in the
-   * memory that a conversion to a generic address names.
+   * `variable`: the memory of a variable. `parameter`: whatever a 64-bit kernel parameter points to. `space`: some
+   * place in the memory named by a conversion to a generic address.
    */
   readonly kind: 'variable' | 'parameter' | 'space';
   /** Name of the variable, else ''. */
   readonly name: string;
-  /** Memory that an address made from it lies in (`Mem` bits). */
+  /** Memory that an address derived from it points into (`Mem` bits). */
   readonly memory: number;
-  /** Bytes; 0 where unknown. */
+  /** Bytes; 0 if unknown. */
   readonly size: number;
-  /** An unsized array of shared memory: all of them begin at one address (CUDA C++ Programming Guide, __shared__). */
+  /**
+   * Whether it is an unsized array of shared memory: all of these begin at one address (CUDA C++ Programming Guide,
+   * __shared__).
+   */
   readonly overlaid: boolean;
   /** `parameter`: byte offset in constant bank 0; else -1. */
   readonly offset: number;
 }
 
-/** The objects that a function's addresses are made from, numbered as they are met. */
+/** The objects that a function's addresses are derived from, numbered in order of appearance. */
 export class ObjectTable {
   readonly objects: MemoryObject[] = [];
   private readonly variables: ReadonlyMap<string, Variable>;
@@ -97,14 +100,14 @@ const formal = (p: Param): Variable => ({
   attrs: [],
 });
 
-/** Is the operand a 64-bit word of constant bank 0, where kernel parameters stand? */
+/** Is the operand a 64-bit word of constant bank 0, where kernel parameters are? */
 export const isParameterWord = (o: Operand, width: number): boolean =>
   o.kind === Kind.CBank && o.reg < 0 && o.hi === 0 && width === 64;
 
 /**
  * The kernel parameter that an object stands for, with its space (`.ptr`) and size.
- * @param paramBase where parameters begin in constant bank 0: the fact `param-base` of the back end
- * @returns null where the object is no parameter, or the bytes belong to none
+ * @param paramBase offset of the parameters in constant bank 0: the fact `param-base` of the back end
+ * @returns null if the object is not a parameter, or the bytes belong to none
  */
 export function kernelParameter(fn: Fn, o: MemoryObject, paramBase: number): Param | null {
   if (o.kind !== 'parameter' || fn.kind !== 'entry') return null;
@@ -112,14 +115,14 @@ export function kernelParameter(fn: Fn, o: MemoryObject, paramBase: number): Par
   return fn.params.find((p) => at >= p.offset && at < p.offset + p.size) ?? null;
 }
 
-/** Memory that is no other variable's: two addresses made from different objects of this kind never meet. */
+/** Is its memory its own, so that addresses derived from two such objects never alias? */
 export const isDistinct = (o: MemoryObject): boolean => o.kind === 'variable';
 
-/** May addresses made from two different objects meet? */
+/** May addresses derived from two different objects alias? */
 export function objectsMayMeet(a: MemoryObject, b: MemoryObject): boolean {
   if ((a.memory & b.memory) === 0) return false;
   if (isDistinct(a) && isDistinct(b)) return a.overlaid && b.overlaid;
-  // What the host passes cannot point into a thread's own memory, which does not exist yet.
+  // The host cannot pass pointers into a thread's local memory, which does not exist yet.
   const local = Mem.Local;
   return !((a.kind === 'parameter' && b.memory === local) || (b.kind === 'parameter' && a.memory === local));
 }

@@ -1,7 +1,7 @@
 import { dimensions } from '../ir/directives.ts';
 import type { Fn } from '../ir/program.ts';
 
-/** What a block of threads takes of an SM. */
+/** The resources of an SM that a block of threads uses. */
 export interface BlockUse {
   readonly threads: number;
   /** 32-bit registers of a thread. */
@@ -10,23 +10,23 @@ export interface BlockUse {
   readonly shared: number;
 }
 
-/** Warps that an SM holds, and of how many. */
+/** Warps that an SM holds, out of how many. */
 export interface Occupancy {
   readonly blocks: number;
   readonly warps: number;
-  /** Most that the SM can hold. */
+  /** Most warps that the SM can hold. */
   readonly most: number;
-  /** Blocks that each limit would allow by itself. */
+  /** Blocks that each limit alone would allow. */
   readonly by: { readonly threads: number; readonly registers: number; readonly shared: number };
 }
 
 /** `limits` of a back end. */
 export type Limits = Readonly<Record<string, unknown>>;
 
-/** Threads of a block where neither the kernel nor a launch says it. */
+/** Threads of a block if neither the kernel nor a launch states it. */
 export const USUAL_BLOCK = 256;
 
-/** Threads of a block by the directives of a kernel. */
+/** Threads of a block as the directives of a kernel state it. */
 export function statedThreads(kernel: Fn): number | undefined {
   const shape = dimensions(kernel, '.reqntid') ?? dimensions(kernel, '.maxntid');
   return shape === null ? undefined : shape[0] * shape[1] * shape[2];
@@ -34,7 +34,7 @@ export function statedThreads(kernel: Fn): number | undefined {
 
 /**
  * Blocks of a kernel that one SM holds at once, by its limits on threads, warps, blocks, registers and shared memory.
- * Registers are given out by warp in units, out of the part of its sub-partition (cuda_occupancy.h of CUDA 13.0).
+ * Registers are allocated per warp in units, from the file of its sub-partition (cuda_occupancy.h of CUDA 13.0).
  */
 export function occupancyUnder(limits: Limits, use: BlockUse): Occupancy {
   const limit = (name: string): number => {

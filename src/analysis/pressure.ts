@@ -7,24 +7,28 @@ import { memo } from './memo.ts';
 const POOLS = 4;
 
 /**
- * Register pressure: how many units of each pool are live at once. Points are the borders of blocks and the places between
- * instructions. Units are 32 bits wide in the pools R and UR, where a 64-bit register takes two; pairs and single registers
- * that are live together always fit that many units, aligned pairs first. A result that nobody reads is not live.
+ * Register pressure: how many units of each pool are live at once. Points are block borders and the places between
+ * instructions. Units are 32 bits wide in the pools R and UR, where a 64-bit register takes two. Pairs and single
+ * registers that are live together always fit in that many units if aligned pairs come first. A result that nothing
+ * reads is not live.
  *
  * Pools are numbered by `Pool`.
  */
 export interface Pressure {
   /** By pool: most units at any point of the function. */
   readonly most: Int32Array;
-  /** Most units of a pool at any point of the block at position `b`, its borders included. */
+  /** Most units of a pool at any point of the block at position `b`, including its borders. */
   readonly inBlock: (b: number, pool: number) => number;
-  /** Most units of a pool at any point of a natural loop (`loopsOf`), inner loops included. */
+  /** Most units of a pool at any point of a natural loop (`loopsOf`), including inner loops. */
   readonly inLoop: (loop: number, pool: number) => number;
-  /** Units of a pool before instruction i of the block at position `b`; one more entry for the end of the block. */
+  /**
+   * Units of a pool before instruction i of the block at position `b`, with an additional entry for the end of the
+   * block.
+   */
   readonly at: (b: number, pool: number) => Int32Array;
 }
 
-/** Register pressure of a snapshot. Blocks and loops are looked up; points of one block cost one walk through it. */
+/** Register pressure of a snapshot. Blocks and loops are look-ups; the points of one block cost one walk through it. */
 export const pressureOf: (fn: Fn) => Pressure = memo((fn) => {
   const walker = new LiveWalker(livenessOf(fn));
   const { blocks } = fn;
@@ -46,7 +50,7 @@ export const pressureOf: (fn: Fn) => Pressure = memo((fn) => {
     for (let p = 0; p < POOLS; p++) if (byBlock[base + p] > most[p]) most[p] = byBlock[base + p];
   }
 
-  /** By loop and pool; made when the first loop is asked for. */
+  /** By loop and pool; computed when the first loop is asked for. */
   let byLoop: Int32Array | null = null;
   const loopMaxima = (): Int32Array => {
     const { loops, innermost } = loopsOf(fn);

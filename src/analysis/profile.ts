@@ -4,11 +4,12 @@ import { type Cfg, cfgOf, terminator } from './cfg.ts';
 import type { Frequency } from './static-frequency.ts';
 
 /**
- * Frequencies from measured counts: how often each block ran, by block id (0 where there is none). Edges follow from
- * conservation (what enters a block leaves it) as far as block counts decide them; what is left of a block goes to its open
- * ways in proportion to the counts of where they lead. Counts that contradict each other give no negative edge.
+ * Frequencies from measured counts: how often each block ran, by block id (0 if missing). Edges follow from
+ * conservation (what enters a block leaves it) as far as block counts determine them. The rest of a block's count
+ * goes to its undetermined edges in proportion to the counts of their targets. Contradictory counts give no negative
+ * edge.
  *
- * @throws RangeError on counts that are negative or no numbers
+ * @throws RangeError if a count is negative or not a number
  */
 export function frequencyFrom(fn: Fn, counts: ReadonlyMap<number, number>): Frequency {
   const g = cfgOf(fn);
@@ -28,14 +29,14 @@ export function frequencyFrom(fn: Fn, counts: ReadonlyMap<number, number>): Freq
   for (let b = 0; b < g.count; b++)
     for (let e = g.succStart[b]; e < g.succStart[b + 1]; e++)
       probability[e] = count[b] > 0 ? Math.min(1, edges.value[e] / count[b]) : 0;
-  // Entered from outside: what the entry's own predecessors do not explain.
+  // Entered from outside: what the entry's predecessors do not account for.
   let entered = g.count > 0 ? count[0] : 0;
   for (let e = 0; e < g.succ.length; e++) if (g.succ[e] === 0) entered -= edges.value[e];
   const scale = entered > 0 ? entered : Math.max(1, count[0] ?? 1);
   return { block: count.map((n) => n / scale), probability };
 }
 
-/** Solves for edge counts: a block that has one open edge on a side gives that one the rest. */
+/** Solves for edge counts: if a block has one unknown edge on a side, that edge gets the rest. */
 class Edges {
   /** By index in `Cfg.succ`. */
   readonly value: Float64Array;
@@ -45,12 +46,12 @@ class Edges {
   private readonly fromOf: Int32Array;
   /** Edges into each block, as indices in `Cfg.succ`. */
   private readonly into: Int32Array;
-  /** Edges of a block that are not known yet, on either side. */
+  /** Number of unknown edges of a block, on either side. */
   private readonly openOut: Int32Array;
   private readonly openIn: Int32Array;
   private readonly work: number[] = [];
 
-  /** @param leaves by position: the block has a way out of the function, too */
+  /** @param leaves by position: whether the block also has a way out of the function */
   constructor(g: Cfg, count: Float64Array, leaves: readonly boolean[]) {
     const { succ, succStart, predStart } = g;
     this.g = g;
@@ -63,7 +64,7 @@ class Edges {
     this.openIn = new Int32Array(g.count);
     const next = predStart.slice(0, g.count);
     for (let b = 0; b < g.count; b++) {
-      // A way out of the function stays open: what takes it nobody counts.
+      // A way out of the function remains unknown: nothing counts how often it is taken.
       this.openOut[b] = succStart[b + 1] - succStart[b] + (leaves[b] ? 1 : 0);
       this.openIn[b] = predStart[b + 1] - predStart[b];
       for (let e = succStart[b]; e < succStart[b + 1]; e++) {
@@ -87,7 +88,7 @@ class Edges {
         const { open, rest } = this.look(b, g.succStart[b], g.succStart[b + 1], null);
         if (open >= 0) this.set(open, rest);
       }
-      // Into the entry leads another way, from outside.
+      // The entry has one more incoming way, from outside.
       if (b !== 0 && this.openIn[b] === 1) {
         const { open, rest } = this.look(b, g.predStart[b], g.predStart[b + 1], this.into);
         this.set(open, rest);
@@ -95,7 +96,7 @@ class Edges {
     }
   }
 
-  /** The last open edge on one side of a block, and what the known ones leave. */
+  /** Solves the last unknown edge on one side of a block from the known ones. */
   private look(
     b: number,
     from: number,
@@ -112,7 +113,7 @@ class Edges {
     return { open, rest: Math.max(0, rest) };
   }
 
-  /** Shares what is left of a block among its open edges. */
+  /** Divides the rest of a block's count among its unknown edges. */
   private share(b: number): void {
     const { succStart, succ } = this.g;
     const { open, rest } = this.look(b, succStart[b], succStart[b + 1], null);

@@ -18,23 +18,23 @@ export interface PromotableAccess {
   readonly n: number;
   readonly isStore: boolean;
   readonly elements: Elements;
-  /** By element: the cell in which it lies, or the first of two that it is made of, and its first byte there. */
+  /** By element: the cell that contains it, or the first of two that it spans, and its first byte there. */
   readonly pieces: readonly { readonly cell: number; readonly at: number }[];
 }
 
-/** What of the local memory of a function can be promoted to registers. */
+/** The local memory of a function that can be promoted to registers. */
 export interface Promotable {
   readonly cells: readonly Cell[];
   readonly accesses: readonly PromotableAccess[];
 }
 
-/** Where an element of an access lies. */
+/** The bytes of an element of an access. */
 interface Span {
   readonly at: number;
   readonly bytes: number;
 }
 
-/** An access of a variable at a constant place. */
+/** An access to a variable at a constant offset. */
 interface Fixed {
   readonly n: number;
   readonly isStore: boolean;
@@ -42,20 +42,21 @@ interface Fixed {
   readonly at: number;
 }
 
-/** Bytes of the words into which memory is cut where accesses of several sizes overlap. */
+/** Bytes of the words into which memory is cut if accesses of several sizes overlap. */
 const WORD = 4;
 
 /**
- * Local variables that are only ever loaded and stored, plainly and at constant places, and whose address nobody else gets to know;
- * and their bytes cut into cells. Bytes that all accesses touch in the same way are a cell; where accesses overlap in different ways,
- * the cells are words.
+ * Local variables that are only loaded and stored, plainly and at constant offsets, and whose address does not
+ * escape; their bytes are cut into cells. Bytes that all accesses touch in the same way form a cell; if accesses
+ * overlap in different ways, the cells are words.
  *
- * Variables that nothing stores to are left out.
+ * Variables that are never stored to are left out.
  *
- * What keeps a variable in memory: an index that is not constant, an address that escapes, is stored, or is chosen among several
- * variables, a strong access, one of 16 bytes an element, and one at an address that is no multiple of its size.
+ * What keeps a variable in memory: an index that is not constant; an address that escapes, is stored, or is selected
+ * among several variables; a strong access; an access with 16-byte elements; and one at an address that is not a
+ * multiple of its size.
  *
- * @param most accesses of a variable that is promotable
+ * @param most accesses that a promotable variable may have
  */
 export function promotable(fn: Fn, variables: readonly Variable[], most: number): Promotable {
   const cells: Cell[] = [];
@@ -75,7 +76,7 @@ export function promotable(fn: Fn, variables: readonly Variable[], most: number)
         isStore: f.isStore,
         elements: f.elements,
         pieces: spansOf(f).map((s) => {
-          // What no cell begins with lies inside of a word.
+          // A byte at which no cell starts lies inside a word.
           const start = at.has(s.at) ? s.at : s.at - (s.at % WORD);
           return { cell: at.get(start)!, at: s.at - start };
         }),
@@ -84,7 +85,7 @@ export function promotable(fn: Fn, variables: readonly Variable[], most: number)
   return { cells, accesses };
 }
 
-/** By object: the accesses of each variable that has no others. */
+/** By object: the accesses of each variable that has only such accesses. */
 function fixedAccesses(a: Accesses): Map<number, Fixed[]> {
   const out = new Map<number, Fixed[]>();
   const own = new Set(a.fn.variables.map((v) => v.name));
@@ -93,7 +94,7 @@ function fixedAccesses(a: Accesses): Map<number, Fixed[]> {
     if ((a.memory[x] & Mem.Local) === 0) continue;
     const ins = a.du.ins[a.at[x]];
     const o = a.object[x];
-    // What is called cannot know these variables; an address of which nothing is known was not made from one.
+    // A callee cannot know these variables; an unknown address is not derived from one.
     if ((ins.op.flags & OpFlag.Control) !== 0 || o === Origin.Foreign) continue;
     if (o < 0) return new Map();
     const v = a.objects[o];
@@ -112,7 +113,7 @@ function fixedAccesses(a: Accesses): Map<number, Fixed[]> {
   return out;
 }
 
-/** Is the address that of a variable and a constant? Only such expressions have no width: see `Linear`. */
+/** Is the address a variable plus a constant? Only such expressions have no width: see `Linear`. */
 function isFixed(a: Accesses, row: number): boolean {
   const form = a.form[row];
   if (form < 0) return false;
@@ -123,13 +124,13 @@ function isFixed(a: Accesses, row: number): boolean {
 const spansOf = ({ at, elements: { bytes, count } }: Fixed): Span[] =>
   Array.from({ length: count }, (_, k) => ({ at: at + k * bytes, bytes }));
 
-/** Cuts a variable into cells; null where that cannot be. */
+/** Cuts a variable into cells; null if that is impossible. */
 function cellsOf(v: Variable, spans: Span[]): Span[] | null {
   if (spans.some((s) => s.at % s.bytes !== 0)) return null;
   spans.sort((p, q) => p.at - q.at || q.bytes - p.bytes);
   const cells: Span[] = [];
   for (let i = 0; i < spans.length; ) {
-    // Spans that share words, one with the other, are cut together.
+    // Spans that share words with one another are cut together.
     let end = wordEnd(spans[i]);
     let k = i;
     let even = true;
@@ -143,7 +144,7 @@ function cellsOf(v: Variable, spans: Span[]): Span[] | null {
         if (cells.length === 0 || !isSame(cells[cells.length - 1], spans[i])) cells.push(spans[i]);
       continue;
     }
-    // What a word holds beside what was stored comes from memory, so all of it must be there.
+    // The bytes of a word that are not stored come from memory, so the whole word must exist.
     if (end > v.size) return null;
     for (let at = spans[i].at - (spans[i].at % WORD); at < end; at += WORD) cells.push({ at, bytes: WORD });
     i = k;

@@ -8,28 +8,28 @@ import { MEMORY_OF, Mem } from './memory-ops.ts';
 import { isParameterWord, type MemoryObject, ObjectTable } from './objects.ts';
 import { WorkList } from './worklist.ts';
 
-/** What is known of a register that is no number of an object. */
+/** What is known of a register that is not derived from a single object. */
 export const Origin = {
-  /** Nothing has been found out yet; no value. */
+  /** Nothing is known yet; no value. */
   Open: -1,
-  /** An integer, or an address that came from elsewhere: made from no object of this function. */
+  /** An integer, or an address from elsewhere: not derived from an object of this function. */
   Foreign: -2,
-  /** Made from several objects, or from one in a way that is no address of it. */
+  /** Derived from several objects, or from one in a way that does not give an address of it. */
   Mixed: -3,
 } as const;
 
-/** Which object each register that takes part in an address is made from. */
+/** The object that each register used in an address is derived from. */
 export interface Provenance {
   readonly objects: readonly MemoryObject[];
   /** Number of the object of a symbol, -1 for functions and unknown names. */
   readonly named: (symbol: string) => number;
-  /** By register index: number of an object, or `Origin`; `Open` for registers that are part of no address. */
+  /** By register index: number of an object, or `Origin`; `Open` for registers that are not part of an address. */
   readonly of: Int32Array;
-  /** By object: 1 for local memory of which no address leaves the function or its registers. */
+  /** By object: 1 for local memory whose address never leaves the function or its registers. */
   readonly unshared: Uint8Array;
 }
 
-/** Converts an address of one space to a generic address or back: the same place in memory. */
+/** Does it convert an address of one space to a generic address or back: the same place in memory? */
 export const isAddressConversion = (ins: Instr): boolean => ins.op.primitive === 'cvta';
 
 const variablesByName = new WeakMap<readonly Variable[], ReadonlyMap<string, Variable>>();
@@ -40,12 +40,12 @@ function byName(variables: readonly Variable[]): ReadonlyMap<string, Variable> {
 }
 
 /**
- * Finds for every register that takes part in an address the object that it is made from: an optimistic walk over
- * definitions and uses, in which a register falls at most twice, so that it is linear. It looks at no order of instructions,
- * so it holds wherever the register is read, with several definitions too.
+ * Finds the object that each register used in an address is derived from: an optimistic walk over definitions and
+ * uses in which a register falls at most twice, so that it is linear. It ignores the order of instructions, so it
+ * holds wherever the register is read, also with several definitions.
  *
- * The rule that it rests on: an address made from a variable's address by adding integers lies in that variable. A
- * difference of two addresses is no integer here; it is `Mixed`, and so is all that is made with it.
+ * It relies on this rule: an address made by adding integers to a variable's address lies in that variable. A
+ * difference of two addresses is not an integer here; it is `Mixed`, and so is everything derived from it.
  */
 export const provenanceOf: (fn: Fn, variables: readonly Variable[]) => Provenance = memoPair(
   (fn, variables) => {
@@ -74,7 +74,7 @@ export const provenanceOf: (fn: Fn, variables: readonly Variable[]) => Provenanc
         for (let e = du.useStart[r]; e < du.useStart[r + 1]; e++) work.push(du.uses[e]);
       }
     }
-    // What waits for itself alone has no value that anybody gave it.
+    // Values that depend only on each other come from nowhere.
     for (let r = 0; r < fn.regCount; r++) if (needed[r] === 1 && of[r] === Origin.Open) of[r] = Origin.Mixed;
     return {
       objects: table.objects,
@@ -88,7 +88,10 @@ export const provenanceOf: (fn: Fn, variables: readonly Variable[]) => Provenanc
 const meet = (a: number, b: number): number =>
   a === b || b === Origin.Open ? a : a === Origin.Open ? b : Origin.Mixed;
 
-/** Registers that an address may be made from, by index: backwards from address operands through what is no memory. */
+/**
+ * Registers that an address may be derived from, by index: backwards from address operands through everything but
+ * memory.
+ */
 function addressRegisters(fn: Fn, du: DefUse): Uint8Array {
   const needed = new Uint8Array(fn.regCount);
   const work: number[] = [];
@@ -127,7 +130,7 @@ const widthOf = (ins: Instr, src: number): number => {
   return slot === undefined ? 0 : slotWidth(ins.op, ins.mods, slot);
 };
 
-/** What destination `k` is made from, as far as its sources are known. */
+/** The origin of destination `k`, as far as its sources are known. */
 function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable): number {
   const { op, src } = ins;
   if ((op.flags & OpFlag.Phi) !== 0) {
@@ -143,14 +146,14 @@ function resultOrigin(ins: Instr, k: number, of: Int32Array, table: ObjectTable)
     return table.somewhere(MEMORY_OF[name.toLowerCase() as keyof typeof MEMORY_OF] ?? MEMORY_OF.generic);
   }
   if ((op.flags & OpFlag.ReadsMemory) !== 0 && op.accesses.length > 0) {
-    // A pointer among the kernel's parameters; all else that memory holds came from elsewhere.
+    // A pointer among the kernel's parameters; everything else in memory came from elsewhere.
     const slot = op.dsts[Math.min(k, op.dsts.length - 1)];
     const width = slotWidth(op, ins.mods, slot);
     return isParameterWord(src[0], width) ? table.parameter(src[0].lo + 8 * k) : Origin.Foreign;
   }
   const sum = linearForm(ins, k);
   if (sum !== null) return sumOrigin(sum, of, table);
-  // Anything else made from an object's address is no address of it that anybody could follow.
+  // Anything else computed from an object's address is not an address that can be followed.
   let v: number = Origin.Foreign;
   for (let i = 0; i < src.length; i++) {
     const o = operandOrigin(src[i], widthOf(ins, i), of, table);
@@ -173,8 +176,8 @@ function sumOrigin(sum: LinearForm, of: Int32Array, table: ObjectTable): number 
 }
 
 /**
- * The function's own local variables whose address is only ever used to access them: nothing that is called, and no address that came from
- * elsewhere, leads to them. One mark is kept for all addresses of local memory together, so that the walk is linear.
+ * The function's local variables whose address is only used to access them: no callee and no address from elsewhere
+ * reaches them. All addresses of local memory share one mark, so that the walk is linear.
  */
 function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
   const isLocal = (symbol: string): boolean => {
@@ -185,7 +188,7 @@ function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
   const marked = new Uint8Array(fn.regCount);
   const work: Reg[] = [];
   let escapes = false;
-  // An instruction that hands a value on, or lets it out of the registers.
+  // An instruction that passes a value on, or lets it out of the registers.
   const passes = (x: Instr): void => {
     if ((x.op.flags & (OpFlag.Pure | OpFlag.Phi)) === 0) {
       escapes = true;
@@ -212,7 +215,7 @@ function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
       if (x.otherwise.includes(r) || x.src.some((o) => o.reg === r && o.kind === Kind.Reg)) passes(x);
     }
   }
-  // Every function of the module can name a variable that stands outside of functions.
+  // Every function of the module can name a variable declared outside functions.
   const own = new Set(fn.variables.map((v) => v.name));
   const out = new Uint8Array(table.objects.length);
   for (const [id, o] of table.objects.entries())

@@ -8,48 +8,51 @@ import { dominators } from './dominators.ts';
 import { type FlowNodes, flowNodesOf, lastNode } from './flow-nodes.ts';
 import { singleValuesOf } from './single-values.ts';
 
-/** Comparisons that one branch is taken apart into at most; a condition of more parts tells less. */
+/** Most comparisons into which the condition of one branch is split; longer conditions tell less. */
 const MOST_CONDITIONS = 8;
 
 /**
- * What a branch tells of a register on one of its ways: a new name of the register there, as in e-SSA form (Bodik, Gupta and
- * Sarkar, "ABCD: Eliminating Array Bounds Checks on Demand", PLDI 2000).
+ * What a branch tells about a register on one of its edges: a new name for the register there, as in e-SSA form
+ * (Bodik, Gupta and Sarkar, "ABCD: Eliminating Array Bounds Checks on Demand", PLDI 2000).
  */
 export interface Fact {
   readonly reg: Reg;
   /** The register, or the fact about it, that holds before the branch. */
   readonly before: number;
-  /** Node that is reached by this way only, so that the fact holds in all that it dominates; -1: holds on the edge only. */
+  /**
+   * Node that only this edge reaches, so that the fact holds in everything that it dominates; -1: it holds on the
+   * edge only.
+   */
   readonly root: number;
-  /** Comparison of an instruction that has come out as `holds`: of node `compare` in its meaning; else null. */
+  /** Comparison that evaluated to `holds`: node `compare` in the meaning of an instruction; else null. */
   readonly by: {
     readonly ins: Instr;
     readonly program: BoundsProgram;
     readonly compare: number;
     readonly holds: 0 | 1;
   } | null;
-  /** Source of the instruction that is the register; names of all sources at the branch (-1: no register). */
+  /** Which source of the instruction is the register; names of all sources at the branch (-1: not a register). */
   readonly source: number;
   readonly names: readonly number[];
-  /** Without a comparison: unsigned bounds. */
+  /** Unsigned bounds, if there is no comparison. */
   readonly least: number;
   readonly most: number;
 }
 
 /**
- * Names of values: register index, or `regCount` + number of a fact. A use has the name of the nearest fact that holds
- * there, so that a fact acts on all uses behind it and on nothing else.
+ * Names of values: register index, or `regCount` + number of a fact. A use has the name of the nearest fact that
+ * holds there, so that a fact affects exactly the uses below it.
  */
 export interface ValueNames {
   readonly facts: readonly Fact[];
-  /** Name of source k of instruction n at `start[n] + k`, then those of its `otherwise`; -1 for what is no register. */
+  /** Name of source k of instruction n at `start[n] + k`, followed by those of its `otherwise`; -1 if not a register. */
   readonly start: Int32Array;
   readonly name: Int32Array;
   /** By register index: its facts with a root, in dominator-tree preorder of the roots. */
   readonly factsOf: ReadonlyMap<number, readonly number[]>;
 }
 
-/** Names every use of a snapshot, by one walk over the dominator tree. */
+/** Names every use of a snapshot in one walk over the dominator tree. */
 export function valueNames(fn: Fn): ValueNames {
   return new Namer(fn).run();
 }
@@ -61,12 +64,12 @@ class Namer {
   private readonly single: Uint8Array;
   private readonly facts: Fact[] = [];
   private readonly current: Int32Array;
-  /** Registers that got another name, and the one that they had. */
+  /** Registers that were renamed, and their previous names. */
   private readonly undo: number[] = [];
   private readonly factsOf = new Map<number, number[]>();
   private readonly positionOf: Int32Array;
   private readonly tables = new Map<number, Map<number, { first: number; last: number }>>();
-  /** By node: where the first phi names each predecessor. */
+  /** By node: index of each predecessor in the first phi. */
   private readonly ways = new Map<number, Map<number, number>>();
 
   constructor(fn: Fn) {
@@ -113,7 +116,7 @@ class Namer {
     return { facts: this.facts, start, name, factsOf: this.factsOf };
   }
 
-  /** What the phis of `to` take from node `from`. */
+  /** Names what the phis of `to` read from node `from`. */
   private namePhis(from: number, to: number, start: Int32Array, name: Int32Array): void {
     const { du, fn, nodes } = this;
     const { segments } = nodes;
@@ -133,7 +136,7 @@ class Namer {
     this.assume(from, to, -1);
     for (let n = first; n < first + segments.to[to] && isPhi(du.ins[n]); n++) {
       const { src } = du.ins[n];
-      // Phis of a block mostly name its predecessors in one order.
+      // Phis of a block mostly list its predecessors in the same order.
       let k = ways.get(id) ?? 0;
       if (k >= src.length || src[k].lo !== id) k = src.findIndex((o, j) => j % 2 === 0 && o.lo === id);
       if (k >= 0 && src[k + 1].reg !== NO_REG)
@@ -149,7 +152,7 @@ class Namer {
     }
   }
 
-  /** Gives names to what control from node `from` to node `to` tells; `root` is `to` or -1. */
+  /** Names the facts that hold on the edge from node `from` to node `to`; `root` is `to` or -1. */
   private assume(from: number, to: number, root: number): void {
     const { cfg, segments } = this.nodes;
     const { ins } = this.fn.blocks[segments.block[from]];
@@ -168,7 +171,7 @@ class Namer {
     return p < 0 ? -1 : this.nodes.segments.first[p];
   }
 
-  /** A branch by a table came to `to`: the index is one of those that lead there. */
+  /** A jump through a table reached `to`, so the index is one of those that lead there. */
   private index(x: Instr, to: number, root: number): void {
     const at = x.src.findIndex((o) => o.kind === Kind.Table);
     const i = x.src.findIndex((o) => o.kind === Kind.Reg);
@@ -191,7 +194,7 @@ class Namer {
     return found;
   }
 
-  /** Predicate `p` has the value `holds`. */
+  /** Records that predicate `p` has the value `holds`. */
   private hold(p: Reg, holds: 0 | 1, root: number, conditions: { left: number }): void {
     const i = regIndex(p);
     if (this.single[i] === 0 || conditions.left-- <= 0) return;
@@ -203,7 +206,7 @@ class Namer {
       this.condition(ins, program, program.graph.dsts[ins.dst.indexOf(p)], holds, root, conditions);
   }
 
-  /** Node `at` of an instruction's meaning has the value `holds`. */
+  /** Records that node `at` of an instruction's meaning has the value `holds`. */
   private condition(
     ins: Instr,
     g: BoundsProgram,
@@ -230,7 +233,7 @@ class Namer {
         return;
       }
       case 'lop3':
-        // Inputs that are the same in all rows that give this result.
+        // Inputs that are equal in all rows with this result.
         for (let k = 0; k < 3; k++) {
           let seen = 0;
           for (let row = 0; row < 8; row++)
@@ -286,7 +289,7 @@ class Namer {
   }
 }
 
-/** Value of a node of one bit that is a constant operand of the instruction, or its negation; -1 for others. */
+/** Value of a one-bit node that is a constant operand of the instruction, or its negation; -1 for others. */
 function truthOf(ins: Instr, g: BoundsProgram, node: number): -1 | 0 | 1 {
   if (g.ops[node] === 'not') {
     const v = truthOf(ins, g, g.args[3 * node]);
@@ -298,7 +301,7 @@ function truthOf(ins: Instr, g: BoundsProgram, node: number): -1 | 0 | 1 {
   return o.kind === Kind.Imm ? ((o.lo & 1) as 0 | 1) : -1;
 }
 
-/** May the inputs of a truth table be those of the row? */
+/** May the inputs of a truth table have the values of the row? */
 function allows(ins: Instr, g: BoundsProgram, at: number, row: number): boolean {
   for (let k = 0; k < 3; k++) {
     const v = truthOf(ins, g, g.args[3 * at + k]);

@@ -4,18 +4,19 @@ import { cfgOf } from './cfg.ts';
 import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
 
 /**
- * What a register holds at a place of a draft, where that is certain. In SSA a register has one definition, which dominates its
- * uses; elsewhere a register may have several, and the nearest definition above in the block is the only certain one.
+ * The definition that a register holds at a place of a draft, if it is certain. In SSA a register has one definition,
+ * which dominates its uses; outside SSA it may have several, and only the nearest definition above in the block is
+ * certain.
  *
- * Blocks and edges must be those of the function that was opened: dominance is its dominance.
+ * Blocks and edges must be those of the function that was opened, because dominance is that of the snapshot.
  */
 
-/** Registers with more definitions than this are not followed: scanning them would cost the square of their number. */
+/** Registers with more definitions are not followed: scanning them would cost the square of their number. */
 const MOST_DEFS = 16;
 
 export class Reaching {
   readonly d: Draft;
-  /** null: control operations stand inside of blocks, so that a block that dominates another says nothing of its instructions. */
+  /** null: control operations occur inside blocks, so dominance between blocks says nothing about their instructions. */
   private readonly dom: DominatorTree | null;
 
   constructor(d: Draft) {
@@ -24,8 +25,9 @@ export class Reaching {
   }
 
   /**
-   * The instruction whose result the register holds where `at` reads it, if it is certain: the nearest definition above it in its
-   * block, or the only one there is, if that dominates; -1 otherwise. A guarded definition is never certain.
+   * The instruction whose result the register holds where `at` reads it, if it is certain: the nearest definition
+   * above it in its block, or the only definition, if it dominates; -1 otherwise. A guarded definition is never
+   * certain.
    */
   at(r: Reg, at: Ins): Ins {
     const { d } = this;
@@ -36,7 +38,7 @@ export class Reaching {
     if (n === 1) {
       const def = d.firstDef(r);
       if (d.block(def) === block ? !d.precedes(def, at) : !this.above(d.block(def), block)) return -1;
-      // On a way that the definition has not run on yet, a parameter holds what it was given.
+      // On a path that has not passed the definition yet, a parameter holds its argument.
       if (d.block(def) !== block && d.isParam(r)) return -1;
       found = def;
     } else
@@ -46,7 +48,7 @@ export class Reaching {
     return found >= 0 && d.at(found).guard === NO_REG ? found : -1;
   }
 
-  /** The same at the end of a block, where phis read what comes from it. */
+  /** The same at the end of a block, where phis of successors read. */
   atEnd(r: Reg, b: BlockNo): Ins {
     const { d } = this;
     const def = d.def(r);
@@ -55,9 +57,9 @@ export class Reaching {
   }
 
   /**
-   * Does the register hold at `to` what it held when `from`, which comes before it, read its sources? With one definition that
-   * dominates `from` it does: to run again between the two, that definition would have to come before `from` again. With several,
-   * the two must stand in one block with none of them between.
+   * Does the register still hold at `to` what it held when `from`, which comes earlier, read its sources? With one
+   * definition that dominates `from` it does: to run again in between, that definition would have to come before
+   * `from` again. With several definitions, both must be in one block with no definition in between.
    */
   unchanged(r: Reg, from: Ins, to: Ins): boolean {
     const { d } = this;

@@ -1,6 +1,6 @@
 import { Kind, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import { elementBytes } from '../isa/build.ts';
+import { elementBytes } from '../isa/accesses.ts';
 import { defUseOf } from './defuse.ts';
 import { dominatorsOf } from './dominators.ts';
 import { type LinearForm, linearForm } from './linear.ts';
@@ -8,7 +8,7 @@ import { inRange, LinearTable } from './linear-expressions.ts';
 import { isAddressConversion, Origin, type Provenance } from './provenance.ts';
 import { singleValuesOf } from './single-values.ts';
 
-/** A linear expression with its constant. */
+/** A linear expression with its constant term. */
 export interface LinearValue {
   readonly form: number;
   readonly constant: number;
@@ -18,26 +18,26 @@ export interface LinearValue {
 const Unknown = { Symbol: 0, Bank: 1, Register: 2, Low: 3, Extended: 4 } as const;
 
 /**
- * Values of the registers that addresses are made from, as linear expressions, while a walk goes through the blocks in
- * reverse post-order: then definitions that dominate come before what they dominate.
+ * Values of the registers that addresses are derived from, as linear expressions, during a walk through the blocks in
+ * reverse post-order, in which dominating definitions come first.
  */
 export class RegisterValues {
   readonly table: LinearTable;
   private readonly provenance: Provenance;
   /**
-   * By register index: its value as an expression (-1: nothing is known) and a constant, the block in which that holds (-1:
-   * everywhere), and the one in which it was made.
+   * By register index: its value as an expression (-1: unknown) and a constant, the block in which that holds (-1:
+   * everywhere), and the block in which it was defined.
    */
   private readonly form: Int32Array;
   private readonly constant: Float64Array;
   private readonly heldIn: Int32Array;
   private readonly madeIn: Int32Array;
-  /** By register index: 1 where it stands for one value wherever it is read. */
+  /** By register index: 1 if it stands for one value wherever it is read. */
   private readonly stable: Uint8Array;
   private readonly symbols = new Set<number>();
   private readonly symbolOf = new Map<string, number>();
   private block = 0;
-  /** The constant of the sum that is being made. */
+  /** The constant of the sum being built. */
   private rest = 0;
 
   constructor(fn: Fn, provenance: Provenance) {
@@ -48,17 +48,17 @@ export class RegisterValues {
     this.heldIn = new Int32Array(fn.regCount).fill(-2);
     this.madeIn = new Int32Array(fn.regCount);
     this.stable = singleValuesOf(fn).slice();
-    // What nothing defines has one value too: that with which the function is entered.
+    // A register without a definition has one value too: the one on entry to the function.
     const { defStart } = defUseOf(fn);
     for (let r = 0; r < fn.regCount; r++) if (defStart[r] === defStart[r + 1]) this.stable[r] = 1;
   }
 
-  /** Goes on with the block at a position. */
+  /** Continues with the block at a position. */
   enter(block: number): void {
     this.block = block;
   }
 
-  /** Notes what an instruction writes. */
+  /** Records what an instruction writes. */
   run(ins: Instr): void {
     for (let k = 0; k < ins.dst.length; k++) {
       const r = ins.dst[k];
@@ -66,7 +66,7 @@ export class RegisterValues {
     }
   }
 
-  /** Value of an address operand at this point; null where nothing is known. */
+  /** Value of an address operand at this point; null if unknown. */
   addressOf(o: Operand): LinearValue | null {
     const width = o.reg === NO_REG ? 64 : regWidth(o.reg);
     this.begin();
@@ -90,7 +90,7 @@ export class RegisterValues {
       a = this.table.atom([Unknown.Symbol, this.symbolOf.size], -1);
       this.symbolOf.set(name, a);
       this.symbols.add(a);
-      // Valid addresses of 32 bits do not wrap, so that for a symbol alone the width makes no difference.
+      // Valid 32-bit addresses do not wrap, so for a lone symbol the width makes no difference.
       this.table.of(a, 0);
     }
     return a;
@@ -101,7 +101,7 @@ export class RegisterValues {
     this.rest = 0;
   }
 
-  /** Adds an expression times `coef`; false where that is too large. */
+  /** Adds an expression times `coef`; false if the result is too large. */
   private addForm(form: number, constant: number, coef: number, width: number): boolean {
     const f = this.table.forms[form];
     for (let i = 0; i < f.atoms.length; i++) {
@@ -117,15 +117,15 @@ export class RegisterValues {
     return true;
   }
 
-  /** Makes sure that the value of a register is known here, if only as an unknown. */
+  /** Ensures that a register has a value here, if only an unknown. */
   private hold(r: Reg): number {
     const i = regIndex(r);
     if (this.heldIn[i] !== -1 && this.heldIn[i] !== this.block) {
-      // A stable register that nothing has defined yet is a parameter, or one that is never defined.
+      // A stable register that is not defined yet is a parameter, or never defined.
       if (this.stable[i] === 1) this.set(r, this.table.atom([Unknown.Register, i], -1));
       else this.forget(r);
     }
-    // An unknown is made only where somebody asks.
+    // An unknown is created only on demand.
     if (this.form[i] < 0) this.form[i] = this.table.of(this.table.fresh(this.madeIn[i]), regWidth(r));
     return i;
   }
@@ -135,12 +135,12 @@ export class RegisterValues {
     return this.addForm(this.form[i], this.constant[i], coef, width);
   }
 
-  /** Gives a register an unknown as its value. */
+  /** Sets a register's value to an unknown. */
   private set(r: Reg, atom: number): void {
     this.setForm(r, this.table.of(atom, regWidth(r)), 0);
   }
 
-  /** Gives a register a value of which nothing is known. */
+  /** Forgets the value of a register. */
   private forget(r: Reg): void {
     this.setForm(r, -1, 0);
   }
@@ -163,7 +163,7 @@ export class RegisterValues {
       } else if (ins.op.accesses.length > 0) {
         if (o.kind === Kind.CBank && o.reg === NO_REG) {
           const bytes = elementBytes(ins.op.accesses[0], ins.mods);
-          // A narrower word is extended as the modifiers say.
+          // A narrower word is extended according to the modifiers.
           const how = 8 * bytes === width ? -1 : ins.mods;
           return this.set(r, this.table.atom([Unknown.Bank, o.hi, o.lo + bytes * k, width, how], -1));
         }
@@ -216,7 +216,7 @@ export class RegisterValues {
     }
   }
 
-  /** Adds the low half of a 64-bit source: a sum of halves, as carries only go up. */
+  /** Adds the low half of a 64-bit source, which is a sum of low halves, because carries only go up. */
   private addLowHalf(o: Operand, coef: number): boolean {
     const i = this.hold(o.reg);
     const f = this.table.forms[this.form[i]];
@@ -228,7 +228,7 @@ export class RegisterValues {
     return this.addForm(0, this.constant[i] | 0, coef, 32);
   }
 
-  /** Adds a 32-bit source as one of 64 bits. */
+  /** Adds a 32-bit source extended to 64 bits. */
   private addExtended(o: Operand, bySign: boolean, coef: number): boolean {
     const extend = bySign ? 1 : 0;
     if (o.kind === Kind.CBank && o.reg === NO_REG) {
@@ -241,11 +241,11 @@ export class RegisterValues {
     const f = this.table.forms[form];
     const value = bySign ? this.constant[i] : this.constant[i] >>> 0;
     if (form === 0) return this.addForm(0, value, coef, 64);
-    // The address of a variable in 32 bits is its address in 64.
+    // The 32-bit address of a variable equals its 64-bit address.
     if (this.isVariable(form)) return this.addForm(form, this.constant[i], coef, 64);
     return this.table.add(this.table.atom([Unknown.Extended, extend, form, this.constant[i]], f.home), coef);
   }
 }
 
-/** A number of `width` bits with its sign. What is too large for an exact number is out of every range. */
+/** A number of `width` bits as signed. One too large to be exact is out of every range. */
 const signed = (v: bigint, width: number): number => Number(BigInt.asIntN(width, v));

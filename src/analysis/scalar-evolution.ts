@@ -8,9 +8,9 @@ import { type LinearForm, linearForm } from './linear.ts';
 import { type Forest, inLoop, loopsOf } from './loops.ts';
 
 /**
- * How a value changes from one run of a loop's header to the next: in the run number k = 0, 1, ... since control entered the
- * loop it is start + k * step, modulo 2^width. What does not change in the loop has step 0. The terms of both forms are
- * values that the loop does not change.
+ * How a value changes from one iteration of a loop to the next: in iteration k = 0, 1, ... since control entered the
+ * loop it is start + k * step, modulo 2^width. A value that does not change in the loop has step 0. The terms of both
+ * forms are loop-invariant.
  */
 export interface Evolution {
   readonly width: number;
@@ -18,45 +18,46 @@ export interface Evolution {
   readonly step: LinearForm;
 }
 
-/** A phi of a loop's header that goes on by the same amount each time. */
+/** A phi of a loop's header that changes by the same amount in each iteration. */
 export interface InductionVariable {
   readonly phi: Reg;
   readonly evolution: Evolution;
 }
 
 /**
- * Says whether a value is read as a number without wrapping in the runs of a loop: the step as an integer, or null if that is
- * not sure.
+ * Says whether a value, read as a number, does not wrap during the iterations of a loop: the step as an integer, or
+ * null if that is not certain.
  */
 export type Unwrapped = (loop: number, e: Evolution, signed: boolean) => bigint | null;
 
-/** Sums of more terms are values of their own. */
+/** Longer sums are values of their own. */
 const MOST_TERMS = 6;
 
 /**
- * Values of registers as linear forms of one another, and their evolutions in the natural loops (`loopsOf`): the affine part
- * of scalar evolution (Bachmann, Wang and Zima, "Chains of Recurrences", 1994; van Engelen, 2001). It asks nothing of
- * opcodes but their meaning, works on demand and remembers.
+ * Values of registers as linear forms of one another, and their evolutions in the natural loops (`loopsOf`): the
+ * affine part of scalar evolution (Bachmann, Wang and Zima, "Chains of Recurrences", 1994; van Engelen, 2001). It
+ * reads only the meanings of opcodes, and works on demand with caching.
  *
- * Everything rests on SSA: where a register has two definitions, `ssa` is false and nothing is known.
+ * Everything relies on SSA: if a register has two definitions, `ssa` is false and nothing is known.
  */
 export class Evolutions {
   readonly fn: Fn;
   readonly forest: Forest;
   readonly du: DefUse;
-  /** No register has two definitions, and control leaves blocks at their ends only. */
+  /** Whether no register has two definitions and control leaves blocks only at their ends. */
   readonly ssa: boolean;
   private readonly unwrapped: Unwrapped | null;
-  /** By register index: the form, or null while it is being made. */
+  /** By register index: the form, or null while it is being computed. */
   private readonly values: Map<number, LinearForm | null>;
-  /** By register index of a phi of a header. */
+  /** By register index of a header phi. */
   private readonly phis = new Map<number, Evolution | null>();
   /** Loop by header position. */
   private readonly loopOfHeader: Map<number, number>;
 
   /**
-   * @param unwrapped proves that a value does not wrap where it is extended; null: then it has no evolution
-   * @param shared evolutions of the same function that may know values already
+   * @param unwrapped proves that a value does not wrap where it is extended; without it (null) an extension has no
+   * evolution
+   * @param shared evolutions of the same function whose cached values are reused
    */
   constructor(fn: Fn, unwrapped: Unwrapped | null, shared: Evolutions | null = null) {
     this.fn = fn;
@@ -69,8 +70,8 @@ export class Evolutions {
   }
 
   /**
-   * The value of a register as a linear form of values that are no linear forms themselves. It holds wherever the register
-   * may be read. A register of which nothing is known is itself.
+   * The value of a register as a linear form of values that are not linear forms themselves. It holds wherever the
+   * register may be read. An unknown register stands for itself.
    */
   value(r: Reg): LinearForm {
     const known = this.values.get(regIndex(r));
@@ -86,7 +87,7 @@ export class Evolutions {
       }
       const direct = this.definition(x);
       let ready = true;
-      // Only copies by phis can close a circle; the second time it stays open.
+      // Only phis that are copies can form a cycle; the second time it stays open.
       if (old === undefined) {
         this.values.set(index, null);
         for (const t of direct?.terms ?? [])
@@ -102,25 +103,25 @@ export class Evolutions {
     return this.values.get(regIndex(r))!;
   }
 
-  /** The form of an operand's value in `width` bits, or null for what is no value. */
+  /** The form of an operand's value in `width` bits, or null if it is not a value. */
   operandValue(o: Operand, width: number): LinearForm | null {
     if (o.mods !== 0) return null;
     if (o.kind === Kind.Imm) return constantForm(immValue(o, width), width);
     return o.kind === Kind.Reg ? truncateForm(this.value(o.reg), width) : null;
   }
 
-  /** How a register's value changes in a loop; null if that is not known to be affine. */
+  /** How a register's value changes in a loop; null if it is not known to be affine. */
   evolutionOf(loop: number, r: Reg): Evolution | null {
     return this.ssa ? this.evolve(loop, this.value(r)) : null;
   }
 
-  /** How a form changes in a loop; null if that is not known to be affine. Its terms may be any registers. */
+  /** How a form changes in a loop; null if it is not known to be affine. Its terms may be any registers. */
   evolutionOfForm(loop: number, form: LinearForm): Evolution | null {
     const expanded = this.ssa ? this.expanded(form) : null;
     return expanded === null ? null : this.evolve(loop, expanded);
   }
 
-  /** The phis of a loop's header that are affine: its basic induction variables, in the order of the text. */
+  /** The affine phis of a loop's header: its basic induction variables, in program order. */
   inductionVariables(loop: number): InductionVariable[] {
     const out: InductionVariable[] = [];
     if (!this.ssa) return out;
@@ -145,7 +146,7 @@ export class Evolutions {
     return defStart[i + 1] > defStart[i] ? defs[defStart[i]] : -1;
   }
 
-  /** What the defining instruction says, in terms of its operands; null if it says nothing linear. */
+  /** The defining instruction as a linear form of its operands; null if it is not linear. */
   private definition(r: Reg): LinearForm | null {
     const n = this.definitionNumber(r);
     if (n < 0 || regWidth(r) > 64) return null;
@@ -169,7 +170,7 @@ export class Evolutions {
     return out;
   }
 
-  /** The value of a register, unless it is being made: then the register stands for itself. */
+  /** The value of a register; while that is being computed, the register stands for itself. */
   private settled(r: Reg): LinearForm | null {
     const known = this.values.get(regIndex(r));
     return known === undefined ? this.value(r) : known;
@@ -211,7 +212,7 @@ export class Evolutions {
     return { width, start: truncateForm(e.start, width), step: truncateForm(e.step, width) };
   }
 
-  /** {start, +, step} of a phi of a header: one value comes in from outside, and from every latch phi + step. */
+  /** {start, +, step} of a header phi: one value comes from outside, and phi + step from every latch. */
   private recurrence(r: Reg): Evolution | null {
     const n = this.definitionNumber(r);
     const ins = this.du.ins[n];
@@ -237,14 +238,14 @@ export class Evolutions {
     if (start === null || next === null) return null;
     const step = addScaled(next, leaf(r), -1n);
     for (const { operand } of step.terms) {
-      // Of what is no register, only a constant bank with an index can change.
+      // Of operands that are not registers, only an indexed constant bank can change.
       const changes = operand.kind === Kind.Reg ? this.inside(loop, operand.reg) : operand.reg !== NO_REG;
       if (changes) return null;
     }
     return { width, start, step };
   }
 
-  /** A value of the loop that is extended: affine where it is sure not to wrap before. */
+  /** An extension of a value that changes in the loop: affine if the value surely does not wrap. */
   private extension(loop: number, r: Reg, bits: number, width: number, signed: boolean): Evolution | null {
     if (this.unwrapped === null) return null;
     const narrow = truncateForm(this.value(r), bits);
@@ -262,7 +263,7 @@ const leaf = (r: Reg): LinearForm => ({
   constant: 0n,
 });
 
-/** A phi that takes one and the same value from everywhere (or itself) is a copy of it. */
+/** A phi whose operands are all the same value (or itself) is a copy of that value. */
 function phiCopy(ins: Instr): LinearForm | null {
   const [r] = ins.dst;
   const width = regWidth(r);
@@ -285,7 +286,7 @@ function phiCopy(ins: Instr): LinearForm | null {
   return only.kind === Kind.Reg && regWidth(only.reg) === width ? leaf(only.reg) : null;
 }
 
-/** Does every register have at most one definition, parameters included? */
+/** Does every register have at most one definition, counting parameters? */
 function singleDefinitions(du: DefUse): boolean {
   for (let i = 0; i < du.entry.length; i++)
     if (du.defStart[i + 1] - du.defStart[i] + du.entry[i] > 1) return false;

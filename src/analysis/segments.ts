@@ -4,8 +4,8 @@ import { cfgOf, endsFlow, invert, isControl } from './cfg.ts';
 import { memo } from './memo.ts';
 
 /**
- * Blocks cut after every control operation. From phase 6 on each block is one segment; before it, a branch in the
- * middle of a block is an exit of its own, and data flow is exact only between the cuts.
+ * Blocks cut after every control operation. From phase 6 on each block is one segment. Before phase 6 a branch in the
+ * middle of a block is an additional exit, and data flow is exact only between the cuts.
  */
 export interface Segments {
   readonly fn: Fn;
@@ -20,7 +20,10 @@ export interface Segments {
   readonly succ: Int32Array;
   readonly predStart: Int32Array;
   readonly pred: Int32Array;
-  /** Segments in an order that suits backward problems: blocks by descending reverse post-order, then the unreachable. */
+  /**
+   * Segments in an order suited to backward problems: blocks by descending reverse post-order, then the unreachable
+   * ones.
+   */
   readonly backward: Int32Array;
 }
 

@@ -19,62 +19,65 @@ import {
 
 /** A register as another one plus a constant. */
 export interface Offset {
-  /** Stands for all registers that hold the same as `root`. */
+  /** Represents all registers that hold the same value as `root`. */
   readonly base: Reg;
-  /** A register with the value of `base`, whose definition comes before that of the register asked about. */
+  /** A register with the value of `base`, defined before the register asked about. */
   readonly root: Reg;
   /** Modulo 2^width of the register. */
   readonly plus: bigint;
 }
 
-/** A predicate that is true exactly where a register holds certain values. */
+/** A predicate that is true exactly if a register holds certain values. */
 export interface Truth extends Pick<Offset, 'base' | 'root'> {
   readonly width: number;
   readonly values: ValueSet;
 }
 
-/** A place in a table as a function of a register: in pieces, each a sum or one place. */
+/** A table index as a function of a register: in pieces, each a sum or a constant. */
 export interface Index extends Pick<Offset, 'base' | 'root'> {
   readonly width: number;
   readonly pieces: readonly {
     readonly values: ValueSet;
-    /** The register plus this; or this alone. */
+    /** The register plus this, or just this. */
     readonly plus: bigint;
     readonly alone: boolean;
   }[];
 }
 
-/** Sums of constants, and conditions in terms of others, are followed through so many definitions. */
+/** Most definitions followed through sums of constants and compound conditions. */
 const DEPTH = 16;
 
 /**
- * What predicates say of integer registers, in SSA: `ISETP.LT.U32 P4, R3, 4` with R3 = R2 - 10 says that R2 is in 10 ... 13, and so
- * does `P4 && !P5`, where P5 says that R2 is 20. Everything is read off the meanings of opcodes.
+ * What predicates say about integer registers, in SSA: `ISETP.LT.U32 P4, R3, 4` with R3 = R2 - 10 says that R2 is in
+ * 10 ... 13, and so does `P4 && !P5` if P5 says that R2 is 20. Everything is read from the meanings of opcodes.
  *
- * Registers that are computed alike count as one: front ends extend a narrow selector again for each comparison. All is in terms of
- * what a draft holds when it is asked, and is remembered: edits must leave values as they are.
+ * Registers that are computed alike count as one, because front ends extend a narrow selector again for each
+ * comparison. Answers refer to the draft at the time of the query and are cached: edits must not change values.
  */
 export class Selectors {
   private readonly d: Draft;
   private readonly hasOneValue: (r: Reg) => boolean;
   private readonly truths = new Map<Reg, Truth | null>();
   private readonly offsets = new Map<Reg, Offset>();
-  /** By operation and operands: the register met first. */
+  /** By operation and operands: the register found first. */
   private readonly alike = new Map<string, Reg>();
 
-  /** @param hasOneValue is a register one of those that are in SSA: does its definition, where there is one, say what it holds? */
+  /** @param hasOneValue is the register in SSA, so that its definition, if there is one, determines its value? */
   constructor(d: Draft, hasOneValue: (r: Reg) => boolean) {
     this.d = d;
     this.hasOneValue = hasOneValue;
   }
 
-  /** Does an instruction read and write nothing but registers in SSA? Then it gives the same wherever its operands are there. */
+  /**
+   * Does an instruction read and write only registers in SSA? If so, it gives the same result wherever its operands
+   * are available.
+   */
   isMovable(x: Instr): boolean {
     const is = (r: Reg): boolean => r === NO_REG || this.hasOneValue(r);
     return isValue(x) && x.dst.every(is) && x.src.every((o) => is(o.reg));
   }
 
-  /** Which values of which register make a predicate true; null where it is not that simple. */
+  /** Which values of which register make a predicate true; null if it is not that simple. */
   truthOf(p: Reg, depth = DEPTH): Truth | null {
     const known = this.truths.get(p);
     if (known !== undefined) return known;
@@ -89,7 +92,7 @@ export class Selectors {
     return t;
   }
 
-  /** A register in terms of what it is computed from by adding constants. */
+  /** A register in terms of the register that it is computed from by adding constants. */
   offsetOf(r: Reg): Offset {
     const known = this.offsets.get(r);
     if (known !== undefined) return known;
@@ -109,8 +112,8 @@ export class Selectors {
   }
 
   /**
-   * A place in a table in terms of the register that it is computed from: a sum, or a choice between a sum and one place, such as the
-   * minimum of both; also the low word of such a one of 64 bits.
+   * A table index in terms of the register that it is computed from: a sum, or a selection between a sum and a
+   * constant, such as a minimum; also the low word of such a 64-bit value.
    */
   indexOf(r: Reg): Index | null {
     const x = this.definition(r);
@@ -152,7 +155,7 @@ export class Selectors {
     return { base: t.base, root: t.root, width: t.width, pieces };
   }
 
-  /** The unguarded definition by an operation that gives the same for equal operands. */
+  /** The unguarded definition by an operation that gives equal results for equal operands. */
   private definition(r: Reg): Instr | null {
     const n = this.hasOneValue(r) ? this.d.def(r) : -1;
     if (n < 0) return null;
@@ -160,7 +163,7 @@ export class Selectors {
     return x.guard === NO_REG && !isPhi(x) && this.isMovable(x) ? x : null;
   }
 
-  /** One of the registers that hold the same as this one, the same for all of them. */
+  /** One of the registers that hold the same value, always the same one. */
   representative(r: Reg, depth = DEPTH): Reg {
     const x = depth > 0 ? this.definition(r) : null;
     if (x === null) return r;
@@ -214,13 +217,13 @@ export class Selectors {
   }
 }
 
-/** Is every place below a bound? */
+/** Is every index below a bound? */
 const isWithin = ({ pieces, width }: Index, bound: bigint): boolean =>
   pieces.every(({ values, plus, alone }) =>
     alone ? plus < bound : shifted(values, plus, width).every(({ high }) => high < bound),
   );
 
-/** One register of the form's width, whole and once, plus a constant; null where it is something else. */
+/** One whole register of the form's width, once, plus a constant; null for any other form. */
 export function plainSum(f: LinearForm | null, width: number): { reg: Reg; constant: bigint } | null {
   if (f === null || f.width !== width || f.terms.length !== 1) return null;
   const [{ operand, coefficient, bits }] = f.terms;

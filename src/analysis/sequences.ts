@@ -1,12 +1,15 @@
-/** Numbers sequences of numbers: equal sequences get one number, new ones the next. Hashed without making a text of them. */
+/**
+ * Numbers sequences of integers: equal sequences get the same number, new ones the next. Hashes without building a
+ * string.
+ */
 export class SequenceTable {
   private readonly heads = new Map<number, number>();
-  /** By number of a sequence: the one before it with the same hash (-1: none), and where its items begin. */
+  /** By sequence number: the previous one with the same hash (-1: none), and where its items start. */
   private readonly others: number[] = [];
   private readonly start: number[] = [0];
   private readonly items: number[] = [];
 
-  /** How many different sequences there are. */
+  /** Number of different sequences. */
   get count(): number {
     return this.others.length;
   }

@@ -9,9 +9,9 @@ import { flowNodesOf, lastNode } from './flow-nodes.ts';
 import { memo } from './memo.ts';
 
 /**
- * Register index -> 1 if the register is one value: a single certain definition, which dominates every use. In SSA that
- * is every register that is defined at all; outside of SSA it tells which registers may be treated as if it were. All
- * others are variables: what they hold depends on when it is asked.
+ * Register index -> 1 if the register is a single value: one certain definition, which dominates every use. In SSA
+ * that is every defined register; outside SSA it tells which registers may be treated as in SSA. All others are
+ * variables, whose value depends on the place.
  */
 export const singleValuesOf: (fn: Fn) => Uint8Array = memo((fn) => {
   const du = defUseOf(fn);
@@ -37,7 +37,7 @@ export const singleValuesOf: (fn: Fn) => Uint8Array = memo((fn) => {
   }
   return single;
 
-  /** A use by a phi stands at the end of the predecessor. */
+  /** A phi operand counts as a use at the end of the predecessor. */
   function reachesPhi(use: number, r: number, home: number): boolean {
     const { src } = du.ins[use];
     for (let k = 0; k + 1 < src.length; k += 2) {

@@ -6,32 +6,33 @@ import { loopBlocks, loopsOf } from './loops.ts';
 import { memo } from './memo.ts';
 import { tripCountsOf } from './trip-count.ts';
 
-/** How often blocks run for each time that the function is entered. */
+/** How often blocks run per entry of the function. */
 export interface Frequency {
-  /** By block position; 0 for blocks that the entry does not reach. */
+  /** By block position; 0 for unreachable blocks. */
   readonly block: Float64Array;
-  /** By index in `Cfg.succ`: the share of the block's runs that go on there. */
+  /** By index in `Cfg.succ`: the fraction of the block's runs that take the edge. */
   readonly probability: Float64Array;
 }
 
 /** How often control takes the edge with index `e` in `Cfg.succ`, which leaves the block at position `b`. */
 export const edgeFrequency = (f: Frequency, b: number, e: number): number => f.block[b] * f.probability[e];
 
-/** Stands for the runs of a loop that nothing leaves: many, but no more than sums of frequencies bear. */
+/** Iterations assumed for a loop that is never left: many, but few enough for sums of frequencies. */
 const ENDLESS = 1024;
-/** A loop that is left more rarely than this counts as endless, where its trip count is not known. */
+/** A loop that is left more rarely than this counts as endless if its trip count is unknown. */
 const LEAST_WAY_OUT = 1e-9;
-/** Cycles with several entries are solved by repetition, to this relative difference, ... */
+/** Cycles with several entries are solved iteratively, to this relative difference, ... */
 const SETTLED = 1e-12;
-/** ... at most so many times: a cycle that nothing leaves never settles. */
+/** ... at most this many times, because a cycle that is never left does not settle. */
 const MOST_SWEEPS = ENDLESS;
 
 /**
- * A static estimate by branch probabilities (`branchProbabilitiesOf`) and trip counts. A natural loop runs 1 / (1 - p) times
- * for each entry, p being the chance to come back to its header (Wu and Larus, 1994), or as often as its trip count says;
- * cycles with several entries are solved by repetition. What flows into a block flows out of it, but for endless loops.
+ * A static estimate from branch probabilities (`branchProbabilitiesOf`) and trip counts. A natural loop runs 1 / (1 -
+ * p) times per entry, p being the probability of coming back to its header (Wu and Larus, 1994), or as often as its
+ * trip count says. Cycles with several entries are solved iteratively. What flows into a block flows out of it,
+ * except in endless loops.
  *
- * Costs the sum of the sizes of all loops, inner ones in each loop around them.
+ * Costs the sum of the sizes of all loops, counting inner loops in each loop around them.
  */
 export const staticFrequencyOf: (fn: Fn) => Frequency = memo((fn) => {
   const g = cfgOf(fn);
@@ -56,16 +57,16 @@ export const staticFrequencyOf: (fn: Fn) => Frequency = memo((fn) => {
   return { block, probability };
 });
 
-/** Spreads an amount over blocks, loops that are solved already taken as one step. */
+/** Propagates an amount over blocks; loops that are already solved count as one step. */
 class FrequencySolver {
   readonly amount: Float64Array;
-  /** By position: how often a header runs for each entry of its loop; 1 for other blocks. */
+  /** By position: how often a header runs per entry of its loop; 1 for other blocks. */
   readonly rounds: Float64Array;
   private readonly g: Cfg;
   private readonly dom: DominatorTree;
   private readonly probability: Float64Array;
   private readonly repeat: boolean;
-  /** By position: the last `spread` that came by. */
+  /** By position: the last `spread` that visited it. */
   private readonly stamp: Int32Array;
   private epoch = 0;
 
@@ -88,8 +89,9 @@ class FrequencySolver {
   }
 
   /**
-   * Sets the amounts of blocks (in reverse post-order) when 1 enters the first of them.
-   * @param header header of the loop that the blocks form, whose own rounds are not counted; -1 for the whole function
+   * Sets the amounts of blocks (in reverse post-order) when an amount of 1 enters the first of them.
+   * @param header header of the loop that the blocks form, whose own iterations are not counted; -1 for the whole
+   * function
    */
   spread(blocks: ArrayLike<number>, header: number): void {
     this.epoch++;
@@ -103,7 +105,7 @@ class FrequencySolver {
     }
   }
 
-  /** One pass from top to bottom; gives the largest relative change. */
+  /** One pass from top to bottom; returns the largest relative change. */
   private sweep(blocks: ArrayLike<number>, header: number): number {
     const { predStart, pred } = this.g;
     let change = 0;
@@ -113,7 +115,7 @@ class FrequencySolver {
       if (b !== header)
         for (let e = predStart[b]; e < predStart[b + 1]; e++) {
           const p = pred[e];
-          // What comes back to the header of a loop is part of its rounds.
+          // What comes back to a loop header is part of its iterations.
           if (this.stamp[p] === this.epoch && !dominates(this.dom, b, p)) sum += this.along(p, b);
         }
       if (b !== header) sum *= this.rounds[b];

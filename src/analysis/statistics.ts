@@ -1,7 +1,7 @@
 import { Lanes, OpFlag } from '../ir/opcode.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
-import { accessBytes } from '../isa/build.ts';
+import { accessBytes } from '../isa/accesses.ts';
 import { blockTime } from './block-time.ts';
 import { instrCost } from './costs.ts';
 import { divergenceOf } from './divergence.ts';
@@ -12,32 +12,33 @@ import { loopsOf } from './loops.ts';
 import { statedThreads, USUAL_BLOCK } from './occupancy.ts';
 import { pressureOf } from './pressure.ts';
 
-/** What the header of a listing is made for. */
+/** The input for the header of a listing. */
 export interface Listing {
   readonly target: Target;
-  /** For the sizes of shared variables. */
+  /** Gives the sizes of shared variables. */
   readonly program: Program;
-  /** Registers are physical: the line of spills is written without commas (reference: statistics header). */
+  /** Whether registers are physical: the line of spills is then written without commas (reference: statistics header). */
   readonly allocated?: boolean;
 }
 
 /**
- * The `#` header of a listing, line by line and field by field in the spelling of the original (reference: statistics header;
- * "trancedental" is theirs). What the sources do not say is how a field is computed. Here:
+ * The `#` header of a listing, line by line and field by field in the spelling of the original (reference: statistics
+ * header; "trancedental" is theirs). The sources do not say how a field is computed. Here:
  *
- * - counts are of instructions as they stand, `est` ones too. Registers are virtual, in units of 32 bits, and the line of uniform ones
- *   stands where there are any (the original has it for targets whose code is above 24575, which are those that have them)
+ * - counts are of instructions as they stand, `est` ones too. Registers are virtual, in 32-bit units. The line of uniform registers appears
+ *   if there are any (the original prints it for targets whose code is above 24575, which are those that have them)
  * - `est latency`, `worstcaseLat`, `avgcaseLat`: cycles for a warp alone (`functionTime`); the first is the last, rounded
- * - `Occupancy`: share of the warps of an SM, by the most registers that live at one place
- * - `thru`: warps that an SM completes in a cycle if only that limited it (`throughputOf`); inf: it is not used. `fp` is the slower of the
- *   units fma and fp64, `shared` and `texLoadStore` share the unit lsu
+ * - `Occupancy`: fraction of the warps of an SM, limited by the most registers live at one point
+ * - `thru`: warps that an SM completes in a cycle if this were the only limit (`throughputOf`); inf: not used. `fp` is the slower of the
+ *   units fma and fp64; `shared` and `texLoadStore` share the unit lsu
  * - `programSize`: bytes of the instructions that cost time; `NonSpill`: bytes of the accesses to local memory and of the variables there
  * - `Bindless Tex` has its handle in a register, `CB-Bound Tex` names it
  *
- * Always 0: everything about spills (ptxas allocates registers later), `ipa` and `attributeMemUsage` (graphics), pairs (no target
- * since Volta issues two instructions at once), `partially unrolled loops` (nothing unrolls yet), `UR-Bound` and `Partially Bound Tex`
- * (PTX has no such form), `maxNumLiveValuesAtSuspend` (nothing suspends), and `tepid`, `instHint`, `Precise inst`, of which no source
- * says what they count. The last line is ours: the most units that live at one place.
+ * Always 0: everything about spills (ptxas allocates registers later), `ipa` and `attributeMemUsage` (graphics),
+ * pairs (no target since Volta issues two instructions at once), `partially unrolled loops` (not recorded yet),
+ * `UR-Bound` and `Partially Bound Tex` (PTX has no such form), `maxNumLiveValuesAtSuspend` (nothing suspends), and
+ * `tepid`, `instHint`, `Precise inst`, whose meaning no source states. The last line is our own: the most units live
+ * at one point.
  */
 export function statistics(fn: Fn, { target, program, allocated = false }: Listing): string[] {
   const n = countsOf(fn, target);
@@ -80,8 +81,8 @@ export function statistics(fn: Fn, { target, program, allocated = false }: Listi
 }
 
 /**
- * A line for each block: instructions, how often it runs for each time that the function does, and cycles of one run for a warp
- * alone. The form is ours.
+ * One line per block: instructions, how often it runs per run of the function, and cycles of one run for a warp
+ * alone. The format is our own.
  */
 export function blockStatistics(fn: Fn, target: Target): string[] {
   const runs = frequencyOf(fn).block;
@@ -91,13 +92,13 @@ export function blockStatistics(fn: Fn, target: Target): string[] {
   });
 }
 
-/** As `%f` of C writes it. */
+/** As C's `%f` writes it. */
 const fixed = (x: number): string => (Number.isFinite(x) ? x.toFixed(6) : Number.isNaN(x) ? 'nan' : 'inf');
 
 interface Counts {
   readonly unit: ReadonlyMap<string, number>;
   readonly all: number;
-  /** Those that cost time. */
+  /** Instructions that cost time. */
   readonly issued: number;
   readonly general: number;
   readonly uniform: number;
@@ -114,7 +115,7 @@ interface Counts {
   readonly localStored: number;
 }
 
-/** A texture read as Ori carries it; the handle is the first thing in brackets. */
+/** A texture read as Ori carries it; the handle is the first operand in brackets. */
 const TEXTURE = /^(?:tex|tld4)\..*?\[\s*(<s\d+:64>)?/;
 
 function countsOf(fn: Fn, { costs }: Target): Counts {
@@ -166,7 +167,7 @@ function countsOf(fn: Fn, { costs }: Target): Counts {
       }
       // The fma unit also runs integer multiplies (IMAD).
       if (x.op.unit === 'fma' && x.op.name.startsWith('F')) n.single++;
-      // Two-lane half instructions bear a 2 in their name: HADD2, HFMA2, ...
+      // The names of two-lane half instructions contain a 2: HADD2, HFMA2, ...
       if (x.op.unit === 'fp16' && x.op.name.includes('2')) n.vectorHalf++;
       const toUniform = x.dst.some(isUniform);
       if (toUniform) n.uniformOps++;

@@ -6,60 +6,67 @@ import { printInstr } from '../ir/text.ts';
 import { Selectors } from './selectors.ts';
 import { complement, everything, meet, NOTHING, union, type ValueSet } from './value-sets.ts';
 
-/** Where some values of a selector lead: a block, and what its phis take on the way. */
+/** Where some values of a selector lead: a block, and the operands of its phis on that edge. */
 export interface Leaf {
   readonly block: BlockNo;
-  /** By phi of the block; registers that hold the same count as one. */
+  /** By phi of the block; registers that hold the same value count as one. */
   readonly args: readonly Operand[];
   readonly values: ValueSet;
-  /** Source line of a branch that led there. */
+  /** Source line of a branch that leads there. */
   readonly loc: number;
 }
 
-/** A block of a switch, its head among them, and the values that come to it. */
+/** A block of a switch, possibly its head, and the values that reach it. */
 export interface Test {
   readonly block: BlockNo;
   readonly values: ValueSet;
 }
 
 /**
- * Blocks that only decide on one register: together a map from its values to where they lead. The head may hold anything in front of
- * its last instruction; every other block is entered from blocks of the switch alone, and has nothing but values beside its branch.
+ * Blocks that only decide on one register: together they map its values to targets. The head may contain anything
+ * before its last instruction. Every other block is entered only from blocks of the switch, and contains only values
+ * besides its branch.
  */
 export interface Switch {
   readonly head: BlockNo;
-  /** Defined wherever the head ends. */
+  /** Available wherever the head ends. */
   readonly selector: Reg;
   readonly width: number;
-  /** The head first; each block comes behind those that lead to it. */
+  /** The head first; each block comes after those that lead to it. */
   readonly tests: readonly Test[];
-  /** Their values are disjoint. What is in none of them never comes, or is left open (a place behind the end of a table). */
+  /**
+   * Their values are disjoint. A value in none of them never occurs, or has no defined target (an index past the end
+   * of a table).
+   */
   readonly leaves: readonly Leaf[];
-  /** Blocks that decide on the same register and yet are not part of it, with the reason. */
+  /** Blocks that decide on the same register but are not part of the switch, with the reason. */
   readonly stops: readonly { readonly block: BlockNo; readonly why: string }[];
-  /** Instructions of blocks other than the head that something else needs, in an order in which they can run in the head. */
+  /**
+   * Instructions of blocks other than the head whose results are needed elsewhere, in an order in which they can run
+   * in the head.
+   */
   readonly kept: readonly Ins[];
 }
 
-/** What may stand in a block between its beginning and its branch. */
+/** What a block may contain between its start and its branch. */
 export type Between =
-  /** Values, which then move to the head if something outside of the switch needs them. */
+  /** Values, which move to the head if they are needed outside the switch. */
   | 'values'
-  /** What nothing but the block itself reads: the comparison and what it is computed from. */
+  /** Only what nothing but the block itself reads: the comparison and its inputs. */
   | 'comparison';
 
-/** Most blocks of one switch; what comes behind in a longer chain is a switch of its own. Sets of values grow with the chain. */
+/** Most blocks of one switch; the rest of a longer chain is a separate switch. Sets of values grow with the chain. */
 const MOST_TESTS = 256;
-/** Values that a block may compute beside its comparison: with more it is no longer a test, but code. */
+/** Values that a block may compute besides its comparison; with more it is ordinary code rather than a test. */
 const MOST_BETWEEN = 8;
 
-/** Finds switches in a draft in SSA whose control operations end blocks. Edits must leave values of registers as they are. */
+/** Finds switches in a draft in SSA whose control operations end blocks. Edits must not change values of registers. */
 export class Switches {
   private readonly d: Draft;
   private readonly selectors: Selectors;
   private pinned: ReadonlySet<BlockNo> = new Set();
 
-  /** @param hasOneValue is a register one of those that are in SSA? */
+  /** @param hasOneValue is the register in SSA? */
   constructor(d: Draft, hasOneValue: (r: Reg) => boolean) {
     this.d = d;
     this.selectors = new Selectors(d, hasOneValue);
@@ -67,8 +74,8 @@ export class Switches {
   }
 
   /**
-   * The largest switch that begins at the end of a block; null where it decides on no register.
-   * @param taken blocks that are part of no other switch than one they head
+   * The largest switch that begins at the end of a block; null if the block does not decide on a register.
+   * @param taken blocks that may only be part of a switch that they head
    */
   from(head: BlockNo, between: Between, taken: (b: BlockNo) => boolean): Switch | null {
     const subject = this.subjectOf(head);
@@ -79,7 +86,7 @@ export class Switches {
     const tests: Test[] = [];
     const inside = new Set<BlockNo>([head]);
     const stops: Switch['stops'][number][] = [];
-    /** By block that is not inside: the ways that lead there. */
+    /** By block outside the switch: the edges that lead there. */
     const open = new Map<BlockNo, { from: BlockNo; values: ValueSet }[]>();
     const work: { block: BlockNo; values: ValueSet }[] = [{ block: head, values: everything(width) }];
     for (let t = work.shift(); t !== undefined; t = work.shift()) {
@@ -123,7 +130,7 @@ export class Switches {
     return selectors.indexOf(x.src[0].reg);
   }
 
-  /** Where values go at the end of a block that decides on the register, or on nothing. */
+  /** Where values go at the end of a block that decides on the register, or does not branch. */
   private waysOf(b: BlockNo, values: ValueSet): Map<BlockNo, ValueSet> {
     const { d, selectors } = this;
     const out = new Map<BlockNo, ValueSet>();
@@ -160,7 +167,7 @@ export class Switches {
     for (const [to, sets] of places) out.set(to, union(out.get(to) ?? NOTHING, meet(values, union(...sets))));
   }
 
-  /** Why a block that is only entered from the switch is no part of it; null if it is. */
+  /** Why a block that is only entered from the switch is not part of it; null if it is. */
   private refuses(b: BlockNo, base: Reg, between: Between): string | null {
     const { d } = this;
     const n = d.terminator(b);
@@ -173,16 +180,16 @@ export class Switches {
     let count = 0;
     for (let k = d.first(b); k !== n; k = d.next(k)) {
       const x = d.at(k);
-      if (!this.selectors.isMovable(x)) return `${printInstr(x)} stands in it`;
+      if (!this.selectors.isMovable(x)) return `it contains ${printInstr(x)}`;
       if (this.isRead(k, (user) => d.block(user) !== b)) {
-        if (between === 'comparison') return `${printInstr(x)} stands in it, which is needed elsewhere`;
+        if (between === 'comparison') return `it contains ${printInstr(x)}, which is needed elsewhere`;
         if (++count > MOST_BETWEEN) return `it computes more than ${MOST_BETWEEN} values`;
       }
     }
     return null;
   }
 
-  /** The register alone that the end of a block decides on, guard and index together; -1 if there is none. */
+  /** The only register that the end of a block decides on, counting guard and index; -1 if there is none. */
   private decidesOn(b: BlockNo): Reg {
     const subject = this.subjectOf(b);
     if (subject === null) return NO_REG;
@@ -198,7 +205,7 @@ export class Switches {
       .dst.some((r) => r !== NO_REG && (d.isReturned(r) || d.users(r).some((user) => where(user, r))));
   }
 
-  /** Instructions of the blocks behind the head that others than these blocks need, directly or through one another. */
+  /** Instructions of the blocks after the head that other blocks need, directly or through one another. */
   private keptOf(tests: readonly Test[], inside: ReadonlySet<BlockNo>, leaves: readonly Leaf[]): Ins[] {
     const { d } = this;
     const head = tests[0].block;
@@ -219,16 +226,16 @@ export class Switches {
       if (gone(user)) return !isTerminator(user) && kept.has(user);
       const x = d.at(user);
       if (!isPhi(x)) return true;
-      // A way that several values take brings what the first of them did.
+      // If several values take an edge, the phis get what the first of them brought.
       if (brought.get(d.block(user))?.has(r) === true) return true;
       return x.src.some((o, k) => k % 2 === 1 && o.reg === r && !inside.has(d.blockById(x.src[k - 1].lo)));
     };
-    // Users come behind what they read.
+    // Users come after what they read.
     for (const n of [...all].reverse()) if (this.isRead(n, needs)) kept.add(n);
     return all.filter((n) => kept.has(n));
   }
 
-  /** Ways that lead out, those to one block with the same values for its phis together. */
+  /** Edges that leave the switch; those to one block with equal phi operands are merged. */
   private leavesOf(open: ReadonlyMap<BlockNo, readonly { from: BlockNo; values: ValueSet }[]>): Leaf[] {
     const { d } = this;
     const out: Leaf[] = [];

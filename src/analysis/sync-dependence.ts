@@ -3,32 +3,34 @@ import { type DominatorTree, dominates, dominators, postDominators } from './dom
 import { Heap } from './heap.ts';
 import { inLoop, type LoopForest, loops } from './loops.ts';
 
-/** Told what a sweep finds. */
+/** Receives what a sweep finds. */
 export interface SyncSink {
   /**
-   * Lanes that came by different ways, at `level`, meet at the node.
+   * Lanes that took different ways, at `level`, meet at the node.
    * @param onTheWay nodes that some of them may have passed since they parted
    */
   join(node: number, level: number, onTheWay: (node: number) => boolean): void;
-  /** Lanes leave the loop, which has these nodes, in different iterations and come to the exits. */
+  /** Lanes leave the loop, which consists of these nodes, in different iterations and reach the exits. */
   loop(id: number, level: number, nodes: readonly number[], exits: readonly number[]): void;
-  /** Lanes parted inside the irreducible region or before it: at each of its nodes any of them may meet. */
+  /** Lanes parted inside the irreducible region or before it, so they may meet at any of its nodes. */
   region(nodes: readonly number[], level: number): void;
 }
 
 /**
- * Where lanes meet again that a divergent branch has parted. A node is a join of a branch if two ways lead to it from
- * different successors of the branch that have no other node in common; the values of its phis then depend on the lane.
- * Ways are followed as labels, up to the immediate post-dominator of the branch, where all lanes have come: a node that two
- * labels reach is a join and hands on a label of its own. Rosemann, Moll and Hack, "An Abstract Interpretation for SPMD
- * Divergence on Reducible Control Flow Graphs" (POPL 2021); LLVM's SyncDependenceAnalysis labels in the same way.
+ * Where lanes that a divergent branch has parted meet again. A node is a join of a branch if two paths lead to it
+ * from different successors of the branch and have no other node in common; the values of its phis then depend on the
+ * lane. Paths are followed as labels, up to the immediate post-dominator of the branch, where all lanes arrive: a
+ * node that two labels reach is a join and passes on a label of its own. Rosemann, Moll and Hack, "An Abstract
+ * Interpretation for SPMD Divergence on Reducible Control Flow Graphs" (POPL 2021); LLVM's SyncDependenceAnalysis
+ * labels in the same way.
  *
- * Labels go around no loop. Where lanes may leave a loop in different iterations, its exits are the ways of a branch in the
- * loop around it. Levels are those of `Lanes`: a branch that parts the warps of a block parts no lanes of a warp.
+ * Labels do not go around loops. If lanes may leave a loop in different iterations, its exits count as the successors
+ * of a branch in the surrounding loop. Levels are those of `Lanes`: a branch that parts the warps of a block does not
+ * part the lanes of a warp.
  *
- * Beyond the paper: lanes that wait for each other at the post-dominator may have passed the header of a loop in between a
- * different number of times. The headers of such loops count as joins. So do all nodes of an irreducible region that is
- * touched, and each of its exits is a way of its own.
+ * Beyond the paper: lanes that wait for each other at the post-dominator may have passed the header of a loop in
+ * between a different number of times. The headers of such loops count as joins. So do all nodes of an irreducible
+ * region that is touched, and each of its exits is a separate path.
  */
 export class SyncDependence {
   /** Levels of the branches, set by `part`; levels at which a node is a join; levels at which only some lanes may run it. */
@@ -64,7 +66,7 @@ export class SyncDependence {
   private around = false;
   private left = false;
   private readonly found: number[] = [];
-  /** Sweep batch and its loop that last passed a node. */
+  /** The sweep batch, and its loop, that last passed a node. */
   private readonly sweptBy: Int32Array;
   private readonly sweptIn: Int32Array;
   private batch = 0;
@@ -93,7 +95,7 @@ export class SyncDependence {
     this.sweptIn = new Int32Array(count);
   }
 
-  /** Branches at the ends of the nodes now part lanes at `level`; each had a lower one before. */
+  /** Branches at the ends of the nodes now part lanes at `level`, which is higher than before. */
   part(nodes: readonly number[], level: number): void {
     const { rpoNumber } = this.cfg;
     for (const b of nodes) this.branch[b] = level;
@@ -107,7 +109,7 @@ export class SyncDependence {
         while (within >= 0 && this.region[this.forest.loops[within].header] === r)
           within = this.forest.loops[within].parent;
       }
-      // A sweep that passed a branch has followed its ways, too: they end where the others do, or before.
+      // A sweep that passed a branch also followed its paths: they end where the others do, or before.
       if (this.sweptBy[b] !== this.batch || this.sweptIn[b] !== within || r >= 0) {
         this.begin(level, within, stop);
         if (r >= 0) this.touch(r);
@@ -119,7 +121,7 @@ export class SyncDependence {
     }
   }
 
-  /** Lanes that parted in loop `l` and meet at `stop`, outside of it, leave it in different iterations. */
+  /** Lanes that parted in loop `l` and meet at `stop`, outside it, leave it in different iterations. */
   private partLoops(l: number, level: number, stop: number): void {
     const { loops } = this.forest;
     while (l >= 0 && (stop >= this.cfg.count || !inLoop(this.forest, l, stop))) {
@@ -152,7 +154,7 @@ export class SyncDependence {
     this.checkIterations();
   }
 
-  /** Nodes of a loop, found from its latches: in reverse post-order others may stand between them. */
+  /** Nodes of a loop, found from its latches, because other nodes may lie between them in reverse post-order. */
   private nodesOf(l: number): number[] {
     const { predStart, pred, rpoNumber } = this.cfg;
     const { header, latches } = this.forest.loops[l];
@@ -170,7 +172,10 @@ export class SyncDependence {
     return nodes;
   }
 
-  /** Lanes meet at a node of a loop after they went around it, or left it and came again: in different iterations. */
+  /**
+   * Lanes meet at a node of a loop after going around it, or after leaving and re-entering it: in different
+   * iterations.
+   */
   private checkIterations(): void {
     const { stop, within: l, level, left, around } = this;
     const { loops } = this.forest;
@@ -207,7 +212,7 @@ export class SyncDependence {
     for (let e = succStart[b]; e < succStart[b + 1]; e++) this.reach(b, succ[e], count + e);
   }
 
-  /** Control comes over the edge from `u` to `v` with a label. */
+  /** Control takes the edge from `u` to `v` with a label. */
   private reach(u: number, v: number, label: number): void {
     const { rpoNumber } = this.cfg;
     if (v === this.stop) {
@@ -245,7 +250,7 @@ export class SyncDependence {
     this.found.push(v);
   }
 
-  /** @param counts whether branches that it passes need none of their own */
+  /** @param counts whether the branches passed need no sweep of their own */
   private sweep(counts: boolean): void {
     const { rpo, succStart, succ, count } = this.cfg;
     const { label, branch, level } = this;
@@ -269,7 +274,7 @@ export class SyncDependence {
     for (const v of this.found) this.sink.join(v, level, onTheWay);
   }
 
-  /** Does the edge leave a loop, inside of that of the sweep, that lanes leave in different iterations? */
+  /** Does the edge leave a loop, inside the loop being swept, that lanes leave in different iterations? */
   private leavesPartedLoop(u: number, v: number): boolean {
     if (!this.someLoop) return false;
     const { innermost, loops } = this.forest;

@@ -17,44 +17,45 @@ export interface LoopExit extends When {
   /** Position of the block. */
   readonly block: number;
   /**
-   * The block runs in each run of the loop that goes back to the header. If it runs several times, in a loop inside, a test of
-   * values that change with this loop only comes out the same each time.
+   * Whether the block runs in each iteration that goes back to the header. If it runs several times per iteration, in
+   * an inner loop, a test of values that change only with this loop gives the same result each time.
    */
   readonly everyTime: boolean;
 }
 
 /**
- * How often control comes back to a loop's header before it leaves the loop: the header runs one time more. Counted from each
- * entry of the loop anew, for one thread.
+ * How often control comes back to a loop's header before it leaves the loop; the header runs one time more. Counted
+ * for each entry of the loop, for one thread.
  *
- * A count holds if control leaves the loop by a branch or return of its own. A call, a trap or an endless loop inside may end
- * it before; it never goes on longer.
+ * A count holds if control leaves the loop by one of the loop's own branches or returns. A call, a trap or an endless
+ * inner loop may end it earlier; it never runs longer.
  */
 export interface TripCount {
-  /** The same number at each entry, or null. */
+  /** The count if it is the same for each entry, else null. */
   readonly exact: bigint | null;
-  /** Never more than this, or null. */
+  /** An upper bound, or null. */
   readonly most: bigint | null;
-  /** No branch of the loop ever leaves it. */
+  /** Whether no branch of the loop ever leaves it. */
   readonly endless: boolean;
-  /** The count in terms of values that the loop does not change, where the only exit has such a form and `exact` is null. */
+  /** The count in terms of loop-invariant values, if the only exit has such a form and `exact` is null. */
   readonly symbolic: SymbolicCount | null;
   /** In reverse post-order. */
   readonly exits: readonly LoopExit[];
 }
 
-/** Trip counts of the natural loops of a snapshot (`loopsOf`), by loop id; each is found when it is asked for. */
+/** Trip counts of the natural loops of a snapshot (`loopsOf`), by loop id, each computed on demand. */
 export interface TripCounts {
   readonly of: (loop: number) => TripCount;
-  /** Values in the loops, extensions that are proved not to wrap included. */
+  /** Values in the loops, including extensions proved not to wrap. */
   readonly evolutions: Evolutions;
 }
 
 /**
- * Trip counts and evolutions of a snapshot. Outside of SSA nothing is known, but the truth: counts are null.
+ * Trip counts and evolutions of a snapshot. Outside SSA nothing is known: counts are null.
  *
- * Whether a narrow counter wraps before it is extended hangs on how often the loop runs, which hangs on the counter. So there
- * are two rounds: counts without any extension say which extensions are safe, and with those counts are found again.
+ * Whether a narrow counter wraps before it is extended depends on how often the loop runs, which depends on the
+ * counter. So there are two rounds: counts without any extension show which extensions are safe, and with those the
+ * counts are computed again.
  */
 export const tripCountsOf: (fn: Fn) => TripCounts = memo((fn) => {
   const plain = new Counts(fn, new Evolutions(fn, null));
@@ -108,12 +109,12 @@ class Counts {
     };
   }
 
-  /** When control leaves the loop from the end of a block: null if that is not known, undefined if it never does. */
+  /** When control leaves the loop from the end of a block: null if unknown, undefined if it never does. */
   private leaving(loop: number, b: number): Condition | null | undefined {
     const { forest } = this.evolutions;
     const last = terminator(this.fn.blocks[b]);
     if (last === null || last.guard === NO_REG) {
-      // A block of a loop that leaves it without a guard has several ways, as tables have.
+      // A block of a loop that leaves it without a guard has several targets, as tables do.
       const { succStart, succ } = this.cfg;
       for (let e = succStart[b]; e < succStart[b + 1]; e++) if (!inLoop(forest, loop, succ[e])) return null;
       return undefined;
@@ -133,12 +134,12 @@ class Counts {
     return this.resolved(last.guardNot === outside > 0 ? negated(guard) : guard, 0);
   }
 
-  /** No way around the loop passes the block by. */
+  /** Does every path around the loop pass the block? */
   private everyTime(loop: number, b: number): boolean {
     return this.evolutions.forest.loops[loop].latches.every((l) => dominates(this.dom, b, l));
   }
 
-  /** A condition with predicate registers replaced by what defines them, as deep as compilers nest tests. */
+  /** A condition with predicate registers replaced by their definitions, as deep as compilers nest tests. */
   private resolved(c: Condition, depth: number): Condition | null {
     switch (c.kind) {
       case 'predicate': {
@@ -164,12 +165,12 @@ class Counts {
   }
 }
 
-/** Longer chains of predicates are cut: the tests of a chain double with each of them in the worst case. */
+/** Longer chains of predicates are cut, because each predicate can double the number of tests. */
 const MOST_TESTS = 8;
 
 /**
- * The step of a value as an integer, if the value does not wrap while the loop runs as counted. Either all its values are
- * known to lie in the range, or it is what an exit compares with a bound on its way to the end of the range.
+ * The step of a value as an integer, if the value does not wrap while the loop runs as counted: either all its values
+ * are known to lie in the range, or an exit compares it with a bound on its way to the end of the range.
  */
 function unwrapped(count: TripCount, e: Evolution, signed: boolean): bigint | null {
   const first = constantOf(e.start);
@@ -188,7 +189,7 @@ function unwrapped(count: TripCount, e: Evolution, signed: boolean): bigint | nu
       continue;
     if (!sameForm(s.step, e.step)) continue;
     if (sameForm(s.start, e.start)) return up;
-    // The test looks at the next value already: the first step is not covered by it.
+    // The test already looks at the next value, so it does not cover the first step.
     const next = addScaled(e.start, e.step, 1n);
     if (first !== null && sameForm(s.start, next) && fits(extend(first, width, signed) + up)) return up;
   }

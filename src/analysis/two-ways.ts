@@ -2,13 +2,13 @@ import type { BlockNo, Draft } from '../ir/draft/index.ts';
 import { Mod } from '../ir/opcode.ts';
 import { NO_REG, type Operand, type Reg, reg } from '../ir/operand.ts';
 
-/** The end of a block of which a predicate decides between two others. */
+/** The end of a block at which a predicate decides between two successors. */
 export interface TwoWays {
   readonly guard: Reg;
   readonly guardNot: boolean;
   /** Where control goes when the branch is taken. */
   readonly taken: BlockNo;
-  /** Where it goes when not. */
+  /** Where it goes otherwise. */
   readonly fall: BlockNo;
 }
 
@@ -25,6 +25,6 @@ export function twoWaysOf(d: Draft, b: BlockNo): TwoWays | null {
     : { guard: x.guard, guardNot: x.guardNot, taken, fall };
 }
 
-/** The predicate that is true where control goes to `taken`, or, asked for the other way, to `fall`. */
+/** The predicate operand that is true if control goes to `to`. */
 export const predicateOf = (w: TwoWays, to: BlockNo): Operand =>
   reg(w.guard, w.guardNot === (to === w.taken) ? Mod.Not : 0);

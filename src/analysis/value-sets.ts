@@ -1,18 +1,21 @@
-/** Values from `low` to `high`, both included, unsigned. */
+/** Values from `low` to `high`, inclusive, unsigned. */
 export interface Interval {
   readonly low: bigint;
   readonly high: bigint;
 }
 
-/** A set of unsigned values of some width: intervals in ascending order that neither meet nor overlap. */
+/** A set of unsigned values of some width: intervals in ascending order that neither touch nor overlap. */
 export type ValueSet = readonly Interval[];
 
 export const NOTHING: ValueSet = [];
 
-/** Every value of a width. */
+/** All values of a width. */
 export const everything = (width: number): ValueSet => [{ low: 0n, high: (1n << BigInt(width)) - 1n }];
 
-/** The values from `low` up to `high` modulo 2^width; it may wrap round. All values where `high` comes just before `low`. */
+/**
+ * The values from `low` up to `high` modulo 2^width; the range may wrap. All values if `high` comes just before
+ * `low`.
+ */
 export function circular(low: bigint, high: bigint, width: number): ValueSet {
   const a = BigInt.asUintN(width, low);
   const b = BigInt.asUintN(width, high);
@@ -26,7 +29,7 @@ export function circular(low: bigint, high: bigint, width: number): ValueSet {
       ];
 }
 
-/** What is in both. */
+/** The intersection. */
 export function meet(a: ValueSet, b: ValueSet): ValueSet {
   const out: Interval[] = [];
   for (let i = 0, k = 0; i < a.length && k < b.length; ) {
@@ -39,7 +42,7 @@ export function meet(a: ValueSet, b: ValueSet): ValueSet {
   return out;
 }
 
-/** What is in none of the set. */
+/** The complement. */
 export function complement(a: ValueSet, width: number): ValueSet {
   const out: Interval[] = [];
   let from = 0n;
@@ -52,7 +55,7 @@ export function complement(a: ValueSet, width: number): ValueSet {
   return out;
 }
 
-/** What is in any of the sets. */
+/** The union. */
 export function union(...sets: readonly ValueSet[]): ValueSet {
   const filled = sets.filter((s) => s.length > 0);
   if (filled.length <= 1) return filled[0] ?? NOTHING;

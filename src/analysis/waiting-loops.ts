@@ -7,10 +7,10 @@ import { isCall, isStrong } from './memory-ops.ts';
 const reads = (x: Instr): boolean => (x.op.flags & OpFlag.ReadsMemory) !== 0 && isStrong(x);
 
 /**
- * May the function have a loop in which a thread waits for what another one writes: one with an atomic or strong read, or with a call,
- * which may hold that? There lanes of a warp that meet may be what lets one of them go on: a lane that held a lock and stands
- * still at a new meeting has not freed it, and lanes that no longer wait for it where they did take its turns (plain reads may not be
- * waited on: PTX ISA 9.0, chapter 8).
+ * May the function have a loop in which a thread waits for another thread's write: one with an atomic or strong read,
+ * or with a call, which may contain one? There a new meeting point of lanes can cause a deadlock or livelock: a lane
+ * that holds a lock and waits at the meeting point does not release it, and lanes that no longer wait where they did
+ * use up its turns. (A plain read cannot be waited on: PTX ISA 9.0, chapter 8.)
  */
 export const mayWaitInLoops: (fn: Fn) => boolean = memo((fn) => {
   const waits = (b: number): boolean => fn.blocks[b].ins.some((x) => isCall(x) || reads(x));

@@ -6,21 +6,21 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { GOOD, type Judge, kindOfMessage, type Subject, type Verdict } from './judge.ts';
 
-/** A run of a plan that may have stopped in the middle. */
+/** A run of a plan that may have stopped midway. */
 export interface Attempt {
-  /** Of the phases that were run to their end. */
+  /** Records of the completed phases. */
   readonly records: readonly PhaseRecord[];
-  /** What the last of them left. */
+  /** The program after the last of them. */
   readonly last: Program;
-  /** What stopped it; GOOD where nothing did. */
+  /** What stopped the run; GOOD if nothing did. */
   readonly fault: Verdict;
   /** Where it stopped. */
   readonly where: Where | null;
-  /** What was thrown. */
+  /** The error thrown. */
   readonly error: unknown;
 }
 
-/** Runs a plan; a pass that throws and a program that the verifier refuses are failures like others. */
+/** Runs a plan; a pass that throws, or a program that the verifier rejects, is a failure like any other. */
 export function attempt(
   { program, plan }: Subject,
   opts: Pick<PipelineOptions, 'until' | 'verify' | 'rewriteLimit' | 'onRuleHit'> = {},
@@ -54,18 +54,18 @@ export function faultOf(e: unknown): Verdict {
   const where = whereOf(e);
   const at =
     where === null ? '' : ` in phase ${where.phase}${where.fn === null ? '' : `, function ${where.fn}`}`;
-  // The first note says what the verifier holds against the program, which its message does not.
+  // The first note contains the verifier's finding, which the message lacks.
   const note = invalid && d?.code === 'phase-fault' ? (d.notes?.[0] ?? '') : '';
   return {
     state: 'bad',
     kind: `${what}: ${kindOfMessage(`${message} ${note.replace(/^.*?: /, '')}`)}`,
-    // Some messages say the place themselves.
+    // Some messages contain the place themselves.
     text: `${what}${where !== null && message.includes(`phase ${where.phase}`) ? '' : at}: ${message}${note === '' ? '' : ` (${note})`}`,
     notes: d?.code === 'rules-diverge' ? (d.notes ?? []) : [],
   };
 }
 
-/** Runs the whole plan and judges what comes out. */
+/** Runs the whole plan and judges the result. */
 export async function outcome(subject: Subject, judge: Judge, verify: boolean): Promise<Verdict> {
   const a = attempt(subject, { verify });
   return a.fault.state === 'good' ? judge.judge(subject, a.last) : a.fault;

@@ -4,7 +4,7 @@ import type { Judge, Subject, Verdict } from './judge.ts';
 import { fewest, type Limits } from './parts.ts';
 import { isFault, isSame } from './reduce.ts';
 
-/** One thing that can be said of a difference of two plans (`planDifferences`). */
+/** One difference between two plans (`planDifferences`). */
 export interface Difference {
   readonly kind: 'knob' | 'phase' | 'order' | 'level' | 'target' | 'fact' | 'rules' | 'opcodes' | 'profile';
   readonly name: string;
@@ -12,11 +12,11 @@ export interface Difference {
   readonly b: string;
 }
 
-/** Something in which two plans differ, by itself: one knob, one phase, one place in the order. */
+/** An independent change between two plans: one knob, one phase, one position in the order. */
 export interface Change {
   readonly kind: Difference['kind'];
   readonly name: string;
-  /** How it is in the good plan, and in the bad one; several where a phase differs in several things. */
+  /** Its state in the good plan, and in the bad one; several entries if a phase differs in several respects. */
   readonly from: readonly string[];
   readonly to: readonly string[];
 }
@@ -24,9 +24,9 @@ export interface Change {
 /** Which changes of a good plan make it bad. */
 export interface PlanFinding {
   readonly failure: Verdict;
-  /** None of them can be spared. */
+  /** None of them can be omitted. */
   readonly changes: readonly Change[];
-  /** In how many the plans differ. */
+  /** Total number of changes between the plans. */
   readonly of: number;
   readonly tests: number;
 }
@@ -37,11 +37,11 @@ export interface NoPlanFinding {
 }
 
 /**
- * Finds the fewest changes of a good plan that make it as bad as another one, by delta debugging over all in which the two differ. Plans
- * on the way are made of parts of the two, and are not checked against constraints on the order; one that fails in another way than the
- * bad one counts for nothing.
+ * Finds the fewest changes of a good plan that make it as bad as another one, by delta debugging over all their
+ * differences. Intermediate plans combine parts of the two and are not checked against order constraints. One that
+ * fails in a different way than the bad plan does not count.
  *
- * @param differences all that can be said of how the bad plan differs from the good one
+ * @param differences all differences of the bad plan from the good one
  */
 export async function bisectPlans(
   subject: Omit<Subject, 'plan'>,
@@ -52,7 +52,7 @@ export async function bisectPlans(
   limits: Limits,
   tell: (text: string) => void = () => {},
 ): Promise<PlanFinding | NoPlanFinding> {
-  // What is lowered hangs on both, and so does the meaning of every instruction.
+  // Lowering depends on both, and so does the meaning of every instruction.
   if (good.sm !== bad.sm)
     return { why: 'other program', text: `one plan is for ${good.sm}, the other for ${bad.sm}` };
   if (good.isa.hash !== bad.isa.hash)
@@ -77,7 +77,7 @@ export async function bisectPlans(
   return { failure, changes: await fewest(changes, holds, limits), of: changes.length, tests };
 }
 
-/** What is said of one thing is one change. */
+/** Groups the differences that concern one thing into one change. */
 export function changesOf(differences: readonly Difference[]): Change[] {
   const out = new Map<string, { kind: Change['kind']; name: string; from: string[]; to: string[] }>();
   for (const d of differences) {
@@ -92,7 +92,7 @@ export function changesOf(differences: readonly Difference[]): Change[] {
   return [...out.values()];
 }
 
-/** A plan with some of what makes another differ from it. */
+/** A plan with some of the changes that lead to another plan. */
 export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan {
   const named = (kind: Change['kind']): Set<string> =>
     new Set(changes.filter((c) => c.kind === kind).map((c) => c.name));
@@ -104,7 +104,7 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
     if (k === undefined) knobMap.delete(name);
     else knobMap.set(name, k);
   }
-  // A phase may run a group that the other plan does not have; a group that both have is that of `a` unless it is changed.
+  // A phase may run a group that the other plan lacks; a group in both is that of `a` unless it is changed.
   const rules = new Map([...b.rules, ...a.rules]);
   for (const name of groups) {
     const g = b.rules.get(name);
@@ -116,7 +116,7 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
     ...a,
     hash: `${a.hash}+${changes.length}`,
     level: has('level') ? b.level : a.level,
-    // Facts come from one file, and go together.
+    // Facts come from one file, and change together.
     backend: has('fact') ? b.backend : a.backend,
     profile: has('profile') ? b.profile : a.profile,
     knobs: knobMap,
@@ -156,7 +156,7 @@ function withPhases(
     if (!added && !moved.has(p.id)) continue;
     const old = list.findIndex((x) => x.id === p.id);
     const [phase] = old < 0 ? [p] : list.splice(old, 1);
-    // Behind the nearest phase in front of it that is there.
+    // After the nearest preceding phase that is present.
     let at = 0;
     for (let k = i - 1; k >= 0; k--) {
       const anchor = list.findIndex((x) => x.id === b.phases[k].id);

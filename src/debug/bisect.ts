@@ -9,19 +9,19 @@ import { GOOD, type Judge, type Subject, type Verdict } from './judge.ts';
 import { boundary } from './search.ts';
 
 export interface BisectOptions {
-  /** Ask one state after the other, which finds the very first bad one. */
+  /** Test the states one after another, which finds the very first bad one. */
   readonly inTurn?: boolean;
-  /** Told what is tried. */
+  /** Called with each test's description. */
   readonly tell?: (text: string) => void;
 }
 
-/** A rewrite that turns good into bad. */
+/** A rewrite that turns a good program into a bad one. */
 export interface RewriteFound extends Rewrite {
-  /** Its number among those of the phase, from 1: a limit of one less is good. */
+  /** Its number among those of the phase, from 1: with a limit of one less, the program is good. */
   readonly number: number;
-  /** The function whose rewrites alone are counted; null: those of all. */
+  /** The only function whose rewrites are counted; null: all functions. */
   readonly counted: string | null;
-  /** The rule that made it; null where a pass did. */
+  /** The rule that made it; null for a pass. */
   readonly rule: {
     readonly id: string;
     readonly title: string;
@@ -38,35 +38,35 @@ export interface Finding {
   readonly lastGood: PlanPhase | null;
   /** Phases between the two that could not be judged. */
   readonly unclear: readonly PlanPhase[];
-  /** The function; null where the phase is not to blame for any single one. */
+  /** The function; null if no single one is responsible. */
   readonly fn: string | null;
   /** How many functions the phase changed. */
   readonly changedFunctions: number;
-  /** The rewrite; null where it could not be told, for the reason in `whyNoRewrite`. */
+  /** The rewrite; null if it could not be determined, for the reason in `whyNoRewrite`. */
   readonly rewrite: RewriteFound | null;
   readonly whyNoRewrite: string;
-  /** The function without and with the rewrite (or the phase); null where there is none, or a pass threw. */
+  /** The function without and with the rewrite (or the phase); null if there is none, or a pass threw. */
   readonly before: Fn | null;
   readonly after: Fn | null;
-  /** The run itself failed: a pass threw, or the verifier refused what it left. */
+  /** Whether the run itself failed: a pass threw, or the verifier rejected its result. */
   readonly thrown: boolean;
-  /** Programs that were judged. */
+  /** Number of programs judged. */
   readonly tests: number;
 }
 
-/** What there is to say where nothing can be searched for. */
+/** The reason if there is nothing to search for. */
 export interface NoFinding {
   readonly why: 'good' | 'input' | 'unclear' | 'outside';
   readonly verdict: Verdict;
 }
 
 /**
- * Finds the phase that makes something bad of a program, then the function, then the single rewrite. Each is one half of a pair that was
- * judged: without it good, with it bad.
+ * Finds the phase that makes a program bad, then the function, then the single rewrite. Each is the difference within
+ * a judged pair: good without it, bad with it.
  *
- * Snapshots after phases are judged as they are, so what a phase does is not blamed on another one that merely brings it to light, unless
- * only that makes a difference. Functions are taken from the snapshots before and after the phase, one by one; rewrites are counted
- * (`RewriteLimit`).
+ * Snapshots after phases are judged as they are, so that a phase is not blamed for a fault that it only exposes,
+ * unless the fault shows nowhere else. Functions are exchanged one by one between the snapshots before and after the
+ * phase; rewrites are counted (`RewriteLimit`).
  */
 export async function bisect(
   subject: Subject,
@@ -148,7 +148,7 @@ class Bisection {
     return this.found({ ...place, before: was, after: now, ...rewrite });
   }
 
-  /** A pass threw, or the verifier refused what it left. */
+  /** A pass threw, or the verifier rejected its result. */
   private async ofFault(whole: Attempt): Promise<Finding | NoFinding> {
     const { fault, where, records } = whole;
     const phase = this.subject.plan.phases.find((p) => p.id === where?.phase);
@@ -172,7 +172,7 @@ class Bisection {
     return this.found({ ...place, ...rewrite });
   }
 
-  /** The function that makes the program bad, and the program in which all but it is as it may be. */
+  /** The function that makes the program bad, and a program in which only this function is still unprocessed. */
   private async function(
     from: Program,
     to: Program,
@@ -180,7 +180,7 @@ class Bisection {
   ): Promise<{ readonly name: string; readonly without: Program } | null> {
     const names = changedFunctions(from, to);
     if (names === null || names.length === 0) return null;
-    /** The program with the first n changed functions as they became, and the others as they were. */
+    /** The program with the first n changed functions in their new version, and the others in their old one. */
     const mixed = (n: number): Program => {
       const new_ = new Set(names.slice(0, n));
       return withFunctions(
@@ -199,7 +199,7 @@ class Bisection {
     return { name: names[pair.bad - 1], without: mixed(pair.good) };
   }
 
-  /** Finds the rewrite of a phase in a function; `judged` says what became of a run under a limit. */
+  /** Finds the rewrite of a phase in a function; `judged` gives the verdict on a run under a limit. */
   private async rewrite(
     phase: PlanPhase,
     fn: string | null,
@@ -217,7 +217,7 @@ class Bisection {
       return none('it is bad before the first rewrite that the phase asks for');
     if (first.records.at(-1)?.rewrites?.refused !== true)
       return none('the phase asks for no rewrite there: it changes the function as a whole');
-    // Doubled until it is bad: a run that throws does not tell how many there were.
+    // Doubled until it is bad: a run that throws does not tell how many rewrites there were.
     let good = 0;
     let bad = 1;
     for (; ; good = bad, bad *= 2) {
@@ -253,12 +253,12 @@ class Bisection {
       whyNoRewrite: '',
       fn: next.fn,
       before: functionOf(without.last, next.fn),
-      // A program that the verifier refuses is not in the records.
+      // The records do not contain a program that the verifier rejects.
       after: withIt.fault.state === 'good' ? functionOf(withIt.last, next.fn) : null,
     };
   }
 
-  /** A phase as it is for a function: a recipe may be for some of them only. */
+  /** A phase as a function's plan has it: a recipe may apply to some functions only. */
   private phaseIn(phase: PlanPhase, fn: string | null): PlanPhase {
     return fn === null ? phase : (this.plans.of(fn).phases.find((p) => p.id === phase.id) ?? phase);
   }
@@ -287,7 +287,7 @@ class Bisection {
 
 const NOWHERE = { fn: null, changedFunctions: 0, rewrite: null, before: null, after: null } as const;
 
-/** Who runs in a phase: passes, then rule groups. */
+/** What runs in a phase: passes, then rule groups. */
 export const workersOf = (p: PlanPhase): string[] => [...passesOf(p), ...groupsOf(p)];
 
 const functionOf = (p: Program, name: string): Fn | null => p.functions.find((f) => f.name === name) ?? null;
@@ -298,7 +298,7 @@ const withFunction = (p: Program, fn: Fn): Program =>
     p.functions.map((f) => (f.name === fn.name ? fn : f)),
   );
 
-/** Names of the functions that differ; null where the programs differ in more than the bodies of functions. */
+/** Names of the functions that differ; null if the programs differ in more than the bodies of functions. */
 function changedFunctions(a: Program, b: Program): string[] | null {
   if (a.functions.length !== b.functions.length || a.variables !== b.variables) return null;
   if (a.functions.some((f, i) => f.name !== b.functions[i].name)) return null;

@@ -4,45 +4,48 @@ import { paramBase } from '../read.ts';
 import { type OpenComparison, sameOpenWorld } from '../sim/open-world.ts';
 import type { Plan } from '../spec/plan.ts';
 
-/** A program as it was read, and the plan that makes something wrong of it. */
+/** A program as it was read, and the plan that breaks it. */
 export interface Subject {
   readonly program: Program;
-  /** The module that it was lowered from; null for Ori text. */
+  /** The module from which it was lowered; null for Ori text. */
   readonly module: PtxModule | null;
   readonly plan: Plan;
 }
 
-/** What is said of a program. */
+/** The judgement on a program. */
 export interface Verdict {
-  /** `unclear`: it cannot be told, so that this program proves nothing. */
+  /** `unclear`: no judgement is possible, so the program proves nothing. */
   readonly state: 'good' | 'bad' | 'unclear';
-  /** Names the kind of failure; two with one kind are taken for the same. '' for what is good. */
+  /** The kind of failure; failures of equal kind count as the same. '' if the program is good. */
   readonly kind: string;
   /** For people. */
   readonly text: string;
-  /** More of it, line by line. */
+  /** Further lines. */
   readonly notes?: readonly string[];
 }
 
 export const GOOD: Verdict = { state: 'good', kind: '', text: '' };
 
-/** Says whether a program that phases made of a subject does what it should. */
+/** Decides whether a program made by phases from a subject behaves correctly. */
 export interface Judge {
-  /** What it goes by, as in `good by WHAT`. */
+  /** The criterion, as in `good by WHAT`. */
   readonly what: string;
-  /** It compares with the input, which is good by itself. */
+  /** Whether it compares with the input, which is then good by definition. */
   readonly comparesInput?: boolean;
   readonly judge: (subject: Subject, after: Program) => Verdict | Promise<Verdict>;
 }
 
-/** A message without the numbers that differ from run to run, or from program to smaller program. */
+/** A message without the numbers that vary between runs, or between a program and a smaller one. */
 export const kindOfMessage = (message: string): string =>
   message.split('\n')[0].replace(/0x[0-9a-f]+|\d+/gi, '#');
 
-/** Behind the kind of what was found with one warp or thread, since the results of more hang on their order. */
+/**
+ * Suffix of the kind if the fault was found with one warp or thread, because the results of more depend on their
+ * order.
+ */
 export const RACED = ', with one warp or thread';
 
-/** What differs in an open world, as a kind: addresses, bytes and seeds aside. */
+/** The kind of a difference in an open world, without addresses, bytes and seeds. */
 function kindOfDifference(text: string, raced: boolean): string {
   const said = text.replace(/^seed \d+: /, '');
   const kind = /^before: /.test(said)
@@ -55,12 +58,12 @@ function kindOfDifference(text: string, raced: boolean): string {
   return raced ? `${kind}${RACED}` : kind;
 }
 
-/** Compares every kernel with what it was before any phase, in open worlds (`sameOpenWorld`). */
+/** Compares every kernel with its version before any phase, in open worlds (`sameOpenWorld`). */
 export const openWorlds: Judge = openWorldsWithin(null);
 
 /**
- * The same for what becomes of a program that is made smaller: a candidate may take no longer than the program did, since one that runs
- * into the budget takes long and proves little.
+ * Like `openWorlds`, for reducing a program: a candidate may run no longer than the original did, because one that
+ * exhausts the budget takes long and proves little.
  */
 export async function openWorldsAsLongAs(subject: Subject, after: Program): Promise<Judge> {
   let executed = 0;
@@ -72,10 +75,10 @@ export async function openWorldsAsLongAs(subject: Subject, after: Program): Prom
   return partial ? openWorlds : openWorldsWithin(Math.max(executed, LEAST_BUDGET));
 }
 
-/** Warp instructions that any candidate may take. */
+/** Minimum budget of a candidate, in warp instructions. */
 const LEAST_BUDGET = 2000;
 
-/** @param budget warp instructions of a run, beyond which nothing can be told; null: as many as a check takes */
+/** @param budget warp instructions of a run, beyond which no judgement is possible; null: as many as a check allows */
 function openWorldsWithin(budget: number | null, tell: (r: OpenComparison) => void = () => {}): Judge {
   const judge: Judge['judge'] = ({ program, plan }, after) => {
     const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;

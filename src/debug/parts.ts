@@ -1,19 +1,20 @@
-/** When a reduction ends before there is nothing left to try. */
+/** When a reduction ends although there is more to try. */
 export interface Limits {
-  /** True once no more is to be tried. */
+  /** True once nothing more should be tried. */
   readonly stopped: () => boolean;
 }
 
 /**
- * Takes as many parts away as it can while something holds: first all, then halves, quarters, and so on down to single parts, of which
- * it goes on as long as any goes. What is left is 1-minimal, unless it was stopped: no single part can be spared.
+ * Removes as many parts as possible while a condition holds: first all, then halves, quarters, and so on down to
+ * single parts, which it repeats as long as any can be removed. Unless stopped, the result is 1-minimal: no single
+ * part can be removed.
  *
- * This is the delta debugging of Zeller and Hildebrandt ("Simplifying and Isolating Failure-Inducing Input", 2002) without its tests of
- * subsets, which reducers of programs leave out because a small subset of a program is rarely one.
+ * This is the delta debugging of Zeller and Hildebrandt ("Simplifying and Isolating Failure-Inducing Input", 2002)
+ * without its tests of subsets, which program reducers omit because a small subset of a program is rarely a program.
  *
- * @param parts what may go
- * @param holds whether it still holds with only these left; asked in a fixed order
- * @returns what has to stay, in order
+ * @param parts candidates for removal
+ * @param holds whether the condition holds with only these parts; asked in a fixed order
+ * @returns the parts that must stay, in order
  */
 export async function fewest<T>(
   parts: readonly T[],
@@ -23,7 +24,7 @@ export async function fewest<T>(
   let kept = parts;
   for (let size = parts.length; size >= 1 && kept.length > 0; ) {
     let went = false;
-    // From the end: what stands there is needed by the least.
+    // From the end: the fewest other parts depend on what is there.
     for (let end = kept.length; end > 0 && !stopped(); end -= size) {
       const start = Math.max(0, end - size);
       const less = [...kept.slice(0, start), ...kept.slice(end)];
@@ -38,18 +39,19 @@ export async function fewest<T>(
   return kept;
 }
 
-/** A way to make a program smaller: parts that may be taken away from it, or changed, each by itself. */
+/** A way to make a program smaller: parts that can be removed or simplified independently. */
 export interface Reduction<S> {
-  /** What the parts are, for progress: 'instructions'. */
+  /** The kind of parts, for progress messages: 'instructions'. */
   readonly name: string;
-  /** The program without some of its parts, which are numbered from 0; null where it has none of the kind. */
+  /** The program without some of its parts, which are numbered from 0; null if it has none of the kind. */
   readonly of: (
     s: S,
   ) => { readonly count: number; readonly without: (gone: ReadonlySet<number>) => S } | null;
 }
 
 /**
- * A reduction by a function that rebuilds a program and asks of each part, in a fixed order, whether it goes.
+ * A reduction given by a function that rebuilds a program and asks for each part, in a fixed order, whether to remove
+ * it.
  * @param rebuild called once to count, and once for each try
  */
 export const offering = <S>(name: string, rebuild: (s: S, goes: () => boolean) => S): Reduction<S> => ({
@@ -68,14 +70,14 @@ export const offering = <S>(name: string, rebuild: (s: S, goes: () => boolean) =
   },
 });
 
-/** Rounds over all reductions: each may make room for the others. Programs of the tests need three or four. */
+/** Most rounds over all reductions, since each may enable others. Programs of the tests need three or four. */
 const ROUNDS = 12;
 
 /**
- * Applies reductions in turn until none of them makes the program any smaller.
+ * Applies reductions in turn until none of them makes the program smaller.
  *
- * @param holds whether a candidate is still what is looked for
- * @param tell told of every step forward, with the best program so far
+ * @param holds whether a candidate still shows the failure
+ * @param tell called after every improvement, with the best program so far
  */
 export async function reduceBy<S>(
   start: S,

@@ -19,7 +19,7 @@ import { offering, type Reduction } from './parts.ts';
  * What may be taken away from an Ori program. Much of what comes out is no valid program: the verifier tells.
  */
 
-/** Changes every instruction to none, itself or another; blocks to which nothing leads any more go. */
+/** Maps every instruction to none, itself or another one, and removes blocks that become unreachable. */
 function mapInstructions(p: Program, isa: Isa, change: (x: Instr) => Instr | null): Program {
   return withFunctions(
     p,
@@ -34,17 +34,17 @@ function mapInstructions(p: Program, isa: Isa, change: (x: Instr) => Instr | nul
       try {
         return edit(changed, (d) => void removeUnreachable(d), isa);
       } catch {
-        // What no draft can hold is no program: the verifier refuses it.
+        // A change that a draft rejects is not a valid program; the verifier rejects it too.
         return changed;
       }
     }),
   );
 }
 
-/** An instruction goes, and whoever reads its result reads one of its operands of the same kind. */
+/** Removes an instruction and lets the readers of its result read one of its operands of the same kind. */
 const steps = (isa: Isa): Reduction<Program> =>
   offering<Program>('steps', (p, goes) => {
-    /** By place of the function: what is read in place of a register. */
+    /** By function index: the replacement of each register. */
     const instead = p.functions.map(() => new Map<Reg, Reg>());
     const functions = p.functions.map((fn, f) => {
       const renames = instead[f];
@@ -82,7 +82,7 @@ const steps = (isa: Isa): Reduction<Program> =>
     return mapInstructions(withFunctions(shorter, renamed), isa, (x) => x);
   });
 
-/** An instruction that reads other registers; what a register is renamed to may be renamed itself. */
+/** An instruction with registers replaced; a replacement may be replaced in turn. */
 function reading(x: Instr, renames: ReadonlyMap<Reg, Reg>): Instr {
   const nameOf = (r: Reg): Reg => {
     let at = r;
@@ -97,7 +97,7 @@ function reading(x: Instr, renames: ReadonlyMap<Reg, Reg>): Instr {
   return out.otherwise.length === 0 ? out : withOtherwise(out, out.otherwise.map(nameOf));
 }
 
-/** All that may be taken away from a program, what takes most first. */
+/** All reductions of a program, the most effective first. */
 export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
   const moves = movesOf(isa);
   const isCopyOfConstant = (x: Instr): boolean =>
@@ -144,7 +144,7 @@ export function oriReductions(isa: Isa): readonly Reduction<Program>[] {
         p.functions.map((fn) => ({ ...fn, params: fn.params.filter(() => !goes()) })),
       ),
     ),
-    // In one go: lines of a source that nobody has.
+    // All at once, because the source file is not available anyway.
     offering<Program>('source lines', (p, goes) =>
       p.locs.length > 1 && goes()
         ? mapInstructions({ ...p, locs: p.locs.slice(0, 1), files: [] }, isa, (x) => ({ ...x, loc: 0 }))

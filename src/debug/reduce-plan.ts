@@ -9,28 +9,28 @@ import type { Subject } from './judge.ts';
 import { fewest, type Limits } from './parts.ts';
 import { type Failing, isFault, stillFails, undefinedIn } from './reduce.ts';
 
-/** What a plan is made of, with the files that it names. */
+/** The input of a plan, with the files that it names. */
 export interface PlanSource {
   readonly specs: Specs;
   readonly request: PlanRequest;
 }
 
-/** A plan of as few phases and settings as still go wrong. */
+/** A plan of as few phases and settings as still show the failure. */
 export interface ReducedPlan {
   readonly plan: Plan;
   readonly request: PlanRequest;
-  /** The order, as data of a spec; null where the order that was asked for stays. */
+  /** The order, as data of a spec; null if the requested order stays. */
   readonly order: Readonly<Record<string, unknown>> | null;
-  /** Phases that run something, of those that did. */
+  /** Number of phases that run something, of those that did originally. */
   readonly phases: number;
   readonly of: number;
   readonly tests: number;
 }
 
-/** Name of the order that is tried; no file can have it. */
+/** Name of the order being tried; no file can have it. */
 const REDUCED = '<reduced>';
 
-/** A plan with an order of its own; null where it is illegal. */
+/** A plan with its own order; null if it is illegal. */
 function planWith(
   { specs, request }: PlanSource,
   data: Readonly<Record<string, unknown>> | null,
@@ -40,7 +40,7 @@ function planWith(
   return resolve(withSpec(specs, file), { ...request, order: REDUCED, disable: [] }, host).plan;
 }
 
-/** Phases, those that are required, and those that provide the IR properties that they need. */
+/** The given phases, all required ones, and those that provide the IR properties that they need. */
 function withProviders({ phases }: Plan, ids: readonly string[]): ReadonlySet<string> {
   const out = new Set(ids);
   for (const p of phases) if (p.required) out.add(p.id);
@@ -61,7 +61,7 @@ function withProviders({ phases }: Plan, ids: readonly string[]): ReadonlySet<st
   return out;
 }
 
-/** The ways to say which phases run, the more readable one first: a list of them, or those that are dropped. */
+/** The ways to specify which phases run, the more readable one first: a list of phases, or a list of dropped ones. */
 function ordersOf(
   ids: readonly string[],
   plan: Plan,
@@ -78,8 +78,8 @@ function ordersOf(
 }
 
 /**
- * Takes phases away from a plan, and then knob sets, knobs, rules and the recipe, for as long as a program fails in the same way under
- * it. Required phases stay, and every plan on the way is a legal one.
+ * Removes phases from a plan, then knob sets, knobs, rules and the recipe, as long as a program fails in the same
+ * way. Required phases stay, and every intermediate plan is legal.
  */
 export async function reducePlan(
   subject: Subject,
@@ -102,7 +102,7 @@ export async function reducePlan(
   const busy = new Set(run.records.filter((r) => r.blocksChanged > 0).map((r) => r.phase.id));
   // The phase that threw left no record.
   if (run.where !== null) busy.add(run.where.phase);
-  // What recipes bind for some functions only counts too, and that they are applied at all.
+  // Steps that recipes bind for some functions only count too, and so does applying recipes at all.
   const plans = [plan, ...plan.tests.map((_, i) => plan.variant([i]))];
   const running = plan.phases.filter((_, i) => plans.some((x) => runs(x.phases[i])));
   if (plan.recipes.length > 0) busy.add(APPLY_PHASE);
@@ -114,7 +114,7 @@ export async function reducePlan(
     of: running.length,
     tests,
   };
-  /** Tries a plan of these phases alone; keeps it where it fails. */
+  /** Tries a plan with only these phases; keeps it if it fails. */
   const tryPhases = async (ids: readonly string[]): Promise<boolean> => {
     for (const order of ordersOf(ids, plan, source.request)) {
       const p = planWith(source, order);
@@ -127,7 +127,7 @@ export async function reducePlan(
   };
   const optional = running.filter((p) => !p.required).map((p) => p.id);
   const those = optional.filter((id) => busy.has(id));
-  // A phase that changed nothing is mostly not needed; where it is, all are looked at.
+  // A phase that changed nothing is usually not needed; if this fails, all phases are considered.
   const start = (await tryPhases(those)) ? those : (await tryPhases(optional)) ? optional : [];
   await fewest(start, tryPhases, limits);
 
@@ -148,7 +148,7 @@ export async function reducePlan(
 
 const runs = (p: PlanPhase): boolean => p.steps.length > 0 && p.disabled === null;
 
-/** Something of a request that may go. */
+/** A part of a request that may be removed. */
 type Setting = readonly ['recipes' | 'knobSets' | 'set' | 'rules' | 'disable', string];
 
 const settingsOf = (r: PlanRequest): Setting[] => [

@@ -8,7 +8,7 @@ import { offering, type Reduction } from './parts.ts';
 
 const withItems = (m: PtxModule, items: readonly PtxItem[]): PtxModule => ({ ...m, items });
 
-/** Changes the statements of every body: each becomes none, itself or several. Scopes are walked into first. */
+/** Maps the statements of every body: each becomes none, itself or several. Inner scopes come first. */
 function mapStatements(
   m: PtxModule,
   change: (s: PtxStatement, fn: PtxFunction) => readonly PtxStatement[],
@@ -37,7 +37,7 @@ const statements = offering<PtxModule>('instructions', (m, goes) =>
   mapStatements(m, (s) => (goes() ? [] : [s])),
 );
 
-/** A guarded instruction always runs; of a branch this decides the way. */
+/** Makes a guarded instruction run always; for a branch this decides the direction. */
 const guards = offering<PtxModule>('guards', (m, goes) =>
   mapInstructions(m, (i) => (i.guard !== null && goes() ? [{ ...i, guard: null }] : [i])),
 );
@@ -67,7 +67,7 @@ const constant = (type: string, value: 0n | 1n): PtxOperand =>
     ? { kind: 'int', value, unsigned: false }
     : { kind: 'float', bits: value * FLOAT_ONE[type], width: type === 'f32' ? 32 : 64 };
 
-/** `mov d, value`, or a comparison for a predicate; null for a type that has no constants. */
+/** `mov d, value`, or a comparison for a predicate; null for a type without constants. */
 function setTo(like: PtxInstr, d: PtxOperand, type: string | undefined, value: 0n | 1n): PtxInstr | null {
   if (type === undefined || !/^([bsu](16|32|64)|f(32|64)|pred)$/.test(type)) return null;
   const predicate = type === 'pred';
@@ -81,7 +81,7 @@ function setTo(like: PtxInstr, d: PtxOperand, type: string | undefined, value: 0
   };
 }
 
-/** Registers that an instruction writes, as its first operand says. */
+/** Registers that an instruction writes, according to its first operand. */
 function written(i: PtxInstr): readonly PtxOperand[] {
   const [d] = i.operands;
   if (d === undefined || i.operands.length < 2) return [];
@@ -92,7 +92,7 @@ function written(i: PtxInstr): readonly PtxOperand[] {
 
 const isConstant = (o: PtxOperand): boolean => o.kind === 'int' || o.kind === 'float';
 
-/** What computes or loads something becomes a constant. */
+/** Replaces a computed or loaded value by a constant. */
 const values = (value: 0n | 1n): Reduction<PtxModule> =>
   offering<PtxModule>(`values to ${value}`, (m, goes) => {
     const known = new Map<PtxFunction, ReadonlyMap<string, string>>();
@@ -111,7 +111,7 @@ const values = (value: 0n | 1n): Reduction<PtxModule> =>
     });
   });
 
-/** Operands that are registers become constants, of a vector each by itself. */
+/** Replaces register operands by constants, each element of a vector separately. */
 const operands = (value: 0n | 1n): Reduction<PtxModule> =>
   offering<PtxModule>(`operands to ${value}`, (m, goes) =>
     mapInstructions(m, (i) => {
@@ -124,9 +124,9 @@ const operands = (value: 0n | 1n): Reduction<PtxModule> =>
     }),
   );
 
-/** An instruction goes, and whoever reads its result reads one of its operands of the same type. */
+/** Removes an instruction and lets the readers of its result read one of its operands of the same type. */
 const copies = offering<PtxModule>('steps', (m, goes) => {
-  /** By function: what is read in place of a register. */
+  /** By function: the replacement of each register. */
   const instead = new Map<PtxFunction, Map<string, PtxOperand>>();
   const shorter = mapInstructions(m, (i, fn) => {
     const [d] = i.operands;
@@ -151,7 +151,7 @@ const copies = offering<PtxModule>('steps', (m, goes) => {
   });
 });
 
-/** An instruction that reads other registers; what a register is renamed to may be renamed itself. */
+/** An instruction with registers replaced; a replacement may be replaced in turn. */
 function renamed(i: PtxInstr, renames: ReadonlyMap<string, PtxOperand>): PtxInstr {
   const nameOf = (name: string): string => {
     let at = name;
@@ -179,7 +179,7 @@ function renamed(i: PtxInstr, renames: ReadonlyMap<string, PtxOperand>): PtxInst
   return { ...i, guard, operands: i.operands.map(change) };
 }
 
-/** Constants above one, and distances of addresses, become the smaller. */
+/** Reduces constants above one, and address offsets. */
 const constants = offering<PtxModule>('constants', (m, goes) =>
   mapInstructions(m, (i) => [
     {
@@ -193,7 +193,7 @@ const constants = offering<PtxModule>('constants', (m, goes) =>
   ]),
 );
 
-/** Parameters, and directives in front of the body. */
+/** Removes parameters, and directives before the body. */
 const headers = offering<PtxModule>('parameters and directives', (m, goes) =>
   withItems(
     m,
@@ -209,7 +209,7 @@ const headers = offering<PtxModule>('parameters and directives', (m, goes) =>
   ),
 );
 
-/** All that may be taken away, what takes most first. */
+/** All reductions, the most effective first. */
 export const PTX_REDUCTIONS: readonly Reduction<PtxModule>[] = [
   items,
   statements,

@@ -12,7 +12,7 @@ import { type Limits, reduceBy } from './parts.ts';
 import { oriReductions } from './reduce-ori.ts';
 import { PTX_REDUCTIONS } from './reduce-ptx.ts';
 
-/** A program and what goes wrong with it, which a smaller one has to do as well. */
+/** A program and its failure, which a smaller program must show too. */
 export interface Failing {
   readonly judge: Judge;
   readonly failure: Verdict;
@@ -20,18 +20,22 @@ export interface Failing {
   readonly before?: () => Promise<void>;
 }
 
-/** Is a failure the one that is looked for? One that does not hang on the order of threads is as good as one that does, and clearer. */
+/**
+ * Is it the failure in question? One that does not depend on the order of threads is as good as one that does, and
+ * clearer.
+ */
 export const isSame = (v: Verdict, failure: Verdict): boolean =>
   v.state === 'bad' && (v.kind === failure.kind || failure.kind === `${v.kind}${RACED}`);
 
-/** A run that throws or is refused by the verifier; others are found by the judge. */
+/** Did the run throw, or did the verifier reject its result? Other failures are found by the judge. */
 export const isFault = (failure: Verdict): boolean =>
   /^(internal fault|invalid program|error): /.test(failure.kind);
 
 /**
- * Whether a subject fails in the way that is looked for, and may be believed. So that a reduction does not slip to another failure, it
- * has to be of the same kind, and the program has to be a good one as long as no phase has run: good by the judge, and without
- * registers that are read before anything writes them, since of those a phase may make what it likes.
+ * Does a subject still fail in the given way, credibly? So that a reduction does not switch to a different failure,
+ * the failure must be of the same kind. The program must also be good before any phase: good by the judge, and
+ * without registers that are read before they are written, because a phase may change the values of those
+ * arbitrarily.
  */
 export async function stillFails(
   s: Subject,
@@ -50,12 +54,12 @@ export async function stillFails(
       return false;
     return isSame(await outcome(s, judge, isFault(failure)), failure);
   } catch {
-    // Who cannot judge it does not say that it fails.
+    // A judge that fails has not shown a failure.
     return false;
   }
 }
 
-/** By name of a function: how many registers it may read before it writes them. */
+/** By function name: how many registers it may read before writing them. */
 export type Undefined = ReadonlyMap<string, number>;
 
 const undefinedReads = (fn: Fn): number => (fn.blocks.length === 0 ? 0 : liveInOf(livenessOf(fn), 0).length);
@@ -63,21 +67,21 @@ const undefinedReads = (fn: Fn): number => (fn.blocks.length === 0 ? 0 : liveInO
 export const undefinedIn = (p: Program): Undefined =>
   new Map(p.functions.map((f) => [f.name, undefinedReads(f)]));
 
-/** A program as far as it was reduced. */
+/** The result of reducing a program. */
 export interface Reduced {
   readonly text: string;
   readonly subject: Subject;
-  /** Instructions of the text. */
+  /** Number of instructions in the text. */
   readonly size: number;
-  /** Candidates that were tried. */
+  /** Number of candidates tried. */
   readonly tests: number;
 }
 
 /**
- * Makes a program smaller for as long as it fails in the same way: functions, instructions, guards, values, operands, constants,
- * parameters. PTX stays PTX, Ori stays Ori; comments go.
+ * Makes a program smaller as long as it fails in the same way: functions, instructions, guards, values, operands,
+ * constants, parameters. PTX stays PTX, Ori stays Ori; comments are lost.
  *
- * @param best told of every smaller program that fails, with its text
+ * @param best called with every smaller failing program and its text
  */
 export async function reduceProgram(
   subject: Subject,
@@ -122,17 +126,17 @@ export async function reduceProgram(
     : run<Program>(subject.program, printProgram, oriReductions(plan.isa));
 }
 
-/** Instructions of a program as it was read. */
+/** Number of instructions of a program as it was read. */
 export const sizeOf = ({ program }: Subject): number =>
   program.functions.reduce((n, f) => f.blocks.reduce((k, b) => k + b.ins.length, n), 0);
 
-/** A program from its text; null where it is none, or more than `skipped` functions of it have no Ori form. */
+/** A program from its text; null if it is not one, or more than `skipped` of its functions have no Ori form. */
 export function read(text: string, plan: Plan, ptx: boolean, skipped = 0): Subject | null {
   try {
     const { program, module } = ptx ? readPtx(text, plan, 'reduced.ptx') : readOri(text, plan, 'reduced.ori');
     return program.skipped.length > skipped ? null : { program, module, plan };
   } catch {
-    // A mistake of ours in a candidate that is no program would not be the one that is looked for.
+    // An internal error on an invalid candidate is not the failure in question.
     return null;
   }
 }

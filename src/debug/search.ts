@@ -1,24 +1,24 @@
 import type { Verdict } from './judge.ts';
 
-/** Asked for the states between a good and a bad one, by number. */
+/** Judges a state between a good and a bad one, by number. */
 export type Ask = (state: number) => Promise<Verdict>;
 
 /** Two states, the lower good and the higher bad; all states between them are unclear. */
 export interface Boundary {
   readonly good: number;
   readonly bad: number;
-  /** What was said of the bad one. */
+  /** The verdict on the bad one. */
   readonly verdict: Verdict;
 }
 
 /**
- * Finds neighbours of which the lower is good and the higher is bad.
+ * Finds adjacent states of which the lower is good and the higher is bad.
  *
- * By halves, there is such a pair whatever the states between do, and it is found in log2(bad - good) questions; where states
- * become good again it may be another pair than the first. In turn, it is the first, and costs as many questions as states.
+ * Bisection finds such a pair with log2(bad - good) tests, whatever the states between do; if states become good
+ * again, it may not be the first pair. Testing in turn finds the first, with as many tests as states.
  *
- * @param good a state that is known to be good
- * @param bad one above it that is known to be bad, by `verdict`
+ * @param good a state known to be good
+ * @param bad a higher state known to be bad, by `verdict`
  */
 export async function boundary(
   good: number,
@@ -44,7 +44,7 @@ function firstOf({ good, bad }: Boundary, unclear: ReadonlySet<number>): number 
   return null;
 }
 
-/** The state next to the middle that was not asked yet. */
+/** The untested state closest to the middle. */
 function middleOf({ good, bad }: Boundary, unclear: ReadonlySet<number>): number | null {
   const middle = (good + bad) >> 1;
   for (let d = 0; d < bad - good; d++)

@@ -10,19 +10,19 @@ import type { Report } from './journal.ts';
 import { mayRead, type Read, type Scene, seenValue } from './reads.ts';
 
 /*
- * Results of phases, in two steps. The first key is what is known before a phase runs: what the program says, the code that is bound,
- * the functions that it runs over. Under it stands what runs of the phase have read. The values of one such list of reads
- * make the second key, and under that stands the result. A pass is a function of the program and of what it reads, so a result
- * whose reads all have the values of today is the result of today.
+ * Results of phases, found in two steps. The first key is what is known before a phase runs: the program's contents,
+ * the bound code, the functions that it runs over. It leads to lists of what earlier runs of the phase have read. The
+ * current values of such a list make the second key, which leads to the result. A pass is a function of the program
+ * and of what it reads, so a result whose reads all have their current values is the current result.
  */
 
-/** What runs of a phase over a program read; more than one list where a value that was read decided what else was. */
+/** What runs of a phase over a program read; several lists if a value that was read decided what else was read. */
 export interface ReadLists {
   readonly kind: 'reads';
   readonly lists: readonly (readonly Read[])[];
 }
 
-/** What the verifier has held a snapshot to: nothing ('no'), or the IR's rules and these properties, joined by '+'. */
+/** What the verifier checked of a snapshot: nothing ('no'), or the IR's rules and these properties, joined by '+'. */
 export type Verified = string;
 
 /** The result of a phase. */
@@ -30,10 +30,10 @@ export interface CachedPhase {
   readonly kind: 'result';
   /** null: nothing changed. */
   readonly program: Program | null;
-  /** Key of that program, whatever phases made it; '' where nothing changed. */
+  /** Key of that program, whichever phases made it; '' if nothing changed. */
   readonly programKey: string;
   readonly reads: readonly Read[];
-  /** Units of budgets that it took. */
+  /** Units that it took from budgets. */
   readonly taken: readonly Taken[];
   readonly remarks: readonly Remark[];
   readonly reports: readonly Report[];
@@ -44,26 +44,26 @@ export interface CachedPhase {
 
 export type CacheEntry = ReadLists | CachedPhase;
 
-/** Where results are kept. Any map will do. */
+/** Storage for results. Any map will do. */
 export interface PrefixCache {
   get(key: string): CacheEntry | undefined;
   set(key: string, value: CacheEntry): unknown;
 }
 
-/** Key of a program that nothing has run over yet. The name is in messages, and so in results. */
+/** Key of an input program. Messages, which are part of results, contain its name. */
 export const inputKeyOf = (key: string, input: Program, plan: Plan): string =>
   hashText(`${key}|${input.name}|${plan.isa.hash}`);
 
-/** Key of a program by what it says: phases that come after have the same results, by whatever way it came about. */
+/** Key of a program by its contents: later phases have the same results, however it came about. */
 export const programKey = (program: Program, plan: Plan): string =>
   hashText(contentHash(program), plan.isa.hash);
 
-/** Passes by name, with what their results hang on. */
+/** Passes by name, with the versions that their results depend on. */
 interface Versions {
   get(pass: string): { readonly version: number } | undefined;
 }
 
-/** Hash of the code that is bound to a phase, and what it was made of: plans that share their phases share it. */
+/** Hash of the code bound to a phase, and its inputs: plans that share their phases share the hash. */
 const bound = new WeakMap<PlanPhase, { rules: Plan['rules']; passes: Versions; hash: string }>();
 
 function boundHash(phase: PlanPhase, { rules }: Plan, passes: Versions): string {
@@ -80,7 +80,7 @@ function boundHash(phase: PlanPhase, { rules }: Plan, passes: Versions): string 
   return hash;
 }
 
-/** The first key of a phase, as it is for groups of functions: what can decide its result before it reads anything. */
+/** The first key of a phase over a group of functions: everything that can decide its result before it reads anything. */
 export function phaseKey(
   before: string,
   groups: readonly PlanGroup[],
@@ -98,7 +98,7 @@ export function phaseKey(
 const resultKey = (first: string, reads: readonly Read[], scene: Scene): string =>
   hashText(JSON.stringify(reads.map((r) => [r, seenValue(r, scene)])), first);
 
-/** The result of a phase, if one is kept whose reads had the values that they have now; and the key that it is kept under. */
+/** The cached result of a phase whose reads have their current values, if there is one, and its key. */
 export function findResult(
   cache: PrefixCache,
   first: string,
@@ -108,7 +108,7 @@ export function findResult(
   const known = cache.get(first);
   if (known?.kind !== 'reads') return null;
   for (const list of known.lists) {
-    // A read that this phase may not make is a fault, which a run shows.
+    // A read that this phase may not make is a fault, which a run reports.
     if (!list.every((r) => phases.some((p) => mayRead(p, r)))) continue;
     const key = resultKey(first, list, scene);
     const result = cache.get(key);
@@ -117,7 +117,7 @@ export function findResult(
   return null;
 }
 
-/** Keeps a result; gives the key that it is kept under. `scene` is that of the start of the phase. */
+/** Stores a result and returns its key. `scene` is that of the start of the phase. */
 export function keepResult(cache: PrefixCache, first: string, scene: Scene, result: CachedPhase): string {
   const known = cache.get(first);
   const lists = known?.kind === 'reads' ? known.lists : [];

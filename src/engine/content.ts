@@ -2,12 +2,13 @@ import { hashText } from '../ir/hash.ts';
 import type { Block, Fn, Instr, Program } from '../ir/program.ts';
 
 /*
- * Hashes of programs by what they say, so that what follows is the same work whichever phases led there. Versions share what they have
- * in common, so a hash is remembered with each instruction, block and function, and a new version costs what is new in it.
+ * Hashes of programs by contents, so that the same program gets the same later results, whichever phases led to it.
+ * Versions share their common parts, so each instruction, block and function caches its hash, and a new version costs
+ * only what is new in it.
  */
 
-/** A remembered function of objects that never change. */
-function remembered<T extends object>(hash: (x: T) => string): (x: T) => string {
+/** Caches a function of immutable objects. */
+function cached<T extends object>(hash: (x: T) => string): (x: T) => string {
   const known = new WeakMap<T, string>();
   return (x) => {
     let h = known.get(x);
@@ -16,7 +17,7 @@ function remembered<T extends object>(hash: (x: T) => string): (x: T) => string 
   };
 }
 
-/** Plain data as text: different for what is different. */
+/** Plain data as text: different data give different texts. */
 function plain(v: unknown): string {
   if (typeof v === 'number') return Object.is(v, -0) ? '-0' : String(v);
   if (typeof v === 'bigint') return `${v}n`;
@@ -33,19 +34,17 @@ const fields = (v: object, ...without: readonly string[]): string =>
     .map(([k, x]) => `${k}:${plain(x)}`)
     .join();
 
-/** Operands are numbers and a name; by hand, for there are many. */
+/** Operands are numbers and a name; written by hand for speed. */
 const operands = (i: Instr): string =>
   i.src.map((o) => `${o.kind},${o.reg},${plain(o.lo)},${plain(o.hi)},${o.mods},${plain(o.sym)}`).join(';');
 
-const ofInstr = remembered((i: Instr) =>
+const ofInstr = cached((i: Instr) =>
   hashText(`${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise} ${i.loc}`),
 );
-const ofBlock = remembered((b: Block) => hashText(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
-// What a shape stands for is in the blocks.
-const ofFn = remembered((f: Fn) =>
-  hashText(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`),
-);
-const ofList = remembered((list: readonly unknown[]) => hashText(plain(list)));
+const ofBlock = cached((b: Block) => hashText(`${b.id} ${plain(b.name)} ${b.ins.map(ofInstr).join('')}`));
+// A shape is determined by the blocks.
+const ofFn = cached((f: Fn) => hashText(`${fields(f, 'blocks', 'shape')} ${f.blocks.map(ofBlock).join('')}`));
+const ofList = cached((list: readonly unknown[]) => hashText(plain(list)));
 
 const parts = (f: Fn): string =>
   [
@@ -59,16 +58,17 @@ const withoutPlace = (i: Instr): string =>
   `${i.op.name} ${i.mods} ${i.guard} ${i.guardNot} ${i.dst}|${operands(i)}|${i.otherwise}`;
 
 /**
- * Hash by which recipes know a function: of its code, parameters and directives, but not of its name, labels, source lines and profile. It
- * is that of the Ori text that the front end makes, and so another for another target or version.
+ * Hash by which recipes identify a function: of its code, parameters and directives, but not of its name, labels,
+ * source lines and profile. It covers the Ori text that the front end produces, so it differs between targets and
+ * versions.
  */
-export const functionHash = remembered((f: Fn) => hashText(parts(f)));
+export const functionHash = cached((f: Fn) => hashText(parts(f)));
 
 /**
- * Hash of all that a program says. Programs of one instruction set have the same where they are the same, whatever they share and
- * however they came about.
+ * Hash of a program's whole contents. Programs of one instruction set with equal contents have equal hashes, whatever
+ * they share and however they came about.
  */
-export const contentHash = remembered((p: Program) =>
+export const contentHash = cached((p: Program) =>
   hashText(
     [
       fields(p, 'functions', 'variables', 'locs'),

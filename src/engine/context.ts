@@ -19,7 +19,7 @@ export class UndeclaredRead extends Error {
   }
 }
 
-/** Collects what a phase reads and says. */
+/** Collects what a phase reads and reports. */
 export interface PhaseLog {
   /** What the gate read. */
   readonly knobs: Set<string>;
@@ -32,7 +32,7 @@ export interface PhaseLog {
   readonly reports: Report[];
 }
 
-/** Units of a budget that a function took. */
+/** Units that a function took from a budget. */
 export interface Taken {
   readonly knob: string;
   readonly fn: string;
@@ -51,7 +51,7 @@ export const newLog = (): PhaseLog => ({
 /**
  * The context of one phase over one function.
  *
- * @param phase as it is for the function
+ * @param phase the phase as this function's plan has it
  */
 export function makeContext(
   plans: FunctionPlans,

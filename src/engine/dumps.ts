@@ -10,29 +10,29 @@ import type { FunctionPlans } from './function-plans.ts';
 import { Report } from './journal.ts';
 import { afterLine } from './report.ts';
 
-/** The plan asks for the memory of phases (knob PhaseTiming). */
+/** Does the plan ask for the memory of phases (knob PhaseTiming)? */
 export const timesPhases = (plan: Plan): boolean => plan.knobs.get(TIMING_KNOB)?.value === true;
 
-/** What knob DumpIR says of a function: names of phases in lower case. */
+/** The value of knob DumpIR for a function: names of phases in lower case. */
 function namedFor(plans: FunctionPlans, fn: string): ReadonlySet<string> {
   const value = plans.knob(DUMP_KNOB, fn);
   return new Set(typeof value === 'string' ? phaseNames(value).map((n) => n.toLowerCase()) : []);
 }
 
-/** Whether the knob names anything for some function. */
+/** Does the knob name a phase for some function? */
 export const dumpsAnything = (plans: FunctionPlans, program: Program): boolean =>
   plans.vary
     ? program.functions.some((f) => plans.knob(DUMP_KNOB, f.name) !== null)
     : plans.knob(DUMP_KNOB, '') !== null;
 
 /**
- * The dump after a phase: of each function for which knob DumpIR names it, the `#` header and the text; with knob
- * DumpPerfMetricsForBlock a line for each block, with DumpCFG the control flow. A phase is named by its name,
- * which all its places have, or by that of one place (`OriBranchOpt#2`).
+ * The dump after a phase: the `#` header and the text of each function for which knob DumpIR names the phase; with
+ * knob DumpPerfMetricsForBlock also a line for each block, with DumpCFG also the control flow. A phase is named by
+ * its name, which covers all its places, or by the id of one place (`OriBranchOpt#2`).
  *
  * @param why why the phase did not run, or ''
- * @param allocated registers are physical
- * @returns null where nothing is to be dumped
+ * @param allocated whether registers are physical
+ * @returns null if there is nothing to dump
  */
 export function dumpOf(
   plans: FunctionPlans,

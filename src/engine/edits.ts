@@ -5,13 +5,13 @@ import type { Fn } from '../ir/program.ts';
 /** A step that edits instructions of a draft: an edit pass, or a set of rules. */
 export interface EditStep {
   /**
-   * Names all that decides what the step does to a function: steps of one key do the same. null: it may do something else the next
-   * time, because it spends a budget or tells what it did not do.
+   * Identifies what the step does to a function: steps with equal keys do the same. null: it may do something else
+   * the next time, because it spends a budget or reports what it did not do.
    */
   readonly key: string | null;
-  /** A budget kept it from something, so that what it left is not all that it has to say. */
+  /** Whether a budget prevented rewrites, so that the step may find more in its result. */
   readonly cutShort?: () => boolean;
-  /** Begins on a draft; what is returned works off the list, as often as it is called. */
+  /** Opens the step on a draft. The returned function processes the work list, and may be called repeatedly. */
   readonly open: (d: Draft) => (work: WorkList) => void;
 }
 
@@ -19,18 +19,18 @@ export interface EditStep {
 export interface Stretch {
   readonly steps: readonly EditStep[];
   readonly rounds: number;
-  /** Called where the rounds were used up and something was still to be looked at. */
+  /** Called if work is left after the last round. */
   readonly unfinished: () => void;
 }
 
 /**
  * Runs stretches of edit steps over a function, all on one draft.
  *
- * A step that is known to find nothing in a function (because it came to its end when it made that function, or left it as it was)
- * looks only at what the others change: where all are, the draft is not even opened.
+ * A step known to find nothing in a function (because it finished when it made that function, or did not change it)
+ * looks only at what the others change. If that holds for all steps, the draft is not even opened.
  */
 export class EditRunner {
-  /** By function: keys of the steps to which it has nothing more to offer. */
+  /** By function: keys of the steps that find nothing in it. */
   private readonly settled = new WeakMap<Fn, Set<string>>();
 
   run(fn: Fn, stretches: readonly Stretch[]): Fn {
@@ -70,6 +70,6 @@ function repeat(
     for (const r of runs) if (!r.work.isEmpty) r.run(r.work);
     if (runs.every((r) => r.work.isEmpty)) return;
   }
-  // One round is no repetition: what is left for it is left on purpose.
+  // With a single round nothing was to be repeated, so work left over is intended.
   if (stretch.rounds > 1) stretch.unfinished();
 }

@@ -5,7 +5,7 @@ import { covers } from '../spec/glob.ts';
 import type { ConditionTest, Plan, PlanPhase } from '../spec/plan.ts';
 import { functionHash } from './content.ts';
 
-/** Functions that a phase runs the same way over. */
+/** Functions over which a phase runs in the same way. */
 export interface PlanGroup {
   readonly plan: Plan;
   readonly phase: PlanPhase;
@@ -13,12 +13,12 @@ export interface PlanGroup {
   readonly functions: ReadonlySet<string> | null;
 }
 
-/** The number of the mode for functions that no `when` is for; it is asked when all others have answered. */
+/** The number of the mode for functions that match no `when`; it is evaluated after all others. */
 const MODE_REST = 7;
 
 /**
- * Which plan each function has: what `when`s of recipes and knob sets ask is asked once, of the program before any phase. Functions that
- * come later are judged by their names.
+ * Assigns each function its plan. The `when` conditions of recipes and knob sets are evaluated once, on the program
+ * before any phase. Functions added later are matched by name only.
  */
 export class FunctionPlans {
   readonly base: Plan;
@@ -30,7 +30,7 @@ export class FunctionPlans {
     this.input = base.tests.length === 0 ? new Map() : new Map(input.functions.map((f) => [f.name, f]));
   }
 
-  /** Functions may have different plans. */
+  /** Whether functions may have different plans. */
   get vary(): boolean {
     return this.base.tests.length > 0;
   }
@@ -40,12 +40,12 @@ export class FunctionPlans {
     return this.vary ? this.decided(name).plan : this.base;
   }
 
-  /** Tests of the plan that hold for a function. */
+  /** Indices of the plan's tests that hold for a function. */
   testsOf(name: string): readonly number[] {
     return this.vary ? this.decided(name).tests : [];
   }
 
-  /** A phase as it is for a function. */
+  /** A phase as a function's plan has it. */
   phase(name: string, at: number): PlanPhase {
     return this.of(name).phases[at];
   }
@@ -55,7 +55,7 @@ export class FunctionPlans {
     return this.of(fn).knobs.get(name)?.value ?? null;
   }
 
-  /** Functions of a program by their plans, for the phase at a place. */
+  /** Functions of a program grouped by plan, for the phase at a position. */
   groups(at: number, program: Program): readonly PlanGroup[] {
     const { base } = this;
     if (!this.vary) return [{ plan: base, phase: base.phases[at], functions: null }];
@@ -79,7 +79,7 @@ export class FunctionPlans {
   }
 }
 
-/** Places of the tests that hold for a function; `fn` is undefined for one that was not in the input. */
+/** Indices of the tests that hold for a function; `fn` is undefined for one that was not in the input. */
 function heldBy(tests: readonly ConditionTest[], name: string, fn: Fn | undefined): readonly number[] {
   const out = tests.flatMap((t, i) => (t.mode !== MODE_REST && holds(t, name, fn) ? [i] : []));
   const whens = out.some((i) => tests[i].kernel !== null || tests[i].hashes !== null);

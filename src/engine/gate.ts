@@ -13,36 +13,36 @@ export const OPT_BUDGET = 'OptBudget';
 /** A knob counts as set unless it is absent, false or zero. */
 const isSet = (v: KnobValue): boolean => v !== null && v !== false && v !== 0;
 
-/** What a gate says to one function. */
+/** A gate's answer for one function. */
 export interface GateAnswer {
   readonly open: boolean;
-  /** Why it is shut; '' where it is open. */
+  /** Why it is shut; '' if it is open. */
   readonly why: string;
   /** Effective level. */
   readonly level: number;
 }
 
-/** What a gate says: knobs may hold for some functions only, and so may the gate. */
+/** A gate's answers: knobs may apply to some functions only, and then so may the gate. */
 export interface GateResult {
-  /** An answer for each function, by its place in the program; one answer where there is no function. */
+  /** An answer for each function, by its position in the program; one answer if there is no function. */
   readonly answers: readonly GateAnswer[];
-  /** Open for any function. */
+  /** Whether it is open for any function. */
   readonly open: boolean;
-  /** Why it is shut for all; '' where it is open for any. */
+  /** Why it is shut for all; '' if it is open for any. */
   readonly why: string;
-  /** The level that the first function for which it is open sees; where it is shut, that of the first function. */
+  /** The level for the first function for which it is open; if it is shut, for the first function. */
   readonly level: number;
-  /** Where it is open for some functions: the others, and why. */
+  /** If it is open for some functions: the others, and why. */
   readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
 }
 
-/** Takes a unit of a budget; asked again by a function with the same counter, gives the same answer. */
+/** Takes a unit of a budget. Functions with the same counter get the same answer. */
 type Take = (knob: string, fn: string) => boolean;
 
 /**
- * Decides whether a phase runs, and for which functions. Gates are asked in the order: plan (disabled, nothing bound,
- * isNoOp), level, knobs, back-end facts, budgets; the first that says no gives the reason. A phase takes at most one unit of
- * each budget that its gate asks, however many functions there are.
+ * Decides whether a phase runs, and for which functions. Checks are made in the order: plan (disabled, nothing bound,
+ * isNoOp), level, knobs, back-end facts, budgets; the first that fails gives the reason. A phase takes at most one
+ * unit of each budget that its gate asks for, however many functions there are.
  *
  * @param at position of the phase
  * @param changed ids of the phases that have changed something so far
@@ -87,7 +87,7 @@ export function openGate(
   };
 }
 
-/** One reason for all, or each with the functions that it is for. */
+/** One reason for all functions, or each reason with its functions. */
 function reasons(answers: readonly GateAnswer[], names: readonly string[]): string {
   const by = new Map<string, string[]>();
   answers.forEach((a, i) => {
@@ -115,8 +115,8 @@ function ask(plans: FunctionPlans, at: number, fn: string, take: Take, log: Phas
   const { gate } = phase;
   let level = plan.level;
   if (gate.asksLevel) {
-    // The plan's level until OptBudget has been asked as often as its limit says, then 1.
-    // Source: reference, optimization levels, section 2 (the pseudocode, not the prose).
+    // The plan's level until OptBudget has been queried as often as its limit allows, then 1. Source: reference,
+    // optimization levels, section 2 (the pseudocode, not the prose).
     log.knobs.add(OPT_BUDGET);
     if (!take(OPT_BUDGET, fn)) level = Math.min(plan.level, 1);
   }

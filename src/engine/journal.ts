@@ -4,7 +4,7 @@ import type { Plan, PlanPhase } from '../spec/plan.ts';
 import type { PhaseMemory, RunMemory } from './memory.ts';
 import type { RewriteCounter } from './rewrites.ts';
 
-/** A text that is made when somebody reads it, because most reports are read by nobody. */
+/** A text built on first read, because most reports are never read. */
 export class Report {
   private make: (() => string) | null;
   private made = '';
@@ -22,47 +22,50 @@ export class Report {
   }
 }
 
-/** What one phase did to one snapshot. Written for every phase of the plan, run or not. */
+/** What one phase did to one snapshot. Recorded for every phase of the plan, run or not. */
 export interface PhaseRecord {
   readonly phase: PlanPhase;
   readonly outcome: 'ran' | 'skipped';
   /** Why it was skipped, or ''. */
   readonly why: string;
-  /** Functions for which the gate was shut although the phase ran for others, and why. */
+  /** Functions for which the gate was shut while the phase ran for others, and why. */
   readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
-  /** Effective level that the gate saw; where functions see several, that of the first one that it was open for. */
+  /** Effective level at the gate; if it differs between functions, that of the first function for which it was open. */
   readonly level: number;
-  /** When it began, in milliseconds since the run did. */
+  /** When it began, in milliseconds after the start of the run. */
   readonly began: number;
-  /** Wall time in milliseconds (0 where it was skipped or came from the cache). */
+  /** Wall time in milliseconds (0 if it was skipped or came from the cache). */
   readonly ms: number;
-  /** Growth of the heap in bytes, where the host can tell; else 0. May be negative after a collection. */
+  /** Growth of the heap in bytes if the host can measure it, else 0. May be negative after a collection. */
   readonly bytes: number;
-  /** What it did to the memory of snapshots, in estimated bytes; null where the run keeps no account of it (`RunOptions.memory`). */
+  /**
+   * Its effect on the memory of snapshots, in estimated bytes; null if the run does not track it
+   * (`RunOptions.memory`).
+   */
   readonly memory: PhaseMemory | null;
   /** Knobs and facts that the gate and the passes read. */
   readonly knobsRead: readonly string[];
   readonly factsRead: readonly string[];
-  /** Functions, blocks and instructions: how many differ from the snapshot before. */
+  /** How many functions, blocks and instructions differ from the previous snapshot. */
   readonly functionsChanged: number;
   readonly blocksChanged: number;
   readonly instructionsBefore: number;
   readonly instructionsAfter: number;
   readonly remarks: readonly Remark[];
   readonly reports: readonly Report[];
-  /** The listing that knob DumpIR asks for after this phase; null where it does not name it. */
+  /** The listing that knob DumpIR requests after this phase; null if the knob does not name it. */
   readonly dump: Report | null;
-  /** The rewrites that were counted, where `rewriteLimit` names the phase; else null. */
+  /** The rewrites counted if `rewriteLimit` names the phase; else null. */
   readonly rewrites: RewriteCounter | null;
-  /** The progress counter after the phase: hooks and some phases write to it, whether or not something runs in them. */
+  /** The progress counter after the phase. Hooks and some phases write to it, whether or not something runs in them. */
   readonly progress: number;
-  /** Result taken from the prefix cache. */
+  /** Whether the result came from the prefix cache. */
   readonly cached: boolean;
-  /** Key of the snapshot after the phase, among those of one cache. */
+  /** Key of the snapshot after the phase, within one cache. */
   readonly key: string;
   /**
-   * The snapshot after the phase; the same object as before it where nothing changed. A run that keeps only its ends
-   * (`RunOptions.snapshots`) lets go of it when `onPhase` has returned: reading it later throws.
+   * The snapshot after the phase; the same object as before it if nothing changed. A run that keeps only the first
+   * and last snapshot (`RunOptions.snapshots`) releases it after `onPhase`: reading it later throws.
    */
   readonly program: Program;
 }
@@ -75,7 +78,7 @@ export interface Journal {
   readonly last: Program;
   /** When the run began, in milliseconds of `performance.now()`. */
   readonly began: number;
-  /** Memory of snapshots, in estimated bytes; null where the run kept no account of it. */
+  /** Memory of snapshots, in estimated bytes; null if the run does not track it. */
   readonly memory: RunMemory | null;
 }
 
@@ -87,8 +90,8 @@ export function countInstructions(p: Program): number {
 }
 
 /**
- * Blocks of `after` that are not the same object in `before` (changed or new), plus blocks of `before` that are gone.
- * Linear in the number of blocks; functions whose reference is unchanged cost nothing.
+ * Number of blocks of `after` that are not the same object in `before` (changed or new), plus blocks of `before` that
+ * are gone. Linear in the number of blocks; functions with an unchanged reference cost nothing.
  */
 export function changedBlocks(before: Program, after: Program): { functions: number; blocks: number } {
   if (before === after) return { functions: 0, blocks: 0 };
@@ -107,7 +110,7 @@ export function changedBlocks(before: Program, after: Program): { functions: num
   return { functions, blocks };
 }
 
-/** A record without its snapshot and its reports, which hold functions. */
+/** A record without its snapshot and its reports, which hold on to functions. */
 export function withoutSnapshot(r: PhaseRecord): PhaseRecord {
   const { program: _, ...rest } = r;
   return Object.defineProperty(

@@ -1,23 +1,23 @@
 import type { CacheEntry, PrefixCache } from './cache.ts';
 import { countInstructions } from './journal.ts';
 
-/** What an entry takes beside the instructions of its program, in instructions. */
+/** Weight of an entry besides the instructions of its program, in instructions. */
 const ENTRY = 16;
-/** Weight that a cache keeps where nothing else is asked for: some 5,000 snapshots of kernels of 200 instructions. */
+/** Default capacity: about 5,000 snapshots of kernels with 200 instructions. */
 const USUAL_LIMIT = 1_000_000;
 
-/** What an entry may take, in instructions: as many as its program has, although it shares most of them with others. */
+/** Weight of an entry in instructions: those of its program, although it shares most of them with other entries. */
 export const weightOf = (e: CacheEntry): number =>
   ENTRY + (e.kind === 'reads' ? e.lists.length : e.program === null ? 0 : countInstructions(e.program));
 
-/** Results in memory, up to a limit; those that were not asked for the longest go first. */
+/** Results in memory, up to a capacity; the least recently used ones are dropped first. */
 export class MemoryCache implements PrefixCache {
-  /** In the order in which they were last asked for. */
+  /** In order of last use. */
   private readonly entries = new Map<string, { readonly entry: CacheEntry; readonly weight: number }>();
   private readonly limit: number;
   private held = 0;
 
-  /** @param limit most instructions of snapshots that are kept, as if they shared none */
+  /** @param limit most instructions in cached snapshots, counted as if nothing were shared */
   constructor(limit = USUAL_LIMIT) {
     this.limit = limit;
   }
@@ -27,7 +27,7 @@ export class MemoryCache implements PrefixCache {
     return this.entries.size;
   }
 
-  /** What the entries weigh together; never above the limit. */
+  /** Total weight of the entries; never above the limit. */
   get weight(): number {
     return this.held;
   }

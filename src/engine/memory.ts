@@ -1,15 +1,19 @@
 import type { Block, Fn, Instr, Program } from '../ir/program.ts';
 
 /**
- * What a phase did to the memory that snapshots take, in estimated bytes. Snapshots share what did not change, so this is exact about
- * which objects are new and which are gone, and estimates only the size of each (`bytesOfInstr` and its neighbours).
+ * The effect of a phase on the memory of snapshots, in estimated bytes. Snapshots share what did not change. Which
+ * objects are new and which are gone is exact; only the size of each is estimated (`bytesOfInstr` and its
+ * neighbours).
  */
 export interface PhaseMemory {
-  /** Bytes of the functions, blocks and instructions that the snapshot after it has and the one before it had not. */
+  /** Bytes of functions, blocks and instructions that are in the snapshot after the phase but not in the one before. */
   readonly total: number;
-  /** Bytes of those that it had before and has no more. */
+  /** Bytes of those that were in the snapshot before but are not in the one after. */
   readonly freeable: number;
-  /** The part of `freeable` that the run still holds: all of it where it keeps every snapshot, else what the input consists of. */
+  /**
+   * The part of `freeable` that the run still holds: all of it if it keeps every snapshot, else the parts of the
+   * input.
+   */
   readonly leaked: number;
 }
 
@@ -22,10 +26,10 @@ export interface RunMemory {
 }
 
 /*
- * Sizes in the layout of V8 on 64-bit machines without compressed pointers, as Node is built: an object is three words (map,
- * properties, elements) and one for each field, an array is four words and its elements, which have two words of their own. What
- * instructions share among each other (lists of registers, operands) is counted in each of them; strings, numbers above 2^31,
- * registers, source positions and variables are not counted.
+ * Sizes in the layout of V8 on 64-bit machines without compressed pointers, as in Node: an object takes three words
+ * (map, properties, elements) and one per field; an array takes four words and its elements, which have two words of
+ * their own. Parts that instructions share with each other (lists of registers, operands) are counted in each of
+ * them; strings, numbers above 2^31, registers, source positions and variables are not counted.
  */
 const WORD = 8;
 const object = (fields: number): number => WORD * (3 + fields);
@@ -65,11 +69,11 @@ function eachPart(f: Fn, visit: (part: Part, bytes: number) => void): void {
   }
 }
 
-/** Keeps account of the memory of a run, phase by phase. A phase costs time linear in the functions that it changed. */
+/** Tracks the memory of a run, phase by phase. A phase costs time linear in the functions that it changed. */
 export class MemoryAccount {
   private readonly input: Program;
   private readonly keepsAll: boolean;
-  /** Parts of the input; made when a phase drops something. */
+  /** Parts of the input; computed when a phase first drops something. */
   private ofInput: Set<Part> | null = null;
   private readonly sum = { total: 0, freeable: 0, leaked: 0 };
 
@@ -79,7 +83,7 @@ export class MemoryAccount {
     this.keepsAll = keepsAll;
   }
 
-  /** Takes down a phase. */
+  /** Records a phase. */
   phase(before: Program, after: Program): PhaseMemory {
     if (before === after) return { total: 0, freeable: 0, leaked: 0 };
     const old = new Map<Part, number>();
@@ -111,7 +115,7 @@ export class MemoryAccount {
     return { total, freeable, leaked };
   }
 
-  /** The account of the phases so far. */
+  /** The totals of the phases so far. */
   get run(): RunMemory {
     const { total, freeable, leaked } = this.sum;
     return {

@@ -33,7 +33,7 @@ export const host: Host = {
 
 const refuted = new WeakMap<object, readonly RuleFault[]>();
 
-/** The rules of a document that are wrong, each with values that show it. */
+/** The wrong rules of a document, each with values that show it. */
 function refutedIn(doc: object, isa: Isa): readonly RuleFault[] {
   let faults = refuted.get(doc);
   if (faults === undefined) {
@@ -56,7 +56,7 @@ export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
 
 /**
  * Runs a plan with the registered passes and the plan's rule groups.
- * @throws DiagnosticError as `runPlan` does, for rules that have faults, and where rules do not come to an end
+ * @throws DiagnosticError as `runPlan` does, for rules with faults, and if rules do not terminate
  */
 export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = {}): Journal {
   const plans = new FunctionPlans(plan, input);

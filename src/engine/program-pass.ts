@@ -3,16 +3,16 @@ import type { Fn, Program } from '../ir/program.ts';
 import type { PassContext, ProgramPass } from '../passes/pass.ts';
 import type { GateAnswer } from './gate.ts';
 
-/** The gate's answer to a function that a pass of the same phase has added: the next phase is the first to see it. */
+/** The gate's answer for a function that a pass of the same phase has added: the next phase is the first to see it. */
 const UNSEEN: GateAnswer = { open: false, why: 'added by this phase', level: 0 };
 
-/** Where a pass over the program is run. */
+/** The context in which a pass over the program runs. */
 export interface ProgramPassSite {
   readonly isa: Isa;
   readonly phase: string;
   readonly params: PassContext['params'];
   contextOf(fn: Fn, level: number): PassContext;
-  /** Makes the error that the phase is to blame for. */
+  /** Creates an error that blames the phase. */
   fault(why: string): Error;
 }
 
@@ -20,7 +20,7 @@ export interface ProgramPassSite {
  * Runs a pass over a whole program.
  * @param answers the gate's answers by position of the function
  * @returns the new program, and the answers for its functions
- * @throws the site's fault where the pass touched a function for which the phase is not open
+ * @throws the site's fault if the pass changed a function for which the phase is not open
  */
 export function runProgramPass(
   program: Program,

@@ -5,8 +5,8 @@ import type { Budgets } from './budgets.ts';
 import type { FunctionPlans } from './function-plans.ts';
 
 /**
- * Something that a pass read beside the program. Together with the program these decide its result, so that a result may be
- * used again wherever all of them have the same value.
+ * Something that a pass read besides the program. The program and the values of all reads determine the pass's
+ * result, so the result may be reused whenever all of them are equal.
  */
 export type Read =
   | 'level'
@@ -17,17 +17,17 @@ export type Read =
   | `budget ${string}`
   | `fact ${string}`;
 
-/** What the values of reads hang on, at the start of a phase. */
+/** What the values of reads depend on, at the start of a phase. */
 export interface Scene {
   readonly plans: FunctionPlans;
-  /** Names of the functions that the phase runs over. */
+  /** Names of the functions over which the phase runs. */
   readonly functions: readonly string[];
   /** Effective level of each of them. */
   readonly levels: readonly number[];
   readonly budgets: Budgets;
 }
 
-/** Recipes and their parts, and whether they are applied to a function. */
+/** Recipes and their parts, and whether they apply to a function. */
 export function recipesFor(plans: FunctionPlans, fn: string): readonly RecipeForFn[] {
   const held = new Set(plans.testsOf(fn));
   return plans.base.recipes.map((r) => ({
@@ -43,11 +43,11 @@ const parts = (r: Read): [kind: string, name: string] => {
   return at < 0 ? [r, ''] : [r.slice(0, at), r.slice(at + 1)];
 };
 
-/** A phase may read a fact that it declares, and everything below it. */
+/** Does a phase declare a fact? Declaring a path includes everything below it. */
 export const declaresFact = (phase: PlanPhase, path: string): boolean =>
   phase.facts.some((f) => path === f || path.startsWith(`${f}.`));
 
-/** True if a phase declares what it is said to have read; another plan may have other declarations. */
+/** Does a phase declare a read? The declarations of another plan may differ. */
 export function mayRead(phase: PlanPhase, r: Read): boolean {
   const [kind, name] = parts(r);
   if (kind === 'fact') return declaresFact(phase, name);
@@ -68,7 +68,7 @@ function namesOf(reads: Iterable<Read>, kinds: readonly string[]): string[] {
   return out;
 }
 
-/** The value of a read, as a text: one where all functions see the same, else one for each. */
+/** The value of a read as a text: a single one if all functions see the same, else one for each. */
 export function seenValue(r: Read, scene: Scene): string {
   const { plans, functions, levels, budgets } = scene;
   const plan = plans.base;
@@ -87,7 +87,7 @@ export function seenValue(r: Read, scene: Scene): string {
     case 'knob':
       return forEach(functions.map((f) => JSON.stringify(plans.knob(name, f))));
     default: {
-      // Functions with one counter use up what the others have, so it counts which of them share one.
+      // Functions that share a counter use up each other's units, so the value includes which of them share one.
       const counters = functions.map((f) => budgets.counter(name, f));
       return forEach(
         functions.map((f, i) => {

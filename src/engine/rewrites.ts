@@ -1,18 +1,19 @@
 import type { Instr } from '../ir/program.ts';
 
 /**
- * How many rewrites one phase may make: what comes after them is refused, so that the first rewrite after which something is
- * wrong can be searched for. The idea is that of `-opt-bisect-limit` of LLVM and of debug counters of GCC, for single rewrites.
+ * How many rewrites one phase may make; later ones are refused, so that a search can find the first rewrite after
+ * which something is wrong. This applies the idea of LLVM's `-opt-bisect-limit` and GCC's debug counters to single
+ * rewrites.
  *
- * A run is deterministic, and once one rewrite is refused all that follow are, so the program under a limit of n + 1 differs from that
- * under n by one rewrite and by what passes that do not ask make of it.
+ * A run is deterministic, and once one rewrite is refused all later ones are. So the program under a limit of n + 1
+ * differs from the program under n by one rewrite and its consequences in passes that do not ask.
  */
 export interface RewriteLimit {
   /** Id of the phase. */
   readonly phase: string;
   /** Rewrites that it may make; Infinity only counts them. */
   readonly count: number;
-  /** Count those of this function alone, and leave others as many as they like; null: all functions. */
+  /** Count only rewrites of this function and do not limit others; null: all functions. */
   readonly fn?: string | null;
 }
 
@@ -23,19 +24,19 @@ export interface Rewrite {
   readonly fn: string;
   /** Block id, -1 for none. */
   readonly block: number;
-  /** The instruction it begins at, as it was; null for none. */
+  /** The original instruction at which it begins; null for none. */
   readonly ins: Instr | null;
 }
 
 /** Counts the rewrites of a phase, and refuses those beyond its limit. */
 export class RewriteCounter {
-  /** Rewrites that were allowed. */
+  /** Number of allowed rewrites. */
   made = 0;
-  /** Anything was refused. */
+  /** Whether any rewrite was refused. */
   refused = false;
-  /** The last rewrite that was allowed. */
+  /** The last allowed rewrite. */
   last: Rewrite | null = null;
-  /** The first one that was refused. */
+  /** The first refused rewrite. */
   next: Rewrite | null = null;
   private readonly limit: RewriteLimit;
 
@@ -43,7 +44,7 @@ export class RewriteCounter {
     this.limit = limit;
   }
 
-  /** Asks for one rewrite. */
+  /** Asks permission for one rewrite. */
   take(fn: string, name: string, block: number, ins: Instr | null): boolean {
     const { count, fn: only = null } = this.limit;
     if (only !== null && only !== fn) return true;
@@ -60,5 +61,5 @@ export class RewriteCounter {
   }
 }
 
-/** What is asked where nothing is counted. */
+/** Permission if nothing is counted. */
 export const anyRewrite = (): boolean => true;

@@ -40,19 +40,19 @@ export type RegisteredPass = PassEntry;
 
 export interface RunOptions extends Runnable {
   /**
-   * Check every changed snapshot, also of results from the cache that nobody has checked: the verifier, and
-   * print-parse-print. Throws DiagnosticError on the first fault.
+   * Check every changed snapshot, including unchecked results from the cache: the verifier, and print-parse-print.
+   * Throws DiagnosticError on the first fault.
    */
   readonly verify?: boolean;
-  /** Names the input for cache keys (a hash of the source text and of how it was lowered). */
+  /** Identifies the input in cache keys (a hash of the source text and of how it was lowered). */
   readonly inputKey?: string;
-  /** Results of earlier runs. Functions that are told of each rewrite hear nothing of phases that are taken from it. */
+  /** Results of earlier runs. Listeners for rewrites are not called for phases whose result comes from it. */
   readonly cache?: PrefixCache;
-  /** Bytes of heap in use, where the host can tell. */
+  /** Bytes of heap in use, if the host can measure it. */
   readonly heap?: () => number;
-  /** Keep an account of the memory that snapshots take (`PhaseRecord.memory`). Knob PhaseTiming asks for it too. */
+  /** Track the memory of snapshots (`PhaseRecord.memory`). Knob PhaseTiming also requests it. */
   readonly memory?: boolean;
-  /** Snapshots that the journal holds: all (the default), or only the input and the last, so that the others need no memory. */
+  /** Snapshots that the journal holds: all (the default), or only the input and the last, to save memory. */
   readonly snapshots?: 'all' | 'ends';
   /** Called before each phase that runs. */
   readonly onBegin?: (phase: PlanPhase) => void;
@@ -60,17 +60,17 @@ export interface RunOptions extends Runnable {
   readonly onPhase?: (record: PhaseRecord, before: Program) => void;
   /** Stop after this phase (id). */
   readonly until?: string;
-  /** Lets one phase make only so many rewrites. Its result is not taken from the cache, and not kept there. */
+  /** Limits the rewrites of one phase. Its result is neither taken from the cache nor stored there. */
   readonly rewriteLimit?: RewriteLimit;
-  /** The plans of functions, where they are known already. */
+  /** The plans of functions, if already known. */
   readonly plans?: FunctionPlans;
 }
 
 /**
- * Runs a plan over a program: phases in the order of the phase index array, each from snapshot to snapshot, one record
- * for every phase whether it ran or not.
+ * Runs a plan over a program: phases in the order of the phase index array, each from snapshot to snapshot, with one
+ * record for every phase whether it ran or not.
  *
- * @throws DiagnosticError when a pass finds the program broken, or `verify` finds that a pass broke it
+ * @throws DiagnosticError if a pass finds the program broken, or `verify` finds that a pass broke it
  */
 export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   const plans = opts.plans ?? new FunctionPlans(plan, input);
@@ -159,7 +159,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
           within({ phase: phase.id }, () => checkSnapshot(made, plan, phase.id, variants, properties));
           if (result !== null) kept!.set(place, { ...result, verified: wanted });
         }
-        // What comes after a phase that changed nothing does not hang on that phase.
+        // Phases after one that changed nothing do not depend on it.
         key = result?.programKey ?? (cache === undefined ? '' : programKey(program, plan));
       }
     }
@@ -199,7 +199,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   return { plan, input, records, last: program, began: start, memory: account?.run ?? null };
 }
 
-/** Names and levels of the functions that a phase runs over. */
+/** Names and levels of the functions over which a phase runs. */
 function openFunctions(program: Program, gate: GateResult): { functions: string[]; levels: number[] } {
   const functions: string[] = [];
   const levels: number[] = [];
@@ -211,7 +211,7 @@ function openFunctions(program: Program, gate: GateResult): { functions: string[
   return { functions, levels };
 }
 
-/** Runs a phase over the functions for which it is open: over those of one plan after those of another. */
+/** Runs a phase over the functions for which it is open, one plan's functions after another's. */
 function runPhase(
   program: Program,
   plans: FunctionPlans,
@@ -243,7 +243,7 @@ function runPhase(
   return now;
 }
 
-/** What a gate says to functions whose plan is another. */
+/** The gate's answer for functions with another plan. */
 const OTHERS: GateAnswer = { open: false, why: 'another recipe', level: 0 };
 
 /** IR properties that the verifier can check. */

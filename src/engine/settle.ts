@@ -8,14 +8,14 @@ import { EditRunner, type EditStep } from './edits.ts';
 
 const CLEANING = ['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'];
 
-/** Rules with the passes that clean up behind them may alternate this often; a set that does not end reaches its own bound first. */
+/** Most alternations of rules with their cleanup passes; a set that does not terminate reaches its own bound first. */
 const ROUNDS = 1000;
 
 /**
- * What becomes of a function under a set of rules and the passes that clean up around them, run to the end outside of any phase: how a
- * set of rules is checked before it ships.
+ * Runs a set of rules and the cleanup passes around them over a function until nothing changes, outside any phase.
+ * Used to check rule sets before they ship.
  *
- * @param knob knobs of the cleaning passes
+ * @param knob knobs of the cleanup passes
  * @throws RulesDiverge when the rules' bound is reached
  */
 export function settle(

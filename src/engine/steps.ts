@@ -13,18 +13,18 @@ import { within } from './where.ts';
 /** What can be run. */
 export interface Runnable {
   readonly passes: ReadonlyMap<string, PassEntry>;
-  /** Makes a step of rule groups, which are one set; absent where no rules are loaded. */
+  /** Makes a step of rule groups, which form one set; absent if no rules are loaded. */
   readonly rules?: (groups: readonly string[], ctx: PassContext) => EditStep;
 }
 
-/** Where steps run. */
+/** The context in which steps run. */
 export interface Site {
   /** For which functions, and at which level: by position of the function. */
   readonly answers: readonly GateAnswer[];
   readonly isa: Isa;
-  /** What a step may know, of one function of a version of the program. */
+  /** What a step may know about one function of a version of the program. */
   readonly contextOf: (program: Program, fn: Fn, params: PassContext['params'], level: number) => PassContext;
-  /** A rewrite was refused, so that steps may have more to do in what they left. */
+  /** Whether a rewrite was refused, so that steps may find more in their results. */
   readonly refused: () => boolean;
   /** The error for a step that cannot run. */
   readonly fault: (why: string) => DiagnosticError;
@@ -33,7 +33,7 @@ export interface Site {
 /** Makes the context for the parameters of one step. */
 type ContextFor = (params: PassContext['params']) => PassContext;
 
-/** Runs the steps of a phase over a program, function by function. Neighbouring steps that edit share one draft. */
+/** Runs the steps of a phase over a program, function by function. Adjacent edit steps share one draft. */
 export function runSteps(
   program: Program,
   phase: PlanPhase,
@@ -76,7 +76,7 @@ class StepRunner {
     }
   }
 
-  /** Whole passes are repeated over the program, as long as it changes. */
+  /** Repeats whole passes over the program as long as it changes. */
   private repeat(steps: readonly Step[], rounds: number): void {
     for (let round = 0; round < rounds; round++) {
       const before = this.program;
@@ -161,11 +161,11 @@ class StepRunner {
   private entryOf(s: PassStep): PassEntry {
     const entry = this.can.passes.get(s.pass);
     if (entry === undefined)
-      throw this.site.fault(`phase ${this.phase.id} is bound to '${s.pass}', which is no registered pass`);
+      throw this.site.fault(`phase ${this.phase.id} is bound to '${s.pass}', which is not a registered pass`);
     return entry;
   }
 
-  /** Applies `f` to every function that the gate is open for, sharing what stays. */
+  /** Applies `f` to every function for which the gate is open, sharing what does not change. */
   private overFunctions(f: (fn: Fn, level: number, now: Program) => Fn): void {
     const now = this.program;
     let out: Fn[] | null = null;

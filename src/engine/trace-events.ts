@@ -1,6 +1,6 @@
 import type { Journal } from './journal.ts';
 
-/** A stretch of time of a command beside its phases. */
+/** A time span of a command outside its phases. */
 export interface Span {
   readonly name: string;
   /** Milliseconds of `performance.now()`. */
@@ -11,7 +11,7 @@ export interface Span {
 /** An event of the trace event format. */
 export interface TraceEvent {
   readonly name: string;
-  /** X: a stretch of time; C: counters; M: what something is called. */
+  /** X: a span; C: counters; M: a name. */
   readonly ph: 'X' | 'C' | 'M';
   readonly pid: number;
   readonly tid: number;
@@ -31,20 +31,20 @@ export interface Trace {
 
 const PID = 1;
 const TID = 1;
-/** Whole nanoseconds, so that stretches that follow one another do not overlap by rounding. */
+/** Whole nanoseconds, so that rounding does not make consecutive spans overlap. */
 const nanos = (ms: number): number => Math.round(ms * 1e6);
-/** Begin and length in microseconds. */
+/** Start and length in microseconds. */
 const stretch = (from: number, ms: number): { ts: number; dur: number } => ({
   ts: nanos(from) / 1000,
   dur: (nanos(from + ms) - nanos(from)) / 1000,
 });
 
 /**
- * A journal as a trace: a stretch for each phase that ran, inside of one for all, and counters of instructions and, where the run
- * kept an account of it, of memory. Format: Trace Event Format (Google), complete, counter and metadata events; times count from the
- * first span.
+ * A journal as a trace: a span for each phase that ran, inside one for all, and counters of instructions and, if the
+ * run tracked it, of memory. Format: Trace Event Format (Google), complete, counter and metadata events; times count
+ * from the first span.
  *
- * @param spans what else took time, by the same clock; stretches that hold others come first
+ * @param spans other time spans, by the same clock; a span precedes those that it contains
  */
 export function traceOf(j: Journal, spans: readonly Span[] = []): Trace {
   const zero = Math.min(j.began, ...spans.map((s) => s.began));

@@ -1,18 +1,18 @@
 /** Where a run stopped because a pass threw. */
 export interface Where {
-  /** Id of the phase; '' until it is known. */
+  /** Id of the phase; '' if unknown. */
   readonly phase: string;
-  /** The function that it ran over; null where it was no single one. */
+  /** The function that was processed; null if it was not a single one. */
   readonly fn: string | null;
 }
 
 const places = new WeakMap<object, Where>();
 
-/** Where an error came about; null for one that no phase threw. */
+/** Where an error was thrown; null if not in a phase. */
 export const whereOf = (e: unknown): Where | null =>
   e !== null && typeof e === 'object' ? (places.get(e) ?? null) : null;
 
-/** Runs `body`; what it throws is known to come from there. What was known before stays. */
+/** Runs `body` and records the place on errors that it throws. Earlier records take precedence. */
 export function within<T>(where: Partial<Where>, body: () => T): T {
   try {
     return body();
@@ -23,7 +23,7 @@ export function within<T>(where: Partial<Where>, body: () => T): T {
   }
 }
 
-/** What is known of a place. */
+/** The known parts of a place. */
 const stripped = (w: Where | undefined): Partial<Where> => ({
   ...(w !== undefined && w.phase !== '' && { phase: w.phase }),
   ...(w !== undefined && w.fn !== null && { fn: w.fn }),

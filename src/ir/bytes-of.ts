@@ -5,14 +5,14 @@ import { type Instr, instr } from './program.ts';
 import { AND } from './truth-tables.ts';
 
 /**
- * Instructions that take some bytes out of a register or constant, as a load would take them out of memory (little-endian, PTX ISA
+ * Instructions that extract bytes from a register or constant, as a load would from memory (little-endian, PTX ISA
  * 9.0, 6.4: narrow values are extended to the register).
  *
- * @param to gets the value: 64 bits wide for 8 bytes, else 32
- * @param from holds `held` bytes in its low end: 64 bits for 8, else 32
- * @param at the first of the bytes; with `bytes` it stays inside of `held`
+ * @param to receives the value: 64 bits wide for 8 bytes, else 32
+ * @param from holds `held` bytes in its low end: 64 bits wide for 8, else 32
+ * @param at the first of the bytes; `at + bytes` is at most `held`
  * @param like gives guard, source line, and the value of `to` under a false guard
- * @param fresh a register that nobody uses, of 32 bits
+ * @param fresh an unused 32-bit register
  */
 export function bytesOf(
   isa: Isa,
@@ -48,5 +48,5 @@ export function bytesOf(
   return [under('BFE', signed ? 'S32' : 'U32', [from, imm(8 * at), imm(8 * bytes)])];
 }
 
-/** The register file of a loaded or stored element of so many bytes. */
+/** The register file for a loaded or stored element of this many bytes. */
 export const fileOfBytes = (bytes: number): number => (bytes === 8 ? RegFile.RD : RegFile.R);

@@ -1,4 +1,4 @@
-/** What is wrong in a line of Ori text, and where in it. */
+/** A fault in a line of Ori text, with its place in the line. */
 export class TextError extends Error {
   readonly at: number;
   readonly length: number;
@@ -52,7 +52,7 @@ export class Cursor {
   number(what: string): number {
     return Number(this.big(what));
   }
-  /** A whole number from 0 up that is exact. */
+  /** An exact whole number from 0 up. */
   natural(what: string): number {
     const { at } = this;
     const n = this.number(what);
@@ -86,7 +86,7 @@ export class Cursor {
       throw new TextError(`expected ${what}`, this.at);
     }
   }
-  /** Place behind the string that begins at `from`. */
+  /** Position after the string that begins at `from`. */
   endOfString(from: number): number {
     let i = from + 1;
     while (i < this.text.length && this.text[i] !== '"') i += this.text[i] === '\\' ? 2 : 1;

@@ -4,7 +4,7 @@ export interface Diagnostic {
   /** Stable short code: 'ptx-syntax', 'unknown-knob', 'order-violated'. */
   readonly code: string;
   readonly message: string;
-  /** Name of what it is about (an opcode, say), for whoever looks for its place. */
+  /** Name of its subject (such as an opcode), from which a caller can find the place. */
   readonly subject?: string;
   /** File as the user named it; '' when there is none. */
   readonly file: string;
@@ -31,7 +31,7 @@ export const fileFault = (file: string, message: string, notes: readonly string[
   notes,
 });
 
-/** Thrown where work cannot go on; carries everything found so far. */
+/** Thrown if work cannot continue; carries every problem found so far. */
 export class DiagnosticError extends Error {
   readonly diagnostics: readonly Diagnostic[];
   constructor(diagnostics: readonly Diagnostic[]) {
@@ -69,8 +69,8 @@ export function renderDiagnostic(d: Diagnostic, text?: string): string {
 }
 
 /**
- * The candidates nearest to `word` (Damerau-Levenshtein over lower case, at most a third of its length plus one
- * away), nearest first, at most `most`.
+ * The candidates closest to `word` (Damerau-Levenshtein distance in lower case, at most a third of its length plus
+ * one), closest first, at most `most`.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 3): string[] {
   const limit = Math.floor(word.length / 3) + 1;

@@ -1,6 +1,6 @@
 import type { Fn } from './program.ts';
 
-/** The three numbers of a directive of a kernel, as of `.maxntid 16, 16`; null where it is not there. */
+/** The three numbers of a kernel's directive, such as `.maxntid 16, 16`; null if it is absent. */
 export function dimensions(fn: Fn, name: string): [number, number, number] | null {
   for (const d of fn.attrs.directives) {
     const [word, ...rest] = d.split(/\s+/);

@@ -2,9 +2,9 @@ import { makeReg, NO_REG, type Operand, type Reg } from './operand.ts';
 import { type Block, type Fn, type Instr, NONE, newShape, type Program, type Shape } from './program.ts';
 
 /*
- * Editing keeps sharing: every helper returns its argument when nothing changes, and copies only the path to what
- * did. Object literals with all fields are used instead of spreads in hot places: a constructor of one shape costs 6 ns,
- * a spread of a frozen object 57.
+ * Editing preserves sharing: every helper returns its argument if nothing changes, and copies only the path to the
+ * change. Hot places use object literals with all fields instead of spreads: a constructor of one shape costs 6 ns, a
+ * spread of a frozen object 57.
  */
 
 /** `fn` with other blocks in layout order. */
@@ -14,7 +14,7 @@ export function withBlocks(fn: Fn, blocks: readonly Block[]): Fn {
 
 /**
  * `fn` with any of blocks, counters and tables replaced.
- * @param shape `fn.shape` where no block and no way between blocks differs; by default the flow graph counts as another
+ * @param shape `fn.shape` if no block and no edge differs; by default the flow graph counts as changed
  */
 export function copyFn(
   fn: Fn,
@@ -46,7 +46,7 @@ export const withIns = (b: Block, ins: readonly Instr[]): Block =>
 /** Copies of an instruction with one part replaced. */
 export const withSrc = (i: Instr, src: readonly Operand[]): Instr =>
   make(i, i.op, i.mods, i.dst, src, i.guard, i.guardNot, i.otherwise);
-/** Other destinations; with `otherwise` where the values under a false guard change too. */
+/** Other destinations, and `otherwise` if the values under a false guard change too. */
 export const withDst = (i: Instr, dst: readonly Reg[], otherwise: readonly Reg[] = i.otherwise): Instr =>
   make(i, i.op, i.mods, dst, i.src, i.guard, i.guardNot, otherwise);
 export const withGuard = (i: Instr, guard: Reg, guardNot = false): Instr =>
@@ -101,7 +101,8 @@ export function mapBlocks(fn: Fn, f: (b: Block, position: number) => Block | nul
 }
 
 /**
- * Applies `f` to every instruction of a block: the same one for "unchanged", null to delete it, several to replace it.
+ * Applies `f` to every instruction of a block: the same one for "unchanged", null to delete it, several to replace
+ * it.
  * Returns `b` itself if every instruction came back unchanged.
  */
 export function mapIns(b: Block, f: (ins: Instr, index: number) => Instr | null | readonly Instr[]): Block {
@@ -121,7 +122,7 @@ export function mapIns(b: Block, f: (ins: Instr, index: number) => Instr | null 
   return out === null ? b : withIns(b, out);
 }
 
-/** Hands out fresh registers, blocks and tables while a pass builds its result. */
+/** Allocates registers, blocks and tables while a pass builds its result. */
 export class FnEditor {
   readonly fn: Fn;
   private regs: number;
@@ -134,24 +135,24 @@ export class FnEditor {
     this.blocks = fn.blockCount;
   }
 
-  /** A register nobody uses, in the given file (`RegFile`). */
+  /** An unused register in the given file (`RegFile`). */
   freshReg(file: number): Reg {
     return makeReg(this.regs++, file);
   }
 
-  /** A block id nobody uses. */
+  /** An unused block id. */
   freshBlock(): number {
     return this.blocks++;
   }
 
-  /** Adds a jump table; gives its index. */
+  /** Adds a jump table. @returns its index */
   addTable(targets: readonly number[]): number {
     this.tables ??= [...this.fn.tables];
     this.tables.push(targets);
     return this.tables.length - 1;
   }
 
-  /** The function with these blocks and all that was handed out; `fn` itself if nothing differs. */
+  /** The function with these blocks and everything allocated; `fn` itself if nothing differs. */
   finish(blocks: readonly Block[]): Fn {
     const { fn } = this;
     if (blocks === fn.blocks && this.tables === null) return fn;

@@ -5,14 +5,17 @@ import type { Fn, Instr } from './program.ts';
 /** May it transfer control? */
 export const isControl = (ins: Instr): boolean => (ins.op.flags & OpFlag.Control) !== 0;
 
-/** Control never passes from this instruction to the next one. */
+/** Does control never pass from this instruction to the next one? */
 export const endsFlow = (ins: Instr): boolean =>
   (ins.op.flags & OpFlag.NoFallThrough) !== 0 && ins.guard === NO_REG;
 
 /** Is it the value of a join (SSA)? */
 export const isPhi = (ins: Instr): boolean => (ins.op.flags & OpFlag.Phi) !== 0;
 
-/** Has the function anything that only SSA has: phis, values under false guards, returns that name their values? */
+/**
+ * Does the function contain anything specific to SSA: phis, values under false guards, returns that name their
+ * values?
+ */
 export const hasSsaForms = (fn: Fn): boolean =>
   fn.blocks.some((b) =>
     b.ins.some(

@@ -1,9 +1,9 @@
-/** Where a hash stands after a part of its text: two 32-bit lanes. */
+/** The state of a hash after part of its text: two 32-bit lanes. */
 export type HashState = readonly [number, number];
 
 const START: HashState = [0x811c9dc5, 0xc9dc5118];
 
-/** The state after more text: a text is hashed in parts as it is in one. */
+/** The state after more text: hashing a text in parts gives the same as hashing it whole. */
 export function hashOn(text: string, state: HashState = START): HashState {
   let [a, b] = state;
   for (let i = 0; i < text.length; i++) {
@@ -17,7 +17,7 @@ export function hashOn(text: string, state: HashState = START): HashState {
 
 /**
  * 64-bit FNV-1a over UTF-16 code units, as 16 hexadecimal digits: two 32-bit lanes with different offsets. For cache
- * keys inside one trust domain, not against adversaries.
+ * keys within one trust domain, not against adversaries.
  */
 export const hashText = (text: string, seed = ''): string => hashDigits(hashOn(text, hashOn(seed)));
 

@@ -3,25 +3,28 @@ import { imm, Kind, NO_REG, type Operand, PT, type Reg, regWidth } from './opera
 import { type Instr, instr, NONE } from './program.ts';
 import { A, CHOOSE } from './truth-tables.ts';
 
-/** Truth table of the first input alone: how a predicate is copied. */
+/** Truth table that selects the first input: copies a predicate. */
 export const FIRST_INPUT = A;
-/** The source that holds the table of an opcode with the property `table`. */
+/** Index of the source that holds the table of an opcode with the property `table`. */
 export const TABLE_SOURCE = 3;
 
-/** How values are copied and chosen: the one place that knows. */
+/** How values are copied and selected: the only place that knows. */
 export interface Moves {
   readonly mov: Opcode;
   readonly wide: number;
   readonly logic: Opcode;
   /** A copy of a register or constant into a register of the same width. */
   move(to: Reg, from: Operand, loc?: number): Instr;
-  /** `a` where the predicate `p` is true, else `b`, into a register of their width. Throws where no opcode selects. */
+  /**
+   * Selects `a` if the predicate `p` is true, else `b`, into a register of their width. @throws Error if no opcode
+   * selects
+   */
   select(to: Reg, p: Operand, a: Operand, b: Operand, loc?: number): Instr;
 }
 
 const known = new WeakMap<Isa, Moves>();
 
-/** The opcode that copies into a bank of registers. @throws Error where the instruction set declares none */
+/** The opcode that copies into a register bank. @throws Error if the instruction set declares none */
 function copier(isa: Isa, bank: Slot['bank']): Opcode {
   const op = isa.opcodes.find((o) => (o.flags & OpFlag.Copies) !== 0 && o.dsts[0]?.bank === bank);
   if (op === undefined)
@@ -36,7 +39,7 @@ export function movesOf(isa: Isa): Moves {
     const mov = copier(isa, 'r');
     const logic = copier(isa, 'p');
     const wide = withMods(mov, 0, '64');
-    // Looked for when asked for: the instruction set of an older commit names none.
+    // Looked up on first use, because the instruction set of an older commit has none.
     let sel: Opcode | null = null;
     const selector = (): Opcode => {
       sel ??= isa.opcodes.find((o) => (o.flags & OpFlag.Selects) !== 0) ?? null;
@@ -70,8 +73,8 @@ export function copyOf(m: Moves, x: Instr): Operand | null {
 }
 
 /**
- * A copy in the place of another instruction.
- * @param like gives source line and guard, and the value under a false guard where it has one for `to`
+ * A copy that replaces another instruction.
+ * @param like gives source line and guard, and the value under a false guard if it has one for `to`
  */
 export function copyLike(m: Moves, to: Reg, from: Operand, like: Instr): Instr {
   const { op, mods, dst, src } = m.move(to, from);
@@ -79,7 +82,7 @@ export function copyLike(m: Moves, to: Reg, from: Operand, like: Instr): Instr {
   return instr(op, mods, dst, src, loc, guard, guardNot, otherwiseFor(like, dst));
 }
 
-/** Values under a false guard for an instruction that writes a part of what `root` writes, in its place. */
+/** Values under a false guard for an instruction that replaces `root` and writes some of its destinations. */
 export function otherwiseFor(root: Instr, dst: readonly Reg[]): readonly Reg[] {
   if (root.otherwise.length === 0) return NONE;
   return dst.map((r) => (r === NO_REG ? NO_REG : (root.otherwise[root.dst.indexOf(r)] ?? NO_REG)));

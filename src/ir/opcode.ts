@@ -3,8 +3,8 @@ import type { Operand } from './operand.ts';
 export { FILES, type File, Mod } from './operand.ts';
 
 /**
- * What an opcode is: its operand slots, its modifiers, its properties. The table itself is data
- * (`pipelines/isa/*.yaml`); `src/isa` turns that data into these objects.
+ * An opcode: its operand slots, modifiers and properties. The table itself is data (`pipelines/isa/*.yaml`);
+ * `src/isa` turns that data into these objects.
  */
 
 /** Properties of an opcode, as a bit set in `Opcode.flags`. */
@@ -13,13 +13,13 @@ export const OpFlag = {
   SideEffect: 1 << 0,
   /** May transfer control: branch, call, return, exit. Last in its block once phase 6 has run. */
   Control: 1 << 1,
-  /** With no guard, control never reaches the next instruction. */
+  /** Unless guarded, control never reaches the next instruction. */
   NoFallThrough: 1 << 2,
   /** The first two sources may be exchanged. */
   Commutative: 1 << 3,
   /** May carry a guard. */
   Predicable: 1 << 4,
-  /** Has no machine encoding; a later phase takes it apart. */
+  /** Has no machine encoding; a later phase expands it. */
   Pseudo: 1 << 5,
   ReadsMemory: 1 << 6,
   WritesMemory: 1 << 7,
@@ -29,25 +29,25 @@ export const OpFlag = {
   Barrier: 1 << 9,
   /** Result may differ between executions with equal inputs (clocks, volatile state): never merged. */
   Volatile: 1 << 10,
-  /** Approximate function: folded only when asked. */
+  /** Approximate function: folded only on request. */
   Approximate: 1 << 11,
-  /** Starts from register values only (no memory, no lane interplay): may be folded, copied, moved. */
+  /** Results depend on register values only (no memory, no other lanes): may be folded, copied, moved. */
   Pure: 1 << 12,
   /** The first three sources may be exchanged. */
   Symmetric: 1 << 13,
-  /** The first three sources may be exchanged if the truth table, the fourth, is rearranged with them. */
+  /** The first three sources may be exchanged if the truth table, the fourth source, is permuted with them. */
   Table: 1 << 14,
-  /** The value of a join: sources alternate the label of a predecessor and the value that comes from it. */
+  /** The value of a join: sources alternate between a predecessor's label and the value from there. */
   Phi: 1 << 15,
-  /** Where a source holds an address, the result may hold one that follows from it. */
+  /** If a source holds an address, the result may hold an address derived from it. */
   HandsAddressOn: 1 << 16,
-  /** The first two sources are compared, and a value compared with itself always gives the same. */
+  /** Compares its first two sources, and comparing a value with itself always gives the same result. */
   Reflexive: 1 << 17,
-  /** Adds the carry that its third source holds, and gives the carry out as its second destination. */
+  /** Adds the carry in its third source, and returns the carry out as its second destination. */
   Carries: 1 << 18,
-  /** Its result is its first source; with the property `table` only where the table selects that source. */
+  /** Its result is its first source; with the property `table`, only if the table selects that source. */
   Copies: 1 << 19,
-  /** Its result is its first source where its third, a predicate, is true, and its second elsewhere. */
+  /** Its result is its first source if its third, a predicate, is true, and its second otherwise. */
   Selects: 1 << 20,
 } as const;
 
@@ -58,23 +58,26 @@ export type Space = (typeof SPACES)[number];
 /** Operand kinds a slot accepts, as a bit set (1 << Kind). See `operand.ts`. */
 export type KindSet = number;
 
-/** One operand place of an opcode. */
+/** One operand position of an opcode. */
 export interface Slot {
   readonly name: string;
-  /** 'r' general register, 'p' predicate, 'u' uniform register, 'b' barrier register, 'any' of these but 'b', 'none' (labels, symbols). */
+  /**
+   * 'r' general register, 'p' predicate, 'u' uniform register, 'b' barrier register, 'any' of these except 'b',
+   * 'none' (labels, symbols).
+   */
   readonly bank: 'r' | 'p' | 'u' | 'b' | 'any' | 'none';
   /** Width in bits (1 for predicates); 0: given by the modifier group `widthFrom`. */
   readonly width: number;
-  /** Name of the modifier group whose chosen value says the width. */
+  /** Name of the modifier group whose chosen value gives the width. */
   readonly widthFrom: string | null;
   readonly kinds: KindSet;
   /** Source modifiers allowed (`Mod` bits). */
   readonly mods: number;
   /** A destination that may be discarded (RZ / PT), or a source that may be left out. */
   readonly optional: boolean;
-  /** Takes this and all further operands of its side. */
+  /** Takes this and all further operands on its side. */
   readonly variadic: boolean;
-  /** What an optional source holds when left out; null: PT in predicate slots, RZ elsewhere. */
+  /** Value of an optional source that is left out; null: PT in predicate slots, RZ elsewhere. */
   readonly default: Operand | null;
 }
 
@@ -83,11 +86,11 @@ export interface ModValue {
   readonly name: string;
   /** Register width in bits that the value implies, for slots with `widthFrom`; 0 if it implies none. */
   readonly width: number;
-  /** Scalar type it stands for ('s32', 'f16x2', ...), or null. */
+  /** Scalar type that it stands for ('s32', 'f16x2', ...), or null. */
   readonly type: string | null;
 }
 
-/** A modifier group: one value of it is always chosen. Values are packed into `Instr.mods`. */
+/** A modifier group, of which one value is always chosen. Values are packed into `Instr.mods`. */
 export interface ModGroup {
   readonly name: string;
   readonly values: readonly ModValue[];
@@ -97,22 +100,22 @@ export interface ModGroup {
   readonly mask: number;
 }
 
-/** What an opcode does at one of its address operands. */
+/** The access of an opcode through one of its address operands. */
 export interface Access {
   /** Index of the source that is the address. */
   readonly src: number;
   readonly space: Space;
   readonly reads: boolean;
   readonly writes: boolean;
-  /** Bytes touched; 0: as `bytesFrom` says, and unknown where that is null. */
+  /** Bytes touched; 0: given by `bytesFrom`, unknown if that is null. */
   readonly bytes: number;
-  /** Modifier group whose chosen type is that of one element. */
+  /** Modifier group whose chosen value has the type of one element. */
   readonly bytesFrom: ModGroup | null;
-  /** Modifier group whose chosen value, `V1` to `V8`, says how many elements. */
+  /** Modifier group whose chosen value, `V1` to `V8`, gives the number of elements. */
   readonly countFrom: ModGroup | null;
 }
 
-/** How far lanes that execute an instruction together agree on a value; a larger number is less. */
+/** How far lanes that execute an instruction together agree on a value; a larger number means less agreement. */
 export const Lanes = {
   /** All threads of a block have the same. */
   Block: 0,
@@ -121,16 +124,19 @@ export const Lanes = {
   Varying: 2,
 } as const;
 
-/** What an opcode's row `lanes` says of one or all results; the first that fits holds. */
+/** An opcode's row `lanes` for one or all results; the first row that fits applies. */
 export interface LaneRule {
   /** Number of the result, -1 for all. */
   readonly dst: number;
-  /** Only where this value of the group is chosen; null: always. */
+  /** The row applies only if this value of the group is chosen; null: always. */
   readonly group: ModGroup | null;
   readonly index: number;
-  /** Least `Lanes` level of the result. */
+  /** Minimum `Lanes` level of the result. */
   readonly level: number;
-  /** Sources whose levels the result has at least: the numbered ones, all, or those of the address of mutable memory. */
+  /**
+   * Sources whose levels the result's level is at least: the numbered ones, all, or, for mutable memory, those of the
+   * address.
+   */
   readonly from: readonly number[] | 'operands' | 'memory';
 }
 
@@ -141,14 +147,14 @@ export interface SpecialRegister {
   /** Smallest and largest value, unsigned. */
   readonly least: number;
   readonly most: number;
-  /** Axis along which it is the thread's index in the block; -1 if it is not. */
+  /** Axis along which it is the thread's index in the block; -1 for none. */
   readonly thread: number;
-  /** Axis along which it is the extent of the block; -1 if it is not. */
+  /** Axis along which it is the extent of the block; -1 for none. */
   readonly extent: number;
 }
 
 export interface Opcode {
-  /** Dense index in its set; for table look-ups within one process only. */
+  /** Dense index in its instruction set; for table look-ups within one process only. */
   readonly id: number;
   readonly name: string;
   readonly title: string;
@@ -164,66 +170,66 @@ export interface Opcode {
   /** One for each source that may be an address; empty for opcodes without addresses. */
   readonly accesses: readonly Access[];
   readonly unit: string;
-  /** How far lanes agree on its results; empty: as its operands if it is pure, else not at all. */
+  /** How far lanes agree on its results; empty: like its operands if it is pure, else not at all. */
   readonly lanes: readonly LaneRule[];
   /** By value of the first modifier group: the special register that it reads; empty for other opcodes. */
   readonly special: readonly (SpecialRegister | null)[];
   /** Number seen in traces of the original; a data column, never dispatched on. */
   readonly observed: number | null;
-  /** Named primitive that carries out what an expression cannot say (memory, lanes, barriers, control). */
+  /** Name of the primitive that implements what an expression cannot (memory, lanes, barriers, control). */
   readonly primitive: string | null;
   /** Source text of the meaning, in the expression language of `src/isa`; null for primitives. */
   readonly means: string | null;
 }
 
-/** What is known of PTX instructions that Ori carries as they are: a row of the table `foreign`. */
+/** A row of the table `foreign`: PTX instructions that Ori carries unchanged. */
 export interface ForeignForm {
   readonly title: string;
-  /** Names of the instructions with their modifiers; `*` stands for any characters. */
+  /** Names of the instructions with their modifiers; `*` matches any characters. */
   readonly names: readonly string[];
-  /** Fits the whole name of an instruction. */
+  /** Matches the whole name of an instruction. */
   readonly fits: RegExp;
-  /** The opcode that stands for it and its modifiers; null where Ori cannot carry it. */
+  /** The opcode that carries it, with its modifiers; null if Ori cannot carry it. */
   readonly op: Opcode | null;
   readonly mods: number;
-  /** Operands from the first on that are written; -1: one, or none where the first is an address. */
+  /** Number of leading operands that are written; -1: one, or none if the first is an address. */
   readonly results: number;
-  /** The results are read too. */
+  /** Whether the results are also read. */
   readonly tied: boolean;
-  /** Nothing is known of the operands. */
+  /** Whether nothing is known of the operands. */
   readonly unknown: boolean;
   /** Why Ori cannot carry it, or ''. */
   readonly none: string;
 }
 
-/** The instruction set: opcodes by name. Within one process there is one object for each content (`buildIsa`). */
+/** The instruction set: opcodes by name. One process has one object for each content (`buildIsa`). */
 export interface Isa {
   readonly opcodes: readonly Opcode[];
   readonly byName: ReadonlyMap<string, Opcode>;
-  /** PTX instructions without an opcode of their own; the first that fits holds. */
+  /** PTX instructions without an opcode of their own; the first row that fits applies. */
   readonly foreign: readonly ForeignForm[];
-  /** Hash of all that the opcodes say; part of every cache key. */
+  /** Hash of everything that the opcodes define; part of every cache key. */
   readonly hash: string;
 }
 
-/** The row for a PTX instruction by its name with modifiers; undefined where no row fits. */
+/** The row for a PTX instruction by its name with modifiers; undefined if no row fits. */
 export const foreignForm = (isa: Isa, name: string): ForeignForm | undefined =>
   isa.foreign.find((f) => f.fits.test(name));
 
-/** Name of the value chosen in group `group`. Throws if the opcode has no such group. */
+/** Name of the value chosen in group `group`. @throws Error if the opcode has no such group */
 export function modOf(op: Opcode, mods: number, group: string): string {
   const g = op.groupByName.get(group);
   if (g === undefined) throw new Error(`${op.name} has no modifier group '${group}'`);
   return g.values[(mods >>> g.shift) & g.mask].name;
 }
 
-/** True if the value called `name` is chosen. False also where the opcode has no such value. */
+/** Is the value called `name` chosen? False also if the opcode has no such value. */
 export function hasMod(op: Opcode, mods: number, name: string): boolean {
   const m = op.modByName.get(name);
   return m !== undefined && ((mods >>> m.group.shift) & m.group.mask) === m.index;
 }
 
-/** `mods` with the named values chosen. Throws on a name the opcode does not have. */
+/** `mods` with the named values chosen. @throws Error on a name that the opcode does not have */
 export function withMods(op: Opcode, mods: number, ...names: readonly string[]): number {
   for (const name of names) {
     const m = op.modByName.get(name);

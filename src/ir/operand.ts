@@ -6,8 +6,8 @@ export type File = (typeof FILES)[number];
 export const Mod = { Neg: 1, Abs: 2, Not: 4 } as const;
 
 /**
- * A virtual register: `index << 3 | file`. Indices are unique in a function over all files, so a bit set
- * over `reg >>> 3` covers every register, and no table is needed to know a register's file.
+ * A virtual register: `index << 3 | file`. Indices are unique in a function across all files, so a bit set over `reg
+ * >>> 3` covers every register, and a register's file needs no table.
  */
 export type Reg = number;
 
@@ -27,7 +27,7 @@ export const isPredReg = (r: Reg): boolean =>
   r !== NO_REG && ((r & 7) === RegFile.P || (r & 7) === RegFile.UP);
 /** `R12`, `RD13`, `P4`, ... */
 export const regName = (r: Reg): string => `${FILES[r & 7]}${r >>> 3}`;
-/** The register that `regName` printed, or NO_REG if the text is no register. */
+/** The register that `regName` printed, or NO_REG if the text is not a register. */
 export function regOf(text: string): Reg {
   const m = /^(RD|RQ|R|P|URD|UR|UP|B)(\d+)$/.exec(text);
   return m === null ? NO_REG : makeReg(Number(m[2]), FILES.indexOf(m[1] as File));
@@ -49,7 +49,7 @@ export const Kind = {
   Sym: 5,
   /** A jump table of the same function; `lo` is its index in `Fn.tables`. */
   Table: 6,
-  /** Words for whoever writes the instruction down; `sym` holds them. It reads nothing. */
+  /** Text for the printer, held in `sym`. It reads nothing. */
   Text: 7,
 } as const;
 
@@ -68,7 +68,7 @@ export interface Operand {
   readonly mods: number;
 }
 
-/** An operand from its fields. Every operand is made here, so that all have one shape. */
+/** An operand from its fields. Every operand is created here, so that all have one shape. */
 export const makeOperand = (
   kind: number,
   reg: Reg,

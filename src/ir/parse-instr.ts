@@ -31,7 +31,7 @@ export function takeReg(c: Cursor): Reg {
   const w = c.word('a register');
   const r = regOf(w);
   if (r === NO_REG)
-    throw new TextError(`'${w}' is no register`, start, w.length, [
+    throw new TextError(`'${w}' is not a register`, start, w.length, [
       'registers are R, RD, P, UR, URD, UP, RQ or B and a number',
     ]);
   return r;
@@ -116,7 +116,7 @@ function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
   if (m !== null) return label(Number(m[1]));
   m = /^T(\d+)$/.exec(w);
   if (m !== null) return table(Number(m[1]));
-  throw new TextError(`'${w}' is no operand`, start, w.length);
+  throw new TextError(`'${w}' is not an operand`, start, w.length);
 }
 
 function takeMnemonic(c: Cursor, isa: Isa): { op: Opcode; mods: number } {

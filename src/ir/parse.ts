@@ -15,7 +15,7 @@ import {
   type Variable,
 } from './program.ts';
 
-/** A function as far as it has been read. */
+/** A function that is partly read. */
 interface Unfinished {
   name: string;
   kind: Fn['kind'];
@@ -73,7 +73,7 @@ function finish(d: Unfinished): Fn {
   };
 }
 
-/** Words that begin a line outside of a body. */
+/** Words that begin a line outside a body. */
 const DIRECTIVES = [
   '.program',
   '.file',
@@ -95,7 +95,7 @@ const DIRECTIVES = [
   '.skipped',
 ];
 
-/** Takes the lines of a program one after the other. */
+/** Reads the lines of a program one by one. */
 class ProgramReader {
   private readonly isa: Isa;
   private readonly functions: Fn[] = [];
@@ -114,12 +114,12 @@ class ProgramReader {
     this.head = { name: file, version: '9.0', target: 'sm_75', addressSize: 64 };
   }
 
-  /** Name of the function that the lines so far leave open, or null. */
+  /** Name of the function that is still open, or null. */
   get open(): string | null {
     return this.fn?.name ?? null;
   }
 
-  /** The program that the lines make. */
+  /** The program read so far. */
   get program(): Program {
     const { functions, variables, prototypes, locs, files, skipped } = this;
     for (let i = 0; i < locs.length; i++) locs[i] ??= locs[0];
@@ -169,7 +169,7 @@ class ProgramReader {
     fn.blocks[fn.blocks.length - 1].ins.push(parseInstr(c, this.isa));
   }
 
-  /** A line that may stand anywhere outside of a body. @returns whether the word begins one */
+  /** A line that may occur anywhere outside a body. @returns whether the word begins one */
   private programLine(word: string, c: Cursor): boolean {
     switch (word) {
       case '.program': {
@@ -259,7 +259,7 @@ function functionLine(word: string, c: Cursor, fn: Unfinished): boolean {
 /**
  * Reads Ori text.
  * @param file name for messages
- * @returns the program and every error found (the program then lacks the lines in error)
+ * @returns the program and every error found (the program then lacks the lines with errors)
  */
 export function parseProgram(
   text: string,
@@ -287,7 +287,7 @@ export function parseProgram(
   return { program: reader.program, diagnostics };
 }
 
-/** Reads the text of one function (a program that holds just it). Throws on any error. For tests and rules. */
+/** Reads the text of one function (a program that contains just it). Throws on any error. For tests and rules. */
 export function parseFn(text: string, isa: Isa): Fn {
   const src = /^\s*\.(entry|func)\b/m.test(text) ? text : `.entry test\n{\n${text}\n}`;
   const { program, diagnostics } = parseProgram(src, isa);

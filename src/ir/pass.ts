@@ -4,7 +4,7 @@ import type { Fn, Instr, Program } from './program.ts';
 /** Value of a knob as a pass sees it. `null`: not set. */
 export type KnobValue = null | boolean | number | string | readonly number[] | readonly [number, number];
 
-/** Why a pass did (`passed`) or did not do (`missed`) something, or a figure that it found (`note`). */
+/** Why a pass did (`passed`) or did not do (`missed`) something, or a number that it found (`note`). */
 export interface Remark {
   readonly kind: 'passed' | 'missed' | 'note';
   /** Short stable name: 'branch-folded', 'dead-removed'. */
@@ -17,17 +17,17 @@ export interface Remark {
   readonly loc: number;
 }
 
-/** A recipe of the plan, and whether it is applied to a function. */
+/** A recipe of the plan, and whether it applies to a function. */
 export interface RecipeForFn {
   readonly name: string;
-  /** What it asks of functions; '' for all. */
+  /** Its condition on functions; '' for all. */
   readonly when: string;
   readonly holds: boolean;
 }
 
 /**
- * All that a pass may know beside the function it is given. Reading an undeclared knob or fact throws; what is read is part of
- * the key under which the result is kept, so nothing is to be read that does not matter.
+ * Everything that a pass may know besides its function. Reading an undeclared knob or fact throws. Whatever is read
+ * becomes part of the result's cache key, so read nothing that does not matter.
  */
 export interface PassContext {
   readonly program: Program;
@@ -36,7 +36,7 @@ export interface PassContext {
   readonly phase: string;
   /** Parameters of this binding, from YAML. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Budget knob of which each rewrite by a rule takes one unit; null: none. */
+  /** Budget knob from which each rewrite by a rule takes one unit; null: none. */
   readonly ruleBudget: string | null;
   /** Effective optimization level. */
   readonly level: number;
@@ -44,57 +44,57 @@ export interface PassContext {
   readonly sm: string;
   /** Value of a knob; must be in the phase's `knobs`. */
   knob(name: string): KnobValue;
-  /** One unit of a budget knob: false once its limit is reached; always true where it is unset. */
+  /** Takes one unit of a budget knob: false once its limit is reached; always true if the knob is unset. */
   budget(name: string): boolean;
-  /** True while a budget knob has a unit left; takes none. */
+  /** Does a budget knob have a unit left? Takes none. */
   budgetLeft(name: string): boolean;
-  /** Recipes of the plan, and whether each is applied to the function. */
+  /** Recipes of the plan, and whether each applies to the function. */
   recipes(): readonly RecipeForFn[];
-  /** How often blocks of the function ran, by id, where the plan comes with a profile that knows it; else null. */
+  /** How often blocks of the function ran, by id, if the plan has a profile that covers it; else null. */
   profile(): ReadonlyMap<number, number> | null;
   /**
-   * Permission for one rewrite, asked just before it is made and after nothing else can stand against it: false where the phase has made
-   * as many as it may (`RewriteLimit`), and so for all that follow. What has to happen in any case is not asked for.
+   * Asks permission for one rewrite, right before it is made and after every other check. False once the phase has
+   * made as many rewrites as allowed (`RewriteLimit`). Mandatory changes do not ask.
    *
    * @param name what it does, as in remarks, or the rule's id
    * @param block block id
-   * @param ins where it begins
+   * @param ins the instruction at which it begins
    */
   mayRewrite(name: string, block?: number, ins?: Instr): boolean;
   /** A fact of the back end, by path: 'limits.max-registers', 'capabilities.uniform-registers'. */
   fact(path: string): unknown;
   remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void;
-  /** Text for the phase's report in the journal (reporting phases), made only if somebody reads it. */
+  /** Text for the phase's report in the journal (reporting phases), built only if somebody reads it. */
   report(make: () => string): void;
 }
 
 /**
- * A pass maps one function to an equivalent one. It returns `fn` itself when there was nothing to do, shares every
- * block and instruction that it did not change, and knows nothing but its arguments.
+ * A pass maps one function to an equivalent one. It returns `fn` itself if there was nothing to do, shares every
+ * block and instruction that it did not change, and depends only on its arguments.
  */
 export type Pass = (fn: Fn, ctx: PassContext) => Fn;
 
-/** All that a pass over a whole program may know beside it. */
+/** Everything that a pass over a whole program may know besides the program. */
 export interface ProgramContext {
   readonly isa: Isa;
   /** Name of the phase that runs this pass. */
   readonly phase: string;
   /** Parameters of this binding, from YAML. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Functions that the phase is open for. The pass may read all others, and leaves them as they are. */
+  /** Functions that the phase may change. The pass may read all others, but must not change them. */
   readonly functions: readonly Fn[];
-  /** Knobs, budgets, facts and remarks of one of `functions`: they may differ from function to function. */
+  /** Knobs, budgets, facts and remarks of one of `functions`, which may differ between functions. */
   of(fn: Fn): PassContext;
 }
 
 /**
- * A pass that looks at several functions at once: calls, variables, what only the whole module shows. It returns `program`
- * itself when there was nothing to do, and shares what it did not change. It may add and remove functions; what it adds is
- * first seen by the next phase.
+ * A pass that looks at several functions at once: calls, variables, whatever needs the whole module. It returns
+ * `program` itself if there was nothing to do, and shares what it did not change. It may add and remove functions;
+ * the next phase is the first to see added ones.
  */
 export type ProgramPass = (program: Program, ctx: ProgramContext) => Program;
 
-/** What a parameter of a pass may be: a number from some value on, a flag, or one of some words. */
+/** Allowed values of a pass parameter: a number with a lower bound, a flag, or one of some words. */
 export type ParamType =
   | { readonly kind: 'number'; readonly least: number; readonly whole: boolean }
   | { readonly kind: 'flag' }
@@ -108,6 +108,6 @@ export interface PassNeeds {
   readonly knobs?: readonly string[];
   /** Facts of the back end that it reads, by path. */
   readonly facts?: readonly string[];
-  /** Properties of the program without which it may not run. */
+  /** Properties of the program that it requires. */
   readonly requires?: readonly string[];
 }

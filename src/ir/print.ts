@@ -26,7 +26,7 @@ function constant(lo: number, hi: number, width: number): string {
 
 const offset = (n: number): string => (n < 0 ? `-0x${(-n).toString(16)}` : `+0x${n.toString(16)}`);
 
-/** Text of one operand as it stands in a slot of `width` bits. */
+/** Text of one operand in a slot of `width` bits. */
 export function printOperand(o: Operand, width: number, predicate: boolean): string {
   let s: string;
   switch (o.kind) {
@@ -82,8 +82,8 @@ export function printInstr(ins: Instr): string {
   if (nd > 0 && !op.dsts[nd - 1].variadic) {
     while (dstEnd > 0 && op.dsts[dstEnd - 1].optional && ins.dst[dstEnd - 1] === NO_REG) dstEnd--;
   }
-  // Trailing sources may be left out only when every droppable destination is, because parsing restores
-  // destinations first.
+  // Trailing sources may be omitted only if every omittable destination is, because parsing restores destinations
+  // first.
   const allDropped = dstEnd === nd || droppableFrom(op.dsts) >= dstEnd;
   let srcEnd = ns;
   if (ns > 0 && !op.srcs[ns - 1].variadic && allDropped) {
@@ -119,7 +119,7 @@ export function printInstr(ins: Instr): string {
   return out.length === 0 ? printMnemonic(op, mods) : `${printMnemonic(op, mods)} ${out.join(', ')}`;
 }
 
-/** A destination, with the value it has where the guard is false: `R5 else R4`. */
+/** A destination, with its value if the guard is false: `R5 else R4`. */
 function printResult(ins: Instr, i: number): string {
   const otherwise = i < ins.otherwise.length ? ins.otherwise[i] : NO_REG;
   const name = ins.dst[i] === NO_REG ? '_' : regName(ins.dst[i]);
@@ -140,7 +140,7 @@ function droppableFrom(slots: readonly Slot[]): number {
   return i;
 }
 
-/** An instruction with its guard in a column of its own: `  @!P3 BRA BB4`. */
+/** An instruction with its guard in a separate column: `  @!P3 BRA BB4`. */
 export function printGuarded(ins: Instr): string {
   const g = ins.guard === NO_REG ? '' : `@${ins.guardNot ? '!' : ''}${regName(ins.guard)}`;
   return `${g.padStart(6)} ${printInstr(ins)}`;
@@ -173,7 +173,7 @@ function hexOf(bytes: Uint8Array): string {
   return s;
 }
 
-/** How many register numbers and block ids a function needs, by those that occur in it. */
+/** How many register numbers and block ids a function needs for those that occur in it. */
 export function maxima(fn: Pick<Fn, 'params' | 'returns' | 'blocks'>): { regs: number; blocks: number } {
   let regs = 0;
   let blocks = 0;

@@ -2,28 +2,28 @@ import type { Opcode, Space } from './opcode.ts';
 import type { Operand, Reg } from './operand.ts';
 
 /**
- * Snapshots. A `Program` and everything below it is immutable and shared: an edit makes new objects along the
- * path to what changed and keeps every other reference, so `a === b` means "the same, unchanged".
+ * Snapshots. A `Program` and everything below it is immutable and shared: an edit makes new objects along the path to
+ * the change and keeps every other reference, so `a === b` means "unchanged".
  */
 
-/** One instruction. Make it with `instr` so that all instructions have one shape. */
+/** One instruction. Create it with `instr`, so that all instructions have one shape. */
 export interface Instr {
   readonly op: Opcode;
   /** Packed modifier values; read with `modOf` / `hasMod`, write with `withMods`. */
   readonly mods: number;
   /** Predicate register that guards it, or NO_REG. */
   readonly guard: Reg;
-  /** Run where the guard is false. */
+  /** Whether it runs if the guard is false. */
   readonly guardNot: boolean;
-  /** Registers written; NO_REG where the result is discarded. */
+  /** Registers written; NO_REG for discarded results. */
   readonly dst: readonly Reg[];
   readonly src: readonly Operand[];
   /**
-   * SSA only: by destination, the register whose value the destination has where the guard is false; NO_REG where nobody
-   * cares. `NONE` without a guard and outside of SSA, where the destination keeps what it held.
+   * SSA only: by destination, the register whose value the destination has if the guard is false; NO_REG if that
+   * value is unused. `NONE` without a guard and outside SSA, where the destination keeps its old contents.
    */
   readonly otherwise: readonly Reg[];
-  /** Index into `Program.locs` (0: none): the source line that this came from. */
+  /** Index into `Program.locs` (0: none): the source line of the instruction. */
   readonly loc: number;
 }
 
@@ -34,7 +34,7 @@ export const NONE: readonly Reg[] = Object.freeze([]);
 export interface Block {
   /** Unique in the function, stable under reordering. Branch targets name it. */
   readonly id: number;
-  /** Label of the source, for readers; '' if it had none. */
+  /** Label in the source, for readers; '' if it had none. */
   readonly name: string;
   readonly ins: readonly Instr[];
 }
@@ -51,7 +51,7 @@ export interface Param {
   readonly offset: number;
   /** A `.reg` parameter of a device function: the register that holds it on entry (or at return); else NO_REG. */
   readonly reg: Reg;
-  /** Array in the source (`.param .b8 p[16]`). */
+  /** Whether it is an array in the source (`.param .b8 p[16]`). */
   readonly array: boolean;
   /** `.ptr` attribute: the space pointed to, or ''. */
   readonly ptr: string;
@@ -67,7 +67,7 @@ export interface Variable {
   readonly size: number;
   readonly align: number;
   readonly linkage: '' | 'extern' | 'visible' | 'weak' | 'common';
-  /** Initial bytes (absent: zero), or null when not initialised. Shorter than `size`: the rest is zero. */
+  /** Initial bytes, or null if not initialised. If shorter than `size`, the rest is zero. */
   readonly init: Uint8Array | null;
   /** Addresses inside `init`: at byte `at`, `bytes` wide, the address of `symbol` + `addend` (generic if asked). */
   readonly relocs: readonly {
@@ -83,7 +83,7 @@ export interface Variable {
   readonly attrs: readonly string[];
 }
 
-/** How often a block ran in the run of which there is a profile. */
+/** How often a block ran in a profiled run. */
 export interface BlockCount {
   /** Block id. */
   readonly block: number;
@@ -93,51 +93,51 @@ export interface BlockCount {
 export interface FnAttrs {
   /** Directives kept verbatim in order: `.maxntid 256`, `.minnctapersm 2`, ... */
   readonly directives: readonly string[];
-  /** `.pragma` texts, each with the block at whose start it stands (the first block: of the function). */
+  /** `.pragma` texts, each with the block at whose start it is (the first block: for the whole function). */
   readonly pragmas: readonly { readonly block: number; readonly text: string }[];
   readonly linkage: '' | 'extern' | 'visible' | 'weak';
   readonly noreturn: boolean;
-  /** Counts of blocks from a profile; empty without one. Blocks that were made since have none. */
+  /** Block counts from a profile; empty without one. Blocks created since have none. */
   readonly counts: readonly BlockCount[];
 }
 
 export interface Fn {
   readonly name: string;
-  /** An `entry` ends by EXIT or RET; a `func` returns by RET. */
+  /** An `entry` ends with EXIT or RET; a `func` returns with RET. */
   readonly kind: 'entry' | 'func';
   readonly params: readonly Param[];
   readonly returns: readonly Param[];
   /** Layout order; the first is the entry. */
   readonly blocks: readonly Block[];
-  /** Every register index in use is below this; new registers start here. */
+  /** All register indices in use are below this; new registers start here. */
   readonly regCount: number;
-  /** Every block id in use is below this. */
+  /** All block ids in use are below this. */
   readonly blockCount: number;
-  /** Variables of function scope: `.local`, call-site `.param`. Function-scope `.shared` stands in `Program.variables`. */
+  /** Variables of function scope: `.local`, call-site `.param`. Function-scope `.shared` is in `Program.variables`. */
   readonly variables: readonly Variable[];
   /** Jump tables: block ids. */
   readonly tables: readonly (readonly number[])[];
   readonly attrs: FnAttrs;
   /**
-   * Stands for the blocks in this layout and the ways between them: versions of a function that differ only in other
-   * instructions share it, and with it everything that is known of the flow graph.
+   * Identity of the block layout and the edges: versions of a function that differ only in other instructions share
+   * it, and with it every analysis of the flow graph.
    */
   readonly shape: Shape;
 }
 
-/** Identity of a flow graph; see `Fn.shape`. Nothing but its being the same object counts. */
+/** Identity of a flow graph; see `Fn.shape`. Only object identity matters. */
 export interface Shape {
   readonly shape: true;
 }
 
-/** The identity of a flow graph that nobody has seen yet. */
+/** A new flow graph identity. */
 export const newShape = (): Shape => ({ shape: true });
 
-/** Source position: PTX line always, and the `.loc` that covers it if any. */
+/** Source position: always a PTX line, and the `.loc` that covers it, if any. */
 export interface Loc {
   /** Line in the PTX text, from 1. */
   readonly line: number;
-  /** `.loc` file index, line and column; 0 where there is none. */
+  /** `.loc` file index, line and column; 0 if there is none. */
   readonly file: number;
   readonly srcLine: number;
   readonly srcColumn: number;
@@ -165,11 +165,11 @@ export interface Program {
   readonly locs: readonly Loc[];
   /** `.file` table: index and name. */
   readonly files: readonly { readonly index: number; readonly name: string }[];
-  /** Functions that could not be lowered, with the reasons: kept out of `functions`. */
+  /** Functions that could not be lowered, with the reasons; they are not in `functions`. */
   readonly skipped: readonly { readonly name: string; readonly why: readonly string[] }[];
 }
 
-/** Makes an instruction. `src` and `dst` are kept, not copied. */
+/** Creates an instruction. `src` and `dst` are kept, not copied. */
 export const instr = (
   op: Opcode,
   mods: number,

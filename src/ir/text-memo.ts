@@ -1,9 +1,12 @@
-/** Texts that are remembered: a file has far fewer different ones, and a process that reads many files does not grow without end. */
+/**
+ * Number of cached texts: a file has far fewer distinct ones, and a process that reads many files must not grow
+ * forever.
+ */
 const MOST = 4096;
 
 /**
- * A function of a text that computes each result once, as long as there are not too many: then all are forgotten.
- * @param most results that are kept at a time
+ * Caches a function of a text. Once there are too many results, all are dropped.
+ * @param most results kept at a time
  */
 export function memoByText<T>(make: (text: string) => T, most = MOST): (text: string) => T {
   const known = new Map<string, T>();

@@ -1,5 +1,5 @@
 /*
- * Ori text: line oriented, one instruction a line, and `parseProgram(printProgram(p))` equals `p`.
+ * Ori text: line oriented, one instruction per line; `parseProgram(printProgram(p))` equals `p`.
  *
  *     .program "saxpy.ptx" version 9.0 target sm_80 address 64
  *     .entry saxpy
@@ -12,7 +12,7 @@
  *     ...
  *     }
  *
- * `; n` names entry n of the location table. Optional trailing operands that hold their default are left out.
+ * `; n` names entry n of the location table. Optional trailing operands with their default values are omitted.
  */
 
 export { parseFn, parseProgram } from './parse.ts';

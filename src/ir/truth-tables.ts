@@ -1,6 +1,6 @@
 /**
- * Truth tables of LOP3 and PLOP3: bit 4a + 2b + c is the value at a, b, c (PTX ISA 9.0, lop3). That of an expression in the inputs
- * is the same expression in the inputs' own tables.
+ * Truth tables of LOP3 and PLOP3: bit 4a + 2b + c is the value at a, b, c (PTX ISA 9.0, lop3). The table of an
+ * expression is the same expression applied to the tables of the inputs.
  */
 export const A = 0xf0;
 export const B = 0xcc;
@@ -13,5 +13,5 @@ export const OR = A | B;
 export const OR3 = A | B | C;
 export const XOR = A ^ B;
 export const XOR3 = A ^ B ^ C;
-/** The first input chooses the second where it is true, else the third. */
+/** Selects the second input if the first is true, else the third. */
 export const CHOOSE = (A & B) | (~A & C & ALWAYS);

@@ -15,7 +15,7 @@ import {
 import type { Block, Fn, Instr, Program } from './program.ts';
 import { printInstr } from './text.ts';
 
-/** One broken rule of the IR, with where it is broken. */
+/** A violated rule of the IR, with its place. */
 export interface VerifyError {
   /** Stable name of the rule. */
   readonly rule: string;
@@ -30,9 +30,9 @@ export interface VerifyError {
 }
 
 export interface VerifyOptions {
-  /** Control instructions stand only at the end of a block (from phase 6 on). */
+  /** Control instructions are only at the end of a block (from phase 6 on). */
   readonly controlLast?: boolean;
-  /** No pseudo instruction is left (from the last legalization on). */
+  /** No pseudo instruction remains (from the last legalization on). */
   readonly noPseudo?: boolean;
   /** Stop after this many errors. Default 50. */
   readonly most?: number;
@@ -42,7 +42,7 @@ export interface VerifyOptions {
 export const verifyMessage = (e: VerifyError): string =>
   `${e.fn}${e.block >= 0 ? `, BB${e.block}` : ''}${e.index >= 0 ? `[${e.index}]` : ''}: ${e.rule}: ${e.message}`;
 
-/** True where a register of this file may stand in a slot of this bank. */
+/** May a register of this file be in a slot of this bank? */
 function fits(slot: Slot, width: number, r: Reg): boolean {
   const file = regFile(r);
   switch (slot.bank) {
@@ -61,9 +61,9 @@ function fits(slot: Slot, width: number, r: Reg): boolean {
 
 /**
  * Checks one function against every rule of the IR: shapes of instructions, files and widths of registers, targets,
- * tables, layout. Gives all errors up to `most`.
+ * tables, layout. Returns up to `most` errors.
  *
- * @param program for symbols and locations; leave out to skip those rules
+ * @param program for symbols and locations; omit it to skip those rules
  */
 export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): VerifyError[] {
   const errors: VerifyError[] = [];
@@ -136,7 +136,7 @@ export function verifyFn(fn: Fn, program?: Program, opts: VerifyOptions = {}): V
         report(rule, `'${printInstr(ins)}' ${why}`, b.id, i, ins.loc);
       if (ins.guard !== NO_REG) {
         seeReg(ins.guard, b, i, ins);
-        if (!isPredReg(ins.guard)) bad('guard', 'is guarded by a register that is no predicate');
+        if (!isPredReg(ins.guard)) bad('guard', 'is guarded by a register that is not a predicate');
         if ((op.flags & OpFlag.Predicable) === 0) bad('guard', 'carries a guard, but the opcode takes none');
       }
       if (ins.otherwise.length > 0) {
@@ -199,7 +199,7 @@ function describe(slot: Slot, width: number): string {
   return width === 0 ? 'a register' : `a ${width}-bit register`;
 }
 
-/** Names of a module, gathered once for all of its functions. */
+/** Names of a module, collected once for all of its functions. */
 const moduleNames = new WeakMap<Program, ReadonlySet<string>>();
 
 function namesOf(program: Program): ReadonlySet<string> {
@@ -215,7 +215,7 @@ function namesOf(program: Program): ReadonlySet<string> {
   return names;
 }
 
-/** Says of a name whether the function or its module has it. */
+/** Tells whether the function or its module declares a name. */
 function symbolsOf(fn: Fn, program: Program): (name: string) => boolean {
   const own = new Set([...fn.variables, ...fn.params, ...fn.returns].map((x) => x.name));
   const shared = namesOf(program);

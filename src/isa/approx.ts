@@ -1,11 +1,11 @@
 import type { Approximation } from './formats.ts';
 
 /**
- * The approximate functions of the special function unit, computed in double precision and rounded to f32. The results are
- * within the error bounds that PTX states for `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh` `.approx.f32` (PTX
- * ISA 9.0, 9.7.3) and has the special values of its tables: zero, infinity and NaN behave as in the real function. Hardware
- * gives different low bits, so a comparison with it must allow for the stated error. The sine of a subnormal is a zero of its sign,
- * as ptxas 13.0.88 folds it.
+ * The approximate functions of the special function unit, computed in double precision and rounded to f32. Results
+ * are within the error bounds that PTX states for `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`, `ex2`, `tanh`
+ * `.approx.f32` (PTX ISA 9.0, 9.7.3) and have the special values of its tables: zero, infinity and NaN behave as in
+ * the real function. Hardware returns different low bits, so a comparison must allow for the stated error. The sine
+ * of a subnormal is a zero with its sign, as ptxas 13.0.88 folds it.
  */
 export function approximate(fn: Approximation, x: number): number {
   switch (fn) {
@@ -39,8 +39,8 @@ function highWord(x: number): number {
 }
 
 /**
- * `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the function of the operand's high word, cut to its high word (PTX ISA
- * 9.0, `rcp.approx.ftz.f64`). NaN stays NaN.
+ * `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the function of the operand's high word, truncated to its high
+ * word (PTX ISA 9.0, `rcp.approx.ftz.f64`). NaN stays NaN.
  */
 export function approximateHigh(fn: Approximation, x: number): number {
   if (x !== x) return NaN;

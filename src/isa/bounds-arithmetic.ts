@@ -2,15 +2,15 @@ import { addDown, addUp, type Bounds, down, finish, POWER, up } from './bounds.t
 import { umulh } from './ints.ts';
 
 /*
- * Transfer functions of arithmetic: slot `d` gets bounds of the result for operands within the bounds of slots `a` and `b`, all of
- * `width` bits. `d` must be neither of them.
+ * Transfer functions of arithmetic: slot `d` gets bounds of the result for operands within the bounds of slots `a`
+ * and `b`, all `width` bits wide. `d` must differ from both.
  */
 
 /** Whether the sum of two unsigned words overflows. */
 const carries = (sum: number, x: number): boolean => sum >>> 0 < x >>> 0;
 
 /**
- * Known bits of a + b + carry, from the largest and the smallest sum: where both have the carry that known bits of the
+ * Known bits of a + b + carry, from the largest and the smallest sum: if both have the carry that known bits of the
  * operands imply, the bit of the sum is known (LLVM's KnownBits::computeForAddCarry).
  */
 function sumBits(
@@ -34,7 +34,7 @@ function sumBits(
   leastLow = (leastLow + carry) | 0;
   if (carry === 1 && leastLow === 0) c = 1;
   const leastHigh = (aoh + oh + c) | 0;
-  // Carry into each bit of the greatest sum, and of the least.
+  // Carry into each bit of the largest sum, and of the smallest.
   const noCarryLow = ~(mostLow ^ ~azl ^ ~zl);
   const noCarryHigh = ~(mostHigh ^ ~azh ^ ~zh);
   const carryLow = leastLow ^ aol ^ ol;
@@ -110,7 +110,7 @@ export function sub(p: Bounds, d: number, a: number, b: number, width: number): 
   );
 }
 
-/** Number of low bits of a slot that are known, and that are known to be zero; at most `width`. */
+/** Number of low bits of a slot that are known, and number known to be zero; at most `width`. */
 function trailing(low: number, high: number, width: number): number {
   // A set bit in these words marks a known bit.
   const n = low !== -1 ? 31 - Math.clz32(~low & -~low) : high !== -1 ? 63 - Math.clz32(~high & -~high) : 64;
@@ -126,7 +126,7 @@ export function mul(p: Bounds, d: number, a: number, b: number, width: number): 
   const zb = trailing(p.zeroLow[b], p.zeroHigh[b], width);
   const ka = trailing(p.zeroLow[a] | p.oneLow[a], p.zeroHigh[a] | p.oneHigh[a], width);
   const kb = trailing(p.zeroLow[b] | p.oneLow[b], p.zeroHigh[b] | p.oneHigh[b], width);
-  // a = 2^za * x and b = 2^zb * y: x has ka - za known low bits, y has kb - zb, and x * y has the fewer of both.
+  // a = 2^za * x and b = 2^zb * y: x has ka - za known low bits, y has kb - zb, and x * y has the smaller number.
   const known = Math.min(width, Math.min(ka - za, kb - zb) + za + zb);
   const al = p.oneLow[a] & onesLow(ka);
   const ah = p.oneHigh[a] & onesHigh(ka);
@@ -211,7 +211,7 @@ export function urem(p: Bounds, d: number, a: number, b: number, width: number):
   finish(p, d, width);
 }
 
-/** Signed quotient, truncated; by zero -1; the least number by -1 is itself. */
+/** Signed quotient, truncated; by zero -1; the least number divided by -1 is itself. */
 export function sdiv(p: Bounds, d: number, a: number, b: number, width: number): void {
   const half = POWER[width - 1];
   const a1 = p.signedLeast[a];

@@ -2,8 +2,8 @@ import { addDown, addUp, type Bounds, finish, highWord, lowWord, POWER } from '.
 import { brev, popc, prmt, selectorOf } from './ints.ts';
 
 /*
- * Transfer functions of bit operations: slot `d` gets bounds of the result for operands within the bounds of the other slots. `d` must
- * not be one of them.
+ * Transfer functions of bit operations: slot `d` gets bounds of the result for operands within the bounds of the
+ * other slots. `d` must differ from them.
  */
 
 export function not(p: Bounds, d: number, a: number, width: number): void {
@@ -52,7 +52,7 @@ export function xor(p: Bounds, d: number, a: number, b: number, width: number): 
   finish(p, d, width);
 }
 
-/** A truth table: a bit is known where all rows that agree with the known bits of the inputs have the same result. */
+/** A truth table: a bit is known if all rows that agree with the known bits of the inputs have the same result. */
 export function lop3(
   p: Bounds,
   d: number,
@@ -92,14 +92,14 @@ export function lop3(
   finish(p, d, width);
 }
 
-/** Byte permutation; only a known selector tells anything. */
+/** Byte permutation; without a known selector, nothing is known of the result. */
 export function prmtBounds(p: Bounds, d: number, a: number, b: number, sel: number, mode: string): void {
   const known = p.zeroLow[sel] | p.oneLow[sel];
   const needed = mode === 'IDX' ? 0xffff : 3;
   p.setTop(d, 32);
   if ((known & needed) !== needed) return;
   const s = selectorOf(mode, p.oneLow[sel]);
-  // A byte that replicates a sign replicates what is known of it, so known zeros and known ones are permuted alike.
+  // A byte that replicates a sign replicates its known bits too, so known zeros and known ones are permuted alike.
   p.zeroLow[d] = prmt(p.zeroLow[a], p.zeroLow[b], s);
   p.oneLow[d] = prmt(p.oneLow[a], p.oneLow[b], s);
   finish(p, d, 32);
@@ -118,11 +118,11 @@ const droppedHigh = (high: number, k: number): number => (k >= 32 ? 0 : high >>>
 const lowOnes = (k: number): number => (k >= 32 ? -1 : (1 << k) - 1);
 const highOnes = (k: number): number => (k >= 64 ? -1 : k <= 32 ? 0 : (1 << (k - 32)) - 1);
 
-/** Can the slot hold the amount `k`? The width stands for itself and all larger amounts. */
+/** Can the slot hold the shift amount `k`? The width stands for itself and all larger amounts. */
 const mayBe = (p: Bounds, n: number, k: number, width: number): boolean =>
   k >= width || ((p.zeroLow[n] & k) === 0 && (p.oneLow[n] & ~k) === 0 && p.oneHigh[n] === 0);
 
-/** A shift by the amounts that slot `n` may hold: `-1` to the left, 0 to the right, 1 to the right with the sign. */
+/** A shift by the amounts that slot `n` may hold: `-1` left, 0 logical right, 1 arithmetic right. */
 export function shift(p: Bounds, d: number, a: number, n: number, kind: -1 | 0 | 1, width: number): void {
   const from = Math.min(width, p.least[n]);
   const to = Math.min(width, p.most[n]);
@@ -245,7 +245,7 @@ export function extract(p: Bounds, d: number, a: number, low: number, width: num
   p.zeroHigh[d] = zh;
   p.oneLow[d] = ol;
   p.oneHigh[d] = oh;
-  // Constant only if the bits above are the same for the least and the greatest value.
+  // Constant only if the upper bits of the least and the greatest value agree.
   const upper = Math.floor(first / size);
   if (upper === Math.floor(last / size) && last < POWER[64]) {
     p.least[d] = first - upper * size;
@@ -292,7 +292,7 @@ const leadingZeros = (x: number, from: number): number => {
 /** Number of leading zeros of an operand of `from` bits. */
 export function clzBounds(p: Bounds, d: number, a: number, from: number): void {
   p.setTop(d, 32);
-  // A bound of 2^63 may stand for the largest number below it.
+  // A bound of 2^63 may be the rounded value of the largest number below it.
   p.least[d] = leadingZeros(p.most[a], from);
   p.most[d] = leadingZeros(p.least[a], from);
   finish(p, d, 32);

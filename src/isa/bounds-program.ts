@@ -23,8 +23,8 @@ import type { CoreOp, Graph } from './lang/graph.ts';
 import { graphOf, isConstantSlot } from './meaning.ts';
 
 /**
- * The meaning of an instruction as a program over slots of `Bounds`: node n has slot n. Transfer functions for the operators of the
- * meaning language are all it takes to serve every opcode that has a meaning.
+ * The meaning of an instruction as a program over slots of `Bounds`: node n has slot n. With transfer functions for
+ * the operators of the meaning language, it serves every opcode that has a meaning.
  */
 export interface BoundsProgram {
   readonly graph: Graph;
@@ -81,7 +81,8 @@ export function programOfGraph(graph: Graph): BoundsProgram {
 export function boundsProgram(x: Instr): BoundsProgram | null {
   const { op, src } = x;
   if (op.means === null) return null;
-  // Modifiers of the instruction (31 bits), of four sources (12) and one small constant (10) make a key that is exact.
+  // Modifiers of the instruction (31 bits), of four sources (12) and one small constant (10) make a key that fits an
+  // exact number.
   let key = x.mods;
   let constant = 0;
   let small = src.length <= 4;
@@ -106,7 +107,7 @@ export function boundsProgram(x: Instr): BoundsProgram | null {
 const NOTHING: Operand = { kind: Kind.Imm, reg: -1, lo: 0, hi: 0, sym: '', mods: 0 };
 const TRUE: Operand = { ...NOTHING, lo: 1 };
 
-/** Source `k` of an instruction, or its value if it is optional and left out. */
+/** Source `k` of an instruction, or its default if it was omitted. */
 export function operandOf(x: Instr, k: number): Operand {
   if (k < x.src.length) return x.src[k];
   const s = x.op.srcs[k];
@@ -127,7 +128,7 @@ export function evaluate(g: BoundsProgram, p: Bounds): void {
   for (let i = 0; i < g.count; i++) apply(g, p, i, i, g.args[3 * i], g.args[3 * i + 1], g.args[3 * i + 2]);
 }
 
-/** Result of node `i` for arguments in the slots `a`, `b` and `c`, to slot `d`. */
+/** Computes node `i` with arguments in the slots `a`, `b` and `c` into slot `d`. */
 function apply(g: BoundsProgram, p: Bounds, i: number, d: number, a: number, b: number, c: number): void {
   const w = g.widths[i];
   const n = g.n[i];
@@ -228,7 +229,7 @@ function equal(p: Bounds, a: number, b: number): -1 | 0 | 1 {
   return p.isConstant(a) && p.isConstant(b) ? 1 : -1;
 }
 
-/** A conditional: each alternative is narrowed by the condition under which it is chosen. */
+/** A conditional: each alternative is narrowed by the condition that selects it. */
 function choose(
   g: BoundsProgram,
   p: Bounds,
@@ -248,7 +249,7 @@ function choose(
   p.join(d, w, p, arm(g, p, cond, 0, no, spare, w));
 }
 
-/** Slot of node `x` under the assumption that the condition is `holds`; a scratch slot if that narrows it. */
+/** Slot of node `x` given that the condition is `holds`; a scratch slot if that narrows it. */
 function arm(
   g: BoundsProgram,
   p: Bounds,

@@ -1,11 +1,11 @@
 /**
- * What is known of integers of 1 to 64 bits, in machine numbers: bits that are certainly zero or one, as two 32-bit words
- * each, and the least and greatest value read without and with a sign, as doubles. Bounds beyond 2^53 are rounded
- * outwards, so they stay true; there the bits are exact where the bounds are not.
+ * What is known of integers of 1 to 64 bits, in machine numbers: bits known to be zero or one, as two 32-bit words
+ * each, and the least and greatest value, unsigned and signed, as doubles. Bounds beyond 2^53 are rounded outwards,
+ * so they stay sound; there the bits are exact even if the bounds are not.
  *
- * A product of two abstract domains with mutual refinement (Granger's reduction): `reduce` narrows each part by the others.
- * Known bits are those of Regehr and Duongsaa, "Deriving Abstract Transfer Functions for Analyzing Embedded Software"
- * (LCTES 2006).
+ * A product of two abstract domains with mutual refinement (Granger's reduction): `reduce` narrows each part by the
+ * others. Known bits are those of Regehr and Duongsaa, "Deriving Abstract Transfer Functions for Analyzing Embedded
+ * Software" (LCTES 2006).
  *
  * One object holds many values, in slots. In a slot all bits above the width count as known zeros.
  */
@@ -14,7 +14,7 @@ export class Bounds {
   readonly zeroHigh: Int32Array;
   readonly oneLow: Int32Array;
   readonly oneHigh: Int32Array;
-  /** Least and greatest unsigned value; the least is above the greatest where no value is possible. */
+  /** Least and greatest unsigned value; the least exceeds the greatest if no value is possible. */
   readonly least: Float64Array;
   readonly most: Float64Array;
   /** Least and greatest signed value. */
@@ -128,9 +128,9 @@ export class Bounds {
   }
 
   /**
-   * Widening: slot `i`, which was `old` and has grown, is enlarged so that it can grow only a few more times: a bound that
-   * moved goes to the limit of the signed, then of the unsigned numbers; of the bits, those below the first that changed
-   * stay.
+   * Widening: slot `i`, which was `old` and has grown, is enlarged so that it can grow only a few more times. A bound
+   * that moved goes to the limit of the signed, then of the unsigned numbers; only bits below the first changed one
+   * are kept.
    */
   widen(i: number, width: number, old: Bounds, at: number): void {
     if (old.isEmpty(at)) return;
@@ -169,11 +169,11 @@ export const POWER: readonly number[] = Array.from({ length: 65 }, (_, k) => 2 *
 const EXACT = 2 ** 53;
 const TWO32 = 2 ** 32;
 
-/** Doubles that are certainly not above, and certainly not below, the exact value of a rounded result. */
+/** Doubles that are surely not above, and surely not below, the exact value of a rounded result. */
 export const down = (x: number): number => (Math.abs(x) < EXACT ? x : x - Math.abs(x) * 2 ** -52);
 export const up = (x: number): number => (Math.abs(x) < EXACT ? x : x + Math.abs(x) * 2 ** -52);
 
-/** Rounding error of a sum (Knuth's TwoSum): what has to be added to `s` to get a + b. */
+/** Rounding error of a sum (Knuth's TwoSum): what must be added to `s` to get a + b. */
 const error = (a: number, b: number, s: number): number => {
   const t = s - a;
   return a - (s - t) + (b - t);
@@ -198,7 +198,7 @@ export const doubleAbove = (low: number, high: number): number =>
 export const lowWord = (x: number): number => (x >= POWER[64] ? -1 : (x - Math.floor(x / TWO32) * TWO32) | 0);
 export const highWord = (x: number): number => (x >= POWER[64] ? -1 : Math.floor(x / TWO32) | 0);
 
-/** The bits of a word from the highest one of `x` on are 0. */
+/** A mask of the bits above the highest set bit of `x`. */
 const above = (x: number): number => {
   const n = Math.clz32(x);
   return n === 32 ? -1 : n === 0 ? 0 : -1 << (32 - n);
@@ -297,7 +297,8 @@ export function reduce(p: Bounds, i: number, width: number): boolean {
 }
 
 /**
- * Ends a transfer function: turns what an operation has left in a slot, sound but perhaps wider than the value, into proper bounds.
+ * Finishes a transfer function: turns the contents of a slot, sound but possibly wider than the value, into proper
+ * bounds.
  */
 export function finish(p: Bounds, i: number, width: number): void {
   if (width < 64) {

@@ -14,7 +14,7 @@ export interface ForeignSpec {
 /** The primitive of all opcodes that carry PTX instructions unchanged. */
 export const FOREIGN = 'foreign';
 
-/** A row with its opcode, or its fault. */
+/** The form of a row, or a message that describes its fault. */
 export function buildForeign(row: ForeignSpec, byName: ReadonlyMap<string, Opcode>): ForeignForm | string {
   const pattern = row.ptx.map((p) => p.replace(/[.]/g, '\\.').replace(/\*/g, '.*')).join('|');
   const form = {

@@ -1,4 +1,3 @@
-import { nearest } from '../ir/diagnostic.ts';
 import {
   type LaneRule,
   Lanes,
@@ -7,9 +6,7 @@ import {
   type Slot,
   type SpecialRegister,
 } from '../ir/opcode.ts';
-
-/** Reports one fault of an opcode. */
-export type Report = (message: string, notes?: readonly string[]) => void;
+import { didYouMean, type Report } from './build-report.ts';
 
 /** One row of `special`, already checked against the schema. */
 export interface SpecialSpec {
@@ -28,7 +25,7 @@ const LEVEL: Readonly<Record<string, number>> = {
 
 /**
  * The rules of an opcode's `lanes`.
- * @param report takes one fault for each name that is neither a result nor a modifier, and for each unknown source
+ * @param report receives one fault for each name that is neither a result nor a modifier, and for each unknown source
  */
 export function buildLanes(
   spec: string | Readonly<Record<string, string>>,
@@ -52,7 +49,7 @@ export function buildLanes(
               if (k < 0)
                 report(
                   `lanes: there is no source '${n}'`,
-                  near(
+                  didYouMean(
                     n,
                     srcs.map((s) => s.name),
                   ),
@@ -65,7 +62,7 @@ export function buildLanes(
       if (word !== '*' && dst < 0 && mod === undefined)
         report(
           `lanes: '${word}' is neither a result nor a modifier`,
-          near(word, [...dsts.map((d) => d.name), ...mods.keys()]),
+          didYouMean(word, [...dsts.map((d) => d.name), ...mods.keys()]),
         );
       return {
         dst,
@@ -87,7 +84,7 @@ export function buildSpecial(
   if (spec === undefined) return [];
   const names = groups[0]?.values.map((v) => v.name) ?? [];
   for (const n of Object.keys(spec))
-    if (!names.includes(n)) report(`special: there is no register '${n}'`, near(n, names));
+    if (!names.includes(n)) report(`special: there is no register '${n}'`, didYouMean(n, names));
   return names.map((n) => {
     const s = spec[n];
     if (s === undefined) return null;
@@ -100,8 +97,3 @@ export function buildSpecial(
     };
   });
 }
-
-const near = (word: string, all: Iterable<string>): string[] => {
-  const found = nearest(word, all);
-  return found.length > 0 ? [`did you mean ${found.join(' or ')}?`] : [];
-};

@@ -1,10 +1,11 @@
 /**
- * Floating point of generated lane code, on JavaScript numbers. A value of any format is a double that holds it exactly.
+ * Floating point of generated lane code, on JavaScript numbers. A value of any format is a double that holds it
+ * exactly.
  *
- * Formats up to f32 are computed in double and rounded once more. That is exact when the first rounding is to odd (the
- * neighbour with an odd significand if the result is inexact), because 53 >= 24 + 2 bits; and rounding to nearest twice is
- * exact for sum, product, quotient and root because 53 >= 2 * 24 + 2 (Figueroa, "When is double rounding innocuous?").
- * f64 uses error-free transformations where exponents are moderate and `softfloat.ts` elsewhere.
+ * Formats up to f32 are computed in double and rounded once more. This is exact if the first rounding is to odd (to
+ * the neighbour with an odd significand if the result is inexact), because 53 >= 24 + 2 bits. Rounding to nearest
+ * twice is exact for sum, product, quotient and root because 53 >= 2 * 24 + 2 (Figueroa, "When is double rounding
+ * innocuous?"). f64 uses error-free transformations if exponents are moderate and `softfloat.ts` otherwise.
  */
 
 import type { Rounding } from './formats.ts';
@@ -81,7 +82,7 @@ export const packF16 = (x: number): number => pack(x, 10, 15);
 export const packBF16 = (x: number): number => pack(x, 7, 127);
 
 const isBF16 = (type: string): boolean => type.startsWith('b') || type.startsWith('B');
-/** Value of a pattern of type f16 or bf16 (in either case; packed names stand for their element). */
+/** Value of a pattern of type f16 or bf16 (upper or lower case; packed names stand for their element). */
 export const halfToNumber = (b: number, type: string): number =>
   isBF16(type) ? bitsToF32(b << 16) : f16[b & 0xffff];
 /** Pattern of a number rounded to nearest in f16 or bf16. */
@@ -102,14 +103,14 @@ function neighbour(x: number, up: boolean): number {
   return f64[0];
 }
 
-/** x, the nearest double to a number that exceeds it by an error of the sign of `err`, rounded to odd instead. */
+/** Rounds to odd a number whose nearest double is x and that differs from x by an error with the sign of `err`. */
 function toOdd(x: number, err: number): number {
   if (err === 0 || err !== err) return x;
   f64[0] = x;
   return (i32[0] & 1) !== 0 ? x : neighbour(x, err > 0);
 }
 
-/** Error of s = a + b (Knuth). NaN where s is not finite. */
+/** Error of s = a + b (Knuth). NaN if s is not finite. */
 function sumError(a: number, b: number, s: number): number {
   const t = s - a;
   return a - (s - t) + (b - t);
@@ -128,18 +129,21 @@ function productError(a: number, b: number, p: number): number {
   return al * bl - (p - ah * bh - al * bh - ah * bl);
 }
 
-/** Exponents where splitting does not overflow and the error of a product is representable. */
+/** Are the exponents such that splitting does not overflow and the error of a product is representable? */
 const moderate = (a: number, b: number, p: number): boolean => {
   const m = Math.abs(p);
   return m > 1e-280 && m < 1e300 && Math.abs(a) < 1e290 && Math.abs(b) < 1e290;
 };
 
-/** a + b, a quotient, a root: rounded to odd. Operands are at most f32 (so exponents are moderate) or products of such. */
+/**
+ * a + b, a quotient, a root: rounded to odd. Operands are at most f32 (so exponents are moderate) or products of
+ * such.
+ */
 export function addOdd(a: number, b: number): number {
   const s = a + b;
   return toOdd(s, sumError(a, b, s));
 }
-/** As `addOdd`; an exact zero of unlike operands is -0, as rounding down asks (IEEE 754, 6.3). */
+/** As `addOdd`; an exact zero of operands with different signs is -0, as rounding down requires (IEEE 754, 6.3). */
 export function addOddDown(a: number, b: number): number {
   const s = addOdd(a, b);
   return s === 0 ? zeroDown(a, b) : s;
@@ -160,7 +164,7 @@ export function sqrtOdd(a: number): number {
   return toOdd(q, a - p - productError(q, q, p));
 }
 
-/** x (a double, or one rounded to odd) on a grid of `mant` bits with smallest normal exponent `emin`. */
+/** Rounds x (a double, or one rounded to odd) to `mant` bits with smallest normal exponent `emin`. */
 function roundTo(x: number, mant: number, emin: number, emax: number, mode: Rounding): number {
   if (x === 0 || !Number.isFinite(x)) return x;
   f64[0] = x;
@@ -200,8 +204,8 @@ export const roundBF16 = (x: number, mode: Rounding): number => packBF16(roundTo
 // ------------------------------------------------------------------------------------------------ f32
 
 /**
- * f32 fused multiply-add to nearest. The product is exact in double; rounding the double sum is wrong only if that sum is
- * the midpoint between two f32 values, and then the other one, 2s - f, is an f32 too.
+ * f32 fused multiply-add to nearest. The product is exact in double. Rounding the double sum is wrong only if that
+ * sum is the midpoint between two f32 values, and then the other candidate, 2s - f, is an f32 too.
  */
 export function fma32(a: number, b: number, c: number): number {
   const p = a * b;
@@ -211,7 +215,7 @@ export function fma32(a: number, b: number, c: number): number {
   return other !== f && Math.fround(other) === other ? Math.fround(addOdd(p, c)) : f;
 }
 
-/** Flushes f32 subnormals to zero of their sign. */
+/** Flushes f32 subnormals to zeros with their signs. */
 export const ftz32 = (x: number): number =>
   x < 1.1754943508222875e-38 && x > -1.1754943508222875e-38 ? x * 0 : x;
 export const ftz64 = (x: number): number =>
@@ -236,7 +240,7 @@ const soft = (x: number): bigint => fromNumber(F64, x);
 const fma64Exact = (a: number, b: number, c: number, mode: Rounding): number =>
   toNumber(F64, bigFma(F64, soft(a), soft(b), soft(c), mode));
 
-/** A result rounded in a given direction, from the nearest one and the sign of its error. */
+/** A result rounded in a given direction, from the nearest double and the sign of its error. */
 function directed(x: number, err: number, mode: Rounding): number {
   if (err === 0) return x;
   if (mode === 'RP' || (mode === 'RZ' && x < 0)) return err > 0 ? neighbour(x, true) : x;

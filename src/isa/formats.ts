@@ -17,10 +17,10 @@ export const ROUNDINGS = ['RN', 'RZ', 'RM', 'RP', 'RNA'] as const;
 export type Rounding = (typeof ROUNDINGS)[number];
 
 /**
- * Canonical NaNs: f32 0x7fffffff and halves 0x7fff (PTX ISA 9.0, 9.7.3 and 9.7.4). For f64 PTX leaves sign and payload open;
- * here every f64 NaN result is 0xfff8000000000000, which the square-root and division code of ptxas 13.0.88 gives for
- * invalid operands. A single pattern means that the order of operands cannot affect a result. A tf32 value is an f32
- * whose low 13 bits are zero (a NaN keeps f32's pattern).
+ * Canonical NaNs: f32 0x7fffffff and halves 0x7fff (PTX ISA 9.0, 9.7.3 and 9.7.4). For f64, PTX leaves sign and
+ * payload open; here every f64 NaN result is 0xfff8000000000000, which the square-root and division code of ptxas
+ * 13.0.88 returns for invalid operands. With a single pattern, the order of operands cannot affect a result. A tf32
+ * value is an f32 whose low 13 bits are zero (a NaN keeps f32's pattern).
  */
 export const FORMATS: Readonly<Record<FormatName, FloatFormat>> = {
   f16: { name: 'f16', bits: 16, mant: 10, bias: 15, nan: 0x7fffn },
@@ -33,7 +33,7 @@ export const FORMATS: Readonly<Record<FormatName, FloatFormat>> = {
 /** Element format of a packed pair, by the pair's type name. */
 export const PACKED: Readonly<Record<string, FormatName>> = { f16x2: 'f16', bf16x2: 'bf16' };
 
-/** Relations of float comparisons; those with U hold when an operand is NaN. */
+/** Relations of float comparisons; those with U hold if an operand is NaN. */
 export const RELATIONS = [
   'EQ',
   'NE',

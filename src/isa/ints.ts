@@ -1,5 +1,5 @@
 /**
- * Integer helpers of generated lane code. Values are int32 words; a 64-bit value is two of them, and a 64-bit result is
+ * Integer helpers of generated lane code. Values are int32 words; a 64-bit value is two words, and a 64-bit result is
  * in `out` (low word first) until the next call.
  */
 export const out = new Int32Array(2);
@@ -56,7 +56,7 @@ function give(v: bigint): void {
   out[1] = Number(BigInt.asIntN(32, v >> 32n));
 }
 
-/** Whether both operands are non-negative and below 2^53, where dividing doubles and rounding down is exact. */
+/** Are both operands non-negative and below 2^53, so that dividing doubles and rounding down is exact? */
 const small = (ah: number, bh: number): boolean => ah >>> 21 === 0 && bh >>> 21 === 0;
 
 function giveNumber(v: number): void {
@@ -64,7 +64,7 @@ function giveNumber(v: number): void {
   out[1] = Math.floor(v / TWO32);
 }
 
-/** Quotient or remainder of two small numbers (see `small`) whose divisor is not zero. */
+/** Quotient or remainder of two small numbers (see `small`); the divisor is not zero. */
 function divideSmall(al: number, ah: number, bl: number, bh: number, remainder: boolean): void {
   const a = ah * TWO32 + (al >>> 0);
   const b = bh * TWO32 + (bl >>> 0);

@@ -8,9 +8,9 @@ import { writeInt } from './lane-word.ts';
 import type { Graph, Node } from './lang/graph.ts';
 
 /**
- * Writes the JavaScript that executes a graph for the lanes of a warp. Each node is written in the form that its user needs:
- * an int32 expression (`int`; values narrower than 32 bits are not negative), two words (`pair`), a JavaScript number
- * (`num`), or a condition (`cond`). Nodes used once are written in place, all others get a variable.
+ * Generates the JavaScript that executes a graph for the lanes of a warp. Each node is generated in the form that its
+ * user needs: an int32 expression (`int`; values narrower than 32 bits are not negative), two words (`pair`), a
+ * JavaScript number (`num`), or a condition (`cond`). Nodes used once are inlined; all others get a variable.
  */
 
 /** Helpers in scope of the code: those of `ints.ts` and `floats.ts`. */
@@ -132,7 +132,7 @@ class Writer implements LaneScope {
     return t;
   }
 
-  /** Writes one form of a node: in place if it is used once, else into a variable. */
+  /** Generates one form of a node: inline if it is used once, else in a variable. */
   private once(form: string, id: number, write: () => string): string {
     const key = `${form}${id}`;
     const old = this.named.get(key);
@@ -143,7 +143,7 @@ class Writer implements LaneScope {
     return kept;
   }
 
-  /** True if the value is computed as a JavaScript number. */
+  /** Is the value computed as a JavaScript number? */
   isNumber(id: number): boolean {
     const n = this.nodes[id];
     if (n.op === 'ite') return n.width >= 32 && (this.isNumber(n.args[1]) || this.isNumber(n.args[2]));

@@ -1,6 +1,9 @@
 import type { Node } from './lang/graph.ts';
 
-/** JavaScript for the bitwise operations of lane code: truth tables, predicate masks, byte permutations. Arguments are variable names. */
+/**
+ * JavaScript for the bitwise operations of lane code: truth tables, predicate masks, byte permutations. Arguments are
+ * variable names.
+ */
 
 /** Two-input functions by their four table bits; bit 2a+b is the result for the bits a, b. */
 const TWO: readonly ((a: string, b: string) => string)[] = [
@@ -61,7 +64,7 @@ export function maskCode(n: Node, a: string, b: string, c: string): string | nul
   }
 }
 
-/** Byte permutation by a constant selector: neighbouring bytes that stay neighbours move together, in one shift. */
+/** Byte permutation by a constant selector: adjacent bytes that stay adjacent move together, in one shift. */
 export function prmtCode(sel: number, a: string, b: string): string {
   const parts: string[] = [];
   for (let k = 0; k < 4; ) {

@@ -34,8 +34,8 @@ export function writeNum(s: LaneScope, id: number, n: Node, fmt: FormatName): st
 }
 
 /**
- * A float operation as an expression that needs one more rounding in `mode`, or none where `done`. For narrow formats the
- * expression is exact, innocuous to round twice (to nearest), or rounded to odd.
+ * A float operation as an expression that needs one more rounding in `mode`, or none if `done`. For narrow formats
+ * the expression is exact, safe to round twice (to nearest), or rounded to odd.
  */
 export function arithmetic(s: LaneScope, n: Node): { js: string; mode: Rounding; done?: boolean } {
   const fmt = n.fmt as FormatName;

@@ -4,7 +4,7 @@ import type { Node } from './lang/graph.ts';
 /** Expressions of the two words of a 64-bit value, low word first. */
 export type Words = readonly [string, string];
 
-/** What code that writes a single node may ask for: other nodes in the form that it needs. */
+/** What the code generator of a single node may ask for: other nodes in the form that it needs. */
 export interface LaneScope {
   readonly nodes: readonly Node[];
   /** A node of up to 32 bits as an int32; narrower ones are not negative. */
@@ -12,23 +12,23 @@ export interface LaneScope {
   /** The same, sign-extended from the node's width. */
   signedInt(id: number): string;
   pair(id: number): Words;
-  /** The same as names. */
+  /** The same, as variable names. */
   words(id: number): Words;
   num(id: number, fmt?: FormatName): string;
   cond(id: number): string;
   /** A name or literal with the value of the expression. */
   atom(js: string): string;
-  /** The name of a helper, which is then brought into scope. */
+  /** The name of a helper, which is brought into scope. */
   help(name: string): string;
   /** The words that a call returns in `out`. */
   outWords(call: string): Words;
-  /** Notes that a source is read. */
+  /** Records that a source is read. */
   useSource(k: number): void;
-  /** True if the value is computed as a JavaScript number. */
+  /** Is the value computed as a JavaScript number? */
   isNumber(id: number): boolean;
 }
 
-/** Shift amount as an expression, or as a number if it is constant; huge amounts are 64 and more as unsigned words. */
+/** Shift amount as an expression, or as a number if it is constant; as an unsigned word, a huge amount is 64 or more. */
 export function shiftAmount(s: LaneScope, id: number): number | string {
   const n = s.nodes[id];
   if (n.op === 'const') return Number(n.value > 64n ? 64n : n.value);

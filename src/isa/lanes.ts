@@ -14,10 +14,10 @@ export interface LaneRegs {
 }
 
 /**
- * Executes one instruction for the lanes of `mask`. `o[k]`, `o[k + 1]`, ... are the offsets of the destinations, then of the
- * sources: 32-bit values at `i32[place + lane]`, 64-bit values at `i32[place + 2 * lane]` (low word first, place even),
- * predicates at `p[place]`. Every source has a place, constants too; places of unwanted destinations and of constant-only
- * sources are not read.
+ * Executes one instruction for the lanes of `mask`. `o[k]`, `o[k + 1]`, ... are the offsets of the destinations, then
+ * of the sources: 32-bit values at `i32[place + lane]`, 64-bit values at `i32[place + 2 * lane]` (low word first,
+ * place even), predicates at `p[place]`. Every source has a place, even a constant; places of unwanted destinations
+ * and of constant-only sources are not read.
  */
 export type LaneFn = (r: LaneRegs, o: Int32Array, k: number, mask: number) => void;
 
@@ -38,7 +38,7 @@ const HELPERS = { ...floats, ...ints };
 const cache = new WeakMap<Opcode, Map<string, LaneFn>>();
 
 /**
- * The generated function for a specialisation; the same one for equal keys.
+ * The generated function for a specialisation; equal keys give the same function.
  * @throws Error if the opcode is a primitive, MeaningError if its meaning has a fault
  */
 export function compileLane(key: LaneKey): LaneFn {

@@ -23,11 +23,11 @@ export function meaningOf(op: Opcode): readonly Assign[] {
 }
 
 const graphs = new WeakMap<Opcode, Map<string, Graph>>();
-/** Most graphs kept for one opcode; beyond it all are dropped and rebuilt on demand. */
+/** Most graphs cached for one opcode; beyond that all are dropped and rebuilt on demand. */
 const MOST_GRAPHS = 4096;
 
 /**
- * The meaning of an opcode for one choice of modifiers and constants; the same graph for equal arguments.
+ * The meaning of an opcode for one choice of modifiers and constants; equal arguments give the same graph.
  * @throws Error if it is a primitive, MeaningError if the meaning has a fault
  */
 export function graphOf(spec: Specialisation): Graph {
@@ -45,8 +45,8 @@ export function graphOf(spec: Specialisation): Graph {
 }
 
 /**
- * Type that an opcode's meaning reads a source as (`f32`, `f16x2`, ...), or null if it reads it as an integer or not at all.
- * Source modifiers change the sign bits of floats, but the values of integers.
+ * Type as which an opcode's meaning reads a source (`f32`, `f16x2`, ...), or null if it reads it as an integer or not
+ * at all. Source modifiers change the sign bits of floats, but the values of integers.
  */
 export function floatTypeOf(op: Opcode, mods: number, src: number): string | null {
   const name = op.srcs[src].name;

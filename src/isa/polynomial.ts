@@ -1,8 +1,8 @@
 import type { Graph, Node } from './lang/graph.ts';
 
 /*
- * The results of opcodes as sums of products of their sources. They are derived from the meanings, so that opcodes added to
- * `pipelines/isa` need no further work. Exact, modulo the width.
+ * The results of opcodes as sums of products of their sources. They are derived from the meanings, so new opcodes in
+ * `pipelines/isa` need no further work. Exact modulo the width.
  */
 
 /** A factor of a product: the low bits of a source, extended. */
@@ -12,7 +12,7 @@ export interface Factor {
   readonly signed: boolean;
 }
 
-/** `coefficient * product of factors << value of source shift`; no shift: -1. */
+/** `coefficient * product of factors << value of source number shift`; -1: no shift. */
 export interface Product {
   readonly coefficient: bigint;
   readonly factors: readonly Factor[];
@@ -22,7 +22,7 @@ export interface Product {
 /** A sum of products, modulo 2^width of its node. */
 export type Polynomial = readonly Product[];
 
-/** Most products in a sum: more do not occur in addresses and counters. */
+/** Most products in a sum; addresses and counters do not need more. */
 const MOST_PRODUCTS = 8;
 
 /** The low `bits` bits of a value as an integer. */
@@ -73,12 +73,12 @@ function polynomialOf(n: Node, g: Graph, known: readonly (Polynomial | null)[]):
     case 'extract':
       return n.n === 0 ? truncated(arg(0), width) : null;
     case 'concat': {
-      // The high part times a power of two: what overflows its own width is shifted out at the top.
+      // The high part times a power of two: bits that overflow its own width are shifted out at the top.
       const high = truncated(arg(0), g.nodes[n.args[0]].width);
       return sum(scaled(high, 1n << BigInt(n.n)), extended(arg(1), n.n, false));
     }
     case 'ite':
-      // c ? a : b = b + c * (a - b): one variable where both sides are constants.
+      // c ? a : b = b + c * (a - b): one variable if both sides are constants.
       return sum(arg(2), product(extended(arg(0), 1, false), sum(arg(1), scaled(arg(2), -1n))));
     default:
       return null;
@@ -107,13 +107,13 @@ function product(a: Polynomial | null, b: Polynomial | null): Polynomial | null 
   return out;
 }
 
-/** Low bits of a sum are the sum of the low bits. */
+/** The low bits of a sum are the sum of the low bits. */
 const truncated = (a: Polynomial | null, width: number): Polynomial | null =>
   a === null
     ? null
     : a.map((p) => ({ ...p, factors: p.factors.map((f) => (f.bits > width ? { ...f, bits: width } : f)) }));
 
-/** Extensions apply only to a constant or a single source: a sum might wrap before it is extended. */
+/** Extensions apply only to a constant or a single source, because a sum might wrap before it is extended. */
 function extended(a: Polynomial | null, from: number, signed: boolean): Polynomial | null {
   if (a === null || a.length !== 1 || a[0].shift >= 0) return null;
   const [{ coefficient, factors }] = a;
@@ -121,6 +121,6 @@ function extended(a: Polynomial | null, from: number, signed: boolean): Polynomi
   if (factors.length > 1 || BigInt.asUintN(from, coefficient) !== 1n) return null;
   const [f] = factors;
   if (f.bits >= from) return [{ coefficient: 1n, factors: [{ src: f.src, bits: from, signed }], shift: -1 }];
-  // Extending an extended value again changes nothing, unless a zero extension follows a sign extension.
+  // Extending an extended value again changes nothing, unless a sign extension is followed by a zero extension.
   return f.signed && !signed ? null : [{ coefficient: 1n, factors, shift: -1 }];
 }

@@ -5,8 +5,8 @@ import { graphOf, isConstantSlot } from './meaning.ts';
 
 /**
  * Exact result of an instruction, on BigInts: the reference for generated code, and the constant folder.
- * @param srcs source values before their modifiers, taken modulo 2^width; predicates are 0 or 1. Sources left out at the
- *   end are optional ones and take their defaults
+ * @param srcs source values before their modifiers, taken modulo 2^width; predicates are 0 or 1. Omitted sources at
+ * the end are optional and take their defaults
  * @param srcMods `Mod` bits of each source
  * @returns the value of each destination, unsigned
  * @throws Error if the opcode is a primitive
@@ -24,7 +24,7 @@ export function evalBig(
   return evalGraph(graphOf({ op, mods, srcMods, consts }), values);
 }
 
-/** Value of an optional source that is left out: its default, else true or zero. */
+/** Value of an omitted optional source: its default, else true or zero. */
 export function defaultValue(s: Slot, width: number): bigint {
   if (s.default !== null) return immValue(s.default, width);
   return s.bank === 'p' ? 1n : 0n;

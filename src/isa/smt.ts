@@ -5,14 +5,17 @@ import { graphOf } from './meaning.ts';
 import { bigFromInt, type Format } from './softfloat.ts';
 
 /**
- * Translates a meaning to SMT-LIB 2 over bit vectors and floating point (logic QF_BVFP; QF_UFBVFP if it has an approximate
- * function, which becomes an uninterpreted function of its operand). All values are bit vectors, truth values
- * `(_ BitVec 1)`. Only standard functions are used, so that any solver can read it.
+ * Translates a meaning to SMT-LIB 2 over bit vectors and floating point (logic QF_BVFP; QF_UFBVFP if it has an
+ * approximate function, which becomes an uninterpreted function of its operand). All values are bit vectors; truth
+ * values are `(_ BitVec 1)`. Only standard functions are used, so that any solver can read it.
  */
 export interface SmtTerms {
   /** Commands that define the terms, in order. */
   readonly commands: readonly string[];
-  /** Declarations of uninterpreted functions; callers must not repeat those that several instructions share. */
+  /**
+   * Declarations of uninterpreted functions. Several instructions may share one, which callers must declare only
+   * once.
+   */
   readonly functions: readonly string[];
   /** Term of each destination. */
   readonly dsts: readonly string[];
@@ -20,7 +23,7 @@ export interface SmtTerms {
 
 /**
  * @param srcs a term for each source before its modifiers: bit vectors of the slots' widths
- * @param prefix of all names defined here
+ * @param prefix prefix of all names defined here
  * @throws Error if the opcode is a primitive
  */
 export function toSmt(
@@ -36,8 +39,8 @@ export function toSmt(
 
 /**
  * Terms of any graph of the meaning language.
- * @param srcs a term for each source node's number
- * @param prefix of all names defined here
+ * @param srcs a term for each source, by the number in its source node
+ * @param prefix prefix of all names defined here
  */
 export function graphToSmt(g: Graph, srcs: readonly string[], prefix: string): SmtTerms {
   const w = new SmtWriter(g.nodes, srcs, prefix);
@@ -215,7 +218,7 @@ class SmtWriter {
     this.pattern(name, to, term);
   }
 
-  /** Defines the bit pattern of a float term; a NaN has the canonical one. */
+  /** Defines the bit pattern of a float term; a NaN gets the canonical pattern. */
   private pattern(name: string, f: FormatName, term: string): void {
     const pad = f === 'tf32' ? 13 : 0;
     const w = FORMATS[f].bits - pad;
@@ -275,7 +278,7 @@ function lop3(table: number, w: number, a: string, b: string, c: string): string
   return minterms.length === 0 ? zero : `(bvor ${minterms.join(' ')} ${zero})`;
 }
 
-/** Byte permutation: the byte that the selector names, by a shift of both words. */
+/** Byte permutation: each selected byte is shifted out of both words. */
 function prmt(mode: string, a: string, b: string, sel: string): string {
   const word = `(concat ${b} ${a})`;
   const two = zext(1, extract(1, 0, sel));
@@ -333,7 +336,10 @@ function extremum(n: Node, a: string, b: string, fmt: FormatName): string {
   return `(ite ${both} ${nan} (ite (fp.isNaN ${fa}) ${b} (ite (fp.isNaN ${fb}) ${a} ${numbers})))`;
 }
 
-/** Float to integer: rounded, compared with the limits (a power of two, or infinity where the format ends below). */
+/**
+ * Float to integer: rounded, then compared with the limits (a power of two, or infinity if the format's range ends
+ * below it).
+ */
 function toInteger(n: Node, x: string, fmt: FormatName): string {
   const w = n.width;
   const signed = n.aux.startsWith('s');

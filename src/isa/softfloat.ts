@@ -1,8 +1,8 @@
 import { type FloatFormat, FORMATS } from './formats.ts';
 
 /**
- * Exact floating point on bit patterns: every operation forms the exact result as an integer times a power of two (with a
- * sticky bit for quotients and roots) and rounds once. Slow; the reference for everything faster.
+ * Exact floating point on bit patterns: every operation forms the exact result as an integer times a power of two
+ * (with a sticky bit for quotients and roots) and rounds once. Slow; the reference for every faster implementation.
  */
 export type Format = Pick<FloatFormat, 'bits' | 'mant' | 'bias' | 'nan'>;
 
@@ -41,10 +41,10 @@ function bitLength(x: bigint): number {
   return 4 * hex.length - Math.clz32(Number.parseInt(hex[0], 16)) + 28;
 }
 
-/** Rounds +-(m * 2^e), plus something below one unit of m when `sticky`, to the format. */
+/** Rounds +-(m * 2^e), plus a fraction of one unit of m if `sticky`, to the format. */
 export function encode(f: Format, neg: boolean, m: bigint, e: number, sticky: boolean, mode: string): bigint {
   if (m === 0n && !sticky) return zero(f, neg);
-  // Two more bits than any rounding needs, so that sticky only ever means "a little more".
+  // Two more bits than any rounding needs, so that sticky always means "slightly more".
   let mm = m << 2n;
   const ee = e - 2;
   if (sticky) mm |= 1n;
@@ -175,7 +175,7 @@ export function bigIntegral(f: Format, a: bigint, mode: string): bigint {
   return v === 0n ? zero(f, x.neg) : encode(f, x.neg, v < 0n ? -v : v, 0, false, 'RZ');
 }
 
-/** Integer nearest to a finite number in the mode. */
+/** Rounds a finite number to an integer in the mode. */
 export function roundInt(x: Num, mode: string): bigint {
   if (x.e >= 0) return (x.neg ? -1n : 1n) * (x.m << BigInt(x.e));
   const s = BigInt(-x.e);
@@ -198,7 +198,7 @@ export function roundInt(x: Num, mode: string): bigint {
   return x.neg ? -q : q;
 }
 
-/** Pattern of a format in another. */
+/** Converts a pattern from one format to another. */
 export function bigConvert(to: Format, from: Format, a: bigint, mode: string): bigint {
   const x = decode(from, a);
   if (x.kind === 'nan') return to.nan;
@@ -210,7 +210,7 @@ export function bigConvert(to: Format, from: Format, a: bigint, mode: string): b
 export const bigFromInt = (f: Format, v: bigint, mode: string): bigint =>
   encode(f, v < 0n, v < 0n ? -v : v, 0, false, mode);
 
-/** -1, 0, 1, or null when a NaN is involved. */
+/** -1, 0, 1, or null if an operand is NaN. */
 export function bigCompare(f: Format, a: bigint, b: bigint): number | null {
   const x = decode(f, a);
   const y = decode(f, b);

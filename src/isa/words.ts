@@ -21,9 +21,9 @@ import { evalNode } from './lang/evaluate.ts';
 import type { CoreOp, Graph, Node } from './lang/graph.ts';
 
 /**
- * Evaluates graphs on machine words, for conditions and constants that are computed millions of times. A value is two signed 32-bit
- * words, zero above its width. Nodes that have no short form in words (floats, some products of odd widths) are evaluated by the exact
- * reference, so the result is the reference's for every graph.
+ * Evaluates graphs on machine words, for conditions and constants that are computed millions of times. A value is two
+ * signed 32-bit words, zero above its width. Nodes without a short form in words (floats, some products of odd
+ * widths) are evaluated by the exact reference, so the result equals the reference's for every graph.
  */
 export class WordGraph {
   readonly graph: Graph;
@@ -32,7 +32,7 @@ export class WordGraph {
   readonly hi: Int32Array;
   private readonly ops: Int32Array;
   private readonly widths: Int32Array;
-  /** Three arguments a node. */
+  /** Three arguments per node. */
   private readonly args: Int32Array;
   private readonly ns: Int32Array;
 
@@ -242,7 +242,7 @@ export class WordGraph {
     }
   }
 
-  /** Value of a node as the reference gives it. */
+  /** Value of a node in the form of the reference. */
   value(node: number): bigint {
     const low = BigInt(this.lo[node] >>> 0);
     return this.widths[node] > 32 ? (BigInt(this.hi[node] >>> 0) << 32n) | low : low;
@@ -306,7 +306,7 @@ function codeOf(n: Node, nodes: readonly Node[]): number {
   if (n.fmt !== '' || !(n.op in CODES)) return REFERENCE;
   const high = n.op === 'umulh' || n.op === 'smulh';
   if (high && n.width !== 32 && n.width !== 64) return REFERENCE;
-  // Graphs hold no sign extension from 64 bits, which would change nothing, but they do hold counts of 64.
+  // Graphs contain no sign extension from 64 bits, which would change nothing, but they do contain counts of 64.
   if (n.op === 'sext' && n.n > 32) return REFERENCE;
   if (n.op === 'concat' && n.n > 32) return REFERENCE;
   if (n.op === 'concat' && n.n === 32 && nodes[n.args[0]].width > 32) return REFERENCE;
@@ -337,7 +337,7 @@ function lop3(lut: number, a: number, b: number, c: number): number {
 
 const graphs = new WeakMap<Graph, WordGraph>();
 
-/** The evaluator of a graph, made once for each graph. */
+/** The evaluator of a graph, cached by graph. */
 export function wordsOf(g: Graph): WordGraph {
   let w = graphs.get(g);
   if (w === undefined) graphs.set(g, (w = new WordGraph(g)));

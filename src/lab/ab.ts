@@ -18,7 +18,7 @@ import { functionsOf } from './statics.ts';
 import { bootstrapMean, geometricMean, median } from './statistics.ts';
 import { firstDifference, sameCode, type Why } from './why.ts';
 
-/** A and B of one thing. */
+/** The same thing for A and B. */
 export type Pair<T> = readonly [a: T, b: T];
 
 export type Verdict = 'helped' | 'HURT' | 'unchanged';
@@ -27,12 +27,12 @@ export type Verdict = 'helped' | 'HURT' | 'unchanged';
 export interface KernelPair {
   readonly file: string;
   readonly kernel: string;
-  /** Its name, with that of its file where another file has a kernel of that name. */
+  /** Its name, prefixed by its file's if another file has a kernel of the same name. */
   readonly label: string;
   readonly values: Readonly<Record<string, Pair<number>>>;
   readonly verdict: Verdict;
   readonly equal: Pair<Equality>;
-  /** Null where the code is the same. */
+  /** Null if the code is the same. */
   readonly why: Why | null;
 }
 
@@ -40,7 +40,7 @@ export interface KernelPair {
 export interface MetricPair {
   readonly metric: Metric;
   readonly total: Pair<number>;
-  /** Geometric mean of B / A over the kernels where both are above zero; null where there is none. */
+  /** Geometric mean of B / A over the kernels with both above zero; null if there are none. */
   readonly ratio: number | null;
   readonly helped: number;
   readonly hurt: number;
@@ -50,52 +50,52 @@ export interface MetricPair {
 /** A noisy metric over all modules. */
 export interface NoisyPair {
   readonly metric: Metric;
-  /** Sum over the modules of their medians. */
+  /** Sum of the modules' medians. */
   readonly total: Pair<number>;
   readonly ratio: number;
   /** 95 % interval of the ratio. */
   readonly interval: Pair<number>;
   readonly pairs: number;
-  /** The interval leaves out 1, and the ratio is further from it than the smallest effect that counts. */
+  /** Whether the interval excludes 1, and the ratio differs from 1 by more than the smallest relevant effect. */
   readonly significant: boolean;
 }
 
 export interface AbResult {
   readonly arms: Pair<{ readonly name: string; readonly plans: Readonly<Record<string, string>> }>;
-  /** `no effect`: the plans are the same, or differ only in knobs that no phase read; then nothing was measured. */
+  /** `no effect`: the plans are the same, or differ only in knobs that no phase read; nothing is measured then. */
   readonly status: 'measured' | 'no effect';
   readonly differences: readonly PlanDifference[];
-  /** Knobs that differ and that no phase read under either arm. */
+  /** Differing knobs that no phase read under either arm. */
   readonly unread: readonly string[];
-  /** The metric that says whether a kernel was helped. */
+  /** The metric that decides whether a kernel was helped. */
   readonly by: Metric;
   readonly metrics: readonly MetricPair[];
   readonly noisy: readonly NoisyPair[];
-  /** Smallest change of a noisy metric that counts. */
+  /** Smallest relevant change of a noisy metric. */
   readonly minEffect: number;
   readonly kernels: readonly KernelPair[];
-  /** Every kernel does under both arms what it did before any phase. */
+  /** Whether every kernel behaves under both arms as before any phase. */
   readonly equal: boolean;
   readonly warnings: readonly Diagnostic[];
 }
 
 export interface AbOptions {
   readonly measure: MeasureOptions;
-  /** Where results of phases are kept beyond this process. */
+  /** Cache of phase results that outlives this process. */
   readonly disk?: DiskCache;
   readonly by: Metric;
-  /** Timed runs of each arm; 0: none. */
+  /** Timed runs of each arm; 0: no timing. */
   readonly repeat: number;
   readonly minEffect: number;
   readonly seed: number;
-  /** Milliseconds that this process has had the processor: what others do beside it does not count. */
+  /** Processor time of this process in milliseconds; the load of other processes does not count. */
   readonly clock: () => number;
   /** Bytes of heap in use. */
   readonly heap?: () => number;
   readonly progress?: (text: string) => void;
 }
 
-/** A module under both arms, after the run of all phases. */
+/** A module under both arms, after all phases have run. */
 interface Trial {
   readonly module: Module;
   readonly plans: Pair<Plan>;
@@ -105,7 +105,7 @@ interface Trial {
 
 /**
  * Runs two arms over modules and compares them, kernel by kernel. Equal prefixes of phases run once.
- * @throws DiagnosticError where an arm is illegal
+ * @throws DiagnosticError if an arm is illegal
  */
 export async function runAb(
   modules: readonly Module[],
@@ -168,7 +168,7 @@ async function trialOf(module: Module, arms: Pair<Arm>, plans: Plans, opts: AbOp
   return { module, plans: [a, b], inputs: [x, y], journals };
 }
 
-/** In what the plans differ, over all targets, and which of the knobs nobody read. */
+/** The differences of the plans over all targets, and which of the knobs nothing read. */
 function settings(trials: readonly Trial[]): { differences: PlanDifference[]; unread: string[] } {
   const found = new Map<string, PlanDifference>();
   const seen = new Set<string>();
@@ -204,7 +204,7 @@ async function compareKernels(t: Trial, opts: AbOptions): Promise<KernelPair[]> 
       label: x.kernel,
       values,
       verdict: verdictOf(opts.by, values[opts.by.name]),
-      // The measurer gives one answer for equal programs.
+      // The measurer returns the same object for equal programs.
       equal: [first, before === after ? first : equalityOf(t.inputs[1].program, b, y, t.plans[1])],
       why: before === after || sameCode(a, b, names) ? null : firstDifference(...t.journals, names),
     });
@@ -219,11 +219,11 @@ function namesOf(t: Trial, kernel: string): ReadonlySet<string> {
   return new Set(functionsOf(program, fn).map((f) => f.name));
 }
 
-/** What a change means for one kernel. */
+/** The meaning of a change for one kernel. */
 export const verdictOf = (m: Metric, pair: Pair<number> | undefined): Verdict =>
   pair === undefined || pair[0] === pair[1] ? 'unchanged' : improves(m, ...pair) ? 'helped' : 'HURT';
 
-/** Names that tell kernels apart: each as short as that allows, the kernel's alone, with its module's, with the path. */
+/** The shortest labels that tell kernels apart: the kernel's name, with its module's, or with the path. */
 function labelled(kernels: readonly KernelPair[]): KernelPair[] {
   const forms = kernels.map((k) => [
     k.kernel,
@@ -239,7 +239,7 @@ function labelled(kernels: readonly KernelPair[]): KernelPair[] {
   }));
 }
 
-/** Exact metrics that occur, summed up. */
+/** Sums of all exact metrics that occur. */
 function summaries(kernels: readonly KernelPair[], compile: readonly Pair<Values>[]): MetricPair[] {
   const out: MetricPair[] = [];
   for (const m of METRICS) {
@@ -268,12 +268,12 @@ export function summaryOf(metric: Metric, pairs: readonly Pair<number>[]): Metri
   };
 }
 
-/** Modules from which on each gives one pair; with fewer, each pair of runs counts for itself. */
+/** With at least this many modules, each gives one pair; with fewer, each pair of runs counts separately. */
 const ENOUGH_MODULES = 5;
 
 /**
- * Time and memory of all phases, without a cache: runs of both arms in turn, the first of each pair changing, so that what the
- * machine does beside it hits both.
+ * Time and memory of all phases, without a cache. Runs of both arms alternate, and so does which one is first, so
+ * that other load on the machine affects both.
  */
 function timing(trials: readonly Trial[], opts: AbOptions): NoisyPair[] {
   const names = ['compile-time', ...(opts.heap === undefined ? [] : ['compile-memory'])];
@@ -281,7 +281,7 @@ function timing(trials: readonly Trial[], opts: AbOptions): NoisyPair[] {
   for (const t of trials) {
     opts.progress?.(`${t.module.file}: time`);
     for (const n of names) runs.get(n)!.push([]);
-    // The first pair only warms up: the code of both arms is compiled then.
+    // The first pair is a warm-up, which compiles the code of both arms.
     for (let i = -1; i < opts.repeat; i++) {
       const once = (k: 0 | 1): Values => {
         const start = opts.clock();
@@ -298,7 +298,7 @@ function timing(trials: readonly Trial[], opts: AbOptions): NoisyPair[] {
 }
 
 /**
- * Says of a noisy metric whether B differs from A.
+ * Decides whether B differs from A in a noisy metric.
  *
  * @param runs by module, the pairs of runs
  */

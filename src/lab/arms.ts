@@ -1,21 +1,21 @@
 import { match, P } from 'ts-pattern';
 import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 
-/** A phase that stands elsewhere than in the order. */
+/** A phase at another place than in the order. */
 export interface Move {
   readonly phase: string;
   readonly at: 'before' | 'after';
   readonly anchor: string;
 }
 
-/** What is to be tried: what differs from the plan that everything starts from. */
+/** A variant to try: its differences from the base plan. */
 export interface Arm {
-  /** As it is shown. */
+  /** Its name in output. */
   readonly name: string;
   readonly level?: number;
   readonly sm?: string;
   readonly order?: string;
-  /** Recipes, in place of those of the base; later ones win. */
+  /** Recipes, instead of those of the base; later ones win. */
   readonly recipe?: readonly string[];
   /** Knob sets; later ones win. */
   readonly knobs?: readonly string[];
@@ -26,11 +26,11 @@ export interface Arm {
   readonly moves?: readonly Move[];
   /** A profile file: how often blocks ran. */
   readonly profile?: string;
-  /** Commit, or folder, whose specs are used in place of those that ship. */
+  /** Commit or folder whose specs replace the shipped ones. */
   readonly ref?: string;
 }
 
-/** Words that an arm is made of, for messages. */
+/** Keywords of arms, for messages. */
 const WORDS = [
   'set',
   'knobs',
@@ -56,8 +56,8 @@ const wrong = (message: string, notes: readonly string[] = HELP): never => {
 };
 
 /**
- * Reads an arm as it is written on the command line: `--set X=1`, `recipe:mine.yaml level:2`, `ref:HEAD~1`, `base`.
- * @throws DiagnosticError that says what an arm is made of
+ * Parses an arm as written on the command line: `--set X=1`, `recipe:mine.yaml level:2`, `ref:HEAD~1`, `base`.
+ * @throws DiagnosticError that lists the parts of an arm
  */
 export function parseArm(text: string): Arm {
   const words = text
@@ -85,7 +85,7 @@ export function parseArm(text: string): Arm {
 
 function unknownWord(word: string, text: string): never {
   const near = nearest(word.replace(/^-+/, '').split(/[:=]/)[0], WORDS);
-  return wrong(`'${word}' is no part of an arm${word === text ? '' : ` (in '${text}')`}`, [
+  return wrong(`'${word}' is not part of an arm${word === text ? '' : ` (in '${text}')`}`, [
     ...(near.length > 0 ? [`did you mean '${near[0]}:'?`] : []),
     ...HELP,
   ]);
@@ -107,19 +107,21 @@ const withWord = (arm: Arm, word: string, value: string, text: string): Arm =>
 
 function levelOf(text: string): number {
   const n = Number(text);
-  return Number.isInteger(n) && n >= 0 && n <= 5 ? n : wrong(`'${text}' is no level`, ['levels are 0 to 5']);
+  return Number.isInteger(n) && n >= 0 && n <= 5
+    ? n
+    : wrong(`'${text}' is not a level`, ['levels are 0 to 5']);
 }
 
 function moveOf(text: string): Move {
   const m = /^([^@]+)@(before|after):(.+)$/.exec(text);
   if (m === null)
-    return wrong(`'move:${text}' says no place`, [
+    return wrong(`'move:${text}' gives no place`, [
       'move:PHASE@after:PHASE, or @before:; `orrery phases` lists them',
     ]);
   return { phase: m[1], at: m[2] as Move['at'], anchor: m[3] };
 }
 
-/** An arm in one line, as `parseArm` reads it. */
+/** An arm in one line, which `parseArm` can read. */
 export function armText(a: Arm): string {
   const words = [
     ...(a.ref === undefined ? [] : [`ref:${a.ref}`]),
@@ -137,7 +139,7 @@ export function armText(a: Arm): string {
   return words.length === 0 ? 'base' : words.join(' ');
 }
 
-/** Two arms as `main..branch` writes them; null for any other text. */
+/** Two arms written as `main..branch`; null for any other text. */
 export function armsOfRange(text: string): readonly [Arm, Arm] | null {
   const m = /^(?:ref:)?(\S+?)\.\.(\S*)$/.exec(text.trim());
   if (m === null || text.includes('=') || text.includes('/..')) return null;
@@ -148,10 +150,10 @@ const isText = (v: unknown): v is string => typeof v === 'string';
 const isTexts = (v: unknown): v is readonly string[] => Array.isArray(v) && v.every(isText);
 
 /**
- * An arm from data: a short text, or a map with `set` (knob -> value), `knobs`, `recipe`, `order`, `level`, `sm`, `disable`,
- * `rules`, `move`, `ref`.
+ * An arm from data: a short text, or a map with `set` (knob -> value), `knobs`, `recipe`, `order`, `level`, `sm`,
+ * `disable`, `rules`, `move`, `ref`.
  *
- * @throws DiagnosticError for what is none
+ * @throws DiagnosticError if the data are not an arm
  */
 export function armOfData(data: unknown): Arm {
   if (isText(data)) return parseArm(data);
@@ -193,6 +195,6 @@ export function armOfData(data: unknown): Arm {
 const isMap = (v: unknown): v is Record<string, unknown> =>
   v !== null && typeof v === 'object' && !Array.isArray(v);
 
-/** A knob's value as the command line writes it. */
+/** A knob's value in command-line form. */
 export const knobText = (v: unknown): string =>
   v === null ? 'unset' : Array.isArray(v) ? v.join(',') : String(v);

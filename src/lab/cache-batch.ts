@@ -10,10 +10,10 @@ import type { Program } from '../ir/program.ts';
  *
  *     'ORC', version of this format, version of packs, checksum of what follows, length of the JSON, JSON, pack of the snapshots
  *
- * Snapshots are packed together, so what they share is there once. They are unpacked when the first of them is asked for.
+ * Snapshots are packed together, so what they share is stored once. They are unpacked when the first of them is used.
  */
 
-/** Raised whenever entries that were written before would be read as something else. */
+/** Raised whenever earlier entries would be read incorrectly. */
 const BATCH_VERSION = 1;
 const MAGIC = [0x4f, 0x52, 0x43, BATCH_VERSION, PACK_VERSION];
 const SUM = MAGIC.length;
@@ -23,12 +23,12 @@ const BODY = LENGTH + 4;
 type Row = ReadLists | StoredPhase;
 
 type StoredPhase = Omit<CachedPhase, 'program' | 'reports'> & {
-  /** Place in the pack; -1: the phase changed nothing. */
+  /** Index in the pack; -1: the phase changed nothing. */
   readonly program: number;
   readonly reports: readonly string[];
 };
 
-/** An entry, its key, and what it weighs in a `MemoryCache`. */
+/** An entry with its key and its weight in a `MemoryCache`. */
 export type BatchEntry = readonly [key: string, entry: CacheEntry, weight: number];
 
 /** Entries as bytes. `isa` is the instruction set of all their programs. */
@@ -65,7 +65,7 @@ function stored(e: CachedPhase, placeOf: (p: Program) => number): StoredPhase {
   };
 }
 
-/** The entries of a batch; null where the bytes were damaged, or are of another version. */
+/** The entries of a batch; null if the bytes are damaged or have another version. */
 export function unpackBatch(bytes: Uint8Array, isa: Isa): BatchEntry[] | null {
   if (bytes.length < BODY || MAGIC.some((b, i) => bytes[i] !== b)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -80,7 +80,7 @@ export function unpackBatch(bytes: Uint8Array, isa: Isa): BatchEntry[] | null {
   return rows.map(([key, row, weight]) => [key, row.kind === 'reads' ? row : loaded(row, programAt), weight]);
 }
 
-/** A result whose program is unpacked when it is asked for. */
+/** A result whose program is unpacked on first use. */
 function loaded(row: StoredPhase, programAt: (place: number) => Program): CachedPhase {
   const { program: place, reports, ...rest } = row;
   return {

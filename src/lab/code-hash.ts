@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 let code: string | null = null;
 
-/** Hash of the code that is running: results that other code made say nothing about this one. */
+/** Hash of the running code: results produced by other code are not valid for it. */
 export function codeHash(): string {
   if (code !== null) return code;
   const here = dirname(fileURLToPath(import.meta.url));
-  // The whole command line is one script, or this stands in a folder beside those of the other modules.
+  // Either the whole command line is one script, or this module is in a folder beside those of the others.
   const folder = basename(here) === 'bundle' ? here : dirname(here);
   const hash = createHash('sha256');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });

@@ -2,39 +2,39 @@ import { match } from 'ts-pattern';
 import type { Move } from './arms.ts';
 import { randomOf } from './statistics.ts';
 
-/** What a level of a factor does to an arm; nothing where the arm stays as the base. */
+/** The change of an arm at one level of a factor; none if the arm stays as the base. */
 export interface Level {
-  /** As it is shown: '64', 'off', 'after OriCopyProp'. */
+  /** Its name in output: '64', 'off', 'after OriCopyProp'. */
   readonly name: string;
   readonly set?: string;
   readonly disable?: string;
   readonly move?: Move;
 }
 
-/** Numbers between two ends that a knob may have. */
+/** A numeric range of a knob. */
 export interface Range {
   readonly from: number;
   readonly to: number;
   readonly log: boolean;
   readonly integer: boolean;
-  /** Values that a grid takes. */
+  /** Number of values in a grid. */
   readonly steps: number;
 }
 
-/** Something that varies: over named levels, or over a range of numbers of the knob of its name. */
+/** Something that varies: over named levels, or over a numeric range of the knob with its name. */
 export type Factor =
   | { readonly name: string; readonly levels: readonly Level[] }
   | { readonly name: string; readonly range: Range };
 
 export type Design = 'grid' | 'one-at-a-time' | 'random' | 'latin-hypercube';
 
-/** One choice of a level for each factor that the arm varies, by factor. */
+/** The level chosen for each factor that the arm varies, by factor. */
 export type Choice = ReadonlyMap<string, Level>;
 
 /** Most arms of a design. */
 export const MOST_ARMS = 100_000;
 
-/** Level of a knob's range at a place between its ends, 0 to 1. */
+/** The level at a relative position, 0 to 1, of a knob's range. */
 function levelAt(knob: string, { from, to, log, integer }: Range, at: number): Level {
   const value = log
     ? Math.exp(Math.log(from) + at * (Math.log(to) - Math.log(from)))
@@ -43,7 +43,7 @@ function levelAt(knob: string, { from, to, log, integer }: Range, at: number): L
   return { name: String(n), set: `${knob}=${n}` };
 }
 
-/** The levels that a design which counts them takes of a factor. */
+/** The levels of a factor in a design that enumerates them. */
 export function levelsOf(f: Factor): readonly Level[] {
   if ('levels' in f) return f.levels;
   const { steps } = f.range;
@@ -55,18 +55,18 @@ export function levelsOf(f: Factor): readonly Level[] {
   return [...out.values()];
 }
 
-/** A level by a number in [0, 1). */
+/** A level chosen by a number in [0, 1). */
 const drawn = (f: Factor, u: number): Level =>
   'levels' in f ? f.levels[Math.floor(u * f.levels.length)] : levelAt(f.name, f.range, u);
 
-/** Arms of a full grid, by number. */
+/** Number of arms in a full grid. */
 export const gridSize = (factors: readonly Factor[]): number =>
   factors.reduce((n, f) => n * levelsOf(f).length, 1);
 
 /**
- * The choices of a design, in an order that only the factors and the seed decide.
+ * The choices of a design, in an order that depends only on the factors and the seed.
  *
- * @param samples of random and latin-hypercube
+ * @param samples for random and latin-hypercube
  */
 export const choicesOf = (
   design: Design,
@@ -96,8 +96,8 @@ function grid(factors: readonly Factor[]): Choice[] {
 }
 
 /**
- * Every factor's range is cut into as many parts as there are samples, and each part is met once (McKay, Beckman and Conover,
- * "A Comparison of Three Methods for Selecting Values of Input Variables", 1979).
+ * Divides each factor's range into as many parts as there are samples and uses each part once (McKay, Beckman and
+ * Conover, "A Comparison of Three Methods for Selecting Values of Input Variables", 1979).
  */
 function hypercube(factors: readonly Factor[], samples: number, seed: number): Choice[] {
   const random = randomOf(seed);

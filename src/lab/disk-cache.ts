@@ -22,29 +22,29 @@ import { codeHash } from './code-hash.ts';
 /*
  * Results of phases on disk:
  *
- *     FOLDER / code that made them / input / batches
+ *     FOLDER / hash of the code / input / batches
  *
- * A batch is written under another name and renamed, so it is there whole or not at all, and nothing is ever changed in it: a
- * process that is killed loses what it had not written yet, and processes that work at the same time at worst write the same
- * twice. What cannot be read or written costs time and nothing else.
+ * A batch is written under a temporary name and renamed, so it appears whole or not at all, and it is never modified. A killed
+ * process loses what it had not written yet, and concurrent processes at worst write the same result twice. A failure to read
+ * or write costs only time.
  */
 
-/** Bytes that are kept where nothing else is asked for. */
+/** Default limit in bytes. */
 export const USUAL_LIMIT = 1 << 30;
-/** Results that are held back before they are written as one batch. */
+/** Results collected before they are written as one batch. */
 const BATCH = 1000;
-/** Batches of one input before they are made one. */
+/** Batches of one input before they are merged. */
 const MANY = 8;
-/** A batch counts as used again when it was not for this long. */
+/** The time of use of a batch is updated only after this long. */
 const USED_MS = 60_000;
-/** A batch under its first name is left over from a killed process when it is this old. */
+/** A batch under its temporary name is left over from a killed process if it is older than this. */
 const LEFT_OVER_MS = 3_600_000;
 
 const FOLDER = /^[0-9a-f]{16}$/;
 const BATCH_FILE = /^[0-9a-f]{16}\.orc$/;
 const PART_FILE = /^[0-9a-f]{16}\.orc\.part$/;
 
-/** What `f` gives; undefined where the system refuses it. */
+/** The result of `f`; undefined if the system refuses the operation. */
 function tried<T>(f: () => T): T | undefined {
   try {
     return f();
@@ -54,7 +54,7 @@ function tried<T>(f: () => T): T | undefined {
   }
 }
 
-/** A folder of results of phases, for any number of processes at a time. */
+/** A folder of phase results, shared by any number of processes. */
 export class DiskCache {
   readonly folder: string;
   private readonly limit: number;
@@ -62,8 +62,8 @@ export class DiskCache {
   private wrote = false;
 
   /**
-   * @param limit most bytes that stay there when a process closes it
-   * @throws DiagnosticError where the folder cannot be made
+   * @param limit most bytes that remain when a process closes the cache
+   * @throws DiagnosticError if the folder cannot be created
    */
   constructor(folder: string, limit = USUAL_LIMIT) {
     this.folder = folder;
@@ -89,7 +89,7 @@ export class DiskCache {
     return s;
   }
 
-  /** Writes what a shelf holds back and forgets it: what it had in memory is on disk. */
+  /** Writes what a shelf collected and drops it: its memory is on disk. */
   release(shelf: PrefixCache | undefined): void {
     for (const [name, s] of this.shelves) {
       if (s !== shelf) continue;
@@ -99,7 +99,7 @@ export class DiskCache {
     }
   }
 
-  /** Writes what is held back, and removes what was not used for the longest where there is too much. */
+  /** Writes what is left, and removes the least recently used batches if there are too many bytes. */
   close(): void {
     for (const s of [...this.shelves.values()]) this.release(s);
     if (this.wrote) this.evict();
@@ -126,13 +126,13 @@ export class DiskCache {
       if (total <= this.limit) break;
       tried(() => rmSync(f.path));
       total -= f.size;
-      // Only empty folders go.
+      // Removes empty folders only.
       tried(() => rmdirSync(dirname(f.path)));
     }
   }
 }
 
-/** Batches of all inputs, and what is left of unfinished ones. Other files that stand there are left alone. */
+/** Batches of all inputs, and leftovers of unfinished ones. Other files are ignored. */
 function filesBelow(folder: string): string[] {
   const list = (path: string) => tried(() => readdirSync(path)) ?? [];
   return list(folder)
@@ -148,7 +148,7 @@ function filesBelow(folder: string): string[] {
     );
 }
 
-/** Results for one input: those on disk when it was first asked, and those of this process. */
+/** Results for one input: those on disk when it was opened, and those of this process. */
 export class Shelf implements PrefixCache {
   /** Whether anything was written. */
   wrote = false;
@@ -175,7 +175,7 @@ export class Shelf implements PrefixCache {
     if (this.fresh.size >= BATCH) this.flush();
   }
 
-  /** Writes what this process found out since it last did. */
+  /** Writes the results found since the last write. */
   flush(): void {
     if (this.fresh.size === 0) return;
     if (tried(() => this.write(this.fresh)) !== undefined) this.wrote = true;
@@ -219,7 +219,7 @@ export class Shelf implements PrefixCache {
   }
 }
 
-/** What two processes found under one key: both lists of reads; of two results, the one that was checked. */
+/** Merges what two processes found under one key: both lists of reads; of two results, the checked one. */
 function joined(a: CacheEntry | undefined, b: CacheEntry): CacheEntry {
   if (a === undefined || a.kind !== b.kind) return b;
   if (a.kind === 'result') return b.kind === 'result' && a.verified === 'no' ? b : a;

@@ -5,19 +5,19 @@ import type { Plan } from '../spec/plan.ts';
 import type { RulesSpec } from '../spec/types.generated.ts';
 import type { KernelMeasure } from './measure.ts';
 
-/** Whether a kernel still does what it did, and how that was found out. */
+/** Whether a kernel still behaves as before, and how that was determined. */
 export interface Equality {
   readonly ok: boolean;
   readonly by: 'unchanged' | 'launch' | 'open world';
-  /** What differs; for an equal one what limits the finding ('as far as the budget went'), or ''. */
+  /** The difference; for an equal kernel the limits of the finding ('as far as the budget went'), or ''. */
   readonly note: string;
 }
 
 /**
- * Compares a kernel with what it was before any phase: by its launches where there are any, else in open worlds.
+ * Compares a kernel with its version before any phase: by its launches if there are any, else in open worlds.
  *
  * @param input the module as it was lowered
- * @param measured the kernel of `last`, whose launches have been run
+ * @param measured the kernel of `last`, whose launches have already run
  */
 export function equalityOf(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
   const found = compared(input, last, measured, plan);
@@ -41,7 +41,7 @@ function compared(input: Program, last: Program, measured: KernelMeasure, plan: 
 
 const KNOB = /\bknob\(\s*(\w+)\s*\)/g;
 
-/** Knobs that are on and let rules run that say of themselves that they change results, and how. */
+/** Enabled knobs that activate rules which declare that they change results, and the declared changes. */
 function inexactness(plan: Plan): string[] {
   return [...plan.rules.values()].flatMap(({ data }) => {
     const { when = '', rules } = data as unknown as RulesSpec.Rules;

@@ -3,12 +3,12 @@ import type { Fn } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 
-/** The numbers of a target that the estimate goes by: `costs` and `latencies` of its back end. */
+/** The numbers of a target that the estimate uses: `costs` and `latencies` of its back end. */
 export interface Timing extends Times {
   readonly subpartitions: number;
 }
 
-/** The numbers of a back end; null where its specs (those of an older commit) have none. */
+/** The numbers of a back end; null if its specs (those of an older commit) lack them. */
 export function timingOf(backend: Backend): Timing | null {
   const costs = factOf(backend, 'costs') as Timing['costs'] | undefined;
   const latencies = factOf(backend, 'latencies') as Timing['latencies'] | undefined;
@@ -16,7 +16,7 @@ export function timingOf(backend: Backend): Timing | null {
   return { costs, latencies, subpartitions: Number(factOf(backend, 'limits.subpartitions')) };
 }
 
-/** What a run of a grid is made of: how often warps ran each block, and how many warps share an SM. */
+/** A run of a grid: how often warps ran each block, and how many warps share an SM. */
 export interface GridRun {
   readonly functions: readonly Fn[];
   /** Runs of blocks by warps: function, block id. */
@@ -26,11 +26,11 @@ export interface GridRun {
 }
 
 /**
- * Cycles that one SM takes for the whole grid: the longer of what its busiest unit needs (all warps share it) and of what
- * the warps wait (the resident ones wait at the same time). A bound from both sides of the usual kind (Hong and Kim, "An
- * Analytical Model for a GPU Architecture with Memory-level and Thread-level Parallelism Awareness", 2009, without their
- * bandwidth term). Loads count as found where `latencies` says; bank conflicts, bandwidth and the instruction cache are left
- * out, so this ranks versions of one kernel, it does not predict a time.
+ * Cycles that one SM takes for the whole grid: the larger of the work of its busiest unit (shared by all warps) and
+ * the latency of the warps (resident warps wait at the same time). A standard two-sided bound (Hong and Kim, "An
+ * Analytical Model for a GPU Architecture with Memory-level and Thread-level Parallelism Awareness", 2009, without
+ * their bandwidth term). Loads hit where `latencies` says. Bank conflicts, bandwidth and the instruction cache are
+ * ignored, so this ranks versions of one kernel but does not predict a time.
  */
 export function estimateCycles(run: GridRun, t: Timing): number {
   const busy: Record<string, number> = {};

@@ -8,15 +8,15 @@ import type { Plans } from './plans.ts';
 import { geometricMean } from './statistics.ts';
 import { Bench, type KernelTrial } from './trials.ts';
 
-/** What an arm comes to over all kernels. */
+/** The result of an arm over all kernels. */
 export interface Evaluation {
-  /** Every kernel does what it did before any phase. */
+  /** Whether every kernel behaves as before any phase. */
   readonly ok: boolean;
-  /** The first kernel that does not, and how; '' where all do. */
+  /** The first kernel that does not, and how; '' if all do. */
   readonly error: string;
   /** By metric: the sum over the kernels. */
   readonly metrics: Values;
-  /** By metric: geometric mean over the kernels of what the arm has by what the base has. 1 is the base. */
+  /** By metric: geometric mean over the kernels of the arm's value divided by the base's. The base is 1. */
   readonly ratios: Values;
   readonly kernels: readonly {
     readonly file: string;
@@ -26,7 +26,7 @@ export interface Evaluation {
   }[];
 }
 
-/** Answers what arms come to, one after the other; what they share is done once. */
+/** Evaluates arms one after another; work that they share is done once. */
 export class Evaluator {
   private readonly benches: readonly Bench[];
   private readonly plans: Plans;
@@ -40,8 +40,8 @@ export class Evaluator {
   }
 
   /**
-   * Reads nothing more and runs the base.
-   * @throws DiagnosticError where the base is no plan
+   * Runs the base; nothing more is read afterwards.
+   * @throws DiagnosticError if the base is not a plan
    */
   static async start(
     modules: readonly Module[],
@@ -61,8 +61,8 @@ export class Evaluator {
   }
 
   /**
-   * Runs an arm, as data, over all kernels.
-   * @throws DiagnosticError for what is no arm, or no plan
+   * Runs an arm, given as data, over all kernels.
+   * @throws DiagnosticError if the data are not an arm, or give no plan
    */
   async evaluate(data: unknown): Promise<Evaluation> {
     const found = await this.run(data);
@@ -102,7 +102,7 @@ export class Evaluator {
     for (const b of this.benches) {
       const r = await b.run(arm, this.plans);
       if ('illegal' in r)
-        // Again, for all that is wrong with it.
+        // Resolve again, to report all problems.
         throw new DiagnosticError((await this.plans.tryPlan(arm, b.module.target)).diagnostics);
       for (const k of r.kernels) out.set(`${b.module.file}\n${k.kernel}`, k);
     }

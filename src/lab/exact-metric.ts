@@ -2,9 +2,9 @@ import type { Issues, Spot } from '../spec/issues.ts';
 import { METRICS, type Metric, metricOf } from './metrics.ts';
 
 /**
- * The exact metric of a kernel that a spec names.
+ * The exact kernel metric that a spec names.
  *
- * @param code of the issue where it is another kind of metric
+ * @param code issue code for a metric of another kind
  * @returns one metric, or none and an issue
  */
 export function exactMetric(name: string, at: Spot, issues: Issues, code: string): Metric[] {

@@ -20,21 +20,21 @@ import { exactMetric } from './exact-metric.ts';
 import type { Metric } from './metrics.ts';
 import type { Base } from './plans.ts';
 
-/** An arm of an experiment, and what was chosen for it. */
+/** An arm of an experiment, with its chosen levels. */
 export interface TrialArm {
   readonly arm: Arm;
   /** Level by factor; absent factors are as in the base. */
   readonly choice: Choice;
 }
 
-/** A bound that an arm must keep to. */
+/** A bound that an arm must respect. */
 export type Bound = { readonly metric: Metric } & (
   | { readonly never: 'more' | 'less' }
   | { readonly most: number }
   | { readonly least: number }
 );
 
-/** An experiment, checked. */
+/** A checked experiment. */
 export interface Experiment {
   readonly spec: SpecFile;
   readonly title: string;
@@ -43,21 +43,21 @@ export interface Experiment {
   /** The first is the base itself. */
   readonly arms: readonly TrialArm[];
   readonly kernels: readonly string[];
-  /** Folder that the kernels are relative to. */
+  /** Folder to which kernel paths are relative. */
   readonly folder: string;
   readonly metrics: readonly Metric[];
   readonly bounds: readonly Bound[];
 }
 
-/** What decides where the experiment does not say it. */
+/** The deciding metrics if the experiment names none. */
 const USUAL_METRICS = ['weighted', 'pressure.R'];
 const USUAL_STEPS = 4;
 
 /**
  * Reads an experiment.
  *
- * @param specs in which knobs and phases are looked up
- * @throws DiagnosticError with everything that is wrong, each at its line
+ * @param specs specs in which knobs and phases are looked up
+ * @throws DiagnosticError with every problem, each at its line
  */
 export async function loadExperiment(path: string, specs: Specs): Promise<Experiment> {
   const spec = await loadSpec(path, 'experiment');
@@ -104,7 +104,7 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
   };
 }
 
-/** Arms that ask for the same are one; what was chosen is kept of the last, so that the base is one of the levels. */
+/** Merges equal arms, keeping the choice of the last, so that the base counts as one of the levels. */
 function distinct(arms: readonly TrialArm[]): TrialArm[] {
   const out = new Map<string, TrialArm>();
   for (const a of arms) {
@@ -128,7 +128,7 @@ function armOf(choice: Choice): TrialArm {
   return { arm: { name: armText({ name: '', ...arm }), ...arm }, choice };
 }
 
-/** A file that the experiment names is relative to it; other names stay as they are. */
+/** A file path in the experiment is relative to it; other names are kept. */
 const inFolder = (folder: string, name: string): string =>
   /\.ya?ml$/.test(name) || name.includes('/') ? resolve(folder, name) : name;
 

@@ -4,15 +4,15 @@ import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import { covers } from '../spec/glob.ts';
 import { shownPath } from '../spec/node.ts';
 
-/** Endings of the files that kernels are in. */
+/** Extensions of kernel files. */
 const KERNEL_FILE = /\.(ptx|ori)$/;
 const LAUNCH_FILE = /\.ya?ml$/;
 
 /**
- * Files of kernels: files, folders (all PTX below them), and patterns with `*`, `?` and `**`, each in order of its names.
+ * Kernel files: files, folders (all PTX below them), and patterns with `*`, `?` and `**`, each sorted by name.
  *
- * @param base folder that patterns are relative to
- * @throws DiagnosticError where one names nothing
+ * @param base folder to which patterns are relative
+ * @throws DiagnosticError if one of them matches nothing
  */
 export function kernelFiles(patterns: readonly string[], base = '.'): string[] {
   const out = new Set<string>();
@@ -39,7 +39,7 @@ function matches(pattern: string, base: string): string[] {
   return walk(root, parts.slice(first)).map(shownPath);
 }
 
-/** Files below a folder that the parts of a pattern lead to; `**` stands for any number of folders. */
+/** Files below a folder that match the parts of a pattern; `**` stands for any number of folders. */
 function walk(folder: string, parts: readonly string[]): string[] {
   const [part, ...rest] = parts;
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
@@ -99,7 +99,7 @@ export function launchFilesBeside(file: string): string[] {
   }
 }
 
-/** The part of a module's name that its versions for several targets share: saxpy of saxpy.sm_90.ptx. */
+/** The part of a module's name that its versions for several targets share: saxpy in saxpy.sm_90.ptx. */
 export const stemOf = (file: string): string =>
   basename(file)
     .replace(/\.(ptx|ori|ya?ml)$/, '')

@@ -10,11 +10,11 @@ import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { isLaunchFile, kernelFiles, launchFilesBeside, stemOf } from './files.ts';
 
-/** A file of kernels, with the launches that are known for it. */
+/** A file of kernels, with its known launches. */
 export interface Module {
   readonly file: string;
   readonly text: string;
-  /** Target that the text names: sm_90; null where it names none. */
+  /** Target that the text names, such as sm_90; null if it names none. */
   readonly target: string | null;
   readonly launches: readonly LoadedLaunch[];
 }
@@ -24,18 +24,18 @@ export interface Lowered {
   readonly program: Program;
   /** As parsed, for writing PTX; null for Ori text. */
   readonly ptx: PtxModule | null;
-  /** Names it for caches: what it was lowered from, and how. */
+  /** Cache key: what it was lowered from, and how. */
   readonly key: string;
-  /** Functions that have no Ori form, with the reasons. */
+  /** Functions without an Ori form, with the reasons. */
   readonly warnings: readonly Diagnostic[];
 }
 
 /**
- * Reads modules and the launches beside them. A launch file names its module, and stands for the versions of it that the
- * folder has for other targets too; given itself, it is the only one of its module.
+ * Reads modules and the launches beside them. A launch file names its module and also applies to the module's
+ * versions for other targets in the same folder. A launch file given explicitly is the only launch of its module.
  *
- * @param base folder that patterns are relative to
- * @throws DiagnosticError for what is missing or broken
+ * @param base folder to which patterns are relative
+ * @throws DiagnosticError for whatever is missing or broken
  */
 export async function loadModules(patterns: readonly string[], base = '.'): Promise<Module[]> {
   const out: Module[] = [];
@@ -60,7 +60,7 @@ export async function loadModules(patterns: readonly string[], base = '.'): Prom
 
 /**
  * Text of a file.
- * @throws DiagnosticError where it cannot be read
+ * @throws DiagnosticError if it cannot be read
  */
 export function readWhole(file: string): string {
   try {
@@ -79,7 +79,7 @@ function moduleOf(file: string, launches: readonly LoadedLaunch[]): Module {
 
 /**
  * Reads a module for the target and the instruction set of a plan.
- * @throws DiagnosticError with everything that is wrong with its text
+ * @throws DiagnosticError with every problem in its text
  */
 export function lowerModule(m: Module, plan: Plan): Lowered {
   const key = hashText(m.text, `${plan.sm}|${plan.isa.hash}`);

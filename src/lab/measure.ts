@@ -20,7 +20,7 @@ import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
 import { blockUse, functionsOf, type LaunchShape, staticValues } from './statics.ts';
 
-/** What ptxas says of a function. */
+/** What ptxas reports for a function. */
 export interface PtxasUse {
   readonly name: string;
   readonly registers: number;
@@ -31,15 +31,15 @@ export interface PtxasUse {
   readonly instructions: number;
 }
 
-/** Assembles PTX by the real ptxas; null where it refuses the text. */
+/** Assembles PTX with the real ptxas; null if it rejects the text. */
 export type Assembler = (text: string, arch: string, level: number) => readonly PtxasUse[] | null;
 
-/** What else is asked of a program beside the program itself. */
+/** Measurements besides those of the program itself. */
 export interface MeasureOptions {
   readonly profile?: Profile;
   /** Run the launches of the module. Default: true. */
   readonly launches?: boolean;
-  /** Absent: nothing is asked of ptxas. */
+  /** Absent: ptxas is not called. */
   readonly ptxas?: {
     readonly assemble: Assembler;
     readonly version: string;
@@ -48,11 +48,11 @@ export interface MeasureOptions {
   };
 }
 
-/** How a launch of a kernel ended. */
+/** The outcome of a kernel's launch. */
 export interface LaunchOutcome {
   readonly file: string;
   readonly ok: boolean;
-  /** What is wrong; '' where nothing is. */
+  /** The fault; '' if there is none. */
   readonly why: string;
 }
 
@@ -63,7 +63,7 @@ export interface KernelMeasure {
   readonly launches: readonly LaunchOutcome[];
 }
 
-/** Measures programs of one module; equal programs are measured once, whatever plan made them. */
+/** Measures programs of one module; equal programs are measured once, whichever plan made them. */
 export class Measurer {
   private readonly module: Module;
   private readonly ptx: PtxModule | null;
@@ -77,7 +77,7 @@ export class Measurer {
     this.opts = opts;
   }
 
-  /** Metrics of every kernel of a program that a plan for `plan.sm` made. */
+  /** Metrics of every kernel of a program made by a plan for `plan.sm`. */
   async kernels(program: Program, plan: Plan): Promise<readonly KernelMeasure[]> {
     const key = `${plan.backend.sm}|${hashText(printProgram(program))}`;
     let found = this.known.get(key);
@@ -152,7 +152,7 @@ export class Measurer {
   }
 }
 
-/** The target that ptxas is asked for: that of the plan where PTX of the module may run on it, else that of the module. */
+/** The target for ptxas: the plan's if the module's PTX may run on it, else the module's. */
 function assembledFor({ target: [named] }: PtxModule, plan: Plan): string {
   if (named === undefined) return plan.sm;
   const portable = /^sm_(\d+)$/.exec(named);
@@ -168,7 +168,7 @@ interface Run {
   readonly outcome: LaunchOutcome;
 }
 
-/** What happened in the launches of a kernel, all together; nothing where there is none. */
+/** Event counts of all launches of a kernel together; empty if there are none. */
 function dynamicValues(program: Program, fn: Fn, plan: Plan, runs: readonly Run[]): Values {
   const v: Record<string, number> = {};
   const timing = timingOf(plan.backend);
@@ -210,7 +210,7 @@ const ptxasValues = (u: PtxasUse): Values => ({
   'ptxas.code-bytes': u.code,
 });
 
-/** What it cost to run the phases; nothing of time and memory where some were not run, but kept from before. */
+/** The cost of running the phases; without time and memory if some results came from a cache. */
 export function compileValues(j: Journal): Values {
   let ms = 0;
   let bytes = 0;

@@ -1,23 +1,23 @@
 import { SPACES } from '../ir/opcode.ts';
 import { CLASSES } from './classes.ts';
 
-/** What a number means, so that whoever sees it need not guess. */
+/** The meaning of a number, spelled out. */
 export interface Metric {
-  /** Stable name, as scripts and `--metrics` write it: 'weighted.memory'. */
+  /** Stable name, used in scripts and with `--metrics`: 'weighted.memory'. */
   readonly name: string;
   readonly title: string;
   readonly unit: string;
-  /** Which way is an improvement. */
+  /** The direction of improvement. */
   readonly better: 'less' | 'more';
   /** Where the number comes from. */
   readonly source: 'program' | 'model' | 'simulator' | 'engine' | 'ptxas';
-  /** Exact: the same for the same input, so any difference is one. Noisy: measured, so it needs statistics. */
+  /** Exact: equal input gives an equal number, so any difference is real. Noisy: measured, so it needs statistics. */
   readonly noisy: boolean;
-  /** Says something of one kernel, or of the whole module that was compiled. */
+  /** Whether it describes one kernel, or the whole compiled module. */
   readonly of: 'kernel' | 'module';
 }
 
-/** Numbers by name of the metric. A metric that does not apply (no launch, no ptxas) is absent. */
+/** Numbers by metric name. A metric that does not apply (no launch, no ptxas) is absent. */
 export type Values = Readonly<Record<string, number>>;
 
 const metric = (
@@ -28,10 +28,10 @@ const metric = (
   more: Partial<Pick<Metric, 'better' | 'noisy' | 'of'>> = {},
 ): Metric => ({ name, title, unit, better: 'less', source, noisy: false, of: 'kernel', ...more });
 
-/** Spaces of memory operations, as metrics name them. */
+/** Spaces of memory operations, as in metric names. */
 export const MEMORY = SPACES;
 
-/** Every metric, in the order in which they are shown. */
+/** Every metric, in display order. */
 export const METRICS: readonly Metric[] = [
   metric('instructions', 'instructions', 'instructions', 'program'),
   ...CLASSES.map((c) => metric(`instructions.${c}`, `${c} instructions`, 'instructions', 'program')),
@@ -72,8 +72,8 @@ export const METRICS: readonly Metric[] = [
 
 const byName = new Map(METRICS.map((m) => [m.name, m]));
 
-/** A metric by its name; undefined where there is none. */
+/** A metric by its name; undefined if there is none. */
 export const metricOf = (name: string): Metric | undefined => byName.get(name);
 
-/** True where `b` is better than `a`; equal is not. */
+/** Is `b` better than `a`? Equal is not. */
 export const improves = (m: Metric, a: number, b: number): boolean => (m.better === 'less' ? b < a : b > a);

@@ -5,22 +5,22 @@ import { memo } from '../analysis/memo.ts';
 import { Lanes } from '../ir/opcode.ts';
 import type { Fn } from '../ir/program.ts';
 
-/** Where the threads of a warp may part. */
+/** Where the threads of a warp may diverge. */
 export interface Parting {
-  /** Positions of blocks with a branch at which they may. */
+  /** Positions of blocks with a branch that may diverge. */
   readonly points: readonly number[];
-  /** Most regions of parted threads around one block; regions that end at one place are one. */
+  /** Most nested divergent regions around one block; regions that end at the same place count once. */
   readonly depth: number;
 }
 
-/** Branches of a function that may part the threads of a warp, and how deep what they part nests. */
+/** Branches of a function that may diverge, and the nesting depth of the divergent regions. */
 export const partingOf: (fn: Fn) => Parting = memo((fn) => {
   const { branch } = divergenceOf(fn);
   const points = [...branch.keys()].filter((b) => branch[b] === Lanes.Varying);
   return { points, depth: depthOf(fn, points) };
 });
 
-/** One walk for each place where parted threads are together again. */
+/** One walk for each place where diverged threads reconverge. */
 function depthOf(fn: Fn, points: readonly number[]): number {
   const { succStart, succ, count } = cfgOf(fn);
   const end = postDominatorsOf(fn).idom;

@@ -4,28 +4,28 @@ import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
 import { knobValueText } from './why.ts';
 
-/** One thing in which two plans differ. */
+/** One difference between two plans. */
 export interface PlanDifference {
   readonly kind: 'knob' | 'phase' | 'order' | 'level' | 'target' | 'fact' | 'rules' | 'opcodes' | 'profile';
-  /** Knob, phase, fact or rule group; '' where there is only one of it. */
+  /** Knob, phase, fact or rule group; '' if there is only one of the kind. */
   readonly name: string;
   readonly a: string;
   readonly b: string;
 }
 
-/** Everything in which two plans differ that can make a difference. */
+/** All differences between two plans that can have an effect. */
 export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   if (a.hash === b.hash) return [];
   const out = differencesOf(a, b);
   const said = new Set(out.map((d) => JSON.stringify(d)));
-  // What holds for some functions only is told where these differ in more.
+  // Settings for some functions only are reported if they differ beyond the common ones.
   for (const text of new Set([...a.tests, ...b.tests].map((t) => t.text)))
     for (const d of differencesOf(planWhere(a, text), planWhere(b, text)))
       if (!said.has(JSON.stringify(d))) out.push({ ...d, a: `${d.a} (${text})`, b: `${d.b} (${text})` });
   return out;
 }
 
-/** The plan of functions for which one test holds; the plan itself where it does not have that test. */
+/** The plan of functions for which one test holds; the plan itself if it lacks that test. */
 const planWhere = (p: Plan, text: string): Plan =>
   p.variant(p.tests.flatMap((t, i) => (t.text === text ? [i] : [])));
 
@@ -36,7 +36,7 @@ function differencesOf(a: Plan, b: Plan): PlanDifference[] {
   };
   say('level', '', `-O${a.level}`, `-O${b.level}`);
   say('target', '', a.sm, b.sm);
-  // That there are recipes makes no difference; what they say does.
+  // Recipes themselves make no difference; only what they set does.
   for (const name of new Set([...a.knobs.keys(), ...b.knobs.keys()]))
     if (name !== MANAGER_KNOB) say('knob', name, knobValueText(a, name), knobValueText(b, name));
   if (a.sm === b.sm)
@@ -47,7 +47,7 @@ function differencesOf(a: Plan, b: Plan): PlanDifference[] {
     const q = others.get(p.id);
     if (q === undefined || p.disabled !== null || q.disabled !== null)
       say('phase', p.id, stateText(p), stateText(q));
-    else for (const [x, y] of boundOtherwise(p, q)) say('phase', p.id, x, y);
+    else for (const [x, y] of bindingDifferences(p, q)) say('phase', p.id, x, y);
   }
   const here = new Set(a.phases.map((p) => p.id));
   for (const p of b.phases) if (!here.has(p.id)) say('phase', p.id, stateText(undefined), stateText(p));
@@ -75,13 +75,13 @@ const profileText = ({ profile }: Plan): string =>
 const stateText = (p: PlanPhase | undefined): string =>
   p === undefined ? 'not in the order' : p.disabled === null ? 'on' : 'off';
 
-/** In what two phases of a name differ: what runs there, and when. */
-function boundOtherwise(p: PlanPhase, q: PlanPhase): (readonly [string, string])[] {
+/** How two phases of the same name differ: what runs there, and when. */
+function bindingDifferences(p: PlanPhase, q: PlanPhase): (readonly [string, string])[] {
   const steps = (x: PlanPhase) => JSON.stringify(x.steps.map(stepData));
   return [...(steps(p) === steps(q) ? [] : [stepTexts(p, q)]), [gateText(p), gateText(q)]];
 }
 
-/** Steps of two phases; of rule groups only those that the other has not, since most phases run a dozen. */
+/** Steps of two phases; of their rule groups only those that the other lacks, because most phases run a dozen. */
 function stepTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
   const [x, y] = [p.steps.map(outline), q.steps.map(outline)];
   if (x.join('; ') !== y.join('; ')) return [x.join('; ') || 'nothing', y.join('; ') || 'nothing'];
@@ -106,15 +106,15 @@ function gateText({ gate, noOp }: PlanPhase): string {
   return parts.length === 0 ? 'always' : `if ${parts.join(' and ')}`;
 }
 
-/** What a phase stands behind. */
+/** The phase after which a phase runs. */
 function placeText(p: Plan, id: string): string {
   const at = p.phases.findIndex((x) => x.id === id);
   return at === 0 ? 'first' : `after ${p.phases[at - 1].id}`;
 }
 
 /**
- * The fewest phases that have to be moved to make the order of one plan that of the other: those outside of a longest run of
- * phases that both have in the same order (patience sorting).
+ * The fewest phases that must move to turn the order of one plan into the other's: those outside a longest common
+ * subsequence (patience sorting).
  */
 function movedPhases(a: Plan, b: Plan): string[] {
   const place = new Map(b.phases.map((p, i) => [p.id, i]));

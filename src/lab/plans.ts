@@ -10,18 +10,18 @@ import { readWhole } from './kernels.ts';
 import { parseProfile } from './profile-file.ts';
 import { specsOfPlace } from './refs.ts';
 
-/** The plan that arms differ from: a request without a target, which is the module's unless it is given. */
+/** The plan from which arms differ: a request without a target, which defaults to the module's. */
 export interface Base extends Omit<PlanRequest, 'sm'> {
   readonly sm: string | null;
 }
 
-/** Target where neither the command nor the module names one: the oldest that ptxas 13 knows. */
+/** Target if neither the command nor the module names one: the oldest that ptxas 13 knows. */
 export const DEFAULT_SM = 'sm_75';
 
-/** Name of the order that an arm's moves make; no file can have it. */
+/** Name of the order that an arm's moves produce; no file can have it. */
 const MOVED = '<moves>';
 
-/** Plans of arms, each resolved once for each target. */
+/** Plans of arms, each resolved once per target. */
 export class Plans {
   private readonly base: Base;
   private readonly shipped: Promise<Specs>;
@@ -36,7 +36,7 @@ export class Plans {
 
   /**
    * The plan of an arm for a target.
-   * @throws DiagnosticError with what makes it illegal
+   * @throws DiagnosticError with the reasons why it is illegal
    */
   async plan(arm: Arm, target: string | null): Promise<Plan> {
     const { plan, diagnostics } = await this.tryPlan(arm, target);
@@ -44,7 +44,7 @@ export class Plans {
     throw new DiagnosticError(diagnostics.filter((d) => d.severity === 'error'));
   }
 
-  /** The plan of an arm, null with the reasons where it is illegal. */
+  /** The plan of an arm; null, with the reasons, if it is illegal. */
   tryPlan(arm: Arm, target: string | null): Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }> {
     const sm = arm.sm ?? this.base.sm ?? target ?? DEFAULT_SM;
     const key = `${sm}|${armText(arm)}`;
@@ -56,7 +56,7 @@ export class Plans {
     return p;
   }
 
-  /** What the arm asks for. */
+  /** The request for an arm's plan. */
   request(arm: Arm, sm: string): PlanRequest {
     const { base } = this;
     return {
@@ -73,7 +73,7 @@ export class Plans {
     };
   }
 
-  /** The specs that an arm is made of. */
+  /** The specs that an arm uses. */
   specs(arm: Arm): Promise<Specs> {
     if (arm.ref === undefined) return this.shipped;
     let s = this.refs.get(arm.ref);
@@ -92,13 +92,13 @@ export class Plans {
   }
 
   /**
-   * What an arm asks for, and the specs with the order that its moves make, and with the files that it names.
+   * The request of an arm, and its specs including the order that its moves produce and the files that it names.
    * @throws DiagnosticError for files that cannot be read
    */
   async orderedSpecs(arm: Arm, sm: string): Promise<{ request: PlanRequest; specs: Specs }> {
     const request = this.request(arm, sm);
     const { moves = [] } = arm;
-    // Arms with the same files have the same specs, and what is made of these is shared by their plans.
+    // Arms with the same files share the specs, and everything that plans derive from them.
     const key = JSON.stringify([
       arm.ref,
       request.order,
@@ -116,14 +116,14 @@ export class Plans {
     const base = await this.specs(arm);
     const { specs, faults } = await withFiles(base, request);
     const still = arm.moves === undefined || arm.moves.length === 0;
-    // What is wrong with a file is told with what else is wrong, by whoever makes the plan.
+    // Faults of a file are reported by whoever makes the plan, together with all others.
     if (still) return faults.length > 0 ? base : specs;
     if (faults.length > 0) throw new DiagnosticError(faults);
     return withSpec(specs, movedOrder(request.order, arm.moves));
   }
 }
 
-/** An order that extends another by moves; its text is what its places point into. */
+/** An order that extends another by moves; positions in messages refer to its text. */
 function movedOrder(order: string, moves: readonly Move[]): SpecFile {
   const edits = moves.map((m) => ({ move: m.phase, [m.at]: m.anchor }));
   const text = orderText(order, moves);
@@ -141,6 +141,6 @@ export const orderText = (order: string, moves: readonly Move[], title?: string)
     '',
   ].join('\n');
 
-/** An error of the command line. */
+/** A command-line error. */
 export const usageFault = (message: string, ...notes: readonly string[]): DiagnosticError =>
   new DiagnosticError([fileFault('', message, notes)]);

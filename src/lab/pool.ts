@@ -1,24 +1,24 @@
 import type { Worker } from 'node:worker_threads';
 
 /*
- * A pool of worker threads that pull. A worker is sent a list of places of tasks and answers each with [place, result], in that
- * order; null asks it to end. One that dies loses the tasks that it had not answered; they are given to another.
+ * A pool of worker threads. A worker is sent a list of task numbers and answers each with [number, result], in that
+ * order; null asks it to end. If a worker dies, its unanswered tasks are given to another.
  */
 
-/** How often a task may take a worker down before the pool gives up. */
+/** How many workers a task may kill before the pool gives up. */
 const MOST_DEATHS = 2;
 
 export interface PoolOptions<R> {
-  /** Tasks are numbered from 0; these are to be done. */
+  /** Numbers of the tasks to run, counted from 0. */
   readonly tasks: readonly number[];
   readonly workers: number;
   /** Starts a worker. */
   readonly start: () => Worker;
-  /** Most of the first tasks of a list that one worker is to do in a row; at least 1. */
+  /** How many of the first tasks in a list one worker should take in a row; at least 1. */
   readonly together: (left: readonly number[], workers: number) => number;
-  /** Told of each answer as it comes. */
+  /** Called with each result as it arrives. */
   readonly onResult: (task: number, result: R) => void;
-  /** Asked after each answer; true ends the pool, and what is being worked on is lost. */
+  /** Asked after each result; true ends the pool and loses unfinished work. */
   readonly stop?: () => boolean;
 }
 
@@ -26,7 +26,7 @@ export interface PoolOptions<R> {
  * Runs tasks on workers.
  *
  * @returns whether all were run
- * @throws what a worker died of, where a task took down several
+ * @throws the error that killed the workers, if one task killed several
  */
 export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
   const left = [...opts.tasks];

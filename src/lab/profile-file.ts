@@ -5,17 +5,20 @@ import { printFn } from '../ir/text.ts';
 import type { Counters } from '../sim/counters.ts';
 import type { Profile } from '../spec/profile.ts';
 
-/** What one launch adds to a profile file, as `orrery run --profile-out` writes it. */
+/** The contribution of one launch to a profile file, as `orrery run --profile-out` writes it. */
 export interface ProfiledRun {
   readonly launch: string;
   readonly kernel: string;
-  /** How often warps ran each block, by function and block id; a block that did not run has 0. Functions that did not run are left out. */
+  /**
+   * How often warps ran each block, by function and block id; a block that did not run has 0. Functions that did not
+   * run are omitted.
+   */
   readonly blocks: Profile;
-  /** What the functions were, so that counts are not taken for those of another version. */
+  /** Hashes of the functions, so that counts are not used for other versions of them. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** A profile file, its runs summed. */
+/** A profile file with its runs summed. */
 export interface ProfileFile {
   readonly counts: Profile;
   readonly versions: ReadonlyMap<string, string>;
@@ -23,7 +26,7 @@ export interface ProfileFile {
 
 const versionOf = (fn: Fn): string => hashText(printFn(fn, { locs: false }));
 
-/** What is kept of the counts of one launch. */
+/** The counts of one launch that are kept. */
 export function profiledRun(
   launch: string,
   kernel: string,
@@ -51,7 +54,7 @@ const isCounts = (v: unknown): v is Readonly<Record<string, number>> =>
 
 /**
  * Reads a profile file.
- * @throws DiagnosticError for a text that is none
+ * @throws DiagnosticError if the text is not a profile
  */
 export function parseProfile(text: string, file: string): ProfileFile {
   const counts: Record<string, Record<string, number>> = {};
@@ -75,7 +78,7 @@ export function parseProfile(text: string, file: string): ProfileFile {
       if (known !== undefined && known !== version)
         throw new DiagnosticError([
           fileFault(file, `the runs of the profile are of different versions of '${fn}'`, [
-            'take it anew: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
+            'record a new one: `orrery run LAUNCH.yaml... --no-opt --profile-out FILE`',
           ]),
         ]);
       versions.set(fn, String(version));
@@ -86,12 +89,12 @@ export function parseProfile(text: string, file: string): ProfileFile {
 
 const noProfile = (file: string): DiagnosticError =>
   new DiagnosticError([
-    fileFault(file, 'this is no profile', [
+    fileFault(file, 'this is not a profile', [
       '`orrery run LAUNCH.yaml --no-opt --profile-out FILE` writes one',
     ]),
   ]);
 
-/** Functions of a program that a profile knows, but as something else. */
+/** Functions of a program for which a profile has counts of another version. */
 export const otherVersions = (profile: ProfileFile, program: Program): string[] =>
   program.functions
     .filter((f) => profile.versions.has(f.name) && profile.versions.get(f.name) !== versionOf(f))

@@ -9,21 +9,22 @@ import { type MeasureOptions, Measurer } from './measure.ts';
 import { metricOf } from './metrics.ts';
 import { Plans } from './plans.ts';
 
-/** One figure of a recipe: as its file has it, and as it is measured now. */
+/** One measurement of a recipe: as stated in its file, and as measured now. */
 export interface RecipeFigure {
   readonly file: string;
   readonly kernel: string;
   readonly metric: string;
   /** Without the recipe, and with it. */
   readonly said: readonly [number, number];
-  /** Absent where it cannot be measured here, as figures of ptxas without ptxas. */
+  /** Absent if it cannot be measured, such as ptxas metrics without ptxas. */
   readonly now: readonly [number | undefined, number | undefined];
 }
 
 /**
- * Measures the kernels that a recipe names again, without it and with it, for the first of its targets.
+ * Repeats the measurements that a recipe states, without it and with it, for the first of its targets.
  *
- * @throws DiagnosticError where there is no such recipe, where it names no figures, or a kernel or metric that is not there
+ * @throws DiagnosticError if there is no such recipe, if it states no measurements, or if a kernel or metric does not
+ * exist
  */
 export async function measureRecipe(
   name: string,

@@ -14,23 +14,23 @@ import { orderText, type Plans } from './plans.ts';
 /** An arm as files that can be committed. */
 export interface RecipeFiles {
   readonly recipe: string;
-  /** The order that its moves make; null where it moves nothing. */
+  /** The order that its moves produce; null if it moves nothing. */
   readonly order: string | null;
-  /** Options that the recipe needs beside it, since a recipe cannot say them. */
+  /** Options needed besides the recipe, because a recipe cannot contain them. */
   readonly options: readonly string[];
-  /** The plan that the recipe gives is that of the arm. */
+  /** Whether the recipe gives the same plan as the arm. */
   readonly same: boolean;
 }
 
-/** Where a recipe's values may come from; others stand without it. */
+/** Origins of values that belong in a recipe; other values hold without it. */
 const OWN = new Set(['recipe', 'knob-set', 'command-line']);
 
 /**
  * Writes an arm as a recipe, with everything that the base adds to the shipped values.
  *
- * @param targets for which it was tried
+ * @param targets targets for which it was tried
  * @param title one line
- * @param paths where the recipe and the order will stand
+ * @param paths future paths of the recipe and the order
  */
 export async function recipeOf(
   arm: Arm,
@@ -45,7 +45,7 @@ export async function recipeOf(
   const { specs } = await withFiles(await plans.specs(arm), request);
   const named = request.recipes ?? [];
   const only = named.length === 1 ? specs.recipes.get(named[0]) : undefined;
-  // Of several, and of one that is more than values, the new one says only what it adds.
+  // If there are several recipes, or one that extends another or has parts, the new one contains only its additions.
   const copied = only?.data.extends === undefined && only?.data.parts === undefined ? only : undefined;
   const base = (copied?.data ??
     (named.length === 0
@@ -55,7 +55,7 @@ export async function recipeOf(
     | undefined;
   const data = produce((base ?? { kind: 'recipe' }) as RecipeSpec.Recipe, (d) => {
     d.title = title;
-    // What was measured of the base says nothing of this one.
+    // Measurements of the base do not apply to this recipe.
     delete d.measured;
     d.sm = [...new Set(tried.map((p) => p.sm))];
     d.level = plan.level;
@@ -81,13 +81,13 @@ export async function recipeOf(
   return { recipe, order, options, same: same.every(Boolean) };
 }
 
-/** A recipe that is named or given by its path, as a file elsewhere names it. */
+/** A recipe name or path as seen from another file. */
 const seenFrom = (name: string, file: string): string =>
   /\.ya?ml$/.test(name) || name.includes('/')
     ? relative(dirname(resolve(file)), resolve(name)).replaceAll('\\', '/')
     : name;
 
-/** Knobs that somebody gave a value, for all kernels. */
+/** Knobs that were given a value for all kernels. */
 function valuesOf(plan: Plan): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const k of plan.knobs.values())
@@ -95,7 +95,7 @@ function valuesOf(plan: Plan): Record<string, unknown> {
   return out;
 }
 
-/** First line of a spec, which names its schema to editors; nothing outside of the project. */
+/** First line of a spec, which tells editors its schema; nothing for paths outside the project. */
 function schemaLine(kind: string, path: string): string {
   const to = relative(dirname(resolve(path)), join(ROOT, 'schemas', `${kind}.schema.json`));
   const inside = !relative(ROOT, resolve(path)).startsWith('..');
@@ -114,7 +114,7 @@ const recipeText = (
     stringify(data, { lineWidth: 120 }),
   ].join('\n');
 
-/** Does the recipe, alone on the order and the rules of the arm, give the plan of the arm? */
+/** Does the recipe alone, with the order and the rules of the arm, give the plan of the arm? */
 async function samePlan(plan: Plan, data: RecipeSpec.Recipe, arm: Arm, plans: Plans): Promise<boolean> {
   const ordered = await plans.orderedSpecs(arm, plan.sm);
   const name = '<recipe>';

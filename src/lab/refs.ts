@@ -18,7 +18,7 @@ function git(folder: string, args: readonly string[], input?: string): Buffer | 
   return r.status === 0 ? r.stdout : null;
 }
 
-/** The repository that specs are taken from: where the command runs, if it holds them, else where Orrery is. */
+/** The repository with the specs: the one in which the command runs if it has them, else Orrery's own. */
 function repository(): string {
   for (const folder of [process.cwd(), ROOT]) {
     const top = git(folder, ['rev-parse', '--show-toplevel'])?.toString().trim();
@@ -31,7 +31,7 @@ function repository(): string {
 
 /** Hash of the commit that a ref names. */
 function commitOf(top: string, ref: string): string {
-  // A ref is a name, and no option, whatever it starts with.
+  // A ref is a name, never an option, whatever it starts with.
   const commit = git(top, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]);
   if (commit === null)
     return fail(`'${ref}' names no commit in ${shownPath(top)}`, ['a branch, a tag, HEAD~1 or a hash does']);
@@ -39,8 +39,8 @@ function commitOf(top: string, ref: string): string {
 }
 
 /**
- * All specs that ship, as a commit has them. The code that reads and runs them is that of now.
- * @throws DiagnosticError for a ref that is none, or specs that this code cannot read
+ * All shipped specs as of a commit. The current code reads and runs them.
+ * @throws DiagnosticError if the ref does not exist, or this code cannot read its specs
  */
 export async function specsAt(ref: string): Promise<Specs> {
   const top = repository();
@@ -61,7 +61,7 @@ export async function specsAt(ref: string): Promise<Specs> {
 }
 
 /**
- * The text of a file of a place; null where there is none.
+ * The text of a file at a place; null if there is none.
  *
  * @param place folder or commit, as for `specsOfPlace`
  */
@@ -77,10 +77,10 @@ export function textInPlace(place: string, name: string): string | null {
 const isFolder = (place: string): boolean => existsSync(place) && statSync(place).isDirectory();
 
 /**
- * A spec of a place; null where there is none.
+ * A spec at a place; null if there is none.
  *
  * @param place folder or commit, as for `specsOfPlace`
- * @throws DiagnosticError with what is wrong with it
+ * @throws DiagnosticError with its faults
  */
 export async function specInPlace(place: string, name: string, kind: SpecKind): Promise<SpecFile | null> {
   if (isFolder(place)) {
@@ -91,7 +91,7 @@ export async function specInPlace(place: string, name: string, kind: SpecKind): 
   return text === null ? null : specOf(`${place}:${name}`, text, kind);
 }
 
-/** Specs of a folder that holds `pipelines`, or of a commit. */
+/** Specs of a folder that contains `pipelines`, or of a commit. */
 export async function specsOfPlace(place: string): Promise<Specs> {
   const folder = resolve(place);
   if (isFolder(folder)) {

@@ -13,27 +13,27 @@ import { occupancyOf } from './occupancy.ts';
 import { partingOf } from './parting.ts';
 import { blockWeights } from './weights.ts';
 
-/** Bytes of one entry of a jump table: an offset of 32 bits. */
+/** Bytes of one entry of a jump table: a 32-bit offset. */
 const TABLE_ENTRY = 4;
 
 /** Register files whose pressure is a metric. */
 const FILES = ['R', 'UR', 'P', 'UP'] as const;
-/** Sums of estimated frequencies are cut off there, so that the order in which they are added up does not show. */
+/** Sums of estimated frequencies are rounded, so that the order of addition does not show. */
 const DIGITS = 1000;
 
-/** How a kernel is going to be started, as far as it is known. */
+/** What is known of how a kernel will be launched. */
 export interface LaunchShape {
   readonly threads?: number;
   readonly dynamicShared?: number;
 }
 
-/** The functions of a kernel: itself, and those that it or they name. */
+/** The functions of a kernel: itself, and those that it names directly or indirectly. */
 export function functionsOf(program: Program, kernel: Fn): Fn[] {
   const names = namesReached(program, kernel);
   return [kernel, ...program.functions.filter((f) => f !== kernel && names.has(f.name))];
 }
 
-/** Metrics that need no run of the kernel. */
+/** Metrics that do not require running the kernel. */
 export function staticValues(
   program: Program,
   kernel: Fn,
@@ -90,7 +90,7 @@ export function staticValues(
   return v;
 }
 
-/** What a block of a kernel takes, by its directives and by how it is started. */
+/** The resources of a kernel's block, from its directives and its launch. */
 export const blockUse = (program: Program, kernel: Fn, registers: number, start: LaunchShape) => ({
   threads: start.threads ?? statedThreads(kernel) ?? USUAL_BLOCK,
   registers,
@@ -105,8 +105,8 @@ function sharedBytes(program: Program, kernel: Fn): number {
 }
 
 /**
- * How often each function is called in one run of the kernel: the sum over its direct calls, callers first. A function that
- * is called through a pointer or by itself counts once.
+ * How often each function is called in one run of the kernel: the sum over its direct calls, callers first. A
+ * function that is called through a pointer, or recursively, counts once.
  */
 function callWeights(functions: readonly Fn[], profile: Profile | undefined): Map<string, number> {
   const byName = new Map(functions.map((f) => [f.name, f]));

@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that a seed decides (mulberry32, Tommy Ettinger; public domain). */
+/** A generator of numbers in [0, 1) determined by a seed (mulberry32, Tommy Ettinger; public domain). */
 export function randomOf(seed: number): () => number {
   let s = seed >>> 0;
   return () => {
@@ -18,7 +18,7 @@ export function median(xs: readonly number[]): number {
   return s.length % 2 === 1 ? s[m] : (s[m - 1] + s[m]) / 2;
 }
 
-/** Geometric mean of ratios b / a over the pairs where both are above zero; null where there is no such pair. */
+/** Geometric mean of ratios b / a over the pairs with both above zero; null if there are none. */
 export function geometricMean(pairs: readonly (readonly [number, number])[]): number | null {
   let sum = 0;
   let n = 0;
@@ -35,7 +35,7 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Draws of a bootstrap: enough for the ends of a 95 % interval to stand still to a few per mille. */
+/** Bootstrap draws: enough for the ends of a 95 % interval to vary only by a few per mille. */
 const DRAWS = 2000;
 
 /** Quantile 0.975 of the normal distribution. */
@@ -53,9 +53,9 @@ export function student(degrees: number): number {
 }
 
 /**
- * The 95 % interval of the mean of paired differences, by drawing pairs again with replacement (percentile bootstrap; Efron,
- * "Bootstrap Methods: Another Look at the Jackknife", 1979), widened for few pairs, which alone it would take for more than
- * they are (Hesterberg, "What Teachers Should Know About the Bootstrap", 2014). Fewer than three pairs say nothing.
+ * The 95 % interval of the mean of paired differences, by resampling pairs with replacement (percentile bootstrap;
+ * Efron, "Bootstrap Methods: Another Look at the Jackknife", 1979), widened for few pairs, for which it would be too
+ * narrow (Hesterberg, "What Teachers Should Know About the Bootstrap", 2014). Fewer than three pairs give no result.
  *
  * @param differences one for each pair
  */
@@ -78,7 +78,10 @@ export function bootstrapMean(differences: readonly number[], seed: number): Int
   };
 }
 
-/** Rank correlation (Spearman): Pearson's coefficient of the ranks, equal values sharing their mean rank. NaN for a constant. */
+/**
+ * Rank correlation (Spearman): Pearson's coefficient of the ranks; equal values share their mean rank. NaN for a
+ * constant.
+ */
 export function spearman(xs: readonly number[], ys: readonly number[]): number {
   return pearson(ranks(xs), ranks(ys));
 }

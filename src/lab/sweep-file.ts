@@ -4,7 +4,7 @@ import type { Experiment } from './experiment.ts';
 import { OUTPUT_VERSION } from './render/json.ts';
 import { cellKey, type FinishedCell, type Identity, type Makers } from './sweep.ts';
 
-/** First line of a file of results. */
+/** First line of a results file. */
 interface Head {
   readonly version: number;
   readonly kind: 'sweep';
@@ -29,8 +29,8 @@ const headOf = (e: Experiment, identity: Identity): Head => ({
 });
 
 /**
- * Results of a sweep as JSON lines: a head, then a line for each finished cell, written when it is finished. A line that a
- * kill cut short is taken away when the file is opened again.
+ * Results of a sweep as JSON lines: a header, then a line for each cell, written when the cell is finished. A line
+ * truncated by a kill is removed when the file is opened again.
  */
 export class SweepFile {
   readonly path: string;
@@ -42,10 +42,10 @@ export class SweepFile {
   }
 
   /**
-   * Opens the results of a sweep, or begins them.
+   * Opens the results file of a sweep, or creates it.
    *
-   * @param restart forget what is there
-   * @throws DiagnosticError where the file holds results of another sweep, or something else
+   * @param restart discard existing results
+   * @throws DiagnosticError if the file holds results of another sweep, or something else
    */
   static open(path: string, experiment: Experiment, identity: Identity, restart = false): SweepFile {
     const text = restart || !existsSync(path) ? '' : readFileSync(path, 'utf8');
@@ -55,15 +55,15 @@ export class SweepFile {
       return new SweepFile(path, []);
     }
     const cells = cellsIn(path, text.slice(0, end), identity, [
-      '--restart runs it anew; -o names another file',
+      '--restart starts over; -o names another file',
     ]);
     if (end < text.length) truncateSync(path, Buffer.byteLength(text.slice(0, end)));
     return new SweepFile(path, cells);
   }
 
   /**
-   * The finished cells of a file, which stays as it is.
-   * @throws DiagnosticError where it cannot be read, or holds results of another sweep, or something else
+   * The finished cells in a file, which is not changed.
+   * @throws DiagnosticError if it cannot be read, or holds results of another sweep, or something else
    */
   static read(path: string, identity: Identity): readonly FinishedCell[] {
     let text: string;
@@ -79,20 +79,20 @@ export class SweepFile {
   }
 
   /**
-   * Cells of a finished sweep, in order, with the head: the same bytes in whatever order, by however many they were run.
-   * Gives the text, so that it can be written whole.
+   * The text of a finished sweep: the header and all cells in order. It does not depend on the order in which, or the
+   * number of processes by which, the cells were run.
    */
   static text(experiment: Experiment, identity: Identity, cells: readonly FinishedCell[]): string {
     return [headOf(experiment, identity), ...cells].map((x) => `${JSON.stringify(x)}\n`).join('');
   }
 
-  /** Adds a finished cell. */
+  /** Appends a finished cell. */
   add(cell: FinishedCell): void {
     appendFileSync(this.path, `${JSON.stringify(cell)}\n`);
   }
 }
 
-/** The cells of whole lines; a cell that is there twice counts once. */
+/** The cells of complete lines; a repeated cell counts once. */
 function cellsIn(
   path: string,
   text: string,
@@ -103,7 +103,7 @@ function cellsIn(
   const found = parsed(lines[0] ?? '') as Partial<Head> | null;
   if (found?.kind !== 'sweep')
     throw new DiagnosticError([
-      fileFault(path, 'this is no file of results', [
+      fileFault(path, 'this is not a results file', [
         '`orrery sweep` writes one; there, -o names another, and --restart overwrites this one',
       ]),
     ]);
@@ -117,7 +117,7 @@ function cellsIn(
   return [...cells.values()];
 }
 
-/** Why results are of another identity. */
+/** Why the identities of results differ. */
 function otherMakers(there: Makers | undefined, here: Makers): string {
   const ptxas = (m: Makers): string => (m.ptxas === undefined ? 'no ptxas' : `ptxas ${m.ptxas}`);
   if (there !== undefined && there.ptxas !== here.ptxas)

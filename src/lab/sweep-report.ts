@@ -4,31 +4,31 @@ import { geometricMean, mean } from './statistics.ts';
 import type { FinishedCell } from './sweep.ts';
 import type { KernelTrial } from './trials.ts';
 
-/** An arm over all kernels. */
+/** The result of an arm over all kernels. */
 export interface ArmScore {
-  /** Place in the experiment. */
+  /** Index in the experiment. */
   readonly arm: number;
   readonly name: string;
-  /** By metric: geometric mean over the kernels of what it has by what the base has; below 1 where there is less. */
+  /** By metric: geometric mean over the kernels of its value divided by the base's; below 1 means less. */
   readonly ratio: Readonly<Record<string, number>>;
   readonly total: Readonly<Record<string, number>>;
-  /** Why the arm does not count: it is no plan, breaks a kernel or a bound; '' where it does. */
+  /** Why the arm is excluded: it is not a plan, or breaks a kernel or a bound; '' if it is not. */
   readonly refused: string;
 }
 
-/** What a factor does to the first metric. */
+/** The effect of a factor on the first metric. */
 export interface Effect {
   readonly factor: string;
   /** By level: mean ratio of the arms with it. */
   readonly levels: readonly { readonly name: string; readonly ratio: number; readonly arms: number }[];
-  /** Highest by lowest ratio of the levels, minus one. */
+  /** Highest ratio of a level divided by the lowest, minus one. */
   readonly size: number;
 }
 
-/** What two factors do together beyond what each does alone. */
+/** The joint effect of two factors beyond their single effects. */
 export interface Interaction {
   readonly factors: readonly [string, string];
-  /** Largest departure of a pair of levels from the product of their single effects. */
+  /** Largest deviation of a pair of levels from the product of their single effects. */
   readonly size: number;
   readonly levels: readonly [string, string];
 }
@@ -36,15 +36,15 @@ export interface Interaction {
 export interface SweepReport {
   readonly metrics: readonly Metric[];
   readonly scores: readonly ArmScore[];
-  /** Arms that none betters in one metric without being worse in another. */
+  /** Arms that no other arm improves in one metric without being worse in another. */
   readonly front: readonly ArmScore[];
-  /** The one of the front that is best by the first metric. */
+  /** The arm of the front that is best by the first metric. */
   readonly best: ArmScore;
   readonly effects: readonly Effect[];
   readonly interactions: readonly Interaction[];
 }
 
-/** What a finished sweep shows. */
+/** The report of a finished sweep. */
 export function reportOf(experiment: Experiment, cells: readonly FinishedCell[]): SweepReport {
   const byArm = experiment.arms.map(() => new Map<string, KernelTrial>());
   const illegal = experiment.arms.map(() => '');
@@ -87,7 +87,7 @@ export function reportOf(experiment: Experiment, cells: readonly FinishedCell[])
   };
 }
 
-/** Geometric mean of what there is by what there was; where the base has nothing anywhere, by the sums. */
+/** Geometric mean of the ratios of new to old values; if the old ones are all zero, the ratio of the sums. */
 function ratioOf(pairs: readonly (readonly [number, number])[]): number {
   const known = geometricMean(pairs);
   if (known !== null) return known;
@@ -95,7 +95,7 @@ function ratioOf(pairs: readonly (readonly [number, number])[]): number {
   return a === b ? 1 : a === 0 ? 1 + b : b / a;
 }
 
-/** Why an arm does not count. */
+/** Why an arm is excluded. */
 function refusal(
   kernels: ReadonlyMap<string, KernelTrial>,
   base: ReadonlyMap<string, KernelTrial>,
@@ -124,7 +124,7 @@ function frontOf(scores: readonly ArmScore[], metrics: readonly Metric[]): ArmSc
   const beats = (x: readonly number[], y: readonly number[]) =>
     x.every((v, i) => v <= y[i]) && x.some((v, i) => v < y[i]);
   const front = counted.filter((x) => !counted.some((y) => beats(y.w, x.w)));
-  // Of arms that come to the same, the first stands for all.
+  // The first of several arms with equal results represents all.
   const seen = new Set<string>();
   return front
     .filter((x) => {
@@ -135,10 +135,10 @@ function frontOf(scores: readonly ArmScore[], metrics: readonly Metric[]): ArmSc
     .map((x) => x.s);
 }
 
-/** Groups of a factor whose levels are too many to be told apart. */
+/** Number of groups if a factor has too many distinct levels. */
 const GROUPS = 4;
 
-/** Which level of a factor each arm has; ranges that were drawn from are grouped by size. */
+/** Each arm's level of a factor; sampled ranges are grouped by size. */
 function levelsOfArms(experiment: Experiment, factor: string): readonly (string | null)[] {
   const names = experiment.arms.map((a) => a.choice.get(factor)?.name ?? null);
   const distinct = [...new Set(names.filter((n) => n !== null))];
@@ -154,7 +154,7 @@ function levelsOfArms(experiment: Experiment, factor: string): readonly (string 
   });
 }
 
-/** Logarithms of the first metric's ratio, of the arms that are plans. */
+/** Logarithms of the first metric's ratio, for arms that are plans. */
 const logsOf = (experiment: Experiment, scores: readonly ArmScore[]): (number | null)[] =>
   scores.map((s) => (s.refused.startsWith('no plan') ? null : Math.log(s.ratio[experiment.metrics[0].name])));
 
@@ -177,14 +177,14 @@ function effectsOf(experiment: Experiment, scores: readonly ArmScore[]): Effect[
     }));
     if (levels.length === 0) continue;
     const ratios = levels.map((l) => l.ratio);
-    // One factor at a time: the base, without a choice, is what its levels are held against.
+    // If only one factor varies at a time, its levels are compared with the base, which has no choice.
     const all = [...ratios, ...(levels.length === 1 ? [1] : [])];
     out.push({ factor: name, levels, size: Math.max(...all) / Math.min(...all) - 1 });
   }
   return out.sort((a, b) => b.size - a.size);
 }
 
-/** Pairs of factors, the strongest first; only those whose levels met in all combinations. */
+/** Pairs of factors, the strongest first; only those whose levels occur in all combinations. */
 function interactionsOf(experiment: Experiment, scores: readonly ArmScore[]): Interaction[] {
   const logs = logsOf(experiment, scores);
   const names = experiment.factors.map((f) => f.name);

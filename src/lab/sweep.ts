@@ -10,9 +10,9 @@ import { Bench, type TrialResult } from './trials.ts';
 
 /** One arm on one module. */
 export interface Cell {
-  /** Place of the arm in the experiment. */
+  /** Index of the arm in the experiment. */
   readonly arm: number;
-  /** Module, relative to the folder of the experiment: the same on every machine, wherever the command runs. */
+  /** Module path relative to the experiment's folder: the same on every machine, in every working directory. */
   readonly file: string;
 }
 
@@ -20,25 +20,25 @@ export interface FinishedCell extends Cell {
   readonly result: TrialResult;
 }
 
-/** Name of a cell among those of its sweep. */
+/** Identifies a cell within its sweep. */
 export const cellKey = (c: Cell): string => `${c.arm} ${c.file}`;
 
-/** How the cells of an experiment name a module. */
+/** The name of a module in the cells of an experiment. */
 const nameOf = (m: Module, experiment: Experiment): string =>
   relative(experiment.folder, resolve(m.file)).split(sep).join('/');
 
-/** Every cell of an experiment, module by module, so that what a module's arms share is at hand. */
+/** Every cell of an experiment, module by module, so that a module's arms share their work. */
 export const cellsOf = (experiment: Experiment, modules: readonly Module[]): Cell[] =>
   modules.flatMap((m) => {
     const file = nameOf(m, experiment);
     return experiment.arms.map((_, arm) => ({ arm, file }));
   });
 
-/** The programs that make figures; those of two versions cannot be compared. */
+/** The programs that produce the results; results of different versions cannot be compared. */
 export interface Makers {
   /** Hash of the code of orrery. */
   readonly orrery: string;
-  /** Version of ptxas; absent where nothing is asked of it. */
+  /** Version of ptxas; absent if it is not called. */
   readonly ptxas?: string;
 }
 
@@ -47,15 +47,15 @@ export const makersOf = (measure: MeasureOptions): Makers => ({
   ...(measure.ptxas !== undefined && { ptxas: measure.ptxas.version }),
 });
 
-/** What results are results of. */
+/** What results belong to. */
 export interface Identity {
   readonly hash: string;
   readonly makers: Makers;
 }
 
 /**
- * What decides the results of a sweep: the experiment, the texts of its kernels and launches, the plan of every arm, and what makes
- * the figures. Results of another identity are results of something else.
+ * Everything that determines the results of a sweep: the experiment, the texts of its kernels and launches, the plan
+ * of every arm, and the programs that produce the results.
  */
 export async function identityOf(
   experiment: Experiment,
@@ -75,14 +75,14 @@ export async function identityOf(
   return { hash: hashText(JSON.stringify([experiment.spec.data, files, hashes, makers])), makers };
 }
 
-/** What cells are run with. */
+/** Options for running cells. */
 export interface CellOptions {
   readonly measure: MeasureOptions;
-  /** Where results of phases are kept beyond this process. */
+  /** Cache of phase results that outlives this process. */
   readonly disk?: DiskCache;
 }
 
-/** Runs cells; what cells of one module share, and follow one another, is done once. */
+/** Runs cells; consecutive cells of one module share their common work. */
 export class CellRunner {
   private readonly experiment: Experiment;
   private readonly plans: Plans;
@@ -106,18 +106,18 @@ export class CellRunner {
     return this.bench.run(this.experiment.arms[cell.arm].arm, this.plans);
   }
 
-  /** Ends it: what was found out goes to disk. */
+  /** Ends the runner and writes its results to disk. */
   close(): void {
     this.bench?.close();
     this.bench = null;
   }
 }
 
-/** Told of finished cells, and asked whether to go on. */
+/** Called for finished cells, and asked whether to continue. */
 export interface CellWatch {
-  /** Told of each finished cell, by its place. */
+  /** Called with each finished cell, by index. */
   readonly onCell: (place: number, result: TrialResult) => void;
-  /** Asked before each cell; true ends the sweep there. */
+  /** Asked before each cell; true ends the sweep. */
   readonly stop?: () => boolean;
 }
 
@@ -134,7 +134,7 @@ export async function runCells(
   for (const at of places) {
     if (watch.stop?.() === true) return false;
     watch.onCell(at, await runner.run(cells[at]));
-    // Signals are heard only between turns.
+    // Signals are delivered only between turns of the event loop.
     await new Promise((next) => setImmediate(next));
   }
   runner.close();
@@ -142,8 +142,8 @@ export async function runCells(
 }
 
 /**
- * How many of the cells that are left one of several workers is to take in a row: of one module, since its arms share most of
- * the work, and fewer the fewer are left, so that all end at about the same time.
+ * How many of the remaining cells one of several workers should take in a row: all of one module, since its arms
+ * share most of the work, and fewer as fewer remain, so that all workers end at about the same time.
  */
 export function cellsTogether(cells: readonly Cell[], left: readonly number[], workers: number): number {
   const most = Math.max(1, Math.floor(left.length / (2 * workers)));
@@ -152,7 +152,7 @@ export function cellsTogether(cells: readonly Cell[], left: readonly number[], w
   return n;
 }
 
-/** Places of the cells of shard `i` of `n`, from 1: neighbours, since they share most of the work. */
+/** Indices of the cells of shard `i` of `n`, counted from 1: contiguous, since neighbours share most of the work. */
 export function shardOf(count: number, i: number, n: number): number[] {
   const [from, to] = [Math.floor(((i - 1) * count) / n), Math.floor((i * count) / n)];
   return Array.from({ length: to - from }, (_, k) => from + k);

@@ -20,7 +20,7 @@ export interface KernelTrial {
 /** One module under one arm. */
 export type TrialResult =
   | { readonly kernels: readonly KernelTrial[] }
-  /** The arm is no plan: what is wrong with it. */
+  /** The arm is not a plan: the reason. */
   | { readonly illegal: string };
 
 /** The module lowered for a target. */
@@ -30,7 +30,7 @@ interface TrialInput {
   readonly cache: PrefixCache;
 }
 
-/** A module as it is tried under one arm after the other: what they share is done once. */
+/** A module under one arm after another; work that arms share is done once. */
 export class Bench {
   readonly module: Module;
   private readonly opts: MeasureOptions;
@@ -38,14 +38,14 @@ export class Bench {
   private readonly inputs = new Map<string, TrialInput>();
   private readonly verdicts = new Map<KernelMeasure, Equality>();
 
-  /** @param disk where results of phases are kept beyond this process */
+  /** @param disk cache of phase results that outlives this process */
   constructor(module: Module, opts: MeasureOptions, disk?: DiskCache) {
     this.module = module;
     this.opts = opts;
     this.disk = disk;
   }
 
-  /** Runs an arm and measures what comes out. */
+  /** Runs an arm and measures the result. */
   async run(arm: Arm, plans: Plans): Promise<TrialResult> {
     const { plan, diagnostics } = await plans.tryPlan(arm, this.module.target);
     if (plan === null) return { illegal: diagnostics.find((d) => d.severity === 'error')?.message ?? '' };
@@ -54,7 +54,7 @@ export class Bench {
     const measured = await measurer.kernels(last, plan);
     return {
       kernels: measured.map((m) => {
-        // The measurer gives one answer for equal programs, so one verdict does.
+        // The measurer returns the same object for equal programs, so one verdict suffices.
         let equal = this.verdicts.get(m);
         if (equal === undefined) this.verdicts.set(m, (equal = equalityOf(input.program, last, m, plan)));
         return { kernel: m.kernel, values: m.values, equal };
@@ -62,7 +62,7 @@ export class Bench {
     };
   }
 
-  /** Ends it: what was found out goes to disk. */
+  /** Ends the bench and writes its results to disk. */
   close(): void {
     for (const { cache } of this.inputs.values()) this.disk?.release(cache);
     this.inputs.clear();

@@ -3,8 +3,8 @@ import type { Fn } from '../ir/program.ts';
 import type { Profile } from '../spec/profile.ts';
 
 /**
- * How often each block runs in one call of the function, by its position: as the profile counted it, else by the static
- * estimate. A block that the profile does not know, since an optimization made it, has the estimate too.
+ * How often each block runs in one call of the function, by position: as counted by the profile, else by the static
+ * estimate. A block that the profile does not know, because an optimization created it, also gets the estimate.
  */
 export function blockWeights(fn: Fn, profile?: Profile): Float64Array {
   const { block } = staticFrequencyOf(fn);

@@ -7,12 +7,12 @@ import { type DiffLine, diffLines } from './lines.ts';
 
 /** The first phase after which two runs of one module have different programs. */
 export interface Why {
-  /** Id of the phase; 'lowering' where the programs differ before any. */
+  /** Id of the phase; 'lowering' if the programs differ before any phase. */
   readonly phase: string;
-  /** What each did there: 'changed 3 blocks', 'not run: disabled on the command line'. */
+  /** What each run did there: 'changed 3 blocks', 'not run: disabled on the command line'. */
   readonly a: string;
   readonly b: string;
-  /** What of the plans decides it, as far as the phase says what it reads: 'knob X: 1 -> 2'. */
+  /** The responsible differences of the plans, among what the phase declares to read: 'knob X: 1 -> 2'. */
   readonly because: readonly string[];
   readonly diff: readonly DiffLine[];
 }
@@ -25,7 +25,7 @@ const viewOf =
   (p) =>
     p.functions.filter((f) => names.has(f.name));
 
-/** Phases that changed one of the functions, in turn. */
+/** Phases that changed one of the functions, in order. */
 const steps = (j: Journal, view: View): PhaseRecord[] => {
   const out: PhaseRecord[] = [];
   let before = j.input;
@@ -39,21 +39,21 @@ const steps = (j: Journal, view: View): PhaseRecord[] => {
 const same = (a: readonly Fn[], b: readonly Fn[]): boolean =>
   a.length === b.length && a.every((f, i) => f === b[i] || onlyCounted(f, b[i]));
 
-/** Did one of two functions get counts of a profile, and nothing else? */
+/** Do two functions differ only in profile counts? */
 const onlyCounted = (f: Fn, g: Fn): boolean => f.blocks === g.blocks && f.attrs.counts !== g.attrs.counts;
 
-/** How functions are printed of which only the code is looked at. */
+/** How functions are printed if only the code matters. */
 const CODE = { locs: false, counts: false };
 
 const equal = (a: readonly Fn[], b: readonly Fn[]): boolean =>
   a.length === b.length && a.every((f, i) => f === b[i] || printFn(f, CODE) === printFn(b[i], CODE));
 
-/** True where two programs have the same code in the functions of a kernel. */
+/** Do two programs have the same code in the functions of a kernel? */
 export const sameCode = (a: Program, b: Program, names: ReadonlySet<string>): boolean =>
   equal(viewOf(names)(a), viewOf(names)(b));
 
 /**
- * Where two runs of a module part, for one kernel; null where they take the same steps to the same code.
+ * Where two runs of a module diverge, for one kernel; null if they take the same steps to the same code.
  *
  * @param names functions of the kernel
  */
@@ -80,7 +80,7 @@ export function firstDifference(a: Journal, b: Journal, names: ReadonlySet<strin
   return null;
 }
 
-/** Which of two steps is the one that the other run did not take: it stands earlier in the other's order. */
+/** Which of two steps the other run did not take: the one that is earlier in the other's order. */
 function firstOf(p: PhaseRecord | undefined, q: PhaseRecord | undefined, a: Journal, b: Journal): string {
   if (p === undefined) return q!.phase.id;
   if (q === undefined || p.phase.id === q.phase.id) return p.phase.id;
@@ -117,7 +117,7 @@ function did(step: PhaseRecord | null, there: PhaseRecord | undefined): string {
   return there.blocksChanged === 0 ? 'changed nothing' : `at position ${there.phase.position}`;
 }
 
-/** What of two plans differs among what a phase says that it reads. */
+/** The differences of two plans among what a phase declares to read. */
 function reasons(x: PhaseRecord | undefined, y: PhaseRecord | undefined, a: Plan, b: Plan): string[] {
   const out: string[] = [];
   const names = (of: (r: PhaseRecord) => readonly string[]) => [
@@ -150,21 +150,21 @@ function phaseReasons(p: PlanPhase, q: PlanPhase, a: Plan, b: Plan): string[] {
     out.length === 0 &&
     JSON.stringify(p.steps.map(stepData)) !== JSON.stringify(q.steps.map(stepData))
   )
-    out.push('its steps stand in another order');
+    out.push('its steps are in another order');
   if (a.level !== b.level) out.push(`level: ${a.level} -> ${b.level}`);
   if (out.length === 0 && p.disabled === null && q.disabled === null && p.position !== q.position)
     out.push(`position: ${p.position} -> ${q.position}`);
   return out;
 }
 
-/** A knob's value in a plan, as it is shown. */
+/** A knob's value in a plan, for display. */
 export function knobValueText(plan: Plan, name: string): string {
   const k = plan.knobs.get(name);
   if (k === undefined || k.value === null) return 'unset';
   return `${JSON.stringify(k.value)}${k.when === null ? '' : ` for ${k.when}`}`;
 }
 
-/** Differing lines of the functions that two programs have otherwise. */
+/** Differing lines of the functions that differ between two programs. */
 function diffOf(a: readonly Fn[], b: readonly Fn[]): DiffLine[] {
   const out: DiffLine[] = [];
   for (const fn of a) {

@@ -1,10 +1,11 @@
 import type { Pass } from './pass.ts';
 
 /**
- * Says which recipes are applied to the function, and which are not because of what they ask (ApplyNvOptRecipes, phase 1).
+ * Reports which recipes apply to the function, and which do not because of their conditions (ApplyNvOptRecipes, phase
+ * 1).
  *
- * What a recipe fills, switches and sets is part of the plan of the function, which is chosen before the first phase; so nothing
- * remains to be changed here. Where this phase does not run, no recipe is applied: plans are made without them then.
+ * What a recipe fills, switches and sets is part of the function's plan, which is chosen before the first phase, so
+ * nothing is left to change here. If this phase is disabled, plans are made without recipes, so none applies.
  */
 export const applyRecipes: Pass = (fn, ctx) => {
   for (const { name, when, holds } of ctx.recipes())

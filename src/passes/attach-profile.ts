@@ -2,8 +2,8 @@ import type { BlockCount } from '../ir/program.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 20, PerformPGO: gives the blocks the counts that a profile has for them. From here on `frequencyOf` goes by these in place of
- * its estimate: if-conversion, switches and loop-invariant motion weigh what they do by what ran.
+ * Phase 20, PerformPGO: gives the blocks their counts from a profile. From here on `frequencyOf` uses these instead
+ * of its estimate: if-conversion, switches and loop-invariant motion weigh their changes by measured frequencies.
  *
  *     before                 after, where the profile says so
  *     .entry k               .entry k
@@ -12,9 +12,9 @@ import type { Pass } from './pass.ts';
  *       @P1 BRA BB2          {
  *     BB1:                   ...
  *
- * Blocks that phases before this one made have no count of their own; what is known of them follows from their neighbours.
+ * Blocks created by earlier phases have no count; it is inferred from their neighbours.
  *
- * Requires: nothing. Guarantees: nothing but the counts differs.
+ * Requires: nothing. Guarantees: only the counts differ.
  * Bound: linear in blocks.
  */
 export const attachProfile: Pass = (fn, ctx) => {

@@ -8,15 +8,15 @@ import { printInstr } from '../ir/text.ts';
 import { inSsa } from '../ssa/registers.ts';
 import type { Pass } from './pass.ts';
 
-/** Each copy that goes takes one unit (reference passes-b). */
+/** Each removed copy takes one unit (reference passes-b). */
 const BUDGET = 'BackCopyPropBudget';
 
-/** Most instructions between a copy and what it copies, so that a long block costs no more than its length times this. */
+/** Most instructions between a copy and its source's definition, so that a block costs at most its length times this. */
 const MOST_BETWEEN = 64;
 
 /**
- * Backward copy propagation, for the hook at phase 82, AdvancedPhaseBackPropVReg: what is only computed to be copied is computed where
- * the copy would put it.
+ * Backward copy propagation, for the hook at phase 82, AdvancedPhaseBackPropVReg: a value that is computed only to be
+ * copied is computed directly into the copy's register.
  *
  *     before                              after
  *     BB1:                                BB1:
@@ -24,14 +24,14 @@ const MOST_BETWEEN = 64;
  *           STG [RD3], R4                       STG [RD3], R4
  *           MOV R2, R1
  *
- * Blocks are walked from their last instruction to the first, so that a chain of copies goes in one walk. The copied register has this
- * definition, in the same block and without a guard, and no other reader; between the two nothing reads or writes the copy's own
- * register. That is what leaving SSA makes of values that come around a loop.
+ * Blocks are walked from their last instruction to the first, so that a chain of copies disappears in one walk. The
+ * copied register has a single, unguarded definition, in the same block, and no other reader; in between, nothing
+ * reads or writes the copy's target register. Leaving SSA produces such copies for loop-carried values.
  *
- * Knob BackCopyPropBudget counts the copies that go. The hook is empty unless a recipe fills it, as in the original.
+ * Knob BackCopyPropBudget counts the removed copies. The hook is empty unless a recipe fills it, as in the original.
  *
  * Requires: control-last, phi-free. Guarantees: phi-free; blocks and edges stay. A second application changes nothing.
- * Bound: at most 64 instructions are looked at for each copy.
+ * Bound: at most 64 instructions are examined for each copy.
  */
 export const backCopyPropagation: Pass = (fn, ctx) => {
   const moves = movesOf(ctx.isa);
@@ -46,7 +46,7 @@ export const backCopyPropagation: Pass = (fn, ctx) => {
         if (def < 0) continue;
         if (!ctx.mayRewrite('copy-propagated', d.id(b), x)) return;
         if (!ctx.budget(BUDGET)) {
-          ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: copies from BB${d.id(b)} on stay`, {
+          ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: copies from BB${d.id(b)} on are kept`, {
             block: d.id(b),
           });
           return;
@@ -68,7 +68,7 @@ export const backCopyPropagation: Pass = (fn, ctx) => {
   });
 };
 
-/** A copy of one register into another of the same file. */
+/** Is it a copy of one register into another of the same file? */
 function isCandidate(x: Instr, moves: Moves): boolean {
   if (x.guard !== NO_REG) return false;
   const o = copyOf(moves, x);
@@ -81,7 +81,7 @@ function isCandidate(x: Instr, moves: Moves): boolean {
   );
 }
 
-/** What defines the copied register for the copy alone, and may define `to` in its place; -1 if nothing does. */
+/** The only definition of the copied register, if it may define `to` instead; -1 if there is none. */
 function definitionOf(d: Draft, copy: Ins, from: Reg, to: Reg): Ins {
   const def = d.def(from);
   if (def < 0 || d.block(def) !== d.block(copy) || d.useCount(from) !== 1 || d.isReturned(from)) return -1;

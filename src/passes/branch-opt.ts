@@ -13,7 +13,7 @@ import { maySettle, useOtherwise } from './known-guards.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /**
- * Phase 15, OriBranchOpt: simplifies branches, and removes the blocks that this leaves without a way in.
+ * Phase 15, OriBranchOpt: simplifies branches, and removes blocks that become unreachable.
  *
  *     before                     after
  *     BB0:                       BB0:
@@ -30,18 +30,18 @@ import type { Pass, PassContext } from './pass.ts';
  *
  * Four rewrites (seeds 000 and 003):
  * 1. folding: a branch to where control goes anyway is removed;
- * 2. unreachable blocks go, one after the other as each loses its last edge, and whole rings of them at the end;
- * 3. conditions: a guard whose value is known is dropped, or its branch is; a branch whose ways all lead to one block
+ * 2. unreachable blocks are removed, one after another as each loses its last edge, and whole cycles of them at the end;
+ * 3. conditions: a guard whose value is known is removed, or its branch is; a branch whose targets are all the same block
  *    needs no condition; a table with one target, or a known index, becomes a branch;
- * 4. threading: a branch to a block that only passes control on goes straight to where control ends up; so do the
- *    entries of jump tables.
+ * 4. threading: a branch to a block that only passes control on goes straight to the final target; so do the entries of
+ *    jump tables.
  *
- * Order: the blocks in reverse post-order, each until nothing matches any more. Seed 003 goes once over the blocks and
- * leaves what a rewrite opens up behind it to later phases; seed 000 repeats until nothing changes. Here a rewrite
- * reopens just the blocks whose match it may change, so the fixed point costs no second sweep.
+ * Blocks are processed in reverse post-order, each until nothing matches. Seed 003 visits the blocks once and leaves
+ * opportunities that a rewrite creates in earlier blocks to later phases; seed 000 repeats until nothing changes.
+ * Here a rewrite reopens only the blocks whose match it may change, so the fixed point costs no second sweep.
  *
- * Knobs: 464 is taken for each rewrite and stops all when it is spent. 214 (off) and 487 (general budget, one unit a
- * run) are the phase's gate in `phases.yaml`.
+ * Knobs: each rewrite takes a unit of 464, which stops all rewrites when it is spent. 214 (off) and 487 (general
+ * budget, one unit per run) are the phase's gate in `phases.yaml`.
  *
  * Requires: control-last. Guarantees: control-last; every block is reachable or named by a convergence label; no
  * executed path gets longer. Endless loops stay endless. SSA stays SSA. Two-block merging is left to later phases.
@@ -49,11 +49,15 @@ import type { Pass, PassContext } from './pass.ts';
  */
 export const branchOpt: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
-  // A predicate may become certain when another definition is erased, or the way around its only one: hence the
-  // repetition, which is taken only where some definition is constant at all.
+  // A predicate may become known when one of its definitions, or a path around its only one, is erased. Hence the
+  // repetition, which happens only if some definition is constant.
   for (let now = fn; ; ) {
     const simplifier = new Simplifier(now, ctx);
     const out = edit(now, (d) => simplifier.run(d), ctx.isa);
@@ -62,7 +66,7 @@ export const branchOpt: Pass = (fn, ctx) => {
   }
 };
 
-/** A rewrite of the end of a block: what it is called in remarks, and the edit. */
+/** A rewrite of the end of a block: its name in remarks, and the edit. */
 interface Rewrite {
   readonly name: string;
   readonly message: string;
@@ -70,14 +74,14 @@ interface Rewrite {
 }
 
 class Simplifier {
-  /** The budget is used up. */
+  /** Whether the budget is used up. */
   spent = false;
   private readonly fn: Fn;
   private readonly ctx: PassContext;
   private d!: Draft;
   private forwarding!: Forwarding;
   private work!: WorkList;
-  /** Blocks that must stay though no edge may lead to them: labels of instructions that do not jump (BSSY). */
+  /** Blocks that must stay even without incoming edges: labels of instructions that do not jump (BSSY). */
   private pinned: ReadonlySet<BlockNo> = new Set();
 
   constructor(fn: Fn, ctx: PassContext) {
@@ -114,7 +118,7 @@ class Simplifier {
         }
         if (!ctx.budget(BUDGET)) {
           this.spent = true;
-          const message = `${BUDGET} is spent: branches from BB${d.id(b)} on stay`;
+          const message = `${BUDGET} is spent: branches from BB${d.id(b)} on are kept`;
           ctx.remark('missed', 'budget-spent', message, { block: d.id(b) });
           break;
         }
@@ -126,7 +130,7 @@ class Simplifier {
     return rewritten;
   }
 
-  /** What can be simplified at the end of a block, or null. */
+  /** The simplification that applies at the end of a block, or null. */
   private match(b: BlockNo): Rewrite | null {
     const { d } = this;
     const n = d.terminator(b);
@@ -150,7 +154,7 @@ class Simplifier {
     const { d, forwarding } = this;
     const at = d.blockById(t.src[0].lo);
     const to = forwarding.target(at);
-    // A block that spins on itself keeps its branch: falling through into the ring would only lengthen it.
+    // A block that spins on itself keeps its branch: falling through into the cycle would only lengthen it.
     if (forwarding.fallsTo(b, to)) {
       const fall = forwarding.fallFrom(b);
       return t.guard === NO_REG
@@ -216,7 +220,7 @@ class Simplifier {
     };
   }
 
-  /** Erases those blocks, and what only they lead to, that have lost their last way in. */
+  /** Erases those of the blocks that have lost their last incoming edge, and what only they lead to. */
   private eraseUnused(blocks: readonly BlockNo[]): void {
     const { d } = this;
     const stack = [...blocks];
@@ -230,7 +234,7 @@ class Simplifier {
 
   private erased(b: BlockNo): void {
     const { d } = this;
-    // What stands above it now comes before something else.
+    // The block above it now precedes a different block.
     if (d.above(b) >= 0) this.work.push(d.above(b));
     let size = 0;
     for (let n = d.first(b); n >= 0; n = d.next(n)) size++;
@@ -239,13 +243,17 @@ class Simplifier {
   }
 }
 
-/** Empty blocks that are only fallen into go; from the bottom up, so that an empty entry keeps its name if it must stay. */
+/**
+ * Removes empty blocks that are only fallen into, from the bottom up, so that an empty entry keeps its name if it
+ * must stay.
+ */
 function dropEmptyBlocks(d: Draft, pinned: ReadonlySet<BlockNo>): void {
   for (const b of d.layout().reverse()) {
     const to = d.fall(b);
     if (d.first(b) >= 0 || to < 0 || to !== d.below(b) || pinned.has(b) || d.phis(to).length > 0) continue;
     const before = d.predecessors(b);
-    // An empty entry may only go if the block where work begins has no other way in: an entry is entered once.
+    // An empty entry may only be removed if the block after it has no other predecessor, because an entry is entered
+    // only once.
     if (b === d.entryBlock ? before.length > 0 || d.predecessors(to).length > 1 : !onlyFallenInto(d, b))
       continue;
     for (const p of [...before]) d.setFall(p, to);

@@ -3,15 +3,15 @@ import { imm, isZero, type Operand, RZ } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { AND, AND3, OR, OR3, XOR, XOR3 } from '../ir/truth-tables.ts';
 
-/** An operation of integers whose operands may stand in any order and be grouped in any way; one object for each kind. */
+/** An associative and commutative integer operation; one object for each kind. */
 export interface Chain {
   /** Bits of operands and result. */
   readonly width: number;
   /** Most operands of one instruction. */
   readonly arity: 2 | 3;
-  /** What constants make together, modulo the width. */
+  /** Combines two constants, modulo the width. */
   readonly combine: (a: bigint, b: bigint) => bigint;
-  /** The constant that changes nothing, unsigned; null where there is none that is worth knowing. */
+  /** The neutral constant, unsigned; null if there is none of interest. */
   readonly identity: bigint | null;
   readonly op: Opcode;
   readonly mods: number;
@@ -27,7 +27,7 @@ const LOGIC: readonly Logic[] = [
   { two: XOR, three: XOR3, combine: (a, b) => a ^ b, identity: 0n },
 ];
 
-/** The kinds of chains of an instruction set. */
+/** The kinds of chains in an instruction set. */
 export class Chains {
   private readonly add: Opcode;
   private readonly multiply: Opcode;
@@ -43,7 +43,7 @@ export class Chains {
     this.logic = op('LOP3');
   }
 
-  /** The kind of an instruction; null where it is none, or has operands that cannot be exchanged. */
+  /** The kind of an instruction; null if it has none, or has operands that cannot be exchanged. */
   of(x: Instr): Chain | null {
     const { op, mods, src } = x;
     let which = 0;
@@ -89,7 +89,7 @@ export class Chains {
     };
   }
 
-  /** What an instruction of a kind combines: its operands without what fills a place. */
+  /** The operands that an instruction of a kind combines, without those that only fill a slot. */
   operands(x: Instr, { arity }: Chain): Operand[] {
     const third =
       arity === 3 && (x.op === this.add ? !isZero(x.src[2]) : LOGIC.some((l) => l.three === x.src[3].lo));

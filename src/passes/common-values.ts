@@ -15,7 +15,7 @@ import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { PassContext } from './pass.ts';
 
-/** Stands for any version of memory: no version and no block has the number. */
+/** Stands for any version of memory: no version and no block has this number. */
 const UNASKED = 2 ** 31 - 1;
 
 /** An instruction, and one that certainly ran before it and computed the same. */
@@ -28,9 +28,9 @@ interface Repetition {
 const ROUNDS = 3;
 
 /**
- * Value numbering over the dominator tree: see `gvnCse` for what it does, and on whose work it rests.
+ * Value numbering over the dominator tree: see `gvnCse` for what it does and its sources.
  *
- * @param oneBlock keeps to one block
+ * @param oneBlock limits the search to one block
  */
 export function commonValues(fn: Fn, ctx: PassContext, oneBlock: boolean): Fn {
   const most = mostOf(ctx);
@@ -89,7 +89,7 @@ function repetitions(
   const moves = movesOf(ctx.isa);
   const seen = new ExpressionTable(d);
   const versionSeenBy = (n: Ins): number => memorySsaOf(fn, ctx.program).versionSeenBy(n);
-  /** A number for what the instruction depends on beside its operands; null if it is not to be common. */
+  /** A number for what the instruction depends on besides its operands; null if it must not be merged. */
   const state = (n: Ins): number | null => {
     const x = d.at(n);
     if (!allInSsa(x)) return null;
@@ -98,14 +98,14 @@ function repetitions(
     return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
   };
   const look = (n: Ins, s: number): Ins => (stay.has(n) ? seen.add(n, s) : seen.findOrAdd(n, s));
-  /** The first of those that compute the same as `n`. */
+  /** The first instruction that computes the same as `n`. */
   const firstOf = (n: Ins): Ins => {
     const x = d.at(n);
     if (!isPlainLoad(x) || !allInSsa(x)) {
       const s = state(n);
       return s === null ? n : look(n, s);
     }
-    // What memory holds is asked only where some load has the same address.
+    // Memory SSA is queried only if some load has the same address.
     const like = seen.findOrAdd(n, UNASKED);
     if (like === n) return n;
     seen.findOrAdd(like, versionSeenBy(like));
@@ -184,7 +184,7 @@ function isReadOutside(d: Draft, r: Reg, gone: ReadonlySet<Ins>): boolean {
   return outside;
 }
 
-/** The results of `first` take the place of `n`'s; one that `first` leaves out gets `n`'s name. */
+/** Replaces `n`'s results by those of `first`; a result that `first` discards gets `n`'s register. */
 export function replaceBy(d: Draft, n: Ins, first: Ins): void {
   const { dst } = d.at(n);
   d.remove(n);

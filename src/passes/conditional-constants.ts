@@ -18,7 +18,8 @@ import type { Pass, PassContext } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
 /**
- * Constants on the ways that control can take: values that are one constant there, and branches that this decides.
+ * Constants along the paths that control can take: values that are a single constant there, and branches that this
+ * decides.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -33,15 +34,15 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  *     BB2:
  *           BRA BB1
  *
- * In two steps. First constants and executable ways together (`ConstantsByFlow`), where some phi may be constant: without that,
- * constant folding finds as much. Then known bits and ranges with what branches tell (`rangesOf`), where a comparison looks as if it
- * might be decided (`mayBeDecided`): a predicate that is known, and in the blocks that only one outcome leads to, operands that it
- * makes constant. What control no longer reaches goes.
+ * There are two steps. The first finds constants and executable edges together (`ConstantsByFlow`), if some phi may
+ * be constant; without such a phi, constant folding finds as much. The second uses known bits and ranges refined by
+ * branches (`rangesOf`), if some comparison looks decidable (`mayBeDecided`): predicates with a known value and, in
+ * blocks reached by only one outcome, operands that this outcome makes constant. Unreachable code is removed.
  *
- * Knobs: FoldApproximate and FPFoldDisable say what may be computed, as for constant folding.
+ * Knobs: FoldApproximate and FPFoldDisable say what may be evaluated, as for constant folding.
  *
- * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second application finds
- * what the first one brought to light, because each step is taken once.
+ * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second
+ * application may find what the first one exposed, because each step runs once.
  * Bound: the first step is linear in uses and edges; the second costs what `rangesOf` does.
  */
 export const conditionalConstants: Pass = (fn, ctx) => byRanges(byFlow(fn, ctx), ctx);
@@ -61,10 +62,10 @@ function byFlow(fn: Fn, ctx: PassContext): Fn {
         if (!found.isReached(b)) continue;
         eachOf(d, b, (n) => {
           const { guard } = d.at(n);
-          if (guard !== NO_REG) settleKnown(d, n, found.constantOf(guard), ctx);
+          if (guard !== NO_REG) applyKnownGuard(d, n, found.constantOf(guard), ctx);
           if (!d.isRemoved(n)) toConstant(d, moves, n, (r) => found.constantOf(r), ctx);
         });
-        settleTable(d, b, found, ctx);
+        resolveTable(d, b, found, ctx);
       }
       cleanUp(d);
     },
@@ -90,10 +91,10 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
       for (const b of d.layout())
         eachOf(d, b, (n) => {
           const { guard } = d.at(n);
-          if (guard !== NO_REG) settleKnown(d, n, at(guard, b), ctx);
+          if (guard !== NO_REG) applyKnownGuard(d, n, at(guard, b), ctx);
           if (d.isRemoved(n)) return;
           toConstant(d, moves, n, everywhere, ctx);
-          if (!d.isRemoved(n)) toldByBranches(d, n, ranges, (r) => at(r, b), ctx);
+          if (!d.isRemoved(n)) impliedByBranches(d, n, ranges, (r) => at(r, b), ctx);
         });
       cleanUp(d);
     },
@@ -101,7 +102,7 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
   );
 }
 
-/** Visits the instructions that a block has now, of which each may be replaced or removed. */
+/** Visits the current instructions of a block, each of which may be replaced or removed. */
 function eachOf(d: Draft, b: BlockNo, visit: (n: Ins) => void): void {
   for (let n = d.first(b), next: Ins; n >= 0; n = next) {
     next = d.next(n);
@@ -109,8 +110,8 @@ function eachOf(d: Draft, b: BlockNo, visit: (n: Ins) => void): void {
   }
 }
 
-/** An instruction whose guard is known loses it, or goes; so does a branch. */
-function settleKnown(d: Draft, n: Ins, value: Operand | null, ctx: PassContext): void {
+/** Removes the guard of an instruction whose guard is known, or the instruction; likewise for a branch. */
+function applyKnownGuard(d: Draft, n: Ins, value: Operand | null, ctx: PassContext): void {
   if (value === null) return;
   const x = d.at(n);
   const b = d.block(n);
@@ -121,7 +122,7 @@ function settleKnown(d: Draft, n: Ins, value: Operand | null, ctx: PassContext):
   ctx.remark('passed', 'guard-known', always, { block: d.id(b), ins: x });
 }
 
-/** A value of which every result is one constant becomes copies of them. */
+/** Replaces a value whose results are all constant by copies of the constants. */
 function toConstant(
   d: Draft,
   moves: Moves,
@@ -154,8 +155,8 @@ function toConstant(
     );
 }
 
-/** Operands that are constant because of the way that led here. */
-function toldByBranches(
+/** Operands that are constant because of the branch outcomes on the way to the block. */
+function impliedByBranches(
   d: Draft,
   n: Ins,
   ranges: Ranges,
@@ -175,8 +176,8 @@ function toldByBranches(
   }
 }
 
-/** A jump through a table at a known place becomes a branch. */
-function settleTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassContext): void {
+/** Replaces a jump through a table with a known index by a branch. */
+function resolveTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassContext): void {
   const n = d.terminator(b);
   if (n < 0) return;
   const x = d.at(n);
@@ -193,7 +194,7 @@ function settleTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassCont
   d.setTerminator(b, branch, d.fall(b));
 }
 
-/** What control no longer reaches goes, and phis that are left with one value. */
+/** Removes unreachable blocks, and phis that are left with one value. */
 function cleanUp(d: Draft): void {
   if (d.shapeVersion === 0) return;
   removeUnreachable(d);

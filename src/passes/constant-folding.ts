@@ -7,7 +7,7 @@ import { constantsLast, isFoldable, plainConstants, valuesOf } from '../rules/fo
 import type { EditPass } from './pass.ts';
 
 /**
- * Constant folding: an instruction of constants becomes moves of its results.
+ * Constant folding: an instruction whose operands are constants becomes moves of its results.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -16,11 +16,13 @@ import type { EditPass } from './pass.ts';
  *           IADD3 R3, R2, -2, RZ            MOV R3, 40
  *           IADD3 R4, 5, -R0, RZ            IADD3 R4, -R0, 5, RZ
  *
- * Operands are constants, or registers that certainly hold one, so that a chain folds in one walk. Values are computed by the exact
- * reading of the opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless FPFoldDisable is.
- * On the way constants are brought into one form: their signs are carried out, and where operands may be exchanged they stand last.
+ * Operands are constants, or registers that surely hold one, so that a chain folds in one walk. Values are evaluated
+ * exactly by the opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless
+ * FPFoldDisable is. Along the way constants are canonicalized: their modifiers are applied, and where operands may be
+ * exchanged, constants come last.
  *
- * Requires: nothing. Guarantees: equivalence, bit for bit (approximate functions: to what the simulator gives); blocks and edges stay.
+ * Requires: nothing. Guarantees: bit-exact equivalence (approximate functions: to the simulator's results); blocks
+ * and edges stay.
  * Bound: an instruction folds at most once.
  */
 export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewrite }) => {
@@ -29,7 +31,7 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewri
   const approximate = isSet(knob('FoldApproximate'));
   const floats = !isSet(knob('FPFoldDisable'));
   let folded = 0;
-  /** The constant that an operand is; null if it is none. */
+  /** The constant value of an operand; null if it has none. */
   const constant = (o: Operand, at: number): Operand | null => {
     if (o.kind === Kind.Imm) return o;
     if (o.kind !== Kind.Reg) return null;
@@ -57,7 +59,7 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewri
       const r = ins.dst[i];
       if (v !== null) copies.push(copyLike(moves, r, immOf(v, regWidth(r)), ins));
     });
-    // All the copies ask the guard, so one that overwrites it is the last.
+    // All the copies read the guard, so one that overwrites it comes last.
     if (ins.guard !== NO_REG)
       copies.sort((a, b) => Number(a.dst[0] === ins.guard) - Number(b.dst[0] === ins.guard));
     d.replaceBy(n, copies);

@@ -7,7 +7,7 @@ import { maySettle, settleGuard } from './known-guards.ts';
 import type { EditPass } from './pass.ts';
 
 /**
- * Constant guards: an instruction whose guard is known loses the guard, or goes.
+ * Constant guards: an instruction whose guard is known loses the guard, or is removed.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -16,11 +16,11 @@ import type { EditPass } from './pass.ts';
  *           @!P1 MOV R3, R0                 EXIT
  *           EXIT
  *
- * Where a guard is false in SSA, uses of a result read the value that stands for it then (`else`). A branch that is always or never
- * taken changes the flow graph: that is the business of branch simplification.
+ * If a guard is false in SSA, uses of a result read the value named for that case (`else`). A branch that is always
+ * or never taken changes the flow graph, which is left to branch simplification.
  *
  * Requires: nothing. Guarantees: equivalence; blocks and edges stay.
- * Bound: each guard is settled once.
+ * Bound: each guard is resolved once.
  */
 export const constantGuards: EditPass = (d, work, { isa, remark, mayRewrite }) => {
   const reaching = reachingIn(d);

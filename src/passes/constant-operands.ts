@@ -8,21 +8,21 @@ import { slotWidth, srcSlot } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, regIndex, regWidth, withOperandMods } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import { elementBytes } from '../isa/build.ts';
+import { elementBytes } from '../isa/accesses.ts';
 import { mayStand } from '../rules/fit.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 81, LateArchOptimizeSecond: arithmetic reads kernel parameters where they stand, in the constant bank.
+ * Phase 81, LateArchOptimizeSecond: arithmetic reads kernel parameters directly from the constant bank.
  *
  *     before                              after
  *     BB0:                                BB0:
  *           LDC R1, c[0x0][0x160]               FFMA R4, c[0x0][0x160], R2, R3
  *           FFMA R4, R1, R2, R3
  *
- * Up to Ada one operand of an arithmetic instruction may be a constant from a bank, in the place of a register (an immediate takes the
- * same place, so there is none beside it); from Hopper on it is a uniform register, which must be loaded too. A load goes only where
- * every use can read the bank.
+ * Up to Ada, one operand of an arithmetic instruction may be a constant from a bank instead of a register (an
+ * immediate uses the same slot, so an instruction has only one of them). From Hopper on it is a uniform register,
+ * which must be loaded too. A load is removed only if every use can read the bank.
  *
  * Requires: control-last. Guarantees: equivalence; blocks and edges stay. A second application changes nothing.
  * Bound: one look at each use of each load.
@@ -50,7 +50,7 @@ export const constantOperands: Pass = (fn, ctx) => {
   });
 };
 
-/** A load of a whole register from a fixed place of a constant bank. */
+/** Is it a load of a whole register from a fixed place in a constant bank? */
 const isBankLoad = (x: Instr): boolean =>
   isPlainLoad(x) &&
   x.guard === NO_REG &&
@@ -59,7 +59,7 @@ const isBankLoad = (x: Instr): boolean =>
   x.src[0].reg === NO_REG &&
   8 * elementBytes(x.op.accesses[0], x.mods) === regWidth(x.dst[0]);
 
-/** Can the instruction read from the bank what the load gives it? */
+/** Can the instruction read the loaded value directly from the bank? */
 function mayReadBank(d: Draft, moves: Moves, n: Ins, load: Instr): boolean {
   const x = d.at(n);
   if (!isValue(x) || isPhi(x) || copyOf(moves, x) !== null || x.otherwise.includes(load.dst[0])) return false;
@@ -67,7 +67,7 @@ function mayReadBank(d: Draft, moves: Moves, n: Ins, load: Instr): boolean {
   for (let i = 0; i < x.src.length; i++) {
     const o = x.src[i];
     const slot = srcSlot(x.op, i)!;
-    // Tables and bit counts that can be nothing else are a part of the instruction.
+    // Tables and bit counts that must be immediates are part of the instruction.
     if ((slot.kinds & (1 << Kind.Reg)) === 0) continue;
     if (o.kind === Kind.Reg && o.reg === load.dst[0]) {
       if (!mayStand(bankOperand(o, load), slot, slotWidth(x.op, x.mods, slot))) return false;

@@ -19,20 +19,20 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { isFoldable, valuesOf } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
 
-/** What a register is on the ways that control can take: nothing yet, one constant, or more than one value. */
+/** The value of a register along the paths that control can take: nothing yet, one constant, or several values. */
 const State = { None: 0, One: 1, Many: 2 } as const;
 
 /** How far a value is followed to see whether it may be constant. */
 const MOST_DEPTH = 3;
 
 /**
- * May some phi be one constant? That is: a constant comes into it, and no other way brings what is certainly more than that: what
- * memory, a special register or a parameter holds, or another constant where the phi is the first. Where there is none, folding finds
- * all that there is to be found.
+ * May some phi be a single constant? That is: one of its operands is a constant, and no other is surely different: a
+ * value from memory, a special register or a parameter, or another constant if the phi has its first value. If there
+ * is no such phi, folding finds everything.
  */
 export function mayHaveConstantPhis(fn: Fn, moves: Moves): boolean {
   let defs: (Instr | undefined)[] | null = null;
-  /** The operand as a constant, where the phi is taken to be one. */
+  /** The operand as a constant, given that the phi is assumed to be one. */
   const constant = (o: Operand, phi: Reg, value: Operand): Operand | null => {
     if (o.kind === Kind.Imm) return o;
     if (o.kind !== Kind.Reg) return null;
@@ -71,7 +71,7 @@ export function mayHaveConstantPhis(fn: Fn, moves: Moves): boolean {
   return false;
 }
 
-/** By register index: what defines it, in SSA. */
+/** By register index: its definition, in SSA. */
 function definitions(fn: Fn): (Instr | undefined)[] {
   const defs: (Instr | undefined)[] = new Array(fn.regCount);
   for (const { ins } of fn.blocks)
@@ -80,9 +80,9 @@ function definitions(fn: Fn): (Instr | undefined)[] {
 }
 
 /**
- * Constants of a function in SSA together with the ways that control can take: sparse conditional constant propagation (Wegman and
- * Zadeck, "Constant Propagation with Conditional Branches", 1991). It starts from no value and no way, so a value is one constant if
- * it is so on all ways that can be taken, through phis of loops too.
+ * Constants of a function in SSA together with executable edges: sparse conditional constant propagation (Wegman and
+ * Zadeck, "Constant Propagation with Conditional Branches", 1991). It starts with no values and no edges, so a value
+ * is constant if it is so along all executable paths, including through loop phis.
  *
  * Each register rises at most twice and each edge is entered once, so it is linear in uses and edges.
  */
@@ -94,13 +94,13 @@ export class ConstantsByFlow {
   private readonly g: Cfg;
   private readonly state: Uint8Array;
   private readonly constants: (Operand | undefined)[];
-  /** Edges that can be taken, by their place in the list of successors. */
+  /** Executable edges, by index in the list of successors. */
   private readonly taken: Uint8Array;
   private readonly reached: Uint8Array;
   private readonly edges: number[] = [];
   private readonly work: WorkList;
 
-  /** @param folds may an instruction of constants be computed? */
+  /** @param folds may an instruction with constant operands be evaluated? */
   constructor(fn: Fn, moves: Moves, folds: (x: Instr) => boolean) {
     this.fn = fn;
     this.moves = moves;
@@ -118,13 +118,13 @@ export class ConstantsByFlow {
     this.solve();
   }
 
-  /** The one constant that a register is, or null. */
+  /** The single constant that a register holds, or null. */
   constantOf(r: Reg): Operand | null {
     const i = regIndex(r);
     return r !== NO_REG && this.state[i] === State.One ? this.constants[i]! : null;
   }
 
-  /** Can control come to the block at this position? */
+  /** Can control reach the block at this position? */
   isReached(b: number): boolean {
     return this.reached[b] === 1;
   }
@@ -166,7 +166,7 @@ export class ConstantsByFlow {
       }
   }
 
-  /** Enters the edges that control can take at the end of a block. */
+  /** Marks the edges that control can take at the end of a block. */
   private leave(b: number, x: Instr | null): void {
     const { g, fn } = this;
     let only = -1;
@@ -175,7 +175,7 @@ export class ConstantsByFlow {
       if (guard === null) return;
       if (typeof guard === 'boolean' && x.op.primitive === 'branch') {
         const to = g.positionOf[x.src[0].lo];
-        // Without a jump control goes to the block below, which may be the target as well.
+        // Without a jump control goes to the block below, which may also be the target.
         only = guard ? to : b + 1;
       } else if (guard === false) only = b + 1;
     } else if (x?.op.primitive === 'branch-table') {
@@ -191,7 +191,7 @@ export class ConstantsByFlow {
     }
   }
 
-  /** Does an instruction run under its guard? Null: nothing is known yet; else unknown where it may do either. */
+  /** Does an instruction run under its guard? Null: not known yet; 'unknown': it may do either. */
   private guardOf(x: Instr): boolean | 'unknown' | null {
     const i = regIndex(x.guard);
     if (this.state[i] === State.None) return null;
@@ -229,7 +229,7 @@ export class ConstantsByFlow {
     }
   }
 
-  /** Is an operand more than one value, so that there is nothing to compute? */
+  /** Does an operand have several values, so that there is nothing to evaluate? */
   private isVarying(x: Instr): boolean {
     for (let k = 0; k < x.src.length; k++) {
       const o = x.src[k];

@@ -2,8 +2,8 @@ import { leaveSsa } from '../ssa/leave.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 73, ConvertAllMovPhiToMov: leaves SSA. Phis, values under false guards and returned values become copies that happen at
- * once, as few as live ranges allow.
+ * Phase 73, ConvertAllMovPhiToMov: leaves SSA. Phis, values under false guards and returned values become parallel
+ * copies, as few as live ranges allow.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -16,8 +16,8 @@ import type { Pass } from './pass.ts';
  *           STG [RD6], R7                   EXIT
  *           EXIT
  *
- * Requires: control-last. Guarantees: no phis; a function without any is left alone. Registers have several definitions again. A
- * block is added only on an edge behind a call whose result a phi takes.
+ * Requires: control-last. Guarantees: no phis; a function without any is not changed. Registers may have several
+ * definitions again. A block is added only on an edge after a call whose result a phi reads.
  * Bound: see `leaveSsa`; a walk over two classes for each copy that may be saved.
  */
 export const convertMovPhi: Pass = (fn, ctx) => {

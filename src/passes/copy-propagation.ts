@@ -22,7 +22,7 @@ import { notPredicate, plainConstant } from '../rules/fold.ts';
 import type { EditPass } from './pass.ts';
 
 /**
- * Copy propagation: an operand that is a copy becomes what it is a copy of.
+ * Copy propagation: an operand that is a copy is replaced by what it copies.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -31,16 +31,17 @@ import type { EditPass } from './pass.ts';
  *           IADD3 R3, R1, R2, RZ            IADD3 R3, R0, 7, RZ
  *           @P4 STG [RD5], R1               @P4 STG [RD5], R0
  *
- * Registers, constants and predicates, negated ones too; guards; bases of addresses; indices of constant banks; values under a false
- * guard; registers that phis take from a predecessor. A constant stays in its register there: in a phi it would be a move of its own
- * where SSA ends, and the register is often shared. A constant goes only where the opcode takes one. Constant-bank operands and symbols stay in
- * their register, because an instruction has room for one of the first, and a symbol stands only in a move.
+ * It handles registers, constants and predicates, including negated ones; guards; bases of addresses; indices of
+ * constant banks; values under a false guard; and registers that phis read from a predecessor. In the last two a
+ * constant stays in its register: for a phi it would become a separate move where SSA ends, and the register is often
+ * shared. Elsewhere a constant is used only if the opcode accepts one. Constant-bank operands and symbols stay in
+ * their register, because an instruction has room for only one of the former, and only moves accept the latter.
  *
- * The copy must be the certain value of the operand, and what it copied must still be there (`Reaching`).
- * Requires: nothing; in SSA every copy is certain. Guarantees: equivalence; results, blocks and edges stay. The copies themselves are
- * left to `dead-results`.
- * Bound: each operand is replaced at most as often as its chain of copies is long, and operands are visited front to back, so that a
- * chain is followed once.
+ * The copy must be the certain value of the operand, and its source must still hold the same value (`Reaching`).
+ * Requires: nothing; in SSA every copy is certain. Guarantees: equivalence; results, blocks and edges stay. The
+ * copies themselves are left to `dead-results`.
+ * Bound: each operand is replaced at most as often as its chain of copies is long. Operands are visited front to
+ * back, so that a chain is followed once.
  */
 export const copyPropagation: EditPass = (d, work, { isa, remark, mayRewrite }) => {
   const reaching = reachingIn(d);
@@ -54,10 +55,13 @@ export const copyPropagation: EditPass = (d, work, { isa, remark, mayRewrite }) 
   if (replaced > 0) remark('passed', 'copies-propagated', `${replaced} operands read what was copied`);
 };
 
-/** Asks for one replacement in an instruction. */
+/** Asks permission for one replacement in an instruction. */
 type Permit = (n: Ins) => boolean;
 
-/** What a register is a copy of, at a place that reads it; null if it is none, or what it copies has changed. */
+/**
+ * The source of a register's copy at a place that reads the register; null if it is not a copy, or its source has
+ * changed.
+ */
 function copied(d: Draft, moves: Moves, reaching: Reaching, r: Reg, at: Ins): Operand | null {
   const def = reaching.at(r, at);
   if (def < 0) return null;
@@ -81,7 +85,7 @@ function operands(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permi
   return replaced;
 }
 
-/** The operand with `c` in the place of its register; null where it may not stand. */
+/** The operand with `c` instead of its register; null if that is not allowed. */
 function insteadOf(o: Operand, c: Operand, op: Opcode, mods: number, i: number): Operand | null {
   const slot = srcSlot(op, i)!;
   const width = slotWidth(op, mods, slot);
@@ -103,7 +107,7 @@ function insteadOf(o: Operand, c: Operand, op: Opcode, mods: number, i: number):
 /** Bytes of a constant bank. */
 const BANK = 1n << 16n;
 
-/** A constant bank at a known index; null where that is outside of it. */
+/** A constant bank at a known index; null if that is out of range. */
 function fixedBank(o: Operand, index: bigint): Operand | null {
   const at = index + BigInt(o.lo);
   return at >= 0n && at < BANK ? cbank(o.hi, Number(at)) : null;
@@ -130,7 +134,7 @@ function guards(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit)
   return replaced;
 }
 
-/** What a phi takes from a predecessor is read at the end of that block. Phis stand only in SSA: nothing changes between. */
+/** A phi operand is read at the end of the predecessor. Phis occur only in SSA, where nothing changes in between. */
 function ways(d: Draft, moves: Moves, reaching: Reaching, n: Ins, may: Permit): number {
   let replaced = 0;
   const count = d.at(n).src.length;

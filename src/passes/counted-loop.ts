@@ -6,12 +6,12 @@ import { immOf, Kind, NO_REG, type Operand, type Reg, regWidth } from '../ir/ope
 import type { Instr } from '../ir/program.ts';
 import type { BottomTested, Refusal } from './unroll-shape.ts';
 
-/** How a counter stands to its bound while the loop goes on. */
+/** The relation of a counter to its bound while the loop continues. */
 export type Relation = 'LT' | 'LE' | 'GT' | 'GE' | 'NE';
 
 /**
- * A loop that goes on while `counter relation bound`, where the counter goes on by `step` once in each round and the bound does not
- * change. Nothing is said of where the counter starts, or whether it wraps.
+ * A loop that continues while `counter relation bound`, where `step` is added to the counter once per iteration and
+ * the bound does not change. Nothing is said about the counter's start, or whether it wraps.
  */
 export interface CountedLoop {
   /** The comparison, in the latch. */
@@ -26,35 +26,35 @@ export interface CountedLoop {
 
 const no = (name: string, why: string): Refusal => ({ name, why });
 
-/** Finds what a loop counts by, outside of SSA; else what stands against it. */
+/** Finds the counter, step and bound of a loop, outside SSA; otherwise the reason why there are none. */
 export function countedLoop(d: Draft, loop: BottomTested): CountedLoop | Refusal {
   const { latch, header } = loop;
   const branch = d.at(d.terminator(latch));
   const test = lastDefinition(d, latch, branch.guard);
-  if (test < 0) return no('counter', 'what it tests is computed elsewhere, or under a guard');
+  if (test < 0) return no('counter', 'its test is computed elsewhere, or under a guard');
   const comparison = comparisonOf(d.at(test), branch.guard);
-  if (comparison === null) return no('counter', 'it does not compare two integers alone');
+  if (comparison === null) return no('counter', 'its test is not just a comparison of two integers');
   const jumpsBack = d.blockById(branch.src[0].lo) === header;
-  // Whether the loop goes on where the comparison holds.
+  // Whether the loop continues if the comparison holds.
   const holds = comparison.holds === (branch.guardNot !== jumpsBack);
   const changes = (f: LinearForm): boolean =>
     f.terms.length > 0 && definitions(d, loop, f.terms[0].operand.reg).length > 0;
   const { a, b } = comparison;
-  if (changes(a) === changes(b)) return no('bound', 'not just one side of its test changes in it');
+  if (changes(a) === changes(b)) return no('bound', 'not exactly one side of its test changes in the loop');
   const [count, limit] = changes(a) ? [a, b] : [b, a];
   const { width } = count;
   const counter = count.terms[0].operand.reg;
   if ((width !== 32 && width !== 64) || regWidth(counter) !== width)
-    return no('counter', 'its test reads the counter in another width');
+    return no('counter', 'its test reads the counter with a different width');
   const value = constantOf(limit);
   const bound = value === null ? limit.terms[0].operand : immOf(value, width);
   const relation = relationOf(comparison.test, holds, changes(a));
   const step = stepOf(d, loop, counter, width);
-  if (step === null) return no('counter', 'its counter does not go on by the same number once a round');
-  // Towards the bound; equality may be passed by from both sides.
+  if (step === null) return no('counter', 'its counter does not change by a constant once per iteration');
+  // Towards the bound; for inequality, either direction will do.
   const up = relation === 'LT' || relation === 'LE';
   if (relation === 'EQ' || (relation !== 'NE' && step > 0n !== up))
-    return no('direction', 'its counter does not go towards the bound');
+    return no('direction', 'its counter does not move towards the bound');
   return {
     test,
     counter,
@@ -70,11 +70,11 @@ interface Comparison {
   readonly test: 'eq' | 'ult' | 'slt';
   readonly a: LinearForm;
   readonly b: LinearForm;
-  /** Whether the predicate is true where the comparison holds. */
+  /** Whether the predicate is true if the comparison holds. */
   readonly holds: boolean;
 }
 
-/** What a predicate says, if that is one comparison of two registers, or of one with a constant. */
+/** The meaning of a predicate, if that is one comparison of two registers, or of one with a constant. */
 function comparisonOf(x: Instr, predicate: Reg): Comparison | null {
   if (x.guard !== NO_REG) return null;
   const said = conditionOf(x, x.dst.indexOf(predicate));
@@ -83,7 +83,7 @@ function comparisonOf(x: Instr, predicate: Reg): Comparison | null {
   return [c.a, c.b].every((f) => isLeaf(f) || constantOf(f) !== null) ? { ...c, holds: c === said } : null;
 }
 
-/** The same test of the counter against the bound, whichever side of the comparison the counter is on. */
+/** The same test as a relation of counter to bound, whichever side of the comparison the counter is on. */
 function relationOf(test: Comparison['test'], holds: boolean, counterFirst: boolean): Relation | 'EQ' {
   if (test === 'eq') return holds ? 'EQ' : 'NE';
   if (counterFirst) return holds ? 'LT' : 'GE';
@@ -100,12 +100,12 @@ function lastDefinition(d: Draft, b: BlockNo, r: Reg): Ins {
 const definitions = (d: Draft, loop: BottomTested, r: Reg): Ins[] =>
   d.definitions(r).filter((n) => loop.blocks.includes(d.block(n)));
 
-/** By how much one addition that runs once in each round changes the register; null if anything else does. */
+/** The constant added to the register once per iteration; null if anything else changes it. */
 function stepOf(d: Draft, loop: BottomTested, r: Reg, width: number): bigint | null {
   const [n, ...others] = definitions(d, loop, r);
   const x = d.at(n);
   const b = d.block(n);
-  // Of the blocks of a loop with one latch and no loop inside, these two run once in each round for certain.
+  // In a loop with one latch and no inner loop, only these two blocks surely run once per iteration.
   if (others.length > 0 || (b !== loop.latch && b !== loop.header) || x.guard !== NO_REG) return null;
   const sum = linearForm(x, x.dst.indexOf(r));
   if (sum === null || sum.width !== width || sum.terms.length !== 1) return null;

@@ -4,7 +4,7 @@ import { NO_REG } from '../ir/operand.ts';
 import type { EditPass } from './pass.ts';
 
 /**
- * Dead results: an instruction none of whose results is read anywhere goes, and with it what only it read.
+ * Dead results: an instruction whose results are never read is removed, along with whatever only it read.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -14,11 +14,13 @@ import type { EditPass } from './pass.ts';
  *           STG [RD4], R3
  *           EXIT
  *
- * The cheap removal that goes along with rewriting: it counts readers and solves nothing. A result that is overwritten before it is read
- * stays, and so do dead values that feed each other around a loop; `live-dead` finds those.
+ * The cheap removal that accompanies rewriting: it counts readers and solves no data-flow equations. A result that is
+ * overwritten before it is read stays, and so do dead values that feed each other around a loop; `live-dead` finds
+ * those.
  *
- * What stays in any case: see `mustStay`. Requires: nothing. Guarantees: equivalence; blocks and edges stay.
- * Bound: each instruction goes once, and brings back at most the definitions of what it read.
+ * For instructions that always stay, see `mustStay`. Requires: nothing. Guarantees: equivalence; blocks and edges
+ * stay.
+ * Bound: each instruction is removed once, and requeues at most the definitions of its operands.
  */
 export const deadResults: EditPass = (d, work, { remark, mayRewrite }) => {
   let removed = 0;

@@ -8,7 +8,7 @@ import type { Pass } from './pass.ts';
 import { Places } from './places.ts';
 
 /**
- * A store goes if all that it writes is written again, or ceases to exist, before anything may read it.
+ * Removes a store if all its bytes are overwritten, or cease to exist, before anything may read them.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -18,15 +18,15 @@ import { Places } from './places.ts';
  *           STL [__local_depot0], R3
  *           EXIT
  *
- * A load of memory that may be the same, a call, a barrier, a fence or a strong operation may read; so do the host and other threads
- * behind the end of the kernel, and behind a trap. Local variables end with their function, if nobody else knows them. Strong
- * stores stay. See `DeadStores`.
+ * A load of possibly the same memory, a call, a barrier, a fence or a strong operation may read it; so do the host
+ * and other threads after the end of the kernel, and after a trap. Local variables cease to exist with their function
+ * if their address does not escape. Strong stores stay. See `DeadStores`.
  *
- * Candidates are found by their text: stores to local memory, and stores with the base of one further down in the layout, at bytes that
- * may be the same.
+ * Candidates are found by their text: stores to local memory, and stores with the same base as another one further
+ * down in the layout, at possibly the same bytes.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing: what was found needed is
- * needed by something that stays, or was more than the bound away.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing: a store
+ * found to be needed is needed by something that stays, or the search exceeded its bound.
  * Bound: one look at each instruction; at most 100 accesses for each candidate.
  */
 export const deadStores: Pass = (fn, ctx) => {
@@ -45,7 +45,7 @@ export const deadStores: Pass = (fn, ctx) => {
   });
 };
 
-/** Stores, by number, that are local or have another store of the same look below them. */
+/** Numbers of stores that are to local memory or have a similar-looking store below them. */
 function candidates(fn: Fn): number[] {
   const below = new Places();
   const out: number[] = [];

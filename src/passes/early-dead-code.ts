@@ -5,7 +5,7 @@ import { isControl } from '../ir/flow.ts';
 import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Pass } from './pass.ts';
 
-/** Rounds over the blocks at most: the second already finds next to nothing, and phase 16 finishes what is left. */
+/** Most rounds over the blocks: the second already finds almost nothing, and phase 16 removes the rest. */
 const ROUNDS = 4;
 
 /**
@@ -19,12 +19,13 @@ const ROUNDS = 4;
  *           STG [RD4], R2
  *           EXIT
  *
- * Block-local: a register counts as needed at the end of every block if some block may read the value it had on entry;
- * inside a block the walk from the bottom is exact. Blocks are taken from the last to the first, and a register whose last
- * such reader goes is no longer needed in the blocks still to come, so chains that follow the layout fall together.
+ * Block-local: a register counts as needed at the end of every block if some block may read its value on entry;
+ * inside a block the bottom-up walk is exact. Blocks are processed from the last to the first. A register whose last
+ * such reader is removed is no longer needed in the remaining blocks, so chains that follow the layout disappear
+ * together.
  *
- * What stays: see `mustStay`. Requires: nothing. Guarantees: equivalence; a second application may find more only where a
- * dead chain runs against the layout through more than four blocks.
+ * For instructions that stay, see `mustStay`. Requires: nothing. Guarantees: equivalence; a second application may
+ * find more only if a dead chain runs against the layout through more than four blocks.
  * Bound: four walks over the function.
  */
 export const earlyDeadCode: Pass = (fn, ctx) =>
@@ -44,11 +45,11 @@ export const earlyDeadCode: Pass = (fn, ctx) =>
 
 class LocalLive {
   private readonly d: Draft;
-  /** Register index -> number of blocks that may read the value it has on entry (returned registers count once more). */
+  /** Register index -> number of blocks that may read its value on entry (plus one if it is returned). */
   private readonly exposed: Int32Array;
-  /** Register index -> `epoch` if the next thing below in this block is a read. */
+  /** Register index -> `epoch` if its next access below in this block is a read. */
   private readonly readBelow: Int32Array;
-  /** Register index -> `straight` if it is a write that control cannot leave the block before. */
+  /** Register index -> `straight` if the next access is a write that surely executes. */
   private readonly writtenBelow: Int32Array;
   private readonly written: Int32Array;
   private readonly seen: Int32Array;
@@ -69,9 +70,9 @@ class LocalLive {
   }
 
   /**
-   * Removes the dead instructions of a block and keeps `exposed` current.
-   * @param may asked for each, readers first
-   * @returns how many went
+   * Removes the dead instructions of a block and updates `exposed`.
+   * @param may permission for each, readers first
+   * @returns the number of removed instructions
    */
   clean(b: BlockNo, may: (n: Ins) => boolean): number {
     const { d, readBelow, writtenBelow, exposed } = this;
@@ -103,7 +104,8 @@ class LocalLive {
       reads(x, read);
     }
     if (dead === null) return 0;
-    // What the block reads from outside may shrink: its old share is taken back and the new one given.
+    // The set of registers that the block reads from outside may shrink: remove its old counts, then add the new
+    // ones.
     this.expose(b, -1);
     let gone = 0;
     for (; gone < dead.length && may(dead[gone]); gone++) d.remove(dead[gone]);
@@ -111,7 +113,7 @@ class LocalLive {
     return gone;
   }
 
-  /** Counts the block among (or takes it out of) those that may read a register before they certainly write it. */
+  /** Adds the block to (or removes it from) the counts of registers that it may read before it surely writes them. */
   private expose(b: BlockNo, by: 1 | -1): void {
     const { d, written, seen, exposed } = this;
     const sweep = ++this.sweep;

@@ -7,14 +7,15 @@ import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { Pass } from './pass.ts';
 
-/** Most instructions that are compared to prove two phis equal; the counters and sums of a loop take a few. */
+/** Most instructions compared to prove two phis equal; the counters and sums of a loop take a few. */
 const MOST_STEPS = 32;
-/** Most phis of one block that one phi is compared with, so that a block of many stays cheap. */
+/** Most phis of one block with which one phi is compared, so that a block with many stays cheap. */
 const MOST_OTHERS = 8;
 
 /**
- * Phase 52, OriReplaceEquivMultiDefMov: of two moves of several definitions that always give the same, one goes. In SSA those are
- * two phis of a block, also where they are equal around a loop: each is what it was, changed in the same way.
+ * Phase 52, OriReplaceEquivMultiDefMov: of two moves with several definitions that always give the same value, one is
+ * removed. In SSA these are two phis of a block, even if they are equal only around a loop, each updated in the same
+ * way.
  *
  *     before                                   after
  *     BB1:                                     BB1:
@@ -25,13 +26,13 @@ const MOST_OTHERS = 8;
  *           STG [RD5], R4                        @P6 BRA BB1
  *       @P6 BRA BB1
  *
- * The proof assumes that they are equal on entry, and follows what they get from each predecessor: the same register, the same
- * operation on operands that are equal in the same way, or phis of one block of which the same is assumed. Nothing that they lead to
- * is common yet: that is what value numbering makes of it.
+ * The proof assumes that the phis are equal on entry and compares their operands from each predecessor: the same
+ * register, the same operation on operands that are equal in this sense, or phis of one block under the same
+ * assumption. The instructions that become equal are merged later by value numbering.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, but for what lay beyond
- * the bounds.
- * Bound: a phi is compared with at most 8 of its block, at most 32 instructions each.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing, except
+ * for what exceeded the bounds.
+ * Bound: a phi is compared with at most 8 others of its block, with at most 32 instructions each.
  */
 export const equalMultiDefMoves: Pass = (fn, ctx) => {
   const meets = (b: readonly Instr[]): boolean => b.length > 1 && isPhi(b[0]) && isPhi(b[1]);
@@ -61,7 +62,7 @@ export const equalMultiDefMoves: Pass = (fn, ctx) => {
   });
 };
 
-/** One proof that two values are equal: what has been assumed on the way, and how far it may go. */
+/** A proof that two values are equal: its assumptions, and how far it may still go. */
 class Equality {
   private readonly d: Draft;
   private readonly assumed = new Map<number, number>();

@@ -20,16 +20,16 @@ import { maySettle, settleGuard } from './known-guards.ts';
 import { foldBranch } from './one-way.ts';
 import type { Pass, PassContext } from './pass.ts';
 
-/** Most branches that one way goes past at once. */
+/** Most branches that one edge bypasses at once. */
 const MOST_PASSED = 64;
 /**
- * Most rounds. One settles all but ways past more than 64 branches and what they open up, so a second application has nothing to do
- * unless a way leads past more than two thousand.
+ * Most rounds. One suffices except for edges that bypass more than 64 branches and what they expose, so a second
+ * application finds nothing unless an edge bypasses more than two thousand.
  */
 const ROUNDS = 32;
 
 /**
- * Phases 133 and 136, second step: a branch on a condition on which control has branched before, to the same or the opposite effect.
+ * Phases 133 and 136, second step: a branch on a condition, or its negation, on which control has branched before.
  *
  *     before                         after
  *     BB0:                           BB0:
@@ -45,24 +45,29 @@ const ROUNDS = 32;
  *           IADD3 R2, R2, 3                EXIT
  *     ...
  *
- * 1. A branch all ways to which decide its condition is taken always or never.
- * 2. A way to a block that holds nothing but a branch goes past it where it decides the branch (jump threading).
+ * 1. A branch whose condition is decided on all incoming edges is always or never taken.
+ * 2. An edge to a block that contains only a branch bypasses the block if it decides the branch (jump threading).
  *
- * Conditions are equal if they compare the same (`ConditionKeys`), and known where the way that told them lies on every way there
- * (`walkConditions`).
+ * Conditions are equal if they compare the same values (`ConditionKeys`). A condition is known if the edge that
+ * decided it is on every path to the branch (`walkConditions`).
  *
- * Going past a branch must not part lanes that met in front of it, or what follows would run twice: lanes of a warp come there
- * together, all of them on one way; or each of its two ways is decided by one way to it, so that nothing is left of the
- * meeting, neither leaves a loop, from which lanes come in different rounds, no operation between lanes and no barrier stands before
- * the ways meet again, and no loop of the function may wait for other threads. A loop keeps its head.
+ * Bypassing a branch must not separate lanes that met at its block, or the code after it would run twice. It is
+ * allowed if the lanes of a warp arrive together, all over the same edge. It is also allowed if each of the branch's
+ * two ways is decided by one incoming edge, so that nothing is left of the meeting point, and: neither edge leaves a
+ * loop, from which lanes come in different iterations; no operation between lanes and no barrier comes before the
+ * paths meet again; and no loop of the function may wait for other threads. A loop keeps its header.
  *
- * Requires: control-last. Guarantees: control-last; SSA stays SSA; no executed path gets longer; every block is reachable or named by a
- * convergence label.
- * Bound: each round is linear in blocks and instructions, but for ways past several branches.
+ * Requires: control-last. Guarantees: control-last; SSA stays SSA; no executed path gets longer; every block is
+ * reachable or named by a convergence label.
+ * Bound: each round is linear in blocks and instructions, except for edges that bypass several branches.
  */
 export const equivalentConditions: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
   const told = new Set<string>();
@@ -76,7 +81,7 @@ export const equivalentConditions: Pass = (fn, ctx) => {
   return now;
 };
 
-/** A branch on the way from a block, and where control goes behind it. */
+/** A branch on the path from a block, and where control goes after it. */
 interface Passed {
   readonly branch: BlockNo;
   readonly to: BlockNo;
@@ -91,10 +96,10 @@ class Threader {
   private pinned: ReadonlySet<BlockNo> = new Set();
   private readonly decided: { readonly block: BlockNo; readonly runs: boolean }[] = [];
   private readonly ways: { readonly from: BlockNo; readonly passed: readonly Passed[] }[] = [];
-  /** By block that holds nothing but a branch: where the ways to it that decide it lead. */
+  /** By block that contains only a branch: the targets of the incoming edges that decide it. */
   private readonly outcomes = new Map<BlockNo, BlockNo[]>();
 
-  /** @param told reasons that were given before, each for one block */
+  /** @param told reasons already reported, each for one block */
   constructor(fn: Fn, ctx: PassContext, told: Set<string>) {
     this.fn = fn;
     this.ctx = ctx;
@@ -103,7 +108,8 @@ class Threader {
 
   run(d: Draft): void {
     this.d = d;
-    // A condition that guards one branch alone says nothing of another one, unless that compares the same: then both are guards.
+    // A condition that guards a single branch tells nothing about another, unless both compare the same values: then
+    // both are guards.
     let guarded = 0;
     for (const b of d.layout()) {
       const n = d.terminator(b);
@@ -135,7 +141,7 @@ class Threader {
     }
   }
 
-  /** Branches, one after the other, that are decided for control that comes to `s`; none where it would go round for ever. */
+  /** The sequence of branches that are decided for control that reaches `s`; empty if it would loop forever. */
   private passedFrom(s: BlockNo, valueAt: (branch: Ins) => boolean | null): Passed[] {
     const { d } = this;
     const out: Passed[] = [];
@@ -154,7 +160,7 @@ class Threader {
     return out;
   }
 
-  /** The guarded branch that is all a block holds, which several ways lead to; -1 where it is another block. */
+  /** The guarded branch that is the only content of a block with several predecessors; -1 for other blocks. */
   private loneBranch(b: BlockNo): Ins {
     const { d } = this;
     const n = d.terminator(b);
@@ -165,16 +171,16 @@ class Threader {
 
   // ------------------------------------------------------------------ rewrites
 
-  /** Leads the way from `from` past as many branches as may be. @returns whether anything changed */
+  /** Redirects the edge from `from` past as many branches as allowed. @returns whether anything changed */
   private thread(from: BlockNo, passed: readonly Passed[]): boolean {
     const { d, ctx } = this;
     const [{ branch: first }] = passed;
     if (this.spent) return false;
-    // A branch whose ways were both led to one place is gone; what is left of its block is for the next application.
+    // A branch whose two ways now have one target is gone; the rest of its block is left to the next application.
     if (passed.some((p) => d.terminator(p.branch) < 0)) return false;
     let last = -1;
     while (last + 1 < passed.length && this.mayPass(passed[last + 1])) last++;
-    // Phis must be told one value for all ways from the block.
+    // Phis must get one value for all edges from the block.
     while (last >= 0 && !this.phisAgree(from, passed[last])) last--;
     if (last < 0 || !this.take('condition-threaded', from)) return false;
     const { branch, to } = passed[last];
@@ -197,18 +203,22 @@ class Threader {
     const ways = this.outcomes.get(branch) ?? [];
     if (divergenceOf(fn).join[branch] < Lanes.Varying) return true;
     if (ways.length !== before || before !== 2 || ways[0] === ways[1]) {
-      this.missed('divergent', branch, 'lanes of a warp meet there, and would run apart what follows');
+      this.missed(
+        'divergent',
+        branch,
+        'lanes of a warp meet there, and would run the code after it separately',
+      );
       return false;
     }
     const { pred, predStart } = cfgOf(fn);
     for (let e = predStart[branch]; e < predStart[branch + 1]; e++) {
       const l = forest.innermost[pred[e]];
       if (l < 0 || inLoop(forest, l, branch)) continue;
-      this.missed('loop-exit', branch, 'lanes that leave a loop in different rounds meet there');
+      this.missed('loop-exit', branch, 'lanes that leave a loop in different iterations meet there');
       return false;
     }
     if (mayWaitInLoops(fn)) {
-      this.missed('waiting', branch, 'lanes that meet there may let one another go on in a loop that waits');
+      this.missed('waiting', branch, 'lanes that meet there may depend on each other in a loop that waits');
       return false;
     }
     if (meetingsOf(fn).clearBehind(branch)) return true;
@@ -248,7 +258,7 @@ class Threader {
     }
     if (ctx.budget(BUDGET)) return true;
     this.spent = true;
-    this.ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: further branches stay`);
+    this.ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: further branches are kept`);
     return false;
   }
 
@@ -257,7 +267,9 @@ class Threader {
     const key = `${name} ${d.id(b)}`;
     if (told.has(key)) return;
     told.add(key);
-    this.ctx.remark('missed', name, `ways to BB${d.id(b)} decide its branch, but ${why}`, { block: d.id(b) });
+    this.ctx.remark('missed', name, `edges to BB${d.id(b)} decide its branch, but ${why}`, {
+      block: d.id(b),
+    });
   }
 
   private erased(b: BlockNo): void {

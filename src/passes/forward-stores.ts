@@ -13,7 +13,7 @@ import type { Pass, PassContext } from './pass.ts';
 import { Places } from './places.ts';
 
 /**
- * A load of what this thread has certainly stored takes the stored value.
+ * A load of bytes that this thread has surely stored is replaced by the stored value.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -23,17 +23,19 @@ import { Places } from './places.ts';
  *           LDS.U8 R6, [R1+9]                   BFE.U32 R6, R3, 8, 8
  *           LDS.B64 RD7, [R1+8]                 PAIR RD7, R3, R4
  *
- * The store is the version of memory that the load sees (`memorySsaOf`): no other store, barrier, fence, atomic or call that may
- * matter lies between, on any way. Addresses must be equal but for a constant, and every byte of the load must come from one store; in
- * SSA the stored register then still holds what was stored. A guarded store counts for loads under the same guard alone, because
- * elsewhere it is not certain. Strong operations (volatile and the like) are neither.
+ * The store is the version of memory that the load sees (`memorySsaOf`): no other store, barrier, fence, atomic or
+ * call that may matter is in between, on any path. Addresses must be equal up to a constant, and every byte of the
+ * load must come from one store; in SSA the stored register then still holds the stored value. A guarded store counts
+ * only for loads under the same guard, because otherwise it is not certain. Strong operations (such as volatile ones)
+ * take no part.
  *
- * Candidates are found by their text, before any analysis is asked: a load whose base register or symbol some store above in the
- * layout has, at bytes that may be the same. Value numbering and address rules give equal addresses such bases.
+ * Candidates are found by their text, before any analysis is computed: loads with the same base register or symbol as
+ * some store above them in the layout, at possibly the same bytes. Value numbering and address rules make the bases
+ * of equal addresses equal.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks, edges and stores stay. A second application changes nothing, because no load
- * comes into being.
- * Bound: one look at each instruction; with candidates, what `MemorySsa` says.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks, edges and stores stay. A second application changes nothing,
+ * because no loads are created.
+ * Bound: one look at each instruction; with candidates, the cost of `MemorySsa`.
  */
 export const forwardStores: Pass = (fn, ctx) => {
   const loads = candidates(fn);
@@ -44,7 +46,7 @@ export const forwardStores: Pass = (fn, ctx) => {
   });
 };
 
-/** Loads, by number, that stand below a store that looks as if it might have written what they read. */
+/** Numbers of loads below a store that might have written what they read, judged by their text. */
 function candidates(fn: Fn): number[] {
   const stored = new Places();
   const out: number[] = [];
@@ -88,7 +90,10 @@ function forward(d: Draft, n: Ins, memory: MemorySsa, ctx: PassContext): void {
   d.replaceBy(n, list);
 }
 
-/** Instructions that give `r` an element of a load, from what was stored; null where they would take more than one element apart. */
+/**
+ * Instructions that compute into `r` an element of a load from the stored values; null if that would take more than
+ * one stored element apart.
+ */
 function elementOf(
   d: Draft,
   { isa }: PassContext,

@@ -2,8 +2,8 @@ import { constructSsa } from '../ssa/construct.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 23, GenerateMovPhi: enters SSA. Every general, predicate and uniform register gets one definition; where definitions join
- * and the value is live stands a phi, and a guarded definition names the value that stands where its guard is false.
+ * Phase 23, GenerateMovPhi: enters SSA. Every general, predicate and uniform register gets one definition. There is a
+ * phi where definitions join and the value is live; a guarded definition names its value under a false guard.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -16,8 +16,8 @@ import type { Pass } from './pass.ts';
  *           EXIT                            STG [RD6], R7
  *                                           EXIT
  *
- * Requires: control-last, no phis. Guarantees: ssa; the same blocks, without those that nothing reaches, and with a new entry where
- * the old one was a loop's header. Code that is in SSA already stays as it is.
+ * Requires: control-last, no phis. Guarantees: ssa; the same blocks without unreachable ones, and with a new entry if
+ * the old one was a loop header. Code already in SSA does not change.
  * Bound: see `constructSsa`.
  */
 export const generateMovPhi: Pass = (fn, ctx) => {

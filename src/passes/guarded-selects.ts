@@ -12,7 +12,8 @@ import { allInSsa, inSsa } from '../ssa/registers.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 65, GeneralOptimizeLate2: what is computed for a selection alone is computed where it is selected, under a guard.
+ * Phase 65, GeneralOptimizeLate2: a value that is computed only for a selection is computed in its place, under a
+ * guard.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -20,12 +21,12 @@ import type { Pass } from './pass.ts';
  *           LOP3 R2, R1, R9, RZ, 60         @P3 LOP3 R4 else R1, R1, R9, RZ, 60
  *           SEL R4, R2, R1, P3
  *
- * The other value stands where the guard is false, so that both share a register; that costs no copy if it is read for the last time
- * here, and is no constant, which would have to be moved there. Only values, computed in the block of the selection and used by it
- * alone.
+ * The other value becomes the result under a false guard, so both share a register. This costs no copy if that value
+ * is read for the last time here and is not a constant, which would have to be moved into the register. Only values
+ * (`isValue`) qualify, computed in the block of the selection and used by nothing else.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing.
- * Bound: for each selection one look at the uses of what it chooses from, of which there are few or it stays.
+ * Bound: for each selection one look at the uses of its operands; operands with many uses are skipped.
  */
 export const guardedSelects: Pass = (fn, ctx) => {
   const moves = movesOf(ctx.isa);
@@ -55,10 +56,13 @@ export const guardedSelects: Pass = (fn, ctx) => {
   });
 };
 
-/** Of a value with more uses than these one can hardly be the last; many selections of one value would make the search quadratic. */
+/**
+ * A use of a value with more uses than this is unlikely to be the last; searching many selections of one value would
+ * be quadratic.
+ */
 const MOST_USES = 32;
 
-/** Of the two sides of a selection, what can be computed under its guard; `not`: where the guard is false. */
+/** The side of a selection that can be computed under its guard; `not`: if the guard is false. */
 interface Choice {
   readonly value: Ins;
   readonly other: Reg;
@@ -87,7 +91,10 @@ function choiceOf(fn: Fn, d: Draft, moves: Moves, n: Ins): Choice | null {
 
 const isPlainReg = (o: Operand): boolean => o.kind === Kind.Reg && o.mods === 0 && inSsa(o.reg);
 
-/** The instruction that makes a side of the selection, for it alone and in its block; -1 where it cannot stand under a guard there. */
+/**
+ * The instruction that computes a side of the selection, only for it and in its block; -1 if it cannot be guarded
+ * there.
+ */
 function valueFor(d: Draft, moves: Moves, side: Operand, n: Ins): Ins {
   if (!isPlainReg(side) || d.useCount(side.reg) !== 1) return -1;
   const value = d.def(side.reg);
@@ -102,7 +109,10 @@ const mayBeGuarded = (x: Instr, moves: Moves): boolean =>
   allInSsa(x) &&
   copyOf(moves, x) === null;
 
-/** Is the register read for the last time by the selection, or by what goes there, and more than a constant? */
+/**
+ * Does the selection, or the instruction that replaces it, read the register for the last time, and is it not a
+ * constant?
+ */
 function diesAt(fn: Fn, d: Draft, moves: Moves, r: Reg, n: Ins): boolean {
   const def = d.def(r);
   if (d.useCount(r) > MOST_USES) return false;
@@ -110,6 +120,6 @@ function diesAt(fn: Fn, d: Draft, moves: Moves, r: Reg, n: Ins): boolean {
   const b = d.block(n);
   if (!d.users(r).every((u) => u === n || (!isPhi(d.at(u)) && d.block(u) === b && d.precedes(u, n))))
     return false;
-  // Read in one block alone, it can still be live around a loop.
+  // Even if it is read only in one block, it can be live around a loop.
   return d.block(def) === b || !isLiveBehind(livenessOf(fn), r, b);
 }

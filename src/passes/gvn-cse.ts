@@ -8,7 +8,7 @@ const ONE_BLOCK = 1;
 const WHOLE = 2;
 
 /**
- * Phase 49, GvnCse: what is computed twice is computed once.
+ * Phase 49, GvnCse: a value that is computed twice is computed once.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -24,22 +24,25 @@ const WHOLE = 2;
  *     BB2:
  *           EXIT
  *
- * Value numbering over the dominator tree (Briggs, Cooper and Simpson, "Value Numbering", 1997; the scopes are theirs): down the
- * tree every expression is looked up among those that certainly ran before, and the later one's results are replaced by the first
- * one's. Operands are replaced on the way, so equal trees fall from the leaves up. A load is the same as an earlier one if it reads the
- * same address from the same version of memory: no store, barrier, fence, atomic or call that may matter lies between.
+ * Value numbering over the dominator tree (Briggs, Cooper and Simpson, "Value Numbering", 1997; the scopes are
+ * theirs): going down the tree, every expression is looked up among those that surely ran before, and its results are
+ * replaced by those of the first one. Operands are replaced on the way, so equal expression trees are merged from the
+ * leaves up. A load is the same as an earlier one if it reads the same address from the same version of memory: no
+ * store, barrier, fence, atomic or call that may matter is in between.
  *
- * What may be common is a property of opcodes: see `isValue` and `isPlainLoad`. Copies are left to copy propagation. A guarded
- * operation is common with one under the same guard with the same values where it is false.
+ * Which instructions may be merged is a property of opcodes: see `isValue` and `isPlainLoad`. Copies are left to copy
+ * propagation. A guarded operation is merged only with one that has the same guard and the same values under a false
+ * guard.
  *
- * Registers: a value that is taken from afar lives until there. Where that would make more live than the binding allows (`max-pressure`
- * in 32-bit units, `max-predicates`; absent: no limit) it is computed again. Loads from memory are exempt: they cost more than a register.
+ * Registers: a value reused from far away stays live until then. If that would exceed what the binding allows (`max-pressure` in 32-bit
+ * units, `max-predicates`; absent: no limit), the value is computed again. Loads from memory are exempt: they cost more than a register.
  *
- * Knob 402: 0 does nothing, 1 keeps to one block, 2 walks the dominator tree; the wider scopes of 3 to 6 are not there, and do as 2.
+ * Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree; the wider scopes of 3 to 6 are not
+ * implemented and act as 2.
  *
- * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds what joins of equal values
- * (phis whose ways became equal around a loop) bring to light, and nothing else.
- * Bound: three looks at each instruction; memory as `MemorySsa` says.
+ * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
+ * phis expose whose operands became equal around a loop.
+ * Bound: three looks at each instruction; memory as in `MemorySsa`.
  */
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;

@@ -16,11 +16,12 @@ import { allInSsa } from '../ssa/registers.ts';
 import { replaceBy } from './common-values.ts';
 import type { Pass, PassContext } from './pass.ts';
 
-/** 0: nothing is hoisted; another number: so many instructions at most in front of one branch; unset: all. */
+/** 0: nothing is hoisted; n: at most n instructions in front of one branch; unset: no limit. */
 const KNOB = 'SpeculativeHoistCommonInsts';
 
 /**
- * Phase 56, SpeculativeHoistComInsts: what both arms of a branch compute is computed once, in front of the branch.
+ * Phase 56, SpeculativeHoistComInsts: an expression that both arms of a branch compute is computed once, before the
+ * branch.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -36,22 +37,24 @@ const KNOB = 'SpeculativeHoistCommonInsts';
  *           STG [RD3+4], R7
  *           EXIT
  *
- * The arms are the two blocks that a branch leads to, if nothing else does: what both compute is very busy at the branch, so that it
- * runs as often as before, and a warp whose lanes part runs it once and not twice. Branches are taken from the last one to the
- * first, so that a value rises through several. Copies are seen through.
+ * The arms are the two successors of a branch, if they have no other predecessor. An expression computed in both is
+ * very busy at the branch, so it runs as often as before, and a warp whose lanes part runs it once instead of twice.
+ * Branches are processed from the last to the first, so that a value can rise through several. Copies are seen
+ * through.
  *
- * 1. Values go up as soon as their operands are known there.
- * 2. Plain loads too, unless a store above them in their arm may write there (by memory SSA), or something that may never be passed, a
- *    barrier or a trap, stands above them.
- * 3. Stores, atomics and other effects go up if they stand first in both arms, before every access to memory that stays; operations
- *    between lanes, barriers and clocks never.
+ * 1. Values are hoisted as soon as their operands are available above.
+ * 2. So are plain loads, unless a store above them in their arm may write their memory (by memory SSA), or a barrier, a trap
+ *    or another instruction that no load may pass comes before them.
+ * 3. Stores, atomics and other effects are hoisted if they come first in both arms, before every memory access that stays;
+ *    operations between lanes, barriers and clocks never are.
  *
- * Registers: for each two results that go, one comes to live at the branch and in both arms down to where it stood. Hoisting in
- * front of a branch stops where the larger pressure of the arms and what was hoisted would pass `max-pressure` of the binding (32-bit
- * units) or `max-predicates` (absent: no limit).
+ * Registers: for each two results that are merged, one becomes live at the branch and in both arms down to its old
+ * place. Hoisting to a branch stops when the larger pressure of the arms plus the hoisted results would exceed
+ * `max-pressure` of the binding (32-bit units) or `max-predicates` (absent: no limit).
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. Where no limit stops it, a second application changes nothing.
- * Bound: arms are gone through again only after something went up, so at most once for each instruction that is saved.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. Unless a limit stops it, a second application
+ * changes nothing.
+ * Bound: arms are rescanned only after something was hoisted, so at most once for each instruction saved.
  */
 export const hoistCommon: Pass = (fn, ctx) => {
   const knob = ctx.knob(KNOB);
@@ -60,7 +63,7 @@ export const hoistCommon: Pass = (fn, ctx) => {
   return edit(fn, (d) => new Hoister(d, fn, ctx, most).run(), ctx.isa);
 };
 
-/** What may not be passed by a load, because control need not come behind it; nor hoisted. */
+/** Instructions that a load may not pass, because control may not continue after them; they are not hoisted either. */
 const FIXED = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile | OpFlag.Phi;
 
 class Hoister {
@@ -70,9 +73,9 @@ class Hoister {
   private readonly most: number;
   private readonly moves: Moves;
   private readonly limits: readonly [number, number];
-  /** What stands for an instruction that is gone. */
+  /** For each removed instruction, the one that replaces it. */
   private readonly twins = new Map<Ins, Ins>();
-  /** By block: units of general registers and of predicates that were hoisted to its end. */
+  /** By block: units of general registers and of predicates hoisted to its end. */
   private readonly added = new Map<BlockNo, [number, number]>();
 
   constructor(d: Draft, fn: Fn, ctx: PassContext, most: number) {
@@ -106,7 +109,7 @@ class Hoister {
     return b !== this.d.entryBlock && this.d.predecessors(b).length === 1 && this.d.first(b) >= 0;
   }
 
-  /** Goes once through the arms. @returns how many instructions went up */
+  /** Scans the arms once. @returns how many instructions were hoisted */
   private hoist(head: BlockNo, a: Arm, b: Arm, most: number): number {
     const { d } = this;
     let hoisted = 0;
@@ -145,7 +148,7 @@ class Hoister {
     return out;
   }
 
-  /** The instruction with the sources of copies in the place of the copies. */
+  /** The instruction with copies replaced by their sources. */
   seenThrough(n: Ins): Instr {
     const { d } = this;
     let x = d.at(n);
@@ -169,12 +172,12 @@ class Hoister {
     return from;
   }
 
-  /** Is it a copy of a register? Those are seen through, and stay. */
+  /** Is it a copy of a register? Copies are seen through, and stay. */
   isCopy(n: Ins): boolean {
     return isValue(this.d.at(n)) && copyOf(this.moves, this.d.at(n))?.kind === Kind.Reg;
   }
 
-  /** Does the version of memory that a load sees begin above the branch, or has what makes it gone up there? */
+  /** Does the version of memory that a load sees begin above the branch, or was its store hoisted there? */
   seesMemoryAbove(n: Ins, head: BlockNo): boolean {
     const memory = memorySsaOf(this.fn, this.ctx.program);
     const version = memory.versionSeenBy(n);
@@ -208,15 +211,15 @@ class Hoister {
   }
 }
 
-/** One arm of a branch while instructions go up out of it. */
+/** One arm of a branch while instructions are hoisted out of it. */
 class Arm {
   readonly block: BlockNo;
   private readonly h: Hoister;
   private readonly d: Draft;
   private readonly byHash = new Map<number, Ins[]>();
-  /** Place in the block when it was entered: hoisting changes no order. */
+  /** Original index in the block; hoisting does not change the order. */
   private readonly place = new Map<Ins, number>();
-  /** In order: what no load passes; what may write; every access to memory and every effect. */
+  /** In order: instructions that no load may pass; possible writes; all memory accesses and effects. */
   private readonly fixed: Ins[] = [];
   private readonly writers: Ins[] = [];
   private readonly memory: Ins[] = [];
@@ -238,7 +241,7 @@ class Arm {
     }
   }
 
-  /** Enters an instruction of the block under what it computes now. */
+  /** Records an instruction of the block under its current expression. */
   add(n: Ins): void {
     if (this.d.block(n) !== this.block || isControl(this.d.at(n))) return;
     const h = hashExpression(this.h.seenThrough(n));
@@ -257,7 +260,7 @@ class Arm {
     return first;
   }
 
-  /** May the instruction stand in front of the branch, as far as this arm is concerned? */
+  /** May the instruction move above the branch, as far as this arm is concerned? */
   mayRise(n: Ins, head: BlockNo): boolean {
     const { d } = this;
     const x = d.at(n);
@@ -277,7 +280,7 @@ class Arm {
     return x.src.every((o) => above(o.reg)) && above(x.guard) && x.otherwise.every(above);
   }
 
-  /** Place of the first of these that has not gone up. */
+  /** Index of the first of these that was not hoisted. */
   private firstOf(list: Ins[]): number {
     while (list.length > 0 && this.d.block(list[0]) !== this.block) list.shift();
     return list.length > 0 ? this.place.get(list[0])! : Number.POSITIVE_INFINITY;

@@ -14,7 +14,8 @@ import { allInSsa } from '../ssa/registers.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phases 35, 66, 79 and 88, OriHoistInvariants: what gives the same in every round of a loop runs once, in front of it.
+ * Phases 35, 66, 79 and 88, OriHoistInvariants: an expression with the same value in every iteration is computed
+ * once, before the loop.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -29,19 +30,20 @@ import type { Pass } from './pass.ts';
  *     BB2:                                      STG [RD6], R7
  *           STG [RD6], R7
  *
- * Loops from the innermost outwards, so that a value rises through as many as it can. An instruction is invariant if everything it
- * reads is defined outside of the loop, and what it defines is one value (in SSA all are; later, what has one definition above all of its
- * uses); a load also if the version of memory that it sees begins there. It may run early if it can do no
- * harm where it did not run before: any value may, a load only from a block that runs whenever the loop is entered, because its
- * address need not be good otherwise. It pays if it ran more often than the preheader does, by static frequency.
+ * Loops are processed from the innermost outwards, so that a value rises as far as it can. An instruction is
+ * invariant if everything it reads is defined outside the loop and its result is a single value (in SSA all are;
+ * later, those with one definition above all uses). A load also needs the version of memory that it sees to begin
+ * outside the loop. An instruction may be hoisted if running it when it would not have run is harmless: always for a
+ * value; for a load only from a block that runs whenever the loop is entered, because its address may be invalid
+ * otherwise. Hoisting pays if the instruction ran more often than the preheader does, by static frequency.
  *
- * Registers: what is hoisted lives through the whole loop. Hoisting into a loop's preheader stops where the loop's pressure and what
- * was hoisted would pass `max-pressure` of the binding, in 32-bit units (absent: no limit); copies and constants stay, because they are cheaper to make
- * again than to keep.
+ * Registers: a hoisted value is live through the whole loop. Hoisting into a preheader stops when the loop's pressure
+ * plus the hoisted values would exceed `max-pressure` of the binding, in 32-bit units (absent: no limit). Copies and
+ * constants stay, because they are cheaper to recompute than to keep.
  *
- * Requires: control-last. Guarantees: ssa, where it held; a preheader for each loop out of which something was hoisted. A second application
- * changes nothing.
- * Bound: each loop's instructions once, those of inner loops again in the loops around them.
+ * Requires: control-last. Guarantees: ssa, if it held before; a preheader for each loop from which something was
+ * hoisted. A second application changes nothing.
+ * Bound: the instructions of each loop once, those of inner loops again in the loops around them.
  */
 export const hoistInvariants: Pass = (fn, ctx) =>
   edit(
@@ -51,7 +53,7 @@ export const hoistInvariants: Pass = (fn, ctx) =>
       const moves = movesOf(ctx.isa);
       const most = Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY);
 
-      // In SSA every register is one value; outside of it, those that have one definition above all their uses.
+      // In SSA every register is one value; outside SSA, those with one definition above all their uses.
       const isOneValue = (r: Reg): boolean => r === NO_REG || singleValuesOf(fn)[regIndex(r)] === 1;
 
       const invariant = (n: Ins, loop: DraftLoop): boolean => {
@@ -74,7 +76,7 @@ export const hoistInvariants: Pass = (fn, ctx) =>
       };
 
       for (const loop of loops.innermostFirst()) {
-        // Liveness is asked for only where something may be hoisted.
+        // Liveness is computed only if something may be hoisted.
         let live = -1;
         eachInstruction(d, loop.blocks, (n) => {
           if (!invariant(n, loop) || !mayRunEarly(n, loop) || !pays(n, loop)) return;

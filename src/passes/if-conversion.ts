@@ -22,31 +22,34 @@ import { type Costs, costOf, instrCost } from '../rules/cost.ts';
 import { allInSsa, inSsa } from '../ssa/registers.ts';
 import type { Arm, IfShape } from './if-shapes.ts';
 
-/** What may neither carry a guard in the place of a branch, nor run where it did not run before. */
+/** Instructions that can neither be guarded instead of branched around, nor run speculatively. */
 const STAYS = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Phi;
 
-/** May the instruction stand in an arm that is converted? */
+/** May the instruction be in an arm that is converted? */
 export const mayBeConverted = (x: Instr): boolean =>
   (x.op.flags & STAYS) === 0 && allInSsa(x) && (isValue(x) || (x.op.flags & OpFlag.Predicable) !== 0);
 
-/** Must it carry the guard of its arm? A value may as well be computed where nobody asks for it. */
+/** Must it carry the guard of its arm? A value may run even if its result is unused. */
 export const needsGuard = (x: Instr): boolean => !isValue(x);
 
-/** How a phi of the meeting block gets its value once there is no branch. */
+/** How a phi of the meeting block gets its value without the branch. */
 interface Choice {
   readonly phi: Ins;
-  /** By arm: what it brings; with one arm, the second is what comes from the header. */
+  /** The value from each arm; with one arm, the second is the value from the header. */
   readonly values: readonly [Operand, Operand];
-  /** The instruction that makes the value of an arm under its condition, with the other value as its `else`; null: a select. */
+  /**
+   * The instruction that computes an arm's value under its condition, with the other value as its `else`; null: a
+   * select.
+   */
   readonly fused: { readonly ins: Ins; readonly arm: Arm; readonly other: Reg } | null;
 }
 
 /**
- * What a conversion of an `if` will do, found out before anything is changed.
+ * The conversion of an `if`, determined before anything is changed.
  *
- * Values run whichever way control would have gone. What touches memory, and values made from what was loaded, carry the arm's
- * condition as their guard. A value of which only a phi knows becomes the phi's value itself, guarded, with what the other side
- * brings as its `else`; other phis become selects.
+ * Values run whichever way control would have gone. Memory accesses, and values computed from loaded ones, carry the
+ * arm's condition as their guard. A value used only by a phi becomes the phi's value itself, guarded, with the other
+ * side's value as its `else`; other phis become selects.
  */
 export class IfConversion {
   readonly shape: IfShape;
@@ -55,7 +58,7 @@ export class IfConversion {
   private readonly choices: Choice[] = [];
   /** Instructions of the arms that must carry a guard. */
   readonly guarded: number;
-  /** Those of them that carry one of their own already. */
+  /** Those of them that already have a guard. */
   readonly guardedTwice: number;
 
   constructor(d: Draft, moves: Moves, shape: IfShape) {
@@ -74,7 +77,10 @@ export class IfConversion {
     }
   }
 
-  /** What each arm will take by the back end's costs: values, which always run, and, if its condition holds, what carries it as a guard. */
+  /**
+   * Cost of each arm by the back end's costs: of values, which always run, and of guarded instructions if the
+   * condition holds.
+   */
   armCosts(costs: Costs): { readonly values: number; readonly guarded: number; readonly count: number }[] {
     return this.shape.arms.map((a) => {
       const cost = { values: 0, guarded: 0, count: 0 };
@@ -83,13 +89,13 @@ export class IfConversion {
         if (needsGuard(x)) {
           cost.guarded += instrCost(x, costs);
           cost.count++;
-        } else if (!this.isSpent(n)) cost.values += instrCost(x, costs);
+        } else if (!this.isAbsorbedCopy(n)) cost.values += instrCost(x, costs);
       }
       return cost;
     });
   }
 
-  /** Cost of what is made beside the instructions of the arms: selects, and conjunctions of guards. */
+  /** Cost of additional instructions: selects, and conjunctions of guards. */
   extraCost(costs: Costs): number {
     const { d, moves } = this;
     let cost = this.guardedTwice * costOf(moves.logic, 0, costs);
@@ -101,8 +107,8 @@ export class IfConversion {
     return cost;
   }
 
-  /** Is it a copy that only phis read which will take the constant itself? */
-  private isSpent(n: Ins): boolean {
+  /** Is it a copy read only by phis that will take the constant itself? */
+  private isAbsorbedCopy(n: Ins): boolean {
     const { d } = this;
     const [r] = d.at(n).dst;
     if (copyOf(this.moves, d.at(n))?.kind !== Kind.Imm || d.at(n).guard !== NO_REG) return false;
@@ -110,13 +116,13 @@ export class IfConversion {
     return spent.length > 0 && d.users(r).every((u) => spent.some((c) => c.phi === u));
   }
 
-  /** Makes the arms part of the header. */
+  /** Moves the arms into the header. */
   apply(): void {
     const { d, shape, moves } = this;
     const { header, arms, meeting } = shape;
     const { loc } = d.at(d.terminator(header));
-    const spent = arms.flatMap((a) => a.body.filter((n) => this.isSpent(n)));
-    // What is only there under a guard, and what is made from it.
+    const spent = arms.flatMap((a) => a.body.filter((n) => this.isAbsorbedCopy(n)));
+    // Registers defined only under a guard, and those computed from them.
     const partial = new Set<Reg>();
     for (const a of arms)
       for (const n of a.body) {
@@ -129,7 +135,7 @@ export class IfConversion {
         const { ins, arm, other } = fused;
         const x = d.at(ins);
         const made = x.dst.map((r) => (r === NO_REG ? NO_REG : other));
-        // Behind what it takes otherwise, which may be made by the other arm; a value may move there.
+        // Below the value that it takes otherwise, which the other arm may define; a value may move there.
         if (isValue(x)) d.moveToEnd(ins, header);
         d.replace(ins, withOtherwise(underCondition(x, arm.condition), made));
         value = values[arms.indexOf(arm)];
@@ -141,16 +147,16 @@ export class IfConversion {
       }
       d.setWay(phi, header, value);
     }
-    this.wayOn();
+    this.jumpToMeeting();
     for (const n of spent) d.remove(n);
     for (const a of arms) for (const b of a.blocks) d.eraseBlock(b);
     this.plainValues(meeting);
   }
 
-  /** Control goes from the header to the meeting block, whatever the condition. */
-  private wayOn(): void {
+  /** Makes control go from the header to the meeting block unconditionally. */
+  private jumpToMeeting(): void {
     const { d, shape } = this;
-    // Phis that take the same from both sides have no choice, and may not know the header yet.
+    // Phis with the same value from both sides need no selection, and may not have an operand for the header yet.
     const same = new Map<Ins, Operand>();
     for (const phi of d.phis(shape.meeting)) {
       const v = d.way(phi, shape.header) ?? d.way(phi, shape.arms[0].last)!;
@@ -160,7 +166,10 @@ export class IfConversion {
     for (const [phi, v] of same) d.setWay(phi, shape.header, v);
   }
 
-  /** Where only the header is left before the meeting block, constants in phis get registers, so that the two can be one block. */
+  /**
+   * If only the header is left before the meeting block, constants in phis get registers, so that the two blocks can
+   * be merged.
+   */
   private plainValues(meeting: number): void {
     const { d, moves, shape } = this;
     if (d.predecessors(meeting).length !== 1) return;
@@ -173,7 +182,7 @@ export class IfConversion {
     }
   }
 
-  /** Gives an instruction of an arm the arm's condition, where it needs it. */
+  /** Gives an instruction of an arm the arm's condition as guard, if it needs one. */
   private guard(n: Ins, a: Arm, partial: Set<Reg>): void {
     const { d, moves } = this;
     const x = d.at(n);
@@ -183,7 +192,7 @@ export class IfConversion {
     });
     if (!needsGuard(x) && !reads_) return;
     if (!needsGuard(x) && x.guard !== NO_REG) {
-      // A guarded value that reads what may not be there: nobody asks for it then.
+      // A guarded value whose operands may be undefined: it is not used then.
       for (const r of x.dst) if (r !== NO_REG) partial.add(r);
       return;
     }
@@ -223,7 +232,10 @@ export class IfConversion {
     return c !== null && c.kind === Kind.Imm ? c : o;
   }
 
-  /** The instruction of an arm that makes a value for one phi alone, and may take another register otherwise; -1 if there is none. */
+  /**
+   * The instruction of an arm that computes a value only for one phi and can keep another register under a false
+   * guard; -1 if there is none.
+   */
   private fusible(value: Operand, other: Operand, arm: Arm, taken: ReadonlySet<Ins>): Ins {
     const { d } = this;
     if (value.kind !== Kind.Reg || value.mods !== 0 || d.useCount(value.reg) !== 1) return -1;
@@ -233,7 +245,7 @@ export class IfConversion {
     const x = d.at(n);
     if (!mayTakeGuard(x)) return -1;
     if (x.dst.some((r) => r !== NO_REG && r !== value.reg)) return -1;
-    // A load stays where it is: the other value must be there before it.
+    // A load stays in place, so the other value must be available before it.
     if (isValue(x)) return n;
     const made = d.def(other.reg);
     return made >= 0 &&
@@ -244,7 +256,7 @@ export class IfConversion {
   }
 }
 
-/** Under a condition, and with nothing in its results where that is false: they have no value from before, either. */
+/** Guards an instruction, with no value for its results under a false guard, since they had none before either. */
 const underCondition = (x: Instr, c: Operand): Instr =>
   withOtherwise(
     withGuard(x, c.reg, (c.mods & Mod.Not) !== 0),

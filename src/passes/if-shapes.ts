@@ -2,21 +2,24 @@ import { predicateOf, type TwoWays, twoWaysOf } from '../analysis/two-ways.ts';
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
 import type { Operand } from '../ir/operand.ts';
 
-/** One side of an if: blocks that run one after the other where a condition holds, and go on to the block where both sides meet. */
+/**
+ * One side of an if: a sequence of blocks that runs if a condition holds, and continues to the block where both sides
+ * meet.
+ */
 export interface Arm {
   readonly blocks: readonly BlockNo[];
   readonly first: BlockNo;
   readonly last: BlockNo;
-  /** True where control goes to the arm. */
+  /** True if control goes to the arm. */
   readonly condition: Operand;
-  /** Its instructions but for branches. */
+  /** Its instructions except branches. */
   readonly body: readonly Ins[];
-  /** How many branches go with it. */
+  /** Number of branches that disappear with it. */
   readonly jumps: number;
 }
 
 /**
- * A branch and what it skips: a triangle with one arm, or a diamond with two.
+ * A branch and the code that it skips: a triangle with one arm, or a diamond with two.
  *
  *     header          header
  *      |   \           /   \
@@ -27,16 +30,16 @@ export interface Arm {
 export interface IfShape {
   readonly header: BlockNo;
   readonly ways: TwoWays;
-  /** One or two, in the order of the layout. */
+  /** One or two, in layout order. */
   readonly arms: readonly Arm[];
   readonly meeting: BlockNo;
 }
 
 /**
- * The if whose branch ends `header`; null if there is none. Blocks that only an arm leads to are part of it (the extended diamond
- * of the reference).
+ * The if whose branch ends `header`; null if there is none. Blocks reached only from an arm are part of it (the
+ * extended diamond of the reference).
  *
- * @param isPinned says of blocks that something other than control names
+ * @param isPinned whether something other than control flow names the block
  */
 export function ifShapeOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => boolean): IfShape | null {
   const ways = twoWaysOf(d, header);
@@ -63,15 +66,15 @@ const armOf = (d: Draft, condition: Operand, blocks: readonly BlockNo[]): Arm =>
   jumps: blocks.filter((b) => d.terminator(b) >= 0).length,
 });
 
-/** Does only one block lead to it, and nothing name it? Phis with one value are for others to take out. */
+/** Does it have only one predecessor, and does nothing name it? Phis with one value are removed elsewhere. */
 function mayBeArm(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): boolean {
   return b !== d.entryBlock && d.predecessors(b).length === 1 && d.phis(b).length === 0 && !isPinned(b);
 }
 
-/** Most blocks of an arm: longer ones are too long for anybody. */
+/** Most blocks of an arm; longer ones are never worth converting. */
 const MOST_BLOCKS = 16;
 
-/** Blocks that run one after the other from `b` on, as far as they may be an arm; empty where `b` may not. */
+/** The blocks that run in sequence from `b` on, as far as they may be an arm; empty if `b` may not be. */
 function chain(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): BlockNo[] {
   const out: BlockNo[] = [];
   for (
@@ -83,11 +86,11 @@ function chain(d: Draft, b: BlockNo, isPinned: (b: BlockNo) => boolean): BlockNo
   return out;
 }
 
-/** Where a chain goes on; -1 where it is empty or ends in another way. */
+/** The successor of a chain; -1 if it is empty or ends differently. */
 const after = (d: Draft, blocks: readonly BlockNo[]): BlockNo =>
   blocks.length === 0 ? -1 : goesOn(d, blocks[blocks.length - 1]);
 
-/** The one block to which an unguarded branch or the end of the block leads; -1 if it ends in any other way. */
+/** The only successor of a block that ends in an unguarded branch or falls through; -1 if it ends differently. */
 function goesOn(d: Draft, b: BlockNo): BlockNo {
   const n = d.terminator(b);
   if (n >= 0 && d.at(n).op.primitive !== 'branch') return -1;
@@ -95,7 +98,7 @@ function goesOn(d: Draft, b: BlockNo): BlockNo {
   return to.length === 1 ? to[0] : -1;
 }
 
-/** Instructions but for the terminator. */
+/** Instructions except the terminator. */
 function bodyOf(d: Draft, b: BlockNo): Ins[] {
   const out: Ins[] = [];
   const end = d.terminator(b);

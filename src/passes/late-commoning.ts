@@ -2,7 +2,7 @@ import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 64, LateOriCommoning: what is computed twice, once more, after phases 50 to 63 have made other code of it.
+ * Phase 64, LateOriCommoning: value numbering once more, after phases 50 to 63 have changed the code.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -12,10 +12,11 @@ import type { Pass } from './pass.ts';
  *           IADD3 R7, R3, R2                    STG [RD6], R1
  *           STG [RD6], R7
  *
- * What may be common, at what pressure, and the walk, are those of `gvnCse`; copies are left to copy propagation, which runs in the bundles around.
+ * The rules, the register limits and the walk are those of `gvnCse`; copies are left to copy propagation, which runs in the bundles before
+ * and after.
  *
- * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds what joins of equal values
- * bring to light, and nothing else.
- * Bound: three looks at each instruction; memory as `MemorySsa` says, which is asked where there are loads.
+ * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
+ * joins of equal values expose.
+ * Bound: three looks at each instruction; memory as in `MemorySsa`, which is built only if there are loads.
  */
 export const lateCommoning: Pass = (fn, ctx) => commonValues(fn, ctx, false);

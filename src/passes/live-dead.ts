@@ -4,7 +4,7 @@ import { edit, type Ins } from '../ir/draft/index.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phases 16, 33, 61 and 84, OriPerformLiveDead: removes instructions whose results nobody needs.
+ * Phases 16, 33, 61 and 84, OriPerformLiveDead: removes instructions whose results are not needed.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -14,18 +14,18 @@ import type { Pass } from './pass.ts';
  *           STG [RD2], R3
  *           EXIT
  *
- * An instruction goes if it need not stay and nothing that does needs one of its results, however far away (`neededOf`). A result
- * that is written again before it is read is dead too, and so are dead values that feed each other around a loop: one application
- * removes all there is, and a second one changes nothing.
+ * An instruction is removed if it need not stay and nothing that stays needs one of its results, directly or
+ * indirectly (`neededOf`). A result that is overwritten before it is read is dead too, and so are dead values that
+ * feed each other around a loop. One application removes everything; a second one changes nothing.
  *
- * What stays: see `mustStay`. Requires: nothing (control in the middle of blocks is understood).
+ * For instructions that stay, see `mustStay`. Requires: nothing (control operations may be in the middle of blocks).
  * Guarantees: live-clean; no block is added, removed or reordered.
  * Bound: each instruction once, and each segment once for each register with several definitions that is live there.
  */
 export const liveDead: Pass = (fn, ctx) =>
   edit(fn, (d) => {
     const needed = neededOf(fn, mustStay);
-    // What stays may read what goes, so that they go together.
+    // A dead instruction may read the result of another one, so all are removed together.
     if (!ctx.mayRewrite('dead-removed')) return;
     let total = 0;
     for (const b of d.layout()) {

@@ -14,35 +14,35 @@ import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 import type { PassContext } from './pass.ts';
 
-/** Taken once for each loop that is turned round. */
+/** Taken once for each inverted loop. */
 const BUDGET = 'LoopInversionBudget';
 
-/** What a loop with its test at the top consists of. */
+/** The parts of a loop with its test at the top. */
 interface TopTested {
   readonly header: BlockNo;
-  /** Where control goes when it stays, as a place in `d.edges(header)`. */
+  /** The edge on which control stays in the loop, as an index in `d.edges(header)`. */
   readonly inward: number;
   readonly exit: BlockNo;
   readonly latches: readonly BlockNo[];
 }
 
 /**
- * Turns loops round whose test stands at their top: the test is copied in front of the loop, where it guards it, and itself moves
- * behind the body, where it is the only latch. Each round is a jump shorter.
+ * Inverts loops whose test is at the top: a copy of the test goes in front of the loop and guards it, and the test
+ * itself moves below the body, where it is the only latch. This saves a jump per iteration.
  *
- * The loops are those of `forest`, which is the draft's as it is; blocks that are made on the way are entered here.
+ * The loops are those of `forest`, which must match the draft's current state; blocks created here are added to it.
  */
 export class LoopInversion {
   private readonly d: Draft;
   private readonly forest: LoopForest;
   private readonly ctx: PassContext;
   private readonly skipped: ReadonlySet<BlockNo>;
-  /** Blocks made here: the innermost loop that they belong to, or -1. */
+  /** Blocks created here: their innermost loop, or -1. */
   private readonly homes = new Map<BlockNo, number>();
   private readonly pinned: ReadonlySet<BlockNo>;
   private readonly place: Int32Array;
 
-  /** @param skipped headers of loops that stay as they are */
+  /** @param skipped headers of loops that must not change */
   constructor(d: Draft, forest: LoopForest, ctx: PassContext, skipped: ReadonlySet<BlockNo>) {
     this.d = d;
     this.skipped = skipped;
@@ -53,7 +53,7 @@ export class LoopInversion {
     for (const [k, b] of d.layout().entries()) this.place[b] = k;
   }
 
-  /** @param most instructions of a header, beside its branch, that are copied */
+  /** @param most most instructions of a header, besides its branch, that may be copied */
   run(most: number): void {
     const { forest, ctx } = this;
     // Inner loops have larger numbers.
@@ -73,7 +73,7 @@ export class LoopInversion {
       }
       if (!ctx.mayRewrite('inverted', at.block)) return;
       if (!ctx.budget(BUDGET)) {
-        ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: loops from BB${at.block} on stay`, at);
+        ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: loops from BB${at.block} on are kept`, at);
         return;
       }
       this.invert(id, loop);
@@ -89,7 +89,7 @@ export class LoopInversion {
     return false;
   }
 
-  /** The loop if its header tests whether to leave it, and no latch of all rounds does. */
+  /** The loop, if its header tests whether to leave it and no latch does. */
   private topTested(id: number): TopTested | null {
     const { d } = this;
     const { header } = this.forest.loops[id];
@@ -102,7 +102,7 @@ export class LoopInversion {
     if (this.contains(id, edges[1]) === (inward === 0)) return null;
     const latches = d.predecessors(header).filter((p) => this.contains(id, p));
     if (latches.length === 1 && d.successors(latches[0]).some((s) => !this.contains(id, s))) return null;
-    // A block that only jumps back, as nvcc writes it behind the way out: the test is at the bottom already.
+    // A latch that only jumps back, as nvcc writes it after the exit: the test is at the bottom already.
     if (latches.length === 1 && edges[inward] === latches[0] && this.onlyJumpsBack(latches[0])) return null;
     return { header, inward, exit: edges[1 - inward], latches };
   }
@@ -116,15 +116,15 @@ export class LoopInversion {
     }
     if (size - 1 > most) return `the test is ${size - 1} instructions long, and ${most} may be copied`;
     if (this.pinned.has(header)) return 'a convergence label names the header';
-    // Several latches become one by the way, without a jump more.
+    // Several latches are merged into one along the way, without an additional jump.
     if (latches.length === 1 && !this.onlyGoesBack(latches[0], header)) return 'no jump back would be saved';
-    // The copy of the test is another place where lanes part.
+    // The copy of the test is an additional place where lanes may part.
     if (mayWaitInLoops(d.fn)) return 'lanes may wait for each other in a loop';
     if (!meetingsOf(d.fn).clearBehind(header)) return 'lanes meet in the loop';
     return null;
   }
 
-  /** Does the block end in an unconditional way to the header, and no other? */
+  /** Does the block end in an unconditional edge to the header, and no other? */
   private onlyGoesBack(latch: BlockNo, header: BlockNo): boolean {
     const { d } = this;
     const t = d.terminator(latch);
@@ -144,7 +144,8 @@ export class LoopInversion {
     const entry = preheader(d, { header, contains: (b) => this.contains(id, b) });
     if (entry >= before) this.homes.set(entry, parent);
     let top = d.edges(header)[inward];
-    // Where the body begins with the header of a loop inside, or can be reached otherwise, the loop needs a top of its own.
+    // If the body starts with the header of an inner loop, or has other predecessors, the loop needs a separate top
+    // block.
     if (d.predecessors(top).length > 1) {
       top = splitEdge(d, header, inward);
       this.homes.set(top, id);
@@ -160,11 +161,11 @@ export class LoopInversion {
       const back = withSource(withGuard(t, t.guard, !t.guardNot), 0, d.labelOf(top));
       d.setTerminator(header, back, exit);
     }
-    this.putBehindBody(header, latches);
+    this.moveBelowBody(header, latches);
   }
 
-  /** Puts the header where a latch falls into it; at the end of everything if each of them jumps under a condition. */
-  private putBehindBody(header: BlockNo, latches: readonly BlockNo[]): void {
+  /** Places the header where a latch falls into it; after everything else if all latches jump conditionally. */
+  private moveBelowBody(header: BlockNo, latches: readonly BlockNo[]): void {
     const { d } = this;
     if (latches.some((l) => d.below(l) === header && d.fall(l) === header)) return;
     let last = -1;
@@ -178,14 +179,14 @@ export class LoopInversion {
     return b < this.place.length ? this.place[b] : -1;
   }
 
-  /** An unconditional branch to what stands below is no longer needed. */
+  /** Removes an unconditional branch to the block that now comes next. */
   private dropJump(from: BlockNo, to: BlockNo): void {
     const { d } = this;
     const t = d.terminator(from);
     if (t >= 0 && d.at(t).guard === NO_REG && d.below(from) === to) d.setTerminator(from, null, to);
   }
 
-  /** What is said of a loop stands at its header. */
+  /** A loop's pragma is at its header. */
   private movePragmas(header: BlockNo, copy: BlockNo, top: BlockNo): void {
     const { d } = this;
     if (!d.pragmas.some((p) => p.block === d.id(header))) return;

@@ -14,11 +14,11 @@ import type { Fn } from '../ir/program.ts';
 import { LoopInversion } from './loop-inversion.ts';
 import type { Pass, PassContext } from './pass.ts';
 
-/** Instructions of a test that are copied: LLVM's loop rotation has the same bound (rotation-max-header-size). */
+/** Most instructions of a test to copy: LLVM's loop rotation has the same bound (rotation-max-header-size). */
 const MOST_HEADER = 16;
 
 /**
- * Phase 18, OriLoopSimplification: loops in one form, so that what follows need look for no other.
+ * Phase 18, OriLoopSimplification: puts loops into one form, so that later phases need to recognize no other.
  *
  *     before                        after
  *     BB0:                          BB0:
@@ -37,28 +37,34 @@ const MOST_HEADER = 16;
  *                                         EXIT
  *
  * Three steps:
- * 1. inversion: a test at the top goes to the bottom, with a copy in front that guards the loop (`LoopInversion`);
- * 2. a preheader: one block through which alone control enters the loop, and which leads nowhere else;
- * 3. one latch: several ways back to a header become one block, which stands above the header and falls into it. No round gets
- *    longer; entering the loop may need a jump more.
+ * 1. inversion: a test at the top moves to the bottom, with a copy in front that guards the loop (`LoopInversion`);
+ * 2. a preheader: the only block through which control enters the loop, with no other successor;
+ * 3. a single latch: several edges back to a header go through one block, which is placed above the header and falls into it.
+ *    No iteration gets longer; entering the loop may need an additional jump.
  *
- * Single entry: natural loops have one by definition. Cycles that are entered at several blocks (`loopsOf(fn).irreducible`) stay, with
- * a remark, because a second entry goes only by copying blocks, which saves no instruction. So do the loops inside of them: there lanes
- * come from everywhere, and a block in front of a header is another place where some of them meet.
+ * Single entry: natural loops have one by definition. Cycles with several entries (`loopsOf(fn).irreducible`) stay,
+ * with a remark, because removing an entry takes copying blocks and saves no instruction. So do the loops inside
+ * them: there lanes come from everywhere, and a block in front of a header is an additional place where some of them
+ * meet.
  *
- * What stays: tests of more than `max-header` instructions (of the binding), with operations between lanes, or of loops with such
- * operations inside; all tests of a function where lanes may wait for each other (`mayWaitInLoops`), because the copy
- * is another place where lanes part; tests in SSA, where a copy would define values twice.
+ * What stays: tests of more than `max-header` instructions (of the binding), tests with operations between lanes, or
+ * of loops that contain such operations; all tests of a function where lanes may wait for each other
+ * (`mayWaitInLoops`), because the copy is an additional place where lanes part; tests in SSA, where a copy would
+ * define values twice.
  *
- * Knobs: LoopInversion off leaves tests where they are; LoopInversionBudget is taken for each that is moved.
+ * Knobs: LoopInversion off leaves tests where they are; each moved test takes a unit of LoopInversionBudget.
  *
- * Requires: control-last. Guarantees: control-last, loop-form: each natural loop outside of such cycles has a preheader and one latch. A second application
- * changes nothing.
- * Bound: linear in blocks, edges and nesting; copies of as many instructions a loop as `max-header` says.
+ * Requires: control-last. Guarantees: control-last, loop-form: each natural loop outside such cycles has a preheader
+ * and one latch. A second application changes nothing.
+ * Bound: linear in blocks, edges and nesting, plus copies of at most `max-header` instructions per loop.
  */
 export const loopSimplification: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
   const forest = loopsOf(fn);
@@ -85,11 +91,11 @@ const mayInvert = (fn: Fn, ctx: PassContext): boolean => {
   return on !== false && on !== 0 && !fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]));
 };
 
-/** @returns false where no further rewrite is allowed */
+/** @returns false if no further rewrite is allowed */
 function makePreheaders(d: Draft, tangled: ReadonlySet<BlockNo>, ctx: PassContext): boolean {
   const forest = loops(draftCfg(d));
   for (let id = forest.loops.length - 1; id >= 0; id--) {
-    // What is made here for other loops leads to their headers only.
+    // Blocks created here for other loops lead only to the headers of those.
     const count = forest.innermost.length;
     const loop = {
       header: forest.loops[id].header,

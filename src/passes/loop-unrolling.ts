@@ -14,17 +14,17 @@ import { unrollFully } from './unroll-full.ts';
 import { groupsArePossible, unrollPartly } from './unroll-partly.ts';
 import { type BottomTested, bottomTested, isRefusal, type Refusal } from './unroll-shape.ts';
 
-/** Loops around loops that go one after the other; deeper nests are for another application. */
+/** Most nested loops unrolled one after another; deeper nests need another application. */
 const MOST_ROUNDS = 16;
-/** UnrollFullInstLimit, UnrollUnknownCount and UnrollBudget of the original, where nothing says otherwise (reference passes-c). */
+/** Defaults of UnrollFullInstLimit, UnrollUnknownCount and UnrollBudget in the original (reference passes-c). */
 const MOST_FULL = 200;
 const FACTOR = 4;
 const PART_BUDGET = 140;
-/** Knob 429 forces no more than 2 to this: 1,024 rounds at once. */
+/** Knob 429 forces at most 2 to this power: 1,024 iterations at once. */
 const MOST_FORCED = 10;
 
 /**
- * Phase 22, OriLoopUnrolling: several rounds of a loop at once.
+ * Phase 22, OriLoopUnrolling: unrolls loops.
  *
  *     before                         after
  *     BB0:                           BB0:
@@ -40,27 +40,33 @@ const MOST_FORCED = 10;
  *                                    BB2:
  *                                          EXIT
  *
- * 1. In full (`unrollFully`): a loop whose trip count is known, if all its rounds together are no more than `UnrollFullInstLimit`
- *    instructions. Loops inside first: one that is gone may leave the one around it as small. Tests that nobody reads
- *    any more are for dead-code elimination.
- * 2. In part (`unrollPartly`): a loop that counts towards a bound, by as many rounds as `part-factor` of the binding says, or half of them
- *    and so on until they are no more than `part-budget` instructions. All lanes must run it equally often: else those that are
- *    done with the groups would wait while others run the rounds left over. With `partial: false` only where knob 429 is set: by 2 to that.
+ * 1. In full (`unrollFully`): a loop with a known trip count, if all its iterations together have at most
+ *    `UnrollFullInstLimit` instructions. Inner loops come first: without them the surrounding loop may be small enough too.
+ *    Tests that are no longer read are left to dead-code elimination.
+ * 2. In part (`unrollPartly`): a loop that counts towards a bound, by the factor `part-factor` of the binding, halved until
+ *    the copies have at most `part-budget` instructions. All lanes must run it equally often; otherwise lanes that are done
+ *    with the unrolled loop would wait while others run the remaining iterations. With `partial: false`, only if knob 429 is
+ *    set: by 2 to the power of its value.
  *
- * Both need an innermost loop that control leaves at its one latch (phase 18 makes it of most others), without operations between
- * lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed; loops unrolled in part get it, which tells later phases
- * and ptxas that this is done.
+ * Both need an innermost loop that control leaves only at its single latch (phase 18 puts most others into this
+ * form), without operations between lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed; partly
+ * unrolled loops get it, which tells later phases and ptxas not to unroll them again.
  *
- * Knobs: 437 off: nothing is unrolled; 897 off: no loop of several blocks; 429: factor of step 2.
+ * Knobs: 437 off: nothing is unrolled; 897 off: no loop with several blocks; 429: factor of step 2.
  *
- * Requires: control-last, phi-free; trip counts are those of the function in SSA. Guarantees: control-last, loop-form. A second application
- * changes nothing, but in nests deeper than 16.
- * Bound: linear in what comes out, for each level of nests that go in full; what comes out is bounded for each loop.
+ * Requires: control-last, phi-free; trip counts are those of the function in SSA. Guarantees: control-last,
+ * loop-form. A second application changes nothing, except in nests deeper than 16.
+ * Bound: linear in the output, for each level of nests that are unrolled in full; the output is bounded for each
+ * loop.
  */
 export const loopUnrolling: Pass = (fn, ctx) => {
   if (!isOn(ctx, 'Knob437')) return fn;
   if (!controlIsLast(fn) || fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]))) {
-    ctx.remark('missed', 'form', 'control stands in the middle of a block, or the function is in SSA');
+    ctx.remark(
+      'missed',
+      'form',
+      'a control operation is in the middle of a block, or the function is in SSA',
+    );
     return fn;
   }
   if (fn.attrs.directives.some((x) => x.includes('nounroll'))) return fn;
@@ -90,7 +96,7 @@ class Unroller {
   private readonly ctx: PassContext;
   private readonly forest: LoopForest;
   private readonly place: Int32Array;
-  /** Ids of blocks of which a pragma says that their loop stays; the entry's is one of the whole function. */
+  /** Ids of blocks whose pragma forbids unrolling; the entry's pragma applies to the whole function. */
   private readonly stays: ReadonlySet<number>;
   private readonly missed: (Refusal & { readonly block: number })[] = [];
   private ssa: { readonly counts: TripCounts; readonly loops: ReadonlyMap<number, number> } | null = null;
@@ -103,7 +109,7 @@ class Unroller {
     this.stays = new Set(fn.attrs.pragmas.filter((p) => p.text.includes('nounroll')).map((p) => p.block));
   }
 
-  /** Says why loops stayed. */
+  /** Reports why loops were not unrolled. */
   tell(): void {
     for (const { name, why, block } of this.missed)
       this.ctx.remark('missed', `not-unrolled-${name}`, `the loop at BB${block} is not unrolled: ${why}`, {
@@ -116,11 +122,11 @@ class Unroller {
     return this.each(true, 'unrolled', (loop) => {
       const again = this.tripCount(loop);
       if (again === null) return null;
-      const rounds = `${again + 1n} ${again === 0n ? 'round' : 'rounds'} of ${loop.size} instructions`;
+      const rounds = `${again + 1n} ${again === 0n ? 'iteration' : 'iterations'} of ${loop.size} instructions`;
       if (again > 0n && (again + 1n) * BigInt(loop.size) > BigInt(most))
         return { name: 'size', why: `${rounds} are more than ${most}` };
       return {
-        what: again === 0n ? rounds : `${rounds}, one behind the other`,
+        what: again === 0n ? rounds : `${rounds}, one after the other`,
         apply: (d) => unrollFully(d, loop, Number(again)),
       };
     });
@@ -132,23 +138,24 @@ class Unroller {
       const counted = countedLoop(d, loop);
       if (isRefusal(counted)) return counted;
       const factor = this.factor(loop.size);
-      if (factor < 2) return { name: 'budget', why: `two rounds of ${loop.size} instructions are too many` };
+      if (factor < 2)
+        return { name: 'budget', why: `two iterations of ${loop.size} instructions are too many` };
       if (!groupsArePossible(counted, factor))
         return {
           name: 'bound',
-          why: 'its bound is nearer to the end of all numbers than a group of rounds goes',
+          why: 'its bound is so close to the end of the number range that a group of iterations would wrap',
         };
       if (mayWaitInLoops(fn)) return { name: 'waiting', why: 'lanes may wait for each other in a loop' };
       if (divergenceOf(fn).branch[loop.latch] >= Lanes.Varying)
-        return { name: 'divergent', why: 'lanes of a warp may run it differently often' };
+        return { name: 'divergent', why: 'lanes of a warp may run it a different number of times' };
       return {
-        what: `${factor} rounds of ${loop.size} instructions at once`,
+        what: `${factor} iterations of ${loop.size} instructions at once`,
         apply: (d) => unrollPartly(d, loop, counted, factor, ctx.isa),
       };
     });
   }
 
-  /** Looks at each loop, and does what is found to be done. @param told say of what form a loop is not */
+  /** Examines each loop and performs the unrolling found. @param told whether to report which form a loop lacks */
   private each(
     told: boolean,
     name: string,
@@ -186,7 +193,7 @@ class Unroller {
     );
   }
 
-  /** How often control goes back to the header each time, where that is known. */
+  /** How often control goes back to the header each time, if known. */
   private tripCount(loop: BottomTested): bigint | null {
     if (this.ssa === null) {
       const ssa = constructSsa(this.fn, this.ctx.isa);
@@ -197,7 +204,7 @@ class Unroller {
     return id === undefined ? null : this.ssa.counts.of(id).exact;
   }
 
-  /** How many rounds at once: forced, or that of the binding, halved until they are no more than its budget. */
+  /** The unroll factor: forced, or that of the binding, halved until the copies fit its budget. */
   private factor(size: number): number {
     const { ctx } = this;
     const forced = ctx.knob('Knob429');
@@ -209,7 +216,7 @@ class Unroller {
   }
 }
 
-/** What is to be done with a loop. */
+/** The unrolling chosen for a loop. */
 interface Unrolling {
   readonly what: string;
   readonly apply: (d: Draft) => void;

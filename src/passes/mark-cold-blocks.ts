@@ -2,13 +2,13 @@ import { coldBlocksOf } from '../analysis/cold-blocks.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 41, MarkAdditionalColdBlocks: which blocks hardly ever run.
+ * Phase 41, MarkAdditionalColdBlocks: finds blocks that hardly ever run.
  *
  *     before, after: the same text; the phase's report reads
  *       # 2 of 7 blocks are cold: BB2 BB6
  *
- * Requires: nothing. Guarantees: nothing that later phases depend on: those that place blocks ask the analysis
- * (`analysis/cold-blocks.ts`) themselves, because blocks may have come and gone by then.
+ * Requires: nothing. Guarantees: nothing that later phases depend on. Phases that place blocks query the analysis
+ * (`analysis/cold-blocks.ts`) themselves, because blocks may have been added and removed by then.
  * Bound: nothing until the report is read; then linear in blocks.
  */
 export const markColdBlocks: Pass = (fn, ctx) => {

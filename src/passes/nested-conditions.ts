@@ -13,7 +13,8 @@ import { allInSsa } from '../ssa/registers.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /**
- * Phase 38, OptimizeNestedCondBranches: a branch that only leads to another branch on the way to the same places becomes one with it.
+ * Phase 38, OptimizeNestedCondBranches: merges a branch with another one that it leads to, if both lead to the same
+ * places.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -25,40 +26,41 @@ import type { Pass, PassContext } from './pass.ts';
  *     BB2:                                 ...
  *          ...
  *
- * The inner block may hang on either way of the outer one, or on both, and its branch may be taken or not on the way to the common
- * place: the table of the PLOP3 says which, so AND, OR, XOR, their negations and "a ? b : c" are one rewrite. Longer conditions fall
- * one step at a time, from the inside out.
+ * The inner block may be on either side of the outer branch, or on both, and the inner branch may be taken or not
+ * taken on the way to the common target. The table of the PLOP3 encodes this, so AND, OR, XOR, their negations and "a
+ * ? b : c" are one rewrite. Longer conditions are merged one step at a time, from the inside out.
  *
- * What keeps two branches (seeds 000 and 003, safety constraints):
- * 1. the inner block does more than compute values: loads, stores, warp operations and barriers must not run where they did not;
- * 2. somebody else leads into the inner block, or names it;
- * 3. the ways do not end in the same two blocks, or bring different values to their phis.
- * Values that the inner block computes may be used behind it, and may be made from the outer predicate: in SSA they keep their names,
- * and are right wherever they were read before.
+ * Two branches stay (seeds 000 and 003, safety constraints) if
+ * 1. the inner block does more than compute values: loads, stores, warp operations and barriers must not run speculatively;
+ * 2. the inner block has other predecessors, or is named by an instruction;
+ * 3. the paths do not end in the same two blocks, or give different values to their phis.
+ * Values that the inner block computes may be used after it, and may depend on the outer predicate: in SSA they keep
+ * their names, and are right wherever they were read before.
  *
- * It pays where lanes part at the outer branch, so that a warp mostly went through the inner block as well. What may be lost where
- * it did not is what the inner blocks compute, in cycles by the back end's `costs`: at most `max-loss`, and where nearly all warps
- * agree at the outer branch (`laneAgreementOf`), at most `max-uniform-loss`. Both are parameters of the step; absent: no limit.
+ * It pays if lanes part at the outer branch, because then a warp mostly ran the inner block anyway. The possible loss
+ * is the cost of the inner blocks' values, in cycles by the back end's `costs`. It may be at most `max-loss`, and at
+ * most `max-uniform-loss` if nearly all warps agree at the outer branch (`laneAgreementOf`). Both are parameters of
+ * the step; absent: no limit.
  *
- * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing, but where a limit kept a branch.
- * Bound: each rewrite takes out a block; a block is gone through once for each time that the branch before it is looked at, which is
- * once more after each rewrite there.
+ * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing, unless a limit kept a branch.
+ * Bound: each rewrite removes a block. A block is scanned once each time that the branch before it is examined, which
+ * happens once more after each rewrite there.
  */
 export const nestedConditions: Pass = (fn, ctx) =>
   edit(
     fn,
     (d) => {
       const nest = new NestedConditions(fn, d, ctx);
-      // Inner blocks stand behind their outer ones nearly always; where they do not, the outer one looks again.
+      // Inner blocks nearly always come after their outer ones; if they do not, the outer one is examined again.
       for (const b of d.layout().reverse()) while (d.isAlive(b) && nest.combine(b));
     },
     ctx.isa,
   );
 
-/** One of two ways out of a block. */
+/** One of the two edges out of a block. */
 interface Way {
   readonly to: BlockNo;
-  /** The block that leads there: the one that decides, or `through`. */
+  /** The block from which the edge leads to the target: the deciding block, or `through`. */
   readonly from: BlockNo;
   /** A block in between that only jumps on, or -1. */
   readonly through: BlockNo;
@@ -88,7 +90,7 @@ class NestedConditions {
     this.pinned = pinnedBlocks(d);
   }
 
-  /** Makes the branch of `outer` one with those behind it; false where nothing was done. */
+  /** Merges the branch of `outer` with those after it; false if nothing was done. */
   combine(outer: BlockNo): boolean {
     const w = this.decisionOf(outer);
     if (w === null) return false;
@@ -100,7 +102,7 @@ class NestedConditions {
     return taken !== null && leadsTo(taken, w.fall.to) && this.rewrite(outer, w, taken, null);
   }
 
-  /** How a block ends, seen through blocks that do nothing but jump on; null unless a predicate decides between two blocks. */
+  /** How a block ends, looking through blocks that only jump on; null unless a predicate decides between two blocks. */
   private decisionOf(b: BlockNo): Decision | null {
     const w = twoWaysOf(this.d, b);
     if (w === null) return null;
@@ -120,13 +122,16 @@ class NestedConditions {
       : { to: next, from: to, through: to };
   }
 
-  /** Does only one block lead to it, and nothing name it? */
+  /** Does the block have only one predecessor, and does nothing name it? */
   private mayGo(b: BlockNo): boolean {
     const { d } = this;
     return d.predecessors(b).length === 1 && b !== d.entryBlock && !this.pinned.has(b);
   }
 
-  /** How the block ends that a way leads to, if only that way leads to it, and it only computes values; null for others. */
+  /**
+   * The decision of the block that an edge leads to, if it has no other predecessor and only computes values;
+   * otherwise null.
+   */
   private inner(way: Way): Decision | null {
     const { d } = this;
     const b = way.to;
@@ -141,7 +146,7 @@ class NestedConditions {
     return w;
   }
 
-  /** Cycles for what a block computes. */
+  /** Cycles for the values that a block computes. */
   private lossOf(b: BlockNo): number {
     const { d } = this;
     let loss = 0;
@@ -149,14 +154,14 @@ class NestedConditions {
     return loss;
   }
 
-  /** @param taken how the block ends that the branch of `outer` leads to, if it goes; `fall` likewise */
+  /** @param taken decision of the block on the taken edge of `outer` if it is merged, else null; `fall` likewise */
   private rewrite(outer: BlockNo, w: Decision, taken: Decision | null, fall: Decision | null): boolean {
     const { d, ctx } = this;
     const inner = [taken, fall].filter((x) => x !== null);
     const ways = [taken ?? w.taken, fall ?? w.fall].flatMap((x) => ('block' in x ? [x.taken, x.fall] : [x]));
     const gone = new Set([...inner.map((x) => x.block), ...[w.taken, w.fall, ...ways].map((x) => x.through)]);
     gone.delete(-1);
-    // Control falls where it can without a jump.
+    // Control falls through where possible.
     let next = d.below(outer);
     while (gone.has(next)) next = d.below(next);
     const { taken: one, fall: other } = inner[0];
@@ -178,7 +183,7 @@ class NestedConditions {
       for (const phi of d.phis(target)) {
         const brought = ways.filter((x) => x.to === target).map((x) => d.way(phi, x.from)!);
         if (brought.some((o) => !sameOperand(o, brought[0])))
-          return refuse('values-differ', `they bring different values to BB${d.id(target)}`);
+          return refuse('values-differ', `their values for the phis of BB${d.id(target)} differ`);
         values.set(phi, brought[0]);
       }
 
@@ -189,7 +194,7 @@ class NestedConditions {
         d.moveToEnd(n, outer);
       }
     const inputs: Operand[] = [reg(w.guard)];
-    /** Truth table of "control goes on to `to`" for one way out of `outer`. */
+    /** Truth table of "control goes to `to`" for one edge out of `outer`. */
     const table = (x: Decision | null, way: Way): number => {
       if (x === null) return way.to === to ? ALWAYS : 0;
       const input = inputs.push(reg(x.guard)) === 2 ? B : C;
@@ -209,7 +214,7 @@ class NestedConditions {
   }
 }
 
-/** Takes out blocks to which nothing outside of them leads: each once what led to it is gone. */
+/** Removes blocks without predecessors among the remaining blocks, each after its predecessors. */
 function removeAll(d: Draft, blocks: ReadonlySet<BlockNo>): void {
   const left = [...blocks];
   while (left.length > 0) {

@@ -2,7 +2,7 @@ import type { BlockNo, Draft } from '../ir/draft/index.ts';
 import { endsFlow } from '../ir/flow.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 
-/** Takes out a guarded branch whose ways lead to one block now. */
+/** Removes a guarded branch whose targets are now the same block. */
 export function foldBranch(d: Draft, b: BlockNo): void {
   const n = d.terminator(b);
   if (n < 0) return;
@@ -11,7 +11,7 @@ export function foldBranch(d: Draft, b: BlockNo): void {
   d.setTerminator(b, null, d.fall(b));
 }
 
-/** Takes out a branch without a condition to the block that stands below anyway. */
+/** Removes an unconditional branch to the next block. */
 export function foldJump(d: Draft, b: BlockNo): void {
   const n = d.terminator(b);
   if (n < 0) return;

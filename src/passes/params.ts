@@ -5,7 +5,7 @@ const share: ParamType = { kind: 'number', least: 0, whole: false };
 const flag: ParamType = { kind: 'flag' };
 const word = (...words: string[]): ParamType => ({ kind: 'word', words });
 
-/** Parameters that passes read, by pass. A pass that is not here takes none. */
+/** Parameters that passes read, by pass. A pass that is not listed takes none. */
 export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'analyze-control-flow': { force: flag },
   'final-inspection': { 'no-pseudo': flag },

@@ -23,15 +23,17 @@ import type { Pass } from './pass.ts';
  *           STG [RD3], R2                     SHL R2, R2, 1
  *           EXIT                              BRA BB3
  *
- * `cold: loops` (108) puts what is cold in a loop (`coldBlocksOf`) behind all else of it, `cold: function` (109) what is cold outside
- * of loops behind all else. `chains: true` (112) puts behind each block the one to which control goes most often, if no block that is
- * not placed yet leads there more often; by estimate alone it must be twice as often (Pettis and Hansen, "Profile Guided Code
- * Positioning", 1990, from the top down). Where nothing says so, blocks keep their order. Loops stay in one piece, with their header first if it was.
+ * `cold: loops` (108) moves cold blocks of a loop (`coldBlocksOf`) behind the rest of the loop; `cold: function`
+ * (109) moves cold blocks outside loops behind everything else. `chains: true` (112) places after each block the
+ * successor to which control goes most often, unless an unplaced block leads there more often; without a profile, it
+ * must be twice as often (Pettis and Hansen, "Profile Guided Code Positioning", 1990, from the top down). If no
+ * successor qualifies, blocks keep their order. Loops stay contiguous, with their header first if it was.
  *
- * Jumps that run are counted, weighed by how often: chains must save some; what is cold moves if what is not then jumps no more.
+ * Executed jumps are counted, weighted by frequency: chains must save some; cold blocks move only if the others do
+ * not jump more.
  *
- * Requires: control-last. Guarantees: control-last; the same blocks and ways, but for jumps that are needed or no longer needed.
- * A second application changes nothing, unless jumps in blocks of their own change the estimate.
+ * Requires: control-last. Guarantees: control-last; the same blocks and edges, except for jumps that become necessary
+ * or unnecessary. A second application changes nothing, unless jumps in separate blocks change the estimate.
  * Bound: n log n in blocks, times the nesting of loops.
  */
 export const placeBlocks: Pass = (fn, ctx) => {
@@ -54,16 +56,16 @@ export const placeBlocks: Pass = (fn, ctx) => {
   return edit(fn, (d) => arrange(d, order), ctx.isa);
 };
 
-/** How many times as often control must pass one way as another by estimate alone, for an order to be made of it. */
+/** How many times as often control must take one edge as another, by estimate alone, to determine the order. */
 const GUESSED = 2;
 
-/** Where nothing says what comes next, the order before does, so that another look may save more. Few need a third one. */
+/** Ties are broken by the previous order, so another round may save more. Few functions need a third one. */
 const ROUNDS = 8;
 
-/** Jumps a call by which orders must differ: less than that is what estimates differ by. */
+/** Jumps per call by which orders must differ; smaller differences are estimation noise. */
 const LEAST = 1e-3;
 
-/** Puts the blocks in an order, and drops jumps to what now comes next. */
+/** Puts the blocks in an order, and removes jumps to the next block. */
 function arrange(d: Draft, order: readonly BlockNo[]): void {
   for (let k = 1; k < order.length; k++) d.moveBlock(order[k], order[k - 1]);
   for (const b of order) {
@@ -76,7 +78,7 @@ function arrange(d: Draft, order: readonly BlockNo[]): void {
   }
 }
 
-/** A block, or a whole loop, within the loop or function around it. */
+/** A block, or a whole loop, within the surrounding loop or function. */
 interface Unit {
   readonly blocks: readonly number[];
   readonly cold: boolean;
@@ -95,7 +97,7 @@ class Placer {
     this.cold = coldBlocksOf(fn);
   }
 
-  /** @param loops move what is cold within loops, behind what is not; else what is cold outside of them */
+  /** @param loops move cold blocks within loops behind the others; false: cold blocks outside loops */
   coldLast(loops: boolean): number[] {
     const { fn, forest, cold } = this;
     /** The innermost loop around a block whose header is not cold; -1 for the function. */
@@ -115,7 +117,7 @@ class Placer {
     return [...key.keys()].sort((x, y) => key[x] - key[y] || x - y);
   }
 
-  /** Orders that save jumps, one after the other, from `order` on. */
+  /** Orders that save jumps, applied repeatedly, starting with `order`. */
   chained(order: readonly number[]): readonly number[] {
     let now = order;
     let cost = this.cost(now, false);
@@ -128,7 +130,7 @@ class Placer {
     return now;
   }
 
-  /** All blocks, each loop and the function in an order of its own, from the inside out. */
+  /** Orders all blocks, each loop and the function separately, from the inside out. */
   private chainedOnce(order: readonly number[]): number[] {
     const { forest, cold } = this;
     const place = new Int32Array(order.length);
@@ -159,7 +161,7 @@ class Placer {
     const unitAt = new Map<number, Unit>();
     for (const u of units) for (const b of u.blocks) unitAt.set(b, u);
     const placed = new Set<Unit>();
-    // By block: how often which others lead there, those that do so rarely first.
+    // By block: its predecessors and how often they lead there, the rarest first.
     const into = new Map<number, { readonly from: Unit; readonly often: number }[]>();
     for (const [b, from] of unitAt)
       for (let e = succStart[b]; e < succStart[b + 1]; e++) {
@@ -170,7 +172,7 @@ class Placer {
       }
     for (const list of into.values()) list.sort((x, y) => x.often - y.often);
     const margin = fn.attrs.counts.length > 0 ? 1 : GUESSED;
-    /** Does a block that is still to be placed lead to `to` as often, or nearly so? */
+    /** Does an unplaced block lead to `to` as often, or nearly so? */
     const betterElsewhere = (to: number, often: number): boolean => {
       const list = into.get(to)!;
       while (list.length > 0 && placed.has(list[list.length - 1].from)) list.pop();
@@ -204,8 +206,9 @@ class Placer {
   }
 
   /**
-   * Jumps that run in a call: one for each way out of a block that is not the next, but what a guarded branch does anyway.
-   * @param hot leave out those of cold blocks
+   * Jumps executed per call: one for each edge to a block that is not next, except for the taken edge of a guarded
+   * branch.
+   * @param hot ignore cold blocks
    */
   cost(order: readonly number[], hot: boolean): number {
     const { fn, frequency, cold } = this;

@@ -1,20 +1,20 @@
 import { NO_REG } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
-import { accessBytes } from '../isa/build.ts';
+import { accessBytes } from '../isa/accesses.ts';
 
 /**
- * Places in memory by how instructions name them: base register and symbol, and between which bytes accesses with that base lie.
- * What passes ask before they ask what addresses really mean, which costs more than most of them do.
+ * Places in memory as instructions name them: base register and symbol, and the range of bytes accessed with that
+ * base. A cheap test before passes query the address analysis, which costs more than most of them do.
  */
 export class Places {
-  /** By base: least byte and the one behind the greatest. */
+  /** By base: the first byte, and one past the last. */
   private readonly ranges = new Map<number | string, [number, number]>();
 
   get isEmpty(): boolean {
     return this.ranges.size === 0;
   }
 
-  /** Adds what a load or store touches. */
+  /** Adds the bytes that a load or store touches. */
   add(x: Instr): void {
     const { lo } = x.src[0];
     const end = lo + accessBytes(x.op.accesses[0], x.mods);
@@ -27,7 +27,7 @@ export class Places {
     }
   }
 
-  /** May it touch a place that was added, as far as the text says? */
+  /** May it touch an added place, judged by the text? */
   mayHold(x: Instr): boolean {
     const range = this.ranges.get(keyOf(x));
     if (range === undefined) return false;

@@ -12,7 +12,7 @@ import { IfConversion, mayBeConverted } from './if-conversion.ts';
 import { type Arm, type IfShape, ifShapeOf } from './if-shapes.ts';
 import type { Pass, PassContext } from './pass.ts';
 
-/** Knob 577: each region that is converted takes one unit; unset means no limit (reference passes-a). */
+/** Knob 577: each converted region takes one unit; unset means no limit (reference passes-a). */
 const BUDGET = 'Knob577';
 
 /**
@@ -31,36 +31,39 @@ const BUDGET = 'Knob577';
  *           STG [RD7], R8
  *           EXIT
  *
- * Triangles and diamonds, from the inside out, so that an `if` in an arm is part of it when the outer one is looked at (`ifShapeOf`,
- * `IfConversion`). Calls, barriers, warp operations and blocks that something names keep their branch.
+ * Triangles and diamonds are converted from the inside out, so that an `if` in an arm is part of the arm when the
+ * outer one is examined (`ifShapeOf`, `IfConversion`). Calls, barriers, warp operations and named blocks keep their
+ * branch.
  *
- * It pays by cycles of the units of a sub-partition, which the back end says for each opcode (`costs`). What is lost is what a warp
- * whose lanes agree now goes through and would have skipped, as often as branch probabilities say, less the branches. Where lanes may
- * part, and a warp went through both arms, there is no such loss: so `max-loss` may be high, `max-uniform-loss`, for branches at
- * which nearly all warps agree (`laneAgreementOf`), is not. `max-guarded` bounds how many instructions carry a guard because they
- * touch memory: they keep their order, and a scheduler that has many of them in one block holds many addresses in registers. With
- * `only: values` everything but values stays. All are parameters of the step; absent: no limit.
+ * Profit is computed in cycles of the units of a sub-partition, which the back end gives for each opcode (`costs`).
+ * The loss is what a warp whose lanes agree now executes and would have skipped, weighted by branch probabilities,
+ * minus the branches. If lanes may part, a warp went through both arms anyway and there is no such loss. So
+ * `max-loss` may be high, while `max-uniform-loss`, for branches at which nearly all warps agree (`laneAgreementOf`),
+ * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order,
+ * and a scheduler that has many of them in one block holds many addresses in registers. With `only: values`, only
+ * values are converted. All are parameters of the step; absent: no limit.
  *
- * Knobs: Knob228 (mode word: 0 none, 1 the limits, 2 and more no limits), Knob577 (budget), Knob579 (set: arms may hold guarded
- * instructions with effects, of which the guard becomes a conjunction). Those with numbers alone have their meaning from reference passes-a.
+ * Knobs: Knob228 (mode word: 0 none, 1 the limits, 2 and more no limits), Knob577 (budget), Knob579 (set: arms may
+ * contain guarded instructions with effects, whose guard becomes a conjunction). The meaning of knobs known only by
+ * number is from reference passes-a.
  *
- * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing, but for branches that a limit kept:
- * branch probabilities of another flow graph are others.
- * Bound: every conversion takes out a block; a header is looked at once more after each.
+ * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing, except for branches that a
+ * limit kept: branch probabilities differ in the new flow graph.
+ * Bound: every conversion removes a block; a header is examined once more after each.
  */
 export const predication: Pass = (fn, ctx) => {
   const mode = ctx.knob('Knob228');
   return mode === 0 ? fn : edit(fn, (d) => new Predication(fn, d, ctx).run(), ctx.isa);
 };
 
-/** Cycles that an instruction takes which a guard keeps from running: those of its issue. */
+/** Cycles of an instruction that its guard keeps from running: those of its issue. */
 const ISSUE = 2;
 
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
 
 const isSet = (v: unknown): boolean => v !== null && v !== false;
 
-/** Why something does not pay that may lose more than `most` cycles; null where it does. */
+/** Why something that may lose more than `most` cycles does not pay; null if it pays. */
 const over = (loss: number, most: number, when: string): string | null =>
   loss > most ? `${when}it may cost ${loss.toFixed(1)} cycles, more than ${most}` : null;
 
@@ -86,7 +89,7 @@ class Predication {
 
   run(): void {
     const { d, ctx } = this;
-    // What an arm holds stands behind its header nearly always.
+    // The blocks of an arm nearly always come after its header.
     for (const b of d.layout().reverse())
       while (d.isAlive(b)) {
         const shape = ifShapeOf(d, b, (x) => this.pinned.has(x));
@@ -101,7 +104,12 @@ class Predication {
         }
         if (!ctx.mayRewrite('predicated', at.block, ins)) return;
         if (!ctx.budget(BUDGET)) {
-          ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: branches from BB${d.id(b)} on stay`, at);
+          ctx.remark(
+            'missed',
+            'budget-spent',
+            `${BUDGET} is spent: branches from BB${d.id(b)} on are kept`,
+            at,
+          );
           return;
         }
         const names = shape.arms.map((a) => `BB${d.id(a.first)}`).join(' and ');
@@ -111,7 +119,7 @@ class Predication {
       }
   }
 
-  /** How an `if` would be converted, or why it cannot be. */
+  /** The conversion of an `if`, or why it cannot be converted. */
   private conversionOf(shape: IfShape): IfConversion | string {
     const { d, ctx } = this;
     const valuesOnly = ctx.params['only'] === 'values';
@@ -123,11 +131,11 @@ class Predication {
       }
     if (shape.arms.length === 1 && this.ends(shape.meeting)) return 'it only ends the function';
     const c = new IfConversion(d, this.moves, shape);
-    if (c.guardedTwice > 0 && !isSet(ctx.knob('Knob579'))) return 'what stands in it is guarded already';
+    if (c.guardedTwice > 0 && !isSet(ctx.knob('Knob579'))) return 'it contains guarded instructions';
     return c;
   }
 
-  /** Why a conversion would not pay; null where it does. */
+  /** Why a conversion would not pay; null if it does. */
   private refusal(c: IfConversion): string | null {
     const { ctx, unlimited } = this;
     const { shape } = c;
@@ -140,7 +148,7 @@ class Predication {
     const guarded = arms.reduce((sum, a) => sum + a.count, 0);
     const most = Number(ctx.params['max-guarded']);
     if (guarded > most) return `${guarded} instructions that touch memory are more than ${most}`;
-    // What a guard keeps from running is issued all the same.
+    // An instruction that its guard keeps from running is issued all the same.
     const skipped = (a: (typeof arms)[number]): number => a.values + a.count * ISSUE;
     let loss = extra - branch;
     arms.forEach((a, k) => {
@@ -151,16 +159,16 @@ class Predication {
       : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
   }
 
-  /** How often an arm runs, of the times that the branch before it does. */
+  /** How often an arm runs, per run of the branch before it. */
   private shareOf(shape: IfShape, a: Arm): number {
     const { block } = frequencyOf(this.fn);
-    // Blocks that this pass did not find in the function have half of the runs of what they follow.
+    // Blocks created since the pass began count half of the runs of the block that they follow.
     const whole = block[shape.header];
     const part = block[a.first];
     return whole > 0 && part !== undefined ? Math.min(1, part / whole) : 0.5;
   }
 
-  /** Does the block do nothing but end the function? A guarded EXIT in the place of the branch is as good. */
+  /** Does the block only end the function? A guarded EXIT instead of the branch does as well. */
   private ends(b: BlockNo): boolean {
     const { d } = this;
     const n = d.terminator(b);

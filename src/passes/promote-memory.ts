@@ -8,11 +8,11 @@ import { type Fn, type Instr, instr, type Variable } from '../ir/program.ts';
 import { constructSsa } from '../ssa/construct.ts';
 import type { Pass } from './pass.ts';
 
-/** Knob 135, the instruction budget of a candidate, 80 where nothing is set (reference passes-g). */
+/** Knob 135, the instruction budget of a candidate; 80 if unset (reference passes-g). */
 const LIMIT = 'ConvertMemoryToRegIndexedSizeLimit';
 
 /**
- * Phases 37 and 65: local memory becomes registers.
+ * Phases 37 and 65: promotes local memory to registers.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -23,17 +23,17 @@ const LIMIT = 'ConvertMemoryToRegIndexedSizeLimit';
  *     BB2:                                      MOVPHI R7, {BB0: R1, BB1: R3}
  *           LDL R4, [a+4]                       MOV R4, R7
  *
- * What may be promoted, and in which pieces, says `promotable`. Each piece becomes a register with as many definitions as it has stores,
- * and SSA construction puts phis where they join. Words of which only a part is stored or loaded are put together and taken apart
- * by bit fields. What a way reads that has stored nothing comes from memory, as before: one load at the entry, which goes where no
- * such way is. A guarded store is a guarded definition.
+ * `promotable` decides what is promoted, and in which pieces. Each piece becomes a register with one definition per
+ * store, and SSA construction inserts phis where they join. If only a part of a word is stored or loaded, bit fields
+ * combine and extract it. A path without a store reads from memory as before: one load at the entry, which is removed
+ * if there is no such path. A guarded store is a guarded definition.
  *
- * Knob 135 is the most loads and stores of one variable that is promoted.
+ * Knob 135 is the maximum number of loads and stores of a promoted variable.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay, but for an entry that a loop leads back to, which gets a
- * block in front. A second application changes nothing: what was promoted is no memory any more but for the loads at the entry, and
- * those stay loads.
- * Bound: the analysis of addresses, and SSA construction, once, where the function has local variables.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay, except that an entry which is a loop header
+ * gets a block in front. A second application changes nothing: promoted variables are no longer in memory, except for
+ * the loads at the entry, which stay.
+ * Bound: one address analysis and one SSA construction, if the function has local variables.
  */
 export const promoteMemory: Pass = (fn, ctx) => {
   if (!fn.variables.some((v) => v.space === 'local') || !storesLocal(fn)) return fn;
@@ -50,7 +50,7 @@ export const promoteMemory: Pass = (fn, ctx) => {
   return withAlignment(edit(constructSsa(rewritten, ctx.isa), dropUnreadLoads), found.cells);
 };
 
-/** Variables are aligned as the loads at the entry ask, which may be wider than what was there. */
+/** Aligns variables for the loads at the entry, which may be wider than the original accesses. */
 function withAlignment(fn: Fn, cells: readonly Cell[]): Fn {
   const least = new Map<string, number>();
   for (const { variable, bytes } of cells) least.set(variable, Math.max(bytes, least.get(variable) ?? 1));
@@ -59,13 +59,13 @@ function withAlignment(fn: Fn, cells: readonly Cell[]): Fn {
   return { ...fn, variables: fn.variables.map((v) => (low(v) ? { ...v, align: least.get(v.name)! } : v)) };
 }
 
-/** Is there a store that may be to local memory? What is only read was never written, or stays what it is. */
+/** Is there a store that may go to local memory? Memory that is only read stays as it is. */
 const storesLocal = (fn: Fn): boolean =>
   fn.blocks.some((b) =>
     b.ins.some((x) => x.op.primitive === 'store' && (x.op.space === 'local' || x.op.space === 'generic')),
   );
 
-/** Takes loads from local memory out of the entry whose values nobody reads. */
+/** Removes loads of local memory at the entry whose values are not read. */
 function dropUnreadLoads(d: Draft): void {
   for (let n = d.first(d.entryBlock), next: number; n >= 0; n = next) {
     next = d.next(n);

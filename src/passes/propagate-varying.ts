@@ -9,7 +9,7 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { printGuarded, printInstr } from '../ir/text.ts';
 import type { Pass } from './pass.ts';
 
-/** Longest chain of definitions that is followed back from a branch. */
+/** Longest chain of definitions followed backwards from a branch. */
 const FARTHEST = 1000;
 
 /**
@@ -19,9 +19,10 @@ const FARTHEST = 1000;
  *       # 2 of 4 values differ between lanes of a warp, 0 between warps; 1 of 2 branches may part lanes
  *       # BB0: @P3 BRA BB2 may part lanes: it depends on S2R.TID.X R1
  *
- * Requires: nothing. Guarantees: nothing that later phases depend on: each asks the analysis (`analysis/divergence.ts`) itself, which
- * remembers its answer by snapshot.
- * Bound: nothing until the report is read; then linear in instructions, but for the chains behind branches.
+ * Requires: nothing. Guarantees: nothing that later phases depend on: each queries the analysis
+ * (`analysis/divergence.ts`) itself, which is cached by snapshot.
+ * Bound: nothing until the report is read; then linear in instructions, except for the chains of definitions behind
+ * branches.
  */
 export const propagateVarying: Pass = (fn, ctx) => {
   ctx.report(() => varyingReport(fn).join('\n'));
@@ -56,7 +57,7 @@ function varyingReport(fn: Fn): string[] {
   ];
 }
 
-/** Where a difference between lanes comes from, in words. */
+/** The origin of a difference between lanes, in words. */
 function originOf(d: Divergence, du: DefUse, r: Reg): string {
   const seen = new Set<Reg>();
   for (let at = r; seen.size < FARTHEST; ) {
@@ -72,7 +73,7 @@ function originOf(d: Divergence, du: DefUse, r: Reg): string {
   return 'it depends on a long chain of values';
 }
 
-/** A register that an instruction reads in which lanes differ, and which was not looked at before. */
+/** A register that an instruction reads, that differs between lanes, and that was not visited yet. */
 function varyingSource({ fn, value }: Divergence, x: Instr, seen: ReadonlySet<Reg>): Reg {
   const varies = (r: Reg): boolean =>
     r !== NO_REG && regIndex(r) < fn.regCount && value[regIndex(r)] === Lanes.Varying && !seen.has(r);

@@ -20,7 +20,10 @@ import { type Chain, Chains } from './chains.ts';
 import { commonValues } from './common-values.ts';
 import type { Pass, PassContext } from './pass.ts';
 
-/** Knob 31: 0 switches the phase off; each tree that is rebuilt takes a unit of the budget; the first ones are left out (passes-b). */
+/**
+ * Knob 31: 0 disables the phase; each rebuilt tree takes a unit of the budget; the first ones may be skipped
+ * (passes-b).
+ */
 const ALLOW = 'AllowReassociateCSE';
 const BUDGET = 'ReassociateCSEBudget';
 const SKIP = 'ReassociateCSESkip';
@@ -29,8 +32,8 @@ const SKIP = 'ReassociateCSESkip';
 const MOST_LEAVES = 64;
 
 /**
- * Phase 50, OriReassociateAndCommon: sums, products, and, or, xor, minima and maxima of integers are brought into one order, so that
- * parts of them become common; then what is common is computed once.
+ * Phase 50, OriReassociateAndCommon: brings integer sums, products, and, or, xor, minima and maxima into a canonical
+ * order, so that common parts appear; then common subexpressions are computed once.
  *
  *     before                              after
  *     BB0:                                BB0:
@@ -40,18 +43,19 @@ const MOST_LEAVES = 64;
  *           IADD3 R8, R7, R1                    ...
  *           IADD3 R9, R8, R2
  *
- * A tree is an operation with those operands that are the same operation in the same block, and read by nothing else. Its leaves
- * are sorted: what is defined first comes first (reverse post-order, so that what a loop does not change stands together), constants
- * last, as one. It is rebuilt as a chain that leans to the left, three at a time where the opcode takes three (reference passes-b:
- * the order, and the shape).
+ * A tree is an operation together with those operands that are the same operation, in the same block, and read by
+ * nothing else. Its leaves are sorted by place of definition (reverse post-order, so that loop-invariant leaves come
+ * together); constants come last, combined into one. The tree is rebuilt as a chain that leans to the left, with
+ * three operands at a time if the opcode takes three (reference passes-b: the order, and the shape).
  *
- * A chain never has more operations than the tree had. Floats stay: their sums depend on the order.
+ * A chain never has more operations than the tree had. Floats are excluded, because their sums depend on the order.
  *
- * Knobs: AllowReassociateCSE (31) 0 is off; ReassociateCSEBudget; ReassociateCSESkip leaves out so many trees from the start.
+ * Knobs: AllowReassociateCSE (31): 0 disables the phase; ReassociateCSEBudget; ReassociateCSESkip skips that many
+ * trees at the start.
  *
- * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application finds what commoning left with one reader,
- * and nothing else.
- * Bound: each instruction belongs to one tree, a tree has at most 64 leaves; commoning as phase 49.
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application finds only what commoning
+ * left with a single reader.
+ * Bound: each instruction belongs to one tree, a tree has at most 64 leaves; commoning as in phase 49.
  */
 export const reassociate: Pass = (fn, ctx) => {
   if (ctx.knob(ALLOW) === 0) return fn;
@@ -65,7 +69,7 @@ class Trees {
   private readonly fn: Fn;
   private readonly chains: Chains;
   private left: number;
-  /** By register index: where it is defined, in reverse post-order; 0 for what comes from outside. */
+  /** By register index: place of its definition in reverse post-order; 0 for values from outside. */
   private rank: Float64Array | null = null;
 
   constructor(d: Draft, fn: Fn, ctx: PassContext) {
@@ -76,7 +80,7 @@ class Trees {
     this.left = Number(ctx.knob(SKIP) ?? 0);
   }
 
-  /** Rebuilds what is not in order; true if anything was. */
+  /** Rebuilds trees that are not in order. @returns whether any was */
   run(): boolean {
     const { d, ctx } = this;
     let changed = false;
@@ -87,7 +91,7 @@ class Trees {
         if (chain === null || !this.isRoot(n, chain)) continue;
         const inner: Ins[] = [];
         const found = this.leavesOf(n, chain, inner);
-        // The operands of one operation are common in any order.
+        // The operands of a single operation compare equal in any order.
         const leaves = inner.length === 0 ? null : this.sorted(chain, found);
         if (leaves === null || this.isInOrder(n, chain, leaves, inner.length)) continue;
         if (this.left-- > 0) continue;
@@ -102,7 +106,7 @@ class Trees {
     return changed;
   }
 
-  /** No operation of the kind takes it in. */
+  /** Is it not part of a larger operation of the same kind? */
   private isRoot(n: Ins, chain: Chain): boolean {
     const { d } = this;
     const x = d.at(n);
@@ -144,7 +148,7 @@ class Trees {
     return leaves;
   }
 
-  /** Leaves in order, constants as one at the end; null where there are other operands. */
+  /** Leaves in order, constants combined at the end; null if there are other operands. */
   private sorted(chain: Chain, leaves: Operand[]): Operand[] | null {
     const registers = leaves.filter((o) => o.kind === Kind.Reg);
     const constants = leaves.filter((o) => o.kind === Kind.Imm);
@@ -173,7 +177,7 @@ class Trees {
     return this.rank[regIndex(r)] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What a chain makes stands where the last of its operands does, so that a part that became common keeps its place. */
+  /** A link of a chain ranks with the last of its operands, so that a part that became common keeps its place. */
   private rankOfMade(x: Instr): number | null {
     const chain = x.guard === NO_REG ? this.chains.of(x) : null;
     if (chain === null) return null;
@@ -183,7 +187,7 @@ class Trees {
     return rank;
   }
 
-  /** Is the tree the chain that its leaves in order make? */
+  /** Is the tree already the chain of its sorted leaves? */
   private isInOrder(root: Ins, chain: Chain, leaves: readonly Operand[], inner: number): boolean {
     const { d } = this;
     const links = linksOf(chain, leaves);
@@ -223,7 +227,10 @@ class Trees {
   }
 }
 
-/** The operands of each operation of a chain, but for the one before it, which is the first operand of each but the first. */
+/**
+ * The operands of each operation of a chain, without the result of the previous operation, which is the first operand
+ * of all but the first.
+ */
 function linksOf({ arity }: Chain, leaves: readonly Operand[]): Operand[][] {
   const links = [leaves.slice(0, arity)];
   for (let k = arity; k < leaves.length; k += arity - 1) links.push(leaves.slice(k, k + arity - 1));

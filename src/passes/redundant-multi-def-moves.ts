@@ -5,8 +5,8 @@ import type { Pass } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
 
 /**
- * Phase 62, OriRemoveRedundantMultiDefMov: a move of several definitions that changes nothing goes. In SSA that is a phi whose ways all
- * bring one register, or the phi itself.
+ * Phase 62, OriRemoveRedundantMultiDefMov: removes moves with several definitions that change nothing. In SSA these
+ * are phis whose operands are all one register, or the phi itself.
  *
  *     before                                   after
  *     BB1:                                     BB1:
@@ -16,7 +16,7 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  *       @P5 BRA BB1
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing.
- * Bound: each phi is looked at once, and again for each phi among its ways that goes.
+ * Bound: each phi is examined once, and again for each removed phi among its operands.
  */
 export const redundantMultiDefMoves: Pass = (fn, ctx) => {
   if (!fn.blocks.some((b) => b.ins.length > 0 && isPhi(b.ins[0]))) return fn;
@@ -25,7 +25,7 @@ export const redundantMultiDefMoves: Pass = (fn, ctx) => {
     dropRedundantPhis(d, phis, (n) => {
       const at = { block: d.id(d.block(n)), ins: d.at(n) };
       if (!ctx.mayRewrite('redundant', at.block, at.ins)) return false;
-      ctx.remark('passed', 'redundant', `${printInstr(at.ins)}: it always is one value`, at);
+      ctx.remark('passed', 'redundant', `${printInstr(at.ins)}: it always has a single value`, at);
       return true;
     });
   });

@@ -3,12 +3,13 @@ import { isPhi } from '../ir/flow.ts';
 import { Kind, type Operand, regFile, sameOperand } from '../ir/operand.ts';
 
 /**
- * Takes out every phi that has only one value beside itself (Braun, Buchwald, Hack, Leissa, Mallon and Zwinkau, "Simple and Efficient
- * Construction of Static Single Assignment Form", 2013, "trivial phis"), and those that become so by it.
+ * Removes every phi with only one operand besides itself (Braun, Buchwald, Hack, Leissa, Mallon and Zwinkau, "Simple
+ * and Efficient Construction of Static Single Assignment Form", 2013, "trivial phis"), and those that become trivial
+ * in turn.
  *
  * @param phis where to begin
- * @param may is asked for each phi that can go
- * @returns how many went
+ * @param may permission for each phi that can be removed
+ * @returns the number of removed phis
  */
 export function dropRedundantPhis(
   d: Draft,
@@ -21,7 +22,7 @@ export function dropRedundantPhis(
     if (d.isRemoved(n) || !isPhi(d.at(n))) continue;
     const x = d.at(n);
     const to = x.dst[0];
-    const only = onlyWay(x.src, to);
+    const only = onlyOperand(x.src, to);
     if (only === null || regFile(only.reg) !== regFile(to) || d.isReturned(to)) continue;
     if (!may(n)) continue;
     for (const user of d.users(to)) if (isPhi(d.at(user)) && user !== n) work.push(user);
@@ -32,8 +33,8 @@ export function dropRedundantPhis(
   return dropped;
 }
 
-/** The register that all ways of a phi bring, itself aside; null where they differ, or bring a constant. */
-function onlyWay(src: readonly Operand[], self: number): Operand | null {
+/** The only register among a phi's operands besides itself; null if they differ, or include a constant. */
+function onlyOperand(src: readonly Operand[], self: number): Operand | null {
   let only: Operand | null = null;
   for (let k = 1; k < src.length; k += 2) {
     const o = src[k];

@@ -49,16 +49,17 @@ import { tailMerging } from './tail-merging.ts';
 export { PASS_PARAMS } from './params.ts';
 
 interface Entry {
-  /** The name that phases bind to; the file's name. */
+  /** The name that phases bind to; also the file's name. */
   readonly name: string;
-  /** Raised whenever the pass may give another result for the same input: part of every cache key. */
+  /** Raised whenever the pass may give a different result for the same input: part of every cache key. */
   readonly version: number;
   readonly summary: string;
-  /** What it reads and requires wherever it runs; the rest is declared by the phases that bind it. */
+  /** What it reads and requires wherever it runs; phases that bind it declare the rest. */
   readonly needs?: PassNeeds;
 }
 /**
- * A pass over one function after another; one that edits a draft, which it shares with its neighbours; or one over the whole program.
+ * A pass over one function at a time; a pass that edits a draft, which it shares with adjacent ones; or a pass over
+ * the whole program.
  */
 export type PassEntry = Entry &
   ({ readonly pass: Pass } | { readonly edit: EditPass } | { readonly programPass: ProgramPass });
@@ -83,77 +84,79 @@ const edits = (
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
-  entry('redundant-barriers', redundantBarriers, 1, 'barriers and fences that repeat the last one', {
+  entry('redundant-barriers', redundantBarriers, 1, 'remove barriers and fences that repeat the last one', {
     knobs: ['Knob358'],
   }),
-  entry('sink-values', sinkValues, 1, 'what only one way needs is computed on that way'),
+  entry('sink-values', sinkValues, 1, 'sink values into the only path that needs them'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry(
     'loop-simplification',
     loopSimplification,
     1,
-    'preheader, one latch, and the test at the bottom of loops',
+    'give loops a preheader, one latch, and the test at the bottom',
   ),
-  entry('loop-unrolling', loopUnrolling, 1, 'several rounds of a loop at once, in full or in part'),
-  entry('split-live-ranges', splitLiveRanges, 1, 'a register used for several things becomes several'),
+  entry('loop-unrolling', loopUnrolling, 1, 'unroll loops, in full or in part'),
+  entry('split-live-ranges', splitLiveRanges, 1, 'split registers that are used for several values'),
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
-  entry('replace-uniforms', replaceUniforms, 1, 'special registers that the kernel states are constants'),
+  entry('replace-uniforms', replaceUniforms, 1, 'replace special registers that directives fix by constants'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),
   entry('branch-opt', branchOpt, 2, 'fold, simplify and thread branches, erase unreachable blocks'),
-  entry('tail-merging', tailMerging, 1, 'equal blocks, and equal ends of blocks, become one'),
+  entry('tail-merging', tailMerging, 1, 'merge equal blocks and equal ends of blocks'),
   entry(
     'equivalent-conditions',
     equivalentConditions,
     1,
-    'branches that earlier ones decide are taken or passed by',
+    'resolve or bypass branches that earlier ones decide',
   ),
-  entry('switch-opt', switchOpt, 1, 'jump table, search tree, test of bits or cascade for each switch'),
-  entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition a register, phis at joins'),
-  entry('gvn-cse', gvnCse, 4, 'global value numbering: what is computed twice is computed once'),
-  entry('hoist-invariants', hoistInvariants, 3, 'loop-invariant code moves in front of its loop'),
-  entry('hoist-common', hoistCommon, 1, 'what both arms of a branch compute is computed in front of it'),
-  entry('nested-conditions', nestedConditions, 1, 'two branches on the way to the same places become one'),
-  entry('predication', predication, 1, 'short branches become guarded instructions and selects'),
-  entry(
-    'guarded-selects',
-    guardedSelects,
-    1,
-    'what is selected is computed under the guard of its selection',
-    { requires: ['ssa'] },
-  ),
-  entry('apply-recipes', applyRecipes, 1, 'report which recipes are applied to the function'),
-  entry('attach-profile', attachProfile, 1, 'blocks have the counts of a profile'),
+  entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
+  entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition per register, phis at joins'),
+  entry('gvn-cse', gvnCse, 4, 'global value numbering: compute equal expressions once'),
+  entry('hoist-invariants', hoistInvariants, 3, 'move loop-invariant code in front of its loop'),
+  entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
+  entry('nested-conditions', nestedConditions, 1, 'merge two branches that lead to the same places'),
+  entry('predication', predication, 1, 'turn short branches into guarded instructions and selects'),
+  entry('guarded-selects', guardedSelects, 1, 'compute selected values under the guard of the selection', {
+    requires: ['ssa'],
+  }),
+  entry('apply-recipes', applyRecipes, 1, 'report which recipes apply to the function'),
+  entry('attach-profile', attachProfile, 1, 'give blocks the counts of a profile'),
   entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
-  entry('place-blocks', placeBlocks, 1, 'blocks in the order in which control passes, cold ones last'),
+  entry('place-blocks', placeBlocks, 1, 'order blocks along the paths of control, cold ones last'),
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
-  entry('forward-stores', forwardStores, 1, 'a load takes what a store has certainly written'),
-  entry('dead-stores', deadStores, 1, 'remove stores that are overwritten or gone before anything reads'),
-  entry('promote-memory', promoteMemory, 1, 'local variables at constant places become registers'),
+  entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
+  entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
+  entry('promote-memory', promoteMemory, 1, 'promote local variables at constant offsets to registers'),
   entry(
     'conditional-constants',
     conditionalConstants,
     2,
-    'constants, ranges and branches, on the ways that control can take',
+    'propagate constants and ranges along executable paths, decide branches',
     { knobs: ['FoldApproximate', 'FPFoldDisable'] },
   ),
-  entry('reassociate', reassociate, 2, 'trees of integer operations in one order, then common'),
+  entry('reassociate', reassociate, 2, 'put trees of integer operations in order, then number values'),
   entry('late-commoning', lateCommoning, 2, 'value numbering once more'),
-  entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'phis that are equal around a loop become one'),
-  entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'phis of one value go'),
-  entry('back-copy-propagation', backCopyPropagation, 1, 'compute where a copy would put it', {
-    knobs: ['BackCopyPropBudget'],
-  }),
-  entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA: phis become as few copies as live ranges allow'),
-  entry('constant-operands', constantOperands, 1, 'arithmetic reads parameters in the constant bank', {
+  entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'merge phis that are equal around a loop'),
+  entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'remove phis with a single value'),
+  entry(
+    'back-copy-propagation',
+    backCopyPropagation,
+    1,
+    'compute values directly into the target of their copy',
+    {
+      knobs: ['BackCopyPropBudget'],
+    },
+  ),
+  entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA with as few copies as live ranges allow'),
+  entry('constant-operands', constantOperands, 1, 'let arithmetic read parameters from the constant bank', {
     facts: ['capabilities.constant-operands'],
   }),
-  edits('copy-propagation', copyPropagation, 2, 'operands read what was copied'),
-  edits('constant-folding', constantFolding, 1, 'compute instructions of constants', {
+  edits('copy-propagation', copyPropagation, 2, 'replace operands by what they are copies of'),
+  edits('constant-folding', constantFolding, 1, 'evaluate instructions with constant operands', {
     knobs: ['FoldApproximate', 'FPFoldDisable'],
   }),
-  edits('constant-guards', constantGuards, 1, 'drop guards that are known, and what never runs'),
-  edits('dead-results', deadResults, 1, 'remove instructions whose results nobody reads'),
+  edits('constant-guards', constantGuards, 1, 'remove known guards, and instructions that never run'),
+  edits('dead-results', deadResults, 1, 'remove instructions whose results are never read'),
   entry('live-dead', liveDead, 1, 'global liveness and dead-code removal'),
   entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
 ]);

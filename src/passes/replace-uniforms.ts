@@ -7,19 +7,21 @@ import { printInstr } from '../ir/text.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 11, ReplaceUniformsWithImm: a read of a special register whose value the kernel itself states becomes a constant.
+ * Phase 11, ReplaceUniformsWithImm: replaces a read of a special register whose value the kernel's directives state
+ * by a constant.
  *
  *     before, under .reqntid 128, 2        after
  *     BB0:                                 BB0:
  *           S2R.NTID.X R1                        MOV R1, 128
  *           S2R.TID.Z R2                         MOV R2, 0
  *
- * What is known when a kernel is compiled is the shape of its blocks, where `.reqntid` requires one (PTX ISA 9.0, 11.4): their extents,
- * and the index along an axis of extent 1. Everything else that is uniform (parameters, the grid) is known at launch alone.
+ * The only such values known at compile time come from the shape of the kernel's blocks, if `.reqntid` requires one
+ * (PTX ISA 9.0, 11.4): their extents, and the index along an axis of extent 1. All other uniform values (parameters,
+ * the grid) are known only at launch.
  *
  * Requires: control-last. Guarantees: equivalence for every launch that the kernel allows; blocks and edges stay. A second
  * application changes nothing.
- * Bound: one look at each instruction, where there is such a directive.
+ * Bound: one look at each instruction, if there is such a directive.
  */
 export const replaceUniforms: Pass = (fn, ctx) => {
   const { extent } = blockShapeOf(fn);
@@ -38,7 +40,7 @@ export const replaceUniforms: Pass = (fn, ctx) => {
   });
 };
 
-/** The value of a special register in blocks of the given extents; null where it is not the same everywhere. */
+/** The value of a special register in blocks of the given extents; null if it varies. */
 function known({ op, mods }: Instr, extent: readonly number[]): number | null {
   if (op.special.length === 0) return null;
   const group = op.groups[0];

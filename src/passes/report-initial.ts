@@ -4,7 +4,8 @@ import { printFn } from '../ir/text.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 9, ReportInitialRepresentation: the statistics header and the text of the function, for the phase's report.
+ * Phase 9, ReportInitialRepresentation: adds the statistics header and the text of the function to the phase's
+ * report.
  *
  *     before, after: the same text; the report reads
  *       # 12 instructions, 9 R-regs
@@ -16,7 +17,7 @@ import type { Pass } from './pass.ts';
  * for the pressure, divergence and frequencies.
  */
 export const reportInitial: Pass = (fn, ctx) => {
-  // Read now: what a pass reads later is not part of the key of its result.
+  // Read now, because what is read when the report is built would not be part of the result's key.
   const listing = { target: targetBy((path) => ctx.fact(path)), program: ctx.program };
   ctx.report(() => `${statistics(fn, listing).join('\n')}\n${printFn(fn)}`);
   return fn;

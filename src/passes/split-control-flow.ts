@@ -3,7 +3,7 @@ import { isControl } from '../ir/flow.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 6, SetControlFlowOpLastInBB: cuts blocks so that a control operation is always last.
+ * Phase 6, SetControlFlowOpLastInBB: splits blocks so that a control operation is always last.
  *
  *     before                     after
  *     BB0:                       BB0:
@@ -13,8 +13,8 @@ import type { Pass } from './pass.ts';
  *                                      BRA BB3
  *
  * Requires: nothing. Guarantees: control-last. The first piece keeps id and name, so that no target changes; each
- * further piece is a new block behind it, reached by falling through. What follows an unguarded jump becomes a block
- * that nothing reaches; branch-opt removes it.
+ * further piece is a new block after it, reached by falling through. Code after an unguarded jump becomes an
+ * unreachable block, which branch-opt removes.
  * Bound: one look at each instruction; a block with k inner control operations becomes k + 1 blocks.
  */
 export const splitControlFlow: Pass = (fn, ctx) =>

@@ -21,8 +21,8 @@ import type { SwitchMap } from './switch-map.ts';
 import type { Plan } from './switch-plan.ts';
 
 /**
- * Writes a switch as planned, from the end of its head on. The blocks that decided before lose what led to them, and are for the
- * caller to remove.
+ * Emits a planned switch, starting at the end of its head. The old deciding blocks lose their incoming edges; the
+ * caller removes them.
  */
 export function emitSwitch(d: Draft, s: Switch, map: SwitchMap, plan: Plan): void {
   for (const n of s.kept) d.moveToEnd(n, s.head);
@@ -34,9 +34,9 @@ class Emitter {
   private readonly s: Switch;
   private readonly map: SwitchMap;
   private readonly loc: number;
-  /** The block behind which the next one goes. */
+  /** The block after which the next one is placed. */
   private place: BlockNo;
-  /** By leaf: a block that leads there, for those whose ways go to one block with different values for its phis. */
+  /** By leaf: a block that leads to its target, for leaves with the same target but different phi operands. */
   private readonly landings = new Map<Leaf, BlockNo>();
 
   constructor(d: Draft, s: Switch, map: SwitchMap) {
@@ -52,12 +52,15 @@ class Emitter {
     for (let w = work.pop(); w !== undefined; w = work.pop()) {
       if (w.block !== this.s.head) this.d.moveBlock(w.block, this.place);
       this.place = w.block;
-      // What is fallen into comes next.
+      // The fall-through comes next.
       work.push(...this.node(w.block, w.plan).reverse());
     }
   }
 
-  /** Ends a block by a plan's first decision. @returns blocks that are to be ended by plans of their own, the fall-through first */
+  /**
+   * Ends a block with a plan's first decision. @returns blocks still to be ended, with their plans, the fall-through
+   * first
+   */
   private node(b: BlockNo, plan: Plan): { block: BlockNo; plan: Plan }[] {
     const { d } = this;
     const ways = new Ways(this, b);
@@ -102,7 +105,7 @@ class Emitter {
     return rest;
   }
 
-  /** A block of this leaf's own that leads to where the leaf does. */
+  /** A separate block for this leaf that leads to its target. */
   landing(leaf: Leaf): BlockNo {
     const { d, landings } = this;
     let b = landings.get(leaf);
@@ -118,7 +121,7 @@ class Emitter {
     return this.d;
   }
 
-  /** A new block behind `b`, in front of all that comes later. */
+  /** A new block after `b`, before all later ones. */
   private next(b: BlockNo): BlockNo {
     this.place = this.d.newBlock(b, -1);
     return this.place;
@@ -165,7 +168,7 @@ class Emitter {
     fill(plan.high + 1n - at, other);
     let place = this.from(b, plan.low, loc);
     if (plan.outside !== null) {
-      // All that is beyond the table, and below it by wrapping round, comes to one entry more.
+      // All values beyond the table, and those below it by wrap-around, go to one additional entry.
       place = this.least(b, place, BigInt(ids.length));
       fill(1n, plan.outside);
     }
@@ -177,7 +180,7 @@ class Emitter {
     d.setTerminator(b, instr(d.opcode('BRX'), 0, [], [place, table(d.addTable(ids))], loc), -1);
   }
 
-  /** The selector minus the value at a place. */
+  /** The selector minus the value at a position. */
   private from(b: BlockNo, place: bigint, loc: number): Operand {
     const { d, s } = this;
     const value = this.map.valueAt(place);
@@ -189,7 +192,7 @@ class Emitter {
     return reg(x);
   }
 
-  /** The minimum of a number without sign and a constant. */
+  /** The unsigned minimum of a number and a constant. */
   private least(b: BlockNo, x: Operand, most: bigint): Operand {
     const { d, s } = this;
     const r = d.freshReg(regFile(s.selector));
@@ -231,7 +234,7 @@ class Emitter {
   }
 }
 
-/** The ways out of one block: two of them to one block can bring its phis only one value. */
+/** The edges out of one block: two of them to one target can give its phis only one value. */
 class Ways {
   private readonly e: Emitter;
   private readonly b: BlockNo;
@@ -242,7 +245,7 @@ class Ways {
     this.b = b;
   }
 
-  /** The block to go to for a leaf. */
+  /** The block to which edges for a leaf go. */
   to(leaf: Leaf): BlockNo {
     const first = this.direct.get(leaf.block);
     if (first === undefined) this.direct.set(leaf.block, leaf);
@@ -251,7 +254,7 @@ class Ways {
       : this.e.landing(leaf);
   }
 
-  /** Gives the phis of the targets their values, once the ways are there. */
+  /** Sets the phi operands of the targets, after the edges exist. */
   tellPhis(): void {
     const d = this.e.draft;
     for (const [block, leaf] of this.direct)

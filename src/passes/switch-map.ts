@@ -1,25 +1,25 @@
 import type { Leaf, Switch } from '../analysis/switches.ts';
 import { type Interval, meet, shifted, type ValueSet } from '../analysis/value-sets.ts';
 
-/** Consecutive values that lead to one place, and how often they come, of all that comes. */
+/** Consecutive values with one target, and the fraction of all executions that they account for. */
 export interface Case extends Interval {
   readonly leaf: Leaf;
   readonly weight: number;
 }
 
 /**
- * A switch as cases in ascending order, all other values leading to `other`. Values are counted from the least signed or the least
- * unsigned number, whichever makes fewer cases: that order is the one in which comparisons see them.
+ * A switch as cases in ascending order, with all other values leading to `other`. Positions are counted from the
+ * least signed or the least unsigned number, whichever makes fewer cases: comparisons use that order.
  */
 export class SwitchMap {
   readonly width: number;
   readonly signed: boolean;
   readonly cases: readonly Case[];
   readonly other: Leaf;
-  /** Least and greatest value that can come. */
+  /** Least and greatest possible value. */
   readonly least: bigint;
   readonly most: bigint;
-  /** By case: share of the values below it that lead to `other`; one more for those above all. */
+  /** By case: weight of the values below it that lead to `other`; one more for those above all cases. */
   readonly gaps: readonly number[];
   private readonly bias: bigint;
   private readonly steps: { readonly starts: readonly bigint[]; readonly sums: readonly number[] };
@@ -58,11 +58,11 @@ export class SwitchMap {
   }
 
   /**
-   * The map of a switch. Where nothing is known of how often a value comes, each case counts the same, and all that lead to `other` as
-   * much as one. `other` is where most values lead.
-   * @param possible what the selector can hold
-   * @param share how often a leaf's values come, of all that comes; null: nobody knows
-   * @returns null where nothing can come at all
+   * The map of a switch. Without known frequencies, each case has the same weight, and all values that lead to
+   * `other` together the weight of one case. `other` is where most values lead.
+   * @param possible the possible values of the selector
+   * @param share fraction of executions with a leaf's values; null: unknown
+   * @returns null if no value is possible
    */
   static of(s: Switch, possible: ValueSet, share: ((leaf: Leaf) => number) | null = null): SwitchMap | null {
     const half = 1n << BigInt(s.width - 1);
@@ -79,22 +79,22 @@ export class SwitchMap {
     return new SwitchMap(s.width, bySign, runs, other, share);
   }
 
-  /** The value that stands at a place of the order. */
+  /** The value at a position of the order. */
   valueAt(place: bigint): bigint {
     return BigInt.asUintN(this.width, place - this.bias);
   }
 
-  /** The place of a value in the order. */
+  /** The position of a value in the order. */
   placeOf(value: bigint): bigint {
     return BigInt.asUintN(this.width, value + this.bias);
   }
 
-  /** Places of values; where they are neighbours across the end of the order, two intervals. */
+  /** Positions of values; values that are adjacent across the end of the order become two intervals. */
   placesOf(values: ValueSet): ValueSet {
     return shifted(values, this.bias, this.width);
   }
 
-  /** How often one of the values comes. */
+  /** Weight of some values. */
   weightOf(values: ValueSet): number {
     let sum = 0;
     for (const { low, high } of this.placesOf(values))
@@ -102,14 +102,14 @@ export class SwitchMap {
     return sum;
   }
 
-  /** How often a value comes that stands below a place; where that cuts through a run of values, they share its weight. */
+  /** Weight of the values below a position; if it divides a run of values, they share its weight equally. */
   private weightBelow(place: bigint): number {
     const { starts, sums } = this.steps;
     let low = 0;
     let high = starts.length - 1;
     if (place <= starts[0]) return 0;
     if (place >= starts[high]) return sums[high];
-    // The last start that is not above the place.
+    // The last start that is not above the position.
     while (high - low > 1) {
       const mid = (low + high) >> 1;
       if (starts[mid] <= place) low = mid;
@@ -119,7 +119,7 @@ export class SwitchMap {
     return sums[low] + share * (sums[high] - sums[low]);
   }
 
-  /** Where cases and gaps begin, the end behind the last, and the weight of all that is below each. */
+  /** Starts of cases and gaps, the end after the last, and the total weight below each. */
   private stepsOf(): { readonly starts: readonly bigint[]; readonly sums: readonly number[] } {
     const starts: bigint[] = [];
     const sums: number[] = [];
@@ -147,7 +147,7 @@ interface Run extends Interval {
   readonly leaf: Leaf;
 }
 
-/** Neighbouring values of one leaf together; values that never come go with the longer run of those beside them. */
+/** Merges adjacent values of one leaf; impossible values join the longer of the adjacent runs. */
 function runsOf(sets: readonly { readonly leaf: Leaf; readonly values: ValueSet }[]): Run[] {
   const all = sets
     .flatMap(({ leaf, values }) => values.map(({ low, high }) => ({ low, high, leaf })))

@@ -26,20 +26,26 @@ import {
   waysOf,
 } from './switch-plan.ts';
 
-/** One unit for each comparison of a switch that is looked at; unset: no limit (seed 003: an effort limit). */
+/** One unit for each comparison examined; unset: no limit (seed 003: an effort limit). */
 const BUDGET = 'SwitchOptBudget';
-/** 0: only comparisons and branches make a switch. Else values may stand between them, which the scanner of seed 003 tolerates. */
+/**
+ * 0: only comparisons and branches make a switch. Otherwise values may come between them, which seed 003's scanner
+ * tolerates.
+ */
 const EXTENDED = 'SwitchOptExtendedPatternMatch';
 
-/** Cases asked for in front of a table because they pass by where the others meet; more of them would be a cascade again. */
+/**
+ * Most cases tested before a table because they bypass the place where the others meet; more would be a cascade
+ * again.
+ */
 const MOST_ESCAPES = 2;
 
-/** Rewriting one switch may bring another to light, by phis that fall away; more than once in a row that is rare. */
+/** Rewriting one switch may expose another by removing phis; that rarely happens more than once in a row. */
 const ROUNDS = 4;
 
 /**
- * Phase 30, DoSwitchOptSecond: writes each switch as a jump table, a search tree, a test of bits or a row of comparisons, whichever
- * is expected to be cheapest.
+ * Phase 30, DoSwitchOptSecond: rewrites each switch as a jump table, a search tree, a bit test or a cascade of
+ * comparisons, whichever is expected to be cheapest.
  *
  *     before                          after
  *     BB0:                            BB0:
@@ -51,31 +57,38 @@ const ROUNDS = 4;
  *     ... 12, 13, 15 ...
  *     BB20:
  *
- * What is a switch is said by values, not by form (`Switches`): rows and trees of comparisons, ranges, jump tables in any mixture
- * are a map from values of one register to places. Values that lead to one block with different values for its phis lead to different
- * places. Values that the selector cannot hold (`rangesOf`) need no test.
+ * A switch is defined by values, not by form (`Switches`): any mixture of comparison cascades and trees, ranges and
+ * jump tables is a map from the values of one register to targets. Edges to one block with different phi operands
+ * count as different targets. Values that the selector cannot hold (`rangesOf`) need no test.
  *
- * It is rewritten if it has more than `cascade-cases` comparisons and the new form saves at least `least-gain` of the instructions
- * that a warp is expected to execute (`cheapest`), every case being as likely as another, or as often as a profile counted it. A table has at least `table-density` of its
- * entries filled by cases, and at most `table-entries`; a jump through it costs as much as `table-cost` instructions. Where lanes may
- * hold different selectors, `lanes` of them choose on their own, and a block costs once for all that come there; that several
- * decisions lead to one place costs `regroup-cost`.
+ * A switch is rewritten if it has more than `cascade-cases` comparisons and the new form saves at least the fraction
+ * `least-gain` of the instructions that a warp is expected to execute (`cheapest`), with all cases equally likely, or
+ * as counted by a profile. At least `table-density` of a table's entries are filled by cases, and it has at most
+ * `table-entries`; a jump through it costs as much as `table-cost` instructions. If lanes may hold different
+ * selectors, `lanes` of them choose independently, and a block costs once for all lanes that reach it. Several
+ * decisions that lead to one target cost `regroup-cost`.
  *
- * With `profiled: stays` a function that has a profile is left as it is (the guard of seed 003).
+ * With `profiled: stays`, a function with a profile is not changed (the guard of seed 003).
  *
- * Values that stand between the comparisons and are needed elsewhere are computed in front of the switch, and count as its cost.
+ * Values that are computed between the comparisons and needed elsewhere are computed before the switch, and count
+ * towards its cost.
  *
- * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second application changes
- * nothing, because what was chosen is again the cheapest.
- * Bound: each block is part of one switch, of at most 256; n cases of a switch cost n^3 for up to 40, n log n for more.
+ * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second
+ * application changes nothing, because the chosen form is still the cheapest.
+ * Bound: each block is part of one switch, which has at most 256 blocks; n cases cost n^3 for n up to 40, n log n
+ * beyond.
  */
 export const switchOpt: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
   if (fn.attrs.counts.length > 0 && ctx.params['profiled'] === 'stays') {
-    ctx.remark('missed', 'profiled', 'there is a profile, by which its author has laid out the cases');
+    ctx.remark('missed', 'profiled', 'there is a profile, so the cases are assumed to be laid out by it');
     return fn;
   }
   let now = fn;
@@ -95,7 +108,7 @@ class Rewriter {
   private readonly few: number;
   private readonly leastGain: number;
   private readonly between: Between;
-  /** Say what was not done: once is enough. */
+  /** Report what was not done; once is enough. */
   private readonly explain: boolean;
   private d!: Draft;
 
@@ -125,7 +138,7 @@ class Rewriter {
       if (s === null) continue;
       if (!this.pay(s)) break;
       let way = this.chosen(s);
-      // Values that would have to move may be what makes it dear.
+      // Values that would have to move may make the switch expensive.
       let used = s;
       if (way === null && s.kept.length > 0) {
         const plain = this.worthwhile(
@@ -146,13 +159,13 @@ class Rewriter {
     if (rewritten) removeUnreachable(d);
   }
 
-  /** A switch with enough comparisons; its blocks are its own. */
+  /** The switch if it has enough comparisons and its blocks are its own. */
   private worthwhile(s: Switch | null, taken: Set<BlockNo> | null): Switch | null {
     if (s === null) return null;
     if (taken !== null) for (const t of s.tests) taken.add(t.block);
     if (taken !== null && this.explain && s.tests.length > 2)
       for (const { block, why } of s.stops) {
-        const message = `BB${this.d.id(block)} also asks for the selector of BB${this.d.id(s.head)}, but ${why}`;
+        const message = `BB${this.d.id(block)} also tests the selector of BB${this.d.id(s.head)}, but ${why}`;
         this.ctx.remark('missed', 'chain-stopped', message, { block: this.d.id(block) });
       }
     const count = this.comparisons(s);
@@ -170,13 +183,13 @@ class Rewriter {
   private pay(s: Switch): boolean {
     for (let k = this.comparisons(s); k > 0; k--)
       if (!this.ctx.budget(BUDGET)) {
-        this.missed(s, 'budget-spent', `${BUDGET} is spent: this switch and those behind it stay`);
+        this.missed(s, 'budget-spent', `${BUDGET} is spent: this switch and later ones are kept`);
         return false;
       }
     return true;
   }
 
-  /** The cheapest form of a switch; null where that is no better than what is there. */
+  /** The cheapest form of a switch; null if it is no better than the current one. */
   private chosen(s: Switch): (Priced & { readonly map: SwitchMap; readonly before: number }) | null {
     const possible = this.possible(s);
     const share = this.sharesOf(s);
@@ -189,7 +202,7 @@ class Rewriter {
       limits.lanes > 1 && regroups(this.fn, s.head, waysTo) ? limits.regroupCost : 0;
     const before = this.costOf(s, all, limits) + regroup(this.waysOf(s));
     const after = cost + s.kept.length + regroup(waysOf(map, plan));
-    // What was chosen once must not look better than itself by rounding.
+    // Rounding must not make the current form look worse than itself.
     if (after < before - 1e-6 && after <= before * (1 - this.leastGain))
       return { plan, cost: after, map, before };
     if (this.explain) {
@@ -199,7 +212,7 @@ class Rewriter {
     return null;
   }
 
-  /** By block of a leaf: how many blocks lead there. */
+  /** By target block of a leaf: how many blocks lead there. */
   private waysOf(s: Switch): Map<BlockNo, number> {
     const { d } = this;
     const inside = new Set(s.tests.map((t) => t.block));
@@ -207,7 +220,7 @@ class Rewriter {
     return new Map([...blocks].map((b) => [b, d.predecessors(b).filter((p) => inside.has(p)).length]));
   }
 
-  /** The cheapest plan whose tables keep no lanes apart that could go on together. */
+  /** The cheapest plan whose tables do not keep apart lanes that could continue together. */
   private planOf(
     s: Switch,
     map: SwitchMap,
@@ -231,7 +244,7 @@ class Rewriter {
       : { ...behind(left, first, cheapest(left, limits), limits), map: left };
   }
 
-  /** How often each leaf is come to, as a profile counted it; null where there is none, or the switch did not run. */
+  /** Fraction of executions of each leaf, as counted by a profile; null if there is none, or the switch did not run. */
   private sharesOf(s: Switch): ((leaf: Leaf) => number) | null {
     const { fn } = this;
     if (fn.attrs.counts.length === 0) return null;
@@ -249,18 +262,18 @@ class Rewriter {
     return ({ block }) => Math.min(1, (came.get(block) ?? 0) / whole) / leavesOf.get(block)!;
   }
 
-  /** What the selector can hold where the switch begins. */
+  /** Possible values of the selector where the switch begins. */
   private possible(s: Switch): ValueSet {
     const k = rangeAt(rangesOf(this.fn), s.selector, s.head);
     const top = (1n << BigInt(s.width)) - 1n;
     const most = BigInt(k.most);
     const signed = circular(BigInt(k.signedLeast), BigInt(k.signedMost), s.width);
     const unsigned = [{ low: BigInt(k.least), high: most > top ? top : most }];
-    // Beyond 2^53 bounds are rounded outwards, and may pass the greatest signed value.
+    // Beyond 2^53 bounds are rounded outwards, and may exceed the greatest signed value.
     return BigInt(k.signedMost) > top >> 1n ? unsigned : meet(unsigned, signed);
   }
 
-  /** Instructions that a warp executes for the switch as it is. */
+  /** Instructions that a warp executes for the switch in its current form. */
   private costOf(s: Switch, map: SwitchMap, { lanes, tableCost }: Limits): number {
     const { d } = this;
     const kept = new Set(s.kept);
@@ -270,7 +283,7 @@ class Rewriter {
       let instructions = block === s.head ? 1 : 0;
       if (block !== s.head)
         for (let n = d.first(block); n >= 0; n = d.next(n)) if (n !== end && !kept.has(n)) instructions++;
-      // A branch to the one place where control goes on is a matter of layout.
+      // A branch to the only continuation is a matter of layout.
       if (end >= 0) {
         const x = d.at(end);
         if (x.op.primitive === 'branch-table') instructions += tableCost;
@@ -298,7 +311,7 @@ class Rewriter {
     this.ctx.remark('missed', name, `switch at BB${d.id(s.head)}: ${message}`, at);
   }
 
-  /** Takes out the comparison that nobody reads any more, and what only it read. */
+  /** Removes a comparison that is no longer read, and what only it read. */
   private dropUnused(guard: Reg): void {
     const { d } = this;
     const work = [guard];
@@ -313,7 +326,10 @@ class Rewriter {
   }
 }
 
-/** The parameters of the binding; one that is absent limits nothing, but without `table-entries` there are no tables. @throws Error for one that is no number from 0 on */
+/**
+ * The parameters of the binding. An absent one is no limit, but without `table-entries` there are no tables. @throws
+ * Error for one that is not a number from 0 up
+ */
 function parametersOf(
   given: PassContext['params'],
 ): Limits & { readonly few: number; readonly leastGain: number } {
@@ -334,7 +350,7 @@ function parametersOf(
   return out;
 }
 
-/** What a plan is called. */
+/** The name of a plan's form. */
 function formOf(plan: Plan): string {
   const kinds = new Map<string, number>();
   const work = [plan];

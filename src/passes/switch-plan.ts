@@ -2,21 +2,21 @@ import type { Leaf } from '../analysis/switches.ts';
 import type { BlockNo } from '../ir/draft/index.ts';
 import type { SwitchMap } from './switch-map.ts';
 
-/** What decides how a switch is written: the parameters of the pass. */
+/** The parameters of the pass that decide how a switch is written. */
 export interface Limits {
-  /** Least share of a table's entries that are cases. */
+  /** Minimum fraction of a table's entries that are cases. */
   readonly tableDensity: number;
   /** Most entries of a table. */
   readonly tableEntries: number;
-  /** What a jump through a table costs, in instructions. */
+  /** Cost of a jump through a table, in instructions. */
   readonly tableCost: number;
-  /** Lanes of a warp that choose on their own. */
+  /** Lanes of a warp that choose independently. */
   readonly lanes: number;
-  /** What it costs, in instructions, that lanes come together on the way; see `regroups`. */
+  /** Cost, in instructions, of lanes that meet on the way; see `regroups`. */
   readonly regroupCost: number;
 }
 
-/** How to find out where a value leads. Places are those of the map's order. */
+/** A decision procedure for where a value leads. Positions are those of the map's order. */
 export type Plan =
   | { readonly kind: 'leaf'; readonly leaf: Leaf }
   /** Values below `place`, and the others. */
@@ -28,7 +28,10 @@ export type Plan =
       readonly yes: Leaf;
       readonly no: Plan;
     }
-  /** All from `low` to `high` by a table, with the cases from one to another; `outside` is for other values, null where none is left. */
+  /**
+   * All values from `low` to `high` by a table of a range of cases; `outside` is for other values, null if none are
+   * left.
+   */
   | {
       readonly kind: 'table';
       readonly first: number;
@@ -37,7 +40,7 @@ export type Plan =
       readonly high: bigint;
       readonly outside: Leaf | null;
     }
-  /** Bit v - `low` of a mask says whether v leads to its leaf; masks are asked in order. */
+  /** Bit v - `low` of a mask says whether v leads to its leaf; masks are tested in order. */
   | {
       readonly kind: 'bits';
       readonly low: bigint;
@@ -45,27 +48,28 @@ export type Plan =
       readonly none: Leaf;
     };
 
-/** A plan with the instructions that a warp is expected to execute for it. */
+/** A plan with the number of instructions that a warp is expected to execute for it. */
 export interface Priced {
   readonly plan: Plan;
   readonly cost: number;
 }
 
-/** Up to so many cases all ways to divide them are compared; more are divided near the middle, at the widest gap. */
+/** Up to this many cases, all divisions are compared; more cases are divided near the middle, at the widest gap. */
 const COMPARED = 40;
 /** Bits of a mask. */
 const WORD = 32n;
 
 /**
- * How many of the lanes' ways come through a block that one lane takes with probability `weight`, as the chance that any of them
- * does: a warp executes a block once for all lanes that go there.
+ * How often a warp executes a block that one lane reaches with probability `weight`: the probability that any of the
+ * lanes does, because a warp runs a block once for all lanes that go there.
  */
 export const visited = (weight: number, lanes: number): number => 1 - (1 - Math.min(1, weight)) ** lanes;
 
 /**
- * The cheapest way to write a switch: cases are divided by comparisons until a few are left that are tested one by one, asked of a
- * word of bits, or looked up in a table (the clusters of LLVM's SwitchLoweringUtils, here chosen together, by cost). A comparison and
- * its branch count as two instructions, one more where a range must begin at zero first.
+ * The cheapest way to write a switch: comparisons divide the cases until few are left, which are tested one by one,
+ * tested against a word of bits, or looked up in a table (the clusters of LLVM's SwitchLoweringUtils, here chosen
+ * together, by cost). A comparison and its branch count as two instructions, plus one if a range must be shifted to
+ * zero first.
  */
 export function cheapest(map: SwitchMap, limits: Limits): Priced {
   return new Planner(map, limits).best(0, map.cases.length - 1);
@@ -90,7 +94,7 @@ export function inTables(map: SwitchMap, plan: Plan): Set<Leaf> {
   return out;
 }
 
-/** By block of a leaf: how many decisions of a plan lead there. */
+/** By target block of a leaf: how many decisions of a plan lead there. */
 export function waysOf(map: SwitchMap, plan: Plan): Map<BlockNo, number> {
   const out = new Map<BlockNo, number>();
   const count = (leaves: Iterable<Leaf>): void => {
@@ -114,8 +118,8 @@ export function waysOf(map: SwitchMap, plan: Plan): Map<BlockNo, number> {
 }
 
 /**
- * A plan behind tests of some values that lead to other places.
- * @param map the plan's; its values are all that is left behind the tests
+ * A plan after tests of some values that have other targets.
+ * @param map the map of the plan, with only the values left after the tests
  */
 export function behind(map: SwitchMap, first: readonly Leaf[], rest: Priced, limits: Limits): Priced {
   let { plan, cost } = rest;
@@ -130,7 +134,7 @@ export function behind(map: SwitchMap, first: readonly Leaf[], rest: Priced, lim
 class Planner {
   private readonly map: SwitchMap;
   private readonly limits: Limits;
-  /** By case: weight of all below it, gaps included. */
+  /** By case: weight of all values below it, including gaps. */
   private readonly below: number[] = [];
   private readonly done = new Map<number, Priced>();
 
@@ -145,7 +149,7 @@ class Planner {
     });
   }
 
-  /** For the values that comparisons leave for the cases from `a` to `b`. */
+  /** The best plan for the values left between comparisons, for cases `a` to `b`. */
   best(a: number, b: number): Priced {
     if (a > b) return { plan: this.leaf(this.map.other), cost: 0 };
     const key = a * this.map.cases.length + b;
@@ -171,7 +175,7 @@ class Planner {
     return best!;
   }
 
-  /** Least and greatest value that is left for some cases. */
+  /** Least and greatest value left for some cases. */
   private low(a: number): bigint {
     return a === 0 ? this.map.least : this.map.cases[a].low;
   }
@@ -181,7 +185,7 @@ class Planner {
     return b === cases.length - 1 ? most : cases[b + 1].low - 1n;
   }
 
-  /** Weight of the values that are left for some cases. */
+  /** Weight of the values left for some cases. */
   private weight(a: number, b: number): number {
     const { cases, gaps } = this.map;
     const end = this.below[b] + cases[b].weight + gaps[b + 1];
@@ -203,7 +207,7 @@ class Planner {
     return { plan: { kind: 'less', place: this.map.cases[k].low, yes: yes.plan, no: no.plan }, cost };
   }
 
-  /** Where to divide many cases: at the widest gap of the middle half. */
+  /** Where to divide many cases: at the widest gap in the middle half. */
   private middle(a: number, b: number): number {
     const { cases } = this.map;
     const quarter = (b - a) >> 2;
@@ -219,7 +223,7 @@ class Planner {
     return at;
   }
 
-  /** One case after the other. */
+  /** Tests the cases one after another. */
   private chain(a: number, b: number): Priced {
     const { cases, other } = this.map;
     let low = this.low(a);
@@ -251,7 +255,7 @@ class Planner {
     return { plan: steps.reduceRight((rest, step) => step(rest), end), cost };
   }
 
-  /** A table of the cases alone, or of all that is left: that needs no test whether a value is in it. */
+  /** A table of the cases alone, or of all values left, which needs no range test. */
   private table(a: number, b: number): Priced | null {
     const { cases } = this.map;
     const own = this.tableOf(a, b, cases[a].low, cases[b].high);
@@ -275,12 +279,15 @@ class Planner {
     return { plan: { kind: 'table', first: a, last: b, low, high, outside }, cost };
   }
 
-  /** Up to two leaves whose values lie within a word. A shift by more than the word gives no bit, so no bound needs a test. */
+  /**
+   * Up to two leaves whose values lie within a word. A shift by more than the word gives no bit, so no bound needs a
+   * test.
+   */
   private bits(a: number, b: number): Priced | null {
     const { map } = this;
     const { cases, other } = map;
     if (a === b || map.width > 32 || cases[b].high - cases[a].low >= WORD) return null;
-    // From zero where that fits: nothing is to be subtracted then.
+    // From zero if that fits, which saves the subtraction.
     const zero = map.placeOf(0n);
     const fits = cases[a].low >= zero && cases[b].high < zero + WORD;
     const from = fits ? zero : cases[a].low;

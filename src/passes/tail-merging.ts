@@ -13,18 +13,18 @@ import { BUDGET } from './branch-budget.ts';
 import { foldBranch, foldJump } from './one-way.ts';
 import type { Pass, PassContext } from './pass.ts';
 
-/** A tail of fewer instructions stays doubled: LLVM's branch folder has the same bound (tail-merge-size). */
+/** Shorter tails are not merged: LLVM's branch folder has the same bound (tail-merge-size). */
 const LEAST = 3;
 /** By default every arm of a branch may be shared. */
 const LEAST_ARM = 0;
-/** Most empty blocks between a branch and its arm that are looked past. */
+/** Most empty blocks skipped between a branch and its arm. */
 const MOST_PASSED_ON = 4;
-/** How control may leave blocks that become one: a call may hold operations between lanes. */
+/** How merged blocks may end: a call is excluded because it may contain operations between lanes. */
 const ENDS: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'exit', 'return']);
 
 /**
- * Phases 133 and 136, first step: blocks that do the same and go on to the same places become one block; where only their last
- * instructions are equal, these become a block of their own.
+ * Phases 133 and 136, first step: merges blocks that do the same and have the same successors. If only their last
+ * instructions are equal, these become a separate block.
  *
  *     before                         after
  *     BB0:                           BB0:
@@ -43,26 +43,30 @@ const ENDS: ReadonlySet<string | null> = new Set(['branch', 'branch-table', 'exi
  *     BB3:
  *           EXIT
  *
- * Registers may differ where the tail itself writes what it reads and nobody reads it afterwards. Whole blocks are found by hash; when
- * two become one, the blocks before them are looked at again, since they now go on to the same place. Tails are found among
- * blocks that end equally, sorted by their instructions from the end upwards, each compared with its neighbour. A line number is
- * that of the instruction that stays.
+ * Registers may differ if the tail itself writes what it reads and nothing reads them afterwards. Whole blocks are
+ * found by hash. When two are merged, their predecessors are examined again, because these now have the same
+ * successor. Tails are found among blocks with equal ends, sorted by their instructions from the end upwards, each
+ * compared with its neighbour. A merged instruction keeps the line number of the one that stays.
  *
- * What stays apart: blocks that a convergence label names; operations between lanes and barriers, which might be run by lanes together
- * that came apart; a tail that ends in a branch of two ways, if there is such an operation before these meet again; tails of
- * fewer instructions than `least-tail` of the binding; arms of a branch of fewer than `least-arm`; blocks whose sharing saves no
- * instruction, because a jump takes their place; blocks that only some lanes run, in a function with a loop that waits for other
- * threads (`mayWaitInLoops`).
+ * Not merged: blocks that a convergence label names; operations between lanes and barriers, which lanes that arrived
+ * separately might run together; a tail that ends in a two-way branch, if such an operation comes before its paths
+ * meet again; tails shorter than `least-tail` of the binding; arms of a branch shorter than `least-arm`; blocks whose
+ * merging saves no instruction because a jump replaces them; blocks that only some lanes run, in a function with a
+ * loop that waits for other threads (`mayWaitInLoops`).
  *
  * Requires: control-last. Guarantees: control-last; SSA stays SSA. A second application changes nothing.
- * Bound: n log n in instructions for each round; a round in which nothing is merged is the last.
+ * Bound: n log n in instructions for each round; the last round is one in which nothing is merged.
  */
 export const tailMerging: Pass = (fn, ctx) => {
   if (!controlIsLast(fn)) {
-    ctx.remark('missed', 'control-not-last', 'control stands in the middle of a block: run phase 6 first');
+    ctx.remark(
+      'missed',
+      'control-not-last',
+      'a control operation is in the middle of a block: run phase 6 first',
+    );
     return fn;
   }
-  // A tail that was cut off may be the end of a block that was met before it.
+  // A tail that was split off may be the end of a block visited earlier.
   for (let now = fn; ; ) {
     const merger = new TailMerger(now, ctx);
     const out = edit(now, (d) => merger.run(d), ctx.isa);
@@ -71,7 +75,7 @@ export const tailMerging: Pass = (fn, ctx) => {
   }
 };
 
-/** What is known of a block that may be merged. */
+/** A block that may be merged, with its properties. */
 interface Candidate {
   readonly block: BlockNo;
   readonly body: readonly Ins[];
@@ -88,7 +92,7 @@ class TailMerger {
   private d!: Draft;
   private tails!: EqualTails;
   private pinned = new Set<BlockNo>();
-  /** Blocks that others stand for, to be erased. */
+  /** Blocks replaced by others, to be erased. */
   private readonly gone: BlockNo[] = [];
 
   constructor(fn: Fn, ctx: PassContext) {
@@ -134,7 +138,10 @@ class TailMerger {
     }
   }
 
-  /** The blocks met so far that have the candidate's hash; which registers matter is asked only where another one looks like it. */
+  /**
+   * The blocks so far with the candidate's hash; which registers matter is computed only if another block looks like
+   * it.
+   */
   private listOf(known: Map<number, BlockNo | Map<number, BlockNo[]>>, c: Candidate): BlockNo[] {
     const { tails } = this;
     const shape = tails.hashShapes(c.body, c.end);
@@ -155,7 +162,7 @@ class TailMerger {
     return list;
   }
 
-  /** Is all of block `a`, if that stays, equal to the candidate? */
+  /** Does all of block `a` equal the candidate, if `a` stays? */
   private isWholly(a: BlockNo, c: Candidate): boolean {
     const { tails } = this;
     if (tails.keptFor(a) !== a) return false;
@@ -167,7 +174,7 @@ class TailMerger {
     );
   }
 
-  /** The block to keep, then the one to go: a block that stands between its neighbours needs no jump. */
+  /** The block to keep, then the one to remove: a block between its neighbours needs no jump. */
   private inOrder(a: BlockNo, b: BlockNo): [BlockNo, BlockNo] {
     const falls = (x: BlockNo): number => (this.fallsOut(x) ? 1 : 0) + (this.isFallenInto(x) ? 1 : 0);
     return falls(b) > falls(a) ? [b, a] : [a, b];
@@ -226,7 +233,7 @@ class TailMerger {
     }
   }
 
-  /** Does the block keep something when its last instructions go, or must it stay anyway? */
+  /** Is something left of the block without its last instructions, or must it stay anyway? */
   private hasAbove(b: BlockNo, length: number): boolean {
     const body = this.tails.body(b);
     return body.length > length || !this.tails.isWhole(b, body) || !this.mayGo(b);
@@ -235,7 +242,7 @@ class TailMerger {
   /** Makes the last instructions of both blocks one block. @returns that block */
   private share(a: BlockNo, b: BlockNo, length: number): BlockNo {
     const { d } = this;
-    // The part that stays stands where it falls on, and where nothing has to be cut.
+    // Prefer to keep the part that falls through, and that needs no split.
     const worth = (x: BlockNo): number => (this.fallsOut(x) ? 2 : 0) + (this.hasAbove(x, length) ? 0 : 1);
     const [host, guest] = worth(b) > worth(a) ? [b, a] : [a, b];
     const what = `the last ${length} instructions of BB${d.id(guest)} are those of BB${d.id(host)}`;
@@ -259,14 +266,14 @@ class TailMerger {
 
   // ------------------------------------------------------------------ for both
 
-  /** What may be merged of a block, or null where its end keeps it apart. */
+  /** The part of a block that may be merged, or null if its end prevents merging. */
   private candidate(b: BlockNo): Candidate | null {
     const { tails, meetings } = this;
     const end = tails.endOf(b);
     if (end.ins !== null) {
       if (!ENDS.has(end.ins.op.primitive)) return null;
       const parts = end.ins.guard !== NO_REG || end.ins.src.some((o) => o.kind === Kind.Table);
-      // A branch that says that the lanes which run it agree might be run by others together with them.
+      // A branch that asserts that its lanes agree might otherwise be run by other lanes together with them.
       if (parts && (end.ins.mods !== 0 || !meetings.clearBehind(tails.originOf(b)))) return null;
     }
     const body = tails.body(b);
@@ -274,8 +281,8 @@ class TailMerger {
   }
 
   /**
-   * May lanes that ran the two blocks apart run one now? Not in a function with a loop that waits for other threads, where a lane must
-   * not be held up in front of what the others wait for.
+   * May lanes that ran the two blocks separately share one now? Not in a function with a loop that waits for other
+   * threads, where a lane must not be delayed before doing what the others wait for.
    */
   private mayShare(a: BlockNo, b: BlockNo): boolean {
     const { fn, tails } = this;
@@ -288,8 +295,8 @@ class TailMerger {
   }
 
   /**
-   * Is one of two equal blocks so short an arm of a branch that the assembler would run it under a guard, without a branch? Then each
-   * keeps its own, unless both are arms of one branch, which goes if they become one.
+   * Is one of two equal blocks such a short arm of a branch that the assembler would run it under a guard, without a
+   * branch? Then each keeps its own copy, unless both are arms of one branch, which disappears if they are merged.
    */
   private isShortArm(a: BlockNo, b: BlockNo): boolean {
     if (this.tails.endOf(a).ins !== null || this.tails.body(a).length >= this.leastArm) return false;
@@ -297,7 +304,10 @@ class TailMerger {
     return p !== q && (p >= 0 || q >= 0);
   }
 
-  /** The block with a guarded branch one of whose ways leads to `b` alone, maybe past blocks that only pass control on; or -1. */
+  /**
+   * The block with a guarded branch one of whose edges leads only to `b`, possibly through blocks that only pass
+   * control on; or -1.
+   */
   private branchAbove(b: BlockNo): BlockNo {
     const { d } = this;
     let at = b;
@@ -312,18 +322,24 @@ class TailMerger {
     return -1;
   }
 
-  /** May the block be erased, and others jump to its like? The entry is entered once, and labels of other instructions stay. */
+  /**
+   * May the block be erased, with its edges redirected to an equal one? The entry is entered only once, and labels of
+   * other instructions stay.
+   */
   private mayGo(b: BlockNo): boolean {
     return b !== this.d.entryBlock && !this.pinned.has(b) && this.d.phis(b).length === 0;
   }
 
-  /** All ways to `gone` shall lead to `kept`. @returns blocks the ways to which count as others now */
+  /** Replaces `gone` as a target by `kept`. @returns blocks with an edge whose target class changed */
   private replaceBy(gone: BlockNo, kept: BlockNo): readonly BlockNo[] {
     this.gone.push(gone);
     return this.tails.join(kept, gone);
   }
 
-  /** Leads ways to the blocks that stay: at the end, so that a jump table is written once, however many of its entries differ. */
+  /**
+   * Redirects edges to the blocks that stay. Done at the end, so that a jump table is written once, however many of
+   * its entries change.
+   */
   private settle(): void {
     const { d, tails, gone } = this;
     const keptFor = (b: BlockNo): BlockNo => tails.keptFor(b);
@@ -373,7 +389,7 @@ class TailMerger {
   }
 }
 
-/** Tails in an order in which those with much in common are neighbours. */
+/** An order in which tails with much in common are adjacent. */
 function byShapes(a: readonly number[], b: readonly number[]): number {
   const n = Math.min(a.length, b.length);
   for (let i = 0; i < n; i++) if (a[i] !== b[i]) return a[i] - b[i];

@@ -2,9 +2,10 @@ import { type BlockNo, cloneBlocks, type Draft } from '../ir/draft/index.ts';
 import type { BottomTested } from './unroll-shape.ts';
 
 /**
- * Replaces a loop by its rounds, one behind the other, without their tests.
+ * Replaces a loop by its iterations in sequence, without their tests.
  *
- * Who meets does not change: what a test parted, the same for all lanes each time, is gone, and all else is copied whole.
+ * Which lanes meet does not change: the test, which has the same outcome for all lanes each time, is gone, and
+ * everything else is copied whole.
  *
  * @param again how often control goes back to the header: one copy for each
  */

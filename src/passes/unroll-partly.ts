@@ -28,7 +28,7 @@ import type { CountedLoop } from './counted-loop.ts';
 import type { BottomTested } from './unroll-shape.ts';
 
 /**
- * Puts a loop of `factor` rounds at once in front of a counted loop, which stays for the rounds that are left over.
+ * Inserts a loop with `factor` iterations at once before a counted loop, which stays for the remaining iterations.
  *
  *     before                     after, factor 2
  *     BB0:                       BB0:
@@ -46,12 +46,13 @@ import type { BottomTested } from './unroll-shape.ts';
  *     BB2:                        @!P2 BRA BB2
  *           EXIT                 BB1: as before
  *
- * Why that is right, for a step s > 0 and `<` (others alike): let reach = (factor - 1) * s and limit = bound - reach, and let limit not wrap,
- * which is asked once (limit <= bound). Where counter < limit, each of counter + s, ..., counter + reach is below the bound as an integer, and
- * so none of them wraps. These are what the tests between the rounds look at, and the one before them looks at the counter
- * itself at most. For `!=` the same follows from bound - counter > reach, without a sign and modulo 2^width: none of
- * these values is the bound. Where a group may not be run the loop itself runs, whatever it does. Where it begins, and whether it ever
- * wraps, is no matter.
+ * Correctness, for a step s > 0 and `<` (others are analogous): let reach = (factor - 1) * s and limit = bound -
+ * reach, where limit must not wrap, which is tested once (limit <= bound). If counter < limit, each of counter + s,
+ * ..., counter + reach is below the bound as an integer, so none of them wraps. The tests between the iterations
+ * examine these values or, if they precede the update, those from the counter itself on. For `!=` the same follows
+ * from bound - counter > reach, unsigned and modulo 2^width: none of these values is the bound. If a group may not
+ * run, the original loop runs, whatever it does. Where the counter starts, and whether it ever wraps, does not
+ * matter.
  */
 export function unrollPartly(
   d: Draft,
@@ -79,7 +80,7 @@ export function unrollPartly(
     last = copy.get(latch)!;
     place = copy.get(blocks[blocks.length - 1])!;
   }
-  // What the last round tests decides whether there are rounds left over.
+  // The test of the last iteration decides whether iterations remain.
   const after = d.newBlock(place, -1);
   d.setTerminator(after, end, d.fall(latch));
   d.redirect(after, header, rest);
@@ -97,18 +98,18 @@ function testIn(d: Draft, loop: BottomTested, counted: CountedLoop, copy: BlockN
   return n;
 }
 
-/** How far the counter goes within a group, without its sign. */
+/** How far the counter moves within a group, as an absolute value. */
 const reachOf = (c: CountedLoop, factor: number): bigint =>
   BigInt(factor - 1) * (c.step < 0n ? -c.step : c.step);
 
-/** The number that a counter must be below, or above, for a group to run, where the bound is a number. */
+/** The constant that a counter must be below, or above, for a group to run, if the bound is a constant. */
 function limitOf(c: CountedLoop, reach: bigint): bigint {
   const bound = immValue(c.bound, c.width);
   const b = c.signed ? BigInt.asIntN(c.width, bound) : BigInt.asUintN(c.width, bound);
   return c.step > 0n ? b - reach : b + reach;
 }
 
-/** May a group of so many rounds ever run? Not where the limit is known to wrap. */
+/** May a group of this many iterations ever run? Not if the limit is known to wrap. */
 export function groupsArePossible(c: CountedLoop, factor: number): boolean {
   const reach = reachOf(c, factor);
   if (reach >= 1n << BigInt(c.width - 1)) return false;
@@ -117,12 +118,12 @@ export function groupsArePossible(c: CountedLoop, factor: number): boolean {
   return (c.signed ? BigInt.asIntN(c.width, limit) : BigInt.asUintN(c.width, limit)) === limit;
 }
 
-/** Tests whether a group of rounds may run. */
+/** Tests whether a group of iterations may run. */
 class Groups {
   private readonly d: Draft;
   private readonly c: CountedLoop;
   private readonly isa: Isa;
-  /** How far the counter goes within a group, without its sign. */
+  /** How far the counter moves within a group, as an absolute value. */
   private readonly reach: bigint;
   private readonly limit: Reg;
 
@@ -138,7 +139,7 @@ class Groups {
     return this.c.width === 64 ? RegFile.RD : RegFile.R;
   }
 
-  /** In front of the loop: may the first group run? */
+  /** Before the loop: may the first group run? */
   testOnEntry(b: BlockNo): Reg {
     const { d, c, isa, limit, reach } = this;
     const put = (x: Instr): void => void d.insertAtEnd(b, x);
@@ -153,7 +154,7 @@ class Groups {
     return this.test(put, loc, reg(exact));
   }
 
-  /** Behind the test of a round: may another group follow? */
+  /** After the test of an iteration: may another group follow? */
   testBehind(test: Ins): Reg {
     const { d } = this;
     const at = d.next(test);

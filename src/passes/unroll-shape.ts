@@ -4,18 +4,18 @@ import { isControl } from '../ir/flow.ts';
 import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 
-/** An innermost loop that control leaves at its only latch, by a branch. */
+/** An innermost loop that control leaves only at its single latch, by a branch. */
 export interface BottomTested {
   readonly header: BlockNo;
   readonly latch: BlockNo;
   readonly exit: BlockNo;
-  /** Its blocks as they stand in the layout. */
+  /** Its blocks in layout order. */
   readonly blocks: readonly BlockNo[];
   /** Number of instructions. */
   readonly size: number;
 }
 
-/** Why a loop is not unrolled: short name, and the reason for a reader. */
+/** Why a loop is not unrolled: a short name, and the reason for a reader. */
 export interface Refusal {
   readonly name: string;
   readonly why: string;
@@ -25,9 +25,9 @@ const no = (name: string, why: string): Refusal => ({ name, why });
 export const isRefusal = (x: object): x is Refusal => 'why' in x;
 
 /**
- * The loop as both ways of unrolling need it, or what stands against it.
+ * The loop in the form that both kinds of unrolling need, or the reason why it lacks this form.
  * @param pinned blocks that a convergence label names
- * @param place of each block in the layout
+ * @param place index of each block in the layout
  */
 export function bottomTested(
   d: Draft,
@@ -61,7 +61,7 @@ export function bottomTested(
   return { header, latch, exit: edges[0] === header ? edges[1] : edges[0], blocks, size };
 }
 
-/** What about an instruction keeps the loop around it from being copied. */
+/** The instruction property that keeps the surrounding loop from being copied. */
 function oddInstruction(d: Draft, b: BlockNo, n: Ins): Refusal | null {
   const x = d.at(n);
   if ((x.op.flags & OpFlag.Convergent) !== 0) return no('convergent', `lanes meet in BB${d.id(b)}`);

@@ -3,14 +3,14 @@ import type { Fn } from '../ir/program.ts';
 import { type VerifyError, type VerifyOptions, verifyFn } from '../ir/verify.ts';
 import type { PassContext } from './pass.ts';
 
-/** Errors told before the rest is only counted: enough to see a pattern, few enough for one screen. */
+/** Errors shown in full before the rest is only counted: enough to see a pattern, few enough for one screen. */
 const SHOWN = 8;
 
 /**
  * Runs the verifier for one of the checking phases.
  *
  * @returns `fn`
- * @throws DiagnosticError naming function, block, instruction and broken rule, all errors at once
+ * @throws DiagnosticError with all errors, naming function, block, instruction and violated rule
  */
 export function verified(fn: Fn, ctx: PassContext, opts: VerifyOptions): Fn {
   const errors = verifyFn(fn, ctx.program, opts);

@@ -3,7 +3,8 @@ import type { Diagnostic } from '../ir/diagnostic.ts';
 import { brokenText } from './budget.ts';
 import type { Review } from './review.ts';
 
-// Form and escapes of workflow commands: docs.github.com, "Workflow commands for GitHub Actions", and the toolkit's `command.ts`.
+// Format and escapes of workflow commands: docs.github.com, "Workflow commands for GitHub Actions", and the toolkit's
+// `command.ts`.
 const dataText = (s: string): string =>
   s.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 const propertyText = (s: string): string => dataText(s).replaceAll(':', '%3A').replaceAll(',', '%2C');
@@ -29,9 +30,9 @@ function annotation(
 }
 
 /**
- * What is wrong with specs that cannot be read, as annotations.
+ * The faults of specs that cannot be read, as annotations.
  *
- * @param prefix what stands before the paths of the head's files: `REF:`
+ * @param prefix prefix of the head's paths: `REF:`
  */
 export const faultAnnotations = (diagnostics: readonly Diagnostic[], prefix: string): string[] =>
   diagnostics
@@ -42,11 +43,11 @@ export const faultAnnotations = (diagnostics: readonly Diagnostic[], prefix: str
     });
 
 /**
- * What a review found as annotations of GitHub Actions, errors first, for only the first ten of a step are shown. Errors are what
- * must not be merged: plans that do not resolve, broken kernels, refuted and unproved rules, broken limits. A waived constraint is
- * a warning, every other change a notice.
+ * The results of a review as annotations of GitHub Actions. Errors come first, because only the first ten of a step
+ * are shown. Errors are whatever must not be merged: plans that do not resolve, broken kernels, refuted and unproved
+ * rules, broken limits. A waived constraint is a warning, every other change a notice.
  *
- * @param prefix what stands before the paths of the head's files: `REF:`
+ * @param prefix prefix of the head's paths: `REF:`
  */
 export function annotations(r: Review, prefix: string): string[] {
   const found: { readonly severity: Severity; readonly line: string }[] = [];

@@ -10,17 +10,17 @@ import { toDiagnostics } from '../spec/node.ts';
 import { placeOf } from '../spec/places.ts';
 import type { BudgetSpec } from '../spec/types.generated.ts';
 
-/** Name of the file that a repository sets its limits in, in its top folder. */
+/** Name of the file, in the top folder of a repository, that sets its limits. */
 export const BUDGET_FILE = 'orrery.budget.yaml';
 
-/** One limit, checked. */
+/** One checked limit. */
 export interface Limit {
   readonly metric: Metric;
   readonly of: 'each' | 'total';
   /** Pattern of kernel names. */
   readonly kernels: string;
   readonly bound: { readonly kind: 'percent' | 'by' | 'most' | 'least'; readonly value: number };
-  /** Where it stands: `file:line`. */
+  /** Where it is stated: `file:line`. */
   readonly place: string;
 }
 
@@ -30,21 +30,21 @@ export interface Budget {
   readonly limits: readonly Limit[];
 }
 
-/** A limit that does not hold, or of which nothing can be said. */
+/** A limit that is exceeded, or that could not be checked. */
 export interface BrokenLimit {
   readonly metric: string;
   /** In words: `never more than +2 %`. */
   readonly limit: string;
-  /** The kernel; `total` for a sum; '' where nothing was measured. */
+  /** The kernel; `total` for a sum; '' if nothing was measured. */
   readonly kernel: string;
-  /** Base and head; null where nothing was measured. */
+  /** Base and head; null if nothing was measured. */
   readonly values: readonly [base: number, head: number] | null;
   readonly place: string;
 }
 
 /**
  * The limits that a budget sets.
- * @throws DiagnosticError with every metric that is none, each at its line
+ * @throws DiagnosticError with every unknown metric, each at its line
  */
 export async function budgetOf(spec: SpecFile): Promise<Budget> {
   const issues = new Issues();
@@ -64,7 +64,7 @@ export async function budgetOf(spec: SpecFile): Promise<Budget> {
   return { file: spec.file, limits };
 }
 
-/** How far rounding may carry a value above its bound: the metrics are sums of doubles. */
+/** Rounding may carry a value this far beyond its bound, because the metrics are sums of doubles. */
 const ROUNDING = 1e-9;
 
 function broken({ metric, bound }: Limit, a: number, b: number): boolean {
@@ -90,8 +90,8 @@ function limitText({ metric, bound, of, kernels }: Limit): string {
 }
 
 /**
- * The limits of a budget that the head breaks, kernel by kernel, in the order of the file. A limit for which no kernel was
- * measured counts as broken: what nobody looked at must not pass. Where no plan differs, nothing can have got worse.
+ * The limits of a budget that the head breaks, kernel by kernel, in file order. A limit counts as broken if no kernel
+ * was measured for it, because unchecked code must not pass. If no plan differs, nothing can have become worse.
  */
 export function brokenLimits(budget: Budget, result: AbResult): BrokenLimit[] {
   if (result.status === 'no effect') return [];

@@ -8,7 +8,7 @@ import type { Specs } from '../spec/specs.ts';
 import type { ConstraintsSpec, KnobsSpec } from '../spec/types.generated.ts';
 import { canonical, dataChanges, valueText } from './data-diff.ts';
 
-/** What a change is about, in the order in which changes are told. */
+/** Kinds of changes, in display order. */
 export const KINDS = [
   'order',
   'phase',
@@ -23,24 +23,24 @@ export const KINDS = [
 ] as const;
 export type ChangeKind = (typeof KINDS)[number];
 
-/** One change of what plans mean. */
+/** One change in what plans mean. */
 export interface Change {
   readonly kind: ChangeKind;
   /** Phase, knob, rule, recipe, fact, opcode. */
   readonly name: string;
   readonly before: string;
   readonly after: string;
-  /** What else a reviewer wants to know: default and readers of a knob, verdict of a rule, reason of a constraint. */
+  /** Further information for a reviewer: default and readers of a knob, verdict of a rule, reason of a constraint. */
   readonly note: string;
-  /** Where the head says it: `file:line`; '' where it is gone. */
+  /** Where the head states it: `file:line`; '' if it is gone. */
   readonly place: string;
-  /** Targets and levels, orders, recipes for which it holds; empty for what does not hang on any. */
+  /** Targets and levels, orders, recipes to which it applies; empty if it does not depend on any. */
   readonly where: readonly string[];
-  /** It may break something: a refuted rule, a constraint that is gone. */
+  /** Whether it may break something: a refuted rule, a removed constraint. */
   readonly alarm: boolean;
 }
 
-/** One plan of both sides, or what is wrong with it. */
+/** A plan of both sides, or its faults. */
 export interface PlanPair {
   /** sm_90 -O3, or 'recipe X'. */
   readonly where: string;
@@ -49,16 +49,16 @@ export interface PlanPair {
   readonly faults: readonly Diagnostic[];
 }
 
-/** What is wrong with the head. */
+/** A fault of the head. */
 export interface Fault {
   readonly message: string;
-  /** `file:line`; '' where it has none. */
+  /** `file:line`; '' if it has none. */
   readonly place: string;
-  /** The whole, with its frame. */
+  /** The whole message, with its frame. */
   readonly text: string;
 }
 
-/** Every spec of a side by the name of its file. */
+/** Every spec of a side, by file name. */
 export const filesOf = (specs: Specs): Map<string, SpecFile> =>
   new Map(
     [
@@ -85,14 +85,14 @@ export function placeText(files: ReadonlyMap<string, SpecFile>, file: string, pa
 type OfKind = PlanDifference & { readonly kind: ChangeKind };
 const isKind = (d: PlanDifference): d is OfKind => (KINDS as readonly string[]).includes(d.kind);
 
-/** What differs in the plans of both sides, each difference once with all plans that have it. */
+/** The differences between the plans of both sides, each once with all plans that have it. */
 export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs): Change[] {
   const files = filesOf(head);
   const found = new Map<string, { difference: OfKind; plan: Plan; where: string[] }>();
   for (const { where, base: a, head: b } of pairs) {
     if (a === null || b === null) continue;
     for (const d of planDifferences(a, b)) {
-      // Rules and opcodes are told one by one.
+      // Rules and opcodes are reported individually.
       if (
         !isKind(d) ||
         d.kind === 'opcodes' ||
@@ -146,7 +146,7 @@ function knobNote(name: string, base: Specs, head: Specs): string {
 const phaseNote = (d: PlanDifference, plan: Plan): string =>
   plan.phases.find((p) => p.id === d.name)?.disabled?.why ?? '';
 
-/** Recipes, knob sets and orders that came, went or say something else. */
+/** Recipes, knob sets and orders that were added, removed or changed. */
 export function documentChanges(base: Specs, head: Specs): Change[] {
   const out: Change[] = [];
   const files = filesOf(head);
@@ -179,13 +179,13 @@ export function documentChanges(base: Specs, head: Specs): Change[] {
   return out;
 }
 
-/** What of an opcode a proof of a rule with it rests on. */
+/** The parts of an opcode on which proofs of rules depend. */
 const PROVED_BY: ReadonlySet<string> = new Set(['means', 'form', 'modifiers']);
 
 /**
  * Opcodes whose form or meaning changed.
  *
- * @param provedAgain how the rules with an opcode fared, by its name
+ * @param provedAgain the new verdicts of the rules with an opcode, by its name
  */
 export function opcodeChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<string, string>): Change[] {
   const of = (s: Specs) =>
@@ -217,7 +217,7 @@ export function opcodeChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap
   );
 }
 
-/** Constraints that are new, gone, or hold less strictly, with their reasons. */
+/** Constraints that were added, removed or relaxed, with their reasons. */
 export function constraintChanges(base: Specs, head: Specs): Change[] {
   const of = (s: Specs) =>
     new Map(

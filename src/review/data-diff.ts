@@ -1,7 +1,7 @@
-/** One thing in which two documents differ: its path by names, and what stood and stands there. */
+/** One difference between two documents: its path by names, and the old and new value. */
 export interface DataChange {
   readonly path: readonly string[];
-  /** undefined: it was, or is, not there. */
+  /** undefined: absent. */
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -9,7 +9,7 @@ export interface DataChange {
 const isMap = (v: unknown): v is Readonly<Record<string, unknown>> =>
   v !== null && typeof v === 'object' && !Array.isArray(v);
 
-/** Keys that name an element of a list, the first that all elements have. */
+/** Keys that can name an element of a list; the first that all elements have is used. */
 const NAMES = [
   'id',
   'name',
@@ -23,7 +23,7 @@ const NAMES = [
   'replace',
 ] as const;
 
-/** JSON with the keys of maps in order: equal for equal data. */
+/** JSON with sorted keys: equal for equal data. */
 export const canonical = (v: unknown): string =>
   isMap(v)
     ? `{${Object.keys(v)
@@ -35,8 +35,8 @@ export const canonical = (v: unknown): string =>
       : (JSON.stringify(v) ?? 'undefined');
 
 /**
- * The differences of two documents by name: maps key by key, lists by the names of their elements, or as sets where their
- * elements are plain values. Nothing is told by its place in a list.
+ * The differences of two documents by name: maps key by key, lists by the names of their elements, or as sets if
+ * their elements are plain values. Positions in lists do not matter.
  */
 export function dataChanges(a: unknown, b: unknown, path: readonly string[] = []): DataChange[] {
   if (canonical(a) === canonical(b)) return [];
@@ -54,7 +54,7 @@ export function dataChanges(a: unknown, b: unknown, path: readonly string[] = []
   return [{ path, before: a, after: b }];
 }
 
-/** Elements of a list by name; null where they have none, or not each its own. */
+/** Elements of a list by name; null if some have none, or names repeat. */
 function named(list: readonly unknown[]): Map<string, unknown> | null {
   const key = NAMES.find((n) => list.every((x) => isMap(x) && typeof x[n] === 'string'));
   if (key === undefined) return null;

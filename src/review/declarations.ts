@@ -5,14 +5,14 @@ import { type Change, filesOf, placeText } from './changes.ts';
 import { canonical, type DataChange, dataChanges, valueText } from './data-diff.ts';
 
 /*
- * What the tables of knobs and phases declare beside what plans are made of: it decides what may be set, read and moved, and no plan that
- * ships need show it.
+ * Declarations in the tables of knobs and phases that are not part of plans. They determine what may be set, read and
+ * moved, and may change without affecting any shipped plan.
  */
 
-/** What is only for readers of the catalog. */
+/** Keys of the catalog that are only for readers. */
 const TEXTS: ReadonlySet<string> = new Set(['effect', 'source', 'conflict', 'note']);
 
-/** What a row of the phase table declares; steps and gates are told by the plans that run them. */
+/** Declarations in a row of the phase table; steps and gates are reported with the plans that run them. */
 const DECLARED = [
   'requires',
   'provides',
@@ -28,7 +28,7 @@ const DECLARED = [
 const isTexts = (v: unknown): v is readonly string[] =>
   Array.isArray(v) && v.every((x) => typeof x === 'string');
 
-/** Of two lists of names, what only one of them has. */
+/** The elements that only one of two lists of names has. */
 function onlyText({ before = [], after = [] }: DataChange): string {
   if (!isTexts(before) || !isTexts(after)) return '';
   const only = (word: string, a: readonly string[], b: readonly string[]) => {
@@ -39,9 +39,9 @@ function onlyText({ before = [], after = [] }: DataChange): string {
 }
 
 /**
- * Knobs that came or went, and what the catalog says of the others otherwise: type, range, readers, default.
+ * Knobs that were added or removed, and changes in the catalog to the others: type, range, readers, default.
  *
- * @param told names of knobs whose value in some plan is told already
+ * @param told names of knobs whose value in some plan is already reported
  */
 export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<string>): Change[] {
   const rowsOf = (s: Specs) => s.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
@@ -63,7 +63,7 @@ export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<strin
   );
 }
 
-/** What rows of the phase table declare otherwise than they did. What a phase does not require any more is not checked any more. */
+/** Changed declarations in rows of the phase table. A property that a phase no longer requires is no longer checked. */
 export function declarationChanges(base: Specs, head: Specs): Change[] {
   const rowsOf = (s: Specs) => {
     const table = new RowTable(s.phases);
@@ -93,9 +93,9 @@ export function declarationChanges(base: Specs, head: Specs): Change[] {
 }
 
 /**
- * What a group of rules says for all of its rules: its condition, its owners, its tables.
+ * Changes to what a group of rules states for all of its rules: condition, owners, tables.
  *
- * @param provedAgain how the rules with a changed table fared, by the name of their group
+ * @param provedAgain the new verdicts of the rules with a changed table, by the name of their group
  */
 export function groupChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<string, string>): Change[] {
   const files = filesOf(head);
@@ -117,7 +117,7 @@ export function groupChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<
   });
 }
 
-/** Keys of rules and opcodes that are for readers. */
+/** Is this key of rules and opcodes only for readers? */
 const isText = (key: string): boolean => key === 'title' || key === 'source';
 
 const withoutTexts = (v: unknown): unknown =>
@@ -131,8 +131,8 @@ const withoutTexts = (v: unknown): unknown =>
         )
       : v;
 
-/** Whether rules and opcodes of both sides say the same but for titles and sources, which are in the hashes of plans. */
-export function sameButTexts(base: Specs, head: Specs): boolean {
+/** Are rules and opcodes of both sides equal except for titles and sources, which are in the hashes of plans? */
+export function equalExceptTexts(base: Specs, head: Specs): boolean {
   const said = (s: Specs) =>
     canonical(withoutTexts([s.isa.map((f) => f.data), [...(s.rules ?? [])].map(([g, f]) => [g, f.data])]));
   return said(base) === said(head);

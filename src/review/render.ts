@@ -20,7 +20,7 @@ export function reviewLine(r: Review): string {
   ].join('; ');
 }
 
-/** Where a change holds: targets that have it at every level, levels at which every target has it, or both named. */
+/** Where a change applies: targets that have it at every level, levels at which every target has it, or both named. */
 export function whereText(where: readonly string[], plans: readonly string[]): string {
   const main = (list: readonly string[]) => list.filter((w) => / -O\d$/.test(w));
   const here = main(where);
@@ -65,7 +65,7 @@ export function reviewText(r: Review, paint: Paint, again: (kernel: string) => s
 const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 const code = (s: string): string => `\`${s.replaceAll('`', "'").replaceAll('|', '\\|')}\``;
 
-/** A review as a comment of a pull request: one status line, short tables, details folded. */
+/** A review as a comment on a pull request: one status line, short tables, details folded. */
 export function reviewMarkdown(r: Review): string {
   const out = [`**${plain(reviewLine(r))}**`, '', `${code(r.base)} → ${code(r.head)}`];
   for (const f of r.faults) out.push('', '```', f.text, '```');
@@ -88,7 +88,7 @@ export function reviewMarkdown(r: Review): string {
   return `${out.join('\n')}\n`;
 }
 
-/** What holds for some targets only, folded by target. */
+/** Changes for some targets only, folded by target. */
 function bySm(r: Review): string[] {
   const targets = [...new Set(r.plans.filter((p) => / -O\d$/.test(p)).map((p) => p.split(' ')[0]))];
   const some = r.changes.filter((c) => c.where.length > 0 && whereText(c.where, r.plans) !== 'everywhere');

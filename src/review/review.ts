@@ -14,27 +14,27 @@ import {
   type PlanPair,
   planChanges,
 } from './changes.ts';
-import { catalogChanges, declarationChanges, groupChanges, sameButTexts } from './declarations.ts';
+import { catalogChanges, declarationChanges, equalExceptTexts, groupChanges } from './declarations.ts';
 import { type AskVerdict, type RuleSide, ruleChanges } from './rules.ts';
 
-/** What is between two states of the specs. */
+/** The difference between two states of the specs. */
 export interface Review {
   readonly base: string;
   readonly head: string;
   readonly changes: readonly Change[];
-  /** What is wrong with the head: plans that do not resolve. */
+  /** Faults of the head: plans that do not resolve. */
   readonly faults: readonly Fault[];
-  /** Names of all plans that were resolved, for what holds in all of them. */
+  /** Names of all resolved plans, to tell what applies to all of them. */
   readonly plans: readonly string[];
-  /** Some plan of the head means something else than that of the base. */
+  /** Whether some plan of the head means something different from the base's. */
   readonly differs: boolean;
-  /** Effect on kernels; null where none was asked for or nothing differs. */
+  /** Effect on kernels; null if it was not requested or nothing differs. */
   readonly kernels: AbResult | null;
-  /** Limits of the repository that the effect breaks. */
+  /** Limits of the repository that the head breaks. */
   readonly broken: readonly BrokenLimit[];
 }
 
-/** Plans that are compared: every target and level that ships, and what a spec names beside them. */
+/** The plans to compare: every shipped target and level, and the plans that specs add to them. */
 export interface Scope {
   /** Only this target. */
   readonly sm: string | null;
@@ -50,7 +50,7 @@ const PLAIN: PlanRequest = {
   disable: [],
 };
 
-/** Every request that the specs of both sides give rise to, by name. */
+/** Every plan request that follows from the specs of both sides, by name. */
 function requestsOf(base: Specs, head: Specs, scope: Scope): Map<string, PlanRequest> {
   const out = new Map<string, PlanRequest>();
   const files = [...new Map([...base.backends, ...head.backends]).values()];
@@ -74,7 +74,7 @@ function requestsOf(base: Specs, head: Specs, scope: Scope): Map<string, PlanReq
   return out;
 }
 
-/** Does a side have all that a request names? */
+/** Does a side have everything that a request names? */
 const has = (specs: Specs, r: PlanRequest): boolean =>
   specs.orders.has(r.order) &&
   (r.recipes ?? []).every((n) => specs.recipes.has(n)) &&
@@ -82,11 +82,11 @@ const has = (specs: Specs, r: PlanRequest): boolean =>
   [...specs.backends.values()].some((f) => f.data.sm === r.sm);
 
 /**
- * Compares what two states of the specs mean.
+ * Compares the meaning of two states of the specs.
  *
  * @param ask verdicts of rules
- * @param effect effect on kernels, run where some plan differs and all resolve
- * @param budget limits that the effect must keep to, if there are any
+ * @param effect measures the effect on kernels; called if some plan differs and all resolve
+ * @param budget limits that the head must keep, if there are any
  */
 export async function review(
   names: readonly [base: string, head: string],
@@ -126,7 +126,7 @@ export async function review(
     ...constraintChanges(base, head),
   ].sort((x, y) => KINDS.indexOf(x.kind) - KINDS.indexOf(y.kind));
   const other = pairs.some((p) => p.base !== null && p.head !== null && p.base.hash !== p.head.hash);
-  const moved = other && !(changes.length === 0 && sameButTexts(base, head));
+  const moved = other && !(changes.length === 0 && equalExceptTexts(base, head));
   const kernels = moved && faults.length === 0 ? await effect() : null;
   return {
     base: names[0],

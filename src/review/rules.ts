@@ -11,10 +11,10 @@ import type { Specs } from '../spec/specs.ts';
 import type { Change } from './changes.ts';
 import { canonical } from './data-diff.ts';
 
-/** What is known of a rule: stored, or asked of a solver now; null where nobody can be asked. */
+/** The verdict on a rule: stored, or obtained from a solver now; null if no solver is available. */
 export type AskVerdict = (rule: Rule) => Promise<Verdict | null>;
 
-/** A side's specs and its instruction set; null where no plan of that side resolves. */
+/** A side's specs and its instruction set; null if no plan of that side resolves. */
 export interface RuleSide {
   readonly specs: Specs;
   readonly isa: Isa | null;
@@ -27,7 +27,7 @@ interface Row {
   readonly index: number;
 }
 
-/** Rules by id, as they are written. */
+/** Rules by id, as written. */
 function rowsOf(specs: Specs): Map<string, Row> {
   const out = new Map<string, Row>();
   for (const [group, file] of specs.rules ?? [])
@@ -37,7 +37,7 @@ function rowsOf(specs: Specs): Map<string, Row> {
   return out;
 }
 
-/** A rule without what is only for readers. */
+/** A rule without the parts that are only for readers. */
 const withoutTexts = ({ title: _, source: __, ...rest }: Record<string, unknown> & { id: string }): unknown =>
   rest;
 
@@ -47,7 +47,7 @@ function placeOfRow({ file, index }: Row): string {
   return line > 0 ? `${file.file}:${line}` : file.file;
 }
 
-/** Rules of the groups that `wanted` names, by id; those of a group with faults are missing. */
+/** Rules of the groups selected by `wanted`, by id, without those of groups with faults. */
 function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): Map<string, Rule> {
   const out = new Map<string, Rule>();
   if (isa === null) return out;
@@ -56,7 +56,7 @@ function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): 
       try {
         for (const r of rulesOfDoc(f.data, isa).rules) out.set(r.id, r);
       } catch (e) {
-        // The plans of this side tell what is wrong.
+        // Resolving this side's plans reports the faults.
         if (!(e instanceof DiagnosticError)) throw e;
       }
   return out;
@@ -70,14 +70,14 @@ const noteOf = (v: Verdict | null): string =>
     ? 'not proved: no solver could be asked'
     : `${verdictText(v)}${v.verdict === 'refuted' ? `\n${v.counterexample}` : ''}`;
 
-/** What a review says of rules. */
+/** The part of a review about rules. */
 export interface RuleReview {
   readonly changes: readonly Change[];
-  /** How the rules fared whose text is as it was, by the opcode or the group of rules whose change made them mean something else. */
+  /** New verdicts of rules with unchanged text, by the opcode or rule group whose change altered their meaning. */
   readonly provedAgain: ReadonlyMap<string, string>;
 }
 
-/** Rules that came, went, changed, or whose opcodes mean something else; those that are there with their proof. */
+/** Rules that were added, removed or changed, or whose opcodes changed meaning; existing ones with their proof. */
 export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdict): Promise<RuleReview> {
   const [a, b] = [rowsOf(base.specs), rowsOf(head.specs)];
   const touched = new Set(
@@ -109,8 +109,8 @@ export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdic
 }
 
 /**
- * Rules whose text stayed while what it says did not: an opcode or a table that they name reads otherwise. Each that does not hold
- * any more is a change of its own.
+ * Rules with unchanged text whose meaning changed, because an opcode or a table that they name did. Each one that no
+ * longer holds is reported as a change.
  */
 async function proveAgain(
   base: RuleSide,
@@ -131,7 +131,7 @@ async function proveAgain(
     if (touched.has(id) || before === undefined || before.hash === rule.hash) continue;
     const row = rows.get(id)!;
     const verdict = await ask(rule);
-    const changed = otherOpcodes(before, rule);
+    const changed = changedOpcodes(before, rule);
     for (const name of changed.length === 0 ? [row.group] : changed)
       verdicts.set(name, [...(verdicts.get(name) ?? []), verdict?.verdict ?? 'not proved']);
     if (unsound(verdict))
@@ -156,8 +156,8 @@ function provedText(verdicts: readonly string[]): string {
   return `${plural(verdicts.length, 'rule')} with it proved again: ${counts.join(', ')}`;
 }
 
-/** Names of the opcodes of a rule that say something else than they did. */
-function otherOpcodes(before: Rule, now: Rule): string[] {
+/** Names of the opcodes of a rule whose definition changed. */
+function changedOpcodes(before: Rule, now: Rule): string[] {
   const said = (r: Rule) =>
     new Map(
       [...r.match, ...r.rewrite].flatMap(({ op }) =>

@@ -5,32 +5,33 @@ import type { Rule, Source } from './rule.ts';
 import { arrangementsOf, type Choice, chosen } from './shape.ts';
 
 /**
- * The shapes that a list of rules looks for, as one decision tree for each opcode that a root can have. A node tests one thing
- * (a modifier group or an operand) and branches on the answer, so a thousand rules cost what the few that share an instruction's
- * shape cost. Every order of exchangeable operands is a path of its own.
+ * The shapes that a list of rules looks for, as one decision tree for each root opcode. A node tests one thing (a
+ * modifier group or an operand) and branches on the answer. So a thousand rules cost only what the few rules that
+ * share an instruction's shape cost. Every order of exchangeable operands is a separate path.
  *
- * The trees stand in one array of numbers, which the build writes beside the rules: to look for rules, none has to be compiled.
+ * The trees are stored in one array of numbers, which the build writes next to the rules, so matching starts without
+ * compiling a rule.
  *
- * A node is a word of `Has` bits, followed by one word for each bit that is set, in the order of the bits:
+ * A node is a word of `Has` bits, followed by one word for each set bit, in the order of the bits:
  *
  *     Leaves      entry of `leaves` below: rules whose shape ends here
- *     Test        what is asked: see `TestWord`
+ *     Test        what the node tests: see `TestWord`
  *     Wild        node that follows whatever the answer is
  *     Register    node for a register of any value
  *     Constant    node for a constant of any value
  *     Values      edges by constant (its low word) or by modifier value
  *     Defs        edges by opcode and destination of the definition (`defKey`)
- *     OwnDefs     the same, where nothing else uses the result
+ *     OwnDefs     the same, if nothing else uses the result
  *     Same        edges by the place of an earlier operand that this one equals (`placeKey`)
  *
- * Edges are a count and that many pairs of key and node, by ascending key. Leaves are a count and that many triples: the rule's
- * place in the list, and the choice of arrangements in two words of 24 bits.
+ * Edges are a count followed by that many (key, node) pairs, by ascending key. Leaves are a count followed by that
+ * many triples: the rule's index in the list, and the choice of arrangements in two words of 24 bits.
  */
 export interface Automaton {
   /** By opcode id: its root node, or -1. */
   readonly roots: readonly number[];
   readonly code: readonly number[];
-  /** How many leaves there are; they are numbered in the order in which they stand in `code`. */
+  /** Number of leaves. They are numbered in the order in which they appear in `code`. */
   readonly leaves: number;
 }
 
@@ -47,29 +48,33 @@ export const Has = {
 } as const;
 
 /**
- * What a node asks: of the `at`-th instruction reached so far (0: the root), modifier group or source `place`. Bits: 0 to 7 the
- * place, 8 a modifier group, 9 the base of an address, 10 and up the instruction.
+ * What a node tests: modifier group or source number `place` of the `at`-th instruction reached so far (0: the root).
+ * Bits 0 to 7 hold the place, bit 8 says that it is a modifier group, bit 9 that it is the base of an address; bits
+ * 10 and up hold the instruction.
  */
 export const TestWord = { Place: 0xff, Group: 0x100, Base: 0x200, At: 10 } as const;
 
-/** Numbers of one entry of a list of leaves: number of the leaf, place of the rule, low and high part of the choice. */
+/** Words of one leaf entry: leaf number, rule index, low and high part of the choice. */
 export const LEAF_WORDS = 4;
 const CHOICE_BITS = 24;
 export const choiceOf = (low: number, high: number): Choice => high * 2 ** CHOICE_BITS + low;
 
-/** An operand of a reached instruction, and signs, as one number. */
+/** Encodes an operand of a reached instruction, with its sign modifiers, as one number. */
 export const placeKey = (at: number, src: number, mods: number): number => (at * 16 + src) * 8 + mods;
-/** A definition's opcode and which of its destinations is meant, as one number. */
+/** Encodes a definition's opcode and the destination that is meant as one number. */
 export const defKey = (op: Opcode, dst: number): number => op.id * 8 + dst;
-/** A literal of a pattern, as constants of instructions are told apart: by the low word. A candidate is checked in full later. */
+/**
+ * A literal of a pattern, keyed by its low word as the constants of instructions are. A candidate is checked in full
+ * later.
+ */
 const literalKey = (v: bigint): number => Number(BigInt.asIntN(32, v));
 
-/** Place of the address among the sources of an opcode; -1 if it has none. */
+/** Index of the address among the sources of an opcode; -1 if it has none. */
 export const addressSlot = (op: Opcode): number => op.srcs.findIndex((s) => s.kinds === 1 << Kind.Addr);
 
 /**
- * Builds the automaton of a list of rules; a place of the list may be empty.
- * @throws DiagnosticError where the text of a rule has faults
+ * Builds the automaton of a list of rules; entries of the list may be null.
+ * @throws DiagnosticError if the text of a rule has faults
  */
 export function buildAutomaton(rules: readonly (Rule | null)[], isa: Isa): Automaton {
   const addressed = isa.opcodes.filter((op) => addressSlot(op) >= 0);
@@ -82,7 +87,7 @@ export function buildAutomaton(rules: readonly (Rule | null)[], isa: Isa): Autom
       addLine((starts[op.id] ??= []), start, rule.match.length - 1, op, null);
   });
   const writer = new Writer();
-  const roots = starts.map((paths) => (paths === null ? -1 : writer.node(laid(paths))));
+  const roots = starts.map((paths) => (paths === null ? -1 : writer.node(buildTree(paths))));
   return { roots, code: writer.code, leaves: writer.leaves };
 }
 
@@ -102,38 +107,38 @@ interface Node {
 }
 type Edges = ReadonlyMap<number, Node>;
 
-/** A rule on its way down, with the arrangements chosen so far. */
+/** A rule on its way down the tree, with the arrangements chosen so far. */
 interface Path {
   readonly rule: Rule;
   readonly place: number;
   readonly choice: Choice;
-  /** Lines reached, as bits, and how many they are. */
+  /** Bit set of the lines reached, and their number. */
   readonly lines: number;
   readonly count: number;
-  /** By variable: place and signs of the operand that it was met at first (`placeKey`); -1: not yet. */
+  /** By variable: place and signs of the operand that first bound it (`placeKey`); -1: none yet. */
   readonly seen: readonly number[];
-  /** What is still to be asked; null: nothing. */
+  /** What remains to be tested; null: nothing. */
   readonly rest: Rest | null;
 }
 
-/** What is still to be asked of a line's instruction, and after that of the lines that use it. */
+/** What remains to be tested of a line's instruction, and after that of the lines that use its result. */
 interface Rest {
   readonly at: number;
   readonly op: Opcode;
   readonly fixed: readonly number[];
   readonly src: readonly Source[];
-  /** The one source is the base of the instruction's address. */
+  /** The only source is the base of the instruction's address. */
   readonly base: boolean;
   /** Modifier groups come first, then sources. */
   readonly step: number;
   readonly up: Rest | null;
 }
 
-/** The tree of some paths, which have all the same still before them: past all that none of them asks, up to the first test. */
-function laid(waiting: readonly Path[]): Node {
+/** Builds the tree of paths that all have the same tests ahead: skips steps that test nothing, up to the first test. */
+function buildTree(waiting: readonly Path[]): Node {
   let paths = waiting;
-  while (paths.length > 0 && paths[0].rest !== null && paths.every(asksNothing))
-    paths = paths.map((p) => noted(p, p.rest!));
+  while (paths.length > 0 && paths[0].rest !== null && paths.every(acceptsAll))
+    paths = paths.map((p) => afterStep(p, p.rest!));
   const node: Node = {
     leaves: [],
     test: -1,
@@ -154,11 +159,11 @@ function laid(waiting: readonly Path[]): Node {
   node.test = testOf(rest);
   const branches = new Branches();
   for (const p of paths) advance(branches, p, p.rest!);
-  const below = (paths: readonly Path[]): Node | null => (paths.length === 0 ? null : laid(paths));
+  const below = (paths: readonly Path[]): Node | null => (paths.length === 0 ? null : buildTree(paths));
   const edges = (by: ReadonlyMap<number, Path[]>): Edges | null =>
     by.size === 0
       ? null
-      : new Map([...by].sort(([a], [b]) => a - b).map(([key, paths]) => [key, laid(paths)]));
+      : new Map([...by].sort(([a], [b]) => a - b).map(([key, paths]) => [key, buildTree(paths)]));
   node.wild = below(branches.wild);
   node.register = below(branches.register);
   node.constant = below(branches.constant);
@@ -169,7 +174,7 @@ function laid(waiting: readonly Path[]): Node {
   return node;
 }
 
-/** Where the paths of a node go on. */
+/** Where the paths of a node continue, by answer. */
 class Branches {
   readonly wild: Path[] = [];
   readonly register: Path[] = [];
@@ -193,12 +198,12 @@ function testOf({ at, op, fixed, base, step }: Rest): number {
   );
 }
 
-/** The source that the next step is about; null: a modifier group. */
+/** The source that the next step tests; null: a modifier group. */
 const sourceOf = ({ fixed, src, step }: Rest): Source | null =>
   step < fixed.length ? null : src[step - fixed.length];
 
-/** Is the next step one that any instruction passes? */
-function asksNothing(p: Path): boolean {
+/** Does every instruction pass the next step? */
+function acceptsAll(p: Path): boolean {
   const rest = p.rest!;
   const s = sourceOf(rest);
   if (s === null) return rest.fixed[rest.step] < 0;
@@ -208,8 +213,8 @@ function asksNothing(p: Path): boolean {
   return (line < 0 || (p.lines & (1 << line)) !== 0) && !wantsRegister(p.rule, s.v);
 }
 
-/** The path past a step, which has met a variable if the step is about one. */
-function noted(p: Path, rest: Rest): Path {
+/** The path after a step; if the step concerns a variable, the variable is now bound. */
+function afterStep(p: Path, rest: Rest): Path {
   const s = sourceOf(rest);
   const up = after(rest);
   if (s === null || rest.base || (s.k !== 'var' && s.k !== 'const') || p.seen[s.v] >= 0)
@@ -221,7 +226,7 @@ function noted(p: Path, rest: Rest): Path {
 }
 
 function advance(branches: Branches, p: Path, rest: Rest): void {
-  const on = noted(p, rest);
+  const on = afterStep(p, rest);
   const s = sourceOf(rest);
   if (s === null) {
     const index = rest.fixed[rest.step];
@@ -256,7 +261,7 @@ function advance(branches: Branches, p: Path, rest: Rest): void {
   }
 }
 
-/** Enters a path that has reached a line: one for each arrangement of the line. */
+/** Adds a path that has reached a line: one for each arrangement of the line. */
 function addLine(paths: Path[], p: Path, line: number, op: Opcode, up: Rest | null): void {
   const { rule, place, count } = p;
   const l = rule.match[line];
@@ -276,11 +281,11 @@ function addLine(paths: Path[], p: Path, line: number, op: Opcode, up: Rest | nu
   });
 }
 
-/** What is to be asked after the next step of it. */
+/** What remains to be tested after the next step. */
 const after = (r: Rest): Rest | null =>
   r.step + 1 < r.fixed.length + r.src.length ? { ...r, step: r.step + 1 } : r.up;
 
-/** Variables that a rule wants to be registers. */
+/** Variables that must be registers. */
 const registers = new WeakMap<Rule, ReadonlySet<number>>();
 function wantsRegister(rule: Rule, v: number): boolean {
   let wanted = registers.get(rule);
@@ -294,12 +299,12 @@ function wantsRegister(rule: Rule, v: number): boolean {
   return wanted.has(v);
 }
 
-/** Place of the truth table among the sources of an opcode that has one. */
+/** Index of the truth table among the sources of an opcode that has one. */
 const TABLE = 3;
 
 // ---------------------------------------------------------------------- as numbers
 
-/** Writes trees behind one another; a node's children stand in front of it, so that a tree is written in one go. */
+/** Writes trees one after another. A node's children are written before it, so that a tree is written in one pass. */
 class Writer {
   readonly code: number[] = [];
   leaves = 0;

@@ -2,9 +2,10 @@ import type { Match, Miss } from './bind.ts';
 import type { Variant } from './shape.ts';
 
 /**
- * The selection of the described matcher (reference, peephole 2): every matcher of the opcode runs, in file order; one that
- * passes its guards and whose own priority is at least the best so far raises the best to its priority plus one and becomes the
- * choice. So of equal priorities the first stays, and a later one has to be higher to displace it.
+ * How the matcher under study selects a rule (reference, peephole 2): every matcher of the opcode runs, in file
+ * order. A matcher that passes its guards, and whose own priority is at least the best so far, becomes the choice and
+ * raises the best to its priority plus one. So among equal priorities the first wins, and a later rule needs a higher
+ * priority to displace it.
  */
 export function priorityBands(
   candidates: readonly Variant[],

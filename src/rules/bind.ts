@@ -1,10 +1,7 @@
 import type { Reaching } from '../analysis/reaching.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { withSrc } from '../ir/edit.ts';
-import { otherwiseFor } from '../ir/moves.ts';
 import { Mod, slotWidth } from '../ir/opcode.ts';
 import {
-  addr,
   immOf,
   immValue,
   Kind,
@@ -15,14 +12,10 @@ import {
   sameOperand,
   withOperandMods,
 } from '../ir/operand.ts';
-import { type Instr, instr } from '../ir/program.ts';
-import { floatTypeOf } from '../isa/meaning.ts';
 import { wordsOf } from '../isa/words.ts';
 import { addressSlot } from './automaton.ts';
 import { holds, type Setting, type Situation } from './conditions.ts';
-import { FILE_OF_WIDTH, mayStand } from './fit.ts';
-import { plainConstant } from './fold.ts';
-import type { Instance, Line, Rule, Source } from './rule.ts';
+import type { Instance, Rule } from './rule.ts';
 import type { Part, Shape, Variant } from './shape.ts';
 import { inverseOrder, permuteTable } from './tables.ts';
 
@@ -39,15 +32,15 @@ export type Miss =
 export interface Match {
   readonly variant: Variant;
   readonly instance: Instance;
-  /** By variable: its operand (with the modifiers it carries), or null where the root leaves a result out. */
+  /** By variable: its operand (with the modifiers it carries), or null if the root discards that result. */
   readonly operands: readonly (Operand | null)[];
   /** Instruction of each line of the pattern. */
   readonly places: readonly Ins[];
-  /** Results of the instance's constants: the condition, then the computed sources. */
+  /** Results of the instance's constant graph: the condition, then the computed sources. */
   readonly outputs: readonly bigint[];
 }
 
-/** What a rule set knows about where it runs. */
+/** What a set of rules knows about the code around a match. */
 export interface Surroundings extends Setting {
   /** Loop depth of a block. */
   readonly depthOf: (block: number) => number;
@@ -70,7 +63,7 @@ class Binder {
   private readonly root: Ins;
   private readonly operands: (Operand | null)[];
   private readonly places: Ins[] = [];
-  /** Registers read at an instruction other than the root: they must still hold the same there. */
+  /** Registers read at an instruction other than the root: at the root they must still hold the same value. */
   private readonly early: { reg: Reg; at: Ins }[] = [];
 
   constructor(v: Variant, reaching: Reaching, root: Ins) {
@@ -90,7 +83,7 @@ class Binder {
     if (instance === null) return 'modifiers';
     for (const e of this.early)
       if (!reaching.unchanged(e.reg, e.at, root)) return 'a value has changed since';
-    // What only inner lines read may hold something else by now, where several instructions write the register.
+    // A register that only inner lines read may have been overwritten since, if several instructions write it.
     for (const x of innerRead(rule)) {
       const o = operands[x];
       if (o !== null && reaching.at(o.reg, root) !== places[rule.vars[x].line])
@@ -173,7 +166,7 @@ class Binder {
       const d = line.dst[i];
       const r = ins.dst[i];
       if (d < 0) {
-        // The root's result would be lost; of an inner line nobody asks.
+        // The rewrite would lose a result of the root; results of inner lines that the pattern does not name stay.
         if (isRoot && r !== NO_REG && this.d.useCount(r) > 0) return false;
         continue;
       }
@@ -220,7 +213,7 @@ class Binder {
         const under = stripped(o, p.mods);
         if (under === null) return false;
         const { line, dst } = this.v.rule.vars[p.v];
-        // What a line defines is a register: a constant in its place is something else, and so is the line's other result.
+        // A line defines a register, so a constant cannot match here, and neither can another result of the line.
         if (
           line >= 0 &&
           (o.reg === NO_REG ||
@@ -272,159 +265,23 @@ function innerRead(rule: Rule): readonly number[] {
 }
 
 /**
- * The operand whose modified value the operand is: `-$a` against `-R1` gives R1, and against R1 gives -R1, because minus is
- * its own inverse. Null where there is none: a value is no absolute value of another by itself.
+ * The operand without the pattern's modifiers: `-$a` against `-R1` binds `$a` to R1, and against R1 it binds `$a` to
+ * -R1, because negation is its own inverse. Null if there is none: no operand is known to be an absolute value unless
+ * it says so.
  */
 function stripped(o: Operand, mods: number): Operand | null {
   if (mods === 0) return o;
   if (o.kind === Kind.Imm) return null;
   if ((mods & Mod.Abs) !== 0) {
-    // |$a| wants the bars; what is inside them carries no sign.
+    // |$a| needs an operand with an absolute value; `$a` itself then carries no sign.
     if (o.mods !== mods) return null;
     return withOperandMods(o, 0);
   }
   return toggled(o, mods);
 }
 
-/** Applies minus or complement to an operand; null where the two would have to stand the other way round. */
-function toggled(o: Operand, mods: number): Operand | null {
+/** Applies negation or complement to an operand; null if the operand's own modifiers cannot be applied before it. */
+export function toggled(o: Operand, mods: number): Operand | null {
   if ((mods & Mod.Not) !== 0 && (o.mods & Mod.Neg) !== 0) return null;
   return withOperandMods(o, o.mods ^ mods);
-}
-
-// ---------------------------------------------------------------------- building
-
-/** The instructions that take the root's place, in order; each has the root's guard. */
-export interface Replacement {
-  readonly ins: readonly Instr[];
-}
-
-/**
- * Builds what takes the root's place, or says that an operand does not fit where it should go.
- * Registers are taken only where the replacement is sure to be made.
- */
-export function build(m: Match, draft: Draft): Replacement | Miss {
-  const { rule } = m.variant;
-  const root = draft.at(m.places[rule.match.length - 1]);
-  if (rule.root === null) return buildAddress(m, root);
-  const regs: Reg[] = rule.vars.map((_, i) => m.operands[i]?.reg ?? NO_REG);
-  const rootDst = rule.match[rule.match.length - 1].dst;
-  const kept = rule.rewrite.filter((l) =>
-    l.dst.some((d) => d < 0 || rule.vars[d].fresh || regs[d] !== NO_REG),
-  );
-  if (!readBeforeWritten(m, kept, rootDst, root.guard)) return 'operand does not fit';
-  const lines: { line: Line; mods: number; src: Operand[] }[] = [];
-  for (const line of kept) {
-    const mods = m.instance.rewrite[rule.rewrite.indexOf(line)];
-    const src: Operand[] = [];
-    for (let i = 0; i < line.src.length; i++) {
-      const slot = line.op!.srcs[i];
-      const width = slotWidth(line.op!, mods, slot);
-      const o = operandFor(m, line.src[i], width, slot.bank === 'p', () => floatTypeOf(line.op!, mods, i));
-      if (o === null) return 'operand does not fit';
-      const fresh = o.kind === Kind.Reg && o.reg === NO_REG;
-      if (!fresh && !mayStand(o, slot, width)) return 'operand does not fit';
-      src.push(o);
-    }
-    lines.push({ line, mods, src });
-  }
-  // Everything fits: only now are registers taken.
-  for (const { line } of lines)
-    for (const d of line.dst)
-      if (d >= 0 && rule.vars[d].fresh && regs[d] === NO_REG)
-        regs[d] = draft.freshReg(FILE_OF_WIDTH(m.instance.widths[d]));
-  const { guard, guardNot, loc } = root;
-  return {
-    ins: lines.map(({ line, mods, src }) =>
-      instr(
-        line.op!,
-        mods,
-        line.dst.map((d) => (d < 0 ? NO_REG : regs[d])),
-        src.map((o, i) => {
-          const s = line.src[i];
-          return s.k === 'var' && rule.vars[s.v].fresh ? { ...o, reg: regs[s.v] } : o;
-        }),
-        loc,
-        guard,
-        guardNot,
-        otherwiseFor(
-          root,
-          line.dst.map((d) => (d < 0 ? NO_REG : regs[d])),
-        ),
-      ),
-    ),
-  };
-}
-
-/** No line may read what an earlier one has already overwritten with a result of the root; each reads the root's guard. */
-function readBeforeWritten(
-  m: Match,
-  lines: readonly Line[],
-  rootDst: readonly number[],
-  guard: Reg,
-): boolean {
-  if (lines.length < 2) return true;
-  const written: Reg[] = [];
-  for (const l of lines) {
-    if (guard !== NO_REG && written.includes(guard)) return false;
-    for (const s of l.src)
-      if (s.k === 'var' && !m.variant.rule.vars[s.v].fresh && !rootDst.includes(s.v)) {
-        const o = m.operands[s.v];
-        if (o !== null && o.reg !== NO_REG && written.includes(o.reg)) return false;
-      }
-    for (const d of l.dst) {
-      const r = d < 0 ? NO_REG : (m.operands[d]?.reg ?? NO_REG);
-      if (r !== NO_REG) written.push(r);
-    }
-  }
-  return true;
-}
-
-/** The operand that a source of the rewrite becomes; a register yet to be made has none. */
-function operandFor(
-  m: Match,
-  s: Source,
-  width: number,
-  predicate: boolean,
-  reading: () => string | null,
-): Operand | null {
-  switch (s.k) {
-    case 'literal':
-      return immOf(s.value, predicate ? 1 : width || 32);
-    case 'computed':
-      return immOf(m.outputs[s.x + 1], width || 32);
-    case 'const':
-      return m.operands[s.v];
-    case 'var': {
-      if (m.variant.rule.vars[s.v].fresh)
-        return { kind: Kind.Reg, reg: NO_REG, lo: 0, hi: 0, sym: '', mods: s.mods };
-      const o = m.operands[s.v];
-      if (o === null) return null;
-      if (s.mods === 0) return o;
-      if (o.kind === Kind.Imm) return plainConstant(withOperandMods(o, o.mods ^ s.mods), width, reading());
-      if ((s.mods & Mod.Abs) !== 0)
-        return o.mods === 0 && o.kind === Kind.Reg ? withOperandMods(o, s.mods) : null;
-      return toggled(o, s.mods);
-    }
-    default:
-      return null;
-  }
-}
-
-function buildAddress(m: Match, ins: Instr): Replacement | Miss {
-  const { rule } = m.variant;
-  const last = rule.rewrite[rule.rewrite.length - 1].src[0];
-  if (rule.rewrite.length > 1 || last.k !== 'address') return 'operand does not fit';
-  const base = operandFor(m, last.base, 64, false, () => null);
-  const offset = operandFor(m, last.offset, 64, false, () => null);
-  if (base === null || offset === null || base.kind !== Kind.Reg || base.mods !== 0)
-    return 'operand does not fit';
-  const value = BigInt.asIntN(64, immValue(offset, 64));
-  if (BigInt.asIntN(32, value) !== value) return 'operand does not fit';
-  const at = addressSlot(ins.op);
-  if (base.reg !== ins.src[at].reg && regWidth(base.reg) !== regWidth(ins.src[at].reg))
-    return 'operand does not fit';
-  const src = [...ins.src];
-  src[at] = addr(base.reg, Number(value));
-  return { ins: [withSrc(ins, src)] };
 }

@@ -11,16 +11,16 @@ import { MOST_VARIANTS, orderCount } from './shape.ts';
 import { type LineText, parseLines, RuleTextError } from './syntax.ts';
 import { Stop, TextFaults } from './text-faults.ts';
 
-/** What the texts of a rule come to. */
+/** The result of compiling the texts of a rule. */
 export interface Compiled {
   /** null if the texts have faults. */
   readonly body: RuleBody | null;
   readonly issues: readonly RuleIssue[];
-  /** The fault of a rule that has no instances and so can never fire; finding out takes most of the time. */
+  /** The fault of a rule that has no instances and so can never fire. Computing it takes most of the time. */
   readonly idle: () => RuleIssue | null;
 }
 
-/** Compiles one rule of a group: resolves opcodes, variables and modifiers. Instances are computed when they are first needed. */
+/** Compiles one rule of a group: resolves opcodes, variables and modifiers. Instances are computed on first use. */
 export const compileRule = (doc: RulesDoc, place: number, isa: Isa): Compiled =>
   new RuleCompiler(doc, place, isa).compile();
 
@@ -136,19 +136,22 @@ class RuleCompiler {
         ]);
   }
 
-  /** The number of variants is the product of the operand orders of all lines; it is bounded. */
+  /** Bounds the number of variants, which is the product of the operand orders of all lines. */
   private checkOrders(match: readonly LineDraft[]): void {
     const orders = orderCount(match);
     if (orders > MOST_VARIANTS)
       this.faults.report(
         'match',
         'rule-operands',
-        `its operands can stand in ${orders} orders, more than ${MOST_VARIANTS}`,
-        ['split the rule: each line whose operands may be exchanged multiplies them'],
+        `its operands can appear in ${orders} orders, more than ${MOST_VARIANTS}`,
+        ['split the rule: each line with exchangeable operands multiplies the orders'],
       );
   }
 
-  /** The rewrite defines the root's destinations, each once, and nothing that the match defined inside. */
+  /**
+   * Checks that the rewrite defines each of the root's destinations once, and no variable that an inner line of the
+   * match defines.
+   */
   private checkRewrite(root: LineDraft, rewrite: readonly LineDraft[]): void {
     const last = rewrite[rewrite.length - 1];
     if ((root.op === null) !== (last.op === null) || rewrite.slice(0, -1).some((l) => l.op === null))
@@ -180,7 +183,10 @@ class RuleCompiler {
         );
   }
 
-  /** The condition of the group: the same for all its rules, so it can only be about the target, the level and knobs. */
+  /**
+   * The condition of the group. It applies to all rules of the group, so it can only ask about the target, the level
+   * and knobs.
+   */
   private ofGroup(): Expr[] {
     const { constant, structural } = this.condition(this.doc.when);
     const fault = constant ?? structural.find((e) => !isStatic(e));
@@ -236,7 +242,7 @@ const finish = (l: LineDraft): Line => ({
   text: l.text,
 });
 
-/** What an opcode says that a proof of a rule with it rests on. */
+/** The parts of an opcode's definition that a proof of a rule depends on. */
 export const saidOf = (o: Opcode): unknown => [
   o.name,
   o.means,

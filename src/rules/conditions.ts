@@ -4,11 +4,11 @@ import type { KnobValue } from '../ir/pass.ts';
 import { type Expr, parseExpression } from '../isa/lang/parse.ts';
 
 /**
- * Conditions that are not about values: how often something is used, where it stands, for which target the code is. They
- * make a rule narrower, never less true, and so no proof needs them.
+ * Conditions that do not concern values: how often a result is used, where an instruction stands, which target the
+ * code is for. They only restrict where a rule fires, never whether it is correct, so proofs ignore them.
  */
 
-/** What code is compiled for: the same for a whole run of a phase. */
+/** What code is compiled for: constant during one run of a phase. */
 export interface Setting {
   readonly level: number;
   /** Number of the target: 80 for sm_80. */
@@ -18,19 +18,19 @@ export interface Setting {
 
 /** What a structural condition may ask of a match. */
 export interface Situation extends Setting {
-  /** Operands that read the variable's register, in the whole function; Infinity if it is a constant. */
+  /** Number of operands in the whole function that read the variable's register; Infinity if it is a constant. */
   uses(v: number): number;
-  /** The variable is a register. */
+  /** Whether the variable is a register. */
   isRegister(v: number): boolean;
-  /** The operand carries no sign, complement or bars. */
+  /** Whether the operand carries no negation, complement or absolute value. */
   isPlain(v: number): boolean;
-  /** The line that defines the variable stands in the block of the root. */
+  /** Whether the line that defines the variable is in the root's block. */
   sameBlock(v: number): boolean;
   /** Loop depth of the line that defines the variable (of the root for -1). */
   depth(v: number): number;
 }
 
-/** Name -> what it takes: variables, or a knob's name. */
+/** Function name -> its arguments: variables, or a knob's name. */
 const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
   uses: ['variable'],
   isreg: ['variable'],
@@ -43,20 +43,23 @@ const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
 const FIGURES = new Set(['level', 'sm']);
 
 /**
- * The parts of a condition as written, joined by `&&`.
- * @throws MeaningError where it cannot be read
+ * The parts of a condition that are joined by `&&`.
+ * @throws MeaningError if it cannot be parsed
  */
 export const partsOf = (when: string): Expr[] =>
   conjuncts(parseExpression(when.trim().replaceAll('\n', ' ')));
 
-/** Can a condition, as written, have a part that is static or reads a knob? Few can, and the others need not be parsed to find that out. */
+/**
+ * Can the text of a condition contain a part that is static or reads a knob? Few do, and the others are not parsed to
+ * find out.
+ */
 export const mayAskSetting = (when: string): boolean => /\b(?:level|sm|knob)\b/.test(when);
 
 /** The parts of `a && b && c`. */
 const conjuncts = (e: Expr): Expr[] =>
   e.k === 'binary' && e.op === '&&' ? [...conjuncts(e.a), ...conjuncts(e.b)] : [e];
 
-/** The direct subexpressions. A plain switch, since it is called for every condition of every rule that is read. */
+/** The direct subexpressions. A plain switch, since it runs for every condition of every rule that is read. */
 function inside(e: Expr): readonly Expr[] {
   switch (e.k) {
     case 'int':
@@ -73,24 +76,24 @@ function inside(e: Expr): readonly Expr[] {
   }
 }
 
-/** True if an expression is the level or the target. */
+/** Is the expression the level or the target? */
 const isFigure = (e: Expr): boolean => e.k === 'name' && FIGURES.has(e.name);
 
-/** True if any part asks about the situation. */
+/** Does any part ask about the situation? */
 export const isStructural = (e: Expr): boolean =>
   isFigure(e) || (e.k === 'call' && e.fn in FUNCTIONS) || inside(e).some(isStructural);
 
-/** True if the answer is the same for a whole run of a phase: only level, target and knobs are asked about. */
+/** Is the answer the same for a whole run of a phase, because only level, target and knobs are asked about? */
 export function isStatic(e: Expr): boolean {
   if (e.k === 'name') return isFigure(e);
   if (e.k === 'call') return e.fn === 'knob';
   return inside(e).every(isStatic);
 }
 
-/** True if a condition asks for the level or the target. */
+/** Does a condition ask for the level or the target? */
 export const asksFigures = (e: Expr): boolean => isFigure(e) || inside(e).some(asksFigures);
 
-/** What is wrong with a structural condition, or null. */
+/** The fault of a structural condition, or null. */
 export function structuralFault(
   e: Expr,
   vars: ReadonlyMap<string, number>,
@@ -101,7 +104,7 @@ export function structuralFault(
     case 'name':
       if (FIGURES.has(e.name)) return null;
       return {
-        message: `'${e.name}' cannot stand beside use counts, places or targets`,
+        message: `'${e.name}' cannot be combined with use counts, places or targets`,
         notes: ["put conditions on constants into parts of their own, joined by '&&'"],
       };
     case 'call': {
@@ -116,7 +119,7 @@ export function structuralFault(
       const arg = e.args[0];
       if (arg === undefined || (arg.k === 'name' && (takes[0] === 'knob' || vars.has(arg.name)))) return null;
       const word = arg.k === 'name' ? arg.name : 'this';
-      return { message: `'${word}' is no variable of the match`, notes: near(word, vars.keys()) };
+      return { message: `'${word}' is not a variable of the match`, notes: near(word, vars.keys()) };
     }
     case 'unary':
       return structuralFault(e.a, vars);

@@ -28,7 +28,7 @@ export function diesWith(rule: Rule): ReadonlySet<number> {
   return out;
 }
 
-/** Cost of what a rewrite removes for certain, and of what it makes. */
+/** Cost of the instructions that a rewrite surely removes (`left`), and of those that it creates (`right`). */
 export function costsOf(rule: Rule, instance: Instance, costs: Costs): { left: number; right: number } {
   const gone = diesWith(rule);
   let left = 0;
@@ -39,13 +39,13 @@ export function costsOf(rule: Rule, instance: Instance, costs: Costs): { left: n
   });
   let right = 0;
   rule.rewrite.forEach((l, i) => {
-    // A copy disappears when its users read the original.
+    // A copy disappears once its users read the original.
     if (l.op !== null && !copies(l.op, l.src)) right += costOf(l.op, instance.rewrite[i], costs);
   });
   return { left, right };
 }
 
-/** Is what a line computes its first source? Of a function given by a table, the table must say so. */
+/** Does a line just copy its first source? An opcode with a truth table does so only for some tables. */
 function copies(op: Opcode, src: readonly Source[]): boolean {
   if ((op.flags & OpFlag.Copies) === 0) return false;
   if ((op.flags & OpFlag.Table) === 0) return true;

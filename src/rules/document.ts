@@ -4,7 +4,7 @@ import type { Rule } from './rule.ts';
 /** One document of kind `rules`, already checked against its schema. */
 export interface RulesDoc {
   readonly group: string;
-  /** Of rules that state none. */
+  /** Priority of rules that state none. */
   readonly priority?: number;
   readonly owner?: readonly string[];
   readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -29,9 +29,9 @@ export interface GroupDoc {
   readonly data: unknown;
   readonly file: string;
   readonly hash: string;
-  /** Hash of the instruction set for which its rules are known to be whole; null: not known. */
+  /** Hash of the instruction set for which its rules are known to have no faults; null: unknown. */
   readonly wholeFor: string | null;
-  /** What finds its rules, for that instruction set; null: to be made. */
+  /** The automaton that matches its rules for that instruction set; null: not built yet. */
   readonly automaton: Automaton | null;
 }
 

@@ -4,40 +4,44 @@ import { type Reaching, reachingIn } from '../analysis/reaching.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { priorityBands } from './bands.ts';
-import { bind, build, type Match, type Miss, type Surroundings } from './bind.ts';
+import { bind, type Match, type Miss, type Surroundings } from './bind.ts';
 import type { Setting } from './conditions.ts';
 import type { Matcher } from './matcher.ts';
+import { build } from './replace.ts';
 import type { Rule } from './rule.ts';
 
-/** How rules are applied, and who is told. */
+/** How rules are applied, and who is notified. */
 export interface DriverOptions extends Setting {
-  /** How a rule is chosen among those that match: the best by precedence, or by the bands of the described matcher. */
+  /**
+   * How one of the matching rules is chosen: the best by precedence, or by the priority bands of the matcher under
+   * study.
+   */
   readonly mode: 'precedence' | 'bands';
   /** Called for each rule that fired. */
   readonly onHit?: (rule: Rule, block: number, before: Instr, after: readonly Instr[]) => void;
-  /** Called for each rule whose shape fitted and that was not applied. */
+  /** Called for each rule whose shape fitted but that was not applied. */
   readonly onMiss?: (rule: Rule, ins: Instr, why: Miss) => void;
   /** Asked before a rule that matches is applied. */
   readonly allow?: (rule: Rule) => boolean;
-  /** Asked before a replacement that fits is put in. */
+  /** Asked before a fitting replacement is made. */
   readonly mayRewrite?: (rule: Rule, block: number, ins: Instr) => boolean;
   /** Rewrites allowed before the driver gives up. */
   readonly bound?: number;
 }
 
-/** A set of rules did not come to an end. */
+/** A set of rules did not terminate. */
 export class RulesDiverge extends Error {
   readonly fired: readonly { readonly rule: string; readonly count: number }[];
   constructor(bound: number, fired: ReadonlyMap<string, number>) {
-    super(`the rules did not come to an end after ${bound} rewrites`);
+    super(`the rules did not terminate after ${bound} rewrites`);
     this.name = 'RulesDiverge';
     this.fired = [...fired].map(([rule, count]) => ({ rule, count })).sort((a, b) => b.count - a.count);
   }
 }
 
 /**
- * Rewrites for each instruction, on average, that a set of rules may need. A chain of rules shrinks or canonicalises what
- * it meets; the test kernels need below one. Reaching this is a sign of rules that undo one another.
+ * Rewrites per instruction, on average, that a set of rules may need. A chain of rules shrinks or canonicalises its
+ * input; the test kernels need fewer than one. Reaching this bound is a sign of rules that undo one another.
  */
 const REWRITES_EACH = 20;
 
@@ -51,7 +55,7 @@ export const applyRules = (fn: Fn, matcher: Matcher, opts: DriverOptions): Fn =>
     new Driver(d, matcher, opts).run(work);
   });
 
-/** Applies one set of rules to a draft, as often as it is asked to; the bound is for all of it. */
+/** Applies one set of rules to a draft, as often as `run` is called; the bound covers all calls together. */
 export class Driver {
   private readonly d: Draft;
   private readonly reaching: Reaching;
@@ -77,7 +81,7 @@ export class Driver {
   }
 
   /**
-   * Rewrites until the list is empty.
+   * Rewrites until the work list is empty.
    * @throws RulesDiverge when the bound is reached
    */
   run(work: WorkList): void {
@@ -86,7 +90,7 @@ export class Driver {
 
   private visit(n: Ins): void {
     if (!this.matcher.covers(this.d.at(n).op)) return;
-    // Whoever asks why rules did not fire hears of all of them.
+    // A listener for rules that did not fire is told about every candidate.
     const candidates = this.matcher.candidates(this.reaching, n, this.opts.onMiss !== undefined);
     if (candidates.length === 0) return;
     if (this.opts.mode === 'bands') {
@@ -103,7 +107,7 @@ export class Driver {
     }
   }
 
-  /** Puts the replacement into the root's place; false if an operand does not fit. */
+  /** Replaces the root; false if an operand does not fit. */
   private rewrite(m: Match, n: Ins): boolean {
     const { d, opts } = this;
     const { rule } = m.variant;

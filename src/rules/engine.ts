@@ -13,14 +13,14 @@ import { indexOfGroup, rulesOfGroup } from './group.ts';
 import { Matcher, type RuleIndex } from './matcher.ts';
 import type { Rule } from './rule.ts';
 
-/** Descending priority, then groups in the order given, then the order of the file. */
+/** Sorts by descending priority, then by the given order of groups, then by file order. */
 export const byPrecedence = (rules: readonly Rule[]): Rule[] =>
   rules
     .map((r, i) => ({ r, i }))
     .sort((a, b) => b.r.priority - a.r.priority || a.i - b.i)
     .map((x) => x.r);
 
-/** The knob that running rules reads, whatever the rules are: which of several rules is taken. */
+/** The knob that every run of rules reads: how one of several matching rules is chosen. */
 export const BANDS_KNOB = 'RulePriorityBands';
 const isSet = (k: KnobValue): boolean => k !== null && k !== false;
 
@@ -42,18 +42,18 @@ export interface RuleMiss {
   readonly why: Miss;
 }
 
-/** What the runner is asked to do beside the groups' rules. */
+/** What the rule runner needs beside the groups' rules. */
 export interface RunnerOptions {
   readonly isa: Isa;
   /** Documents by group name. */
   readonly groups: ReadonlyMap<string, GroupDoc>;
-  /** Names of the phases that rules can belong to; hooks and inserted steps run what they are given. */
+  /** Names of the phases that can own rules; hooks and inserted steps run whatever groups they are given. */
   readonly phases: ReadonlySet<string>;
   readonly onHit?: (hit: RuleHit) => void;
   readonly onMiss?: (miss: RuleMiss) => void;
 }
 
-/** The setting of a phase; what is not asked for is not read. */
+/** The setting of a phase. Getters, so that only what is asked for counts as read. */
 const settingOf = (ctx: PassContext): Setting => ({
   get level() {
     return ctx.level;
@@ -67,10 +67,10 @@ const settingOf = (ctx: PassContext): Setting => ({
 /** Level and target for rules that ask for neither. */
 const NOWHERE = { level: 0, sm: 0 } as const;
 
-/** Sets of rules that run together, by what they are made of: plans that run the same rules share them. */
+/** Sets of rules that run together, keyed by their contents: plans that run the same rules share them. */
 interface RuleSet {
   readonly matcher: Matcher;
-  /** The rules and their precedence, as a text: equal for sets that do the same. */
+  /** The rules and their precedence as a text, equal for sets that do the same. */
   readonly identity: string;
   readonly readsKnobs: boolean;
   readonly readsFigures: boolean;
@@ -78,9 +78,9 @@ interface RuleSet {
 /** The rules of a phase's groups, before conditions on target, level and knobs choose among them. */
 interface Candidates {
   readonly rules: readonly Rule[];
-  /** What finds them, group by group. */
+  /** The indexes that match them, group by group. */
   readonly indexes: readonly RuleIndex[];
-  /** Conditions that choose, and which of them each rule needs. */
+  /** The conditions that choose among the rules, and which of these conditions each rule needs. */
   readonly statics: readonly Expr[];
   readonly needs: readonly (readonly number[])[];
   readonly sets: Map<string, RuleSet>;
@@ -89,7 +89,7 @@ const shared = new WeakMap<Isa, Map<string, Candidates>>();
 
 const numbers = new WeakMap<Rule, number>();
 let numbered = 0;
-/** A number of its own for every rule. */
+/** A unique number for each rule. */
 function numberOf(r: Rule): number {
   let n = numbers.get(r);
   if (n === undefined) numbers.set(r, (n = numbered++));
@@ -98,17 +98,17 @@ function numberOf(r: Rule): number {
 
 /** A set of rules as a step that edits drafts. */
 export interface RuleStep {
-  /** Equal for steps that do the same; null where what it does hangs on more than rules, level and target. */
+  /** Equal for steps that do the same; null if the result depends on more than rules, level and target. */
   readonly key: string | null;
-  /** A budget kept it from something. */
+  /** Whether a budget prevented rewrites. */
   readonly cutShort: () => boolean;
   readonly open: (d: Draft) => (work: WorkList) => void;
 }
 
 /**
- * The function that the engine calls for steps that run rules. The groups of a step are one set: a matcher is made for each
- * list of groups and phase that occurs, and kept.
- * @throws DiagnosticError if there are faulty rules, in any of the groups
+ * Makes the function that the engine calls for steps that run rules. The groups of a step form one set. A matcher is
+ * made for each combination of groups and phase that occurs, and kept.
+ * @throws DiagnosticError if rules of any group are faulty
  */
 export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: PassContext) => RuleStep {
   let sets = shared.get(o.isa);
@@ -147,7 +147,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   };
   const setFor = (groups: readonly string[], phase: string, setting: Setting): RuleSet => {
     const { rules, indexes, statics, needs, sets } = candidatesOf(groups, phase);
-    // A listener for rules that did not fire is told about all rules, also those that this phase would leave out.
+    // A listener for rules that did not fire is told about all rules, including those that this phase leaves out.
     const hold = statics.map((e) => o.onMiss !== undefined || holdsIn(e, setting));
     const key = hold.map(Number).join('');
     let set = sets.get(key);
@@ -168,14 +168,14 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
     const phase = ctx.phase.replace(/#\d+$/, '');
     const setting = settingOf(ctx);
     const { matcher, identity, readsKnobs, readsFigures } = setFor(groups, phase, setting);
-    // Of a set that asks neither, no result hangs on level and target, and so they are not read.
+    // If no rule of the set asks for level or target, neither is read, so the result does not depend on them.
     const { level, sm } = readsFigures ? setting : NOWHERE;
     const bands = isSet(ctx.knob(BANDS_KNOB));
     const budget = ctx.ruleBudget;
     let refused = false;
     return {
       key: readsKnobs || o.onMiss !== undefined ? null : `rules ${identity}|${level}|${sm}|${bands}`,
-      // Where the budget is spent, there may be more to say.
+      // Once the budget is spent, further rewrites may be possible.
       cutShort: () => refused,
       open: (d) => {
         const { fn } = d;
@@ -212,7 +212,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
   };
 }
 
-/** What to tell of rules that did not come to an end. */
+/** The diagnostic for rules that did not terminate. */
 const diverged = (
   e: RulesDiverge,
   ctx: PassContext,
@@ -229,7 +229,7 @@ const diverged = (
       column: 0,
       length: 0,
       notes: [
-        `rule groups ${groups.join(', ')}; what fired most:`,
+        `rule groups ${groups.join(', ')}; fired most often:`,
         ...e.fired.slice(0, 8).map((f) => `  ${String(f.count).padStart(7)}  ${f.rule}`),
         '`orrery check` on the files of the groups looks for rules that undo one another',
       ],

@@ -1,11 +1,11 @@
 import { Mod, type Slot } from '../ir/opcode.ts';
 import { FILE_WIDTH, isPredReg, Kind, NO_REG, type Operand, RegFile, regFile } from '../ir/operand.ts';
 
-/** Register file of values of a width. */
+/** Register file for values of a given width. */
 export const FILE_OF_WIDTH = (width: number): number =>
   width === 1 ? RegFile.P : width === 64 ? RegFile.RD : width === 128 ? RegFile.RQ : RegFile.R;
 
-/** May the operand stand in the slot, as the verifier sees it? */
+/** Does the verifier accept the operand in the slot? */
 export function mayStand(o: Operand, slot: Slot, width: number): boolean {
   if ((slot.kinds & (1 << o.kind)) === 0) return false;
   const allowed = slot.bank === 'p' ? slot.mods | Mod.Not : slot.mods;

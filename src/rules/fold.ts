@@ -7,11 +7,11 @@ import { evalBig } from '../isa/reference.ts';
 import { permuteTable } from './tables.ts';
 
 /**
- * Constants: an operand's sign taken into its value, and instructions whose sources are all constants computed by the exact
- * reading of their meaning.
+ * Constants: folds an operand's modifiers into its value, and evaluates instructions whose sources are all constants
+ * exactly.
  */
 
-/** Bits of the sign of each float type; packed pairs have two. */
+/** Sign bits of each float type; packed pairs have two. */
 const SIGNS: Readonly<Record<string, bigint>> = {
   f16: 1n << 15n,
   bf16: 1n << 15n,
@@ -22,7 +22,7 @@ const SIGNS: Readonly<Record<string, bigint>> = {
 };
 
 /**
- * A constant with its modifiers carried out, for a place that reads it as `type` (null: as an integer).
+ * A constant with its modifiers applied, for a slot that reads it as `type` (null: as an integer).
  * Null for a float type whose sign bit is not known here.
  */
 export function plainConstant(o: Operand, width: number, type: string | null): Operand | null {
@@ -43,7 +43,7 @@ export function plainConstant(o: Operand, width: number, type: string | null): O
   return immOf(v, w);
 }
 
-/** The instruction with the modifiers of its constants carried out; itself if there are none. */
+/** The instruction with the modifiers of its constants applied; the same object if there are none. */
 export function plainConstants(ins: Instr): Instr {
   let src: Operand[] | null = null;
   for (let i = 0; i < ins.src.length; i++) {
@@ -59,7 +59,10 @@ export function plainConstants(ins: Instr): Instr {
   return src === null ? ins : withSrc(ins, src);
 }
 
-/** Can the instruction be computed if its sources are known: a pure one with a meaning? Approximate functions and floats only if asked for. */
+/**
+ * Can the instruction be evaluated once its sources are known, because it is pure and has a meaning? Approximate
+ * functions and floats count only on request.
+ */
 export function isFoldable(ins: Instr, approximate: boolean, floats = true): boolean {
   const { op } = ins;
   if (op.means === null || (op.flags & OpFlag.Pure) === 0 || op.dsts.length === 0) return false;
@@ -69,7 +72,7 @@ export function isFoldable(ins: Instr, approximate: boolean, floats = true): boo
   return true;
 }
 
-/** Values of the results of an instruction of constants, unsigned; null for results that are discarded. */
+/** Results of an instruction whose sources are constants, unsigned; null for results that are discarded. */
 export function valuesOf(ins: Instr): (bigint | null)[] {
   const { op, mods } = ins;
   const values = evalBig(
@@ -88,15 +91,15 @@ export const notPredicate = (o: Operand): Operand =>
     : withOperandMods(o, o.mods ^ Mod.Not);
 
 /**
- * Constants behind other operands, zeros behind other constants, where operands may be exchanged, so that two ways of writing an instruction become one.
- * The instruction itself if it is so already.
+ * Puts constants behind other operands, and zeros behind other constants, where operands may be exchanged, so that
+ * equal instructions have one form. Returns the same object if nothing changes.
  */
 export function constantsLast(ins: Instr): Instr {
   const { flags } = ins.op;
   const n =
     (flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0 ? 3 : (flags & OpFlag.Commutative) !== 0 ? 2 : 0;
   if (n === 0) return ins;
-  // A copied predicate stands first whatever it is.
+  // A copied predicate comes first, whatever it is.
   const predicates = ins.op.srcs[0].bank === 'p';
   const rank = (i: number): number =>
     ins.src[i].kind !== Kind.Imm ? 0 : !predicates && isZero(ins.src[i]) ? 2 : 1;

@@ -11,23 +11,23 @@ import type { Rule, RuleBody, RuleIssue } from './rule.ts';
 import { lastOpcode } from './syntax.ts';
 
 /**
- * The rules of a document. Most of the rules that ship look for opcodes that a program does not hold, so a rule is read in three
- * steps, each taken once, when its result is first needed:
+ * The rules of a document. Most of the rules that ship look for opcodes that a given program does not contain. So a
+ * rule is read in three steps, each taken once, when its result is first needed:
  *
  * 1. its head, from the text alone: the opcode of its root, and the conditions on target, level and knobs (`statics`);
  * 2. its body: lines, variables and conditions, all faults of the texts, and its hash;
  * 3. its instances, the choices of modifiers under which it can fire: one by one for the matcher (`instanceFor`), or all of them
  *    (`instances`), which takes most of the time.
  *
- * `CheckDepth` says which steps a reader takes at once; a matcher that takes none asks for the body of a rule when the first instruction
- * of its root comes.
+ * `CheckDepth` says which steps a reader takes at once. A matcher takes none; it asks for the body of a rule when it
+ * meets the first instruction with the opcode of the rule's root.
  */
 
-/** How much is found out about rules before they are given. */
+/** How thoroughly rules are checked before they are handed out. */
 export type CheckDepth =
-  /** Nothing: they are known to be whole. */
+  /** Not at all: they are known to be correct. */
   | 'none'
-  /** Faults of the texts; not what only some choice of modifiers brings out. */
+  /** Faults of the texts, but not those that only some choice of modifiers reveals. */
   | 'texts'
   /** Also whether widths agree and conditions can hold at all, which takes most of the time. */
   | 'all';
@@ -114,7 +114,7 @@ class TextRule implements Rule {
     return body;
   }
 
-  /** What is wrong with it, as far as it is to be found out. */
+  /** Its faults, as far as `depth` looks. */
   faults(depth: CheckDepth): readonly RuleIssue[] {
     if (depth === 'none') return [];
     const { issues, idle } = this.compiled();
@@ -123,7 +123,7 @@ class TextRule implements Rule {
   }
 }
 
-/** The opcode of the root, from the text alone; a name that the instruction set lacks is a fault, which compiling finds. */
+/** The opcode of the root, from the text alone. An unknown name is a fault that compiling reports. */
 function rootOf(rule: TextRule, isa: Isa): Opcode | null {
   const name = lastOpcode(rule.text.match);
   return name === '*' ? null : (isa.byName.get(name) ?? rule.match[rule.match.length - 1].op);
@@ -131,9 +131,9 @@ function rootOf(rule: TextRule, isa: Isa): Opcode | null {
 
 /** What a rule's conditions ask about target, level and knobs. */
 interface Setting {
-  /** What holds, or does not, for a whole phase. */
+  /** Parts that hold, or do not, for a whole phase. */
   readonly statics: readonly Expr[];
-  /** What else is asked together with it. */
+  /** The other parts. */
   readonly others: readonly Expr[];
 }
 
@@ -142,7 +142,7 @@ function settingOf(conditions: readonly string[]): Setting {
   return { statics: asked.filter(isStatic), others: asked.filter((e) => !isStatic(e)) };
 }
 
-/** Parts of a condition; none where it cannot be read, which is found when the rule is compiled. */
+/** The parts of a condition; none if it cannot be parsed, which compiling reports. */
 function readable(when: string): Expr[] {
   try {
     return partsOf(when);
@@ -159,13 +159,13 @@ interface Known {
   index: RuleIndex | null;
 }
 
-/** The rules of a document that are whole, and everything that is wrong with the others. */
+/** The rules of a document that have no faults, and the faults of the others. */
 export interface GroupRules {
   readonly rules: readonly Rule[];
   readonly issues: readonly RuleIssue[];
 }
 
-/** The rules of a document that is not kept. */
+/** The rules of a document that is not cached. */
 export const compileGroup = (
   doc: RulesDoc,
   isa: Isa,
@@ -196,7 +196,7 @@ function knownOf(doc: RulesDoc, isa: Isa): Known {
   return known;
 }
 
-/** Rules of a document; they are the same objects for an instruction set, whatever is found out about them. */
+/** The rules of a document. For one instruction set these are always the same objects, at any depth of checking. */
 export function rulesOfDoc(data: unknown, isa: Isa, depth: CheckDepth = 'all'): GroupRules {
   const doc = data as RulesDoc;
   const known = knownOf(doc, isa);
@@ -206,16 +206,16 @@ export function rulesOfDoc(data: unknown, isa: Isa, depth: CheckDepth = 'all'): 
 }
 
 /**
-/** How much of a group's rules is looked at before they are needed. */
+/** How much of a group's rules is checked before they are needed. */
 const depthFor = ({ wholeFor }: GroupDoc, isa: Isa): CheckDepth =>
-  // Of a group that was whole before the instruction set changed, only what it names can be gone.
+  // A group that was correct before the instruction set changed can only name opcodes or modifiers that are gone.
   wholeFor === isa.hash ? 'none' : wholeFor === null ? 'all' : 'texts';
 
 /**
- * The rules of a group of a plan: the one place that decides how much of a rule is read before it is needed. Rules that are known
- * to be whole are read when the first instruction comes that they may match; of others every fault is found now, whether or not
- * an instruction of theirs ever comes.
- * @throws DiagnosticError with what is wrong
+ * The rules of a group of a plan. This is the one place that decides how much of a rule is read before it is needed.
+ * Rules known to be correct are read when an instruction appears that they may match. Of other rules all faults are
+ * reported now, whether or not such an instruction appears.
+ * @throws DiagnosticError with the faults
  */
 export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
   const { data, file } = doc;
@@ -231,12 +231,13 @@ export function rulesOfGroup(doc: GroupDoc, isa: Isa): readonly Rule[] {
   return rules;
 }
 
-/** What finds the rules of a group: made by the build, or here where the group is not as it was built. */
+/** The index that matches the rules of a group: from the build, or made here if the group has changed since. */
 export const indexOfGroup = (doc: GroupDoc, isa: Isa): RuleIndex =>
   indexOfDoc(doc.data, isa, depthFor(doc, isa), doc.wholeFor === isa.hash ? doc.automaton : null);
 
 /**
- * What finds the rules of a document that are whole, as far as `depth` looks. Every set that some of them are in shares it.
+ * The index that matches those rules of a document that have no faults, as far as `depth` looks. All rule sets share
+ * it.
  * @param built the document's automaton, if the build made it for this instruction set
  */
 export function indexOfDoc(data: unknown, isa: Isa, depth: CheckDepth, built: Automaton | null): RuleIndex {

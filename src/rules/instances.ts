@@ -5,7 +5,10 @@ import { type Assign, type Expr, MeaningError } from '../isa/lang/parse.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import type { Instance, RuleIssue, Source, Variable } from './rule.ts';
 
-/** How a modifier group of a line is chosen. `open`: it decides widths, and any value will do whose widths agree. */
+/**
+ * How a modifier group of a line is chosen. `open`: the group decides widths, and any value whose widths agree will
+ * do.
+ */
 export type ModDraft =
   | { readonly k: 'fixed'; readonly index: number }
   | { readonly k: 'open' }
@@ -38,12 +41,15 @@ interface Fault {
   readonly notes: readonly string[];
 }
 
-/** A rule with more choices of modifiers than this could be neither proved nor understood. */
+/** A rule with more modifier choices than this could be neither proved nor understood. */
 const MOST_CHOICES = 4096;
-/** Offsets of an address, and the base, are 64 bits wide where the pattern says no width. */
+/** Width of an address offset, and of its base, if the pattern gives no width. */
 const ADDRESS_WIDTH = 64;
 
-/** State of one choice: widths found so far (0: unknown), how each variable is read, values of modifier variables. */
+/**
+ * State while modifiers are chosen: widths found so far (0: unknown), how each variable is read, values of modifier
+ * variables.
+ */
 interface Choice {
   readonly widths: number[];
   readonly readings: (string | null)[];
@@ -52,8 +58,9 @@ interface Choice {
 }
 
 /**
- * Tries every choice of the modifiers of a rule and keeps those for which all widths agree and the condition may hold.
- * @returns the instances, and the fault to report if there is none
+ * Tries every choice of the modifiers of a rule and keeps those for which all widths agree and the condition may
+ * hold.
+ * @returns the instances, and the fault to report if there are none
  */
 export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
   const instances: Instance[] = [];
@@ -97,7 +104,7 @@ export function enumerate(d: Draft): { instances: Instance[]; fault: Fault } {
   return { instances, fault };
 }
 
-/** The instance for given modifiers of the matched lines, or null. */
+/** The instance for the given modifiers of the matched lines, or null. */
 export function instanceOf(d: Draft, mods: readonly number[]): Instance | null {
   let c = nothingKnown(d);
   for (let i = 0; i < d.match.length; i++) {
@@ -117,7 +124,7 @@ const nothingKnown = (d: Draft): Choice => ({
   names: new Map(),
 });
 
-/** The values of modifier variables implied by the modifiers of a line; null if the line does not allow them. */
+/** The values of modifier variables that the modifiers of a line imply; null if the line does not allow them. */
 function namesFor(
   line: LineDraft,
   mods: number,
@@ -175,7 +182,7 @@ const copy = (c: Choice, names: Map<string, string>): Choice => ({
   names,
 });
 
-/** Every choice of the modifiers of a line that agrees with what is already chosen. */
+/** Every choice of the modifiers of a line that agrees with earlier choices. */
 function* choicesOf(
   line: LineDraft,
   c: Choice,
@@ -224,7 +231,7 @@ function* choicesOf(
   yield* walk(0, 0, c.names);
 }
 
-/** Notes widths and readings of a line's variables; a message if they disagree with what is known. */
+/** Records widths and readings of a line's variables; a message if they contradict earlier ones. */
 function agree(line: LineDraft, mods: number, c: Choice): string | null {
   const { op } = line;
   const see = (v: number, width: number): string | null => {
@@ -254,7 +261,7 @@ function agree(line: LineDraft, mods: number, c: Choice): string | null {
   return null;
 }
 
-/** The modifiers of the rewrite: what is written, and for the rest the first values whose widths agree. */
+/** The modifiers of the rewrite: those written, and for the others the first values whose widths agree. */
 function chooseRewrite(
   d: Draft,
   from: Choice,
@@ -313,7 +320,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
   for (const [name, value] of c.names) {
     const group = groupNamed(d, name);
     if (group === null) continue;
-    // What is chosen comes first, so that none of them, however many there are, needs bits in the modifiers.
+    // Only the chosen value is listed, so that no number of modifier variables exceeds the bits for modifiers.
     const chosen = group.values.filter((v) => v.name === value);
     const values = [...chosen, ...group.values.filter((v) => v.name !== value)];
     groups.push({ ...group, name, values, shift: 0, mask: 0 });
@@ -350,7 +357,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     used.add(id);
     const n = graph.nodes[id];
     if (n.op === 'src' && d.vars[n.n].kind !== 'const')
-      throw new MeaningError(0, `'${d.vars[n.n].name}' is no constant: its value is not known here`, [
+      throw new MeaningError(0, `'${d.vars[n.n].name}' is not a constant: its value is not known here`, [
         `write #${d.vars[n.n].name} in the match to ask for a constant`,
       ]);
     work.push(...n.args);
@@ -358,7 +365,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
   return graph;
 }
 
-/** Nothing to compute, and no condition. */
+/** No constants to compute, and no condition. */
 const NO_CONSTANTS: Graph = {
   nodes: [{ op: 'const', width: 1, args: [], fmt: '', aux: '', n: 0, value: 1n }],
   dsts: [0],

@@ -10,7 +10,7 @@ import type { Source, Variable } from './rule.ts';
 import type { LineText, OperandText } from './syntax.ts';
 import { didYouMean, type LineField, type TextFaults } from './text-faults.ts';
 
-/** A variable while lines are still read. */
+/** A variable while lines are being read. */
 export interface VariableDraft {
   readonly name: string;
   readonly kind: Variable['kind'];
@@ -49,7 +49,7 @@ export class LineReader {
         l,
         l.at,
         'rule-opcode',
-        `${op.name} does not only compute: rules are about pure instructions`,
+        `${op.name} is not pure: rules may contain only pure instructions`,
       );
     const mods = readModifiers(op, l, field, this.tables, this.faults);
     const nd = op.dsts.length;
@@ -121,7 +121,7 @@ export class LineReader {
           o.at,
           'rule-variable',
           `$${o.name} is defined after it is used, or twice`,
-          ['lines follow one another as in a program; each variable has one definition'],
+          ['a variable is defined once, before its uses'],
         );
       this.vars[v].line = index;
       this.vars[v].dst = dst;
@@ -133,7 +133,13 @@ export class LineReader {
     switch (o.k) {
       case 'any':
         if (field === 'match') return { k: 'any' };
-        return this.faults.stopAt(field, l, o.at, 'rule-operands', "'_' cannot be written: say which value");
+        return this.faults.stopAt(
+          field,
+          l,
+          o.at,
+          'rule-operands',
+          "'_' is not a value: say which operand to use",
+        );
       case 'literal':
         if (o.predicate !== (slot.bank === 'p'))
           this.faults.stopAt(
@@ -150,7 +156,7 @@ export class LineReader {
           l,
           o.at,
           'rule-operands',
-          'an address stands only in a line for any instruction: * [$a+#o]',
+          'an address may appear only in a line for any instruction: * [$a+#o]',
         );
       case 'const':
         return this.constantSource(o, slot, l, field);
@@ -217,7 +223,7 @@ export class LineReader {
   }
 }
 
-/** Part of an address: any width. */
+/** Slot of an address base or offset: any width. */
 const ADDRESS_PART: Slot = {
   name: 'address',
   bank: 'r',

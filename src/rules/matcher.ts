@@ -14,18 +14,21 @@ interface Leaf {
   readonly precheck: Precheck;
 }
 
-/** Rules with the automaton that finds them. Rules of one document share it in every set that some of them are in. */
+/**
+ * Rules with the automaton that matches them. The rules of one document share it in every set that contains some of
+ * them.
+ */
 export interface RuleIndex {
-  /** By place in the automaton; null: there is none. */
+  /** By index in the automaton; null: no rule. */
   readonly rules: readonly (Rule | null)[];
   readonly automaton: Automaton;
-  /** By number of the leaf, once its shape has been met: only then is the rule compiled. */
+  /** By leaf number, once its shape has matched: only then is the rule compiled. */
   readonly leaves: (Leaf | undefined)[];
 }
 
 /**
- * @param automaton what the build has made of these rules; it is made here if there is none
- * @throws DiagnosticError where it is made here and the text of a rule has faults
+ * @param automaton what the build made of these rules; null: it is built here
+ * @throws DiagnosticError if it is built here and the text of a rule has faults
  */
 export const indexRules = (
   rules: readonly (Rule | null)[],
@@ -35,14 +38,14 @@ export const indexRules = (
 
 /** One index of a set, and which of its rules take part. */
 interface Part extends RuleIndex {
-  /** By place: rank of the rule in the set, lower ones win; -1: it does not take part. */
+  /** By index: rank of the rule in the set, lower ranks win; -1: it does not take part. */
   readonly rank: Int32Array;
 }
 
-/** A set of rules, ready to be looked for. */
+/** A set of rules, ready for matching. */
 export class Matcher {
   private readonly parts: readonly Part[];
-  /** Places of the rules found, as (part, leaf), and their ranks. */
+  /** Rules found, as (part, leaf), and their ranks. */
   private readonly found: Variant[] = [];
   private readonly ranks: number[] = [];
   private all = false;
@@ -51,8 +54,8 @@ export class Matcher {
   private depth = 0;
 
   /**
-   * @param rules in the order of their precedence
-   * @param indexes what finds them: together they hold every rule
+   * @param rules in order of precedence
+   * @param indexes the indexes of these rules: together they cover every rule
    */
   constructor(rules: readonly Rule[], indexes: readonly RuleIndex[]) {
     const rankOf = new Map(rules.map((r, rank) => [r, rank]));
@@ -62,7 +65,7 @@ export class Matcher {
     }));
   }
 
-  /** A matcher of rules in the order of their precedence, with an index of its own. @throws DiagnosticError if a rule has faults */
+  /** A matcher of rules in order of precedence, with an index of its own. @throws DiagnosticError if a rule has faults */
   static of(rules: readonly Rule[], isa: Isa): Matcher {
     return new Matcher(rules, [indexRules(rules, isa)]);
   }
@@ -75,14 +78,14 @@ export class Matcher {
   }
 
   /**
-   * Rules whose shape fits the instruction, best first. The array is reused by the next call.
-   * @param all also those of which a look at operands and constants shows that they cannot be bound
-   * @throws DiagnosticError where the text of a rule whose shape fits has faults
+   * Rules whose shape fits the instruction, best first. The next call reuses the array.
+   * @param all also include rules that a look at operands and constants already rules out
+   * @throws DiagnosticError if the text of a rule whose shape fits has faults
    */
   candidates(reaching: Reaching, root: Ins, all = false): readonly Variant[] {
     this.all = all;
     const { parts, found, reached } = this;
-    // To set the length of an array takes as long as to look at a node, and mostly there is nothing in it.
+    // Setting an array's length costs as much as visiting a node, and the array is usually empty.
     if (found.length > 0) found.length = 0;
     const op = reaching.d.at(root).op.id;
     for (let i = 0; i < parts.length; i++) {
@@ -158,7 +161,7 @@ export class Matcher {
     }
   }
 
-  /** Goes on where the operand equals an earlier one, signs aside by what the pattern says. */
+  /** Continues where the operand equals an earlier one, with signs compared as the pattern says. */
   private walkSame(part: Part, edges: number, o: Operand, anyway: boolean, reaching: Reaching): void {
     const { code } = part.automaton;
     const end = edges + 1 + 2 * code[edges];
@@ -171,7 +174,7 @@ export class Matcher {
     }
   }
 
-  /** Takes the rules of a list of leaves that take part and that a first look does not rule out. */
+  /** Takes the rules of a leaf list that take part and that a first look does not rule out. */
   private meet(part: Part, list: number, reaching: Reaching): void {
     const { automaton, rank, leaves } = part;
     const { code } = automaton;
@@ -184,7 +187,7 @@ export class Matcher {
     }
   }
 
-  /** Keeps what is found in the order of the ranks; of one rule, in the order in which it is found. */
+  /** Keeps the rules found in order of rank; variants of one rule in the order found. */
   private take(v: Variant, rank: number): void {
     const { found, ranks } = this;
     let i = found.length;
@@ -205,10 +208,10 @@ function newLeaf({ rules, automaton }: RuleIndex, at: number): Leaf {
   return { variant, precheck: new Precheck(rule, variant.root) };
 }
 
-/** Up to this many edges are looked at one after the other. */
+/** Up to this many edges are scanned linearly. */
 const MOST_SCANNED = 8;
 
-/** The node behind a key, -1 if there is none. Keys ascend. */
+/** The node that a key leads to, -1 if there is none. Keys ascend. */
 function follow(code: readonly number[], edges: number, key: number): number {
   let low = edges + 1;
   let count = code[edges];
@@ -223,6 +226,6 @@ function follow(code: readonly number[], edges: number, key: number): number {
   return -1;
 }
 
-/** Literals are told apart by their low word; the check of a candidate looks at all of it. */
+/** Literals are told apart by their low word; the check of a candidate compares all of it. */
 const constantKey = (o: Operand, op: Opcode, src: number): number =>
   op.srcs[src]?.bank === 'p' ? (o.lo & 1) ^ (o.mods === 0 ? 0 : 1) : o.lo;

@@ -5,7 +5,7 @@ import type { ModDraft } from './instances.ts';
 import type { LineText, ModText } from './syntax.ts';
 import { didYouMean, type LineField, type TextFaults } from './text-faults.ts';
 
-/** The choice of each modifier group of a line: written, a variable, from a table, or open. @throws Stop */
+/** How each modifier group of a line is chosen: written, a variable, from a table, or open. @throws Stop */
 export function readModifiers(
   op: Opcode,
   l: LineText,
@@ -31,7 +31,7 @@ export function readModifiers(
       faults.stopAt(field, l, m.at, 'rule-modifier', `${op.name} has no modifier '${modName(m)}' here`, [
         words.length > 0 ? `it has ${words.join('; ')}` : 'it has none',
         ...(m.k === 'var'
-          ? ['a modifier variable is named after its group, with digits where it occurs twice']
+          ? ['a modifier variable is named after its group, with a number appended if it occurs twice']
           : []),
       ]);
     }

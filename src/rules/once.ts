@@ -1,4 +1,4 @@
-/** A value that is made when it is first asked for, and kept; what `make` throws is thrown again at every call. */
+/** A value computed on first use and kept; if `make` throws, every call throws again. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => (made ??= { value: make() }).value;

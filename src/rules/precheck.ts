@@ -7,33 +7,35 @@ import type { Shape } from './shape.ts';
 import { inverseOrder, permutedTables } from './tables.ts';
 
 /**
- * What rules a variant out where its shape ends in the automaton, before anything is bound: constants that ought to be equal, operands that
- * others use too, conditions on constants. It allocates nothing, and says no only where binding would.
+ * Rules a variant out where its shape ends in the automaton, before anything is bound: constants that must be equal,
+ * results that nothing else may use, conditions on constants. It allocates nothing, and rejects only what binding
+ * would reject too.
  *
- * Places are `(line, source)`: the instructions that the walk of the automaton has reached, in its order, and one of their operands.
+ * A place is a pair `(line, source)`: an instruction that the walk of the automaton has reached, counted in walk
+ * order, and one of its operands.
  */
 export class Precheck {
   private readonly rule: Rule;
-  /** Pairs of places that must hold one constant: at, source, at, source. */
+  /** Pairs of places that must hold the same constant: at, source, at, source. */
   private readonly equal: Int32Array;
-  /** Places whose register nobody else may read. */
+  /** Places whose register nothing else may read. */
   private readonly single: Int32Array;
-  /** Constants of the condition: variable, at, source. */
+  /** Constants that the condition reads: variable, at, source. */
   private readonly constants: Int32Array;
-  /** For each of these: truth tables as they are read there; null: it is read as it is. */
+  /** For each of these constants: how the pattern reads its truth table; null: as it is. */
   private readonly tables: readonly (Uint8Array | null)[];
-  /** The offset of an address is seen only when it is bound. */
+  /** An address offset takes part, which is known only after binding. */
   private readonly blind: boolean;
-  /** By line of the pattern: which of the reached instructions it is; -1: the root is any instruction. */
+  /** By line of the pattern: index among the reached instructions; -1: the root is any instruction. */
   private readonly lines: Int32Array;
-  /** The choice of modifiers met last, and what it leads to. */
+  /** The modifiers seen last, and the instance that they select. */
   private readonly mods: Int32Array;
   private known = false;
   private instance: Instance | null = null;
   private words: WordGraph | null = null;
   /** Two words for each variable. */
   private readonly srcs: Int32Array;
-  /** Answers under that choice, by constants: programs use few different ones. 0: empty, 1: no, 2: yes. */
+  /** Answers for that instance, by constants, since programs use few different ones. 0: empty, 1: no, 2: yes. */
   private answers = NO_ANSWERS;
   private asked = NOT_ASKED;
 
@@ -98,7 +100,7 @@ export class Precheck {
     return this.holds(d, reached);
   }
 
-  /** Does the condition on constants hold for the modifiers that are there? */
+  /** Does the condition on constants hold for the modifiers at hand? */
   private holds(d: Draft, reached: Int32Array): boolean {
     const { lines, mods } = this;
     let same = this.known;
@@ -115,7 +117,7 @@ export class Precheck {
     return this.answer(d, reached);
   }
 
-  /** Looks up what the modifiers lead to. */
+  /** Finds the instance for the modifiers. */
   private choose(): void {
     const { rule, mods } = this;
     this.known = true;
@@ -125,7 +127,7 @@ export class Precheck {
     this.answers.fill(0);
   }
 
-  /** The condition for the constants that are there, remembered. */
+  /** The value of the condition for the constants at hand, cached. */
   private answer(d: Draft, reached: Int32Array): boolean {
     const { constants, tables, srcs } = this;
     if (this.answers.length === 0) {
@@ -164,11 +166,11 @@ export class Precheck {
   }
 }
 
-/** Answers that a variant remembers, once it is asked, by the top bits of a hash: there are 256 truth tables of three inputs. */
+/** Log2 of the answers that a variant caches, by the top bits of a hash: there are 256 truth tables of three inputs. */
 const ANSWER_BITS = 10;
 const ANSWERS = 1 << ANSWER_BITS;
 const NO_ANSWERS = new Uint8Array(0);
 const NOT_ASKED = new Int32Array(0);
 
-/** Place of the truth table among the sources of an opcode that has one. */
+/** Index of the truth table among the sources of an opcode that has one. */
 const TABLE = 3;

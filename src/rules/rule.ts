@@ -3,10 +3,10 @@ import type { Graph } from '../isa/lang/graph.ts';
 import type { Expr } from '../isa/lang/parse.ts';
 
 /**
- * A rule as the engine, the checks and the prover see it. What stands in its file in plain words is there at once; the rest is
- * compiled when it is first asked for.
+ * A rule as the engine, the checks and the prover see it. What its file states literally is available at once; the
+ * rest is compiled on first use.
  *
- * @throws DiagnosticError where what is asked for is to be compiled and its text has faults
+ * @throws DiagnosticError if a compiled part is asked for and the rule's text has faults
  */
 export interface Rule extends RuleBody {
   readonly id: string;
@@ -16,31 +16,34 @@ export interface Rule extends RuleBody {
   /** Phases that may run it; null: any. */
   readonly owner: readonly string[] | null;
   readonly priority: number;
-  /** It states a priority of its own, so that overlaps with rules of that priority are intended. */
+  /** The rule states a priority, so overlaps with rules of that priority are intended. */
   readonly ranked: boolean;
-  /** Place in its group's file, from 0. */
+  /** Index in its group's file, from 0. */
   readonly place: number;
-  /** Opcode of the last line of `match`; null: the root is any instruction with an address, and its line holds nothing but that. */
+  /**
+   * Opcode of the last line of `match`; null: the root is any instruction with an address, and its line is just the
+   * address.
+   */
   readonly root: Opcode | null;
   /** Conditions of the group and the rule that ask only about target, level and knobs. */
   readonly statics: readonly Expr[];
-  /** Another of its conditions reads a knob. */
+  /** Whether another of its conditions reads a knob. */
   readonly readsKnobs: boolean;
-  /** A condition that is not static asks for level or target. */
+  /** Whether a condition that is not static asks for level or target. */
   readonly readsFigures: boolean;
-  /** Why it holds where no solver says so. */
+  /** The author's argument for the rule where no solver decides it. */
   readonly holds: string | null;
   /** How results differ, for a rule that is not exact and runs only on request; null: it is exact. */
   readonly inexact: string | null;
-  /** Instructions saved, where it is said by hand. */
+  /** Instructions saved, if the file states it. */
   readonly cost: number | null;
   /** The texts, for readers. */
   readonly text: { readonly match: string; readonly rewrite: string; readonly when: string | null };
 }
 
 /**
- * What the texts of a rule say: variables are numbers, opcodes are resolved, and every choice of modifiers under which its widths
- * agree is an instance of its own.
+ * The compiled texts of a rule: variables are numbers, opcodes are resolved, and every choice of modifiers under
+ * which widths agree is an instance.
  */
 export interface RuleBody {
   /** Operands and constants: `$a`, `#k`. */
@@ -52,21 +55,21 @@ export interface RuleBody {
   readonly rewrite: readonly Line[];
   /** Conditions on use counts, places, target, level and knobs; those on constants are in the instances. */
   readonly structural: readonly Expr[];
-  /** Every choice of modifiers; worked out when first asked for. */
+  /** Every choice of modifiers; computed on first use. */
   readonly instances: readonly Instance[];
   /** The instance for the modifiers of the matched lines; null if there is none. */
   readonly instanceFor: (mods: readonly number[]) => Instance | null;
-  /** Hash of all that can change what the rule means; worked out when first asked for. */
+  /** Hash of everything that can change what the rule means; computed on first use. */
   readonly hash: string;
 }
 
 export interface Variable {
   readonly name: string;
   readonly kind: 'value' | 'const';
-  /** Line of `match` that defines it and which of its destinations; -1: it comes from outside. */
+  /** Line of `match` that defines it and which of its destinations; -1: defined outside the match. */
   readonly line: number;
   readonly dst: number;
-  /** Defined by `rewrite` and by nothing else. */
+  /** Defined only by `rewrite`. */
   readonly fresh: boolean;
 }
 
@@ -81,9 +84,9 @@ export type Source =
   | { readonly k: 'address'; readonly base: Source; readonly offset: Source };
 
 export interface Line {
-  /** null: the instruction with an address that the root is. */
+  /** null: the root is any instruction with an address. */
   readonly op: Opcode | null;
-  /** Variable of each destination; -1: not asked for. */
+  /** Variable of each destination; -1: not named. */
   readonly dst: readonly number[];
   readonly src: readonly Source[];
   /** Value index of each modifier group that is written out; -1 elsewhere. */
@@ -98,22 +101,25 @@ export interface Instance {
   readonly rewrite: readonly number[];
   /** Width in bits of each variable. */
   readonly widths: readonly number[];
-  /** Variables that are read in different ways (as integer, as f32, ...), so that they may carry no modifiers. */
+  /** Variables that are read in different ways (as integer, as f32, ...) and so may carry no modifiers. */
   readonly plain: readonly number[];
   /** Names of the modifier variables' values. */
   readonly modNames: readonly string[];
-  /** Computes from the constants: destination 0 is the condition (1 bit), then the computed sources. Its source k is variable k. */
+  /**
+   * Computes from the constants: destination 0 is the condition (1 bit), the others are the computed sources. Source
+   * k is variable k.
+   */
   readonly constants: Graph;
   /** The condition is known to hold. */
   readonly always: boolean;
 }
 
-/** What is wrong with a rule, by the field that says it. */
+/** A fault of a rule, with the field that it is in. */
 export interface RuleIssue {
   readonly severity: 'error' | 'warning';
   readonly code: string;
   readonly group: string;
-  /** Place in the group's file. */
+  /** Index in the group's file. */
   readonly rule: number;
   readonly field: 'id' | 'match' | 'rewrite' | 'when' | 'priority' | 'cost';
   readonly message: string;

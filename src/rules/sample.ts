@@ -7,7 +7,7 @@ import type { Instance, Line, Rule, Source } from './rule.ts';
 export interface Sample {
   /** By variable, unsigned. */
   readonly values: readonly bigint[];
-  /** The condition holds; else the sides are not asked for. */
+  /** Whether the condition holds; if not, the sides are not evaluated. */
   readonly applies: boolean;
   /** For each destination of the root: its variable, and what both sides give. */
   readonly results: readonly { readonly v: number; readonly left: bigint; readonly right: bigint }[];
@@ -16,9 +16,10 @@ export interface Sample {
 /**
  * Evaluates both sides of a rule exactly.
  *
- * @param given values of the variables that come from outside (the others are computed), by variable; a result of the
- *   root holds its value until it is written
- * @param unasked values of the operands `_`, in the order of the pattern; where missing, something that varies with the others
+ * @param given by variable: values of those defined outside the match (the others are computed); a result of the root
+ * holds its value until it is written
+ * @param unasked values of the operands `_`, in the order of the pattern; a missing one gets a value that varies with
+ * the others
  */
 export function sample(
   rule: Rule,
@@ -92,8 +93,8 @@ const anything = (values: readonly bigint[]): bigint =>
   values.reduce((h, v) => BigInt.asUintN(64, (h ^ v) * 0x9e3779b97f4a7c15n + 1n), 7n) >> 3n;
 
 /**
- * The address itself is what both sides compute: base plus offset, as wide as the base, so that a 32-bit base wraps. The
- * new offset has to fit the 32 bits that an instruction has for it, else the engine leaves things as they are.
+ * Both sides compute the address itself: base plus offset, as wide as the base, so that a 32-bit base wraps. The new
+ * offset must fit the 32 bits that an instruction has for it; otherwise the engine does not rewrite.
  */
 function addressSample(
   rule: Rule,

@@ -3,14 +3,14 @@ import type { Line, Rule, Source } from './rule.ts';
 import { ORDERS, permuteTable } from './tables.ts';
 
 /**
- * Patterns in the form in which they are searched for. Exchangeable operands may stand in any order, so a line has several
- * arrangements, and a rule is searched for under every choice of them: these are its variants.
+ * Patterns in the form that the matcher searches for. Exchangeable operands may appear in any order, so a line has
+ * several arrangements. A rule is searched for under every combination of them: these are its variants.
  */
 
-/** One order in which the sources of a line may stand in an instruction. */
+/** One order in which the sources of a line may appear in an instruction. */
 export interface Arrangement {
   readonly src: readonly Source[];
-  /** Rearrangement of the truth table, or null. */
+  /** Permutation of the truth table, or null. */
   readonly table: readonly number[] | null;
 }
 
@@ -20,13 +20,13 @@ export interface Variant {
   readonly root: Shape;
 }
 
-/** A line as it is looked for: the sources stand in the order of the instruction. */
+/** A line in search form: sources in the order of the instruction. */
 export interface Shape {
   readonly line: number;
   readonly op: Opcode | null;
   readonly fixed: readonly number[];
   readonly src: readonly Part[];
-  /** Rearrangement of the truth table, or null. */
+  /** Permutation of the truth table, or null. */
   readonly table: readonly number[] | null;
 }
 
@@ -45,10 +45,10 @@ export type Part =
   | { readonly k: 'literal'; readonly value: bigint }
   | { readonly k: 'address'; readonly base: Part; readonly offset: Part };
 
-/** More orders of one rule's operands than this are refused: a rule of that many symmetric lines is better split. */
+/** A rule with more operand orders than this is rejected; one with that many symmetric lines should be split. */
 export const MOST_VARIANTS = 2000;
 
-/** Places of an operand in the three that a symmetric opcode exchanges; null: as written. */
+/** The operand orders that a symmetric opcode allows, as permutations of its three operands; null: as written. */
 function ordersOf(op: Opcode | null): readonly (readonly number[] | null)[] {
   const flags = op?.flags ?? 0;
   if ((flags & (OpFlag.Symmetric | OpFlag.Table)) !== 0) return ORDERS;
@@ -57,13 +57,13 @@ function ordersOf(op: Opcode | null): readonly (readonly number[] | null)[] {
 const EITHER = [null, [1, 0]];
 const AS_WRITTEN = [null];
 
-/** Number of operand orders of some lines, counting those that are equivalent. */
+/** Number of operand orders of some lines, including equivalent ones. */
 export const orderCount = (lines: readonly { readonly op: Opcode | null }[]): number =>
   lines.reduce((n, l) => n * ordersOf(l.op).length, 1);
 
 const arrangements = new WeakMap<Line, readonly Arrangement[]>();
 
-/** The arrangements of a line; orders that look for the same thing in the same places count once. */
+/** The arrangements of a line; orders that look for the same operands in the same positions count once. */
 export function arrangementsOf(line: Line): readonly Arrangement[] {
   let found = arrangements.get(line);
   if (found === undefined) arrangements.set(line, (found = arranged(line)));
@@ -77,7 +77,7 @@ function arranged(line: Line): Arrangement[] {
   for (const order of ordersOf(op)) {
     const table = hasTable ? order : null;
     const moved = order === null ? src : src.map((s, i) => rearranged(src, s, i, order, table));
-    // A table of any value is turned back by the order that was found, so the order counts beside the sources.
+    // A table that is not a literal is permuted back by the order found, so the order matters as well as the sources.
     const counts = table !== null && src[TABLE]?.k !== 'literal';
     if (counts || !out.some((a) => a.src.every((s, i) => sameSource(s, moved[i]))))
       out.push({ src: moved, table });
@@ -85,7 +85,7 @@ function arranged(line: Line): Arrangement[] {
   return out;
 }
 
-/** Place of the truth table among the sources of an opcode that has one. */
+/** Index of the truth table among the sources of an opcode that has one. */
 const TABLE = 3;
 
 function rearranged(
@@ -117,13 +117,13 @@ function sameSource(a: Source, b: Source): boolean {
 }
 
 /**
- * A choice of arrangements, one for each line, as one number: the digit of the last line counts most. Numbers of choices are in
- * the order in which variants are tried.
+ * One arrangement for each line, as one number whose most significant digit belongs to the last line. Variants are
+ * tried in ascending order of it.
  */
 export type Choice = number;
 const DIGIT = 8;
 const digitOf = (c: Choice, line: number): number => Math.floor(c / DIGIT ** line) % DIGIT;
-/** What the arrangement `index` of a line adds to a choice. */
+/** What arrangement `index` of a line adds to a choice. */
 export const chosen = (line: number, index: number): Choice => index * DIGIT ** line;
 
 /** The variant of a rule under a choice of arrangements. */

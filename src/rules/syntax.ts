@@ -2,8 +2,8 @@ import { Mod } from '../ir/opcode.ts';
 import { type Expr, MeaningError, parseExpression } from '../isa/lang/parse.ts';
 
 /**
- * Reads the lines of a rule: Ori assembly in which `$a` stands for any operand, `#k` for any constant, `.$type` for any
- * modifier of the group `type`, and `_` for what nobody asks about.
+ * Reads the lines of a rule: Ori assembly in which `$a` stands for any operand, `#k` for any constant, `.$type` for
+ * any modifier of the group `type`, and `_` for an operand that does not matter.
  */
 
 /** A modifier as written: a value, a variable, or a table applied to a variable (`.swap(cmp)`). */
@@ -44,7 +44,7 @@ export interface LineText {
   readonly operands: readonly OperandText[];
 }
 
-/** A fault in the text of a rule: which line, where in it, how long. */
+/** A fault in the text of a rule, with its line, column and length. */
 export class RuleTextError extends Error {
   readonly line: number;
   readonly at: number;
@@ -60,11 +60,11 @@ export class RuleTextError extends Error {
   }
 }
 
-/** Longest match or rewrite read: rules are short, and matching nests as deep as they are long. */
+/** Longest match or rewrite accepted: rules are short, and matching nests as deep as they are long. */
 export const MOST_LINES = 8;
 
 /**
- * Parses the lines of `match` or `rewrite`; `;` starts a comment, empty lines are left out.
+ * Parses the lines of `match` or `rewrite`; `;` starts a comment, empty lines are skipped.
  * @throws RuleTextError at the first fault
  */
 export function parseLines(text: string): LineText[] {
@@ -80,7 +80,7 @@ export function parseLines(text: string): LineText[] {
   return out;
 }
 
-/** The opcode of the last line as written, without parsing the rest; '' where no line begins with one. */
+/** The opcode of the last line as written, without parsing the rest; '' if no line begins with one. */
 export function lastOpcode(text: string): string {
   const lines = text.split('\n');
   for (let i = lines.length - 1; i >= 0; i--) {
@@ -206,7 +206,7 @@ class LineReader {
     if (word === 'RZ' && mods === 0) return zero(at);
     if (word === 'PT' && (mods & ~Mod.Not) === 0)
       return { k: 'literal', value: mods === 0 ? 1n : 0n, predicate: true, at };
-    return this.fail(`'${word}' is no operand of a rule`, at, word.length, [
+    return this.fail(`'${word}' is not an operand of a rule`, at, word.length, [
       'write $name for any operand, #name for a constant',
     ]);
   }

@@ -10,11 +10,11 @@ export const ORDERS: readonly (readonly [number, number, number])[] = [
   [2, 0, 1],
 ];
 
-/** The table that gives the same function when inputs are rearranged by `order`. */
+/** The table that gives the same function after the inputs are permuted by `order`. */
 export function permuteTable(table: number, order: readonly number[]): number {
   let out = 0;
   for (let k = 0; k < 8; k++) {
-    // Row k is for the inputs as they stand now: put each back to its old place.
+    // Row k is for the permuted inputs: move each back to its old position.
     let old = 0;
     for (let i = 0; i < 3; i++) if (((k >> (2 - i)) & 1) === 1) old |= 1 << (2 - order[i]);
     if (((table >> old) & 1) === 1) out |= 1 << k;
@@ -22,7 +22,7 @@ export function permuteTable(table: number, order: readonly number[]): number {
   return out;
 }
 
-/** The order that undoes an order. */
+/** The permutation that undoes `order`. */
 export function inverseOrder(order: readonly number[]): number[] {
   const out = [0, 1, 2];
   order.forEach((old, i) => {
@@ -33,7 +33,7 @@ export function inverseOrder(order: readonly number[]): number[] {
 
 const rearranged = new Map<string, Uint8Array>();
 
-/** Every truth table under an order: what `permuteTable` gives, by table. */
+/** `permuteTable` under one order for every truth table. */
 export function permutedTables(order: readonly number[]): Uint8Array {
   const key = order.join();
   let all = rearranged.get(key);

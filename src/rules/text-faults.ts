@@ -1,7 +1,7 @@
 import type { RuleIssue } from './rule.ts';
 import type { LineText } from './syntax.ts';
 
-/** Stops the reading of one rule after its fault has been reported. */
+/** Stops reading a rule after its fault has been reported. */
 export class Stop extends Error {}
 
 /** A text of a rule. */
@@ -9,7 +9,7 @@ export type Field = RuleIssue['field'];
 /** A text of a rule that has lines. */
 export type LineField = 'match' | 'rewrite';
 
-/** What is found to be wrong with the texts of one rule. */
+/** The faults found in the texts of one rule. */
 export class TextFaults {
   readonly issues: RuleIssue[] = [];
   private readonly group: string;
@@ -20,7 +20,7 @@ export class TextFaults {
     this.rule = rule;
   }
 
-  /** An error that is not entered yet. */
+  /** Builds an error without recording it. */
   issue(field: Field, code: string, message: string, notes: readonly string[] = []): RuleIssue {
     return { severity: 'error', code, group: this.group, rule: this.rule, field, message, notes };
   }
@@ -29,7 +29,7 @@ export class TextFaults {
     this.issues.push(this.issue(field, code, message, notes));
   }
 
-  /** Reports what makes it idle to read on. @throws Stop */
+  /** Reports a fault after which reading on is pointless. @throws Stop */
   stop(field: Field, code: string, message: string, notes: readonly string[] = []): never {
     this.report(field, code, message, notes);
     throw new Stop();
@@ -48,6 +48,6 @@ export class TextFaults {
   }
 }
 
-/** The note that names what was probably meant. */
+/** A note that suggests the closest names. */
 export const didYouMean = (near: readonly string[]): string[] =>
   near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [];

@@ -16,7 +16,7 @@ import { evalGraph } from '../isa/lang/evaluate.ts';
 import { FILE_OF_WIDTH } from './fit.ts';
 import type { Instance, Rule, Source } from './rule.ts';
 
-/** A small function that contains a rule's pattern, with everything from outside as a parameter. */
+/** A small function that contains a rule's pattern; everything defined outside the pattern is a parameter. */
 export interface Witness {
   readonly fn: Fn;
   /** Value of each constant, by variable. */
@@ -72,10 +72,10 @@ const TRIED: readonly bigint[] = [
   1n << 63n,
   (1n << 64n) - 1n,
 ];
-/** Combinations of constants tried before a condition counts as not met. */
+/** Combinations of constants tried before a condition counts as unsatisfiable. */
 const MOST_TRIES = 120_000;
 
-/** What the search has found for an instance, and where it continues. */
+/** What the search for constants of an instance has found so far, and where it continues. */
 interface Search {
   readonly found: bigint[][];
   next: number;
@@ -83,7 +83,8 @@ interface Search {
 const searches = new WeakMap<Instance, Search>();
 
 /**
- * Constants that meet the condition of an instance; null if none of those tried does. `skip` passes over the first ones.
+ * Constants that meet the condition of an instance; null if none of those tried does. `skip` skips the first
+ * solutions.
  */
 export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[] | null {
   let s = searches.get(instance);
@@ -105,11 +106,11 @@ export function constantsFor(rule: Rule, instance: Instance, skip = 0): bigint[]
   return s.found[skip] ?? null;
 }
 
-/** What variables are to be, beside what the rule itself says. */
+/** What variables must be, beyond what the rule itself requires. */
 export interface Narrowing {
-  /** Constants in the place of operands, and values of constants. */
+  /** Values of constants, and constants in place of operands. */
   readonly values: ReadonlyMap<number, bigint>;
-  /** Variables that are one and the same operand. */
+  /** Variables that must be the same operand. */
   readonly same: ReadonlyMap<number, number>;
 }
 const NOTHING: Narrowing = { values: new Map(), same: new Map() };
@@ -176,7 +177,7 @@ export function witness(
     ins.push(instr(op, mods, dst, src));
     if (i === rule.match.length - 1) results.push(...dst.filter((d) => d !== NO_REG));
   });
-  // Results are stored, or guard a store: what ends as a copy of something is then the same as that something.
+  // Results are stored, or guard a store, so a result that ends as a copy of a value counts as equal to that value.
   const store = isa.byName.get('STG')!;
   const wide = withMods(store, 0, 'B64');
   const where = makeReg(next++, RegFile.RD);

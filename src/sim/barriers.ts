@@ -1,6 +1,6 @@
 import type { Barrier, BlockState } from './state.ts';
 
-/** Opens a barrier when all that it expects have arrived. */
+/** Opens a barrier once everything that it expects has arrived. */
 export function tryRelease(b: BlockState, bar: Barrier): void {
   if (bar.expected > 0) {
     if (bar.arrived < bar.expected) return;

@@ -4,7 +4,10 @@ import { insertPath, newPath } from './paths.ts';
 import type { Simulation } from './simulation.ts';
 import type { Path, Warp } from './state.ts';
 
-/** Lanes of a path go different ways: places and lanes. They meet again at the join of the branch. */
+/**
+ * Splits a path whose lanes branch to different places; `ways` pairs targets with lanes. They meet again at the
+ * branch's join.
+ */
 export function diverge(
   m: Simulation,
   w: Warp,
@@ -17,7 +20,7 @@ export function diverge(
   if (counters !== null) counters.divergentBranches++;
   const join = d.join;
   path.pc = join < 0 ? -1 : join;
-  // Without a common point the lanes never meet again; with the meeting point of the path itself, the entry below
+  // Without a common point the lanes never meet again. If their meeting point is the path's own, the entry below
   // already waits there. Either way this entry has nothing left to do.
   if (join < 0 || join === path.join) {
     paths.pop();
@@ -29,7 +32,7 @@ export function diverge(
   if (counters !== null && paths.length > counters.deepestStack) counters.deepestStack = paths.length;
 }
 
-/** Lanes `mask` of a path branch by a jump table. */
+/** Lanes `mask` of a path branch through a jump table. */
 export function branchTable(
   m: Simulation,
   w: Warp,

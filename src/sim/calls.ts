@@ -22,7 +22,7 @@ export function call(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number)
     const fn = m.functionList[a / 16];
     if (fn === undefined && m.opts.open) unknownCall(m, w, f, d, r & -r);
     else if (fn === undefined)
-      m.fault(`indirect call to ${hex(a + FUNCTION_WINDOW)}, which is no function`, d, w, l);
+      m.fault(`indirect call to ${hex(a + FUNCTION_WINDOW)}, which is not a function`, d, w, l);
     else groups.set(fn.name, (groups.get(fn.name) ?? 0) | (r & -r));
   }
   for (const [name, lanes] of groups) enter(m, w, f, d, lanes, name);

@@ -10,9 +10,10 @@ import type { Simulation } from './simulation.ts';
 import type { Frame, Path, Warp } from './state.ts';
 
 /**
- * Instructions that lanes carry out together (shfl, vote, match, redux, elect, bar.warp.sync): a lane waits until all lanes
- * of its member mask that have not ended stand at an instruction of the same kind with the same mask, wherever that is
- * (PTX ISA 9.0, 9.7.9.6: "the same qualifiers and membermask"). Meanwhile the other paths of the warp run.
+ * Instructions that lanes execute together (shfl, vote, match, redux, elect, bar.warp.sync): a lane waits until all
+ * lanes of its member mask that have not ended are at an instruction of the same kind with the same mask, wherever
+ * that instruction is (PTX ISA 9.0, 9.7.9.6: "the same qualifiers and membermask"). Meanwhile the other paths of the
+ * warp run.
  */
 
 /** Lane `l`'s member mask. */
@@ -62,7 +63,7 @@ function arrive(m: Simulation, w: Warp, p: Path): void {
   run(m, w, p.frame, d, p.mask & ~w.exited);
 }
 
-/** Executes operations at which all expected lanes have arrived. @returns whether there was any */
+/** Executes operations at which all expected lanes have arrived. @returns whether there were any */
 export function completeGroups(m: Simulation, w: Warp): boolean {
   const live = ~w.exited;
   for (const first of w.paths) {
@@ -97,7 +98,7 @@ function sameMeeting(p: Path, q: Path): boolean {
 }
 
 /**
- * Finds a path that can run and puts it last.
+ * Finds a path that can run and moves it to the top of the stack.
  *
  * @returns false if the warp waits at barriers
  * @throws SimFault if lanes wait for others that never come
@@ -121,7 +122,7 @@ export function resume(m: Simulation, w: Warp): boolean {
   }
 }
 
-/** Who of a warp waits where, in words. */
+/** Which lanes of a warp wait where, in words. */
 export function waiting(m: Simulation, w: Warp): string[] {
   const out: string[] = [];
   for (const p of w.paths) {
@@ -148,7 +149,7 @@ function lanes(mask: number): string {
   return `lane${/^\d+$/.test(parts.join()) ? '' : 's'} ${parts.join(', ')}`;
 }
 
-/** Executes one operation for lanes that stand at different instructions, on copies of their operands in registers of its own. */
+/** Executes one operation for lanes at different instructions, on copies of their operands in separate registers. */
 function together(m: Simulation, w: Warp, group: readonly Path[]): void {
   const { d } = group[0].wait!;
   const { op, mods } = d.ins;

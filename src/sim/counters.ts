@@ -3,7 +3,7 @@ import { popc } from '../isa/ints.ts';
 import type { Decoded } from './decode.ts';
 import type { Frame, Path } from './state.ts';
 
-/** What happened, counted while it ran. */
+/** Events counted during a run. */
 export interface Counters {
   warpInstructions: number;
   threadInstructions: number;
@@ -16,7 +16,7 @@ export interface Counters {
   readonly blocks: Record<string, Record<number, number>>;
 }
 
-/** Counters of a run that has not begun. */
+/** Counters before a run. */
 export const newCounters = (): Counters => ({
   warpInstructions: 0,
   threadInstructions: 0,
@@ -28,7 +28,7 @@ export const newCounters = (): Counters => ({
   blocks: {},
 });
 
-/** Counts one instruction that the lanes `mask` of a path carry out. */
+/** Counts one instruction that the lanes `mask` of a path execute. */
 export function count(c: Counters, d: Decoded, f: Frame, mask: number, path: Path): void {
   const n = popc(mask);
   c.warpInstructions++;

@@ -26,27 +26,27 @@ export interface Decoded {
   /** Where paths that diverge here reconverge; -1: at the end of the function. */
   readonly join: number;
   readonly block: number;
-  /** Which source says what lanes take part; -1 if none does. */
+  /** The source that holds the member mask; -1 if there is none. */
   readonly members: number;
-  /** Lanes meet here for a result that nobody needs. */
+  /** Whether lanes meet here only for a result that is unused. */
   readonly idle: boolean;
-  /** A barrier at which the whole warp stands together. */
+  /** Whether this is a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
 }
 
-/** A place in the register image that the launch fills, with a constant bank value or the address of a symbol. */
+/** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
 export interface Fixup {
   readonly at: number;
   readonly wide: boolean;
   readonly operand: Operand;
 }
 
-/** A function ready to run: instructions in a flat list, registers with places in one image of 32-bit words. */
+/** A function ready to run: instructions in a flat list, registers at places in one image of 32-bit words. */
 export interface Code {
   readonly fn: Fn;
   readonly ins: readonly Decoded[];
   readonly operands: Int32Array;
-  /** Words of the register image, constants included. */
+  /** Words of the register image, including constants. */
   readonly words: number;
   readonly preds: number;
   readonly image: Int32Array;
@@ -62,7 +62,7 @@ export interface Code {
   readonly localBytes: number;
 }
 
-/** The blocks split after control instructions, for functions with control instructions inside blocks. */
+/** The function with its blocks split after control instructions, if these occur inside blocks. */
 function flatten(fn: Fn): Fn {
   let next = fn.blockCount;
   let changed = false;

@@ -4,7 +4,7 @@ export type FaultKind = 'access' | 'trap' | 'deadlock' | 'kernel' | 'symbol' | '
 /** A fault of the simulated program: a bad access, a trap, a deadlock. */
 export class SimFault extends Error {
   readonly kind: FaultKind;
-  /** Name of the kernel or symbol that it is about; '' for none. */
+  /** Name of the kernel or symbol concerned; '' for none. */
   readonly subject: string;
 
   constructor(message: string, kind: FaultKind = 'other', subject = '') {

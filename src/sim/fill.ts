@@ -1,7 +1,7 @@
 import { numberToHalf } from '../isa/floats.ts';
 import { ELEMENT_BYTES } from './launch.ts';
 
-/** How a launch buffer starts. */
+/** The initial contents of a launch buffer. */
 export type Fill =
   | 'zero'
   | 'iota'

@@ -5,22 +5,25 @@ import { type Code, decode } from './decode.ts';
 import type { Frame } from './state.ts';
 import type { Symbols } from './symbols.ts';
 
-/** Bytes of stack of a thread for which a launch asks for no other size: 64 times what the CUDA driver gives at first. */
+/** Stack bytes of a thread if a launch does not set them: 64 times the CUDA driver's default. */
 const DEFAULT_STACK = 1 << 16;
-/** Bytes that a call takes at least: ptxas 13.0.88 moves the stack pointer by 16 where a function only saves its way back. */
+/**
+ * Least stack bytes of a call: ptxas 13.0.88 moves the stack pointer by 16 in a function that only saves its return
+ * address.
+ */
 const CALL_BYTES = 16;
 
-/** Bytes of stack that are taken where a frame's calls are `depth` deep and its local memory ends at `end`. */
+/** Stack bytes in use by a frame whose calls are `depth` deep and whose local memory ends at `end`. */
 export const stackUse = (end: number, depth: number): number => end + CALL_BYTES * depth;
 
-/** The limit of a launch: what it asks for, but every function of the program has room once. */
+/** The stack limit of a launch: what it requests, but at least enough for every function of the program once. */
 export function stackLimit(functions: readonly Fn[], asked = DEFAULT_STACK): number {
   let once = 0;
   for (const f of functions) once += stackUse(decode(f).localBytes, 1);
   return Math.max(asked, once);
 }
 
-/** Makes frames, with constants and symbols in their registers, and uses them again. */
+/** Makes frames, with constants and symbols in their registers, and recycles them. */
 export class Frames {
   private readonly symbols: Symbols;
   /** Constant bank 0. */
@@ -61,7 +64,7 @@ export class Frames {
     return [a | 0, Math.floor(a / 4294967296) | 0];
   }
 
-  /** A frame for a call of `code`, its registers in place. */
+  /** A frame for a call of `code` with initialised registers. */
   make(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame {
     const image = this.imageOf(code);
     let slab = this.free.pop();
@@ -87,7 +90,7 @@ export class Frames {
     };
   }
 
-  /** Takes back a frame that nobody uses any more. */
+  /** Takes back a frame that is no longer used. */
   release(f: Frame): void {
     if (this.free.length < 256) this.free.push({ i32: f.regs.i32, regs: f.regs });
   }

@@ -26,7 +26,7 @@ export const ELEMENT_BYTES: Readonly<Record<string, number>> = {
   f64: 8,
 };
 
-/** One kernel parameter of a launch, its data loaded. */
+/** One kernel parameter of a launch, with its data loaded. */
 export type LaunchParam =
   | { readonly kind: 'scalar'; readonly type: string; readonly value: number | bigint }
   | {
@@ -40,7 +40,7 @@ export type LaunchParam =
     }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array };
 
-/** A kernel, its grid, its arguments, and what must come out. */
+/** A kernel, its grid, its arguments, and its expected results. */
 export interface Launch {
   readonly name: string;
   readonly kernel: string;
@@ -59,7 +59,7 @@ export interface Mismatch {
 
 export interface LaunchResult {
   readonly status: 'ok' | 'mismatch' | 'fault' | 'budget';
-  /** First differences, at most ten a buffer. */
+  /** The first differences, at most ten per buffer. */
   readonly mismatches: readonly Mismatch[];
   readonly mismatchCount: number;
   readonly error: string | null;
@@ -78,10 +78,10 @@ export interface LaunchOptions {
   readonly stack?: number;
 }
 
-/** Bytes of constant bank 0 that hold no parameters; the rest is up to 4 KiB of them and some room. */
+/** Bytes of constant bank 0, more than enough for 4 KiB of parameters and what precedes them. */
 const BANK_BYTES = 0x10000;
 
-/** Places kernel parameters in constant bank 0 at the offset of the target. */
+/** An empty constant bank 0, for kernel parameters at the offset of the target. */
 export const paramBank = (): Uint8Array => new Uint8Array(BANK_BYTES);
 
 function putScalar(view: DataView, at: number, size: number, type: string, value: number | bigint): void {
@@ -93,14 +93,14 @@ function putScalar(view: DataView, at: number, size: number, type: string, value
   }
 }
 
-/** Places the module's variables in memory and gives their addresses to the machine. */
+/** Places the module's variables in memory and tells the machine their addresses. */
 export function placeVariables(
   m: Machine,
   program: Program,
   add: (v: Variable, bytes: Uint8Array) => number,
 ): void {
   const placed: { v: Variable; at: number; bytes: Uint8Array }[] = [];
-  // Constants lie together: the addresses from the first to the last are the window of their space.
+  // Constants are contiguous: the addresses from the first to the last are the window of their space.
   for (const space of ['const', 'global'])
     for (const v of program.variables) {
       if (v.space !== space) continue;
@@ -133,7 +133,7 @@ export function placeVariables(
     }
 }
 
-/** The kernel by name, or an error that names those that exist. */
+/** The kernel with a name. @throws SimFault that names the existing kernels if there is none */
 export function findKernel(program: Program, name: string): Fn {
   const fn = program.functions.find((f) => f.name === name && f.kind === 'entry');
   if (fn !== undefined) return fn;
@@ -153,7 +153,7 @@ export function findKernel(program: Program, name: string): Fn {
 }
 
 /**
- * Runs a launch in the simulator and compares what it expects.
+ * Runs a launch in the simulator and compares the results with the expected ones.
  *
  * @param paramBase offset of parameters in constant bank 0 for the program's target
  */

@@ -1,10 +1,7 @@
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';
-import { branchTable, diverge } from './branches.ts';
-import { call } from './calls.ts';
-import { completeGroups, meetBarrier, meetMembers, resume, waiting } from './converge.ts';
-import { count } from './counters.ts';
+import { completeGroups, waiting } from './converge.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
 import { Frames, stackLimit } from './frames.ts';
@@ -21,39 +18,37 @@ import {
   PARAM_WINDOW,
   SHARED_WINDOW,
 } from './memory.ts';
-import { insertPath, newPath, passTurn } from './paths.ts';
-import { primitives } from './primitives/index.ts';
-import type { MachineOptions, Simulation } from './simulation.ts';
+import { insertPath, newPath } from './paths.ts';
+import { runWarp, type WarpHost } from './run-warp.ts';
+import type { MachineOptions } from './simulation.ts';
 import type { BlockState, Frame, Path, Warp } from './state.ts';
 import { namesReached, Symbols } from './symbols.ts';
 
-/** Bytes of a window that an open world takes for the space itself. */
+/** Bytes at the start of a window in which an open world treats an address as belonging to that space. */
 const NEAR = 2 ** 26;
 
-/** Bytes of local memory that a thread has at least. */
+/** Minimum local memory of a thread in bytes. */
 const LEAST_LOCAL = 64;
-/** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
-const PATH_SLICE = 5000;
 /** Instructions a warp may run before the next warp gets a turn: ends waits between warps. */
 const WARP_SLICE = 20_000;
-/** The same for warps of a block that changed nothing in its last turn: it may be waiting for another block. */
+/** The same for warps of a block that changed nothing in its last turn and may be waiting for another block. */
 const IDLE_SLICE = 1000;
 /** Slices of a warp that a block may run before the next resident block gets a turn: ends waits between blocks. */
 const BLOCK_SLICES = 10;
-/** Where open memory keeps what threads show, and how many words of it each may. */
+/** Address at which open memory keeps the words that threads show, and the most words of each thread. */
 const SHOWN = 2 ** 43 + 2 ** 42;
 const MOST_SHOWN = 1024;
-/** Blocks that are resident together at first. */
+/** Blocks that are resident together initially. */
 const RESIDENT = 16;
-/** Warp instructions of all resident blocks that change nothing, after which twice as many are resident. */
+/** After this many warp instructions of all resident blocks without a change, the number of resident blocks doubles. */
 const PATIENCE = 1_000_000;
 
 /** Runs one kernel of a program over a grid. */
-export class Machine implements Simulation {
+export class Machine implements WarpHost {
   readonly program: Program;
   readonly opts: MachineOptions;
   readonly global: Memory;
-  /** Constant bank 0, parameters included. */
+  /** Constant bank 0, including parameters. */
   readonly bank: DataView;
   readonly functions: ReadonlyMap<string, Fn>;
   readonly functionList: readonly Fn[];
@@ -67,13 +62,16 @@ export class Machine implements Simulation {
   readonly heap: { next: number };
   /** In an open world: what each thread stored. */
   readonly logs: number[][] = [];
-  /** In an open world: the threads that a trap ended and the warps that a fault did, by block, warp and lane, and its kind. */
+  /**
+   * In an open world: threads ended by a trap and warps ended by a fault, by block, warp and lane, with the kind of
+   * fault.
+   */
   readonly ended = new Map<string, FaultKind>();
-  /** Told of every load from global memory; null if nobody listens. */
+  /** Listener for every load from global memory, or null. */
   followed: { note(ins: Instr, address: number): void } | null = null;
   private readonly frames: Frames;
 
-  /** @param kernel the one that will run: shared memory holds its variables */
+  /** @param kernel the kernel to run: shared memory holds its variables */
   constructor(program: Program, kernel: Fn, opts: MachineOptions, global: Memory, bank: DataView) {
     this.program = program;
     this.opts = opts;
@@ -83,7 +81,8 @@ export class Machine implements Simulation {
     this.functions = new Map(program.functions.map((f) => [f.name, f]));
     this.heap = { next: 2 ** 43 };
     this.stackLimit = stackLimit(program.functions, opts.stack);
-    // An open world is compared with one in which dead uses are gone: there all variables keep their places.
+    // Open-world runs before and after optimization are compared, and dead uses may be gone after it: so all
+    // variables keep their places.
     const used = opts.open ? null : namesReached(program, kernel);
     this.symbols = new Symbols(program, used, opts.dynamicShared);
     this.sharedBytes = this.symbols.sharedBytes;
@@ -96,6 +95,10 @@ export class Machine implements Simulation {
 
   newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame {
     return this.frames.make(code, depth, localBase, onReturn);
+  }
+
+  releaseFrame(f: Frame): void {
+    this.frames.release(f);
   }
 
   /** Runs the kernel to its end. @returns how it ended */
@@ -118,7 +121,7 @@ export class Machine implements Simulation {
           if (b.done) resident.splice(i, 1);
           else i++;
         }
-        // Blocks that wait for one that is not there yet never end: more are let in.
+        // Blocks that wait for a block that is not resident never end, so more are admitted.
         idle = this.changes === changes ? idle + this.executed - executed : 0;
         if (idle < PATIENCE) continue;
         idle = 0;
@@ -221,7 +224,7 @@ export class Machine implements Simulation {
           'deadlock',
         );
       }
-      // Every warp has had its turn: others may have theirs, at once if nothing came of it.
+      // Every warp has had its turn. Other blocks get theirs: now if nothing changed, else after the block's slices.
       b.idle = this.changes === before;
       if (b.idle || this.executed >= limit) return;
     }
@@ -229,9 +232,9 @@ export class Machine implements Simulation {
 
   /** Runs a warp. In an open world a fault ends that warp alone, so that the others can still be compared. */
   private runOrEnd(w: Warp, limit: number): void {
-    if (!this.opts.open) return this.runWarp(w, limit);
+    if (!this.opts.open) return runWarp(this, w, limit);
     try {
-      this.runWarp(w, limit);
+      runWarp(this, w, limit);
     } catch (e) {
       if (!(e instanceof SimFault)) throw e;
       this.endWarp(w, e.kind);
@@ -244,7 +247,7 @@ export class Machine implements Simulation {
     this.afterExit(w);
   }
 
-  /** In an open world: how much each thread has shown. */
+  /** In an open world: how many words each thread has shown. */
   private readonly shown = new Map<number, number>();
 
   show(w: Warp, lane: number, value: number): void {
@@ -285,128 +288,15 @@ export class Machine implements Simulation {
     );
   }
 
-  private runWarp(w: Warp, limit: number): void {
-    const { counters, budget, pathSlice = PATH_SLICE } = this.opts;
-    const { paths } = w;
-    let inPath = 0;
-    for (;;) {
-      const path = paths[paths.length - 1];
-      if (path === undefined) {
-        w.state = 'done';
-        return;
-      }
-      if (path.wait !== null) {
-        if (!resume(this, w)) return;
-        inPath = 0;
-        continue;
-      }
-      const f = path.frame;
-      const active = path.mask & ~w.exited;
-      if (active === 0 || path.pc === path.join) {
-        paths.pop();
-        if (--f.live === 0) {
-          f.onReturn?.();
-          this.frames.release(f);
-        }
-        inPath = 0;
-        continue;
-      }
-      const d = f.code.ins[path.pc];
-      if (d === undefined) throw new SimFault(`control runs off the end of ${f.code.fn.name}`);
-      if (this.executed >= limit) {
-        if (this.executed >= budget) throw new OutOfBudget();
-        return;
-      }
-      if (++inPath > pathSlice) {
-        inPath = 0;
-        passTurn(w, true, path);
-        continue;
-      }
-      this.executed++;
-      let mask = active;
-      if (d.guard >= 0) {
-        const g = f.regs.p[d.guard];
-        mask &= d.guardNot ? ~g : g;
-      }
-      if (counters !== null) count(counters, d, f, mask, path);
-      if (d.lane !== null) {
-        if (mask !== 0) d.lane(f.regs, f.code.operands, d.k, mask);
-        path.pc++;
-        continue;
-      }
-      switch (d.primitive) {
-        case 'branch':
-          if (mask === 0) path.pc++;
-          else if (mask === active) path.pc = d.target;
-          else
-            diverge(this, w, path, d, [
-              [d.target, mask],
-              [path.pc + 1, active & ~mask],
-            ]);
-          continue;
-        case 'branch-table':
-          branchTable(this, w, path, d, mask, active);
-          continue;
-        case 'exit':
-          path.pc++;
-          w.exited |= mask;
-          this.afterExit(w);
-          continue;
-        case 'return':
-          path.pc++;
-          if (mask === 0) continue;
-          if (f.depth > 0) {
-            for (const p of paths) if (p.frame === f) p.mask &= ~mask;
-            continue;
-          }
-          w.exited |= mask;
-          this.afterExit(w);
-          continue;
-        case 'call':
-          path.pc++;
-          if (mask !== 0) call(this, w, f, d, mask);
-          continue;
-        case 'barrier':
-          if (mask === 0) path.pc++;
-          else meetBarrier(this, w, path, d, mask);
-          continue;
-        default: {
-          if (d.members >= 0 && mask !== 0) {
-            // What an optimizer may drop must not hold lanes up where programs are compared.
-            if (d.idle && this.opts.open) {
-              path.pc++;
-              continue;
-            }
-            meetMembers(this, w, path, d, mask);
-            continue;
-          }
-          path.pc++;
-          if (mask === 0) continue;
-          try {
-            primitives[d.primitive](this, w, f, d, mask);
-          } catch (e) {
-            if (e instanceof MemoryFault) this.fault(e.message, d, w, this.lane, 'access');
-            throw e;
-          }
-          if (this.askedInVain) {
-            this.askedInVain = false;
-            // Other paths of the warp, whose turn would never come if each question ended the warp's, get theirs by PATH_SLICE.
-            if (paths.length === 1) return;
-          }
-        }
-      }
-    }
-  }
-
-  /** Lane that a primitive is working on, for messages. */
+  /** Lane that a primitive is processing, for messages. */
   lane = 0;
-  /** Path that a barrier is working on. */
+  /** Path that a barrier is processing. */
   arriving: Path | null = null;
   kernelName = '';
-  askedInVain = false;
+  yieldTurn = false;
 
   /** Lanes ended: what waited for them may go on. */
-  private afterExit(w: Warp): void {
+  afterExit(w: Warp): void {
     this.changes++;
     if (w.paths.length > 1) completeGroups(this, w);
     for (const bar of w.block.barriers.values()) tryRelease(w.block, bar);
@@ -414,7 +304,7 @@ export class Machine implements Simulation {
 
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location {
     if (address < SHARED_WINDOW) return this.global.place(address, size, write);
-    // What an open world makes up may look like an address: it is one of another space only near its beginning.
+    // Made-up values in an open world may look like addresses: they belong to another space only near its start.
     if (this.opts.open && address < FUNCTION_WINDOW && address % SHARED_WINDOW >= NEAR)
       return this.global.place(address % SHARED_WINDOW, size, write);
     if (address < LOCAL_WINDOW) return w.block.shared.place(address - SHARED_WINDOW, size, write);

@@ -1,16 +1,16 @@
 /**
- * Memory of the simulator. Addresses are JavaScript numbers (exact up to 2^53). Generic addresses are told apart by
- * windows: everything below 2^44 is global memory.
+ * Memory of the simulator. Addresses are JavaScript numbers (exact up to 2^53). Generic addresses are distinguished
+ * by windows: everything below 2^44 is global memory.
  */
 export const SHARED_WINDOW = 2 ** 44;
 export const LOCAL_WINDOW = 2 ** 45;
 export const PARAM_WINDOW = 2 ** 46;
 export const FUNCTION_WINDOW = 2 ** 47;
 
-/** An access that memory refuses. */
+/** An access that memory rejects. */
 export class MemoryFault extends Error {}
 
-/** Where an access leads: some bytes, and an offset in them. */
+/** The target of an access: some bytes, and an offset in them. */
 export interface Location {
   view: DataView;
   at: number;
@@ -28,7 +28,7 @@ export interface Buffer {
   readonly view: DataView;
 }
 
-/** Memory made of separate buffers with gaps: any access outside of them is an error that names the nearest. */
+/** Memory made of separate buffers with gaps: an access outside all of them is an error that names the nearest. */
 export class BufferMemory implements Memory {
   readonly buffers: Buffer[] = [];
   private next: number;
@@ -107,16 +107,19 @@ export function mix(a: number, b: number): number {
 
 const PAGE = 4096;
 
-/** High word of the lowest address that a pointer found in open memory may have: 2^41, above the bases of all parameters. */
+/** High word of the lowest address of a pointer found in open memory: 2^41, above the bases of all parameters. */
 const POINTED = 0x200;
 
-/** A small integer; unless `plain` one in sixteen is negative and one in sixteen has up to ten bits. */
+/** A small integer; unless `plain`, one in sixteen is negative and one in sixteen has up to ten bits. */
 function someInteger(h: number, plain: boolean): number {
   const kind = plain ? 15 : h >>> 28;
   return kind === 0 ? -1 - (h & 127) : kind === 1 ? h & 0x3ff : h & 31;
 }
 
-/** A float from 1 up to 16, on the exponent's and significand's leading bits; unless `plain` one in four is negative. */
+/**
+ * A float from 1 up to 16, built from leading bits of exponent and significand; unless `plain`, one in four is
+ * negative.
+ */
 function someFloat(h: number, plain: boolean): number {
   return (0x3f800000 + ((h & 0x3ff) << 14)) | (plain || h >>> 30 !== 0 ? 0 : 1 << 31);
 }
@@ -129,9 +132,9 @@ export interface Page {
 }
 
 /**
- * Open memory: every address exists. A byte that nobody wrote holds a value hashed from its address: words of small
- * integers in half of the pages, of small floats in the others, so that loops and indices stay sane; pointers where a
- * program follows what it finds. Alignment is not checked.
+ * Open memory: every address exists. An unwritten byte holds a value hashed from its address: small integer words in
+ * half of the pages, small floats in the others, so that loops and indices stay reasonable; pointers where a program
+ * uses the word as an address. Alignment is not checked.
  */
 export class OpenMemory implements Memory {
   readonly pages = new Map<number, Page>();
@@ -189,7 +192,7 @@ export class OpenMemory implements Memory {
     return this.here;
   }
 
-  /** An access across a page border goes through a small buffer, which is written back before the next access. */
+  /** Performs an access across a page border through a small buffer, which is written back before the next access. */
   private across(address: number, size: number, write: boolean): Location {
     for (let i = 0; i < size; i++) {
       const key = Math.floor((address + i) / PAGE);
@@ -203,7 +206,7 @@ export class OpenMemory implements Memory {
     return this.here;
   }
 
-  /** Completes a write over a page border. */
+  /** Completes a write across a page border. */
   flush(): void {
     const w = this.pending;
     if (w === null) return;

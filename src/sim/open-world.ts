@@ -15,27 +15,27 @@ export interface OpenOptions {
   readonly block: readonly [number, number, number];
   /** Most warp instructions. */
   readonly budget: number;
-  /** Warp instructions before the next warp has its turn, and before the next lanes of a warp have theirs. */
+  /** Warp instructions before the next warp, or the next lanes of a warp, get their turn. */
   readonly turns?: Turns;
-  /** Told of every load from global memory. */
+  /** Listener for every load from global memory. */
   readonly followed?: Machine['followed'];
 }
 
-/** What one run in an open world left behind. */
+/** The result of one run in an open world. */
 export interface OpenResult {
   readonly status: 'done' | 'budget' | 'fault';
-  /** What kept it from running; null unless the status is 'fault'. */
+  /** What prevented it from running; null unless the status is 'fault'. */
   readonly fault: SimFault | null;
-  /** Everything that was written: page number -> bytes and which of them. */
+  /** Everything that was written: page number -> bytes, and which of them. */
   readonly memory: OpenMemory;
   /** What each thread stored, in order: address, value, ... */
   readonly logs: readonly (readonly number[])[];
-  /** Threads that a trap ended, and warps that a fault did, by block, warp and lane, and its kind. */
+  /** Threads ended by a trap, and warps ended by a fault, by block, warp and lane, with the kind of fault. */
   readonly ended: ReadonlyMap<string, string>;
   readonly executed: number;
 }
 
-/** Distance of the bases of two pointer parameters. */
+/** Distance between the bases of two pointer parameters. */
 const FAR = 2 ** 36;
 
 /** Parameter bytes of an open-world run: pointers far apart, everything else small. */
@@ -49,7 +49,8 @@ function openBank(kernel: Fn, pointers: ReadonlySet<number>, paramBase: number, 
     else if (p.array)
       for (let k = 0; k + 4 <= p.size; k += 4)
         view.setUint32(at + k, 1 + (mix(p.offset + k, seed) & 31), true);
-    // Sizes, mostly: small ones for odd seeds, so that bounds are met; for even ones such that most threads have work.
+    // Mostly sizes: small for odd seeds, so that bounds are reached; for even seeds large enough that most threads
+    // have work.
     else if (p.size >= 4)
       view.setUint32(
         at,
@@ -66,7 +67,7 @@ function openBank(kernel: Fn, pointers: ReadonlySet<number>, paramBase: number, 
   return view;
 }
 
-/** Runs a kernel in an open world: every address exists, unwritten memory holds values hashed from the address. */
+/** Runs a kernel in an open world: every address exists; unwritten memory holds values hashed from the address. */
 export function openWorld(
   program: Program,
   kernelName: string,
@@ -120,12 +121,12 @@ export function openWorld(
   }
 }
 
-/** Rounds in which the words that hold pointers are looked for: each finds those behind the last. */
+/** Rounds of searching for words that hold pointers: each finds those that the previous ones lead to. */
 const ROUNDS = 4;
 
 /**
- * Runs a kernel with pointers wherever it follows what it loads: a first run tells which words those are, and is repeated
- * while they lead to more.
+ * Runs a kernel with pointers wherever it uses loaded words as addresses. The first run shows which words those are;
+ * it is repeated as long as they lead to more.
  */
 function runFollowing(
   program: Program,
@@ -157,11 +158,11 @@ function runFollowing(
 
 export interface OpenComparison {
   readonly same: boolean;
-  /** Not every run ended within its budget; those were compared as far as they got. */
+  /** Whether some run exhausted its budget; such runs were compared as far as they got. */
   readonly partial: boolean;
-  /** The kernel's own results hang on the order in which its threads run: it was compared with fewer of them in the end. */
+  /** Whether the kernel's own results depend on the order of its threads, so that it was compared with fewer of them. */
   readonly raced: boolean;
-  /** Readable differences, at most ten. */
+  /** Differences in words, at most ten. */
   readonly differences: readonly string[];
   readonly seeds: readonly number[];
   readonly executed: number;
@@ -176,10 +177,10 @@ export interface OpenCheckOptions {
   readonly threadsPerSm?: number;
 }
 
-/** What every multiprocessor holds: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
+/** Threads that any multiprocessor can hold: sm_75 has the fewest (`pipelines/backends/turing.yaml`). */
 const FEWEST_THREADS = 1024;
 
-/** A block of this shape or smaller that has no more than so many threads. */
+/** A block of this shape, shrunk to at most this many threads. */
 function shrunk([x, y, z]: OpenOptions['block'], threads: number): [number, number, number] {
   const across = Math.min(x, threads);
   const down = Math.min(y, Math.floor(threads / across));
@@ -187,7 +188,7 @@ function shrunk([x, y, z]: OpenOptions['block'], threads: number): [number, numb
 }
 
 /**
- * Block size of a check: what the kernel requires, or else up to 64 threads of the shape that it allows. The product of
+ * Block size of a check: what the kernel requires, or else up to 64 threads in a shape that it allows. The product of
  * .maxntid bounds a block, and .minnctapersm blocks must fit a multiprocessor together (PTX ISA 9.0, 11.4).
  */
 export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] {
@@ -199,10 +200,10 @@ export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] 
 }
 
 /**
- * Compares a kernel before and after in open worlds: same memory written, same end of every warp, for every seed. Runs that
- * use up the budget or fault are compared by what each thread stored to each address, as far as both got. Where they differ
- * and the kernel as it was differs from itself when its threads take other turns, they race, and one warp alone decides, or
- * one thread where the lanes of that warp race as well.
+ * Compares a kernel before and after optimization in open worlds: the same memory written and the same end of every
+ * warp, for every seed. Runs that exhaust the budget or fault are compared by what each thread stored to each
+ * address, as far as both got. If they differ and the original kernel also differs from itself when its threads take
+ * other turns, the threads race; then a single warp decides, or a single thread if the lanes of that warp race too.
  *
  * @param paramBase offset of parameters in constant bank 0
  */
@@ -250,12 +251,12 @@ export function sameOpenWorld(
   return { same: differences.length === 0, partial, raced, differences, seeds, executed };
 }
 
-/** Turns short enough to bring other orders about: of the warps, and of the lanes of a warp that went different ways. */
+/** Turns short enough to produce other orders: of the warps, and of the diverged lanes of a warp. */
 const OTHER_TURNS: readonly Turns[] = [{ slice: 250 }, { pathSlice: 250 }, { slice: 250, pathSlice: 17 }];
-/** How much slower an optimized program may be until it counts as one that does not end. The other way it may be any faster. */
+/** Slowdown factor beyond which an optimized program counts as not terminating. A speed-up may be arbitrarily large. */
 const SLOWER = 8;
 
-/** How two runs with one budget differ. */
+/** The differences between two runs with the same budget. */
 function compare(a: OpenResult, b: OpenResult, budget: number): string[] {
   const found: string[] = [];
   const say = (s: string) => void found.push(s);
@@ -270,7 +271,7 @@ function compare(a: OpenResult, b: OpenResult, budget: number): string[] {
     }
     compareEnds(a, b, say);
   }
-  // What a warp does before a fault ends it may come in another order; a trap stands where it stands.
+  // A warp's work before a fault may be reordered; a trap keeps its place.
   if (unfinished || [...a.ended.values()].some((kind) => kind !== 'trap')) compareLogs(a.logs, b.logs, say);
   else compareWritten(a.memory, b.memory, say);
   return found;
@@ -283,7 +284,7 @@ function compareEnds(a: OpenResult, b: OpenResult, say: (s: string) => void): vo
   }
 }
 
-/** What each thread stored to each address, in order, as far as both runs got. */
+/** Compares what each thread stored to each address, in order, as far as both runs got. */
 function compareLogs(
   a: readonly (readonly number[])[],
   b: readonly (readonly number[])[],
@@ -299,7 +300,7 @@ function compareLogs(
           return;
         }
     }
-    // What a thread that went on for long did to addresses that the other run never saw is a difference too.
+    // If a long-running thread stores only to addresses that the other run never wrote, that is a difference too.
     if (p.size > 0 && q.size > 0 && ![...p.keys()].some((x) => q.has(x))) {
       say(`thread ${t} stores to other addresses`);
       return;

@@ -1,6 +1,6 @@
 import type { Frame, Path, Warp } from './state.ts';
 
-/** A path that runs; it belongs to no warp until `insertPath`. */
+/** A runnable path; it belongs to no warp until `insertPath`. */
 export const newPath = (frame: Frame, pc: number, mask: number, join: number): Path => ({
   frame,
   pc,
@@ -10,7 +10,7 @@ export const newPath = (frame: Frame, pc: number, mask: number, join: number): P
   turn: 0,
 });
 
-/** Puts a path into a warp's stack, at the end or before the entry `at`. */
+/** Inserts a path into a warp's stack, at the top or below the entry `at`. */
 export function insertPath(w: Warp, p: Path, at = w.paths.length): void {
   p.turn = w.turns;
   p.frame.live++;
@@ -18,7 +18,7 @@ export function insertPath(w: Warp, p: Path, at = w.paths.length): void {
   else w.paths.splice(at, 0, p);
 }
 
-/** Takes lanes out of a path into one of their own, which stands just below it. */
+/** Splits lanes off a path into a new path directly below it. */
 export function splitOff(w: Warp, path: Path, lanes: number, pc: number): Path {
   const p = newPath(path.frame, pc, lanes, path.join);
   path.mask &= ~lanes;
@@ -26,7 +26,7 @@ export function splitOff(w: Warp, path: Path, lanes: number, pc: number): Path {
   return p;
 }
 
-/** Makes one path of several that stand at the same place and meet the others at the same one. */
+/** Merges paths that are at the same place and have the same join. */
 export function mergePaths(w: Warp, group: readonly Path[]): Path {
   const [first, ...rest] = group;
   for (const p of rest) {
@@ -38,11 +38,11 @@ export function mergePaths(w: Warp, group: readonly Path[]): Path {
 }
 
 /**
- * Gives the turn to the path that can move and had it longest ago: one without entries that depend on it or, with `split`,
- * also lanes that wait at a meeting point, which then go on alone.
+ * Gives the turn to the movable path that has waited longest: one on which no other entry depends or, with `split`,
+ * also lanes that wait at a meeting point, which then continue alone.
  *
- * @param except a path that shall not get the turn
- * @returns whether there is one
+ * @param except a path that must not get the turn
+ * @returns whether there is such a path
  */
 export function passTurn(w: Warp, split: boolean, except: Path | null): boolean {
   const { paths } = w;
@@ -75,7 +75,7 @@ export function passTurn(w: Warp, split: boolean, except: Path | null): boolean 
   return true;
 }
 
-/** Joins to the last path those that stand at the same place, as the halves of one that was split do. */
+/** Merges paths at the same place into the top one, such as the halves of a split path. */
 function meetAgain(w: Warp, p: Path): void {
   const same = [p];
   let above = 0;

@@ -2,22 +2,22 @@ import { modOf, OpFlag, type Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 
-/** What a kernel uses as addresses. */
+/** The values that a kernel uses as addresses. */
 export interface Pointers {
-  /** Byte offsets of its parameters that are. */
+  /** Byte offsets of such parameters. */
   readonly parameters: ReadonlySet<number>;
-  /** Addresses of the 8-byte words in memory that are. */
+  /** Addresses of such 8-byte words in memory. */
   readonly words: ReadonlySet<number>;
 }
 
-/** Spaces that hold pointers which the host put there. */
+/** Spaces that may hold pointers stored by the host. */
 const SPACES_OF_POINTERS: ReadonlySet<Space | null> = new Set<Space>(['generic', 'global', 'const']);
 
 /**
- * Sources whose value reaches the address of an access through copies, sums, selections and conversions. A flow-insensitive
- * walk.
+ * Sources whose values reach the address of an access through copies, sums, selections and conversions. A
+ * flow-insensitive walk.
  *
- * @param sourceOf the source that a destination of an instruction gets its value from, or null
+ * @param sourceOf the source from which a destination of an instruction gets its value, or null
  */
 function reachingAddresses<T>(fn: Fn, sourceOf: (i: Instr, dst: number) => T | null): Set<T> {
   // carries[r]: sources whose value may flow into register r.
@@ -69,7 +69,7 @@ export const pointerOffsets = (fn: Fn, paramBase: number): Set<number> =>
 /** Loads of 64-bit words from memory that are used as addresses. */
 export const pointerLoads = (fn: Fn): Set<Instr> =>
   reachingAddresses(fn, (i) =>
-    // Not from a bank: the words of the parameters are looked at by themselves.
+    // Not from a constant bank: parameter words are examined separately.
     i.op.primitive === 'load' &&
     i.src[0].kind === Kind.Addr &&
     SPACES_OF_POINTERS.has(i.op.space) &&

@@ -65,7 +65,7 @@ export function formatPrintf(
         default:
           s = float(slot.getFloat64(0, true), conv, p < 0 ? 6 : p);
       }
-      // For integers a precision is the least number of digits, and it overrides the flag 0.
+      // For integers, a precision is the minimum number of digits and overrides the flag 0.
       if (p >= 0 && 'diouxX'.includes(conv))
         s = s.replace(/[0-9a-fA-F]+$/, (digits) => digits.padStart(p, '0'));
       if ('dif'.includes(conv) && !s.startsWith('-'))
@@ -81,12 +81,12 @@ export function formatPrintf(
   );
 }
 
-/** Most characters that a width or precision may ask for; a larger number is a mistake and must not exhaust memory. */
+/** Most characters that a width or precision may request; a larger number is a mistake and must not exhaust memory. */
 const WIDEST = 4096;
-/** Digits that JavaScript writes; further ones are zero here. */
+/** Most digits that JavaScript prints; further ones are zero here. */
 const MOST_DIGITS = 100;
 
-/** `%f`, to the last digit before the point, which JavaScript leaves to an exponent from 10^21 on. */
+/** `%f` with all digits before the point, for which JavaScript uses an exponent from 10^21 on. */
 function fixed(v: number, p: number): string {
   const n = Math.min(p, MOST_DIGITS);
   const s = Math.abs(v) < 1e21 ? v.toFixed(n) : `${BigInt(v)}${n > 0 ? `.${'0'.repeat(n)}` : ''}`;

@@ -16,23 +16,20 @@ export interface MachineOptions {
   /** Open world: every address exists, nothing is checked. */
   readonly open: boolean;
   readonly seed: number;
-  /**
-   * Bytes of stack that the calls of a thread may take, 65,536 by default; what every function takes once is
-   * there in any case.
-   */
+  /** Bytes of stack for a thread's calls, 65,536 by default; there is always room for every function once. */
   readonly stack?: number;
-  /** Warp instructions a warp may run before the next has its turn; a block ten times that. Default: 20,000. */
+  /** Warp instructions before the next warp gets its turn; ten times that for a block. Default: 20,000. */
   readonly slice?: number;
-  /** Warp instructions that lanes which parted from others of their warp may run before those have their turn. Default: 5000. */
+  /** Warp instructions of diverged lanes before the other lanes of their warp get their turn. Default: 5000. */
   readonly pathSlice?: number;
 }
 
-/** What the machine offers to the code that executes instructions on it. */
+/** The machine as seen by the code that executes instructions. */
 export interface Simulation {
   readonly program: Program;
   readonly opts: MachineOptions;
   readonly global: Memory;
-  /** Constant bank 0, parameters included. */
+  /** Constant bank 0, including parameters. */
   readonly bank: DataView;
   readonly functions: ReadonlyMap<string, Fn>;
   readonly functionList: readonly Fn[];
@@ -46,34 +43,37 @@ export interface Simulation {
   changes: number;
   /** What the kernel printed. */
   readonly output: string[];
-  /** Where an open world's next `malloc` is. */
+  /** Address of the next `malloc` in an open world. */
   readonly heap: { next: number };
-  /** Told of every load from global memory; null if nobody listens. */
+  /** Listener for every load from global memory, or null. */
   readonly followed: { note(ins: Instr, address: number): void } | null;
   readonly kernelName: string;
-  /** Lane that is being worked on, for messages. */
+  /** Lane that is being processed, for messages. */
   lane: number;
   /** Path that arrives at a barrier of the block. */
   arriving: Path | null;
-  /** Set by a primitive when every lane has to wait for other threads, so that its warp gives up its turn. */
-  askedInVain: boolean;
-  /** Address of a symbol in its own space (shared: an offset; functions: a number of their own). */
+  /** Set by a primitive if every lane has to wait for other threads, so that its warp gives up its turn. */
+  yieldTurn: boolean;
+  /** Address of a symbol in its own space (shared: an offset; functions: a unique number). */
   symbolAddress(name: string, code: Code): number;
-  /** Bytes that the calls of a thread may take in all. */
+  /** Total bytes of stack for a thread's calls. */
   readonly stackLimit: number;
-  /** Local memory of a thread; made when first used. */
+  /** Local memory of a thread; created on first use. */
   localOf(w: Warp, lane: number): Memory;
-  /** Makes the local memory of these lanes at least so long, where they have any. */
+  /** Grows the local memory of these lanes to at least this size, if they have any. */
   growLocals(w: Warp, mask: number, bytes: number): void;
-  /** Resolves a generic address to its space and place. */
+  /** Resolves a generic address to its space and location. */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location;
-  /** A frame for a call of `code`, its registers in place. */
+  /** A frame for a call of `code`, with initialised registers. */
   newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame;
-  /** In an open world: ends these lanes; others go on. */
+  /** In an open world: ends these lanes; others continue. */
   endLanes(w: Warp, lanes: number, kind: FaultKind): void;
-  /** In an open world: records what a thread shows other than by memory, as if it stored it to a place of its own. */
+  /**
+   * In an open world: records a value that a thread makes visible other than through memory, as a store to a separate
+   * place.
+   */
   show(w: Warp, lane: number, value: number): void;
-  /** Instruction, function and source place, in words. */
+  /** Instruction, function and source position, in words. */
   describe(d: Decoded, f: Frame | undefined): string;
   /** @throws SimFault that names instruction and thread */
   fault(message: string, d: Decoded, w: Warp, lane: number, kind?: FaultKind): never;

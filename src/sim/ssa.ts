@@ -7,9 +7,10 @@ import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regWidth } from '..
 import { type Fn, type Instr, instr, NONE } from '../ir/program.ts';
 
 /*
- * Functions in SSA form run by copies: each way into a block with phis gets a block of its own, in which the phis' values are all
- * read before any result is written; what a result is where its guard is false is copied before the instruction; a return's values
- * go to the return registers. Nothing is optimized here, so that the simulator's word about phase 73 is its own.
+ * Runs functions in SSA form by copies: each edge into a block with phis gets a block, which reads all values of the
+ * phis before it writes any result; the value of a result under a false guard is copied before the instruction; the
+ * values of a return go to the return registers. Nothing is optimized here, so that the simulator checks phase 73
+ * independently.
  */
 
 const slot = (name: string, bank: Slot['bank'], width: number): Slot => ({
@@ -64,7 +65,7 @@ const OWN = { opcodes: [], byName: new Map([['BRA', BRANCH]]), foreign: [], hash
 const copy = (to: Reg, from: Operand, guard: Reg = NO_REG, guardNot = false): Instr =>
   instr(COPIES.get(regWidth(to))!, 0, [to], [from], 0, guard, guardNot);
 
-/** The function with copies in the place of phis, named values and named returns; itself if it has none of these. */
+/** The function with copies instead of phis, named values and named returns; the same object if it has none of these. */
 export function withoutPhis(fn: Fn): Fn {
   if (!hasSsaForms(fn)) return fn;
   const d = new Draft(fn, OWN);
@@ -93,7 +94,7 @@ export function withoutPhis(fn: Fn): Fn {
 
 function copyOnEdges(d: Draft, b: number): void {
   const results = d.phis(b).map((phi) => d.at(phi).dst[0]);
-  /** By predecessor: what each phi takes. */
+  /** By predecessor: the operand of each phi. */
   const ways = new Map<number, Operand[]>();
   for (const phi of d.phis(b)) {
     const { src } = d.at(phi);
@@ -110,7 +111,7 @@ function copyOnEdges(d: Draft, b: number): void {
       together(d, splitEdge(d, p, to), results, ways.get(p)!);
 }
 
-/** All values are read into registers of their own first. */
+/** Reads all values into separate registers first. */
 function together(d: Draft, way: number, results: readonly Reg[], values: readonly Operand[]): void {
   const between = results.map((r) => d.freshReg(regFile(r)));
   values.forEach((v, k) => void d.insertAtEnd(way, copy(between[k], v)));

@@ -2,22 +2,22 @@ import type { LaneRegs } from '../isa/lanes.ts';
 import type { Code, Decoded } from './decode.ts';
 import type { Memory } from './memory.ts';
 
-/** Why a path stands still. */
+/** Why a path does not move. */
 export interface Wait {
-  /** The instruction it stands at. */
+  /** The instruction at which it waits. */
   readonly d: Decoded;
   /**
-   * `members`: until all lanes of `members` are at such an instruction. `warp`: for the rest of the warp, at an aligned
-   * barrier; given up when no other path can move. `barrier`: until the barrier opens.
+   * `members`: until all lanes of `members` are at a matching instruction. `warp`: for the rest of the warp, at an
+   * aligned barrier; given up when no other path can move. `barrier`: until the barrier opens.
    */
   readonly until: 'members' | 'warp' | 'barrier';
   readonly members: number;
 }
 
 /**
- * A path of a warp: lanes that execute together from `pc` until they meet the others at `join`. The paths of a warp are a
- * stack and the last one runs. An entry whose lanes also stand in entries above it is where those meet again; it goes on
- * when they have come.
+ * A path of a warp: lanes that execute together from `pc` until they meet the others at `join`. The paths of a warp
+ * form a stack; the top one runs. An entry whose lanes are also in entries above it is the meeting point of those; it
+ * continues when they have arrived.
  */
 export interface Path {
   readonly frame: Frame;
@@ -25,7 +25,7 @@ export interface Path {
   mask: number;
   readonly join: number;
   wait: Wait | null;
-  /** When it was last given the turn, in turns of its warp. */
+  /** When it last got the turn, counted in turns of its warp. */
   turn: number;
 }
 
@@ -36,17 +36,17 @@ export interface Frame {
   /** Call parameters, lane by lane. */
   readonly params: Uint8Array;
   readonly paramView: DataView;
-  /** Calls around this one. */
+  /** Nesting depth: number of calling frames. */
   readonly depth: number;
-  /** Paths inside; when there is none left the call is over. */
+  /** Number of paths inside; at zero the call is over. */
   live: number;
   /** First byte of this frame's local memory within a thread's. */
   readonly localBase: number;
-  /** What the caller does when this returns. */
+  /** Called when the function returns. */
   readonly onReturn: (() => void) | null;
 }
 
-/** A copy from global to shared memory that was begun and not yet waited for. */
+/** A copy from global to shared memory that was started and not waited for yet. */
 export interface AsyncCopy {
   readonly lane: number;
   readonly to: number;
@@ -55,13 +55,13 @@ export interface AsyncCopy {
   readonly n: number;
 }
 
-/** A warp: its paths, and who of it has ended. */
+/** A warp: its paths, and which lanes have ended. */
 export interface Warp {
   readonly index: number;
   readonly block: BlockState;
-  /** A stack; the last one runs. */
+  /** A stack; the last entry is the top. */
   readonly paths: Path[];
-  /** How often one path took the turn of another. */
+  /** How often a path took the turn of another. */
   turns: number;
   /** Lanes that ended. */
   exited: number;
@@ -97,7 +97,7 @@ export interface MBarrier {
   pending: number;
   phase: number;
   tx: number;
-  /** In an open world: bytes arrive by instructions that nobody knows the size of, so none are waited for. */
+  /** In an open world: instructions of unknown size deliver bytes, so none are waited for. */
   unmeasured?: true;
 }
 
@@ -110,7 +110,7 @@ export interface BlockState {
   readonly barriers: Map<number, Barrier>;
   readonly mbarriers: Map<number, MBarrier>;
   readonly locals: Memory[];
-  /** Nothing changed when its warps had their last turn. */
+  /** Whether nothing changed in the last turn of its warps. */
   idle: boolean;
   done: boolean;
 }

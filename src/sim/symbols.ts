@@ -3,7 +3,7 @@ import type { Code } from './decode.ts';
 import { SimFault } from './faults.ts';
 import { FUNCTION_WINDOW } from './memory.ts';
 
-/** Where the symbols of a program are. */
+/** Addresses of a program's symbols. */
 export class Symbols {
   /** Addresses of variables in global memory, which the launch fills in. */
   readonly global = new Map<string, number>();
@@ -13,7 +13,7 @@ export class Symbols {
   readonly sharedBytes: number;
   private readonly program: Program;
 
-  /** @param used names that count, or null for all: shared memory holds only what the kernel can reach */
+  /** @param used names to place, or null for all: shared memory holds only what the kernel can reach */
   constructor(program: Program, used: ReadonlySet<string> | null, dynamicShared: number) {
     this.program = program;
     let bytes = 0;
@@ -31,7 +31,10 @@ export class Symbols {
     this.sharedBytes = dynamic + dynamicShared;
   }
 
-  /** Address of a symbol in its own space (shared: an offset; functions: a number of their own). @throws SimFault if there is none */
+  /**
+   * Address of a symbol in its own space (shared: an offset; functions: a unique number). @throws SimFault if there
+   * is none
+   */
   addressOf(name: string, code: Code): number {
     const shared = this.shared.get(name);
     if (shared !== undefined) return shared;
@@ -49,7 +52,10 @@ export class Symbols {
   }
 }
 
-/** Names that a kernel says, and those that what it reaches by them says: functions, and variables that hold addresses. */
+/**
+ * Names that a kernel mentions, and those mentioned by whatever it reaches through them: functions, and variables
+ * that hold addresses.
+ */
 export function namesReached(program: Program, kernel: Fn): ReadonlySet<string> {
   const functions = new Map(program.functions.map((f) => [f.name, f]));
   const variables = new Map(program.variables.map((v) => [v.name, v]));

@@ -1,18 +1,19 @@
 import type { DominatorTree } from '../analysis/dominators.ts';
 
-/** A class of so few members is looked for in one of so many, instead of walking over both. */
+/** A class with at most this many members is searched for in a large one, instead of walking both. */
 const FEW = 8;
 const MANY = 64;
 
 /**
- * Values that are to share a register, as classes that only ever grow together. A class holds values of which no two are live at
- * once, unless one is a copy of the other, in dominance order.
+ * Values that are to share a register, as classes that only ever grow. No two values of a class are live at once,
+ * unless one is a copy of the other. Members are kept in dominance order.
  *
- * Whether two classes interfere is found in one walk over both in dominance order: it is enough to compare each value with the nearest
- * one above it in the dominator tree, because no two of one class interfere (Budimlic, Cooper, Harvey, Kennedy, Oberg and Reeves,
- * "Fast Copy Coalescing and Live-Range Identification", PLDI 2002). Copies of one value do not interfere though both live (Boissinot and
- * others, CGO 2009). Then the nearest one is not enough; but whatever else lives here also lived where the nearest one was defined, so
- * it is a copy of that, and stands right below it on the stack.
+ * One walk over two classes in dominance order finds whether they interfere. It suffices to compare each value with
+ * the nearest one above it in the dominator tree, because members of one class do not interfere (Budimlic, Cooper,
+ * Harvey, Kennedy, Oberg and Reeves, "Fast Copy Coalescing and Live-Range Identification", PLDI 2002). Copies of one
+ * value do not interfere even if both are live (Boissinot and others, CGO 2009). With copies the nearest value alone
+ * would not suffice; but any other value that is live here was also live where the nearest one was defined, so it is
+ * a copy of the nearest one and lies directly below it on the stack.
  */
 export class Congruence {
   private readonly tree: DominatorTree;
@@ -21,15 +22,15 @@ export class Congruence {
   private readonly parent: number[] = [];
   private readonly block: number[] = [];
   private readonly place: number[] = [];
-  /** What it is in the end a copy of; itself if it is none. */
+  /** The original value that it is a copy of; itself if it is not a copy. */
   private readonly origin: number[] = [];
   /** The nearest member of the class that dominates it, -1 if there is none. */
   private readonly up: number[] = [];
-  /** By representative: members in dominance order, and the register that the class must be in, or -1. */
+  /** By representative: members in dominance order, and the register that the class must use, or -1. */
   private readonly members: number[][] = [];
   private readonly pinned: number[] = [];
 
-  /** @param liveAfter is the value live behind `place` in the block? Asked only where its definition dominates that place */
+  /** @param liveAfter is the value live after `place` in the block? Asked only if its definition dominates that place */
   constructor(tree: DominatorTree, liveAfter: (value: number, block: number, place: number) => boolean) {
     this.tree = tree;
     this.liveAfter = liveAfter;
@@ -39,9 +40,9 @@ export class Congruence {
    * Adds a value in a class of its own.
    * @param block position of the block that defines it
    * @param place order of definitions and uses in the block
-   * @param pin the register that it must be in, or -1
+   * @param pin the register that it must use, or -1
    * @param copied the value that it is a copy of, or -1
-   * @returns the value's number; they count from 0
+   * @returns the value's number, counting from 0
    */
   add(block: number, place: number, pin = -1, copied = -1): number {
     const v = this.parent.length;
@@ -55,7 +56,7 @@ export class Congruence {
     return v;
   }
 
-  /** The class of a value, named by one of its members. */
+  /** The class of a value, represented by one of its members. */
   find(v: number): number {
     const { parent } = this;
     while (parent[v] !== v) {
@@ -65,12 +66,12 @@ export class Congruence {
     return v;
   }
 
-  /** The register that a class must be in, or -1. */
+  /** The register that a class must use, or -1. */
   pin(v: number): number {
     return this.pinned[this.find(v)];
   }
 
-  /** Puts two values into one class where nothing speaks against it. */
+  /** Joins the classes of two values unless they interfere. @returns whether they share a class now */
   tryJoin(a: number, b: number): boolean {
     const x = this.find(a);
     const y = this.find(b);
@@ -91,7 +92,7 @@ export class Congruence {
     return true;
   }
 
-  /** Puts values into one class that are known not to interfere. */
+  /** Joins the classes of values known not to interfere. */
   join(values: readonly number[]): void {
     const classes = [...new Set(values.map((v) => this.find(v)))];
     if (classes.length < 2) return;
@@ -137,7 +138,7 @@ export class Congruence {
     return out;
   }
 
-  /** Finds for each member of a class the nearest one above it. */
+  /** Finds the nearest dominating member for each member of a class. */
   private linkUp(members: readonly number[]): void {
     let above = -1;
     for (const v of members) {
@@ -148,8 +149,9 @@ export class Congruence {
   }
 
   /**
-   * Does a value of another class not interfere with any member of a large one? By binary search, in the time that its own live
-   * range takes and not that of the class: a phi of ten thousand ways has so many members.
+   * Does a value of another class not interfere with any member of a large class? Uses binary search, so it takes
+   * time in the value's own live range and not in the size of the class: a phi with ten thousand operands has that
+   * many members.
    */
   private fits(v: number, members: readonly number[]): boolean {
     const { origin, up } = this;
@@ -168,7 +170,7 @@ export class Congruence {
     return true;
   }
 
-  /** Puts a value among the members of a large class. */
+  /** Inserts a value into a large class. */
   private insert(v: number, members: number[]): void {
     const at = this.search(v, members);
     this.up[v] = this.nearest(v, members, at);
@@ -180,7 +182,7 @@ export class Congruence {
     members.splice(at, 0, v);
   }
 
-  /** The first place whose member comes behind `v` in dominance order. */
+  /** The first index whose member comes after `v` in dominance order. */
   private search(v: number, members: readonly number[]): number {
     let low = 0;
     let high = members.length;
@@ -192,14 +194,14 @@ export class Congruence {
     return low;
   }
 
-  /** The nearest member that dominates `v`, which would stand at `at`; -1 if there is none. */
+  /** The nearest member that dominates `v`, which would be at index `at`; -1 if there is none. */
   private nearest(v: number, members: readonly number[], at: number): number {
     let w = at > 0 ? members[at - 1] : -1;
     while (w >= 0 && !this.dominates(w, v)) w = this.up[w];
     return w;
   }
 
-  /** The first place from `from` on whose member `w` does not dominate. */
+  /** The first index, starting at `from`, whose member `w` does not dominate. */
   private below(w: number, members: readonly number[], from: number): number {
     let low = from;
     let high = members.length;
@@ -224,7 +226,7 @@ export class Congruence {
     return x < y && y <= last[this.block[a]];
   }
 
-  /** `a` dominates `b`: does it live where `b` is defined? What is defined at once is live at once. */
+  /** `a` dominates `b`: is `a` live where `b` is defined? Values defined at the same place are live together. */
   private interfere(a: number, b: number): boolean {
     const block = this.block[b];
     const place = this.place[b];

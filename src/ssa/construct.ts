@@ -22,7 +22,7 @@ import { type Block, type Fn, type Instr, instr, NONE } from '../ir/program.ts';
 import { frontiers } from './frontiers.ts';
 import { inSsa } from './registers.ts';
 
-/** A phi before its sources are known. */
+/** A phi whose operands are not known yet. */
 interface PhiDraft {
   readonly variable: Reg;
   result: Reg;
@@ -30,28 +30,30 @@ interface PhiDraft {
 }
 
 /**
- * Puts a function into pruned SSA form (Cytron, Ferrante, Rosen, Wegman and Zadeck, "Efficiently Computing Static Single
- * Assignment Form and the Control Dependence Graph", 1991; pruned as by Choi, Cytron and Ferrante, 1991): a phi stands where
- * definitions join and the value is live.
+ * Puts a function into pruned SSA form (Cytron, Ferrante, Rosen, Wegman and Zadeck, "Efficiently Computing Static
+ * Single Assignment Form and the Control Dependence Graph", 1991; pruned as by Choi, Cytron and Ferrante, 1991):
+ * there is a phi where definitions join and the value is live.
  *
- * A guarded definition becomes a new register that names the value it has where the guard is false. A return names the values of
- * the return registers. A register's own name stays with the value that it has on entry: a parameter, or nothing. Registers with
- * one unguarded definition that dominates every use keep it, so code that is in SSA already stays as it is.
+ * A guarded definition becomes a new register together with the name of its value under a false guard. A return names
+ * the values of the return registers. A register's own name stays with its value on entry: a parameter, or undefined.
+ * Registers with one unguarded definition that dominates every use keep their name, so code already in SSA does not
+ * change.
  *
- * Blocks that cannot be reached go, unless a convergence label names them; there, a value from elsewhere is undefined.
+ * Unreachable blocks are removed unless a convergence label names them; in those, a value from elsewhere is
+ * undefined.
  *
  * Cost: liveness, dominance frontiers, and one walk; a phi for each join where a value is live.
  */
 export const constructSsa = (fn: Fn, isa: Isa): Fn => constructNamed(fn, isa).fn;
 
-/** The same, and for each new name the register that it was made for, by index. */
+/** Same as `constructSsa`, and for each new name the index of the original register. */
 export function constructNamed(
   original: Fn,
   isa: Isa,
 ): { readonly fn: Fn; readonly madeFor: ReadonlyMap<number, number> } {
   const fn = edit(original, (d) => {
     removeUnreachable(d);
-    // The entry takes control from outside: a block of its own lets phis stand at a loop that begins there.
+    // The entry also gets control from outside: a separate entry block lets a loop that begins there have phis.
     if (d.entryBlock >= 0 && d.predecessors(d.entryBlock).length > 0) d.newBlock(-1, d.entryBlock);
   });
   const construction = new Construction(fn, isa);
@@ -63,12 +65,12 @@ class Construction {
   private readonly isa: Isa;
   private readonly cfg: Cfg;
   private readonly dom: DominatorTree;
-  /** Register index -> 1 if it is to be renamed. */
+  /** Register index -> 1 if it must be renamed. */
   private readonly renamed: Uint8Array;
   private readonly phis: (PhiDraft[] | undefined)[];
-  /** Register index -> the name of its value here. */
+  /** Register index -> the current name of its value. */
   private readonly current: Int32Array;
-  /** Renamings to be undone when the walk leaves a block: register index, old name. */
+  /** Renamings to undo when the walk leaves a block: register index, old name. */
   private readonly undo: number[] = [];
   readonly madeFor = new Map<number, number>();
   private regs: number;
@@ -92,7 +94,7 @@ class Construction {
     if (!this.renamed.includes(1) && this.returned.length === 0) return this.fn;
     this.placePhis();
     this.walk();
-    // What control never reaches is renamed block by block: a value from elsewhere is undefined there.
+    // Unreachable blocks are renamed one by one: a value from elsewhere is undefined there.
     for (let b = 0; b < this.cfg.count; b++)
       if (this.cfg.rpoNumber[b] < 0) {
         const mark = this.undo.length;
@@ -109,8 +111,8 @@ class Construction {
   }
 
   /**
-   * Registers that are not in SSA yet: several definitions, a guarded one that names no other value, one beside a parameter, or one
-   * that does not dominate a use.
+   * Registers that are not in SSA yet: with several definitions, with a guarded definition that names no other value,
+   * with a definition besides being a parameter, or with a definition that does not dominate a use.
    */
   private toRename(): Uint8Array {
     const { fn } = this;
@@ -136,7 +138,7 @@ class Construction {
         if (inSsa(r)) renamed[i] = 1;
       };
       for (const x of blocks[b].ins) {
-        // A phi reads at the end of its predecessors, where what is in SSA already is defined.
+        // A phi reads at the end of its predecessors, where registers already in SSA are defined.
         if (!isPhi(x)) for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg);
         if (x.guard !== NO_REG) use(x.guard);
         if (isReturn(x) && x.src.length === 0) for (const p of fn.returns) if (p.reg !== NO_REG) use(p.reg);
@@ -179,7 +181,7 @@ class Construction {
     }
   }
 
-  /** Renames along the dominator tree, with an explicit stack: a chain of blocks may be long. */
+  /** Renames along the dominator tree, with an explicit stack because a chain of blocks may be long. */
   private walk(): void {
     const { idom, preorder } = this.dom;
     const path: { b: number; mark: number }[] = [];
@@ -254,7 +256,7 @@ class Construction {
     return instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise);
   }
 
-  /** The value that a destination has where the guard is false; NO_REG where it has none. */
+  /** The value that a destination has if the guard is false; NO_REG if it has none. */
   private valueBefore(r: Reg, named: Reg): Reg {
     if (named !== NO_REG) return this.nameOf(named);
     if (r === NO_REG || this.renamed[regIndex(r)] === 0) return NO_REG;

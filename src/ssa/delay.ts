@@ -5,11 +5,12 @@ import { isControl } from '../ir/flow.ts';
 import { NO_REG, type Reg } from '../ir/operand.ts';
 import { inSsa } from './registers.ts';
 
-/** Instructions that are looked through for one phi: what stands further apart costs a copy rather than time. */
+/** Instructions searched for one phi: if the uses are further apart, a copy is accepted rather than the time. */
 const REACH = 128;
 
 /**
- * Puts the next value of a phi behind the last use of the present one in its block, so that both can have one register.
+ * Moves the next value of a phi below the last use of the current one in its block, so that both can share a
+ * register.
  *
  *     before                              after
  *     BB1:                                BB1:
@@ -18,9 +19,9 @@ const REACH = 128;
  *           ISETP.GE.U32 P3, R1, 2              SHR.U32 R2, R1, 1
  *       @P3 BRA BB1                         @P3 BRA BB1
  *
- * What hangs on the next value goes along with it. Only values move, because they may stand anywhere behind what they read; nothing
- * moves where the present value lives on behind the block, where its last use needs the next one, or where another phi would then
- * need the copy that this one saves.
+ * Instructions that depend on the next value move along. Only values move, because they may be anywhere below their
+ * operands. Nothing moves if the current value is live after the block, if its last use needs the next value, or if
+ * another phi would then need the copy that this one saves.
  */
 export function delaySteps(d: Draft): void {
   const live = livenessOf(d.fn);
@@ -35,7 +36,7 @@ export function delaySteps(d: Draft): void {
           else values.add(src[k].reg);
         }
     }
-  // A phi may have many ways and many uses: what is read more often than is looked through cannot be delayed.
+  // A phi may have many operands and many uses: one with more uses than the search limit cannot be delayed.
   for (const [present, values] of next)
     if (d.useCount(present) <= REACH) for (const value of values) delay(present, value);
 
@@ -54,7 +55,7 @@ export function delaySteps(d: Draft): void {
       else d.moveToEnd(n, b);
   }
 
-  /** The last instruction of the block behind `def` that reads the register, -1 if none does. */
+  /** The last instruction of the block after `def` that reads the register, -1 if there is none. */
   function lastUse(r: Reg, def: Ins, b: number): Ins {
     let last = -1;
     d.eachUse(r, (n) => {
@@ -63,7 +64,7 @@ export function delaySteps(d: Draft): void {
     return last;
   }
 
-  /** `def` and what hangs on it down to `last`, in order; null where they cannot all stand behind `last`. */
+  /** `def` and its dependents up to `last`, in order; null if they cannot all move below `last`. */
   function dependents(def: Ins, last: Ins): Ins[] | null {
     const along = [def];
     const made = new Set<Reg>(d.at(def).dst);
@@ -83,7 +84,7 @@ export function delaySteps(d: Draft): void {
       for (const r of x.dst) (hangs ? made : stays).add(r);
       if (n === last) break;
     }
-    // What they read would outlive its own next value, if that is made between them.
+    // A register that they read would stay live past its own next value, if that is computed in between.
     for (const n of along) {
       let outlives = false;
       reads(d.at(n), (r) => {

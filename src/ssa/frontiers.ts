@@ -3,11 +3,12 @@ import { dominators } from '../analysis/dominators.ts';
 import { memo } from '../analysis/memo.ts';
 
 /**
- * Dominance frontiers in compressed rows: the blocks where what a block dominates ends, by position.
+ * Dominance frontiers in compressed rows, by position: the blocks where a block's dominance ends.
  *
- * Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), figure 5: each join is put into the frontier of every
- * block from its predecessors up to its immediate dominator. The rows together can be longer than the graph (n nested loops whose
- * bottom tests all leave to the top: n^2 / 2); structured programs stay below twice the number of edges.
+ * Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), figure 5: each join is added to the
+ * frontier of every block from its predecessors up to its immediate dominator. The rows together can be longer than
+ * the graph (n nested loops whose bottom tests all leave to the top: n^2 / 2); for structured programs they stay
+ * below twice the number of edges.
  */
 export interface Frontiers {
   readonly start: Int32Array;
@@ -21,7 +22,7 @@ export const frontiers: (g: Cfg) => Frontiers = memo((g) => {
   let total = 0;
   for (let b = 0; b < count; b++) {
     if (rpoNumber[b] < 0) continue;
-    // With one predecessor the frontier ends elsewhere; the entry joins control from outside as well.
+    // With one predecessor the frontier ends elsewhere; the entry also joins control from outside.
     if (predStart[b + 1] - predStart[b] < 2 && b !== g.rpo[0]) continue;
     for (let e = predStart[b]; e < predStart[b + 1]; e++) {
       if (rpoNumber[pred[e]] < 0) continue;

@@ -5,7 +5,7 @@ import { loopDepth, loops } from '../analysis/loops.ts';
 import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
 import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
-import { isApart, type Tie, tiesOf } from '../ir/foreign-text.ts';
+import { isApart } from '../ir/foreign-text.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regIndex, withReg } from '../ir/operand.ts';
@@ -14,21 +14,24 @@ import { Congruence } from './congruence.ts';
 import { delaySteps } from './delay.ts';
 import { type Copy, sequence } from './parallel-copies.ts';
 import { inSsa } from './registers.ts';
+import { tiedResults } from './tied-results.ts';
 import { AT_ENTRY, atEnd, behindPhis, justBefore, phiCount, SsaRanges, terminatorAt } from './values.ts';
 
 /**
- * Leaves SSA: phis, named values and named returns become copies, and copies go where both sides can be one register.
+ * Leaves SSA: phis, named values and named returns become copies, and copies disappear if both sides can share a
+ * register.
  *
- * The way of Sreedhar, Ju, Gillies and Santhanam ("Translating Out of Static Single Assignment Form", 1999), method I, as Boissinot
- * and others made it exact (CGO 2009): every phi gets values of its own, copied at once at the ends of the predecessors and behind the
- * phis, which never interfere with one another; then copies are coalesced, those in deep loops first, wherever the live ranges of the
- * two classes are apart. So the swap and the lost copy need no case of their own. What remains is put into order with one register
- * more for each cycle.
+ * The method is that of Sreedhar, Ju, Gillies and Santhanam ("Translating Out of Static Single Assignment Form",
+ * 1999), method I, as Boissinot and others made it exact (CGO 2009). Every phi gets separate values, copied in
+ * parallel at the ends of the predecessors and after the phis, which never interfere with one another. Then copies
+ * are coalesced, those in deep loops first, wherever the two classes do not interfere. So the swap problem and the
+ * lost-copy problem need no special case. The remaining parallel copies are sequentialized, with one additional
+ * register per cycle.
  *
- * @param isa for the moves, and for branches around a block that must be put on an edge behind a call
+ * @param isa for the moves, and for branches around a block that must be inserted on an edge after a call
  */
 export function leaveSsa(original: Fn, isa: Isa): Fn {
-  // Without these forms there is nothing to leave, and registers may have several definitions already.
+  // Without these forms there is nothing to do, and registers may have several definitions already.
   if (!hasSsaForms(original) && !(original.blocks.some((b) => b.ins.some(isApart)) && definedOnce(original)))
     return original;
   const split = edit(original, (d) => splitBehindResults(d), isa);
@@ -36,7 +39,7 @@ export function leaveSsa(original: Fn, isa: Isa): Fn {
   return edit(fn, (d) => new Leaving(fn, d, movesOf(isa)).run(), isa);
 }
 
-/** Has every register one definition at most? */
+/** Does every register have at most one definition? */
 function definedOnce(fn: Fn): boolean {
   const seen = new Uint8Array(fn.regCount);
   const define = (r: Reg): boolean => r === NO_REG || ++seen[regIndex(r)] === 1;
@@ -45,7 +48,7 @@ function definedOnce(fn: Fn): boolean {
   );
 }
 
-/** A terminator that gives results, a call, leaves no place at the block's end for copies that read them: the edge gets a block. */
+/** A call at the end of a block leaves no place after it for copies that read its results, so the edge gets a block. */
 function splitBehindResults(d: Draft): void {
   for (const b of d.layout()) {
     if (d.phis(b).length === 0) continue;
@@ -57,36 +60,26 @@ function splitBehindResults(d: Draft): void {
   }
 }
 
-/** A copy that may be saved: the value that is copied, the one that gets it, and how often it runs. */
+/** A copy that coalescing may save: its source value, its target value, and how often it runs. */
 interface Affinity {
   readonly a: number;
   readonly b: number;
   readonly weight: number;
 }
 
-/** How much more a copy weighs in front of an instruction that reads and writes one register: there it may not even be allowed. */
+/**
+ * Weight factor for a copy before an instruction that reads and writes one register, where the copy may even be
+ * forbidden.
+ */
 const HEAVY = 100;
 
 /**
- * Results that take the register of a source. Where a guard leaves another value than that source, both would have to be in the
- * register in front of the instruction; it stays apart then.
+ * The live range of a value that exists only between a copy and the phi, return or guarded instruction that needs the
+ * copy.
  */
-const bound = (x: Instr): readonly Tie[] => {
-  const ties = tiesOf(x);
-  return ties.length === 0
-    ? ties
-    : ties.filter(
-        ({ dst, src }) =>
-          x.dst[dst] !== NO_REG &&
-          inSsa(x.dst[dst]) &&
-          (x.guard === NO_REG || x.otherwise[dst] === x.src[src].reg),
-      );
-};
-
-/** What lives only between a copy and the phi, return or guarded instruction that it is made for. */
 interface Short {
   readonly block: number;
-  /** The first place behind which it is dead; live to the end of the block where that is infinite. */
+  /** The first place after which it is dead; infinite: it is live to the end of the block. */
   readonly until: number;
 }
 
@@ -96,9 +89,9 @@ class Leaving {
   private readonly moves: Moves;
   private readonly ranges: SsaRanges;
   private readonly classes: Congruence;
-  /** Register index -> value, -1 for registers that take no part. */
+  /** Register index -> value, -1 for registers that are not involved. */
   private readonly valueOfReg: Int32Array;
-  /** Value -> its register, NO_REG for one that was made here. */
+  /** Value -> its register, NO_REG for a value created here. */
   private readonly regOfValue: Reg[] = [];
   /** Register index -> the register that a move copies into it, or NO_REG. */
   private readonly movedFrom: Int32Array;
@@ -106,7 +99,7 @@ class Leaving {
   private readonly affinities: Affinity[] = [];
   private readonly nameOfClass = new Map<number, Reg>();
   private readonly returns: readonly Reg[];
-  /** By block position: copies that happen at once at its end, and behind its phis. */
+  /** By block position: parallel copies at its end, and after its phis. */
   private readonly endCopies: { to: number; from: Operand }[][];
   private readonly topCopies: { to: Reg; from: number }[][];
 
@@ -128,7 +121,7 @@ class Leaving {
 
   run(): void {
     this.collect();
-    // Heaviest first; among equals in the order of the program.
+    // Heaviest first; equal weights in program order.
     const order = this.affinities.map((_, i) => i);
     order.sort((i, j) => this.affinities[j].weight - this.affinities[i].weight || i - j);
     for (const i of order) this.classes.tryJoin(this.affinities[i].a, this.affinities[i].b);
@@ -142,13 +135,13 @@ class Leaving {
     return this.ranges.liveAfter(this.regOfValue[v], block, place);
   }
 
-  /** Registers that copies are made from or to. */
+  /** Registers that are sources or targets of copies. */
   private participants(): Uint8Array {
     const asked = new Uint8Array(this.fn.regCount);
     const mark = (r: Reg): void => {
       if (r !== NO_REG) asked[regIndex(r)] = 1;
     };
-    // What is returned goes into these registers, so whatever else stands in one of them must be known.
+    // Return values go into these registers, so anything else that lives in one of them must be known.
     for (const r of this.returns) if (inSsa(r)) mark(r);
     for (const b of this.fn.blocks)
       for (const x of b.ins) {
@@ -157,7 +150,7 @@ class Leaving {
           for (const o of x.src) if (o.kind === Kind.Reg) mark(o.reg);
         }
         if (this.isMove(x)) this.movedFrom[regIndex(x.dst[0])] = copyOf(this.moves, x)!.reg;
-        for (const t of bound(x)) {
+        for (const t of tiedResults(x)) {
           mark(x.dst[t.dst]);
           mark(x.src[t.src].reg);
         }
@@ -179,7 +172,7 @@ class Leaving {
     );
   }
 
-  /** The value of a register, -1 if nothing defines it: then it may be anything, and needs no copy. */
+  /** The value of a register, -1 if it has no definition: it may then be anything, and needs no copy. */
   private value(r: Reg): number {
     const i = regIndex(r);
     if (this.valueOfReg[i] >= 0) return this.valueOfReg[i];
@@ -195,11 +188,11 @@ class Leaving {
     return v;
   }
 
-  /** The register whose value moves brought into `r`. What is found is kept, so that a long chain is followed once. */
+  /** The register whose value moves brought into `r`. Results are kept, so that a long chain is followed once. */
   private origin(r: Reg): Reg {
     const { movedFrom } = this;
     const chain: Reg[] = [];
-    // In blocks that nothing reaches moves may go round in a circle.
+    // In unreachable blocks moves may form a cycle.
     while (chain.length < this.fn.regCount) {
       const from = movedFrom[regIndex(r)];
       if (from === NO_REG || this.ranges.defBlock(from) < 0) break;
@@ -241,7 +234,7 @@ class Leaving {
             const o = x.src[k + 1];
             const read = o.kind === Kind.Reg ? this.value(o.reg) : -1;
             if (o.kind === Kind.Reg && read < 0) continue;
-            // A negated predicate is another value.
+            // A negated predicate is a different value.
             const a = o.mods === 0 ? read : -1;
             const end = this.shortValue(from, atEnd(terminatorAt(fn, from)), Number.POSITIVE_INFINITY, a);
             together.push(end);
@@ -262,7 +255,7 @@ class Leaving {
           near(old, kept, weights[b]);
         }
         if (x.otherwise.length === 0)
-          for (const t of bound(x)) {
+          for (const t of tiedResults(x)) {
             const old = this.value(x.src[t.src].reg);
             if (old < 0) continue;
             const kept = this.shortValue(b, justBefore(i), 8 * i, old);
@@ -302,7 +295,7 @@ class Leaving {
     return v < 0 ? r : this.registerOf(v, r);
   }
 
-  /** Register of a value; a class of nothing but values made here gets a new one. */
+  /** Register of a value; a class of only values created here gets a new one. */
   private registerOf(v: number, like: Reg): Reg {
     const c = this.classes.find(v);
     let r = this.nameOfClass.get(c);
@@ -359,7 +352,7 @@ class Leaving {
       for (const c of this.inOrder(copies)) d.insertBefore(n, c);
       y = withOtherwise(y, NONE);
     }
-    const ties = bound(x);
+    const ties = tiedResults(x);
     if (ties.length > 0) {
       const copies: Copy[] = [];
       const src = x.src.map((o) => this.renamedOperand(o));
@@ -377,7 +370,7 @@ class Leaving {
           ? []
           : [{ to: this.returns[k], from: reg(this.name(o.reg)) }],
       );
-      // Lanes that do not return here keep what the return registers hold.
+      // Lanes that do not return here keep the contents of the return registers.
       const guard = this.name(x.guard);
       for (const c of this.inOrder(copies))
         d.insertBefore(n, x.guard === NO_REG ? c : withGuard(c, guard, x.guardNot));

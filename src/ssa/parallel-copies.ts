@@ -1,17 +1,17 @@
 import { Kind, type Operand, type Reg, reg, withReg } from '../ir/operand.ts';
 
-/** One register that gets a value. */
+/** A copy into one register. */
 export interface Copy {
   readonly to: Reg;
   readonly from: Operand;
 }
 
 /**
- * Puts copies that happen at once into an order in which one after the other does the same: a copy comes when nobody needs its
- * target any more; what is left are cycles, each of which needs one register more.
+ * Sequentializes parallel copies: a copy is emitted once nothing needs the old value of its target. What remains are
+ * cycles, each of which needs one additional register.
  *
- * Source: Boissinot, Darte, Rastello, Dupont de Dinechin and Guillon, "Revisiting Out-of-SSA Translation for Correctness, Code
- * Quality, and Efficiency" (CGO 2009), algorithm 1.
+ * Source: Boissinot, Darte, Rastello, Dupont de Dinechin and Guillon, "Revisiting Out-of-SSA Translation for
+ * Correctness, Code Quality, and Efficiency" (CGO 2009), algorithm 1.
  *
  * @param copies with distinct targets; a copy onto itself is left out
  * @param fresh gives an unused register of the same file

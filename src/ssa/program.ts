@@ -3,7 +3,10 @@ import type { Isa } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
 import { leaveSsa } from './leave.ts';
 
-/** The program with every function out of SSA, as whatever writes it in a language without phis needs it; itself if none is in it. */
+/**
+ * The program with every function taken out of SSA, for output languages without phis; the same object if none was in
+ * SSA.
+ */
 export function withoutSsa(program: Program, isa: Isa): Program {
   const functions = program.functions.map((fn) => leaveSsa(fn, isa));
   return functions.every((fn, i) => fn === program.functions[i])

@@ -2,8 +2,8 @@ import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 /**
- * Is the register one of those that are in SSA between phases 23 and 73? All are but the barrier registers, which name a place
- * in the hardware and not a value, and 128-bit groups, for which there is no phi.
+ * Is the register in SSA between phases 23 and 73? All are, except barrier registers, which name a hardware resource
+ * and not a value, and 128-bit groups, for which there is no phi.
  */
 export function inSsa(r: Reg): boolean {
   if (r === NO_REG) return false;
@@ -12,8 +12,8 @@ export function inSsa(r: Reg): boolean {
 }
 
 /**
- * Is every register that the instruction reads or writes one that is in SSA? Only then does an equal operand mean an equal value, and
- * may the instruction stand anywhere that its operands dominate.
+ * Are all registers that the instruction reads or writes in SSA? Only then does an equal operand mean an equal value,
+ * and may the instruction be anywhere that its operands dominate.
  */
 export function allInSsa(x: Instr): boolean {
   for (let i = 0; i < x.src.length; i++) if (x.src[i].reg !== NO_REG && !inSsa(x.src[i].reg)) return false;

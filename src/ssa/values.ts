@@ -5,17 +5,17 @@ import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 
 /*
- * Places in a block, for questions of what lives where. Instruction i stands at 8 i. Copies that replace phis happen at once: at the
- * top behind the phis, or at the end before the terminator; copies for one instruction come right before it.
+ * Places in a block, for liveness queries. Instruction i is at 8 i. The copies that replace phis are parallel: at the
+ * top after the phis, or at the end before the terminator; copies for one instruction come right before it.
  */
 export const placeOf = (i: number): number => 8 * i;
-/** Where the phis of a block get their values, before anything. */
+/** Where the phis of a block get their values, before any instruction. */
 export const AT_ENTRY = -1;
 export const behindPhis = (phis: number): number => 8 * phis - 4;
 export const atEnd = (terminator: number): number => 8 * terminator - 2;
 export const justBefore = (i: number): number => 8 * i - 1;
 
-/** Where each register of a function in SSA is defined and lives: what coalescing asks. */
+/** Where each register of a function in SSA is defined and live, for coalescing. */
 export class SsaRanges {
   readonly fn: Fn;
   private readonly live: Liveness;
@@ -25,7 +25,7 @@ export class SsaRanges {
   private readonly useBlocks: (number[] | undefined)[] = [];
   private readonly usePlaces: (number[] | undefined)[] = [];
 
-  /** @param asked 1 by register index for those that will be asked about */
+  /** @param asked by register index: 1 if it will be queried */
   constructor(fn: Fn, asked: Uint8Array) {
     this.fn = fn;
     this.live = livenessOf(fn);
@@ -63,7 +63,7 @@ export class SsaRanges {
             this.defPlaceOf[regIndex(r)] = place;
           }
         if (i < phis) continue;
-        // What a return gives is copied in front of it, like the value under a false guard.
+        // A returned value is copied before the return, as is the value under a false guard before its instruction.
         const read = isReturn(x) ? justBefore(i) : place;
         for (let k = 0; k < x.src.length; k++) if (x.src[k].reg !== NO_REG) use(x.src[k].reg, b, read);
         if (x.guard === NO_REG) continue;
@@ -74,7 +74,7 @@ export class SsaRanges {
     });
   }
 
-  /** Position of the block that defines the register; -1 if nothing does. */
+  /** Position of the block that defines the register; -1 if none does. */
   defBlock(r: Reg): number {
     return this.defBlockOf[regIndex(r)];
   }
@@ -83,7 +83,7 @@ export class SsaRanges {
     return this.defPlaceOf[regIndex(r)];
   }
 
-  /** Is the register live behind a place of a block? */
+  /** Is the register live after a place of a block? */
   liveAfter(r: Reg, b: number, place: number): boolean {
     const i = regIndex(r);
     if (isLiveBehind(this.live, r, b)) return true;

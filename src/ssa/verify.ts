@@ -6,14 +6,14 @@ import type { Fn, Instr } from '../ir/program.ts';
 import type { VerifyError } from '../ir/verify.ts';
 import { inSsa } from './registers.ts';
 
-/** Errors given at most; more of one fault say nothing new. */
+/** Most errors reported. */
 const MOST = 50;
 
 /**
- * Checks that a function is in SSA form: every register has one definition, which dominates its uses (a phi reads at the end of
- * the predecessor); phis stand at the top of their block and have a value for exactly the predecessors; a guarded definition may name
- * the value under a false guard. A register without any definition is undefined, or a parameter, and may be read anywhere. Blocks
- * that control does not reach are held to the number of definitions only.
+ * Checks that a function is in SSA form: every register has one definition, which dominates its uses (a phi reads at
+ * the end of the predecessor); phis are at the top of their block and have a value for exactly the predecessors; a
+ * guarded definition may name the value under a false guard. A register without a definition is undefined or a
+ * parameter, and may be read anywhere. In unreachable blocks only the number of definitions is checked.
  */
 export function verifySsa(fn: Fn): VerifyError[] {
   const errors: VerifyError[] = [];
@@ -63,7 +63,7 @@ export function verifySsa(fn: Fn): VerifyError[] {
         for (const r of x.otherwise) if (r !== NO_REG) check(r, b, i, x);
         return;
       }
-      if (!above) report('phi-place', 'a phi stands below other instructions', b, i, x);
+      if (!above) report('phi-place', 'a phi comes after other instructions', b, i, x);
       const from = new Set<number>();
       for (let k = 0; k < x.src.length; k += 2) {
         const p = x.src[k].kind === Kind.Label ? (cfg.positionOf[x.src[k].lo] ?? -1) : -1;
@@ -91,7 +91,7 @@ export function verifySsa(fn: Fn): VerifyError[] {
       for (const p of from)
         report(
           'phi-way',
-          `a phi of BB${id} has a value from BB${fn.blocks[p].id}, which is no predecessor`,
+          `a phi of BB${id} has a value from BB${fn.blocks[p].id}, which is not a predecessor`,
           b,
           i,
           x,

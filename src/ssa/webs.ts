@@ -6,30 +6,31 @@ import { makeReg, NO_REG, type Reg, regFile, regIndex, withReg } from '../ir/ope
 import { type Block, type Fn, type Instr, NONE } from '../ir/program.ts';
 import { constructNamed } from './construct.ts';
 
-/** What `renameWebs` made, and how many names more there are than before. */
+/** The result of `renameWebs`, and how many more names there are than before. */
 export interface Webs {
   readonly fn: Fn;
   readonly split: number;
 }
 
 /**
- * Renames the webs of every register apart. A web is a set of definitions that some use cannot tell from one another, with all these
- * uses; a register that the program used for several things becomes several.
+ * Gives each web of a register a name of its own. A web is a set of definitions connected by common uses, with all
+ * these uses; a register that the program used for several purposes becomes several.
  *
- * Webs are what phis, values under false guards, registers that are read and written, and returns join in SSA form just built: there no two values of one register live at
- * once, so that the joined ones take one name and every phi goes without a copy. One web of a register keeps the name: the one with
- * the value on entry if that is read, else the first in the layout.
+ * The webs are what phis, values under false guards, registers that are both read and written, and returns connect in
+ * freshly built SSA form. There no two values of one register are live at once, so connected ones can share a name
+ * and no phi needs a copy. One web of a register keeps its name: the one with the value on entry if that is read,
+ * else the first in the layout.
  *
- * Gives the function itself where every register is one web. Functions in SSA have only such.
+ * Returns the function itself if every register is one web, as in SSA.
  */
 export function renameWebs(fn: Fn, isa: Isa): Webs {
   if (hasSsaForms(fn)) return { fn, split: 0 };
   const { fn: ssa, madeFor } = constructNamed(fn, isa);
   const joined = new Joined(ssa.regCount);
-  /** The name that a value's register had. */
+  /** The original name of a value's register. */
   const nameOf = (r: Reg): number => madeFor.get(regIndex(r)) ?? regIndex(r);
   const returns = ssa.returns.map((p) => p.reg).filter((r) => r !== NO_REG);
-  /** Names in the order in which they are met; those that are only on entry come first. */
+  /** Names in order of appearance; those that exist only on entry come first. */
   const met: number[] = [];
   const see = (r: Reg): void => {
     if (r !== NO_REG) met.push(regIndex(r));
@@ -45,7 +46,7 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
         if (isPhi(x)) for (const o of x.src) if (o.reg !== NO_REG) joined.unite(regIndex(r), regIndex(o.reg));
         if ((x.otherwise[k] ?? NO_REG) !== NO_REG) joined.unite(regIndex(r), regIndex(x.otherwise[k]));
       });
-      // What is read and written in one register stays so.
+      // A register that an instruction both reads and writes stays one register.
       for (const t of tiesOf(x)) {
         const [to, from] = [x.dst[t.dst], x.src[t.src].reg];
         if (to !== NO_REG && from !== NO_REG && nameOf(to) === nameOf(from))
@@ -54,7 +55,7 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
       if (x.op.primitive === 'return')
         x.src.forEach((o, k) => void joined.unite(regIndex(o.reg), regIndex(returns[k])));
     }
-  // The web that holds a register's own name keeps it; where that name is read by nobody, the first one met takes it.
+  // The web that contains a register's own name keeps it; if nothing reads that name, the first web found takes it.
   const name = new Map<number, number>();
   const taken = new Set<number>();
   for (const i of met)
@@ -80,7 +81,7 @@ export function renameWebs(fn: Fn, isa: Isa): Webs {
   return { fn: copyFn(ssa, blocks, regs, ssa.blockCount, ssa.tables, ssa.shape), split };
 }
 
-/** The block without phis, under the names of webs; what the original has just so stays that. */
+/** The block without phis, with the names of webs; instructions that equal the original's are shared with it. */
 function withoutNames(b: Block, was: Block | undefined, rename: (r: Reg) => Reg): Block {
   const ins = b.ins
     .filter((x) => !isPhi(x))

@@ -20,8 +20,8 @@ import { type Fn, newShape, type Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
 
 /**
- * Ori text of about `n` instructions in SSA: pairs of counted loops, one in the other, with a load, a store, address
- * arithmetic and a side exit; half of them to a bound that is no constant.
+ * Ori text of about `n` instructions in SSA: pairs of nested counted loops with a load, a store, address arithmetic
+ * and a side exit; half of them have a bound that is not constant.
  */
 export function loopsText(n: number): string {
   const out: string[] = [
@@ -69,14 +69,14 @@ export function loopsText(n: number): string {
   return out.join('\n');
 }
 
-/** An analysis, with those that it asks, which are not part of its cost. */
+/** An analysis, with the analyses that it uses, which are not part of its cost. */
 interface Measured {
   readonly name: string;
   readonly run: (fn: Fn, program: Program) => unknown;
   readonly asks: readonly ((fn: Fn, program: Program) => unknown)[];
 }
 
-/** All trip counts, and the evolution of every register that an instruction of a loop defines. */
+/** All trip counts, and the evolution of every register defined in a loop. */
 function allTrips(fn: Fn): void {
   const trips = tripCountsOf(fn);
   const { innermost } = loopsOf(fn);
@@ -87,7 +87,7 @@ function allTrips(fn: Fn): void {
   });
 }
 
-/** The version of memory that decides what each load gives. */
+/** The memory version that each load sees. */
 function allVersions(fn: Fn, program: Program): void {
   const m = memorySsaOf(fn, program);
   const { ins } = m.accesses.du;
@@ -122,7 +122,7 @@ const ANALYSES: readonly Measured[] = [
   { name: 'block frequency', run: frequencyOf, asks: [allTrips, postDominatorsOf] },
 ];
 
-/** Says what each analysis costs, in nanoseconds for each instruction at three sizes. */
+/** Prints the cost of each analysis, in nanoseconds per instruction at three sizes. */
 export function benchAnalyses(isa: Isa, say: (line: string) => void): void {
   const programs = [1000, 10_000, 100_000].map((n) => {
     const { program, diagnostics } = parseProgram(loopsText(n), isa);
@@ -135,10 +135,10 @@ export function benchAnalyses(isa: Isa, say: (line: string) => void): void {
       const [original] = program.functions;
       const size = original.blocks.reduce((n, b) => n + b.ins.length, 0);
       const times: number[] = [];
-      // Small sizes more often, until the code is compiled.
+      // Small sizes run more often, until the code is compiled.
       const runs = Math.max(5, Math.ceil(100_000 / size));
       for (let i = 0; i <= runs; i++) {
-        // A function and a shape that nobody has seen, so that nothing is remembered.
+        // A new function and shape, so that nothing is cached.
         const fn = copyFn(original, original.blocks, original.regCount, original.blockCount, [], newShape());
         for (const ask of asks) ask(fn, program);
         const start = performance.now();

@@ -16,10 +16,10 @@ import type { Plan } from '../spec/plan.ts';
 import { withoutSsa } from '../ssa/program.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
-/** What the shell counts time in. */
+/** Resolution of the shell's times, in seconds. */
 const TICK = 0.01;
 
-/** What one file costs, in seconds of user and system time of a whole process. */
+/** The cost of one file, in seconds of user and system time of a whole process. */
 interface Cost {
   readonly file: string;
   readonly ours: number;
@@ -27,8 +27,8 @@ interface Cost {
 }
 
 /**
- * What whole files cost: each in a process of its own, beside ptxas -O3 on the same file if that is asked for, and all in one
- * process from text to text, cold and warm.
+ * Costs of whole files: each in a separate process, compared with ptxas -O3 on the same file on request, and all in
+ * one process from text to text, cold and warm.
  *
  * @param patterns files, folders and patterns of PTX
  */
@@ -71,7 +71,8 @@ export async function benchCorpus(
   );
   if (ptxas && costs.length > 0) {
     say(`ptxas -O3             ${sum((c) => c.ptxas!).toFixed(2)} s of CPU`);
-    // The shell counts in hundredths of a second, and of a small file node's own start is most: those that take ptxas longer say more.
+    // The shell counts in hundredths of a second, and node's startup dominates small files, so files that take ptxas
+    // longer tell more.
     for (const least of [0, 0.1]) {
       const ratios = costs
         .filter((c) => c.ptxas! >= Math.max(least, TICK))
@@ -135,7 +136,7 @@ async function inOneProcess(files: readonly string[], say: (line: string) => voi
   }
 }
 
-/** Seconds of user and system time that a command takes, null where it fails. The shell knows what its children took. */
+/** Seconds of user and system time of a command, null if it fails. The shell knows the times of its children. */
 function cpuOf(command: string, args: readonly string[]): number | null {
   const r = spawnSync('sh', ['-c', '"$@" >/dev/null 2>&1 || exit 1; times', 'sh', command, ...args], {
     encoding: 'utf8',

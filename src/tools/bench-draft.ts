@@ -8,7 +8,7 @@ import { type Fn, instr, newShape } from '../ir/program.ts';
 import { constructSsa } from '../ssa/construct.ts';
 import { leaveSsa } from '../ssa/leave.ts';
 
-/** What a draft is made to know before it is measured. */
+/** A draft without any index built before the measurement. */
 const nothing = (): void => {};
 const uses = (d: Draft): void => void d.useCount(0);
 const all = (d: Draft): void => {
@@ -17,7 +17,10 @@ const all = (d: Draft): void => {
   if (d.entryBlock >= 0) d.predecessors(d.entryBlock);
 };
 
-/** Median nanoseconds of `f` for each of what it says it did; each time on a fresh copy of the function, so that nothing is remembered. */
+/**
+ * Median nanoseconds of `f` per operation, whose number it returns; each time on a fresh copy of the function, so
+ * that nothing is cached.
+ */
 function each(fn: Fn, isa: Isa, know: (d: Draft) => void, f: (d: Draft) => number): number {
   const per: number[] = [];
   for (let i = 0; i < 6; i++) {
@@ -30,7 +33,10 @@ function each(fn: Fn, isa: Isa, know: (d: Draft) => void, f: (d: Draft) => numbe
   return median(per);
 }
 
-/** Median nanoseconds of a run for each of `n` instructions, each on a fresh copy; `anew`: of another shape as well. */
+/**
+ * Median nanoseconds of a run per instruction, for `n` instructions, each on a fresh copy; `anew`: with a new shape
+ * too.
+ */
 function whole(fn: Fn, n: number, anew: boolean, f: (fn: Fn) => unknown): number {
   const per: number[] = [];
   for (let i = 0; i < 6; i++) {
@@ -46,8 +52,8 @@ function whole(fn: Fn, n: number, anew: boolean, f: (fn: Fn) => unknown): number
 const median = (per: readonly number[]): number => per.slice(1).sort((a, b) => a - b)[per.length >> 1];
 
 /**
- * What the editable function costs: opening and closing it for each instruction, each edit, and the ways into SSA and out of it.
- * @param functions by name, of 1 k, 10 k and 100 k instructions
+ * Costs of the editable function: opening and closing it per instruction, each edit, and entering and leaving SSA.
+ * @param functions by name, with 1 k, 10 k and 100 k instructions
  */
 export function benchDraft(
   say: (line: string) => void,
@@ -133,7 +139,7 @@ export function benchDraft(
     atEach((d, n) => d.remove(n)),
   );
   edits('rename', (d, list) => {
-    // A name that every instruction has; the cost is for each of them.
+    // A register name that every instruction has; the cost is per instruction.
     const r = d.at(list[list.length >> 1]).dst.find((x) => x !== NO_REG);
     if (r === undefined) return 1;
     const n = d.useCount(r) + d.defCount(r);

@@ -1,5 +1,5 @@
-// What the parts of the engine cost here and now: parsing, phases, analyses, snapshots, rules. Times are medians; the figures to
-// compare between machines are the ratios, which come from one run.
+// Costs of the engine's parts: parsing, phases, analyses, snapshots, rules. Times are medians. To compare machines,
+// use the ratios, which come from one run.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ const texts = readdirSync(dir, { withFileTypes: true })
       .filter((f) => f.endsWith('.sm_80.ptx'))
       .map((f) => readFileSync(join(dir, d.name, f), 'utf8')),
   );
-/** Instructions of a module, declarations and directives left out. */
+/** Instructions of a module, without declarations and directives. */
 function instructions(text: string): number {
   let n = 0;
   const walk = (body: readonly PtxStatement[]): void => {
@@ -84,7 +84,7 @@ for (const [name, make] of [
     const program = lower(make(n));
     const size = countInstructions(program);
     const ran = plan.phases.filter((p) => p.steps.length > 0).length;
-    // A fresh copy for each run, so that no analysis is remembered.
+    // A fresh copy for each run, so that no analysis is cached.
     const t = time(
       () => runPipeline({ ...program, functions: program.functions.map((f) => ({ ...f })) }, plan),
       3,
@@ -99,7 +99,7 @@ for (const [name, make] of [
   );
 }
 
-// Analyses of values, as lowered. A fresh copy for each run, so that nothing is remembered but the flow graph.
+// Analyses of values, as lowered. A fresh copy for each run, so that only the flow graph is cached.
 for (const [what, analyse] of [
   ['divergence', divergenceOf],
   ['ranges', rangesOf],
@@ -118,7 +118,7 @@ for (const [what, analyse] of [
     );
   }
 
-// Snapshots as bytes, and what keeping one after each phase costs.
+// Snapshots as bytes, and the cost of keeping one after each phase.
 const module = lower(branchyKernel(100_000));
 const packed = packProgram(module, plan.isa);
 const many = countInstructions(module);
@@ -134,7 +134,7 @@ const kept = texts.map((t) => {
 const more = kept.reduce((n, all) => n + all.length - 1, 0);
 const firsts = kept.map((all) => packProgram(all[0], plan.isa));
 const alls = kept.map((all) => packPrograms(all, plan.isa));
-/** Bytes of heap that unpacked snapshots take: what they are made of and nothing that was found out about them. */
+/** Bytes of heap of unpacked snapshots, without analysis results. */
 function heapOf(packs: readonly Uint8Array[]): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -164,7 +164,7 @@ benchDraft(
   })),
 );
 
-/** Rules that look at instructions of the program and never fire: other constants, at one or two levels. */
+/** Rules that match instructions of the program up to a constant and never fire, at one or two levels. */
 function generatedRules(n: number): Rule[] {
   const shapes = [
     'IADD3 $d, $a, K, 0',

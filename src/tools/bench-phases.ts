@@ -10,22 +10,22 @@ import { paramBase } from '../read.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import { shippedPlan } from './shipped-plan.ts';
 
-/** Runs over all kernels; the first ones warm the code up and do not count. */
+/** Runs over all kernels; the first ones warm up and do not count. */
 const RUNS = 8;
 const WARM_UP = 3;
 
-/** What one phase costs: nanoseconds for each instruction that it is given. */
+/** The cost of one phase, in nanoseconds per input instruction. */
 interface PhaseCost {
   readonly phase: string;
-  /** Over all kernels, in the first run of this process, and the median of the runs when the code is warm. */
+  /** Over all kernels, in the first run of this process, and the median of the warm runs. */
   readonly cold: number;
   readonly warm: number;
-  /** Part of the instructions whose function it changed. */
+  /** Fraction of the instructions whose function it changed. */
   readonly changed: number;
 }
 
 /**
- * What each phase costs over the test kernels of one target.
+ * Costs of each phase over the test kernels of one target.
  * @param write renews the page src/passes/COST.md
  */
 export async function benchPhases(write: boolean, say: (line: string) => void): Promise<void> {

@@ -1,4 +1,4 @@
-// What arms of an experiment cost that have most of their phases in common, and what several workers make of a sweep.
+// Costs of arms of an experiment that have most phases in common, and the speed-up of a sweep by several workers.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { loadShipped, ROOT } from '../spec/node.ts';
 import { DEFAULT_ORDER } from '../spec/specs.ts';
 import { branchyKernel } from './bench-kernels.ts';
 
-/** Kernels of different kinds, from short ones to the longest: 256 runs of all would take an hour. */
+/** Kernels of different kinds and sizes: 256 runs of all kernels would take an hour. */
 const KERNELS = [
   'saxpy',
   'float-compare',
@@ -25,10 +25,10 @@ const KERNELS = [
   'fft',
   'sieve',
 ];
-/** Knobs that the last phases with rules read, and no phase before them. */
+/** Knobs that only the last phases with rules read. */
 const LATE = ['GeneralOptimizeLateBudget', 'GeneralOptimizeLate2Budget'];
 
-/** Fresh objects, so that no analysis is remembered. */
+/** Fresh objects, so that no analysis is cached. */
 const fresh = (x: Lowered) => ({
   ...x.program,
   functions: x.program.functions.map((f) => ({ ...f })),
@@ -40,7 +40,7 @@ const ms = async (f: () => unknown): Promise<number> => {
   return performance.now() - began;
 };
 
-/** Milliseconds that the processor worked: what others do beside it counts for little. */
+/** Milliseconds of processor time, on which other load has little influence. */
 const cpu = async (f: () => unknown): Promise<number> => {
   const began = process.cpuUsage();
   await f();
@@ -51,7 +51,7 @@ const cpu = async (f: () => unknown): Promise<number> => {
 const median = (l: number[]) => l.sort((a, b) => a - b)[l.length >> 1];
 
 /**
- * Prints what sharing prefixes and workers bring.
+ * Prints the effect of shared prefixes and of workers.
  *
  * @param only names of parts: arms, knob, workers; none: all
  */
@@ -77,7 +77,7 @@ async function arms(say: (s: string) => void, folder: string): Promise<void> {
   const modules = await loadModules(KERNELS.map((k) => join(ROOT, 'test', 'kernels', k, `${k}.sm_80.ptx`)));
   const base = await newPlans().plan(list[0], 'sm_80');
   const inputs = modules.map((m) => lowerModule(m, base));
-  /** Every arm on one program, with plans that begin from nothing, as a run for itself has them. */
+  /** Every arm on one program, with plans from scratch, as in a separate run. */
   const separate = async (x: Lowered, some: readonly Arm[]): Promise<void> => {
     for (const arm of some) runPipeline(fresh(x), await newPlans().plan(arm, 'sm_80'));
   };
@@ -98,7 +98,7 @@ async function arms(say: (s: string) => void, folder: string): Promise<void> {
           runPipeline(program, await plans.plan(arm, 'sm_80'), { cache, inputKey: x.key });
       }
     });
-  // What is compiled by then, is for both.
+  // Warm up, so that both variants run compiled code.
   for (const x of inputs) await separate(x, list.slice(0, 4));
   await share(() => new MemoryCache(), list.slice(0, 4));
   const alone = await cpu(async () => {
@@ -145,12 +145,12 @@ async function oneKnob(say: (s: string) => void, folder: string): Promise<void> 
   );
 }
 
-/** How often each is run: the fastest of them had the machine most to itself. */
+/** Runs of each variant; the fastest was least disturbed by other load. */
 const ROUNDS = 2;
 
 async function workers(say: (s: string) => void, folder: string): Promise<void> {
   const experiment = join(folder, 'bench.experiment.yaml');
-  // Long enough that it is not the start of the threads that is measured.
+  // Long enough that the start of the threads does not dominate.
   writeFileSync(
     experiment,
     `kind: experiment

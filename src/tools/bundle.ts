@@ -1,5 +1,5 @@
-// Writes dist/bundle: the command line and all that it imports as one script. To find and load some 140 modules takes
-// longer than most commands do; the modules themselves stay for those who import them.
+// Writes dist/bundle: the command line and everything that it imports as one script. Finding and loading some 140
+// modules takes longer than most commands do; the modules themselves are kept for library users.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const bundle = await rolldown({
 await bundle.write({ dir, format: 'cjs', codeSplitting: false, entryFileNames: 'main.cjs', minify: true });
 await bundle.close();
 
-// Modules of Node that take long to load and that most commands never use are loaded when something of them is.
+// Node modules that load slowly and that most commands never use are loaded on first use.
 const LAZY = ['child_process', 'crypto', 'worker_threads'];
 const file = join(dir, 'main.cjs');
 const code = readFileSync(file, 'utf8').replaceAll(
@@ -27,6 +27,6 @@ const code = readFileSync(file, 'utf8').replaceAll(
 const lazyModule = 'const lazyModule=(n)=>new Proxy({},{get:(_,k)=>require(n)[k]});';
 writeFileSync(file, `${lazyModule}${code}`);
 
-// The first run leaves what it compiled to the runs after it (bin/orrery.js); this one needs what most commands need.
+// The first run stores compiled code for later runs (bin/orrery.js); this one compiles what most commands need.
 const sample = join(ROOT, 'test', 'kernels', 'saxpy', 'saxpy.sm_90.ptx');
 spawnSync(process.execPath, [join(ROOT, 'bin', 'orrery.js'), 'opt', sample, '--check', 'auto', '--stat']);

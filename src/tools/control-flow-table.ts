@@ -1,5 +1,6 @@
-// `node dist/tools/control-flow-table.js`: writes into src/passes/CONTROL-FLOW.md what each phase that changes control flow does to the
-// test kernels for sm_80: the phases are switched on one after the other, in the order in which they run.
+// `node dist/tools/control-flow-table.js`: writes src/passes/CONTROL-FLOW.md, the effect of each phase that changes
+// control flow on the test kernels for sm_80. The phases are enabled one after another, in the order in which they
+// run.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -26,7 +27,7 @@ const plans = await Promise.all(
   [...PHASES.keys(), PHASES.length].map((k) => shippedPlan(specs, 'sm_80', { disable: PHASES.slice(k) })),
 );
 
-/** By kernel: its metrics with more and more of the phases. */
+/** By kernel: its metrics with increasingly many phases. */
 const rows = new Map<string, Values[]>();
 for (const m of await loadModules(['test/kernels/*/*.sm_80.ptx'], ROOT)) {
   const measurer = new Measurer(m, lowerModule(m, plans[0]), {});
@@ -44,7 +45,10 @@ for (const m of await loadModules(['test/kernels/*/*.sm_80.ptx'], ROOT)) {
 const mean = (ratios: readonly number[]): string =>
   Math.exp(ratios.reduce((sum, r) => sum + Math.log(r), 0) / Math.max(1, ratios.length)).toFixed(3);
 
-/** One table of a metric: kernels that one of the phases changes, and the geometric mean over all that have it. */
+/**
+ * The table of one metric: kernels that one of the phases changes, and the geometric mean over all kernels with the
+ * metric.
+ */
 function tableOf(metric: string): string {
   const all = [...rows].filter(([, list]) => list[0][metric] !== undefined);
   const lines = all
@@ -54,7 +58,7 @@ function tableOf(metric: string): string {
       return `| ${name} | ${cells.join(' | ')} |`;
     });
   const means = plans.map((_, k) =>
-    // One more, so that what goes to nothing counts.
+    // Plus one, so that zero counts too.
     mean(all.map(([, list]) => (list[k][metric] + 1) / (list[0][metric] + 1))),
   );
   return [

@@ -1,5 +1,5 @@
-// `node dist/tools/foreign-table.js`: writes pipelines/isa/FOREIGN.md, which says of every PTX instruction whether it has Ori opcodes
-// of its own, is carried as it is, or keeps its function from being lowered.
+// `node dist/tools/foreign-table.js`: writes pipelines/isa/FOREIGN.md, which says for every PTX instruction whether
+// it has its own Ori opcodes, is carried unchanged, or prevents its function from being lowered.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ForeignForm, Isa, Opcode } from '../ir/opcode.ts';
@@ -27,14 +27,14 @@ function opcodeText(f: ForeignForm): string {
   );
 }
 
-/** What passes know of an opcode that carries PTX. */
+/** The properties of an opcode that carries PTX. */
 const known = (op: Opcode): string =>
   Object.entries(PROPS)
     .filter(([name, flag]) => name !== 'predicable' && (op.flags & flag) !== 0)
     .map(([name]) => name)
     .join(', ') || 'nothing else';
 
-/** Rows that some form of an opcode may use. */
+/** Rows that some form of a PTX opcode may use. */
 function rowsOf(opcode: string, isa: Isa): ForeignForm[] {
   const may = (name: string): boolean => {
     const base = name.split('.')[0];

@@ -1,4 +1,4 @@
-// Writes src/ptx/syntax.generated.ts from pipelines/isa/ptx-syntax.yaml, every form read once to see that it can be.
+// Writes src/ptx/syntax.generated.ts from pipelines/isa/ptx-syntax.yaml, after parsing every form once as a check.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -12,7 +12,7 @@ interface Syntax {
   readonly instructions: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The text of the generated file. @throws Error that names the instruction and form that cannot be read */
+/** The text of the generated file. @throws Error that names the instruction and the form that cannot be parsed */
 export function generatedSyntax(): string {
   const { sets, words, directives, instructions } = parse(
     readFileSync(join(ROOT, 'pipelines', 'isa', 'ptx-syntax.yaml'), 'utf8'),

@@ -8,13 +8,13 @@ type Schema = Record<string, unknown>;
 
 const isSchema = (v: unknown): v is Schema => v !== null && typeof v === 'object' && !Array.isArray(v);
 
-/** Alternatives that only say which keys go together; TypeScript would make unreadable intersections of them. */
+/** Alternatives that only say which keys go together; in TypeScript they would become unreadable intersections. */
 const onlyKeys = (v: unknown): boolean =>
   Array.isArray(v) && v.every((a) => isSchema(a) && Object.keys(a).every((k) => k === 'required'));
 
 /**
- * The schema as far as types can say it: rules about which keys go together are left to the validator, and only maps with
- * fixed keys get a named type.
+ * The part of a schema that types can express: rules about which keys go together are left to the validator, and only
+ * maps with fixed keys get a named type.
  */
 function typed(v: unknown): unknown {
   if (Array.isArray(v)) return v.map(typed);
@@ -36,11 +36,11 @@ const typedAll = (v: Schema): Schema => Object.fromEntries(Object.entries(v).map
 export async function generatedTypes(): Promise<string> {
   const out = ['// Generated from schemas/*.schema.json by `npm run generate`. Do not edit.\n'];
   for (const f of readdirSync(join(ROOT, 'schemas')).sort()) {
-    // What commands print has schemas for those who read it, in a folder below.
+    // The schemas of command output are in a subfolder.
     if (!f.endsWith('.schema.json')) continue;
     const schema = JSON.parse(readFileSync(join(ROOT, 'schemas', f), 'utf8')) as Schema;
     const name = f.replace('.schema.json', '').replace(/(^|-)(\w)/g, (_m, _d, c: string) => c.toUpperCase());
-    // Each schema is a module of its own, so that equal names of parts do not clash.
+    // Each schema becomes its own module, so that equal names of parts do not clash.
     const body = await compile({ ...(typed(schema) as Schema), title: name }, name, {
       bannerComment: '',
       additionalProperties: false,

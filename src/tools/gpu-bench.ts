@@ -1,5 +1,5 @@
-// `node dist/tools/gpu-bench.js ./gpu-bench [kernel...]`: every launch of the test kernels on the GPU of this machine, as
-// it was compiled and as we write it (test/bench/gpu/README.md).
+// `node dist/tools/gpu-bench.js ./gpu-bench [kernel...]`: runs every launch of the test kernels on the local GPU, as
+// compiled originally and as written by Orrery (test/bench/gpu/README.md).
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const { isa, sm } = plan;
 const table = new PtxTable(specs.ptx?.data as unknown as PtxDoc);
 const paramBase = Number(plan.backend.facts['param-base']);
 
-/** Bytes of a parameter as the kernel finds them. */
+/** Bytes of a parameter in kernel layout. */
 function bytesOf(p: LaunchParam): Uint8Array {
   if (p.kind !== 'scalar') return p.bytes;
   const view = new DataView(new ArrayBuffer(8));

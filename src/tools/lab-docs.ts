@@ -1,5 +1,5 @@
-// `node dist/tools/lab-docs.js [sm]`: writes into src/lab/README.md, between its marks, what each of its commands prints, and how
-// well our metrics rank the test kernels as ptxas -O3 does, with the kernels that they rank worst.
+// `node dist/tools/lab-docs.js [sm]`: writes between the marks of src/lab/README.md the output of each of its
+// commands, and how well our metrics rank the test kernels compared with ptxas -O3, with the kernels ranked worst.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -59,7 +59,7 @@ const correlation = (a: string, b: string): string => {
   ).toFixed(3);
 };
 
-/** Kernels whose value departs most, as a factor, from the usual one. */
+/** Kernels whose ratio deviates most, as a factor, from the usual one. */
 function worst(a: string, b: string): string[] {
   const known = both(a, b).filter((r) => r.values[a] > 0);
   const logs = known.map((r) => Math.log(r.values[b] / r.values[a]));
@@ -91,7 +91,7 @@ const lines = [
 const page = join(ROOT, 'src', 'lab', 'README.md');
 let text = readFileSync(page, 'utf8');
 
-/** Puts lines between two marks of the page. */
+/** Writes lines between two marks of the page. */
 function put(mark: string, body: string): void {
   const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
   const [at, to] = [text.indexOf(begin), text.indexOf(end)];
@@ -100,7 +100,7 @@ function put(mark: string, body: string): void {
 }
 
 put('truth', lines.join('\n'));
-// Each command stands right before the mark of what it prints; what it writes goes to a folder of its own.
+// Each command is right before the mark of its output; files that it writes go to a temporary folder.
 const folder = mkdtempSync(join(tmpdir(), 'orrery-docs-'));
 symlinkSync(join(ROOT, 'test'), join(folder, 'test'));
 const orrery = `${process.execPath} ${join(ROOT, 'bin', 'orrery.js')}`;

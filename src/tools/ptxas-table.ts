@@ -1,5 +1,6 @@
-// `node dist/tools/ptxas-table.js [sm]`: what ptxas makes of every test kernel before and after, as the table of
-// src/ptx/emit/README.md, and what each rule group does for it. The page is rewritten between its marks.
+// `node dist/tools/ptxas-table.js [sm]`: what ptxas makes of every test kernel before and after optimization, as the
+// table of src/ptx/emit/README.md, and the effect of each rule group on that. The page is rewritten between its
+// marks.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble, type FunctionUse, ptxasPresent } from '../cli/ptxas-run.ts';
@@ -52,13 +53,13 @@ const withoutGroups = <S extends Step>(steps: readonly S[], gone: (group: string
     return s.kind === 'repeat' ? { ...s, steps: withoutGroups(s.steps, gone) } : s;
   });
 
-/** Original and ours of each kernel, with all rule groups but one. */
+/** Original and optimized version of each kernel, with all rule groups but one. */
 function measure(plan: Plan, without: string | null): Line[] {
   const phases = plan.phases.map((p) => ({ ...p, steps: withoutGroups(p.steps, (g) => g === without) }));
   return inputs.flatMap(({ name, module, program, original }) => {
     const last = runPipeline(program, { ...plan, phases }).last;
     const ours = assembled(name, emitPtx(last, { table, paramBase, module }).text);
-    // Functions without a section of their own are part of the kernels that call them.
+    // Functions without a separate section are part of the kernels that call them.
     return original.flatMap((x) => {
       const y = ours.find((f) => f.name === x.name);
       if (y === undefined || x.code === 0) return [];
@@ -90,7 +91,7 @@ const md = [
   ...lines.map((l) => `| ${l.name} | ${cell(l.registers)} | ${cell(l.code)} | ${cell(l.spills)} |`),
 ];
 
-// What each group does for that: the same without it.
+// The effect of each group: the same without it.
 const groups = [...new Set(plan.phases.flatMap(groupsOf))];
 const without = groups.map((g) => {
   const l = measure(plan, g);

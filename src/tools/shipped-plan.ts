@@ -4,9 +4,9 @@ import type { Plan } from '../spec/plan.ts';
 import { DEFAULT_ORDER, type PlanRequest, type Specs } from '../spec/specs.ts';
 
 /**
- * The plan that ships for a target: level 3, the default order, nothing set.
+ * The shipped plan for a target: level 3, the default order, nothing set.
  *
- * @param changes what else is asked for
+ * @param changes further parts of the request
  * @throws Error if the shipped specs do not resolve
  */
 export async function shippedPlan(

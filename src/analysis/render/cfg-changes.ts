@@ -2,16 +2,16 @@ import type { Fn } from '../../ir/program.ts';
 import { cfgOf } from '../cfg.ts';
 import { cfgDotBody, quoted } from './cfg-text.ts';
 
-/** Control flow of one function at two times, by block ids: a block that stays keeps its id. */
+/** Control flow of one function before and after, by block ids: a block that is kept keeps its id. */
 export interface CfgChanges {
   readonly before: Fn;
   readonly after: Fn;
-  /** Is the block, or the edge, only in one of them? */
+  /** Is the block, or the edge, in only one of the two? */
   readonly block: (id: number) => boolean;
   readonly edge: (from: number, to: number) => boolean;
 }
 
-/** Where control goes from each block, by id; ways to one block count once. */
+/** The successors of each block, by id, without repetitions. */
 function waysOf(fn: Fn): Map<number, Set<number>> {
   const { succ, succStart } = cfgOf(fn);
   return new Map(
@@ -22,7 +22,7 @@ function waysOf(fn: Fn): Map<number, Set<number>> {
   );
 }
 
-/** What differs in the control flow of two versions of a function. */
+/** The differences between the control flow of two versions of a function. */
 export function cfgChanges(before: Fn, after: Fn): CfgChanges {
   const [x, y] = [waysOf(before), waysOf(after)];
   return {
@@ -37,10 +37,9 @@ const edgeCount = (ways: ReadonlyMap<number, ReadonlySet<number>>): number =>
   [...ways.values()].reduce((n, w) => n + w.size, 0);
 
 /**
- * Both flow graphs side by side, a line for each block: where control goes from it, `-` before a way that went away, `+` before one
- * that came.
+ * Both flow graphs side by side, one line per block with its successors: `-` marks a removed edge, `+` an added one.
  *
- * @param heads what the two columns are called
+ * @param heads titles of the two columns
  */
 export function renderCfgChanges({ before, after }: CfgChanges, heads: readonly [string, string]): string {
   const [x, y] = [waysOf(before), waysOf(after)];
@@ -51,7 +50,7 @@ export function renderCfgChanges({ before, after }: CfgChanges, heads: readonly 
     const names = [...ways].map((to) => `${other.get(id)?.has(to) === true ? '' : sign}BB${to}`);
     return names.length === 0 ? 'ends' : `-> ${names.join(' ')}`;
   };
-  // Blocks as they are laid out afterwards, each that is gone behind the one that it stood behind.
+  // Blocks in the layout after the change; each removed block follows the one that it used to follow.
   const ids = after.blocks.map((b) => b.id);
   for (const [k, b] of before.blocks.entries())
     if (!y.has(b.id)) ids.splice(k === 0 ? 0 : ids.indexOf(before.blocks[k - 1].id) + 1, 0, b.id);
@@ -67,7 +66,7 @@ export function renderCfgChanges({ before, after }: CfgChanges, heads: readonly 
   ].join('\n');
 }
 
-/** Both flow graphs as one Graphviz graph: what only one of them has is red. */
+/** Both flow graphs as one Graphviz graph; what only one of them has is red. */
 export function renderCfgChangesDot(c: CfgChanges, heads: readonly [string, string]): string {
   const cluster = (fn: Fn, k: number): string =>
     [

@@ -3,7 +3,7 @@ import { fallsThrough } from '../cfg.ts';
 import { analyzeControlFlow, BlockFlag, type ControlFlow } from '../control-flow.ts';
 import { loopContents, loopDepth, loopsOf, preheader } from '../loops.ts';
 
-/** How the analysis behind a picture is run. */
+/** Options of the analysis behind a picture. */
 export interface CfgRenderOptions {
   /** Force mode of AnalyzeControlFlow. */
   readonly force?: boolean;
@@ -11,9 +11,9 @@ export interface CfgRenderOptions {
 
 /** Characters of the widest column. */
 const WIDEST = 48;
-/** Blocks of a loop that are listed. */
+/** Most blocks listed of a loop. */
 const MOST_BLOCKS = 64;
-/** Steps of indentation. */
+/** Most levels of indentation. */
 const DEEPEST = 32;
 
 const FLAG_NAMES: readonly (readonly [number, string])[] = [
@@ -24,13 +24,13 @@ const FLAG_NAMES: readonly (readonly [number, string])[] = [
   [BlockFlag.Leaves, 'leaves'],
 ];
 
-/** Names of the flags that a block carries. */
+/** Names of the flags of a block. */
 export const flagNames = (cf: ControlFlow, b: number): string[] =>
   FLAG_NAMES.filter(([bit]) => (cf.flags[b] & bit) !== 0).map(([, name]) => name);
 
 /**
- * Control flow as text: state of each block, traversal order, back edges, loops. `bix` numbers are block ids; headings
- * and the first two columns follow the dumps of the original (reference: blocks and CFG).
+ * Control flow as text: state of each block, traversal order, back edges, loops. `bix` numbers are block ids;
+ * headings and the first two columns follow the dumps of the original (reference: blocks and CFG).
  */
 export function renderCfgText(fn: Fn, opts: CfgRenderOptions = {}): string {
   const cf = analyzeControlFlow(fn, opts);
@@ -52,7 +52,7 @@ export function renderCfgText(fn: Fn, opts: CfgRenderOptions = {}): string {
     flagNames(cf, b).join(',') || '-',
     block.name,
   ]);
-  // A few long cells go over their column; they do not make every line as long as themselves.
+  // A few long cells exceed their column, so that they do not widen every line.
   const widths = rows.reduce<number[]>(
     (w, r) => r.map((c, i) => Math.max(w[i] ?? 0, Math.min(c.length, WIDEST))),
     [],
@@ -112,7 +112,7 @@ export const renderCfgDot = (fn: Fn, opts: CfgRenderOptions = {}): string =>
     '}',
   ].join('\n');
 
-/** What is to stand out. */
+/** Blocks and edges to highlight. */
 export interface Marks {
   readonly block: (id: number) => boolean;
   readonly edge: (from: number, to: number) => boolean;
@@ -120,8 +120,8 @@ export interface Marks {
 
 /**
  * Nodes and edges of a Graphviz graph.
- * @param prefix of the names of nodes
- * @param marks what is red
+ * @param prefix prefix of node names
+ * @param marks what is drawn in red
  */
 export function cfgDotBody(fn: Fn, prefix: string, marks: Marks | null, opts: CfgRenderOptions = {}): string {
   const cf = analyzeControlFlow(fn, opts);
@@ -131,7 +131,7 @@ export function cfgDotBody(fn: Fn, prefix: string, marks: Marks | null, opts: Cf
     const style = cf.rpoNumber[b] < 0 ? ', style=dotted' : cf.latch[b] >= 0 ? ', peripheries=2' : '';
     const color = marks?.block(block.id) === true ? ', color=red' : '';
     const rpo = cf.rpoNumber[b] < 0 ? 'unreachable' : `RPONum ${cf.rpoNumber[b]}`;
-    // A quoted \n is Graphviz's own line break, so it is put in after escaping.
+    // A quoted \n is Graphviz's own line break, so it is inserted after escaping.
     const title = quoted(`bix${block.id}(${block.name || `L${block.id}`})`).slice(1, -1);
     out.push(
       `  ${prefix}bix${block.id} [label="${title}\\n${rpo}, ${block.ins.length} ins"${style}${color}];`,

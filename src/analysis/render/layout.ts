@@ -1,10 +1,10 @@
 /*
- * Layered drawing of a directed graph after Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical
- * System Structures" (1981): rank by longest path, order by barycenters, place by least squares. Edges against the ranks
- * and very long ones run in lanes beside the drawing.
+ * Layered drawing of a directed graph after Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of
+ * Hierarchical System Structures" (1981): rank by longest path, order by barycenters, place by least squares. Edges
+ * against the ranks and very long ones run in lanes beside the drawing.
  *
- * Not dagre, which does the same: its time grows with the square of the blocks (version 3.1.3 took 0.1 s for 100 blocks and 10 s
- * for 3000, this 0.01 s and 0.05 s), and functions of thousands of blocks are ordinary here.
+ * dagre does the same, but its time grows with the square of the blocks (version 3.1.3 took 0.1 s for 100 blocks and
+ * 10 s for 3000, this takes 0.01 s and 0.05 s), and functions of thousands of blocks are ordinary here.
  */
 
 export interface Box {
@@ -12,12 +12,12 @@ export interface Box {
   readonly height: number;
 }
 
-/** Input: boxes, edges by box number, and which edges run against the flow (they do not rank). */
+/** Input: boxes, edges by box number, and which edges run against the flow (those do not affect ranks). */
 export interface LayoutInput {
   /** Their numbers break ties from left to right. */
   readonly boxes: readonly Box[];
   readonly edges: readonly { readonly from: number; readonly to: number; readonly back: boolean }[];
-  /** All forward edges lead from earlier to later in this order. */
+  /** A topological order of the forward edges. */
   readonly order: readonly number[];
 }
 
@@ -25,7 +25,7 @@ export interface Layout {
   /** Left and top of each box. */
   readonly x: readonly number[];
   readonly y: readonly number[];
-  /** Points of each edge from the bottom of its source to the top of its target. */
+  /** Points of each edge, from the bottom of its source to the top of its target. */
   readonly routes: readonly (readonly { readonly x: number; readonly y: number }[])[];
   readonly width: number;
   readonly height: number;
@@ -34,9 +34,9 @@ export interface Layout {
 const GAP_X = 28;
 const GAP_Y = 46;
 const LANE = 10;
-/** Longer forward edges get a lane: bends in every rank would cost one point a rank for each of them. */
+/** Longer forward edges get a lane: a bend in every rank would cost one point per rank for each of them. */
 const LONGEST = 24;
-/** Sweeps of ordering and of placing; both have settled by then on every graph that was looked at. */
+/** Sweeps of ordering and of placing; both had settled by then on every graph tried. */
 const SWEEPS = 6;
 
 interface Node {
@@ -50,7 +50,7 @@ interface Node {
   readonly down: Node[];
 }
 
-/** Lays a graph out. Linear in boxes and bends for a fixed number of sweeps, but for sorting within ranks. */
+/** Lays a graph out. Linear in boxes and bends for a fixed number of sweeps, except for sorting within ranks. */
 export function layout(input: LayoutInput): Layout {
   const { boxes, edges } = input;
   const rank = ranks(input);
@@ -145,7 +145,7 @@ function ranks({ boxes, edges, order }: LayoutInput): number[] {
   return rank;
 }
 
-/** Orders every layer by the mean place of its neighbours, downwards and upwards in turn. */
+/** Orders every layer by the mean position of its neighbours, downwards and upwards in turn. */
 function orderLayers(layers: Node[][]): void {
   const number = (l: Node[]): void => {
     for (let i = 0; i < l.length; i++) l[i].x = i;
@@ -169,7 +169,7 @@ function mean(ns: readonly Node[], otherwise: number): number {
   return s / ns.length;
 }
 
-/** Moves every node towards its neighbours without changing the order of its layer. */
+/** Moves every node towards its neighbours without changing the order within its layer. */
 function placeLayers(layers: Node[][]): void {
   for (const l of layers) {
     let x = 0;
@@ -193,8 +193,8 @@ function placeLayers(layers: Node[][]): void {
 }
 
 /**
- * Least-squares places for a layer: each node as near to its `key` as the widths of its neighbours allow (pool adjacent
- * violators: overlapping runs are merged and move to the mean of what they want).
+ * Least-squares positions for a layer: each node as close to its `key` as the widths of its neighbours allow (pool
+ * adjacent violators: overlapping runs are merged and move to the mean of their keys).
  */
 function separate(layer: Node[]): void {
   const runs: { sum: number; count: number; from: number }[] = [];
@@ -215,7 +215,7 @@ function separate(layer: Node[]): void {
     for (let i = r.from; i < r.from + r.count; i++) layer[i].x = r.sum / r.count + offset[i];
 }
 
-/** Lanes for edges without a chain, so that no two with common ranks share one: short ones inside. */
+/** Assigns lanes to edges without a chain, so that no two with common ranks share one; short edges are innermost. */
 function laneOf(
   edges: LayoutInput['edges'],
   chains: readonly (readonly Node[] | null)[],

@@ -8,14 +8,14 @@ import type { CfgRenderOptions, Marks } from './cfg-text.ts';
 import { type Layout, layout } from './layout.ts';
 
 export interface CfgSvgOptions extends CfgRenderOptions {
-  /** Instructions shown in each block; default 14 for up to 60 blocks, none above. */
+  /** Instructions shown in each block; default: 14 for up to 60 blocks, none for more. */
   readonly instructions?: number;
 }
 
 const CHAR = 6.65;
 const LINE = 14;
 const PAD = 8;
-/** Characters of an instruction that are shown. */
+/** Characters shown of an instruction. */
 const COLUMNS = 52;
 
 /** Fill of blocks by loop depth, light to dark. */
@@ -27,8 +27,8 @@ path{fill:none;stroke:#5b6b7b;stroke-width:1.3}.k{stroke:#2b8a3e}.f{stroke:#8a5a
 .m{stroke:#c2255c;stroke-width:3}.n rect{stroke:#c2255c;stroke-width:3}`;
 
 /**
- * Control flow as a picture: one box a block, shaded by loop depth, headers framed, edges taken (green), fall-through of
- * a branch (brown), only way (grey), and back (red, dashed). Needs nothing but what displays SVG.
+ * Control flow as a picture: one box per block, shaded by loop depth, headers framed; edges are taken (green),
+ * fall-through of a branch (brown), only successor (grey) or back (red, dashed). It needs only an SVG viewer.
  */
 export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
   const p = picture(fn, opts, null);
@@ -38,12 +38,12 @@ export function renderCfgSvg(fn: Fn, opts: CfgSvgOptions = {}): string {
   ]);
 }
 
-/** Between two pictures side by side. */
+/** Space between two pictures side by side. */
 const BETWEEN = 40;
 
 /**
  * Two flow graphs side by side as a picture; blocks and edges that only one of them has are drawn thick.
- * @param heads what the two are called
+ * @param heads titles of the two
  */
 export function renderCfgChangesSvg(
   c: CfgChanges,
@@ -94,7 +94,7 @@ function picture(fn: Fn, opts: CfgSvgOptions, marks: Marks | null): Picture {
     width: Math.max(...lines.map((l) => l.length)) * CHAR + 2 * PAD,
     height: lines.length * LINE + 2 * PAD - 4,
   }));
-  // Unreachable blocks come first: their edges lead into the flow, none leads out of it to them.
+  // Unreachable blocks come first: their edges lead into the flow, and none leads back to them.
   const order = fn.blocks.map((_, b) => b).filter((b) => cfg.rpoNumber[b] < 0);
   for (const b of cfg.rpo) order.push(b);
   const place = new Int32Array(cfg.count);
@@ -190,7 +190,7 @@ function rounded(p: readonly Point[]): string {
   return `${d}L${round(end.x)} ${round(end.y)}`;
 }
 
-/** The point 6 units from `a` towards `b`, or half way if that is nearer. */
+/** The point 6 units from `a` towards `b`, or the midpoint if that is closer. */
 function towards(a: Point, b: Point): Point {
   const length = Math.hypot(b.x - a.x, b.y - a.y);
   const t = length === 0 ? 0 : Math.min(6 / length, 0.5);

@@ -1,7 +1,10 @@
 import type { Fn } from '../program.ts';
 import { grown } from './grow.ts';
 
-/** Blocks of a draft by number: ids, first and last instructions, where they fall, and the layout as a list in both directions. */
+/**
+ * Blocks of a draft by number: ids, first and last instructions, fall-throughs, and the layout as a doubly linked
+ * list.
+ */
 export class BlockTable {
   private readonly fn: Fn;
   /** Names of blocks that the function did not have. */
@@ -22,7 +25,7 @@ export class BlockTable {
   head: number;
   tail: number;
 
-  /** The blocks of `fn`; first and last instructions and fall-through are for the caller to enter. */
+  /** The blocks of `fn`; the caller fills in first and last instructions and fall-throughs. */
   constructor(fn: Fn) {
     this.fn = fn;
     const { blocks } = fn;
@@ -55,7 +58,7 @@ export class BlockTable {
     return b < blocks.length ? blocks[b].name : this.newNames[b - blocks.length];
   }
 
-  /** Adds an empty block behind `after` in the layout (-1: in front of everything), which falls nowhere yet. */
+  /** Adds an empty block after `after` in the layout (-1: before everything), without a fall-through. */
   add(after: number, name: string): number {
     const b = this.count++;
     if (b >= this.ids.length) this.grow();

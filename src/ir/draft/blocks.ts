@@ -6,14 +6,15 @@ import type { BlockNo } from './instruction-list.ts';
 import { namesBlock } from './instructions.ts';
 
 /*
- * Edits of the flow graph that touch several blocks. Phis are kept right: each has one way for each distinct predecessor.
+ * Edits of the flow graph that involve several blocks. Phis stay correct: each has one operand for each distinct
+ * predecessor.
  */
 
 /**
- * Puts a new block in front of `target` through which all ways from `from` now lead. Values that phis of `target` take from several
- * of these are joined by phis of the new block.
+ * Inserts a new block in front of `target` through which all edges from `from` then go. If phis of `target` take
+ * different values from several of these, phis of the new block join them.
  *
- * @param from predecessors of `target`; in a loop's header those outside of it, say
+ * @param from predecessors of `target`, such as those of a loop header from outside the loop
  * @returns the new block, which falls through to `target`
  */
 export function splitPredecessors(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo {
@@ -24,7 +25,7 @@ export function splitPredecessors(d: Draft, target: BlockNo, from: readonly Bloc
   return b;
 }
 
-/** A place in the layout that makes no path longer: above the target, unless one that stays falls into it there. */
+/** A place in the layout that makes no path longer: above the target, unless a block that stays falls into it there. */
 function placeFor(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo {
   const above = d.above(target);
   if (above >= 0 && (d.fall(above) !== target || from.includes(above))) return above;
@@ -33,7 +34,7 @@ function placeFor(d: Draft, target: BlockNo, from: readonly BlockNo[]): BlockNo 
   return d.lastBlock;
 }
 
-/** The value that phi `phi` takes by way of the new block `b`, which stands for `from`; a phi of `b` where they differ. */
+/** The operand of phi `phi` for the new block `b`, which replaces `from`; a phi of `b` if the values differ. */
 function joined(d: Draft, b: BlockNo, phi: number, from: readonly BlockNo[]): Operand | null {
   const x = d.at(phi);
   const ways: Operand[] = [];
@@ -53,7 +54,7 @@ function joined(d: Draft, b: BlockNo, phi: number, from: readonly BlockNo[]): Op
 }
 
 /**
- * Puts a new block on one edge (its place in `d.edges(from)`).
+ * Inserts a new block on one edge (its index in `d.edges(from)`).
  * @returns the new block
  */
 export function splitEdge(d: Draft, from: BlockNo, edge: number): BlockNo {
@@ -66,8 +67,8 @@ export function splitEdge(d: Draft, from: BlockNo, edge: number): BlockNo {
 }
 
 /**
- * Blocks that control can reach from the entry. Labels of instructions that do not jump (the meeting point of BSSY) count as
- * reached: the instruction needs them.
+ * Blocks that control can reach from the entry. Labels of instructions that do not jump (the meeting point of BSSY)
+ * count as reached, because the instruction needs them.
  * @returns 1 by block number
  */
 export function reachable(d: Draft): Uint8Array {
@@ -83,13 +84,16 @@ export function reachable(d: Draft): Uint8Array {
   while (stack.length > 0) {
     const b = stack.pop()!;
     for (const s of d.successors(b)) visit(s);
-    eachPin(d, b, visit);
+    eachPinnedLabel(d, b, visit);
   }
   return reached;
 }
 
-/** Labels in a block that are no ways of control: of instructions that are neither jumps nor phis, and of jumps behind an unguarded one. */
-function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
+/**
+ * Visits labels in a block that are not successors: of instructions that are neither jumps nor phis, and of jumps
+ * after an unguarded one.
+ */
+function eachPinnedLabel(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
   let over = false;
   for (let n = d.first(b); n >= 0; n = d.next(n)) {
     const x = d.at(n);
@@ -102,23 +106,23 @@ function eachPin(d: Draft, b: BlockNo, visit: (b: BlockNo) => void): void {
   }
 }
 
-/** Blocks that must stay though no way of control may lead to them: those that `eachPin` names. */
+/** Blocks that must stay even if no edge leads to them: those that `eachPinnedLabel` names. */
 export function pinnedBlocks(d: Draft): Set<BlockNo> {
   const pinned = new Set<BlockNo>();
-  for (const b of d.layout()) eachPin(d, b, (pin) => pinned.add(pin));
+  for (const b of d.layout()) eachPinnedLabel(d, b, (pin) => pinned.add(pin));
   return pinned;
 }
 
 /**
- * Erases every block that control cannot reach.
- * @param onErase told of each before it goes
+ * Erases every unreachable block.
+ * @param onErase called with each block before it is erased
  * @returns how many
  */
 export function removeUnreachable(d: Draft, onErase: (b: BlockNo) => void = () => {}): number {
   const reached = reachable(d);
   const gone: BlockNo[] = [];
   for (let b = d.entryBlock; b >= 0; b = d.below(b)) if (reached[b] === 0) gone.push(b);
-  // All that a phi loses at once, so that a wide one is not gone through for each of its ways.
+  // A wide phi loses all its operands at once, so that it is not scanned for each of them.
   const joins = new Set<BlockNo>();
   for (const b of gone) for (const s of d.successors(b)) if (reached[s] === 1) joins.add(s);
   for (const b of joins) d.forgetWays(b, (from) => reached[from] === 0);
@@ -130,7 +134,7 @@ export function removeUnreachable(d: Draft, onErase: (b: BlockNo) => void = () =
   return gone.length;
 }
 
-/** Phis that are left with one way become the value itself, where that is a register. */
+/** Replaces phis with a single operand by the value itself, if that is a register. */
 function simplifyPhis(d: Draft, blocks: Iterable<BlockNo>): void {
   for (const b of blocks)
     for (const phi of d.phis(b)) {

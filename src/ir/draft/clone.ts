@@ -4,23 +4,24 @@ import { type Instr, instr } from '../program.ts';
 import type { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
-/** What `cloneBlocks` made of what. */
+/** The correspondence between copies and originals made by `cloneBlocks`. */
 export interface Clone {
   readonly blocks: ReadonlyMap<BlockNo, BlockNo>;
   readonly registers: ReadonlyMap<Reg, Reg>;
 }
 
 /**
- * Copies blocks: instructions with their source lines, jumps among them, jump tables, pragmas. Ways that leave the region lead
- * where they led; phis there get the copies' values. Nothing leads into the copies yet: the caller redirects edges, and gives the
- * phis at the region's entries their ways (`d.setWay`), of which the copies keep those from inside. Where another block reads what
- * the region defines, other than by a phi, it is for the caller to join the two.
+ * Copies blocks: instructions with their source lines, jumps among them, jump tables, pragmas. Edges that leave the
+ * region keep their targets, and phis there get the copies' values. No edge leads to the copies yet: the caller
+ * redirects edges and gives the phis at the region's entries their operands (`d.setWay`); in the copies these phis
+ * keep only the operands from inside. If another block reads a register that the region defines, other than by a phi,
+ * the caller must join the two values.
  *
- * Control must stand at the ends of the blocks, as from phase 6 on.
+ * Control operations must end their blocks, as from phase 6 on.
  *
- * @param region blocks in the order in which the copies are to stand
- * @param after where in the layout the first copy goes
- * @param fresh give every register that the region defines a name of its own in the copy, as SSA needs
+ * @param region blocks in the order of the copies in the layout
+ * @param after block after which the first copy is placed
+ * @param fresh give every register that the region defines a new name in the copy, as SSA needs
  */
 export function cloneBlocks(d: Draft, region: readonly BlockNo[], after: BlockNo, fresh: boolean): Clone {
   const blocks = new Map<BlockNo, BlockNo>();
@@ -87,7 +88,7 @@ export function cloneBlocks(d: Draft, region: readonly BlockNo[], after: BlockNo
   return { blocks, registers };
 }
 
-/** A phi with only those ways that come from the region. */
+/** A phi with only the operands from blocks of the region. */
 function phiFromInside(d: Draft, x: Instr, inside: ReadonlySet<BlockNo>): Instr {
   const src: Operand[] = [];
   for (let k = 0; k + 1 < x.src.length; k += 2)

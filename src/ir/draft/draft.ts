@@ -3,132 +3,42 @@ import { endsFlow, isControl } from '../flow.ts';
 import type { Isa, Opcode } from '../opcode.ts';
 import { Kind, label, type Operand, table } from '../operand.ts';
 import { type Fn, type FnAttrs, type Instr, instr } from '../program.ts';
+import { FlowDraft, memberOf, NOTHING } from './flow.ts';
 import type { BlockNo, Ins } from './instruction-list.ts';
-import { PhiDraft } from './phis.ts';
-
-const NOTHING: readonly number[] = [];
 
 /**
- * A function while a pass edits it. It knows instructions in order, blocks in layout, edges, definitions and uses, and keeps
- * them current; each edit costs what it touches, and what nobody asks for (uses, definitions, predecessors) is not built. The
- * snapshot it was opened on is not touched; `edit` gives the new one.
+ * A function while a pass edits it. A draft keeps the order of instructions, the layout, edges, definitions and uses
+ * current. An edit costs only what it touches, and indexes that nobody asks for (uses, definitions, predecessors) are
+ * not built. The snapshot is not modified; `edit` returns the new one.
  *
- * Fall-through is an edge like any other: layout may be changed freely, and `edit` writes the branches that this makes necessary.
- * Edits of more than one block stand in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
+ * Fall-through is an edge like any other: the layout may be changed freely, and `edit` inserts the branches that this
+ * makes necessary. Edits of several blocks are in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
  */
-export class Draft extends PhiDraft {
+export class Draft extends FlowDraft {
   private readonly isa: Isa | null;
-  private readonly succ: (readonly BlockNo[] | undefined)[] = [];
-  private pred: BlockNo[][] | null = null;
-  private tableList: (readonly number[])[];
 
-  /** By block id: where each pragma stands. */
+  /** Pragmas, by the id of their block. */
   pragmas: FnAttrs['pragmas'];
-  /** Grows with every edit of blocks, edges or layout; 0: the flow graph is that of `fn`. */
-  shapeVersion = 0;
 
   constructor(fn: Fn, isa: Isa | null) {
     super(fn);
     this.isa = isa;
-    this.tableList = fn.tables as (readonly number[])[];
     this.pragmas = fn.attrs.pragmas;
-    const { fall, count } = this.blocks;
-    for (let b = 0; b < count; b++) fall[b] = b + 1 < count && this.passesEnd(b) ? b + 1 : -1;
   }
 
-  // ------------------------------------------------------------------ blocks and edges
-
-  /** One past the highest block number. */
-  get blockNumbers(): number {
-    return this.blocks.count;
-  }
-
-  isAlive(b: BlockNo): boolean {
-    return this.blocks.alive[b] === 1;
-  }
-
-  /** First block of the layout: the entry. */
-  get entryBlock(): BlockNo {
-    return this.blocks.head;
-  }
-
-  /** Last block of the layout. */
-  get lastBlock(): BlockNo {
-    return this.blocks.tail;
-  }
-
-  /** The block behind `b` in the layout, or -1. */
-  below(b: BlockNo): BlockNo {
-    return this.blocks.next[b];
-  }
-
-  /** The block in front of `b` in the layout, or -1. */
-  above(b: BlockNo): BlockNo {
-    return this.blocks.prev[b];
-  }
-
-  /** Blocks in layout order. */
-  layout(): BlockNo[] {
-    const out: BlockNo[] = [];
-    for (let b = this.blocks.head; b >= 0; b = this.blocks.next[b]) out.push(b);
-    return out;
-  }
-
-  /** Where control goes at the end of the block without a jump; -1 where it does not. */
-  fall(b: BlockNo): BlockNo {
-    return this.blocks.fall[b];
-  }
-
-  /** Distinct successors, jumps first and the fall-through last. */
-  successors(b: BlockNo): readonly BlockNo[] {
-    let s = this.succ[b];
-    if (s === undefined) this.succ[b] = s = this.findSuccessors(b);
-    return s;
-  }
-
-  /** Distinct predecessors. */
-  predecessors(b: BlockNo): readonly BlockNo[] {
-    if (this.pred === null) {
-      const pred: BlockNo[][] = Array.from({ length: this.blocks.count }, () => []);
-      for (let p = this.blocks.head; p >= 0; p = this.blocks.next[p])
-        for (const s of this.successors(p)) pred[s].push(p);
-      this.pred = pred;
-    }
-    return this.pred[b];
-  }
-
-  /**
-   * Edges out of a block, one for each way that control can take: label operands in order, distinct targets of tables, the
-   * fall-through. An edge is named by its place here; two of them may lead to one block.
-   */
-  edges(b: BlockNo): BlockNo[] {
-    const out: BlockNo[] = [];
-    let seen: Set<BlockNo> | null = null;
-    this.eachWay(b, (to, fromTable) => {
-      if (fromTable) {
-        seen ??= new Set(out);
-        if (seen.has(to)) return;
-      }
-      seen?.add(to);
-      out.push(to);
-    });
-    if (this.blocks.fall[b] >= 0) out.push(this.blocks.fall[b]);
-    return out;
-  }
-
-  /** A new, empty block behind `after` in the layout (-1: in front of everything, as the entry); it falls through to `to`. */
+  /** Adds an empty block after `after` in the layout (-1: before everything, as the entry) that falls through to `to`. */
   newBlock(after: BlockNo, to: BlockNo, name = ''): BlockNo {
     const old = this.blocks.head;
     const b = this.createBlock(after, name);
     this.edgesChange(b, () => {
       this.blocks.fall[b] = to;
     });
-    // A pragma at the entry is one of the whole function.
+    // A pragma at the entry applies to the whole function.
     if (after < 0 && old >= 0) this.movePragmas(old, b);
     return b;
   }
 
-  /** Takes a block out of the layout. Its instructions go, phis of its successors forget it; nothing may lead to it any more. */
+  /** Erases a block with its instructions and its operands in phis of successors. No edge may lead to it any more. */
   eraseBlock(b: BlockNo): void {
     this.edgesChange(b, () => {
       this.blocks.fall[b] = -1;
@@ -139,7 +49,7 @@ export class Draft extends PhiDraft {
       this.pragmas = this.pragmas.filter((p) => p.block !== this.blocks.ids[b]);
   }
 
-  /** Moves a block in the layout, behind `after` (-1: to the front). Edges stay. */
+  /** Moves a block in the layout, after `after` (-1: to the front). Edges stay. */
   moveBlock(b: BlockNo, after: BlockNo): void {
     if (after === b || this.blocks.prev[b] === after) return;
     this.blocks.unlink(b);
@@ -148,13 +58,13 @@ export class Draft extends PhiDraft {
   }
 
   /**
-   * Sets how control leaves the block: a control operation or none, and where it goes on without a jump.
-   * @param fall the fall-through; must be given exactly where control can pass the end of the block
+   * Sets how control leaves the block: an optional control operation, and the fall-through.
+   * @param fall the fall-through; required exactly if control can pass the end of the block
    */
   setTerminator(b: BlockNo, ins: Instr | null, fall: BlockNo): void {
     if (ins === null || !endsFlow(ins) ? fall < 0 : fall >= 0)
       throw new Error(
-        `BB${this.blocks.ids[b]}: ${fall < 0 ? 'no' : 'a'} fall-through behind ${ins?.op.name ?? 'nothing'}`,
+        `BB${this.blocks.ids[b]}: ${fall < 0 ? 'no' : 'a'} fall-through after ${ins?.op.name ?? 'nothing'}`,
       );
     const old = this.terminator(b);
     this.edgesChange(b, () => {
@@ -165,7 +75,10 @@ export class Draft extends PhiDraft {
     });
   }
 
-  /** All edges of `b` that lead to `from` lead to `to`. Phis of `to` must be told the value, by `setWay`, those of `from` forget. */
+  /**
+   * Redirects all edges from `b` to `from` so that they lead to `to`. Phis of `from` lose their operand; the caller
+   * gives phis of `to` theirs (`setWay`).
+   */
   redirect(b: BlockNo, from: BlockNo, to: BlockNo): void {
     if (from === to) return;
     this.edgesChange(b, () => {
@@ -178,7 +91,7 @@ export class Draft extends PhiDraft {
     });
   }
 
-  /** One edge (its place in `edges`) leads to `to`. */
+  /** Redirects one edge (its index in `edges`) to `to`. */
   redirectEdge(b: BlockNo, edge: number, to: BlockNo): void {
     const all = this.edges(b);
     const from = all[edge];
@@ -219,11 +132,10 @@ export class Draft extends PhiDraft {
     });
   }
 
-  tables(): readonly (readonly number[])[] {
-    return this.tableList;
-  }
-
-  /** Gives a jump table other entries, for every block that jumps through it. Phis of new targets must be told the values. */
+  /**
+   * Replaces the entries of a jump table, for every block that jumps through it. The caller gives phis of new targets
+   * their operands.
+   */
   replaceTable(t: number, ids: readonly number[]): void {
     const users: BlockNo[] = [];
     for (let b = this.blocks.head; b >= 0; b = this.blocks.next[b])
@@ -239,17 +151,9 @@ export class Draft extends PhiDraft {
     users.forEach((b, i) => void this.edgesChanged(b, before[i]));
   }
 
-  /** Adds a jump table of block ids; gives its index. */
-  addTable(ids: readonly number[]): number {
-    if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
-    this.tableList.push(ids);
-    this.changed = true;
-    return this.tableList.length - 1;
-  }
-
   /**
-   * Cuts the block of `n` in front of it: what stands from there on, and all ways out, are a new block's, into which the old one
-   * falls. A phi cannot be the first of the new block.
+   * Splits the block in front of `n`: the instructions from `n` on, and all outgoing edges, move to a new block, into
+   * which the old one falls. The new block cannot start with a phi.
    * @returns the new block
    */
   splitBefore(n: Ins): BlockNo {
@@ -257,8 +161,8 @@ export class Draft extends PhiDraft {
   }
 
   /**
-   * Cuts a block in front of each of the given instructions, which stand in order. Each piece falls into the next one unless it ends
-   * in an unguarded jump. Costs as much as the block is long, however many the pieces are.
+   * Splits a block in front of each of the given instructions, which are in order. Each piece falls into the next one
+   * unless it ends in an unguarded jump. Takes time in the length of the block, whatever the number of pieces.
    * @returns the new blocks
    */
   cut(b: BlockNo, before: readonly Ins[]): BlockNo[] {
@@ -271,7 +175,8 @@ export class Draft extends PhiDraft {
       const p = i < 0 ? b : pieces[i];
       const passes = this.passesEnd(p);
       if (i + 1 < pieces.length) this.blocks.fall[p] = passes ? pieces[i + 1] : -1;
-      // Behind an unguarded jump inside of the block control never came: there it goes on to whatever stands below, or anywhere.
+      // Control never passed an unguarded jump inside the block, so that piece may continue at the next block, or
+      // anywhere.
       else if (fall >= 0 || !passes) this.blocks.fall[p] = fall;
       else this.blocks.fall[p] = this.blocks.next[p] >= 0 ? this.blocks.next[p] : b;
       this.succ[p] = this.findSuccessors(p);
@@ -292,8 +197,9 @@ export class Draft extends PhiDraft {
   }
 
   /**
-   * Puts the only successor of `b`, which has no other predecessor, behind it; its phis give way to their one value.
-   * @returns false where the two cannot be one block, or control may stand inside of blocks
+   * Merges `b` with its only successor, if that has no other predecessor; the successor's phis are replaced by their
+   * only value.
+   * @returns false if the two cannot be merged, or if control operations may occur inside blocks
    */
   mergeWithSuccessor(b: BlockNo): boolean {
     if (this.innerControl) return false;
@@ -302,7 +208,7 @@ export class Draft extends PhiDraft {
     // An instruction that names the block needs it.
     if (this.predecessors(lower).length !== 1 || this.isPinned(this.blocks.ids[lower])) return false;
     const t = this.terminator(b);
-    // A call in the end of the block, or a jump through a table, stays what it is.
+    // A block that ends in a call or a jump through a table is not merged.
     if (t >= 0 && this.at(t).src[0]?.kind !== Kind.Label) return false;
     for (const phi of this.phis(lower)) if (!isPlain(this.at(phi).src[1])) return false;
     for (const phi of this.phis(lower)) {
@@ -328,7 +234,7 @@ export class Draft extends PhiDraft {
     return true;
   }
 
-  /** Sets the fall-through where the instructions of the block do not change. */
+  /** Sets the fall-through if the instructions of the block do not change. */
   setFall(b: BlockNo, to: BlockNo): void {
     this.edgesChange(b, () => {
       this.blocks.fall[b] = to;
@@ -337,7 +243,7 @@ export class Draft extends PhiDraft {
 
   // ------------------------------------------------------------------ for the files beside this one
 
-  /** An opcode of the instruction set. Throws if the draft was opened without one. */
+  /** An opcode of the instruction set. @throws Error if the draft was opened without one */
   opcode(name: string): Opcode {
     const op = this.isa?.byName.get(name);
     if (op === undefined)
@@ -373,79 +279,11 @@ export class Draft extends PhiDraft {
     );
   }
 
-  private unlinkBlock(b: BlockNo): void {
-    this.blocks.unlink(b);
-    this.blocks.alive[b] = 0;
-  }
-
-  private createBlock(after: BlockNo, name: string): BlockNo {
-    const b = this.blocks.add(after, name);
-    this.succ[b] = NOTHING;
-    this.pred?.push([]);
-    return b;
-  }
-
-  /** Carries out an edit of a block's ways out; keeps successors, predecessors and phis of lost successors current. */
-  private edgesChange(b: BlockNo, change: () => void): void {
-    const before = this.successors(b);
-    change();
-    this.edgesChanged(b, before);
-  }
-
-  /** Brings all that is known of a block's ways out up to date. */
-  private edgesChanged(b: BlockNo, before: readonly BlockNo[]): void {
-    const after = this.findSuccessors(b);
-    this.succ[b] = after;
-    const is = memberOf(after);
-    const was = memberOf(before);
-    for (const s of before)
-      if (!is(s)) {
-        if (this.pred !== null) this.pred[s].splice(this.pred[s].indexOf(b), 1);
-        if (this.isAlive(s)) for (const phi of this.phis(s)) this.setWay(phi, b, null);
-      }
-    if (this.pred !== null) for (const s of after) if (!was(s)) this.pred[s].push(b);
-    this.shapeChanges();
-  }
-
-  /** What stands at the start of one block stands at that of another. */
   private movePragmas(from: BlockNo, to: BlockNo): void {
     if (this.pragmas.some((p) => p.block === this.blocks.ids[from]))
       this.pragmas = this.pragmas.map((p) =>
         p.block === this.blocks.ids[from] ? { block: this.blocks.ids[to], text: p.text } : p,
       );
-  }
-
-  private shapeChanges(): void {
-    this.shapeVersion++;
-    this.changed = true;
-  }
-
-  private eachWay(b: BlockNo, visit: (to: BlockNo, fromTable: boolean) => void): void {
-    for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
-      const x = this.at(n);
-      if (!isControl(x)) continue;
-      for (let i = 0; i < x.src.length; i++) {
-        const o = x.src[i];
-        if (o.kind === Kind.Label) visit(this.blocks.numberOf[o.lo], false);
-        else if (o.kind === Kind.Table)
-          for (const id of this.tableList[o.lo]) visit(this.blocks.numberOf[id], true);
-      }
-      if (endsFlow(x)) return;
-    }
-  }
-
-  private findSuccessors(b: BlockNo): readonly BlockNo[] {
-    const out: BlockNo[] = [];
-    let seen: Set<BlockNo> | null = null;
-    const add = (to: BlockNo): void => {
-      if (seen === null ? out.includes(to) : seen.has(to)) return;
-      out.push(to);
-      if (seen !== null) seen.add(to);
-      else if (out.length === 8) seen = new Set(out);
-    };
-    this.eachWay(b, add);
-    if (this.blocks.fall[b] >= 0) add(this.blocks.fall[b]);
-    return out;
   }
 }
 
@@ -454,12 +292,5 @@ const leadsTo = (x: Instr, id: number, tables: readonly (readonly number[])[]): 
     (o) => (o.kind === Kind.Label && o.lo === id) || (o.kind === Kind.Table && tables[o.lo].includes(id)),
   );
 
-/** Is a block in the list? Fast for long lists, as the ways out of a large table are. */
-function memberOf(list: readonly BlockNo[]): (b: BlockNo) => boolean {
-  if (list.length <= 8) return (b) => list.includes(b);
-  const set = new Set(list);
-  return (b) => set.has(b);
-}
-
-/** Is the operand a register as it is, neither turned round nor negated? */
+/** Is the operand just a register, neither complemented nor negated? */
 export const isPlain = (o: Operand): boolean => o.kind === Kind.Reg && o.mods === 0;

@@ -5,8 +5,9 @@ import type { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
 /**
- * The function that a draft has become. Where the layout does not put a block's fall-through behind it, a branch is written: at
- * the end of the block, or in a block of its own behind a guarded one, unless turning the guard round does it.
+ * Builds the function from a draft. If the layout does not place a block's fall-through after it, a branch is
+ * inserted: at the end of the block or, after a guarded branch, in a block of its own, unless inverting the guard
+ * suffices.
  */
 export function finish(d: Draft): Fn {
   const { fn } = d;
@@ -36,7 +37,7 @@ export function finish(d: Draft): Fn {
   };
 }
 
-/** Jump tables; one that names a block that is gone has no user left, and is emptied. */
+/** Jump tables; one that names an erased block has no user left, and is emptied. */
 function withoutDangling(d: Draft): Fn['tables'] {
   const tables = d.tables();
   const dangles = (t: readonly number[]): boolean => t.some((id) => d.blockById(id) < 0);
@@ -64,7 +65,7 @@ const isUnchanged = (fn: Fn, out: Fn): boolean =>
   out.blocks.length === fn.blocks.length &&
   out.blocks.every((b, i) => b === fn.blocks[i]);
 
-/** Writes the branches that the layout makes necessary. */
+/** Inserts the branches that the layout makes necessary. */
 function layOut(d: Draft): void {
   for (let b = d.entryBlock; b >= 0; b = d.below(b)) {
     const to = d.fall(b);

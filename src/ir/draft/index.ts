@@ -12,9 +12,9 @@ export { dedicatedExits, existingPreheader, type LoopShape, preheader } from './
 export { readingInstead } from './use-lists.ts';
 
 /**
- * Opens a draft of `fn`, lets `change` edit it, and gives the resulting function: `fn` itself where nothing changed; blocks that
- * were not edited are shared.
- * @param isa needed where the edit makes branches
+ * Opens a draft of `fn`, lets `change` edit it, and returns the resulting function: `fn` itself if nothing changed.
+ * Blocks that were not edited are shared.
+ * @param isa needed if the edit creates branches
  */
 export function edit(fn: Fn, change: (d: Draft) => void, isa: Isa | null = null): Fn {
   const d = new Draft(fn, isa);

@@ -3,15 +3,15 @@ import type { Fn, Instr, Shape } from '../program.ts';
 import { BlockTable } from './block-table.ts';
 import { grown } from './grow.ts';
 
-/** Number of an instruction in a draft. It stays the same wherever the instruction moves; -1 stands for none. */
+/** Number of an instruction in a draft. It stays the same when the instruction moves; -1 for none. */
 export type Ins = number;
-/** Number of a block in a draft: its position in the function that was opened, or a higher one if it is new; -1 for none. */
+/** Number of a block in a draft: its position in the opened function, or a higher one if it is new; -1 for none. */
 export type BlockNo = number;
 
-/** Distance of neighbours' places in their block at first, so that insertions find room. */
+/** Initial distance between the order keys of neighbours, which leaves room for insertions. */
 const GAP = 1024;
 
-/** Of functions of one shape: does control stand inside of some block (legal until phase 6)? */
+/** For functions of one shape: do control operations occur inside a block (legal until phase 6)? */
 const innerControl = new WeakMap<Shape, boolean>();
 
 function hasInnerControl(fn: Fn): boolean {
@@ -26,27 +26,27 @@ function hasInnerControl(fn: Fn): boolean {
   return has;
 }
 
-/** Instructions of a draft: their numbers, in which order they stand in which block. */
+/** Instructions of a draft: their numbers, blocks and order. */
 export class InstructionList {
-  /** The snapshot that was opened: analyses of it hold as long as the draft has not changed what they look at. */
+  /** The snapshot that was opened. Analyses of it hold as long as the draft has not changed their input. */
   readonly fn: Fn;
 
   protected instrs: Instr[];
   /** Mark of the block of each instruction, -1 once it is removed: the block's number, unless `homes` says otherwise. */
   private markOf: Int32Array;
-  /** Block of each mark, and mark of each block, once blocks were joined: only the shorter of two is marked again. */
+  /** Block of each mark, and mark of each block, once blocks were merged: only the shorter of two is re-marked. */
   private homes: Int32Array | null = null;
   private marks: Int32Array | null = null;
   protected nextOf: Int32Array;
   protected prevOf: Int32Array;
   protected total: number;
-  /** Order within a block, kept for blocks that somebody has asked about. */
+  /** Order keys within a block, kept for blocks whose order was queried. */
   private place: Float64Array | null = null;
   private readonly ordered = new Set<BlockNo>();
-  /** Control may stand inside of blocks. */
+  /** Whether control operations may occur inside blocks. */
   protected readonly innerControl: boolean;
   protected readonly blocks: BlockTable;
-  /** Anything changed at all. */
+  /** Whether anything was changed. */
   changed = false;
 
   constructor(fn: Fn) {
@@ -91,7 +91,7 @@ export class InstructionList {
     return this.total;
   }
 
-  /** The instruction itself. */
+  /** The instruction with a number. */
   at(n: Ins): Instr {
     return this.instrs[n];
   }
@@ -122,7 +122,7 @@ export class InstructionList {
     return this.prevOf[n];
   }
 
-  /** Does `a` stand above `b`? Both in one block. */
+  /** Is `a` above `b`? Both are in one block. */
   precedes(a: Ins, b: Ins): boolean {
     const block = this.block(a);
     if (!this.ordered.has(block)) this.order(block);
@@ -135,12 +135,12 @@ export class InstructionList {
     return n >= 0 && isControl(this.instrs[n]) ? n : -1;
   }
 
-  /** Where something put at the end of the block goes: before its terminator. -1: behind everything. */
+  /** Where an instruction appended to the block goes: before its terminator. -1: after everything. */
   protected end(b: BlockNo): Ins {
     return this.terminator(b);
   }
 
-  /** The first instruction that is no phi, or -1. */
+  /** The first instruction that is not a phi, or -1. */
   afterPhis(b: BlockNo): Ins {
     let n = this.blocks.first[b];
     while (n >= 0 && isPhi(this.instrs[n])) n = this.nextOf[n];
@@ -149,7 +149,7 @@ export class InstructionList {
 
   // ------------------------------------------------------------------ inside
 
-  /** Gives an instruction its number. */
+  /** Assigns a number to an instruction. */
   protected enroll(ins: Instr): Ins {
     const n = this.total++;
     this.instrs.push(ins);
@@ -161,7 +161,7 @@ export class InstructionList {
     return n;
   }
 
-  /** Puts an instruction in front of `before`; -1: at the end of the block. */
+  /** Inserts an instruction before `before`; -1: at the end of the block. */
   protected relink(n: Ins, b: BlockNo, before: Ins): void {
     const after = before >= 0 ? this.prevOf[before] : this.blocks.last[b];
     this.markOf[n] = this.mark(b);
@@ -175,7 +175,7 @@ export class InstructionList {
     this.touch(b);
   }
 
-  /** Finds a place between two neighbours; where there is none left the block is put in order when somebody asks again. */
+  /** Finds an order key between two neighbours; if none is left, the block is renumbered at the next query. */
   private keepOrder(n: Ins, b: BlockNo, after: Ins, before: Ins): void {
     const places = this.places();
     const low = after >= 0 ? places[after] : before >= 0 ? places[before] - 2 * GAP : 0;
@@ -201,7 +201,7 @@ export class InstructionList {
     this.ordered.add(b);
   }
 
-  /** Takes an instruction out of its block; it counts as removed until it is linked again. */
+  /** Unlinks an instruction from its block; it counts as removed until it is linked again. */
   protected unlink(n: Ins): void {
     const b = this.block(n);
     const before = this.prevOf[n];
@@ -219,7 +219,7 @@ export class InstructionList {
     this.changed = true;
   }
 
-  /** Instructions of a block from `n` on stand in the empty block `into`. */
+  /** Moves the instructions of a block from `n` on into the empty block `into`. */
   protected moveTail(n: Ins, into: BlockNo): void {
     const b = this.block(n);
     const before = this.prevOf[n];
@@ -237,7 +237,7 @@ export class InstructionList {
     this.touch(into);
   }
 
-  /** All instructions of `from` stand behind those of `b`. Costs what the shorter of the two holds. */
+  /** Appends all instructions of `from` to `b`. Takes time in the shorter of the two. */
   protected appendAll(from: BlockNo, b: BlockNo): void {
     const { first, last } = this.blocks;
     const lower = first[from];
@@ -269,7 +269,7 @@ export class InstructionList {
     this.touch(b);
   }
 
-  /** Are there fewer instructions from `a` on than from `b` on? Walks no further than the fewer. */
+  /** Are there fewer instructions from `a` on than from `b` on? Walks no further than the shorter list. */
   private isShorter(a: Ins, b: Ins): boolean {
     while (a >= 0 && b >= 0) {
       a = this.nextOf[a];
@@ -296,13 +296,13 @@ export class InstructionList {
     homes[marks[b]] = b;
   }
 
-  /** Can control reach what comes behind the block's last instruction? */
+  /** Can control pass the block's last instruction? */
   protected passesEnd(b: BlockNo): boolean {
     for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) if (endsFlow(this.instrs[n])) return false;
     return true;
   }
 
-  /** Where to begin to look for control operations of a block: at its last instruction, unless they may stand anywhere. */
+  /** Where to start looking for control operations of a block: at its last instruction, unless they may be anywhere. */
   protected firstControl(b: BlockNo): Ins {
     return this.innerControl ? this.blocks.first[b] : this.blocks.last[b];
   }

@@ -15,18 +15,18 @@ import {
   readingInstead,
 } from './use-lists.ts';
 
-/** Told of every edit of an instruction: what work lists are filled by. */
+/** Notified of every edit of an instruction; fills work lists. */
 export interface Watcher {
-  /** `n` is new or another instruction now; `before` is what it was, null if it is new. */
+  /** `n` is new or was replaced; `before` is the old instruction, null if it is new. */
   changed(n: Ins, before: Instr | null): void;
   removed(n: Ins, before: Instr): void;
 }
 
-/** Does the instruction name blocks though it is no way of control, neither a jump nor a phi (the meeting point of BSSY)? */
+/** Does the instruction name blocks without being a jump or a phi (the meeting point of BSSY)? */
 export const namesBlock = ({ op, src }: Instr): boolean =>
   (op.flags & (OpFlag.Control | OpFlag.Phi | OpFlag.Pure)) === 0 && src.some((o) => o.kind === Kind.Label);
 
-/** The half of a draft that edits instructions, and knows definitions and uses of registers. See `Draft`. */
+/** The part of a draft that edits instructions and knows definitions and uses of registers. See `Draft`. */
 export class InstructionDraft extends InstructionList {
   private regs: number;
   private uses: Occurrences | null = null;
@@ -34,7 +34,7 @@ export class InstructionDraft extends InstructionList {
   private entry: Uint8Array | null = null;
   private returnRegs: Reg[] | null = null;
   private paramRegs: Reg[] | null = null;
-  /** Ids of blocks that `namesBlock` instructions name, once somebody has asked. */
+  /** Ids of blocks that `namesBlock` instructions name, computed on first use. */
   private pinned: Set<number> | null = null;
   watcher: Watcher | null = null;
 
@@ -45,35 +45,35 @@ export class InstructionDraft extends InstructionList {
 
   // ------------------------------------------------------------------ instructions
 
-  /** Puts a new instruction, no control operation, in front of another one. */
+  /** Inserts a new instruction, not a control operation, before another one. */
   insertBefore(at: Ins, ins: Instr): Ins {
     return this.link(this.create(ins), this.block(at), at);
   }
 
-  /** Puts a new instruction behind another one, which must not end its block: a terminator stays last. */
+  /** Inserts a new instruction after another one, which must not be a terminator. */
   insertAfter(at: Ins, ins: Instr): Ins {
     if (this.nextOf[at] < 0 && isControl(this.instrs[at]))
-      throw new Error('nothing stands behind a terminator');
+      throw new Error('no instruction may follow a terminator');
     return this.link(this.create(ins), this.block(at), this.nextOf[at]);
   }
 
-  /** At the end of the block, before its terminator. */
+  /** Inserts at the end of the block, before its terminator. */
   insertAtEnd(b: BlockNo, ins: Instr): Ins {
     return this.link(this.create(ins), b, this.end(b));
   }
 
-  /** At the top of the block: phis before everything, others behind the phis. */
+  /** Inserts at the top of the block: a phi before everything, others after the phis. */
   insertAtStart(b: BlockNo, ins: Instr): Ins {
     return this.link(this.create(ins), b, isPhi(ins) ? this.blocks.first[b] : this.afterPhis(b));
   }
 
-  /** Behind the last instruction of a block that has no terminator. */
+  /** Appends to a block that has no terminator. */
   append(b: BlockNo, ins: Instr): Ins {
-    if (this.terminator(b) >= 0) throw new Error('nothing stands behind a terminator');
+    if (this.terminator(b) >= 0) throw new Error('no instruction may follow a terminator');
     return this.link(this.create(ins), b, -1);
   }
 
-  /** Puts another instruction in the place of `n`, under the same number. A terminator is replaced by `setTerminator`. */
+  /** Replaces instruction `n`, keeping its number. Use `setTerminator` for a terminator. */
   replace(n: Ins, ins: Instr): void {
     const before = this.instrs[n];
     if (before === ins) return;
@@ -81,7 +81,7 @@ export class InstructionDraft extends InstructionList {
     this.exchange(n, ins);
   }
 
-  /** Puts several in the place of `n`: the last one under its number, the others in front of it. None: takes it out. */
+  /** Replaces `n` by several: the last one gets its number, the others go before it. An empty list removes it. */
   replaceBy(n: Ins, list: readonly Instr[]): void {
     const last = list.length - 1;
     for (let i = 0; i < last; i++) this.insertBefore(n, list[i]);
@@ -89,13 +89,13 @@ export class InstructionDraft extends InstructionList {
     else this.replace(n, list[last]);
   }
 
-  /** Takes the instruction out. A terminator is taken out by `setTerminator`. */
+  /** Removes the instruction. Use `setTerminator` for a terminator. */
   remove(n: Ins): void {
     if (isControl(this.instrs[n])) throw new Error('terminators are removed by setTerminator');
     this.discard(n);
   }
 
-  /** Moves an instruction, no control operation, in front of another one, also of another block. */
+  /** Moves an instruction, not a control operation, before another one, possibly in another block. */
   move(n: Ins, before: Ins): void {
     if (n === before || this.nextOf[n] === before) return;
     if (isControl(this.instrs[n])) throw new Error('terminators are set by setTerminator');
@@ -114,7 +114,7 @@ export class InstructionDraft extends InstructionList {
 
   // ------------------------------------------------------------------ registers
 
-  /** A register that nobody uses, in the given file (`RegFile`). */
+  /** An unused register in the given file (`RegFile`). */
   freshReg(file: number): Reg {
     return makeReg(this.regs++, file);
   }
@@ -123,12 +123,12 @@ export class InstructionDraft extends InstructionList {
     return this.regs;
   }
 
-  /** Operands, guards and values under false guards that read the register; a returned register is read once more. */
+  /** Number of operands, guards and values under false guards that read the register, plus one if it is returned. */
   useCount(r: Reg): number {
     return this.useLists().count(r) + (this.isReturned(r) ? 1 : 0);
   }
 
-  /** Is it read by a return that names no values? */
+  /** Is it read by a return that does not name its values? */
   isReturned(r: Reg): boolean {
     const { returns } = this.fn;
     if (r === NO_REG) return false;
@@ -143,37 +143,43 @@ export class InstructionDraft extends InstructionList {
     return i < this.entry.length && this.entry[i] === 1;
   }
 
-  /** Number of instructions' results that are the register. */
+  /** Number of definitions of the register by instructions. */
   defCount(r: Reg): number {
     return this.defLists().count(r);
   }
 
-  /** The instruction that defines the register; -1 if there is none, or there are several, or it is a parameter. */
+  /**
+   * The only instruction that defines the register; -1 if there is none, if there are several, or if it is a
+   * parameter.
+   */
   def(r: Reg): Ins {
     const defs = this.defLists();
     return defs.count(r) === 1 && !this.isParam(r) ? defs.instruction(defs.first(r)) : -1;
   }
 
-  /** One of the instructions that define the register, or -1: the definition where `defCount` is 1. */
+  /** One of the instructions that define the register, or -1; its only definition if `defCount` is 1. */
   firstDef(r: Reg): Ins {
     const defs = this.defLists();
     const o = defs.first(r);
     return o < 0 ? -1 : defs.instruction(o);
   }
 
-  /** The definition after `n` in the list of a register's definitions that `firstDef` begins, or -1. No edit may come between. */
+  /**
+   * The definition after `n` in the register's list, which starts with `firstDef`, or -1. The list must not be edited
+   * meanwhile.
+   */
   nextDef(r: Reg, n: Ins): Ins {
     const defs = this.defLists();
     const o = defs.after(defs.of(n, r));
     return o < 0 ? -1 : defs.instruction(o);
   }
 
-  /** Calls `visit` for every definition. It must not edit: `definitions` gives a list for that. */
+  /** Calls `visit` for every definition. It must not edit; use `definitions` for that. */
   eachDef(r: Reg, visit: (n: Ins) => void): void {
     each(this.defLists(), r, visit);
   }
 
-  /** Calls `visit` once for each operand that reads the register. It must not edit: `users` gives a list for that. */
+  /** Calls `visit` once for each operand that reads the register. It must not edit; use `users` for that. */
   eachUse(r: Reg, visit: (n: Ins) => void): void {
     each(this.useLists(), r, visit);
   }
@@ -188,12 +194,15 @@ export class InstructionDraft extends InstructionList {
     return instructionsOf(this.defLists(), r);
   }
 
-  /** Every instruction that reads `from` reads `to` instead. What is returned stays: in SSA the return names its values. */
+  /**
+   * Makes every instruction that reads `from` read `to`. Registers of `Fn.returns` stay: in SSA the return names its
+   * values.
+   */
   replaceUses(from: Reg, to: Reg): void {
     for (const n of this.users(from)) this.replace(n, readingInstead(this.instrs[n], from, to));
   }
 
-  /** `from` gets another name everywhere: results, uses, parameters, what is returned. */
+  /** Renames `from` everywhere: results, uses, parameters, returns. */
   rename(from: Reg, to: Reg): void {
     this.replaceUses(from, to);
     for (const n of this.definitions(from)) {
@@ -219,7 +228,7 @@ export class InstructionDraft extends InstructionList {
     }
   }
 
-  /** Registers of parameters, and of returns, where some were renamed. */
+  /** Registers of parameters, and of returns, if some were renamed. */
   get renamed(): { readonly params: readonly Reg[] | null; readonly returns: readonly Reg[] | null } {
     return { params: this.paramRegs, returns: this.returnRegs };
   }
@@ -231,7 +240,7 @@ export class InstructionDraft extends InstructionList {
     return this.enroll(ins);
   }
 
-  /** Puts a created instruction in front of `before` (-1: at the end) and enters it into the lists. */
+  /** Inserts a created instruction before `before` (-1: at the end) and records its operands. */
   protected link(n: Ins, b: BlockNo, before: Ins): Ins {
     this.relink(n, b, before);
     const ins = this.instrs[n];
@@ -251,7 +260,7 @@ export class InstructionDraft extends InstructionList {
     this.watcher?.removed(n, before);
   }
 
-  /** Replaces an instruction; a control operation inside of `edgesChange`. */
+  /** Replaces an instruction; a control operation only inside `edgesChange`. */
   protected exchange(n: Ins, ins: Instr): void {
     const before = this.instrs[n];
     this.instrs[n] = ins;
@@ -284,7 +293,7 @@ export class InstructionDraft extends InstructionList {
       );
   }
 
-  /** Is the block named by an instruction that is no way of control? */
+  /** Is the block named by an instruction that is neither a jump nor a phi? */
   protected isPinned(id: number): boolean {
     if (this.pinned === null) {
       this.pinned = new Set();

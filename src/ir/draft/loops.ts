@@ -3,26 +3,27 @@ import { splitPredecessors } from './blocks.ts';
 import type { Draft } from './draft.ts';
 import type { BlockNo } from './instruction-list.ts';
 
-/** A loop as these edits need it: its header and who belongs to it. */
+/** What these edits need of a loop: its header and its members. */
 export interface LoopShape {
   readonly header: BlockNo;
   contains(b: BlockNo): boolean;
 }
 
 /**
- * The block from which alone control enters the loop, and which leads nowhere else: what is put at its end runs when the loop is entered
- * and only then. There may be one; otherwise it is made.
- * Blocks that the draft has made since the loop was found count as outside, unless `contains` knows them.
+ * The only block from which control enters the loop, with no other successor: code at its end runs exactly when the
+ * loop is entered. It is created if there is none. Blocks created since the loop was found count as outside, unless
+ * `contains` knows them.
  */
 export function preheader(d: Draft, loop: LoopShape): BlockNo {
   const b = existingPreheader(d, loop);
   return b >= 0 ? b : splitPredecessors(d, loop.header, outside(d, loop));
 }
 
-/** The preheader that a loop has already, -1 if it has none. */
+/** The loop's existing preheader, -1 if it has none. */
 export function existingPreheader(d: Draft, loop: LoopShape): BlockNo {
   const [only, ...others] = outside(d, loop);
-  const is = only !== undefined && others.length === 0 && loop.header !== d.entryBlock && onlyGoesOn(d, only);
+  const is =
+    only !== undefined && others.length === 0 && loop.header !== d.entryBlock && onlyContinues(d, only);
   return is ? only : -1;
 }
 
@@ -30,17 +31,17 @@ const outside = (d: Draft, loop: LoopShape): BlockNo[] =>
   d.predecessors(loop.header).filter((p) => !loop.contains(p));
 
 /**
- * Does control, once in the block, do nothing at its end but go to one other block? A call or a guarded exit does more, and a guarded
- * branch with both ways to that block is two of them, which a layout may part.
+ * Does control at the end of the block only continue to one other block? A call or a guarded exit does more, and a
+ * guarded branch whose two ways lead to that block counts as two, which the layout may separate.
  */
-function onlyGoesOn(d: Draft, b: BlockNo): boolean {
+function onlyContinues(d: Draft, b: BlockNo): boolean {
   const t = d.terminator(b);
   if (d.successors(b).length !== 1) return false;
   return t < 0 || (d.at(t).op.primitive === 'branch' && d.at(t).guard === NO_REG);
 }
 
 /**
- * Makes every block to which the loop leads one that only the loop leads to.
+ * Ensures that every exit block of the loop has predecessors only in the loop.
  * @param blocks the blocks of the loop
  * @returns these exit blocks, in the order found
  */

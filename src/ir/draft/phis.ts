@@ -4,9 +4,9 @@ import { label, type Operand } from '../operand.ts';
 import type { BlockNo, Ins } from './instruction-list.ts';
 import { InstructionDraft } from './instructions.ts';
 
-/** The part of a draft that knows blocks by their ids, as labels name them, and phis with their ways. See `Draft`. */
+/** The part of a draft that knows block ids, as labels use them, and phis with their operands. See `Draft`. */
 export class PhiDraft extends InstructionDraft {
-  /** Id of a block, as labels and tables name it. */
+  /** Id of a block, as labels and tables use it. */
   id(b: BlockNo): number {
     return this.blocks.ids[b];
   }
@@ -17,7 +17,7 @@ export class PhiDraft extends InstructionDraft {
     return b >= 0 && this.blocks.alive[b] === 1 ? b : -1;
   }
 
-  /** Label of the source, '' if it had none. */
+  /** The block's label in the source, '' if it had none. */
   name(b: BlockNo): string {
     return this.blocks.name(b);
   }
@@ -34,14 +34,14 @@ export class PhiDraft extends InstructionDraft {
     return out;
   }
 
-  /** What a phi takes from a predecessor, or null. */
+  /** The operand of a phi for a predecessor, or null. */
   way(phi: Ins, from: BlockNo): Operand | null {
     const { src } = this.at(phi);
     for (let k = 0; k + 1 < src.length; k += 2) if (src[k].lo === this.blocks.ids[from]) return src[k + 1];
     return null;
   }
 
-  /** Sets what a phi takes from a predecessor; null takes the way out. */
+  /** Sets the operand of a phi for a predecessor; null removes it. */
   setWay(phi: Ins, from: BlockNo, value: Operand | null): void {
     const x = this.at(phi);
     const src = [...x.src];
@@ -56,7 +56,7 @@ export class PhiDraft extends InstructionDraft {
     this.replace(phi, withSrc(x, src));
   }
 
-  /** In the phis of `b`, what came from `from` comes from `to`. */
+  /** Changes the predecessor `from` to `to` in the phis of `b`. */
   renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
     for (const phi of this.phis(b)) {
       const x = this.at(phi);
@@ -65,7 +65,7 @@ export class PhiDraft extends InstructionDraft {
     }
   }
 
-  /** Takes ways out of phis: those from blocks of which `gone` says so. */
+  /** Removes the operands of phis whose predecessors `gone` accepts. */
   forgetWays(b: BlockNo, gone: (from: BlockNo) => boolean): void {
     for (const phi of this.phis(b)) {
       const x = this.at(phi);

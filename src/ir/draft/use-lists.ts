@@ -4,16 +4,17 @@ import type { Instr } from '../program.ts';
 import { grown } from './grow.ts';
 
 /**
- * Occurrences of registers in instructions, in one doubly linked list for each register. An instruction's occurrences
- * have neighbouring numbers, so entering and leaving an instruction costs its own operands, whatever the length of the lists.
+ * Occurrences of registers in instructions, in one doubly linked list per register. An instruction's occurrences have
+ * consecutive numbers, so adding and removing an instruction costs its own operands, whatever the length of the
+ * lists.
  */
 export class Occurrences {
-  /** By occurrence: the instruction it stands in, and its neighbours in the register's list. */
+  /** By occurrence: its instruction, and its neighbours in the register's list. */
   private owner: Int32Array;
   private next: Int32Array;
   private prev: Int32Array;
   private used = 0;
-  /** By instruction: its first occurrence and how many there is room for. */
+  /** By instruction: its first occurrence and the room reserved. */
   private start: Int32Array;
   private room: Int32Array;
   private filled: Int32Array;
@@ -56,7 +57,7 @@ export class Occurrences {
     return this.owner[u];
   }
 
-  /** The first occurrence of the register in an instruction that holds it. */
+  /** The first occurrence of the register in an instruction that contains it. */
   of(n: number, r: Reg): number {
     const i = regIndex(r);
     let u = this.start[n];
@@ -64,7 +65,7 @@ export class Occurrences {
     return u;
   }
 
-  /** Makes room for `n`'s occurrences; `add` follows, at most `most` times. */
+  /** Reserves room for `n`'s occurrences; at most `most` calls of `add` follow. */
   open(n: number, most: number): void {
     if (n >= this.start.length) {
       this.start = grown(this.start, n);
@@ -73,7 +74,7 @@ export class Occurrences {
     }
     this.filled[n] = 0;
     if (this.room[n] >= most) return;
-    // Twice the room where one grows, so that a phi may get its ways one after the other.
+    // Doubles the room, so that a phi may get its operands one by one.
     const room = this.room[n] === 0 ? most : Math.max(most, 2 * this.room[n]);
     this.start[n] = this.used;
     this.room[n] = room;
@@ -91,14 +92,14 @@ export class Occurrences {
     this.link(u, regIndex(r));
   }
 
-  /** The occurrence at a place of an instruction becomes one of another register. */
+  /** Changes the register of one occurrence of an instruction. */
   change(n: number, at: number, r: Reg): void {
     const u = this.start[n] + at;
     this.unlink(u);
     this.link(u, regIndex(r));
   }
 
-  /** Takes all occurrences of an instruction away. */
+  /** Removes all occurrences of an instruction. */
   close(n: number): void {
     const from = this.start[n];
     for (let u = from; u < from + this.filled[n]; u++) this.unlink(u);
@@ -131,7 +132,7 @@ export class Occurrences {
   }
 }
 
-/** Enters what the instruction reads: sources, guard, values under a false guard. */
+/** Records what the instruction reads: sources, guard, values under a false guard. */
 export function enterUses(uses: Occurrences, n: number, ins: Instr): void {
   const { src, guard, otherwise } = ins;
   uses.open(n, src.length + 1 + otherwise.length);
@@ -142,9 +143,9 @@ export function enterUses(uses: Occurrences, n: number, ins: Instr): void {
 }
 
 /**
- * Changes what is entered of an instruction to that of another one, where registers stand in the same operands of both: one that reads
- * a wide phi's ways anew pays for those that differ.
- * @returns false where they do not; then something may be changed already, and all is to be entered again
+ * Updates the recorded uses of an instruction to those of its replacement, provided that registers occur in the same
+ * operand positions of both. A phi with many operands then costs only those that differ.
+ * @returns false if they do not; some may be changed already, and all must be recorded again
  */
 export function changeUses(uses: Occurrences, n: number, a: Instr, b: Instr): boolean {
   if (a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length) return false;
@@ -172,7 +173,7 @@ export function changeUses(uses: Occurrences, n: number, a: Instr, b: Instr): bo
   return true;
 }
 
-/** Enters what the instruction writes. */
+/** Records what the instruction writes. */
 export function enterDefs(defs: Occurrences, n: number, ins: Instr): void {
   const { dst } = ins;
   defs.open(n, dst.length);
@@ -191,7 +192,7 @@ export function each(lists: Occurrences, r: Reg, visit: (n: number) => void): vo
   for (let u = lists.first(r); u >= 0; u = lists.after(u)) visit(lists.instruction(u));
 }
 
-/** Owners of a register's occurrences. Those of one instruction need not be neighbours once the instruction was replaced. */
+/** Instructions in which a register occurs. Occurrences in one instruction need not be adjacent after it was replaced. */
 export function instructionsOf(lists: Occurrences, r: Reg): number[] {
   const out: number[] = [];
   for (let u = lists.first(r); u >= 0; u = lists.after(u)) {

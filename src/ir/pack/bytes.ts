@@ -1,9 +1,9 @@
 /*
- * Numbers and texts as bytes. Integers take seven bits a byte, the low ones first; signed ones alternate (0, -1, 1, -2, ...),
- * so that small ones stay short.
+ * Numbers and texts as bytes. Integers take seven bits per byte, low bits first. Signed ones alternate (0, -1, 1, -2,
+ * ...), so that small ones stay short.
  */
 
-/** Writes a whole number from 0 up to 2^53 at a place where 8 bytes are free; gives the place behind it. */
+/** Writes a whole number from 0 up to 2^53 at a position with 8 free bytes. @returns the position after it */
 export function putUint(bytes: Uint8Array, at: number, n: number): number {
   while (n > 0x7fffffff) {
     bytes[at++] = (n % 128) | 128;
@@ -23,9 +23,9 @@ export function putInt(bytes: Uint8Array, at: number, n: number): number {
   return putUint(bytes, at, n < 0 ? -2 * n - 1 : 2 * n);
 }
 
-/** Bytes that grow. */
+/** A growing byte buffer. */
 export class ByteWriter {
-  /** For whoever writes many numbers in a row: `room`, then `putUint` from `at` on, then `at` set to where it ended. */
+  /** To write many numbers in a row: call `room`, then `putUint` starting at `at`, then set `at` to the end. */
   bytes: Uint8Array;
   at = 0;
 
@@ -33,7 +33,7 @@ export class ByteWriter {
     this.bytes = new Uint8Array(capacity);
   }
 
-  /** What was written so far; it shares memory with the writer. */
+  /** What was written so far; shares memory with the writer. */
   get written(): Uint8Array {
     return this.bytes.subarray(0, this.at);
   }
@@ -66,7 +66,7 @@ export class ByteWriter {
     this.at = putInt(this.bytes, this.at, n);
   }
 
-  /** A text; any comes back as it was, also one that is no valid UTF-16. */
+  /** Writes a text; any text is restored exactly, even invalid UTF-16. */
   text(s: string): void {
     const n = s.length;
     const from = this.at;
@@ -97,10 +97,10 @@ export class ByteWriter {
   }
 }
 
-/** Code units that are made into a text at once: arguments of one call. */
+/** Code units decoded at once: arguments of one call. */
 const PIECE = 4096;
 
-/** Below this a text is put together unit by unit. */
+/** Shorter texts are decoded unit by unit. */
 const SHORT = 12;
 
 /** Reads what a `ByteWriter` wrote, in the same order. */
@@ -113,7 +113,7 @@ export class ByteReader {
     this.at = at;
   }
 
-  /** Number of bytes that were read. */
+  /** Number of bytes read so far. */
   get position(): number {
     return this.at;
   }
@@ -177,7 +177,7 @@ export class ByteReader {
   }
 }
 
-/** A sum of 32 bits, by FNV-1a over words of four bytes: finds damage, not forgery. */
+/** A 32-bit checksum, by FNV-1a over four-byte words: detects damage, not forgery. */
 export function checksum(bytes: Uint8Array): number {
   let h = 0x811c9dc5;
   const whole = bytes.length & ~3;
@@ -185,7 +185,7 @@ export function checksum(bytes: Uint8Array): number {
   for (; i < whole; i += 4) {
     const word = bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24);
     h = Math.imul(h ^ word, 0x01000193);
-    // Without this, high bits would never reach low ones.
+    // Without this, high bits would never affect low ones.
     h ^= h >>> 15;
   }
   for (; i < bytes.length; i++) h = Math.imul(h ^ bytes[i], 0x01000193);

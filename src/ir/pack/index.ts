@@ -12,12 +12,12 @@ export { PACK_VERSION, PackError } from './format.ts';
 export const packProgram = (program: Program, isa: Isa): Uint8Array => packPrograms([program], isa);
 
 /**
- * Packs snapshots, each thing that they share once.
- * @param isa the instruction set that they are made of
+ * Packs snapshots; everything that they share is stored once.
+ * @param isa the instruction set that they use
  * @throws PackError for an instruction of another set
  */
 export function packPrograms(programs: readonly Program[], isa: Isa): Uint8Array {
-  // Snapshots of one run have most in common: the largest tells how much there will be.
+  // Snapshots of one run share most of their contents, so the largest one predicts the total size.
   let size = 0;
   for (const x of programs) size = Math.max(size, instructions(x));
   const p = new Packer(isa, size, programs.length > 1);
@@ -32,8 +32,8 @@ function instructions(p: Program): number {
 }
 
 /**
- * The one snapshot of a pack.
- * @throws PackError as `unpackPrograms` does, and where there is not exactly one
+ * The only snapshot of a pack.
+ * @throws PackError as `unpackPrograms` does, and if there is not exactly one
  */
 export function unpackProgram(bytes: Uint8Array, isa: Isa): Program {
   const all = unpackPrograms(bytes, isa);
@@ -43,12 +43,12 @@ export function unpackProgram(bytes: Uint8Array, isa: Isa): Program {
 
 /**
  * The snapshots of a pack, in order.
- * @param isa the instruction set they were packed with; its opcodes are those of the result
- * @throws PackError for bytes that are no pack or were damaged, another version, another instruction set
+ * @param isa the instruction set that they were packed with; the result uses its opcodes
+ * @throws PackError for bytes that are not a pack, that are damaged, or that have another version or instruction set
  */
 export function unpackPrograms(bytes: Uint8Array, isa: Isa): Program[] {
   if (bytes.length < 4 || MAGIC.some((b, i) => bytes[i] !== b))
-    throw new PackError('these bytes are no packed snapshot');
+    throw new PackError('these bytes are not a packed snapshot');
   if (bytes[3] !== PACK_VERSION)
     throw new PackError(
       `this snapshot was packed in format ${bytes[3]}, this version of orrery reads format ${PACK_VERSION}: pack it again`,

@@ -125,7 +125,7 @@ export class Unpacker {
     return out;
   }
 
-  /** Lists of up to four are written out: a list that grows takes room for 16 elements. */
+  /** Lists of up to four are written out, because a growing list reserves room for 16 elements. */
   private sources(operands: readonly Operand[]): readonly Operand[] {
     const { r } = this;
     const n = r.uint();

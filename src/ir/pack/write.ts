@@ -4,12 +4,12 @@ import type { Block, Fn, Instr, Loc, Program, Shape, Variable } from '../program
 import { ByteWriter, checksum, putInt, putUint } from './bytes.ts';
 import { Has, HEAD, Line, MAGIC, MODS, MORE, PACK_VERSION, PackError } from './format.ts';
 
-/** Numbers for objects, in the order in which they first come. */
+/** Numbers objects in order of first appearance. */
 class Numbering<T> {
   private readonly ids = new Map<T, number>();
   readonly list: T[] = [];
 
-  /** Number of an object, and -1 - number where it is new. */
+  /** Number of an object, or -1 - number if it is new. */
   find(x: T): number {
     const known = this.ids.get(x);
     if (known !== undefined) return known;
@@ -48,8 +48,8 @@ export class Packer {
   private line = 0;
 
   /**
-   * @param size about how many instructions there will be
-   * @param shared blocks may come again, in other functions, and instructions in other blocks
+   * @param size approximate number of instructions
+   * @param shared whether blocks may recur in other functions, and instructions in other blocks
    */
   constructor(isa: Isa, size: number, shared: boolean) {
     this.isa = isa;
@@ -118,7 +118,7 @@ export class Packer {
     let srcLine = 0;
     let srcColumn = 0;
     for (const l of locs) {
-      // Most lines are the next one, of the same place in the source.
+      // Usually the next line of the same source place.
       const same = l.file === file && l.srcLine === srcLine && l.srcColumn === srcColumn;
       at = putInt(bytes, at, 2 * (l.line - line) + (same ? 0 : 1));
       line = l.line;
@@ -141,7 +141,7 @@ export class Packer {
     const { ins } = b;
     w.uint(b.id);
     w.text(b.name);
-    // Runs of instructions with consecutive numbers: one, but where another snapshot had some of them.
+    // Runs of instructions with consecutive numbers: one run, unless another snapshot contained some of them.
     let from = 0;
     let next = this.instrCount;
     w.room(8 * (1 + 2 * ins.length));
@@ -177,7 +177,7 @@ export class Packer {
     const line = step === 0 ? Line.Same : step === 1 ? Line.Next : Line.Other;
     const nd = dst.length;
     const ns = src.length;
-    // Operands go elsewhere, so that this writer stays where it is.
+    // Operands go to another writer, so this writer's position does not move.
     w.room(6 * (8 + nd + ns + otherwise.length));
     const { bytes } = w;
     let at = putUint(bytes, w.at, known - 1);
@@ -261,18 +261,18 @@ function list(w: ByteWriter, ids: readonly number[]): void {
   for (const n of ids) w.uint(n);
 }
 
-/** Operands by content: a hash table over arrays, because there are several for each instruction. */
+/** Operands by content: a hash table over arrays, because there are several operands per instruction. */
 class OperandTable {
   size = 0;
   private readonly operands: Operand[] = [];
   private slots: Int32Array;
 
-  /** @param instrs about how many instructions there will be: most have less than one operand of their own */
+  /** @param instrs approximate number of instructions, most of which have less than one new operand */
   constructor(instrs: number) {
     this.slots = new Int32Array(2 ** Math.max(8, Math.ceil(Math.log2(instrs + 1)) + 1));
   }
 
-  /** Number of an operand with this content, and -1 - number where it is new. */
+  /** Number of an operand with this content, or -1 - number if it is new. */
   find(o: Operand): number {
     const mask = this.slots.length - 1;
     let at = hashOf(o) & mask;

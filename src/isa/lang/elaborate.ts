@@ -7,7 +7,7 @@ import { type Graph, GraphBuilder } from './graph.ts';
 import { type Assign, type Expr, MeaningError } from './parse.ts';
 import { bitsOf, near, type Scope, type Value } from './values.ts';
 
-/** What a meaning is specialised for. */
+/** The modifiers and constants for which a meaning is specialised. */
 export interface Specialisation {
   readonly op: Opcode;
   readonly mods: number;
@@ -17,7 +17,7 @@ export interface Specialisation {
   readonly consts: readonly (bigint | number | null)[];
 }
 
-/** True if the slot takes nothing but a constant, so that the constant is part of a specialisation. */
+/** Does the slot take nothing but a constant, which is then part of a specialisation? */
 export const isConstantSlot = (s: Slot): boolean => s.kinds === 1 << Kind.Imm;
 
 /**
@@ -66,7 +66,7 @@ class Elaborator implements Scope {
 
   // ------------------------------------------------------------------ expressions
 
-  /** Value of an expression; `want` is the width that the context expects of it, if known. */
+  /** Value of an expression; `want` is the width that the context expects, if known. */
   eval(e: Expr, want: number | null): Value {
     switch (e.k) {
       case 'int':
@@ -115,7 +115,7 @@ class Elaborator implements Scope {
     ];
   }
 
-  /** Number of the source operand that a bare name stands for, or -1. */
+  /** Number of the source operand that a bare name refers to, or -1. */
   sourceIndex(e: Expr): number {
     if (e.k !== 'name' || this.locals.has(e.name)) return -1;
     return this.spec.op.srcs.findIndex((s) => s.name === e.name);
@@ -198,7 +198,7 @@ class Elaborator implements Scope {
     return bitsOf(op === '==' ? eq : this.b.make('not', 1, [eq]));
   }
 
-  /** `<` and the like compare static numbers only: bit vectors are neither signed nor unsigned. */
+  /** `<`, `<=`, `>`, `>=` compare static numbers only, because bit vectors are neither signed nor unsigned. */
   private ordered(op: string, ea: Expr, eb: Expr, at: number): Value {
     const a = this.eval(ea, null);
     const b = this.eval(eb, null);
@@ -209,7 +209,7 @@ class Elaborator implements Scope {
     return { k: 'bool', value: ORDER[op](a.value, b.value) };
   }
 
-  /** The modifier group that a bare name stands for, or null. */
+  /** The modifier group that a bare name refers to, or null. */
   private groupOf(e: Expr): ModGroup | null {
     if (e.k !== 'name' || this.locals.has(e.name)) return null;
     return this.spec.op.groupByName.get(e.name) ?? null;
@@ -221,7 +221,7 @@ class Elaborator implements Scope {
     const name = e.k === 'name' ? e.name : e.k === 'int' ? String(e.value) : null;
     const v: ModValue | undefined = g.values.find((x) => x.name === name);
     if (v === undefined)
-      throw new MeaningError(e.at, `'${name ?? 'this'}' is no value of the modifier ${g.name}`, [
+      throw new MeaningError(e.at, `'${name ?? 'this'}' is not a value of the modifier ${g.name}`, [
         `${g.name} is one of ${g.values.map((x) => x.name).join(', ')}`,
       ]);
     return { k: 'name', name: v.name, type: v.type, group: g };
@@ -239,7 +239,7 @@ class Elaborator implements Scope {
 
   // ------------------------------------------------------------------ coercions
 
-  /** Two values as bit vectors of one width; a static one takes the width of the other. */
+  /** Two values as bit vectors of the same width; a static one takes the width of the other. */
   together(a: Value, b: Value, want: number | null, atA: number, atB: number): [number, number] {
     const wa = a.k === 'bits' ? this.b.width(a.id) : null;
     const wb = b.k === 'bits' ? this.b.width(b.id) : null;
@@ -252,7 +252,7 @@ class Elaborator implements Scope {
     return [x, y];
   }
 
-  /** Node of a value; a static one becomes a constant of `want` bits. */
+  /** Node for a value; a static one becomes a constant of `want` bits. */
   bits(v: Value, want: number | null, at: number): number {
     switch (v.k) {
       case 'bits':
@@ -269,7 +269,7 @@ class Elaborator implements Scope {
       case 'name':
         if (isFlag(v.group))
           return this.b.constant(v.group.values.findIndex((x) => x.name === v.name) === 1 ? 1n : 0n, 1);
-        throw new MeaningError(at, `'${v.name}' is no number`);
+        throw new MeaningError(at, `'${v.name}' is not a number`);
     }
   }
 
@@ -303,7 +303,7 @@ const ORDER: Readonly<Record<string, (a: bigint, b: bigint) => boolean>> = {
 
 const isStatic = (v: Value): boolean => v.k !== 'bits';
 
-/** Whether a group has the form `FTZ?`, whose second value means yes. */
+/** Does a group have the form `FTZ?`, whose second value means yes? */
 const isFlag = (g: ModGroup | null): g is ModGroup =>
   g !== null && g.values.length === 2 && g.values[0].name === 'NONE' && !g.required;
 
@@ -330,7 +330,7 @@ function staticArithmetic(op: string, a: bigint, b: bigint, at: number): Value {
   }
 }
 
-/** Names that need no definition: values of the opcode's groups, float formats, and words with a meaning to some function. */
+/** Names that need no definition: values of the opcode's groups, float formats, and words that some function accepts. */
 const WORDS = new Set([
   'RN',
   'RZ',

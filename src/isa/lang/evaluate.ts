@@ -30,7 +30,7 @@ const signed = (x: bigint, width: number): bigint => BigInt.asIntN(width, x);
 const quotient = (a: bigint, b: bigint): bigint => (b === 0n ? -1n : a / b);
 const remainder = (a: bigint, b: bigint): bigint => (b === 0n ? a : a % b);
 
-/** Value of a node from the values of its arguments, exactly; arguments and result are unsigned. */
+/** Exact value of a node from the values of its arguments; arguments and result are unsigned. */
 export function evalNode(n: Node, v: readonly bigint[]): bigint {
   return n.fmt === '' ? BigInt.asUintN(n.width, evalInteger(n, v)) : evalFloat(n, v, n.fmt);
 }
@@ -104,7 +104,7 @@ function evalInteger(n: Node, v: readonly bigint[]): bigint {
   }
 }
 
-/** Sum of the minterms of the truth table: bit 4a+2b+c of the table is the result for the bits a, b, c. */
+/** Disjunction of the minterms of the truth table: bit 4a+2b+c of the table is the result for the bits a, b, c. */
 function lop3(lut: number, a: bigint, b: bigint, c: bigint): bigint {
   let r = 0n;
   for (let k = 0; k < 8; k++)
@@ -247,7 +247,7 @@ function approx(f: Format, fn: Approximation, a: bigint): bigint {
 }
 
 /**
- * Float to integer, clamped. NaN gives 0, but the pattern 1000...0 when the source is f64 or the result has 64 bits (PTX
+ * Float to integer, clamped. NaN gives 0, or the pattern 1000...0 if the source is f64 or the result has 64 bits (PTX
  * ISA 9.0, `cvt`).
  */
 function toInteger(n: Node, f: Format, a: bigint): bigint {

@@ -1,9 +1,9 @@
 import type { FormatName } from '../formats.ts';
 
 /**
- * What a meaning is elaborated to for one choice of modifiers: a directed acyclic graph of operations on bit vectors
- * of static width (1 to 32, or 64; truth values have width 1). Nodes are in topological order: arguments have smaller
- * numbers. Equal nodes are shared.
+ * A meaning elaborated for one choice of modifiers: a directed acyclic graph of operations on bit vectors of static
+ * width (1 to 32, or 64; truth values have width 1). Nodes are in topological order: arguments have smaller numbers.
+ * Equal nodes are shared.
  */
 export type CoreOp =
   | 'const'
@@ -58,13 +58,13 @@ export interface Node {
   readonly op: CoreOp;
   readonly width: number;
   readonly args: readonly number[];
-  /** Format of the float operands (of the result for `i2f`), '' for integer operations. */
+  /** Format of the float operands (for `i2f`, of the result), '' for integer operations. */
   readonly fmt: FormatName | '';
   /** Rounding, relation, function, byte-permutation mode; `f2f`: `to:rounding`; `f2i`, `i2f`: `s` or `u`, then rounding. */
   readonly aux: string;
   /**
-   * `src`: operand number; `extract`: lowest bit; `lop3`: truth table; `fmin`, `fmax`: 1 if NaN wins; `slt`, `sext`, `clz`,
-   * `i2f`: width of the operands; `concat`: width of the low part.
+   * `src`: operand number; `extract`: lowest bit; `lop3`: truth table; `fmin`, `fmax`: 1 if NaN wins; `slt`, `sext`,
+   * `clz`, `i2f`: width of the operands; `concat`: width of the low part.
    */
   readonly n: number;
   /** `const`: the value, unsigned. */
@@ -80,7 +80,7 @@ export interface Graph {
   readonly srcWidths: readonly number[];
 }
 
-/** Builds a graph; equal nodes get one number, and nodes of constants are folded with `fold`. */
+/** Builds a graph; equal nodes share a number, and nodes with constant arguments are folded by `fold`. */
 export class GraphBuilder {
   readonly nodes: Node[] = [];
   private readonly known = new Map<string, number>();

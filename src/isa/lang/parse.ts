@@ -1,7 +1,7 @@
 /**
- * Reads a meaning: the text that says what an opcode computes. One `name = expression` a line (a line may go on inside
- * parentheses); a name is a destination of the opcode or a local. `#` starts a comment. Operators and their precedence are those
- * of C; `builtins.ts` has the functions, and `elaborate.ts` resolves names.
+ * Reads a meaning: the text that defines what an opcode computes. Each line is `name = expression` (a line may
+ * continue inside parentheses); a name is a destination of the opcode or a local. `#` starts a comment. Operators and
+ * their precedence are those of C. The functions are in `builtins.ts`, and `elaborate.ts` resolves names.
  */
 
 /** Expression tree. `at` is the offset in the text, for diagnostics. */
@@ -36,7 +36,7 @@ interface Token {
   readonly at: number;
 }
 
-/** Words may start with a digit (`4A`, `2A_LO`); a word of digits alone is a number. */
+/** Words may start with a digit (`4A`, `2A_LO`); a word made only of digits is a number. */
 const TOKEN = /[ \t]+|#[^\n]*|(\n|\w+|==|!=|<=|>=|&&|\|\||[-+*&|^~!?:(),=<>])/y;
 const NUMBER = /^(?:0x[0-9a-fA-F]+|\d+)$/;
 const LEVEL = new Map(
@@ -45,7 +45,7 @@ const LEVEL = new Map(
   ),
 );
 const UNARY_LEVEL = 10;
-/** Deepest nesting accepted; a bound on recursion, far beyond what a person writes. */
+/** Deepest nesting accepted; bounds recursion far beyond what a person writes. */
 const MAX_DEPTH = 200;
 /** Longest meaning accepted, for the same reason: `a + b + c + ...` nests too. */
 const MAX_TOKENS = 2000;

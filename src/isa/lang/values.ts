@@ -4,13 +4,13 @@ import type { FormatName } from '../formats.ts';
 import type { GraphBuilder } from './graph.ts';
 import type { Expr } from './parse.ts';
 
-/** A float type: an element format, and whether two of them stand packed in 32 bits. */
+/** A float type: an element format, and whether two elements are packed into 32 bits. */
 export interface FloatType {
   readonly element: FormatName;
   readonly packed: boolean;
 }
 
-/** Value of an expression while a meaning is elaborated. All kinds but `bits` are static. */
+/** Value of an expression during elaboration. All kinds except `bits` are static. */
 export type Value =
   | { readonly k: 'bits'; readonly id: number; readonly float: FloatType | null }
   | { readonly k: 'int'; readonly value: bigint }
@@ -23,18 +23,18 @@ export type Value =
       readonly group: ModGroup | null;
     };
 
-/** The part of the elaboration that built-in functions use. */
+/** The part of the elaborator that built-in functions use. */
 export interface Scope {
   readonly b: GraphBuilder;
-  /** Value of an expression; `want` is the width that the context expects of it, if known. */
+  /** Value of an expression; `want` is the width that the context expects, if known. */
   eval(e: Expr, want: number | null): Value;
-  /** Node of a value; a static one becomes a constant of `want` bits. */
+  /** Node for a value; a static one becomes a constant of `want` bits. */
   bits(v: Value, want: number | null, at: number): number;
-  /** Two values as bit vectors of one width; a static one takes the width of the other. */
+  /** Two values as bit vectors of the same width; a static one takes the width of the other. */
   together(a: Value, b: Value, want: number | null, atA: number, atB: number): [number, number];
   /** Truth of a static value. */
   truth(v: Value, at: number): boolean;
-  /** Number of the source operand that a bare name stands for, or -1. */
+  /** Number of the source operand that a bare name refers to, or -1. */
   sourceIndex(e: Expr): number;
   /** Node of a source before its modifiers. */
   rawSource(k: number): number;
@@ -46,7 +46,7 @@ export interface Scope {
 
 export const bitsOf = (id: number, float: FloatType | null = null): Value => ({ k: 'bits', id, float });
 
-/** Notes that suggest what a misspelt word may have meant. */
+/** Notes that suggest names close to a misspelt word. */
 export function near(word: string, all: Iterable<string>): string[] {
   const n = nearest(word, all);
   return n.length > 0 ? [`did you mean ${n.map((x) => `'${x}'`).join(' or ')}?`] : [];

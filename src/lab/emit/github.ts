@@ -4,7 +4,7 @@ import { mergeCommand, type ShardedSweep, shardCommand, shardFile } from './job.
 /** Most jobs that a matrix may make (docs.github.com, "Running variations of jobs in a workflow"). */
 export const MOST_MATRIX_JOBS = 256;
 
-/** Major version of Node that the jobs set up: the oldest that orrery runs on. */
+/** Major version of Node that the jobs install: the oldest that orrery supports. */
 const NODE = 20;
 
 const prepared = [
@@ -13,9 +13,9 @@ const prepared = [
   { run: 'npm ci' },
 ];
 
-/** A sweep as a workflow of GitHub Actions: a job for each shard, from a matrix, and one that joins them. */
+/** A sweep as a GitHub Actions workflow: a matrix job per shard, and one that merges their results. */
 export function githubWorkflow(s: ShardedSweep): string {
-  // Put in before the shell sees the line (docs.github.com, "Contexts reference").
+  // Expanded before the shell sees the line (docs.github.com, "Contexts reference").
   const shard = '${{ matrix.shard }}';
   const workflow = {
     name: s.name,

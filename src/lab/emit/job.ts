@@ -1,17 +1,17 @@
-/** A sweep in parts, as a batch engine is to run it. */
+/** A sweep in parts, as input for a batch system. */
 export interface ShardedSweep {
-  /** Name of the job: what the engines all take, see `jobName`. */
+  /** Name of the job, valid for all batch systems; see `jobName`. */
   readonly name: string;
-  /** The experiment, as the command in `command` is to be told it. */
+  /** The experiment, as an argument for `command`. */
   readonly file: string;
-  /** Beginning of the names of what the sweep writes. */
+  /** Prefix of the files that the sweep writes. */
   readonly stem: string;
-  /** How orrery is called, in words of a POSIX shell. */
+  /** The orrery command, as words of a POSIX shell. */
   readonly command: string;
   readonly shards: number;
   /** Worker threads of each shard. */
   readonly jobs: number;
-  /** Further options of each shard, in words of a POSIX shell; '' for none. */
+  /** Further options of each shard, as words of a POSIX shell; '' for none. */
   readonly options: string;
 }
 
@@ -19,10 +19,10 @@ export interface ShardedSweep {
 export const shellWord = (s: string): string =>
   /^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replaceAll("'", "'\\''")}'`;
 
-/** Longest name of a Kubernetes object whose pods get names from it (RFC 1123 label: 63, less what the index and a hash take). */
+/** Longest name of a Kubernetes object whose pods are named after it (RFC 1123 label: 63, minus the index and a hash). */
 const LONGEST_NAME = 45;
 
-/** A name that Slurm, Kubernetes and GitHub take: letters in lower case, digits and `-`, as RFC 1123 has labels. */
+/** A name valid for Slurm, Kubernetes and GitHub: lower-case letters, digits and `-`, as in RFC 1123 labels. */
 export const jobName = (text: string): string =>
   text
     .toLowerCase()
@@ -30,7 +30,7 @@ export const jobName = (text: string): string =>
     .slice(0, LONGEST_NAME)
     .replace(/^-+|-+$/g, '') || 'sweep';
 
-/** The command of one shard; `shard` is its number from 1, in words that stand between double quotes of a shell. */
+/** The command of one shard; `shard` is its number from 1, as text inside double quotes of a shell. */
 export const shardCommand = (s: ShardedSweep, shard: string): string =>
   [
     `${s.command} sweep ${shellWord(s.file)} --shard "${shard}/${s.shards}"`,
@@ -38,11 +38,11 @@ export const shardCommand = (s: ShardedSweep, shard: string): string =>
     ...(s.options === '' ? [] : [s.options]),
   ].join(' ');
 
-/** File that a shard writes; `shard` is its number from 1, in whatever way it is written. */
+/** The file that a shard writes; `shard` is its number from 1, in any notation. */
 export const shardFile = (s: ShardedSweep, shard: string): string =>
   `${s.stem}.results.${shard}-of-${s.shards}.jsonl`;
 
-/** The command that joins the shards. */
+/** The command that merges the shards. */
 export const mergeCommand = (s: ShardedSweep): string =>
-  // The pattern is for the shell, what is before it is not.
+  // The shell must expand the pattern, but not what precedes it.
   `${s.command} merge ${shellWord(s.file)} ${shellWord(`${s.stem}.results.`)}*-of-${s.shards}.jsonl`;

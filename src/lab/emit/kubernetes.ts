@@ -1,23 +1,23 @@
 import { stringify } from 'yaml';
 import { mergeCommand, type ShardedSweep, shardCommand } from './job.ts';
 
-/** How often Kubernetes starts a shard again; it goes on with the cells that it has. */
+/** How often Kubernetes restarts a shard, which keeps the cells that it has finished. */
 const MOST_RESTARTS = 3;
 
-/** Where the claim is mounted, and the commands run. */
+/** Mount point of the claim, and working directory of the commands. */
 const FOLDER = '/work';
 
-/** Where a Job finds what it needs. */
+/** The resources that a Job uses. */
 export interface KubernetesPlace {
-  /** Image with a shell, and with what `command` calls. */
+  /** Image with a shell and the programs that `command` calls. */
   readonly image: string;
-  /** PersistentVolumeClaim with the experiment and the kernels; results are written there. */
+  /** PersistentVolumeClaim with the experiment and the kernels; results are written to it. */
   readonly claim: string;
 }
 
 /**
- * A sweep as an indexed Job of Kubernetes (API reference, Job v1 batch): one index for each shard, from 0, which the pods have as
- * `JOB_COMPLETION_INDEX`.
+ * A sweep as an indexed Kubernetes Job (API reference, Job v1 batch): one index for each shard, from 0, which pods
+ * get as `JOB_COMPLETION_INDEX`.
  */
 export function kubernetesJob(s: ShardedSweep, place: KubernetesPlace): string {
   const job = {

@@ -1,10 +1,10 @@
 import { mergeCommand, type ShardedSweep, shardCommand, shellWord } from './job.ts';
 
 /**
- * A sweep as a Slurm array (sbatch(1)): one task for each shard, on machines that share the folder. A task that Slurm starts again
- * goes on with the cells that it has.
+ * A sweep as a Slurm array (sbatch(1)): one task for each shard, on machines that share the folder. A restarted task
+ * keeps the cells that it has finished.
  *
- * @param folder where the commands run
+ * @param folder working directory of the commands
  */
 export const slurmScript = (s: ShardedSweep, folder: string): string => `#!/bin/sh
 # ${s.shards} shards of a sweep. Submit it, and join what they wrote:

@@ -18,7 +18,7 @@ const html = (s: string): string =>
 const BAR = 16;
 const NAME = 260;
 const HALF = 280;
-/** Beyond this change a bar is as long as it gets. */
+/** Relative change at which a bar reaches its full length. */
 const LONGEST = 0.5;
 
 const STYLE = `
@@ -34,7 +34,7 @@ svg text { font: 12px system-ui, sans-serif; fill: #1c1c1c; }
   .bad { color: #ff8a80; } .good { color: #7fd992; }
 }`;
 
-/** An A/B result as one page that needs nothing else: a bar for each kernel, sorted, and each diff behind it. */
+/** An A/B result as one self-contained page: a bar for each kernel, sorted, and its diff. */
 export function abHtml(r: AbResult): string {
   const kernels = sorted(r);
   return `<!doctype html>
@@ -73,7 +73,7 @@ ${bars(r, kernels)}
 ${diffs.length === 0 ? '' : `<h2>What differs first</h2>${diffs.join('\n')}`}`;
 }
 
-/** One bar a kernel: to the left where it was helped, to the right where it was hurt. */
+/** One bar per kernel: to the left if it was helped, to the right if it was hurt. */
 function bars(r: AbResult, kernels: readonly KernelPair[]): string {
   const height = kernels.length * (BAR + 4) + 10;
   const middle = NAME + HALF;

@@ -12,10 +12,10 @@ import {
 } from './ab-words.ts';
 import { change, number, percent } from './table.ts';
 
-/** Lines of a diff that are shown. */
+/** Most lines shown of a diff. */
 const MOST_LINES = 60;
 
-/** A text inside a table or a heading. */
+/** A text for use in a table or a heading. */
 const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 const code = (s: string): string => (s === '' ? '' : `\`${plain(s).replaceAll('`', "'")}\``);
 
@@ -25,7 +25,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   ...rows.map((r) => `| ${r.join(' | ')} |`),
 ];
 
-/** An A/B result as Markdown: one status line, short tables, what is long folded. */
+/** An A/B result as Markdown: one status line, short tables, long parts folded. */
 export function abMarkdown(r: AbResult): string {
   const out: string[] = [
     `**${plain(statusLine(r))}**`,

@@ -22,7 +22,7 @@ import {
   WIDTH,
 } from './table.ts';
 
-/** Kernels that are listed at each end before the rest is only counted. */
+/** Kernels listed at each end before the rest is only counted. */
 const MOVERS = 12;
 
 /**

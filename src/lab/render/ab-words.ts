@@ -21,7 +21,7 @@ export function statusLine(r: AbResult): string {
   return [counts, equal, ...time].join('; ');
 }
 
-/** What a noisy metric comes to. */
+/** A noisy metric in words. */
 export const noisyWords = (n: NoisyPair): string =>
   n.pairs < 3
     ? 'too few runs to tell'
@@ -36,11 +36,11 @@ export const interval = (n: NoisyPair): string =>
 export const differenceText = (d: PlanDifference): string =>
   `${d.kind}${d.name === '' ? '' : ` ${d.name}`}: ${d.a} -> ${d.b}`;
 
-/** Metrics with a change, the most telling first as they are listed. */
+/** Metrics that changed, in display order. */
 export const changedMetrics = (r: AbResult): MetricPair[] =>
   r.metrics.filter((m) => m.helped + m.hurt > 0 || m.metric === r.by);
 
-/** How far a kernel moved, as a ratio that sorts: better is below 1. */
+/** A kernel's change, as a ratio for sorting: below 1 is better. */
 export function movement(r: AbResult, k: KernelPair): number {
   const pair = k.values[r.by.name];
   if (pair === undefined || pair[0] === pair[1]) return 1;
@@ -52,7 +52,7 @@ export function movement(r: AbResult, k: KernelPair): number {
 export const sorted = (r: AbResult): KernelPair[] =>
   [...r.kernels].sort((x, y) => movement(r, x) - movement(r, y) || (x.label < y.label ? -1 : 1));
 
-/** Whose results are not what they were, and under which arm. */
+/** Kernels whose behaviour changed, and under which arm. */
 export function faults(r: AbResult): { kernel: string; arm: string; by: string; note: string }[] {
   return r.kernels.flatMap((k) =>
     ([0, 1] as const).flatMap((i) =>
@@ -63,7 +63,7 @@ export function faults(r: AbResult): { kernel: string; arm: string; by: string; 
   );
 }
 
-/** How equality was found: `40 by launch, 3 in open worlds`. */
+/** How equality was determined: `40 by launch, 3 in open worlds`. */
 export function equalityWords(r: AbResult): string {
   const n = { launch: 0, 'open world': 0, unchanged: 0 };
   const notes = new Map<string, number>();
@@ -80,7 +80,7 @@ export function equalityWords(r: AbResult): string {
   ].join(', ');
 }
 
-/** Both values and the change between them, of the metric that decides. */
+/** Both values of the deciding metric, and their change. */
 export function valuesText(r: AbResult, k: KernelPair): string {
   const pair = k.values[r.by.name];
   return pair === undefined ? '' : `${number(pair[0])} -> ${number(pair[1])}`;

@@ -2,7 +2,7 @@ import type { AbResult } from '../ab.ts';
 import { diffLineText } from '../lines.ts';
 import type { Metric } from '../metrics.ts';
 
-/** Raised when the form of what `measure`, `ab`, `sweep` and `evaluate` print changes so that a reader of the old one breaks. */
+/** Raised when the output format of `measure`, `ab`, `sweep` and `evaluate` changes incompatibly. */
 export const OUTPUT_VERSION = 1;
 
 /** Metrics with their meaning, by name. */

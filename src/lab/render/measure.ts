@@ -3,7 +3,7 @@ import { METRICS, type Metric, metricOf, type Values } from '../metrics.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
 import { type Cell, columns, number, type Paint, plural, shortened, stacked, WIDTH } from './table.ts';
 
-/** A module after a plan, measured. */
+/** A module measured after a plan has run. */
 export interface ModuleMeasure {
   readonly file: string;
   readonly sm: string;
@@ -14,7 +14,7 @@ export interface ModuleMeasure {
   readonly kernels: readonly KernelMeasure[];
 }
 
-/** What a table of many kernels shows, as far as there is something to show, and under what word. */
+/** Columns of a table of many kernels, if they have values, with their headings. */
 const SHORT: Readonly<Record<string, string>> = {
   instructions: 'instr.',
   weighted: 'weighted',
@@ -34,7 +34,7 @@ const SOURCES: Readonly<Record<Metric['source'], string>> = {
   ptxas: 'by ptxas',
 };
 
-/** Metrics of modules for a terminal: one kernel in full, several as a table. */
+/** Metrics of modules for a terminal: a single kernel in full, several as a table. */
 export function measureText(
   modules: readonly ModuleMeasure[],
   chosen: readonly Metric[] | null,
@@ -54,7 +54,7 @@ function one(m: ModuleMeasure, k: KernelMeasure, chosen: readonly Metric[] | nul
   let source = '';
   for (const x of chosen ?? METRICS) {
     const v = values[x.name];
-    // A class or a space of which there is nothing says nothing.
+    // Classes and spaces without any instruction are omitted.
     if (
       v === undefined ||
       (v === 0 && x.name.includes('.') && !x.name.startsWith('ptxas') && chosen === null)

@@ -3,9 +3,9 @@ import type { ArmScore, Effect, Interaction, SweepReport } from '../sweep-report
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
 import { type Cell, columns, type Paint, percent, plural, shortened, WIDTH } from './table.ts';
 
-/** Arms and factors that are shown before the rest is only counted. */
+/** Arms and factors shown before the rest is only counted. */
 const MOST = 12;
-/** A change below this shows as none. */
+/** A smaller change is shown as none. */
 const SMALL = 5e-6;
 
 const ratioText = (r: number): string => (Math.abs(r - 1) < SMALL ? '0' : percent(r));
@@ -43,7 +43,7 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
   return out.join('\n');
 }
 
-/** Arms by the reason why they do not count, the most frequent first. */
+/** Arms by the reason for which they are excluded, the most frequent first. */
 function reasons(refused: readonly ArmScore[]): (readonly [string, readonly string[]])[] {
   const by = new Map<string, string[]>();
   for (const s of refused) by.set(s.refused, [...(by.get(s.refused) ?? []), s.name]);

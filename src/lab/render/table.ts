@@ -1,7 +1,7 @@
-/** Width that texts are laid out for. */
+/** Width for which texts are laid out. */
 export const WIDTH = 100;
 
-/** How parts of a text are marked; the identity where there are no colours. */
+/** How parts of a text are highlighted; the identity without colours. */
 export interface Paint {
   readonly good: (s: string) => string;
   readonly bad: (s: string) => string;
@@ -10,16 +10,16 @@ export interface Paint {
 }
 
 const as = (s: string): string => s;
-/** No marks. */
+/** No highlighting. */
 export const PLAIN: Paint = { good: as, bad: as, bold: as, dim: as };
 
-/** A cell, and how it is marked. */
+/** A cell, and how it is highlighted. */
 export type Cell = string | { readonly text: string; readonly paint: (s: string) => string };
 
 const textOf = (c: Cell): string => (typeof c === 'string' ? c : c.text);
 const painted = (c: Cell, text: string): string => (typeof c === 'string' ? text : c.paint(text));
 
-/** A text cut in its middle, so that what tells names apart, start and end, stays. */
+/** Cuts a text in the middle, because start and end tell names apart. */
 export function shortened(text: string, width: number): string {
   const chars = [...text];
   if (chars.length <= width) return text;
@@ -27,12 +27,12 @@ export function shortened(text: string, width: number): string {
   return `${chars.slice(0, left).join('')}…${chars.slice(chars.length - (width - 1 - left)).join('')}`;
 }
 
-/** Least width that a column is cut down to. */
+/** Minimum width of a shortened column. */
 const LEAST = 12;
 const GAP = 2;
 
 /**
- * Rows as columns that line up and fit the width: the widest columns of those aligned left are cut first.
+ * Rows as aligned columns that fit the width: the widest left-aligned columns are shortened first.
  *
  * @param align a letter for each column: l or r
  */
@@ -67,9 +67,10 @@ export function columns(rows: readonly (readonly Cell[])[], align: string, width
 }
 
 /**
- * As `columns`, with as many columns as fit beside the first; the others stand below, under the first column again.
+ * Like `columns`, with as many columns as fit beside the first; the others follow below, each time after the first
+ * column.
  *
- * @param rows the first is the heading; all columns but the first are aligned right
+ * @param rows the first is the heading; all columns but the first are right-aligned
  */
 export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH): string {
   const least = Math.min(28, Math.max(...rows.map((r) => [...textOf(r[0])].length)));
@@ -86,7 +87,7 @@ export function stacked(rows: readonly (readonly Cell[])[], width = WIDTH): stri
   return out.join('\n\n');
 }
 
-/** `1,234,567` or `0.25`: whole numbers in groups, others with what is worth showing. */
+/** `1,234,567` or `0.25`: whole numbers with separators, others with their significant digits. */
 export function number(n: number): string {
   if (!Number.isInteger(n))
     return Math.abs(n) >= 100 ? grouped(Math.round(n)) : String(Number(n.toPrecision(3)));
@@ -95,7 +96,7 @@ export function number(n: number): string {
 
 const grouped = (n: number): string => String(n).replace(/\d(?=(\d{3})+$)/g, '$&,');
 
-/** `+1.23 %`; `0` for no change; `new` where there was nothing. */
+/** `+1.23 %`; `0` for no change; `new` if the first value is zero. */
 export function change(a: number, b: number): string {
   if (a === b) return '0';
   if (a === 0) return `+${number(b)}`;

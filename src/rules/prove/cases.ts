@@ -11,21 +11,21 @@ export interface Cases {
   readonly goals: readonly Goal[];
   /** The choices: values by variable. */
   readonly values: readonly ReadonlyMap<number, bigint>[];
-  /** These are all the choices for which the rule applies. */
+  /** Whether these are all the choices for which the rule applies. */
   readonly complete: boolean;
 }
 
-/** More choices than this are not tried one by one: all shift amounts, all powers of two and all truth tables are fewer. */
+/** More choices than this are not enumerated. All shift amounts, all powers of two and all truth tables are fewer. */
 const MOST_CASES = 256;
-/** Choices tried where there are more. */
+/** Number of choices tried if there are more. */
 const SOME_CASES = 24;
 /** Milliseconds to find one more choice, and to find them all. */
 const CASE_LIMIT = 1000;
 const CASES_LIMIT = 10_000;
 
 /**
- * All choices of constants for which the rule applies, if they are few; else some.
- * Null if the rule has no constants, or none of those tried meets its condition.
+ * All choices of constants for which the rule applies if they are few, otherwise some.
+ * Null if the rule has no constants, or if none of those tried meets its condition.
  */
 export async function casesOf(
   goal: Goal,
@@ -41,7 +41,7 @@ export async function casesOf(
   return { goals: values.map((v) => specialised(goal, v)), values, complete: all !== null };
 }
 
-/** Asks for one choice after the other until there is no more; null if they are too many or too hard to find. */
+/** Asks for one choice after another until there are no more; null if they are too many or too hard to find. */
 async function enumerate(goal: Goal, solver: Solver): Promise<Map<number, bigint>[] | null> {
   const { text } = possible(prune(goal.nodes, goal.inputs, goal.given, []), null);
   const inputs = prune(goal.nodes, goal.inputs, goal.given, []).inputs;
@@ -74,7 +74,7 @@ function some(goal: Goal, rule: Rule, instance: Instance): Map<number, bigint>[]
   return out;
 }
 
-/** The goal with values for some inputs; what follows from constants alone is computed. */
+/** The goal with some inputs replaced by values; nodes that depend on constants alone are evaluated. */
 export function specialised(goal: Goal, values: ReadonlyMap<number, bigint>): Goal {
   const nodes: Node[] = [];
   for (const n of goal.nodes) {

@@ -5,7 +5,7 @@ import type { Sample } from '../sample.ts';
 const hex = (v: bigint, width: number): string =>
   width === 1 ? String(v === 1n) : `0x${v.toString(16).padStart(Math.ceil(width / 4), '0')}`;
 
-/** Values in, both results, for people: modifiers, every register and constant, what each side gives. */
+/** A counterexample for people: modifiers, the value of every register and constant, and the results of both sides. */
 export function counterexampleText(rule: Rule, instance: Instance, s: Sample): string {
   const rows: [string, string][] = rule.vars.flatMap((v, i): [string, string][] => {
     if (v.fresh || (v.line < 0 && rule.rewrite.some((l) => l.dst.includes(i)))) return [];

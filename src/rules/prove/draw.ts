@@ -2,7 +2,7 @@ import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 import { constantsFor } from '../witness.ts';
 
-/** Where integers, shifts and floats of both sizes change their ways. */
+/** Values at which integers, shifts and floats of both sizes change behaviour. */
 const EDGES = [
   0n,
   1n,
@@ -46,7 +46,7 @@ const EDGES = [
   0x0010000000000000n,
 ]; // prettier-ignore
 
-/** Values drawn from a seed: the same for every run. */
+/** Values drawn from a seed, so that every run draws the same. */
 export class Draw {
   private state: number;
   constructor(seed: string) {
@@ -62,7 +62,7 @@ export class Draw {
 
   value(width: number, constant: boolean): bigint {
     const pick = this.next() % (constant ? 6 : 4);
-    // Constants are mostly small or nearly powers of two, else conditions would seldom hold.
+    // Constants are mostly small or close to powers of two, because conditions seldom hold otherwise.
     if (pick === 0) return BigInt.asUintN(width, EDGES[this.next() % EDGES.length]);
     if (pick === 1)
       return BigInt.asUintN(width, (1n << BigInt(this.next() % width)) - BigInt(this.next() % 2));
@@ -76,7 +76,8 @@ export class Draw {
   /** Values of all variables of an instance. */
   values(rule: Rule, instance: Instance): bigint[] {
     const near = nearOf(rule, instance);
-    // A rule of two constants may be wrong only where both are at an edge; a register only where it is beside a number of the rule.
+    // A rule with two constants may be wrong only if both are at an edge; a rule may be wrong for a register only
+    // near a number in the rule.
     const atEdges = near.length > 0 && this.next() % 4 === 0;
     return rule.vars.map((v, i) => {
       const width = instance.widths[i] || 32;
@@ -88,7 +89,10 @@ export class Draw {
 }
 
 const neighbours = new WeakMap<Instance, readonly bigint[]>();
-/** The numbers in a rule's lines, conditions and computed constants, and those beside them: where it is wrong by one, if it is. */
+/**
+ * The numbers in a rule's lines, conditions and computed constants, and their neighbours: off-by-one mistakes show
+ * there.
+ */
 function nearOf(rule: Rule, instance: Instance): readonly bigint[] {
   let near = neighbours.get(instance);
   if (near === undefined) {
@@ -102,9 +106,9 @@ function nearOf(rule: Rule, instance: Instance): readonly bigint[] {
   return near;
 }
 
-/** Choices of values tried for each one wanted: conditions on constants hold seldom. */
+/** Choices tried for each one wanted, since conditions on constants seldom hold. */
 const TRIES = 40;
-/** Sets of constants that are known to meet a condition; samples draw from them. */
+/** Number of constant sets known to meet a condition that samples draw from. */
 const KNOWN = 24;
 
 /**
@@ -120,7 +124,7 @@ export function tryOut(
   let applied = 0;
   for (let n = 0; n < wanted * TRIES && applied < wanted; n++) {
     const given = draw.values(rule, instance);
-    // Every other time constants that are known to meet the condition.
+    // Every second time, constants that are known to meet the condition.
     const known = n % 2 === 0 ? constantsFor(rule, instance, (n >> 1) % KNOWN) : null;
     const s = sample(
       rule,

@@ -5,14 +5,14 @@ import type { Instance, Line, Rule, Source } from '../rule.ts';
 import { NodeTable } from './nodes.ts';
 
 /**
- * What is to be proved of one instance of a rule, as one graph: both sides over the same inputs. Nothing is simplified on
- * the way, so that a proof does not rest on the simplifications that the engine and the simulator share.
+ * What is to be proved of one instance of a rule, as one graph: both sides over the same inputs. The graph is not
+ * simplified, so a proof does not depend on the simplifications that the engine and the simulator share.
  */
 export interface Goal {
   readonly nodes: readonly Node[];
   /** Source node k stands for input k. */
   readonly inputs: readonly Input[];
-  /** One-bit nodes that may be taken for granted: the condition, and what the engine asks of every match. */
+  /** One-bit nodes that the proof may assume: the condition, and what the engine requires of every match. */
   readonly given: readonly number[];
   readonly results: readonly Result[];
 }
@@ -21,9 +21,9 @@ export interface Input {
   /** `$a`, `#k`, or `_`. */
   readonly name: string;
   readonly width: number;
-  /** Number of the variable, or -1 for an operand nobody asks about. */
+  /** Number of the variable, or -1 for an operand `_`. */
   readonly v: number;
-  /** Which of the operands nobody asks about it is, or -1. */
+  /** Index among the operands `_`, or -1. */
   readonly unasked: number;
   readonly constant: boolean;
 }
@@ -58,7 +58,8 @@ class Composer {
   run(): Goal {
     const { rule, instance } = this;
     const root = rule.match[rule.match.length - 1];
-    // A result of the root is an input too: a replacement that reads it before it is written sees what the register held.
+    // A result of the root is an input too: a replacement that reads it before writing it sees what the register
+    // held.
     const outside = rule.vars.map((x, v) =>
       this.input(`${x.kind === 'const' ? '#' : '$'}${x.name}`, instance.widths[v] || 32, v),
     );
@@ -84,7 +85,7 @@ class Composer {
     return this.table.node('src', width, [], { n: this.inputs.length - 1 });
   }
 
-  /** Copies a graph, with the given nodes for its sources. */
+  /** Copies a graph, with the given nodes as its sources. */
   private place(g: Graph, sources: readonly number[]): number[] {
     const at: number[] = [];
     for (const n of g.nodes)
@@ -94,7 +95,7 @@ class Composer {
 
   // ------------------------------------------------------------------ lines
 
-  /** Node of each variable after the lines. */
+  /** Node of each variable after the lines have run. */
   private lines(
     lines: readonly Line[],
     mods: readonly number[],
@@ -143,8 +144,8 @@ class Composer {
   // ------------------------------------------------------------------ addresses
 
   /**
-   * Both addresses, as wide as the base register: a 32-bit base wraps at 2^32. An offset is a signed number of 32 bits (the
-   * instruction has room for no more), and the engine rewrites only where the new one is, too.
+   * Both addresses, as wide as the base register: a 32-bit base wraps at 2^32. An offset is a signed 32-bit number
+   * (an instruction has no room for more), and the engine rewrites only if the new offset is one too.
    */
   private address(
     condition: number,
@@ -164,7 +165,7 @@ class Composer {
     };
     const l = sum(this.rule.match, left);
     const r = sum(this.rule.rewrite, right);
-    // The address of a 32-bit base is one below 2^32, whatever it is compared with.
+    // The address of a 32-bit base is below 2^32 even when it is compared with a wider one.
     const width = Math.max(this.table.nodes[l].width, this.table.nodes[r].width);
     return this.finish(given, [{ v: -1, left: this.extended(l, width), right: this.extended(r, width) }]);
   }
@@ -185,13 +186,13 @@ class Composer {
 
   // ------------------------------------------------------------------ the goal
 
-  /** Keeps what the question depends on, numbered anew: equal questions get equal goals. */
+  /** Keeps what the question depends on and renumbers it, so that equal questions get equal goals. */
   private finish(given: readonly number[], results: readonly Result[]): Goal {
     return prune(this.table.nodes, this.inputs, given, results);
   }
 }
 
-/** Drops nodes and inputs that neither side nor condition reads. */
+/** Drops nodes and inputs that neither the sides nor the condition read. */
 export function prune(
   nodes: readonly Node[],
   inputs: readonly Input[],

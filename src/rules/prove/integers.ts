@@ -2,14 +2,14 @@ import type { Node } from '../../isa/lang/graph.ts';
 import type { Goal } from './goal.ts';
 import type { Question } from './question.ts';
 
-/** A node as a term over the integers, and the range it lies in. */
+/** A node as a term over the integers, and its range. */
 interface Whole {
   readonly term: string;
   readonly lo: bigint;
   readonly hi: bigint;
 }
 
-/** What linear arithmetic has no words for. */
+/** The goal has a node that linear arithmetic cannot express. */
 class NotLinear extends Error {}
 
 const power = (w: number): bigint => 1n << BigInt(w);
@@ -17,11 +17,11 @@ const floorDiv = (a: bigint, b: bigint): bigint => (a >= 0n ? a / b : -((-a + b 
 const number = (x: bigint): string => (x < 0n ? `(- ${-x})` : String(x));
 
 /**
- * The question of a goal as linear arithmetic over bounded integers: every value is a number from 0 up to 2^width, what wraps
- * loses an unknown multiple of 2^width, and a quotient is an unknown with a remainder below the divisor. Multiplications and
- * divisions by constants, which as bits are beyond any solver, are easy so.
+ * The question of a goal as linear arithmetic over bounded integers. Every value is a number from 0 up to 2^width;
+ * wrapping subtracts an unknown multiple of 2^width; a quotient is an unknown whose remainder is below the divisor.
+ * Multiplication and division by constants, which no solver handles as bits, become easy.
  *
- * @returns null where the goal is not linear: products of unknowns, logic on bits, floats
+ * @returns null if the goal is not linear: products of unknowns, logic on bits, floats
  */
 export function integerQuestion(goal: Goal): Question | null {
   try {
@@ -72,7 +72,7 @@ class IntegerWriter {
 
   // ------------------------------------------------------------------ arithmetic
 
-  /** Quotient rounded down, and the remainder, of a division by a positive constant. */
+  /** Quotient rounded down, and remainder, of a division by a positive constant. */
   private divide(x: Whole, by: bigint): { quotient: Whole; rest: Whole } {
     const quotient = this.unknown(floorDiv(x.lo, by), floorDiv(x.hi, by));
     const rest = this.unknown(0n, by - 1n);
@@ -100,7 +100,7 @@ class IntegerWriter {
     };
   }
 
-  /** Quotient and remainder truncated towards zero, both with signs. */
+  /** Signed quotient and remainder, truncated towards zero. */
   private truncated(x: Whole, by: bigint): { quotient: Whole; rest: Whole } {
     const size = by < 0n ? -by : by;
     const most = max([-x.lo, x.hi]);
@@ -125,7 +125,7 @@ class IntegerWriter {
     return n.op === 'const' ? n.value : null;
   }
 
-  /** A factor that is a constant, and the other one. */
+  /** The constant factor and the other one. */
   private factors(n: Node): { c: bigint; x: Whole } {
     for (const i of [0, 1]) {
       const c = this.constant(n.args[i]);
@@ -155,7 +155,7 @@ class IntegerWriter {
         return this.wrap({ term: `(- ${a.term} ${b.term})`, lo: a.lo - b.hi, hi: a.hi - b.lo }, w);
       case 'mul': {
         const f = this.factors(n);
-        // The constant's nearer representative keeps what is lost by wrapping small.
+        // The representative of the constant closer to zero keeps the multiple lost by wrapping small.
         return this.wrap(this.times(f.x, BigInt.asIntN(w, f.c)), w);
       }
       case 'umulh': {
@@ -238,7 +238,7 @@ class IntegerWriter {
     }
   }
 
-  /** `x & mask`, where the mask is a run of ones at the bottom or at the top. */
+  /** `x & mask`, if the mask is a run of ones at the bottom or the top. */
   private masked(p: number, q: number, w: number): Whole {
     const [x, mask] =
       this.constant(q) !== null ? [this.at[p], this.constant(q)!] : [this.at[q], this.constant(p)];

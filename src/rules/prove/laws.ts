@@ -5,17 +5,17 @@ import { type Goal, type Input, prune } from './goal.ts';
 import { NodeTable } from './nodes.ts';
 
 /**
- * A goal in which sums, products, quotients and roots of floats are unknown functions that keep the laws of IEEE 754 below,
- * so that a solver need not multiply significands to see that both sides do the same. What is proved so is proved; what is
- * not may still hold.
+ * The goal with sums, products, quotients and roots of floats replaced by unknown functions that obey the laws of
+ * IEEE 754 below, so that a solver need not multiply significands to see that both sides agree. A proof of this goal
+ * is a proof; failure to prove it says nothing.
  *
- * - operands of sums and products commute; a result that is a NaN is the canonical one, whatever NaN went in;
- * - the sign of a product or quotient is that of its operands, one against the other, and nothing else of them tells it;
- *   rounded to nearest or towards zero, its size does not depend on that sign;
+ * - operands of sums and products commute; a NaN result is the canonical NaN, whichever NaN went in;
+ * - the sign of a product or quotient is the exclusive or of its operands' signs, independent of their sizes; rounded to nearest or
+ *   towards zero, the size of the result does not depend on that sign;
  * - x * 1, and x + -0 unless rounded down, are x; x * 2 is x + x;
  * - fused, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down.
  *
- * @returns null where the goal has none of these
+ * @returns null if the goal has none of these operations
  */
 export function lawful(goal: Goal): Goal | null {
   if (!goal.nodes.some((n) => ARITHMETIC.has(n.op))) return null;
@@ -36,9 +36,9 @@ class Laws {
   private readonly table = new NodeTable();
   private readonly inputs: Input[];
   private readonly given: number[] = [];
-  /** Unknown results by what they are results of. */
+  /** The unknown for each operation and its operands. */
   private readonly results = new Map<string, number>();
-  /** What a node is the canonical form of, and in which format. */
+  /** For each canonicalised node: the original node and its format. */
   private readonly canonical = new Map<number, { readonly of: number; readonly f: FormatName }>();
 
   constructor(goal: Goal) {
@@ -109,7 +109,7 @@ class Laws {
     }
   }
 
-  /** The result of a product or quotient: its size as an unknown, its sign from the operands. */
+  /** The result of a product or quotient: its size is an unknown, its sign comes from the operands. */
   private product(n: Node, parts: readonly Parts[], f: FormatName): number {
     if (n.aux !== 'RN' && n.aux !== 'RZ') return this.result(n, `${sizes(n, parts)} ${signText(parts)}`, f);
     const size = this.result(n, sizes(n, parts), f, true);
@@ -121,7 +121,7 @@ class Laws {
     return table.node('ite', w, [this.isNan(size, f), size, signed]);
   }
 
-  /** An unknown for the result of an operation; the same one for the same operands. */
+  /** The unknown for the result of an operation; equal operands give the same one. */
   private result(n: Node, operands: string, f: FormatName, positive = false): number {
     const key = `${n.op} ${f} ${n.aux} ${operands}`;
     const known = this.results.get(key);
@@ -169,13 +169,13 @@ class Laws {
     return `${p.size}/${signText([p])}`;
   }
 
-  /** Size and sign of an operand; which NaN it is does not matter to any operation. */
+  /** Size and sign of an operand. No operation depends on which NaN it is. */
   private parts(x: number, f: FormatName): Parts {
     const { table } = this;
     const n = table.nodes[x];
     const { bits } = FORMATS[f];
     const under = this.canonical.get(x);
-    // What is a NaN, or subnormal, in one format is a number like any other in another of the same width.
+    // A NaN or subnormal in one format is an ordinary number in another format of the same width.
     if (under?.f === f) return this.parts(under.of, f);
     switch (n.op) {
       case 'const': {

@@ -1,6 +1,6 @@
 import type { Node } from '../../isa/lang/graph.ts';
 
-/** Nodes of a graph under construction; equal ones get one number. Nothing is simplified. */
+/** Nodes of a graph under construction; equal nodes share a number. Nothing is simplified. */
 export class NodeTable {
   readonly nodes: Node[] = [];
   private readonly known = new Map<string, number>();

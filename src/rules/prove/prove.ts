@@ -17,27 +17,27 @@ import type { Verdict } from './verdict.ts';
 export interface Limits {
   /** Milliseconds for one question. */
   readonly question: number;
-  /** Milliseconds for the questions of one rule at full width; what is left after them is tried only bounded. */
+  /** Milliseconds for all questions of one rule at full width; once they are spent, only bounded questions are asked. */
   readonly rule: number;
-  /** Random choices of values for each instance that the solver does not decide. */
+  /** Random values for each instance that the solver does not decide. */
   readonly samples: number;
 }
 
 export const LIMITS: Limits = { question: 10_000, rule: 30_000, samples: 2_000 };
 
-/** Bounds tried in turn where the full question has no answer in time. */
+/** Bounds tried in turn if the full question gets no answer in time. */
 const BOUNDS: readonly Bound[] = [
   { bits: 16, constants: false },
   { bits: 10, constants: false },
   { bits: 10, constants: true },
   { bits: 6, constants: true },
 ];
-/** A bounded question that takes longer than this part of the limit is given up for a narrower one. */
+/** A bounded question that takes longer than this fraction of the limit is dropped in favour of a narrower one. */
 const BOUND_SHARE = 3;
 
 const HARD_IN_BITS: ReadonlySet<string> = new Set(['mul', 'umulh', 'smulh', 'udiv', 'sdiv', 'urem', 'srem']);
 
-/** What came out for one question, the strongest first. */
+/** The result for one question, the strongest first. */
 type Found =
   | { readonly k: 'proved'; readonly say: string | null }
   | { readonly k: 'part'; readonly say: string }
@@ -46,8 +46,8 @@ type Found =
   | { readonly k: 'wrong'; readonly by: Sample };
 
 /**
- * Tries to prove a rule: each choice of modifiers is one question over symbolic bit vectors, equal questions are asked once.
- * Whatever the solver says against a rule is checked by exact evaluation before it is believed.
+ * Tries to prove a rule. Each choice of modifiers is one question over symbolic bit vectors; equal questions are
+ * asked once. A solver's counterexample counts only if exact evaluation confirms it.
  */
 export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS): Promise<Verdict> {
   if (rule.inexact !== null) return { verdict: 'inexact', why: rule.inexact };
@@ -80,7 +80,7 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
 /** Values tried for each choice of modifiers before a solver is asked. */
 const FIRST_SAMPLES = 100;
 
-/** What evaluating both sides on a few values says against a rule: no solver is needed where they differ. */
+/** A refutation found by evaluating both sides on a few values; if there is one, no solver is needed. */
 export function quicklyRefuted(rule: Rule): Verdict | null {
   if (rule.inexact !== null) return null;
   for (const instance of rule.instances) {
@@ -91,7 +91,7 @@ export function quicklyRefuted(rule: Rule): Verdict | null {
   return null;
 }
 
-/** The verdict on a rule that nothing speaks against: the weakest of its instances decides. */
+/** The verdict on a rule that was not refuted: its weakest instance decides. */
 function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
   const instances = found.length;
   const said = (k: Found['k']): string =>
@@ -127,7 +127,7 @@ class Prover {
     this.rule = rule;
     this.solver = solver;
     this.limits = limits;
-    // Where there is a reason, one question without an answer is enough.
+    // If the rule states a reason, one unanswered question is enough.
     this.left = rule.holds === null ? limits.rule : limits.question;
   }
 
@@ -152,14 +152,14 @@ class Prover {
     if (await this.holds(oneBit(goal))) return { k: 'proved', say: 'bit by bit' };
     const a = await this.full(goal);
     if (a.k === 'unsat') return { k: 'proved', say: null };
-    if (a.k === 'sat') return this.believe(goal, instance, a);
+    if (a.k === 'sat') return this.confirm(goal, instance, a);
     const byCases = await this.cases(goal, instance);
     if (byCases !== null) return byCases;
-    // Part of a proof says less than the reason why the whole holds.
+    // A partial proof says less than the stated reason why the whole rule holds.
     if (this.rule.holds !== null) return undecided(goal, a.why);
     for (const bound of BOUNDS) {
       const b = await ask(this.solver, questionOf(goal, bound), this.limits.question / BOUND_SHARE);
-      if (b.k === 'sat') return this.believe(goal, instance, b);
+      if (b.k === 'sat') return this.confirm(goal, instance, b);
       if (b.k === 'unknown') continue;
       // A bound under which the rule never applies proves nothing.
       const p = await ask(this.solver, possible(goal, bound), this.limits.question / BOUND_SHARE);
@@ -188,18 +188,18 @@ class Prover {
     const cases = await casesOf(goal, this.rule, instance, this.solver);
     if (cases === null) return null;
     for (const [i, c] of cases.goals.entries()) {
-      const a = await this.either(c);
-      if (a.k === 'sat') return this.believe(c, instance, a, cases.values[i]);
+      const a = await this.askBothForms(c);
+      if (a.k === 'sat') return this.confirm(c, instance, a, cases.values[i]);
       if (a.k === 'unknown') return null;
     }
     return casesFound(cases);
   }
 
-  /** Asks in bits and in integers; what had an answer last is asked first. */
-  private async either(goal: Goal): Promise<Answer> {
+  /** Asks in bits and in integers; the form that got the last answer goes first. */
+  private async askBothForms(goal: Goal): Promise<Answer> {
     const limit = this.limits.question / BOUND_SHARE;
     let last: Answer = { k: 'unknown', why: '' };
-    // Where there is a product or quotient, integers are the better words.
+    // With a product or quotient, integers are the better form.
     const first = this.integers || goal.nodes.some((n) => HARD_IN_BITS.has(n.op));
     for (const integers of [first, !first]) {
       const q = integers ? integerQuestion(goal) : questionOf(goal);
@@ -212,8 +212,8 @@ class Prover {
     return last;
   }
 
-  /** Evaluates both sides on a solver's model: only what differs there refutes the rule. */
-  private async believe(
+  /** Evaluates both sides on a solver's model: only a difference there refutes the rule. */
+  private async confirm(
     goal: Goal,
     instance: Instance,
     a: Answer & { readonly k: 'sat' },
@@ -227,7 +227,7 @@ class Prover {
     return { k: 'wrong', by: small ?? s };
   }
 
-  /** A counterexample of small numbers, which says more to readers, if there is one that is found at once. */
+  /** A counterexample with small numbers, which tells readers more, if one is found at once. */
   private async smaller(
     goal: Goal,
     instance: Instance,
@@ -259,7 +259,7 @@ class Prover {
   }
 }
 
-/** Approximate functions are unknown functions to a solver, so that it may find differences where there are none. */
+/** To a solver, approximate functions are unknown functions, so it may find differences that do not exist. */
 function undecided(goal: Goal, why: string): Found {
   const approximate = goal.nodes.find((n) => n.op === 'approx');
   if (approximate === undefined) return { k: 'open', say: why };

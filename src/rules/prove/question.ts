@@ -10,14 +10,14 @@ export interface Question {
   readonly names: readonly string[];
 }
 
-/** Makes a question smaller: only operands of `bits` significant bits are asked about. */
+/** Narrows a question: only operands of `bits` significant bits are asked about. */
 export interface Bound {
   readonly bits: number;
-  /** Constants of the pattern are bounded too. */
+  /** Whether constants of the pattern are bounded too. */
   readonly constants: boolean;
 }
 
-/** The commands that declare the inputs, state what is given, and ask for inputs under which the sides differ. */
+/** The commands that declare the inputs, assert the assumptions, and ask for inputs under which the sides differ. */
 export function questionOf(goal: Goal, bound: Bound | null = null): Question {
   const names = goal.inputs.map((_, i) => `v${i}`);
   const ends = [...goal.given, ...goal.results.flatMap((r) => [r.left, r.right])];
@@ -38,7 +38,7 @@ export function questionOf(goal: Goal, bound: Bound | null = null): Question {
   return { text: lines.join('\n'), names };
 }
 
-/** Asks only whether what is given can hold at all. */
+/** Asks only whether the assumptions can hold at all. */
 export function possible(goal: Goal, bound: Bound | null): Question {
   const names = goal.inputs.map((_, i) => `v${i}`);
   const { nodes, inputs, given } = goal;
@@ -54,7 +54,7 @@ export function possible(goal: Goal, bound: Bound | null): Question {
   return { text: lines.join('\n'), names };
 }
 
-/** Integers from -2^(bits-1) up to 2^(bits-1); floats of `bits` significand bits, their low ones zero. */
+/** Integers from -2^(bits-1) up to 2^(bits-1); floats with `bits` significand bits, the low ones zero. */
 function bounds(goal: Goal, names: readonly string[], bound: Bound): string[] {
   const mantissas = mantissasOf(goal);
   return goal.inputs.flatMap((x, i) => {
@@ -84,7 +84,7 @@ function mantissasOf(goal: Goal): number[] {
   return out;
 }
 
-/** What a bound says, for readers. */
+/** A bound in words. */
 export const boundText = (goal: Goal, b: Bound): string => {
   const floats = mantissasOf(goal).some((m) => m > 0);
   const whose = b.constants ? 'operands and constants' : 'operands';

@@ -1,17 +1,20 @@
-/** Rules that are wrong on plain values: found by exact evaluation, without a solver, when a rule is loaded. */
+/** Finds rules that are wrong on plain values by exact evaluation, without a solver, when a rule is loaded. */
 import type { Instance, Rule } from '../rule.ts';
 import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
 import { smaller } from './smaller.ts';
 
-/** Choices of modifiers that are tried of one rule, spread over all of them. */
+/** Modifier choices tried for one rule, spread over all of them. */
 const MOST_INSTANCES = 8;
-/** Choices of values for each: what is wrong for one value in fifty is found nearly always, what is wrong for one in 2^32 is not. */
+/**
+ * Values tried for each choice. A rule wrong for one value in fifty is nearly always found, one wrong for one in 2^32
+ * is not.
+ */
 const SAMPLES = 64;
 
 /**
  * A counterexample to a rule: values for which both sides differ.
- * @returns what a person reads; null where none was found, or where the rule says that it changes results
+ * @returns the text for a person; null if none was found, or if the rule declares that it changes results
  */
 export function refutation(rule: Rule): string | null {
   if (rule.inexact !== null) return null;

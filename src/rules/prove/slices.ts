@@ -3,11 +3,11 @@ import { type Goal, prune } from './goal.ts';
 import { NodeTable } from './nodes.ts';
 
 /**
- * A goal whose results hang on its operands bit by bit, as the same goal about one bit: logic does to each bit
- * what they do to the first, and what else goes in is the same for all bits. What holds for one bit, whatever the constants
+ * The same goal about a single bit, for a goal whose results depend on its operands bit by bit: logic treats every
+ * bit like the first, and all other inputs are the same for all bits. What holds for one bit, whatever the constants
  * are, holds for words of any width.
  *
- * @returns null where that is not so
+ * @returns null if the goal is not of this kind
  */
 export function oneBit(goal: Goal): Goal | null {
   const { nodes, inputs } = goal;
@@ -23,7 +23,7 @@ export function oneBit(goal: Goal): Goal | null {
   if (width <= 1 || goal.given.some((g) => wide[g])) return null;
   const table = new NodeTable();
   const at: number[] = [];
-  /** The bit that a node is in every place; -1: it is not the same in all. */
+  /** The node for the bit that a node has in every position; -1: positions differ. */
   const bit = (i: number): number => {
     const n: Node = nodes[i];
     if (wide[i]) return at[i];

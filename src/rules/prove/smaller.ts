@@ -1,11 +1,11 @@
-/** Counterexamples that a person can check by hand: the smallest values that are found near those that were drawn. */
+/** Counterexamples that a person can check by hand: the smallest values found near the drawn ones. */
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 
 /** Evaluations spent on one counterexample. */
 const MOST_TRIES = 400;
 
-/** A sample that differs too, with values that are as small as a greedy search finds: zero, small numbers, fewer bits. */
+/** Another sample that differs, with values as small as a greedy search finds: zero, small numbers, fewer bits. */
 export function smaller(rule: Rule, instance: Instance, found: Sample): Sample {
   let best = found;
   let tries = 0;
@@ -16,7 +16,7 @@ export function smaller(rule: Rule, instance: Instance, found: Sample): Sample {
     best = s;
     return true;
   };
-  // What is computed, results and inner values, follows from the others.
+  // Computed variables, results and inner values, follow from the others.
   const free = rule.vars.flatMap((v, i) => (v.line < 0 && !v.fresh ? [i] : []));
   for (let changed = true; changed && tries < MOST_TRIES; ) {
     changed = false;
@@ -32,7 +32,7 @@ export function smaller(rule: Rule, instance: Instance, found: Sample): Sample {
   return best;
 }
 
-/** Values below a value, the smallest first. */
+/** Smaller values to try, the smallest first. */
 function steps(value: bigint): bigint[] {
   const out = [0n, 1n, 2n, 3n, value >> 16n, value >> 8n, value >> 4n, value >> 1n];
   // Fewer bits set, from the top.

@@ -1,8 +1,8 @@
 import { type Question, readModel } from './question.ts';
 
 /**
- * A running solver: takes SMT-LIB commands, gives what it printed for them. It starts anew by itself after it ended; a text
- * cut off by the limit is what came before.
+ * A running solver: takes SMT-LIB commands and gives what it printed for them. It restarts by itself after it has
+ * ended. If the limit cuts it off, the text is what it had printed before.
  * @param limit milliseconds after which it is ended
  */
 export type Solver = (commands: string, limit: number) => Promise<string>;
@@ -12,16 +12,16 @@ export type Answer =
   | { readonly k: 'sat'; readonly model: ReadonlyMap<string, bigint> }
   | { readonly k: 'unknown'; readonly why: string };
 
-/** A solver that hears of its limit in the question gets so much more before it is ended from outside. */
+/** Extra time for a solver that knows its limit from the question, before it is ended from outside. */
 const GRACE = 3000;
 
-/** Asks one question; what was asked before is forgotten. */
+/** Asks one question; earlier questions are forgotten. */
 export async function ask(solver: Solver, q: Question, limit: number): Promise<Answer> {
   const text = await solver(
     `(reset)\n(set-option :produce-models true)\n(set-option :timeout ${limit})\n${q.text}\n(check-sat)`,
     limit + GRACE,
   );
-  // What else stands there are options that this solver does not have; a fault in a command makes the answer worthless.
+  // Complaints about options that this solver lacks are harmless; a fault in a command makes the answer worthless.
   const fault = /\(error "?(?!.*(?:option|timeout|keyword))(.*?)"?\)/.exec(text);
   const word = /^(unsat|sat|unknown|timeout)\s*$/m.exec(text)?.[1];
   if (fault !== null) return { k: 'unknown', why: `the solver says: ${fault[1]}` };

@@ -1,10 +1,10 @@
 /** What is known about a rule. */
 export type Verdict =
-  /** Holds for all values, under every choice of modifiers; `how` says by which way where it was not one question. */
+  /** Holds for all values, under every choice of modifiers; `how` names the method if it was not a single question. */
   | { readonly verdict: 'verified'; readonly instances: number; readonly how?: string }
-  /** Holds as far as was asked: `to` says how far, for the choices that could not be decided whole. */
+  /** Holds within bounds: `to` names them, for the choices that could not be decided in full. */
   | { readonly verdict: 'bounded'; readonly instances: number; readonly to: string }
-  /** No solver decides all of it; the rule says why it holds, so many exact samples agree, and `to` says what was proved. */
+  /** No solver decides all of it. The rule says why it holds, exact samples agree, and `to` says what was proved. */
   | {
       readonly verdict: 'by argument';
       readonly instances: number;
@@ -12,13 +12,13 @@ export type Verdict =
       readonly to?: string;
     }
   | { readonly verdict: 'unknown'; readonly why: string }
-  /** No theory states what it speaks of. */
+  /** No theory states what the rule depends on. */
   | { readonly verdict: 'out of scope'; readonly why: string }
-  /** It is not meant to be exact: what it changes. */
+  /** Not meant to be exact: `why` says what it changes. */
   | { readonly verdict: 'inexact'; readonly why: string }
   | { readonly verdict: 'refuted'; readonly counterexample: string };
 
-/** Verdicts by rule id, each with the hash of what it is about. */
+/** Verdicts by rule id, each with the hash of the rule that it is about. */
 export type Verdicts = Readonly<Record<string, Verdict & { readonly hash: string }>>;
 
 /** One line for people. */
@@ -41,7 +41,7 @@ export function verdictText(v: Verdict): string {
   }
 }
 
-/** Text of the stored verdicts: one line a rule, in the order of ids, so that a change is one line in a review. */
+/** Text of the stored verdicts: one line per rule, by id, so that a change is one line in a review. */
 export const printVerdicts = (v: Verdicts): string =>
   `{\n${Object.keys(v)
     .sort()

@@ -33,7 +33,10 @@ export const cvta: Primitive = (m, _w, f, d, mask) => {
   void m;
 };
 
-/** Space of a generic address. What lies in no window, functions among it, counts as global (PTX ISA 9.0, 6.4.1.1). */
+/**
+ * Space of a generic address. An address outside all windows, such as a function's, counts as global (PTX ISA 9.0,
+ * 6.4.1.1).
+ */
 function spaceOf(m: Simulation, a: number): string {
   if (a < SHARED_WINDOW) return a >= m.constants.from && a < m.constants.to ? 'CONST' : 'GLOBAL';
   if (a < LOCAL_WINDOW) return 'SHARED';
@@ -41,7 +44,10 @@ function spaceOf(m: Simulation, a: number): string {
   return a < FUNCTION_WINDOW ? 'PARAM' : 'GLOBAL';
 }
 
-/** QSPC: is a generic address one of a space? The window of parameters is a part of the global one (PTX ISA 9.0, isspacep). */
+/**
+ * QSPC: does a generic address belong to a space? The window of parameters is part of the global one (PTX ISA 9.0,
+ * isspacep).
+ */
 export const qspc: Primitive = (m, _w, f, d, mask) => {
   const space = mod(d, 'space');
   const i = f.regs.i32;

@@ -5,7 +5,7 @@ import type { AsyncCopy, Warp } from '../state.ts';
 
 import { addressOf, mod, opnd, type Primitive } from './primitive.ts';
 
-/** Begins a copy from global to shared memory. */
+/** Starts a copy from global to shared memory. */
 export const asyncCopy: Primitive = (m, w, f, d, mask) => {
   const size = Number(mod(d, 'size').slice(1));
   const pn = opnd(f, d, 2);
@@ -16,7 +16,7 @@ export const asyncCopy: Primitive = (m, w, f, d, mask) => {
   }
 };
 
-/** Copies take place when they are waited for, so that a missing wait shows. */
+/** Performs copies only when they are waited for, so that a missing wait shows. */
 function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
   for (const c of copies) {
     m.lane = c.lane;
@@ -31,7 +31,7 @@ function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
   }
 }
 
-/** Completes every copy that a warp has begun. */
+/** Completes every copy that a warp has started. */
 export function completePending(m: Simulation, w: Warp): void {
   for (const g of w.groups.splice(0)) complete(m, w, g);
   complete(m, w, w.pending.splice(0));

@@ -33,7 +33,8 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
     b.barriers.set(id, bar);
   }
   if (n > 0) bar.expected = n;
-  // A warp that stands here as a whole counts as 32 threads, whatever is left of it; at an aligned barrier it always does.
+  // A warp that arrives as a whole counts as 32 threads, even if some have ended; at an aligned barrier it always
+  // does.
   const whole = d.aligned || (~w.exited & ~mask) === 0;
   if (n > 0) bar.arrived += whole ? 32 : popc(mask);
   else bar.lanes.set(w, (bar.lanes.get(w) ?? 0) | (whole ? ~w.exited : mask));
@@ -59,13 +60,13 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
   tryRelease(b, bar);
 };
 
-/** Shared address of the memory barrier that a lane names. */
+/** Shared address of the memory barrier that a lane's operand names. */
 function placeOf(m: Simulation, f: Frame, d: Decoded, lane: number): number {
   const raw = addressOf(m, f, d, 0, lane);
   return raw >= SHARED_WINDOW ? raw - SHARED_WINDOW : raw;
 }
 
-/** The memory barrier that a lane names; in an open world every place holds one. */
+/** The memory barrier that a lane's operand names; in an open world every address holds one. */
 function objectOf(m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number): MBarrier {
   const table = w.block.mbarriers;
   const a = placeOf(m, f, d, lane);
@@ -99,7 +100,7 @@ export const mbarrierInval: Primitive = (m, w, f, d, mask) => {
   for (let r = mask; r !== 0; r &= r - 1) w.block.mbarriers.delete(placeOf(m, f, d, lowest(r)));
 };
 
-/** mbarrier.arrive, arrive_drop and expect_tx, and cp.async.mbarrier.arrive: the state before goes into the destination. */
+/** mbarrier.arrive, arrive_drop and expect_tx, and cp.async.mbarrier.arrive: the destination gets the previous state. */
 export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
   const i = f.regs.i32;
   const op = mod(d, 'op');
@@ -131,7 +132,7 @@ export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
   }
 };
 
-/** mbarrier.test_wait and try_wait: whether the phase has completed, by a state or by parity. */
+/** mbarrier.test_wait and try_wait: has the phase completed, identified by a state or by parity? */
 export const mbarrierWait: Primitive = (m, w, f, d, mask) => {
   const i = f.regs.i32;
   const parity = mod(d, 'by') === 'PARITY';
@@ -145,5 +146,5 @@ export const mbarrierWait: Primitive = (m, w, f, d, mask) => {
     over ||= done;
     setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
   }
-  m.askedInVain = !over;
+  m.yieldTurn = !over;
 };

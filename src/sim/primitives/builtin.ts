@@ -15,7 +15,7 @@ export const trap: Primitive = (m, w, _f, d, mask) => {
 /** Most bytes of one malloc; a larger request gives a null pointer, as an exhausted heap does (8 MB by default). */
 const MOST_HEAP = 8 << 20;
 
-/** Functions that the driver provides: vprintf, __assertfail, malloc, free. Others end the run with an error. */
+/** Functions that the driver provides: vprintf, __assertfail, malloc, free. Any other ends the run with an error. */
 export const builtin: Primitive = (m, w, f, d, mask) => {
   const name = d.ins.src[0].sym;
   m.changes++;

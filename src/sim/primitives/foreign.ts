@@ -12,17 +12,17 @@ import { runMatrix } from './matrix.ts';
 import { opnd, type Primitive, setPred } from './primitive.ts';
 import { hashOf } from './unknown-call.ts';
 
-/** What the words of a foreign instruction say of how it is run. */
+/** What the text of a foreign instruction tells about running it. */
 interface Words {
   /** Its name with modifiers. */
   readonly name: string;
-  /** Of the words, what does not change when registers get other names. */
+  /** Hash of the text, except what changes when registers are renamed. */
   readonly hash: number;
-  /** Sources that stand for addresses, and the offsets beside them. */
+  /** Sources that are addresses, with the offsets beside them. */
   readonly addresses: readonly { readonly src: number; readonly offset: number }[];
-  /** What kind of number its results are, as far as its name says. */
+  /** The number type of its results, as far as its name tells. */
   readonly type: string;
-  /** It completes bytes that a barrier object expects. */
+  /** Whether it completes bytes that a barrier object expects. */
   readonly completes: boolean;
 }
 
@@ -44,9 +44,10 @@ const wordsIn = memoByText((text): Words => {
 });
 
 /**
- * PTX that is carried as it is. A launch runs what works on matrices of a warp, and nothing else. In an open world nobody knows what it computes, so its results are made up of its words, its
- * operands and what memory holds where its addresses lead; what it writes is made up too, and that it was done, with what, can be
- * seen. So an optimizer that drops one, moves one across an access to the same place, or hands it other operands is found out.
+ * PTX that Ori carries unchanged. A launch runs warp-matrix operations and nothing else. In an open world the effect
+ * of the instruction is unknown. Its results and what it writes are made up from its text, its operands and the
+ * memory at its addresses; its execution and operands are recorded. So an optimizer that drops one, moves one across
+ * an access to the same place, or passes it other operands is caught.
  */
 export const foreign: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
@@ -64,7 +65,7 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     );
   }
   const { flags } = ins.op;
-  // Of what may do anything nobody knows what its addresses are addresses of.
+  // If an instruction may do anything, nothing is known about what its addresses point to.
   const somewhere = (flags & OpFlag.Volatile) === 0;
   const reads = somewhere && (flags & OpFlag.ReadsMemory) !== 0;
   const writes = somewhere && (flags & OpFlag.WritesMemory) !== 0;
@@ -78,7 +79,7 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     const l = lowest(r);
     m.lane = l;
     let h = mix(words.hash, m.opts.seed);
-    // What a product is added to does not count where a predicate says that it is not added.
+    // The addend does not count if a predicate says that nothing is added.
     const adds = ins.src.every(
       (o, k) => !isPredicate(o) || (f.regs.p[opnd(f, d, ins.dst.length + k)] >>> l) & 1,
     );
@@ -97,7 +98,7 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
 
 const isPredicate = (o: Operand): boolean => o.kind === Kind.Reg && isPredReg(o.reg);
 
-/** Values that stay as they are, from their sources to their results at once. */
+/** Copies values that stay unchanged from their sources to their results, all at once. */
 function keep(f: Frame, d: Decoded, ties: readonly Tie[], mask: number): void {
   const i = f.regs.i32;
   const values: { to: number; size: number; words: Int32Array }[] = [];
@@ -113,7 +114,7 @@ function keep(f: Frame, d: Decoded, ties: readonly Tie[], mask: number): void {
       for (let k = 0; k < size; k++) i[to + size * lowest(r) + k] = words[size * lowest(r) + k];
 }
 
-/** The words of a source, mixed into a hash. */
+/** Mixes the words of a source into a hash. */
 function mixSource(f: Frame, d: Decoded, k: number, l: number, h: number): number {
   const at = opnd(f, d, d.ins.dst.length + k);
   const o = d.ins.src[k];
@@ -136,7 +137,7 @@ function mixSource(f: Frame, d: Decoded, k: number, l: number, h: number): numbe
 
 type Address = Words['addresses'][number];
 
-/** An address that a lane names, and whether it is one of 32 bits: then it is one of shared memory. */
+/** An address that a lane names, and whether it is 32 bits wide and so in shared memory. */
 function addressOf(f: Frame, d: Decoded, a: Address, l: number): { at: number; shared: boolean } {
   const o = d.ins.src[a.src + 1];
   const at = opnd(f, d, d.ins.dst.length + a.src + 1);
@@ -146,7 +147,7 @@ function addressOf(f: Frame, d: Decoded, a: Address, l: number): { at: number; s
   return { at: i[at + 2 * l + 1] * 4294967296 + (i[at + 2 * l] >>> 0) + a.offset, shared: false };
 }
 
-/** Reads the word where an address leads, or writes one. */
+/** Reads or writes the word at an address. */
 function access(
   m: Simulation,
   w: Warp,
@@ -166,7 +167,7 @@ function access(
   return value;
 }
 
-/** Bytes arrive that the barrier object at a place waits for. */
+/** Delivers bytes for which the barrier object at an address waits. */
 function complete(w: Warp, address: number): void {
   const b = w.block.mbarriers.get(address >= SHARED_WINDOW ? address - SHARED_WINDOW : address);
   if (b === undefined) return;

@@ -2,10 +2,10 @@ import type { Decoded } from '../decode.ts';
 import { mix, SHARED_WINDOW } from '../memory.ts';
 import type { Warp } from '../state.ts';
 
-/** Numbers of a thread's log, two for each word that it changes. */
+/** Length of a thread's log: two numbers for each word that it changes. */
 const LOG = 1 << 13;
 
-/** Where a thread notes a change of global memory; null if it does not or has noted enough. */
+/** The log for a change of global memory by a thread; null if there is none or it is full. */
 export function logOf(w: Warp, d: Decoded, address: number, lane: number): number[] | null {
   if (w.logs === null) return null;
   const { space } = d.ins.op;
@@ -14,7 +14,7 @@ export function logOf(w: Warp, d: Decoded, address: number, lane: number): numbe
   return log.length < LOG ? log : null;
 }
 
-/** Notes a store word by word, so that a wide one says the same as narrow ones. */
+/** Logs a store word by word, so that a wide store equals several narrow ones. */
 export function noteStore(
   log: number[],
   address: number,
@@ -29,7 +29,7 @@ export function noteStore(
 
 const ATOMICS = ['ADD', 'MIN', 'MAX', 'INC', 'DEC', 'AND', 'OR', 'XOR', 'EXCH', 'CAS'];
 
-/** Notes what an atomic operation asks for; what it finds depends on who comes first. */
+/** Logs the request of an atomic operation; its result depends on the order of threads. */
 export function noteAtomic(log: number[], a: number, op: string, b: number, c: number): void {
   log.push(a, mix(mix(ATOMICS.indexOf(op), b), op === 'CAS' ? c : 0));
 }

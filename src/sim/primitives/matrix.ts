@@ -6,15 +6,16 @@ import { runWmma } from './wmma.ts';
 
 const LANES = 32;
 
-/** Place of source `k` after the words, and of result `k`, in the register file. */
+/** Place in the register file of source `k` after the text, and of result `k`. */
 const source = (c: MatrixCall, k: number): number => opnd(c.f, c.d, c.d.ins.dst.length + 1 + k);
 const result = (c: MatrixCall, k: number): number => opnd(c.f, c.d, k);
 
 /**
- * What a launch makes of PTX that works on matrices: the fragments that the lanes of a warp hold together are put into one matrix,
- * and the result is taken apart again. All 32 lanes take part, as `.sync.aligned` demands. Layouts of fragments: PTX ISA 9.0, 9.7.14.
+ * Runs warp-matrix PTX in a launch: the fragments that the lanes of a warp hold together are assembled into one
+ * matrix, and the result is distributed again. All 32 lanes take part, as `.sync.aligned` demands. Layouts of
+ * fragments: PTX ISA 9.0, 9.7.14.
  *
- * @returns false where it has no meaning here
+ * @returns false if the instruction is not supported here
  */
 export function runMatrix(c: MatrixCall): boolean {
   const [opcode, ...mods] = c.name.split('.');
@@ -48,7 +49,7 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
     if (a % 16 !== 0) c.m.fault(`row address 0x${a.toString(16)} is not a multiple of 16`, c.d, c.w, lane);
     return c.w.block.shared.place((a >= SHARED_WINDOW ? a - SHARED_WINDOW : a) + 2 * column, 2, store);
   };
-  // Addresses are read before results are written: a register may hold both.
+  // Addresses are read before results are written, because a register may hold both.
   const values = new Int32Array(LANES * count);
   for (let k = 0; k < count; k++)
     for (let lane = 0; lane < LANES; lane++)
@@ -63,13 +64,13 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
   return true;
 }
 
-/** Writes a result of 32 bits in all lanes. */
+/** Writes a 32-bit result in all lanes. */
 function put(c: MatrixCall, k: number, values: Int32Array): void {
   const at = result(c, k);
   if (at >= 0) c.f.regs.i32.set(values, at);
 }
 
-/** `movmatrix`: an 8 x 8 matrix of halves, rows of which the lanes hold in fours, becomes its transpose. */
+/** `movmatrix`: transposes an 8 x 8 matrix of halves; each row is held by four lanes. */
 function transpose(c: MatrixCall): boolean {
   const from = c.f.regs.i32.slice(source(c, 0), source(c, 0) + LANES);
   const half = (row: number, column: number): number =>
@@ -83,7 +84,7 @@ function transpose(c: MatrixCall): boolean {
   return true;
 }
 
-/** Bits of the types of elements that are multiplied here. */
+/** Bits of the element types that can be multiplied here. */
 const BITS: Readonly<Record<string, number>> = {
   f16: 16,
   bf16: 16,
@@ -100,9 +101,10 @@ const BITS: Readonly<Record<string, number>> = {
 const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32']);
 
 /**
- * `mma.sync` of floats with sums of f32, f16 or f64, and of integers. PTX leaves the order and the precision of sums of floats
- * open, at least that of f32: here products and sums are of double precision, from the first column to the last, then the old value is
- * added and all is rounded once. Sums of f64 are fused in that order. Integers wrap, or saturate as `.satfinite` says.
+ * `mma.sync` of floats with sums in f32, f16 or f64, and of integers. PTX leaves order and precision of float sums
+ * open, at least for f32: here products and sums are in double precision, from the first column to the last, then the
+ * old value is added and everything is rounded once. f64 sums are fused in that order. Integers wrap, or saturate
+ * with `.satfinite`.
  */
 function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   const shape = /^m(\d+)n8k(\d+)$/.exec(mods[2] ?? '');
@@ -112,7 +114,7 @@ function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   if (!mods.includes('row') || !mods.includes('col')) return false;
   const [m, k] = [Number(shape[1]), Number(shape[2])];
   const [td, ta, tb, tc] = types;
-  // The matrices of Volta are laid out in another way.
+  // The matrices of Volta have a different layout.
   if ((m !== 8 && m !== 16) || (m === 8 && FLOATS.has(ta)) || td !== tc) return false;
   const isInteger = !FLOATS.has(ta) && ta !== 'f64';
   if (isInteger ? td !== 's32' : ta === 'f64' ? td !== 'f64' : td !== 'f32' && td !== 'f16') return false;
@@ -143,7 +145,10 @@ function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   return true;
 }
 
-/** Registers of a fragment, and the matrix, row by row of `k` elements; the columns of the second factor are its rows. */
+/**
+ * Assembles a matrix from the registers of a fragment, row by row of `k` elements; for the second factor these are
+ * its columns.
+ */
 function fragment(
   c: MatrixCall,
   first: number,
@@ -155,7 +160,7 @@ function fragment(
   const width = Math.max(32, bits);
   const each = width / bits;
   const registers = (rows * k * bits) / (LANES * width);
-  // Two registers of a pair hold rows that are eight apart, where there are sixteen.
+  // If there are sixteen rows, the two registers of a pair hold rows that are eight apart.
   const halves = rows / 8;
   const step = (k * halves) / registers;
   const values = new Float64Array(rows * k);
@@ -184,7 +189,7 @@ function element(register: number, j: number, type: string): number {
     case 'bf16':
       return halfToNumber((register >>> (16 * j)) & 0xffff, type);
     case 'tf32':
-      // The low bits of a tf32 are not looked at.
+      // The low bits of a tf32 are ignored.
       word[0] = register & ~0x1fff;
       return float[0];
     default: {
@@ -195,10 +200,10 @@ function element(register: number, j: number, type: string): number {
   }
 }
 
-/** Row and column of the first of two neighbours that a lane holds, by pair of elements. */
+/** Row and column of the first of two adjacent elements that a lane holds, by pair of elements. */
 const place = (lane: number, pair: number): number => ((lane >> 2) + 8 * pair) * 8 + 2 * (lane & 3);
 
-/** The sums as they were, row by row. */
+/** The old sums, row by row. */
 function sums(c: MatrixCall, first: number, m: number, type: string): Float64Array {
   const out = new Float64Array(m * 8);
   const { i32 } = c.f.regs;
@@ -222,7 +227,7 @@ function sums(c: MatrixCall, first: number, m: number, type: string): Float64Arr
 
 const words = new Int32Array(2);
 
-/** Gives the lanes their sums. */
+/** Distributes the sums to the lanes. */
 function give(c: MatrixCall, values: Float64Array, m: number, type: string): void {
   const { i32 } = c.f.regs;
   for (let pair = 0; pair < m / 8; pair++)

@@ -5,21 +5,21 @@ import { LOCAL_WINDOW, type Location, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
 
-/** Carries out one instruction that an expression cannot say, for the lanes of `mask`. */
+/** Executes one instruction that an expression cannot describe, for the lanes of `mask`. */
 export type Primitive = (m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number) => void;
 
-/** The member that a modifier group of an instruction has. */
+/** The chosen value of a modifier group of an instruction. */
 export const mod = (d: Decoded, group: string): string => modOf(d.ins.op, d.ins.mods, group);
 
-/** Place of an operand in its register file: destinations first, then sources; negative where there is none. */
+/** Place of an operand in its register file: destinations first, then sources; negative if there is none. */
 export const opnd = (f: Frame, d: Decoded, i: number): number => f.code.operands[d.k + i];
 
-/** Gives the lanes `mask` of a predicate their bits; a place below 0 is none. */
+/** Sets the bits of lanes `mask` of a predicate; a negative place is ignored. */
 export function setPred(f: Frame, at: number, bits: number, mask: number): void {
   if (at >= 0) f.regs.p[at] = (f.regs.p[at] & ~mask) | (bits & mask);
 }
 
-/** The lanes where a predicate source holds, its negation included. */
+/** The lanes in which a predicate source is true, including its negation. */
 export const predOf = (f: Frame, d: Decoded, src: number): number => {
   const v = f.regs.p[opnd(f, d, d.ins.dst.length + src)];
   return d.ins.src[src].mods !== 0 ? ~v : v;
@@ -32,17 +32,17 @@ export function addressOf(m: Simulation, f: Frame, d: Decoded, srcIndex: number,
   let a = o.lo;
   if (o.sym !== '') a += m.symbolAddress(o.sym, f.code);
   if (o.reg !== NO_REG) {
-    // 64-bit registers have two words a lane; their file is in the low bits of the register.
+    // 64-bit registers have two words per lane; the register's low bits give its file.
     if ((o.reg & 7) === 1 || (o.reg & 7) === 4)
       a += f.regs.i32[at + 2 * lane + 1] * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
-    // Addresses of 32 bits wrap: the base of an array at 0 may be taken below it, and the offset lead back.
+    // 32-bit addresses wrap: the base of an array at 0 may be below it, and the offset leads back.
     else a = (a + f.regs.i32[at + lane]) >>> 0;
   } else if (o.sym === '') a = o.lo >>> 0;
   // High words are signed, so that a frame-relative local address below its frame stays a small negative number.
   return Math.abs(a) >= 281474976710656 ? a % 281474976710656 : a;
 }
 
-/** Place of an access of an instruction's space. */
+/** Location of an access in the instruction's space. */
 export function resolve(
   m: Simulation,
   w: Warp,

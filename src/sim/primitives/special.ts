@@ -66,7 +66,7 @@ export const special: Primitive = (m, w, f, d, mask) => {
           v = m.opts.open ? 0 : m.executed;
           break;
         default:
-          // A block is a cluster of its own.
+          // Each block is its own cluster.
           v = /^(NCLUSTERID)/.test(sr)
             ? m.opts.grid[at]
             : /^CLUSTERID/.test(sr)

@@ -6,7 +6,7 @@ import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
 import { opnd } from './primitive.ts';
 
-/** A hash of a text, for what an open world makes up. */
+/** A hash of a text, for made-up values in an open world. */
 export function hashOf(text: string): number {
   let h = text.length;
   for (let i = 0; i < text.length; i++) h = mix(h, text.charCodeAt(i));
@@ -14,8 +14,8 @@ export function hashOf(text: string): number {
 }
 
 /**
- * A call in an open world of a function that the module does not have: what it is given is compared, and it gives small
- * values hashed from that and from which function it is: by its name, or its address. (What a prototype is called says nothing.)
+ * A call, in an open world, of a function that the module does not define. Its arguments are compared, and it returns
+ * small values hashed from them and from the function's name or address. (The name of a prototype does not matter.)
  */
 export function unknownCall(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
   const [target, declared] = d.ins.src;

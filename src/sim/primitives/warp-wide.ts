@@ -6,8 +6,8 @@ import { atomic32 } from './atomic-value.ts';
 import { mod, opnd, type Primitive, predOf, setPred } from './primitive.ts';
 
 /**
- * Lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). What a lane reads from one that does not take part is
- * undefined there; here it is 0, so that no result hangs on what happens to stand in a register.
+ * Source lane of a shuffle by PTX's rules (PTX ISA 9.0, 9.7.9 shfl). PTX leaves the value from a lane that does not
+ * take part undefined; here it is 0, so that no result depends on leftover register contents.
  */
 export const shuffle: Primitive = (_m, _w, f, d, mask) => {
   const mode = mod(d, 'mode');
@@ -49,7 +49,7 @@ export const shuffle: Primitive = (_m, _w, f, d, mask) => {
   setPred(f, pp, ok, mask);
 };
 
-/** Member lanes of a warp-wide operation: those of the mask operand that are here. */
+/** Member lanes of a warp-wide operation: those of the mask operand that are present. */
 function members(f: Frame, d: Decoded, src: number, mask: number): number {
   const at = opnd(f, d, d.ins.dst.length + src);
   return f.regs.i32[at + lowest(mask)] & mask;
@@ -66,7 +66,7 @@ export const vote: Primitive = (_m, _w, f, d, mask) => {
   if (to >= 0) for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = yes;
 };
 
-/** The lanes that carry it out together. */
+/** The lanes that execute it together. */
 export const activemask: Primitive = (_m, _w, f, d, mask) => {
   const to = opnd(f, d, 0);
   for (let r = mask; r !== 0; r &= r - 1) f.regs.i32[to + lowest(r)] = mask;

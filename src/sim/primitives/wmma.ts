@@ -6,9 +6,9 @@ import type { MatrixCall } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 
 /*
- * `wmma`: PTX leaves open which lane holds which element of a fragment (PTX ISA 9.0, 9.7.14), and kernels may do to all elements
- * alike what they like. Here a lane holds as many neighbours, row by row, as the matrix has for each; where a fragment has more registers
- * than that, the rest is zero.
+ * `wmma`: PTX does not define which lane holds which element of a fragment (PTX ISA 9.0, 9.7.14); kernels may apply
+ * any operation uniformly to all elements. Here each lane holds an equal number of consecutive elements, row by row;
+ * if a fragment has more registers than that, the rest is zero.
  */
 
 const LANES = 32;
@@ -23,7 +23,7 @@ const BITS: Readonly<Record<string, number>> = {
   s32: 32,
 };
 
-/** Runs `wmma.load`, `wmma.mma` or `wmma.store`; false where it has no meaning here. */
+/** Runs `wmma.load`, `wmma.mma` or `wmma.store`; false if it is not supported here. */
 export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
   const shape = mods.map((x) => /^m(\d+)n(\d+)k(\d+)$/.exec(x)).find((x) => x !== null);
   if (shape == null) return false;
@@ -46,7 +46,7 @@ export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
   }
 }
 
-/** Registers in which each lane holds its part of a matrix of so many elements, and how many are there in all. */
+/** Elements of a matrix that each lane holds. */
 const each = (elements: number): number => elements / LANES;
 
 /** Moves a matrix between memory and a fragment. */
@@ -72,7 +72,7 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
   const count = each(rows * columns);
   const perWord = Math.max(1, 4 / bytes);
   const width = Math.max(1, bytes / 4);
-  // What is loaded goes into registers when all has been read: they may hold the address.
+  // Loaded values are written to registers after everything has been read, because these may hold the address.
   const loaded: Int32Array[] = c.d.ins.dst.map(() => new Int32Array(LANES * width));
   for (let lane = 0; lane < LANES; lane++)
     for (let e = 0; e < count; e++)
@@ -104,11 +104,11 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
   return true;
 }
 
-/** Products as `mma` has them; sums of floats in double precision, rounded once. */
+/** Multiplies as `mma` does; float sums are in double precision, rounded once. */
 function multiply(c: MatrixCall, [m, n, k]: readonly number[], td: string, ta: string, tc: string): boolean {
   const integer = ta === 's8' || ta === 'u8';
   if (integer !== (td === 's32') || (td === 's32') !== (tc === 's32')) return false;
-  // Registers of the fragments: f16 has eight of the factors whatever their size.
+  // Registers of the fragments: an f16 factor has eight, whatever its size.
   const registers = (elements: number, type: string): number =>
     (each(elements) * BITS[type]) / Math.max(32, BITS[type]);
   const total = c.d.ins.src.length - 1;
@@ -136,7 +136,7 @@ const float = new Float32Array(1);
 const word = new Int32Array(float.buffer);
 const pair = new Int32Array(2);
 
-/** The elements of a fragment, from the `from`-th operand place on. */
+/** The elements of a fragment, starting at operand place `from`. */
 function values(c: MatrixCall, from: number, elements: number, type: string): Float64Array {
   const { i32 } = c.f.regs;
   const count = each(elements);
@@ -164,7 +164,7 @@ function values(c: MatrixCall, from: number, elements: number, type: string): Fl
   return out;
 }
 
-/** Gives the lanes their parts of the sums. */
+/** Distributes the sums to the lanes. */
 function give(c: MatrixCall, sums: Float64Array, type: string): void {
   const { i32 } = c.f.regs;
   const count = each(sums.length);

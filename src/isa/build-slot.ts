@@ -1,0 +1,140 @@
+import { type KindSet, Mod, type ModGroup, type Slot } from '../ir/opcode.ts';
+import { imm, immOf, Kind, type Operand, PF, PT } from '../ir/operand.ts';
+import { didYouMean, type Report } from './build-report.ts';
+
+const bit = (kind: number): KindSet => 1 << kind;
+
+/** Splits at commas outside parentheses. */
+export function splitOperands(text: string): string[] {
+  const out: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let i = 0; i <= text.length; i++) {
+    const c = text[i];
+    if (c === '(') depth++;
+    else if (c === ')') depth--;
+    else if ((c === ',' && depth === 0) || i === text.length) {
+      const s = text.slice(from, i).trim();
+      if (s !== '') out.push(s);
+      from = i + 1;
+    }
+  }
+  return out;
+}
+
+const SLOT = /^(\w+):([\w()|]+)([?*]*)(?:\/([-|~!]+))?$/;
+
+/** One operand of a form, from text such as `b:r32?/-|`. */
+export function buildSlot(
+  text: string,
+  source: boolean,
+  groups: ReadonlyMap<string, ModGroup>,
+  defaults: Readonly<Record<string, number | boolean>>,
+  report: Report,
+): Slot {
+  const m = SLOT.exec(text);
+  const slot = {
+    name: text,
+    bank: 'none' as Slot['bank'],
+    width: 0,
+    widthFrom: null as string | null,
+    kinds: 0,
+  };
+  if (m === null) {
+    report(`operand '${text}' is not of the form name:type[?][*][/modifiers]`);
+    return { ...slot, mods: 0, optional: false, variadic: false, default: null };
+  }
+  slot.name = m[1];
+  for (const type of m[2].split('|')) {
+    const t = /^([rx])(?:(\d+)|\((\w+)\))$/.exec(type);
+    if (t !== null) {
+      slot.bank = 'r';
+      slot.kinds |= bit(Kind.Reg) | (t[1] === 'x' ? bit(Kind.Imm) | bit(Kind.CBank) : 0);
+      if (t[2] !== undefined) slot.width = Number(t[2]);
+      else if (groups.has(t[3])) slot.widthFrom = t[3];
+      else report(`operand ${m[1]} takes its width from '${t[3]}', which is not a modifier group`);
+      continue;
+    }
+    switch (type) {
+      case 'p':
+        slot.bank = 'p';
+        slot.width = 1;
+        slot.kinds |= bit(Kind.Reg) | bit(Kind.Imm);
+        break;
+      case 'b':
+        slot.bank = 'b';
+        slot.width = 32;
+        slot.kinds |= bit(Kind.Reg);
+        break;
+      case 'imm':
+        slot.width = 32;
+        slot.kinds |= bit(Kind.Imm);
+        break;
+      case 'cbank':
+        slot.kinds |= bit(Kind.CBank);
+        break;
+      case 'addr':
+        slot.kinds |= bit(Kind.Addr);
+        break;
+      case 'label':
+        slot.kinds |= bit(Kind.Label);
+        break;
+      case 'sym':
+        slot.kinds |= bit(Kind.Sym);
+        break;
+      case 'table':
+        slot.kinds |= bit(Kind.Table);
+        break;
+      case 'value':
+        slot.bank = 'any';
+        slot.kinds |= bit(Kind.Reg);
+        break;
+      case 'place':
+        slot.bank = 'any';
+        slot.kinds |= bit(Kind.Reg) | bit(Kind.Sym);
+        break;
+      case 'text':
+        slot.kinds |= bit(Kind.Text);
+        break;
+      case 'any':
+        slot.bank = 'r';
+        slot.kinds |= bit(Kind.Reg) | bit(Kind.Imm) | bit(Kind.Sym) | bit(Kind.CBank);
+        break;
+      default:
+        report(
+          `operand ${m[1]} has unknown type '${type}'`,
+          didYouMean(type, [
+            'r32',
+            'r64',
+            'x32',
+            'x64',
+            'p',
+            'imm',
+            'cbank',
+            'addr',
+            'label',
+            'sym',
+            'table',
+            'any',
+            'value',
+            'place',
+            'text',
+          ]),
+        );
+    }
+  }
+  let mods = 0;
+  for (const c of m[4] ?? '') mods |= c === '-' ? Mod.Neg : c === '|' ? Mod.Abs : Mod.Not;
+  let fallback: Operand | null = null;
+  if (source && m[1] in defaults) {
+    const v = defaults[m[1]];
+    fallback = typeof v === 'boolean' ? (v ? PT : PF) : slot.width === 64 ? immOf(BigInt(v), 64) : imm(v);
+  }
+  return {
+    ...slot,
+    mods,
+    optional: m[3].includes('?'),
+    variadic: m[3].includes('*'),
+    default: fallback,
+  };
+}

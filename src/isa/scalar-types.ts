@@ -1,0 +1,23 @@
+/** Bits of each scalar type. */
+export const TYPE_BITS: Readonly<Record<string, number>> = {
+  b8: 8,
+  u8: 8,
+  s8: 8,
+  b16: 16,
+  u16: 16,
+  s16: 16,
+  f16: 16,
+  bf16: 16,
+  b32: 32,
+  u32: 32,
+  s32: 32,
+  f32: 32,
+  tf32: 32,
+  f16x2: 32,
+  bf16x2: 32,
+  b64: 64,
+  u64: 64,
+  s64: 64,
+  f64: 64,
+  b128: 128,
+};

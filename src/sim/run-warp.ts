@@ -1,0 +1,140 @@
+import { branchTable, diverge } from './branches.ts';
+import { call } from './calls.ts';
+import { meetBarrier, meetMembers, resume } from './converge.ts';
+import { count } from './counters.ts';
+import { OutOfBudget, SimFault } from './faults.ts';
+import { MemoryFault } from './memory.ts';
+import { passTurn } from './paths.ts';
+import { primitives } from './primitives/index.ts';
+import type { Simulation } from './simulation.ts';
+import type { Frame, Warp } from './state.ts';
+
+/** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
+const PATH_SLICE = 5000;
+
+/** What running a warp needs of the machine, besides what single instructions need. */
+export interface WarpHost extends Simulation {
+  executed: number;
+  /** Takes back a frame that no path is in. */
+  releaseFrame(f: Frame): void;
+  /** Must be called when lanes have ended: whatever waited for them may continue. */
+  afterExit(w: Warp): void;
+}
+
+/**
+ * Runs a warp until it has ended, waits for other warps, or `m.executed` reaches `limit`.
+ * @throws OutOfBudget at the limit of the whole run; SimFault if an instruction fails
+ */
+export function runWarp(m: WarpHost, w: Warp, limit: number): void {
+  const { counters, budget, pathSlice = PATH_SLICE } = m.opts;
+  const { paths } = w;
+  let inPath = 0;
+  for (;;) {
+    const path = paths[paths.length - 1];
+    if (path === undefined) {
+      w.state = 'done';
+      return;
+    }
+    if (path.wait !== null) {
+      if (!resume(m, w)) return;
+      inPath = 0;
+      continue;
+    }
+    const f = path.frame;
+    const active = path.mask & ~w.exited;
+    if (active === 0 || path.pc === path.join) {
+      paths.pop();
+      if (--f.live === 0) {
+        f.onReturn?.();
+        m.releaseFrame(f);
+      }
+      inPath = 0;
+      continue;
+    }
+    const d = f.code.ins[path.pc];
+    if (d === undefined) throw new SimFault(`control runs off the end of ${f.code.fn.name}`);
+    if (m.executed >= limit) {
+      if (m.executed >= budget) throw new OutOfBudget();
+      return;
+    }
+    if (++inPath > pathSlice) {
+      inPath = 0;
+      passTurn(w, true, path);
+      continue;
+    }
+    m.executed++;
+    let mask = active;
+    if (d.guard >= 0) {
+      const g = f.regs.p[d.guard];
+      mask &= d.guardNot ? ~g : g;
+    }
+    if (counters !== null) count(counters, d, f, mask, path);
+    if (d.lane !== null) {
+      if (mask !== 0) d.lane(f.regs, f.code.operands, d.k, mask);
+      path.pc++;
+      continue;
+    }
+    switch (d.primitive) {
+      case 'branch':
+        if (mask === 0) path.pc++;
+        else if (mask === active) path.pc = d.target;
+        else
+          diverge(m, w, path, d, [
+            [d.target, mask],
+            [path.pc + 1, active & ~mask],
+          ]);
+        continue;
+      case 'branch-table':
+        branchTable(m, w, path, d, mask, active);
+        continue;
+      case 'exit':
+        path.pc++;
+        w.exited |= mask;
+        m.afterExit(w);
+        continue;
+      case 'return':
+        path.pc++;
+        if (mask === 0) continue;
+        if (f.depth > 0) {
+          for (const p of paths) if (p.frame === f) p.mask &= ~mask;
+          continue;
+        }
+        w.exited |= mask;
+        m.afterExit(w);
+        continue;
+      case 'call':
+        path.pc++;
+        if (mask !== 0) call(m, w, f, d, mask);
+        continue;
+      case 'barrier':
+        if (mask === 0) path.pc++;
+        else meetBarrier(m, w, path, d, mask);
+        continue;
+      default: {
+        if (d.members >= 0 && mask !== 0) {
+          // An instruction that an optimizer may drop must not make lanes wait when programs are compared.
+          if (d.idle && m.opts.open) {
+            path.pc++;
+            continue;
+          }
+          meetMembers(m, w, path, d, mask);
+          continue;
+        }
+        path.pc++;
+        if (mask === 0) continue;
+        try {
+          primitives[d.primitive](m, w, f, d, mask);
+        } catch (e) {
+          if (e instanceof MemoryFault) m.fault(e.message, d, w, m.lane, 'access');
+          throw e;
+        }
+        if (m.yieldTurn) {
+          m.yieldTurn = false;
+          // If each unsuccessful test ended the warp's turn, its other paths would never run; so they get their turns
+          // by PATH_SLICE.
+          if (paths.length === 1) return;
+        }
+      }
+    }
+  }
+}

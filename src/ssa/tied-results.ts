@@ -1,0 +1,20 @@
+import { type Tie, tiesOf } from '../ir/foreign-text.ts';
+import { NO_REG } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { inSsa } from './registers.ts';
+
+/**
+ * Results that must share the register of a source. If the guarded instruction keeps another value than that source,
+ * both would have to be in the register before the instruction, so such a tie is left out.
+ */
+export const tiedResults = (x: Instr): readonly Tie[] => {
+  const ties = tiesOf(x);
+  return ties.length === 0
+    ? ties
+    : ties.filter(
+        ({ dst, src }) =>
+          x.dst[dst] !== NO_REG &&
+          inSsa(x.dst[dst]) &&
+          (x.guard === NO_REG || x.otherwise[dst] === x.src[src].reg),
+      );
+};
