@@ -81,7 +81,9 @@ export function frameOf(x: FrameInput): Frame {
   if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeFrame(x);
   const parts = [specs.constraints, specs.knobs, specs.isa, specs.orders, specs.rules, x.found, x.host];
   const { order, disable, rules = [], wrongRules, sm } = request;
-  const layers = x.layers.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
+  // What else a recipe says is in the level and in the values of knobs.
+  const own = x.layers.filter((l) => l.data.hooks !== undefined || l.data.phases !== undefined);
+  const layers = own.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
   const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, layers, disable, rules, wrongRules]);
   let kept = frames.get(specs.phases);
   if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
