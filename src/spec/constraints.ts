@@ -1,5 +1,5 @@
+import type { Entry } from './entries.ts';
 import type { Issues } from './issues.ts';
-import type { Entry } from './order.ts';
 import type { Specs } from './specs.ts';
 import type { ConstraintsSpec } from './types.generated.ts';
 

@@ -5,17 +5,19 @@ import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
 import { checkConstraints, hardPairs } from './constraints.ts';
 import type { SpecFile } from './document.ts';
+import { type Entry, RowTable } from './entries.ts';
 import { resolveHooks } from './hooks.ts';
 import type { Host } from './host.ts';
 import { Issues, type SpecIssue } from './issues.ts';
 import { type KnobTable, MANAGER_KNOB } from './knobs.ts';
 import type { Layer } from './layers.ts';
-import { buildOrder, type Entry, orderChain, RowTable } from './order.ts';
+import { buildOrder, orderChain } from './order.ts';
 import { checkRows } from './params.ts';
 import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Setting, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { checkProperties } from './properties.ts';
+import { ofRounds } from './rounds.ts';
 import { checkForeignRules, checkRules, rulesFor, rulesOf } from './rules.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { resolveSwitches, switchKnobs } from './switches.ts';
@@ -128,8 +130,14 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     ruleGroups: groups,
     passParams: host.passParams,
   };
-  const { hooks, settings } = resolveHooks(layers, found, names, issues);
-  const switches = resolveSwitches(entries, rows, request, layers, table, issues);
+  const { hooks: filled, settings } = resolveHooks(layers, found, names, issues);
+  const switched = resolveSwitches(entries, rows, request, layers, table, issues);
+  const hooks = ofRounds(filled, entries);
+  const own = (id: string): boolean => switched.off.has(id) || switched.enabled.has(id);
+  const switches = {
+    off: ofRounds(switched.off, entries, own),
+    enabled: ofRounds(switched.enabled, entries, own),
+  };
   const phases = planPhases(
     entries,
     rows,
@@ -166,15 +174,15 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     backend,
     issues,
   );
-  warnIdleHooks(phases, hooks, level, backend, issues);
-  warnIdleSwitches(phases, switches.enabled, level, backend, issues);
+  warnIdleHooks(phases, filled, level, backend, issues);
+  warnIdleSwitches(phases, switched.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);
   if (isa !== null && !issues.failed) checkForeignRules(specs, run, request, isa, host, issues);
   return {
     isa,
     phases,
     rules: run,
-    settings: [...settings, ...switches.settings],
+    settings: [...settings, ...switched.settings],
     read: knobsReadBy(phases, level, backend),
     hash: isa === null || issues.failed ? null : hashParts(level, backend.facts, isa, phases, run),
     unordered: false,

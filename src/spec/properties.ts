@@ -1,6 +1,6 @@
+import type { Entry } from './entries.ts';
 import type { HookFilling } from './hooks.ts';
 import type { Issues, Spot } from './issues.ts';
-import type { Entry } from './order.ts';
 import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
 import type { Specs } from './specs.ts';
