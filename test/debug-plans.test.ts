@@ -8,7 +8,8 @@ import { parseArm } from '../src/lab/arms.ts';
 import { planDifferences } from '../src/lab/plan-differences.ts';
 import { Plans } from '../src/lab/plans.ts';
 import { readPtx } from '../src/read.ts';
-import { plain, shipped } from './support/specs.ts';
+import { resolve } from '../src/spec/resolve.ts';
+import { passNames, plain, shipped, specOf } from './support/specs.ts';
 
 /*
  * What turns a good plan into a bad one.
@@ -52,6 +53,25 @@ describe('plans made of parts of two others', () => {
       );
     }
   });
+});
+
+it('a round that waits for the one before is told from a phase that runs again in any case', async () => {
+  const ordered = (edit: string) => {
+    const file = specOf('mine.yaml', `kind: order\nextends: binary\nedits:\n  - ${edit}\n`);
+    const specs = { ...shipped, orders: new Map([...shipped.orders, ['mine', file]]) };
+    return resolve(specs, { ...plain, order: 'mine' }, passNames).plan!;
+  };
+  const again = ordered('{ insert: OriBranchOpt, after: OriBranchOpt }');
+  const round = ordered('{ repeat: OriBranchOpt, rounds: 2 }');
+  expect(again.hash).not.toBe(round.hash);
+  expect(planDifferences(again, round).map((d) => [d.kind, d.name, d.a, d.b])).toEqual([
+    [
+      'phase',
+      'OriBranchOpt#2',
+      expect.not.stringContaining('a change'),
+      expect.stringContaining('a change by OriBranchOpt'),
+    ],
+  ]);
 });
 
 describe('bisectPlans', () => {

@@ -298,6 +298,34 @@ describe('order suggest', () => {
     }
   });
 
+  it('is judged for functions that a recipe is for, too', () => {
+    const text =
+      "kind: recipe\nwhen: { kernel: 'k*' }\nhooks: { AdvancedPhaseLateExpandSyncInstructions: [{ pass: gvn-cse }] }";
+    const specs = { ...shipped, recipes: new Map([...shipped.recipes, ['r', specOf('r.yaml', text)]]) };
+    const request = { ...plain, order: 'binary' };
+    const last = (recipes: string[]) =>
+      legalPlaces(specs, { ...request, recipes }, passNames, 'ConvertAllMovPhiToMov')!.legal[0].after!;
+    expect(resolve(specs, { ...request, recipes: ['r'] }, passNames).plan).not.toBeNull();
+    const hook = base.phases.findIndex((p) => p.id === 'AdvancedPhaseLateExpandSyncInstructions');
+    expect(last([]).position).toBeLessThan(hook);
+    expect(last(['r']).position).toBeGreaterThanOrEqual(hook);
+  });
+
+  it('does not move what is repeated, nor puts anything among it', () => {
+    const file = specOf('mine.yaml', order('  - { repeat: GvnCse, rounds: 2 }'));
+    const specs = { ...shipped, orders: new Map([...shipped.orders, ['mine', file]]) };
+    const found = (id: string) => legalPlaces(specs, { ...plain, order: 'mine' }, passNames, id)!;
+    expect(found('GvnCse').legal.map((r) => [r.after!.id, r.before!.id, r.current])).toEqual([
+      ['EnforceArgumentRestrictions', 'GvnCse#2', true],
+    ]);
+    expect(found('GvnCse').reasons.map((r) => r.code)).toEqual(['edit-repeated']);
+    const around = found('OriDoPredication');
+    expect(around.legal.filter((r) => r.before?.id === 'GvnCse' || r.after?.id === 'GvnCse#2').length).toBe(
+      2,
+    );
+    expect(around.reasons.map((r) => r.message)).toContain("'GvnCse' and 'GvnCse#2' are repeated together");
+  });
+
   it('says why nowhere else, each reason once', () => {
     const { reasons } = legalPlaces(shipped, { ...plain, order: 'binary' }, passNames, 'GvnCse')!;
     const texts = reasons.map((r) => r.message);

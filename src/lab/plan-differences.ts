@@ -101,7 +101,7 @@ const outline = (s: Step): string =>
       : `${s.pass}${Object.keys(s.params).length > 0 ? JSON.stringify(s.params) : ''}`;
 
 /** When a phase runs. */
-function gateText({ gate, noOp }: PlanPhase): string {
+function gateText({ gate, noOp, roundAfter }: PlanPhase): string {
   const parts = [
     ...(gate.levels === null ? [] : [`levels ${rangeText(gate.levels)}`]),
     ...gate.unset.map((k) => `${k} unset`),
@@ -109,6 +109,9 @@ function gateText({ gate, noOp }: PlanPhase): string {
     ...gate.budget.map((k) => `budget ${k}`),
     ...gate.facts.map((f) => `${f.path} ${JSON.stringify(f.equals)}`),
     ...(noOp ? ['no-op'] : []),
+    ...(roundAfter === null
+      ? []
+      : [`a change by ${[...new Set([roundAfter[0], roundAfter.at(-1)])].join(' to ')}`]),
   ];
   return parts.length === 0 ? 'always' : `if ${parts.join(' and ')}`;
 }

@@ -5,14 +5,7 @@ import { type Entry, freshId, LISTS_PHASES, notAtLevel, type RowTable } from './
 import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { checkParams } from './params.ts';
-import {
-  partlyRepeated,
-  repeatedBy,
-  repeatedTogether,
-  roundsOf,
-  withReplaced,
-  withRounds,
-} from './rounds.ts';
+import { partlyRepeated, roundsOf, tearing, withReplaced, withRounds } from './rounds.ts';
 
 export interface EditContext {
   readonly at: Spot & { readonly file: SpecFile };
@@ -50,9 +43,8 @@ export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
     .with({ move: P.string }, (e) => {
       const from = findEntry(list, e.move, 'move', cx);
       if (from < 0) return;
-      const by = repeatedBy(list[from]);
-      if (by !== null)
-        refuseRepeated('move', `'${list[from].id}' is repeated, and cannot be moved alone`, by, cx);
+      const torn = tearing(list, from, -1);
+      if (torn !== null) refuseRepeated('move', torn.message, torn.by, cx);
       else if (here) place(list, from, { ...list[from], origin: cx.at }, e, cx);
     })
     .with({ drop: P.string }, ({ drop, why }) => {
@@ -146,9 +138,9 @@ function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor,
     return;
   }
   const to = key === 'before' ? at : at + 1;
-  const by = repeatedTogether(list[to - 1], list[to]);
-  if (by !== null) {
-    refuseRepeated(key, `'${list[to - 1].id}' and '${list[to].id}' are repeated together`, by, cx);
+  const torn = tearing(list, from, to);
+  if (torn !== null) {
+    refuseRepeated(key, torn.message, torn.by, cx);
     return;
   }
   list.splice(to, 0, entry);

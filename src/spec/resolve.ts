@@ -15,12 +15,20 @@ import { checkReportKnobs } from './report-knobs.ts';
 import { warnRulesOff } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
 import { testSets } from './test-sets.ts';
+import type { OrderWalk } from './walk.ts';
 import { warnRecipes } from './warn-recipes.ts';
 import { warnUnread } from './warnings.ts';
 
 export type { Host, RuleFault } from './host.ts';
 export type { SpecIssue } from './issues.ts';
 export type { PlanRequest, Specs } from './specs.ts';
+
+/** A plan, or null where there is an error; what was found; and what its order was judged by, for each kind of functions. */
+export interface Resolved {
+  readonly plan: Plan | null;
+  readonly issues: SpecIssue[];
+  readonly walks: readonly OrderWalk[];
+}
 
 /** What all plans of one request have in common: those of functions for which different `when`s hold. */
 interface Common {
@@ -43,11 +51,7 @@ interface Common {
  * @param host names of registered passes, or these and what else the host can run
  * @returns the plan, or null if there is any error, and all errors and warnings, with paths instead of lines
  */
-export function resolve(
-  specs: Specs,
-  request: PlanRequest,
-  host: ReadonlySet<string> | Host,
-): { plan: Plan | null; issues: SpecIssue[] } {
+export function resolve(specs: Specs, request: PlanRequest, host: ReadonlySet<string> | Host): Resolved {
   const issues = new Issues();
   const found = backendOf(specs, request.sm, issues);
   const managed = manage(specs, request, found, issues);
@@ -74,7 +78,7 @@ function resolveWith(
   found: ResolvedBackend | null,
   managed: Managed,
   issues: Issues,
-): { plan: Plan | null; issues: SpecIssue[] } {
+): Resolved {
   const tests = new Tests();
   const stack = managed.on ? recipeStack(specs, managed.names, request, found, tests, issues) : NO_RECIPES;
   const layers = [...stack.layers, ...knobLayers(specs, request, tests, issues)];
@@ -84,17 +88,23 @@ function resolveWith(
   if (tests.list.length === 0) return base;
   const all = new Map(base.issues.map((i) => [sayingOf(i), i]));
   const made = new Map<string, Plan>();
+  const walks = new Set(base.walks);
   const asked = layers.map((l) => l.tests);
   for (const set of testSets(tests.list, asked)) {
-    const { plan, issues: found } = resolveFor(common, set, base.plan, new Issues());
+    const { plan, issues: found, walks: own } = resolveFor(common, set, base.plan, new Issues());
+    for (const w of own) walks.add(w);
     for (const i of found) if (!all.has(sayingOf(i))) all.set(sayingOf(i), i);
     if (plan !== null) made.set(set.join(), plan);
   }
   const said = new Issues([...all.values()]);
-  if (base.plan === null || said.failed) return { plan: null, issues: said.list };
+  if (base.plan === null || said.failed) return { plan: null, issues: said.list, walks: [...walks] };
   const plans = [...made].map(([set, p]) => [set, p.hash]);
   const hash = hashText(canonical([base.plan.hash, tests.list, layers.map(contentOf), plans]));
-  return { plan: { ...base.plan, hash, variant: variants(common, base.plan, made) }, issues: said.list };
+  return {
+    plan: { ...base.plan, hash, variant: variants(common, base.plan, made) },
+    issues: said.list,
+    walks: [...walks],
+  };
 }
 
 /** What a layer says, and for whom: of several that hold together, the order decides. */
@@ -154,12 +164,7 @@ const levelOf = (c: Common, layers: readonly Layer[]): { level: number; layer: L
  *
  * @param base the plan of those for which none does, whose order all others have; null: there is none, or this is it
  */
-function resolveFor(
-  c: Common,
-  held: readonly number[],
-  base: Plan | null,
-  issues: Issues,
-): { plan: Plan | null; issues: SpecIssue[] } {
+function resolveFor(c: Common, held: readonly number[], base: Plan | null, issues: Issues): Resolved {
   const { specs, request, host, found, stack, tests } = c;
   const layers = holding(c.layers, new Set(held));
   const level = request.level ?? levelOf(c, layers)?.level ?? DEFAULT_LEVEL;
@@ -169,15 +174,16 @@ function resolveFor(
   const own = layers.filter((l) => l.source === 'recipe');
   const frame = frameOf({ specs, request, host, layers: own, level, found, table, issues });
   issues.add(frame.issues);
-  if (frame.unordered) return { plan: null, issues: issues.list };
+  const walks = frame.walk === null ? [] : [frame.walk];
+  if (frame.unordered) return { plan: null, issues: issues.list, walks };
   warnRulesOff(specs, request, table.knobs, issues);
-  if (found === null) return { plan: null, issues: issues.list };
+  if (found === null) return { plan: null, issues: issues.list, walks };
   issues.add(frame.issuesOfTarget);
   warnUnread(frame.phases, frame.read, table, issues);
   checkReportKnobs(frame.phases, table, issues);
   const { isa, hash, phases, rules } = frame;
   if (base !== null) checkSameOrder(specs, base, phases, levelOf(c, layers), issues);
-  if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list };
+  if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list, walks };
   const why =
     held.length === 0 || own.length === 0
       ? null
@@ -206,7 +212,7 @@ function resolveFor(
     warnings: [],
     variant: () => plan,
   };
-  return { plan, issues: issues.list };
+  return { plan, issues: issues.list, walks };
 }
 
 /** All functions go through the phases together, so another level must not bring another order. */
@@ -244,7 +250,7 @@ function withoutRecipes(
   base: Plan | null,
   phases: readonly PlanPhase[],
   why: string,
-): { plan: Plan | null; issues: SpecIssue[] } {
+): Resolved {
   const issues = new Issues();
   const origin = phases.find((p) => p.name === APPLY_PHASE)?.disabled?.origin;
   const file = c.layers.find((l) => l.at.file !== null && l.at.file.file === origin?.file)?.at.file;

@@ -10,12 +10,25 @@ import type { Spot } from './issues.ts';
 export const roundsOf = (list: readonly Entry[], at: number): number[] =>
   list.flatMap((x, i) => (i === at || x.firstRound === list[at].id ? [i] : []));
 
-/** The edit that repeats an entry, the outermost if there are several; null: none does. */
-export const repeatedBy = (x: Entry): Spot | null => x.repeats?.at(-1) ?? null;
-
-/** The edit that repeats two neighbours together; null: none does. */
-export const repeatedTogether = (a: Entry | undefined, b: Entry | undefined): Spot | null =>
-  a?.repeats?.find((s) => b?.repeats?.includes(s) === true) ?? null;
+/**
+ * What a move would tear of phases that are repeated; null: nothing.
+ *
+ * @param from position of the entry that is moved; -1: it is a new one
+ * @param to position before which it is put
+ */
+export function tearing(
+  list: readonly Entry[],
+  from: number,
+  to: number,
+): { readonly what: 'entry' | 'place'; readonly message: string; readonly by: Spot } | null {
+  const own = list[from]?.repeats?.at(-1);
+  if (own !== undefined)
+    return { what: 'entry', message: `'${list[from].id}' is repeated, and cannot be moved alone`, by: own };
+  const [a, b] = [list[to - 1], list[to]];
+  const by = a?.repeats?.find((s) => b?.repeats?.includes(s) === true);
+  if (by === undefined) return null;
+  return { what: 'place', message: `'${a.id}' and '${b.id}' are repeated together`, by };
+}
 
 /** An edit that repeats some of these entries together with others; null: there is none. */
 export function partlyRepeated(list: readonly Entry[], from: number, to: number): Spot | null {
