@@ -19,7 +19,7 @@ const TARGETS = ['sm_75', 'sm_80', 'sm_89', 'sm_90', 'sm_100', 'sm_120'];
 const defaultOf = (sm: string): string =>
   ([...shipped.backends.values()].find((b) => b.data.sm === sm)!.data.recipe as { default: string }).default;
 
-it.each(TARGETS)('the default recipe of %s does what it says', async (sm) => {
+it.each(TARGETS)('the default recipe of %s does to the kernels in its `measured` what it says there', async (sm) => {
   const name = defaultOf(sm);
   const recipe = shipped.recipes.get(name)!.data as unknown as RecipeSpec.Recipe;
   expect(recipe.sm).toEqual([sm]);
