@@ -401,6 +401,18 @@ describe('the recipe manager', () => {
         [...specs.backends].map(([n, f]) => [n, { ...f, data: { ...f.data, recipe: undefined } }]),
       ),
     };
+    const lost = specOf(
+      'sm_80.yaml',
+      `kind: backend\n${sm80.text.split('\n').slice(1, -1).join('\n')}\nrecipe: { default: rr }`,
+    );
+    const unknown = await made(
+      {},
+      { recipes: [], set: ['NvOptRecipe=1'] },
+      { ...specs, backends: new Map([...specs.backends, ['sm_80', lost]]) },
+    );
+    expect(unknown.diagnostics.map((d) => [d.file, d.line, d.message])).toEqual([
+      ['sm_80.yaml', 6, "there is no recipe 'rr'"],
+    ]);
     const none = await makePlan({ ...binary, set: ['NvOptRecipe=1'] }, passNames, bare as Specs);
     expect(none.diagnostics.map((d) => d.message)).toEqual(["back end 'sm_80' names no default recipe"]);
     const wrong = await makePlan({ ...binary, set: ['NvOptRecipe=0x123'] }, passNames, specs);
@@ -582,6 +594,30 @@ it('the hash of a function is that of its code, and not of its name, labels and 
   expect(functionHash(moved)).toBe(functionHash(k));
   const changed = lowered(branchyPtx('q').replace(/add\.(s32|u32)/, 'sub.$1')).functions[0];
   expect(functionHash(changed)).not.toBe(functionHash(k));
+});
+
+it('the command line says what it cannot take, and what has no effect', () => {
+  const root = new URL('..', import.meta.url).pathname;
+  const orrery = (...args: string[]) =>
+    spawnSync(
+      'node',
+      ['bin/orrery.js', 'opt', 'test/kernels/divmod/divmod.sm_80.ptx', '--emit', 'none', ...args],
+      {
+        encoding: 'utf8',
+        cwd: root,
+      },
+    );
+  const wrong = orrery('--nvopt', 'x');
+  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('--nvopt x is no NvOpt level')]);
+  const hash = '0123456789abcdef';
+  const idle = orrery('--set', `WHEN=SH=${hash};UnrollFullInstLimit=5`);
+  expect([idle.status, idle.stderr]).toEqual([
+    0,
+    expect.stringContaining(`no function has the hash ${hash}`),
+  ]);
+  const program = lowered(kernelText('divmod'));
+  const there = orrery('--set', `WHEN=SH=${functionHash(program.functions[0])};UnrollFullInstLimit=5`);
+  expect([there.status, there.stderr.includes('no function has')]).toEqual([0, false]);
 });
 
 describe('a recipe that breaks something', () => {

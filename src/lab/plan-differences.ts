@@ -1,4 +1,5 @@
 import { rangeText } from '../engine/gate.ts';
+import { DiagnosticError } from '../ir/diagnostic.ts';
 import { factOf } from '../spec/backend.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
@@ -17,17 +18,43 @@ export interface PlanDifference {
 export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   if (a.hash === b.hash) return [];
   const out = differencesOf(a, b);
-  const said = new Set(out.map((d) => JSON.stringify(d)));
+  /** By difference, for which functions it is told already. */
+  const said = new Map<string, (readonly string[])[]>(out.map((d) => [JSON.stringify(d), [[]]]));
   // What holds for some functions only is told where these differ in more.
-  for (const text of new Set([...a.tests, ...b.tests].map((t) => t.text)))
-    for (const d of differencesOf(planWhere(a, text), planWhere(b, text)))
-      if (!said.has(JSON.stringify(d))) out.push({ ...d, a: `${d.a} (${text})`, b: `${d.b} (${text})` });
+  for (const texts of casesOf(a, b)) {
+    const [x, y] = [planWhere(a, texts), planWhere(b, texts)];
+    if (x === null || y === null) continue;
+    const which = texts.join(', ');
+    for (const d of differencesOf(x, y)) {
+      const key = JSON.stringify(d);
+      const known = said.get(key) ?? [];
+      if (known.some((c) => c.every((t) => texts.includes(t)))) continue;
+      said.set(key, [...known, texts]);
+      out.push({ ...d, a: `${d.a} (${which})`, b: `${d.b} (${which})` });
+    }
+  }
   return out;
 }
 
-/** The plan of functions for which one test holds; the plan itself where it does not have that test. */
-const planWhere = (p: Plan, text: string): Plan =>
-  p.variant(p.tests.flatMap((t, i) => (t.text === text ? [i] : [])));
+/** What either plan asks of functions, as texts: each case, fewer tests first, and all together, where the order of recipes shows. */
+function casesOf(a: Plan, b: Plan): readonly (readonly string[])[] {
+  const textsOf = (p: Plan, tests: readonly number[]): string[] => tests.map((t) => p.tests[t].text);
+  const cases = [a, b].flatMap((p) => p.cases.map((c) => textsOf(p, c))).sort((x, y) => x.length - y.length);
+  const all = [...new Set([a, b].flatMap((p) => p.tests.map((t) => t.text)))];
+  return [...new Map([...cases, all].map((c) => [JSON.stringify(c), c])).values()].filter(
+    (c) => c.length > 0,
+  );
+}
+
+/** The plan of functions for which these tests hold, as far as it has them; null: that is illegal, and no function has it. */
+function planWhere(p: Plan, texts: readonly string[]): Plan | null {
+  try {
+    return p.variant(p.tests.flatMap((t, i) => (texts.includes(t.text) ? [i] : [])));
+  } catch (e) {
+    if (e instanceof DiagnosticError) return null;
+    throw e;
+  }
+}
 
 function differencesOf(a: Plan, b: Plan): PlanDifference[] {
   const out: PlanDifference[] = [];

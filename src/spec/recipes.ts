@@ -46,7 +46,7 @@ export function recipeId(f: SpecFile): string {
  */
 export function recipeStack(
   specs: Specs,
-  names: readonly string[],
+  { names, at }: { readonly names: readonly string[]; readonly at: Spot },
   request: PlanRequest,
   backend: ResolvedBackend | null,
   tests: Tests,
@@ -55,7 +55,7 @@ export function recipeStack(
   const mode = backend?.recipe?.mode ?? MODE_ALL;
   const collected = (list: readonly string[]): Chain[] => {
     const cx: Collecting = { specs, mode, tests, issues, chains: [], reached: 0 };
-    for (const name of list) collect(name, COMMAND_LINE, null, cx);
+    for (const name of list) collect(name, at, null, cx);
     return cx.chains;
   };
   let chains = collected(names);

@@ -80,7 +80,7 @@ function resolveWith(
   issues: Issues,
 ): Resolved {
   const tests = new Tests();
-  const stack = managed.on ? recipeStack(specs, managed.names, request, found, tests, issues) : NO_RECIPES;
+  const stack = managed.on ? recipeStack(specs, managed, request, found, tests, issues) : NO_RECIPES;
   const layers = [...stack.layers, ...knobLayers(specs, request, tests, issues)];
   const common: Common = { specs, request, host, found, managed, stack, tests, layers };
   warnRecipes(specs, stack, request, issues);
@@ -89,7 +89,7 @@ function resolveWith(
   const all = new Map(base.issues.map((i) => [sayingOf(i), i]));
   const made = new Map<string, Plan>();
   const walks = new Set(base.walks);
-  const asked = layers.map((l) => l.tests);
+  const asked = layers.map((l) => l.tests).filter((set) => set.length > 0);
   for (const set of testSets(tests.list, asked)) {
     const { plan, issues: found, walks: own } = resolveFor(common, set, base.plan, new Issues());
     for (const w of own) walks.add(w);
@@ -100,11 +100,9 @@ function resolveWith(
   if (base.plan === null || said.failed) return { plan: null, issues: said.list, walks: [...walks] };
   const plans = [...made].map(([set, p]) => [set, p.hash]);
   const hash = hashText(canonical([base.plan.hash, tests.list, layers.map(contentOf), plans]));
-  return {
-    plan: { ...base.plan, hash, variant: variants(common, base.plan, made) },
-    issues: said.list,
-    walks: [...walks],
-  };
+  const cases = [...new Map(asked.map((set) => [set.join(), set])).values()];
+  const whole: Plan = { ...base.plan, hash, cases, variant: variants(common, base.plan, made) };
+  return { plan: whole, issues: said.list, walks: [...walks] };
 }
 
 /** What a layer says, and for whom: of several that hold together, the order decides. */
@@ -202,6 +200,7 @@ function resolveFor(c: Common, held: readonly number[], base: Plan | null, issue
     nvopt: stack.nvopt?.level ?? null,
     settings: [...levelSettings(c, layers), ...frame.settings],
     tests: tests.list,
+    cases: [],
     knobSet: request.knobSets.join('+') || null,
     backend: found.backend,
     isa,
