@@ -391,6 +391,11 @@ describe('completion', () => {
     expect(complete('orrery', 'plan', '--sm', 'sm_12')).toEqual(['sm_120', 'sm_121']);
     expect(complete('orrery', 'plan', '--set', 'UnrollFullI')).toEqual(['UnrollFullInstLimit=']);
     expect(complete('orrery', 'phases', '--cat')).toEqual(['--category']);
+    expect(complete('orrery', 'phases', '--category', 'Ho')).toEqual(['Hook']);
+    expect(complete('orrery', 'phases', '--status', 'unb')).toEqual(['unbound']);
+    expect(complete('orrery', 'opt', '--nvopt', '')).toEqual(['0', '1', '2', '3', '4', '5']);
+    expect(complete('orrery', 'opt', '--rules', 'wide')).toEqual(['wide-mad']);
+    expect(complete('orrery', 'recipes', '--measure', 'hop')).toEqual(['hopper']);
   });
   it('of fish and zsh are made of the same, of another shell there is none', () => {
     expect(orrery('completion', 'fish').stdout).toMatch(/-l recipe -x -a '.*back-copies/);

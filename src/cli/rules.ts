@@ -353,6 +353,19 @@ function kernelFiles(dir: string, sm: string): string[] {
   return found;
 }
 
+/** Rules whose shape does not occur: how many of each group, or which. */
+function printAbsent(rules: readonly { readonly id: string; readonly group: string }[], all: boolean): void {
+  if (rules.length === 0) return;
+  const by = new Map<string, string[]>();
+  for (const r of rules) by.set(r.group, [...(by.get(r.group) ?? []), r.id]);
+  out(
+    `\n${pc.bold('their shape does not occur')}: ${plural(rules.length, 'rule')}${all ? '' : `, which --all names`}`,
+  );
+  for (const [group, ids] of by)
+    if (all) for (const id of ids) out(`  ${id}`);
+    else out(`  ${group} ${pc.dim(String(ids.length))}`);
+}
+
 /** `orrery rules coverage [FOLDER]`. */
 export async function coverage(folder: string | undefined, o: RuleOptions): Promise<void> {
   const sm = o.sm ?? 'sm_80';
@@ -422,20 +435,23 @@ export async function coverage(folder: string | undefined, o: RuleOptions): Prom
       'llrrr',
     ),
   );
-  if (never.length > 0) {
-    out(`\n${pc.bold('never fired here')}`);
+  const missed = never.filter(({ t }) => t !== undefined && t.misses.size > 0);
+  if (missed.length > 0) {
+    out(`\n${pc.bold('never fired here, though their shape occurs')}`);
     out(
       table(
-        never.map(({ r, t }) => [
+        missed.map(({ r, t }) => [
           `  ${r.id}`,
-          t === undefined || t.misses.size === 0
-            ? pc.dim('its shape does not occur')
-            : [...t.misses].map(([why, n]) => `${n} x ${WHY[why] ?? why}`).join('; '),
+          [...t!.misses].map(([why, n]) => `${n} x ${WHY[why] ?? why}`).join('; '),
         ]),
         'll',
       ),
     );
   }
+  printAbsent(
+    never.filter((x) => !missed.includes(x)).map(({ r }) => r),
+    o.all === true,
+  );
   const idle = rules.filter((r) => phasesOf(plan, r.group).length === 0);
   if (idle.length > 0)
     out(
