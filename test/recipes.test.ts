@@ -620,6 +620,24 @@ it('the command line says what it cannot take, and what has no effect', () => {
   expect([there.status, there.stderr.includes('no function has')]).toEqual([0, false]);
 });
 
+it('rules of a recipe that nobody has proved are told of, as those of the command line are', () => {
+  folder.write(
+    'open.yaml',
+    `kind: rules\ngroup: open-${process.pid}\nrules:\n  - { id: nothing-${process.pid}, title: x + 0 = x, match: "IADD3 $d, $x, 0, 0", rewrite: "MOV $d, $x", source: a test }\n`,
+  );
+  const mine = folder.write(
+    'opens.yaml',
+    `kind: recipe\nparts:\n  - when: { kernel: 'div*' }\n    hooks: { AdvancedPhaseAfterMidExpansion: [{ rules: [open.yaml] }] }\n`,
+  );
+  const root = new URL('..', import.meta.url).pathname;
+  const args = ['bin/orrery.js', 'opt', 'test/kernels/divmod/divmod.sm_80.ptx', '--emit', 'none'];
+  const r = spawnSync('node', [...args, '--recipe', mine], { encoding: 'utf8', cwd: root });
+  expect([r.status, r.stderr]).toEqual([
+    0,
+    expect.stringContaining(`nobody has proved rule 'nothing-${process.pid}' of `),
+  ]);
+});
+
 describe('a recipe that breaks something', () => {
   it('is found by bisect: hook, function, rule and line', () => {
     const wrong = folder.write(
@@ -639,6 +657,15 @@ describe('a recipe that breaks something', () => {
       'AdvancedPhaseAfterMidExpansion',
       'divVariable',
       { id: 'off-by-one', title: 'x + 1 = x + 2', file: wrong, line: 4 },
+    ]);
+    // The command that it gives runs, though the rule is known to be wrong.
+    const text = spawnSync('node', ['bin/orrery.js', ...args.slice(0, -1)], { encoding: 'utf8', cwd: root });
+    const seen = /^see it: +orrery (.*)$/m.exec(text.stdout)![1].split(' ');
+    expect(seen).toContain('--force-rules');
+    const again = spawnSync('node', ['bin/orrery.js', ...seen], { encoding: 'utf8', cwd: root });
+    expect([again.status, again.stderr]).toEqual([
+      0,
+      expect.stringContaining('it runs because rules are forced'),
     ]);
   });
 });
