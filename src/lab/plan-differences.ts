@@ -3,6 +3,7 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import { factOf } from '../spec/backend.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
+import { testSets } from '../spec/test-sets.ts';
 import { knobValueText } from './why.ts';
 
 /** One thing in which two plans differ. */
@@ -36,14 +37,12 @@ export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   return out;
 }
 
-/** What either plan asks of functions, as texts: each case, fewer tests first, and all together, where the order of recipes shows. */
+/** Tests that functions may pass together, as texts: each case of either plan, and with what goes along, where the order of recipes shows. */
 function casesOf(a: Plan, b: Plan): readonly (readonly string[])[] {
-  const textsOf = (p: Plan, tests: readonly number[]): string[] => tests.map((t) => p.tests[t].text);
-  const cases = [a, b].flatMap((p) => p.cases.map((c) => textsOf(p, c))).sort((x, y) => x.length - y.length);
-  const all = [...new Set([a, b].flatMap((p) => p.tests.map((t) => t.text)))];
-  return [...new Map([...cases, all].map((c) => [JSON.stringify(c), c])).values()].filter(
-    (c) => c.length > 0,
-  );
+  const tests = [...new Map([...a.tests, ...b.tests].map((t) => [t.text, t])).values()];
+  const place = new Map(tests.map((t, i) => [t.text, i]));
+  const cases = [a, b].flatMap((p) => p.cases.map((c) => c.map((t) => place.get(p.tests[t].text)!)));
+  return testSets(tests, cases).map((set) => set.map((t) => tests[t].text));
 }
 
 /** The plan of functions for which these tests hold, as far as it has them; null: that is illegal, and no function has it. */
