@@ -425,7 +425,7 @@ withPlan(
     .argument('[folder]', 'PTX files (default: the test kernels)')
     .option('--all', 'name the rules whose shape does not occur, too')
     .option('--json', 'for scripts'),
-).action((folder, o) => guarded(async () => (await import('./rules.ts')).coverage(folder, o)));
+).action((folder, o) => guarded(async () => (await import('./rules-coverage.ts')).coverage(folder, o)));
 
 program
   .command('start', { hidden: true })
