@@ -8,7 +8,9 @@ import { parseArm } from '../src/lab/arms.ts';
 import { planDifferences } from '../src/lab/plan-differences.ts';
 import { Plans } from '../src/lab/plans.ts';
 import { readPtx } from '../src/read.ts';
-import { plain, shipped } from './support/specs.ts';
+import { resolve } from '../src/spec/resolve.ts';
+import { planOf as madeOf, withRecipes } from './support/recipes.ts';
+import { passNames, plain, shipped, specOf } from './support/specs.ts';
 
 /*
  * What turns a good plan into a bad one.
@@ -52,6 +54,54 @@ describe('plans made of parts of two others', () => {
       );
     }
   });
+});
+
+it('a round that waits for the one before is told from a phase that runs again in any case', async () => {
+  const ordered = (edit: string) => {
+    const file = specOf('mine.yaml', `kind: order\nextends: binary\nedits:\n  - ${edit}\n`);
+    const specs = { ...shipped, orders: new Map([...shipped.orders, ['mine', file]]) };
+    return resolve(specs, { ...plain, order: 'mine' }, passNames).plan!;
+  };
+  const again = ordered('{ insert: OriBranchOpt, after: OriBranchOpt }');
+  const round = ordered('{ repeat: OriBranchOpt, rounds: 2 }');
+  expect(again.hash).not.toBe(round.hash);
+  expect(planDifferences(again, round).map((d) => [d.kind, d.name, d.a, d.b])).toEqual([
+    [
+      'phase',
+      'OriBranchOpt#2',
+      expect.not.stringContaining('a change'),
+      expect.stringContaining('a change by OriBranchOpt'),
+    ],
+  ]);
+});
+
+it('what several conditions say together is told: of one recipe, and by the order of several', async () => {
+  const specs = withRecipes({
+    five: "mode: 2\nwhen: { kernel: 'k*' }\nknobs: { UnrollFullInstLimit: 5 }",
+    six: "mode: 2\nwhen: { kernel: 'k*' }\nknobs: { UnrollFullInstLimit: 6 }",
+    left: "when: { kernel: 'a*' }\nknobs: { UnrollFullInstLimit: 1 }",
+    right: "when: { kernel: '*b' }\nknobs: { UnrollFullInstLimit: 2 }",
+    kernels: 'mode: 2\nknobs: { UnrollFullInstLimit: 1 }',
+    devices: 'mode: 3\nknobs: { UnrollFullInstLimit: 2 }',
+  });
+  const differ = async (a: string[], b: string[]) => {
+    const [p, q] = [await madeOf({}, { recipes: a }, specs), await madeOf({}, { recipes: b }, specs)];
+    return planDifferences(p, q).map((d) => [d.kind, d.name, d.a, d.b]);
+  };
+  const both = 'kernel k*, mode 2, kernels';
+  expect(await differ(['five'], ['six'])).toEqual([
+    ['knob', 'UnrollFullInstLimit', `5 for ${both} (${both})`, `6 for ${both} (${both})`],
+  ]);
+  expect(await differ(['left', 'right'], ['right', 'left'])).toEqual([
+    [
+      'knob',
+      'UnrollFullInstLimit',
+      '2 for kernel *b (kernel a*, kernel *b)',
+      '1 for kernel a* (kernel a*, kernel *b)',
+    ],
+  ]);
+  // No function is a kernel and a device function, so it does not matter which of the two comes first.
+  expect(await differ(['kernels', 'devices'], ['devices', 'kernels'])).toEqual([]);
 });
 
 describe('bisectPlans', () => {

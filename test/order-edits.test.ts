@@ -85,6 +85,120 @@ describe('repeat', () => {
   });
 });
 
+describe('what stands behind a repeat', () => {
+  const twice = '  - { repeat: GvnCse, through: OriReassociateAndCommon, rounds: 3 }\n';
+  const rounds = (p: Plan, name: string) => p.phases.filter((x) => x.name === name);
+  const says = (edits: string) => saysOf({ order: 'mine' }, order(edits));
+
+  it('drop and replace hold in every round, or in the one that is named', async () => {
+    const off = (p: Plan) => rounds(p, 'GvnCse').map((x) => x.disabled !== null);
+    expect(off(await planOf(order(`${twice}  - { drop: GvnCse }`)))).toEqual([true, true, true]);
+    expect(off(await planOf(order(`${twice}  - { drop: 'GvnCse#2' }`)))).toEqual([false, true, false]);
+    const p = await planOf(order(`${twice}  - { replace: OriReassociateAndCommon, with: OriCommoning }`));
+    expect(rounds(p, 'OriReassociateAndCommon')).toEqual([]);
+    const ids = new Set(p.phases.map((x) => x.id));
+    const waits = p.phases.filter((x) => x.roundAfter !== null);
+    expect(waits.length).toBeGreaterThan(0);
+    // Each round waits for phases that are there.
+    for (const x of waits) expect([x.id, x.roundAfter!.filter((id) => !ids.has(id))]).toEqual([x.id, []]);
+    const replacing = rounds(p, 'OriCommoning').filter((x) => x.roundAfter !== null);
+    expect(replacing.length).toBe(4);
+    // With one phase in another's place a later round runs for as long as that one changes something.
+    const one = order(
+      '  - { repeat: LateOriCommoning, rounds: 3 }\n  - { replace: LateOriCommoning, with: OriBranchOpt }',
+    );
+    const last = (await planOf(one)).phases.filter((x) => x.roundAfter !== null);
+    expect(last.map((x) => [x.id, x.roundAfter])).toEqual([
+      ['OriBranchOpt#3', ['OriBranchOpt#2']],
+      ['OriBranchOpt#4', ['OriBranchOpt#3']],
+    ]);
+  });
+
+  it('rounds in rounds wait for the round before of the inner ones', async () => {
+    const text =
+      '  - { repeat: GvnCse, rounds: 2 }\n  - { repeat: GvnCse, through: OriReassociateAndCommon, rounds: 2 }\n';
+    const after = (p: Plan) => Object.fromEntries(rounds(p, 'GvnCse').map((x) => [x.id, x.roundAfter]));
+    const p = await planOf(order(text));
+    const first = p.phases.slice(
+      p.phases.findIndex((x) => x.id === 'GvnCse'),
+      p.phases.findIndex((x) => x.id === 'OriReassociateAndCommon') + 1,
+    );
+    const outer = first.map((x) => x.id);
+    expect(after(p)).toEqual({
+      GvnCse: null,
+      'GvnCse#2': ['GvnCse'],
+      'GvnCse#3': outer,
+      'GvnCse#4': ['GvnCse#3'],
+    });
+    const off = (q: Plan) => rounds(q, 'GvnCse').map((x) => x.disabled !== null);
+    expect(off(await planOf(order(`${text}  - { drop: GvnCse }`)))).toEqual([true, true, true, true]);
+  });
+
+  it('nothing is moved out of rounds, or put among them, and no part of them is repeated', async () => {
+    expect(await says(`${twice}  - { move: GvnCse, after: LateOriCommoning }`)).toMatchInlineSnapshot(`
+      "error: 'GvnCse' is repeated, and cannot be moved alone
+        --> mine.yaml:5:13
+          5 |   - { move: GvnCse, after: LateOriCommoning }
+            |             ^^^^^^
+        an edit above the \`repeat\` holds in every round; behind it, \`drop\` and \`replace\` do
+        the repeat: mine.yaml:4"
+    `);
+    expect(await says(`${twice}  - { insertPass: live-dead, after: GvnCse }`)).toMatchInlineSnapshot(`
+      "error: 'GvnCse' and 'OriCommoning' are repeated together
+        --> mine.yaml:5:37
+          5 |   - { insertPass: live-dead, after: GvnCse }
+            |                                     ^^^^^^
+        an edit above the \`repeat\` holds in every round; behind it, \`drop\` and \`replace\` do
+        the repeat: mine.yaml:4"
+    `);
+    expect(await says(`${twice}  - { move: LateOriCommoning, before: 'GvnCse#2' }`)).toContain(
+      "'OriReassociateAndCommon' and 'GvnCse#2' are repeated together",
+    );
+    expect(await says(`${twice}  - { repeat: GvnCse, rounds: 2 }`)).toContain(
+      "'GvnCse' is a part of what is repeated already",
+    );
+    // Around them is free.
+    expect(await says(`${twice}  - { insertPass: live-dead, before: GvnCse }`)).toBe('');
+    expect(await says(`${twice}  - { insertPass: live-dead, after: 'OriReassociateAndCommon#3' }`)).toBe('');
+  });
+
+  it('what fills or switches a phase does so in every round', async () => {
+    const hook = 'AdvancedPhaseAfterConvUnSup';
+    const recipe = (text: string) => specOf('r.yaml', `kind: recipe\n${text}`);
+    const plan = async (edits: string, text: string, set: string[] = []) => {
+      const specs = {
+        ...shipped,
+        orders: new Map([...shipped.orders, ['mine', specOf('mine.yaml', order(edits))]]),
+        recipes: new Map([...shipped.recipes, ['r', recipe(text)]]),
+      };
+      const made = await makePlan({ ...plain, order: 'mine', recipes: ['r'], set }, passNames, specs);
+      if (made.plan === null) throw new Error(rendered(made.diagnostics, ''));
+      return made;
+    };
+    const steps = (p: Plan) =>
+      rounds(p, hook).map((x) => [x.steps.map((s) => (s.kind === 'pass' ? s.pass : s.kind)), x.noOp]);
+    const again = `  - { repeat: ${hook}, rounds: 2 }`;
+    const filled = await plan(again, `hooks: { ${hook}: [{ pass: live-dead }] }`);
+    expect(steps(filled.plan!)).toEqual([
+      [['live-dead'], false],
+      [['live-dead'], false],
+    ]);
+    const one = await plan(
+      again,
+      `hooks: { ${hook}: [{ pass: live-dead }], '${hook}#2': [{ pass: branch-opt }] }`,
+    );
+    expect(steps(one.plan!).map(([names]) => names)).toEqual([['live-dead'], ['branch-opt']]);
+    const off = (p: Plan) => rounds(p, 'GvnCse').map((x) => x.disabled !== null);
+    const disabled = await plan(twice, 'phases: { disable: [GvnCse] }');
+    expect(off(disabled.plan!)).toEqual([true, true, true]);
+    const named = await plan(twice, 'title: nothing', ['NamedPhases=GvnCse']);
+    expect(off(named.plan!)).toEqual([false, false, false]);
+    const but = await plan(twice, "phases: { disable: [GvnCse], enable: ['GvnCse#2'] }");
+    expect(off(but.plan!)).toEqual([true, false, true]);
+    expect(disabled.diagnostics).toEqual([]);
+  });
+});
+
 describe('levels', () => {
   const ran = (p: Plan, id: string) => p.phases.find((x) => x.id === id)?.disabled?.why ?? 'on';
   it('of edits: at other levels all is as it was', async () => {
@@ -184,6 +298,34 @@ describe('order suggest', () => {
     }
   });
 
+  it('is judged for functions that a recipe is for, too', () => {
+    const text =
+      "kind: recipe\nwhen: { kernel: 'k*' }\nhooks: { AdvancedPhaseLateExpandSyncInstructions: [{ pass: gvn-cse }] }";
+    const specs = { ...shipped, recipes: new Map([...shipped.recipes, ['r', specOf('r.yaml', text)]]) };
+    const request = { ...plain, order: 'binary' };
+    const last = (recipes: string[]) =>
+      legalPlaces(specs, { ...request, recipes }, passNames, 'ConvertAllMovPhiToMov')!.legal[0].after!;
+    expect(resolve(specs, { ...request, recipes: ['r'] }, passNames).plan).not.toBeNull();
+    const hook = base.phases.findIndex((p) => p.id === 'AdvancedPhaseLateExpandSyncInstructions');
+    expect(last([]).position).toBeLessThan(hook);
+    expect(last(['r']).position).toBeGreaterThanOrEqual(hook);
+  });
+
+  it('does not move what is repeated, nor puts anything among it', () => {
+    const file = specOf('mine.yaml', order('  - { repeat: GvnCse, rounds: 2 }'));
+    const specs = { ...shipped, orders: new Map([...shipped.orders, ['mine', file]]) };
+    const found = (id: string) => legalPlaces(specs, { ...plain, order: 'mine' }, passNames, id)!;
+    expect(found('GvnCse').legal.map((r) => [r.after!.id, r.before!.id, r.current])).toEqual([
+      ['EnforceArgumentRestrictions', 'GvnCse#2', true],
+    ]);
+    expect(found('GvnCse').reasons.map((r) => r.code)).toEqual(['edit-repeated']);
+    const around = found('OriDoPredication');
+    expect(around.legal.filter((r) => r.before?.id === 'GvnCse' || r.after?.id === 'GvnCse#2').length).toBe(
+      2,
+    );
+    expect(around.reasons.map((r) => r.message)).toContain("'GvnCse' and 'GvnCse#2' are repeated together");
+  });
+
   it('says why nowhere else, each reason once', () => {
     const { reasons } = legalPlaces(shipped, { ...plain, order: 'binary' }, passNames, 'GvnCse')!;
     const texts = reasons.map((r) => r.message);
@@ -211,6 +353,20 @@ describe('lists of phases in knobs', () => {
   });
 });
 
+it('an order may extend as many others, one by one, as one likes', async () => {
+  const orders = new Map(shipped.orders);
+  for (let i = 0; i < 40; i++)
+    orders.set(
+      `o${i}`,
+      specOf(
+        `o${i}.yaml`,
+        order(i === 20 ? '  - { drop: GvnCse }' : '  []', i === 39 ? 'binary' : `o${i + 1}`),
+      ),
+    );
+  const { plan } = resolve({ ...shipped, orders }, { ...plain, order: 'o0' }, passNames);
+  expect(plan!.phases.find((x) => x.id === 'GvnCse')!.disabled).not.toBeNull();
+});
+
 it('an order that extends another by its path is checked', async () => {
   folder.write('first.yaml', order('  - { drop: GvnCse }'));
   const second = folder.write('second.yaml', order('  - { drop: LateOriCommoning }', 'first.yaml'));
@@ -235,6 +391,11 @@ describe('completion', () => {
     expect(complete('orrery', 'plan', '--sm', 'sm_12')).toEqual(['sm_120', 'sm_121']);
     expect(complete('orrery', 'plan', '--set', 'UnrollFullI')).toEqual(['UnrollFullInstLimit=']);
     expect(complete('orrery', 'phases', '--cat')).toEqual(['--category']);
+    expect(complete('orrery', 'phases', '--category', 'Ho')).toEqual(['Hook']);
+    expect(complete('orrery', 'phases', '--status', 'unb')).toEqual(['unbound']);
+    expect(complete('orrery', 'opt', '--nvopt', '')).toEqual(['0', '1', '2', '3', '4', '5']);
+    expect(complete('orrery', 'opt', '--rules', 'wide')).toEqual(['wide-mad']);
+    expect(complete('orrery', 'recipes', '--measure', 'hop')).toEqual(['hopper']);
   });
   it('of fish and zsh are made of the same, of another shell there is none', () => {
     expect(orrery('completion', 'fish').stdout).toMatch(/-l recipe -x -a '.*back-copies/);

@@ -16,52 +16,12 @@ import { makePlan } from '../src/spec/node.ts';
 import { checkFile } from '../src/spec/node-check.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { recipeId } from '../src/spec/recipes.ts';
-import type { PlanRequest, Specs } from '../src/spec/resolve.ts';
+import type { Specs } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
-import { passNames, plain, rendered, shipped, specOf, testFolder } from './support/specs.ts';
+import { binary, made, planOf, says, withRecipes } from './support/recipes.ts';
+import { passNames, shipped, specOf, testFolder } from './support/specs.ts';
 
 const folder = testFolder();
-
-/** The shipped specs with more recipes, by name. */
-const withRecipes = (texts: Readonly<Record<string, string>>): Specs => ({
-  ...shipped,
-  recipes: new Map([
-    ...shipped.recipes,
-    ...Object.entries(texts).map(
-      ([name, text]) => [name, specOf(`${name}.yaml`, `kind: recipe\n${text}\n`)] as const,
-    ),
-  ]),
-});
-
-const binary = { ...plain, order: 'binary', level: null };
-
-async function made(
-  texts: Readonly<Record<string, string>>,
-  change: Partial<PlanRequest> = {},
-  specs: Specs = withRecipes(texts),
-): ReturnType<typeof makePlan> {
-  return makePlan({ ...binary, recipes: Object.keys(texts), ...change }, passNames, specs);
-}
-
-async function planOf(
-  texts: Readonly<Record<string, string>>,
-  change: Partial<PlanRequest> = {},
-  specs?: Specs,
-): Promise<Plan> {
-  const { plan, diagnostics } = await made(texts, change, specs);
-  if (plan === null) throw new Error(rendered(diagnostics, sources(texts)));
-  return plan;
-}
-
-const sources = (texts: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(texts).map(([n, t]) => [`${n}.yaml`, `kind: recipe\n${t}\n`]));
-
-async function says(
-  texts: Readonly<Record<string, string>>,
-  change: Partial<PlanRequest> = {},
-): Promise<string> {
-  return rendered((await made(texts, change)).diagnostics, sources(texts));
-}
 
 const base = await planOf({});
 const lowered = (ptx: string): Program =>
@@ -146,8 +106,6 @@ describe('what a recipe says for some functions', () => {
 
   it('application modes', async () => {
     const program = lowered(kernelText('device-functions'));
-    const loops = (f: string) => /BRA/.test(f);
-    expect([...after(base, program).values()].some(loops)).toBe(true);
     const applied = async (mode: number, more = '') => {
       const p = await planOf({ r: `mode: ${mode}\nlevel: 0\n${more}` });
       const plans = new FunctionPlans(p, program);
@@ -159,9 +117,6 @@ describe('what a recipe says for some functions', () => {
     expect(await applied(2)).toEqual(names('entry'));
     expect(await applied(3)).toEqual(names('func'));
     expect(names('func').length).toBeGreaterThan(0);
-    const [looped, straight] = [await applied(4), await applied(5)];
-    expect(new Set([...looped, ...straight])).toEqual(new Set(program.functions.map((f) => f.name)));
-    expect(looped.some((f) => straight.includes(f))).toBe(false);
     const first = program.functions[0].name;
     const rest = await planOf({ a: `when: { kernel: '${first}' }\nlevel: 1`, b: 'mode: 7\nlevel: 0' });
     const plans = new FunctionPlans(rest, program);
@@ -171,6 +126,15 @@ describe('what a recipe says for some functions', () => {
     ]);
     const text = await says({ r: 'mode: 0' });
     expect(text).toBe('');
+  });
+
+  it('modes 4 and 5: what has a loop comes out as with the recipe, what has none as without, and the other way round', async () => {
+    const program = lowered(`${branchyPtx('straight')}\n${counting('looped')}`);
+    const level = async (mode: number) => after(await planOf({ r: `mode: ${mode}\nlevel: 0` }), program);
+    const [none, all, loops, others] = await Promise.all([0, 1, 4, 5].map(level));
+    for (const f of ['straight', 'looped']) expect(none.get(f)).not.toBe(all.get(f));
+    expect([loops.get('looped'), loops.get('straight')]).toEqual([all.get('looped'), none.get('straight')]);
+    expect([others.get('looped'), others.get('straight')]).toEqual([none.get('looped'), all.get('straight')]);
   });
 
   it('phase 1 says of each function what is applied to it', async () => {
@@ -185,6 +149,22 @@ describe('what a recipe says for some functions', () => {
     expect([none.outcome, none.why]).toEqual(['skipped', 'knob Knob391 is not set']);
   });
 });
+
+/** A kernel that counts to its thread's number. */
+const counting = (name: string): string => `.visible .entry ${name}(.param .u64 p) {
+  .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d;
+  ld.param.u64 %d, [p];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, 0;
+$next:
+  add.s32 %r2, %r2, 1;
+  add.s32 %r3, %r2, 0;
+  mul.lo.s32 %r3, %r3, 8;
+  st.global.u32 [%d], %r3;
+  setp.lt.u32 %p, %r2, %r1;
+  @%p bra $next;
+  ret;
+}`;
 
 /** Kernels that index an array, which wide-mad makes another code of. */
 const indexed = (...names: string[]): string =>
@@ -275,12 +255,7 @@ describe('several recipes', () => {
         --> b.yaml:2:11
           2 | extends: [a]
             |           ^
-        a.yaml -> b.yaml -> a.yaml
-      error: recipe 'b' extends itself
-        --> a.yaml:2:10
-          2 | extends: b
-            |          ^
-        b.yaml -> a.yaml -> b.yaml"
+        a.yaml -> b.yaml -> a.yaml"
     `);
     expect(
       await says({
@@ -426,6 +401,18 @@ describe('the recipe manager', () => {
         [...specs.backends].map(([n, f]) => [n, { ...f, data: { ...f.data, recipe: undefined } }]),
       ),
     };
+    const lost = specOf(
+      'sm_80.yaml',
+      `kind: backend\n${sm80.text.split('\n').slice(1, -1).join('\n')}\nrecipe: { default: rr }`,
+    );
+    const unknown = await made(
+      {},
+      { recipes: [], set: ['NvOptRecipe=1'] },
+      { ...specs, backends: new Map([...specs.backends, ['sm_80', lost]]) },
+    );
+    expect(unknown.diagnostics.map((d) => [d.file, d.line, d.message])).toEqual([
+      ['sm_80.yaml', 6, "there is no recipe 'rr'"],
+    ]);
     const none = await makePlan({ ...binary, set: ['NvOptRecipe=1'] }, passNames, bare as Specs);
     expect(none.diagnostics.map((d) => d.message)).toEqual(["back end 'sm_80' names no default recipe"]);
     const wrong = await makePlan({ ...binary, set: ['NvOptRecipe=0x123'] }, passNames, specs);
@@ -443,6 +430,21 @@ describe('the recipe manager', () => {
     expect(await said('-1')).toEqual(['knob Knob391: no recipe has the id -1']);
     expect((await said('0x1ffffffffffffffff'))[0]).toMatch(/it has more than 64 bits/);
     expect((await said('x'))[0]).toMatch(/it is an integer of 64 bits/);
+  });
+
+  it('64 bits that YAML would round are to be quoted', async () => {
+    const id = recipeId(withRecipes({ r }).recipes.get('r')!);
+    const written = (value: string) => ({
+      ...withRecipes({ r }),
+      knobSets: new Map([['s', specOf('s.yaml', `kind: knob-set\nknobs: { NvOptRecipe: ${value} }`)]]),
+    });
+    expect(BigInt(id) > 2n ** 53n).toBe(true);
+    const quoted = await planOf({}, { recipes: [], knobSets: ['s'] }, written(`'${id}'`));
+    expect(knob(quoted, 'UnrollFullInstLimit')).toBe(9);
+    const bare = await made({}, { recipes: [], knobSets: ['s'] }, written(id));
+    expect(bare.diagnostics.map((d) => [d.line, d.message])).toEqual([
+      [2, expect.stringContaining('it loses digits as a number: quote it')],
+    ]);
   });
 
   it('where phase 1 does not run, no recipe is applied', async () => {
@@ -594,6 +596,48 @@ it('the hash of a function is that of its code, and not of its name, labels and 
   expect(functionHash(changed)).not.toBe(functionHash(k));
 });
 
+it('the command line says what it cannot take, and what has no effect', () => {
+  const root = new URL('..', import.meta.url).pathname;
+  const orrery = (...args: string[]) =>
+    spawnSync(
+      'node',
+      ['bin/orrery.js', 'opt', 'test/kernels/divmod/divmod.sm_80.ptx', '--emit', 'none', ...args],
+      {
+        encoding: 'utf8',
+        cwd: root,
+      },
+    );
+  const wrong = orrery('--nvopt', 'x');
+  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('--nvopt x is no NvOpt level')]);
+  const hash = '0123456789abcdef';
+  const idle = orrery('--set', `WHEN=SH=${hash};UnrollFullInstLimit=5`);
+  expect([idle.status, idle.stderr]).toEqual([
+    0,
+    expect.stringContaining(`no function has the hash ${hash}`),
+  ]);
+  const program = lowered(kernelText('divmod'));
+  const there = orrery('--set', `WHEN=SH=${functionHash(program.functions[0])};UnrollFullInstLimit=5`);
+  expect([there.status, there.stderr.includes('no function has')]).toEqual([0, false]);
+});
+
+it('rules of a recipe that nobody has proved are told of, as those of the command line are', () => {
+  folder.write(
+    'open.yaml',
+    `kind: rules\ngroup: open-${process.pid}\nrules:\n  - { id: nothing-${process.pid}, title: x + 0 = x, match: "IADD3 $d, $x, 0, 0", rewrite: "MOV $d, $x", source: a test }\n`,
+  );
+  const mine = folder.write(
+    'opens.yaml',
+    `kind: recipe\nparts:\n  - when: { kernel: 'div*' }\n    hooks: { AdvancedPhaseAfterMidExpansion: [{ rules: [open.yaml] }] }\n`,
+  );
+  const root = new URL('..', import.meta.url).pathname;
+  const args = ['bin/orrery.js', 'opt', 'test/kernels/divmod/divmod.sm_80.ptx', '--emit', 'none'];
+  const r = spawnSync('node', [...args, '--recipe', mine], { encoding: 'utf8', cwd: root });
+  expect([r.status, r.stderr]).toEqual([
+    0,
+    expect.stringContaining(`nobody has proved rule 'nothing-${process.pid}' of `),
+  ]);
+});
+
 describe('a recipe that breaks something', () => {
   it('is found by bisect: hook, function, rule and line', () => {
     const wrong = folder.write(
@@ -613,6 +657,15 @@ describe('a recipe that breaks something', () => {
       'AdvancedPhaseAfterMidExpansion',
       'divVariable',
       { id: 'off-by-one', title: 'x + 1 = x + 2', file: wrong, line: 4 },
+    ]);
+    // The command that it gives runs, though the rule is known to be wrong.
+    const text = spawnSync('node', ['bin/orrery.js', ...args.slice(0, -1)], { encoding: 'utf8', cwd: root });
+    const seen = /^see it: +orrery (.*)$/m.exec(text.stdout)![1].split(' ');
+    expect(seen).toContain('--force-rules');
+    const again = spawnSync('node', ['bin/orrery.js', ...seen], { encoding: 'utf8', cwd: root });
+    expect([again.status, again.stderr]).toEqual([
+      0,
+      expect.stringContaining('it runs because rules are forced'),
     ]);
   });
 });

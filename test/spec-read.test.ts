@@ -78,7 +78,25 @@ describe('text that is not YAML', () => {
             | ^^^
         put it into a file of its own"
     `);
-    expect(faults('['.repeat(30_000))).toMatch(/^error: the text is nested too deeply/);
+    const nested = (n: number): string => `kind: recipe\ntitle: ${'['.repeat(n)}${']'.repeat(n)}\n`;
+    const rows = (n: number, step: string) =>
+      Array.from({ length: n }, (_, i) => `${' '.repeat(i)}${step}`).join('\n');
+    for (const text of [
+      '['.repeat(30_000),
+      nested(30_000),
+      nested(501),
+      '- '.repeat(30_000),
+      rows(3_000, 'a:'),
+    ])
+      expect(faults(text)).toMatch(/^error: the text is nested too deeply\n/);
+    // What stands in texts is not nested, nor is what only stands far to the right.
+    for (const text of [
+      nested(400),
+      `kind: recipe\ntitle: '${'['.repeat(2_000)}'\n`,
+      `kind: recipe\ntitle: ${' '.repeat(2_000)}x\n`,
+      rows(100, 'a:'),
+    ])
+      expect(faults(text)).not.toContain('too deeply');
     const bomb = `a: &x [1,1,1,1,1,1]\nb: &y [${'*x,'.repeat(30)}]\nc: &z [${'*y,'.repeat(30)}]\nd: [${'*z,'.repeat(30)}]\n`;
     expect(faults(bomb)).toMatch(/^error: aliases expand to more than 100 copies/);
   });
@@ -256,6 +274,13 @@ params:
          14 |   - { value: 3 }
             |       ^^^^^"
     `);
+  });
+
+  it('numbers where only some are allowed, or where a text was meant', () => {
+    expect(faults('kind: recipe\nmode: 6\n')).toContain('one of 0, 1, 2, 3, 4, 5, 7');
+    const hash = faults('kind: recipe\nwhen: { hash: [1234567890123456] }\n');
+    expect(hash).toContain('in quotes it is text');
+    expect(faults('kind: recipe\nsm: [90]\n')).not.toContain('in quotes');
   });
 
   it('names, numbers and types', () => {

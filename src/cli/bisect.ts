@@ -10,6 +10,7 @@ import { unifiedDiff } from './diff.ts';
 import { planFor, programFor, readText } from './input.ts';
 import { judgeOf, withLaunch } from './judges.ts';
 import { failWith, grouped, out, Progress, pc } from './ui.ts';
+import { runsForeign } from './verdicts.ts';
 
 export interface BisectOptions extends PlanPairOptions {
   readonly linear?: boolean;
@@ -31,7 +32,11 @@ export async function bisect(file: string, asked: BisectOptions): Promise<void> 
   progress.done();
   if ('why' in found) refuse(found, judge);
   const report = await reportOf(found, subject, judge, o.linear === true);
-  out(o.json === true ? JSON.stringify(report, null, 2) : textOf(report, found, file, o));
+  out(
+    o.json === true
+      ? JSON.stringify(report, null, 2)
+      : textOf(report, found, file, planWords(o, runsForeign(plan))),
+  );
 }
 
 /** Ends the command where there is nothing to search for. */
@@ -103,7 +108,8 @@ async function reportOf(f: Finding, { program }: Subject, judge: Judge, inTurn: 
 
 type Report = Awaited<ReturnType<typeof reportOf>>;
 
-function textOf(r: Report, f: Finding, file: string, o: BisectOptions): string {
+/** @param words the plan options as they are typed */
+function textOf(r: Report, f: Finding, file: string, words: readonly string[]): string {
   const { phase, rewrite } = r;
   const since = phase.lastGood === null ? 'good before any phase' : `good after ${phase.lastGood}`;
   const lines = [
@@ -141,7 +147,7 @@ function textOf(r: Report, f: Finding, file: string, o: BisectOptions): string {
   lines.push(pc.dim(`          ${r.tests} programs judged by ${r.judge}, ${r.search}`));
   const changed = difference(f.before, f.after);
   if (changed !== '') lines.push('', changed);
-  lines.push('', `see it:     ${seeIt(r, file, o)}`);
+  lines.push('', `see it:     ${seeIt(r, file, words)}`);
   if (!f.phase.required) lines.push(`without it: add --disable ${phase.id}`);
   return lines.join('\n');
 }
@@ -156,8 +162,8 @@ const difference = (before: Fn | null, after: Fn | null): string =>
     : unifiedDiff(printFn(before, { locs: false }), printFn(after, { locs: false }));
 
 /** The command that shows the phase stop behind the rewrite. */
-function seeIt({ phase, rewrite }: Report, file: string, o: BisectOptions): string {
+function seeIt({ phase, rewrite }: Report, file: string, words: readonly string[]): string {
   const where = rewrite?.counted == null ? phase.id : `${phase.id}:${rewrite.counted}`;
   const limit = rewrite === null ? '' : ` --rewrite-limit ${shellWord(`${where}=${rewrite.number}`)}`;
-  return `orrery opt ${[shellWord(file), ...planWords(o)].join(' ')}${limit} --until ${phase.id} --print-after ${phase.id} --emit none`;
+  return `orrery opt ${[shellWord(file), ...words].join(' ')}${limit} --until ${phase.id} --print-after ${phase.id} --emit none`;
 }

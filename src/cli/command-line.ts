@@ -8,8 +8,12 @@ const one = (name: string, v: string | undefined): string[] => (v === undefined 
 const each = (name: string, v: readonly string[] | undefined): string[] =>
   (v ?? []).flatMap((x) => [name, shellWord(x)]);
 
-/** Plan options as they are typed. */
-export const planWords = (o: PlanOptions): string[] => [
+/**
+ * Plan options as they are typed.
+ *
+ * @param foreign rules that do not ship run: those of `--rules`, or of the files of an order or a recipe
+ */
+export const planWords = (o: PlanOptions, foreign = (o.rules ?? []).length > 0): string[] => [
   ...one('-O', o.level),
   ...one('--sm', o.sm),
   ...one('--order', o.order),
@@ -19,6 +23,6 @@ export const planWords = (o: PlanOptions): string[] => [
   ...each('--set', o.set),
   ...each('--disable', o.disable),
   ...each('--rules', o.rules),
-  ...((o.rules ?? []).length > 0 && (o.forceRules ?? false) !== false ? ['--force-rules'] : []),
+  ...(foreign && (o.forceRules ?? false) !== false ? ['--force-rules'] : []),
   ...one('--profile', o.profile),
 ];

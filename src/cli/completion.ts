@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { loadShipped } from '../spec/node.ts';
+import { MAX_LEVEL } from '../spec/specs.ts';
 import { failWith, out } from './ui.ts';
 
 /** What may follow an option. */
@@ -14,9 +15,26 @@ const AFTER: Readonly<Record<string, Kind>> = {
   '--print-after': 'phases',
   '--ftrace-phase-after': 'phases',
   '--phase': 'phases',
+  '--measure': 'recipes',
+  '--rules': 'rulegroups',
+  '-O': 'levels',
+  '--level': 'levels',
+  '--nvopt': 'levels',
+  '--category': 'categories',
+  '--status': 'statuses',
 };
 
-type Kind = 'recipes' | 'sms' | 'orders' | 'knobsets' | 'knobs' | 'phases';
+type Kind =
+  | 'recipes'
+  | 'sms'
+  | 'orders'
+  | 'knobsets'
+  | 'knobs'
+  | 'phases'
+  | 'rulegroups'
+  | 'levels'
+  | 'categories'
+  | 'statuses';
 
 const SHELLS = ['bash', 'zsh', 'fish'];
 
@@ -53,7 +71,11 @@ const commandsOf = (c: Command): Described[] =>
 
 async function names(): Promise<Record<Kind, string[]>> {
   const specs = await loadShipped();
-  const rows = specs.phases.data.phases as readonly { readonly name: string }[];
+  const rows = specs.phases.data.phases as readonly {
+    readonly name: string;
+    readonly category: string;
+    readonly status: string;
+  }[];
   const knobs = specs.knobs.data.knobs as Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
   return {
     recipes: [...specs.recipes.keys()],
@@ -62,6 +84,10 @@ async function names(): Promise<Record<Kind, string[]>> {
     knobsets: [...specs.knobSets.keys()],
     knobs: Object.entries(knobs).flatMap(([n, k]) => [n, ...(k.aliases ?? [])]),
     phases: [...new Set(rows.map((r) => r.name))],
+    rulegroups: [...(specs.rules?.keys() ?? [])],
+    levels: Array.from({ length: MAX_LEVEL + 1 }, (_, i) => String(i)),
+    categories: [...new Set(rows.map((r) => r.category))],
+    statuses: [...new Set(rows.map((r) => r.status))],
   };
 }
 

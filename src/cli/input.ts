@@ -1,3 +1,4 @@
+import { functionHash } from '../engine/content.ts';
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
@@ -22,6 +23,8 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
   const base = specs ?? (await loadShipped());
   const level = o.level === undefined ? null : Number(o.level);
   if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
+  if (o.nvopt !== undefined && !/^[-+]?\d+$/.test(o.nvopt))
+    failWith(`--nvopt ${o.nvopt} is no NvOpt level`, 'levels are 0 to 5');
   const { sm, warnings } = targetFor(base, o.sm ?? target ?? 'sm_75');
   for (const w of warnings)
     if (!told.has(w.message)) {
@@ -63,6 +66,23 @@ export function warnOtherVersions(file: string, program: Program): void {
       severity: 'warning',
     },
   ]);
+}
+
+/** Warns of hashes that a plan asks for and no function of the input has: what is said for these has no effect. */
+export function warnOtherHashes(file: string, plan: Plan, program: Program): void {
+  const there = new Set(program.functions.map(functionHash));
+  const wanted = plan.tests.flatMap((t) => (t.hashes?.some((h) => there.has(h)) === false ? [t.text] : []));
+  if (wanted.length > 0)
+    show([
+      {
+        ...fileFault(
+          file,
+          `no function has the ${wanted.join(', nor ')}, so what is set for it has no effect`,
+          ['`orrery recipes FILE` prints the hashes of its functions, which are others for another target'],
+        ),
+        severity: 'warning',
+      },
+    ]);
 }
 
 /** What plan options ask for. */

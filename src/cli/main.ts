@@ -423,8 +423,9 @@ withPlan(
     .command('coverage')
     .description('what fires over a folder of kernels, and what never does')
     .argument('[folder]', 'PTX files (default: the test kernels)')
+    .option('--all', 'name the rules whose shape does not occur, too')
     .option('--json', 'for scripts'),
-).action((folder, o) => guarded(async () => (await import('./rules.ts')).coverage(folder, o)));
+).action((folder, o) => guarded(async () => (await import('./rules-coverage.ts')).coverage(folder, o)));
 
 program
   .command('start', { hidden: true })

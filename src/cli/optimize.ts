@@ -15,7 +15,7 @@ import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import { STANDARD_OUTPUT, writeWhole } from './files.ts';
-import { type Input, planFor, programFor, readText, warnOtherVersions } from './input.ts';
+import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
 import { duration, err, failWith, grouped, out, Progress, pc, pcErr } from './ui.ts';
@@ -100,6 +100,7 @@ export async function optimize(
   const watch = await watchOf(o, plan);
   const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
+  if (detailed) warnOtherHashes(file, plan, input.program);
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
   const disk =
     o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);

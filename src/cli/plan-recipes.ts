@@ -15,9 +15,7 @@ export async function printRecipes(p: Plan, where: Where): Promise<void> {
         p.recipes.map((r, i) => [
           `  ${r.name}`,
           places[i],
-          r.tests.length === 0
-            ? 'all functions'
-            : `functions: ${r.tests.map((t) => p.tests[t].text).join(', ')}`,
+          r.tests.length === 0 ? 'all functions' : `functions: ${textOf(p, r.tests)}`,
         ]),
         'lll',
       ),
@@ -48,19 +46,23 @@ async function printSettings(settings: readonly Setting[], where: Where): Promis
 const valueText = (what: Setting['what'], value: unknown): string =>
   what === 'hook' ? stepsText(value) : String(value);
 
-/** What is different for functions that pass a test of the plan: of each test alone. */
+/** Which functions a case of a plan is for. */
+export const textOf = (p: Plan, tests: readonly number[]): string =>
+  tests.map((t) => p.tests[t].text).join(', ');
+
+/** What is different for functions of each case of the plan. */
 export async function printVariants(p: Plan, where: Where): Promise<void> {
-  for (const [i, test] of p.tests.entries()) {
-    const v = p.variant([i]);
+  for (const tests of p.cases) {
+    const v = p.variant(tests);
     const known = new Set(p.settings.map((s) => JSON.stringify(s)));
     const settings = v.settings.filter((s) => !known.has(JSON.stringify(s)));
     const knobs = [...v.knobs.values()].filter((k) => k.when !== null);
-    out(`\n${pc.bold(`functions: ${test.text}`)}`);
+    out(`\n${pc.bold(`functions: ${textOf(p, tests)}`)}`);
     await printSettings(settings, where);
     for (const k of knobs)
       out(
         `  knob ${k.name} = ${JSON.stringify(k.value)}, ${await where(k.origin)}, over ${JSON.stringify(k.overridden.at(-1)?.value)}`,
       );
-    if (settings.length === 0 && knobs.length === 0) out(pc.dim('  nothing by this alone'));
+    if (settings.length === 0 && knobs.length === 0) out(pc.dim('  nothing more'));
   }
 }

@@ -3,7 +3,7 @@ import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
 import { planFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
-import { printRecipes, printVariants } from './plan-recipes.ts';
+import { printRecipes, printVariants, textOf } from './plan-recipes.ts';
 import { clipped, out, pc, table } from './ui.ts';
 
 /** `orrery phases`. */
@@ -37,7 +37,7 @@ export async function plan(o: PlanOptions & { json?: boolean; all?: boolean }): 
           recipes: p.recipes.map((r) => ({ ...r, when: r.tests.map((t) => p.tests[t].text) })),
           nvopt: p.nvopt,
           settings: p.settings,
-          variants: p.tests.map((t, i) => variantJson(p, p.variant([i]), t.text)),
+          variants: p.cases.map((c) => variantJson(p, p.variant(c), textOf(p, c))),
           knobSet: p.knobSet,
           backend: p.backend.facts,
           phases: p.phases.map(phaseJson),
@@ -121,6 +121,14 @@ const text = (v: unknown): string => (v === null ? pc.dim('unset') : JSON.string
 /** Columns for what a phase runs: `orrery phases --wide` has all of it. */
 const MOST_WORK = 40;
 
+/** Most phases that are named for one reason; `orrery phases` and --json have all. */
+const MOST_NAMED = 12;
+
+const listed = (ids: readonly string[]): string =>
+  ids.length <= MOST_NAMED
+    ? ids.join(', ')
+    : `${ids.slice(0, MOST_NAMED).join(', ')} and ${ids.length - MOST_NAMED} others`;
+
 async function summary(p: Plan): Promise<void> {
   const live = p.phases.filter((x) => x.disabled === null && x.steps.length > 0);
   out(
@@ -135,5 +143,8 @@ async function summary(p: Plan): Promise<void> {
   });
   out(table([['pos', 'phase', 'runs', 'place', ''].map((h) => pc.bold(h)), ...rows], 'rllll'));
   const off = p.phases.filter((x) => x.disabled !== null);
-  if (off.length > 0) out(`\nswitched off: ${off.map((x) => `${x.id} (${x.disabled!.why})`).join(', ')}`);
+  const reasons = new Map<string, string[]>();
+  for (const x of off) reasons.set(x.disabled!.why, [...(reasons.get(x.disabled!.why) ?? []), x.id]);
+  if (off.length > 0) out('');
+  for (const [why, ids] of reasons) out(`switched off, ${why}: ${listed(ids)}`);
 }

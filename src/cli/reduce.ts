@@ -5,12 +5,14 @@ import { type Judge, openWorlds, openWorldsAsLongAs, type Subject, type Verdict 
 import { isFault, type Reduced, reduceProgram, sizeOf } from '../debug/reduce.ts';
 import { type ReducedPlan, reducePlan } from '../debug/reduce-plan.ts';
 import { targetOf } from '../read.ts';
+import type { Plan } from '../spec/plan.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { STANDARD_INPUT, writeWhole } from './files.ts';
 import { planFor, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
 import { type PlanOptions, planOptionsOf } from './options.ts';
 import { err, failWith, grouped, out, Progress, pc } from './ui.ts';
+import { runsForeign } from './verdicts.ts';
 
 export interface ReduceOptions extends PlanOptions, JudgeOptions {
   readonly output?: string;
@@ -80,7 +82,7 @@ export async function reduce(file: string, asked: ReduceOptions): Promise<void> 
   const output = o.output ?? `${stem}.reduced${ending}`;
   const orderFile = `${output.slice(0, output.length - extname(output).length)}.order.yaml`;
   const options = optionsAfter(o, reducedPlan, orderFile);
-  const again = commandFor(output, options, o);
+  const again = commandFor(output, options, o, reducedPlan?.plan ?? plan);
   const comment = module === null ? ';' : '//';
   const last = { ...best.subject, plan: reducedPlan?.plan ?? plan };
   const { kind } = await outcome(last, failing.judge, isFault(failure));
@@ -155,6 +157,7 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
     sm: o.sm,
     order: r.order === null ? o.order : orderFile,
     recipe: list(request.recipes),
+    nvopt: o.nvopt,
     knobs: list(request.knobSets),
     set: list(request.set),
     disable: list(request.disable),
@@ -165,8 +168,8 @@ function optionsAfter(o: ReduceOptions, r: ReducedPlan | null, orderFile: string
 }
 
 /** A command that fails with the reduced program: `opt --check`, or the judge asked again. */
-function commandFor(output: string, options: PlanOptions, o: ReduceOptions): string {
-  const words = [shellWord(output), ...planWords(options)];
+function commandFor(output: string, options: PlanOptions, o: ReduceOptions, plan: Plan): string {
+  const words = [shellWord(output), ...planWords(options, runsForeign(plan))];
   if (o.launch === undefined && o.command === undefined && o.ptxas !== true)
     return `orrery opt ${words.join(' ')} --verify --check auto --emit none`;
   return `orrery bisect ${[...words, ...judgeWords(o)].join(' ')}`;

@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
 import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
@@ -10,16 +8,16 @@ import type { RuleHit, RuleMiss } from '../rules/engine.ts';
 import { rulesOfGroup } from '../rules/group.ts';
 import { verdictText } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
-import { loadShipped, ROOT, shownPath } from '../spec/node.ts';
+import { loadShipped } from '../spec/node.ts';
 import { groupsOf, type Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/resolve.ts';
 import { groupDocOf } from '../spec/rules.ts';
 import { planFor, programFor, readText } from './input.ts';
 import type { PlanOptions } from './options.ts';
-import { CliExit, failWith, grouped, out, Progress, pc, table } from './ui.ts';
+import { failWith, grouped, out, pc, table } from './ui.ts';
 import { readVerdicts } from './verdicts.ts';
 
-interface RuleOptions extends PlanOptions {
+export interface RuleOptions extends PlanOptions {
   readonly group?: string;
   readonly rule?: string;
   readonly json?: boolean;
@@ -62,7 +60,7 @@ export async function bookFor(o: PlanOptions, target: string | null = null): Pro
 }
 
 /** Phases of the plan that run a group. */
-const phasesOf = (plan: Plan, group: string): string[] =>
+export const phasesOf = (plan: Plan, group: string): string[] =>
   plan.phases.filter((p) => groupsOf(p).includes(group) && p.disabled === null).map((p) => p.id);
 
 /** Phases that are named; of more the number is said. */
@@ -102,7 +100,7 @@ export async function list(o: RuleOptions): Promise<void> {
   out(`\n${plural(shown.length, 'rule')} in ${plural(new Set(shown.map((r) => r.group)).size, 'group')}`);
 }
 
-const plural = (n: number, word: string): string => `${grouped(n)} ${word}${n === 1 ? '' : 's'}`;
+export const plural = (n: number, word: string): string => `${grouped(n)} ${word}${n === 1 ? '' : 's'}`;
 
 const summary = (r: Rule) => ({
   id: r.id,
@@ -183,7 +181,7 @@ interface Tally {
 }
 
 /** Counts what rules did to programs. */
-class Account {
+export class Account {
   readonly byRule = new Map<string, Tally>();
   /** By function and result register: the instructions it had so far, with the rules that made them. */
   private readonly history = new Map<string, { text: string; rule: string }[]>();
@@ -222,7 +220,7 @@ class Account {
   }
 }
 
-const WHY: Readonly<Record<string, string>> = {
+export const WHY: Readonly<Record<string, string>> = {
   'operands differ': 'operands that must be equal, or one definition, are not',
   'a value has changed since': 'a source was overwritten between definition and use',
   modifiers: 'modifiers or widths do not agree',
@@ -331,115 +329,4 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
     );
     out(pc.dim('\n--rule ID shows every place'));
   }
-}
-
-/** PTX files of a folder of kernels and of its subfolders, those for the target where there are any. */
-function kernelFiles(dir: string, sm: string): string[] {
-  if (!existsSync(dir)) failWith(`there is no folder ${dir}`);
-  const found: string[] = [];
-  const walk = (d: string, depth: number): void => {
-    for (const e of readdirSync(d, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const path = join(d, e.name);
-      if (e.isDirectory() && depth < 4) walk(path, depth + 1);
-      else if (
-        e.name.endsWith('.ptx') &&
-        (!/\.sm_\d+\w*\.ptx$/.test(e.name) || e.name.endsWith(`.${sm}.ptx`))
-      )
-        found.push(path);
-    }
-  };
-  walk(dir, 0);
-  if (found.length === 0) failWith(`no PTX files in ${dir}`);
-  return found;
-}
-
-/** `orrery rules coverage [FOLDER]`. */
-export async function coverage(folder: string | undefined, o: RuleOptions): Promise<void> {
-  const sm = o.sm ?? 'sm_80';
-  const { plan, rules } = await bookFor({ ...o, sm });
-  const dir = folder ?? join(ROOT, 'test', 'kernels');
-  const files = kernelFiles(dir, sm);
-  const account = new Account();
-  const progress = new Progress();
-  let before = 0;
-  let after = 0;
-  const size = (p: Program): number =>
-    p.functions.reduce((n, f) => n + f.blocks.reduce((m, b) => m + b.ins.length, 0), 0);
-  for (const [i, file] of files.entries()) {
-    progress.update(`${i + 1}/${files.length} ${shownPath(file)}`);
-    const text = readText(file);
-    if (targetOf(text) === null) continue;
-    const { program } = programFor(shownPath(file), text, plan);
-    const { last } = runPipeline(program, plan, {
-      onRuleHit: (h) => account.hit(h, file),
-      onRuleMiss: (m) => account.miss(m),
-    });
-    before += size(program);
-    after += size(last);
-  }
-  progress.done();
-  const running = rules.filter((r) => phasesOf(plan, r.group).length > 0);
-  const rows = running.map((r) => ({ r, t: account.byRule.get(r.id) }));
-  const fired = rows.filter((x) => (x.t?.hits ?? 0) > 0).sort((a, b) => b.t!.hits - a.t!.hits);
-  const never = rows.filter((x) => (x.t?.hits ?? 0) === 0);
-  if (o.json === true) {
-    out(
-      JSON.stringify(
-        {
-          files: files.length,
-          instructions: { before, after },
-          rules: rows.map(({ r, t }) => ({
-            rule: r.id,
-            group: r.group,
-            hits: t?.hits ?? 0,
-            undone: t?.undone ?? 0,
-            kernels: t?.kernels.size ?? 0,
-            misses: Object.fromEntries(t?.misses ?? []),
-          })),
-        },
-        null,
-        2,
-      ),
-    );
-    return;
-  }
-  out(
-    `${plural(files.length, 'file')}, ${grouped(before)} instructions, ${grouped(after)} after the plan (-O${plan.level} ${plan.sm}); ${fired.length} of ${running.length} rules fired\n`,
-  );
-  const head = ['rule', 'group', 'fired', 'files', 'undone'].map((h) => pc.bold(h));
-  out(
-    table(
-      [
-        head,
-        ...fired.map(({ r, t }) => [
-          r.id,
-          r.group,
-          grouped(t!.hits),
-          String(t!.kernels.size),
-          t!.undone === 0 ? '' : String(t!.undone),
-        ]),
-      ],
-      'llrrr',
-    ),
-  );
-  if (never.length > 0) {
-    out(`\n${pc.bold('never fired here')}`);
-    out(
-      table(
-        never.map(({ r, t }) => [
-          `  ${r.id}`,
-          t === undefined || t.misses.size === 0
-            ? pc.dim('its shape does not occur')
-            : [...t.misses].map(([why, n]) => `${n} x ${WHY[why] ?? why}`).join('; '),
-        ]),
-        'll',
-      ),
-    );
-  }
-  const idle = rules.filter((r) => phasesOf(plan, r.group).length === 0);
-  if (idle.length > 0)
-    out(
-      `\n${idle.length} rules are in groups that no phase of the plan runs: ${[...new Set(idle.map((r) => r.group))].join(', ')}`,
-    );
-  if (fired.length === 0 && running.length > 0) throw new CliExit(1);
 }

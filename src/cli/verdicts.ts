@@ -49,6 +49,14 @@ export function keepForeign(found: ReadonlyMap<Rule, Verdict>, shipped: Readonly
   }
 }
 
+/** Rule groups that functions run by a plan. */
+const rulesOf = (plan: Plan): Plan['rules'] =>
+  new Map([plan, ...plan.cases.map((c) => plan.variant(c))].flatMap((p) => [...p.rules]));
+
+/** Whether functions run rules by a plan that do not ship. */
+export const runsForeign = (plan: Plan): boolean =>
+  [...rulesOf(plan).values()].some((doc) => doc.wholeFor === null);
+
 /** Groups already told of: a command makes several plans of the same rules. */
 const told = new Set<string>();
 
@@ -56,9 +64,9 @@ const told = new Set<string>();
  * Says which rules of a plan that do not ship nobody has proved, and refuses those that the solver has refuted, unless they are forced.
  */
 export function judgeForeign(plan: Plan, o: PlanOptions): void {
-  if ((o.forceRules ?? false) !== false || (o.rules ?? []).length === 0) return;
+  if ((o.forceRules ?? false) !== false) return;
   let known: Readonly<Record<string, Verdict['verdict']>> | null = null;
-  for (const [group, doc] of plan.rules) {
+  for (const [group, doc] of rulesOf(plan)) {
     if (doc.wholeFor !== null || told.has(group)) continue;
     told.add(group);
     known ??= readForeign();

@@ -112,6 +112,10 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
   }
   const tests = [...new Map([...a.tests, ...b.tests].map((t) => [t.text, t])).values()];
   const made = new Map<string, Plan>();
+  const place = new Map(tests.map((t, i) => [t.text, i]));
+  const cases = [a, b].flatMap((p) =>
+    p.cases.map((c) => c.map((t) => place.get(p.tests[t].text)!).sort((x, y) => x - y)),
+  );
   const plan: Plan = {
     ...a,
     hash: `${a.hash}+${changes.length}`,
@@ -123,6 +127,7 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
     rules,
     phases: withPhases(a, b, phases, moved),
     tests,
+    cases: [...new Map(cases.map((c) => [c.join(), c])).values()],
     variant(held) {
       const texts = new Set(held.map((i) => tests[i].text));
       const [x, y] = [a, b].map((p) => p.variant(p.tests.flatMap((t, i) => (texts.has(t.text) ? [i] : []))));
@@ -130,7 +135,10 @@ export function withChanges(a: Plan, b: Plan, changes: readonly Change[]): Plan 
       const key = held.join();
       let v = made.get(key);
       if (v === undefined)
-        made.set(key, (v = withChanges({ ...x, tests: [] }, { ...y, tests: [] }, changes)));
+        made.set(
+          key,
+          (v = withChanges({ ...x, tests: [], cases: [] }, { ...y, tests: [], cases: [] }, changes)),
+        );
       return v;
     },
   };

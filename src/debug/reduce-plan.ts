@@ -103,7 +103,7 @@ export async function reducePlan(
   // The phase that threw left no record.
   if (run.where !== null) busy.add(run.where.phase);
   // Steps that recipes bind for some functions only count too, and so does applying recipes at all.
-  const plans = [plan, ...plan.tests.map((_, i) => plan.variant([i]))];
+  const plans = [plan, ...plan.cases.map((c) => plan.variant(c))];
   const running = plan.phases.filter((_, i) => plans.some((x) => runs(x.phases[i])));
   if (plan.recipes.length > 0) busy.add(APPLY_PHASE);
   let best: ReducedPlan = {

@@ -1,20 +1,26 @@
 import { nestingOf } from '../analysis/nesting.ts';
 import type { KnobValue } from '../ir/pass.ts';
 import type { Fn, Program } from '../ir/program.ts';
+import {
+  isWhen,
+  MODE_DEVICE,
+  MODE_KERNELS,
+  MODE_LOOPS,
+  MODE_REST,
+  MODE_STRAIGHT,
+} from '../spec/conditions.ts';
 import { covers } from '../spec/glob.ts';
 import type { ConditionTest, Plan, PlanPhase } from '../spec/plan.ts';
 import { functionHash } from './content.ts';
 
 /** Functions over which a phase runs in the same way. */
 export interface PlanGroup {
+  /** The plan of the first of them. */
   readonly plan: Plan;
   readonly phase: PlanPhase;
   /** Names of the functions; null: all. */
   readonly functions: ReadonlySet<string> | null;
 }
-
-/** The number of the mode for functions that match no `when`; it is evaluated after all others. */
-const MODE_REST = 7;
 
 /**
  * Assigns each function its plan. The `when` conditions of recipes and knob sets are evaluated once, on the program
@@ -25,9 +31,11 @@ export class FunctionPlans {
   private readonly known = new Map<string, { readonly plan: Plan; readonly tests: readonly number[] }>();
   private readonly input: ReadonlyMap<string, Fn>;
 
+  /** @throws DiagnosticError where the plan of a function is illegal: what several `when`s say together was not tried before */
   constructor(base: Plan, input: Program) {
     this.base = base;
     this.input = base.tests.length === 0 ? new Map() : new Map(input.functions.map((f) => [f.name, f]));
+    for (const name of this.input.keys()) this.decided(name);
   }
 
   /** Whether functions may have different plans. */
@@ -59,14 +67,23 @@ export class FunctionPlans {
   groups(at: number, program: Program): readonly PlanGroup[] {
     const { base } = this;
     if (!this.vary) return [{ plan: base, phase: base.phases[at], functions: null }];
-    const by = new Map<Plan, Set<string>>();
+    // Plans that differ in knobs alone share their phases, and the rules that these run.
+    const by = new Map<PlanPhase, { readonly plan: Plan; readonly functions: Set<string> }[]>();
+    const out: { readonly plan: Plan; readonly phase: PlanPhase; readonly functions: Set<string> }[] = [];
     for (const f of program.functions) {
       const plan = this.of(f.name);
-      const those = by.get(plan);
-      if (those === undefined) by.set(plan, new Set([f.name]));
-      else those.add(f.name);
+      const phase = plan.phases[at];
+      const alike = by.get(phase) ?? [];
+      let group = alike.find((g) => g.plan.rules === plan.rules);
+      if (group === undefined) {
+        const made = { plan, phase, functions: new Set<string>() };
+        out.push(made);
+        by.set(phase, [...alike, made]);
+        group = made;
+      }
+      group.functions.add(f.name);
     }
-    return [...by].map(([plan, functions]) => ({ plan, phase: plan.phases[at], functions }));
+    return out;
   }
 
   private decided(name: string): { readonly plan: Plan; readonly tests: readonly number[] } {
@@ -82,7 +99,7 @@ export class FunctionPlans {
 /** Indices of the tests that hold for a function; `fn` is undefined for one that was not in the input. */
 function heldBy(tests: readonly ConditionTest[], name: string, fn: Fn | undefined): readonly number[] {
   const out = tests.flatMap((t, i) => (t.mode !== MODE_REST && holds(t, name, fn) ? [i] : []));
-  const whens = out.some((i) => tests[i].kernel !== null || tests[i].hashes !== null);
+  const whens = out.some((i) => isWhen(tests[i]));
   if (!whens) tests.forEach((t, i) => t.mode === MODE_REST && out.push(i));
   return out.sort((a, b) => a - b);
 }
@@ -91,13 +108,13 @@ function holds(t: ConditionTest, name: string, fn: Fn | undefined): boolean {
   if (t.kernel !== null && !covers(t.kernel, name)) return false;
   if (t.hashes !== null && (fn === undefined || !t.hashes.includes(functionHash(fn)))) return false;
   switch (t.mode) {
-    case 2:
+    case MODE_KERNELS:
       return fn?.kind === 'entry';
-    case 3:
+    case MODE_DEVICE:
       return fn?.kind === 'func';
-    case 4:
+    case MODE_LOOPS:
       return fn !== undefined && hasLoop(fn);
-    case 5:
+    case MODE_STRAIGHT:
       return fn !== undefined && !hasLoop(fn);
     default:
       return true;

@@ -1,9 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import type { SpecFile } from '../spec/document.ts';
+import { RowTable } from '../spec/entries.ts';
 import { Issues, type Spot } from '../spec/issues.ts';
 import { loadSpec, toDiagnostics } from '../spec/node.ts';
-import { RowTable } from '../spec/order.ts';
 import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
 import type { ExperimentSpec, KnobsSpec } from '../spec/types.generated.ts';
 import { type Arm, armText, knobText, parseArm } from './arms.ts';

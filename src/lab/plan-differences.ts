@@ -1,7 +1,9 @@
+import { DiagnosticError } from '../ir/diagnostic.ts';
 import { factOf } from '../spec/backend.ts';
 import { conditionsOf, conditionText } from '../spec/gates.ts';
 import { MANAGER_KNOB } from '../spec/knobs.ts';
 import { groupsOf, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
+import { testSets } from '../spec/test-sets.ts';
 import { knobValueText } from './why.ts';
 
 /** One difference between two plans. */
@@ -17,17 +19,41 @@ export interface PlanDifference {
 export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
   if (a.hash === b.hash) return [];
   const out = differencesOf(a, b);
-  const said = new Set(out.map((d) => JSON.stringify(d)));
-  // Settings for some functions only are reported if they differ beyond the common ones.
-  for (const text of new Set([...a.tests, ...b.tests].map((t) => t.text)))
-    for (const d of differencesOf(planWhere(a, text), planWhere(b, text)))
-      if (!said.has(JSON.stringify(d))) out.push({ ...d, a: `${d.a} (${text})`, b: `${d.b} (${text})` });
+  /** By difference, for which functions it is told already. */
+  const said = new Map<string, (readonly string[])[]>(out.map((d) => [JSON.stringify(d), [[]]]));
+  // What holds for some functions only is told where these differ in more.
+  for (const texts of casesOf(a, b)) {
+    const [x, y] = [planWhere(a, texts), planWhere(b, texts)];
+    if (x === null || y === null) continue;
+    const which = texts.join(', ');
+    for (const d of differencesOf(x, y)) {
+      const key = JSON.stringify(d);
+      const known = said.get(key) ?? [];
+      if (known.some((c) => c.every((t) => texts.includes(t)))) continue;
+      said.set(key, [...known, texts]);
+      out.push({ ...d, a: `${d.a} (${which})`, b: `${d.b} (${which})` });
+    }
+  }
   return out;
 }
 
-/** The plan of functions for which one test holds; the plan itself if it lacks that test. */
-const planWhere = (p: Plan, text: string): Plan =>
-  p.variant(p.tests.flatMap((t, i) => (t.text === text ? [i] : [])));
+/** Tests that functions may pass together, as texts: each case of either plan, and with what goes along, where the order of recipes shows. */
+function casesOf(a: Plan, b: Plan): readonly (readonly string[])[] {
+  const tests = [...new Map([...a.tests, ...b.tests].map((t) => [t.text, t])).values()];
+  const place = new Map(tests.map((t, i) => [t.text, i]));
+  const cases = [a, b].flatMap((p) => p.cases.map((c) => c.map((t) => place.get(p.tests[t].text)!)));
+  return testSets(tests, cases).map((set) => set.map((t) => tests[t].text));
+}
+
+/** The plan of functions for which these tests hold, as far as it has them; null: that is illegal, and no function has it. */
+function planWhere(p: Plan, texts: readonly string[]): Plan | null {
+  try {
+    return p.variant(p.tests.flatMap((t, i) => (texts.includes(t.text) ? [i] : [])));
+  } catch (e) {
+    if (e instanceof DiagnosticError) return null;
+    throw e;
+  }
+}
 
 function differencesOf(a: Plan, b: Plan): PlanDifference[] {
   const out: PlanDifference[] = [];
@@ -101,8 +127,14 @@ const outline = (s: Step): string =>
       : `${s.pass}${Object.keys(s.params).length > 0 ? JSON.stringify(s.params) : ''}`;
 
 /** When a phase runs. */
-function gateText({ gate, noOp }: PlanPhase): string {
-  const parts = [...conditionsOf(gate).map(conditionText), ...(noOp ? ['no-op'] : [])];
+function gateText({ gate, noOp, roundAfter }: PlanPhase): string {
+  const parts = [
+    ...conditionsOf(gate).map(conditionText),
+    ...(noOp ? ['no-op'] : []),
+    ...(roundAfter === null
+      ? []
+      : [`a change by ${[...new Set([roundAfter[0], roundAfter.at(-1)])].join(' to ')}`]),
+  ];
   return parts.length === 0 ? 'always' : `if ${parts.join(' and ')}`;
 }
 

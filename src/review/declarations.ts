@@ -1,4 +1,4 @@
-import { RowTable } from '../spec/order.ts';
+import { RowTable } from '../spec/entries.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { KnobsSpec } from '../spec/types.generated.ts';
 import { type Change, filesOf, placeText } from './changes.ts';

@@ -13,6 +13,7 @@ type Schema = {
   readonly description?: string;
   readonly required?: readonly string[];
   readonly enum?: readonly unknown[];
+  readonly pattern?: string;
   readonly type?: string | readonly string[];
 };
 
@@ -142,7 +143,7 @@ function faultOf(f: Text, e: ErrorObject, all: readonly ErrorObject[]): Diagnost
           path,
           'spec-type',
           `${at} is ${typeName(e.data)}, expected ${list(([] as string[]).concat(e.params.type).map(typeWord), 'or')}`,
-          { notes: described },
+          { notes: [...described, ...(isQuotable(e) ? ['in quotes it is text'] : [])] },
         ),
       )
       .with({ keyword: P.union('oneOf', 'anyOf') }, () => choice(f, e, path, all))
@@ -248,11 +249,24 @@ function keyedChoice(
 }
 
 function notAllowed(f: Text, path: readonly string[], data: unknown, allowed: readonly string[]): Diagnostic {
-  const near = nearest(String(data), allowed);
+  // Numbers are near to each other in value, and not in how they are spelt.
+  const near = typeof data === 'number' ? [] : nearest(String(data), allowed);
   const shown = data !== null && typeof data === 'object' ? typeName(data) : `'${String(data)}'`;
   return specError(f, path, 'spec-value', `${shown} is not allowed for ${nameOf(path)}`, {
     notes: [near.length > 0 ? `did you mean '${near[0]}'?` : `one of ${allowed.join(', ')}`],
   });
+}
+
+/** A number or truth value where text of that form is wanted: it was not meant as such, and may have lost digits by that. */
+function isQuotable(e: ErrorObject): boolean {
+  const types = ([] as unknown[]).concat(e.params.type);
+  const { pattern } = (e.parentSchema ?? {}) as Schema;
+  return (
+    types.includes('string') &&
+    !types.includes('number') &&
+    ['number', 'boolean'].includes(typeof e.data) &&
+    (pattern === undefined || new RegExp(pattern).test(String(e.data)))
+  );
 }
 
 /** The form that the keys of a map must have, from the error that the validator gives for the key itself. */

@@ -3,22 +3,26 @@ import type { Isa } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
-import { checkConstraints, hardPairs } from './constraints.ts';
+import { pairsOf } from './constraints.ts';
 import type { SpecFile } from './document.ts';
+import { type Entry, RowTable } from './entries.ts';
 import { resolveHooks } from './hooks.ts';
 import type { Host } from './host.ts';
 import { Issues, type SpecIssue } from './issues.ts';
 import { type KnobTable, MANAGER_KNOB } from './knobs.ts';
 import type { Layer } from './layers.ts';
-import { buildOrder, type Entry, orderChain, RowTable } from './order.ts';
+import { reportBreaches, reportLacks } from './legal-places.ts';
+import { buildOrder, orderChain } from './order.ts';
 import { checkRows } from './params.ts';
 import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Setting, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
-import { checkProperties } from './properties.ts';
+import { shutOf } from './properties.ts';
+import { ofRounds } from './rounds.ts';
 import { checkForeignRules, checkRules, rulesFor, rulesOf } from './rules.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { resolveSwitches, switchKnobs } from './switches.ts';
+import type { OrderWalk } from './walk.ts';
 import { knobsReadBy, warnIdleHooks, warnIdleSwitches } from './warnings.ts';
 
 /** Everything in a plan except knob values, so plans that differ only in those can share it. */
@@ -33,6 +37,8 @@ export interface Frame {
   readonly read: ReadonlySet<string>;
   /** The texts that are hashed before and after the knob values. */
   readonly hash: { readonly before: HashState; readonly after: string } | null;
+  /** What the order was judged by; null where it could not be. */
+  readonly walk: OrderWalk | null;
   /** The order could not be built, so the fields above are empty. */
   readonly unordered: boolean;
   /** Faults of the order and of what it runs. */
@@ -81,7 +87,9 @@ export function frameOf(x: FrameInput): Frame {
   if (x.issues.failed || x.found === null || switchKnobs(x.table)) return makeFrame(x);
   const parts = [specs.constraints, specs.knobs, specs.isa, specs.orders, specs.rules, x.found, x.host];
   const { order, disable, rules = [], wrongRules, sm } = request;
-  const layers = x.layers.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
+  // What else a recipe says is in the level and in the values of knobs.
+  const own = x.layers.filter((l) => l.data.hooks !== undefined || l.data.phases !== undefined);
+  const layers = own.map((l) => [numberOf(l.at.file), l.at.path, l.name]);
   const key = JSON.stringify([parts.map(numberOf), x.level, sm, order, layers, disable, rules, wrongRules]);
   let kept = frames.get(specs.phases);
   if (kept === undefined) frames.set(specs.phases, (kept = new Map()));
@@ -106,6 +114,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     settings: [],
     read: new Set<string>(),
     hash: null,
+    walk: null,
   };
   const isa = resolveIsa(specs, issues);
   const chain = orderChain(specs, request.order, issues);
@@ -126,8 +135,14 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     ruleGroups: groups,
     passParams: host.passParams,
   };
-  const { hooks, settings } = resolveHooks(layers, found, names, issues);
-  const switches = resolveSwitches(entries, rows, request, layers, table, issues);
+  const { hooks: filled, settings } = resolveHooks(layers, found, names, issues);
+  const switched = resolveSwitches(entries, rows, request, layers, table, issues);
+  const hooks = ofRounds(filled, entries);
+  const own = (id: string): boolean => switched.off.has(id) || switched.enabled.has(id);
+  const switches = {
+    off: ofRounds(switched.off, entries, own),
+    enabled: ofRounds(switched.enabled, entries, own),
+  };
   const phases = planPhases(
     entries,
     rows,
@@ -138,7 +153,17 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     issues,
   );
   const list = orderName(specs, chain[chain.length - 1]);
-  checkConstraints(specs, list, entries, issues);
+  const walk: OrderWalk = {
+    phases,
+    entries,
+    off: switches.off,
+    hooks,
+    shut: found === null ? null : shutOf(phases, level, found.backend),
+    pairs: pairsOf(specs, list),
+    constraints: specs.constraints,
+    table: specs.phases.data.properties as OrderWalk['table'],
+  };
+  reportBreaches(walk, issues);
   if (!rules) refuseRules(phases, entries, issues);
   checkRules(
     specs,
@@ -153,28 +178,19 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
 
   const { backend } = found;
-  checkProperties(
-    specs,
-    phases,
-    entries,
-    switches.off,
-    hooks,
-    hardPairs(specs, list),
-    level,
-    backend,
-    issues,
-  );
-  warnIdleHooks(phases, hooks, level, backend, issues);
-  warnIdleSwitches(phases, switches.enabled, level, backend, issues);
+  reportLacks(walk, issues);
+  warnIdleHooks(phases, filled, level, backend, issues);
+  warnIdleSwitches(phases, switched.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);
   if (isa !== null && !issues.failed) checkForeignRules(specs, run, request, isa, host, issues);
   return {
     isa,
     phases,
     rules: run,
-    settings: [...settings, ...switches.settings],
+    settings: [...settings, ...switched.settings],
     read: knobsReadBy(phases, level, backend),
     hash: isa === null || issues.failed ? null : hashParts(level, backend.facts, isa, phases, run),
+    walk,
     unordered: false,
     issues: said,
     issuesOfTarget: issues.list.slice(to),

@@ -91,6 +91,9 @@ export function knobValue(type: KnobType, value: unknown, opcodes?: ReadonlySet<
 function wide(value: unknown): CheckedValue {
   const small = integer(value);
   if (small !== null) return { value: small };
+  // What YAML made of a longer number is another number already.
+  if (typeof value === 'number' && Number.isInteger(value))
+    return { problem: "it loses digits as a number: quote it, as in '0x0123456789abcdef'" };
   const text = String(value).trim();
   if (!INTEGER.test(text)) return { problem: 'it is an integer of 64 bits' };
   const n = BigInt(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1n : 1n);

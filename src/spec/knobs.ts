@@ -169,10 +169,8 @@ export function knobLayers(specs: Specs, request: PlanRequest, tests: Tests, iss
   for (const name of request.knobSets) {
     const f = specs.knobSets.get(name);
     const sets = [...specs.knobSets.keys()];
-    if (f !== undefined) {
-      const layer = knobSetLayer(f, name, request.kernel, tests);
-      if (layer !== null) out.push(layer);
-    } else
+    if (f !== undefined) out.push(knobSetLayer(f, name, tests));
+    else
       issues.unknown(
         COMMAND_LINE,
         'unknown-knob-set',
@@ -197,5 +195,27 @@ export function knobLayers(specs: Specs, request: PlanRequest, tests: Tests, iss
         tests: own,
       });
     }
+  for (const l of out)
+    if (l.tests.length > 0 || l.source === 'command-line') refuseManagerKnob(specs, l, issues);
   return out;
+}
+
+/** Which recipes are applied is decided before any of them is, and before anything is asked of a function. */
+export function refuseManagerKnob(specs: Specs, layer: Layer, issues: Issues): void {
+  const recipe = layer.source === 'recipe';
+  for (const key of Object.keys(layer.data.knobs ?? {}))
+    if (knobNamed(specs, key) === MANAGER_KNOB)
+      issues.error(
+        layer.at.file === null ? layer.at : below(layer.at, 'knobs', key),
+        'recipe-manager',
+        `knob ${MANAGER_KNOB} says which recipes are applied, so ${recipe ? 'no recipe' : 'neither a `when` nor a WHEN record'} can set it`,
+        {
+          key: true,
+          notes: [
+            recipe
+              ? '`extends` names recipes that this one starts from'
+              : `--set ${MANAGER_KNOB}=VALUE sets it for all functions; a \`when\` in a recipe says which it is for`,
+          ],
+        },
+      );
 }

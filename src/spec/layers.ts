@@ -1,6 +1,5 @@
 import { type Tests, testOfMode, testOfWhen, type When } from './conditions.ts';
 import type { SpecFile } from './document.ts';
-import { covers } from './glob.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import type { Origin } from './plan.ts';
 import type { StepSpec } from './steps.ts';
@@ -37,17 +36,9 @@ export const holding = (layers: readonly Layer[], tests: ReadonlySet<number>): r
     ? layers
     : layers.filter((l) => l.tests.every((t) => tests.has(t)));
 
-/** The tests of a `when` for the plan of one kernel, or of all: null where it does not hold for that kernel. */
-export function testsOfWhen(
-  when: When | undefined,
-  kernel: string | undefined,
-  tests: Tests,
-): readonly number[] | null {
-  if (when === undefined) return [];
-  if (kernel === undefined || when.kernel === undefined) return [tests.add(testOfWhen(when))];
-  if (!covers(when.kernel, kernel)) return null;
-  return when.hash === undefined ? [] : [tests.add(testOfWhen({ hash: when.hash }))];
-}
+/** The tests of a `when`. */
+export const testsOfWhen = (when: When | undefined, tests: Tests): readonly number[] =>
+  when === undefined ? [] : [tests.add(testOfWhen(when))];
 
 /** The tests of an application mode. */
 export const testsOfMode = (mode: number, tests: Tests): readonly number[] => {
@@ -55,18 +46,14 @@ export const testsOfMode = (mode: number, tests: Tests): readonly number[] => {
   return test === null ? [] : [tests.add(test)];
 };
 
-/** The layer of a knob set; none where it is not for the kernel that is planned. */
-export function knobSetLayer(
-  file: SpecFile,
-  name: string,
-  kernel: string | undefined,
-  tests: Tests,
-): Layer | null {
-  const own = testsOfWhen(file.data.when as When | undefined, kernel, tests);
-  if (own === null) return null;
-  const data = { knobs: file.data.knobs as LayerData['knobs'] };
-  return { source: 'knob-set', name, at: { file, path: [] }, data, tests: own };
-}
+/** The layer of a knob set. */
+export const knobSetLayer = (file: SpecFile, name: string, tests: Tests): Layer => ({
+  source: 'knob-set',
+  name,
+  at: { file, path: [] },
+  data: { knobs: file.data.knobs as LayerData['knobs'] },
+  tests: testsOfWhen(file.data.when as When | undefined, tests),
+});
 
 const WHEN = /^\s*WHEN\s*=/i;
 const HASH = /^[0-9a-f]{16}$/;

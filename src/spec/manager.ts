@@ -18,6 +18,8 @@ const DEFAULT_RECIPE = 1;
 export interface Managed {
   /** Names of recipes. */
   readonly names: readonly string[];
+  /** Who names them. */
+  readonly at: Spot;
   readonly on: boolean;
   /** Somebody set the knob. */
   readonly said: boolean;
@@ -36,25 +38,30 @@ export function manage(
   const asked = request.recipes ?? [];
   const given = givenValue(specs, request, backend);
   const wanted = asked.length > 0 || request.nvopt !== undefined;
-  if (given === null) return { names: asked, on: wanted, said: false };
+  if (given === null) return { names: asked, at: COMMAND_LINE, on: wanted, said: false };
   const { value, at } = given;
   if (value === null || value === 0) {
     if (wanted)
       issues.warning(at, 'recipe-off', `knob ${MANAGER_KNOB} is off, so no recipe is applied`, {
         notes: ['without that setting a recipe that is named turns it on'],
       });
-    return { names: [], on: false, said: true };
+    return { names: [], at, on: false, said: true };
   }
-  if (asked.length > 0) return { names: asked, on: true, said: true };
+  if (asked.length > 0) return { names: asked, at: COMMAND_LINE, on: true, said: true };
   if (value === DEFAULT_RECIPE) {
     const own = backend?.recipe?.default ?? null;
     if (own === null) {
       issues.warning(at, 'recipe-none', `back end '${request.sm}' names no default recipe`, {
         notes: ['`recipe: { default: NAME }` in its file does, and --recipe NAME names one for a run'],
       });
-      return { names: [], on: true, said: true };
+      return { names: [], at, on: true, said: true };
     }
-    return { names: [own], on: true, said: true };
+    return {
+      names: [own],
+      at: { file: backend!.recipe!.file, path: ['recipe', 'default'] },
+      on: true,
+      said: true,
+    };
   }
   const ids = new Map([...specs.recipes].map(([name, f]) => [BigInt(recipeId(f)), name]));
   const name = ids.get(BigInt(value));
@@ -62,7 +69,7 @@ export function manage(
     issues.error(at, 'unknown-recipe', `knob ${MANAGER_KNOB}: no recipe has the id ${value}`, {
       notes: ['1 is the default recipe of the back end; `orrery recipes` prints the ids of the others'],
     });
-  return { names: name === undefined ? [] : [name], on: true, said: true };
+  return { names: name === undefined ? [] : [name], at, on: true, said: true };
 }
 
 /** The value that a back end, a knob set for all functions, or the command line gives the knob; null: nobody does. */

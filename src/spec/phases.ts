@@ -1,9 +1,9 @@
 import type { PassNeeds } from '../ir/pass.ts';
 import { factOf } from './backend.ts';
 import type { SpecFile } from './document.ts';
+import type { Entry, Row } from './entries.ts';
 import type { HookFilling } from './hooks.ts';
 import type { Issues } from './issues.ts';
-import type { Entry, Row } from './order.ts';
 import { type Backend, flatSteps, type Gate, type PlanPhase, type Step } from './plan.ts';
 import { eachStep, stepsOf, withGroups } from './steps.ts';
 import type { Switches } from './switches.ts';
@@ -67,7 +67,7 @@ export function planPhases(
     readonly extra: (row: Row, runsRules: boolean) => readonly string[];
   },
   hooks: ReadonlyMap<string, HookFilling>,
-  switches: Switches,
+  switches: Pick<Switches, 'off' | 'enabled'>,
   issues: Issues,
 ): PlanPhase[] {
   const declared = declarations(rows, phasesFile);
@@ -162,7 +162,7 @@ function offOf(
   x: Entry,
   row: Row,
   enabled: boolean,
-  switches: Switches,
+  switches: Pick<Switches, 'off' | 'enabled'>,
   issues: Issues,
 ): PlanPhase['disabled'] {
   const off =

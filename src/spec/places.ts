@@ -9,6 +9,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Diagnostic } from '../ir/diagnostic.ts';
+import { isTooDeep } from './yaml-depth.ts';
 
 /** A place in a document: line and column from 1, and the length of the text there. */
 export interface SpecPlace {
@@ -26,10 +27,14 @@ export interface ParsedYaml {
 const parsedTexts = new Map<string, ParsedYaml>();
 const MOST_KEPT = 64;
 
-/** The document of a YAML text. Faults of the text are in its `errors`. */
+/**
+ * The document of a YAML text. Faults of the text are in its `errors`.
+ * @throws RangeError for a text that is nested too deeply
+ */
 export function parseYaml(text: string): ParsedYaml {
   let p = parsedTexts.get(text);
   if (p === undefined) {
+    if (isTooDeep(text)) throw new RangeError('the text is nested too deeply');
     const lines = new LineCounter();
     p = { doc: parseDocument(text, { lineCounter: lines, prettyErrors: false }), lines };
     if (parsedTexts.size >= MOST_KEPT) parsedTexts.clear();

@@ -186,12 +186,14 @@ export interface Plan {
   readonly settings: readonly Setting[];
   /** What is asked of each function before the first phase runs. */
   readonly tests: readonly ConditionTest[];
+  /** Sets of tests that something asks for together, each once and not empty. The plans of these are legal. */
+  readonly cases: readonly (readonly number[])[];
   /**
    * The plan of the functions for which just these tests hold; this plan is for those for which none does. It has the same phases at the
    * same positions, but what they run, their gates, and knobs may differ.
    *
    * @param tests places in `tests`, ascending
-   * @throws DiagnosticError where that plan is illegal, which none is for one test alone, or for all
+   * @throws DiagnosticError where that plan is illegal, which none is for one test alone, or for a case
    */
   readonly variant: (tests: readonly number[]) => Plan;
   readonly knobSet: string | null;

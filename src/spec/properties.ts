@@ -1,14 +1,10 @@
-import type { HookFilling } from './hooks.ts';
-import type { Issues, Spot } from './issues.ts';
-import type { Entry } from './order.ts';
+import type { SpecIssue, Spot } from './issues.ts';
 import { hasWork, neverRuns } from './phases.ts';
 import type { Backend, PlanPhase } from './plan.ts';
-import type { Specs } from './specs.ts';
-import type { Off } from './switches.ts';
-import type { PhasesSpec } from './types.generated.ts';
+import type { OrderWalk } from './walk.ts';
 
 /** A property that does not hold where phases need it. */
-interface Lack {
+export interface Lack {
   readonly property: string;
   /** Positions of the phases that need it, in order. */
   readonly needy: number[];
@@ -18,15 +14,37 @@ interface Lack {
   readonly blamed: Spot;
 }
 
-/** The phases of an order, position by position, and what says which of them run and what fills them. */
-interface Walk {
-  readonly phases: readonly PlanPhase[];
-  readonly entries: readonly Entry[];
-  readonly off: ReadonlyMap<string, Off>;
-  readonly hooks: ReadonlyMap<string, HookFilling>;
-  /** Why a phase cannot run at this level or on this target. */
-  readonly shut: readonly (string | null)[];
-  readonly table: Readonly<Record<string, PhasesSpec.IRProperty>>;
+/** Why phases cannot run at a level and on a target, each null where it can. */
+export const shutOf = (
+  phases: readonly PlanPhase[],
+  level: number,
+  backend: Backend,
+): readonly (string | null)[] =>
+  phases.map((p) => (p.required && p.disabled !== null ? null : neverRuns(p, level, backend)));
+
+/** What is said of a property that is lacking. */
+export function lackIssue({ property, needy, lost, blamed }: Lack, walk: OrderWalk): SpecIssue {
+  const { phases, shut, table } = walk;
+  const [first, ...others] = needy.map((i) => `'${phases[i].id}'`);
+  const providers = phases.flatMap((x, k) => {
+    const why = shut?.[k] ?? null;
+    return x.provides.includes(property)
+      ? [`${x.id} (position ${k}${why === null ? '' : `, which does not run: ${why}`})`]
+      : [];
+  });
+  return {
+    severity: 'error',
+    code: 'ir-property',
+    message: `phase ${first} (position ${needy[0]}) needs the IR property '${property}', which does not hold there`,
+    file: blamed.file,
+    path: blamed.path,
+    label: table[property]?.means,
+    notes: [
+      ...(others.length === 0 ? [] : [`so do ${others.join(', ')}`]),
+      lost === null ? 'nothing before it provides it' : `${phases[lost].id} (position ${lost}) destroys it`,
+      `provided by ${providers.join(', ') || 'no phase of this order'}`,
+    ],
+  };
 }
 
 /**
@@ -35,80 +53,9 @@ interface Walk {
  * A phase that cannot run at this level or on this target does neither. A required phase that is switched off counts as if it
  * ran, because switching it off is already an error.
  */
-export function checkProperties(
-  specs: Specs,
-  phases: readonly PlanPhase[],
-  entries: readonly Entry[],
-  off: ReadonlyMap<string, Off>,
-  hooks: ReadonlyMap<string, HookFilling>,
-  pairs: readonly (readonly [before: string, after: string])[],
-  level: number,
-  backend: Backend,
-  issues: Issues,
-): void {
-  const table = specs.phases.data.properties as Readonly<Record<string, PhasesSpec.IRProperty>>;
-  const shut = phases.map((p) => (p.required && p.disabled !== null ? null : neverRuns(p, level, backend)));
-  const walk = { phases, entries, off, hooks, shut, table };
-  for (const lack of findLacks(walk)) {
-    const [first, ...others] = lack.needy.map((i) => `'${phases[i].id}'`);
-    const providers = phases.flatMap((x, k) =>
-      x.provides.includes(lack.property)
-        ? [`${x.id} (position ${k}${shut[k] === null ? '' : `, which does not run: ${shut[k]}`})`]
-        : [],
-    );
-    const also = others.length === 0 ? [] : [`so do ${others.join(', ')}`];
-    issues.error(
-      lack.blamed,
-      'ir-property',
-      `phase ${first} (position ${lack.needy[0]}) needs the IR property '${lack.property}', which does not hold there`,
-      {
-        label: table[lack.property]?.means,
-        notes: [
-          ...also,
-          lack.lost === null
-            ? 'nothing before it provides it'
-            : `${phases[lack.lost].id} (position ${lack.lost}) destroys it`,
-          `provided by ${providers.join(', ') || 'no phase of this order'}`,
-          ...nearestLegal(lack.blamed, walk, pairs),
-        ],
-      },
-    );
-  }
-}
-
-/** For a phase that an edit has put somewhere: the nearest place where it would do, if it is that edit alone that is wrong. */
-function nearestLegal(
-  blamed: Spot,
-  walk: Walk,
-  pairs: readonly (readonly [before: string, after: string])[],
-): string[] {
-  const { phases, entries, shut } = walk;
-  const at = entries.findIndex((x) => x.origin.path[0] === 'edits' && sameSpot(x.origin, blamed));
-  if (at < 0) return [];
-  const rest = [...entries.keys()].filter((i) => i !== at);
-  const keeps = (order: readonly number[]): boolean => {
-    const first = new Map<string, number>();
-    order.forEach((i, k) => {
-      if (entries[i].dropped === null && !first.has(entries[i].name)) first.set(entries[i].name, k);
-    });
-    const kept = pairs.every(
-      ([b, a]) => !((first.get(b) ?? -1) > (first.get(a) ?? Number.POSITIVE_INFINITY)),
-    );
-    const of = <T>(list: readonly T[]): T[] => order.map((i) => list[i]);
-    const moved = { ...walk, phases: of(phases), entries: of(entries), shut: of(shut) };
-    return kept && findLacks(moved).length === 0;
-  };
-  for (let d = 1; d < entries.length; d++)
-    for (const to of [at - d, at + d]) {
-      if (to < 0 || to > rest.length || !keeps([...rest.slice(0, to), at, ...rest.slice(to)])) continue;
-      const place = to < at ? `before ${entries[rest[to]].id}` : `after ${entries[rest[to - 1]].id}`;
-      return [`nearest legal place: ${place} (position ${to < at ? rest[to] : rest[to - 1]})`];
-    }
-  return ['no place of this order is legal for it'];
-}
-
-function findLacks(walk: Walk): Lack[] {
+export function findLacks(walk: OrderWalk): Lack[] {
   const { phases, shut, table } = walk;
+  if (shut === null) return [];
   const have = new Set(Object.keys(table).filter((p) => table[p].initial === true));
   const lostAt = new Map<string, number>();
   const lacks: Lack[] = [];
@@ -139,7 +86,7 @@ function blame(
   property: string,
   needy: number,
   lost: number | null,
-  { phases, entries, off, hooks }: Walk,
+  { phases, entries, off, hooks }: OrderWalk,
 ): Spot {
   const providers = phases.flatMap((p, k) => (p.provides.includes(property) ? [k] : []));
   const suspects = [needy, ...(lost === null ? [] : [lost]), ...providers];
@@ -153,4 +100,5 @@ function blame(
   return switched?.at ?? entries[needy].origin;
 }
 
-const sameSpot = (a: Spot, b: Spot): boolean => a.file === b.file && a.path.join('\n') === b.path.join('\n');
+export const sameSpot = (a: Spot, b: Spot): boolean =>
+  a.file === b.file && a.path.join('\n') === b.path.join('\n');

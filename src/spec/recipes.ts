@@ -1,11 +1,11 @@
 import { hashText } from '../ir/hash.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
-import { MODE_ALL, MODE_OFF, type Tests, type When } from './conditions.ts';
+import { isWhen, MODE_ALL, MODE_OFF, MODE_REST, type Tests, type When } from './conditions.ts';
 import type { SpecFile } from './document.ts';
 import { below, COMMAND_LINE, type Issues, type Spot } from './issues.ts';
-import { knobNamed, MANAGER_KNOB } from './knobs.ts';
-import { inLayer, type Layer, type LayerData, testsOfMode, testsOfWhen } from './layers.ts';
+import { refuseManagerKnob } from './knobs.ts';
+import { type Layer, type LayerData, testsOfMode, testsOfWhen } from './layers.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { MAX_LEVEL } from './specs.ts';
 
@@ -15,8 +15,11 @@ export const NVOPT_RECIPE = 'nvopt-levels';
 /** Number of the warning for an NvOpt level above 5 (seed 004). */
 const INVALID_NVOPT = 8000;
 
-/** Longest chain of `extends`; a longer one is a cycle or a mistake. */
-const LONGEST_CHAIN = 16;
+/**
+ * Most recipes of a request, one that is reached for several kinds of functions counting as several: where each of a row of recipes
+ * extends the next in two ways, there are twice as many with every step.
+ */
+const MOST_RECIPES = 1000;
 
 /** What recipes a plan is made of. */
 export interface RecipeStack {
@@ -43,21 +46,35 @@ export function recipeId(f: SpecFile): string {
  */
 export function recipeStack(
   specs: Specs,
-  names: readonly string[],
+  { names, at }: { readonly names: readonly string[]; readonly at: Spot },
   request: PlanRequest,
   backend: ResolvedBackend | null,
   tests: Tests,
   issues: Issues,
 ): RecipeStack {
-  const chains: Chain[] = [];
-  for (const name of names)
-    collect(specs, name, COMMAND_LINE, [], { kernel: request.kernel, tests, issues, chains });
+  const mode = backend?.recipe?.mode ?? MODE_ALL;
+  const collected = (list: readonly string[]): Chain[] => {
+    const cx: Collecting = { specs, mode, tests, issues, chains: [], reached: 0 };
+    for (const name of list) collect(name, at, null, cx);
+    return cx.chains;
+  };
+  let chains = collected(names);
   let nvopt: RecipeStack['nvopt'] =
     request.nvopt === undefined ? null : { level: request.nvopt, at: COMMAND_LINE };
-  if (request.nvopt === undefined)
-    for (const { file } of chains)
-      if (file.data.nvopt !== undefined)
-        nvopt = { level: Number(file.data.nvopt), at: { file, path: ['nvopt'] } };
+  for (const chain of chains) {
+    const { data } = chain.file;
+    if (data.nvopt === undefined || chain.mode === MODE_OFF) continue;
+    const at = { file: chain.file, path: ['nvopt'] };
+    if (isForSome(chain)) {
+      issues.error(at, 'nvopt-of-some', 'an NvOpt level is for all functions, but this recipe is for some', {
+        key: true,
+        notes: [
+          `it is applied to ${whoseText(chain, tests)}`,
+          'leave `nvopt` to a recipe for all functions, or to --nvopt',
+        ],
+      });
+    } else if (request.nvopt === undefined) nvopt = { level: Number(data.nvopt), at };
+  }
   if (nvopt !== null && !(Number.isSafeInteger(nvopt.level) && nvopt.level >= 0)) {
     issues.error(nvopt.at, 'nvopt-level', `'${nvopt.level}' is no NvOpt level`, {
       notes: [`levels are 0 to ${MAX_LEVEL}`],
@@ -67,44 +84,53 @@ export function recipeStack(
     issues.warning(nvopt.at, 'nvopt-level', `${INVALID_NVOPT}: Invalid nvopt level : ${nvopt.level}.`, {
       notes: [`levels are 0 to ${MAX_LEVEL}; only what holds at all of them is applied`],
     });
-  if (nvopt !== null && specs.recipes.has(NVOPT_RECIPE) && !chains.some((c) => c.name === NVOPT_RECIPE)) {
-    const base: Chain[] = [];
-    collect(specs, NVOPT_RECIPE, COMMAND_LINE, [], { kernel: request.kernel, tests, issues, chains: base });
-    chains.unshift(...base);
-  }
+  if (nvopt !== null && specs.recipes.has(NVOPT_RECIPE) && !chains.some((c) => c.name === NVOPT_RECIPE))
+    chains = [...collected([NVOPT_RECIPE]), ...chains];
   const level = nvopt?.level ?? null;
   return {
     names,
     files: chains.map(({ name, file }) => ({ name, file })),
-    layers: chains.flatMap((c) =>
-      layersOf(c, level, request.kernel, backend, tests, (l) => checkKnobs(specs, l, issues)),
-    ),
+    layers: chains.flatMap((c) => layersOf(c, level, specs, tests, issues)),
     nvopt,
   };
 }
 
-/** A recipe file, and the tests of the ones that it came by. */
+/** A recipe file, as it is reached by one way of `extends`. */
 interface Chain {
   readonly name: string;
   readonly file: SpecFile;
+  /** Tests of its own `when`, and of those of the recipes that it was reached by. */
   readonly tests: readonly number[];
-  /** Application mode that it, or one by which it came, names. */
-  readonly mode: number | undefined;
+  /** Application mode that it names, or else a recipe by which it was reached, or the back end. */
+  readonly mode: number;
+  /** The recipe that extends it here. */
+  readonly by: Chain | null;
 }
 
 interface Collecting {
-  readonly kernel: string | undefined;
+  readonly specs: Specs;
+  /** Application mode of recipes that name none. */
+  readonly mode: number;
   readonly tests: Tests;
   readonly issues: Issues;
   readonly chains: Chain[];
+  /** Recipes that were reached so far. */
+  reached: number;
 }
 
-/** Adds a recipe behind those that it extends. */
-function collect(specs: Specs, name: string, from: Spot, open: readonly Chain[], cx: Collecting): void {
+const isForSome = (c: Chain): boolean => c.tests.length > 0 || c.mode !== MODE_ALL;
+
+/** For which functions a recipe is. */
+const whoseText = (c: Chain, tests: Tests): string =>
+  [...c.tests, ...testsOfMode(c.mode, tests)].map((t) => tests.list[t].text).join(', ');
+
+/** Adds a recipe behind those that it extends, unless it is there already for at least the same functions. */
+function collect(name: string, from: Spot, by: Chain | null, cx: Collecting): void {
+  const { specs, issues } = cx;
   const file = specs.recipes.get(name);
   if (file === undefined) {
     const known = [...specs.recipes.keys()];
-    cx.issues.unknown(
+    issues.unknown(
       from,
       'unknown-recipe',
       `there is no recipe '${name}'`,
@@ -114,30 +140,36 @@ function collect(specs: Specs, name: string, from: Spot, open: readonly Chain[],
     );
     return;
   }
-  if (open.some((c) => c.file === file) || open.length >= LONGEST_CHAIN) {
-    cx.issues.error(from, 'recipe-cycle', `recipe '${open[0].name}' extends itself`, {
-      notes: [
-        [...open.slice(open.findIndex((c) => c.file === file)).map((c) => c.file.file), file.file].join(
-          ' -> ',
-        ),
-      ],
-    });
+  const cycle: string[] = [file.file];
+  for (let c = by; c !== null; c = c.by) {
+    cycle.unshift(c.file.file);
+    if (c.file !== file) continue;
+    issues.error(from, 'recipe-cycle', `recipe '${name}' extends itself`, { notes: [cycle.join(' -> ')] });
     return;
   }
-  const own = testsOfWhen(file.data.when as When | undefined, cx.kernel, cx.tests);
-  if (own === null) return;
   const chain: Chain = {
     name,
     file,
-    tests: [...new Set([...(open.at(-1)?.tests ?? []), ...own])],
-    mode: (file.data.mode as number | undefined) ?? open.at(-1)?.mode,
+    tests: [...new Set([...(by?.tests ?? []), ...testsOfWhen(file.data.when as When | undefined, cx.tests)])],
+    mode: (file.data.mode as number | undefined) ?? by?.mode ?? cx.mode,
+    by,
   };
+  const covers = (c: Chain): boolean =>
+    c.file === file && c.mode === chain.mode && c.tests.every((t) => chain.tests.includes(t));
+  if (cx.chains.some(covers)) return;
+  cx.reached++;
+  if (cx.reached > MOST_RECIPES) {
+    if (cx.reached === MOST_RECIPES + 1)
+      issues.error(from, 'recipe-many', `there are more than ${MOST_RECIPES} recipes in a request`, {
+        notes: ['one that is extended for several kinds of functions counts once for each'],
+      });
+    return;
+  }
   extendedBy(file).forEach((up, i) => {
     const path = Array.isArray(file.data.extends) ? ['extends', i] : ['extends'];
-    collect(specs, up, { file, path }, [...open, chain], cx);
+    collect(up, { file, path }, chain, cx);
   });
-  const same = (c: Chain): boolean => c.file === file && c.tests.every((t) => chain.tests.includes(t));
-  if (!cx.chains.some(same)) cx.chains.push(chain);
+  cx.chains.push(chain);
 }
 
 /** Names or paths of the recipes that a recipe extends. */
@@ -153,14 +185,12 @@ interface Part extends LayerData {
 }
 
 function layersOf(
-  { name, file, tests: inherited, mode: named }: Chain,
+  { name, file, tests: inherited, mode }: Chain,
   nvopt: number | null,
-  kernel: string | undefined,
-  backend: ResolvedBackend | null,
+  specs: Specs,
   tests: Tests,
-  check: (layer: Layer) => void,
+  issues: Issues,
 ): Layer[] {
-  const mode = named ?? backend?.recipe?.mode ?? MODE_ALL;
   if (mode === MODE_OFF) return [];
   const all = [...inherited, ...testsOfMode(mode, tests)];
   const layer = (data: LayerData, at: Spot, own: readonly number[]): Layer => ({
@@ -171,24 +201,25 @@ function layersOf(
     tests: [...new Set([...all, ...own])].sort((a, b) => a - b),
   });
   const whole: Spot = { file, path: [] };
+  /** Mode 7 is for what no `when` is for. */
+  const checkRest = (l: Layer, at: Spot | null): void => {
+    const asked = l.tests.map((t) => tests.list[t]);
+    if (at !== null && asked.some((t) => t.mode === MODE_REST) && asked.some(isWhen))
+      issues.error(at, 'when-of-rest', `a \`when\` and mode ${MODE_REST} hold for no function together`, {
+        key: true,
+        notes: [`mode ${MODE_REST} is for functions for which no \`when\` holds`],
+      });
+  };
   const out = [layer(file.data as LayerData, whole, [])];
+  const own = ['when', 'mode'].find((key) => file.data[key] !== undefined);
+  // Where the file says neither, what extends it says both, and is told.
+  checkRest(out[0], own === undefined ? null : below(whole, own));
   ((file.data.parts ?? []) as readonly Part[]).forEach((part, i) => {
     if (part.nvopt !== undefined && (nvopt === null || !part.nvopt.includes(nvopt))) return;
-    const own = testsOfWhen(part.when, kernel, tests);
-    if (own !== null) out.push(layer(part, below(whole, 'parts', i), own));
+    const l = layer(part, below(whole, 'parts', i), testsOfWhen(part.when, tests));
+    if (part.when !== undefined) checkRest(l, below(l.at, 'when'));
+    out.push(l);
   });
-  for (const l of out) check(l);
+  for (const l of out) refuseManagerKnob(specs, l, issues);
   return out;
-}
-
-/** A recipe cannot turn on what applies it. */
-function checkKnobs(specs: Specs, layer: Layer, issues: Issues): void {
-  for (const key of Object.keys(layer.data.knobs ?? {}))
-    if (knobNamed(specs, key) === MANAGER_KNOB)
-      issues.error(
-        inLayer(layer, 'knobs', key),
-        'recipe-manager',
-        `knob ${MANAGER_KNOB} says which recipes are applied, so no recipe can set it`,
-        { key: true, notes: ['`extends` names recipes that this one starts from'] },
-      );
 }

@@ -1,4 +1,4 @@
-import { DiagnosticError } from '../ir/diagnostic.ts';
+import { type Diagnostic, DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
 import { type ResolvedBackend, resolveBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
@@ -8,19 +8,27 @@ import type { Host } from './host.ts';
 import { COMMAND_LINE, Issues, type SpecIssue, type Spot } from './issues.ts';
 import { knobLayers, MANAGER_KNOB, resolveKnobs } from './knobs.ts';
 import { holding, inLayer, type Layer, originIn } from './layers.ts';
-import { type Managed, manage, managerKnob, unapplied } from './manager.ts';
-import type { Plan, Setting } from './plan.ts';
+import { APPLY_PHASE, type Managed, manage, managerKnob, unapplied } from './manager.ts';
+import type { Plan, PlanPhase, Setting } from './plan.ts';
 import { NO_RECIPES, type RecipeStack, recipeStack } from './recipes.ts';
 import { checkReportKnobs } from './report-knobs.ts';
 import { warnRulesOff } from './rules.ts';
 import { DEFAULT_LEVEL, MAX_LEVEL, type PlanRequest, type Specs } from './specs.ts';
 import { testSets } from './test-sets.ts';
+import type { OrderWalk } from './walk.ts';
 import { warnRecipes } from './warn-recipes.ts';
 import { warnUnread } from './warnings.ts';
 
 export type { Host, RuleFault } from './host.ts';
 export type { SpecIssue } from './issues.ts';
 export type { PlanRequest, Specs } from './specs.ts';
+
+/** A plan, or null where there is an error; what was found; and what its order was judged by, for each kind of functions. */
+export interface Resolved {
+  readonly plan: Plan | null;
+  readonly issues: SpecIssue[];
+  readonly walks: readonly OrderWalk[];
+}
 
 /** What all plans of one request have in common: those of functions for which different `when`s hold. */
 interface Common {
@@ -43,11 +51,7 @@ interface Common {
  * @param host names of registered passes, or these and what else the host can run
  * @returns the plan, or null if there is any error, and all errors and warnings, with paths instead of lines
  */
-export function resolve(
-  specs: Specs,
-  request: PlanRequest,
-  host: ReadonlySet<string> | Host,
-): { plan: Plan | null; issues: SpecIssue[] } {
+export function resolve(specs: Specs, request: PlanRequest, host: ReadonlySet<string> | Host): Resolved {
   const issues = new Issues();
   const found = backendOf(specs, request.sm, issues);
   const managed = manage(specs, request, found, issues);
@@ -74,60 +78,77 @@ function resolveWith(
   found: ResolvedBackend | null,
   managed: Managed,
   issues: Issues,
-): { plan: Plan | null; issues: SpecIssue[] } {
+): Resolved {
   const tests = new Tests();
-  const stack = managed.on ? recipeStack(specs, managed.names, request, found, tests, issues) : NO_RECIPES;
+  const stack = managed.on ? recipeStack(specs, managed, request, found, tests, issues) : NO_RECIPES;
   const layers = [...stack.layers, ...knobLayers(specs, request, tests, issues)];
   const common: Common = { specs, request, host, found, managed, stack, tests, layers };
   warnRecipes(specs, stack, request, issues);
-  const base = resolveFor(common, [], issues);
+  const base = resolveFor(common, [], null, issues);
   if (tests.list.length === 0) return base;
   const all = new Map(base.issues.map((i) => [sayingOf(i), i]));
-  const plans: [readonly number[], string][] = [];
-  for (const set of testSets(tests.list)) {
-    const made = resolveFor(common, set, new Issues());
-    for (const i of made.issues) if (!all.has(sayingOf(i))) all.set(sayingOf(i), i);
-    if (made.plan !== null) plans.push([set, made.plan.hash]);
+  const made = new Map<string, Plan>();
+  const walks = new Set(base.walks);
+  const asked = layers.map((l) => l.tests).filter((set) => set.length > 0);
+  for (const set of testSets(tests.list, asked)) {
+    const { plan, issues: found, walks: own } = resolveFor(common, set, base.plan, new Issues());
+    for (const w of own) walks.add(w);
+    for (const i of found) if (!all.has(sayingOf(i))) all.set(sayingOf(i), i);
+    if (plan !== null) made.set(set.join(), plan);
   }
-  const found2 = new Issues([...all.values()]);
-  if (base.plan === null || found2.failed) return { plan: null, issues: found2.list };
-  const conditional = layers
-    .filter((l) => l.tests.length > 0)
-    .map((l) => [l.tests, l.data.level, l.data.knobs, l.data.hooks, l.data.phases].map((x) => x ?? null));
-  const hash = hashText(canonical([base.plan.hash, tests.list, conditional, plans]));
-  return { plan: { ...base.plan, hash, variant: variants(common, base.plan) }, issues: found2.list };
+  const said = new Issues([...all.values()]);
+  if (base.plan === null || said.failed) return { plan: null, issues: said.list, walks: [...walks] };
+  const plans = [...made].map(([set, p]) => [set, p.hash]);
+  const hash = hashText(canonical([base.plan.hash, tests.list, layers.map(contentOf), plans]));
+  const cases = [...new Map(asked.map((set) => [set.join(), set])).values()];
+  const whole: Plan = { ...base.plan, hash, cases, variant: variants(common, base.plan, made) };
+  return { plan: whole, issues: said.list, walks: [...walks] };
 }
+
+/** What a layer says, and for whom: of several that hold together, the order decides. */
+const contentOf = ({ source, tests, data }: Layer): unknown =>
+  [source, tests, data.level, data.knobs, data.hooks, data.phases].map((x) => x ?? null);
 
 /** What an issue says and where, so that what several plans of a request have is said once. */
 const sayingOf = (i: SpecIssue): string => JSON.stringify([i.file?.file, i.path, i.code, i.message, i.notes]);
 
-/** The plans of functions for which tests hold, each made when it is asked for. */
-function variants(common: Common, base: Plan): Plan['variant'] {
-  const made = new Map<string, Plan>([['', base]]);
+/**
+ * The plans of functions for which tests hold: those that were checked, and others when they are asked for.
+ *
+ * @param made plans by the places of their tests
+ */
+function variants(common: Common, base: Plan, made: ReadonlyMap<string, Plan>): Plan['variant'] {
+  const plans = new Map<string, Plan>([['', base]]);
   const variant = (tests: readonly number[]): Plan => {
     const key = tests.join();
+    const known = plans.get(key);
+    if (known !== undefined) return known;
     let plan = made.get(key);
     if (plan === undefined) {
-      const r = resolveFor(common, tests, new Issues());
-      if (r.plan === null)
-        throw new DiagnosticError(r.issues.filter((i) => i.severity === 'error').map(unplaced));
-      made.set(key, (plan = { ...r.plan, variant }));
+      const r = resolveFor(common, tests, base, new Issues());
+      if (r.plan === null) {
+        const whose = `functions of: ${tests.map((t) => common.tests.list[t].text).join(', ')}`;
+        const errors = r.issues.filter((i) => i.severity === 'error');
+        throw new DiagnosticError(errors.map((i) => unplaced(i, whose)));
+      }
+      plan = r.plan;
     }
+    plan = { ...plan, variant };
+    plans.set(key, plan);
     return plan;
   };
   return variant;
 }
 
-/** An issue without its line: a plan of several `when`s at once is made while a program runs, far from the texts. */
-const unplaced = (i: SpecIssue) => ({
-  severity: i.severity,
+/** An issue with its path instead of its line: a plan of several `when`s at once is made when a program is there, far from the texts. */
+const unplaced = (i: SpecIssue, whose: string): Diagnostic => ({
+  ...fileFault(i.file?.file ?? '', i.message, [
+    ...(i.path.length === 0 ? [] : [`at ${i.path.join('.')}`]),
+    ...(i.label === undefined ? [] : [i.label]),
+    ...(i.notes ?? []),
+    `for ${whose}`,
+  ]),
   code: i.code,
-  message: i.message,
-  file: i.file?.file ?? '',
-  line: 0,
-  column: 0,
-  length: 0,
-  notes: [...(i.notes ?? [])],
 });
 
 /** Optimization level that layers name last. */
@@ -136,12 +157,12 @@ const levelOf = (c: Common, layers: readonly Layer[]): { level: number; layer: L
   return layer === undefined || c.request.level !== null ? null : { level: layer.data.level!, layer };
 };
 
-/** The plan of the functions for which these tests hold. */
-function resolveFor(
-  c: Common,
-  held: readonly number[],
-  issues: Issues,
-): { plan: Plan | null; issues: SpecIssue[] } {
+/**
+ * The plan of the functions for which these tests hold.
+ *
+ * @param base the plan of those for which none does, whose order all others have; null: there is none, or this is it
+ */
+function resolveFor(c: Common, held: readonly number[], base: Plan | null, issues: Issues): Resolved {
   const { specs, request, host, found, stack, tests } = c;
   const layers = holding(c.layers, new Set(held));
   const level = request.level ?? levelOf(c, layers)?.level ?? DEFAULT_LEVEL;
@@ -151,14 +172,21 @@ function resolveFor(
   const own = layers.filter((l) => l.source === 'recipe');
   const frame = frameOf({ specs, request, host, layers: own, level, found, table, issues });
   issues.add(frame.issues);
-  if (frame.unordered) return { plan: null, issues: issues.list };
+  const walks = frame.walk === null ? [] : [frame.walk];
+  if (frame.unordered) return { plan: null, issues: issues.list, walks };
   warnRulesOff(specs, request, table.knobs, issues);
-  if (found === null) return { plan: null, issues: issues.list };
+  if (found === null) return { plan: null, issues: issues.list, walks };
   issues.add(frame.issuesOfTarget);
   warnUnread(frame.phases, frame.read, table, issues);
   checkReportKnobs(frame.phases, table, issues);
   const { isa, hash, phases, rules } = frame;
-  if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list };
+  if (base !== null) checkSameOrder(specs, base, phases, levelOf(c, layers), issues);
+  if (issues.failed || isa === null || hash === null) return { plan: null, issues: issues.list, walks };
+  const why =
+    held.length === 0 || own.length === 0
+      ? null
+      : unapplied(specs, phases, { level, backend: found.backend });
+  if (why !== null) return withoutRecipes(c, held, base, phases, why);
   const knobs = c.managed.on
     ? new Map(table.knobs).set(MANAGER_KNOB, managerKnob(table.knobs.get(MANAGER_KNOB)!, c.managed, stack))
     : table.knobs;
@@ -172,6 +200,7 @@ function resolveFor(
     nvopt: stack.nvopt?.level ?? null,
     settings: [...levelSettings(c, layers), ...frame.settings],
     tests: tests.list,
+    cases: [],
     knobSet: request.knobSets.join('+') || null,
     backend: found.backend,
     isa,
@@ -182,7 +211,57 @@ function resolveFor(
     warnings: [],
     variant: () => plan,
   };
-  return { plan, issues: issues.list };
+  return { plan, issues: issues.list, walks };
+}
+
+/** All functions go through the phases together, so another level must not bring another order. */
+function checkSameOrder(
+  specs: Specs,
+  base: Plan,
+  phases: readonly PlanPhase[],
+  said: { readonly level: number; readonly layer: Layer } | null,
+  issues: Issues,
+): void {
+  const at = phases === base.phases ? -1 : phases.findIndex((p, i) => p.id !== base.phases[i]?.id);
+  if (at < 0) return;
+  const [here, there] = [phases[at], base.phases[at]];
+  const edit = [here, phases.find((p) => p.id === there.id), there, base.phases.find((p) => p.id === here.id)]
+    .map((p) => p?.origin)
+    .find((o) => o?.path[0] === 'edits');
+  const file = [...specs.orders.values()].find((f) => f.file === edit?.file);
+  issues.error(
+    said === null ? COMMAND_LINE : inLayer(said.layer, 'level'),
+    'level-of-some',
+    `these functions would have '${here.id}' at position ${at} of the order, where others have '${there.id}'`,
+    {
+      notes: [
+        'all functions of a program go through the phases in one order, and that has `levels` on an edit',
+      ],
+      ...(file !== undefined && { see: { what: 'the edit', file, path: edit!.path } }),
+    },
+  );
+}
+
+/** The plan of functions for which phase 1 does not run, whoever says so: no recipe is applied to them. */
+function withoutRecipes(
+  c: Common,
+  held: readonly number[],
+  base: Plan | null,
+  phases: readonly PlanPhase[],
+  why: string,
+): Resolved {
+  const issues = new Issues();
+  const origin = phases.find((p) => p.name === APPLY_PHASE)?.disabled?.origin;
+  const file = c.layers.find((l) => l.at.file !== null && l.at.file.file === origin?.file)?.at.file;
+  const whose = held.map((t) => c.tests.list[t].text).join(', ');
+  issues.warning(
+    file === undefined ? COMMAND_LINE : { file, path: origin!.path },
+    'recipe-unapplied',
+    `no recipe is applied to some functions (${whose}): ${why}`,
+  );
+  const layers = c.layers.filter((l) => l.source !== 'recipe');
+  const without = { ...c, layers, stack: { ...c.stack, layers: [] }, managed: { ...c.managed, on: false } };
+  return resolveFor(without, held, base, issues);
 }
 
 /** Levels that recipes name, and what the command line says over them. */

@@ -38,8 +38,6 @@ export interface PlanRequest {
   readonly wrongRules?: 'refuse' | 'warn';
   /** How often blocks ran, from earlier runs. */
   readonly profile?: Profile | null;
-  /** The only kernel that the plan is for, which decides every `when`. Absent: values may depend on the kernel. */
-  readonly kernel?: string;
 }
 
 /** Level where neither the request nor the recipe names one: the documented default of -O (reference, levels 1). */

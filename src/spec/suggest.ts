@@ -1,8 +1,10 @@
 import type { SpecFile } from './document.ts';
 import type { Host } from './host.ts';
 import type { SpecIssue } from './issues.ts';
+import { faultsOf, placedAt } from './legal-places.ts';
 import { resolve } from './resolve.ts';
 import type { PlanRequest, Specs } from './specs.ts';
+import type { OrderWalk } from './walk.ts';
 
 /** A stretch of places where a phase may stand. */
 export interface LegalRange {
@@ -24,34 +26,36 @@ export interface Suggestion {
   readonly reasons: readonly SpecIssue[];
 }
 
-const MOVED = '<suggestion>';
+/** The edit that a place is tried with: what is wrong there is its fault. */
+const MOVE: SpecFile = { file: '<suggestion>', text: '', kind: 'order', data: {} };
+const TRIED = { file: MOVE, path: ['edits', 0] };
 
 /**
- * Tries a phase of an order at every place: each is judged as the order with that move would be. Neighbouring places at which the same
- * is said are one range.
+ * Tries a phase of an order at every place: each is judged as the order with that move would be, for all functions that a `when` tells
+ * apart. Neighbouring places at which the same is said are one range.
  *
  * @param id id of the phase in the order
  * @returns null where the order itself is illegal, or does not have the phase
  */
 export function legalPlaces(specs: Specs, request: PlanRequest, host: Host, id: string): Suggestion | null {
-  const { plan, issues } = resolve(specs, request, host);
+  const { plan, walks } = resolve(specs, request, host);
   if (plan === null) return null;
   const at = plan.phases.findIndex((p) => p.id.toLowerCase() === id.toLowerCase());
   if (at < 0) return null;
   const phase = plan.phases[at];
   const others = plan.phases.filter((_, i) => i !== at);
-  const usual = new Set(issues.map((i) => i.message));
+  const usual = new Set(walks.flatMap((w) => faultsOf(w).map((i) => i.message)));
   const reasons = new Map<string, SpecIssue>();
   const legal: { from: number; to: number; warnings: readonly string[] }[] = [];
   for (let k = 0; k <= others.length; k++) {
-    const said = k === at ? issues : tried(specs, request, host, phase.id, others, k);
+    const said = k === at ? [] : walks.flatMap((w) => tried(w, at, k));
     const errors = said.filter((i) => i.severity === 'error');
     for (const e of errors) {
       const message = e.message.replace(/ \(position \d+\)/g, '').replace(', which does not hold there', '');
       reasons.set(`${message} ${e.label}`, { ...e, message });
     }
     if (errors.length > 0) continue;
-    const warnings = said.filter((i) => !usual.has(i.message)).map((i) => i.message);
+    const warnings = [...new Set(said.map((i) => i.message))].filter((m) => !usual.has(m));
     const last = legal.at(-1);
     if (last !== undefined && last.to === k - 1 && last.warnings.join() === warnings.join()) last.to = k;
     else legal.push({ from: k, to: k, warnings });
@@ -71,18 +75,9 @@ export function legalPlaces(specs: Specs, request: PlanRequest, host: Host, id: 
   };
 }
 
-/** What is said of an order with the phase in front of the k-th of the others. */
-function tried(
-  specs: Specs,
-  request: PlanRequest,
-  host: Host,
-  move: string,
-  others: readonly { readonly id: string }[],
-  k: number,
-): readonly SpecIssue[] {
-  const anchor = k < others.length ? { before: others[k].id } : { after: others[k - 1].id };
-  const data = { kind: 'order', extends: request.order, edits: [{ move, ...anchor }] };
-  const order: SpecFile = { file: MOVED, text: '', kind: 'order', data };
-  const orders = new Map([...specs.orders, [MOVED, order]]);
-  return resolve({ ...specs, orders }, { ...request, order: MOVED }, host).issues;
+/** What is said of an order with a phase at another place. */
+function tried(walk: OrderWalk, at: number, to: number): SpecIssue[] {
+  const there = placedAt(walk, at, to, TRIED);
+  if (!('torn' in there)) return faultsOf(there);
+  return [{ severity: 'error', code: 'edit-repeated', message: there.torn, file: null, path: [] }];
 }

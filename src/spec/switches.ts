@@ -1,7 +1,7 @@
+import type { Entry, Row } from './entries.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
 import type { KnobTable } from './knobs.ts';
 import { inLayer, type Layer, originIn } from './layers.ts';
-import type { Entry, Row } from './order.ts';
 import type { Origin, Setting } from './plan.ts';
 import type { PlanRequest } from './specs.ts';
 
@@ -181,7 +181,10 @@ function namedPhases(
       );
   const only = new Set(names.map((x) => x.toLowerCase()));
   for (const x of entries)
-    if (!only.has(x.id.toLowerCase()) && rows[x.row]?.required !== true)
+    if (
+      ![x.id, x.firstRound ?? x.id].some((id) => only.has(id.toLowerCase())) &&
+      rows[x.row]?.required !== true
+    )
       off.set(x.id, { why: 'knob NamedPhases does not name it', origin, at: value.at });
 }
 

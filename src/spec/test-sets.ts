@@ -1,4 +1,4 @@
-import { MODE_ALL } from './conditions.ts';
+import { isWhen, MODE_DEVICE, MODE_KERNELS, MODE_LOOPS, MODE_REST, MODE_STRAIGHT } from './conditions.ts';
 import type { ConditionTest } from './plan.ts';
 
 /** Tests of which every pair is tried; of more, each alone and with all that go with it. */
@@ -9,31 +9,37 @@ function together(a: ConditionTest, b: ConditionTest): boolean {
   if (a.hashes !== null && b.hashes !== null && !a.hashes.some((h) => b.hashes!.includes(h))) return false;
   if (a.kernel !== null && b.kernel !== null && plain(a.kernel) && plain(b.kernel) && a.kernel !== b.kernel)
     return false;
-  const [m, n] = [a.mode, b.mode].sort((x, y) => x - y);
-  // Kernels and device functions; with loops and without; and 7, which goes with no `when`.
-  if ((m === 2 && n === 3) || (m === 4 && n === 5)) return false;
-  return !(n === 7 && m === MODE_ALL);
+  const modes = [a.mode, b.mode];
+  const both = (m: number, n: number): boolean => modes.includes(m) && modes.includes(n);
+  if (both(MODE_KERNELS, MODE_DEVICE) || both(MODE_LOOPS, MODE_STRAIGHT)) return false;
+  return !(modes.includes(MODE_REST) && (isWhen(a) || isWhen(b)));
 }
 
 const plain = (pattern: string): boolean => !/[*?]/.test(pattern);
 
 /**
- * Sets of tests for which plans are checked before anything runs: each test alone, pairs, and each with all that go with it. Not every set
- * of many, of which there are too many; what several together break, two of them mostly do.
+ * Sets of tests for which plans are checked before anything runs: each test alone, what each layer asks for together, pairs, and each with
+ * all that go with it. Not every set of many, of which there are too many.
+ *
+ * @param asked tests that layers ask for, which must all hold for what the layer says
  */
-export function testSets(tests: readonly ConditionTest[]): number[][] {
+export function testSets(tests: readonly ConditionTest[], asked: readonly (readonly number[])[]): number[][] {
   const out = new Map<string, number[]>();
-  const add = (set: number[]): void => void out.set(set.join(), set);
-  tests.forEach((_, i) => add([i]));
-  tests.forEach((a, i) => {
+  const add = (list: readonly number[]): void => {
+    const set = [...list].sort((a, b) => a - b);
+    if (set.length > 0) out.set(set.join(), set);
+  };
+  const fits = tests.map((a) => tests.map((b) => together(a, b)));
+  for (const set of asked) add(set);
+  tests.forEach((_, i) => {
+    add([i]);
     const set = [i];
-    tests.forEach((b, k) => {
-      if (k === i || !set.every((x) => together(tests[x], b))) return;
-      if (tests.length <= MOST_PAIRED) add([i, k].sort((x, y) => x - y));
+    tests.forEach((_, k) => {
+      if (k === i || !set.every((x) => fits[x][k])) return;
+      if (tests.length <= MOST_PAIRED) add([i, k]);
       set.push(k);
     });
-    add(set.sort((x, y) => x - y));
-    return a;
+    add(set);
   });
   return [...out.values()].sort((a, b) => a.length - b.length);
 }

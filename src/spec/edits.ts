@@ -1,0 +1,216 @@
+import { match, P } from 'ts-pattern';
+import { nearest } from '../ir/diagnostic.ts';
+import type { SpecFile } from './document.ts';
+import { type Entry, freshId, LISTS_PHASES, notAtLevel, type RowTable } from './entries.ts';
+import type { Host } from './host.ts';
+import { below, type Issues, type Spot } from './issues.ts';
+import { checkParams } from './params.ts';
+import { partlyRepeated, roundsOf, tearing, withReplaced, withRounds } from './rounds.ts';
+
+export interface EditContext {
+  readonly at: Spot & { readonly file: SpecFile };
+  readonly table: RowTable;
+  readonly level: number;
+  readonly passes: ReadonlySet<string>;
+  readonly params: Host['passParams'];
+  readonly ruleGroups: ReadonlySet<string>;
+  /** Rows that were replaced, and the edit that did it. */
+  readonly replaced: Map<number, Spot>;
+  readonly issues: Issues;
+}
+
+/** Where an edit puts its entry. */
+type Anchor = { readonly before: string } | { readonly after: string };
+
+/** One edit; the schema admits no other form. */
+export type Edit = { readonly levels?: readonly number[]; readonly why?: string } & OneEdit;
+type OneEdit =
+  | ({ readonly move: string } & Anchor)
+  | { readonly drop: string }
+  | { readonly repeat: string; readonly through?: string; readonly rounds: number }
+  | { readonly replace: string; readonly with: string }
+  | ({ readonly insert: string } & Anchor)
+  | ({ readonly insertPass: string; readonly params?: Readonly<Record<string, unknown>> } & Anchor)
+  | ({ readonly insertRules: string } & Anchor);
+
+/** Applies one edit. One that is faulty or for other levels changes nothing. */
+export function applyEdit(list: Entry[], edit: Edit, cx: EditContext): void {
+  const here = edit.levels?.includes(cx.level) !== false;
+  // What is put in is in the order at every level, so that its positions are the same, but runs at its levels only.
+  const added = (entry: Entry | null): Entry | null =>
+    entry === null || here ? entry : { ...entry, dropped: notAtLevel(edit.levels, cx.level, edit.why) };
+  match(edit)
+    .with({ move: P.string }, (e) => {
+      const from = findEntry(list, e.move, 'move', cx);
+      if (from < 0) return;
+      const torn = tearing(list, from, -1);
+      if (torn !== null) refuseRepeated('move', torn.message, torn.by, cx);
+      else if (here) place(list, from, { ...list[from], origin: cx.at }, e, cx);
+    })
+    .with({ drop: P.string }, ({ drop, why }) => {
+      const at = findEntry(list, drop, 'drop', cx);
+      if (at < 0 || !here) return;
+      const dropped = `dropped by the order${why === undefined ? '' : `: ${why}`}`;
+      for (const i of roundsOf(list, at)) list[i] = { ...list[i], dropped, origin: cx.at };
+    })
+    .with({ replace: P.string }, (e) => {
+      const at = findEntry(list, e.replace, 'replace', cx);
+      const entry = newPhase(list, e.with, 'with', cx);
+      if (at < 0 || entry === null || !here) return;
+      cx.replaced.set(list[at].row, cx.at);
+      list.splice(0, list.length, ...withReplaced(list, at, entry));
+    })
+    .with({ insert: P.string }, (e) => place(list, -1, added(newPhase(list, e.insert, 'insert', cx)), e, cx))
+    .with({ insertPass: P.string }, (e) =>
+      place(list, -1, added(newPass(list, e.insertPass, e.params ?? {}, cx)), e, cx),
+    )
+    .with({ insertRules: P.string }, (e) => place(list, -1, added(newRules(list, e.insertRules, cx)), e, cx))
+    .with({ repeat: P.string }, (e) => repeat(list, e, added, cx))
+    .exhaustive();
+}
+
+/** Most entries that an order may come to: repetitions of repetitions grow quickly. */
+const MOST_ENTRIES = 2000;
+
+/** Puts the later rounds of neighbouring phases behind them. */
+function repeat(
+  list: Entry[],
+  edit: { readonly repeat: string; readonly through?: string; readonly rounds: number },
+  added: (entry: Entry) => Entry | null,
+  cx: EditContext,
+): void {
+  const from = findEntry(list, edit.repeat, 'repeat', cx);
+  const to = edit.through === undefined ? from : findEntry(list, edit.through, 'through', cx);
+  if (from < 0 || to < 0) return;
+  if (to < from) {
+    cx.issues.error(
+      below(cx.at, 'through'),
+      'edit-anchor',
+      `'${list[to].id}' (position ${to}) stands before '${list[from].id}' (position ${from})`,
+    );
+    return;
+  }
+  if (list.length + (to - from + 1) * (edit.rounds - 1) > MOST_ENTRIES) {
+    cx.issues.error(cx.at, 'edit-repeat', `the order would have more than ${MOST_ENTRIES} phases`);
+    return;
+  }
+  const by = partlyRepeated(list, from, to);
+  if (by !== null) {
+    const those =
+      from === to ? `'${list[from].id}' is a part` : `'${list[from].id}' to '${list[to].id}' are a part`;
+    refuseRepeated('repeat', `${those} of what is repeated already`, by, cx);
+    return;
+  }
+  const made = withRounds(list, from, to, edit.rounds, cx.at, (x) => added(x)!);
+  list.splice(0, list.length, ...made);
+}
+
+/** An edit that would tear what an edit before it repeats. */
+const refuseRepeated = (key: string, message: string, by: Spot, cx: EditContext): void =>
+  cx.issues.error(below(cx.at, key), 'edit-repeated', message, {
+    notes: ['an edit above the `repeat` holds in every round; behind it, `drop` and `replace` do'],
+    ...(by.file !== null && { see: { what: 'the repeat', file: by.file, path: by.path } }),
+  });
+
+function findEntry(list: readonly Entry[], id: string, key: string, cx: EditContext): number {
+  const at = list.findIndex((x) => x.id.toLowerCase() === id.toLowerCase());
+  if (at < 0)
+    cx.issues.unknown(
+      below(cx.at, key),
+      'unknown-phase',
+      `there is no phase '${id}' in the order`,
+      id,
+      list.map((x) => x.id),
+      LISTS_PHASES,
+    );
+  return at;
+}
+
+/** Puts an entry before or after the edit's anchor and removes the one at `from` (-1: none). Without an entry nothing changes. */
+function place(list: Entry[], from: number, entry: Entry | null, anchor: Anchor, cx: EditContext): void {
+  if (entry === null) return;
+  const [key, id] =
+    'before' in anchor ? (['before', anchor.before] as const) : (['after', anchor.after] as const);
+  const at = findEntry(list, id, key, cx);
+  if (at < 0) return;
+  if (at === from) {
+    cx.issues.error(below(cx.at, key), 'edit-anchor', `'${entry.id}' cannot be placed ${key} itself`);
+    return;
+  }
+  const to = key === 'before' ? at : at + 1;
+  const torn = tearing(list, from, to);
+  if (torn !== null) {
+    refuseRepeated(key, torn.message, torn.by, cx);
+    return;
+  }
+  list.splice(to, 0, entry);
+  if (from >= 0) list.splice(from + (from > at ? 1 : 0), 1);
+}
+
+function newPhase(list: readonly Entry[], id: string, key: string, cx: EditContext): Entry | null {
+  const row = cx.table.find(id);
+  if (row < 0) {
+    cx.issues.unknown(
+      below(cx.at, key),
+      'unknown-phase',
+      `there is no phase '${id}'`,
+      id,
+      cx.table.ids,
+      nearest(id, cx.passes).length > 0
+        ? `there is a pass '${nearest(id, cx.passes)[0]}': a pass is put in with 'insertPass'`
+        : LISTS_PHASES,
+    );
+    return null;
+  }
+  const name = cx.table.rows[row].name;
+  return { id: freshId(list, name), name, row, origin: cx.at, dropped: null };
+}
+
+function newPass(
+  list: readonly Entry[],
+  pass: string,
+  params: Readonly<Record<string, unknown>>,
+  cx: EditContext,
+): Entry | null {
+  if (!cx.passes.has(pass)) {
+    unknownPass(below(cx.at, 'insertPass'), pass, cx.passes, cx.issues);
+    return null;
+  }
+  checkParams(cx.at, pass, params, cx.params?.(pass), cx.issues);
+  return {
+    id: freshId(list, pass),
+    name: pass,
+    row: -1,
+    origin: cx.at,
+    dropped: null,
+    pass: { pass, params },
+  };
+}
+
+function newRules(list: readonly Entry[], group: string, cx: EditContext): Entry | null {
+  if (!cx.ruleGroups.has(group)) {
+    unknownRules(below(cx.at, 'insertRules'), group, cx.ruleGroups, cx.issues);
+    return null;
+  }
+  return { id: freshId(list, group), name: group, row: -1, origin: cx.at, dropped: null, rules: group };
+}
+
+export const unknownPass = (at: Spot, pass: string, passes: ReadonlySet<string>, issues: Issues): void =>
+  issues.unknown(
+    at,
+    'unknown-pass',
+    `there is no pass '${pass}'`,
+    pass,
+    passes,
+    `passes are ${[...passes].join(', ')}`,
+  );
+
+export const unknownRules = (at: Spot, group: string, groups: ReadonlySet<string>, issues: Issues): void =>
+  issues.unknown(
+    at,
+    'unknown-rules',
+    `there is no rule group '${group}'`,
+    group,
+    groups,
+    '`orrery rules list` names the groups',
+  );

@@ -1,0 +1,104 @@
+import { breachIssue, findBreaches, firstPlaces } from './constraints.ts';
+import type { Entry } from './entries.ts';
+import type { Issues, SpecIssue } from './issues.ts';
+import { findLacks, type Lack, lackIssue, sameSpot } from './properties.ts';
+import { tearing } from './rounds.ts';
+import { type OrderWalk, withMove } from './walk.ts';
+
+/*
+ * Where phases may stand: one judgement for what is wrong with an order, for the nearest place that would do, and for all of them.
+ */
+
+/** Reports the pairs that an order breaks, with the nearest place of what is to blame: for an error one that breaks no hard pair. */
+export function reportBreaches(walk: OrderWalk, issues: Issues): void {
+  const near = nearestOf(walk);
+  for (const b of findBreaches(walk)) {
+    const issue = breachIssue(b, walk);
+    issues.add([{ ...issue, notes: near(b.blamed, !b.pair.hard) }]);
+  }
+}
+
+/** Reports the IR properties that phases lack, with the nearest place of an entry if it is its edit that is wrong. */
+export function reportLacks(walk: OrderWalk, issues: Issues): void {
+  const near = nearestOf(walk);
+  for (const lack of findLacks(walk)) {
+    const at = walk.entries.findIndex((x) => x.origin.path[0] === 'edits' && sameSpot(x.origin, lack.blamed));
+    const issue = lackIssue(lack, walk);
+    issues.add([{ ...issue, notes: [...(issue.notes ?? []), ...(at < 0 ? [] : near(at, false))] }]);
+  }
+}
+
+/** What is wrong with an order, or warned of, without places that would do. */
+export const faultsOf = (walk: OrderWalk): SpecIssue[] => [
+  ...findBreaches(walk).map((b) => breachIssue(b, walk)),
+  ...findLacks(walk).map((l) => lackIssue(l, walk)),
+];
+
+/**
+ * The order with an entry elsewhere, or what cannot be torn for that.
+ *
+ * @param to position of the entry in the order that is made
+ */
+export function placedAt(
+  walk: OrderWalk,
+  at: number,
+  to: number,
+  origin?: Entry['origin'],
+): OrderWalk | { readonly torn: string } {
+  const torn = tearing(walk.entries, at, to > at ? to + 1 : to);
+  return torn === null ? withMove(walk, at, to, origin) : { torn: torn.message };
+}
+
+/** Notes on the nearest place, each searched for once. */
+function nearestOf(walk: OrderWalk): (at: number, soft: boolean) => string[] {
+  const known = new Map<string, string[]>();
+  return (at, soft) => {
+    const key = `${at} ${soft}`;
+    let note = known.get(key);
+    if (note === undefined) known.set(key, (note = nearestNote(walk, at, soft)));
+    return note;
+  };
+}
+
+/**
+ * The nearest place where an entry does what is asked of it, while all others stay.
+ *
+ * @param soft pairs that are only warned of count too
+ */
+function nearestNote(walk: OrderWalk, at: number, soft: boolean): string[] {
+  const { entries } = walk;
+  if (entries[at].repeats !== undefined) return [];
+  const { name, origin } = entries[at];
+  const pairs = walk.pairs.filter((p) => (soft || p.hard) && (p.before === name || p.after === name));
+  // What others lack by their own fault, they lack wherever this one stands.
+  const others = findLacks(walk).filter((l) => !sameSpot(l.blamed, origin));
+  const knownOf = (l: Lack): boolean =>
+    others.some((o) => o.property === l.property && sameSpot(o.blamed, l.blamed));
+  const legal = (to: number): boolean => {
+    const there = placedAt({ ...walk, pairs }, at, to);
+    return !('torn' in there) && findBreaches(there).length === 0 && findLacks(there).every(knownOf);
+  };
+  for (let d = 1; d < entries.length; d++)
+    for (const to of [at - d, at + d]) {
+      if (to < 0 || to >= entries.length || !legal(to)) continue;
+      const beside = `${to < at ? 'before' : 'after'} ${entries[to].id} (position ${to})`;
+      return [`nearest legal place: ${beside}`];
+    }
+  return [noPlace(walk, at, pairs)];
+}
+
+/** Why no place does: pairs that leave none between them, or properties. */
+function noPlace({ entries }: OrderWalk, at: number, pairs: OrderWalk['pairs']): string {
+  const { name } = entries[at];
+  const first = firstPlaces(entries);
+  const sides = pairs.flatMap((p) => {
+    const other = p.after === name ? p.before : p.after;
+    const place = first.get(other);
+    return place === undefined ? [] : [{ other, place, behind: p.after === name }];
+  });
+  const behind = sides.filter((s) => s.behind).sort((x, y) => y.place - x.place)[0];
+  const before = sides.filter((s) => !s.behind).sort((x, y) => x.place - y.place)[0];
+  if (behind !== undefined && before !== undefined && behind.place >= before.place)
+    return `no place is legal: it must stand after ${behind.other} (position ${behind.place}) and before ${before.other} (position ${before.place})`;
+  return 'no place of this order is legal for it';
+}
