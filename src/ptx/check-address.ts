@@ -31,11 +31,11 @@ export function addressFault(
   const spaces = s.mods.map((m) => m.split('::')[0]).filter((m) => SPACES.has(m));
   const space: string | undefined = spaces[0];
   if (base === '')
-    return space === undefined || space === 'local' || s.mods.length === 0
+    return space === 'local'
       ? null
       : {
           name: '',
-          message: `an address in .${space} is a register or a variable, not a number`,
+          message: `an address in ${space === undefined ? 'generic space' : `.${space}`} is a register or a variable, not a number`,
           notes: [],
         };
   const d = find(base);
@@ -61,8 +61,8 @@ function registerFault(
   space: string | undefined,
   addressSize: number,
 ): AddressFault | null {
-  if ((d.kind !== '' && d.kind !== 'i') || d.bits === 1) {
-    const notes = ['an address is in a register of an integer or .b type'];
+  if ((d.kind !== '' && d.kind !== 'i') || d.bits === 1 || d.bits > 64) {
+    const notes = ['an address is in a register of an integer or .b type of at most 64 bits'];
     return { name, message: `'${name}' is .${d.v.type}, which is no address`, notes };
   }
   const whole = GENERIC.has(s.opcode) && (space === undefined || space === 'global');
@@ -74,6 +74,12 @@ function registerFault(
 function spaceFault(s: PtxInstr, d: Declared, space: string | undefined): AddressFault | null {
   const { name, space: own } = d.v;
   const written = [s.opcode, ...s.mods].join('.');
+  if (d.input && own === 'param' && s.opcode === 'st')
+    return {
+      name,
+      message: `'${name}' is a parameter that the function is given: it is not written`,
+      notes: [],
+    };
   if (space === undefined) {
     if (!GENERIC.has(s.opcode) || (own !== 'param' && own !== 'const')) return null;
     return { name, message: `'${name}' is .${own}, but '${written}' names no space`, notes: [] };

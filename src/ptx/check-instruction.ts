@@ -1,8 +1,8 @@
 /** Instructions against the forms that the table has: modifiers, then number, kinds, sizes and ranges of operands. */
 import type { PtxInstr, PtxOperand } from './ast.ts';
 import { addressFault } from './check-address.ts';
+import type { CheckReport } from './check-report.ts';
 import { type Fault, type Fitting, type Home, type Spelling, spell } from './check-spelling.ts';
-import type { CheckReport } from './check-variable.ts';
 import type { Declared, Named } from './declared.ts';
 import { bitsOf, kindOf, type OperandForm, type Range } from './forms.ts';
 import { placeOf } from './place.ts';
@@ -76,7 +76,6 @@ export class InstructionChecker {
       if (
         d !== undefined &&
         d.v.space === 'reg' &&
-        operands[i].kind === 'reg' &&
         want.kind === 'value' &&
         want.vector === 0 &&
         want.pair !== 'must' &&
@@ -91,10 +90,11 @@ export class InstructionChecker {
 
   /** Is it a register as it should be? Quick, and false where it takes a closer look. */
   private plain(o: PtxOperand, d: Declared, type: string, want: OperandForm): boolean {
-    if (o.kind !== 'reg' || o.neg || o.not || o.part !== '' || d.v.vector > 1) return false;
+    if (o.kind === 'reg' ? o.neg || o.not || o.part !== '' : o.kind !== 'sym') return false;
+    if (d.v.vector > 1) return false;
     const bits = bitsOf(type);
     if (bits !== d.bits && !(want.larger && d.bits > bits && bits > 1)) return false;
-    return agree(d.kind, kindOf(type));
+    return agree(d.kind, kindOf(type), want);
   }
 
   private operandFault(s: PtxInstr, o: PtxOperand, want: OperandForm, f: Fitting): OperandFault | null {
@@ -108,16 +108,16 @@ export class InstructionChecker {
     if (o.kind === 'pair') {
       if (want.pair === '') return this.kindFault(s, o, 'one result');
       return (
-        this.partFault(s, o.first, type, { ...want, sink: true }) ??
+        this.partFault(s, o.first, type, want) ??
         this.partFault(s, o.second, 'pred', { ...want, sink: true, larger: false })
       );
     }
     if (want.pair === 'must') return this.kindFault(s, o, 'two results: a|b');
     if (o.kind === 'vector') return this.vectorFault(s, o, type, want, f);
     if (want.vector > 0 && f.elements > 0) {
-      const d = o.kind === 'reg' && o.part === '' ? this.find(o.name) : undefined;
+      const d = this.find(nameIn(o));
       if (d === 'special' && want.special) return null;
-      if (typeof d !== 'object' || d.v.vector !== f.elements)
+      if (typeof d !== 'object' || d.v.vector !== f.elements || partOf(o) !== '')
         return this.kindFault(s, o, `a vector of ${f.elements}`);
       return null;
     }
@@ -137,7 +137,7 @@ export class InstructionChecker {
       if (!Number.isInteger(bits) || bits < 8)
         return plainFault(`${n} parts do not make up the ${bitsOf(type)} bits of '${written(s)}'`);
       const part = { ...want, kind: 'value' as const, sink: true };
-      return first(o.items, (x) => this.partFault(s, x, `b${bits}`, part));
+      return first(o.items, (x) => this.partFault(s, x, `b${bits}`, part)) ?? this.mixture(s, o.items);
     }
     if (want.vector === 0 && want.kind !== 'packed')
       return this.kindFault(s, o, want.result ? 'a register' : 'one value');
@@ -154,18 +154,21 @@ export class InstructionChecker {
     );
   }
 
-  /** Registers of one vector have one size. */
+  /** Registers of one vector have one size, and types that go with each other. */
   private mixture(s: PtxInstr, items: readonly PtxOperand[]): OperandFault | null {
     let size = 0;
+    let kind = '';
     for (const o of items) {
-      const d = o.kind === 'reg' ? this.find(o.name) : undefined;
+      const name = nameIn(o);
+      const d = name === '' ? undefined : this.find(name);
       if (typeof d !== 'object' || d.bits === 0) continue;
-      if (size !== 0 && d.bits !== size)
+      if ((size !== 0 && d.bits !== size) || (kind !== '' && d.kind !== '' && d.kind !== kind))
         return fault(
-          nameIn(o),
-          `'${nameIn(o)}' is .${d.v.type}: registers of one vector of '${s.opcode}' have one size`,
+          name,
+          `'${name}' is .${d.v.type}: registers of one vector of '${s.opcode}' have one size, and types that go together`,
         );
       size = d.bits;
+      kind ||= d.kind;
     }
     return null;
   }
@@ -211,10 +214,8 @@ export class InstructionChecker {
         return fault(name, `the address of '${name}' is no '.${type}'`);
       return want.kind === 'address' && typeof d === 'object' ? spaceOf(s, d) : null;
     }
-    if (o.kind === 'sym') return null;
-    return want.kind === 'chosen' && o.part !== ''
-      ? null
-      : this.registerFault(s, name, o.part, d, type, want);
+    const part = partOf(o);
+    return want.kind === 'chosen' && part !== '' ? null : this.registerFault(s, name, part, d, type, want);
   }
 
   private registerFault(
@@ -239,7 +240,7 @@ export class InstructionChecker {
     }
     if (bits === 0) return null;
     const right = have === bits || (want.larger && have > bits && bits > 1);
-    if (right && agree(d.kind, kindOf(type))) return null;
+    if (right && agree(d.kind, kindOf(type), want)) return null;
     const size = bits === 1 ? 'a predicate' : `${bits} bits${right ? ` of .${type}` : ''}`;
     const least = want.larger ? 'at least ' : '';
     return fault(name, `'${name}' is .${v.type}, but '${s.opcode}' takes ${least}${size} there`);
@@ -292,8 +293,14 @@ const written = (s: PtxInstr): string => [s.opcode, ...s.mods].join('.');
 const typeOf = (want: OperandForm, f: Fitting): string =>
   typeof want.type === 'string' ? want.type : want.type < 0 ? '' : f.types[want.type];
 
-/** Integers go with integers, a floating-point type with itself, bits with all. */
-const agree = (have: string, want: string): boolean => have === '' || want === '' || have === want;
+/** Integers go with integers, a floating-point type with itself, bits with all; `.f16x2` also with integers that the spelling names. */
+const agree = (have: string, want: string, { type }: OperandForm): boolean =>
+  have === '' ||
+  want === '' ||
+  have === want ||
+  (have === 'f16x2' && want === 'i' && typeof type === 'number');
+
+const partOf = (o: PtxOperand): string => (o.kind === 'reg' ? o.part : '');
 
 const nameIn = (o: PtxOperand): string => (o.kind === 'reg' || o.kind === 'sym' ? o.name : '');
 
@@ -337,6 +344,14 @@ function specialFault(s: PtxInstr, name: string, type: string, want: OperandForm
     ]);
   const bits = bitsOf(type);
   const kind = kindOf(type);
+  if ((name === '%is_explicit_cluster') !== (type === 'pred'))
+    return fault(
+      name,
+      type === 'pred'
+        ? `'${name}' is no predicate`
+        : `'${name}' is a predicate, but '${s.opcode}' takes ${bits} bits there`,
+    );
+  if (type === 'pred') return null;
   if (kind !== '' && kind !== 'i') return fault(name, `'${name}' is an integer, but this is '.${type}'`);
   // Parts of the grid were 16 bits once, and gridid 32: those sizes are taken still.
   const have = WIDE.test(name) ? 64 : 32;

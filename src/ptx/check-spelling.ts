@@ -1,5 +1,5 @@
 /** Which forms an instruction's opcode and modifiers have, in the version and for the target of its module. */
-import { didYouMean } from './check-variable.ts';
+import { didYouMean } from './check-report.ts';
 import {
   formsOf,
   type Group,
@@ -63,15 +63,20 @@ function match(form: InstructionForm, mods: readonly string[]): Match {
   const strangers: string[] = [];
   /** Modifiers of leading groups so far: they stand before all others. */
   let leads = 0;
+  /** The first group that the next leading word may be of: they have one order. */
+  let next = 0;
   for (const [at, m] of mods.entries()) {
     if (types.length < form.types.length && form.types[types.length].includes(m)) {
       types.push(m);
       continue;
     }
     const g = groups.findIndex(
-      (x, k) => taken[k] === undefined && x.words.includes(m) && (!x.leading || at === leads),
+      (x, k) => taken[k] === undefined && x.words.includes(m) && (!x.leading || (at === leads && k >= next)),
     );
-    if (g >= 0 && groups[g].leading) leads++;
+    if (g >= 0 && groups[g].leading) {
+      leads++;
+      next = g + 1;
+    }
     if (g >= 0) taken[g] = m;
     else if (!taken.includes(m) || !mayRepeat(m)) strangers.push(m);
   }
@@ -216,8 +221,13 @@ const distance = (need: Need, home: Home): number =>
   Math.max(0, need.sm - home.sm) + Math.max(0, need.version - home.version);
 
 /** What a directive needs that the module is not for; null for nothing. */
-export function directiveFault(name: string, home: Home): Fault | null {
-  const { version, sm } = needOfDirective(name);
+export const directiveFault = (name: string, home: Home): Fault | null =>
+  needFault(name, needOfDirective(name), home);
+
+/** The same of a type that a variable has. */
+export const wordFault = (name: string, home: Home): Fault | null => needFault(name, needOfWord(name), home);
+
+function needFault(name: string, { version, sm }: Need, home: Home): Fault | null {
   const wants = [
     ...(home.version < version ? [`PTX ${text(version)} or newer`] : []),
     ...(home.sm < sm ? [`a target from sm_${sm} on`] : []),

@@ -1,33 +1,25 @@
-/** Shapes of variables and their initialisers, and what the checks share. */
-import { nearest } from '../ir/diagnostic.ts';
-import type { Init, PtxFunction, Span, VarDecl } from './ast.ts';
-
-/** Tells of a fault; `notes` is asked only if the fault is not one too many. */
-export type CheckReport = (
-  span: Span,
-  code: string,
-  message: string,
-  notes?: () => readonly string[],
-) => void;
-
-/** What a name at module level is. */
-export interface Global {
-  readonly kind: 'variable' | 'function';
-  readonly declaration: VarDecl | PtxFunction;
-}
-
-/** Notes with the nearest names. */
-export function didYouMean(name: string, candidates: Iterable<string>): string[] {
-  return nearest(name, candidates, 1).map((n) => `did you mean '${n}'?`);
-}
+/** Shapes of variables and their initialisers (PTX ISA 9.0, 5.4). */
+import type { Init, VarDecl } from './ast.ts';
+import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import { type Home, wordFault } from './check-spelling.ts';
+import { bitsOf } from './forms.ts';
 
 /** Shape of a variable anywhere; `global` says that it stands at module level. */
 export function checkVariable(
   v: VarDecl,
   global: boolean,
   globals: ReadonlyMap<string, Global>,
+  home: Home,
   report: CheckReport,
 ): void {
+  const lacking = wordFault(v.type, home);
+  if (lacking !== null) report(v.span, 'ptx-version', lacking.message, () => lacking.notes);
+  if (v.vector > 1 && v.type === 'pred')
+    report(v.span, 'ptx-size', `'${v.name}' is a predicate: there are no vectors of them`);
+  else if (v.vector * bitsOf(v.type) > 128)
+    report(v.span, 'ptx-size', `'${v.name}' is a vector of more than 128 bits`);
+  if (v.space === 'reg' && v.dims.length > 0)
+    report(v.span, 'ptx-space', `'${v.name}' is an array, which is no register`);
   for (const align of [v.align, v.ptr?.align ?? 0])
     if ((align & (align - 1)) !== 0)
       report(v.span, 'ptx-align', `an alignment of ${align} is no power of two`);

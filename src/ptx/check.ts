@@ -1,8 +1,9 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
+import { type CheckReport, didYouMean, type Global } from './check-report.ts';
 import { directiveFault, type Home } from './check-spelling.ts';
-import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
+import { checkVariable } from './check-variable.ts';
 import { versionNumber } from './forms.ts';
 import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
@@ -42,7 +43,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
   const thread = threadVariables(module);
   const home = homeOf(module);
   for (const item of module.items) {
-    if (item.kind === 'variable') checkVariable(item, true, globals, report);
+    if (item.kind === 'variable') checkVariable(item, true, globals, home, report);
     else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, home, report);
     else if (item.kind === 'verbatim' && item.directive === 'alias')
       checkAlias(module.text, item.span, globals, home, report);
