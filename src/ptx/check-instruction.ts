@@ -1,10 +1,23 @@
 /** Instructions against the forms that the table has: modifiers, then number, kinds, sizes and ranges of operands. */
 import type { PtxInstr, PtxOperand } from './ast.ts';
-import { addressFault } from './check-address.ts';
+import { addressFault, handleFault } from './check-address.ts';
 import type { CheckReport } from './check-report.ts';
-import { type Fault, type Fitting, type Home, type Spelling, spell } from './check-spelling.ts';
+import { type Fitting, type Home, type Spelling, spell } from './check-spelling.ts';
 import type { Declared, Named } from './declared.ts';
-import { bitsOf, kindOf, type OperandForm, type Range } from './forms.ts';
+import { bitsOf, countOf, kindOf, type OperandForm } from './forms.ts';
+import {
+  describe,
+  fault,
+  first,
+  nameIn,
+  type OperandFault,
+  partOf,
+  plainFault,
+  rangeFault,
+  spaceOf,
+  specialFault,
+  written,
+} from './operand-faults.ts';
 import { placeOf } from './place.ts';
 
 /** By the list of modifiers: the parser makes one for each spelling of an instruction in a file. */
@@ -17,11 +30,6 @@ function spellingOf(s: PtxInstr, home: Home): Spelling | null {
     spellings.set(s.mods, known);
   }
   return known;
-}
-
-/** A fault of an operand, and the name in it. */
-interface OperandFault extends Fault {
-  readonly name: string;
 }
 
 /** Checks instructions of one function. */
@@ -49,21 +57,26 @@ export class InstructionChecker {
       return;
     }
     const n = s.operands.length;
-    let first: OperandFault | null = null;
-    let fits = false;
+    // Of several forms the one that goes furthest is meant.
+    let nearest: OperandFault | null = null;
+    let furthest = -1;
     for (const f of spelling.fitting) {
       if (n < f.form.fewest || n > f.form.operands.length) continue;
-      fits = true;
       const fault = this.fault(s, f, declared);
       if (fault === null) return;
-      first ??= fault;
+      if (this.reached <= furthest) continue;
+      nearest = fault;
+      furthest = this.reached;
     }
-    if (first !== null) {
-      const { name, message, notes } = first;
+    if (nearest !== null) {
+      const { name, message, notes } = nearest;
       const at = name === '' ? s.span : placeOf(this.text, s.span, name);
       this.report(at, 'ptx-operand-type', message, () => notes);
-    } else if (!fits) this.report(s.span, 'ptx-operands', countFault(s, spelling.fitting));
+    } else this.report(s.span, 'ptx-operands', countFault(s, spelling.fitting));
   }
+
+  /** How far `fault` came: twice the operand, and one more where a vector was wanted and is there. */
+  private reached = 0;
 
   /** The first thing that is wrong with the operands. */
   private fault(s: PtxInstr, f: Fitting, declared: readonly (Declared | undefined)[]): OperandFault | null {
@@ -83,7 +96,9 @@ export class InstructionChecker {
       )
         continue;
       const fault = this.operandFault(s, operands[i], want, f);
-      if (fault !== null) return fault;
+      if (fault === null) continue;
+      this.reached = 2 * i + Number(want.count !== null && operands[i].kind === 'vector');
+      return fault;
     }
     return null;
   }
@@ -99,20 +114,18 @@ export class InstructionChecker {
 
   private operandFault(s: PtxInstr, o: PtxOperand, want: OperandForm, f: Fitting): OperandFault | null {
     const type = typeOf(want, f);
-    if (want.kind === 'memory')
-      return o.kind === 'addr'
-        ? addressFault(s, o, this.home.addressSize, this.find)
-        : this.kindFault(s, o, 'an address: [...]');
+    if (want.kind === 'memory') return this.memoryFault(s, o, want, f);
     if (want.kind === 'constant')
       return o.kind === 'int' ? rangeFault(s, o, want.range) : this.kindFault(s, o, 'an integer constant');
     if (o.kind === 'pair') {
       if (want.pair === '') return this.kindFault(s, o, 'one result');
       return (
-        this.partFault(s, o.first, type, want) ??
+        this.operandFault(s, o.first, { ...want, pair: '' }, f) ??
         this.partFault(s, o.second, 'pred', { ...want, sink: true, larger: false })
       );
     }
     if (want.pair === 'must') return this.kindFault(s, o, 'two results: a|b');
+    if (want.count !== null) return this.countedFault(s, o, type, want, countOf(want.count, f.sizes));
     if (o.kind === 'vector') return this.vectorFault(s, o, type, want, f);
     if (want.vector > 0 && f.elements > 0) {
       const d = this.find(nameIn(o));
@@ -122,6 +135,58 @@ export class InstructionChecker {
       return null;
     }
     return this.partFault(s, o, type, want);
+  }
+
+  private memoryFault(s: PtxInstr, o: PtxOperand, want: OperandForm, f: Fitting): OperandFault | null {
+    if (o.kind !== 'addr') return this.kindFault(s, o, 'an address: [...]');
+    const { extra } = o;
+    const all = want.parts;
+    const parts = extra.length < all.length ? all.filter((p) => !p.optional) : all;
+    if (extra.length !== parts.length)
+      return plainFault(
+        all.length === 0
+          ? `an address of '${s.opcode}' has one part`
+          : `an address of '${written(s)}' has ${parts.length} parts behind its base, found ${extra.length}`,
+        all.length === 0 ? ["write '[base+offset]'"] : [],
+      );
+    const base =
+      want.handle === ''
+        ? addressFault(s, o, this.home.addressSize, this.find)
+        : handleFault(s, o, want.handle, this.find);
+    if (base !== null) return base;
+    for (const [k, part] of parts.entries()) {
+      const x = extra[k];
+      // What would be a vector of one needs no braces.
+      const bare = part.count !== null && countOf(part.count, f.sizes) === 1 && x.kind !== 'vector';
+      const found = this.operandFault(s, x, bare ? { ...part, kind: 'value', count: null } : part, f);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** So many values in braces, or a register that is a vector of them. */
+  private countedFault(
+    s: PtxInstr,
+    o: PtxOperand,
+    type: string,
+    want: OperandForm,
+    count: number,
+  ): OperandFault | null {
+    if (o.kind !== 'vector') {
+      const d = this.find(nameIn(o));
+      const fits = typeof d === 'object' && count > 1 && d.v.vector === count;
+      return fits ? null : this.kindFault(s, o, `${count} in braces`);
+    }
+    if (o.items.length !== count)
+      return plainFault(`'${written(s)}' takes ${count} in braces there, found ${o.items.length}`);
+    // A floating-point constant goes into no matrix.
+    const constants = want.indexed || typeof want.type === 'number' || !/^f/.test(type);
+    const one = { ...want, kind: 'value' as const, sink: want.result, constants };
+    for (const [k, x] of o.items.entries()) {
+      const found = this.partFault(s, x, want.indexed && k === 0 ? 'u32' : type, one);
+      if (found !== null) return found;
+    }
+    return want.indexed ? null : this.mixture(s, o.items);
   }
 
   private vectorFault(
@@ -272,24 +337,6 @@ export class InstructionChecker {
   }
 }
 
-const fault = (name: string, message: string, notes: readonly string[] = []): OperandFault => ({
-  name,
-  message,
-  notes,
-});
-const plainFault = (message: string, notes: readonly string[] = []): OperandFault =>
-  fault('', message, notes);
-
-function first<T>(items: readonly T[], of: (x: T) => OperandFault | null): OperandFault | null {
-  for (const x of items) {
-    const found = of(x);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-const written = (s: PtxInstr): string => [s.opcode, ...s.mods].join('.');
-
 const typeOf = (want: OperandForm, f: Fitting): string =>
   typeof want.type === 'string' ? want.type : want.type < 0 ? '' : f.types[want.type];
 
@@ -300,32 +347,6 @@ const agree = (have: string, want: string, { type }: OperandForm): boolean =>
   have === want ||
   (have === 'f16x2' && want === 'i' && typeof type === 'number');
 
-const partOf = (o: PtxOperand): string => (o.kind === 'reg' ? o.part : '');
-
-const nameIn = (o: PtxOperand): string => (o.kind === 'reg' || o.kind === 'sym' ? o.name : '');
-
-function describe(o: PtxOperand): string {
-  switch (o.kind) {
-    case 'reg':
-    case 'sym':
-      return `'${o.name}'`;
-    case 'int':
-      return `${o.value}`;
-    case 'float':
-      return 'a floating-point constant';
-    case 'addr':
-      return 'an address';
-    case 'vector':
-      return 'a vector';
-    case 'pair':
-      return 'a pair';
-    case 'list':
-      return 'a list';
-    case 'sink':
-      return "'_'";
-  }
-}
-
 function countFault(s: PtxInstr, fitting: readonly Fitting[]): string {
   const counts = fitting.flatMap(({ form }) => [form.fewest, form.operands.length]);
   const fewest = Math.min(...counts);
@@ -333,53 +354,3 @@ function countFault(s: PtxInstr, fitting: readonly Fitting[]): string {
   const wanted = fewest === most ? `${fewest}` : `${fewest} to ${most}`;
   return `'${s.opcode}' takes ${wanted} operands, found ${s.operands.length}`;
 }
-
-/** Special registers of 64 and of 128 bits (PTX ISA 9.0, chapter 10); all others have 32. */
-const WIDE = /^%(clock64|pm[0-7]_64|globaltimer|gridid|current_graph_exec)$/;
-
-function specialFault(s: PtxInstr, name: string, type: string, want: OperandForm): OperandFault | null {
-  if (/^%(n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)$/.test(name))
-    return fault(name, `'${name}' is a vector, but '${s.opcode}' takes one value there`, [
-      `'${name}.x' is its first element`,
-    ]);
-  const bits = bitsOf(type);
-  const kind = kindOf(type);
-  if ((name === '%is_explicit_cluster') !== (type === 'pred'))
-    return fault(
-      name,
-      type === 'pred'
-        ? `'${name}' is no predicate`
-        : `'${name}' is a predicate, but '${s.opcode}' takes ${bits} bits there`,
-    );
-  if (type === 'pred') return null;
-  if (kind !== '' && kind !== 'i') return fault(name, `'${name}' is an integer, but this is '.${type}'`);
-  // Parts of the grid were 16 bits once, and gridid 32: those sizes are taken still.
-  const have = WIDE.test(name) ? 64 : 32;
-  if (bits === have || want.larger || bits === 16 || (name === '%gridid' && bits === 32)) return null;
-  return fault(name, `'${name}' has ${have} bits, but '${s.opcode}' takes ${bits} there`);
-}
-
-function rangeFault(s: PtxInstr, o: PtxOperand & { kind: 'int' }, range: Range | null): OperandFault | null {
-  if (range === null) return null;
-  const value = o.unsigned ? o.value : BigInt.asIntN(64, o.value);
-  switch (range.kind) {
-    case 'between':
-      if (value >= range.low && value <= range.high) return null;
-      return plainFault(`${value} in '${written(s)}' is not between ${range.low} and ${range.high}`);
-    case 'multiple':
-      if (value % range.of === 0n) return null;
-      return plainFault(`${value} in '${written(s)}' is no multiple of ${range.of}`);
-    case 'one':
-      if (range.of.includes(value)) return null;
-      return plainFault(`${value} in '${written(s)}' is not one of ${range.of.join(', ')}`);
-  }
-}
-
-/** `cvta.shared` of a variable in another space. */
-function spaceOf(s: PtxInstr, d: Declared): OperandFault | null {
-  const space = s.mods.map((m) => m.split('::')[0]).find((m) => SPACES.has(m));
-  if (space === undefined || space === d.v.space) return null;
-  return fault(d.v.name, `'${d.v.name}' is .${d.v.space}, but '${written(s)}' takes .${space}`);
-}
-
-const SPACES: ReadonlySet<string> = new Set(['global', 'local', 'shared', 'const', 'param']);
