@@ -139,7 +139,7 @@ class BodyChecker {
   private declare(scope: Scope, v: VarDecl, input = false): void {
     const twice =
       v.count > 0
-        ? scope.ranges.has(v.name)
+        ? scope.ranges.has(v.name) || this.namedWithin(scope, v)
         : scope.names.has(v.name) || rangeOf(scope, v.name, digitsAt(v.name)) !== undefined;
     if (twice) this.report(v.span, 'ptx-redeclared', `'${v.name}' is declared twice`);
     const d = declaredAs(v, input);
@@ -148,6 +148,15 @@ class BodyChecker {
       scope.ranges.set(v.name, d);
       scope.rangeList.push(d);
     }
+  }
+
+  /** Is there a register of its own name among those that a declaration counts? Asked of few names: most are counted. */
+  private namedWithin(scope: Scope, v: VarDecl): boolean {
+    if (scope.names.size > MOST_CANDIDATES) return false;
+    for (const name of scope.names.keys())
+      if (name.startsWith(v.name) && /^\d+$/.test(name.slice(v.name.length)))
+        if (Number(name.slice(v.name.length)) < v.count) return true;
+    return false;
   }
 
   /** What a name is in the scopes of the body; undefined if it is none there. */

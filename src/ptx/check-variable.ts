@@ -20,17 +20,14 @@ export function checkVariable(
     report(v.span, 'ptx-size', `'${v.name}' is a vector of more than 128 bits`);
   if (v.space === 'reg' && v.dims.length > 0)
     report(v.span, 'ptx-space', `'${v.name}' is an array, which is no register`);
-  for (const align of [v.align, v.ptr?.align ?? 0])
-    if ((align & (align - 1)) !== 0)
-      report(v.span, 'ptx-align', `an alignment of ${align} is no power of two`);
   if (global && v.space === 'param')
     report(v.span, 'ptx-space', `'${v.name}' is .${v.space}: it must be declared in a function`);
   if (v.linkage === 'common' && v.space !== 'global')
     report(v.span, 'ptx-space', `'${v.name}' is .common and must be .global, not .${v.space}`);
-  if (v.type === 'pred' && v.space !== 'reg' && v.space !== 'param')
+  if (v.type === 'pred' && v.space !== 'reg')
     report(v.span, 'ptx-space', `'${v.name}' is a predicate and must be a register`);
   const open = v.dims.length > 0 && v.dims[0] === 0;
-  if (global && open && v.init === null && v.linkage !== 'extern')
+  if (open && v.init === null && v.linkage !== 'extern')
     report(v.span, 'ptx-size', `the size of '${v.name}' is unknown`, () => [
       "give the first dimension, or an initialiser, or declare it '.extern'",
     ]);
@@ -75,6 +72,12 @@ function checkInit(
     report(v.span, 'ptx-undeclared', `'${init.symbol}' is not declared`, () =>
       didYouMean(init.symbol, globals.keys()),
     );
+  else if (init.kind === 'address' && isLater(globals.get(init.symbol), v))
+    report(
+      v.span,
+      'ptx-undeclared',
+      `'${init.symbol}' is declared behind '${v.name}', which holds its address`,
+    );
   else if (init.kind === 'int' && (v.type === 'f32' || v.type === 'f64'))
     report(
       v.span,
@@ -84,3 +87,6 @@ function checkInit(
   else if (init.kind === 'float' && /^[us]/.test(v.type))
     report(v.span, 'ptx-init', `'${v.name}' is .${v.type}: its initialiser must be an integer`);
 }
+
+const isLater = (g: Global | undefined, v: VarDecl): boolean =>
+  g?.kind === 'variable' && g.declaration.span.start > v.span.start;

@@ -29,7 +29,7 @@ const INSTRUCTION_TYPES: ReadonlySet<string> = new Set(['bf16', 'bf16x2', 'tf32'
 const OPAQUE: ReadonlySet<string> = new Set(['texref', 'samplerref', 'surfref']);
 
 /** More registers than any function can have; a `%r<N>` beyond it is an error and no memory. */
-const MOST_REGISTERS = 1 << 24;
+const MOST_REGISTERS = 2 ** 31 - 1;
 /** Deepest nesting of an initialiser; arrays of more dimensions are not written. */
 const DEEPEST = 32;
 
@@ -84,7 +84,10 @@ function variable(r: Reader, span: Span, linkage: VarDecl['linkage']): VarDecl {
     else if (d === 'ptr' && type !== '') ptr = { space: '', align: 0 };
     else if (d === 'align' && (type === '' || ptr !== null)) {
       lx.next();
+      const at = lx.start;
       const a = Number(r.int('an alignment'));
+      if (a <= 0 || !Number.isInteger(Math.log2(a)))
+        r.reportAt(at, lx.last - at, `an alignment of ${a} is no power of two`);
       if (ptr !== null) ptr = { space: ptr.space, align: a };
       else align = a;
       continue;
