@@ -18,6 +18,7 @@ const faults = (text: string): string[] => {
 };
 
 const RIGHT: readonly string[] = [
+  '.const .b8 x[65536]; .visible .entry k() { .shared .b8 y[49152]; .local .b8 z[99999999]; ret; }',
   '.func f(.reg .pred p) { ret; }',
   '.visible .entry k(.param .f16 p) { ret; }',
   '.visible .entry k(.param .b128 p) { ret; }',
@@ -89,6 +90,16 @@ const RIGHT: readonly string[] = [
 ];
 
 const WRONG: readonly (readonly [text: string, said: string])[] = [
+  [
+    '.const .b8 x[40000]; .const .b8 y[30000]; .visible .entry k() { ret; }',
+    "with 'y', constants have 70000 bytes: at most 65536 have room",
+  ],
+  ['.visible .entry k() { .shared .b8 x[49153]; ret; }', "'x' has 49153 bytes: at most 49152 have room"],
+  [
+    '.func f(.param .u64 .ptr .align 8 a) { ret; }',
+    "'a' is a parameter of a function: '.ptr' is for entries",
+  ],
+  ['.func f(.param .u32 a = 5) { ret; }', "'a' is a parameter: it has no initialiser"],
   [
     '.func f(.param .pred p) { ret; }',
     "'p' is .pred: parameters are scalars and arrays; an array of .b8 has room for anything: '.param .align 8 .b8 name[16]'",

@@ -20,6 +20,9 @@ function checkParameters(fn: PtxFunction, home: Home, report: CheckReport): void
       );
     const lacking = wordFault(p.type, home);
     if (lacking !== null) report(p.span, 'ptx-version', lacking.message, () => lacking.notes);
+    if (p.init !== null) report(p.span, 'ptx-init', `'${p.name}' is a parameter: it has no initialiser`);
+    if (!fn.entry && p.ptr !== null)
+      report(p.span, 'ptx-space', `'${p.name}' is a parameter of a function: '.ptr' is for entries`);
     if (p.space !== 'param') continue;
     if (p.type === 'pred' || p.type === 'f16x2' || p.vector > 1)
       report(

@@ -4,6 +4,30 @@ import { type CheckReport, didYouMean, type Global } from './check-report.ts';
 import { type Home, wordFault } from './check-spelling.ts';
 import { bitsOf } from './forms.ts';
 
+/**
+ * Bytes of constant memory that a module can have, and of shared memory that a variable of an entry can (ptxas 13.0: 0x10000, 0xc000;
+ * more shared memory is given by a launch). What is initialised is kept whole, so that it has a bound of its own.
+ */
+const MOST_BYTES: Readonly<Record<string, number>> = { const: 65_536, shared: 49_152, initialised: 2 ** 28 };
+
+const bytesOf = (v: VarDecl): number =>
+  (Math.max(bitsOf(v.type), 8) / 8) * v.vector * v.dims.reduce((n, d) => n * d, 1);
+
+/** Constants of a module are together no larger than constant memory. */
+export function checkConstants(constants: readonly VarDecl[], report: CheckReport): void {
+  let bytes = 0;
+  for (const v of constants) {
+    bytes += bytesOf(v);
+    if (bytes <= MOST_BYTES['const']) continue;
+    report(
+      v.span,
+      'ptx-size',
+      `with '${v.name}', constants have ${bytes} bytes: at most ${MOST_BYTES['const']} have room`,
+    );
+    return;
+  }
+}
+
 /** Shape of a variable anywhere; `global` says that it stands at module level. */
 export function checkVariable(
   v: VarDecl,
@@ -31,6 +55,10 @@ export function checkVariable(
     report(v.span, 'ptx-size', `the size of '${v.name}' is unknown`, () => [
       "give the first dimension, or an initialiser, or declare it '.extern'",
     ]);
+  const space =
+    v.init !== null && v.space !== 'const' ? 'initialised' : global && v.space === 'shared' ? '' : v.space;
+  if (v.linkage !== 'extern' && bytesOf(v) > (MOST_BYTES[space] ?? Number.POSITIVE_INFINITY))
+    report(v.span, 'ptx-size', `'${v.name}' has ${bytesOf(v)} bytes: at most ${MOST_BYTES[space]} have room`);
   if (v.init === null) return;
   if (v.space !== 'global' && v.space !== 'const')
     report(v.span, 'ptx-init', `'${v.name}' cannot have an initialiser: it is .${v.space}`);

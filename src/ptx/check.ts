@@ -4,7 +4,7 @@ import { checkBody } from './check-body.ts';
 import { checkAlias, checkHeader } from './check-function.ts';
 import { type CheckReport, didYouMean, type Global } from './check-report.ts';
 import type { Home } from './check-spelling.ts';
-import { checkVariable } from './check-variable.ts';
+import { checkConstants, checkVariable } from './check-variable.ts';
 import { versionNumber } from './forms.ts';
 import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
@@ -41,6 +41,10 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     if (item.kind === 'variable') declareVariable(item, globals, report);
     else if (item.kind === 'function') declareFunction(item, globals, report);
   }
+  checkConstants(
+    module.items.filter((x) => x.kind === 'variable').filter((v) => v.space === 'const'),
+    report,
+  );
   const thread = threadVariables(module);
   const home = homeOf(module);
   for (const item of module.items) {
