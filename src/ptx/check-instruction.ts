@@ -23,13 +23,38 @@ import { placeOf } from './place.ts';
 /** By the list of modifiers: the parser makes one for each spelling of an instruction in a file. */
 const spellings = new WeakMap<readonly string[], Spelling | null>();
 
-function spellingOf(s: PtxInstr, home: Home): Spelling | null {
-  let known = spellings.get(s.mods);
-  if (known === undefined || (known !== null && known.opcode !== s.opcode)) {
-    known = spell(s.opcode, s.mods, home);
-    spellings.set(s.mods, known);
+/** By version and target, then by the spelling: what was worked out for one file holds for the next. */
+const known = new Map<string, Map<string, Spelling | null>>();
+/** Spellings that are kept; beyond them all are forgotten, so that no input makes the memory grow. */
+const MOST_SPELLINGS = 10_000;
+let kept = 0;
+
+function spellingIn(opcode: string, mods: readonly string[], home: Home): Spelling | null {
+  const { version, sm, suffix, addressSize } = home;
+  const machine = `${version} ${sm} ${suffix} ${addressSize}`;
+  let here = known.get(machine);
+  if (here === undefined) known.set(machine, (here = new Map()));
+  const text = `${opcode}.${mods.join('.')}`;
+  let spelling = here.get(text);
+  if (spelling !== undefined) return spelling;
+  if (kept++ >= MOST_SPELLINGS) {
+    known.clear();
+    known.set(machine, (here = new Map()));
+    kept = 1;
   }
-  return known;
+  spelling = spell(opcode, mods, home);
+  // A long one is somebody's mistake, and seen once.
+  if (text.length < 200) here.set(text, spelling);
+  return spelling;
+}
+
+function spellingOf(s: PtxInstr, home: Home): Spelling | null {
+  let found = spellings.get(s.mods);
+  if (found === undefined || (found !== null && found.opcode !== s.opcode)) {
+    found = spellingIn(s.opcode, s.mods, home);
+    spellings.set(s.mods, found);
+  }
+  return found;
 }
 
 /** Checks instructions of one function. */
@@ -179,6 +204,7 @@ export class InstructionChecker {
     }
     if (o.items.length !== count)
       return plainFault(`'${written(s)}' takes ${count} in braces there, found ${o.items.length}`);
+    if (!want.indexed && this.allPlain(o.items, type, want)) return null;
     // A floating-point constant goes into no matrix.
     const constants = want.indexed || typeof want.type === 'number' || !/^f/.test(type);
     const one = { ...want, kind: 'value' as const, sink: want.result, constants };
@@ -187,6 +213,22 @@ export class InstructionChecker {
       if (found !== null) return found;
     }
     return want.indexed ? null : this.mixture(s, o.items);
+  }
+
+  /** Are these registers of just this type? Quick, as nearly all are; false where it takes a closer look. */
+  private allPlain(items: readonly PtxOperand[], type: string, want: OperandForm): boolean {
+    const bits = bitsOf(type);
+    let kind = '';
+    for (let k = 0; k < items.length; k++) {
+      const o = items[k];
+      const name = nameIn(o);
+      const d = name === '' ? undefined : this.find(name);
+      if (typeof d !== 'object' || d.v.space !== 'reg' || d.bits !== bits) return false;
+      if (!this.plain(o, d, type, want)) return false;
+      if (kind !== '' && d.kind !== '' && d.kind !== kind) return false;
+      kind ||= d.kind;
+    }
+    return true;
   }
 
   private vectorFault(
@@ -204,6 +246,8 @@ export class InstructionChecker {
       const part = { ...want, kind: 'value' as const, sink: true };
       return first(o.items, (x) => this.partFault(s, x, `b${bits}`, part)) ?? this.mixture(s, o.items);
     }
+    if (want.kind === 'value' && n === f.elements && n * bitsOf(type) <= want.vector)
+      if (this.allPlain(o.items, type, want)) return null;
     if (want.vector === 0 && want.kind !== 'packed')
       return this.kindFault(s, o, want.result ? 'a register' : 'one value');
     const elements = Math.max(1, f.elements);

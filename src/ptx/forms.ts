@@ -359,5 +359,13 @@ const sizes = new Map<string, number>();
  * What a register of a type goes with besides bits: integers of either sign with each other, a floating-point type with itself
  * (PTX ISA 9.0, table 26); '' for types of bits, which go with all.
  */
-export const kindOf = (type: string): string =>
-  /^[us]\d+$/.test(type) ? 'i' : /^(b?f\d|tf32|[us]16x2)/.test(type) ? type : '';
+export function kindOf(type: string): string {
+  let kind = kinds.get(type);
+  if (kind === undefined) {
+    kind = /^[us]\d+$/.test(type) ? 'i' : /^(b?f\d|tf32|[us]16x2)/.test(type) ? type : '';
+    kinds.set(type, kind);
+  }
+  return kind;
+}
+
+const kinds = new Map<string, string>();

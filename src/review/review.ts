@@ -48,6 +48,8 @@ const PLAIN: PlanRequest = {
   knobSets: [],
   set: [],
   disable: [],
+  // A review tells of wrong rules itself.
+  wrongRules: 'run',
 };
 
 /** Every request that the specs of both sides give rise to, by name. */
