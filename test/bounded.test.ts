@@ -45,6 +45,10 @@ describe('registers cost when they are used', () => {
     expect(printProgram(program)).toContain('STG');
     expect(performance.now() - began).toBeLessThan(2_000);
   });
+  it('nor what is initialised: it is kept whole', () => {
+    const text = `.version 9.0\n.target sm_90\n.address_size 64\n.global .u32 x[1099511627775] = {1};\n`;
+    expect(() => readPtx(text, plan)).toThrow("'x' has 4398046511100 bytes: at most 268435456 have room");
+  });
   it('and beyond the count there are none', () => {
     expect(() => readPtx(kernel('.reg .b32 %q<10000000>;', 'mov.u32 %q10000000, 7;'), plan)).toThrow(
       "'%q10000000' is not declared",

@@ -14,6 +14,12 @@ export interface PoolLimits {
   readonly predicates: number;
 }
 
+/** Limits as parameters of a pass give them; no limit where one is absent. */
+export const poolLimits = (registers: unknown, predicates: unknown): PoolLimits => ({
+  registers: Number(registers ?? Number.POSITIVE_INFINITY),
+  predicates: Number(predicates ?? Number.POSITIVE_INFINITY),
+});
+
 /**
  * What it costs to keep values longer: whether registers stay within their limits at every point where a value that dies early would
  * still be live. Answers of yes are booked, so that many small prolongations count together. Only live ranges that grow are counted, not

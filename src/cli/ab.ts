@@ -2,7 +2,6 @@ import { nearest } from '../ir/diagnostic.ts';
 import { type AbResult, runAb } from '../lab/ab.ts';
 import { type Arm, armsOfRange, parseArm } from '../lab/arms.ts';
 import { loadModules } from '../lab/kernels.ts';
-import { Plans } from '../lab/plans.ts';
 import { abHtml } from '../lab/render/ab-html.ts';
 import { abMarkdown } from '../lab/render/ab-markdown.ts';
 import { abText, diffText } from '../lab/render/ab-text.ts';
@@ -11,7 +10,7 @@ import { PLAIN } from '../lab/render/table.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
-import { baseOf, clock, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
+import { clock, heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
@@ -46,7 +45,7 @@ export async function ab(texts: readonly string[], o: AbCommand): Promise<void> 
   const specs = await loadShipped();
   const modules = await loadModules(o.kernels);
   const progress = new Progress();
-  const result = await runAb(modules, arms, new Plans(baseOf(o), Promise.resolve(specs)), {
+  const result = await runAb(modules, arms, plansOf(o, specs), {
     measure: measureOptions(o, specs),
     disk: cacheOf(o),
     by,

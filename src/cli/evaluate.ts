@@ -2,10 +2,9 @@ import { createInterface } from 'node:readline';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { Evaluator } from '../lab/evaluate.ts';
 import { loadModules } from '../lab/kernels.ts';
-import { Plans } from '../lab/plans.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
-import { baseOf, type MeasureCliOptions, measureOptions, metricsOf } from './lab.ts';
+import { type MeasureCliOptions, measureOptions, metricsOf, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { failWith } from './ui.ts';
 
@@ -31,13 +30,7 @@ export async function evaluate(o: EvaluateCommand): Promise<void> {
       'what ptxas makes is asked for, and ptxas cannot be run',
       'put it on PATH or name it in ORRERY_PTXAS',
     );
-  const evaluator = await Evaluator.start(
-    modules,
-    new Plans(baseOf(o), Promise.resolve(specs)),
-    measure,
-    metrics,
-    cacheOf(o),
-  );
+  const evaluator = await Evaluator.start(modules, plansOf(o, specs), measure, metrics, cacheOf(o));
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
     const answer = await answerTo(line, evaluator, o.perKernel === true);

@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { nearest } from '../ir/diagnostic.ts';
 import type { MeasureOptions } from '../lab/measure.ts';
 import { METRICS, type Metric, metricOf } from '../lab/metrics.ts';
-import type { Base } from '../lab/plans.ts';
+import { type Base, Plans } from '../lab/plans.ts';
 import { parseProfile } from '../lab/profile-file.ts';
 import type { Paint } from '../lab/render/table.ts';
 import { baseTarget } from '../read.ts';
@@ -12,6 +12,7 @@ import { readText } from './files.ts';
 import { type PlanOptions, requestedSpecs } from './options.ts';
 import { assemble, ptxasVersion } from './ptxas-run.ts';
 import { failWith, pc } from './ui.ts';
+import { foreignFaults } from './verdicts.ts';
 
 /** Options that say what is measured. */
 export interface MeasureCliOptions {
@@ -41,6 +42,10 @@ export function baseOf(o: PlanOptions): Base {
     ...requestedSpecs(o),
   };
 }
+
+/** Plans of arms that differ from what the options ask for; rules that a solver has refuted are in none, unless they are forced. */
+export const plansOf = (o: PlanOptions, specs: Specs): Plans =>
+  new Plans(baseOf(o), Promise.resolve(specs), (plan) => foreignFaults(plan, o));
 
 /** What to measure. ptxas is included where it can be run, unless `--no-ptxas` is given. */
 export function measureOptions(o: MeasureCliOptions, specs: Specs): MeasureOptions {

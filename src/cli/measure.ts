@@ -1,11 +1,10 @@
 import { runPipeline } from '../engine/pipeline.ts';
 import { loadModules, lowerModule } from '../lab/kernels.ts';
 import { compileValues, Measurer } from '../lab/measure.ts';
-import { Plans } from '../lab/plans.ts';
 import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
-import { baseOf, heap, type MeasureCliOptions, measureOptions, metricsOf, paint } from './lab.ts';
+import { heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
 
@@ -19,7 +18,7 @@ interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
 export async function measure(patterns: readonly string[], o: MeasureCommand): Promise<void> {
   const chosen = o.metrics === undefined ? null : metricsOf(o.metrics);
   const specs = await loadShipped();
-  const plans = new Plans(baseOf(o), Promise.resolve(specs));
+  const plans = plansOf(o, specs);
   const opts = measureOptions(o, specs);
   const modules = await loadModules(patterns);
   const disk = cacheOf(o);

@@ -51,5 +51,5 @@ export const requestedSpecs = (
   set: o.set ?? [],
   disable: o.disable ?? [],
   rules: o.rules ?? [],
-  wrongRules: o.forceRules === 'quiet' ? undefined : o.forceRules === true ? 'warn' : 'refuse',
+  wrongRules: o.forceRules === 'quiet' ? 'run' : o.forceRules === true ? 'warn' : 'refuse',
 });

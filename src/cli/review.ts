@@ -85,16 +85,21 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
           { name: baseName, ref: baseName },
           { name: headName ?? 'the working tree', ...(headName !== undefined && { ref: headName }) },
         ] as const;
-        return runAb(modules, arms, new Plans(baseOf({ level: o.level, sm: o.sm }), loadShipped()), {
-          measure: measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head),
-          by,
-          repeat: 0,
-          minEffect: 0,
-          seed: 1,
-          clock,
-          heap,
-          progress: (text) => progress.update(text),
-        });
+        return runAb(
+          modules,
+          arms,
+          new Plans(baseOf({ level: o.level, sm: o.sm, forceRules: 'quiet' }), loadShipped()),
+          {
+            measure: measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head),
+            by,
+            repeat: 0,
+            minEffect: 0,
+            seed: 1,
+            clock,
+            heap,
+            progress: (text) => progress.update(text),
+          },
+        );
       },
       patterns.length === 0 ? null : budget,
     );

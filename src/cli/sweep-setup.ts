@@ -6,6 +6,7 @@ import { type Cell, cellsOf } from '../lab/sweep.ts';
 import { loadShipped } from '../spec/node.ts';
 import { measureOptions } from './lab.ts';
 import { failWith } from './ui.ts';
+import { foreignFaults } from './verdicts.ts';
 
 /** An experiment and everything that running its cells needs: the same in every process and thread that reads the file. */
 export interface SweepSetup {
@@ -26,7 +27,7 @@ export async function loadSweep(file: string): Promise<SweepSetup> {
   const specs = await loadShipped();
   const experiment = await loadExperiment(file, specs);
   const modules = await loadModules(experiment.kernels, experiment.folder);
-  const plans = new Plans(experiment.base, Promise.resolve(specs));
+  const plans = new Plans(experiment.base, Promise.resolve(specs), foreignFaults);
   const base = experiment.arms[0].arm;
   for (const m of modules) await plans.plan(base, m.target);
   const wanted = [...experiment.metrics, ...experiment.bounds.map((b) => b.metric)];

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Diagnostic } from '../ir/diagnostic.ts';
 import { rulesOfGroup } from '../rules/group.ts';
 import type { Verdict, Verdicts } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
@@ -60,45 +61,57 @@ export const runsForeign = (plan: Plan): boolean =>
 /** Groups already told of: a command makes several plans of the same rules. */
 const told = new Set<string>();
 
+const fault = (severity: 'error' | 'warning', file: string, message: string, note: string): Diagnostic => ({
+  severity,
+  code: 'rules-unproved',
+  message,
+  file,
+  line: 0,
+  column: 0,
+  length: 0,
+  notes: [note],
+});
+
 /**
- * Says which rules of a plan that do not ship nobody has proved, and refuses those that the solver has refuted, unless they are forced.
+ * What is known of the rules of a plan that do not ship: an error for those that the solver has refuted, a warning for those that nobody
+ * has proved; nothing where rules are forced.
  */
-export function judgeForeign(plan: Plan, o: PlanOptions): void {
-  if ((o.forceRules ?? false) !== false) return;
+export function foreignFaults(plan: Plan, o: Pick<PlanOptions, 'forceRules'> = {}): Diagnostic[] {
+  if ((o.forceRules ?? false) !== false) return [];
   let known: Readonly<Record<string, Verdict['verdict']>> | null = null;
-  for (const [group, doc] of rulesOf(plan)) {
-    if (doc.wholeFor !== null || told.has(group)) continue;
-    told.add(group);
+  const out: Diagnostic[] = [];
+  for (const doc of rulesOf(plan).values()) {
+    if (doc.wholeFor !== null) continue;
     known ??= readForeign();
     const verdicts = rulesOfGroup(doc, plan.isa).map((r) => ({ id: r.id, verdict: known?.[r.hash] }));
-    const say = (severity: 'error' | 'warning', message: string, note: string): void =>
-      show([
-        {
-          severity,
-          code: 'rules-unproved',
-          message,
-          file: doc.file,
-          line: 0,
-          column: 0,
-          length: 0,
-          notes: [note],
-        },
-      ]);
     const refuted = verdicts.filter((v) => v.verdict === 'refuted').map((v) => `'${v.id}'`);
-    if (refuted.length > 0) {
-      say(
-        'error',
-        `the solver has refuted ${refuted.join(', ')} of ${doc.file}`,
-        '--force-rules runs rules all the same',
-      );
-      throw new CliExit(1);
-    }
     const open = verdicts.filter((v) => v.verdict === undefined);
-    if (open.length > 0)
-      say(
-        'warning',
-        `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${doc.file}`,
-        `\`orrery rules prove --rules ${doc.file}\` asks a solver`,
+    if (refuted.length > 0)
+      out.push(
+        fault(
+          'error',
+          doc.file,
+          `the solver has refuted ${refuted.join(', ')} of ${doc.file}`,
+          '--force-rules runs rules all the same',
+        ),
+      );
+    else if (open.length > 0)
+      out.push(
+        fault(
+          'warning',
+          doc.file,
+          `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${doc.file}`,
+          `\`orrery rules prove --rules ${doc.file}\` asks a solver`,
+        ),
       );
   }
+  return out;
+}
+
+/** Says what `foreignFaults` finds, once for each file, and ends the command where it is an error. */
+export function judgeForeign(plan: Plan, o: PlanOptions): void {
+  const found = foreignFaults(plan, o).filter((d) => d.severity === 'error' || !told.has(d.file));
+  for (const d of found) told.add(d.file);
+  show(found);
+  if (found.some((d) => d.severity === 'error')) throw new CliExit(1);
 }

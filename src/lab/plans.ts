@@ -29,9 +29,17 @@ export class Plans {
   private readonly files = new Map<string, Promise<Specs>>();
   private readonly plans = new Map<string, Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }>>();
 
-  constructor(base: Base, shipped: Promise<Specs> = loadShipped()) {
+  private readonly judge: (plan: Plan) => readonly Diagnostic[];
+
+  /** @param judge what else is wrong with a plan; with an error of it, there is no plan */
+  constructor(
+    base: Base,
+    shipped: Promise<Specs> = loadShipped(),
+    judge: (plan: Plan) => readonly Diagnostic[] = () => [],
+  ) {
     this.base = base;
     this.shipped = shipped;
+    this.judge = judge;
   }
 
   /**
@@ -69,6 +77,7 @@ export class Plans {
       set: [...base.set, ...(arm.set ?? [])],
       disable: [...base.disable, ...(arm.disable ?? [])],
       rules: [...(base.rules ?? []), ...(arm.rules ?? [])],
+      ...(base.wrongRules === undefined ? {} : { wrongRules: base.wrongRules }),
       profile: arm.profile === undefined ? null : parseProfile(readWhole(arm.profile), arm.profile).counts,
     };
   }
@@ -84,7 +93,9 @@ export class Plans {
   private async resolve(arm: Arm, sm: string): Promise<{ plan: Plan | null; diagnostics: Diagnostic[] }> {
     try {
       const { request, specs } = await this.orderedSpecs(arm, sm);
-      return await makePlan(request, host, specs);
+      const made = await makePlan(request, host, specs);
+      const faults = made.plan === null ? [] : this.judge(made.plan).filter((d) => d.severity === 'error');
+      return faults.length === 0 ? made : { plan: null, diagnostics: [...made.diagnostics, ...faults] };
     } catch (e) {
       if (!(e instanceof DiagnosticError)) throw e;
       return { plan: null, diagnostics: [...e.diagnostics] };

@@ -30,10 +30,10 @@ const ROUNDS = 3;
 /**
  * Value numbering over the dominator tree: see `gvnCse` for what it does and its sources.
  *
+ * @param most how much of each pool may be live at once for the sake of a common value
  * @param oneBlock limits the search to one block
  */
-export function commonValues(fn: Fn, ctx: PassContext, oneBlock: boolean): Fn {
-  const most = mostOf(ctx);
+export function commonValues(fn: Fn, ctx: PassContext, most: PoolLimits, oneBlock = false): Fn {
   const stay = new Set<Ins>();
   for (let round = 1; ; round++) {
     let found: readonly Repetition[] = [];
@@ -131,12 +131,6 @@ function repetitions(
   );
   return found;
 }
-
-/** How much of each pool may be live at once for the sake of common values: what the binding allows. */
-const mostOf = ({ params }: PassContext): PoolLimits => ({
-  registers: Number(params['max-pressure'] ?? Number.POSITIVE_INFINITY),
-  predicates: Number(params['max-predicates'] ?? Number.POSITIVE_INFINITY),
-});
 
 /**
  * Which repetitions would keep registers live where there are too many. From the last to the first, so that the inner values of an

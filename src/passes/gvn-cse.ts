@@ -1,3 +1,4 @@
+import { poolLimits } from '../analysis/longer-lives.ts';
 import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 
@@ -46,5 +47,7 @@ const WHOLE = 2;
  */
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;
-  return mode === OFF ? fn : commonValues(fn, ctx, mode === ONE_BLOCK);
+  if (mode === OFF) return fn;
+  const most = poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']);
+  return commonValues(fn, ctx, most, mode === ONE_BLOCK);
 };

@@ -1,3 +1,4 @@
+import { poolLimits } from '../analysis/longer-lives.ts';
 import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 
@@ -19,4 +20,5 @@ import type { Pass } from './pass.ts';
  * joins of equal values expose.
  * Bound: three looks at each instruction; memory as in `MemorySsa`, which is built only if there are loads.
  */
-export const lateCommoning: Pass = (fn, ctx) => commonValues(fn, ctx, false);
+export const lateCommoning: Pass = (fn, ctx) =>
+  commonValues(fn, ctx, poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']));

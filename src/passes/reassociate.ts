@@ -1,4 +1,5 @@
 import { cfgOf } from '../analysis/cfg.ts';
+import { poolLimits } from '../analysis/longer-lives.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { Mod } from '../ir/opcode.ts';
 import {
@@ -60,7 +61,8 @@ const MOST_LEAVES = 64;
 export const reassociate: Pass = (fn, ctx) => {
   if (ctx.knob(ALLOW) === 0) return fn;
   const ordered = edit(fn, (d) => void new Trees(d, fn, ctx).run());
-  return ordered === fn ? fn : commonValues(ordered, ctx, false);
+  if (ordered === fn) return fn;
+  return commonValues(ordered, ctx, poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']));
 };
 
 class Trees {

@@ -22,20 +22,14 @@ export function addressFault(
   find: (name: string) => Named,
 ): AddressFault | null {
   const { base } = o;
-  if (o.extra.length > 0)
-    return {
-      name: '',
-      message: `an address of '${s.opcode}' has one part`,
-      notes: ["write '[base+offset]'"],
-    };
   const spaces = s.mods.map((m) => m.split('::')[0]).filter((m) => SPACES.has(m));
   const space: string | undefined = spaces[0];
   if (base === '')
-    return space === undefined || space === 'local' || s.mods.length === 0
+    return space === 'local'
       ? null
       : {
           name: '',
-          message: `an address in .${space} is a register or a variable, not a number`,
+          message: `an address in ${space === undefined ? 'generic space' : `.${space}`} is a register or a variable, not a number`,
           notes: [],
         };
   const d = find(base);
@@ -46,13 +40,41 @@ export function addressFault(
       message: `'${base}' is a ${d === 'special' ? 'special register' : d}, which is no address`,
       notes: [],
     };
-  // Of a copy, one address is in each space.
-  if (spaces.length > 1 && spaces.includes(d.v.space)) return null;
-  return d.v.space === 'reg' ? registerFault(s, base, d, space, addressSize) : spaceFault(s, d, space);
+  if (d.v.space === 'reg') return registerFault(s, base, d, space, addressSize);
+  // Of a copy, one address is in each space, in their order; a third is of a barrier in shared memory.
+  if (spaces.length < 2) return spaceFault(s, d, space);
+  const at = s.operands.filter((x) => x.kind === 'addr').indexOf(o);
+  return spaceFault(s, d, spaces[at] ?? 'shared');
+}
+
+/** What is wrong with the name of a texture or surface: a variable of its opaque type, or a register with its handle. */
+export function handleFault(
+  s: PtxInstr,
+  o: PtxOperand & { readonly kind: 'addr' },
+  type: string,
+  find: (name: string) => Named,
+): AddressFault | null {
+  const { base, offset } = o;
+  const d = find(base);
+  if (base !== '' && d === undefined) return null;
+  if (typeof d === 'object' && offset === 0n)
+    if (d.v.space !== 'reg' ? d.v.type === type : d.bits === 64 && (d.kind === '' || d.kind === 'i'))
+      return null;
+  return {
+    name: base,
+    message: `'${[s.opcode, ...s.mods].join('.')}' takes a variable of type .${type} or a register of 64 bits there`,
+    notes: [],
+  };
 }
 
 /** Instructions that access generic addresses where they name no space. */
 const GENERIC: ReadonlySet<string> = new Set(['ld', 'st', 'atom', 'red', 'ldu']);
+
+/** Those and others whose addresses, generic or global, are as wide as the module says. */
+const WHOLE: ReadonlySet<string> = new Set([
+  ...GENERIC,
+  ...['applypriority', 'discard', 'mbarrier', 'multimem', 'prefetch', 'prefetchu'],
+]);
 
 function registerFault(
   s: PtxInstr,
@@ -61,11 +83,12 @@ function registerFault(
   space: string | undefined,
   addressSize: number,
 ): AddressFault | null {
-  if ((d.kind !== '' && d.kind !== 'i') || d.bits === 1) {
-    const notes = ['an address is in a register of an integer or .b type'];
+  if ((d.kind !== '' && d.kind !== 'i') || d.bits === 1 || d.bits > 64) {
+    const notes = ['an address is in a register of an integer or .b type of at most 64 bits'];
     return { name, message: `'${name}' is .${d.v.type}, which is no address`, notes };
   }
-  const whole = GENERIC.has(s.opcode) && (space === undefined || space === 'global');
+  const whole =
+    WHOLE.has(s.opcode) && (space === undefined || space === 'global') && !s.mods.includes('tensormap');
   if (!whole || d.bits !== 32 || addressSize !== 64) return null;
   const message = `'${name}' has 32 bits, but addresses in ${space === undefined ? 'generic space' : '.global'} have 64`;
   return { name, message, notes: [] };
@@ -74,6 +97,12 @@ function registerFault(
 function spaceFault(s: PtxInstr, d: Declared, space: string | undefined): AddressFault | null {
   const { name, space: own } = d.v;
   const written = [s.opcode, ...s.mods].join('.');
+  if (d.input && own === 'param' && s.opcode === 'st')
+    return {
+      name,
+      message: `'${name}' is a parameter that the function is given: it is not written`,
+      notes: [],
+    };
   if (space === undefined) {
     if (!GENERIC.has(s.opcode) || (own !== 'param' && own !== 'const')) return null;
     return { name, message: `'${name}' is .${own}, but '${written}' names no space`, notes: [] };

@@ -2,8 +2,9 @@
 import type { PtxFunction, PtxInstr, PtxOperand, PtxStatement, Span, VarDecl } from './ast.ts';
 import { type Callee, checkCall } from './check-call.ts';
 import { InstructionChecker } from './check-instruction.ts';
+import { type CheckReport, didYouMean, type Global } from './check-report.ts';
 import { directiveFault, type Home } from './check-spelling.ts';
-import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
+import { checkVariable } from './check-variable.ts';
 import { type Declared, declaredAs, type Named } from './declared.ts';
 import { placeOf } from './place.ts';
 
@@ -76,7 +77,7 @@ class BodyChecker {
 
   run(fn: PtxFunction, body: readonly PtxStatement[], thread: readonly VarDecl[]): void {
     if (thread.length > 0) this.open([], thread);
-    this.open(body, [...fn.returns, ...fn.params]);
+    this.open(body, fn.returns, fn.params);
     // Scopes are kept on a stack of our own: their depth is the input's.
     for (let top = this.scopes.at(-1); top !== undefined; top = this.scopes.at(-1)) {
       if (top.at === top.body.length) {
@@ -90,7 +91,7 @@ class BodyChecker {
           break;
         case 'variable':
           this.declare(top, s);
-          checkVariable(s, false, this.globals, this.report);
+          checkVariable(s, false, this.globals, this.home, this.report);
           break;
         case 'scope':
           this.open(s.body, []);
@@ -112,9 +113,14 @@ class BodyChecker {
   }
 
   /** Enters a scope: its labels are in view before they stand. */
-  private open(body: readonly PtxStatement[], params: readonly VarDecl[]): void {
+  private open(
+    body: readonly PtxStatement[],
+    variables: readonly VarDecl[],
+    inputs: readonly VarDecl[] = [],
+  ): void {
     const scope: Scope = { names: new Map(), ranges: new Map(), rangeList: [], body, at: 0 };
-    for (const p of params) this.declare(scope, p);
+    for (const v of variables) this.declare(scope, v);
+    for (const v of inputs) this.declare(scope, v, true);
     for (const s of body)
       if (
         s.kind === 'label' ||
@@ -130,18 +136,27 @@ class BodyChecker {
     this.scopes.push(scope);
   }
 
-  private declare(scope: Scope, v: VarDecl): void {
+  private declare(scope: Scope, v: VarDecl, input = false): void {
     const twice =
       v.count > 0
-        ? scope.ranges.has(v.name)
+        ? scope.ranges.has(v.name) || this.namedWithin(scope, v)
         : scope.names.has(v.name) || rangeOf(scope, v.name, digitsAt(v.name)) !== undefined;
     if (twice) this.report(v.span, 'ptx-redeclared', `'${v.name}' is declared twice`);
-    const d = declaredAs(v);
+    const d = declaredAs(v, input);
     if (v.count === 0) scope.names.set(v.name, d);
     else {
       scope.ranges.set(v.name, d);
       scope.rangeList.push(d);
     }
+  }
+
+  /** Is there a register of its own name among those that a declaration counts? Asked of few names: most are counted. */
+  private namedWithin(scope: Scope, v: VarDecl): boolean {
+    if (scope.names.size > MOST_CANDIDATES) return false;
+    for (const name of scope.names.keys())
+      if (name.startsWith(v.name) && /^\d+$/.test(name.slice(v.name.length)))
+        if (Number(name.slice(v.name.length)) < v.count) return true;
+    return false;
   }
 
   /** What a name is in the scopes of the body; undefined if it is none there. */
@@ -172,7 +187,7 @@ class BodyChecker {
     if (s.opcode === 'bra') {
       this.instructions.check(s, declared);
       for (const o of operands)
-        if (o.kind === 'sym') this.expectLabel(o.name, s.span);
+        if (o.kind === 'sym' && o.offset === 0n) this.expectLabel(o.name, s.span);
         else this.report(s.span, 'ptx-label', "'bra' takes a label");
       return;
     }

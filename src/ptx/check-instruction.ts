@@ -1,27 +1,60 @@
 /** Instructions against the forms that the table has: modifiers, then number, kinds, sizes and ranges of operands. */
 import type { PtxInstr, PtxOperand } from './ast.ts';
-import { addressFault } from './check-address.ts';
-import { type Fault, type Fitting, type Home, type Spelling, spell } from './check-spelling.ts';
-import type { CheckReport } from './check-variable.ts';
+import { addressFault, handleFault } from './check-address.ts';
+import type { CheckReport } from './check-report.ts';
+import { type Fitting, type Home, type Spelling, spell } from './check-spelling.ts';
 import type { Declared, Named } from './declared.ts';
-import { bitsOf, kindOf, type OperandForm, type Range } from './forms.ts';
+import { bitsOf, countOf, kindOf, type OperandForm } from './forms.ts';
+import {
+  describe,
+  fault,
+  first,
+  nameIn,
+  type OperandFault,
+  partOf,
+  plainFault,
+  rangeFault,
+  spaceOf,
+  specialFault,
+  written,
+} from './operand-faults.ts';
 import { placeOf } from './place.ts';
 
 /** By the list of modifiers: the parser makes one for each spelling of an instruction in a file. */
 const spellings = new WeakMap<readonly string[], Spelling | null>();
 
-function spellingOf(s: PtxInstr, home: Home): Spelling | null {
-  let known = spellings.get(s.mods);
-  if (known === undefined || (known !== null && known.opcode !== s.opcode)) {
-    known = spell(s.opcode, s.mods, home);
-    spellings.set(s.mods, known);
+/** By version and target, then by the spelling: what was worked out for one file holds for the next. */
+const known = new Map<string, Map<string, Spelling | null>>();
+/** Spellings that are kept; beyond them all are forgotten, so that no input makes the memory grow. */
+const MOST_SPELLINGS = 10_000;
+let kept = 0;
+
+function spellingIn(opcode: string, mods: readonly string[], home: Home): Spelling | null {
+  const { version, sm, suffix, addressSize } = home;
+  const machine = `${version} ${sm} ${suffix} ${addressSize}`;
+  let here = known.get(machine);
+  if (here === undefined) known.set(machine, (here = new Map()));
+  const text = `${opcode}.${mods.join('.')}`;
+  let spelling = here.get(text);
+  if (spelling !== undefined) return spelling;
+  if (kept++ >= MOST_SPELLINGS) {
+    known.clear();
+    known.set(machine, (here = new Map()));
+    kept = 1;
   }
-  return known;
+  spelling = spell(opcode, mods, home);
+  // A long one is somebody's mistake, and seen once.
+  if (text.length < 200) here.set(text, spelling);
+  return spelling;
 }
 
-/** A fault of an operand, and the name in it. */
-interface OperandFault extends Fault {
-  readonly name: string;
+function spellingOf(s: PtxInstr, home: Home): Spelling | null {
+  let found = spellings.get(s.mods);
+  if (found === undefined || (found !== null && found.opcode !== s.opcode)) {
+    found = spellingIn(s.opcode, s.mods, home);
+    spellings.set(s.mods, found);
+  }
+  return found;
 }
 
 /** Checks instructions of one function. */
@@ -49,21 +82,26 @@ export class InstructionChecker {
       return;
     }
     const n = s.operands.length;
-    let first: OperandFault | null = null;
-    let fits = false;
+    // Of several forms the one that goes furthest is meant.
+    let nearest: OperandFault | null = null;
+    let furthest = -1;
     for (const f of spelling.fitting) {
       if (n < f.form.fewest || n > f.form.operands.length) continue;
-      fits = true;
       const fault = this.fault(s, f, declared);
       if (fault === null) return;
-      first ??= fault;
+      if (this.reached <= furthest) continue;
+      nearest = fault;
+      furthest = this.reached;
     }
-    if (first !== null) {
-      const { name, message, notes } = first;
+    if (nearest !== null) {
+      const { name, message, notes } = nearest;
       const at = name === '' ? s.span : placeOf(this.text, s.span, name);
       this.report(at, 'ptx-operand-type', message, () => notes);
-    } else if (!fits) this.report(s.span, 'ptx-operands', countFault(s, spelling.fitting));
+    } else this.report(s.span, 'ptx-operands', countFault(s, spelling.fitting));
   }
+
+  /** How far `fault` came: twice the operand, and one more where a vector was wanted and is there. */
+  private reached = 0;
 
   /** The first thing that is wrong with the operands. */
   private fault(s: PtxInstr, f: Fitting, declared: readonly (Declared | undefined)[]): OperandFault | null {
@@ -76,7 +114,6 @@ export class InstructionChecker {
       if (
         d !== undefined &&
         d.v.space === 'reg' &&
-        operands[i].kind === 'reg' &&
         want.kind === 'value' &&
         want.vector === 0 &&
         want.pair !== 'must' &&
@@ -84,44 +121,114 @@ export class InstructionChecker {
       )
         continue;
       const fault = this.operandFault(s, operands[i], want, f);
-      if (fault !== null) return fault;
+      if (fault === null) continue;
+      this.reached = 2 * i + Number(want.count !== null && operands[i].kind === 'vector');
+      return fault;
     }
     return null;
   }
 
   /** Is it a register as it should be? Quick, and false where it takes a closer look. */
   private plain(o: PtxOperand, d: Declared, type: string, want: OperandForm): boolean {
-    if (o.kind !== 'reg' || o.neg || o.not || o.part !== '' || d.v.vector > 1) return false;
+    if (o.kind === 'reg' ? o.neg || o.not || o.part !== '' : o.kind !== 'sym') return false;
+    if (d.v.vector > 1) return false;
     const bits = bitsOf(type);
     if (bits !== d.bits && !(want.larger && d.bits > bits && bits > 1)) return false;
-    return agree(d.kind, kindOf(type));
+    return agree(d.kind, kindOf(type), want);
   }
 
   private operandFault(s: PtxInstr, o: PtxOperand, want: OperandForm, f: Fitting): OperandFault | null {
     const type = typeOf(want, f);
-    if (want.kind === 'memory')
-      return o.kind === 'addr'
-        ? addressFault(s, o, this.home.addressSize, this.find)
-        : this.kindFault(s, o, 'an address: [...]');
+    if (want.kind === 'memory') return this.memoryFault(s, o, want, f);
     if (want.kind === 'constant')
       return o.kind === 'int' ? rangeFault(s, o, want.range) : this.kindFault(s, o, 'an integer constant');
     if (o.kind === 'pair') {
       if (want.pair === '') return this.kindFault(s, o, 'one result');
       return (
-        this.partFault(s, o.first, type, { ...want, sink: true }) ??
+        this.operandFault(s, o.first, { ...want, pair: '' }, f) ??
         this.partFault(s, o.second, 'pred', { ...want, sink: true, larger: false })
       );
     }
     if (want.pair === 'must') return this.kindFault(s, o, 'two results: a|b');
+    if (want.count !== null) return this.countedFault(s, o, type, want, countOf(want.count, f.sizes));
     if (o.kind === 'vector') return this.vectorFault(s, o, type, want, f);
     if (want.vector > 0 && f.elements > 0) {
-      const d = o.kind === 'reg' && o.part === '' ? this.find(o.name) : undefined;
+      const d = this.find(nameIn(o));
       if (d === 'special' && want.special) return null;
-      if (typeof d !== 'object' || d.v.vector !== f.elements)
+      if (typeof d !== 'object' || d.v.vector !== f.elements || partOf(o) !== '')
         return this.kindFault(s, o, `a vector of ${f.elements}`);
       return null;
     }
     return this.partFault(s, o, type, want);
+  }
+
+  private memoryFault(s: PtxInstr, o: PtxOperand, want: OperandForm, f: Fitting): OperandFault | null {
+    if (o.kind !== 'addr') return this.kindFault(s, o, 'an address: [...]');
+    const { extra } = o;
+    const all = want.parts;
+    const parts = extra.length < all.length ? all.filter((p) => !p.optional) : all;
+    if (extra.length !== parts.length)
+      return plainFault(
+        all.length === 0
+          ? `an address of '${s.opcode}' has one part`
+          : `an address of '${written(s)}' has ${parts.length} parts behind its base, found ${extra.length}`,
+        all.length === 0 ? ["write '[base+offset]'"] : [],
+      );
+    const base =
+      want.handle === ''
+        ? addressFault(s, o, this.home.addressSize, this.find)
+        : handleFault(s, o, want.handle, this.find);
+    if (base !== null) return base;
+    for (const [k, part] of parts.entries()) {
+      const x = extra[k];
+      // What would be a vector of one needs no braces.
+      const bare = part.count !== null && countOf(part.count, f.sizes) === 1 && x.kind !== 'vector';
+      const found = this.operandFault(s, x, bare ? { ...part, kind: 'value', count: null } : part, f);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** So many values in braces, or a register that is a vector of them. */
+  private countedFault(
+    s: PtxInstr,
+    o: PtxOperand,
+    type: string,
+    want: OperandForm,
+    count: number,
+  ): OperandFault | null {
+    if (o.kind !== 'vector') {
+      const d = this.find(nameIn(o));
+      const fits = typeof d === 'object' && count > 1 && d.v.vector === count;
+      return fits ? null : this.kindFault(s, o, `${count} in braces`);
+    }
+    if (o.items.length !== count)
+      return plainFault(`'${written(s)}' takes ${count} in braces there, found ${o.items.length}`);
+    if (!want.indexed && this.allPlain(o.items, type, want)) return null;
+    // A floating-point constant goes into no matrix.
+    const constants = want.indexed || typeof want.type === 'number' || !/^f/.test(type);
+    const one = { ...want, kind: 'value' as const, sink: want.result, constants };
+    for (const [k, x] of o.items.entries()) {
+      const found = this.partFault(s, x, want.indexed && k === 0 ? 'u32' : type, one);
+      if (found !== null) return found;
+    }
+    return want.indexed ? null : this.mixture(s, o.items);
+  }
+
+  /** Are these registers of just this type? Quick, as nearly all are; false where it takes a closer look. */
+  private allPlain(items: readonly PtxOperand[], type: string, want: OperandForm): boolean {
+    const bits = bitsOf(type);
+    let kind = '';
+    for (let k = 0; k < items.length; k++) {
+      const o = items[k];
+      const name = nameIn(o);
+      const d = name === '' ? undefined : this.find(name);
+      if (typeof d !== 'object' || d.v.space !== 'reg' || d.bits !== bits) return false;
+      if (!this.plain(o, d, type, want)) return false;
+      if (kind !== '' && d.kind !== '' && d.kind !== kind) return false;
+      kind ||= d.kind;
+    }
+    return true;
   }
 
   private vectorFault(
@@ -137,8 +244,10 @@ export class InstructionChecker {
       if (!Number.isInteger(bits) || bits < 8)
         return plainFault(`${n} parts do not make up the ${bitsOf(type)} bits of '${written(s)}'`);
       const part = { ...want, kind: 'value' as const, sink: true };
-      return first(o.items, (x) => this.partFault(s, x, `b${bits}`, part));
+      return first(o.items, (x) => this.partFault(s, x, `b${bits}`, part)) ?? this.mixture(s, o.items);
     }
+    if (want.kind === 'value' && n === f.elements && n * bitsOf(type) <= want.vector)
+      if (this.allPlain(o.items, type, want)) return null;
     if (want.vector === 0 && want.kind !== 'packed')
       return this.kindFault(s, o, want.result ? 'a register' : 'one value');
     const elements = Math.max(1, f.elements);
@@ -154,18 +263,21 @@ export class InstructionChecker {
     );
   }
 
-  /** Registers of one vector have one size. */
+  /** Registers of one vector have one size, and types that go with each other. */
   private mixture(s: PtxInstr, items: readonly PtxOperand[]): OperandFault | null {
     let size = 0;
+    let kind = '';
     for (const o of items) {
-      const d = o.kind === 'reg' ? this.find(o.name) : undefined;
+      const name = nameIn(o);
+      const d = name === '' ? undefined : this.find(name);
       if (typeof d !== 'object' || d.bits === 0) continue;
-      if (size !== 0 && d.bits !== size)
+      if ((size !== 0 && d.bits !== size) || (kind !== '' && d.kind !== '' && d.kind !== kind))
         return fault(
-          nameIn(o),
-          `'${nameIn(o)}' is .${d.v.type}: registers of one vector of '${s.opcode}' have one size`,
+          name,
+          `'${name}' is .${d.v.type}: registers of one vector of '${s.opcode}' have one size, and types that go together`,
         );
       size = d.bits;
+      kind ||= d.kind;
     }
     return null;
   }
@@ -211,10 +323,8 @@ export class InstructionChecker {
         return fault(name, `the address of '${name}' is no '.${type}'`);
       return want.kind === 'address' && typeof d === 'object' ? spaceOf(s, d) : null;
     }
-    if (o.kind === 'sym') return null;
-    return want.kind === 'chosen' && o.part !== ''
-      ? null
-      : this.registerFault(s, name, o.part, d, type, want);
+    const part = partOf(o);
+    return want.kind === 'chosen' && part !== '' ? null : this.registerFault(s, name, part, d, type, want);
   }
 
   private registerFault(
@@ -239,7 +349,7 @@ export class InstructionChecker {
     }
     if (bits === 0) return null;
     const right = have === bits || (want.larger && have > bits && bits > 1);
-    if (right && agree(d.kind, kindOf(type))) return null;
+    if (right && agree(d.kind, kindOf(type), want)) return null;
     const size = bits === 1 ? 'a predicate' : `${bits} bits${right ? ` of .${type}` : ''}`;
     const least = want.larger ? 'at least ' : '';
     return fault(name, `'${name}' is .${v.type}, but '${s.opcode}' takes ${least}${size} there`);
@@ -271,53 +381,15 @@ export class InstructionChecker {
   }
 }
 
-const fault = (name: string, message: string, notes: readonly string[] = []): OperandFault => ({
-  name,
-  message,
-  notes,
-});
-const plainFault = (message: string, notes: readonly string[] = []): OperandFault =>
-  fault('', message, notes);
-
-function first<T>(items: readonly T[], of: (x: T) => OperandFault | null): OperandFault | null {
-  for (const x of items) {
-    const found = of(x);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-const written = (s: PtxInstr): string => [s.opcode, ...s.mods].join('.');
-
 const typeOf = (want: OperandForm, f: Fitting): string =>
   typeof want.type === 'string' ? want.type : want.type < 0 ? '' : f.types[want.type];
 
-/** Integers go with integers, a floating-point type with itself, bits with all. */
-const agree = (have: string, want: string): boolean => have === '' || want === '' || have === want;
-
-const nameIn = (o: PtxOperand): string => (o.kind === 'reg' || o.kind === 'sym' ? o.name : '');
-
-function describe(o: PtxOperand): string {
-  switch (o.kind) {
-    case 'reg':
-    case 'sym':
-      return `'${o.name}'`;
-    case 'int':
-      return `${o.value}`;
-    case 'float':
-      return 'a floating-point constant';
-    case 'addr':
-      return 'an address';
-    case 'vector':
-      return 'a vector';
-    case 'pair':
-      return 'a pair';
-    case 'list':
-      return 'a list';
-    case 'sink':
-      return "'_'";
-  }
-}
+/** Integers go with integers, a floating-point type with itself, bits with all; `.f16x2` also with integers that the spelling names. */
+const agree = (have: string, want: string, { type }: OperandForm): boolean =>
+  have === '' ||
+  want === '' ||
+  have === want ||
+  (have === 'f16x2' && want === 'i' && typeof type === 'number');
 
 function countFault(s: PtxInstr, fitting: readonly Fitting[]): string {
   const counts = fitting.flatMap(({ form }) => [form.fewest, form.operands.length]);
@@ -326,45 +398,3 @@ function countFault(s: PtxInstr, fitting: readonly Fitting[]): string {
   const wanted = fewest === most ? `${fewest}` : `${fewest} to ${most}`;
   return `'${s.opcode}' takes ${wanted} operands, found ${s.operands.length}`;
 }
-
-/** Special registers of 64 and of 128 bits (PTX ISA 9.0, chapter 10); all others have 32. */
-const WIDE = /^%(clock64|pm[0-7]_64|globaltimer|gridid|current_graph_exec)$/;
-
-function specialFault(s: PtxInstr, name: string, type: string, want: OperandForm): OperandFault | null {
-  if (/^%(n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)$/.test(name))
-    return fault(name, `'${name}' is a vector, but '${s.opcode}' takes one value there`, [
-      `'${name}.x' is its first element`,
-    ]);
-  const bits = bitsOf(type);
-  const kind = kindOf(type);
-  if (kind !== '' && kind !== 'i') return fault(name, `'${name}' is an integer, but this is '.${type}'`);
-  // Parts of the grid were 16 bits once, and gridid 32: those sizes are taken still.
-  const have = WIDE.test(name) ? 64 : 32;
-  if (bits === have || want.larger || bits === 16 || (name === '%gridid' && bits === 32)) return null;
-  return fault(name, `'${name}' has ${have} bits, but '${s.opcode}' takes ${bits} there`);
-}
-
-function rangeFault(s: PtxInstr, o: PtxOperand & { kind: 'int' }, range: Range | null): OperandFault | null {
-  if (range === null) return null;
-  const value = o.unsigned ? o.value : BigInt.asIntN(64, o.value);
-  switch (range.kind) {
-    case 'between':
-      if (value >= range.low && value <= range.high) return null;
-      return plainFault(`${value} in '${written(s)}' is not between ${range.low} and ${range.high}`);
-    case 'multiple':
-      if (value % range.of === 0n) return null;
-      return plainFault(`${value} in '${written(s)}' is no multiple of ${range.of}`);
-    case 'one':
-      if (range.of.includes(value)) return null;
-      return plainFault(`${value} in '${written(s)}' is not one of ${range.of.join(', ')}`);
-  }
-}
-
-/** `cvta.shared` of a variable in another space. */
-function spaceOf(s: PtxInstr, d: Declared): OperandFault | null {
-  const space = s.mods.map((m) => m.split('::')[0]).find((m) => SPACES.has(m));
-  if (space === undefined || space === d.v.space) return null;
-  return fault(d.v.name, `'${d.v.name}' is .${d.v.space}, but '${written(s)}' takes .${space}`);
-}
-
-const SPACES: ReadonlySet<string> = new Set(['global', 'local', 'shared', 'const', 'param']);

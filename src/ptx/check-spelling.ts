@@ -1,5 +1,5 @@
 /** Which forms an instruction's opcode and modifiers have, in the version and for the target of its module. */
-import { didYouMean } from './check-variable.ts';
+import { didYouMean } from './check-report.ts';
 import {
   formsOf,
   type Group,
@@ -8,6 +8,8 @@ import {
   type Need,
   needOfDirective,
   needOfWord,
+  type Sizes,
+  sizesOf,
 } from './forms.ts';
 
 /** What the module says that it is for. */
@@ -32,6 +34,7 @@ export interface Fitting {
   readonly types: readonly string[];
   /** Elements of `.v2`, `.v4`, `.v8`; 0 without. */
   readonly elements: number;
+  readonly sizes: Sizes;
 }
 
 /** What an instruction's name and modifiers say. */
@@ -56,6 +59,8 @@ interface Match {
   readonly untyped: number;
 }
 
+const SPACES: ReadonlySet<string> = new Set(['global', 'shared', 'shared::cta', 'shared::cluster']);
+
 function match(form: InstructionForm, mods: readonly string[]): Match {
   const { groups } = form;
   const taken: (string | undefined)[] = [];
@@ -63,15 +68,27 @@ function match(form: InstructionForm, mods: readonly string[]): Match {
   const strangers: string[] = [];
   /** Modifiers of leading groups so far: they stand before all others. */
   let leads = 0;
+  /** The group of the last space: of a copy the first is where it goes, the second where it comes from. */
+  let space = -1;
+  /** The first group that the next leading word may be of: they have one order. */
+  let next = 0;
   for (const [at, m] of mods.entries()) {
     if (types.length < form.types.length && form.types[types.length].includes(m)) {
       types.push(m);
       continue;
     }
     const g = groups.findIndex(
-      (x, k) => taken[k] === undefined && x.words.includes(m) && (!x.leading || at === leads),
+      (x, k) =>
+        taken[k] === undefined &&
+        x.words.includes(m) &&
+        (!x.leading || (at === leads && k >= next)) &&
+        (k > space || !SPACES.has(m)),
     );
-    if (g >= 0 && groups[g].leading) leads++;
+    if (SPACES.has(m)) space = g;
+    if (g >= 0 && groups[g].leading) {
+      leads++;
+      next = g + 1;
+    }
     if (g >= 0) taken[g] = m;
     else if (!taken.includes(m) || !mayRepeat(m)) strangers.push(m);
   }
@@ -96,7 +113,8 @@ export function spell(opcode: string, mods: readonly string[], home: Home): Spel
   const had = right.filter((m) => has(m, home));
   if (had.length === 0) return wrong(unknownHere(opcode, mods, right, matches, home));
   const elements = Number(/^v([248])$/.exec(mods.find((m) => /^v[248]$/.test(m)) ?? '')?.[1] ?? 0);
-  return { opcode, fault: null, fitting: had.map(({ form, types }) => ({ form, types, elements })) };
+  const sizes = sizesOf(mods);
+  return { opcode, fault: null, fitting: had.map(({ form, types }) => ({ form, types, elements, sizes })) };
 }
 
 const both = (a: Need, b: Need): Need => ({
@@ -129,7 +147,7 @@ function misspelt(
       near.length > 0 ? near : types.length > 0 ? [`types of '${opcode}' are ${typeList}`] : offers(words);
     return { message: `'${opcode}' has no modifier '.${stranger}'`, notes };
   }
-  const best = nearestOf(matches);
+  const best = nearestOf(matches, mods);
   const { strangers, missing } = best[0];
   if (strangers.length > 0) {
     const displaced = best.find((m) => m.missing.some((g) => g.leading && g.words.includes(m.strangers[0])));
@@ -151,9 +169,13 @@ const offers = (words: readonly string[]): string[] =>
   words.length === 0 ? ['it has none'] : [`it has ${words.map((w) => `.${w}`).join(', ')}`];
 
 /** Of all forms those that the spelling is nearest to: a type that does not fit weighs more than a word. */
-function nearestOf(matches: readonly Match[]): Match[] {
+function nearestOf(matches: readonly Match[], mods: readonly string[]): Match[] {
   const cost = (m: Match): number =>
-    m.strangers.reduce((n, s) => n + (isTypeAnywhere(matches, s) ? 3 : 2), 0) +
+    // What stands twice is one slip, not a word of another form.
+    m.strangers.reduce(
+      (n, s) => n + (isTypeAnywhere(matches, s) ? 3 : mods.indexOf(s) < mods.lastIndexOf(s) ? 1 : 2),
+      0,
+    ) +
     3 * m.untyped +
     // A policy for caches is an operand more: nobody forgets its name alone.
     m.missing.reduce((n, g) => n + (g.words[0] === 'L2::cache_hint' ? 10 : 1), 0);
@@ -216,8 +238,13 @@ const distance = (need: Need, home: Home): number =>
   Math.max(0, need.sm - home.sm) + Math.max(0, need.version - home.version);
 
 /** What a directive needs that the module is not for; null for nothing. */
-export function directiveFault(name: string, home: Home): Fault | null {
-  const { version, sm } = needOfDirective(name);
+export const directiveFault = (name: string, home: Home): Fault | null =>
+  needFault(name, needOfDirective(name), home);
+
+/** The same of a type that a variable has. */
+export const wordFault = (name: string, home: Home): Fault | null => needFault(name, needOfWord(name), home);
+
+function needFault(name: string, { version, sm }: Need, home: Home): Fault | null {
   const wants = [
     ...(home.version < version ? [`PTX ${text(version)} or newer`] : []),
     ...(home.sm < sm ? [`a target from sm_${sm} on`] : []),

@@ -1,24 +1,31 @@
-/** Shapes of variables and their initialisers, and what the checks share. */
-import { nearest } from '../ir/diagnostic.ts';
-import type { Init, PtxFunction, Span, VarDecl } from './ast.ts';
+/** Shapes of variables and their initialisers (PTX ISA 9.0, 5.4). */
+import type { Init, VarDecl } from './ast.ts';
+import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import { type Home, wordFault } from './check-spelling.ts';
+import { bitsOf } from './forms.ts';
 
-/** Tells of a fault; `notes` is asked only if the fault is not one too many. */
-export type CheckReport = (
-  span: Span,
-  code: string,
-  message: string,
-  notes?: () => readonly string[],
-) => void;
+/**
+ * Bytes of constant memory that a module can have, and of shared memory that a variable of an entry can (ptxas 13.0: 0x10000, 0xc000;
+ * more shared memory is given by a launch). What is initialised is kept whole, so that it has a bound of its own.
+ */
+const MOST_BYTES: Readonly<Record<string, number>> = { const: 65_536, shared: 49_152, initialised: 2 ** 28 };
 
-/** What a name at module level is. */
-export interface Global {
-  readonly kind: 'variable' | 'function';
-  readonly declaration: VarDecl | PtxFunction;
-}
+const bytesOf = (v: VarDecl): number =>
+  (Math.max(bitsOf(v.type), 8) / 8) * v.vector * v.dims.reduce((n, d) => n * d, 1);
 
-/** Notes with the nearest names. */
-export function didYouMean(name: string, candidates: Iterable<string>): string[] {
-  return nearest(name, candidates, 1).map((n) => `did you mean '${n}'?`);
+/** Constants of a module are together no larger than constant memory. */
+export function checkConstants(constants: readonly VarDecl[], report: CheckReport): void {
+  let bytes = 0;
+  for (const v of constants) {
+    bytes += bytesOf(v);
+    if (bytes <= MOST_BYTES['const']) continue;
+    report(
+      v.span,
+      'ptx-size',
+      `with '${v.name}', constants have ${bytes} bytes: at most ${MOST_BYTES['const']} have room`,
+    );
+    return;
+  }
 }
 
 /** Shape of a variable anywhere; `global` says that it stands at module level. */
@@ -26,22 +33,32 @@ export function checkVariable(
   v: VarDecl,
   global: boolean,
   globals: ReadonlyMap<string, Global>,
+  home: Home,
   report: CheckReport,
 ): void {
-  for (const align of [v.align, v.ptr?.align ?? 0])
-    if ((align & (align - 1)) !== 0)
-      report(v.span, 'ptx-align', `an alignment of ${align} is no power of two`);
+  const lacking = wordFault(v.type, home);
+  if (lacking !== null) report(v.span, 'ptx-version', lacking.message, () => lacking.notes);
+  if (v.vector > 1 && v.type === 'pred')
+    report(v.span, 'ptx-size', `'${v.name}' is a predicate: there are no vectors of them`);
+  else if (v.vector * bitsOf(v.type) > 128)
+    report(v.span, 'ptx-size', `'${v.name}' is a vector of more than 128 bits`);
+  if (v.space === 'reg' && v.dims.length > 0)
+    report(v.span, 'ptx-space', `'${v.name}' is an array, which is no register`);
   if (global && v.space === 'param')
     report(v.span, 'ptx-space', `'${v.name}' is .${v.space}: it must be declared in a function`);
   if (v.linkage === 'common' && v.space !== 'global')
     report(v.span, 'ptx-space', `'${v.name}' is .common and must be .global, not .${v.space}`);
-  if (v.type === 'pred' && v.space !== 'reg' && v.space !== 'param')
+  if (v.type === 'pred' && v.space !== 'reg')
     report(v.span, 'ptx-space', `'${v.name}' is a predicate and must be a register`);
   const open = v.dims.length > 0 && v.dims[0] === 0;
-  if (global && open && v.init === null && v.linkage !== 'extern')
+  if (open && v.init === null && v.linkage !== 'extern')
     report(v.span, 'ptx-size', `the size of '${v.name}' is unknown`, () => [
       "give the first dimension, or an initialiser, or declare it '.extern'",
     ]);
+  const space =
+    v.init !== null && v.space !== 'const' ? 'initialised' : global && v.space === 'shared' ? '' : v.space;
+  if (v.linkage !== 'extern' && bytesOf(v) > (MOST_BYTES[space] ?? Number.POSITIVE_INFINITY))
+    report(v.span, 'ptx-size', `'${v.name}' has ${bytesOf(v)} bytes: at most ${MOST_BYTES[space]} have room`);
   if (v.init === null) return;
   if (v.space !== 'global' && v.space !== 'const')
     report(v.span, 'ptx-init', `'${v.name}' cannot have an initialiser: it is .${v.space}`);
@@ -83,6 +100,12 @@ function checkInit(
     report(v.span, 'ptx-undeclared', `'${init.symbol}' is not declared`, () =>
       didYouMean(init.symbol, globals.keys()),
     );
+  else if (init.kind === 'address' && isLater(globals.get(init.symbol), v))
+    report(
+      v.span,
+      'ptx-undeclared',
+      `'${init.symbol}' is declared behind '${v.name}', which holds its address`,
+    );
   else if (init.kind === 'int' && (v.type === 'f32' || v.type === 'f64'))
     report(
       v.span,
@@ -92,3 +115,6 @@ function checkInit(
   else if (init.kind === 'float' && /^[us]/.test(v.type))
     report(v.span, 'ptx-init', `'${v.name}' is .${v.type}: its initialiser must be an integer`);
 }
+
+const isLater = (g: Global | undefined, v: VarDecl): boolean =>
+  g?.kind === 'variable' && g.declaration.span.start > v.span.start;

@@ -1,8 +1,10 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
-import { directiveFault, type Home } from './check-spelling.ts';
-import { type CheckReport, checkVariable, didYouMean, type Global } from './check-variable.ts';
+import { checkAlias, checkHeader } from './check-function.ts';
+import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import type { Home } from './check-spelling.ts';
+import { checkConstants, checkVariable } from './check-variable.ts';
 import { versionNumber } from './forms.ts';
 import { firstVersion, isNewer, NEWEST_VERSION, PTX_TARGETS } from './targets.ts';
 import { threadVariables } from './thread.ts';
@@ -39,10 +41,14 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     if (item.kind === 'variable') declareVariable(item, globals, report);
     else if (item.kind === 'function') declareFunction(item, globals, report);
   }
+  checkConstants(
+    module.items.filter((x) => x.kind === 'variable').filter((v) => v.space === 'const'),
+    report,
+  );
   const thread = threadVariables(module);
   const home = homeOf(module);
   for (const item of module.items) {
-    if (item.kind === 'variable') checkVariable(item, true, globals, report);
+    if (item.kind === 'variable') checkVariable(item, true, globals, home, report);
     else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, home, report);
     else if (item.kind === 'verbatim' && item.directive === 'alias')
       checkAlias(module.text, item.span, globals, home, report);
@@ -73,6 +79,12 @@ function checkHead(module: PtxModule, report: CheckReport): void {
     report(directiveSpan(module, 'version'), 'ptx-target', "there is no '.target'", () => [
       "write '.target sm_80', say, after '.version'",
     ]);
+  if (target.length > 0 && !target.some((t) => /^(sm|compute)_/.test(t)))
+    report(directiveSpan(module, 'target'), 'ptx-target', "'.target' names no architecture", () => [
+      "write '.target sm_80', say",
+    ]);
+  if ((module.text.match(/^\s*\.address_size\b/gm) ?? []).length > 1)
+    report(directiveSpan(module, 'address_size'), 'ptx-target', "'.address_size' stands twice");
   for (const name of target)
     if (!PTX_TARGETS.has(name))
       report(directiveSpan(module, 'target'), 'ptx-target', `unknown target '${name}'`, () =>
@@ -110,7 +122,7 @@ function declareVariable(v: VarDecl, globals: Map<string, Global>, report: Check
   if (before?.kind === 'function')
     report(v.span, 'ptx-redeclared', `'${v.name}' is declared before as a function`);
   else if (before?.kind === 'variable') {
-    if (before.linkage !== 'extern' && v.linkage !== 'extern')
+    if (before.linkage !== 'extern' ? v.linkage !== 'extern' : v.linkage === '')
       report(v.span, 'ptx-redeclared', `'${v.name}' is declared twice`, () => [
         `the first declaration is at line ${before.span.line}`,
       ]);
@@ -148,34 +160,6 @@ function checkFunction(
   home: Home,
   report: CheckReport,
 ): void {
-  if (fn.entry)
-    for (const p of fn.params)
-      if (p.space !== 'param')
-        report(
-          p.span,
-          'ptx-space',
-          `'${p.name}' is a parameter of an entry: it must be .param, not .${p.space}`,
-        );
-  for (const d of fn.directives) {
-    const fault = directiveFault(/^\.?(\w*)/.exec(d)![1], home);
-    if (fault !== null) report(fn.span, 'ptx-version', fault.message, () => fault.notes);
-  }
+  checkHeader(fn, home, report);
   if (fn.body !== null) checkBody(text, fn, fn.body, globals, thread, home, report);
-}
-
-function checkAlias(
-  text: string,
-  span: Span,
-  globals: ReadonlyMap<string, Global>,
-  home: Home,
-  report: CheckReport,
-): void {
-  const fault = directiveFault('alias', home);
-  if (fault !== null) report(span, 'ptx-version', fault.message, () => fault.notes);
-  const m = /^\.alias\s+([^\s,]+)\s*,\s*([^\s;]+)/.exec(text.slice(span.start, span.end));
-  for (const name of m?.slice(1) ?? [])
-    if (globals.get(name)?.kind !== 'function')
-      report(span, 'ptx-undeclared', `'${name}' is no declared function`, () =>
-        didYouMean(name, globals.keys()),
-      );
 }

@@ -6,7 +6,6 @@ import * as t from './tokens.ts';
 
 export const SPACES: ReadonlySet<string> = new Set([
   'reg',
-  'sreg',
   'const',
   'global',
   'local',
@@ -15,18 +14,22 @@ export const SPACES: ReadonlySet<string> = new Set([
   'tex',
 ]);
 
-/** Bytes of a scalar of each type; opaque handles are 64 bits. */
+/**
+ * Bytes of a scalar of each type that variables have (PTX ISA 9.0, 5.2: `.bf16`, `.tf32` and their like are types of instructions alone);
+ * opaque handles are 64 bits.
+ */
 export const TYPE_BYTES: Readonly<Record<string, number>> = {
-  ...{ b8: 1, u8: 1, s8: 1, e4m3: 1, e5m2: 1, b16: 2, u16: 2, s16: 2, f16: 2, bf16: 2, e4m3x2: 2, e5m2x2: 2 },
-  ...{ b32: 4, u32: 4, s32: 4, f32: 4, f16x2: 4, bf16x2: 4, tf32: 4 },
-  ...{ b64: 8, u64: 8, s64: 8, f64: 8, f32x2: 8, texref: 8, samplerref: 8, surfref: 8, b128: 16 },
+  ...{ b8: 1, u8: 1, s8: 1, b16: 2, u16: 2, s16: 2, f16: 2, b32: 4, u32: 4, s32: 4, f32: 4, f16x2: 4 },
+  ...{ b64: 8, u64: 8, s64: 8, f64: 8, texref: 8, samplerref: 8, surfref: 8, b128: 16 },
   pred: 1,
 };
 const TYPES: ReadonlySet<string> = new Set(Object.keys(TYPE_BYTES));
+/** Types of instructions whose values are in registers of bits (PTX ISA 9.0, 5.2.3). */
+const INSTRUCTION_TYPES: ReadonlySet<string> = new Set(['bf16', 'bf16x2', 'tf32', 'f32x2', 'u16x2', 's16x2']);
 const OPAQUE: ReadonlySet<string> = new Set(['texref', 'samplerref', 'surfref']);
 
 /** More registers than any function can have; a `%r<N>` beyond it is an error and no memory. */
-const MOST_REGISTERS = 1 << 24;
+const MOST_REGISTERS = 2 ** 31 - 1;
 /** Deepest nesting of an initialiser; arrays of more dimensions are not written. */
 const DEEPEST = 32;
 
@@ -81,7 +84,10 @@ function variable(r: Reader, span: Span, linkage: VarDecl['linkage']): VarDecl {
     else if (d === 'ptr' && type !== '') ptr = { space: '', align: 0 };
     else if (d === 'align' && (type === '' || ptr !== null)) {
       lx.next();
+      const at = lx.start;
       const a = Number(r.int('an alignment'));
+      if (a <= 0 || !Number.isInteger(Math.log2(a)))
+        r.reportAt(at, lx.last - at, `an alignment of ${a} is no power of two`);
       if (ptr !== null) ptr = { space: ptr.space, align: a };
       else align = a;
       continue;
@@ -121,6 +127,10 @@ function unexpected(r: Reader, d: string, space: string, type: string): never {
   if (type !== '') r.fail(`expected a name after '.${type}', found ${r.found()}`);
   if (space !== '' && SPACES.has(d)) r.fail(`'.${d}' after '.${space}': a variable has one state space`);
   const candidates = space === '' ? SPACES : [...TYPES, 'align', 'v2', 'v4'];
+  if (INSTRUCTION_TYPES.has(d))
+    r.fail(`'.${d}' is a type of instructions, not of variables`, [
+      "declare registers of it '.b16', '.b32' or '.b64'",
+    ]);
   r.fail(`'.${d}' is no ${space === '' ? 'state space' : 'type'}`, r.suggest(d, candidates, '.'));
 }
 

@@ -8,9 +8,16 @@ export interface Declared {
   readonly bits: number;
   /** As `kindOf` its type. */
   readonly kind: string;
+  /** Is it a parameter that the function is given? It is not written. */
+  readonly input: boolean;
 }
 
-export const declaredAs = (v: VarDecl): Declared => ({ v, bits: bitsOf(v.type), kind: kindOf(v.type) });
+export const declaredAs = (v: VarDecl, input = false): Declared => ({
+  v,
+  bits: bitsOf(v.type),
+  kind: kindOf(v.type),
+  input,
+});
 
 /** What a name is to the check of operands. */
 export type Named = Declared | 'special' | 'label' | 'function' | 'other' | undefined;

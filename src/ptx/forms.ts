@@ -13,9 +13,18 @@ export interface OperandForm {
   /**
    * `value`: a register or constant of a type. `packed`: that or a vector of parts that fill the type. `moved`: also a special register
    * or the address of a name. `address`: a register or the address of a name. `memory`: `[...]`. `constant`: a constant.
-   * `chosen`: 32 bits, or one of their parts. `any`: not checked.
+   * `chosen`: 32 bits, or one of their parts. `vector`: as many in braces as `count` says. `any`: not checked.
    */
-  readonly kind: 'value' | 'packed' | 'moved' | 'address' | 'memory' | 'constant' | 'chosen' | 'any';
+  readonly kind:
+    | 'value'
+    | 'packed'
+    | 'moved'
+    | 'address'
+    | 'memory'
+    | 'constant'
+    | 'chosen'
+    | 'vector'
+    | 'any';
   /** Is it written? */
   readonly result: boolean;
   /** A type, or which of the instruction's types it has: 0 the first, 1 the second; -1 for none. */
@@ -33,12 +42,46 @@ export interface OperandForm {
   /** A constant may be read. */
   readonly constants: boolean;
   readonly optional: boolean;
+  /** Of a vector, how many it has. */
+  readonly count: Count | null;
+  /** Of a vector: the first is an index of 32 bits (of an array of textures), the others are of the type. */
+  readonly indexed: boolean;
+  /** Of an address: what stands behind its base. */
+  readonly parts: readonly OperandForm[];
+  /** Of an address: the opaque type of what its base names; '' for memory. */
+  readonly handle: string;
   /** What a constant must be: between two numbers, a multiple of one, or one of several; null for anything. */
   readonly range: Range | null;
 }
 
+/** How many elements a vector has: `factor` times a size that a modifier names, divided by `by`, `less` so many. */
+export interface Count {
+  readonly factor: number;
+  /** `x` of `.x4`, `n` of `.m64n8k16`, `d` of `.2d`; '' for none, so that `factor` is the count. */
+  readonly of: '' | 'x' | 'n' | 'd';
+  readonly by: number;
+  readonly less: number;
+}
+
+/** What modifiers say of sizes, for `Count`. */
+export type Sizes = Readonly<Record<'x' | 'n' | 'd', number>>;
+
+export const sizesOf = (mods: readonly string[]): Sizes => {
+  const number = (pattern: RegExp): number => {
+    for (const m of mods) {
+      const found = pattern.exec(m);
+      if (found !== null) return Number(found[1]);
+    }
+    return 0;
+  };
+  return { x: number(/^x(\d+)$/), n: number(/^m\d+n(\d+)k\d+$/), d: number(/^([1-5])d$/) };
+};
+
+export const countOf = ({ factor, of, by, less }: Count, sizes: Sizes): number =>
+  (factor * (of === '' ? 1 : sizes[of])) / by - less;
+
 export type Range =
-  | { readonly kind: 'between'; readonly low: bigint; readonly high: bigint }
+  | { readonly kind: 'between'; readonly low: bigint; readonly high: bigint; readonly step: bigint }
   | { readonly kind: 'multiple'; readonly of: bigint }
   | { readonly kind: 'one'; readonly of: readonly bigint[] };
 
@@ -85,10 +128,10 @@ export function readForm(text: string, sets: Readonly<Record<string, string>>): 
   const types: string[][] = [];
   const alternatives = (list: string): string[] =>
     list.split('/').flatMap((w) => {
-      if (!w.startsWith('$')) return [w];
+      if (!w.startsWith('$')) return series(w);
       const set = Object.hasOwn(sets, w.slice(1)) ? sets[w.slice(1)] : undefined;
       if (set === undefined) throw new Error(`there is no set '${w}'`);
-      return set.split(' ');
+      return set.split(' ').flatMap(series);
     });
   for (const word of head.split(/\s+/).filter((w) => w !== '')) {
     const m = /^(?:<([^<>[\]]+)>|\[\^?([^<>[\]]+)\]|\^?([^<>[\]]+))$/.exec(word);
@@ -102,7 +145,7 @@ export function readForm(text: string, sets: Readonly<Record<string, string>>): 
   const operands = shape
     .split(/\s+/)
     .filter((w) => w !== '')
-    .map((w) => readOperand(w, types.length));
+    .map((w) => (w.startsWith('[') ? readAddress(w, types.length) : readOperand(w, types.length)));
   let since = NO_NEED;
   let until: Need | null = null;
   for (const need of needs.filter((n) => n !== '')) {
@@ -148,23 +191,91 @@ const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
   tvs: { type: 0, vector: 128, special: true },
   lv: { type: 0, larger: true, vector: 128 },
   lv256: { type: 0, larger: true, vector: 256 },
+  h: { kind: 'address', type: 'u64' },
   p: { type: 'pred' },
+  ps: { type: 'pred', special: true },
   pr: { type: 'pred', constants: false },
+  b16: { type: 'b16' },
   b32: { type: 'b32' },
   'u32+': { type: 'u32', larger: true },
+  u16: { type: 'u16' },
+  f16x2: { type: 'f16x2' },
+  bf16x2: { type: 'bf16x2' },
+  tf32: { type: 'tf32' },
+  f32: { type: 'f32' },
+  f64: { type: 'f64' },
   b64: { type: 'b64' },
   u32: { type: 'u32' },
+  u32r: { type: 'u32', constants: false },
   u64: { type: 'u64' },
   packed: { kind: 'packed', type: 0, special: true },
   moved: { kind: 'moved', type: 0 },
   address: { kind: 'address', type: 0 },
   chosen: { kind: 'chosen', type: 'u32' },
+  chosenr: { kind: 'chosen', type: 'u32', constants: false },
   x: { kind: 'any' },
-  '[m]': { kind: 'memory' },
 };
 
+/** `m64n{8..256..8}k16`: a word for each number. */
+function series(word: string): string[] {
+  const m = /^(.*)\{(\d+)\.\.(\d+)\.\.(\d+)\}(.*)$/.exec(word);
+  if (m === null) return [word];
+  const out: string[] = [];
+  for (let k = Number(m[2]); k <= Number(m[3]); k += Number(m[4])) out.push(`${m[1]}${k}${m[5]}`);
+  return out;
+}
+
+const PLAIN: Omit<OperandForm, 'kind'> = {
+  result: false,
+  type: -1,
+  larger: false,
+  vector: 0,
+  special: false,
+  constants: true,
+  sink: false,
+  pair: '',
+  optional: false,
+  count: null,
+  indexed: false,
+  parts: [],
+  handle: '',
+  range: null,
+};
+
+/** Opaque types by what an address calls them; '' for memory. */
+const HANDLES: Readonly<Record<string, string>> = { m: '', tex: 'texref', surf: 'surfref' };
+
+/** `[m]`, `[m,2*u32]`, `[tex,h?,2^s]`. */
+function readAddress(word: string, types: number): OperandForm {
+  const m = /^\[(m|tex|surf)((?:,[^\],]+)*)\](\??)$/.exec(word);
+  if (m === null) throw new Error(`'${word}' is no address such as [m] or [m,2*u32]`);
+  const parts = m[2]
+    .split(',')
+    .slice(1)
+    .map((w) => readOperand(w, types));
+  return { ...PLAIN, kind: 'memory', handle: HANDLES[m[1]], parts, optional: m[3] === '?' };
+}
+
+/** The count before `*` or `^`: `4`, `x`, `2x`, `n/2`, `d-2`. */
+function readCount(text: string, word: string): Count {
+  const m = /^(\d*)([xnd]?)(?:\/(\d+))?(?:-(\d+))?$/.exec(text);
+  if (m === null || text === '')
+    throw new Error(`'${text}' of '${word}' is no count such as 4, 2x, n/2 or d-2`);
+  return {
+    factor: Number(m[1] || 1),
+    of: m[2] as Count['of'],
+    by: Number(m[3] ?? 1),
+    less: Number(m[4] ?? 0),
+  };
+}
+
 function readOperand(word: string, types: number): OperandForm {
-  const m = /^(=?)(\[m\]|#|\w+\+?)(_?)(\[\|p\]|\|p)?(?::(\S+?)|(?<=#)(\d\S*?))?(\??)$/.exec(word);
+  const many = /^(=?)([\w/-]+)([*^])(\w.*)$/.exec(word);
+  if (many !== null) {
+    const one = readOperand(many[1] + many[4], types);
+    return { ...one, kind: 'vector', count: readCount(many[2], word), indexed: many[3] === '^' };
+  }
+  const m = /^(=?)(#|\w+\+?)(_?)(\[\|p\]|\|p)?(?::(\S+?)|(?<=#)(-?\d\S*?))?(\??)$/.exec(word);
   if (m === null) throw new Error(`'${word}' is no operand`);
   // `t_` would be read as one word.
   const sink = m[3] === '_' || m[2].endsWith('_');
@@ -175,13 +286,9 @@ function readOperand(word: string, types: number): OperandForm {
     throw new Error(`'${word}' has a type that the form does not name`);
   const range = m[5] ?? m[6];
   return {
+    ...PLAIN,
     kind: 'value',
     result: m[1] === '=',
-    type: -1,
-    larger: false,
-    vector: 0,
-    special: false,
-    constants: true,
     sink,
     pair: m[4] === undefined ? '' : m[4] === '|p' ? 'must' : 'may',
     optional: m[7] === '?',
@@ -191,10 +298,16 @@ function readOperand(word: string, types: number): OperandForm {
 }
 
 function readRange(text: string, word: string): Range {
-  const between = /^(-?\d+)\.\.(\d+)$/.exec(text);
-  if (between !== null) return { kind: 'between', low: BigInt(between[1]), high: BigInt(between[2]) };
+  const between = /^(-?\d+)\.\.(\d+)(?:%(\d+))?$/.exec(text);
+  if (between !== null)
+    return {
+      kind: 'between',
+      low: BigInt(between[1]),
+      high: BigInt(between[2]),
+      step: BigInt(between[3] ?? 1),
+    };
   if (/^%\d+$/.test(text)) return { kind: 'multiple', of: BigInt(text.slice(1)) };
-  if (/^\d+(\/\d+)*$/.test(text)) return { kind: 'one', of: text.split('/').map(BigInt) };
+  if (/^-?\d+(\/-?\d+)*$/.test(text)) return { kind: 'one', of: text.split('/').map(BigInt) };
   throw new Error(`'${word}' has no range such as 0..15, %32 or 4/8/16`);
 }
 
@@ -246,5 +359,13 @@ const sizes = new Map<string, number>();
  * What a register of a type goes with besides bits: integers of either sign with each other, a floating-point type with itself
  * (PTX ISA 9.0, table 26); '' for types of bits, which go with all.
  */
-export const kindOf = (type: string): string =>
-  /^[us]\d+$/.test(type) ? 'i' : /^(b?f\d|[us]16x2)/.test(type) ? type : '';
+export function kindOf(type: string): string {
+  let kind = kinds.get(type);
+  if (kind === undefined) {
+    kind = /^[us]\d+$/.test(type) ? 'i' : /^(b?f\d|tf32|[us]16x2)/.test(type) ? type : '';
+    kinds.set(type, kind);
+  }
+  return kind;
+}
+
+const kinds = new Map<string, string>();

@@ -121,7 +121,7 @@ function named(r: Reader): PtxOperand {
     }
     case t.PLUS:
     case t.MINUS:
-      return { kind: 'sym', name, offset: displacement(r) };
+      return { kind: 'sym', name, offset: displacement(r, name) };
     case t.LBRACKET:
       return indexed(r, name);
   }
@@ -145,12 +145,12 @@ function signed(r: Reader, sign: number): PtxOperand {
   return { kind: 'reg', name, neg: sign === t.MINUS, not: sign === t.BANG, part };
 }
 
-/** `+8`, `-4*2`, `+-16` after a base. */
-function displacement(r: Reader): bigint {
+/** `+8`, `+-16` after a base; there is no `-` of two operands (PTX ISA 9.0, 6.4.1). */
+function displacement(r: Reader, base: string): bigint {
   const { lx } = r;
-  const minus = lx.kind === t.MINUS;
+  if (lx.kind === t.MINUS) r.fail(`nothing is subtracted from '${base}'`, [`write '${base}+-8'`]);
   lx.next();
-  const c = integer(r, minus ? t.MINUS : 0);
+  const c = integer(r);
   return c.unsigned ? BigInt.asIntN(64, c.value) : c.value;
 }
 
@@ -180,7 +180,7 @@ function address(r: Reader, depth: number): PtxOperand {
   if (lx.kind === t.IDENT && lx.value !== WARP_SZ) {
     base = lx.value;
     lx.next();
-    if (lx.kind === t.PLUS || lx.kind === t.MINUS) offset = displacement(r);
+    if (lx.kind === t.PLUS || lx.kind === t.MINUS) offset = displacement(r, base);
   } else if (lx.kind !== t.RBRACKET) offset = integer(r).value;
   else r.fail("expected an address, found ']'");
   let extra = NOTHING;

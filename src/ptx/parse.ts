@@ -78,11 +78,12 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
       version(r, head);
       return;
     case 'target':
-      if (head.target.length > 0) r.report("'.target' stands twice");
-      lx.next();
-      head.target = targets(r);
+      if (items.length > 0) r.report("'.target' stands before all else in a module but '.version'");
+      target(r, head);
       return;
     case 'address_size':
+      if (head.target.length === 0 || items.some((x) => x.kind !== 'verbatim' && x.kind !== 'file'))
+        r.report("'.address_size' stands directly behind '.target'");
       addressSize(r, head);
       return;
     case 'file':
@@ -126,6 +127,17 @@ function version(r: Reader, head: Head): void {
     r.fail(`'.version ${text}' is not of the form major.minor`);
   }
   lx.next();
+}
+
+/** A second `.target` must name what the first does: a module is for one machine. */
+function target(r: Reader, head: Head): void {
+  const { lx } = r;
+  const at = lx.start;
+  lx.next();
+  const found = targets(r);
+  if (head.target.length > 0 && found.join() !== head.target.join())
+    r.reportAt(at, lx.last - at, "a second '.target' names something else");
+  head.target = found;
 }
 
 function addressSize(r: Reader, head: Head): void {

@@ -48,6 +48,8 @@ const PLAIN: PlanRequest = {
   knobSets: [],
   set: [],
   disable: [],
+  // A review tells of wrong rules itself.
+  wrongRules: 'run',
 };
 
 /** Every plan request that follows from the specs of both sides, by name. */

@@ -155,10 +155,11 @@ export function checkForeignRules(
   host: Host,
   issues: Issues,
 ): void {
-  if (request.wrongRules === undefined) return;
   for (const [group, doc] of rules) {
     const file = specs.rules?.get(group);
-    if (file === undefined || file.built?.data === file.data || host.refuteRules === undefined) continue;
+    if (file === undefined || file.built?.data === file.data) continue;
+    checkTables(file, doc.data as RulesSpec.Rules, isa, issues);
+    if (request.wrongRules === 'run' || host.refuteRules === undefined) continue;
     const wrong = host.refuteRules(doc.data, isa);
     for (const f of wrong) {
       const spot = { file, path: ['rules', f.rule, f.field] };
@@ -168,6 +169,25 @@ export function checkForeignRules(
         issues.error(spot, f.code, f.message, { notes: [...f.notes, '--force-rules runs it all the same'] });
     }
   }
+}
+
+/** Tables of rules map values of modifiers to others: one that no opcode has is met by nothing, and would never be missed. */
+function checkTables(file: SpecFile, { tables = {} }: RulesSpec.Rules, isa: Isa, issues: Issues): void {
+  let known: Set<string> | null = null;
+  for (const [name, table] of Object.entries(tables))
+    for (const [from, to] of Object.entries(table)) {
+      known ??= new Set(isa.opcodes.flatMap((op) => [...op.modByName.keys()]));
+      for (const value of [from, to])
+        if (!known.has(value))
+          issues.unknown(
+            { file, path: ['tables', name, from] },
+            'unknown-modifier',
+            `table '${name}' has the value '${value}', which no opcode has as a modifier`,
+            value,
+            known,
+            'pipelines/isa has the opcodes with their modifiers',
+          );
+    }
 }
 
 /** Warns of a group that the request adds and that does nothing because no knob in its condition is set; names these knobs. */

@@ -34,8 +34,8 @@ export interface PlanRequest {
   readonly disable: readonly string[];
   /** Rule groups, by name or file, that run in addition: in the phases that own them, or in all that run rules. */
   readonly rules?: readonly string[];
-  /** What becomes of rules from files that evaluation refutes: an error, a warning; absent: they run without a word. */
-  readonly wrongRules?: 'refuse' | 'warn';
+  /** What becomes of rules from files that evaluation refutes: an error (also where this is absent), a warning, nothing. */
+  readonly wrongRules?: 'refuse' | 'warn' | 'run';
   /** How often blocks ran, from earlier runs. */
   readonly profile?: Profile | null;
 }

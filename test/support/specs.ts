@@ -23,6 +23,8 @@ export const plain: PlanRequest = {
   knobSets: [],
   set: [],
   disable: [],
+  // Tests run wrong rules on purpose.
+  wrongRules: 'run',
 };
 
 /** A folder for this test file, removed at its end. */

@@ -1,0 +1,98 @@
+/** Headers of functions, and their other names (PTX ISA 9.0, 5.4.2, 7.1 and 11.4). */
+import type { PtxFunction, Span } from './ast.ts';
+import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import { directiveFault, type Home, wordFault } from './check-spelling.ts';
+import { bitsOf } from './forms.ts';
+
+/** Bytes of parameters that an entry can have (ptxas 13.0: 0x7ffc). */
+const MOST_PARAMETERS = 32_764;
+
+/** Parameters and results of a function: their types, and which may be open (PTX ISA 9.0, 5.1.6 and 5.4.2). */
+function checkParameters(fn: PtxFunction, home: Home, report: CheckReport): void {
+  let bytes = 0;
+  for (const [k, p] of [...fn.returns, ...fn.params].entries()) {
+    const last = k === fn.returns.length + fn.params.length - 1;
+    if (fn.entry && p.space !== 'param')
+      report(
+        p.span,
+        'ptx-space',
+        `'${p.name}' is a parameter of an entry: it must be .param, not .${p.space}`,
+      );
+    const lacking = wordFault(p.type, home);
+    if (lacking !== null) report(p.span, 'ptx-version', lacking.message, () => lacking.notes);
+    if (p.init !== null) report(p.span, 'ptx-init', `'${p.name}' is a parameter: it has no initialiser`);
+    if (!fn.entry && p.ptr !== null)
+      report(p.span, 'ptx-space', `'${p.name}' is a parameter of a function: '.ptr' is for entries`);
+    if (p.space !== 'param') continue;
+    if (p.type === 'pred' || p.type === 'f16x2' || p.vector > 1)
+      report(
+        p.span,
+        'ptx-space',
+        `'${p.name}' is ${p.vector > 1 ? 'a vector' : `.${p.type}`}: parameters are scalars and arrays`,
+        () => ["an array of .b8 has room for anything: '.param .align 8 .b8 name[16]'"],
+      );
+    if (p.dims[0] === 0 && (fn.entry || !last))
+      report(p.span, 'ptx-size', `the size of '${p.name}' is unknown`, () => [
+        'only the last parameter of a function, not of an entry, may have any size',
+      ]);
+    bytes += (bitsOf(p.type) / 8) * p.dims.reduce((n, d) => n * d, 1);
+  }
+  if (fn.entry && bytes > MOST_PARAMETERS)
+    report(
+      fn.span,
+      'ptx-size',
+      `'${fn.name}' has ${bytes} bytes of parameters: at most ${MOST_PARAMETERS} are passed`,
+    );
+}
+
+/** Parameters and directives of a function. */
+export function checkHeader(fn: PtxFunction, home: Home, report: CheckReport): void {
+  checkParameters(fn, home, report);
+  const said = new Set(fn.directives.map((d) => /^\.?(\w*)/.exec(d)![1]));
+  if (said.has('maxntid') && said.has('reqntid'))
+    report(fn.span, 'ptx-directive', `'.maxntid' and '.reqntid' of '${fn.name}' exclude each other`);
+  for (const d of fn.directives) {
+    const m = /^\.(maxntid|reqntid|maxnreg|minnctapersm)\b(.*)$/.exec(d);
+    if (m === null) continue;
+    if (!fn.entry)
+      report(fn.span, 'ptx-directive', `'.${m[1]}' is for entries, and '${fn.name}' is a function`);
+    else if (/(^|[ ,])0+(,|$)/.test(m[2].trim()))
+      report(fn.span, 'ptx-directive', `'.${m[1]}' of '${fn.name}' takes numbers above 0`);
+  }
+  if (fn.entry && said.has('noreturn'))
+    report(fn.span, 'ptx-directive', `'.noreturn' is for functions, and '${fn.name}' is an entry`);
+  if (fn.linkage === 'extern' && fn.body !== null)
+    report(fn.span, 'ptx-redeclared', `'${fn.name}' is .extern, so that its body is elsewhere`);
+  for (const d of fn.directives) {
+    const fault = directiveFault(/^\.?(\w*)/.exec(d)![1], home);
+    if (fault !== null) report(fn.span, 'ptx-version', fault.message, () => fault.notes);
+  }
+}
+
+/** `.alias a, b;`: both are functions, the first without a body, and both take the same. */
+export function checkAlias(
+  text: string,
+  span: Span,
+  globals: ReadonlyMap<string, Global>,
+  home: Home,
+  report: CheckReport,
+): void {
+  const fault = directiveFault('alias', home);
+  if (fault !== null) report(span, 'ptx-version', fault.message, () => fault.notes);
+  const m = /^\.alias\s+([^\s,]+)\s*,\s*([^\s;]+)/.exec(text.slice(span.start, span.end));
+  const functions: PtxFunction[] = [];
+  for (const name of m?.slice(1) ?? []) {
+    const g = globals.get(name);
+    if (g?.kind === 'function') functions.push(g.declaration as PtxFunction);
+    else
+      report(span, 'ptx-undeclared', `'${name}' is no declared function`, () =>
+        didYouMean(name, globals.keys()),
+      );
+  }
+  const [as, of] = functions;
+  if (of === undefined) return;
+  if (as.body !== null)
+    report(span, 'ptx-redeclared', `'${as.name}' has a body: it cannot be another name of '${of.name}'`);
+  else if (as.params.length !== of.params.length || as.returns.length !== of.returns.length)
+    report(span, 'ptx-redeclared', `'${as.name}' is declared with other parameters than '${of.name}'`);
+}

@@ -1,0 +1,125 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { host } from '../src/engine/pipeline.ts';
+import { rulesOfGroup } from '../src/rules/group.ts';
+import { loadShipped, makePlan } from '../src/spec/node.ts';
+import { checkFile } from '../src/spec/node-check.ts';
+
+/* A rule that is known to be wrong runs nowhere without being forced: by no command, no arm, no recipe and not through the library. */
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'orrery-refused-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+const specs = await loadShipped();
+cpSync(join(root, 'test/kernels/saxpy'), dir, { recursive: true });
+
+const write = (name: string, text: string): string => {
+  writeFileSync(join(dir, name), text);
+  return name;
+};
+const rules = (id: string, match: string, rewrite: string): string => `kind: rules
+group: ${id}
+owner: [GeneralOptimizeEarly]
+rules:
+  - { id: ${id}, title: t, match: '${match}', rewrite: '${rewrite}', source: s }
+`;
+/** Values show that it is wrong. */
+const wrong = write('wrong.yaml', rules('wrong', 'IADD3 $d, $a, #k, 0', 'MOV $d, $a'));
+/** Right, as far as values show; whether it is known to be wrong is what the stored verdict says. */
+const judged = write('judged.yaml', rules('judged', 'IADD3 $d, $a, 0, 0', 'MOV $d, $a'));
+
+const recipe = (file: string): string =>
+  write(
+    `recipe-${file}`,
+    `kind: recipe\nsm: [sm_90]\nhooks:\n  AdvancedPhaseAfterMidExpansion: [{ rules: [./${file}] }]\n`,
+  );
+const experiment = (file: string): string =>
+  write(
+    `experiment-${file}`,
+    `kind: experiment\nkernels: [saxpy.sm_90.ptx]\nbase: { rules: [./${file}] }\narms: [order:seed]\n`,
+  );
+
+function orrery(args: readonly string[], input = '') {
+  return spawnSync(process.execPath, [join(root, 'bin/orrery.js'), ...args], {
+    cwd: dir,
+    encoding: 'utf8',
+    input,
+    timeout: 60_000,
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), ORRERY_REPRO: '' },
+  });
+}
+
+const request = { level: 3, sm: 'sm_90', order: 'binary', knobSets: [], set: [], disable: [] };
+const kernel = 'saxpy.sm_90.ptx';
+const ways = (file: string): readonly (readonly string[])[] => [
+  ['opt', kernel, '--emit', 'none', '--rules', file],
+  ['opt', kernel, '--emit', 'none', '--recipe', recipe(file)],
+  ['run', 'launch.yaml', '--rules', file],
+  ['plan', '--rules', file],
+  ['measure', kernel, '--no-ptxas', '--rules', file],
+  ['measure', kernel, '--no-ptxas', '--recipe', recipe(file)],
+  ['ab', 'base', `rules:${file}`, '--kernels', kernel, '--no-ptxas', '--no-launches'],
+  ['sweep', experiment(file)],
+  // Without a ptxas there is nothing to stand in for.
+  ...(spawnSync('ptxas', ['--version']).status === 0
+    ? [['ptxas', '-arch=sm_90', kernel, '-o', 'x.cubin', '--orrery-recipe', recipe(file), '--orrery-strict']]
+    : []),
+];
+
+describe('what values refute', () => {
+  it.each(ways(wrong))('%s %s %s %s', (...args) => {
+    const r = orrery(args.filter((a) => a !== undefined));
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining("rule 'wrong' is wrong")]);
+  });
+  it('evaluate', () => {
+    const r = orrery(['evaluate', '--kernels', kernel, '--no-ptxas'], `{"id":1,"rules":["${wrong}"]}\n`);
+    expect(JSON.parse(r.stdout)).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("rule 'wrong' is wrong"),
+    });
+  });
+  it('the library', async () => {
+    const { plan, diagnostics } = await makePlan({ ...request, rules: [join(dir, wrong)] }, host, specs);
+    expect([plan, diagnostics.map((d) => d.message)]).toEqual([
+      null,
+      ["rule 'wrong' is wrong: its sides differ"],
+    ]);
+  });
+  it('is forced with a warning', () => {
+    const r = orrery(['measure', kernel, '--no-ptxas', '--rules', wrong, '--force-rules']);
+    expect(r.status).toBe(0);
+  });
+});
+
+describe('what a solver has refuted', () => {
+  it.each(ways(judged))('%s %s %s %s', async (...args) => {
+    const { plan } = await makePlan({ ...request, rules: [join(dir, judged)] }, host, specs);
+    const found = rulesOfGroup(plan!.rules.get('judged')!, plan!.isa);
+    mkdirSync(join(dir, 'cache', 'orrery'), { recursive: true });
+    writeFileSync(
+      join(dir, 'cache', 'orrery', 'verdicts.json'),
+      JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, 'refuted']))),
+    );
+    const r = orrery(args.filter((a) => a !== undefined));
+    expect([r.status, r.stderr]).toEqual([1, expect.stringContaining("the solver has refuted 'judged'")]);
+  });
+});
+
+it('a value in a table that no opcode has is named at its own line', async () => {
+  const text = `kind: rules
+group: mine
+tables:
+  swap: { EQ: EQ, NE: NE, LT: NOSUCH }
+  other: { QQ: EQ }
+rules:
+  - { id: t, title: t, match: 'ISETP.$cmp.$type.$bool $p, _, $x, 0, $c', rewrite: 'ISETP.swap(cmp).$type.$bool $p, _, 0, $x, $c', source: s }
+`;
+  const found = await checkFile(join(dir, write('tables.yaml', text)), host, specs);
+  expect(found.filter((d) => /no opcode has/.test(d.message)).map((d) => [d.line, d.message])).toEqual([
+    [4, "table 'swap' has the value 'NOSUCH', which no opcode has as a modifier"],
+    [5, "table 'other' has the value 'QQ', which no opcode has as a modifier"],
+  ]);
+});
