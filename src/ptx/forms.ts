@@ -122,30 +122,22 @@ export function versionNumber(version: string): number {
 
 /** Reads one form. @throws Error that says what is wrong with it */
 export function readForm(text: string, sets: Readonly<Record<string, string>>): InstructionForm {
-  const [head, tail] = split(text, ':', 2, 'a form is WORDS : OPERANDS');
+  const parts = text.split(COLON);
+  if (parts.length !== 2) throw new Error('a form is WORDS : OPERANDS');
+  const [head, tail] = parts;
   const [shape, ...needs] = tail.split(';').map((x) => x.trim());
   const groups: Group[] = [];
-  const types: string[][] = [];
-  const alternatives = (list: string): string[] =>
-    list.split('/').flatMap((w) => {
-      if (!w.startsWith('$')) return series(w);
-      const set = Object.hasOwn(sets, w.slice(1)) ? sets[w.slice(1)] : undefined;
-      if (set === undefined) throw new Error(`there is no set '${w}'`);
-      return set.split(' ').flatMap(series);
-    });
-  for (const word of head.split(/\s+/).filter((w) => w !== '')) {
-    const m = /^(?:<([^<>[\]]+)>|\[\^?([^<>[\]]+)\]|\^?([^<>[\]]+))$/.exec(word);
-    if (m === null) throw new Error(`'${word}' is neither a word, [optional] nor a <type>`);
-    if (m[1] !== undefined) types.push(alternatives(m[1]));
-    else {
-      const leading = /^\[?\^/.test(word);
-      groups.push({ words: alternatives(m[2] ?? m[3]), required: m[3] !== undefined, leading });
-    }
+  const types: (readonly string[])[] = [];
+  for (const word of head.split(' ')) {
+    if (word === '') continue;
+    const found = readWord(word, sets);
+    if ('words' in found) groups.push(found);
+    else types.push(found);
   }
   const operands = shape
-    .split(/\s+/)
+    .split(' ')
     .filter((w) => w !== '')
-    .map((w) => (w.startsWith('[') ? readAddress(w, types.length) : readOperand(w, types.length)));
+    .map((w) => operandOf(w, types.length));
   let since = NO_NEED;
   let until: Need | null = null;
   for (const need of needs.filter((n) => n !== '')) {
@@ -163,6 +155,49 @@ export function readForm(text: string, sets: Readonly<Record<string, string>>): 
   };
 }
 
+// Forms repeat few words many times, so each word is read once.
+const words = new WeakMap<object, Map<string, Group | readonly string[]>>();
+const operandWords = new Map<string, OperandForm>();
+
+/** A group of modifiers, or the types that one may be. */
+function readWord(word: string, sets: Readonly<Record<string, string>>): Group | readonly string[] {
+  let known = words.get(sets);
+  if (known === undefined) words.set(sets, (known = new Map()));
+  let found = known.get(word);
+  if (found === undefined) {
+    const m = /^(?:<([^<>[\]]+)>|\[\^?([^<>[\]]+)\]|\^?([^<>[\]]+))$/.exec(word);
+    if (m === null) throw new Error(`'${word}' is neither a word, [optional] nor a <type>`);
+    found =
+      m[1] !== undefined
+        ? alternatives(m[1], sets)
+        : {
+            words: alternatives(m[2] ?? m[3], sets),
+            required: m[3] !== undefined,
+            leading: word.startsWith('^') || word.startsWith('[^'),
+          };
+    known.set(word, found);
+  }
+  return found;
+}
+
+const alternatives = (list: string, sets: Readonly<Record<string, string>>): readonly string[] =>
+  list.split('/').flatMap((w) => {
+    if (!w.startsWith('$')) return series(w);
+    const set = Object.hasOwn(sets, w.slice(1)) ? sets[w.slice(1)] : undefined;
+    if (set === undefined) throw new Error(`there is no set '${w}'`);
+    return set.split(' ').flatMap(series);
+  });
+
+function operandOf(word: string, types: number): OperandForm {
+  const key = `${word} ${types}`;
+  let found = operandWords.get(key);
+  if (found === undefined) {
+    found = word.startsWith('[') ? readAddress(word, types) : readOperand(word, types);
+    operandWords.set(key, found);
+  }
+  return found;
+}
+
 /** Reads a version and target. @throws Error that says what is wrong with it */
 export function readNeed(text: string): Need {
   const m = /^(?:(\d+\.\d+) ?)?(?:(?:below )?(sm_\d+[af]?)(?:\/sm_\d+[af]?)*)?$/.exec(text);
@@ -174,12 +209,8 @@ export function readNeed(text: string): Need {
   };
 }
 
-function split(text: string, mark: string, parts: number, why: string): string[] {
-  // A word may have `::` within.
-  const out = text.split(new RegExp(`(?<!${mark})${mark}(?!${mark})(?= |$)`));
-  if (out.length !== parts) throw new Error(why);
-  return out.map((x) => x.trim());
-}
+/** A word may have `::` within. */
+const COLON = /(?<!:):(?!:)(?= |$)/;
 
 /** Named kinds of operands, without the marks around them. */
 const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
@@ -218,6 +249,7 @@ const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
 
 /** `m64n{8..256..8}k16`: a word for each number. */
 function series(word: string): string[] {
+  if (!word.includes('{')) return [word];
   const m = /^(.*)\{(\d+)\.\.(\d+)\.\.(\d+)\}(.*)$/.exec(word);
   if (m === null) return [word];
   const out: string[] = [];
@@ -340,7 +372,8 @@ export const needOfDirective = (name: string): Need =>
   Object.hasOwn(PTX_SYNTAX.directives, name) ? readNeed(PTX_SYNTAX.directives[name]) : NO_NEED;
 
 /** May a modifier be said twice? */
-export const mayRepeat = (word: string): boolean => PTX_SYNTAX.sets.twice.split(' ').includes(word);
+export const mayRepeat = (word: string): boolean => REPEATED.has(word);
+const REPEATED: ReadonlySet<string> = new Set(PTX_SYNTAX.sets.twice.split(' '));
 
 /** Bits of a register or value of a type; 1 for predicates, 0 for types that are checked nowhere. */
 export function bitsOf(type: string): number {
