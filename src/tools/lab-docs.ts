@@ -105,7 +105,7 @@ const folder = mkdtempSync(join(tmpdir(), 'orrery-docs-'));
 symlinkSync(join(ROOT, 'test'), join(folder, 'test'));
 const orrery = `${process.execPath} ${join(ROOT, 'bin', 'orrery.js')}`;
 for (const [, command, mark] of text.matchAll(/```sh\n(.*)\n```\n\n<!-- (shows-\w+): begin -->/g)) {
-  const r = spawnSync('sh', ['-c', command.replace(/^npx orrery/, orrery)], {
+  const r = spawnSync('sh', ['-c', command.replace(/\bnpx orrery\b/g, orrery)], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: '1', ORRERY: orrery },
