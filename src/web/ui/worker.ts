@@ -1,0 +1,15 @@
+import { answer } from '../engine/answer.ts';
+import { Session } from '../engine/session.ts';
+import type { EngineData, Message } from '../protocol.ts';
+
+/*
+ * The engine's end of the line. Specs are fetched beside the script: as JSON they are parsed faster than as code.
+ */
+
+const session = fetch(new URL('./specs.json', self.location.href))
+  .then((r) => r.json() as Promise<EngineData>)
+  .then((data) => new Session(data));
+
+self.onmessage = async ({ data }: MessageEvent<Message>) => {
+  self.postMessage(answer(await session, data));
+};
