@@ -73,7 +73,7 @@ export async function serve(start: Start, port: number): Promise<Served> {
   return {
     address: `http://${HOST}:${(server.address() as AddressInfo).port}/`,
     changed: (file, text) => {
-      now = { ...now, files: now.files.map((f) => (f.file === file ? { file, text } : f)) };
+      now = { ...now, files: now.files.map((f) => (f.file === file ? { ...f, text } : f)) };
       for (const page of pages) page.write(`data: ${JSON.stringify({ file, text })}\n\n`);
     },
     close: () => {

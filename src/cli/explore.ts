@@ -4,7 +4,8 @@ import { basename, dirname } from 'node:path';
 import { targetOf } from '../read.ts';
 import type { Start } from '../web/protocol.ts';
 import { serve } from './explore-server.ts';
-import { readText, textOrFault } from './files.ts';
+import { readText, STANDARD_INPUT, textOrFault } from './files.ts';
+import { launchesOf } from './gallery.ts';
 import { planFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { webFile } from './page.ts';
@@ -23,14 +24,14 @@ export async function explore(
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     failWith(`--port ${o.port} is no port`, 'ports are 0 to 65535; 0 takes a free one');
   webFile('index.html');
-  const opened = files.map((file) => ({ file, text: readText(file) }));
+  const opened = files.map((file) => ({ file, text: readText(file), ...besides(file) }));
   const first = opened.find((f) => targetOf(f.text) !== null);
   const plan = await planFor(o, first === undefined ? null : targetOf(first.text));
   const start: Start = { files: opened, ...(await webRequest(o, plan)), live: files.length > 0 };
   const server = await serve(start, port);
   out(`${server.address}`);
   err('Ctrl-C ends it');
-  for (const { file } of opened) follow(file, server.changed);
+  for (const { file } of opened) if (file !== STANDARD_INPUT) follow(file, server.changed);
   if (o.open === true) openInBrowser(server.address);
   await new Promise<void>((done) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => done());
@@ -39,6 +40,10 @@ export async function explore(
   // Watchers of files keep a process alive; nothing is left to be written.
   process.exit(0);
 }
+
+/** The launches beside a file; standard input has none. */
+const besides = (file: string): ReturnType<typeof launchesOf> =>
+  file === STANDARD_INPUT ? { launches: [], data: {} } : launchesOf(file);
 
 /** Tells of changes of a file. Its folder is watched: editors write a new file and put it in the place of the old one. */
 function follow(file: string, changed: (file: string, text: string) => void): void {

@@ -212,10 +212,16 @@ export interface GalleryRow {
   readonly lines: number;
 }
 
+/** A file of the command line, with the launches beside it and their data in base64. */
+export interface OpenedFile extends Pick<GalleryEntry, 'launches' | 'data'> {
+  readonly file: string;
+  readonly text: string;
+}
+
 /** What the page is told when it begins, by the server or by the site. */
 export interface Start {
   /** Files that were named on the command line; none: the gallery is all there is. */
-  readonly files: readonly { readonly file: string; readonly text: string }[];
+  readonly files: readonly OpenedFile[];
   readonly request: Partial<Source['request']>;
   readonly documents: Readonly<Record<string, string>>;
   /** Changed files are told of (`/events`). */

@@ -67,12 +67,13 @@ function alignLists(t: Tables, a: readonly number[], b: readonly number[]): InsP
     (i) => (t.ins[i][1] === 0 ? `#${i}` : `${t.ins[i][1]} ${t.mnemonic(i)}`),
   ];
   const out: InsPair[] = [];
-  pairUp(a, b, keys, 0, out);
+  pairUp(t, a, b, keys, 0, out);
   return out;
 }
 
 /** Pairs by the first key that is left, and what that leaves between them by the next. */
 function pairUp(
+  t: Tables,
   a: readonly number[],
   b: readonly number[],
   keys: readonly Key[],
@@ -87,8 +88,9 @@ function pairUp(
   let from = 0;
   const most = Math.min(a.length, b.length);
   const same = (x: number, y: number): boolean => x === y || keys[k](x) === keys[k](y);
+  // Long lists are not compared by their texts, so that what pairs by its registers may be the same.
   const pair = (x: number, y: number): void =>
-    void out.push({ change: k === 0 ? 'same' : 'changed', a: x, b: y });
+    void out.push({ change: t.ins[x][0] === t.ins[y][0] ? 'same' : 'changed', a: x, b: y });
   while (from < most && same(a[from], b[from])) pair(a[from], b[from++]);
   let tail = 0;
   while (tail < most - from && same(a[a.length - 1 - tail], b[b.length - 1 - tail])) tail++;
@@ -97,7 +99,7 @@ function pairUp(
     x.length === 0 || y.length === 0
       ? undefined
       : diffArrays(x.map(keys[k]), y.map(keys[k]), { maxEditLength: MOST_EDITS });
-  if (parts === undefined) pairUp(x, y, keys, k + 1, out);
+  if (parts === undefined) pairUp(t, x, y, keys, k + 1, out);
   else {
     let [i, j] = [0, 0];
     for (let p = 0; p < parts.length; ) {
@@ -105,7 +107,7 @@ function pairUp(
       for (; p < parts.length && (parts[p].added === true || parts[p].removed === true); p++)
         if (parts[p].added === true) j += parts[p].count;
         else i += parts[p].count;
-      pairUp(x.slice(i0, i), y.slice(j0, j), keys, k + 1, out);
+      pairUp(t, x.slice(i0, i), y.slice(j0, j), keys, k + 1, out);
       if (p < parts.length) for (let n = parts[p++].count; n > 0; n--) pair(x[i++], y[j++]);
     }
   }

@@ -19,7 +19,13 @@ export type CodeRow =
       /** How the row looks: in one column, what changed is a row that went and a row that came. */
       readonly shown: Change;
     }
-  | { readonly kind: 'fold'; readonly key: string; readonly count: number };
+  | {
+      readonly kind: 'fold';
+      readonly key: string;
+      /** Instructions that are hidden, and blocks, where they are whole ones. */
+      readonly count: number;
+      readonly blocks: number;
+    };
 
 export interface CodeLook {
   readonly folded: boolean;
@@ -37,8 +43,21 @@ const LEAST = 4;
 export function codeRows(t: Tables, blocks: readonly BlockPair[], look: CodeLook): CodeRow[] {
   const out: CodeRow[] = [];
   const any = blocks.some((b) => b.a < 0 || b.b < 0 || b.moved || b.pairs.some((p) => p.change !== 'same'));
-  for (const block of blocks) {
+  const unchanged = (b: BlockPair): boolean =>
+    b.a >= 0 && b.b >= 0 && !b.moved && b.pairs.every((p) => p.change === 'same');
+  for (let k = 0; k < blocks.length; k++) {
+    const block = blocks[k];
     const { id, a, b, moved } = block;
+    if (any && look.folded && unchanged(block) && !look.opened.has(`block ${id}`)) {
+      const key = `block ${id}`;
+      const last = out.at(-1);
+      const joins = last?.kind === 'fold' && last.blocks > 0;
+      const before = joins ? last : { key, count: 0, blocks: 0 };
+      if (joins) out.pop();
+      const fold = { key: joins ? `${before.key},${key}` : key, count: before.count + block.pairs.length };
+      out.push({ kind: 'fold', ...fold, blocks: before.blocks + 1 });
+      continue;
+    }
     const change = a < 0 ? 'new' : b < 0 ? 'gone' : moved ? 'moved' : '';
     out.push({
       kind: 'block',
@@ -54,7 +73,7 @@ export function codeRows(t: Tables, blocks: readonly BlockPair[], look: CodeLook
       while (keep !== null && end < block.pairs.length && !keep[end]) end++;
       const key = `${id}:${i}`;
       if (end - i >= LEAST && !look.opened.has(key)) {
-        out.push({ kind: 'fold', key, count: end - i });
+        out.push({ kind: 'fold', key, count: end - i, blocks: 0 });
         i = end;
         continue;
       }

@@ -137,32 +137,80 @@ function there(t: Tables, blocks: readonly BlockPair[], ins: number): number {
   return -1;
 }
 
-/** Where a register occurs in each snapshot of a function: how often it is defined and used. */
+/** The instruction of a function that defines a register, the first if there are several; -1 for none. */
+function definitionOf(t: Tables, fn: number, register: string): number {
+  for (const b of fn < 0 ? [] : t.fns[fn].blocks)
+    for (const i of t.blocks[b].ins) if (t.ins[i][2].split(' ').includes(register)) return i;
+  return -1;
+}
+
+/**
+ * What a value is called in each snapshot: phases that bring a function into SSA or out of it give its registers other names. It is
+ * followed by the instruction that defines it; '' where there is none.
+ *
+ * @param register its name in one snapshot
+ */
+export function namesOf(
+  t: Tables,
+  alignments: Alignments,
+  run: RunRow,
+  fn: string,
+  snapshot: number,
+  register: string,
+): readonly string[] {
+  const snapshots = snapshotsOf(run);
+  const ins = definitionOf(t, fnIn(t, snapshots[snapshot], fn), register);
+  // Parameters of device functions have no definition, and keep their names.
+  if (ins < 0) return snapshots.map(() => register);
+  const place = t.ins[ins][2].split(' ').indexOf(register);
+  const steps = historyOf(t, alignments, run, fn, snapshot, ins);
+  const first = steps[0].phase + 1;
+  let now = steps[0].after;
+  return snapshots.map((_, i) => {
+    const step = steps.find((s, k) => k > 0 && s.phase + 1 === i);
+    if (step !== undefined) now = step.after;
+    return i < first || now < 0 ? '' : (t.ins[now][2].split(' ')[place] ?? '');
+  });
+}
+
+/** Where a value occurs in a snapshot: what it is called there, and how often it is defined and used. */
 export interface Occurrence {
   readonly snapshot: number;
+  readonly name: string;
   readonly defined: number;
   readonly used: number;
 }
 
-/** The snapshots after which the occurrences of a register differ from those before: the first one, and each that a phase changed. */
-export function occurrencesOf(t: Tables, run: RunRow, fn: string, register: string): readonly Occurrence[] {
+/**
+ * The snapshots in which the occurrences of a value differ from those before: the first one, and each that a phase changed.
+ *
+ * @param names what it is called in each snapshot
+ */
+export function occurrencesOf(
+  t: Tables,
+  run: RunRow,
+  fn: string,
+  names: readonly string[],
+): readonly Occurrence[] {
   const out: Occurrence[] = [];
-  const word = new RegExp(`\\b${register}\\b`);
   let last = -2;
   snapshotsOf(run).forEach((s, snapshot) => {
     const f = fnIn(t, s, fn);
     if (f === last) return;
     last = f;
+    const name = names[snapshot];
+    const word = new RegExp(`\\b${name}\\b`);
     let [defined, used] = [0, 0];
-    for (const b of f < 0 ? [] : t.fns[f].blocks)
+    for (const b of f < 0 || name === '' ? [] : t.fns[f].blocks)
       for (const i of t.blocks[b].ins) {
         const [text, , defines] = t.ins[i];
         if (!word.test(text)) continue;
-        if (defines.split(' ').includes(register)) defined++;
+        if (defines.split(' ').includes(name)) defined++;
         else used++;
       }
     const before = out.at(-1);
-    if (before?.defined !== defined || before.used !== used) out.push({ snapshot, defined, used });
+    if (before?.name !== name || before.defined !== defined || before.used !== used)
+      out.push({ snapshot, name, defined, used });
   });
   return out;
 }

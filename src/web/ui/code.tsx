@@ -4,7 +4,18 @@ import { countChanges } from '../model/align.ts';
 import { type CodeRow, codeRows } from '../model/code-rows.ts';
 import { Ins, registersOf } from './ins.tsx';
 import { PaneChoice } from './panes.tsx';
-import { alignments, fnAt, fnName, left, type Picked, picked, right, run, tables } from './store.ts';
+import {
+  alignments,
+  fnAt,
+  fnName,
+  left,
+  type Picked,
+  picked,
+  right,
+  run,
+  tables,
+  valueNames,
+} from './store.ts';
 import { TextPanes } from './text-panes.tsx';
 import { VirtualList } from './virtual.tsx';
 import { classes, plural } from './words.ts';
@@ -38,6 +49,7 @@ function Snapshots({ a, b }: { readonly a: number; readonly b: number }) {
   );
   const counts = useMemo(() => countChanges(blocks), [blocks]);
   const p = picked.value;
+  const names = valueNames.value;
   const current =
     p === null ? -1 : rows.findIndex((r) => r.kind === 'ins' && (r.a === p.ins || r.b === p.ins));
   if (x < 0 && y < 0) return <p class="empty">Neither snapshot has a function {fnName.value}.</p>;
@@ -88,7 +100,16 @@ function Snapshots({ a, b }: { readonly a: number; readonly b: number }) {
         current={current}
         onCurrent={goto}
         onKey={keys}
-        row={(i) => <Row key={i} row={rows[i]} current={i === current} picked={p} pick={pick} />}
+        row={(i) => (
+          <Row
+            key={i}
+            row={rows[i]}
+            current={i === current}
+            picked={p}
+            names={[names[a] ?? '', names[b] ?? '']}
+            pick={pick}
+          />
+        )}
       />
     </>
   );
@@ -128,6 +149,8 @@ interface RowProps {
   readonly row: CodeRow;
   readonly current: boolean;
   readonly picked: Picked | null;
+  /** The register that is looked at, as it is called on each side. */
+  readonly names: readonly [string, string];
   readonly pick: (row: CodeRow, side: 'a' | 'b', register: string) => void;
 }
 
@@ -138,7 +161,7 @@ function hitOf(e: MouseEvent): { side: 'a' | 'b'; register: string } {
   return { side, register: at.closest<HTMLElement>('[data-reg]')?.dataset['reg'] ?? '' };
 }
 
-function Row({ row, current, picked: p, pick }: RowProps) {
+function Row({ row, current, picked: p, names, pick }: RowProps) {
   if (row.kind === 'fold')
     return (
       <button
@@ -146,10 +169,11 @@ function Row({ row, current, picked: p, pick }: RowProps) {
         class="line fold"
         tabIndex={-1}
         onClick={() => {
-          opened.value = new Set([...opened.value, row.key]);
+          opened.value = new Set([...opened.value, ...row.key.split(',')]);
         }}
       >
-        ⋯ {plural(row.count, 'unchanged instruction')}
+        ⋯ {row.blocks > 0 && `${plural(row.blocks, 'unchanged block')}, `}
+        {plural(row.count, row.blocks > 0 ? 'instruction' : 'unchanged instruction')}
       </button>
     );
   if (row.kind === 'block')
@@ -180,7 +204,7 @@ function Row({ row, current, picked: p, pick }: RowProps) {
           <Ins
             text={text}
             other={row.change === 'changed' && other >= 0 ? ins[other][0] : ''}
-            register={p?.register ?? ''}
+            register={names[side === 'a' ? 0 : 1]}
           />
         </code>
       </span>

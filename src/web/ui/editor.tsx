@@ -9,8 +9,17 @@ import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, type Diagnostic as Mark, setDiagnostics } from '@codemirror/lint';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { Annotation, EditorState, type Extension } from '@codemirror/state';
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { Annotation, EditorState, type Extension, StateEffect, StateField } from '@codemirror/state';
+import {
+  Decoration,
+  type DecorationSet,
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  keymap,
+  lineNumbers,
+  WidgetType,
+} from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
@@ -94,6 +103,40 @@ function marksOf(state: EditorState, faults: readonly Diagnostic[]): Mark[] {
     });
 }
 
+/** What is said of a line, under it. */
+class Said extends WidgetType {
+  readonly mark: Mark;
+  constructor(mark: Mark) {
+    super();
+    this.mark = mark;
+  }
+  override eq(other: Said): boolean {
+    return other.mark.message === this.mark.message && other.mark.severity === this.mark.severity;
+  }
+  override toDOM(): HTMLElement {
+    const box = document.createElement('div');
+    box.className = `cm-fault ${this.mark.severity}`;
+    box.textContent = this.mark.message;
+    return box;
+  }
+}
+
+const say = StateEffect.define<readonly Mark[]>();
+
+/** Faults under their lines; they move with what is typed above them until the engine has answered again. */
+const said = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(now, tr) {
+    const fresh = tr.effects.find((e) => e.is(say));
+    if (fresh === undefined) return now.map(tr.changes);
+    const widgets = (fresh.value as readonly Mark[]).map((m) =>
+      Decoration.widget({ widget: new Said(m), block: true, side: 1 }).range(tr.newDoc.lineAt(m.from).to),
+    );
+    return Decoration.set(widgets, true);
+  },
+  provide: (f) => EditorView.decorations.from(f),
+});
+
 function extensionsFor(p: () => Props): Extension[] {
   const { language, label, onText } = p();
   const complete = (c: CompletionContext): CompletionResult | null => {
@@ -112,6 +155,7 @@ function extensionsFor(p: () => Props): Extension[] {
     syntaxHighlighting(colours),
     look,
     lintGutter(),
+    said,
     keymap.of([
       ...completionKeymap,
       ...searchKeymap,
@@ -119,7 +163,7 @@ function extensionsFor(p: () => Props): Extension[] {
       ...defaultKeymap,
       ...(language === 'yaml' ? [indentWithTab] : []),
     ]),
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     EditorState.readOnly.of(onText === undefined),
     language === 'ptx' ? ptxLanguage : language === 'yaml' ? yaml() : [],
     language === 'yaml' ? autocompletion({ override: [complete] }) : [],
@@ -160,7 +204,10 @@ export function Editor(props: Props) {
   }, [props.text]);
   useEffect(() => {
     const v = editor.current;
-    if (v !== null) v.dispatch(setDiagnostics(v.state, marksOf(v.state, props.faults)));
+    if (v === null) return;
+    const marks = marksOf(v.state, props.faults);
+    v.dispatch(setDiagnostics(v.state, marks));
+    v.dispatch({ effects: say.of(marks) });
   }, [props.faults, props.text]);
   useEffect(() => {
     const v = editor.current;
@@ -180,15 +227,17 @@ export function Editor(props: Props) {
   );
 }
 
-/** Faults in words, for those that no mark in the text can be seen of. */
-const Below = ({ faults }: { readonly faults: readonly Diagnostic[] }) =>
-  faults.length === 0 ? null : (
+/** Faults that have no line. */
+const Below = ({ faults }: { readonly faults: readonly Diagnostic[] }) => {
+  const rest = faults.filter((f) => f.line === 0);
+  return rest.length === 0 ? null : (
     <output class="editor-faults">
-      {faults.slice(0, 3).map((f, i) => (
+      {rest.slice(0, 3).map((f, i) => (
         <div key={i} class={f.severity}>
-          {f.line > 0 && <span class="at">line {f.line}</span>} {f.message}
+          {f.message}
           {f.label !== undefined && `: ${f.label}`}
         </div>
       ))}
     </output>
   );
+};

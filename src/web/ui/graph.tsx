@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Layout, layout } from '../../analysis/render/layout.ts';
 import { bendyPath, curvedPath } from '../../analysis/render/paths.ts';
 import type { FlowRow } from '../recording.ts';
@@ -9,7 +9,10 @@ import { classes, grouped, plural } from './words.ts';
 
 type Shade = 'loop' | 'frequency' | 'simulator' | 'pressure';
 const shade = signal<Shade>('loop');
-const scale = signal(1);
+/** 0: as large as fits, within reason. */
+const scale = signal(0);
+/** Below this no text can be read. */
+const LEAST_FIT = 0.55;
 
 /** Instructions that stand in a box. */
 const SHOWN = 8;
@@ -52,18 +55,23 @@ export function Graph() {
             type="button"
             class="plain"
             aria-label="Smaller"
-            onClick={() => (scale.value = Math.max(0.2, scale.value / 1.25))}
+            onClick={() => (scale.value = Math.max(0.2, (scale.value || 0.8) / 1.25))}
           >
             −
           </button>
-          <button type="button" class="plain" aria-label="Actual size" onClick={() => (scale.value = 1)}>
-            {Math.round(scale.value * 100)} %
+          <button
+            type="button"
+            class="plain"
+            aria-label="Fit, or actual size"
+            onClick={() => (scale.value = scale.value === 0 ? 1 : 0)}
+          >
+            {scale.value === 0 ? 'fit' : `${Math.round(scale.value * 100)} %`}
           </button>
           <button
             type="button"
             class="plain"
             aria-label="Larger"
-            onClick={() => (scale.value = Math.min(3, scale.value * 1.25))}
+            onClick={() => (scale.value = Math.min(3, (scale.value || 0.8) * 1.25))}
           >
             +
           </button>
@@ -102,19 +110,26 @@ function OneGraph({
   readonly other: number;
   readonly side: 'before' | 'after';
 }) {
-  const [flow, setFlow] = useState<FlowRow | null>(null);
+  const [found, setFound] = useState<{ readonly fn: number; readonly flow: FlowRow } | null>(null);
   useEffect(() => {
     let here = true;
-    setFlow(null);
-    if (fn >= 0) void flowOf(fn).then((f) => here && setFlow(f));
+    if (fn >= 0) void flowOf(fn).then((flow) => here && setFound({ fn, flow }));
     return () => {
       here = false;
     };
   }, [fn]);
-  const drawn = useMemo(
-    () => (flow === null || flow.blocks.length !== tables.fns[fn]?.blocks.length ? null : draw(fn, flow)),
-    [flow],
-  );
+  const drawn = useMemo(() => (found?.fn === fn ? draw(fn, found.flow) : null), [found, fn]);
+  const view = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState(0);
+  const size =
+    scale.value === 0 ? Math.max(LEAST_FIT, Math.min(1, seen / (drawn?.at.width ?? 1))) : scale.value;
+  useLayoutEffect(() => {
+    const el = view.current;
+    if (el === null || drawn === null) return;
+    setSeen(el.clientWidth - 24);
+    // The entry is what one looks for first.
+    el.scrollLeft = (drawn.at.x[0] + drawn.boxes[0].width / 2) * size - el.clientWidth / 2;
+  }, [drawn, size]);
   if (fn < 0) return <p class="empty">There is no function {fnName.value} here.</p>;
   if (drawn === null) return <p class="empty">Drawing…</p>;
   const ids = new Set(other < 0 ? [] : tables.fns[other].blocks.map((b) => tables.blocks[b].id));
@@ -122,7 +137,7 @@ function OneGraph({
   const most = Math.max(1, ...values);
   const { width, height } = drawn.at;
   return (
-    <div class="graph" tabIndex={0} role="group" aria-label={`Flow graph ${side}`}>
+    <div ref={view} class="graph" tabIndex={0} role="group" aria-label={`Flow graph ${side}`}>
       <p class="graph-head">
         {side}{' '}
         <span class="dim">
@@ -130,8 +145,8 @@ function OneGraph({
         </span>
       </p>
       <svg
-        width={width * scale.value}
-        height={height * scale.value}
+        width={width * size}
+        height={height * size}
         viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-label={`Flow graph of ${fnName.value} ${side}: ${drawn.boxes.length} blocks`}

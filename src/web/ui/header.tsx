@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { DEFAULT_REQUEST, type Request } from '../recording.ts';
+import type { Request, RunRow } from '../recording.ts';
 import { Exports } from './export.tsx';
-import { openEmpty, openFile, openGallery } from './open.ts';
+import { openEmpty, openFile, openGallery, openNamed } from './open.ts';
 import {
   about,
   answered,
@@ -12,7 +12,6 @@ import {
   files,
   gallery,
   live,
-  newSource,
   open,
   run,
   source,
@@ -59,6 +58,8 @@ export function Header() {
   );
 }
 
+const nameOf = (file: string): string => file.replace(/^.*[\\/]/, '');
+
 function SourceMenu() {
   const now = source.value?.file ?? '';
   const own = files.value.map((f) => f.file);
@@ -73,7 +74,7 @@ function SourceMenu() {
     if (kind === 'gallery') void openGallery(name);
     else if (kind === 'file') {
       const f = files.value.find((x) => x.file === name);
-      if (f !== undefined) void open(newSource(f.file, f.text), 'new');
+      if (f !== undefined) void openNamed(f);
     } else if (kind === 'new') openEmpty();
     else if (kind === 'choose') document.getElementById('choose-file')?.click();
   };
@@ -87,12 +88,12 @@ function SourceMenu() {
           e.currentTarget.value = value;
         }}
       >
-        {value === 'own' && <option value="own">{now === '' ? 'Choose a kernel' : now}</option>}
+        {value === 'own' && <option value="own">{now === '' ? 'Choose a kernel' : nameOf(now)}</option>}
         {own.length > 0 && (
           <optgroup label="Files">
             {own.map((f) => (
-              <option key={f} value={`file:${f}`}>
-                {f}
+              <option key={f} value={`file:${f}`} title={f}>
+                {nameOf(f)}
               </option>
             ))}
           </optgroup>
@@ -187,8 +188,8 @@ interface Choice {
 
 const Choose = ({ label, value, options, onChange }: Choice) => (
   <label class="field">
-    <span>{label}</span>
-    <select value={value} onChange={(e) => onChange(e.currentTarget.value)}>
+    <span aria-hidden="true">{label}</span>
+    <select aria-label={label} title={label} value={value} onChange={(e) => onChange(e.currentTarget.value)}>
       {options.map(([v, text]) => (
         <option key={v} value={v}>
           {text}
@@ -268,7 +269,7 @@ export function Changed() {
         onClick={() =>
           void open({
             ...s,
-            request: before.source.request ?? DEFAULT_REQUEST,
+            request: before.source.request,
             documents: before.source.documents,
             text: before.source.text,
           })
@@ -283,10 +284,16 @@ export function Changed() {
 /** The first phase after which the runs have other functions, as far as they can be told apart by number. */
 function firstDifference(): string | null {
   const [now, before] = [run.value!, baselineRun.value!];
-  const changed = (r: typeof now) =>
-    r.phases.flatMap((p) => (p.program === null ? [] : [{ id: p.id, key: p.program.join() }]));
+  const changed = (r: RunRow) =>
+    r.phases.flatMap(({ id, program, position }) =>
+      program === null ? [] : [{ id, key: program.join(), position }],
+    );
   const [x, y] = [changed(now), changed(before)];
-  for (let i = 0; i < Math.max(x.length, y.length); i++)
-    if (x[i]?.key !== y[i]?.key) return (x[i] ?? y[i]).id;
+  for (let i = 0; i < Math.max(x.length, y.length); i++) {
+    const [p, q] = [x[i], y[i]];
+    if (p?.key === q?.key) continue;
+    // Of two phases the one that comes first made the difference, by what it did or by what it did not do.
+    return p === undefined || (q !== undefined && q.position < p.position) ? q.id : p.id;
+  }
   return now.input.join() === before.input.join() ? null : 'lowering';
 }

@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
-import { historyOf, occurrencesOf } from '../model/history.ts';
+import { type HistoryStep, historyOf, occurrencesOf } from '../model/history.ts';
 import type { HitRow, PhaseRow, RuleRow, RunRow } from '../recording.ts';
 import { Ins } from './ins.tsx';
 import { Knobs } from './knobs.tsx';
 import { MoveTo } from './move-to.tsx';
+import { Overview } from './overview.tsx';
 import {
   alignments,
   edit,
@@ -13,11 +14,13 @@ import {
   live,
   phase,
   picked,
+  register,
   right,
   run,
   select,
   source,
   tables,
+  valueNames,
   view,
 } from './store.ts';
 import { classes, duration, plural, signed } from './words.ts';
@@ -42,7 +45,7 @@ export function Inspector() {
   }
   const p = r.phases[phase.value];
   const tabs: readonly (readonly [Tab, string])[] = [
-    ['phase', p === undefined ? 'Phase' : p.id],
+    ['phase', p === undefined ? 'Overview' : p.id],
     ['instruction', picked.value?.register || 'Instruction'],
     ['rules', `Rules${count(p?.hits.length)}`],
     ['remarks', `Remarks${count(p?.remarks.length)}`],
@@ -77,7 +80,7 @@ export function Inspector() {
         {tab.value === 'instruction' ? (
           <Instruction r={r} />
         ) : p === undefined ? (
-          <p class="empty">Select a phase on the left to see what it did.</p>
+          <Overview r={r} />
         ) : tab.value === 'phase' ? (
           <PhaseCard p={p} />
         ) : tab.value === 'rules' ? (
@@ -169,13 +172,13 @@ function Instruction({ r }: { readonly r: RunRow }) {
         Click an instruction, or a register in it, to see which phase introduced it and what became of it.
       </p>
     );
-  const [text, line, defines] = tables.ins[p.ins];
+  const [text, line] = tables.ins[p.ins];
   const rules = new Map(r.rules.map((x) => [x.id, x]));
   const src = line > 0 ? (source.value?.text.split('\n')[line - 1] ?? '').trim() : '';
   return (
     <div class="card">
       <code class="whole">
-        <Ins text={text.trimStart().padStart(0)} other="" register={p.register} />
+        <Ins text={text} other="" register={register.value} />
       </code>
       {line > 0 && (
         <p class="from">
@@ -188,17 +191,7 @@ function Instruction({ r }: { readonly r: RunRow }) {
       <ol class="history">
         {steps.map((s, i) => (
           <li key={i} class={classes(s.what, s.after === p.ins && 'here')}>
-            <button
-              type="button"
-              class="link"
-              onClick={() => {
-                if (s.phase >= 0) select(s.phase);
-                else {
-                  left.value = 'ptx';
-                  right.value = 0;
-                }
-              }}
-            >
+            <button type="button" class="link" onClick={() => showStep(s)}>
               {s.what} by {s.phase < 0 ? 'lowering from PTX' : r.phases[s.phase].id}
             </button>
             {s.rule !== '' && (
@@ -216,26 +209,40 @@ function Instruction({ r }: { readonly r: RunRow }) {
           </li>
         ))}
       </ol>
-      <Value r={r} register={p.register !== '' ? p.register : (defines.split(' ')[0] ?? '')} />
+      <Value r={r} />
     </div>
   );
 }
 
-/** Where a register occurs from phase to phase. */
-function Value({ r, register }: { readonly r: RunRow; readonly register: string }) {
+/** Shows a step of an instruction: the phase, and the instruction there. */
+function showStep(s: HistoryStep): void {
+  const ins = s.after >= 0 ? s.after : s.before;
+  if (s.phase >= 0) select(s.phase);
+  else {
+    left.value = 'ptx';
+    right.value = 0;
+  }
+  const snapshot = s.after >= 0 ? s.phase + 1 : s.phase;
+  picked.value = { snapshot, ins, register: '', line: tables.ins[ins][1] };
+}
+
+/** Where a value occurs from phase to phase, under whatever name. */
+function Value({ r }: { readonly r: RunRow }) {
+  const names = valueNames.value;
   const rows = useMemo(
-    () => (register === '' ? [] : occurrencesOf(tables, r, fnName.value, register)),
-    [r, register, fnName.value],
+    () => (names.length === 0 ? [] : occurrencesOf(tables, r, fnName.value, names)),
+    [r, names, fnName.value],
   );
   if (rows.length === 0) return null;
   return (
     <table class="values">
       <caption>
-        {register} through the phases <span class="dim">(it is marked wherever it stands)</span>
+        {register.value} through the phases <span class="dim">marked in both listings</span>
       </caption>
       <thead>
         <tr>
           <th scope="col">after</th>
+          <th scope="col">is</th>
           <th scope="col" class="num">
             defined
           </th>
@@ -252,8 +259,9 @@ function Value({ r, register }: { readonly r: RunRow; readonly register: string 
                 {o.snapshot === 0 ? 'lowering' : r.phases[o.snapshot - 1].id}
               </button>
             </td>
-            <td class="num">{o.defined}</td>
-            <td class="num">{o.used}</td>
+            <td>{o.name === '' ? <span class="dim">not there</span> : <code>{o.name}</code>}</td>
+            <td class="num">{o.defined || ''}</td>
+            <td class="num">{o.used || ''}</td>
           </tr>
         ))}
       </tbody>

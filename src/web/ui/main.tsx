@@ -1,10 +1,10 @@
 import { render } from 'preact';
 import type { GalleryRow, Start } from '../protocol.ts';
-import type { Recording } from '../recording.ts';
+import { DEFAULT_REQUEST, type Recording } from '../recording.ts';
 import { App } from './app.tsx';
 import { readLink, watchLink } from './link.ts';
-import { openGallery } from './open.ts';
-import { about, engineOf, files, gallery, newSource, note, open, showRecording, source } from './store.ts';
+import { openGallery, openNamed } from './open.ts';
+import { about, engineOf, files, gallery, note, open, showRecording, source } from './store.ts';
 
 /** The text of a recording that stands in the page, packed by gzip and base64. */
 async function embedded(text: string): Promise<Recording> {
@@ -27,7 +27,7 @@ function follow(): void {
   const events = new EventSource('events');
   events.onmessage = ({ data }: MessageEvent<string>) => {
     const changed = JSON.parse(data) as { file: string; text: string };
-    files.value = files.value.map((f) => (f.file === changed.file ? changed : f));
+    files.value = files.value.map((f) => (f.file === changed.file ? { ...f, ...changed } : f));
     if (source.value?.file === changed.file) void open({ ...source.value, text: changed.text });
   };
 }
@@ -56,12 +56,8 @@ async function begin(): Promise<void> {
     });
   const linked = await readLink();
   if (linked === null && start.files.length > 0) {
-    const { file, text } = start.files[0];
-    const fresh = newSource(file, text);
-    await open(
-      { ...fresh, request: { ...fresh.request, ...start.request }, documents: start.documents },
-      'new',
-    );
+    const request = { ...DEFAULT_REQUEST, ...start.request };
+    await openNamed(start.files[0], { request, documents: start.documents });
   } else if (linked === null && rows.length > 0) await openGallery('saxpy');
   watchLink();
   if (start.live) follow();

@@ -1,4 +1,5 @@
-import type { GalleryEntry } from '../protocol.ts';
+import type { GalleryEntry, OpenedFile } from '../protocol.ts';
+import type { Source } from '../recording.ts';
 import { launchData, launches, newSource, note, open, view } from './store.ts';
 
 const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
@@ -10,7 +11,7 @@ export async function galleryEntry(name: string): Promise<GalleryEntry | null> {
 }
 
 /** Takes the launches of a kernel of the gallery, so that it can be run. */
-export function takeLaunches(entry: GalleryEntry): void {
+export function takeLaunches(entry: Pick<GalleryEntry, 'launches' | 'data'>): void {
   launches.value = entry.launches;
   launchData.value = Object.fromEntries(
     Object.entries(entry.data).map(([file, text]) => [file, bytesOf(text)]),
@@ -26,6 +27,12 @@ export async function openGallery(name: string): Promise<void> {
   }
   takeLaunches(entry);
   await open(newSource(entry.file, entry.text), 'new');
+}
+
+/** Opens a file of the command line. */
+export async function openNamed(f: OpenedFile, more: Partial<Source> = {}): Promise<void> {
+  takeLaunches(f);
+  await open(newSource(f.file, f.text, more), 'new');
 }
 
 /** Most bytes of a file that is opened. */

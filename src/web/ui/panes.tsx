@@ -1,4 +1,4 @@
-import { fnName, fnNames, left, live, type Pane, right, run, still } from './store.ts';
+import { fnName, fnNames, left, live, type Pane, right, run, showAll, still } from './store.ts';
 
 /** What can stand in a pane. */
 function options(): readonly (readonly [string, string])[] {
@@ -60,14 +60,13 @@ export function PaneChoice() {
     left.value = a;
     right.value = b;
   };
-  const last = run.value?.phases.length ?? 0;
   return (
     <div class="pane-choice">
       <Side label="Left: after" value={left.value} set={(p) => set(p, right.value)} />
       <Side label="Right: after" value={right.value} set={(p) => set(left.value, p)} />
       <FnChoice />
       <div class="shortcuts">
-        <button type="button" class="plain" onClick={() => set(0, last)}>
+        <button type="button" class="plain" onClick={showAll}>
           whole pipeline
         </button>
         <button type="button" class="plain" onClick={() => set('ptx', 'out')}>

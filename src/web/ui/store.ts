@@ -1,8 +1,8 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
-import { Alignments } from '../model/history.ts';
+import { Alignments, namesOf } from '../model/history.ts';
 import { fnIn, snapshotsOf, Tables } from '../model/tables.ts';
-import type { About, Edit, GalleryRow } from '../protocol.ts';
+import type { About, Edit, GalleryRow, OpenedFile } from '../protocol.ts';
 import { DEFAULT_REQUEST, type FlowRow, type Recording, type RunRow, type Source } from '../recording.ts';
 import { Cancelled, Engine, EngineFault } from './engine.ts';
 
@@ -28,7 +28,7 @@ export let alignments = new Alignments(tables);
 
 export const about = signal<About | null>(null);
 export const gallery = signal<readonly GalleryRow[]>([]);
-export const files = signal<readonly { readonly file: string; readonly text: string }[]>([]);
+export const files = signal<readonly OpenedFile[]>([]);
 
 export const source = signal<Source | null>(null);
 export const run = signal<RunRow | null>(null);
@@ -68,6 +68,20 @@ export const fnNames = computed(() => (run.value?.input ?? []).map((f) => tables
 /** Number of the shown function in a snapshot; -1 for none. */
 export const fnAt = (snapshot: number): number => fnIn(tables, snapshots.value[snapshot] ?? [], fnName.value);
 
+/** The register that is looked at: the one that was clicked, or what the instruction defines. */
+export const register = computed(() => {
+  const p = picked.value;
+  if (p === null || p.ins < 0) return '';
+  return p.register !== '' ? p.register : (tables.ins[p.ins]?.[2].split(' ')[0] ?? '');
+});
+/** What its value is called in each snapshot. */
+export const valueNames = computed<readonly string[]>(() => {
+  const [p, r] = [picked.value, run.value];
+  return p === null || r === null || register.value === ''
+    ? []
+    : namesOf(tables, alignments, r, fnName.value, p.snapshot, register.value);
+});
+
 /** Whether the source is another than the one that it is compared with. */
 export const differs = computed(
   () => baseline.value !== null && source.value !== null && keyOf(baseline.value) !== keyOf(source.value),
@@ -100,16 +114,21 @@ function arrived(next: RunRow): void {
     select(at, !whole);
     if (!whole) [left.value, right.value] = sides.map((p) => clamp(shift(p), next.phases.length));
   } else {
-    select(
-      next.phases.findIndex((p) => p.program !== null),
-      true,
-    );
-    [left.value, right.value] = [0, next.phases.length];
+    showAll();
   }
   picked.value = null;
 }
 
 const clamp = (p: Pane, most: number): Pane => (typeof p === 'number' ? Math.max(0, Math.min(most, p)) : p);
+
+/** Shows what all phases together did. */
+export function showAll(): void {
+  batch(() => {
+    phase.value = -1;
+    left.value = 0;
+    right.value = run.value?.phases.length ?? 0;
+  });
+}
 
 /** Selects a phase, and shows what it changed. */
 export function select(at: number, keepPanes = false): void {

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Ins } from './ins.tsx';
-import { fnAt, outputOf, type Pane, picked, source, tables } from './store.ts';
+import { fnAt, outputOf, type Pane, picked, source, tables, valueNames } from './store.ts';
 import { VirtualList } from './virtual.tsx';
 import { classes } from './words.ts';
 
@@ -136,7 +136,7 @@ function Listing({ snapshot }: { readonly snapshot: number }) {
           >
             <span class="src">{line > 0 ? line : ''}</span>
             <code>
-              <Ins text={text} other="" register={p?.register ?? ''} />
+              <Ins text={text} other="" register={valueNames.value[snapshot] ?? ''} />
             </code>
           </div>
         );

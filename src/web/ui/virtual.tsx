@@ -54,7 +54,9 @@ export function VirtualList(p: Props) {
     if (p.onKey?.(e) === true) return e.preventDefault();
     if (step === undefined || e.altKey || e.ctrlKey || e.metaKey) return;
     e.preventDefault();
-    p.onCurrent(Math.max(0, Math.min(p.count - 1, Math.max(0, p.current) + (p.current < 0 ? 0 : step))));
+    const whole = e.key === 'Home' || e.key === 'End';
+    const from = p.current < 0 && !whole ? -Math.sign(step) : Math.max(0, p.current);
+    p.onCurrent(Math.max(0, Math.min(p.count - 1, from + step)));
   };
   return (
     <div
