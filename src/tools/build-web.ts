@@ -27,6 +27,7 @@ const config: InlineConfig = {
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 4000,
     rollupOptions: {
+      checks: { pluginTimings: false },
       output: {
         codeSplitting: false,
         entryFileNames: '[name].js',

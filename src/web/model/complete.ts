@@ -34,7 +34,7 @@ const words = (names: readonly string[]): readonly Word[] => names.map((label) =
  */
 export function completions(about: About, before: string, kind: string | undefined): readonly Word[] {
   const line = before.slice(before.lastIndexOf('\n') + 1);
-  const key = /([\w-]+):\s*(?:\[[^\]]*)?$/.exec(line)?.[1];
+  const key = /([\w-]+):\s*(?:\[[^\]{]*)?$/.exec(line)?.[1];
   if (key === 'kind') return words(Object.keys(about.schemas));
   if (key !== undefined && Object.hasOwn(NAMES, key)) return words(NAMES[key](about));
   // A value that is no name is anybody's guess.

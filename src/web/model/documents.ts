@@ -9,7 +9,7 @@ const TEMPLATES: Readonly<Record<SpecKind, (s: Source, sm: string) => string>> =
 title: what this order is for
 extends: ${s.request.order in s.documents ? 'binary' : s.request.order}
 edits:
-  - { move: OriHoistInvariantsEarly, after: GeneralOptimizeMid, why: to see what it does there }
+  - { insert: OriBranchOpt, after: OriPerformLiveDeadSecond, why: dead code leaves empty blocks behind }
 `,
   recipe: (_, sm) => `kind: recipe
 title: what this recipe is for
@@ -28,11 +28,10 @@ knobs:
 group: mine
 title: rules to try
 rules:
-  - id: my-add-of-zero
-    title: a + 0 = a
-    match: |
-      $d = IADD3 $a, 0, 0
-    rewrite: $d = MOV $a
+  - id: my-double-as-shift
+    title: x + x = x << 1
+    match: IADD3 $d, $x, $x, 0
+    rewrite: SHL $d, $x, 1
     source: tried in the explorer
 `,
 };

@@ -37,10 +37,10 @@ export function pipelineRows(
 ): PipelineRow[] {
   const out: PipelineRow[] = [];
   let stage = -1;
+  const heads = headsOf(phases);
   for (let i = 0; i < phases.length; ) {
     const p = phases[i];
-    // A few rows of the list of late stages stand earlier in an order: they are shown with their neighbours.
-    if (p.stage > stage && p.stage < 7) {
+    if (heads.has(i)) {
       stage = p.stage;
       const own = phases.filter((x) => x.stage === stage);
       out.push({ kind: 'stage', stage, phases: own.length, changed: own.filter(changes).length });
@@ -50,14 +50,35 @@ export function pipelineRows(
       continue;
     }
     let end = i;
-    while (end < phases.length && !wanted(phases[end], end) && !(end > i && heads(phases[end], stage))) end++;
+    while (end < phases.length && !wanted(phases[end], end) && !(end > i && heads.has(end))) end++;
     if (!only) fold(out, phases, i, end, open);
     i = end;
   }
   return out;
 }
 
-const heads = (p: PhaseRow, stage: number): boolean => p.stage > stage && p.stage < 7;
+/** Stage of the rows that the table lists last, although orders run them anywhere. */
+const WORKERS = 7;
+
+/**
+ * Places at which stages begin. Phases that stand out of turn, as those that somebody moved, begin none: what counts is a longest run
+ * of phases whose stages only rise.
+ */
+function headsOf(phases: readonly PhaseRow[]): ReadonlySet<number> {
+  // By stage: the longest run that ends in it, as the places where stages begin.
+  const best: { length: number; heads: readonly number[] }[] = Array.from({ length: WORKERS }, () => ({
+    length: 0,
+    heads: [],
+  }));
+  phases.forEach(({ stage }, i) => {
+    if (stage >= WORKERS || stage < 0) return;
+    let from = best[stage];
+    let begins = from.length === 0;
+    for (const b of best.slice(0, stage)) if (b.length > from.length) [from, begins] = [b, true];
+    best[stage] = { length: from.length + 1, heads: begins ? [...from.heads, i] : from.heads };
+  });
+  return new Set(best.reduce((x, y) => (y.length > x.length ? y : x)).heads);
+}
 
 function fold(
   out: PipelineRow[],

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { Code } from './code.tsx';
 import { Compare } from './compare.tsx';
 import { FaultBanner } from './faults.tsx';
@@ -112,7 +113,7 @@ function Views() {
           </button>
         ))}
       </div>
-      <FaultBanner faults={faults.value.filter((f) => f.severity === 'error')} />
+      <FaultBanner faults={faults.value.filter((f) => f.severity === 'error' && !inSight(f, now))} />
       <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${now}`}>
         {run.value === null && now !== 'source' && now !== 'specs' ? (
           <p class="empty">
@@ -137,6 +138,12 @@ function Views() {
     </div>
   );
 }
+
+/** Whether a view shows a fault under its line already. */
+const inSight = (f: Diagnostic, now: View): boolean =>
+  f.line > 0 &&
+  ((now === 'source' && f.file === source.value?.file) ||
+    (now === 'specs' && f.file in (source.value?.documents ?? {})));
 
 const Welcome = () => (
   <div class="empty welcome">

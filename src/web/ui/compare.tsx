@@ -1,7 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
+import { fnIn, snapshotsOf } from '../model/tables.ts';
 import type { Comparison, KernelComparison, MetricRow } from '../protocol.ts';
 import { Cancelled } from './engine.ts';
-import { baseline, differs, engineOf, live, pin, run, select, source, tables } from './store.ts';
+import { Sides } from './listing.tsx';
+import { baseline, differs, engineOf, live, type Picked, pin, run, select, source, tables } from './store.ts';
 import { classes, grouped, plural } from './words.ts';
 
 /** Two arms beside each other: A as it was opened or pinned, B as it is now. */
@@ -57,7 +59,7 @@ export function Compare() {
       <Differences rows={found.differences} />
       {found.kernels.length === 0 && <p class="empty">There is no kernel that both have.</p>}
       {found.kernels.map((k) => (
-        <Kernel key={k.kernel} k={k} />
+        <Kernel key={k.kernel} k={k} c={found} />
       ))}
     </section>
   );
@@ -100,7 +102,8 @@ const Differences = ({ rows }: { readonly rows: Comparison['differences'] }) =>
     </table>
   );
 
-function Kernel({ k }: { readonly k: KernelComparison }) {
+function Kernel({ k, c }: { readonly k: KernelComparison; readonly c: Comparison }) {
+  const [code, setCode] = useState(false);
   const [all, setAll] = useState(false);
   const rows = k.metrics.filter((m) => all || m.verdict !== 'same');
   const helped = k.metrics.filter((m) => m.verdict === 'helped').length;
@@ -161,6 +164,29 @@ function Kernel({ k }: { readonly k: KernelComparison }) {
       <button type="button" class="plain" onClick={() => setAll(!all)}>
         {all ? 'only what differs' : 'all metrics'}
       </button>
+      <button type="button" class="plain" aria-expanded={code} onClick={() => setCode(!code)}>
+        {code ? 'without the code' : 'code of A and B'}
+      </button>
+      {code && <BothCodes k={k} c={c} />}
+    </div>
+  );
+}
+
+/** What both arms made of a kernel, by instruction. */
+function BothCodes({ k, c }: { readonly k: KernelComparison; readonly c: Comparison }) {
+  const [at, setAt] = useState<Picked | null>(null);
+  const [a, b] = [c.a, c.b].map((r) => fnIn(tables, snapshotsOf(r).at(-1) ?? [], k.kernel));
+  const name = at?.register ?? '';
+  return (
+    <div class="both-codes">
+      <Sides
+        a={a}
+        b={b}
+        label={`Code of ${k.kernel} under A and B`}
+        picked={at}
+        names={[name, name]}
+        onPick={(ins, _, register) => setAt({ snapshot: 0, ins, register, line: tables.ins[ins][1] })}
+      />
     </div>
   );
 }

@@ -9,6 +9,7 @@ import {
   busy,
   cancel,
   differs,
+  faults,
   files,
   gallery,
   live,
@@ -231,7 +232,7 @@ function Outcome() {
   return (
     <output class="outcome" title={live.value ? `answered in ${duration(answered.value)}` : undefined}>
       <b>{grouped(from)}</b> → <b class={to < from ? 'good' : to > from ? 'bad' : ''}>{grouped(to)}</b>{' '}
-      instructions
+      <span class="unit">instructions</span>
       {live.value && <span class="dim"> · {duration(answered.value)}</span>}
     </output>
   );
@@ -259,10 +260,18 @@ export function Changed() {
       <span>
         Changed: <b>{said.join(', ') || 'specs'}</b>
       </span>
-      <span>
-        {grouped(a)} → <b class={b < a ? 'good' : b > a ? 'bad' : ''}>{grouped(b)}</b> instructions
-      </span>
-      <span class="dim">{at === null ? 'the same code after every phase' : `differs first after ${at}`}</span>
+      {faults.value.some((f) => f.severity === 'error') ? (
+        <span>no result yet; what stands below is the one before</span>
+      ) : (
+        <>
+          <span>
+            {grouped(a)} → <b class={b < a ? 'good' : b > a ? 'bad' : ''}>{grouped(b)}</b> instructions
+          </span>
+          <span class="dim">
+            {at === null ? 'the same code after every phase' : `differs first after ${at}`}
+          </span>
+        </>
+      )}
       <button
         type="button"
         class="plain"

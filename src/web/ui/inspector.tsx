@@ -27,17 +27,19 @@ import { classes, duration, plural, signed } from './words.ts';
 
 type Tab = 'phase' | 'instruction' | 'rules' | 'remarks' | 'knobs';
 const tab = signal<Tab>('phase');
+const folded = signal(false);
 
-/** Shows where an instruction comes from. */
-export const showInstruction = (): void => {
-  tab.value = 'instruction';
-};
 let seen: unknown = null;
+let seenPhase = -1;
 
 /** What is known of the selected phase and of the picked instruction. */
 export function Inspector() {
   const r = run.value;
   if (r === null) return null;
+  if (phase.value !== seenPhase) {
+    seenPhase = phase.value;
+    if (tab.value === 'instruction') tab.value = 'phase';
+  }
   // What was just clicked is what one wants to read of.
   if (picked.value !== seen) {
     seen = picked.value;
@@ -52,23 +54,37 @@ export function Inspector() {
     ['knobs', `Knobs${count(p?.knobs.length)}`],
   ];
   return (
-    <section class="inspector" aria-label="Details">
-      <div role="tablist" aria-label="Details" class="tabs small">
-        {tabs.map(([id, text]) => (
-          <button
-            key={id}
-            type="button"
-            role="tab"
-            id={`tab-${id}`}
-            aria-selected={tab.value === id}
-            aria-controls="inspector-panel"
-            onClick={() => {
-              tab.value = id;
-            }}
-          >
-            {text}
-          </button>
-        ))}
+    <section class={classes('inspector', folded.value && 'folded')} aria-label="Details">
+      <div class="tab-line">
+        <div role="tablist" aria-label="Details" class="tabs small">
+          {tabs.map(([id, text]) => (
+            <button
+              key={id}
+              type="button"
+              role="tab"
+              id={`tab-${id}`}
+              aria-selected={tab.value === id}
+              aria-controls="inspector-panel"
+              onClick={() => {
+                tab.value = id;
+                folded.value = false;
+              }}
+            >
+              {text}
+            </button>
+          ))}
+        </div>
+        <button
+          type="button"
+          class="plain"
+          aria-expanded={!folded.value}
+          aria-label="Details"
+          onClick={() => {
+            folded.value = !folded.value;
+          }}
+        >
+          {folded.value ? '▴' : '▾'}
+        </button>
       </div>
       <div
         class="panel"

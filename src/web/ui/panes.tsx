@@ -29,7 +29,11 @@ const Side = ({
 }) => (
   <label class="field">
     <span>{label}</span>
-    <select value={String(value)} onChange={(e) => set(paneOf(e.currentTarget.value))}>
+    <select
+      aria-label={`${label} side: after`}
+      value={String(value)}
+      onChange={(e) => set(paneOf(e.currentTarget.value))}
+    >
       {options().map(([v, text]) => (
         <option key={v} value={v}>
           {text}
@@ -62,8 +66,8 @@ export function PaneChoice() {
   };
   return (
     <div class="pane-choice">
-      <Side label="Left: after" value={left.value} set={(p) => set(p, right.value)} />
-      <Side label="Right: after" value={right.value} set={(p) => set(left.value, p)} />
+      <Side label="Left" value={left.value} set={(p) => set(p, right.value)} />
+      <Side label="Right" value={right.value} set={(p) => set(left.value, p)} />
       <FnChoice />
       <div class="shortcuts">
         <button type="button" class="plain" onClick={showAll}>
