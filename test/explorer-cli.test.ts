@@ -6,11 +6,14 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { Ajv } from 'ajv';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../src/spec/node-cache.ts';
+import { commandLine, commandOf, reproducerOf } from '../src/web/model/command.ts';
 import { snapshotsOf } from '../src/web/model/tables.ts';
 import type { Start } from '../src/web/protocol.ts';
 import type { Recording } from '../src/web/recording.ts';
+import { kernelSource, Page } from './support/explorer.ts';
 
 /*
  * `orrery explore` and `orrery trace`.
@@ -89,6 +92,31 @@ describe('orrery trace', () => {
     expect([r.status, r.stderr]).toEqual([1, expect.stringMatching(says)]);
     expect(r.stderr).not.toMatch(/^\s+at /m);
   });
+});
+
+test('what the page shares is unpacked and run by orrery', () => {
+  const page = new Page();
+  const source = {
+    ...kernelSource('saxpy', { level: 2, order: 'dir/mine.yaml', set: ['OptBudget=7'] }),
+    documents: { 'dir/mine.yaml': readFileSync(order, 'utf8') },
+  };
+  const run = page.run(source);
+  const shared = reproducerOf(run, page.session.data.version);
+  const schema = JSON.parse(
+    readFileSync(join(ROOT, 'schemas', 'output', 'reproducer.schema.json'), 'utf8'),
+  ) as object;
+  const ajv = new Ajv({ allowUnionTypes: true });
+  expect([ajv.validate(schema, shared), ajv.errors]).toEqual([true, null]);
+  writeFileSync(join(dir, 'shared.json'), JSON.stringify(shared));
+  const kept = command('repro', 'shared.json', '--keep', 'kept');
+  const [, folder, line] = /cd (\S+)\n +orrery (.*)/.exec(kept.stdout)!;
+  expect(`orrery ${line}`).toBe(commandLine(commandOf(source)));
+  const r = spawnSync(process.execPath, [orrery, ...line.split(' '), '--emit', 'json'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env,
+  });
+  expect(JSON.parse(r.stdout)).toMatchObject({ plan: run.plan.hash, level: 2 });
 });
 
 /** What a path of the server answers. */

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import { stringify } from 'yaml';
+import { commandLine, commandOf, reproducerOf } from '../model/command.ts';
 import { linkOf } from './link.ts';
-import { launches, live, note, outputOf, run, source } from './store.ts';
+import { about, launches, live, note, outputOf, run, still } from './store.ts';
 
 const shown = signal(false);
 
@@ -23,25 +24,6 @@ async function copyLink(): Promise<void> {
   } catch {
     note.value = 'The address of this page is the link: copy it from there.';
   }
-}
-
-/** The command that does the same. */
-function commandLine(): string {
-  const s = source.value!;
-  const q = (t: string): string => (/^[\w./=:@+-]+$/.test(t) ? t : `'${t.replaceAll("'", "'\\''")}'`);
-  const { request } = s;
-  return [
-    'orrery opt',
-    q(s.file),
-    ...(request.level === null ? [] : [`-O${request.level}`]),
-    ...(request.sm === null ? [] : [`--sm ${request.sm}`]),
-    ...(request.order === 'binary' ? [] : [`--order ${q(request.order)}`]),
-    ...request.recipes.map((r) => `--recipe ${q(r)}`),
-    ...request.knobSets.map((k) => `--knobs ${q(k)}`),
-    ...request.set.map((k) => `--set ${q(k)}`),
-    ...request.disable.map((p) => `--disable ${q(p)}`),
-    ...request.rules.map((g) => `--rules ${q(g)}`),
-  ].join(' ');
 }
 
 /** What the page does to the plan, as a recipe: knobs and phases that are off. An order is a file of its own. */
@@ -74,8 +56,11 @@ export function Exports() {
     ['Copy link', copyLink],
     [
       'Copy command line',
-      async () =>
-        void (await navigator.clipboard.writeText(commandLine()).then(() => (note.value = commandLine()))),
+      async () => {
+        const line = commandLine(commandOf(s));
+        note.value = line;
+        await navigator.clipboard.writeText(line).catch(() => undefined);
+      },
     ],
     ['Kernel (.ptx)', () => save(s.file.replace(/^.*[\\/]/, ''), s.text)],
     [
@@ -95,8 +80,8 @@ export function Exports() {
       'Reproducer (.json)',
       () =>
         save(
-          `${stem}.explorer.json`,
-          `${JSON.stringify({ command: commandLine(), plan: r.plan, ...s }, null, 2)}\n`,
+          `${stem}.repro.json`,
+          `${JSON.stringify(reproducerOf(r, about.value?.version ?? still.value?.orrery ?? ''), null, 2)}\n`,
           'application/json',
         ),
     ],
