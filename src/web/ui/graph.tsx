@@ -101,6 +101,23 @@ interface Drawn {
   }[];
 }
 
+/** The flow of a function, as soon as it is there. */
+function useFlow(fn: number): { readonly fn: number; readonly flow: FlowRow } | null {
+  const [found, setFound] = useState<{ readonly fn: number; readonly flow: FlowRow } | null>(null);
+  useEffect(() => {
+    let here = true;
+    if (fn >= 0) void flowOf(fn).then((flow) => here && setFound({ fn, flow }));
+    return () => {
+      here = false;
+    };
+  }, [fn]);
+  return found?.fn === fn ? found : null;
+}
+
+const idOf = (fn: number, at: number): number => tables.blocks[tables.fns[fn].blocks[at]].id;
+const edgeKeys = ({ fn, flow }: { readonly fn: number; readonly flow: FlowRow }): ReadonlySet<string> =>
+  new Set(flow.edges.map((e) => `${idOf(fn, e.from)} ${idOf(fn, e.to)}`));
+
 function OneGraph({
   fn,
   other,
@@ -110,15 +127,10 @@ function OneGraph({
   readonly other: number;
   readonly side: 'before' | 'after';
 }) {
-  const [found, setFound] = useState<{ readonly fn: number; readonly flow: FlowRow } | null>(null);
-  useEffect(() => {
-    let here = true;
-    if (fn >= 0) void flowOf(fn).then((flow) => here && setFound({ fn, flow }));
-    return () => {
-      here = false;
-    };
-  }, [fn]);
-  const drawn = useMemo(() => (found?.fn === fn ? draw(fn, found.flow) : null), [found, fn]);
+  const found = useFlow(fn);
+  const theirs = useFlow(other);
+  const drawn = useMemo(() => (found === null ? null : draw(fn, found.flow)), [found, fn]);
+  const shared = useMemo(() => (theirs === null || fn === other ? null : edgeKeys(theirs)), [theirs, fn]);
   const view = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState(0);
   const size =
@@ -170,7 +182,12 @@ function OneGraph({
           return (
             <path
               key={i}
-              class={classes('edge', e.kind, e.back && 'back')}
+              class={classes(
+                'edge',
+                e.kind,
+                e.back && 'back',
+                shared?.has(`${idOf(fn, e.from)} ${idOf(fn, e.to)}`) === false && 'own',
+              )}
               d={e.back || route.length === 6 ? bendyPath(route) : curvedPath(route)}
               marker-end={`url(#tip-${side})`}
             />

@@ -114,7 +114,7 @@ function SourceMenu() {
       <input
         id="choose-file"
         type="file"
-        accept=".ptx,.ori,.txt"
+        accept=".ptx,.ori,.txt,.yaml,.yml"
         hidden
         aria-label="File to open"
         onChange={(e) => {

@@ -1,6 +1,7 @@
+import { withDocument } from '../model/documents.ts';
 import type { GalleryEntry, OpenedFile } from '../protocol.ts';
 import type { Source } from '../recording.ts';
-import { launchData, launches, newSource, note, open, view } from './store.ts';
+import { launchData, launches, newSource, note, open, source, view } from './store.ts';
 
 const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
@@ -49,10 +50,23 @@ export async function openFile(file: File): Promise<void> {
     note.value = `${file.name} is no text file; PTX or Ori text is expected. \`cuobjdump -ptx\` writes what a cubin carries.`;
     return;
   }
+  if (/\.ya?ml$/.test(file.name)) return openSpec(file.name, text);
   launches.value = [];
   launchData.value = {};
   view.value = 'code';
   await open(newSource(file.name, text), 'new');
+}
+
+/** Takes a spec that was dropped: a launch to run, another to plan with. */
+async function openSpec(name: string, text: string): Promise<void> {
+  if (/^kind: launch\b/m.test(text)) {
+    launches.value = [{ name, text }, ...launches.value.filter((l) => l.name !== name)];
+    view.value = 'run';
+  } else if (source.value === null) note.value = `Open a kernel first: ${name} says how one is optimized.`;
+  else {
+    view.value = 'specs';
+    await open(withDocument(source.value, name, text));
+  }
 }
 
 /** An empty program to type into. */
