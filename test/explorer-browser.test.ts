@@ -50,6 +50,24 @@ ${lines.join('\n')}
 `;
 }
 
+/** A kernel that never ends. */
+const ENDLESS = `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry endless(.param .u64 out)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [out];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, 0;
+again:
+  add.s32 %r1, %r1, 1;
+  st.volatile.global.u32 [%rd2], %r1;
+  bra again;
+}
+`;
+
 let browser: Browser;
 let served: Served;
 beforeAll(async () => {
@@ -59,6 +77,7 @@ beforeAll(async () => {
     opened('nested-conditions'),
     opened('saxpy'),
     { file: 'long.ptx', text: longKernel(5000), launches: [], data: {} },
+    { file: 'endless.ptx', text: ENDLESS, launches: [], data: {} },
   ];
   served = await serve({ files, request: {}, documents: {}, live: true }, 0);
 });
@@ -73,6 +92,7 @@ const SIZE: Readonly<Record<string, string>> = {
   'nested-conditions.sm_90.ptx': '163',
   'saxpy.sm_90.ptx': '52',
   'long.ptx': '10,00',
+  'endless.ptx': '6 ',
 };
 
 let shared: Watched | undefined;
@@ -245,6 +265,17 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     expect(await page.locator('.launch-out').innerText()).toMatch(/warp instructions\s+\d+\s+\d+/);
     await page.getByRole('button', { name: 'Compare without a launch' }).click();
     await page.locator('.equal', { hasText: 'equal saxpy' }).waitFor();
+    await done();
+  });
+
+  test('a run that does not end is stopped, and the page goes on', async () => {
+    const { page, done } = await explorer({ file: 'endless.ptx' });
+    await tab(page, 'Run').click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+    await tab(page, 'Code').click();
+    await page.locator('.listing .line.ins').first().waitFor();
     await done();
   });
 

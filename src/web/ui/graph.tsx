@@ -106,7 +106,11 @@ function useFlow(fn: number): { readonly fn: number; readonly flow: FlowRow } | 
   const [found, setFound] = useState<{ readonly fn: number; readonly flow: FlowRow } | null>(null);
   useEffect(() => {
     let here = true;
-    if (fn >= 0) void flowOf(fn).then((flow) => here && setFound({ fn, flow }));
+    if (fn >= 0)
+      flowOf(fn)
+        .then((flow) => here && setFound({ fn, flow }))
+        // The engine was stopped: what is drawn then comes with the next run.
+        .catch(() => undefined);
     return () => {
       here = false;
     };

@@ -16,6 +16,7 @@ import {
   run,
   source,
   still,
+  stopWork,
   tables,
 } from './store.ts';
 import { classes, grouped, plural } from './words.ts';
@@ -139,9 +140,9 @@ export function Launch() {
   );
 }
 
-/** Ends the worker; the next question starts a new one. */
+/** Ends a run that takes too long. */
 function stop(): void {
-  engineOf().restart();
+  stopWork();
   running.value = false;
 }
 

@@ -190,6 +190,7 @@ export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'):
 function forget(): void {
   alignments = new Alignments(tables);
   baselineRun.value = null;
+  picked.value = null;
   run.value = null;
 }
 
@@ -218,11 +219,18 @@ export function undo(): void {
   void open(before, 'undo');
 }
 
-/** Gives up what the engine is doing. */
+/** Gives up what the engine is doing, and goes back to what was shown before. */
 export function cancel(): void {
   engineOf().restart();
   busy.value = false;
-  note.value = 'Stopped. The next change starts the engine anew.';
+  if (undoable.value.length > 0) undo();
+  else note.value = 'Stopped. The next change starts the engine anew.';
+}
+
+/** Gives up what the engine is doing beside runs. A new worker knows nothing of them, so that what is shown is run again. */
+export function stopWork(): void {
+  engineOf().restart();
+  if (source.value !== null) void open(source.value, 'undo');
 }
 
 export const newSource = (file: string, text: string, more: Partial<Source> = {}): Source => ({
