@@ -166,6 +166,11 @@ describe('the list of phases', () => {
       );
     expect(rows(new Set())).toEqual(['s', '0-2', 2, 3, 's', '4-6']);
     expect(rows(new Set([4]))).toEqual(['s', '0-2', 2, 3, 's', '4-6', 4, 5]);
+    // A search shows what it found, and nothing of the rest.
+    expect(pipelineRows(phases, wanted, new Set(), true)).toEqual([
+      { kind: 'stage', stage: 1, phases: 4, changed: 1 },
+      { kind: 'phase', at: 2 },
+    ]);
   });
 });
 

@@ -54,7 +54,8 @@ export function pipelineRows(
     if (!only) fold(out, phases, i, end, open);
     i = end;
   }
-  return out;
+  // A search shows no stage in which nothing was found.
+  return only ? out.filter((r, i) => r.kind !== 'stage' || out[i + 1]?.kind === 'phase') : out;
 }
 
 /** Stage of the rows that the table lists last, although orders run them anywhere. */

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { stringify } from 'yaml';
 import { commandLine, commandOf, reproducerOf } from '../model/command.ts';
 import { linkOf } from './link.ts';
@@ -49,6 +50,14 @@ function recipe(): string {
 /** Link and files: everything that takes what is shown elsewhere. */
 export function Exports() {
   const r = run.value;
+  const menu = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const outside = (e: Event): void => {
+      if (!e.composedPath().includes(menu.current!)) shown.value = false;
+    };
+    addEventListener('pointerdown', outside);
+    return () => removeEventListener('pointerdown', outside);
+  }, []);
   if (r === null) return null;
   const s = r.source;
   const stem = s.file.replace(/^.*[\\/]/, '').replace(/\.\w+$/, '');
@@ -87,7 +96,7 @@ export function Exports() {
     ],
   ];
   return (
-    <div class="menu">
+    <div ref={menu} class="menu">
       <button
         type="button"
         aria-expanded={shown.value}
