@@ -10,6 +10,7 @@ const LONG = [
   'kernels-sm90',
   'kernels-sm75',
   'package',
+  'explorer-browser',
   'rules-docs',
   'emit',
   'readme',

@@ -25,8 +25,10 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   debug: ['.', 'ir', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   lab: ['.', 'ir', 'isa', 'ptx', 'analysis', 'rules', 'ssa', 'sim', 'spec', 'engine'],
   review: ['.', 'lab', 'ir', 'rules', 'spec', 'engine'],
+  web: ['.', 'lab', 'ir', 'analysis', 'rules', 'sim', 'spec', 'engine'],
   cli: [
     '.',
+    'web',
     'lab',
     'debug',
     'review',
@@ -43,6 +45,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   // Scripts of developers.
   tools: [
     '.',
+    'web',
     'ir',
     'isa',
     'ptx',
@@ -58,11 +61,26 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Files of the lab that look at programs and plans alone, so that the explorer measures and explains in a browser. */
+const LAB_ANYWHERE: ReadonlySet<string> = new Set(
+  [
+    'classes',
+    'lines',
+    'metrics',
+    'occupancy',
+    'parting',
+    'plan-differences',
+    'statics',
+    'weights',
+    'why',
+  ].map((f) => `lab/${f}.ts`),
+);
+
 /** The only files that may use Node: what reads files and starts other programs. */
 const usesNode = (file: string): boolean =>
   file.startsWith('cli/') ||
   file.startsWith('tools/') ||
-  file.startsWith('lab/') ||
+  (file.startsWith('lab/') && !LAB_ANYWHERE.has(file)) ||
   file.startsWith('review/') ||
   /^spec\/node(-\w+)?\.ts$/.test(file) ||
   file === 'index.ts';
@@ -77,9 +95,14 @@ const PORTABLE: ReadonlySet<string> = new Set([
   'yaml',
 ]);
 
+/** The page of the explorer: what it is drawn with is bundled into it, and its worker is found beside it. */
+const isPage = (file: string): boolean => file.startsWith('web/ui/');
+const ofPage = (name: string): boolean =>
+  /^(preact(\/hooks)?|@(preact|codemirror|lezer)\/[\w-]+)$/.test(name);
+
 const src = join(ROOT, 'src');
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((f) => f.endsWith('.ts'))
+  .filter((f) => /\.tsx?$/.test(f))
   .map((f) => f.split(sep).join('/'))
   .sort();
 const texts = new Map(files.map((f) => [f, readFileSync(join(src, f), 'utf8')]));
@@ -161,20 +184,28 @@ describe('layers', () => {
     expect(circles).toEqual([]);
   });
 
+  test('the page asks the engine by way of its worker', () => {
+    const reach = (f: string): boolean => graph.get(f)!.some((i) => i.startsWith('web/engine/'));
+    expect(files.filter((f) => isPage(f) && reach(f))).toEqual(['web/ui/worker.ts']);
+    const other = files.filter((f) => f.startsWith('web/') && !isPage(f) && !f.startsWith('web/engine/'));
+    expect(other.filter((f) => reach(f) || graph.get(f)!.some(isPage))).toEqual([]);
+  });
+
   test('nothing but the command line and the readers of files uses Node', () => {
     const builtin = new Set(builtinModules);
     const faults: string[] = [];
     for (const f of files) {
       if (usesNode(f)) continue;
       for (const i of importsOf(texts.get(f)!)) {
-        if (!i.startsWith('.') && (builtin.has(i) || !PORTABLE.has(i))) faults.push(`${f} -> ${i}`);
+        const portable = PORTABLE.has(i) || (isPage(f) && ofPage(i));
+        if (!i.startsWith('.') && (builtin.has(i) || !portable)) faults.push(`${f} -> ${i}`);
         const to = posix.normalize(posix.join(posix.dirname(f), i));
         if (i.startsWith('.') && usesNode(to)) faults.push(`${f} -> ${i}`);
       }
       const code = texts.get(f)!.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
       const global =
         /(?<![.\w$])(process\.|Buffer\.|__dirname|require\(|globalThis\.process|import\.meta)/.exec(code);
-      if (global !== null) faults.push(`${f}: ${global[1]}`);
+      if (global !== null && !(isPage(f) && global[1] === 'import.meta')) faults.push(`${f}: ${global[1]}`);
     }
     expect(faults).toEqual([]);
   });

@@ -38,6 +38,7 @@ describe('what is printed has its form', () => {
   it.each([
     ['check', ['check', saxpy, 'pipelines/orders/seed.yaml', '--json'], 0],
     ['check', ['check', bad, '--json'], 1],
+    ['trace', ['trace', saxpy, '--json'], 0],
     ['phases', ['phases', '--json'], 0],
     ['plan', ['plan', '--json'], 0],
     ['rules-list', ['rules', 'list', '--json'], 0],

@@ -74,6 +74,8 @@ describe('the package', () => {
     const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
     expect(files.filter((f) => f.endsWith('.map') || /main\.cjs\./.test(f) || f.includes('.cu'))).toEqual([]);
     expect(files).toContain(join('dist', 'bundle', 'main.cjs'));
+    for (const f of ['index.html', 'index.css', 'index.js', 'worker.js', 'specs.json'])
+      expect(files).toContain(join('dist', 'web', f));
   });
 
   test.concurrent.each([
@@ -83,6 +85,7 @@ describe('the package', () => {
     ['phases', /FinalInspectionPass/],
     ['plan --order binary', /binary\.yaml/],
     ['cfg kernel.ptx --format svg --function saxpy -o cfg.svg', /^$/],
+    ['trace kernel.ptx -o trace.html', /trace\.html: \d+ of 159 phases changed/],
     ['check kernel.ptx node_modules/orrery/pipelines/orders/binary.yaml', /good .*kernel\.ptx[\s\S]*good /],
     ['rules prove', /rules: \d+ verified.* 0 asked/],
     ['rules coverage', /rules fired/],

@@ -26,6 +26,7 @@ const READMES = [
   'src/engine/README.md',
   'src/lab/README.md',
   'src/ptx/emit/README.md',
+  'src/web/README.md',
   'test/bench/gpu/README.md',
   'test/foreign/README.md',
   'test/kernels/README.md',
@@ -59,6 +60,7 @@ function stepsOf(page: string): Step[] {
 
 /** What has to be there for a command beside a clone, or what runs it. */
 function lacks(line: string): string | null {
+  if (/\borrery explore\b/.test(line)) return 'somebody who looks: explorer-cli.test.ts runs it';
   if (/gpu-bench/.test(line)) return 'a GPU';
   if (/\brules prove\b/.test(line)) return 'a solver: rules-docs.test.ts runs these';
   if (/^node test\/examples\//.test(line)) return 'orrery on the PATH: lab-docs.test.ts runs these';

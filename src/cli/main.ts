@@ -130,6 +130,29 @@ Two knobs print reports of ptxas on standard error: --set PhaseTiming the memory
   )
   .action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
 
+withPlan(
+  program
+    .command('explore')
+    .description('the explorer in a browser: what each phase does to a kernel, on a local port')
+    .argument(
+      '[file...]',
+      'PTX or Ori text that is opened, and run again when it changes (default: the gallery)',
+    )
+    .option('--port <n>', 'listen there (default: a free port)')
+    .option('--open', 'open it in the browser too'),
+)
+  .addHelpText('after', '\nIt listens on 127.0.0.1 alone and sends nothing anywhere. Ctrl-C ends it.')
+  .action((files, o) => guarded(async () => (await import('./explore.ts')).explore(files, o)));
+
+withPlan(
+  program
+    .command('trace')
+    .description('write what each phase did as one page, to attach to a bug or a pull request')
+    .argument('<file>', 'PTX or Ori text, - for standard input')
+    .option('-o, --output <file>', 'write there, - for standard output')
+    .option('--json', 'the recording alone, for scripts'),
+).action((file, o) => guarded(async () => (await import('./trace.ts')).trace(file, o)));
+
 withProfiledPlan(
   program
     .command('run')

@@ -119,15 +119,20 @@ function stepTexts(p: PlanPhase, q: PlanPhase): readonly [string, string] {
   return a === b ? ['its rule groups in one order', 'in another'] : [a, b];
 }
 
-const outline = (s: Step): string =>
+/** What a step does, in a line. */
+export const outline = (s: Step): string =>
   s.kind === 'repeat'
     ? `${s.rounds} times (${s.steps.map(outline).join(', ')})`
     : s.kind === 'rules'
       ? 'rules'
       : `${s.pass}${Object.keys(s.params).length > 0 ? JSON.stringify(s.params) : ''}`;
 
-/** When a phase runs. */
-function gateText({ gate, noOp, roundAfter }: PlanPhase): string {
+/** When a phase runs: 'always', or 'if' and what must hold. */
+export function gateText({
+  gate,
+  noOp,
+  roundAfter,
+}: Pick<PlanPhase, 'gate' | 'noOp' | 'roundAfter'>): string {
   const parts = [
     ...conditionsOf(gate).map(conditionText),
     ...(noOp ? ['no-op'] : []),

@@ -88,7 +88,8 @@ function firstOf(p: PhaseRecord | undefined, q: PhaseRecord | undefined, a: Jour
   const inA = a.records.findIndex((r) => r.phase.id === q.phase.id);
   if (inB >= 0 && inB < q.phase.position) return p.phase.id;
   if (inA >= 0 && inA < p.phase.position) return q.phase.id;
-  return p.phase.id;
+  // Each stands later in the other's order: one of them was moved forward.
+  return q.phase.position < p.phase.position ? q.phase.id : p.phase.id;
 }
 
 function whyOf(

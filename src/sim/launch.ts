@@ -288,6 +288,13 @@ function element(view: DataView, i: number, type: string): number | bigint {
   }
 }
 
+/** The first elements of a buffer as texts. */
+export function bufferTexts(bytes: Uint8Array, type: string, most: number): string[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const n = Math.min(most, Math.floor(bytes.length / ELEMENT_BYTES[type]));
+  return Array.from({ length: n }, (_, i) => String(element(view, i, type)));
+}
+
 /** Differences of two buffers beyond a relative tolerance; NaN equals NaN. */
 export function compareBuffers(
   param: number,

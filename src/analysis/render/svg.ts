@@ -5,7 +5,9 @@ import { analyzeControlFlow, type ControlFlow } from '../control-flow.ts';
 import { loopDepth, loopsOf } from '../loops.ts';
 import type { CfgChanges } from './cfg-changes.ts';
 import type { CfgRenderOptions, Marks } from './cfg-text.ts';
+import { flowEdges } from './flow-edges.ts';
 import { type Layout, layout } from './layout.ts';
+import { bendyPath, curvedPath, round } from './paths.ts';
 
 export interface CfgSvgOptions extends CfgRenderOptions {
   /** Instructions shown in each block; default: 14 for up to 60 blocks, none for more. */
@@ -94,30 +96,18 @@ function picture(fn: Fn, opts: CfgSvgOptions, marks: Marks | null): Picture {
     width: Math.max(...lines.map((l) => l.length)) * CHAR + 2 * PAD,
     height: lines.length * LINE + 2 * PAD - 4,
   }));
-  // Unreachable blocks come first: their edges lead into the flow, and none leads back to them.
-  const order = fn.blocks.map((_, b) => b).filter((b) => cfg.rpoNumber[b] < 0);
-  for (const b of cfg.rpo) order.push(b);
-  const place = new Int32Array(cfg.count);
-  order.forEach((b, i) => {
-    place[b] = i;
-  });
-  const edges: { from: number; to: number; back: boolean; kind: string }[] = [];
-  for (let b = 0; b < cfg.count; b++)
-    for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++) {
-      const to = cfg.succ[e];
-      const back = place[to] <= place[b];
-      const several = cfg.succStart[b + 1] - cfg.succStart[b] > 1;
-      const last = e === cfg.succStart[b + 1] - 1;
-      const kind = back ? 'x' : !several ? '' : last && fallsThrough(fn.blocks[b]) ? 'f' : 'k';
-      edges.push({ from: b, to, back, kind });
-    }
+  const { order, edges: ways } = flowEdges(fn);
+  const edges = ways.map(({ way, ...e }) => ({
+    ...e,
+    kind: e.back ? 'x' : way === 'only' ? '' : way === 'next' && fallsThrough(fn.blocks[e.from]) ? 'f' : 'k',
+  }));
   const l = layout({ boxes, edges, order });
   const w = Math.ceil(Math.max(l.width, fn.name.length * CHAR + 40));
   const out: string[] = [];
   edges.forEach((e, i) => {
     const marked = marks?.edge(fn.blocks[e.from].id, fn.blocks[e.to].id) === true;
     out.push(
-      `<path class="${marked ? `${e.kind} m` : e.kind}" d="${e.back || l.routes[i].length === 6 ? rounded(l.routes[i]) : curve(l.routes[i])}" marker-end="url(#a)"/>`,
+      `<path class="${marked ? `${e.kind} m` : e.kind}" d="${e.back || l.routes[i].length === 6 ? bendyPath(l.routes[i]) : curvedPath(l.routes[i])}" marker-end="url(#a)"/>`,
     );
   });
   for (let b = 0; b < cfg.count; b++)
@@ -165,39 +155,6 @@ function box(
   );
   return `<g class="${cls}" transform="translate(${round(l.x[b])} ${round(l.y[b])})"><rect width="${round(boxes[b].width)}" height="${boxes[b].height}" rx="4" fill="${fill}"/>${texts.join('')}</g>`;
 }
-
-type Point = { readonly x: number; readonly y: number };
-
-/** A smooth line that leaves and enters every point vertically. */
-function curve(p: readonly Point[]): string {
-  let d = `M${round(p[0].x)} ${round(p[0].y)}`;
-  for (let i = 1; i < p.length; i++) {
-    const my = (p[i - 1].y + p[i].y) / 2;
-    d += `C${round(p[i - 1].x)} ${round(my)} ${round(p[i].x)} ${round(my)} ${round(p[i].x)} ${round(p[i].y)}`;
-  }
-  return d;
-}
-
-/** Straight pieces with rounded corners, for edges in lanes. */
-function rounded(p: readonly Point[]): string {
-  let d = `M${round(p[0].x)} ${round(p[0].y)}`;
-  for (let i = 1; i < p.length - 1; i++) {
-    const a = towards(p[i], p[i - 1]);
-    const b = towards(p[i], p[i + 1]);
-    d += `L${round(a.x)} ${round(a.y)}Q${round(p[i].x)} ${round(p[i].y)} ${round(b.x)} ${round(b.y)}`;
-  }
-  const end = p[p.length - 1];
-  return `${d}L${round(end.x)} ${round(end.y)}`;
-}
-
-/** The point 6 units from `a` towards `b`, or the midpoint if that is closer. */
-function towards(a: Point, b: Point): Point {
-  const length = Math.hypot(b.x - a.x, b.y - a.y);
-  const t = length === 0 ? 0 : Math.min(6 / length, 0.5);
-  return { x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t };
-}
-
-const round = (v: number): number => Math.round(v * 10) / 10;
 
 const xml = (s: string): string =>
   s.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

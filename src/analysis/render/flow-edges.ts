@@ -1,0 +1,37 @@
+import type { Fn } from '../../ir/program.ts';
+import { cfgOf } from '../cfg.ts';
+
+/** A way from one block to another, by position. */
+export interface FlowEdge {
+  readonly from: number;
+  readonly to: number;
+  /** It leads against the order. */
+  readonly back: boolean;
+  /** The only way out of its block, the last of several (where control goes on if no branch is taken), or another. */
+  readonly way: 'only' | 'next' | 'other';
+}
+
+/** What a drawing of a flow graph is made of: an order of the blocks, and the edges, of which those that are not back edges follow it. */
+export function flowEdges(fn: Fn): {
+  readonly order: readonly number[];
+  readonly edges: readonly FlowEdge[];
+} {
+  const cfg = cfgOf(fn);
+  // Unreachable blocks come first: their edges lead into the flow, none leads out of it to them.
+  const order = fn.blocks.map((_, b) => b).filter((b) => cfg.rpoNumber[b] < 0);
+  for (const b of cfg.rpo) order.push(b);
+  const place = new Int32Array(cfg.count);
+  order.forEach((b, i) => {
+    place[b] = i;
+  });
+  const edges: FlowEdge[] = [];
+  for (let b = 0; b < cfg.count; b++) {
+    const [first, end] = [cfg.succStart[b], cfg.succStart[b + 1]];
+    for (let e = first; e < end; e++) {
+      const to = cfg.succ[e];
+      const way = end - first === 1 ? 'only' : e === end - 1 ? 'next' : 'other';
+      edges.push({ from: b, to, back: place[to] <= place[b], way });
+    }
+  }
+  return { order, edges };
+}

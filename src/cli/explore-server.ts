@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Start } from '../web/protocol.ts';
+import { galleryEntry, galleryRows } from './gallery.ts';
+import { PAGE_POLICY, WEB, WORKER_POLICY } from './page.ts';
+import { failWith } from './ui.ts';
+
+/** The explorer on a port of this machine. */
+export interface Served {
+  readonly address: string;
+  /** Tells open pages that a file has another text now. */
+  readonly changed: (file: string, text: string) => void;
+  readonly close: () => void;
+}
+
+/** The only address that is listened on: nobody else's machine can reach it. */
+const HOST = '127.0.0.1';
+
+const TYPES: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'index.css': 'text/css; charset=utf-8',
+  'index.js': 'text/javascript; charset=utf-8',
+  'worker.js': 'text/javascript; charset=utf-8',
+  'specs.json': 'application/json',
+};
+
+/** Serves the page. A port that is taken ends the command with one error. */
+export async function serve(start: Start, port: number): Promise<Served> {
+  const pages = new Set<ServerResponse>();
+  let now = start;
+  const server = createServer((q, r) => {
+    // A page of another site that has its own name lead here must not read files: names but ours are refused.
+    const host = (q.headers.host ?? '').replace(/:\d+$/, '');
+    if (host !== HOST && host !== 'localhost') return end(r, 403, 'text/plain', 'only for this machine\n');
+    if (q.method !== 'GET' && q.method !== 'HEAD') return end(r, 405, 'text/plain', 'only GET\n');
+    const path = decoded((q.url ?? '/').replace(/[?#].*/, '').slice(1)) || 'index.html';
+    if (path === 'events') {
+      r.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      r.write(': here\n\n');
+      pages.add(r);
+      r.on('close', () => pages.delete(r));
+      return;
+    }
+    if (path === 'start.json') return json(r, now);
+    if (path === 'gallery/index.json') return json(r, galleryRows());
+    const kernel = /^gallery\/([\w-]+)\.json$/.exec(path)?.[1];
+    if (kernel !== undefined) {
+      const entry = galleryEntry(kernel);
+      return entry === null ? end(r, 404, 'text/plain', 'no such kernel\n') : json(r, entry);
+    }
+    if (!Object.hasOwn(TYPES, path) || !existsSync(join(WEB, path)))
+      return end(r, 404, 'text/plain', 'there is no such page\n');
+    r.setHeader(
+      'content-security-policy',
+      path === 'worker.js' ? WORKER_POLICY : `${PAGE_POLICY}; frame-ancestors 'none'`,
+    );
+    end(r, 200, TYPES[path], readFileSync(join(WEB, path)));
+  });
+  try {
+    await new Promise<void>((done, fail) => {
+      server.once('error', fail);
+      server.listen(port, HOST, done);
+    });
+  } catch (e) {
+    const { code, message } = e as NodeJS.ErrnoException;
+    failWith(
+      code === 'EADDRINUSE' ? `port ${port} is taken` : `cannot listen on port ${port}: ${message}`,
+      'without --port a free one is found',
+    );
+  }
+  return {
+    address: `http://${HOST}:${(server.address() as AddressInfo).port}/`,
+    changed: (file, text) => {
+      now = { ...now, files: now.files.map((f) => (f.file === file ? { ...f, text } : f)) };
+      for (const page of pages) page.write(`data: ${JSON.stringify({ file, text })}\n\n`);
+    },
+    close: () => {
+      for (const page of pages) page.end();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+const decoded = (path: string): string => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return '';
+  }
+};
+
+const json = (r: ServerResponse, value: unknown): void =>
+  end(r, 200, 'application/json', JSON.stringify(value));
+
+function end(r: ServerResponse, status: number, type: string, body: string | Buffer): void {
+  r.writeHead(status, {
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+  });
+  r.end(body);
+}

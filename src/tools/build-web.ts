@@ -1,0 +1,50 @@
+// Writes dist/web: the explorer as a page, its engine as a script for a worker, and the specs as data. Page and styles are one file
+// each, because `orrery trace` makes one file of them.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build, type InlineConfig } from 'vite';
+import { VERDICTS_FILE } from '../cli/verdicts.ts';
+import { ORRERY_VERSION } from '../cli/version.ts';
+import type { ShippedSpecs } from '../spec/collect.ts';
+import { ROOT } from '../spec/node-cache.ts';
+import type { EngineData } from '../web/protocol.ts';
+
+const out = join(ROOT, 'dist', 'web');
+const config: InlineConfig = {
+  configFile: false,
+  root: join(ROOT, 'src', 'web', 'ui'),
+  // Every address is relative, so that a site may lie in any folder.
+  base: './',
+  logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  worker: { format: 'es', rollupOptions: { output: { entryFileNames: '[name].js' } } },
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    target: 'es2023',
+    modulePreload: false,
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 4000,
+    rollupOptions: {
+      checks: { pluginTimings: false },
+      output: {
+        codeSplitting: false,
+        entryFileNames: '[name].js',
+        chunkFileNames: '[name].js',
+        assetFileNames: '[name][extname]',
+      },
+    },
+  },
+};
+await build(config);
+
+const { shipped } = (await import(pathToFileURL(join(ROOT, 'dist', 'shipped.js')).href)) as {
+  shipped: ShippedSpecs;
+};
+const data: EngineData = {
+  shipped,
+  verdicts: JSON.parse(readFileSync(join(ROOT, VERDICTS_FILE), 'utf8')),
+  version: ORRERY_VERSION,
+};
+writeFileSync(join(out, 'specs.json'), JSON.stringify(data));

@@ -1,0 +1,64 @@
+// Writes the pictures of src/web/README.md, from the page as it is built. Needs Chromium, on the PATH or named in CHROMIUM.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Page } from 'playwright-core';
+import { serve } from '../cli/explore-server.ts';
+import { galleryEntry } from '../cli/gallery.ts';
+import { ROOT } from '../spec/node-cache.ts';
+
+const out = join(ROOT, 'src', 'web', 'images');
+const kernel = galleryEntry('nested-conditions')!;
+mkdirSync(out, { recursive: true });
+const server = await serve({ files: [kernel], request: {}, documents: {}, live: false }, 0);
+const browser = await chromium.launch({
+  executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+});
+const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click();
+const phase = (name: string) => page.locator('.row.phase', { hasText: name }).click();
+
+/** Each picture, and how one comes to what it shows. They follow one another. */
+const PICTURES: Readonly<Record<string, (p: Page) => Promise<void>>> = {
+  code: async () => {
+    await phase('GeneralOptimizeEarly');
+    await page.locator('.listing .ins.changed .reg').first().click();
+  },
+  graph: async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await phase('OriDoPredication');
+    await tab('Flow graph');
+    await page.locator('.graph').nth(1).locator('.box').first().waitFor();
+  },
+  run: async () => {
+    await page.emulateMedia({ colorScheme: 'light' });
+    await tab('Run');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('equal memory').waitFor();
+  },
+  compare: async () => {
+    await tab('Code');
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await page.locator('.changed[role=status]').waitFor();
+    await tab('A/B');
+    await page.locator('.metrics').waitFor();
+  },
+  order: async () => {
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await page.locator('.changed[role=status]').waitFor({ state: 'detached' });
+    await tab('Code');
+    await phase('OriReassociateAndCommon');
+    await page.getByLabel('Move behind').selectOption('GeneralOptimizeMid');
+    await page.locator('.banner').waitFor();
+  },
+};
+
+await page.goto(server.address);
+await page.locator('.row.phase').first().waitFor();
+for (const [name, show] of Object.entries(PICTURES)) {
+  await show(page);
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: join(out, `${name}.png`) });
+}
+await browser.close();
+server.close();

@@ -1,0 +1,70 @@
+import { paramBase } from '../../core.ts';
+import type { Program } from '../../ir/program.ts';
+import { improves, metricOf } from '../../lab/metrics.ts';
+import { planDifferences } from '../../lab/plan-differences.ts';
+import { functionsOf, staticValues } from '../../lab/statics.ts';
+import { firstDifference } from '../../lab/why.ts';
+import { sameOpenWorld } from '../../sim/open-world.ts';
+import type { Plan } from '../../spec/plan.ts';
+import type { Comparison, EqualRow, KernelComparison, MetricRow } from '../protocol.ts';
+import type { Source } from '../recording.ts';
+import type { Ran, Session } from './session.ts';
+
+/**
+ * Two plans over their programs: in what the plans differ, and what that does to each kernel that both programs have.
+ * @throws DiagnosticError with what is wrong with either source
+ */
+export function compareSources(session: Session, a: Source, b: Source): Comparison {
+  const [x, y] = [session.row(a), session.row(b)];
+  const [p, q] = [session.ran(a), session.ran(b)];
+  const kernels = p.journal.last.functions.flatMap((f) => {
+    const there = q.journal.last.functions.some((g) => g.kind === 'entry' && g.name === f.name);
+    return f.kind === 'entry' && there ? [kernelOf(f.name, p, q)] : [];
+  });
+  return {
+    a: x,
+    b: y,
+    rows: session.recorder.take(),
+    differences: planDifferences(p.plan, q.plan),
+    kernels,
+  };
+}
+
+function kernelOf(kernel: string, p: Ran, q: Ran): KernelComparison {
+  const [from, to] = [p.journal.last, q.journal.last];
+  const [f, g] = [from, to].map((x) => x.functions.find((fn) => fn.name === kernel)!);
+  const [a, b] = [staticValues(from, f, p.plan.backend), staticValues(to, g, q.plan.backend)];
+  const names = new Set([...functionsOf(from, f), ...functionsOf(to, g)].map((fn) => fn.name));
+  const why = firstDifference(p.journal, q.journal, names);
+  return {
+    kernel,
+    metrics: Object.keys(a).flatMap((name) => metricRow(name, a[name], b[name])),
+    first: why === null ? null : { phase: why.phase, a: why.a, b: why.b, because: why.because },
+    equal: equalRow(from, to, kernel, q.plan),
+  };
+}
+
+function metricRow(name: string, a: number, b: number): MetricRow[] {
+  const m = metricOf(name);
+  // What neither program has tells nothing of either.
+  if (m === undefined || (a === 0 && b === 0)) return [];
+  const verdict = a === b ? 'same' : improves(m, a, b) ? 'helped' : 'HURT';
+  return [{ name, title: m.title, unit: m.unit, a, b, verdict }];
+}
+
+/** Whether a kernel does the same in two programs. */
+export function equalRow(before: Program, after: Program, kernel: string, plan: Plan): EqualRow {
+  const r = sameOpenWorld(before, after, kernel, paramBase(plan));
+  const text = r.same
+    ? `the same memory in open worlds, ${r.executed} warp instructions${r.partial ? ', as far as the budget went' : ''}${r.raced ? ', with one warp: its results hang on the order of threads' : ''}`
+    : (r.differences[0] ?? 'it does something else');
+  return { kernel, same: r.same, text };
+}
+
+/** Whether each kernel of a source does the same before and after the plan. */
+export function equalRows(session: Session, source: Source): EqualRow[] {
+  const { journal, plan } = session.ran(source);
+  return journal.input.functions.flatMap((f) =>
+    f.kind === 'entry' ? [equalRow(journal.input, journal.last, f.name, plan)] : [],
+  );
+}

@@ -1,0 +1,38 @@
+import { cfgOf, fallsThrough } from '../../analysis/cfg.ts';
+import { divergenceOf } from '../../analysis/divergence.ts';
+import { frequencyOf } from '../../analysis/frequency.ts';
+import { Pool } from '../../analysis/liveness.ts';
+import { loopDepth, loopsOf } from '../../analysis/loops.ts';
+import { pressureOf } from '../../analysis/pressure.ts';
+import { flowEdges } from '../../analysis/render/flow-edges.ts';
+import { Lanes } from '../../ir/opcode.ts';
+import type { Fn } from '../../ir/program.ts';
+import type { FlowRow } from '../recording.ts';
+
+/** How control goes through a function, with what is known of its blocks. */
+export function flowOf(fn: Fn): FlowRow {
+  const cfg = cfgOf(fn);
+  const forest = loopsOf(fn);
+  const headers = new Set(forest.loops.map((l) => l.header));
+  const { branch } = divergenceOf(fn);
+  const frequency = frequencyOf(fn);
+  const pressure = pressureOf(fn);
+  const { order, edges } = flowEdges(fn);
+  return {
+    order,
+    edges: edges.map(({ from, to, back, way }) => ({
+      from,
+      to,
+      back,
+      kind: way === 'only' ? '' : way === 'next' && fallsThrough(fn.blocks[from]) ? 'falls' : 'taken',
+    })),
+    blocks: fn.blocks.map((_, b) => ({
+      depth: loopDepth(forest, b),
+      header: headers.has(b),
+      reachable: cfg.rpoNumber[b] >= 0,
+      parts: branch[b] === Lanes.Varying,
+      frequency: Math.round(frequency.block[b] * 1000) / 1000,
+      pressure: pressure.inBlock(b, Pool.R),
+    })),
+  };
+}

@@ -1,0 +1,67 @@
+import type { Source } from '../recording.ts';
+
+/** Kinds of specs that a page can begin. */
+export const SPEC_KINDS = ['order', 'recipe', 'knob-set', 'rules'] as const;
+export type SpecKind = (typeof SPEC_KINDS)[number];
+
+const TEMPLATES: Readonly<Record<SpecKind, (s: Source, sm: string) => string>> = {
+  order: (s) => `kind: order
+title: what this order is for
+extends: ${s.request.order in s.documents ? 'binary' : s.request.order}
+edits:
+  - { insert: OriBranchOpt, after: OriPerformLiveDeadSecond, why: dead code leaves empty blocks behind }
+`,
+  recipe: (_, sm) => `kind: recipe
+title: what this recipe is for
+sm: [${sm}]
+level: 3
+knobs: {}
+hooks:
+  AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }]
+`,
+  'knob-set': () => `kind: knob-set
+title: what this set is for
+knobs:
+  DisableMergeEquivalentConditionalFlow: true
+`,
+  rules: () => `kind: rules
+group: mine
+title: rules to try
+rules:
+  - id: my-double-as-shift
+    title: x + x = x << 1
+    match: IADD3 $d, $x, $x, 0
+    rewrite: SHL $d, $x, 1
+    source: tried in the explorer
+`,
+};
+
+/** A new spec of a kind, under a name that no other has. */
+export function specTemplate(kind: SpecKind, s: Source): { readonly file: string; readonly text: string } {
+  const sm = s.request.sm ?? /^\s*\.target\s+(sm_\d+)/m.exec(s.text)?.[1] ?? 'sm_90';
+  const names = new Set(Object.keys(s.documents));
+  let n = 1;
+  const nameOf = (): string => `my-${kind}${n === 1 ? '' : `-${n}`}.yaml`;
+  while (names.has(nameOf())) n++;
+  return { file: nameOf(), text: TEMPLATES[kind](s, sm) };
+}
+
+const add = (list: readonly string[], name: string): readonly string[] =>
+  list.includes(name) ? list : [...list, name];
+
+/** A source with a document put in, and asked for if its kind can be. */
+export function withDocument(s: Source, file: string, text: string): Source {
+  const { request } = s;
+  const kind = /^kind: ([\w-]+)/m.exec(text)?.[1];
+  const asks = {
+    order: { order: file },
+    recipe: { recipes: add(request.recipes, file) },
+    'knob-set': { knobSets: add(request.knobSets, file) },
+    rules: { rules: add(request.rules, file) },
+  }[kind ?? ''];
+  return {
+    ...s,
+    documents: { ...s.documents, [file]: text },
+    request: file in s.documents ? request : { ...request, ...asks },
+  };
+}

@@ -1,0 +1,236 @@
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { FlowRow, RunRow, Source, TableRows } from './recording.ts';
+
+/** The questions that the page asks the engine, each with its answer. All are plain data, so they can be sent to a worker. */
+export interface Questions {
+  /** What can be chosen from. */
+  readonly about: { readonly ask: null; readonly answer: About };
+  /** Runs a plan over a program. */
+  readonly run: { readonly ask: Source; readonly answer: RunAnswer };
+  /** The result as PTX. */
+  readonly output: {
+    readonly ask: Source;
+    readonly answer:
+      | { readonly text: string; readonly warnings: readonly string[] }
+      | { readonly fault: string };
+  };
+  /** How control goes through a function, by its number. */
+  readonly flow: { readonly ask: number; readonly answer: FlowRow };
+  /** What is wrong with a spec by itself. */
+  readonly checkSpec: {
+    readonly ask: { readonly file: string; readonly text: string };
+    readonly answer: readonly Diagnostic[];
+  };
+  /** What would be illegal if a phase stood behind another (null: first). */
+  readonly tryMove: {
+    readonly ask: Move & { readonly source: Source };
+    readonly answer: readonly Diagnostic[];
+  };
+  /** The source with a phase moved, switched off or on again. */
+  readonly edited: {
+    readonly ask: { readonly source: Source; readonly edit: Edit };
+    readonly answer: Source;
+  };
+  /** Where a phase may stand, and why not elsewhere. */
+  readonly places: {
+    readonly ask: { readonly source: Source; readonly phase: string };
+    readonly answer: Places | null;
+  };
+  /** Two plans over their programs. */
+  readonly compare: { readonly ask: { readonly a: Source; readonly b: Source }; readonly answer: Comparison };
+  /** Runs a launch in the simulator, before the plan and after it. */
+  readonly simulate: { readonly ask: SimulateAsk; readonly answer: Simulated };
+  /** Whether the program does the same before and after, whatever it is given. */
+  readonly equal: { readonly ask: Source; readonly answer: readonly EqualRow[] };
+}
+
+export type Ask = keyof Questions;
+
+/** A question on its way, and what comes back. */
+export interface Message<K extends Ask = Ask> {
+  readonly id: number;
+  readonly kind: K;
+  readonly ask: Questions[K]['ask'];
+}
+export type Reply<K extends Ask = Ask> =
+  | { readonly id: number; readonly answer: Questions[K]['answer'] }
+  | { readonly id: number; readonly faults: readonly Diagnostic[] };
+
+/** A name that can be chosen, with what it stands for. */
+export interface Choice {
+  readonly name: string;
+  readonly title: string;
+}
+
+export interface KnobChoice {
+  readonly name: string;
+  readonly index: number | null;
+  readonly type: string;
+  readonly value: string;
+  readonly effect: string;
+  readonly readers: readonly string[];
+}
+
+/** What plans are made of, for menus and completion. */
+export interface About {
+  readonly version: string;
+  readonly orders: readonly Choice[];
+  readonly recipes: readonly Choice[];
+  readonly knobSets: readonly Choice[];
+  readonly targets: readonly string[];
+  readonly phases: readonly string[];
+  readonly passes: readonly string[];
+  readonly groups: readonly string[];
+  readonly knobs: readonly KnobChoice[];
+  /** JSON Schemas of the kinds of specs that can be edited. */
+  readonly schemas: Readonly<Record<string, object>>;
+}
+
+export type RunAnswer =
+  | { readonly ok: true; readonly rows: TableRows; readonly run: RunRow }
+  | { readonly ok: false; readonly faults: readonly Diagnostic[] };
+
+export interface Move {
+  readonly phase: string;
+  /** The phase behind which it is put; null: in front of all others. */
+  readonly after: string | null;
+}
+
+export type Edit =
+  | ({ readonly kind: 'move' } & Move)
+  | { readonly kind: 'switch'; readonly phase: string; readonly on: boolean }
+  | { readonly kind: 'knob'; readonly name: string; readonly value: string | null };
+
+export interface Places {
+  readonly position: number;
+  readonly legal: readonly {
+    readonly after: string | null;
+    readonly before: string | null;
+    readonly warnings: readonly string[];
+    readonly current: boolean;
+  }[];
+  readonly reasons: readonly string[];
+}
+
+/** A metric of a kernel under two plans. */
+export interface MetricRow {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly a: number;
+  readonly b: number;
+  readonly verdict: 'helped' | 'HURT' | 'same' | 'differs';
+}
+
+export interface KernelComparison {
+  readonly kernel: string;
+  readonly metrics: readonly MetricRow[];
+  /** The first phase after which the programs differ; null where they never do. */
+  readonly first: {
+    readonly phase: string;
+    readonly a: string;
+    readonly b: string;
+    readonly because: readonly string[];
+  } | null;
+  /** Whether both results do the same in open worlds; the text says more. */
+  readonly equal: EqualRow;
+}
+
+export interface Comparison {
+  readonly rows: TableRows;
+  readonly a: RunRow;
+  readonly b: RunRow;
+  readonly differences: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly a: string;
+    readonly b: string;
+  }[];
+  readonly kernels: readonly KernelComparison[];
+}
+
+export interface EqualRow {
+  readonly kernel: string;
+  readonly same: boolean;
+  readonly text: string;
+}
+
+export interface SimulateAsk {
+  readonly source: Source;
+  /** YAML text of the launch. */
+  readonly launch: string;
+  /** Data files that it names. */
+  readonly data: Readonly<Record<string, Uint8Array>>;
+}
+
+/** Contents of a buffer as texts, as many as are shown. */
+export interface BufferRow {
+  readonly param: number;
+  readonly name: string;
+  readonly type: string;
+  readonly length: number;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly expected: readonly string[] | null;
+  /** Elements that differ from what is expected. */
+  readonly wrong: number;
+}
+
+/** One run of a launch. */
+export interface LaunchRow {
+  readonly status: 'ok' | 'mismatch' | 'fault' | 'budget';
+  readonly error: string | null;
+  readonly buffers: readonly BufferRow[];
+  readonly counters: readonly { readonly name: string; readonly value: number }[];
+  /** Runs of each block by warps: function, then block id. */
+  readonly blocks: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly output: string;
+}
+
+export interface Simulated {
+  readonly kernel: string;
+  readonly lowered: LaunchRow;
+  readonly optimized: LaunchRow;
+  /** Whether both left the same bytes in every buffer. */
+  readonly same: boolean;
+}
+
+/** A kernel of the gallery, with all that it takes to run it. */
+export interface GalleryEntry {
+  readonly name: string;
+  readonly file: string;
+  readonly text: string;
+  readonly launches: readonly { readonly name: string; readonly text: string }[];
+  /** Data files, in base64. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** A kernel of the gallery as its list names it. */
+export interface GalleryRow {
+  readonly name: string;
+  readonly title: string;
+  readonly lines: number;
+}
+
+/** A file of the command line, with the launches beside it and their data in base64. */
+export interface OpenedFile extends Pick<GalleryEntry, 'launches' | 'data'> {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** What the page is told when it begins, by the server or by the site. */
+export interface Start {
+  /** Files that were named on the command line; none: the gallery is all there is. */
+  readonly files: readonly OpenedFile[];
+  readonly request: Partial<Source['request']>;
+  readonly documents: Readonly<Record<string, string>>;
+  /** Changed files are told of (`/events`). */
+  readonly live: boolean;
+}
+
+/** What the worker loads before its first answer. */
+export interface EngineData {
+  readonly shipped: import('../spec/collect.ts').ShippedSpecs;
+  readonly verdicts: import('../rules/prove/verdict.ts').Verdicts;
+  readonly version: string;
+}

@@ -1,0 +1,158 @@
+import { useEffect } from 'preact/hooks';
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { Code } from './code.tsx';
+import { Compare } from './compare.tsx';
+import { FaultBanner } from './faults.tsx';
+import { Graph } from './graph.tsx';
+import { Changed, Header } from './header.tsx';
+import { Inspector } from './inspector.tsx';
+import { Launch } from './launch.tsx';
+import { openEmpty, openFile } from './open.ts';
+import { Pipeline } from './pipeline.tsx';
+import { SourceView } from './source.tsx';
+import { Specs } from './specs.tsx';
+import { faults, note, run, source, undo, type View, view } from './store.ts';
+
+const VIEWS: readonly (readonly [View, string])[] = [
+  ['source', 'Source'],
+  ['code', 'Code'],
+  ['graph', 'Flow graph'],
+  ['compare', 'A/B'],
+  ['run', 'Run'],
+  ['specs', 'Specs'],
+];
+
+/** The page. */
+export function App() {
+  useEffect(() => {
+    const over = (e: DragEvent): void => {
+      if (e.dataTransfer?.types.includes('Files') === true) e.preventDefault();
+    };
+    const dropped = (e: DragEvent): void => {
+      const file = e.dataTransfer?.files[0];
+      if (file === undefined) return;
+      e.preventDefault();
+      void openFile(file);
+    };
+    const keys = (e: KeyboardEvent): void => {
+      const typing = e
+        .composedPath()
+        .some(
+          (t) =>
+            t instanceof HTMLElement && (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName)),
+        );
+      if ((e.ctrlKey || e.metaKey) && e.key === 'z' && !typing) {
+        e.preventDefault();
+        undo();
+      }
+      if (e.key === '/' && !typing) {
+        e.preventDefault();
+        document.querySelector<HTMLInputElement>('.pipeline input[type=search]')?.focus();
+      }
+    };
+    addEventListener('dragover', over);
+    addEventListener('drop', dropped);
+    addEventListener('keydown', keys);
+    return () => {
+      removeEventListener('dragover', over);
+      removeEventListener('drop', dropped);
+      removeEventListener('keydown', keys);
+    };
+  }, []);
+  return (
+    <div class="app">
+      <Header />
+      <Changed />
+      <main>
+        {source.value === null ? (
+          <Welcome />
+        ) : (
+          <>
+            <Pipeline />
+            <div class="work">
+              <Views />
+              {(view.value === 'code' || view.value === 'graph') && <Inspector />}
+            </div>
+          </>
+        )}
+      </main>
+      {note.value !== '' && (
+        <div class="note" role="status">
+          {note.value}
+          <button type="button" class="plain" aria-label="Close" onClick={() => (note.value = '')}>
+            ×
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Views() {
+  const now = view.value;
+  return (
+    <div class="views">
+      <div role="tablist" aria-label="Views" class="tabs">
+        {VIEWS.map(([id, text]) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            id={`view-${id}`}
+            aria-selected={now === id}
+            aria-controls="view-panel"
+            onClick={() => {
+              view.value = id;
+            }}
+          >
+            {text}
+            {id === 'source' &&
+              faults.value.some((f) => f.severity === 'error' && f.file === source.value?.file) && (
+                <i class="dot" title="has errors" />
+              )}
+          </button>
+        ))}
+      </div>
+      <FaultBanner faults={faults.value.filter((f) => f.severity === 'error' && !inSight(f, now))} />
+      <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${now}`}>
+        {run.value === null && now !== 'source' && now !== 'specs' ? (
+          <p class="empty">
+            {faults.value.length > 0
+              ? 'There is no result yet: the errors above stand against it.'
+              : 'Running…'}
+          </p>
+        ) : now === 'source' ? (
+          <SourceView />
+        ) : now === 'code' ? (
+          <Code />
+        ) : now === 'graph' ? (
+          <Graph />
+        ) : now === 'compare' ? (
+          <Compare />
+        ) : now === 'run' ? (
+          <Launch />
+        ) : (
+          <Specs />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Whether a view shows a fault under its line already. */
+const inSight = (f: Diagnostic, now: View): boolean =>
+  f.line > 0 &&
+  ((now === 'source' && f.file === source.value?.file) ||
+    (now === 'specs' && f.file in (source.value?.documents ?? {})));
+
+const Welcome = () => (
+  <div class="empty welcome">
+    <p>
+      <b>Drop a PTX file here, or choose a kernel above.</b>
+    </p>
+    <p>It is optimized in this page, phase by phase; nothing is sent anywhere.</p>
+    <button type="button" class="main" onClick={openEmpty}>
+      Write a kernel
+    </button>
+  </div>
+);

@@ -1,0 +1,62 @@
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import type { Ask, Questions, Reply } from '../protocol.ts';
+
+/** What the engine found wrong with what it was asked. */
+export class EngineFault extends Error {
+  readonly faults: readonly Diagnostic[];
+  constructor(faults: readonly Diagnostic[]) {
+    super(faults.map((f) => f.message).join('\n'));
+    this.faults = faults;
+  }
+}
+
+/** Thrown by questions that were under way when the engine was started anew. */
+export class Cancelled extends Error {}
+
+interface Waiting {
+  readonly answer: (value: never) => void;
+  readonly fail: (e: Error) => void;
+}
+
+/** The engine in its worker. Questions are answered in turn; to give up a long one, the worker is ended and another started. */
+export class Engine {
+  private worker: Worker;
+  private next = 0;
+  private readonly waiting = new Map<number, Waiting>();
+
+  constructor() {
+    this.worker = this.begin();
+  }
+
+  ask<K extends Ask>(kind: K, ask: Questions[K]['ask']): Promise<Questions[K]['answer']> {
+    const id = this.next++;
+    return new Promise((answer, fail) => {
+      this.waiting.set(id, { answer: answer as Waiting['answer'], fail });
+      this.worker.postMessage({ id, kind, ask });
+    });
+  }
+
+  /** Gives up everything that is under way. The new worker knows nothing of earlier runs. */
+  restart(): void {
+    this.worker.terminate();
+    for (const w of this.waiting.values()) w.fail(new Cancelled());
+    this.waiting.clear();
+    this.worker = this.begin();
+  }
+
+  private begin(): Worker {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      const w = this.waiting.get(data.id);
+      this.waiting.delete(data.id);
+      if (w === undefined) return;
+      if ('answer' in data) w.answer(data.answer as never);
+      else w.fail(new EngineFault(data.faults));
+    };
+    worker.onerror = (e) => {
+      for (const w of this.waiting.values()) w.fail(new Error(`the engine stopped: ${e.message}`));
+      this.waiting.clear();
+    };
+    return worker;
+  }
+}

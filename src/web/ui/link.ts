@@ -1,0 +1,94 @@
+import { effect } from '@preact/signals';
+import type { Source } from '../recording.ts';
+import { galleryEntry, takeLaunches } from './open.ts';
+import { pack, unpack } from './pack.ts';
+import {
+  fnName,
+  gallery,
+  left,
+  live,
+  newSource,
+  note,
+  open,
+  type Pane,
+  phase,
+  right,
+  run,
+  select,
+  source,
+  type View,
+  view,
+} from './store.ts';
+
+/** What a link carries. */
+interface Linked {
+  readonly source?: Source;
+  readonly view?: View;
+  /** Id of the selected phase. */
+  readonly phase?: string;
+  readonly fn?: string;
+  readonly panes?: readonly [Pane, Pane];
+}
+
+/** Time without a change after which the address is written, in milliseconds. */
+const SETTLED = 400;
+
+const state = (): Linked => ({
+  // A recording is a file of its own: its address needs to say only what is looked at.
+  source: live.value && source.value !== null ? source.value : undefined,
+  view: view.value,
+  phase: run.value?.phases[phase.value]?.id,
+  fn: fnName.value,
+  panes: [left.value, right.value],
+});
+
+/** Keeps the state of the page in its address, behind the #, which no browser sends anywhere. */
+export function watchLink(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  effect(() => {
+    const now = state();
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      if (run.value !== null) history.replaceState(null, '', `#${await pack(now)}`);
+    }, SETTLED);
+  });
+  if (!live.value) void readLink();
+}
+
+/** The address of what is shown. */
+export async function linkOf(): Promise<string> {
+  return `${location.href.replace(/#.*/, '')}#${await pack(state())}`;
+}
+
+/** Shows what the address says; null where it says nothing. */
+export async function readLink(): Promise<Linked | null> {
+  const word = location.hash.slice(1);
+  if (word === '') return null;
+  let linked: Linked;
+  try {
+    linked = (await unpack(word)) as Linked;
+  } catch {
+    note.value = 'The link is cut short or was changed: what it held cannot be shown.';
+    return null;
+  }
+  if (live.value) {
+    if (linked.source === undefined) return null;
+    const { file, text } = linked.source;
+    // What the gallery knows of a kernel of that name is not part of the link.
+    const name = file.replace(/\.sm_\w+\.ptx$/, '');
+    if (gallery.value.some((g) => g.name === name)) {
+      const entry = await galleryEntry(name).catch(() => null);
+      if (entry !== null) takeLaunches(entry);
+    }
+    const plain = newSource(file, text);
+    const same = JSON.stringify(plain) === JSON.stringify(linked.source);
+    await open(plain, 'new');
+    if (!same) await open({ ...plain, ...linked.source });
+  }
+  if (linked.view !== undefined) view.value = linked.view;
+  if (linked.fn !== undefined) fnName.value = linked.fn;
+  const at = run.value?.phases.findIndex((p) => p.id === linked.phase) ?? -1;
+  if (at >= 0) select(at, true);
+  if (linked.panes !== undefined) [left.value, right.value] = linked.panes;
+  return linked;
+}

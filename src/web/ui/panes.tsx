@@ -1,0 +1,82 @@
+import { fnName, fnNames, left, live, type Pane, right, run, showAll, still } from './store.ts';
+
+/** What can stand in a pane. */
+function options(): readonly (readonly [string, string])[] {
+  const phases = run.value?.phases ?? [];
+  const hasOutput = live.value || (still.value !== null && 'text' in still.value.output);
+  return [
+    ['ptx', 'PTX in'],
+    ['0', 'as lowered'],
+    ...phases.flatMap((p, i): [string, string][] =>
+      p.program !== null || i + 1 === left.value || i + 1 === right.value
+        ? [[String(i + 1), `${i} ${p.id}`]]
+        : [],
+    ),
+    ...(hasOutput ? [['out', 'PTX out'] as const] : []),
+  ];
+}
+
+const paneOf = (word: string): Pane => (word === 'ptx' || word === 'out' ? word : Number(word));
+
+const Side = ({
+  label,
+  value,
+  set,
+}: {
+  readonly label: string;
+  readonly value: Pane;
+  readonly set: (p: Pane) => void;
+}) => (
+  <label class="field">
+    <span>{label}</span>
+    <select
+      aria-label={`${label} side: after`}
+      value={String(value)}
+      onChange={(e) => set(paneOf(e.currentTarget.value))}
+    >
+      {options().map(([v, text]) => (
+        <option key={v} value={v}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+/** Which function is shown. */
+export const FnChoice = () =>
+  fnNames.value.length < 2 ? null : (
+    <label class="field">
+      <span>Function</span>
+      <select value={fnName.value} onChange={(e) => (fnName.value = e.currentTarget.value)}>
+        {fnNames.value.map((n) => (
+          <option key={n} value={n}>
+            {n}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+
+/** Which two snapshots stand side by side. */
+export function PaneChoice() {
+  const set = (a: Pane, b: Pane): void => {
+    left.value = a;
+    right.value = b;
+  };
+  return (
+    <div class="pane-choice">
+      <Side label="Left" value={left.value} set={(p) => set(p, right.value)} />
+      <Side label="Right" value={right.value} set={(p) => set(left.value, p)} />
+      <FnChoice />
+      <div class="shortcuts">
+        <button type="button" class="plain" onClick={showAll}>
+          whole pipeline
+        </button>
+        <button type="button" class="plain" onClick={() => set('ptx', 'out')}>
+          PTX in, PTX out
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,254 @@
+import { batch, computed, effect, signal } from '@preact/signals';
+import type { Diagnostic } from '../../ir/diagnostic.ts';
+import { Alignments, namesOf } from '../model/history.ts';
+import { fnIn, snapshotsOf, Tables } from '../model/tables.ts';
+import type { About, Edit, GalleryRow, OpenedFile } from '../protocol.ts';
+import { DEFAULT_REQUEST, type FlowRow, type Recording, type RunRow, type Source } from '../recording.ts';
+import { Cancelled, Engine, EngineFault } from './engine.ts';
+
+export type View = 'code' | 'graph' | 'compare' | 'run' | 'source' | 'specs';
+
+/** What stands in a pane: PTX as it came in, PTX as it comes out, or a snapshot by number. */
+export type Pane = 'ptx' | 'out' | number;
+
+/** What is looked at in a listing. */
+export interface Picked {
+  /** Snapshot in which it was clicked. */
+  readonly snapshot: number;
+  /** Instruction; -1 where a source line was clicked. */
+  readonly ins: number;
+  /** Register; '' for none. */
+  readonly register: string;
+  /** PTX line; 0 for none. */
+  readonly line: number;
+}
+
+export const tables = new Tables();
+export let alignments = new Alignments(tables);
+
+export const about = signal<About | null>(null);
+export const gallery = signal<readonly GalleryRow[]>([]);
+export const files = signal<readonly OpenedFile[]>([]);
+
+export const source = signal<Source | null>(null);
+export const run = signal<RunRow | null>(null);
+/** The run to compare with: that of the source as it was opened, or as it was pinned. */
+export const baseline = signal<Source | null>(null);
+export const baselineRun = signal<RunRow | null>(null);
+export const faults = signal<readonly Diagnostic[]>([]);
+export const busy = signal(false);
+export const undoable = signal<readonly Source[]>([]);
+/** Milliseconds from question to answer. */
+export const answered = signal(0);
+export const note = signal('');
+
+export const view = signal<View>('code');
+export const phase = signal(-1);
+export const left = signal<Pane>(0);
+export const right = signal<Pane>(0);
+export const fnName = signal('');
+export const picked = signal<Picked | null>(null);
+export const launches = signal<readonly { readonly name: string; readonly text: string }[]>([]);
+export const launchData = signal<Readonly<Record<string, Uint8Array>>>({});
+
+/** Runs of blocks in the simulator, before the plan and after it: by function and block id. */
+export const blockRuns = signal<Readonly<
+  Record<'before' | 'after', Readonly<Record<string, Readonly<Record<string, number>>>>>
+> | null>(null);
+
+/** The recording that the page shows where there is no engine. */
+export const still = signal<Recording | null>(null);
+export const live = computed(() => still.value === null);
+let engine: Engine | null = null;
+
+export const engineOf = (): Engine => (engine ??= new Engine());
+
+export const snapshots = computed(() => (run.value === null ? [] : snapshotsOf(run.value)));
+export const fnNames = computed(() => (run.value?.input ?? []).map((f) => tables.fns[f].name));
+/** Number of the shown function in a snapshot; -1 for none. */
+export const fnAt = (snapshot: number): number => fnIn(tables, snapshots.value[snapshot] ?? [], fnName.value);
+
+/** The register that is looked at: the one that was clicked, or what the instruction defines. */
+export const register = computed(() => {
+  const p = picked.value;
+  if (p === null || p.ins < 0) return '';
+  return p.register !== '' ? p.register : (tables.ins[p.ins]?.[2].split(' ')[0] ?? '');
+});
+/** What its value is called in each snapshot. */
+export const valueNames = computed<readonly string[]>(() => {
+  const [p, r] = [picked.value, run.value];
+  return p === null || r === null || register.value === ''
+    ? []
+    : namesOf(tables, alignments, r, fnName.value, p.snapshot, register.value);
+});
+
+/** Whether the source is another than the one that it is compared with. */
+export const differs = computed(
+  () => baseline.value !== null && source.value !== null && keyOf(baseline.value) !== keyOf(source.value),
+);
+const keyOf = (s: Source): string => JSON.stringify([s.text, s.request, s.documents]);
+
+/** Shows the run of a recording. */
+export function showRecording(r: Recording): void {
+  still.value = r;
+  tables.add(r.tables);
+  batch(() => {
+    source.value = r.run.source;
+    arrived(r.run);
+  });
+}
+
+/** A run has arrived: what was chosen before stays chosen where the new run has it. */
+function arrived(next: RunRow): void {
+  const before = run.value;
+  const chosen = before?.phases[phase.value]?.id;
+  const sides = [left.value, right.value];
+  run.value = next;
+  blockRuns.value = null;
+  faults.value = [];
+  if (!fnNames.value.includes(fnName.value)) fnName.value = fnNames.value[0] ?? '';
+  const at = next.phases.findIndex((p) => p.id === chosen);
+  if (at >= 0) {
+    const shift = (p: Pane): Pane => (typeof p === 'number' ? p + at - phase.value : p);
+    const whole = sides[0] === phase.value && sides[1] === phase.value + 1;
+    select(at, !whole);
+    if (!whole) [left.value, right.value] = sides.map((p) => clamp(shift(p), next.phases.length));
+  } else {
+    showAll();
+  }
+  picked.value = null;
+}
+
+const clamp = (p: Pane, most: number): Pane => (typeof p === 'number' ? Math.max(0, Math.min(most, p)) : p);
+
+/** Shows what all phases together did. */
+export function showAll(): void {
+  batch(() => {
+    phase.value = -1;
+    left.value = 0;
+    right.value = run.value?.phases.length ?? 0;
+  });
+}
+
+/** Selects a phase, and shows what it changed. */
+export function select(at: number, keepPanes = false): void {
+  batch(() => {
+    phase.value = at;
+    if (keepPanes || at < 0) return;
+    left.value = at;
+    right.value = at + 1;
+    if (view.value !== 'graph' && view.value !== 'code') view.value = 'code';
+    // A phase that changed another function than the shown one is shown with a function that it changed.
+    const changed = (run.value?.phases[at]?.program ?? []).filter((f) => !snapshots.value[at].includes(f));
+    const names = changed.map((f) => tables.fns[f].name);
+    if (names.length > 0 && !names.includes(fnName.value)) fnName.value = names[0];
+  });
+}
+
+let asked = 0;
+
+/** Asks for the run of a source and shows it. Of several in quick succession only the last is shown. */
+export async function open(next: Source, how: 'new' | 'edit' | 'undo' = 'edit'): Promise<void> {
+  const turn = ++asked;
+  if (how === 'edit' && source.value !== null && run.value !== null)
+    undoable.value = [...undoable.value.slice(-99), source.value];
+  if (how === 'new') undoable.value = [];
+  source.value = next;
+  busy.value = true;
+  const began = performance.now();
+  try {
+    const answer = await engineOf().ask('run', next);
+    if (answer.ok) {
+      if (answer.rows.fresh) forget();
+      tables.add(answer.rows);
+    }
+    if (turn !== asked) return;
+    answered.value = performance.now() - began;
+    batch(() => {
+      if (!answer.ok) {
+        faults.value = answer.faults;
+        if (how === 'new') run.value = null;
+      } else {
+        if (how === 'new' || baseline.value === null) {
+          baseline.value = next;
+          baselineRun.value = answer.run;
+          if (how === 'new') phase.value = -1;
+        }
+        arrived(answer.run);
+      }
+    });
+  } catch (e) {
+    if (e instanceof EngineFault && turn === asked) faults.value = e.faults;
+    else if (!(e instanceof Cancelled)) note.value = String((e as Error).message);
+  } finally {
+    if (turn === asked) busy.value = false;
+  }
+  if (baselineRun.value === null && baseline.value !== null) void pin(baseline.value);
+}
+
+/** The tables begin anew: what was numbered by the old ones is gone. */
+function forget(): void {
+  alignments = new Alignments(tables);
+  baselineRun.value = null;
+  picked.value = null;
+  run.value = null;
+}
+
+/** Makes a source the one that others are compared with. */
+export async function pin(s: Source): Promise<void> {
+  baseline.value = s;
+  const answer = await engineOf().ask('run', s);
+  if (!answer.ok) return;
+  tables.add(answer.rows);
+  baselineRun.value = answer.run;
+}
+
+export async function edit(change: Edit): Promise<void> {
+  if (source.value === null) return;
+  try {
+    await open(await engineOf().ask('edited', { source: source.value, edit: change }));
+  } catch (e) {
+    if (e instanceof EngineFault) faults.value = e.faults;
+  }
+}
+
+export function undo(): void {
+  const before = undoable.value.at(-1);
+  if (before === undefined) return;
+  undoable.value = undoable.value.slice(0, -1);
+  void open(before, 'undo');
+}
+
+/** Gives up what the engine is doing, and goes back to what was shown before. */
+export function cancel(): void {
+  engineOf().restart();
+  busy.value = false;
+  if (undoable.value.length > 0) undo();
+  else note.value = 'Stopped. The next change starts the engine anew.';
+}
+
+/** Gives up what the engine is doing beside runs. A new worker knows nothing of them, so that what is shown is run again. */
+export function stopWork(): void {
+  engineOf().restart();
+  if (source.value !== null) void open(source.value, 'undo');
+}
+
+export const newSource = (file: string, text: string, more: Partial<Source> = {}): Source => ({
+  file,
+  text,
+  request: DEFAULT_REQUEST,
+  documents: {},
+  ...more,
+});
+
+/** How control goes through a function, by its number. */
+export const flowOf = async (fn: number): Promise<FlowRow> =>
+  still.value === null ? engineOf().ask('flow', fn) : still.value.flows[fn];
+
+export const outputOf = async (s: Source): Promise<Recording['output']> =>
+  still.value === null ? engineOf().ask('output', s) : still.value.output;
+
+effect(() => {
+  const name = source.value?.file.replace(/^.*[\\/]/, '');
+  document.title = name === undefined ? 'Orrery explorer' : `${name} · Orrery explorer`;
+});

@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { delimiter, extname, join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/** The browser that tests drive: `CHROMIUM`, or one on the PATH; undefined where there is none. */
+export const browserPath: string | undefined =
+  process.env['CHROMIUM'] ??
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
+
+if (browserPath === undefined)
+  console.warn('Tests of the explorer in a browser are skipped: install chromium, or name one in CHROMIUM.');
+
+/** Sandboxes of browsers need rights that build machines do not give. */
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+
+/** A page that takes down everything that should not happen: errors, refused loads, requests to anywhere else. */
+export interface Watched {
+  readonly page: Page;
+  readonly wrongs: string[];
+}
+
+export async function watchedPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const wrongs: string[] = [];
+  page.on('console', (m) => {
+    if (m.type() === 'error' || m.type() === 'warning') wrongs.push(`console: ${m.text()}`);
+  });
+  page.on('pageerror', (e) => wrongs.push(`error: ${e.message}`));
+  page.on('request', (r) => {
+    if (!/^(http:\/\/127\.0\.0\.1:|file:|data:|blob:)/.test(r.url())) wrongs.push(`request: ${r.url()}`);
+  });
+  return { page, wrongs };
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.json': 'application/json',
+};
+
+/** A host of files that adds nothing: what a static site is served by. */
+export async function hostOf(
+  folder: string,
+): Promise<{ readonly address: string; readonly close: () => void }> {
+  const server = createServer((q, r) => {
+    const path = join(folder, (q.url ?? '/').replace(/[?#].*/, '').replace(/\/$/, '/index.html'));
+    if (!path.startsWith(folder) || !existsSync(path)) return r.writeHead(404).end();
+    r.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(readFileSync(path));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
