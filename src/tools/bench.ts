@@ -5,27 +5,40 @@
 //     npm run bench -- --phases [--write]              each phase, in nanoseconds an instruction; --write renews src/passes/COST.md
 
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
+import { DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { benchCorpus } from './bench-corpus.ts';
 import { benchPhases } from './bench-phases.ts';
 
-const { values } = parseArgs({
-  options: {
-    corpus: { type: 'string', multiple: true },
-    ptxas: { type: 'boolean', default: false },
-    phases: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-  },
-});
+const values = new Command('npm run bench --')
+  .description('what things cost here and now; without options everything, over the test kernels')
+  .option('--corpus <folder...>', 'whole files: by file and in one process')
+  .option('--ptxas', 'and ptxas over the same files')
+  .option('--phases', 'each phase, in nanoseconds an instruction')
+  .option('--write', 'with --phases: renew src/passes/COST.md')
+  .allowExcessArguments(false)
+  .parse()
+  .opts<{ corpus?: string[]; ptxas?: true; phases?: true; write?: true }>();
+const [ptxas, write] = [values.ptxas === true, values.write === true];
 const say = (s: string) => process.stdout.write(`${s}\n`);
 
-if (values.corpus !== undefined) await benchCorpus(values.corpus, values.ptxas, say);
-else if (values.phases) await benchPhases(values.write, say);
-else {
-  await import('./bench-engine.ts');
-  say('');
-  await benchPhases(values.write, say);
-  say('');
-  await benchCorpus([join(ROOT, 'test', 'kernels')], values.ptxas, say);
+async function run(): Promise<void> {
+  if (values.corpus !== undefined) await benchCorpus(values.corpus, ptxas, say);
+  else if (values.phases === true) await benchPhases(write, say);
+  else {
+    await import('./bench-engine.ts');
+    say('');
+    await benchPhases(write, say);
+    say('');
+    await benchCorpus([join(ROOT, 'test', 'kernels')], ptxas, say);
+  }
+}
+
+try {
+  await run();
+} catch (e) {
+  if (!(e instanceof DiagnosticError)) throw e;
+  for (const d of e.diagnostics) process.stderr.write(`${renderDiagnostic(d)}\n`);
+  process.exitCode = 1;
 }
