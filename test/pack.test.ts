@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { addr, imm, immPair, NO_REG, type Operand, reg } from '../src/ir/operand.ts';
-import { ByteReader, ByteWriter } from '../src/ir/pack/bytes.ts';
+import { ByteReader, ByteWriter, checksum } from '../src/ir/pack/bytes.ts';
 import {
   PACK_VERSION,
   PackError,
@@ -287,6 +287,19 @@ describe('what is no pack is refused, with the reason', () => {
     for (const b of [new Uint8Array(0), new TextEncoder().encode('.version 9.0\n'), bytes.subarray(1)])
       expect(said(b)).toBe('these bytes are not a packed snapshot');
   });
+  it('has the same checksum wherever its bytes lie in memory', () => {
+    const bytes = Uint8Array.from({ length: 4099 }, (_, i) => (i * i) >>> 3);
+    for (const offset of [1, 2, 3]) {
+      const moved = new Uint8Array(bytes.length + offset).subarray(offset);
+      moved.set(bytes);
+      expect(checksum(moved)).toBe(checksum(bytes));
+    }
+    // FNV-1a over words that are all zero but one, by hand.
+    expect(checksum(Uint8Array.of(1, 0, 0, 0))).toBe(
+      Number(((h) => h ^ (h >> 15n))(BigInt.asUintN(32, (0x811c9dc5n ^ 1n) * 0x01000193n))),
+    );
+  });
+
   it('a part, or a byte that changed', () => {
     const damaged = 'this packed snapshot was damaged: its checksum is wrong';
     for (const n of [4, 7, 8, 100, bytes.length - 1]) expect(said(bytes.subarray(0, n))).toBe(damaged);

@@ -180,14 +180,25 @@ export class ByteReader {
 /** A 32-bit checksum, by FNV-1a over four-byte words: detects damage, not forgery. */
 export function checksum(bytes: Uint8Array): number {
   let h = 0x811c9dc5;
-  const whole = bytes.length & ~3;
-  let i = 0;
-  for (; i < whole; i += 4) {
-    const word = bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24);
-    h = Math.imul(h ^ word, 0x01000193);
+  const count = bytes.length >>> 2;
+  const words =
+    LITTLE_ENDIAN && bytes.byteOffset % 4 === 0
+      ? new Int32Array(bytes.buffer, bytes.byteOffset, count)
+      : wordsOf(bytes, count);
+  for (let i = 0; i < count; i++) {
+    h = Math.imul(h ^ words[i], 0x01000193);
     // Without this, high bits would never affect low ones.
     h ^= h >>> 15;
   }
-  for (; i < bytes.length; i++) h = Math.imul(h ^ bytes[i], 0x01000193);
+  for (let i = 4 * count; i < bytes.length; i++) h = Math.imul(h ^ bytes[i], 0x01000193);
   return h >>> 0;
+}
+
+const LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
+
+function wordsOf(bytes: Uint8Array, count: number): Int32Array {
+  const words = new Int32Array(count);
+  for (let w = 0, i = 0; w < count; w++, i += 4)
+    words[w] = bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24);
+  return words;
 }

@@ -1,5 +1,5 @@
 import type { Isa, Opcode } from '../opcode.ts';
-import type { Operand } from '../operand.ts';
+import { Kind, type Operand } from '../operand.ts';
 import type { Block, Fn, Instr, Loc, Program, Shape, Variable } from '../program.ts';
 import { ByteWriter, checksum, putInt, putUint } from './bytes.ts';
 import { Has, HEAD, Line, MAGIC, MODS, MORE, PACK_VERSION, PackError } from './format.ts';
@@ -261,11 +261,16 @@ function list(w: ByteWriter, ids: readonly number[]): void {
   for (const n of ids) w.uint(n);
 }
 
+/** Registers above this are found by hash. */
+const LARGEST = 2 ** 22;
+
 /** Operands by content: a hash table over arrays, because there are several operands per instruction. */
 class OperandTable {
   size = 0;
   private readonly operands: Operand[] = [];
   private slots: Int32Array;
+  /** By register: number, from 1, of the operand that is just that register. Most operands are, and need no hash. */
+  private plain = new Int32Array(1024);
 
   /** @param instrs approximate number of instructions, most of which have less than one new operand */
   constructor(instrs: number) {
@@ -274,6 +279,21 @@ class OperandTable {
 
   /** Number of an operand with this content, or -1 - number if it is new. */
   find(o: Operand): number {
+    if (o.kind !== Kind.Reg || o.mods !== 0 || o.lo !== 0 || o.reg < 0 || o.reg > LARGEST)
+      return this.findHashed(o);
+    if (o.reg >= this.plain.length) {
+      const larger = new Int32Array(2 * o.reg);
+      larger.set(this.plain);
+      this.plain = larger;
+    }
+    const known = this.plain[o.reg];
+    if (known !== 0) return known - 1;
+    this.operands.push(o);
+    this.plain[o.reg] = ++this.size;
+    return -this.size;
+  }
+
+  private findHashed(o: Operand): number {
     const mask = this.slots.length - 1;
     let at = hashOf(o) & mask;
     for (let n = this.slots[at]; n !== 0; n = this.slots[at]) {
