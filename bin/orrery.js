@@ -47,5 +47,13 @@ if (cachedData === undefined || script.cachedDataRejected)
       renameSync(`${code}.${pid}`, code);
     }),
   );
+// Specs are read as they are now, code is what was built: after an update the two may not fit.
+process.on('exit', (status) => {
+  const src = join(__dirname, '..', 'src');
+  const built =
+    status === 1 ? there(() => statSync(join(__dirname, '..', 'dist', '.built')).mtimeMs) : undefined;
+  if (built !== undefined && (there(() => require('./newest.cjs').newest(src)) ?? 0) > built)
+    process.stderr.write('  src has changed since orrery was built: `npm run build` builds it anew\n');
+});
 const bundle = { exports: {} };
 script.runInThisContext()(bundle.exports, createRequire(file), bundle, file);

@@ -283,7 +283,7 @@ withMeasure(
     .description('compare two plans over kernels: what got better, what worse, why, and whether results hold')
     .argument(
       '<arm...>',
-      "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT, ...; or main..branch",
+      "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT (its specs), ...; or main..branch",
     )
     .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
     .option('--by <metric>', 'what decides whether a kernel was helped', 'weighted')
