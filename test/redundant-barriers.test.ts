@@ -87,6 +87,32 @@ EXIT`;
     expect(left(halves.replace('S2R.TID.X R1', 'LDC R1, c[0x0][0x160]'))).toEqual([6, 10, 12]);
   });
 
+  it('stay where warps may meet at different places', () => {
+    // In a block of 64 threads, the second warp waits once more in the loop: there it meets the first of the first warp's two
+    // barriers, and its store comes before the second.
+    const text = `BB0:
+S2R.TID.X R1
+SHR.U32 R6, R1, 5
+MOV R2, 0
+BB1:
+BAR.SYNC 0
+STS [R1], R2
+IADD3 R2, R2, 1, RZ
+ISETP.LE P9, R2, R6
+@P9 BRA BB1
+BB2:
+BAR.SYNC 0
+BAR.SYNC 0
+LDS R4, [R3]
+STG [RD5], R4
+EXIT`;
+    expect(left(text)).toEqual([6, 12, 13]);
+    expect(left(text.replace('S2R.TID.X R1', 'S2R.CTAID.X R1'))).toEqual([6, 12]);
+    // What is called, or calls, may have barriers too.
+    const called = text.replace('S2R.TID.X R1', 'S2R.CTAID.X R1').replace('MOV R2, 0', 'CALL {}, &f, &, {}');
+    expect(left(called)).toEqual([6, 12, 13]);
+  });
+
   it('need an equal one on every way', () => {
     const ways = (way: string): string => `BB0:
 LDC R1, c[0x0][0x160]

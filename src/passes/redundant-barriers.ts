@@ -3,7 +3,7 @@ import { divergenceOf } from '../analysis/divergence.ts';
 import { edit } from '../ir/draft/index.ts';
 import { Lanes, modOf, OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, sameOperand } from '../ir/operand.ts';
-import type { Instr } from '../ir/program.ts';
+import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { Pass } from './pass.ts';
 
@@ -25,8 +25,10 @@ const OFF = 0;
  * Forward over all ways: the barrier that was the last thing to order anything, where every way brings the same. Memory accesses
  * (but not those of constants), other barriers, what lanes do together, calls and anything else with an effect end it.
  *
- * A barrier over the block must be one for all of its threads, without a count, and stand where all or none of them come (divergence
- * analysis): warps that wait at different places would otherwise meet a different number of times. Fences are a thread's own.
+ * A barrier over the block must be one for all of its threads, without a count, and all threads must come to the same barriers in the
+ * same order. Warps meet by arrival, wherever they wait: if some waited once more in a loop, the second of two barriers behind it would
+ * be where others meet the first. So a kernel keeps its barriers if any of them stands where some threads come without the others
+ * (divergence analysis) or under a guard, or if a function that is called might have more. Fences are a thread's own.
  *
  * Knob 358: 0 is off; 1 to 3 do the same, since nothing is known of what the wider modes of the original remove.
  *
@@ -36,7 +38,8 @@ const OFF = 0;
 export const redundantBarriers: Pass = (fn, ctx) => {
   if (ctx.knob(MODE) === OFF || !fn.blocks.some((b) => b.ins.some(isOrder))) return fn;
   const { rpo, predStart, pred } = cfgOf(fn);
-  const control = divergenceOf(fn).control;
+  const { control } = divergenceOf(fn);
+  const inStep = meetInStep(fn, control);
   /** By block: what stands at its end; undefined where no way has come yet. */
   const out = new Array<Instr | null | undefined>(fn.blocks.length);
 
@@ -51,8 +54,8 @@ export const redundantBarriers: Pass = (fn, ctx) => {
     }
     return all ?? null;
   };
-  const after = (last: Instr | null, x: Instr, b: number): Instr | null => {
-    if (isOrder(x)) return !isOfBlock(x) || control[b] === Lanes.Block ? x : null;
+  const after = (last: Instr | null, x: Instr): Instr | null => {
+    if (isOrder(x)) return !isOfBlock(x) || inStep ? x : null;
     return mayTell(x) ? null : last;
   };
 
@@ -60,7 +63,7 @@ export const redundantBarriers: Pass = (fn, ctx) => {
     changed = false;
     for (const b of rpo) {
       let last = before(b);
-      for (const x of fn.blocks[b].ins) last = after(last, x, b);
+      for (const x of fn.blocks[b].ins) last = after(last, x);
       const was = out[b];
       if (was === last || (was != null && last !== null && isSame(was, last))) continue;
       out[b] = last;
@@ -73,18 +76,29 @@ export const redundantBarriers: Pass = (fn, ctx) => {
       for (let n = d.first(b), next: number; n >= 0; n = next) {
         next = d.next(n);
         const x = d.at(n);
-        if (last !== null && isOrder(x) && isSame(last, x) && (!isOfBlock(x) || control[b] === Lanes.Block)) {
+        if (last !== null && isOrder(x) && isSame(last, x)) {
           if (!ctx.mayRewrite('barrier-removed', d.id(b), x)) return;
           ctx.remark('passed', 'barrier-removed', `${printInstr(x)}: nothing since the last one could tell`, {
             block: d.id(b),
             ins: x,
           });
           d.remove(n);
-        } else last = after(last, x, b);
+        } else last = after(last, x);
       }
     }
   });
 };
+
+/** Do all threads of a block that have not ended come to the same barriers, in the same order? */
+const meetInStep = (fn: Fn, control: Uint8Array): boolean =>
+  fn.kind === 'entry' &&
+  fn.blocks.every((b, i) =>
+    b.ins.every(
+      ({ op, guard }) =>
+        op.primitive !== 'call' &&
+        (op.primitive !== 'barrier' || (guard === NO_REG && control[i] === Lanes.Block)),
+    ),
+  );
 
 /** A fence, or a barrier that all threads of the block wait at; unguarded, with constant operands and without a result. */
 const isOrder = (x: Instr): boolean =>
