@@ -87,7 +87,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('redundant-barriers', redundantBarriers, 2, 'remove barriers and fences that repeat the last one', {
     knobs: ['Knob358'],
   }),
-  entry('sink-values', sinkValues, 1, 'sink values into the only path that needs them'),
+  entry('sink-values', sinkValues, 2, 'sink values into the only path that needs them'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry(
     'loop-simplification',

@@ -1,12 +1,12 @@
 import { cfgOf } from '../analysis/cfg.ts';
-import { commonDominator, dominatorsOf } from '../analysis/dominators.ts';
+import { dominates, dominatorsOf } from '../analysis/dominators.ts';
 import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
-import { isLiveIn, LiveClass, liveClassOf, livenessOf, reads } from '../analysis/liveness.ts';
+import { isLiveIn, LiveClass, liveClassOf, livenessOf, reads, returnedRegs } from '../analysis/liveness.ts';
 import { loopsOf } from '../analysis/loops.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { isPhi } from '../ir/flow.ts';
-import { NO_REG, type Reg, regWidth } from '../ir/operand.ts';
+import { NO_REG, type Reg, RegFile, regFile, regWidth } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
@@ -28,7 +28,7 @@ import type { Pass } from './pass.ts';
  * instructions are taken from the last to the first, so that what only a sunk value needs sinks behind it (Click, "Global Code Motion,
  * Global Value Numbering", 1995: the late schedule, for values alone).
  *
- * Only values move, because they give the same wherever they run; a load would move nearer to the use that has to wait for it. Registers: an operand that would otherwise have died
+ * What a function returns stays where it is, and so does what is in uniform registers. Only values move, because they give the same wherever they run; a load would move nearer to the use that has to wait for it. Registers: an operand that would otherwise have died
  * lives longer; all such may take no more room than the result did.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application may find that an operand
@@ -56,13 +56,19 @@ export const sinkValues: Pass = (fn, ctx) =>
         for (const r of d.at(n).dst)
           if (r !== NO_REG)
             eachUsePlace(d, r, (b) => {
-              target = target < 0 ? b : commonDominator(tree, target, b);
+              // Control never comes to a use outside of the tree.
+              if (tree.depth[b] < 0) return;
+              if (target < 0) target = b;
+              while (!dominates(tree, target, b)) target = tree.idom[target];
             });
         let best = own;
         for (let b = target; b >= 0 && b !== own; b = tree.idom[b])
           if (often[b] < often[best] && !enters(b, own)) best = b;
         return best;
       };
+      const returned = new Set(returnedRegs(fn));
+      const maySink = (x: Instr): boolean =>
+        isValue(x) && !isPhi(x) && allInSsa(x) && !x.dst.some((r) => returned.has(r)) && !isUniform(x);
 
       for (let i = rpo.length - 1; i >= 0; i--) {
         const own = rpo[i];
@@ -87,7 +93,17 @@ export const sinkValues: Pass = (fn, ctx) =>
     ctx.isa,
   );
 
-const maySink = (x: Instr): boolean => isValue(x) && !isPhi(x) && allInSsa(x);
+const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.UP]);
+
+/** Does it read or write what a warp has once? Lanes that left a loop early would find what later rounds made of it. */
+function isUniform(x: Instr): boolean {
+  const uniform = (r: Reg): boolean => r !== NO_REG && UNIFORM.has(regFile(r));
+  let found = x.dst.some(uniform);
+  reads(x, (r) => {
+    if (uniform(r)) found = true;
+  });
+  return found;
+}
 
 /** Calls `visit` with the block at each use; for what a phi takes, with the block that it comes from. */
 function eachUsePlace(d: Draft, r: Reg, visit: (b: BlockNo) => void): void {
@@ -100,15 +116,13 @@ function eachUsePlace(d: Draft, r: Reg, visit: (b: BlockNo) => void): void {
 
 /** The first instruction of a block that reads a result, phis aside. */
 function firstUser(d: Draft, x: Instr, b: BlockNo): Ins {
-  for (let n = d.first(b); n >= 0; n = d.next(n)) {
-    if (isPhi(d.at(n))) continue;
-    let uses = false;
-    reads(d.at(n), (r) => {
-      if (x.dst.includes(r)) uses = true;
-    });
-    if (uses) return n;
-  }
-  return -1;
+  let first: Ins = -1;
+  for (const r of x.dst)
+    if (r !== NO_REG)
+      d.eachUse(r, (u) => {
+        if (d.block(u) === b && !isPhi(d.at(u)) && (first < 0 || d.precedes(u, first))) first = u;
+      });
+  return first;
 }
 
 const unitsOf = (registers: Iterable<Reg>): number => {
