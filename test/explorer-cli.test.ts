@@ -77,6 +77,13 @@ describe('orrery trace', () => {
     expect(piped.run.phases.map((p) => p.after)).toEqual(json.run.phases.map((p) => p.after));
   });
 
+  test('takes a recipe that extends others by a list of files', () => {
+    writeFileSync(join(dir, 'base.yaml'), 'kind: recipe\ntitle: base\nknobs: { UnrollFullInstLimit: 9 }\n');
+    writeFileSync(join(dir, 'top.yaml'), 'kind: recipe\ntitle: top\nextends:\n  - ./base.yaml\n');
+    const r = command('trace', saxpy, '--json', '--recipe', './top.yaml');
+    expect([r.stderr, r.status]).toEqual([expect.not.stringContaining('error'), 0]);
+  });
+
   test.each([
     [['trace', saxpy], /trace writes a file[\s\S]*-o trace\.html/],
     [['trace', 'none.ptx', '-o', 'x.html'], /cannot read none\.ptx: there is no such file/],

@@ -150,6 +150,25 @@ describe('edits', () => {
     expect(source.documents).toEqual({});
   });
 
+  test.each([
+    ['edits before the base', 'kind: order\nedits:\n- { drop: OriSanitize }\nextends: binary\n'],
+    ['edits on one line', 'kind: order\nextends: binary\nedits: [{ drop: OriSanitize }]\n'],
+  ])('a move joins an order of the user with %s', (_, text) => {
+    const page = new Page();
+    const own = {
+      ...source,
+      request: { ...source.request, order: 'mine.yaml' },
+      documents: { 'mine.yaml': text },
+    };
+    const moved = page.session.edited(own, {
+      kind: 'move',
+      phase: 'GeneralOptimizeMid',
+      after: 'OptimizeNestedCondBranches',
+    });
+    const phases = page.run(moved).phases.map((p) => p.id);
+    expect(phases.indexOf('GeneralOptimizeMid')).toBe(phases.indexOf('OptimizeNestedCondBranches') + 1);
+  });
+
   test('a place is judged before the phase is put there, as it is afterwards', () => {
     const { session } = new Page();
     for (const [phase, after] of [

@@ -108,6 +108,12 @@ STG [RD5], R4
 EXIT`;
     expect(left(text)).toEqual([6, 12, 13]);
     expect(left(text.replace('S2R.TID.X R1', 'S2R.CTAID.X R1'))).toEqual([6, 12]);
+    // A barrier that a thread only arrives at, or whose number is computed, parts them as well.
+    const two = (first: string): string =>
+      `BB0:\nS2R.TID.X R1\nSHR.U32 R6, R1, 5\n${first}\nSTS [R1], R2\nBAR.SYNC 1\nBAR.SYNC 1\nEXIT`;
+    expect(left(two('BAR.ARRIVE 1, 64'))).toEqual([4, 6, 7]);
+    expect(left(two('BAR.SYNC R6'))).toEqual([4, 6, 7]);
+    expect(left(two('BAR.SYNC 2'))).toEqual([4, 6]);
     // What is called, or calls, may have barriers too.
     const called = text.replace('S2R.TID.X R1', 'S2R.CTAID.X R1').replace('MOV R2, 0', 'CALL {}, &f, &, {}');
     expect(left(called)).toEqual([6, 12, 13]);

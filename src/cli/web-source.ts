@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { parseDocument } from 'yaml';
 import { readSpecText, shownPath } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/specs.ts';
@@ -44,8 +45,7 @@ function withExtends(text: string, found: unknown): string {
   const names = typeof found === 'string' ? [found] : Array.isArray(found) ? found.map(String) : [];
   if (!names.some((n) => /[\\/]|\.ya?ml$/.test(n))) return text;
   const shown = names.map((n) => (/[\\/]|\.ya?ml$/.test(n) ? shownPath(resolve(n)) : n));
-  return text.replace(
-    /^extends:.*$/m,
-    `extends: ${typeof found === 'string' ? shown[0] : `[${shown.join(', ')}]`}`,
-  );
+  const doc = parseDocument(text);
+  doc.set('extends', typeof found === 'string' ? shown[0] : shown);
+  return doc.toString({ lineWidth: 0 });
 }

@@ -28,7 +28,7 @@ const OFF = 0;
  * A barrier over the block must be one for all of its threads, without a count, and all threads must come to the same barriers in the
  * same order. Warps meet by arrival, wherever they wait: if some waited once more in a loop, the second of two barriers behind it would
  * be where others meet the first. So a kernel keeps its barriers if any of them stands where some threads come without the others
- * (divergence analysis) or under a guard, or if a function that is called might have more. Fences are a thread's own.
+ * (divergence analysis) or under a guard, if one has a number that is computed or is only arrived at, or if a function that is called might have more. Fences are a thread's own.
  *
  * Knob 358: 0 is off; 1 to 3 do the same, since nothing is known of what the wider modes of the original remove.
  *
@@ -38,8 +38,7 @@ const OFF = 0;
 export const redundantBarriers: Pass = (fn, ctx) => {
   if (ctx.knob(MODE) === OFF || !fn.blocks.some((b) => b.ins.some(isOrder))) return fn;
   const { rpo, predStart, pred } = cfgOf(fn);
-  const { control } = divergenceOf(fn);
-  const inStep = meetInStep(fn, control);
+  const inStep = meetInStep(fn);
   /** By block: what stands at its end; undefined where no way has come yet. */
   const out = new Array<Instr | null | undefined>(fn.blocks.length);
 
@@ -89,16 +88,23 @@ export const redundantBarriers: Pass = (fn, ctx) => {
   });
 };
 
-/** Do all threads of a block that have not ended come to the same barriers, in the same order? */
-const meetInStep = (fn: Fn, control: Uint8Array): boolean =>
-  fn.kind === 'entry' &&
-  fn.blocks.every((b, i) =>
-    b.ins.every(
-      ({ op, guard }) =>
-        op.primitive !== 'call' &&
-        (op.primitive !== 'barrier' || (guard === NO_REG && control[i] === Lanes.Block)),
-    ),
+/**
+ * Do all threads of a block that have not ended wait at the same barriers, in the same order? Asks for divergence only where there is a
+ * barrier to remove.
+ */
+function meetInStep(fn: Fn): boolean {
+  if (fn.kind !== 'entry' || !fn.blocks.some((b) => b.ins.some(isOfBlock))) return false;
+  const waits = ({ op, mods, guard, src }: Instr): boolean =>
+    guard === NO_REG && src[0].kind === Kind.Imm && modOf(op, mods, 'mode') !== 'ARRIVE';
+  const clear = fn.blocks.every((b) =>
+    b.ins.every((x) => x.op.primitive !== 'call' && (x.op.primitive !== 'barrier' || waits(x))),
   );
+  if (!clear) return false;
+  const { control } = divergenceOf(fn);
+  return fn.blocks.every(
+    (b, i) => control[i] === Lanes.Block || !b.ins.some((x) => x.op.primitive === 'barrier'),
+  );
+}
 
 /** A fence, or a barrier that all threads of the block wait at; unguarded, with constant operands and without a result. */
 const isOrder = (x: Instr): boolean =>

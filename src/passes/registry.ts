@@ -84,7 +84,7 @@ const edits = (
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
   entry('analyze-control-flow', analyzeControlFlow, 1, 'annotate blocks and loops, report what is irregular'),
-  entry('redundant-barriers', redundantBarriers, 2, 'remove barriers and fences that repeat the last one', {
+  entry('redundant-barriers', redundantBarriers, 3, 'remove barriers and fences that repeat the last one', {
     knobs: ['Knob358'],
   }),
   entry('sink-values', sinkValues, 2, 'sink values into the only path that needs them'),

@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml';
+import { isMap, isSeq, parseDocument } from 'yaml';
 import type { Edit } from '../protocol.ts';
 import type { Request, Source } from '../recording.ts';
 
@@ -40,19 +40,27 @@ export function editedSource(source: Source, edit: Edit, first: string): Source 
 }
 
 const line = ({ move, after, before }: MoveEdit): string =>
-  `{ move: ${move}, ${after === undefined ? `before: ${before}` : `after: ${after}`}, why: tried in the explorer }`;
+  `{ move: ${move}, ${after === undefined ? `before: ${before}` : `after: ${after}`}, why: ${WHY} }`;
 
 /** An order that makes one move. */
 export const newOrder = (base: string, move: MoveEdit): string =>
   `kind: order\nextends: ${base}\nedits:\n  - ${line(move)}\n`;
 
-/** An order with one more move; an earlier last move of the same phase is replaced by it. */
+const WHY = 'tried in the explorer';
+
+/** An order with one more move; an earlier last move of the same phase, made here, is replaced by it. */
 function withMove(text: string, move: MoveEdit): string {
   const doc = parseDocument(text);
-  const { edits } = (doc.toJS() ?? {}) as { edits?: readonly MoveEdit[] };
-  if (!Array.isArray(edits)) return text;
-  const last = edits.at(-1) as MoveEdit | undefined;
-  const lines = text.trimEnd().split('\n');
-  const lastIsOurs = last?.move === move.move && /^ {2}- \{ move: .*\}$/.test(lines.at(-1) ?? '');
-  return `${(lastIsOurs ? lines.slice(0, -1) : lines).join('\n')}\n  - ${line(move)}\n`;
+  if (doc.errors.length > 0 || !isMap(doc.contents)) return text;
+  const { edits } = doc.toJS() as { edits?: readonly (MoveEdit & { why?: string })[] };
+  const place = move.after === undefined ? { before: move.before } : { after: move.after };
+  const made = doc.createNode({ move: move.move, ...place, why: WHY }, { flow: true });
+  const list = doc.get('edits');
+  if (!isSeq(list)) doc.set('edits', doc.createNode([made]));
+  else {
+    const last = edits?.at(-1);
+    if (last?.move === move.move && last?.why === WHY) list.delete(list.items.length - 1);
+    list.add(made);
+  }
+  return doc.toString({ lineWidth: 0 });
 }

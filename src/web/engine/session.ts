@@ -44,6 +44,9 @@ export interface Ran {
   readonly extras: ReadonlyMap<PhaseRecord, PhaseExtra>;
 }
 
+/** Phases of which hits and times are kept, about a hundred runs of a plan. */
+const MOST_EXTRAS = 16_384;
+
 /**
  * What stands behind a page: runs plans over programs and answers what is asked about them. It holds specs, programs and results of
  * phases, so that a change of a late phase costs only the phases from there on.
@@ -104,6 +107,8 @@ export class Session {
         const kept = r.cached ? this.extras.get(place) : undefined;
         const extra = kept ?? { hits, ms: r.ms };
         if (r.outcome === 'ran') {
+          // Without one, a phase from the cache shows no rules and no time.
+          if (this.extras.size === MOST_EXTRAS) this.extras.clear();
           this.extras.set(place, extra);
           extras.set(r, extra);
         }

@@ -22,6 +22,8 @@ interface Waiting {
 export class Engine {
   private worker: Worker;
   private next = 0;
+  /** The worker died, or could not be loaded. */
+  private ended = false;
   private readonly waiting = new Map<number, Waiting>();
 
   constructor() {
@@ -30,6 +32,7 @@ export class Engine {
 
   ask<K extends Ask>(kind: K, ask: Questions[K]['ask']): Promise<Questions[K]['answer']> {
     const id = this.next++;
+    if (this.ended) this.worker = this.begin();
     return new Promise((answer, fail) => {
       this.waiting.set(id, { answer: answer as Waiting['answer'], fail });
       this.worker.postMessage({ id, kind, ask });
@@ -56,7 +59,9 @@ export class Engine {
     worker.onerror = (e) => {
       for (const w of this.waiting.values()) w.fail(new Error(`the engine stopped: ${e.message}`));
       this.waiting.clear();
+      this.ended = true;
     };
+    this.ended = false;
     return worker;
   }
 }

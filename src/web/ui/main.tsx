@@ -1,10 +1,10 @@
 import { render } from 'preact';
 import type { GalleryRow, Start } from '../protocol.ts';
-import { DEFAULT_REQUEST, type Recording } from '../recording.ts';
+import type { Recording } from '../recording.ts';
 import { App } from './app.tsx';
 import { readLink, watchLink } from './link.ts';
 import { openGallery, openNamed } from './open.ts';
-import { about, engineOf, files, gallery, note, open, showRecording, source } from './store.ts';
+import { about, engineOf, files, gallery, note, open, showRecording, source, startWith } from './store.ts';
 
 /** The text of a recording that stands in the page, packed by gzip and base64. */
 async function embedded(text: string): Promise<Recording> {
@@ -55,10 +55,9 @@ async function begin(): Promise<void> {
       note.value = e.message;
     });
   const linked = await readLink();
-  if (linked === null && start.files.length > 0) {
-    const request = { ...DEFAULT_REQUEST, ...start.request };
-    await openNamed(start.files[0], { request, documents: start.documents });
-  } else if (linked === null && rows.length > 0) await openGallery('saxpy');
+  startWith(start.request, start.documents);
+  if (linked === null && start.files.length > 0) await openNamed(start.files[0]);
+  else if (linked === null && rows.length > 0) await openGallery('saxpy');
   watchLink();
   if (start.live) follow();
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Places } from '../protocol.ts';
 import type { PhaseRow } from '../recording.ts';
 import { edit, engineOf, run, source } from './store.ts';
@@ -6,6 +6,8 @@ import { edit, engineOf, run, source } from './store.ts';
 /** Moves a phase without dragging, and says where it may stand. */
 export function MoveTo({ p }: { readonly p: PhaseRow }) {
   const [places, setPlaces] = useState<Places | 'asked' | null>(null);
+  const shown = useRef(p);
+  shown.current = p;
   useEffect(() => setPlaces(null), [p]);
   const others = (run.value?.phases ?? []).filter((x) => x.id !== p.id);
   const ask = async (): Promise<void> => {
@@ -13,7 +15,8 @@ export function MoveTo({ p }: { readonly p: PhaseRow }) {
     const found = await engineOf()
       .ask('places', { source: source.value!, phase: p.id })
       .catch(() => null);
-    setPlaces(found);
+    // The answer may come when another phase is shown.
+    if (shown.current === p) setPlaces(found);
   };
   return (
     <>

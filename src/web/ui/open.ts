@@ -1,6 +1,5 @@
 import { withDocument } from '../model/documents.ts';
 import type { GalleryEntry, OpenedFile } from '../protocol.ts';
-import type { Source } from '../recording.ts';
 import { launchData, launches, newSource, note, open, source, view } from './store.ts';
 
 const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
@@ -31,9 +30,9 @@ export async function openGallery(name: string): Promise<void> {
 }
 
 /** Opens a file of the command line. */
-export async function openNamed(f: OpenedFile, more: Partial<Source> = {}): Promise<void> {
+export async function openNamed(f: OpenedFile): Promise<void> {
   takeLaunches(f);
-  await open(newSource(f.file, f.text, more), 'new');
+  await open(newSource(f.file, f.text), 'new');
 }
 
 /** Most bytes of a file that is opened. */

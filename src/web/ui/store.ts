@@ -203,10 +203,20 @@ export async function pin(s: Source): Promise<void> {
   baselineRun.value = answer.run;
 }
 
-export async function edit(change: Edit): Promise<void> {
-  if (source.value === null) return;
+let editing: Promise<void> = Promise.resolve();
+
+/** Changes the source. Edits wait for each other; one whose source was replaced meanwhile is dropped. */
+export function edit(change: Edit): Promise<void> {
+  editing = editing.then(() => editNow(change));
+  return editing;
+}
+
+async function editNow(change: Edit): Promise<void> {
+  const from = source.value;
+  if (from === null) return;
   try {
-    await open(await engineOf().ask('edited', { source: source.value, edit: change }));
+    const to = await engineOf().ask('edited', { source: from, edit: change });
+    if (source.value === from) await open(to);
   } catch (e) {
     if (e instanceof EngineFault) faults.value = e.faults;
   }
@@ -233,11 +243,17 @@ export function stopWork(): void {
   if (source.value !== null) void open(source.value, 'undo');
 }
 
+/** The plan options of the command line: what every source starts with. */
+let given: Pick<Source, 'request' | 'documents'> = { request: DEFAULT_REQUEST, documents: {} };
+
+export const startWith = (request: Partial<Source['request']>, documents: Source['documents']): void => {
+  given = { request: { ...DEFAULT_REQUEST, ...request }, documents };
+};
+
 export const newSource = (file: string, text: string, more: Partial<Source> = {}): Source => ({
   file,
   text,
-  request: DEFAULT_REQUEST,
-  documents: {},
+  ...given,
   ...more,
 });
 
