@@ -4,7 +4,7 @@ import { answer } from '../src/web/engine/answer.ts';
 import { align, countChanges } from '../src/web/model/align.ts';
 import { codeRows } from '../src/web/model/code-rows.ts';
 import { completions } from '../src/web/model/complete.ts';
-import { SPEC_KINDS, specTemplate, withDocument } from '../src/web/model/documents.ts';
+import { SPEC_KINDS, specTemplate, withDocument, withoutDocument } from '../src/web/model/documents.ts';
 import { launchFor } from '../src/web/model/launch-text.ts';
 import { movedBetween } from '../src/web/model/moved.ts';
 import { pipelineRows } from '../src/web/model/pipeline.ts';
@@ -182,6 +182,15 @@ describe('specs and launches to begin with', () => {
     const run = page.run(withDocument(source, file, text));
     expect(run.warnings.filter((w) => w.includes(file))).toEqual([]);
     expect(page.run(source).plan.hash).not.toBe(run.plan.hash);
+  });
+
+  test.each(SPEC_KINDS)('a %s taken out again leaves nothing behind', (kind) => {
+    const source = kernelSource('saxpy');
+    const { file, text } = specTemplate(kind, source);
+    const held = withDocument(source, file, text);
+    expect(held.documents).toEqual({ [file]: text });
+    expect(withDocument(held, file, text)).toBe(held);
+    expect(withoutDocument(held, file)).toEqual(source);
   });
 
   test('a launch for a kernel of which only the parameters are known runs', () => {

@@ -1,6 +1,8 @@
+import { match } from 'ts-pattern';
 import { isMap, isSeq, parseDocument } from 'yaml';
+import { produce } from '../../spec/state.ts';
 import type { Edit } from '../protocol.ts';
-import type { Request, Source } from '../recording.ts';
+import type { Source } from '../recording.ts';
 
 /** The file in which the page keeps moves of phases. */
 export const ORDER_FILE = 'explorer-order.yaml';
@@ -12,32 +14,27 @@ interface MoveEdit {
 }
 
 /** A source with a phase moved, switched off or on, or with a knob set. The source itself stays as it was. */
-export function editedSource(source: Source, edit: Edit, first: string): Source {
-  const { request } = source;
-  const withRequest = (change: Partial<Request>): Source => ({
-    ...source,
-    request: { ...request, ...change },
+export const editedSource = (source: Source, edit: Edit, first: string): Source =>
+  produce(source, (draft) => {
+    const { request, documents } = draft;
+    match(edit)
+      .with({ kind: 'switch' }, ({ phase, on }) => {
+        request.disable = request.disable.filter((d) => d !== phase);
+        if (!on) request.disable.push(phase);
+      })
+      .with({ kind: 'knob' }, ({ name, value }) => {
+        request.set = request.set.filter((s) => !s.startsWith(`${name}=`));
+        if (value !== null) request.set.push(`${name}=${value}`);
+      })
+      .with({ kind: 'move' }, ({ phase, after }) => {
+        const move: MoveEdit = after === null ? { move: phase, before: first } : { move: phase, after };
+        const own = request.order in documents;
+        const file = own ? request.order : ORDER_FILE;
+        documents[file] = own ? withMove(documents[file], move) : newOrder(request.order, move);
+        request.order = file;
+      })
+      .exhaustive();
   });
-  if (edit.kind === 'switch') {
-    const others = request.disable.filter((d) => d !== edit.phase);
-    return withRequest({ disable: edit.on ? others : [...others, edit.phase] });
-  }
-  if (edit.kind === 'knob') {
-    const others = request.set.filter((s) => !s.startsWith(`${edit.name}=`));
-    return withRequest({ set: edit.value === null ? others : [...others, `${edit.name}=${edit.value}`] });
-  }
-  const move: MoveEdit =
-    edit.after === null ? { move: edit.phase, before: first } : { move: edit.phase, after: edit.after };
-  const file = request.order in source.documents ? request.order : ORDER_FILE;
-  const old = source.documents[file];
-  const text =
-    old !== undefined && request.order === file ? withMove(old, move) : newOrder(request.order, move);
-  return {
-    ...source,
-    request: { ...request, order: file },
-    documents: { ...source.documents, [file]: text },
-  };
-}
 
 const line = ({ move, after, before }: MoveEdit): string =>
   `{ move: ${move}, ${after === undefined ? `before: ${before}` : `after: ${after}`}, why: ${WHY} }`;

@@ -1,3 +1,5 @@
+import { match } from 'ts-pattern';
+import { produce } from '../../spec/state.ts';
 import type { Source } from '../recording.ts';
 
 /** Kinds of specs that a page can begin. */
@@ -46,22 +48,32 @@ export function specTemplate(kind: SpecKind, s: Source): { readonly file: string
   return { file: nameOf(), text: TEMPLATES[kind](s, sm) };
 }
 
-const add = (list: readonly string[], name: string): readonly string[] =>
-  list.includes(name) ? list : [...list, name];
+/** A source with a document put in, and asked for if it is new and its kind can be. */
+export const withDocument = (source: Source, file: string, text: string): Source =>
+  produce(source, ({ documents, request }) => {
+    const isNew = !(file in documents);
+    documents[file] = text;
+    if (!isNew) return;
+    match(/^kind: ([\w-]+)/m.exec(text)?.[1])
+      .with('order', () => {
+        request.order = file;
+      })
+      .with('recipe', () => ask(request.recipes, file))
+      .with('knob-set', () => ask(request.knobSets, file))
+      .with('rules', () => ask(request.rules, file))
+      .otherwise(() => {});
+  });
 
-/** A source with a document put in, and asked for if its kind can be. */
-export function withDocument(s: Source, file: string, text: string): Source {
-  const { request } = s;
-  const kind = /^kind: ([\w-]+)/m.exec(text)?.[1];
-  const asks = {
-    order: { order: file },
-    recipe: { recipes: add(request.recipes, file) },
-    'knob-set': { knobSets: add(request.knobSets, file) },
-    rules: { rules: add(request.rules, file) },
-  }[kind ?? ''];
-  return {
-    ...s,
-    documents: { ...s.documents, [file]: text },
-    request: file in s.documents ? request : { ...request, ...asks },
-  };
+function ask(list: string[], file: string): void {
+  if (!list.includes(file)) list.push(file);
 }
+
+/** A source without one of its documents, which nothing asks for any more. */
+export const withoutDocument = (source: Source, file: string): Source =>
+  produce(source, ({ documents, request }) => {
+    delete documents[file];
+    if (request.order === file) request.order = 'binary';
+    request.recipes = request.recipes.filter((r) => r !== file);
+    request.knobSets = request.knobSets.filter((k) => k !== file);
+    request.rules = request.rules.filter((r) => r !== file);
+  });

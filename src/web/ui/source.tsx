@@ -9,7 +9,8 @@ const PAUSE = 250;
 export function SourceView() {
   const s = source.value;
   const timer = useRef<number | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  // What was typed belongs to this file, not to one opened within the pause.
+  useEffect(() => () => clearTimeout(timer.current), [s?.file]);
   if (s === null) return <p class="empty">Choose a kernel above, or drop a PTX file anywhere.</p>;
   const changed = (text: string): void => {
     clearTimeout(timer.current);

@@ -1,7 +1,13 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
-import { SPEC_KINDS, type SpecKind, specTemplate, withDocument } from '../model/documents.ts';
+import {
+  SPEC_KINDS,
+  type SpecKind,
+  specTemplate,
+  withDocument,
+  withoutDocument,
+} from '../model/documents.ts';
 import { Editor } from './editor.tsx';
 import { FaultList } from './faults.tsx';
 import { engineOf, faults, live, open, run, source } from './store.ts';
@@ -16,7 +22,7 @@ export function Specs() {
   const s = source.value;
   const [own, setOwn] = useState<readonly Diagnostic[]>([]);
   const timer = useRef<number | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => () => clearTimeout(timer.current), [s?.file]);
   if (!live.value) return <Recorded />;
   if (s === null) return <p class="empty">Open a kernel first.</p>;
   const names = Object.keys(s.documents);
@@ -26,21 +32,7 @@ export function Specs() {
     chosen.value = file;
     void open(withDocument(s, file, text));
   };
-  const drop = (): void => {
-    const { [name]: _, ...documents } = s.documents;
-    const { request } = s;
-    void open({
-      ...s,
-      documents,
-      request: {
-        ...request,
-        order: request.order === name ? 'binary' : request.order,
-        recipes: request.recipes.filter((r) => r !== name),
-        knobSets: request.knobSets.filter((k) => k !== name),
-        rules: request.rules.filter((k) => k !== name),
-      },
-    });
-  };
+  const drop = (): void => void open(withoutDocument(s, name));
   const changed = (text: string): void => {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(async () => {
