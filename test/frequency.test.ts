@@ -164,6 +164,12 @@ EXIT`);
     expect(at('BB0:\n@P1 BRA BB2\nBB1:\nBRA BB3\nBB2:\nBB3:\nEXIT').slice(1)).toEqual([0.5, 0.5, 1]);
     // A loop that can be passed by: 75 percent.
     expect(at('BB0:\n@P1 BRA BB2\nBB1:\n@P2 BRA BB1\nBB2:\nEXIT')[1]).toBeCloseTo(0.75 / 0.12, 9);
+    // A preheader stands for its loop. A block from which control can still bypass the loop does not.
+    expect(at('BB0:\n@P1 BRA BB3\nBB1:\nBB2:\n@P2 BRA BB2\nBB3:\nEXIT')[1]).toBeCloseTo(0.75, 9);
+    expect(at('BB0:\n@P1 BRA BB4\nBB1:\n@P3 BRA BB4\nBB2:\nBB3:\n@P2 BRA BB3\nBB4:\nEXIT')[1]).toBeCloseTo(
+      0.5,
+      9,
+    );
     // Tables count each entry.
     expect(at('.entry k\n.table T0 BB1 BB2 BB2 BB2\n{\nBB0:\nBRX R1, T0\nBB1:\nEXIT\nBB2:\nEXIT\n}')).toEqual(
       [1, 0.25, 0.75],

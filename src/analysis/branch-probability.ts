@@ -2,7 +2,7 @@ import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 import type { Block, Fn, Instr } from '../ir/program.ts';
 import { type Cfg, cfgOf, endsFlow, isControl, targets, terminator } from './cfg.ts';
-import { dominates, postDominatorsOf } from './dominators.ts';
+import { dominates, dominators, postDominatorsOf } from './dominators.ts';
 import { inLoop, type LoopForest, loopsOf } from './loops.ts';
 import { memo } from './memo.ts';
 import { tripCountsOf } from './trip-count.ts';
@@ -17,7 +17,7 @@ const RIGHT = {
   loopBranch: 0.88,
   /** Control stays in a loop, if neither target is the header. */
   loopExit: 0.8,
-  /** Control enters a loop that it could bypass. */
+  /** Control enters a loop that it could bypass, through a preheader or without one. */
   loopHeader: 0.75,
   /** Control avoids a block with a call, ... */
   call: 0.78,
@@ -134,6 +134,10 @@ function guessed(
   const back = (to: number): boolean => to >= 0 && g.rpoNumber[to] <= g.rpoNumber[b] && header(to);
   const header = (to: number): boolean =>
     forest.innermost[to] >= 0 && forest.loops[forest.innermost[to]].header === to;
+  const preheader = (to: number): boolean => {
+    const [from, end] = [g.succStart[to], g.succStart[to + 1]];
+    return end - from === 1 && header(g.succ[from]) && dominates(dominators(g), to, g.succ[from]);
+  };
   /** Does it lead to something that control can also bypass? */
   const onItsWay = (to: number, is: (to: number) => boolean): boolean =>
     to >= 0 && is(to) && !dominates(post, to, b);
@@ -144,7 +148,7 @@ function guessed(
 
   either(back, RIGHT.loopBranch);
   if (loop >= 0 && !back(first) && !back(second)) either(stays, RIGHT.loopExit);
-  either((to) => onItsWay(to, (x) => header(x) && !back(x)), RIGHT.loopHeader);
+  either((to) => onItsWay(to, (x) => !back(x) && (header(x) || preheader(x))), RIGHT.loopHeader);
   either((to) => onItsWay(to, (x) => facts[x].calls), 1 - RIGHT.call);
   either((to) => onItsWay(to, (x) => facts[x].stores), 1 - RIGHT.store);
   either((to) => to < 0 || onItsWay(to, (x) => g.succStart[x] === g.succStart[x + 1]), 1 - RIGHT.return);
