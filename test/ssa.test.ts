@@ -104,6 +104,15 @@ BB1:
     expect(lines(whole(leaveSsa(out, isa)))).toBe(lines(fn));
   });
 
+  it('is not there yet where a return names no value', () => {
+    const fn = parseFn(
+      '.func f\n  .return u32 out size 4 align 4 at 0 reg R1\n{\nBB0:\n  MOV R1, 7\n  RET\n}',
+      isa,
+    );
+    expect(verifySsa(fn).map((e) => e.rule)).toEqual(['ssa-return']);
+    expect(verifySsa(ssa(fn))).toEqual([]);
+  });
+
   it('leaves alone what is in SSA already', () => {
     const fn = parseFn('BB0:\nMOV R1, 0\nBB1:\nIADD3 R2, R1, 1, RZ\n@P3 BRA BB1\nBB2:\nEXIT', isa);
     expect(constructSsa(fn, isa)).toBe(fn);

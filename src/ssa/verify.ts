@@ -1,5 +1,6 @@
 import { cfgOf } from '../analysis/cfg.ts';
 import { dominates, dominatorsOf } from '../analysis/dominators.ts';
+import { isReturn } from '../analysis/liveness.ts';
 import { isPhi } from '../ir/flow.ts';
 import { Kind, NO_REG, type Reg, regFile, regIndex, regName } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
@@ -12,7 +13,7 @@ const MOST = 50;
 /**
  * Checks that a function is in SSA form: every register has one definition, which dominates its uses (a phi reads at
  * the end of the predecessor); phis are at the top of their block and have a value for exactly the predecessors; a
- * guarded definition may name the value under a false guard. A register without a definition is undefined or a
+ * guarded definition may name the value under a false guard; a return names every returned value. A register without a definition is undefined or a
  * parameter, and may be read anywhere. In unreachable blocks only the number of definitions is checked.
  */
 export function verifySsa(fn: Fn): VerifyError[] {
@@ -25,6 +26,7 @@ export function verifySsa(fn: Fn): VerifyError[] {
     if (errors.length < MOST)
       errors.push({ rule, message, fn: fn.name, block: fn.blocks[b].id, index, loc: ins?.loc ?? 0 });
   };
+  const returned = fn.returns.filter((p) => p.reg !== NO_REG).length;
   const params = new Set(fn.params.map((p) => p.reg));
   fn.blocks.forEach(({ ins }, b) => {
     ins.forEach((x, i) => {
@@ -58,6 +60,8 @@ export function verifySsa(fn: Fn): VerifyError[] {
       if (!isPhi(x)) {
         above = false;
         for (const o of x.src) if (o.reg !== NO_REG) check(o.reg, b, i, x);
+        if (cfg.rpoNumber[b] >= 0 && isReturn(x) && x.src.length !== returned)
+          report('ssa-return', `a return names ${x.src.length} of ${returned} returned values`, b, i, x);
         if (x.guard === NO_REG) return;
         check(x.guard, b, i, x);
         for (const r of x.otherwise) if (r !== NO_REG) check(r, b, i, x);
