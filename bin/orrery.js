@@ -27,7 +27,7 @@ function there(read) {
   }
 }
 
-const source = there(() => readFileSync(file, 'utf8'));
+const source = there(() => readFileSync(file, 'latin1'));
 if (source === undefined) {
   process.stderr.write('orrery is not built yet: run `npm install` (or `npm start`) in its folder first\n');
   process.exit(1);
