@@ -98,6 +98,10 @@ withCache(
     .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
     .option('--print-changed', 'print each function that a phase changed, as a diff')
     .option('--remarks', 'print what each pass did and did not do, and why')
+    .option(
+      '--why <line>',
+      'what each phase did to the instructions of a line: 57 of the input, kernel.cu:12 of its source',
+    )
     .option('--until <phase>', 'stop after this phase')
     .option(
       '--rewrite-limit <phase=n>',
@@ -113,7 +117,7 @@ withCache(
       'what ptxas makes of input and output: registers, spills, stack, code size, side by side',
     )
     .option('--stat', 'time and memory of the phases that ran, the costliest first')
-    .option('--json', 'with --ptxas or --stat: for scripts')
+    .option('--json', 'with --ptxas, --stat or --why: for scripts')
     .option(
       '--trace-events <file>',
       'write when each phase ran, for chrome://tracing or Perfetto; for several files: the folder',

@@ -43,6 +43,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
   const emit = emitOf(o);
   if (o.ptxas === true)
     failWith('--ptxas compares one file', '`orrery measure` tells what ptxas makes of many');
+  if (o.why !== undefined) failWith('--why follows a line of one file');
   if (o.json === true)
     failWith('--json prints one document, of one file', '`--emit json -o FOLDER` writes one for each file');
   if (patterns.includes(STANDARD_INPUT)) failWith('standard input (-) is one file, and the only one');

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
+import { LineHistory } from '../debug/line-history.ts';
 import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -35,6 +36,7 @@ export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly ptxas?: boolean;
   readonly json?: boolean;
   readonly stat?: boolean;
+  readonly why?: string;
   readonly traceEvents?: string;
   readonly quiet?: boolean;
   readonly jobs?: string;
@@ -51,13 +53,15 @@ export interface Optimized {
 
 /** What `--emit` asks for. */
 export function emitOf(o: OptOptions): string {
-  const emit = o.emit ?? (o.ptxas === true || (o.stat === true && o.json === true) ? 'none' : 'ori');
+  const account = o.ptxas === true || o.why !== undefined || (o.stat === true && o.json === true);
+  const emit = o.emit ?? (account ? 'none' : 'ori');
   if (!['ori', 'ptx', 'json', 'none'].includes(emit))
     failWith(`--emit ${emit} is not known`, 'it is one of ori, ptx, json, none');
-  if (o.json === true && o.ptxas !== true && o.stat !== true)
-    failWith('--json goes with --ptxas or --stat', '`--emit json` writes the journal of phases');
-  if (o.json === true && o.ptxas === true && o.stat === true)
-    failWith('--json prints one document: that of --ptxas or that of --stat');
+  const documents = [o.ptxas === true, o.stat === true, o.why !== undefined].filter(Boolean).length;
+  if (o.json === true && documents === 0)
+    failWith('--json goes with --ptxas, --stat or --why', '`--emit json` writes the journal of phases');
+  if (o.json === true && documents > 1)
+    failWith('--json prints one document: that of --ptxas, of --stat or of --why');
   if (o.traceEvents === STANDARD_OUTPUT) failWith('--trace-events writes a file, not standard output (-)');
   const printed = emit !== 'none' && (o.output === undefined || o.output === STANDARD_OUTPUT);
   if (o.json === true && o.stat === true && printed)
@@ -102,10 +106,13 @@ export async function optimize(
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
   if (detailed) warnOtherHashes(file, plan, input.program);
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
+  const lines = o.why === undefined ? null : await import('./why.ts');
+  const history = lines && new LineHistory(input.program, lines.locsOf(input.program, o.why!));
   const disk =
     o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);
   const journal = runPipeline(input.program, plan, {
-    cache: disk?.shelf(input.key, plan.isa),
+    // Rewrites of a phase whose result is kept are not known.
+    cache: history !== null ? undefined : disk?.shelf(input.key, plan.isa),
     inputKey: input.key,
     verify: o.verify,
     until,
@@ -114,8 +121,10 @@ export async function optimize(
     memory: o.stat === true || o.traceEvents !== undefined || emit === 'json',
     snapshots: o.checkEach === true ? 'all' : 'ends',
     onBegin: watch.onBegin,
+    onRewrite: history?.rewrite,
     onPhase: (r, before) => {
       watch.onPhase?.(r, before);
+      history?.phase(r, before);
       if (o.checkEach === true && r.program !== before) eachCheck.push({ record: r, before });
     },
   });
@@ -154,7 +163,15 @@ export async function optimize(
   if (o.stat === true && o.json === true)
     out(JSON.stringify((await import('./stat.ts')).statJson(journal), null, 2));
   if (o.json === true && o.ptxas === true) out(JSON.stringify(uses, null, 2));
-  if (detailed) await account(journal, verdicts, o);
+  if (lines !== null) {
+    const { functions } = history!;
+    out(
+      o.json === true
+        ? JSON.stringify(lines.whyJson(file, o.why!, functions), null, 2)
+        : lines.whyText(lines.titleOf(file, o.why!, text), functions),
+    );
+  }
+  if (detailed && lines === null) await account(journal, verdicts, o);
   else if (!equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {

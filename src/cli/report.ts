@@ -46,7 +46,7 @@ export function changedPhases(journal: Journal): string {
 }
 
 /** `12 dead-removed, 3 branch-folded`: the passed remarks of a record by name. */
-export function remarkSummary(r: PhaseRecord): string {
+export function remarkSummary(r: Pick<PhaseRecord, 'remarks'>): string {
   const n = new Map<string, number>();
   for (const m of r.remarks) if (m.kind === 'passed') n.set(m.name, (n.get(m.name) ?? 0) + 1);
   return [...n].map(([k, v]) => `${v} ${k}`).join(', ');

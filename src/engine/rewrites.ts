@@ -39,17 +39,23 @@ export class RewriteCounter {
   /** The first refused rewrite. */
   next: Rewrite | null = null;
   private readonly limit: RewriteLimit;
+  private readonly onRewrite: ((r: Rewrite) => void) | undefined;
 
-  constructor(limit: RewriteLimit) {
+  /** @param onRewrite called for each allowed rewrite, before it is made */
+  constructor(limit: RewriteLimit, onRewrite?: (r: Rewrite) => void) {
     this.limit = limit;
+    this.onRewrite = onRewrite;
   }
 
   /** Asks permission for one rewrite. */
   take(fn: string, name: string, block: number, ins: Instr | null): boolean {
     const { count, fn: only = null } = this.limit;
-    if (only !== null && only !== fn) return true;
-    if (this.refused) return false;
     const r = { name, fn, block, ins };
+    if (only !== null && only !== fn) {
+      this.onRewrite?.(r);
+      return true;
+    }
+    if (this.refused) return false;
     if (this.made >= count) {
       this.refused = true;
       this.next = r;
@@ -57,6 +63,7 @@ export class RewriteCounter {
     }
     this.made++;
     this.last = r;
+    this.onRewrite?.(r);
     return true;
   }
 }

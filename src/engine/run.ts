@@ -31,7 +31,7 @@ import {
 } from './journal.ts';
 import { MemoryAccount } from './memory.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
-import { RewriteCounter, type RewriteLimit } from './rewrites.ts';
+import { type Rewrite, RewriteCounter, type RewriteLimit } from './rewrites.ts';
 import { type Runnable, runSteps } from './steps.ts';
 import { within } from './where.ts';
 
@@ -62,6 +62,8 @@ export interface RunOptions extends Runnable {
   readonly until?: string;
   /** Limits the rewrites of one phase. Its result is neither taken from the cache nor stored there. */
   readonly rewriteLimit?: RewriteLimit;
+  /** Called for each rewrite before it is made, by passes and rules alike; not for phases whose result comes from the cache. */
+  readonly onRewrite?: (rewrite: Rewrite) => void;
   /** The plans of functions, if already known. */
   readonly plans?: FunctionPlans;
 }
@@ -102,7 +104,10 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
     let ms = 0;
     let bytes = 0;
     const limit = opts.rewriteLimit;
-    const rewrites = limit?.phase === phase.id ? new RewriteCounter(limit) : null;
+    const rewrites = limit?.phase === phase.id ? new RewriteCounter(limit, opts.onRewrite) : null;
+    const asked =
+      rewrites ??
+      (opts.onRewrite && new RewriteCounter({ phase: phase.id, count: Infinity }, opts.onRewrite));
     if (gate.open) {
       opts.onBegin?.(phase);
       const scene = { ...openFunctions(program, gate), plans, budgets };
@@ -128,7 +133,7 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
         const startOfPhase = performance.now();
         const input = program;
         program = within({ phase: phase.id }, () =>
-          runPhase(input, plans, groups, gate, budgets, log, opts, edits, rewrites),
+          runPhase(input, plans, groups, gate, budgets, log, opts, edits, asked ?? null),
         );
         ms = performance.now() - startOfPhase;
         bytes = (opts.heap?.() ?? 0) - heap;

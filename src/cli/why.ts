@@ -1,0 +1,101 @@
+import type { FnHistory, LineStep, PlacedInstr } from '../debug/line-history.ts';
+import type { Program } from '../ir/program.ts';
+import { remarkSummary } from './report.ts';
+import { failWith, pc } from './ui.ts';
+
+/**
+ * The locations that `--why` names: `57`, a line of the input, or `kernel.cu:12`, a line that `.loc` directives name.
+ * @returns their indices in `Program.locs`; a line without instructions ends the command
+ */
+export function locsOf(program: Program, line: string): ReadonlySet<number> {
+  const m = /^(?:(.+):)?(\d+)$/.exec(line);
+  if (m === null)
+    failWith(
+      `--why ${line} names no line`,
+      '`--why 57` is a line of the input, `--why kernel.cu:12` of its source',
+    );
+  const [, file, digits] = m;
+  const number = Number(digits);
+  const files = new Set(
+    program.files.filter((f) => file === undefined || `/${f.name}`.endsWith(`/${file}`)).map((f) => f.index),
+  );
+  if (file !== undefined && files.size === 0)
+    failWith(
+      `no instruction comes from a file '${file}'`,
+      program.files.length === 0
+        ? 'the input names no source files (nvcc writes them with -lineinfo)'
+        : `it names ${program.files.map((f) => f.name).join(', ')}`,
+    );
+  const used = new Set(program.functions.flatMap((f) => f.blocks.flatMap((b) => b.ins.map((i) => i.loc))));
+  const lines = new Map<number, number[]>();
+  for (const at of used) {
+    const loc = program.locs[at];
+    if (loc === undefined || (file !== undefined && !files.has(loc.file))) continue;
+    const n = file === undefined ? loc.line : loc.srcLine;
+    if (n > 0) lines.set(n, [...(lines.get(n) ?? []), at]);
+  }
+  const found = lines.get(number);
+  if (found !== undefined) return new Set(found);
+  const all = [...lines.keys()].sort((a, b) => a - b);
+  const near = [all.filter((n) => n < number).at(-1), all.find((n) => n > number)].filter(
+    (n) => n !== undefined,
+  );
+  return failWith(
+    `no instruction comes from line ${line}`,
+    near.length === 0 ? 'the input has no instructions' : `the nearest that have some: ${near.join(', ')}`,
+  );
+}
+
+/** Names a line, with its text if it is one of the input. */
+export const titleOf = (file: string, line: string, text: string): string =>
+  line.includes(':')
+    ? `${file}, ${line}`
+    : `${file}:${line}  ${text.split('\n')[Number(line) - 1]?.trim() ?? ''}`;
+
+/** What happened to the instructions of one line, phase by phase. */
+export function whyText(title: string, functions: readonly FnHistory[]): string {
+  const out = [pc.bold(title)];
+  for (const f of functions) {
+    out.push('', pc.bold(f.fn), 'as read', ...f.first.map((i) => row(' ', i)));
+    for (const s of f.steps) {
+      out.push(
+        heading(s),
+        ...s.removed.map((i) => pc.red(row('-', i))),
+        ...s.added.map((i) => pc.green(row('+', i))),
+      );
+      for (const m of s.remarks) if (m.kind !== 'passed') out.push(`    ${m.kind}: ${m.name}: ${m.message}`);
+    }
+    out.push(
+      f.last.length === 0 ? 'at the end: nothing is left' : 'at the end',
+      ...f.last.map((i) => row(' ', i)),
+    );
+  }
+  return out.join('\n');
+}
+
+const row = (sign: string, i: PlacedInstr): string => `  ${sign} ${i.block.padEnd(6)} ${i.text}`;
+
+function heading(s: LineStep): string {
+  const [own, readers] = [false, true].map((atReader) =>
+    s.rewrites
+      .filter((r) => r.atReader === atReader)
+      .map((r) => `${r.count} ${r.name}`)
+      .join(', '),
+  );
+  const what = [own === '' ? remarkSummary(s) : own, readers === '' ? '' : `where it was read: ${readers}`];
+  return [s.phase, pc.dim(what.filter((w) => w !== '').join('; '))].join('  ').trimEnd();
+}
+
+/** The same for scripts: `schemas/output/why.schema.json`. */
+export const whyJson = (file: string, line: string, functions: readonly FnHistory[]) => ({
+  version: 1,
+  file,
+  line,
+  functions: functions.map((f) => ({
+    ...f,
+    steps: f.steps.map((s) => ({
+      ...s,
+      remarks: s.remarks.map(({ kind, name, message }) => ({ kind, name, message })),
+    })),
+  })),
+});
