@@ -1115,7 +1115,7 @@ note?: string
 /**
  * What other sources say of the row, and which one is followed.
  */
-doubt?: string
+conflict?: string
 /**
  * What runs here, in turn: passes and rule groups. Missing: nothing is bound.
  */
