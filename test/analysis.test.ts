@@ -18,6 +18,7 @@ import {
 import { pressureOf } from '../src/analysis/pressure.ts';
 import { renderCfgDot, renderCfgText } from '../src/analysis/render/cfg-text.ts';
 import { renderCfgSvg } from '../src/analysis/render/svg.ts';
+import { mapBlocks } from '../src/ir/edit.ts';
 import { NO_REG, type Reg, regName, regOf } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
@@ -408,6 +409,36 @@ describe('AnalyzeControlFlow', () => {
       expect(hasFlag(cf, b, BlockFlag.LoopHeader) && hasFlag(cf, b, BlockFlag.HasPredecessor)).toBe(true);
     expect(cf.latch).toEqual(plain.latch);
     expect(cf.rpoNumber).toEqual(plain.rpoNumber);
+  });
+
+  it('is computed anew where control flow changed, and only there', () => {
+    const cf = analyzeControlFlow(fn);
+    // Without the back edge of the inner loop its header is none, and the outer loop is as it was.
+    const outer = mapBlocks(fn, (b) => (b.id === 2 ? { ...b, ins: b.ins.slice(0, -1) } : b));
+    const after = analyzeControlFlow(outer);
+    expect(after).not.toBe(cf);
+    expect([1, 2].map((b) => hasFlag(after, b, BlockFlag.LoopHeader))).toEqual([true, false]);
+    expect([1, 2, 3].map((b) => hasFlag(after, b, BlockFlag.InLoop))).toEqual([true, true, true]);
+    expect(hasFlag(cf, 2, BlockFlag.LoopHeader)).toBe(true);
+  });
+
+  it('an edge for each entry of a table counts as a predecessor, and may close a loop', () => {
+    const f = parseFn(
+      '.entry k\n  .table T0 BB2 BB1 BB3\n{\nBB0:\nMOV R1, RZ\nBB1:\nBRX R1, T0\nBB2:\nBRA BB3\nBB3:\nEXIT\n}',
+      isa,
+    );
+    const cf = analyzeControlFlow(f);
+    const names = (flag: number): number[] => f.blocks.map((_, b) => b).filter((b) => hasFlag(cf, b, flag));
+    expect(names(BlockFlag.HasPredecessor)).toEqual([1, 2, 3]);
+    expect(names(BlockFlag.LoopHeader)).toEqual([1]);
+    expect(names(BlockFlag.BackEdgeCandidate)).toEqual([1]);
+  });
+
+  it('a loop with two entries is a violation, and says where they are', () => {
+    const cf = analyzeControlFlow(
+      parseFn('BB0:\n@P1 BRA BB2\nBB1:\nMOV R1, RZ\nBB2:\n@P2 BRA BB1\nBB3:\nEXIT', isa),
+    );
+    expect([cf.rpoViolation, cf.violation]).toEqual([true, 'irreducible region entered at BB1 and BB2']);
   });
 
   it('without a violation the intervals are exactly the natural loops', () => {

@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { callGraphOf } from '../src/analysis/call-graph.ts';
 import { UndeclaredRead } from '../src/engine/context.ts';
 import { host as names, runPipeline } from '../src/engine/pipeline.ts';
+import { timingRecords } from '../src/engine/report.ts';
 import { type RegisteredPass, type RunOptions, runPlan } from '../src/engine/run.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { mapBlocks, mapIns, withFunctions } from '../src/ir/edit.ts';
 import type { Fn } from '../src/ir/program.ts';
+import { printProgram } from '../src/ir/text.ts';
 import type { Pass, ProgramPass } from '../src/passes/pass.ts';
 import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
@@ -64,6 +66,32 @@ describe('gates', () => {
     const empty = base.phases.map((p) => (p.id === 'OriBranchOpt' ? { ...p, steps: [] } : p));
     expect(outcome({ ...base, phases: empty }, 'OriBranchOpt')).toBe('nothing is bound to it yet');
     expect(outcome(base, 'AdvancedPhaseAfterConvUnSup')).toBe('no-op marker');
+  });
+
+  it('a phase whose isNoOp holds is not executed, but leaves its record', () => {
+    const phases = base.phases.map((p) => (p.id === 'OriBranchOpt' ? { ...p, noOp: true } : p));
+    const begun: string[] = [];
+    const j = runPipeline(input, { ...base, phases }, { onBegin: (p) => void begun.push(p.id) });
+    const record = j.records.find((r) => r.phase.id === 'OriBranchOpt')!;
+    expect([record.outcome, record.why, record.blocksChanged]).toEqual(['skipped', 'isNoOp', 0]);
+    expect(begun).not.toContain('OriBranchOpt');
+    expect(begun).toContain('AnalyzeControlFlow');
+    expect(timingRecords(j).filter((t) => t.name === 'OriBranchOpt')).toEqual([
+      { index: 15, name: 'OriBranchOpt', time: 0, flags: 3 },
+    ]);
+  });
+
+  it('phase 3 runs from level 1 on, and knob 235 switches it off without a change of any result', async () => {
+    expect(outcome(await plan({ level: 0 }), 'AnalyzeControlFlow')).toBe('level 0 is not in 1..5');
+    for (const level of [1, 2, 3, 4, 5]) {
+      const on = await plan({ level });
+      const off = await plan({ level, set: ['DisableSourceOrder'] });
+      expect(outcome(on, 'AnalyzeControlFlow')).toBe('ran');
+      expect(outcome(off, 'AnalyzeControlFlow')).toBe('knob DisableSourceOrder is set');
+      const [a, b] = [on, off].map((p) => runPipeline(input, p));
+      expect(a.last).not.toBe(input);
+      expect(printProgram(a.last)).toBe(printProgram(b.last));
+    }
   });
 
   it('OptBudget limits how often gates see the level', async () => {

@@ -24,6 +24,7 @@ const READMES = [
   'pipelines/rules/README.md',
   'src/analysis/README.md',
   'src/engine/README.md',
+  'src/engine/fidelity/README.md',
   'src/lab/README.md',
   'src/ptx/emit/README.md',
   'src/web/README.md',

@@ -128,6 +128,26 @@ describe('what a recipe says for some functions', () => {
     expect(text).toBe('');
   });
 
+  it('the back end says how a recipe is applied that names no mode', async () => {
+    const program = lowered(kernelText('device-functions'));
+    const sm80 = specOf(
+      'sm_80.yaml',
+      'kind: backend\nname: sm_80\nextends: ampere\nsm: sm_80\ncode: 28673\nrecipe: { mode: 3 }',
+    );
+    const applied = async (recipe: string) => {
+      const specs = withRecipes({ r: recipe });
+      const p = await planOf(
+        {},
+        { recipes: ['r'] },
+        { ...specs, backends: new Map([...specs.backends, ['sm_80', sm80]]) },
+      );
+      const plans = new FunctionPlans(p, program);
+      return program.functions.filter((f) => plans.of(f.name).level === 0).map((f) => f.kind);
+    };
+    expect(new Set(await applied('level: 0'))).toEqual(new Set(['func']));
+    expect(new Set(await applied('mode: 2\nlevel: 0'))).toEqual(new Set(['entry']));
+  });
+
   it('modes 4 and 5: what has a loop comes out as with the recipe, what has none as without, and the other way round', async () => {
     const program = lowered(`${branchyPtx('straight')}\n${counting('looped')}`);
     const level = async (mode: number) => after(await planOf({ r: `mode: ${mode}\nlevel: 0` }), program);
@@ -486,6 +506,15 @@ parts:
     expect(await at(1)).toEqual([1, 1]);
     const two = await planOf({ r: text }, { nvopt: 2 });
     expect(two.settings).toMatchObject([{ what: 'nvopt', value: 2, overridden: [{ value: 3 }] }]);
+  });
+
+  it('fill hooks', async () => {
+    const filled = async (nvopt: number) =>
+      hook(await planOf({}, { nvopt }), 'AdvancedPhaseBackPropVReg').steps.map((s) =>
+        s.kind === 'pass' ? s.pass : s.kind,
+      );
+    expect(await filled(4)).toEqual([]);
+    expect(await filled(5)).toEqual(['back-copy-propagation']);
   });
 
   it('above 5 there is warning 8000, and compilation goes on', async () => {

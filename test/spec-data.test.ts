@@ -467,6 +467,22 @@ describe('back ends', () => {
     for (const sm of ['sm_80', 'sm_86', 'sm_88', 'sm_89']) expect(handler(sm)).toBe('branch-distance');
   });
 
+  test('the slots that the folds of seed 001 call are in every back end', () => {
+    const handlers = {
+      '632': 'remap-registers',
+      '656': 'none',
+      '904': 'element-size',
+      '936': 'none',
+      '1312': 'mark-predicates',
+      '1320': 'none',
+    };
+    for (const [n, b] of resolved) {
+      expect(fact(b, 'slots'), n).toMatchObject(handlers);
+      // Promotion of memory begins with generation 5.
+      expect(fact(b, 'slots.392'), n).toBe(['sm_30', 'sm_50'].includes(n) ? 'none' : 'promote-memory');
+    }
+  });
+
   test('every number has a source, and sources and doubts name values that exist', () => {
     for (const [n, b] of resolved) {
       const sources = Object.keys(b['sources'] as Plain);

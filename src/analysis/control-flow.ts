@@ -8,6 +8,11 @@ import { memo } from './memo.ts';
  * original keeps them in fields of the block and recomputes them in 131 places; here they are a pure function of the
  * snapshot, computed once for each. The original's algorithm assumes, then confirms: every block is a header
  * candidate until no edge comes back to it.
+ *
+ * The page contradicts itself on two points. Loop intervals end at the exit in its table, and begin at the number in
+ * the latch field in its pseudocode; here they go from the header to the last latch, which makes them the natural loops.
+ * It calls block numbers reverse post-order, but its pseudocode counts blocks in list order; here they are reverse
+ * post-order.
  */
 
 /** Bits of `ControlFlow.flags`. */

@@ -1109,9 +1109,13 @@ status: ("implemented" | "partial" | "marker" | "not-applicable" | "unbound")
  */
 purpose: string
 /**
- * What is missing (partial), why it has no meaning here (not-applicable), or which sources disagree and which was followed.
+ * What is missing (partial), why it has no meaning here (not-applicable), or what else a reader should know.
  */
 note?: string
+/**
+ * What other sources say of the row, and which one is followed.
+ */
+conflict?: string
 /**
  * What runs here, in turn: passes and rule groups. Missing: nothing is bound.
  */
