@@ -3,11 +3,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openSolver, packagedSolver } from '../src/cli/solver.ts';
 import { compileGroup } from '../src/rules/group.ts';
 import { tryOut } from '../src/rules/prove/draw.ts';
+import { decimal } from '../src/rules/prove/float-values.ts';
 import { goalOf } from '../src/rules/prove/goal.ts';
 import { lawful } from '../src/rules/prove/laws.ts';
 import { NodeTable } from '../src/rules/prove/nodes.ts';
 import { LIMITS, prove } from '../src/rules/prove/prove.ts';
 import { questionOf, readModel } from '../src/rules/prove/question.ts';
+import { refutation } from '../src/rules/prove/refute.ts';
 import { oneBit } from '../src/rules/prove/slices.ts';
 import type { Verdict } from '../src/rules/prove/verdict.ts';
 import type { Rule } from '../src/rules/rule.ts';
@@ -41,7 +43,7 @@ function numbers(v: Verdict): Record<string, bigint> {
   const out: Record<string, bigint> = {};
   for (const [, name, hex] of v.counterexample.matchAll(/^ +([$#]\w+) *= 0x(\w+) \(/gm))
     out[name] = BigInt(`0x${hex}`);
-  const results = /= (\w+) before, (\w+) after/.exec(v.counterexample)!;
+  const results = /= (\w+)(?: = \S+)? before, (\w+)(?: = \S+)? after/.exec(v.counterexample)!;
   out.before = numberOf(results[1]);
   out.after = numberOf(results[2]);
   return out;
@@ -307,5 +309,29 @@ describe('questions', () => {
       );
       s.close();
     }
+  });
+});
+
+describe('floats in counterexamples', () => {
+  it.each([
+    [0x3f800000n, 'f32', '1'],
+    [0x3dcccccdn, 'f32', '0.1'],
+    [0x7f7fffffn, 'f32', '3.4028235e+38'],
+    [0x80000000n, 'f32', '-0'],
+    [0xff800000n, 'f32', '-Infinity'],
+    [0x7fffffffn, 'f32', 'NaN'],
+    [0x3fb999999999999an, 'f64', '0.1'],
+    [0xc000000000000000n, 'f64', '-2'],
+    [0x3555n, 'f16', '0.333251953125'],
+    [0xbf80n, 'bf16', '-1'],
+  ] as const)('0x%x of %s is %s', (pattern, fmt, text) => {
+    expect(decimal(pattern, fmt)).toBe(text);
+  });
+
+  it('are shown where a float operation takes or gives them, integers are not', () => {
+    expect(refutation(ruleOf('FADD $d, $a, $b', 'FADD $d, $a, -$b'))).toMatch(
+      /\$b += 0x[0-9a-f]{8} \(32 bits\) = \S+\n[\s\S]*\$d += 0x[0-9a-f]{8} = \S+ before, 0x[0-9a-f]{8} = \S+ after/,
+    );
+    expect(refutation(ruleOf('IADD3 $d, $a, $b, 0', 'IADD3 $d, $a, -$b, 0'))).not.toMatch(/bits\) =/);
   });
 });
