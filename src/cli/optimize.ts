@@ -172,7 +172,7 @@ export async function optimize(
     );
   }
   if (detailed && lines === null) await account(journal, verdicts, o);
-  else if (!equal) for (const v of verdicts) err(v);
+  else if (detailed || !equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {
     before: countInstructions(journal.input),
