@@ -8,10 +8,10 @@ import { hasWork } from '../src/spec/phases.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
-import { testContext } from './support/context.ts';
+import { programOf, testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { runPass } from './support/run-pass.ts';
-import { planWith } from './support/specs.ts';
+import { planWith, saysOf } from './support/specs.ts';
 
 const isa = testIsa();
 const planOf = async (change: Partial<PlanRequest> = {}): Promise<Plan> =>
@@ -54,6 +54,51 @@ describe('the phases of branches and switches', () => {
       [],
       [],
     ]);
+  });
+});
+
+it.each([
+  'Knob232',
+  'Knob351=3',
+  'RegAllocAvoidBankConflictMacPenalty=3',
+  'RegAllocAvoidBankConflictMacWindowSize=3',
+])('%s is for phase 14, which does nothing yet', async (set) => {
+  const says = await saysOf({ set: [set], order: 'binary' });
+  expect(says).toMatch(
+    /^warning: knob \w+ is set \(command-line\), but no phase that runs reads it\n {2}DoSwitchOptFirst/,
+  );
+});
+
+describe('from nested branches to none', () => {
+  const nested = parseFn(
+    `.entry k\n{\nBB0:\n S2R.TID.X R1\n LOP3 R2, R1, 1, RZ, 192\n ISETP.EQ P3, R2, RZ\n @!P3 BRA BB4
+BB1:\n LOP3 R4, R1, 2, RZ, 192\n ISETP.EQ P5, R4, RZ\n @!P5 BRA BB4\nBB3:\n IADD3 R6, R1, 7
+BB4:\n MOVPHI R7, {BB0: R1, BB1: R1, BB3: R6}\n STG [RD9], R7\n EXIT\n}`,
+    isa,
+  );
+  const after = (fn: Fn, ...ids: string[]): readonly string[] => {
+    const phases = base.phases.filter((p) => ids.includes(p.id));
+    const { last } = runPipeline(programOf(fn), { ...base, phases });
+    return last.functions[0].blocks.flatMap((b) => b.ins.map((x) => x.op.name));
+  };
+  const count = (ops: readonly string[], op: string): number => ops.filter((x) => x === op).length;
+
+  it('phase 38 leaves one branch, and then phase 63 none', () => {
+    expect(count(after(nested, 'OptimizeNestedCondBranches'), 'BRA')).toBe(1);
+    const both = after(nested, 'OptimizeNestedCondBranches', 'OriDoPredication');
+    expect([count(both, 'BRA'), count(both, 'PLOP3')]).toEqual([0, 1]);
+  });
+
+  it('phase 31 replaces a short choice of values, and no store', () => {
+    const choice = (arm: string): Fn =>
+      parseFn(
+        `.entry k\n{\nBB0:\n S2R.TID.X R1\n LOP3 R2, R1, 1, RZ, 192\n ISETP.EQ P3, R2, RZ\n @P3 BRA BB2
+BB1:\n ${arm}\nBB2:\n MOVPHI R7, {BB0: R1, BB1: R8}\n STG [RD9], R7\n EXIT\n}`,
+        isa,
+      );
+    const branches = (fn: Fn): number => count(after(fn, 'OriLinearReplacement'), 'BRA');
+    expect(branches(choice('IADD3 R8, R1, 7'))).toBe(0);
+    expect(branches(choice('IADD3 R8, R1, 7\n STG [RD9+8], R1'))).toBe(1);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { runPlan } from '../src/engine/run.ts';
-import { printProgram } from '../src/ir/text.ts';
+import { parseFn, printProgram } from '../src/ir/text.ts';
 import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
@@ -9,6 +9,9 @@ import { hasWork } from '../src/spec/phases.ts';
 import type { Plan, Step } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
+import { testContext } from './support/context.ts';
+import { testIsa } from './support/isa.ts';
+import { runPass } from './support/run-pass.ts';
 import { planWith } from './support/specs.ts';
 
 /** The bundles of seed 001, by seed number. */
@@ -151,5 +154,31 @@ ${body}; st.global.u32 [%rd+4], %y; ret; }`;
     const known = op === 'and' ? 'eq' : 'ne';
     const both = await stored(`setp.${known}.s32 %q, %x, %x; ${op}.pred %q, %p, %q; selp.b32 %y, 5, 6, %q`);
     expect(both).toEqual(await stored('selp.b32 %y, 5, 6, %p'));
+  });
+});
+
+describe('two conditions are one', () => {
+  const decided = (first: string, second: string): boolean => {
+    const fn = parseFn(
+      `.entry k\n{\nBB0:\n LDC R2, c[0x0][0x160]\n LDC R3, c[0x0][0x164]\n LDC R5, c[0x0][0x168]\n LDC R6, c[0x0][0x16c]\n IADD3 R8, R5, R6, 1\n IADD3 R9, R5, R6, 1\n SHL R14, R8, 2\n SHL R15, R9, 2\n SHL R16, R14, 3\n SHL R17, R15, 3\n LDG R18, [RD7]\n LDG R19, [RD7]\n ${first}\n ${second}\n @P11 BRA BB3
+BB1:\n @P12 BRA BB3\nBB2:\n STG [RD7], R5\nBB3:\n EXIT\n}`,
+      testIsa(),
+    );
+    return runPass('equivalent-conditions', fn, testContext(fn)) !== fn;
+  };
+
+  it.each([
+    ['the same operands', 'FSETP.LT P11, R2, R3', 'FSETP.LT P12, R2, R3', true],
+    ['another sign', 'FSETP.LT P11, R2, R3', 'FSETP.LT P12, -R2, R3', false],
+    ['an absolute value', 'FSETP.LT P11, R2, R3', 'FSETP.LT P12, |R2|, R3', false],
+    ['the same signs', 'FSETP.LT P11, -|R2|, R3', 'FSETP.LT P12, -|R2|, R3', true],
+    ['a constant for a register', 'ISETP.LT P11, R2, R3', 'ISETP.LT P12, R2, 3', false],
+    ['the opposite', 'ISETP.LT P11, R2, R3', 'ISETP.GE P12, R2, R3', true],
+    ['sums that are equal', 'ISETP.LT P11, R8, R3', 'ISETP.LT P12, R9, R3', true],
+    ['two operations that are equal', 'ISETP.LT P11, R14, R3', 'ISETP.LT P12, R15, R3', true],
+    ['three operations', 'ISETP.LT P11, R16, R3', 'ISETP.LT P12, R17, R3', false],
+    ['loads', 'ISETP.LT P11, R18, R3', 'ISETP.LT P12, R19, R3', false],
+  ])('with %s: %s, %s', (_, first, second, equal) => {
+    expect(decided(first, second)).toBe(equal);
   });
 });
