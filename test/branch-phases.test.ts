@@ -139,6 +139,13 @@ describe('the strategy for a switch', () => {
     expect(entries(rewritten(spread(8, 1025), sparse))).toBeLessThan(1024);
   });
 
+  it('looks up what lanes choose apart, and asks one by one where they agree', () => {
+    const six = spread(6, 6);
+    const costly = { 'table-cost': 8 };
+    expect(entries(rewritten(six, { ...costly, lanes: 1 }))).toBe(0);
+    expect(entries(rewritten(six, { ...costly, lanes: 32 }))).toBe(6);
+  });
+
   it('searches far values by halves', () => {
     for (const n of [5, 8, 13, 20, 31, 40]) {
       const out = rewritten(

@@ -6,7 +6,7 @@ import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { hasWork } from '../src/spec/phases.ts';
-import type { Plan, Step } from '../src/spec/plan.ts';
+import { flatSteps, type Plan, type Step } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { testContext } from './support/context.ts';
@@ -105,6 +105,26 @@ it('a bundle repeats its steps until nothing changes, within its bound', async (
   expect(rounds).toEqual(Array(5).fill([16]));
 });
 
+it('a bundle cleans in one order: copies, constants, guards, the dead', async () => {
+  const { phases } = await planOf();
+  for (const p of phases.filter((x) => hasWork(x) && x.id.startsWith('GeneralOptimize'))) {
+    const passesOf = flatSteps(p.steps).flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
+    const at = passesOf.indexOf('copy-propagation');
+    expect([p.id, passesOf.slice(at, at + 4)]).toEqual([
+      p.id,
+      ['copy-propagation', 'constant-folding', 'constant-guards', 'dead-results'],
+    ]);
+  }
+});
+
+it('of the bundles, only phase 13 names the budget of branches', async () => {
+  const { phases } = await planOf();
+  const named = phases.filter((p) => p.knobs.includes('MergeEquivalentConditionalFlowBudget'));
+  expect(named.map((p) => p.id).filter((id) => id.startsWith('GeneralOptimize'))).toEqual([
+    'GeneralOptimizeEarly',
+  ]);
+});
+
 /** Integer operations of which nothing is left, and what they give. */
 const ALGEBRA: readonly (readonly [string, 'x' | number])[] = [
   ['add.s32 %y, %x, 0', 'x'],
@@ -115,6 +135,9 @@ const ALGEBRA: readonly (readonly [string, 'x' | number])[] = [
   ['div.s32 %y, %x, 1', 'x'],
   ['not.b32 %z, %x; not.b32 %y, %z', 'x'],
   ['selp.b32 %y, %x, %x, %p', 'x'],
+  ['mov.b32 %f, %x; selp.f32 %f, %f, %f, %p; mov.b32 %y, %f', 'x'],
+  ['add.s32 %z, %x, 3; add.s32 %y, %z, -3', 'x'],
+  ['mov.b32 %z, 6; mul.lo.s32 %z, %z, 7; sub.s32 %z, %z, 42; add.s32 %y, %x, %z', 'x'],
   ['setp.eq.s32 %p, %x, %x; selp.b32 %y, %x, 7, %p', 'x'],
   ['mul.lo.s32 %y, %x, 0', 0],
   ['and.b32 %y, %x, 0', 0],
@@ -126,7 +149,7 @@ describe('what integers come to', () => {
   const stored = async (body: string): Promise<readonly string[]> => {
     const plan = await planOf();
     const text = `.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) {
-.reg .b64 %rd; .reg .b32 %x, %y, %z; .reg .pred %p, %q;
+.reg .b64 %rd; .reg .b32 %x, %y, %z; .reg .f32 %f; .reg .pred %p, %q;
 ld.param.u64 %rd, [a]; ld.global.u32 %x, [%rd]; setp.gt.s32 %p, %x, 3;
 ${body}; st.global.u32 [%rd+4], %y; ret; }`;
     return printProgram(runPipeline(lowered(text, plan), plan).last)
