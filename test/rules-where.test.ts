@@ -58,7 +58,8 @@ describe('where rules run', () => {
 
   it('floats fold unless forbidden, approximate functions if allowed', async () => {
     expect(await optimized(SUM, {})).toContain('0x40000000');
-    expect(await optimized(SUM, { set: ['FPFoldDisable'] })).not.toContain('0x40000000');
+    for (const off of ['FPFoldDisable', 'LimitFoldFp'])
+      expect(await optimized(SUM, { set: [off] })).not.toContain('0x40000000');
     expect(await optimized(SINE, {})).toContain('MUFU.SIN');
     expect(await optimized(SINE, { set: ['FoldApproximate'] })).not.toContain('MUFU');
   });

@@ -52,6 +52,7 @@ interface Knob {
   aliases?: string[];
   readers?: string[];
   decoded?: boolean;
+  unread?: boolean;
   ours?: boolean;
 }
 interface Constraint {
@@ -232,6 +233,9 @@ describe('phases', () => {
       if (r.status === 'partial' || r.status === 'not-applicable')
         expect(r.note, r.name).toBeTypeOf('string');
       for (const p of passNames(r)) expect([...passes.keys()], r.name).toContain(p);
+      // A knob that nothing reads is something that is missing.
+      if (r.status === 'implemented')
+        expect([r.name, (r.knobs ?? []).filter((k) => knobs[k].unread)]).toEqual([r.name, []]);
     }
   });
 

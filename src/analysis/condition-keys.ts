@@ -1,8 +1,9 @@
 import { OpFlag } from '../ir/opcode.ts';
-import { NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
+import { Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { type Condition, conditionOf } from './condition.ts';
 import { type DefUse, defUseOf, singleDef } from './defuse.ts';
+import { isValue } from './effects.ts';
 import type { LinearForm } from './linear.ts';
 import { singleValuesOf } from './single-values.ts';
 
@@ -29,11 +30,14 @@ interface TruthText {
 
 /** Longest chain of negations and combinations that is followed. */
 const MOST_DEPTH = 8;
+/** Deepest expression by which two compared values are found equal (seed 001, comparison of expressions in phase 13). */
+const MOST_EQUAL = 2;
 
 /**
  * Conditions of a snapshot, in SSA or not, by what they compare: copies and negations are seen through, `a < b` is
- * the opposite of `b <= a`, and comparisons of equal linear forms are equal. Registers with several definitions stand
- * for themselves.
+ * the opposite of `b <= a`, and comparisons of equal linear forms are equal. A value that an expression gives is equal
+ * to another one that the same expression gives, down to two operations. Registers with several definitions stand for
+ * themselves.
  */
 export class ConditionKeys {
   private readonly du: DefUse;
@@ -64,7 +68,7 @@ export class ConditionKeys {
     const k = x.dst.indexOf(r);
     const c = conditionOf(x, k);
     if (c !== null) return this.said(c, depth) ?? itself;
-    return { text: `${x.op.name}:${x.mods}:${k}:${x.src.map(operand).join()}`, not: false };
+    return { text: `${x.op.name}:${x.mods}:${k}:${x.src.map((o) => this.value(o)).join()}`, not: false };
   }
 
   private said(c: Condition, depth: number): TruthText | null {
@@ -78,7 +82,7 @@ export class ConditionKeys {
         return of === null ? null : { text: of.text, not: !of.not };
       }
       case 'compare': {
-        const sides = [form(c.a), form(c.b)];
+        const sides = [this.form(c.a), this.form(c.b)];
         if (c.test === 'eq') sides.sort();
         return { text: `${c.test}:${sides.join(':')}`, not: false };
       }
@@ -93,12 +97,27 @@ export class ConditionKeys {
     }
   }
 
+  private form(f: LinearForm): string {
+    const terms = f.terms.map(
+      (t) => `+${t.coefficient}*${this.value(t.operand)}/${t.bits}${t.signed ? 's' : ''}`,
+    );
+    return `${f.width}+${f.constant}${terms.join('')}`;
+  }
+
+  /** An operand, by the expression that computes it. */
+  private value(o: Operand, depth = 0): string {
+    if (o.kind !== Kind.Reg || depth === MOST_EQUAL || this.single[regIndex(o.reg)] !== 1) return operand(o);
+    const n = singleDef(this.du, o.reg);
+    if (n < 0) return operand(o);
+    const x = this.du.ins[n];
+    if (!isValue(x) || x.guard !== NO_REG || !this.readsValues(x)) return operand(o);
+    const inputs = x.src.map((s) => this.value(s, depth + 1));
+    return `${o.mods}(${x.op.name}:${x.mods}:${x.dst.indexOf(o.reg)}:${inputs.join()})`;
+  }
+
   private readsValues(x: Instr): boolean {
     return x.src.every((o) => o.reg === NO_REG || this.single[regIndex(o.reg)] === 1);
   }
 }
 
 const operand = (o: Operand): string => `${o.kind}.${o.mods}.${o.reg}.${o.lo}.${o.hi}.${o.sym}`;
-
-const form = (f: LinearForm): string =>
-  `${f.width}+${f.constant}${f.terms.map((t) => `+${t.coefficient}*${operand(t.operand)}/${t.bits}${t.signed ? 's' : ''}`).join('')}`;

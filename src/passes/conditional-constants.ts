@@ -39,7 +39,7 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  * branches (`rangesOf`), if some comparison looks decidable (`mayBeDecided`): predicates with a known value and, in
  * blocks reached by only one outcome, operands that this outcome makes constant. Unreachable code is removed.
  *
- * Knobs: FoldApproximate and FPFoldDisable say what may be evaluated, as for constant folding.
+ * Knobs: FoldApproximate, FPFoldDisable and LimitFoldFp say what may be evaluated, as for constant folding.
  *
  * Requires: control-last, ssa. Guarantees: ssa; every block is reachable or named by a convergence label. A second
  * application may find what the first one exposed, because each step runs once.
@@ -53,7 +53,7 @@ function byFlow(fn: Fn, ctx: PassContext): Fn {
   const moves = movesOf(ctx.isa);
   if (!mayHaveConstantPhis(fn, moves)) return fn;
   const approximate = isSet(ctx.knob('FoldApproximate'));
-  const floats = !isSet(ctx.knob('FPFoldDisable'));
+  const floats = !isSet(ctx.knob('FPFoldDisable')) && !isSet(ctx.knob('LimitFoldFp'));
   const found = new ConstantsByFlow(fn, moves, (x) => isFoldable(x, approximate, floats));
   return edit(
     fn,

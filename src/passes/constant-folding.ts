@@ -18,7 +18,7 @@ import type { EditPass } from './pass.ts';
  *
  * Operands are constants, or registers that surely hold one, so that a chain folds in one walk. Values are evaluated
  * exactly by the opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless
- * FPFoldDisable is. Along the way constants are canonicalized: their modifiers are applied, and where operands may be
+ * FPFoldDisable or LimitFoldFp is. Along the way constants are canonicalized: their modifiers are applied, and where operands may be
  * exchanged, constants come last.
  *
  * Requires: nothing. Guarantees: bit-exact equivalence (approximate functions: to the simulator's results); blocks
@@ -29,7 +29,7 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewri
   const reaching = reachingIn(d);
   const moves = movesOf(isa);
   const approximate = isSet(knob('FoldApproximate'));
-  const floats = !isSet(knob('FPFoldDisable'));
+  const floats = !isSet(knob('FPFoldDisable')) && !isSet(knob('LimitFoldFp'));
   let folded = 0;
   /** The constant value of an operand; null if it has none. */
   const constant = (o: Operand, at: number): Operand | null => {

@@ -106,7 +106,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry(
     'equivalent-conditions',
     equivalentConditions,
-    1,
+    2,
     'resolve or bypass branches that earlier ones decide',
   ),
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
@@ -132,7 +132,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     conditionalConstants,
     2,
     'propagate constants and ranges along executable paths, decide branches',
-    { knobs: ['FoldApproximate', 'FPFoldDisable'] },
+    { knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'] },
   ),
   entry('reassociate', reassociate, 2, 'put trees of integer operations in order, then number values'),
   entry('late-commoning', lateCommoning, 2, 'value numbering once more'),
@@ -153,7 +153,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   }),
   edits('copy-propagation', copyPropagation, 2, 'replace operands by what they are copies of'),
   edits('constant-folding', constantFolding, 1, 'evaluate instructions with constant operands', {
-    knobs: ['FoldApproximate', 'FPFoldDisable'],
+    knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'],
   }),
   edits('constant-guards', constantGuards, 1, 'remove known guards, and instructions that never run'),
   edits('dead-results', deadResults, 1, 'remove instructions whose results are never read'),

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import { runPipeline } from '../src/engine/pipeline.ts';
+import type { Fn } from '../src/ir/program.ts';
+import { parseFn } from '../src/ir/text.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { hasWork } from '../src/spec/phases.ts';
+import type { Plan } from '../src/spec/plan.ts';
+import type { PlanRequest } from '../src/spec/resolve.ts';
+import { branchyPtx } from './support/branchy.ts';
+import { programOf, testContext } from './support/context.ts';
+import { testIsa } from './support/isa.ts';
+import { runPass } from './support/run-pass.ts';
+import { planWith, saysOf } from './support/specs.ts';
+
+const isa = testIsa();
+const planOf = async (change: Partial<PlanRequest> = {}): Promise<Plan> =>
+  (await planWith({ order: 'binary', ...change })).plan!;
+const base = await planOf();
+const PHASES = ['DoSwitchOptFirst', 'OriBranchOpt', 'DoSwitchOptSecond', 'OptimizeNestedCondBranches'];
+const phase = (id: string) => base.phases.find((p) => p.id === id)!;
+
+describe('the phases of branches and switches', () => {
+  it('are no no-ops, so their gates decide', () => {
+    expect(PHASES.map((id) => [phase(id).index, phase(id).noOp])).toEqual([
+      [14, false],
+      [15, false],
+      [30, false],
+      [38, false],
+    ]);
+  });
+
+  it('run from level 2 on', async () => {
+    const low = lowerPtx(parsePtx(branchyPtx('k'), 'x.ptx').module, {
+      isa: base.isa,
+      paramBase: 0x160,
+      sm: 'sm_80',
+    });
+    for (const level of [0, 1, 2, 3]) {
+      const { records } = runPipeline(low.program, await planOf({ level }));
+      for (const id of PHASES.filter((x) => hasWork(phase(x)))) {
+        const r = records.find((x) => x.phase.id === id)!;
+        const says = level < 2 ? `level ${level} is not in 2..5` : 'ran';
+        expect([id, r.outcome === 'ran' ? 'ran' : r.why]).toEqual([id, says]);
+      }
+    }
+  });
+
+  it('of the four, only phase 15 asks knobs 214 and 487', () => {
+    const asks = (id: string) => [...phase(id).gate.unset, ...phase(id).gate.budget];
+    expect(PHASES.map(asks)).toEqual([
+      [],
+      ['DisableMergeEquivalentConditionalFlow', 'GeneralOptimizationBudget'],
+      [],
+      [],
+    ]);
+  });
+});
+
+it.each([
+  'Knob232',
+  'Knob351=3',
+  'RegAllocAvoidBankConflictMacPenalty=3',
+  'RegAllocAvoidBankConflictMacWindowSize=3',
+])('%s is for phase 14, which does nothing yet', async (set) => {
+  const says = await saysOf({ set: [set], order: 'binary' });
+  expect(says).toMatch(
+    /^warning: knob \w+ is set \(command-line\), but no phase that runs reads it\n {2}DoSwitchOptFirst/,
+  );
+});
+
+describe('from nested branches to none', () => {
+  const nested = parseFn(
+    `.entry k\n{\nBB0:\n S2R.TID.X R1\n LOP3 R2, R1, 1, RZ, 192\n ISETP.EQ P3, R2, RZ\n @!P3 BRA BB4
+BB1:\n LOP3 R4, R1, 2, RZ, 192\n ISETP.EQ P5, R4, RZ\n @!P5 BRA BB4\nBB3:\n IADD3 R6, R1, 7
+BB4:\n MOVPHI R7, {BB0: R1, BB1: R1, BB3: R6}\n STG [RD9], R7\n EXIT\n}`,
+    isa,
+  );
+  const after = (fn: Fn, ...ids: string[]): readonly string[] => {
+    const phases = base.phases.filter((p) => ids.includes(p.id));
+    const { last } = runPipeline(programOf(fn), { ...base, phases });
+    return last.functions[0].blocks.flatMap((b) => b.ins.map((x) => x.op.name));
+  };
+  const count = (ops: readonly string[], op: string): number => ops.filter((x) => x === op).length;
+
+  it('phase 38 leaves one branch, and then phase 63 none', () => {
+    expect(count(after(nested, 'OptimizeNestedCondBranches'), 'BRA')).toBe(1);
+    const both = after(nested, 'OptimizeNestedCondBranches', 'OriDoPredication');
+    expect([count(both, 'BRA'), count(both, 'PLOP3')]).toEqual([0, 1]);
+  });
+
+  it('phase 31 replaces a short choice of values, and no store', () => {
+    const choice = (arm: string): Fn =>
+      parseFn(
+        `.entry k\n{\nBB0:\n S2R.TID.X R1\n LOP3 R2, R1, 1, RZ, 192\n ISETP.EQ P3, R2, RZ\n @P3 BRA BB2
+BB1:\n ${arm}\nBB2:\n MOVPHI R7, {BB0: R1, BB1: R8}\n STG [RD9], R7\n EXIT\n}`,
+        isa,
+      );
+    const branches = (fn: Fn): number => count(after(fn, 'OriLinearReplacement'), 'BRA');
+    expect(branches(choice('IADD3 R8, R1, 7'))).toBe(0);
+    expect(branches(choice('IADD3 R8, R1, 7\n STG [RD9+8], R1'))).toBe(1);
+  });
+});
+
+/** A row of comparisons of R1 with each value, each with a target of its own. */
+function cascade(values: readonly number[]): Fn {
+  const tests = values.map(
+    (v, k) => `BB${k}:\n ISETP.EQ P${60 + k}, R1, ${v}\n @P${60 + k} BRA BB${200 + k}`,
+  );
+  const ends = values.map((_, k) => `BB${200 + k}:\n STG [RD50], ${k}\n EXIT`);
+  return parseFn(
+    `.entry k\n{\n${tests.join('\n')}\nBB${values.length}:\n STG [RD50], 99\n EXIT\n${ends.join('\n')}\n}`,
+    isa,
+  );
+}
+
+describe('the strategy for a switch', () => {
+  const step = phase('DoSwitchOptSecond').steps[0];
+  const shipped = step.kind === 'pass' ? step.params : {};
+  const rewritten = (values: readonly number[], change: object): Fn => {
+    const fn = cascade(values);
+    return runPass('switch-opt', fn, testContext(fn, { params: { ...shipped, 'least-gain': 0, ...change } }));
+  };
+  /** Entries of the largest table, without the one for all values outside. */
+  const entries = (fn: Fn): number => Math.max(0, ...fn.tables.map((t) => t.length - 1));
+  const spread = (n: number, range: number): number[] =>
+    Array.from({ length: n }, (_, k) => 5 + Math.round((k * (range - 1)) / (n - 1)));
+
+  it('goes by 4 cases, a density of 0.4 and 1,024 entries', () => {
+    expect(shipped).toMatchObject({ 'cascade-cases': 4, 'table-density': 0.4, 'table-entries': 1024 });
+    // A jump that costs nothing, so that the limits alone decide.
+    const free = { 'table-cost': 0 };
+    expect(entries(rewritten(spread(4, 4), free))).toBe(0);
+    expect(entries(rewritten(spread(5, 5), free))).toBe(5);
+    expect(entries(rewritten(spread(8, 20), free))).toBe(20);
+    expect(entries(rewritten(spread(8, 21), free))).toBeLessThan(20);
+    const sparse = { ...free, 'table-density': 0 };
+    expect(entries(rewritten(spread(8, 1024), sparse))).toBe(1024);
+    expect(entries(rewritten(spread(8, 1025), sparse))).toBeLessThan(1024);
+  });
+
+  it('looks up what lanes choose apart, and asks one by one where they agree', () => {
+    const six = spread(6, 6);
+    const costly = { 'table-cost': 8 };
+    expect(entries(rewritten(six, { ...costly, lanes: 1 }))).toBe(0);
+    expect(entries(rewritten(six, { ...costly, lanes: 32 }))).toBe(6);
+  });
+
+  it('searches far values by halves', () => {
+    for (const n of [5, 8, 13, 20, 31, 40]) {
+      const out = rewritten(
+        Array.from({ length: n }, (_, k) => k * k * 1000),
+        { 'table-entries': 0, lanes: 1 },
+      );
+      const depth = (id: number): number => {
+        const at = out.blocks.findIndex((b) => b.id === id);
+        const { ins } = out.blocks[at];
+        const last = ins[ins.length - 1];
+        if (last.op.name !== 'BRA') return 0;
+        const ways = [depth(last.src[0].lo), ...(last.guard >= 0 ? [depth(out.blocks[at + 1].id)] : [])];
+        return Math.max(...ways) + (last.guard >= 0 ? 1 : 0);
+      };
+      expect([n, depth(0) <= 2 * Math.ceil(Math.log2(n + 1))]).toEqual([n, true]);
+    }
+  });
+});
+
+describe('the table of two conditions', () => {
+  /** Two branches: the first past the second, or both to one place, with the senses given. */
+  const nested = (first: string, second: string, out: 'body' | 'end'): Fn =>
+    parseFn(
+      `.entry k\n{\nBB0:\n S2R.TID.X R1\n LOP3 R2, R1, 1, RZ, 192\n ISETP.EQ P3, R2, RZ\n @${first}P3 BRA BB2
+BB1:\n LOP3 R4, R1, 2, RZ, 192\n ISETP.EQ P5, R4, RZ\n @${second}P5 BRA ${out === 'body' ? 'BB3' : 'BB2'}
+${out === 'body' ? '' : 'BB3:\n STG [RD9], R1\n'}BB2:\n EXIT\n${out === 'body' ? 'BB3:\n STG [RD9], R1\n BRA BB2\n' : ''}}`,
+      isa,
+    );
+  const table = (fn: Fn): number => {
+    const all = fn.blocks.flatMap((b) => b.ins).filter((x) => x.op.name === 'PLOP3');
+    expect(all.length).toBe(1);
+    return all[0].src[3].lo;
+  };
+  const combined = (fn: Fn): Fn =>
+    runPass('nested-conditions', fn, testContext(fn, { params: { 'max-loss': 8 } }));
+
+  it.each([
+    ['and', 0xc0, nested('!', '', 'body')],
+    ['or', 0xfc, nested('', '', 'end')],
+    ['nand', 0x3f, nested('!', '!', 'end')],
+    ['nor', 0x03, nested('', '!', 'body')],
+  ])('%s is one PLOP3 with %i', (_, value, fn) => {
+    expect(table(combined(fn))).toBe(value);
+    expect(combined(fn).blocks.length).toBe(fn.blocks.length - 1);
+  });
+
+  it('exclusive or reads the second condition on either side', () => {
+    const fn = parseFn(
+      `.entry k\n{\nBB0:\n S2R.TID.X R1\n LOP3 R2, R1, 1, RZ, 192\n ISETP.EQ P3, R2, RZ\n LOP3 R4, R1, 2, RZ, 192
+ ISETP.EQ P5, R4, RZ\n @P3 BRA BB2\nBB1:\n @P5 BRA BB3\nBB5:\n BRA BB4\nBB2:\n @P5 BRA BB4\nBB3:\n STG [RD9], R1\nBB4:\n EXIT\n}`,
+      isa,
+    );
+    const all = table(combined(fn));
+    // Bit 4a + 2b + b says where control goes; past BB3 if both are equal.
+    expect([0, 1].map((a) => [0, 1].map((b) => (all >> (4 * a + 3 * b)) & 1))).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+  });
+});
