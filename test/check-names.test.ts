@@ -30,6 +30,13 @@ const CATALOG = 'knobs/catalog.yaml';
 const HOPPER = 'pipelines/backends/hopper.yaml';
 const CASES: readonly (readonly [what: string, file: string, from: string, to: string, said: string])[] = [
   [
+    'a default that is no value of its type',
+    CATALOG,
+    'GeneralOptimizationBudget: { index: 487, type: BDGT, default: null',
+    'GeneralOptimizationBudget: { index: 487, type: BDGT, default: lots',
+    'knob GeneralOptimizationBudget (BDGT) cannot be "lots": it is a budget: how often it may be taken',
+  ],
+  [
     'a knob of a phase',
     PHASES,
     'knobs: [OptBudget, DisableSourceOrder]',

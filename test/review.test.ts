@@ -177,6 +177,20 @@ describe('orrery diff', () => {
     expect(r.out).toMatch(/jacobi3d under .*, by launch: .*launch-3d.yaml/);
   });
 
+  it.each([
+    ['GeneralOptimizationBudget', '-5', 'a budget is not negative'],
+    ['ContractProducts', 'tru', 'it is a flag: true or false'],
+  ])('a knob default that is no value of its type is caught: %s %s', (knob, value, why) => {
+    const file = 'knobs/catalog.yaml';
+    const to = head(file, (t) => t.replace(new RegExp(`(  ${knob}: .*default: )null`), `$1${value}`));
+    const r = orrery('diff', root, to, '--no-kernels', '--sm', 'sm_80');
+    expect(r.code).toBe(1);
+    expect(r.out).toMatch(/the head gives no plan/);
+    expect(r.out).toMatch(
+      new RegExp(`knob ${knob} .*: ${why}\\n.*catalog.yaml:${lineOf(to, file, new RegExp(`${knob}:`))}`),
+    );
+  });
+
   it.skipIf(!packagedSolver())('a wrong rule is caught: refuted, with numbers, at its line', () => {
     const file = 'pipelines/rules/shifts.yaml';
     const to = head(file, (t) =>

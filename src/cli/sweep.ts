@@ -45,6 +45,8 @@ const FOR_EMIT = ['shards', 'command', 'image', 'claim'] as const;
 const FOR_RUN = ['restart', 'shard', 'best', 'format', 'json'] as const;
 
 const FORMATS = ['text', 'markdown', 'json'];
+/** Share of the cells after which the time left is told: the first are slow, because code is still being compiled. */
+const FIRST_SHARE = 0.05;
 /** Exit code of a command that a signal ended, by custom: 128 and the signal's number. */
 const INTERRUPTED = 130;
 
@@ -87,7 +89,8 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
       done.set(cellKey(cell), cell);
       finished++;
       const left = duration(((performance.now() - start) / finished) * (missing.length - finished));
-      progress.update(`${before + finished} of ${places.length} cells, ${left} left: ${cell.file}`);
+      const known = finished >= FIRST_SHARE * missing.length ? `, ${left} left` : '';
+      progress.update(`${before + finished} of ${places.length} cells${known}: ${cell.file}`);
     },
   });
   progress.done();

@@ -35,6 +35,12 @@ interface Catalog {
   /** Names and aliases. */
   readonly names: readonly string[];
   readonly defaults: ReadonlyMap<string, ResolvedKnob>;
+  /** Defaults that are no value of their knob's type. */
+  readonly faults: readonly {
+    readonly at: Spot;
+    readonly message: string;
+    readonly notes?: readonly string[];
+  }[];
 }
 
 const catalogs = new WeakMap<SpecFile, Catalog>();
@@ -50,23 +56,41 @@ function readCatalog(file: SpecFile): Catalog {
   const byName = new Map<string, string>();
   const names: string[] = [];
   const defaults = new Map<string, ResolvedKnob>();
+  const faults: Catalog['faults'][number][] = [];
   for (const [name, row] of Object.entries(rows)) {
     for (const n of [name, ...(row.aliases ?? [])]) {
       byName.set(n.toLowerCase(), name);
       names.push(n);
     }
+    const path = ['knobs', name, 'default'];
+    const checked = knobValue(row, row.default);
+    if (checked.problem !== undefined)
+      faults.push({
+        at: { file, path },
+        message: refusal(name, row, row.default, checked.problem),
+        notes: checked.notes,
+      });
     defaults.set(name, {
       name,
       index: row.index,
       type: row.type,
       value: row.default as KnobValue,
-      origin: { source: 'catalog', file: file.file, path: ['knobs', name, 'default'] },
+      origin: { source: 'catalog', file: file.file, path },
       overridden: [],
       when: null,
       unread: row.unread ?? false,
     });
   }
-  return { rows, byName, names, defaults };
+  return { rows, byName, names, defaults, faults };
+}
+
+const refusal = (name: string, row: KnobsSpec.Knob, value: unknown, why: string): string =>
+  `knob ${name} (${row.type}) cannot be ${JSON.stringify(value)}: ${why}`;
+
+/** Reports defaults of a catalog that are no value of their knob's type. */
+export function checkDefaults(catalog: SpecFile, issues: Issues): void {
+  for (const { at, message, notes } of catalogOf(catalog).faults)
+    issues.error(at, 'knob-value', message, { notes });
 }
 
 /** The knob of a name or alias, whatever its case; undefined where there is none. */
@@ -89,6 +113,7 @@ export function resolveKnobs(
   issues: Issues,
 ): KnobTable {
   const { rows, byName, names, defaults } = catalogOf(specs.knobs);
+  checkDefaults(specs.knobs, issues);
   const knobs = new Map(defaults);
   const spots = new Map<string, Spot>();
   let opcodes: ReadonlySet<string> | undefined;
@@ -114,8 +139,7 @@ export function resolveKnobs(
       opcodes ??= new Set(specs.isa.flatMap((f) => Object.keys(f.data.opcodes as object)));
     const checked = knobValue(row, value, opcodes);
     if (checked.problem !== undefined) {
-      const message = `knob ${name} (${row.type}) cannot be ${JSON.stringify(value)}: ${checked.problem}`;
-      issues.error(at, 'knob-value', message, { notes: checked.notes });
+      issues.error(at, 'knob-value', refusal(name, row, value, checked.problem), { notes: checked.notes });
       return;
     }
     const before = knobs.get(name)!;
