@@ -24,7 +24,14 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
     ...(r.front.length > MOST ? [`and ${r.front.length - MOST} more`] : []),
   ];
   if (r.effects.length > 0)
-    out.push('', paint.bold(`Effect of each factor on ${first.name}`), effectTable(r.effects));
+    out.push(
+      '',
+      // The rest of a design would no longer tell factors apart.
+      paint.bold(
+        `Effect of each factor on ${first.name}${refused.length > 0 ? ', over all arms that have a plan' : ''}`,
+      ),
+      effectTable(r.effects),
+    );
   const strong = r.interactions.filter((i) => i.size >= SMALL);
   if (r.interactions.length > 0)
     out.push(
