@@ -8,7 +8,7 @@ import { divergenceOf } from './divergence.ts';
 import { functionTime, type Target, throughputOf } from './estimates.ts';
 import { frequencyOf } from './frequency.ts';
 import { LiveClass, liveClassOf, Pool } from './liveness.ts';
-import { loopsOf } from './loops.ts';
+import { loopBlocks, loopsOf } from './loops.ts';
 import { statedThreads, USUAL_BLOCK } from './occupancy.ts';
 import { pressureOf } from './pressure.ts';
 
@@ -89,6 +89,22 @@ export function blockStatistics(fn: Fn, target: Target): string[] {
   return fn.blocks.map((b, at) => {
     const t = blockTime(b, target);
     return `# BB${b.id} [inst=${b.ins.length}] [est runs=${fixed(runs[at])}] [est latency=${t.alone}]`;
+  });
+}
+
+/**
+ * One line per natural loop, outer ones first: its header, nesting depth, blocks and instructions with those of inner loops, how often it
+ * comes to its header per run of the function, and cycles of one round for a warp alone. The format is our own.
+ */
+export function loopStatistics(fn: Fn, target: Target): string[] {
+  const forest = loopsOf(fn);
+  const runs = frequencyOf(fn).block;
+  return forest.loops.map((loop) => {
+    const blocks = loopBlocks(forest, loop.id);
+    const rounds = runs[loop.header];
+    const inst = blocks.reduce((sum, at) => sum + fn.blocks[at].ins.length, 0);
+    const cycles = blocks.reduce((sum, at) => sum + runs[at] * blockTime(fn.blocks[at], target).alone, 0);
+    return `# loop BB${fn.blocks[loop.header].id} [depth=${loop.depth}] [blocks=${blocks.length}] [inst=${inst}] [est runs=${fixed(rounds)}] [est latency=${fixed(rounds === 0 ? 0 : cycles / rounds)}]`;
   });
 }
 
