@@ -8,7 +8,7 @@ import { divergenceOf } from './divergence.ts';
 import { functionTime, type Target, throughputOf } from './estimates.ts';
 import { frequencyOf } from './frequency.ts';
 import { LiveClass, liveClassOf, Pool } from './liveness.ts';
-import { loopBlocks, loopsOf } from './loops.ts';
+import { loopsOf } from './loops.ts';
 import { statedThreads, USUAL_BLOCK } from './occupancy.ts';
 import { pressureOf } from './pressure.ts';
 
@@ -97,14 +97,26 @@ export function blockStatistics(fn: Fn, target: Target): string[] {
  * comes to its header per run of the function, and cycles of one round for a warp alone. The format is our own.
  */
 export function loopStatistics(fn: Fn, target: Target): string[] {
-  const forest = loopsOf(fn);
+  const { loops, innermost } = loopsOf(fn);
   const runs = frequencyOf(fn).block;
-  return forest.loops.map((loop) => {
-    const blocks = loopBlocks(forest, loop.id);
-    const rounds = runs[loop.header];
-    const inst = blocks.reduce((sum, at) => sum + fn.blocks[at].ins.length, 0);
-    const cycles = blocks.reduce((sum, at) => sum + runs[at] * blockTime(fn.blocks[at], target).alone, 0);
-    return `# loop BB${fn.blocks[loop.header].id} [depth=${loop.depth}] [blocks=${blocks.length}] [inst=${inst}] [est runs=${fixed(rounds)}] [est latency=${fixed(rounds === 0 ? 0 : cycles / rounds)}]`;
+  const inst = loops.map(() => 0);
+  const cycles = loops.map(() => 0);
+  fn.blocks.forEach((b, at) => {
+    const own = innermost[at];
+    if (own < 0) return;
+    inst[own] += b.ins.length;
+    cycles[own] += runs[at] * blockTime(b, target).alone;
+  });
+  // Inner loops come after the loops around them.
+  for (const { id, parent } of loops.toReversed())
+    if (parent >= 0) {
+      inst[parent] += inst[id];
+      cycles[parent] += cycles[id];
+    }
+  return loops.map(({ id, header, depth, size }) => {
+    const rounds = runs[header];
+    const round = rounds === 0 ? 0 : cycles[id] / rounds;
+    return `# loop BB${fn.blocks[header].id} [depth=${depth}] [blocks=${size}] [inst=${inst[id]}] [est runs=${fixed(rounds)}] [est latency=${fixed(round)}]`;
   });
 }
 
