@@ -106,6 +106,17 @@ it('cfg gives each block its ways and its loop', () => {
   }
 });
 
+it('a key that is a list is one error, and nothing of Node is on standard error', () => {
+  const file = join(dir, 'key.yaml');
+  writeFileSync(file, 'kind: recipe\n? [ 64 ]\n: 3\nlevel: 1\n');
+  const r = orrery('check', file);
+  expect([r.code, r.err.match(/^error: .*/gm)]).toEqual([
+    1,
+    ["error: unknown key '[ 64 ]' in the top level"],
+  ]);
+  expect(r.err).not.toContain('Warning');
+});
+
 /** Commands that take --json, and whose form has another name than they. */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
   opt: ['stat', 'ptxas'],
