@@ -27,6 +27,12 @@ import { withoutSsa } from './ssa/program.ts';
 export type { Journal, PhaseRecord } from './engine/journal.ts';
 export type { PhaseMemory, RunMemory } from './engine/memory.ts';
 export type { PipelineOptions } from './engine/pipeline.ts';
+export {
+  type Decision,
+  type DecisionCounts,
+  RecipeManager,
+  type RecipeUser,
+} from './engine/recipe-manager.ts';
 export { memoryReport, type TimingRecord, timingRecords } from './engine/report.ts';
 export { type Span, type Trace, type TraceEvent, traceOf } from './engine/trace-events.ts';
 export { type Diagnostic, DiagnosticError, renderDiagnostic } from './ir/diagnostic.ts';

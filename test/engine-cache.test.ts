@@ -213,7 +213,7 @@ describe('a prefix cache', () => {
       );
     const first = reports();
     const second = reports();
-    expect([made, first.length]).toEqual([0, 4]);
+    expect([made, first.length]).toEqual([0, 6]);
     expect(second[0].text).toBe('1: k');
     expect([first[0].text, second[0].text, made]).toEqual(['1: k', '1: k', 1]);
   });

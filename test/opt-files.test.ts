@@ -50,6 +50,20 @@ describe('opt of several files', () => {
     expect(a['saxpy.sm_90.ptx']).toBe(one.out);
   });
 
+  it('decides once which recipes apply to equal kernels', () => {
+    const recipe = folder.write('some.yaml', "kind: recipe\nwhen: { kernel: 'sax*' }\nlevel: 1\n");
+    const text = readFileSync(join(root, saxpy), 'utf8');
+    const files = ['a.ptx', 'b.ptx', 'c.ptx'].map((name) => folder.write(name, text));
+    const to = join(folder.path, 'decided');
+    const r = opt([...files, '--recipe', recipe, '--emit', 'ptx', '-o', to, '--stat']);
+    expect(r.code).toBe(0);
+    expect(r.err).toMatch(/recipes: 2 functions decided, 4 as equal ones before\n$/);
+    const alone = opt([files[0], '--recipe', recipe, '--emit', 'ptx', '-q']);
+    expect(Object.values(filesIn(to))).toEqual([alone.out, alone.out, alone.out]);
+    const { decisions } = JSON.parse(opt([files[0], '--recipe', recipe, '--stat', '--json', '-q']).out);
+    expect(decisions).toEqual({ made: 2, shared: 0 });
+  });
+
   it('goes on behind one that fails, and fails in the end', () => {
     const bad = folder.write('bad.ptx', '.version 9.0\n.target sm_80\n.bogus\n');
     const r = opt([bad, saxpy, '--emit', 'none']);

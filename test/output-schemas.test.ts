@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,10 +12,13 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-output-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
 
-function orrery(...args: string[]) {
+const orrery = (...args: string[]) => orreryWith('', ...args);
+
+function orreryWith(input: string, ...args: string[]) {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
     encoding: 'utf8',
+    input,
     env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
   });
   return { code: r.status, out: r.stdout, err: r.stderr };
@@ -32,6 +35,11 @@ function faults(schema: string, text: string) {
 
 const saxpy = 'test/kernels/saxpy/saxpy.sm_90.ptx';
 const bad = join(dir, 'bad.ptx');
+const loops = 'test/kernels/nested-conditions/nested-conditions.sm_90.ptx';
+/** What passes for a CUDA toolkit. */
+const cuda = join(dir, 'cuda');
+mkdirSync(join(cuda, 'bin'), { recursive: true });
+for (const name of ['nvcc', 'ptxas']) writeFileSync(join(cuda, 'bin', name), '');
 writeFileSync(bad, '.version 9.0\n.target sm_90\n.visible .entry k() { foo; ret; }\n');
 
 describe('what is printed has its form', () => {
@@ -46,11 +54,94 @@ describe('what is printed has its form', () => {
     ['rules-explain', ['rules', 'explain', saxpy, '--json'], 0],
     ['rules-coverage', ['rules', 'coverage', 'test/kernels/saxpy', '--json'], 0],
     ['rules-prove', ['rules', 'prove', '--group', 'shifts', '--json'], 0],
+    ['rules-show', ['rules', 'show', 'above-zero', '--json'], 0],
+    ['order-suggest', ['order', 'suggest', 'OriDoPredication', '--json'], 0],
+    ['recipes', ['recipes', '--json'], 0],
+    ['recipes', ['recipes', saxpy, '--recipe', 'hopper', '--json'], 0],
+    ['completion', ['completion', '--json'], 0],
+    ['cfg', ['cfg', loops, '--json'], 0],
+    ['cfg', ['cfg', loops, '--phase', 'OptimizeNestedCondBranches', '--json'], 0],
+    ['cfg', ['cfg', saxpy, '--changes', '--function', 'saxpy', '--format', 'json'], 0],
+    ['toolkit', ['toolkit', join(dir, 'toolkit'), '--from', cuda, '--json'], 0],
     ['run', ['run', 'test/kernels/saxpy/launch.yaml', '--counters', '--json'], 0],
   ])('%s: %s', (schema, args, code) => {
     const r = orrery(...args);
     expect([r.code, faults(schema, r.out)]).toEqual([code, []]);
   });
+});
+
+it('evaluate answers in lines of its form, also where it is asked for JSON', () => {
+  const args = [
+    'evaluate',
+    '--kernels',
+    saxpy,
+    '--no-ptxas',
+    '--metrics',
+    'instructions',
+    '--per-kernel',
+    '--json',
+  ];
+  const r = orreryWith('{"id":1,"order":"seed"}\nnothing\n', ...args);
+  const lines = r.out.trim().split('\n');
+  expect([r.code, lines.map((l) => (JSON.parse(l) as { ok: boolean }).ok)]).toEqual([0, [true, false]]);
+  expect(lines.flatMap((l) => faults('evaluate', l))).toEqual([]);
+});
+
+it('cfg gives each block its ways and its loop', () => {
+  const { functions } = JSON.parse(
+    orrery('cfg', 'test/kernels/mandelbrot/mandelbrot.sm_90.ptx', '--json').out,
+  ) as {
+    functions: {
+      blocks: { id: number; successors: number[]; predecessors: number[]; loop: number | null }[];
+      loops: { header: number; size: number; latches: number[] }[];
+    }[];
+  };
+  expect(functions.some((f) => f.loops.length > 0)).toBe(true);
+  for (const { blocks, loops } of functions) {
+    const byId = new Map(blocks.map((b) => [b.id, b]));
+    for (const b of blocks) for (const s of b.successors) expect(byId.get(s)!.predecessors).toContain(b.id);
+    for (const l of loops) {
+      for (const latch of l.latches) expect(byId.get(latch)!.successors).toContain(l.header);
+      expect(blocks.filter((b) => b.loop === l.header).length).toBeLessThanOrEqual(l.size);
+    }
+  }
+});
+
+it('a key that is a list is one error, and nothing of Node is on standard error', () => {
+  const file = join(dir, 'key.yaml');
+  writeFileSync(file, 'kind: recipe\n? [ 64 ]\n: 3\nlevel: 1\n');
+  const r = orrery('check', file);
+  expect([r.code, r.err.match(/^error: .*/gm)]).toEqual([
+    1,
+    ["error: unknown key '[ 64 ]' in the top level"],
+  ]);
+  expect(r.err).not.toContain('Warning');
+});
+
+/** Commands that take --json, and whose form has another name than they. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  opt: ['stat', 'ptxas'],
+  merge: ['sweep'],
+};
+
+it('every command that takes --json has a published form', () => {
+  interface Described {
+    readonly name: string;
+    readonly options: readonly string[];
+    readonly commands: readonly Described[];
+  }
+  const { commands } = JSON.parse(orrery('completion', '--json').out) as { commands: Described[] };
+  const taking = (list: readonly Described[], before: string): string[] =>
+    list.flatMap((c) => [
+      ...(c.options.includes('--json') ? [`${before}${c.name}`] : []),
+      ...taking(c.commands, `${before}${c.name} `),
+    ]);
+  const names = taking(commands, '');
+  expect(names.length).toBeGreaterThan(20);
+  const there = readdirSync(join(root, 'schemas', 'output'));
+  for (const name of names)
+    for (const form of FORMS[name] ?? [name.replaceAll(' ', '-')])
+      expect(there).toContain(`${form}.schema.json`);
 });
 
 describe('a command that fails', () => {
@@ -68,6 +159,15 @@ describe('a command that fails', () => {
     [['reduce', wrong, '--json']],
     [['repro', join(dir, 'none.json'), '--json']],
     [['ab', 'base', 'X=1', '--kernels', wrong, '--json']],
+    [['cfg', wrong, '--json']],
+    [['cfg', saxpy, '--phase', 'nowhere', '--json']],
+    [['evaluate', '--json']],
+    [['evaluate', '--kernels', wrong, '--json']],
+    [['toolkit', dir, '--from', dir, '--json']],
+    [['completion', 'tcsh', '--json']],
+    [['recipes', wrong, '--json']],
+    [['order', 'suggest', 'nowhere', '--json']],
+    [['rules', 'show', 'nothing', '--json']],
     [['plan', '--nonsense', '--json']],
   ])('%s says so in JSON', (args) => {
     const r = orrery(...args);

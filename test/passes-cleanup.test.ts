@@ -319,6 +319,22 @@ describe('reporting phases', () => {
     expect(ctx.reports.join('\n')).toContain('[non-unrolled loops=1]');
     expect(ctx.reports.join('\n').endsWith(printFn(fn))).toBe(true);
   });
+  it('report-scheduling adds a line for each loop, with what one round costs', () => {
+    const ctx = testContext(fn);
+    expect(runPass('report-scheduling', fn, ctx)).toBe(fn);
+    const text = ctx.reports.join('\n');
+    const [loop, ...more] = text.split('\n').filter((l) => l.startsWith('# loop'));
+    expect(more).toEqual([]);
+    expect(loop).toMatch(/^# loop BB1 \[depth=1\] \[blocks=1\] \[inst=3\] \[est runs=\d+\.\d{6}\] /);
+    expect(Number(/est latency=(\S+)\]/.exec(loop)![1])).toBeGreaterThan(0);
+    expect(text.endsWith(printFn(fn))).toBe(true);
+  });
+  it('report-allocation says that nothing allocated registers', () => {
+    const ctx = testContext(fn);
+    expect(runPass('report-allocation', fn, ctx)).toBe(fn);
+    expect(ctx.reports.join('\n')).toContain('# registers are virtual:');
+    expect(ctx.reports.join('\n')).toContain('[LRefillB=0], [SSpillB=0]');
+  });
   it('report-initial looks at nothing until somebody reads the report', () => {
     let looked = 0;
     const watched = Object.defineProperty({ ...fn }, 'blocks', { get: () => (looked++, fn.blocks) });

@@ -404,6 +404,16 @@ describe('knobs that the dispatcher reads', () => {
     }
   });
 
+  it('DumpIR lists after a reporting phase what its report says', async () => {
+    const names = ['ReportInitialRepresentation', 'ReportBeforeScheduling', 'ReportAfterRegisterAllocation'];
+    const journal = runPipeline(program, await planOf({ set: [`DUMPIR=${names.join('+')}`] }));
+    for (const name of names) {
+      const record = journal.records.find((r) => r.phase.id === name)!;
+      const reports = record.reports.map((r) => r.text).join('\n');
+      expect(record.dump!.text).toBe(`After ${name}\n${reports}`);
+    }
+  });
+
   it('DumpIR says why a phase that it names did not run', async () => {
     const [[id, text]] = dumps(await planOf({ set: ['DumpIR=DebuggerBreak'] }));
     expect(id).toBe('DebuggerBreak');

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -94,17 +94,70 @@ describe('what values refute', () => {
   });
 });
 
+/** Stores that a solver has refuted the rule of a file. */
+async function refute(file: string): Promise<void> {
+  const { plan } = await makePlan({ ...request, rules: [join(dir, file)] }, host, specs);
+  const found = rulesOfGroup(plan!.rules.get(file.replace('.yaml', ''))!, plan!.isa);
+  mkdirSync(join(dir, 'cache', 'orrery'), { recursive: true });
+  writeFileSync(
+    join(dir, 'cache', 'orrery', 'verdicts.json'),
+    JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, 'refuted']))),
+  );
+}
+
 describe('what a solver has refuted', () => {
   it.each(ways(judged))('%s %s %s %s', async (...args) => {
-    const { plan } = await makePlan({ ...request, rules: [join(dir, judged)] }, host, specs);
-    const found = rulesOfGroup(plan!.rules.get('judged')!, plan!.isa);
-    mkdirSync(join(dir, 'cache', 'orrery'), { recursive: true });
-    writeFileSync(
-      join(dir, 'cache', 'orrery', 'verdicts.json'),
-      JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, 'refuted']))),
-    );
+    await refute(judged);
     const r = orrery(args.filter((a) => a !== undefined));
     expect([r.status, r.stderr]).toEqual([1, expect.stringContaining("the solver has refuted 'judged'")]);
+  });
+});
+
+describe('check', () => {
+  it('refuses what a solver has refuted, at its own line, whatever its id and group', async () => {
+    await refute(judged);
+    const renamed = `kind: rules
+group: mine
+rules:
+  - { id: other, title: t, match: 'IADD3 $d, $a, 0, 0', rewrite: 'MOV $d, $a', source: s }
+`;
+    const file = write('renamed.yaml', renamed);
+    const r = orrery(['check', file]);
+    expect([r.status, r.stdout]).toEqual([1, 'bad   renamed.yaml\n']);
+    expect(r.stderr).toContain(
+      "error: rule 'other' is wrong: a solver has refuted it\n  --> renamed.yaml:4:",
+    );
+    const { errors } = JSON.parse(orrery(['check', file, '--json']).stdout);
+    expect(errors.map((e: { code: string; line: number }) => [e.code, e.line])).toEqual([
+      ['rule-refuted', 4],
+    ]);
+  });
+
+  it('says both what values refute and what a solver has refuted', async () => {
+    await refute(judged);
+    const both = write(
+      'both.yaml',
+      `${rules('both', 'IADD3 $d, $a, 0, 0', 'MOV $d, $a')}  - { id: wrong, title: t, match: 'IADD3 $d, $a, #k, 0', rewrite: 'MOV $d, $a', source: s }\n`,
+    );
+    const r = orrery(['check', both]);
+    expect(r.status).toBe(1);
+    expect(r.stderr.match(/^error: .*/gm)).toEqual([
+      "error: rule 'wrong' is wrong: its sides differ",
+      "error: rule 'both' is wrong: a solver has refuted it",
+    ]);
+  });
+
+  it('knows the verdicts of shipped rules by content, and warns of rules without one', () => {
+    const shipped = readFileSync(join(root, 'pipelines/rules/shifts.yaml'), 'utf8');
+    const renamed = shipped.replace(/\bid: /g, 'id: my-');
+    const known = orrery(['check', write('known.yaml', renamed)]);
+    expect([known.status, known.stdout, known.stderr]).toEqual([0, 'good  known.yaml\n', '']);
+    const more = `${renamed}  - { id: own, title: t, match: 'IADD3 $d, 5, -5, $a', rewrite: 'MOV $d, $a', source: s }\n`;
+    const open = orrery(['check', write('open.yaml', more)]);
+    expect([open.status, open.stderr]).toEqual([
+      0,
+      expect.stringContaining("warning: nobody has proved rule 'own' of open.yaml"),
+    ]);
   });
 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { functionTime, type Target } from '../src/analysis/estimates.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
-import { blockStatistics, statistics } from '../src/analysis/statistics.ts';
+import { blockStatistics, loopStatistics, statistics } from '../src/analysis/statistics.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
@@ -196,6 +196,10 @@ EXIT
       ...fn,
       attrs: { ...fn.attrs, counts: [1, 3, 15, 3, 1].map((count, block) => ({ block, count })) },
     };
+    expect(loopStatistics(counted, target)).toEqual([
+      '# loop BB1 [depth=1] [blocks=3] [inst=7] [est runs=3.000000] [est latency=136.000000]',
+      '# loop BB2 [depth=2] [blocks=1] [inst=3] [est runs=15.000000] [est latency=21.000000]',
+    ]);
     // BB0 10, BB1 3 * 10, BB2 15 * 21, BB3 3 * 21, BB4 1.
     const t = functionTime(counted, target);
     expect(blockStatistics(counted, target).slice(1, 3)).toEqual([

@@ -92,6 +92,34 @@ export function blockStatistics(fn: Fn, target: Target): string[] {
   });
 }
 
+/**
+ * One line per natural loop, outer ones first: its header, nesting depth, blocks and instructions with those of inner loops, how often it
+ * comes to its header per run of the function, and cycles of one round for a warp alone. The format is our own.
+ */
+export function loopStatistics(fn: Fn, target: Target): string[] {
+  const { loops, innermost } = loopsOf(fn);
+  const runs = frequencyOf(fn).block;
+  const inst = loops.map(() => 0);
+  const cycles = loops.map(() => 0);
+  fn.blocks.forEach((b, at) => {
+    const own = innermost[at];
+    if (own < 0) return;
+    inst[own] += b.ins.length;
+    cycles[own] += runs[at] * blockTime(b, target).alone;
+  });
+  // Inner loops come after the loops around them.
+  for (const { id, parent } of loops.toReversed())
+    if (parent >= 0) {
+      inst[parent] += inst[id];
+      cycles[parent] += cycles[id];
+    }
+  return loops.map(({ id, header, depth, size }) => {
+    const rounds = runs[header];
+    const round = rounds === 0 ? 0 : cycles[id] / rounds;
+    return `# loop BB${fn.blocks[header].id} [depth=${depth}] [blocks=${size}] [inst=${inst[id]}] [est runs=${fixed(rounds)}] [est latency=${fixed(round)}]`;
+  });
+}
+
 /** As C's `%f` writes it. */
 const fixed = (x: number): string => (Number.isFinite(x) ? x.toFixed(6) : Number.isNaN(x) ? 'nan' : 'inf');
 

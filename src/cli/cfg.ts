@@ -1,4 +1,5 @@
 import { cfgChanges, renderCfgChanges, renderCfgChangesDot } from '../analysis/render/cfg-changes.ts';
+import { cfgChangesData, cfgData } from '../analysis/render/cfg-json.ts';
 import { renderCfgDot, renderCfgText } from '../analysis/render/cfg-text.ts';
 import { renderCfgChangesSvg, renderCfgSvg } from '../analysis/render/svg.ts';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -21,10 +22,12 @@ export async function cfg(
     output?: string;
     changes?: boolean;
     phase?: string;
+    json?: boolean;
   },
 ): Promise<void> {
-  if (!['text', 'dot', 'svg'].includes(o.format))
-    failWith(`--format ${o.format} is not known`, 'it is one of text, dot, svg');
+  const format = o.json === true ? 'json' : o.format;
+  if (!['text', 'dot', 'svg', 'json'].includes(format))
+    failWith(`--format ${format} is not known`, 'it is one of text, dot, svg, json');
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const { program } = programFor(file, text, plan);
@@ -44,63 +47,74 @@ export async function cfg(
           : []),
     );
   }
-  if (o.format === 'svg' && chosen.length > 1)
+  if (format === 'svg' && chosen.length > 1)
     failWith('an SVG shows one function', `choose one with --function: ${names.join(', ')}`);
   if (o.changes === true || o.phase !== undefined) {
     const result = changesOf(
       program,
       plan,
       chosen.map((f) => f.name),
-      o,
+      format,
+      o.phase,
     );
     if (o.output === undefined) return out(result);
     return writeWhole(o.output, result);
   }
-  const result = chosen
-    .map((f) =>
-      o.format === 'dot'
-        ? renderCfgDot(f)
-        : o.format === 'svg'
-          ? renderCfgSvg(f)
-          : renderCfgText(f, { force: o.force }),
-    )
-    .join('\n');
+  const { force } = o;
+  const result =
+    format === 'json'
+      ? jsonOf(program, { functions: chosen.map((f) => cfgData(f, { force })) })
+      : chosen
+          .map((f) =>
+            format === 'dot'
+              ? renderCfgDot(f)
+              : format === 'svg'
+                ? renderCfgSvg(f)
+                : renderCfgText(f, { force }),
+          )
+          .join('\n');
   if (o.output === undefined) return out(result);
   writeWhole(o.output, result);
 }
+
+/** A document of the form that schemas/output/cfg.schema.json describes. */
+const jsonOf = (program: Program, content: object): string =>
+  JSON.stringify({ version: 1, program: program.name, ...content }, null, 2);
 
 /** The flow graphs before and after the plan, or one phase of it, side by side. */
 function changesOf(
   program: Program,
   plan: Plan,
   names: readonly string[],
-  o: { format: string; phase?: string },
+  format: string,
+  phase: string | undefined,
 ): string {
   const { records, last } = runPipeline(program, plan);
   let [from, to] = [program, last];
   let heads: [string, string] = ['before', `after -O${plan.level}`];
-  if (o.phase !== undefined) {
-    const wanted = o.phase.toLowerCase();
+  if (phase !== undefined) {
+    const wanted = phase.toLowerCase();
     const at = records.findIndex((r) => r.phase.id.toLowerCase() === wanted);
     if (at < 0) {
       const near = nearest(
-        o.phase,
+        phase,
         records.map((r) => r.phase.id),
       );
       failWith(
-        `there is no phase '${o.phase}' in the order`,
+        `there is no phase '${phase}' in the order`,
         near.length > 0 ? `did you mean '${near[0]}'?` : '`orrery phases` lists them',
       );
     }
     [from, to] = [at === 0 ? program : records[at - 1].program, records[at].program];
     heads = [`before ${records[at].phase.id}`, 'after'];
   }
-  const render = { text: renderCfgChanges, dot: renderCfgChangesDot, svg: renderCfgChangesSvg }[o.format]!;
   const named = (p: Program, name: string) => p.functions.find((f) => f.name === name);
-  return names
-    .flatMap((name) => {
-      const [a, b] = [named(from, name), named(to, name)];
-      return a === undefined || b === undefined ? [] : [render(cfgChanges(a, b), heads)];
-    })
-    .join('\n\n');
+  const changes = names.flatMap((name) => {
+    const [a, b] = [named(from, name), named(to, name)];
+    return a === undefined || b === undefined ? [] : [cfgChanges(a, b)];
+  });
+  if (format === 'json')
+    return jsonOf(program, { from: heads[0], to: heads[1], changes: changes.map(cfgChangesData) });
+  const render = { text: renderCfgChanges, dot: renderCfgChangesDot, svg: renderCfgChangesSvg }[format]!;
+  return changes.map((c) => render(c, heads)).join('\n\n');
 }

@@ -18,6 +18,10 @@ import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { textOrFault } from './files.ts';
 import { CliExit, out, pc, show } from './ui.ts';
+import { verdictFaults } from './verdicts.ts';
+
+/** The code of faults of rules whose sides differ. */
+const REFUTED = 'rule-refuted';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
 export async function check(files: readonly string[], o: { json?: boolean }): Promise<void> {
@@ -113,11 +117,23 @@ async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   }
 }
 
+/** What verdicts add to the rules that values refute. */
+async function verdictsBeside(errors: readonly Diagnostic[], spec: SpecFile): Promise<Diagnostic[]> {
+  const known = verdictFaults(spec, await shippedIsa());
+  if (errors.length === 0) return known;
+  return known.filter(
+    (d) => d.severity === 'error' && !errors.some((e) => e.line === d.line && e.column === d.column),
+  );
+}
+
 /** A spec is tried where it is used: in plans, with the shipped specs around it. Meanings of opcodes are checked too. */
 async function checkSpec(file: string): Promise<Diagnostic[]> {
   const found = await checkFile(file, host);
-  if (found.some((d) => d.severity === 'error')) return found;
+  const errors = found.filter((d) => d.severity === 'error');
+  if (errors.some((d) => d.code !== REFUTED)) return found;
   const spec = await loadSpec(file);
+  if (spec.kind === 'rules') return [...found, ...(await verdictsBeside(errors, spec))];
+  if (errors.length > 0) return found;
   if (spec.kind === 'experiment' || spec.kind === 'budget')
     return [...found, ...(await labFaults(file, spec))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];

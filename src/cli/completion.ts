@@ -40,9 +40,19 @@ const SHELLS = ['bash', 'zsh', 'fish'];
 
 /**
  * `orrery completion SHELL`: a script that completes commands, options, and names of phases, knobs, recipes, knob sets, orders and targets.
- * The names are in the script, so that completing starts nothing.
+ * The names are in the script, so that completing starts nothing. `--json` prints what such a script is made of.
  */
-export async function completion(shell: string, program: Command): Promise<void> {
+export async function completion(
+  shell: string | undefined,
+  o: { readonly json?: boolean },
+  program: Command,
+): Promise<void> {
+  if (o.json === true) {
+    if (shell !== undefined) failWith('--json goes with no shell', 'it prints data, not a script');
+    const data = { version: 1, commands: commandsOf(program), after: AFTER, names: await names() };
+    return out(JSON.stringify(data, null, 2));
+  }
+  if (shell === undefined) failWith('there is no shell', `shells are ${SHELLS.join(', ')}`);
   if (!SHELLS.includes(shell))
     failWith(`there is no completion for '${shell}'`, `shells are ${SHELLS.join(', ')}`);
   const words = await names();

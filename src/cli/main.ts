@@ -251,8 +251,9 @@ withPlan(
 program
   .command('completion')
   .description('a script that completes commands, options, phases, knobs, recipes and targets')
-  .argument('<shell>', 'bash, zsh or fish')
-  .action((shell) => guarded(async () => (await import('./completion.ts')).completion(shell, program)));
+  .argument('[shell]', 'bash, zsh or fish')
+  .option('--json', 'commands, options and names as data, for scripts and other shells')
+  .action((shell, o) => guarded(async () => (await import('./completion.ts')).completion(shell, o, program)));
 
 withPlan(
   program
@@ -365,7 +366,8 @@ withMeasure(
     .description('read arms as JSON lines, answer metrics as JSON lines: for optimizers')
     .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
     .option('--metrics <names>', 'exact metrics of kernels, between commas', 'weighted,pressure.R')
-    .option('--per-kernel', 'answer with the values of each kernel too'),
+    .option('--per-kernel', 'answer with the values of each kernel too')
+    .option('--json', 'what makes the command itself fail is one JSON document too'),
 ).action((o) => guarded(async () => (await import('./evaluate.ts')).evaluate(o)));
 
 program
@@ -382,6 +384,7 @@ program
   .description('make a CUDA toolkit of links whose ptxas is `orrery ptxas`; print its nvcc')
   .argument('<folder>', 'where to make it')
   .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
+  .option('--json', 'for scripts')
   .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
 
 withProfiledPlan(
@@ -389,7 +392,8 @@ withProfiledPlan(
     .command('cfg')
     .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')
     .argument('<file>', 'PTX or Ori text')
-    .option('--format <text|dot|svg>', 'output', 'text')
+    .option('--format <text|dot|svg|json>', 'output', 'text')
+    .option('--json', 'for scripts: --format json')
     .option('--function <name>', 'only this function')
     .option('--changes', 'before and after the plan side by side, changed edges marked')
     .option('--phase <phase>', 'the same before and after this phase alone')

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { runPool } from '../lab/pool.ts';
 import { targetOf } from '../read.ts';
@@ -8,6 +9,7 @@ import { ROOT } from '../spec/node-cache.ts';
 import { makeFolderOf, STANDARD_INPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
 import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
+import { decisionsText } from './stat.ts';
 import {
   CliExit,
   captured,
@@ -74,8 +76,9 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     }
   };
   if (jobs === 1) {
-    const run = taskRunner(o, planOf);
+    const { run, close } = taskRunner(o, planOf);
     for (const [at, task] of tasks.entries()) onResult(at, await run(task));
+    close();
   } else
     await runPool<OptResult>({
       tasks: [...tasks.keys()],
@@ -86,21 +89,38 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
       onResult,
     });
   progress.done();
-  if (o.quiet !== true) err(`${summary(tasks, results as OptResult[])}`);
+  if (o.quiet !== true) {
+    const { text, decisions } = summary(tasks, results as OptResult[]);
+    err(text);
+    if (o.stat === true && decisions !== '') err(`\n${decisions}`);
+  }
   if (results.some((r) => r!.code !== 0 || r!.optimized?.equal === false)) throw new CliExit(1);
 }
 
-/** Optimizes several files; the account of the phases is given only where something of it is asked for by name. */
-export function taskRunner(o: OptOptions, planOf = plansFor(o)): (task: OptTask) => Promise<OptResult> {
+/** Optimizes files one after another. */
+export interface TaskRunner {
+  readonly run: (task: OptTask) => Promise<OptResult>;
+  /** Releases what the files share. */
+  readonly close: () => void;
+}
+
+/**
+ * Optimizes several files, which share their decisions about recipes; the account of the phases is given only where something of it is
+ * asked for by name.
+ */
+export function taskRunner(o: OptOptions, planOf = plansFor(o)): TaskRunner {
   const detailed = o.quiet !== true && (o.stat === true || o.remarks === true);
-  return async ({ file, output, trace }) => {
+  const recipes = new RecipeManager();
+  const user = recipes.acquire();
+  const run: TaskRunner['run'] = async ({ file, output, trace }) => {
     let optimized: Optimized | null = null;
     const printed = await captured(async () => {
       for (const path of [output, trace]) if (path !== undefined) makeFolderOf(path);
-      optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf);
+      optimized = await optimize(file, { ...o, output, traceEvents: trace }, detailed, planOf, recipes);
     });
     return { ...printed, optimized };
   };
+  return { run, close: () => user.release() };
 }
 
 const ENDING: Readonly<Record<string, string>> = { ptx: '.ptx', ori: '.ori', json: '.json' };
@@ -137,8 +157,11 @@ function tasksOf(patterns: readonly string[], emit: string, o: OptOptions): OptT
   });
 }
 
-/** A line for each file, and one for all. */
-function summary(tasks: readonly OptTask[], results: readonly OptResult[]): string {
+/** A line for each file, and one for all; and how decisions about recipes were shared. */
+function summary(
+  tasks: readonly OptTask[],
+  results: readonly OptResult[],
+): { readonly text: string; readonly decisions: string } {
   const change = (from: number, to: number): string =>
     from === to ? '' : `${(100 * (to / from - 1)).toFixed(1)} %`;
   const row = (name: string, r: Optimized | null): string[] =>
@@ -159,6 +182,7 @@ function summary(tasks: readonly OptTask[], results: readonly OptResult[]): stri
     after: sum((r) => r.after),
     ms: sum((r) => r.ms),
     equal: null,
+    decisions: { made: sum((r) => r.decisions.made), shared: sum((r) => r.decisions.shared) },
   };
   const rows = [
     ['file', 'before', 'after', 'change', 'time', ''],
@@ -166,5 +190,5 @@ function summary(tasks: readonly OptTask[], results: readonly OptResult[]): stri
   ];
   if (good.length > 1)
     rows.push(row(`${good.length < results.length ? `${good.length} of ` : ''}${results.length} files`, all));
-  return table(rows, 'lrrrrl');
+  return { text: table(rows, 'lrrrrl'), decisions: decisionsText(all.decisions) };
 }

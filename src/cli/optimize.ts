@@ -3,6 +3,7 @@ import { LineHistory } from '../debug/line-history.ts';
 import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
+import type { DecisionCounts, RecipeManager } from '../engine/recipe-manager.ts';
 import { summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
 import { type Span, traceOf } from '../engine/trace-events.ts';
@@ -49,6 +50,8 @@ export interface Optimized {
   readonly ms: number;
   /** Whether every check that was asked for found the program equal; null: none was. */
   readonly equal: boolean | null;
+  /** Decisions about recipes. */
+  readonly decisions: DecisionCounts;
 }
 
 /** What `--emit` asks for. */
@@ -89,12 +92,14 @@ function limitOf(text: string | undefined, plan: Plan): RewriteLimit | undefined
  * Optimizes one file and writes what is asked for.
  * @param detailed with an account of the phases on standard error
  * @param planOf makes the plan for a target
+ * @param recipes shares decisions about recipes with other files
  */
 export async function optimize(
   file: string,
   o: OptOptions,
   detailed: boolean,
   planOf: (target: string | null) => Promise<Plan> = (target) => planFor(o, target),
+  recipes?: RecipeManager,
 ): Promise<Optimized> {
   const emit = emitOf(o);
   const spans: Span[] = [];
@@ -114,6 +119,7 @@ export async function optimize(
     // Rewrites of a phase whose result is kept are not known.
     cache: history !== null ? undefined : disk?.shelf(input.key, plan.isa),
     inputKey: input.key,
+    recipes,
     verify: o.verify,
     until,
     rewriteLimit: limitOf(o.rewriteLimit, plan),
@@ -179,6 +185,7 @@ export async function optimize(
     after: countInstructions(journal.last),
     ms: journal.records.reduce((t, r) => t + r.ms, 0),
     equal: o.check === undefined ? null : equal,
+    decisions: journal.decisions,
   };
 }
 

@@ -59,6 +59,7 @@ export const journalJson = (j: Journal) => ({
   level: j.plan.level,
   sm: j.plan.sm,
   program: j.input.name,
+  decisions: j.decisions,
   phases: j.records.map((r) => ({
     position: r.phase.position,
     id: r.phase.id,

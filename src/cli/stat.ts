@@ -1,4 +1,5 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
+import type { DecisionCounts } from '../engine/recipe-manager.ts';
 import { sizeText, timingRecords } from '../engine/report.ts';
 import { duration, grouped, pc, table } from './ui.ts';
 
@@ -43,8 +44,15 @@ export function costTable(j: Journal): string {
   return [
     table([head.map((h) => pc.bold(h)), ...rows, total.map((c) => pc.bold(c))], 'lrrrrrl'),
     ...skipped(j),
+    ...[decisionsText(j.decisions)].flatMap((text) => (text === '' ? [] : ['', text])),
   ].join('\n');
 }
+
+/** How it was decided which recipes apply to functions; '' if nothing had to be decided. */
+export const decisionsText = ({ made, shared }: DecisionCounts): string =>
+  made + shared === 0
+    ? ''
+    : `recipes: ${made} ${made === 1 ? 'function' : 'functions'} decided, ${shared} as equal ones before`;
 
 /** The functions that a phase left out, and why. */
 const leftOut = (r: PhaseRecord): string =>
@@ -72,6 +80,7 @@ export const statJson = (j: Journal) => {
     sm: j.plan.sm,
     ms: rounded(ms),
     memory: j.memory,
+    decisions: j.decisions,
     phases: byCost(j).map((r) => ({
       id: r.phase.id,
       index: r.phase.index,

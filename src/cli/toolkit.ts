@@ -18,7 +18,7 @@ import { failWith, out } from './ui.ts';
  * `orrery toolkit`: a CUDA toolkit of links in which `bin/ptxas` is `orrery ptxas`. nvcc looks for ptxas beside itself
  * before it looks on PATH (`nvcc --dryrun` prints it), so this is what points it at ours.
  */
-export function toolkit(folder: string, o: { readonly from?: string }): void {
+export function toolkit(folder: string, o: { readonly from?: string; readonly json?: boolean }): void {
   const from = o.from === undefined ? found() : resolve(o.from);
   const real = join(from, 'bin', 'ptxas');
   if (!existsSync(join(from, 'bin', 'nvcc')) || !existsSync(real))
@@ -45,7 +45,9 @@ export function toolkit(folder: string, o: { readonly from?: string }): void {
     );
     chmodSync(ours, 0o755);
   });
-  out(`${join(to, 'bin', 'nvcc')}\n`);
+  const [nvcc, ptxas] = ['nvcc', 'ptxas'].map((name) => join(to, 'bin', name));
+  if (o.json === true) return out(JSON.stringify({ version: 1, folder: to, from, nvcc, ptxas }, null, 2));
+  out(`${nvcc}\n`);
 }
 
 /** The toolkit of the nvcc on PATH: what it says of itself, since that may be a script that calls the real one. */

@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
-import { rulesOfGroup } from '../rules/group.ts';
+import type { Isa } from '../ir/opcode.ts';
+import { rulesOfDoc, rulesOfGroup } from '../rules/group.ts';
 import type { Verdict, Verdicts } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
+import { type SpecFile, specError } from '../spec/document.ts';
 import { ROOT } from '../spec/node.ts';
 import { cacheFolder } from '../spec/node-cache.ts';
 import type { Plan } from '../spec/plan.ts';
@@ -34,6 +36,16 @@ function readForeign(): Readonly<Record<string, Verdict['verdict']>> {
   } catch {
     return {};
   }
+}
+
+/** What is known of a rule with a hash. The hash is of all that the rule means, so ids and groups do not matter. */
+type Known = (hash: string) => Verdict['verdict'] | undefined;
+
+/** The verdicts of shipped rules, and of those that were proved here. */
+function knownVerdicts(): Known {
+  const shipped = Object.values(readVerdicts()).map((v) => [v.hash, v.verdict] as const);
+  const known = new Map([...shipped, ...Object.entries(readForeign())]);
+  return (hash) => known.get(hash);
 }
 
 /** Keeps what was found of rules that do not ship. Where nothing can be written, they are asked for again another time. */
@@ -72,38 +84,62 @@ const fault = (severity: 'error' | 'warning', file: string, message: string, not
   notes: [note],
 });
 
+const judged = (
+  rules: readonly Rule[],
+  known: Known,
+): { readonly refuted: readonly Rule[]; readonly open: readonly Rule[] } => ({
+  refuted: rules.filter((r) => known(r.hash) === 'refuted'),
+  open: rules.filter((r) => known(r.hash) === undefined),
+});
+
+const unproved = (file: string, open: readonly Rule[]): Diagnostic =>
+  fault(
+    'warning',
+    file,
+    `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${file}`,
+    `\`orrery rules prove --rules ${file}\` asks a solver`,
+  );
+
+/** What is known of the rules of a file: an error at each that a solver has refuted, or a warning if nobody has proved some. */
+export function verdictFaults(spec: SpecFile, isa: Isa): Diagnostic[] {
+  const { refuted, open } = judged(rulesOfDoc(spec.data, isa).rules, knownVerdicts());
+  if (refuted.length === 0) return open.length > 0 ? [unproved(spec.file, open)] : [];
+  return refuted.map(({ id, place }) => ({
+    ...specError(
+      spec,
+      ['rules', place, 'rewrite'],
+      'rule-refuted',
+      `rule '${id}' is wrong: a solver has refuted it`,
+    ),
+    notes: [
+      `\`orrery rules prove --rules ${spec.file} --rule ${id}\` shows values for which its sides differ`,
+    ],
+  }));
+}
+
 /**
  * What is known of the rules of a plan that do not ship: an error for those that the solver has refuted, a warning for those that nobody
  * has proved; nothing where rules are forced.
  */
 export function foreignFaults(plan: Plan, o: Pick<PlanOptions, 'forceRules'> = {}): Diagnostic[] {
   if ((o.forceRules ?? false) !== false) return [];
-  let known: Readonly<Record<string, Verdict['verdict']>> | null = null;
+  let known: Known | null = null;
   const out: Diagnostic[] = [];
   for (const doc of rulesOf(plan).values()) {
     if (doc.wholeFor !== null) continue;
-    known ??= readForeign();
-    const verdicts = rulesOfGroup(doc, plan.isa).map((r) => ({ id: r.id, verdict: known?.[r.hash] }));
-    const refuted = verdicts.filter((v) => v.verdict === 'refuted').map((v) => `'${v.id}'`);
-    const open = verdicts.filter((v) => v.verdict === undefined);
+    known ??= knownVerdicts();
+    const rules = rulesOfGroup(doc, plan.isa);
+    const { refuted, open } = judged(rules, known);
     if (refuted.length > 0)
       out.push(
         fault(
           'error',
           doc.file,
-          `the solver has refuted ${refuted.join(', ')} of ${doc.file}`,
+          `the solver has refuted ${refuted.map((r) => `'${r.id}'`).join(', ')} of ${doc.file}`,
           '--force-rules runs rules all the same',
         ),
       );
-    else if (open.length > 0)
-      out.push(
-        fault(
-          'warning',
-          doc.file,
-          `nobody has proved ${open.length === 1 ? `rule '${open[0].id}'` : `${open.length} rules`} of ${doc.file}`,
-          `\`orrery rules prove --rules ${doc.file}\` asks a solver`,
-        ),
-      );
+    else if (open.length > 0) out.push(unproved(doc.file, open));
   }
   return out;
 }

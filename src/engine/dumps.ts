@@ -3,8 +3,9 @@ import { renderCfgText } from '../analysis/render/cfg-text.ts';
 import { blockStatistics, statistics } from '../analysis/statistics.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
+import { REPORT_LINES } from '../passes/reports.ts';
 import { factOf } from '../spec/backend.ts';
-import type { Plan, PlanPhase } from '../spec/plan.ts';
+import { type Plan, type PlanPhase, passesOf } from '../spec/plan.ts';
 import { BLOCKS_KNOB, CFG_KNOB, DUMP_KNOB, phaseNames, TIMING_KNOB } from '../spec/report-knobs.ts';
 import type { FunctionPlans } from './function-plans.ts';
 import { Report } from './journal.ts';
@@ -26,8 +27,8 @@ export const dumpsAnything = (plans: FunctionPlans, program: Program): boolean =
     : plans.knob(DUMP_KNOB, '') !== null;
 
 /**
- * The dump after a phase: the `#` header and the text of each function for which knob DumpIR names the phase; with
- * knob DumpPerfMetricsForBlock also a line for each block, with DumpCFG also the control flow. A phase is named by
+ * The dump after a phase: the `#` header and the text of each function for which knob DumpIR names the phase; after a
+ * reporting phase also the lines of its report; with knob DumpPerfMetricsForBlock also a line for each block, with DumpCFG also the control flow. A phase is named by
  * its name, which covers all its places, or by the id of one place (`OriBranchOpt#2`).
  *
  * @param why why the phase did not run, or ''
@@ -53,6 +54,7 @@ export function dumpOf(
       const asks = (knob: string): boolean => plans.knob(knob, fn.name) === true;
       return [
         ...statistics(fn, { target, program, allocated }),
+        ...passesOf(phase).flatMap((pass) => REPORT_LINES.get(pass)?.(fn, target) ?? []),
         ...(asks(BLOCKS_KNOB) ? blockStatistics(fn, target) : []),
         printFn(fn),
         ...(asks(CFG_KNOB) ? [renderCfgText(fn)] : []),

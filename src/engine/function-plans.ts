@@ -12,6 +12,7 @@ import {
 import { covers } from '../spec/glob.ts';
 import type { ConditionTest, Plan, PlanPhase } from '../spec/plan.ts';
 import { functionHash } from './content.ts';
+import type { Decision, DecisionCounts, RecipeUser } from './recipe-manager.ts';
 
 /** Functions over which a phase runs in the same way. */
 export interface PlanGroup {
@@ -28,14 +29,25 @@ export interface PlanGroup {
  */
 export class FunctionPlans {
   readonly base: Plan;
-  private readonly known = new Map<string, { readonly plan: Plan; readonly tests: readonly number[] }>();
-  private readonly input: ReadonlyMap<string, Fn>;
+  /** How the functions of the input were decided. */
+  readonly decisions: DecisionCounts;
+  private readonly known = new Map<string, { readonly plan: Plan; readonly tests: Decision }>();
 
-  /** @throws DiagnosticError where the plan of a function is illegal: what several `when`s say together was not tried before */
-  constructor(base: Plan, input: Program) {
+  /**
+   * @param recipes decisions shared with other programs; without it, each function is decided here
+   * @throws DiagnosticError where the plan of a function is illegal: what several `when`s say together was not tried before
+   */
+  constructor(base: Plan, input: Program, recipes?: RecipeUser) {
     this.base = base;
-    this.input = base.tests.length === 0 ? new Map() : new Map(input.functions.map((f) => [f.name, f]));
-    for (const name of this.input.keys()) this.decided(name);
+    let shared = 0;
+    const functions = this.vary ? input.functions : [];
+    for (const f of functions) {
+      const decide = (): Decision => heldBy(base.tests, f.name, f);
+      const { tests, known } = recipes?.decision(base, f, decide) ?? { tests: decide(), known: false };
+      this.known.set(f.name, { plan: base.variant(tests), tests });
+      if (known) shared++;
+    }
+    this.decisions = { made: functions.length - shared, shared };
   }
 
   /** Whether functions may have different plans. */
@@ -49,7 +61,7 @@ export class FunctionPlans {
   }
 
   /** Indices of the plan's tests that hold for a function. */
-  testsOf(name: string): readonly number[] {
+  testsOf(name: string): Decision {
     return this.vary ? this.decided(name).tests : [];
   }
 
@@ -86,10 +98,10 @@ export class FunctionPlans {
     return out;
   }
 
-  private decided(name: string): { readonly plan: Plan; readonly tests: readonly number[] } {
+  private decided(name: string): { readonly plan: Plan; readonly tests: Decision } {
     let d = this.known.get(name);
     if (d === undefined) {
-      const tests = heldBy(this.base.tests, name, this.input.get(name));
+      const tests = heldBy(this.base.tests, name, undefined);
       this.known.set(name, (d = { plan: this.base.variant(tests), tests }));
     }
     return d;
@@ -97,7 +109,7 @@ export class FunctionPlans {
 }
 
 /** Indices of the tests that hold for a function; `fn` is undefined for one that was not in the input. */
-function heldBy(tests: readonly ConditionTest[], name: string, fn: Fn | undefined): readonly number[] {
+function heldBy(tests: readonly ConditionTest[], name: string, fn: Fn | undefined): Decision {
   const out = tests.flatMap((t, i) => (t.mode !== MODE_REST && holds(t, name, fn) ? [i] : []));
   const whens = out.some((i) => isWhen(tests[i]));
   if (!whens) tests.forEach((t, i) => t.mode === MODE_REST && out.push(i));

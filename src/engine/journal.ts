@@ -2,6 +2,7 @@ import type { Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import type { PhaseMemory, RunMemory } from './memory.ts';
+import type { DecisionCounts } from './recipe-manager.ts';
 import type { RewriteCounter } from './rewrites.ts';
 
 /** A text built on first read, because most reports are never read. */
@@ -80,6 +81,8 @@ export interface Journal {
   readonly began: number;
   /** Memory of snapshots, in estimated bytes; null if the run does not track it. */
   readonly memory: RunMemory | null;
+  /** How it was decided which recipes and knob sets with `when` apply to the functions; zeros if none has `when`. */
+  readonly decisions: DecisionCounts;
 }
 
 /** Number of instructions of a program. */

@@ -11,6 +11,7 @@ import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
 import { FunctionPlans } from './function-plans.ts';
 import type { Journal } from './journal.ts';
+import type { RecipeManager } from './recipe-manager.ts';
 import { type RunOptions, runPlan } from './run.ts';
 import { settle } from './settle.ts';
 
@@ -49,7 +50,9 @@ function refutedIn(doc: object, isa: Isa): readonly RuleFault[] {
   return faults;
 }
 
-export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
+export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules' | 'plans'> {
+  /** Decisions about recipes, shared with other runs that are given the same manager. They change no result. */
+  readonly recipes?: RecipeManager;
   readonly onRuleHit?: RunnerOptions['onHit'];
   readonly onRuleMiss?: RunnerOptions['onMiss'];
 }
@@ -59,7 +62,16 @@ export interface PipelineOptions extends Omit<RunOptions, 'passes' | 'rules'> {
  * @throws DiagnosticError as `runPlan` does, for rules with faults, and if rules do not terminate
  */
 export function runPipeline(input: Program, plan: Plan, opts: PipelineOptions = {}): Journal {
-  const plans = new FunctionPlans(plan, input);
+  const user = opts.recipes?.acquire();
+  try {
+    return runWith(new FunctionPlans(plan, input, user), input, opts);
+  } finally {
+    user?.release();
+  }
+}
+
+function runWith(plans: FunctionPlans, input: Program, opts: PipelineOptions): Journal {
+  const plan = plans.base;
   const groups = groupsOfAll(plans, input);
   const rules =
     groups.size === 0

@@ -201,7 +201,8 @@ export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
     records.push(keepsAll ? record : withoutSnapshot(record));
     if (opts.until === phase.id) break;
   }
-  return { plan, input, records, last: program, began: start, memory: account?.run ?? null };
+  const memory = account?.run ?? null;
+  return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };
 }
 
 /** Names and levels of the functions over which a phase runs. */

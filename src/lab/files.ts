@@ -7,6 +7,7 @@ import { shownPath } from '../spec/node.ts';
 /** Extensions of kernel files. */
 const KERNEL_FILE = /\.(ptx|ori)$/;
 const LAUNCH_FILE = /\.ya?ml$/;
+const KERNELS = "kernels are .ptx and .ori files, folders of them, and patterns: 'kernels/**/*.ptx'";
 
 /**
  * Kernel files: files, folders (all PTX below them), and patterns with `*`, `?` and `**`, each sorted by name.
@@ -14,17 +15,40 @@ const LAUNCH_FILE = /\.ya?ml$/;
  * @param base folder to which patterns are relative
  * @throws DiagnosticError if one of them matches nothing
  */
-export function kernelFiles(patterns: readonly string[], base = '.'): string[] {
+export const kernelFiles = (patterns: readonly string[], base = '.'): string[] =>
+  filesOf(patterns, base, () => KERNEL_FILE, KERNELS);
+
+/**
+ * Kernel files, and launch files where a name or a pattern ends as theirs do: `k/*` means kernels, `k/*.yaml` launches.
+ *
+ * @param base folder to which patterns are relative
+ * @throws DiagnosticError if one of them matches nothing
+ */
+export const kernelAndLaunchFiles = (patterns: readonly string[], base = '.'): string[] =>
+  filesOf(
+    patterns,
+    base,
+    (pattern) => (isLaunchFile(pattern) ? LAUNCH_FILE : KERNEL_FILE),
+    `${KERNELS}; launch files end in .yaml: 'kernels/*/launch.yaml'`,
+  );
+
+function filesOf(
+  patterns: readonly string[],
+  base: string,
+  wantedBy: (pattern: string) => RegExp,
+  hint: string,
+): string[] {
   const out = new Set<string>();
   for (const p of patterns) {
-    const found = matches(p, base);
-    if (found.length === 0) throw new DiagnosticError([nothing(p, base)]);
+    const found = matches(p, base, wantedBy(p));
+    if (found.length === 0) throw new DiagnosticError([nothing(p, base, hint)]);
     for (const f of found) out.add(f);
   }
   return [...out];
 }
 
-function matches(pattern: string, base: string): string[] {
+/** @param wanted names of the files that a pattern may match */
+function matches(pattern: string, base: string, wanted: RegExp): string[] {
   const full = resolve(base, pattern);
   if (existsSync(full)) {
     if (!statSync(full).isDirectory()) return [shownPath(full)];
@@ -36,24 +60,24 @@ function matches(pattern: string, base: string): string[] {
   const parts = full.split('/');
   const first = parts.findIndex((x) => /[*?]/.test(x));
   const root = parts.slice(0, first).join('/') || '/';
-  return walk(root, parts.slice(first)).map(shownPath);
+  return walk(root, parts.slice(first), wanted).map(shownPath);
 }
 
 /** Files below a folder that match the parts of a pattern; `**` stands for any number of folders. */
-function walk(folder: string, parts: readonly string[]): string[] {
+function walk(folder: string, parts: readonly string[], wanted: RegExp): string[] {
   const [part, ...rest] = parts;
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
   const out: string[] = [];
-  if (part === '**') out.push(...walk(folder, rest));
+  if (part === '**') out.push(...walk(folder, rest, wanted));
   for (const e of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, e.name);
     if (part === '**') {
-      if (e.isDirectory() && !e.name.startsWith('.')) out.push(...walk(path, parts));
+      if (e.isDirectory() && !e.name.startsWith('.')) out.push(...walk(path, parts, wanted));
       continue;
     }
     if (!covers(part, e.name)) continue;
-    if (rest.length > 0) out.push(...walk(path, rest));
-    else if (!e.isDirectory() && KERNEL_FILE.test(e.name)) out.push(path);
+    if (rest.length > 0) out.push(...walk(path, rest, wanted));
+    else if (!e.isDirectory() && wanted.test(e.name)) out.push(path);
   }
   return [...new Set(out)];
 }
@@ -65,7 +89,7 @@ const below = (folder: string): string[] =>
       e.isDirectory() ? (e.name.startsWith('.') ? [] : below(join(folder, e.name))) : [join(folder, e.name)],
     );
 
-function nothing(pattern: string, base: string) {
+function nothing(pattern: string, base: string, hint: string) {
   const folder = dirname(resolve(base, pattern));
   let near: string[] = [];
   try {
@@ -78,9 +102,7 @@ function nothing(pattern: string, base: string) {
     /[*?]/.test(pattern) || existsSync(resolve(base, pattern))
       ? `no kernel matches '${pattern}'`
       : `there is no file or folder '${pattern}'`,
-    near.length > 0
-      ? [`did you mean '${near[0]}'?`]
-      : ["kernels are .ptx and .ori files, folders of them, and patterns: 'kernels/**/*.ptx'"],
+    near.length > 0 ? [`did you mean '${near[0]}'?`] : [hint],
   );
 }
 

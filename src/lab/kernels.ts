@@ -8,7 +8,7 @@ import { shownPath } from '../spec/node.ts';
 import { readNamed } from '../spec/node-files.ts';
 import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
-import { isLaunchFile, kernelFiles, launchFilesBeside, stemOf } from './files.ts';
+import { isLaunchFile, kernelAndLaunchFiles, launchFilesBeside, stemOf } from './files.ts';
 
 /** A file of kernels, with its known launches. */
 export interface Module {
@@ -39,7 +39,7 @@ export interface Lowered {
  */
 export async function loadModules(patterns: readonly string[], base = '.'): Promise<Module[]> {
   const out: Module[] = [];
-  for (const file of kernelFiles(patterns, base)) {
+  for (const file of kernelAndLaunchFiles(patterns, base)) {
     if (!isLaunchFile(file)) {
       const launches: LoadedLaunch[] = [];
       for (const l of launchFilesBeside(file)) {

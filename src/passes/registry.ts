@@ -38,7 +38,9 @@ import { reassociate } from './reassociate.ts';
 import { redundantBarriers } from './redundant-barriers.ts';
 import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
 import { replaceUniforms } from './replace-uniforms.ts';
+import { reportAllocation } from './report-allocation.ts';
 import { reportInitial } from './report-initial.ts';
+import { reportScheduling } from './report-scheduling.ts';
 import { sanitize } from './sanitize.ts';
 import { sinkValues } from './sink-values.ts';
 import { splitControlFlow } from './split-control-flow.ts';
@@ -98,6 +100,8 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('loop-unrolling', loopUnrolling, 1, 'unroll loops, in full or in part'),
   entry('split-live-ranges', splitLiveRanges, 1, 'split registers that are used for several values'),
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
+  entry('report-scheduling', reportScheduling, 1, 'the same with a line for each loop'),
+  entry('report-allocation', reportAllocation, 1, 'the same, with what registers are'),
   entry('replace-uniforms', replaceUniforms, 1, 'replace special registers that directives fix by constants'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
   entry('sanitize', sanitize, 1, 'verify, control operations last'),

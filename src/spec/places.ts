@@ -36,7 +36,9 @@ export function parseYaml(text: string): ParsedYaml {
   if (p === undefined) {
     if (isTooDeep(text)) throw new RangeError('the text is nested too deeply');
     const lines = new LineCounter();
-    p = { doc: parseDocument(text, { lineCounter: lines, prettyErrors: false }), lines };
+    // By itself, the package warns through Node of keys that are no texts, which a check of names finds anyway.
+    const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error' } as const;
+    p = { doc: parseDocument(text, options), lines };
     if (parsedTexts.size >= MOST_KEPT) parsedTexts.clear();
     parsedTexts.set(text, p);
   }

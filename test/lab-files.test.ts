@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { kernelAndLaunchFiles, kernelFiles } from '../src/lab/files.ts';
+import { loadModules } from '../src/lab/kernels.ts';
+
+const kernels = fileURLToPath(new URL('./kernels/', import.meta.url));
+const below = (name: string, files: readonly string[]) =>
+  files.map((f) => f.slice(f.indexOf(join(name, ''))));
+
+describe('files of kernels', () => {
+  it('a pattern that ends as launch files do names these, any other pattern kernels', () => {
+    expect(below('saxpy', kernelAndLaunchFiles(['saxpy/*.yaml'], kernels))).toEqual([
+      'saxpy/launch-stride.yaml',
+      'saxpy/launch.yaml',
+    ]);
+    expect(below('saxpy', kernelAndLaunchFiles(['**/saxpy/launch.yaml'], kernels))).toEqual([
+      'saxpy/launch.yaml',
+    ]);
+    const all = ['saxpy/saxpy.sm_75.ptx', 'saxpy/saxpy.sm_80.ptx', 'saxpy/saxpy.sm_90.ptx'];
+    for (const pattern of ['saxpy/*', 'saxpy'])
+      expect(below('saxpy', kernelAndLaunchFiles([pattern], kernels))).toEqual(all);
+  });
+
+  it('a pattern of launch files gives what their names give', async () => {
+    const names = ['divmod', 'saxpy'].map((name) => join(kernels, name, 'launch.yaml'));
+    const read = async (patterns: readonly string[]) =>
+      (await loadModules(patterns, kernels)).map((m) => [m.file, m.launches.map((l) => l.file)]);
+    const found = await read(['divmo?/launch.yaml', 'saxp*/launch.yaml']);
+    expect(found).toEqual(await read(names));
+    expect(found).toHaveLength(2);
+  });
+
+  it('what only takes kernels finds no launch files, and both say what they take', () => {
+    expect(() => kernelFiles(['saxpy/*.yaml'], kernels)).toThrow(/no kernel matches 'saxpy/);
+    try {
+      kernelAndLaunchFiles(['saxpy/none*.yaml'], kernels);
+      expect.unreachable();
+    } catch (e) {
+      expect((e as { diagnostics: { notes: string[] }[] }).diagnostics[0].notes[0]).toContain(
+        'launch files end in .yaml',
+      );
+    }
+  });
+});
