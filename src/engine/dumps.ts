@@ -3,7 +3,7 @@ import { renderCfgText } from '../analysis/render/cfg-text.ts';
 import { blockStatistics, statistics } from '../analysis/statistics.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
-import { REPORT_LINES } from '../passes/reports.ts';
+import { REPORT_LINES } from '../passes/registry.ts';
 import { factOf } from '../spec/backend.ts';
 import { type Plan, type PlanPhase, passesOf } from '../spec/plan.ts';
 import { BLOCKS_KNOB, CFG_KNOB, DUMP_KNOB, phaseNames, TIMING_KNOB } from '../spec/report-knobs.ts';
