@@ -1,9 +1,9 @@
 import { targetBy } from '../analysis/estimates.ts';
 import { renderCfgText } from '../analysis/render/cfg-text.ts';
+import { REPORT_LINES } from '../analysis/report-lines.ts';
 import { blockStatistics, statistics } from '../analysis/statistics.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn } from '../ir/text.ts';
-import { REPORT_LINES } from '../passes/registry.ts';
 import { factOf } from '../spec/backend.ts';
 import { type Plan, type PlanPhase, passesOf } from '../spec/plan.ts';
 import { BLOCKS_KNOB, CFG_KNOB, DUMP_KNOB, phaseNames, TIMING_KNOB } from '../spec/report-knobs.ts';

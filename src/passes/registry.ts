@@ -49,7 +49,6 @@ import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
 
 export { PASS_PARAMS } from './params.ts';
-export { REPORT_LINES } from './reports.ts';
 
 interface Entry {
   /** The name that phases bind to; also the file's name. */
