@@ -120,7 +120,7 @@ it('a key that is a list is one error, and nothing of Node is on standard error'
 
 /** Commands that take --json, and whose form has another name than they. */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
-  opt: ['stat', 'ptxas'],
+  opt: ['stat', 'ptxas', 'why'],
   merge: ['sweep'],
 };
 

@@ -185,3 +185,30 @@ describe('the phase table', () => {
     for (const [n, what] of said) expect(rows[n].conflict, rows[n].name).toMatch(what);
   });
 });
+
+it('has as constraints the places that the page on branches gives', () => {
+  const { constraints } = yaml('pipelines/constraints.yaml') as {
+    constraints: readonly { readonly before: string; readonly after: string }[];
+  };
+  const pairs = new Set(constraints.map((c) => `${c.before} < ${c.after}`));
+  for (const pair of [
+    'SetControlFlowOpLastInBB < OriBranchOpt',
+    'AnalyzeControlFlow < OriBranchOpt',
+    'GeneralOptimizeEarly < DoSwitchOptFirst',
+    'GeneralOptimizeEarly < OriBranchOpt',
+    'DoSwitchOptFirst < OriBranchOpt',
+    'OriBranchOpt < OriPerformLiveDeadFirst',
+    'GeneralOptimize < DoSwitchOptSecond',
+    'OriLoopUnrolling < DoSwitchOptSecond',
+    'DoSwitchOptSecond < OriLinearReplacement',
+    'DoSwitchOptSecond < ExpandJmxComputation',
+    'LateExpansionUnsupportedOps < ExpandJmxComputation',
+    'GeneralOptimizeMid < OptimizeNestedCondBranches',
+    'OptimizeNestedCondBranches < OriDoPredication',
+  ])
+    expect(pairs).toContain(pair);
+});
+
+it('limit-fold-fp is off by default', () => {
+  expect(yaml('knobs/catalog.yaml').knobs.LimitFoldFp.default).toBe(null);
+});

@@ -131,7 +131,7 @@ describe('opt --stat', () => {
     const both = opt(divmod, '--stat', '--json', '--emit', 'ptx');
     expect([both.code, JSON.parse(both.out).errors[0].message]).toEqual([
       1,
-      '--stat --json and --emit ptx would both print on standard output',
+      '--json and --emit ptx would both print on standard output',
     ]);
     const o = join(dir, 'o.ptx');
     const apart = opt(divmod, '--stat', '--json', '-q', '--emit', 'ptx', '-o', o);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { testFolder } from './support/specs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const saxpy = join('test', 'kernels', 'saxpy', 'saxpy.sm_80.ptx');
@@ -14,6 +15,8 @@ function opt(...args: string[]) {
   });
   return { code: r.status, out: r.stdout, err: r.stderr };
 }
+
+const folder = testFolder();
 
 describe('opt --why', () => {
   it('tells which phase and which rule changed what came of a line', () => {
@@ -59,6 +62,24 @@ at the end
     const r = opt(saxpy, '--why', line);
     expect(r).toMatchObject({ code: 1, out: '' });
     expect(r.err).toContain(hint);
+  });
+
+  it('names a line of the PTX behind Ori text, and says where instructions name no lines', () => {
+    const ori = join(folder.path, 'saxpy.ori');
+    opt(saxpy, '-O0', '-o', ori);
+    expect(opt(ori, '--why', '47').out).toMatch(/saxpy\.ori, line 47 of the PTX behind it\n[\s\S]*IMAD_WIDE/);
+    const bare = folder.write('bare.ori', '.entry k\n{\nBB0:\n  EXIT\n}\n');
+    expect(opt(bare, '--why', '3').err).toContain('instructions name no lines here');
+  });
+
+  it('goes beside the account of costs, and says what cannot be written', () => {
+    const both = opt(saxpy, '--why', '44', '--stat');
+    expect([both.out, both.err]).toEqual([
+      expect.stringContaining('nothing is left'),
+      expect.stringContaining('GeneralOptimizeEarly'),
+    ]);
+    expect(opt(saxpy, '--why', '44', '--json', '--emit', 'ori')).toMatchObject({ code: 1 });
+    expect(opt(saxpy, '--why', '44', '-o', join(folder.path, 'o.ori'))).toMatchObject({ code: 1, out: '' });
   });
 
   it('is about one file', () => {

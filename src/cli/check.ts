@@ -17,6 +17,7 @@ import { type SpecFile, specError } from '../spec/document.ts';
 import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { textOrFault } from './files.ts';
+import { plural } from './rules.ts';
 import { CliExit, out, pc, show } from './ui.ts';
 import { verdictFaults } from './verdicts.ts';
 
@@ -33,7 +34,7 @@ export async function check(files: readonly string[], o: { json?: boolean }): Pr
       show(found);
       const errors = found.filter((d) => d.severity === 'error').length;
       out(
-        `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${file}${found.length > errors ? `  ${found.length - errors} warnings` : ''}`,
+        `${errors > 0 ? pc.red('bad ') : pc.green('good')}  ${file}${found.length > errors ? `  ${plural(found.length - errors, 'warning')}` : ''}`,
       );
     }
   }

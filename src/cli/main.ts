@@ -100,7 +100,7 @@ withCache(
     .option('--remarks', 'print what each pass did and did not do, and why')
     .option(
       '--why <line>',
-      'what each phase did to the instructions of a line: 57 of the input, kernel.cu:12 of its source',
+      'what each phase did to the instructions of a line: 57 of the PTX, kernel.cu:12 of its source',
     )
     .option('--until <phase>', 'stop after this phase')
     .option(
@@ -367,7 +367,7 @@ withMeasure(
     .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
     .option('--metrics <names>', 'exact metrics of kernels, between commas', 'weighted,pressure.R')
     .option('--per-kernel', 'answer with the values of each kernel too')
-    .option('--json', 'what makes the command itself fail is one JSON document too'),
+    .option('--json', 'if the command itself fails, say so as JSON'),
 ).action((o) => guarded(async () => (await import('./evaluate.ts')).evaluate(o)));
 
 program

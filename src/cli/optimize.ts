@@ -67,11 +67,13 @@ export function emitOf(o: OptOptions): string {
     failWith('--json prints one document: that of --ptxas, of --stat or of --why');
   if (o.traceEvents === STANDARD_OUTPUT) failWith('--trace-events writes a file, not standard output (-)');
   const printed = emit !== 'none' && (o.output === undefined || o.output === STANDARD_OUTPUT);
-  if (o.json === true && o.stat === true && printed)
+  if (o.json === true && printed)
     failWith(
-      `--stat --json and --emit ${emit} would both print on standard output`,
+      `--json and --emit ${emit} would both print on standard output`,
       'write one of them to a file with -o',
     );
+  if (emit === 'none' && o.emit === undefined && o.output !== undefined)
+    failWith('nothing is written to -o', '--emit says what: ori, ptx or json');
   return emit;
 }
 
@@ -174,10 +176,11 @@ export async function optimize(
     out(
       o.json === true
         ? JSON.stringify(lines.whyJson(file, o.why!, functions), null, 2)
-        : lines.whyText(lines.titleOf(file, o.why!, text), functions),
+        : lines.whyText(lines.titleOf(file, o.why!, input.module === null ? null : text), functions),
     );
   }
-  if (detailed && lines === null) await account(journal, verdicts, o);
+  if (detailed && (lines === null || o.stat === true || o.remarks === true))
+    await account(journal, verdicts, o);
   else if (detailed || !equal) for (const v of verdicts) err(v);
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {

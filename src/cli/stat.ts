@@ -52,7 +52,7 @@ export function costTable(j: Journal): string {
 export const decisionsText = ({ made, shared }: DecisionCounts): string =>
   made + shared === 0
     ? ''
-    : `recipes: ${made} ${made === 1 ? 'function' : 'functions'} decided, ${shared} as equal ones before`;
+    : `recipes decided for ${made} ${made === 1 ? 'function' : 'functions'}, and taken over for ${shared} equal ${shared === 1 ? 'one' : 'ones'}`;
 
 /** The functions that a phase left out, and why. */
 const leftOut = (r: PhaseRecord): string =>

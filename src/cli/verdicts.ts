@@ -32,7 +32,8 @@ function foreignFile(): string {
 /** Verdicts of rules that do not ship; none where they cannot be read: they can be asked for again. */
 function readForeign(): Readonly<Record<string, Verdict['verdict']>> {
   try {
-    return JSON.parse(readFileSync(foreignFile(), 'utf8')) as Record<string, Verdict['verdict']>;
+    const kept: unknown = JSON.parse(readFileSync(foreignFile(), 'utf8'));
+    return kept !== null && typeof kept === 'object' ? (kept as Record<string, Verdict['verdict']>) : {};
   } catch {
     return {};
   }
@@ -89,7 +90,7 @@ const judged = (
   known: Known,
 ): { readonly refuted: readonly Rule[]; readonly open: readonly Rule[] } => ({
   refuted: rules.filter((r) => known(r.hash) === 'refuted'),
-  open: rules.filter((r) => known(r.hash) === undefined),
+  open: rules.filter((r) => (known(r.hash) ?? 'unknown') === 'unknown'),
 });
 
 const unproved = (file: string, open: readonly Rule[]): Diagnostic =>

@@ -7,7 +7,8 @@ import { failWith, pc } from './ui.ts';
  * The locations that `--why` names: `57`, a line of the input, or `kernel.cu:12`, a line that `.loc` directives name.
  * @returns their indices in `Program.locs`; a line without instructions ends the command
  */
-export function locsOf(program: Program, line: string): ReadonlySet<number> {
+export function locsOf(program: Program, asked: string): ReadonlySet<number> {
+  const line = asked.replace(/^\.\//, '');
   const m = /^(?:(.+):)?(\d+)$/.exec(line);
   if (m === null)
     failWith(
@@ -42,15 +43,21 @@ export function locsOf(program: Program, line: string): ReadonlySet<number> {
   );
   return failWith(
     `no instruction comes from line ${line}`,
-    near.length === 0 ? 'the input has no instructions' : `the nearest that have some: ${near.join(', ')}`,
+    near.length === 0
+      ? `instructions name no lines${file === undefined ? '' : ' of that file'} here`
+      : `the nearest that have some: ${near.join(', ')}`,
   );
 }
 
-/** Names a line, with its text if it is one of the input. */
-export const titleOf = (file: string, line: string, text: string): string =>
-  line.includes(':')
-    ? `${file}, ${line}`
-    : `${file}:${line}  ${text.split('\n')[Number(line) - 1]?.trim() ?? ''}`;
+/**
+ * Names a line, with its text if it is one of the input.
+ * @param ptx the PTX that was read; null if the input is Ori text, whose locations name lines of the PTX behind it
+ */
+export function titleOf(file: string, line: string, ptx: string | null): string {
+  if (line.includes(':')) return `${file}, ${line}`;
+  if (ptx === null) return `${file}, line ${Number(line)} of the PTX behind it`;
+  return `${file}:${Number(line)}  ${ptx.split('\n')[Number(line) - 1]?.trim() ?? ''}`;
+}
 
 /** What happened to the instructions of one line, phase by phase. */
 export function whyText(title: string, functions: readonly FnHistory[]): string {

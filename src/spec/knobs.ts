@@ -88,7 +88,7 @@ const refusal = (name: string, row: KnobsSpec.Knob, value: unknown, why: string)
   `knob ${name} (${row.type}) cannot be ${JSON.stringify(value)}: ${why}`;
 
 /** Reports defaults of a catalog that are no value of their knob's type. */
-export function checkDefaults(catalog: SpecFile, issues: Issues): void {
+function checkDefaults(catalog: SpecFile, issues: Issues): void {
   for (const { at, message, notes } of catalogOf(catalog).faults)
     issues.error(at, 'knob-value', message, { notes });
 }

@@ -25,7 +25,7 @@ const code = readFileSync(file, 'utf8')
     new RegExp(`\\brequire\\((["'\`])node:(${LAZY.join('|')})\\1\\)`, 'g'),
     (_, _quote: string, name: string) => `lazyModule("node:${name}")`,
   )
-  // V8 keeps and reads a script of which every character is one byte in half the space.
+  // V8 needs half the space for a script whose characters are all one byte.
   .replaceAll(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const lazyModule = 'const lazyModule=(n)=>new Proxy({},{get:(_,k)=>require(n)[k]});';
 writeFileSync(file, `${lazyModule}${code}`);

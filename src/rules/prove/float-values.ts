@@ -31,7 +31,7 @@ export function floatVariables(rule: Rule, instance: Instance): ReadonlyMap<numb
   return formats;
 }
 
-/** A pattern of a format as a decimal number: the shortest that rounds to it. */
+/** A pattern of a format as a decimal number: exactly for halves, else the shortest number that rounds to it. */
 export function decimal(pattern: bigint, fmt: FormatName): string {
   const view = new DataView(new ArrayBuffer(8));
   view.setBigUint64(0, BigInt.asUintN(64, pattern));
