@@ -95,13 +95,13 @@ describe('what values refute', () => {
 });
 
 /** Stores that a solver has refuted the rule of a file. */
-async function refute(file: string): Promise<void> {
+async function refute(file: string, verdict = 'refuted'): Promise<void> {
   const { plan } = await makePlan({ ...request, rules: [join(dir, file)] }, host, specs);
   const found = rulesOfGroup(plan!.rules.get(file.replace('.yaml', ''))!, plan!.isa);
   mkdirSync(join(dir, 'cache', 'orrery'), { recursive: true });
   writeFileSync(
     join(dir, 'cache', 'orrery', 'verdicts.json'),
-    JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, 'refuted']))),
+    JSON.stringify(Object.fromEntries(found.map((r) => [r.hash, verdict]))),
   );
 }
 
@@ -110,6 +110,19 @@ describe('what a solver has refuted', () => {
     await refute(judged);
     const r = orrery(args.filter((a) => a !== undefined));
     expect([r.status, r.stderr]).toEqual([1, expect.stringContaining("the solver has refuted 'judged'")]);
+  });
+});
+
+describe('what a solver could not decide', () => {
+  it('is not proved', async () => {
+    await refute(judged, 'unknown');
+    expect(orrery(['check', judged]).stderr).toContain("nobody has proved rule 'judged'");
+  });
+
+  it.each(['null', '[', '7'])('a file of verdicts that says %s says nothing', (text) => {
+    writeFileSync(join(dir, 'cache', 'orrery', 'verdicts.json'), text);
+    const r = orrery(['check', judged]);
+    expect([r.status, r.stderr]).toEqual([0, '']);
   });
 });
 
