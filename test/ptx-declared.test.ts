@@ -275,8 +275,12 @@ describe.skipIf(spawnSync('ptxas', ['--version']).status !== 0)('ptxas (needs pt
     const args = ['-O0', '-arch=sm_90', file, '-o', join(dir, 'k.cubin')];
     return spawnSync('ptxas', args, { timeout: 60_000 }).status === 0;
   };
+  // ptxas writes what it aligns: this one takes it 18 s.
+  const GIGABYTE = '.global .align 1073741824 .u32 x;';
+  const all = process.env.ORRERY_PTXAS_ALL === '1';
   it('says the same of each', () => {
-    for (const text of RIGHT) expect([text, taken(text)]).toEqual([text, true]);
+    expect(RIGHT).toContain(GIGABYTE);
+    for (const text of RIGHT) if (text !== GIGABYTE || all) expect([text, taken(text)]).toEqual([text, true]);
     for (const [text] of WRONG) expect([text, taken(text)]).toEqual([text, false]);
   }, 240_000);
 });
