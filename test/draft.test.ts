@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   cloneBlocks,
   type Draft,
+  dropUnchangedDrafts,
   edit,
   preheader,
   removeUnreachable,
@@ -260,5 +261,37 @@ BB4:
     const pragmas = [{ block: 0, text: 'nounroll' }];
     const out = edit({ ...fn, attrs: { ...fn.attrs, pragmas } }, (d) => void d.newBlock(-1, 0));
     expect(out.attrs.pragmas).toEqual([{ block: out.blocks[0].id, text: 'nounroll' }]);
+  });
+
+  it('is used again by the next edit of the same function, as long as it is as it was opened', () => {
+    const fn = parseFn(LOOP, isa);
+    const drafts: Draft[] = [];
+    const look = (change: (d: Draft) => void = () => {}) =>
+      edit(
+        fn,
+        (d) => {
+          drafts.push(d);
+          change(d);
+        },
+        isa,
+      );
+    look();
+    look((d) => void d.useCount(regOf('R4')));
+    expect(drafts[1]).toBe(drafts[0]);
+    // A register given out and never used: the next edit must get the same number.
+    look((d) => void d.freshReg(0));
+    look((d) => expect(d.regCount).toBe(fn.regCount));
+    expect(drafts[2]).toBe(drafts[0]);
+    expect(drafts[3]).not.toBe(drafts[0]);
+    // A draft that is being edited is nobody else's.
+    look((d) => void look((inner) => expect(inner).not.toBe(d)));
+    // A change is never seen by the next.
+    look((d) => d.replace(d.def(regOf('R4')), withSource(d.at(d.def(regOf('R4'))), 1, imm(2))));
+    look((d) => expect(d.at(d.def(regOf('R4'))).src[1].lo).toBe(1));
+    dropUnchangedDrafts();
+    look((d) => expect(drafts.slice(0, -1)).not.toContain(d));
+    // Instructions of the set are there only for those that asked for them.
+    edit(fn, (d) => expect(() => d.branchTo(0)).toThrow('instruction set'));
+    look((d) => expect(d.branchTo(0).op.name).toBe('BRA'));
   });
 });

@@ -1,4 +1,4 @@
-import type { Draft, Ins, Watcher } from '../ir/draft/index.ts';
+import { type Draft, grown, type Ins, type Watcher } from '../ir/draft/index.ts';
 import { NO_REG, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
@@ -13,18 +13,21 @@ import type { Instr } from '../ir/program.ts';
 /** Registers with several definitions and more uses than this are followed only within the block. */
 const MANY_USES = 32;
 
+/** Shared by all lists in which nothing stands yet: most passes change nothing, and most functions are small. */
+const NOTHING: Int32Array = new Int32Array(0);
+const NONE_WAITING: Uint8Array = new Uint8Array(0);
+
 export class ChangeLog implements Watcher {
   readonly d: Draft;
   /** Instructions in the order in which they were queued; one that has not been visited since is queued only once. */
-  private entries = new Int32Array(256);
+  private entries = NOTHING;
   private size = 0;
-  /** By instruction: 1 while it is queued and no reader has visited it since. */
-  private waiting: Uint8Array;
+  /** By instruction: 1 while it is queued and no reader has visited it since. Empty until something is queued. */
+  private waiting = NONE_WAITING;
   private readonly note: (n: Ins) => void;
 
   constructor(d: Draft) {
     this.d = d;
-    this.waiting = new Uint8Array(d.instructionNumbers * 2 + 64);
     this.note = (n) => this.add(n);
     d.watcher = this;
   }
@@ -54,17 +57,13 @@ export class ChangeLog implements Watcher {
 
   private add(n: Ins): void {
     if (n >= this.waiting.length) {
-      const more = new Uint8Array(n * 2);
+      const more = new Uint8Array(Math.max(n, this.d.instructionNumbers) * 2);
       more.set(this.waiting);
       this.waiting = more;
     }
     if (this.waiting[n] === 1) return;
     this.waiting[n] = 1;
-    if (this.size === this.entries.length) {
-      const more = new Int32Array(this.size * 2);
-      more.set(this.entries);
-      this.entries = more;
-    }
+    if (this.size === this.entries.length) this.entries = grown(this.entries, this.size);
     this.entries[this.size++] = n;
   }
 
@@ -113,15 +112,14 @@ export class WorkList {
   private swept = 0;
   private readonly total: number;
   private cursor: number;
-  /** By instruction: length of the log at its last visit; earlier entries are done. */
-  private visitedAt: Int32Array;
+  /** By instruction: length of the log at its last visit; earlier entries are done. Empty until the log is read. */
+  private visitedAt = NOTHING;
 
   /** @param settled the pass is known to find nothing in the draft except what has changed since it was opened */
   constructor(log: ChangeLog, settled = false) {
     this.log = log;
     this.total = settled ? 0 : log.d.instructionNumbers;
     this.cursor = settled ? 0 : log.length;
-    this.visitedAt = new Int32Array(log.d.instructionNumbers + 64);
   }
 
   /** Whether nothing is left to look at. */
@@ -136,23 +134,25 @@ export class WorkList {
     while (this.swept < this.total) {
       const n = this.swept++;
       if (d.isRemoved(n)) continue;
-      this.visitedAt[n] = log.length;
-      log.visited(n);
+      if (log.length > 0) this.visit(n);
       return n;
     }
     while (this.cursor < log.length) {
       const n = log.entry(this.cursor++);
       if (d.isRemoved(n)) continue;
-      if (n >= this.visitedAt.length) {
-        const more = new Int32Array(n * 2);
-        more.set(this.visitedAt);
-        this.visitedAt = more;
-      } else if (this.visitedAt[n] >= this.cursor) continue;
-      this.visitedAt[n] = log.length;
-      log.visited(n);
+      if (n < this.visitedAt.length && this.visitedAt[n] >= this.cursor) continue;
+      this.visit(n);
       return n;
     }
     return -1;
+  }
+
+  private visit(n: Ins): void {
+    const { log } = this;
+    if (n >= this.visitedAt.length)
+      this.visitedAt = grown(this.visitedAt, Math.max(n, log.d.instructionNumbers));
+    this.visitedAt[n] = log.length;
+    log.visited(n);
   }
 }
 

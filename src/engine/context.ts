@@ -1,5 +1,6 @@
-import type { Fn, Program } from '../ir/program.ts';
-import type { PassContext, Remark } from '../passes/pass.ts';
+import type { Isa } from '../ir/opcode.ts';
+import type { KnobValue, PassContext, Remark } from '../ir/pass.ts';
+import type { Fn, Instr, Program } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { countsIn } from '../spec/profile.ts';
@@ -7,7 +8,7 @@ import type { Budgets } from './budgets.ts';
 import type { FunctionPlans } from './function-plans.ts';
 import { Report } from './journal.ts';
 import { declaresFact, type Read, recipesFor } from './reads.ts';
-import { anyRewrite, type RewriteCounter } from './rewrites.ts';
+import type { RewriteCounter } from './rewrites.ts';
 
 /** A pass read something that its phase does not declare: a mistake in `phases.yaml` or in the pass. */
 export class UndeclaredRead extends Error {
@@ -48,96 +49,126 @@ export const newLog = (): PhaseLog => ({
   reports: [],
 });
 
+/** What the passes of one phase may know and report, whatever the function. */
+export interface PhaseScope {
+  readonly plans: FunctionPlans;
+  /** The phase as the plan of these functions has it. */
+  readonly phase: PlanPhase;
+  readonly budgets: Budgets;
+  readonly log: PhaseLog;
+  /** Counts rewrites; null: any number is allowed. */
+  readonly rewrites: RewriteCounter | null;
+}
+
 /**
- * The context of one phase over one function.
- *
- * @param phase the phase as this function's plan has it
+ * The context of one phase over one function. A class, because one is made for each function, phase and step: closures
+ * for every method cost more than most passes.
  */
-export function makeContext(
-  plans: FunctionPlans,
-  phase: PlanPhase,
-  program: Program,
-  fn: Fn,
-  params: PassContext['params'],
-  level: number,
-  budgets: Budgets,
-  log: PhaseLog,
-  rewrites: RewriteCounter | null = null,
-): PassContext {
-  const plan: Plan = plans.of(fn.name);
-  const declare = (name: string) => {
+export class FunctionContext implements PassContext {
+  readonly program: Program;
+  readonly params: PassContext['params'];
+  private readonly scope: PhaseScope;
+  private readonly plan: Plan;
+  private readonly fn: string;
+  private readonly levelHere: number;
+
+  /** @param level the effective level of the function */
+  constructor(scope: PhaseScope, program: Program, fn: Fn, params: PassContext['params'], level: number) {
+    this.program = program;
+    this.params = params;
+    this.scope = scope;
+    this.plan = scope.plans.of(fn.name);
+    this.fn = fn.name;
+    this.levelHere = level;
+  }
+
+  get isa(): Isa {
+    return this.plan.isa;
+  }
+
+  get phase(): string {
+    return this.scope.phase.id;
+  }
+
+  get ruleBudget(): string | null {
+    return this.scope.phase.ruleBudget;
+  }
+
+  get level(): number {
+    this.scope.log.reads.add('level');
+    return this.levelHere;
+  }
+
+  get sm(): string {
+    this.scope.log.reads.add('sm');
+    return this.plan.sm;
+  }
+
+  knob(name: string): KnobValue {
+    this.declare(name);
+    this.scope.log.reads.add(`knob ${name}`);
+    return this.plan.knobs.get(name)?.value ?? null;
+  }
+
+  budgetLeft(name: string): boolean {
+    this.declare(name);
+    this.scope.log.reads.add(`budget ${name}`);
+    return this.scope.budgets.left(name, this.fn) > 0;
+  }
+
+  budget(name: string): boolean {
+    const { fn } = this;
+    const { budgets, log } = this.scope;
+    this.declare(name);
+    log.reads.add(`budget ${name}`);
+    const limited = budgets.left(name, fn) !== Infinity;
+    const ok = budgets.take(name, fn);
+    if (ok && limited) {
+      const key = `${name} ${fn}`;
+      const t = log.taken.get(key);
+      if (t === undefined) log.taken.set(key, { knob: name, fn, units: 1 });
+      else t.units++;
+    }
+    return ok;
+  }
+
+  recipes(): ReturnType<PassContext['recipes']> {
+    this.scope.log.reads.add('recipes');
+    return recipesFor(this.scope.plans, this.fn);
+  }
+
+  profile(): ReadonlyMap<number, number> | null {
+    this.scope.log.reads.add('profile');
+    return countsIn(this.plan.profile, this.fn);
+  }
+
+  mayRewrite(name: string, block = -1, ins?: Instr): boolean {
+    const { rewrites } = this.scope;
+    return rewrites === null || rewrites.take(this.fn, name, block, ins ?? null);
+  }
+
+  fact(path: string): unknown {
+    const { phase, log } = this.scope;
+    if (!declaresFact(phase, path)) throw new UndeclaredRead(phase.name, 'fact', path);
+    log.reads.add(`fact ${path}`);
+    return factOf(this.plan.backend, path);
+  }
+
+  remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void {
+    const { fn } = this;
+    this.scope.log.remarks.push({ kind, name, message, fn, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });
+  }
+
+  report(make: () => string): void {
+    this.scope.log.reports.push(new Report(make));
+  }
+
+  private declare(name: string): void {
+    const { phase } = this.scope;
     if (!phase.knobs.includes(name)) throw new UndeclaredRead(phase.name, 'knob', name);
-    if (plan.knobs.get(name)?.unread === true)
+    if (this.plan.knobs.get(name)?.unread === true)
       throw new Error(
         `phase ${phase.name} read the knob '${name}', which knobs/catalog.yaml calls unread: take that away`,
       );
-  };
-  return {
-    program,
-    isa: plan.isa,
-    phase: phase.id,
-    params,
-    ruleBudget: phase.ruleBudget,
-    get level() {
-      log.reads.add('level');
-      return level;
-    },
-    get sm() {
-      log.reads.add('sm');
-      return plan.sm;
-    },
-    knob(name) {
-      declare(name);
-      log.reads.add(`knob ${name}`);
-      return plan.knobs.get(name)?.value ?? null;
-    },
-    budgetLeft(name) {
-      declare(name);
-      log.reads.add(`budget ${name}`);
-      return budgets.left(name, fn.name) > 0;
-    },
-    budget(name) {
-      declare(name);
-      log.reads.add(`budget ${name}`);
-      const limited = budgets.left(name, fn.name) !== Infinity;
-      const ok = budgets.take(name, fn.name);
-      if (ok && limited) {
-        const key = `${name} ${fn.name}`;
-        const t = log.taken.get(key);
-        if (t === undefined) log.taken.set(key, { knob: name, fn: fn.name, units: 1 });
-        else t.units++;
-      }
-      return ok;
-    },
-    recipes() {
-      log.reads.add('recipes');
-      return recipesFor(plans, fn.name);
-    },
-    profile() {
-      log.reads.add('profile');
-      return countsIn(plan.profile, fn.name);
-    },
-    mayRewrite:
-      rewrites === null
-        ? anyRewrite
-        : (name, block = -1, ins) => rewrites.take(fn.name, name, block, ins ?? null),
-    fact(path) {
-      if (!declaresFact(phase, path)) throw new UndeclaredRead(phase.name, 'fact', path);
-      log.reads.add(`fact ${path}`);
-      return factOf(plan.backend, path);
-    },
-    remark(kind, name, message, at) {
-      log.remarks.push({
-        kind,
-        name,
-        message,
-        fn: fn.name,
-        block: at?.block ?? -1,
-        loc: at?.ins?.loc ?? 0,
-      });
-    },
-    report(make) {
-      log.reports.push(new Report(make));
-    },
-  };
+  }
 }

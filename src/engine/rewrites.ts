@@ -67,6 +67,3 @@ export class RewriteCounter {
     return true;
   }
 }
-
-/** Permission if nothing is counted. */
-export const anyRewrite = (): boolean => true;

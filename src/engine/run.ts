@@ -1,5 +1,6 @@
 import { cfgIsCurrent } from '../analysis/cfg.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
+import { dropUnchangedDrafts } from '../ir/draft/index.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
@@ -17,7 +18,7 @@ import {
   programKey,
   type Verified,
 } from './cache.ts';
-import { makeContext, newLog, type PhaseLog } from './context.ts';
+import { FunctionContext, newLog, type PhaseLog } from './context.ts';
 import { dumpOf, dumpsAnything, timesPhases } from './dumps.ts';
 import { EditRunner } from './edits.ts';
 import { FunctionPlans, type PlanGroup } from './function-plans.ts';
@@ -75,6 +76,14 @@ export interface RunOptions extends Runnable {
  * @throws DiagnosticError if a pass finds the program broken, or `verify` finds that a pass broke it
  */
 export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
+  try {
+    return runPhases(input, plan, opts);
+  } finally {
+    dropUnchangedDrafts();
+  }
+}
+
+function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   const plans = opts.plans ?? new FunctionPlans(plan, input);
   const budgets = new Budgets(plans);
   const edits = new EditRunner();
@@ -237,11 +246,11 @@ function runPhase(
       functions === null
         ? gate.answers
         : now.functions.map((f) => (functions.has(f.name) ? answerOf.get(f.name)! : OTHERS));
+    const scope = { plans, phase, budgets, log, rewrites };
     now = runSteps(now, phase, opts, edits, {
       answers,
       isa: base.isa,
-      contextOf: (p, fn, params, level) =>
-        makeContext(plans, phase, p, fn, params, level, budgets, log, rewrites),
+      contextOf: (p, fn, params, level) => new FunctionContext(scope, p, fn, params, level),
       refused: () => rewrites?.refused === true,
       fault: (why) => fault(program, base, why),
     });

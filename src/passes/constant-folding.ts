@@ -25,11 +25,11 @@ import type { EditPass } from './pass.ts';
  * and edges stay.
  * Bound: an instruction folds at most once.
  */
-export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewrite }) => {
+export const constantFolding: EditPass = (d, work, ctx) => {
   const reaching = reachingIn(d);
-  const moves = movesOf(isa);
-  const approximate = isSet(knob('FoldApproximate'));
-  const floats = !isSet(knob('FPFoldDisable')) && !isSet(knob('LimitFoldFp'));
+  const moves = movesOf(ctx.isa);
+  const approximate = isSet(ctx.knob('FoldApproximate'));
+  const floats = !isSet(ctx.knob('FPFoldDisable')) && !isSet(ctx.knob('LimitFoldFp'));
   let folded = 0;
   /** The constant value of an operand; null if it has none. */
   const constant = (o: Operand, at: number): Operand | null => {
@@ -43,7 +43,7 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewri
     const block = d.id(d.block(n));
     const ins = constantsLast(plainConstants(d.at(n)));
     if (ins !== d.at(n)) {
-      if (!mayRewrite('constants-last', block, d.at(n))) continue;
+      if (!ctx.mayRewrite('constants-last', block, d.at(n))) continue;
       d.replace(n, ins);
     }
     if (!isFoldable(ins, approximate, floats) || copyOf(moves, ins)?.kind === Kind.Imm) continue;
@@ -53,7 +53,7 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewri
       if (c === null) break;
       src.push(c);
     }
-    if (src.length < ins.src.length || !mayRewrite('constants-folded', block, ins)) continue;
+    if (src.length < ins.src.length || !ctx.mayRewrite('constants-folded', block, ins)) continue;
     const copies: Instr[] = [];
     valuesOf(withSrc(ins, src)).forEach((v, i) => {
       const r = ins.dst[i];
@@ -65,7 +65,7 @@ export const constantFolding: EditPass = (d, work, { isa, knob, remark, mayRewri
     d.replaceBy(n, copies);
     folded++;
   }
-  if (folded > 0) remark('passed', 'constants-folded', `${folded} instructions computed`);
+  if (folded > 0) ctx.remark('passed', 'constants-folded', `${folded} instructions computed`);
 };
 
 const isSet = (v: unknown): boolean => v !== null && v !== false;

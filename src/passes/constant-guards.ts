@@ -22,9 +22,9 @@ import type { EditPass } from './pass.ts';
  * Requires: nothing. Guarantees: equivalence; blocks and edges stay.
  * Bound: each guard is resolved once.
  */
-export const constantGuards: EditPass = (d, work, { isa, remark, mayRewrite }) => {
+export const constantGuards: EditPass = (d, work, ctx) => {
   const reaching = reachingIn(d);
-  const moves = movesOf(isa);
+  const moves = movesOf(ctx.isa);
   let settled = 0;
   for (let n = work.next(); n >= 0; n = work.next()) {
     const ins = d.at(n);
@@ -35,9 +35,9 @@ export const constantGuards: EditPass = (d, work, { isa, remark, mayRewrite }) =
     if (c === null || c.kind !== Kind.Imm) continue;
     const truth = ((c.lo & 1) === 1) !== ((c.mods & Mod.Not) !== 0);
     const runs = truth !== guardNot;
-    if (!maySettle(d, n, runs) || !mayRewrite('guards-settled', d.id(d.block(n)), ins)) continue;
+    if (!maySettle(d, n, runs) || !ctx.mayRewrite('guards-settled', d.id(d.block(n)), ins)) continue;
     settleGuard(d, n, runs);
     settled++;
   }
-  if (settled > 0) remark('passed', 'guards-settled', `${settled} guards are known`);
+  if (settled > 0) ctx.remark('passed', 'guards-settled', `${settled} guards are known`);
 };

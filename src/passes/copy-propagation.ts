@@ -43,16 +43,16 @@ import type { EditPass } from './pass.ts';
  * Bound: each operand is replaced at most as often as its chain of copies is long. Operands are visited front to
  * back, so that a chain is followed once.
  */
-export const copyPropagation: EditPass = (d, work, { isa, remark, mayRewrite }) => {
+export const copyPropagation: EditPass = (d, work, ctx) => {
   const reaching = reachingIn(d);
-  const moves = movesOf(isa);
-  const may: Permit = (n) => mayRewrite('copy-propagated', d.id(d.block(n)), d.at(n));
+  const moves = movesOf(ctx.isa);
+  const may: Permit = (n) => ctx.mayRewrite('copy-propagated', d.id(d.block(n)), d.at(n));
   let replaced = 0;
   for (let n = work.next(); n >= 0; n = work.next())
     replaced += isPhi(d.at(n))
       ? ways(d, moves, reaching, n, may)
       : operands(d, moves, reaching, n, may) + guards(d, moves, reaching, n, may);
-  if (replaced > 0) remark('passed', 'copies-propagated', `${replaced} operands read what was copied`);
+  if (replaced > 0) ctx.remark('passed', 'copies-propagated', `${replaced} operands read what was copied`);
 };
 
 /** Asks permission for one replacement in an instruction. */

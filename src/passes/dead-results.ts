@@ -22,14 +22,14 @@ import type { EditPass } from './pass.ts';
  * stay.
  * Bound: each instruction is removed once, and requeues at most the definitions of its operands.
  */
-export const deadResults: EditPass = (d, work, { remark, mayRewrite }) => {
+export const deadResults: EditPass = (d, work, ctx) => {
   let removed = 0;
   for (let n = work.next(); n >= 0; n = work.next()) {
-    if (!isDead(d, n) || !mayRewrite('dead-removed', d.id(d.block(n)), d.at(n))) continue;
+    if (!isDead(d, n) || !ctx.mayRewrite('dead-removed', d.id(d.block(n)), d.at(n))) continue;
     d.remove(n);
     removed++;
   }
-  if (removed > 0) remark('passed', 'dead-removed', `${removed} dead removed`);
+  if (removed > 0) ctx.remark('passed', 'dead-removed', `${removed} dead removed`);
 };
 
 function isDead(d: Draft, n: Ins): boolean {

@@ -15,7 +15,8 @@ import type { BlockNo, Ins } from './instruction-list.ts';
  * makes necessary. Edits of several blocks are in `blocks.ts`, `clone.ts` and `loops.ts` beside this file.
  */
 export class Draft extends FlowDraft {
-  private readonly isa: Isa | null;
+  /** Needed by edits that create branches. */
+  isa: Isa | null;
 
   /** Pragmas, by the id of their block. */
   pragmas: FnAttrs['pragmas'];
@@ -24,6 +25,18 @@ export class Draft extends FlowDraft {
     super(fn);
     this.isa = isa;
     this.pragmas = fn.attrs.pragmas;
+  }
+
+  /** Whether nothing was changed, and no number of a register, an instruction or a table was given out. */
+  get isAsOpened(): boolean {
+    const { fn } = this;
+    return (
+      !this.changed &&
+      this.regCount === fn.regCount &&
+      this.instructionNumbers === this.opened &&
+      this.tableList === fn.tables &&
+      this.shapeVersion === 0
+    );
   }
 
   /** Adds an empty block after `after` in the layout (-1: before everything, as the entry) that falls through to `to`. */

@@ -48,6 +48,8 @@ export class InstructionList {
   protected readonly blocks: BlockTable;
   /** Whether anything was changed. */
   changed = false;
+  /** Instructions of the function. */
+  protected readonly opened: number;
 
   constructor(fn: Fn) {
     this.fn = fn;
@@ -57,6 +59,7 @@ export class InstructionList {
     for (let b = 0; b < blocks.length; b++) total += blocks[b].ins.length;
     const room = total + (total >> 3) + 32;
     this.total = total;
+    this.opened = total;
     const instrs = new Array<Instr>(total);
     const markOf = new Int32Array(room);
     const nextOf = new Int32Array(room);
