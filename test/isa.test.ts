@@ -20,6 +20,25 @@ function build(spec: Partial<OpcodeSpec>) {
   };
 }
 
+describe('the class that an opcode is counted under', () => {
+  it('follows from unit and properties, unless its row states it', () => {
+    expect(build({ unit: 'fp64' }).op.class).toBe('float');
+    expect(build({ unit: 'fp64', class: 'integer' }).op.class).toBe('integer');
+    expect(build({ unit: 'alu', form: 'd:p = a:r32', means: 'd = a == 0' }).op.class).toBe('predicate');
+    expect(build({ unit: 'lsu' }).op.class).toBe('memory');
+    expect(build({ unit: 'lsu', props: ['convergent'] }).op.class).toBe('warp');
+    expect(build({ unit: 'lsu', props: ['control'] }).op.class).toBe('control');
+  });
+
+  it.each([
+    ['FLO', 'integer'],
+    ['IMAD', 'integer'],
+    ['MUFU', 'float'],
+    ['FRND', 'convert'],
+    ['PRMT', 'move'],
+  ])('%s: %s', (name, of) => expect(op(name).class).toBe(of));
+});
+
 describe('one content, one instruction set', () => {
   it('gives the same opcodes to whoever loads equal documents, and others to whoever does not', () => {
     const one = build({ means: 'd = 0', form: 'd:r32 = a:r32' });

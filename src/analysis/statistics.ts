@@ -1,4 +1,4 @@
-import { Lanes, OpFlag } from '../ir/opcode.ts';
+import { chosen, Lanes, OpFlag } from '../ir/opcode.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { accessBytes } from '../isa/accesses.ts';
@@ -194,9 +194,9 @@ function countsOf(fn: Fn, { costs }: Target): Counts {
         if (tex[1] !== undefined) n.bindless++;
       }
       // The fma unit also runs integer multiplies (IMAD).
-      if (x.op.unit === 'fma' && x.op.name.startsWith('F')) n.single++;
-      // The names of two-lane half instructions contain a 2: HADD2, HFMA2, ...
-      if (x.op.unit === 'fp16' && x.op.name.includes('2')) n.vectorHalf++;
+      if (x.op.unit === 'fma' && x.op.class === 'float') n.single++;
+      if (x.op.unit === 'fp16' && x.op.groups.some((g) => chosen(g, x.mods).type?.endsWith('x2')))
+        n.vectorHalf++;
       const toUniform = x.dst.some(isUniform);
       if (toUniform) n.uniformOps++;
       if (toUniform && x.src.some((o) => o.reg !== NO_REG && liveClassOf(o.reg) === LiveClass.R))

@@ -1,7 +1,8 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import { timingRecords } from '../engine/report.ts';
+import { CLASSES } from '../ir/opcode.ts';
 import type { Program } from '../ir/program.ts';
-import { CLASSES, countByClass } from '../lab/classes.ts';
+import { countByClass } from '../lab/classes.ts';
 import { duration, grouped, pc, table } from './ui.ts';
 
 /** Instructions before and after, by class; classes that occur in neither are omitted. */

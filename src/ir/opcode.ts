@@ -81,6 +81,19 @@ export interface Slot {
   readonly default: Operand | null;
 }
 
+/** The classes that instructions are counted under, in the order of reports. */
+export const CLASSES = [
+  'integer',
+  'float',
+  'convert',
+  'move',
+  'predicate',
+  'memory',
+  'warp',
+  'control',
+] as const;
+export type InstrClass = (typeof CLASSES)[number];
+
 /** One value of a modifier group. */
 export interface ModValue {
   readonly name: string;
@@ -170,6 +183,8 @@ export interface Opcode {
   /** One for each source that may be an address; empty for opcodes without addresses. */
   readonly accesses: readonly Access[];
   readonly unit: string;
+  /** What reports count it under. */
+  readonly class: InstrClass;
   /** How far lanes agree on its results; empty: like its operands if it is pure, else not at all. */
   readonly lanes: readonly LaneRule[];
   /** By value of the first modifier group: the special register that it reads; empty for other opcodes. */
@@ -216,11 +231,14 @@ export interface Isa {
 export const foreignForm = (isa: Isa, name: string): ForeignForm | undefined =>
   isa.foreign.find((f) => f.fits.test(name));
 
+/** The value of a modifier group that `mods` choose. */
+export const chosen = (g: ModGroup, mods: number): ModValue => g.values[(mods >>> g.shift) & g.mask];
+
 /** Name of the value chosen in group `group`. @throws Error if the opcode has no such group */
 export function modOf(op: Opcode, mods: number, group: string): string {
   const g = op.groupByName.get(group);
   if (g === undefined) throw new Error(`${op.name} has no modifier group '${group}'`);
-  return g.values[(mods >>> g.shift) & g.mask].name;
+  return chosen(g, mods).name;
 }
 
 /** Is the value called `name` chosen? False also if the opcode has no such value. */

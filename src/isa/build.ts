@@ -1,6 +1,14 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { hashText } from '../ir/hash.ts';
-import { type ForeignForm, type Isa, type Opcode, OpFlag, type Slot, type Space } from '../ir/opcode.ts';
+import {
+  type ForeignForm,
+  type InstrClass,
+  type Isa,
+  type Opcode,
+  OpFlag,
+  type Slot,
+  type Space,
+} from '../ir/opcode.ts';
 import { type AccessSpec, buildAccesses } from './accesses.ts';
 import { buildForeign, type ForeignSpec } from './build-foreign.ts';
 import { buildLanes, buildSpecial, type SpecialSpec } from './build-lanes.ts';
@@ -22,6 +30,7 @@ export interface OpcodeSpec {
   readonly modifiers?: ModifierSpec;
   readonly props: readonly string[];
   readonly unit: string;
+  readonly class?: InstrClass;
   readonly space?: Space;
   readonly accesses?: Readonly<Record<string, AccessSpec>>;
   readonly lanes?: string | Readonly<Record<string, string>>;
@@ -151,10 +160,23 @@ function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report)
     space: spec.space ?? null,
     accesses: buildAccesses(spec, srcs, flags, groupByName, report),
     unit: spec.unit,
+    class: spec.class ?? usualClass(flags, spec.unit, dsts[0]),
     lanes: buildLanes(spec.lanes ?? {}, dsts, srcs, modByName, report),
     special: buildSpecial(spec.special, groups, report),
     observed: spec.observed ?? null,
     primitive: spec.primitive ?? null,
     means: spec.means ?? null,
   };
+}
+
+/** The units that compute in floating point, unless an opcode's row states another class. */
+const FLOAT_UNITS = new Set(['fma', 'fp64', 'fp16']);
+
+/** The class of an opcode whose row states none. */
+function usualClass(flags: number, unit: string, first: Slot | undefined): InstrClass {
+  if ((flags & OpFlag.Control) !== 0 || unit === 'control') return 'control';
+  if ((flags & OpFlag.Convergent) !== 0) return 'warp';
+  if ((flags & (OpFlag.ReadsMemory | OpFlag.WritesMemory)) !== 0 || unit === 'lsu') return 'memory';
+  if (first?.bank === 'p') return 'predicate';
+  return FLOAT_UNITS.has(unit) ? 'float' : 'integer';
 }

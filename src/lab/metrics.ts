@@ -1,5 +1,4 @@
-import { SPACES } from '../ir/opcode.ts';
-import { CLASSES } from './classes.ts';
+import { CLASSES, SPACES } from '../ir/opcode.ts';
 
 /** The meaning of a number, spelled out. */
 export interface Metric {

@@ -2,12 +2,12 @@ import { isControl, targets } from '../analysis/cfg.ts';
 import { Pool } from '../analysis/liveness.ts';
 import { statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
 import { pressureOf } from '../analysis/pressure.ts';
+import { CLASSES } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { namesReached } from '../sim/symbols.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
-import { CLASSES, classOf } from './classes.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
 import { partingOf } from './parting.ts';
@@ -59,7 +59,7 @@ export function staticValues(
     fn.blocks.forEach((b, at) => {
       const weight = weights[at] * (calls.get(fn.name) ?? 1);
       for (const ins of b.ins) {
-        const c = classOf(ins.op);
+        const c = ins.op.class;
         add('instructions', 1);
         add(`instructions.${c}`, 1);
         add('weighted', weight);

@@ -338,6 +338,7 @@ function constantsOf(d: Draft, c: Choice, outputWidths: readonly number[]): Grap
     space: null,
     accesses: [],
     unit: '',
+    class: 'integer',
     lanes: [],
     special: [],
     observed: null,

@@ -40,6 +40,7 @@ const opcode = (name: string, primitive: string, flags: number, dsts: Slot[], sr
   lanes: [],
   special: [],
   unit: 'alu',
+  class: 'integer',
   observed: null,
   primitive,
   means: null,

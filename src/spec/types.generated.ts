@@ -534,6 +534,10 @@ special?: {
  * Functional unit that executes it.
  */
 unit: ("alu" | "fma" | "fp64" | "fp16" | "xu" | "lsu" | "control" | "special")
+/**
+ * What reports count it under. Left out: control, warp (convergent) or memory by its properties and unit, predicate if its first result is one, float on the units fma, fp64 and fp16, and integer elsewhere.
+ */
+class?: ("integer" | "float" | "convert" | "move" | "predicate" | "memory" | "warp" | "control")
 space?: Space
 /**
  * What is done at an address operand where the space, the properties and the modifier group 'type' do not say it.
