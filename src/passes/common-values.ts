@@ -1,34 +1,21 @@
-import { dominatorWalk } from '../analysis/dominator-walk.ts';
-import { isPlainLoad, isValue } from '../analysis/effects.ts';
-import { ExpressionTable } from '../analysis/expressions.ts';
+import { isPlainLoad } from '../analysis/effects.ts';
 import { LiveClass, liveClassOf, Pool } from '../analysis/liveness.ts';
 import { LongerLives, type PoolLimits } from '../analysis/longer-lives.ts';
-import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { withDst } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
-import { copyOf, movesOf } from '../ir/moves.ts';
-import { Kind, NO_REG, type Reg, regWidth } from '../ir/operand.ts';
+import { NO_REG, type Reg, regWidth } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import { allInSsa } from '../ssa/registers.ts';
 import type { PassContext } from './pass.ts';
-
-/** Stands for any version of memory: no version and no block has this number. */
-const UNASKED = 2 ** 31 - 1;
-
-/** An instruction, and one that certainly ran before it and computed the same. */
-interface Repetition {
-  readonly n: Ins;
-  readonly first: Ins;
-}
+import { numberValues, type Repetition, replaceBy } from './value-numbering.ts';
 
 /** Later repetitions may find a nearer value to take once one has been left where it is; so often it is asked again. */
 const ROUNDS = 3;
 
 /**
- * Value numbering over the dominator tree: see `gvnCse` for what it does and its sources.
+ * Value numbering (`numberValues`), but a value is computed again where keeping it would take registers that are short:
+ * see `gvnCse`.
  *
  * @param most how much of each pool may be live at once for the sake of a common value
  * @param oneBlock limits the search to one block
@@ -41,7 +28,7 @@ export function commonValues(fn: Fn, ctx: PassContext, most: PoolLimits, oneBloc
     const all = edit(
       fn,
       (d) => {
-        found = repetitions(d, fn, ctx, oneBlock, stay);
+        found = numberValues(d, fn, ctx, oneBlock, stay);
       },
       ctx.isa,
     );
@@ -73,63 +60,6 @@ export function commonValues(fn: Fn, ctx: PassContext, most: PoolLimits, oneBloc
       ? all
       : edit(fn, (d) => taken.forEach(({ n, first }) => replaceBy(d, n, first)), ctx.isa);
   }
-}
-
-/**
- * Replaces what repeats something, and lists it in the order of the dominator tree.
- * @param stay instructions that stay where they are
- */
-function repetitions(
-  d: Draft,
-  fn: Fn,
-  ctx: PassContext,
-  oneBlock: boolean,
-  stay: ReadonlySet<Ins>,
-): readonly Repetition[] {
-  const moves = movesOf(ctx.isa);
-  const seen = new ExpressionTable(d);
-  const versionSeenBy = (n: Ins): number => memorySsaOf(fn, ctx.program).versionSeenBy(n);
-  /** A number for what the instruction depends on besides its operands; null if it must not be merged. */
-  const state = (n: Ins): number | null => {
-    const x = d.at(n);
-    if (!allInSsa(x)) return null;
-    if (isPhi(x)) return d.block(n);
-    const copied = isValue(x) ? copyOf(moves, x) : null;
-    return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
-  };
-  const look = (n: Ins, s: number): Ins => (stay.has(n) ? seen.add(n, s) : seen.findOrAdd(n, s));
-  /** The first instruction that computes the same as `n`. */
-  const firstOf = (n: Ins): Ins => {
-    const x = d.at(n);
-    if (!isPlainLoad(x) || !allInSsa(x)) {
-      const s = state(n);
-      return s === null ? n : look(n, s);
-    }
-    // Memory SSA is queried only if some load has the same address.
-    const like = seen.findOrAdd(n, UNASKED);
-    if (like === n) return n;
-    seen.findOrAdd(like, versionSeenBy(like));
-    return look(n, versionSeenBy(n));
-  };
-  const found: Repetition[] = [];
-  dominatorWalk(
-    d,
-    (b) => {
-      seen.open();
-      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
-        next = d.next(n);
-        const first = firstOf(n);
-        if (first === n) continue;
-        found.push({ n, first });
-        replaceBy(d, n, first);
-      }
-      if (oneBlock) seen.close();
-    },
-    () => {
-      if (!oneBlock) seen.close();
-    },
-  );
-  return found;
 }
 
 /**
@@ -176,23 +106,4 @@ function isReadOutside(d: Draft, r: Reg, gone: ReadonlySet<Ins>): boolean {
     if (!gone.has(use)) outside = true;
   });
   return outside;
-}
-
-/** Replaces `n`'s results by those of `first`; a result that `first` discards gets `n`'s register. */
-export function replaceBy(d: Draft, n: Ins, first: Ins): void {
-  const { dst } = d.at(n);
-  d.remove(n);
-  dst.forEach((r, k) => {
-    const x = d.at(first);
-    if (r === NO_REG) return;
-    if (x.dst[k] !== NO_REG) d.replaceUses(r, x.dst[k]);
-    else
-      d.replace(
-        first,
-        withDst(
-          x,
-          x.dst.map((old, i) => (i === k ? r : old)),
-        ),
-      );
-  });
 }

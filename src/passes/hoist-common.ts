@@ -13,8 +13,8 @@ import { isPredReg, Kind, NO_REG, type Reg, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { allInSsa } from '../ssa/registers.ts';
-import { replaceBy } from './common-values.ts';
 import type { Pass, PassContext } from './pass.ts';
+import { replaceBy } from './value-numbering.ts';
 
 /** 0: nothing is hoisted; n: at most n instructions in front of one branch; unset: no limit. */
 const KNOB = 'SpeculativeHoistCommonInsts';

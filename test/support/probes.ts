@@ -39,6 +39,7 @@ const op: Opcode = {
   space: null,
   accesses: [],
   unit: 'alu',
+  class: 'integer',
   lanes: [],
   special: [],
   observed: null,

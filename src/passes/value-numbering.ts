@@ -1,0 +1,104 @@
+import { dominatorWalk } from '../analysis/dominator-walk.ts';
+import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { ExpressionTable } from '../analysis/expressions.ts';
+import { memorySsaOf } from '../analysis/memory-ssa.ts';
+import type { Draft, Ins } from '../ir/draft/index.ts';
+import { withDst } from '../ir/edit.ts';
+import { isPhi } from '../ir/flow.ts';
+import { copyOf, movesOf } from '../ir/moves.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
+import type { Fn } from '../ir/program.ts';
+import { allInSsa } from '../ssa/registers.ts';
+import type { PassContext } from './pass.ts';
+
+/** Stands for any version of memory: no version and no block has this number. */
+const UNASKED = 2 ** 31 - 1;
+
+/** An instruction, and one that certainly ran before it and computed the same. */
+export interface Repetition {
+  readonly n: Ins;
+  readonly first: Ins;
+}
+
+/**
+ * Value numbering over the dominator tree (Briggs, Cooper and Simpson, "Value Numbering", 1997; the scopes are theirs):
+ * every expression is looked up among those that surely ran before, and its results are replaced by those of the first.
+ * A load is the same as an earlier one if it reads the same address from the same version of memory. Copies are left to
+ * copy propagation.
+ *
+ * @param d a draft of `fn`, which must be in SSA
+ * @param oneBlock limits the search to one block
+ * @param stay instructions that stay where they are although they repeat something
+ * @returns what was replaced, in the order of the dominator tree
+ */
+export function numberValues(
+  d: Draft,
+  fn: Fn,
+  ctx: PassContext,
+  oneBlock: boolean,
+  stay: ReadonlySet<Ins>,
+): readonly Repetition[] {
+  const moves = movesOf(ctx.isa);
+  const seen = new ExpressionTable(d);
+  const versionSeenBy = (n: Ins): number => memorySsaOf(fn, ctx.program).versionSeenBy(n);
+  /** A number for what the instruction depends on besides its operands; null if it must not be merged. */
+  const state = (n: Ins): number | null => {
+    const x = d.at(n);
+    if (!allInSsa(x)) return null;
+    if (isPhi(x)) return d.block(n);
+    const copied = isValue(x) ? copyOf(moves, x) : null;
+    return isValue(x) && copied?.kind !== Kind.Reg && copied?.kind !== Kind.Imm ? 0 : null;
+  };
+  const look = (n: Ins, s: number): Ins => (stay.has(n) ? seen.add(n, s) : seen.findOrAdd(n, s));
+  /** The first instruction that computes the same as `n`. */
+  const firstOf = (n: Ins): Ins => {
+    const x = d.at(n);
+    if (!isPlainLoad(x) || !allInSsa(x)) {
+      const s = state(n);
+      return s === null ? n : look(n, s);
+    }
+    // Memory SSA is queried only if some load has the same address.
+    const like = seen.findOrAdd(n, UNASKED);
+    if (like === n) return n;
+    seen.findOrAdd(like, versionSeenBy(like));
+    return look(n, versionSeenBy(n));
+  };
+  const found: Repetition[] = [];
+  dominatorWalk(
+    d,
+    (b) => {
+      seen.open();
+      for (let n = d.first(b), next: Ins; n >= 0; n = next) {
+        next = d.next(n);
+        const first = firstOf(n);
+        if (first === n) continue;
+        found.push({ n, first });
+        replaceBy(d, n, first);
+      }
+      if (oneBlock) seen.close();
+    },
+    () => {
+      if (!oneBlock) seen.close();
+    },
+  );
+  return found;
+}
+
+/** Replaces `n`'s results by those of `first`; a result that `first` discards gets `n`'s register. */
+export function replaceBy(d: Draft, n: Ins, first: Ins): void {
+  const { dst } = d.at(n);
+  d.remove(n);
+  dst.forEach((r, k) => {
+    const x = d.at(first);
+    if (r === NO_REG) return;
+    if (x.dst[k] !== NO_REG) d.replaceUses(r, x.dst[k]);
+    else
+      d.replace(
+        first,
+        withDst(
+          x,
+          x.dst.map((old, i) => (i === k ? r : old)),
+        ),
+      );
+  });
+}
