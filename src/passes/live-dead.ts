@@ -1,7 +1,8 @@
 import { mustStay } from '../analysis/effects.ts';
 import { neededOf } from '../analysis/needed.ts';
 import { edit, type Ins } from '../ir/draft/index.ts';
-import type { Pass } from './pass.ts';
+import type { Fn } from '../ir/program.ts';
+import type { Pass, PassContext } from './pass.ts';
 
 /**
  * Phases 16, 33, 61 and 84, OriPerformLiveDead: removes instructions whose results are not needed.
@@ -16,13 +17,16 @@ import type { Pass } from './pass.ts';
  *
  * An instruction is removed if it need not stay and nothing that stays needs one of its results, directly or
  * indirectly (`neededOf`). A result that is overwritten before it is read is dead too, and so are dead values that
- * feed each other around a loop. One application removes everything; a second one changes nothing.
+ * feed each other around a loop. Variables of the function that no instruction names any more go too. One application
+ * removes everything; a second one changes nothing.
  *
  * For instructions that stay, see `mustStay`. Requires: nothing (control operations may be in the middle of blocks).
  * Guarantees: live-clean; no block is added, removed or reordered.
  * Bound: each instruction once, and each segment once for each register with several definitions that is live there.
  */
-export const liveDead: Pass = (fn, ctx) =>
+export const liveDead: Pass = (fn, ctx) => withoutUnnamed(removeDead(fn, ctx), ctx);
+
+const removeDead: Pass = (fn, ctx) =>
   edit(fn, (d) => {
     const needed = neededOf(fn, mustStay);
     // A dead instruction may read the result of another one, so all are removed together.
@@ -43,5 +47,18 @@ export const liveDead: Pass = (fn, ctx) =>
     }
     if (total > 0) ctx.remark('note', 'dead-total', `${total} dead ${plural(total)} removed`);
   });
+
+/** Without the variables of the function that no instruction names. */
+function withoutUnnamed(fn: Fn, ctx: PassContext): Fn {
+  if (fn.variables.length === 0) return fn;
+  const named = new Set<string>();
+  for (const b of fn.blocks) for (const x of b.ins) for (const o of x.src) named.add(o.sym);
+  const variables = fn.variables.filter((v) => {
+    if (named.has(v.name) || !ctx.mayRewrite('variable-removed')) return true;
+    ctx.remark('passed', 'variable-removed', `nothing names ${v.name} any more`);
+    return false;
+  });
+  return variables.length === fn.variables.length ? fn : { ...fn, variables };
+}
 
 const plural = (n: number): string => (n === 1 ? 'instruction' : 'instructions');

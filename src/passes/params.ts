@@ -12,6 +12,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'gvn-cse': { 'max-pressure': count, 'max-predicates': count },
   'hoist-common': { 'max-pressure': count, 'max-predicates': count },
   'hoist-invariants': { 'max-pressure': count },
+  'inline-functions': { 'max-instructions': count, 'max-instructions-once': count, 'max-growth': count },
   'late-commoning': { 'max-pressure': count, 'max-predicates': count },
   'loop-simplification': { 'max-header': count },
   'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },

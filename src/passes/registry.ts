@@ -23,6 +23,7 @@ import { guardedSelects } from './guarded-selects.ts';
 import { gvnCse } from './gvn-cse.ts';
 import { hoistCommon } from './hoist-common.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
+import { inlineFunctions } from './inline-functions.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
 import { loopSimplification } from './loop-simplification.ts';
@@ -139,6 +140,16 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     { knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'] },
   ),
   entry('reassociate', reassociate, 2, 'put trees of integer operations in order, then number values'),
+  [
+    'inline-functions',
+    {
+      name: 'inline-functions',
+      programPass: inlineFunctions,
+      version: 1,
+      summary: 'replace calls of device functions by their code',
+      needs: { requires: ['control-last', 'phi-free'] },
+    },
+  ],
   entry('late-commoning', lateCommoning, 2, 'value numbering once more'),
   entry('equal-multi-def-moves', equalMultiDefMoves, 1, 'merge phis that are equal around a loop'),
   entry('redundant-multi-def-moves', redundantMultiDefMoves, 1, 'remove phis with a single value'),
@@ -161,6 +172,6 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   }),
   edits('constant-guards', constantGuards, 1, 'remove known guards, and instructions that never run'),
   edits('dead-results', deadResults, 1, 'remove instructions whose results are never read'),
-  entry('live-dead', liveDead, 1, 'global liveness and dead-code removal'),
+  entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
   entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
 ]);

@@ -10,6 +10,7 @@ export { grown } from './grow.ts';
 export type { BlockNo, Ins } from './instruction-list.ts';
 export type { Watcher } from './instructions.ts';
 export { dedicatedExits, existingPreheader, type LoopShape, preheader } from './loops.ts';
+export { type Splice, spliceFunction } from './splice.ts';
 export { readingInstead } from './use-lists.ts';
 
 /**

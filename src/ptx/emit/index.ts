@@ -92,7 +92,16 @@ function sourceModule(
   const { texts, kept } = functionTexts(module, functions, write);
   for (const { fn, why, line } of kept) warn('warning', `'${fn}' is kept as it came: ${why}`, line);
   const inParts = !kept.some((k) => k.vectors);
-  const asCame = module.items.some((i) => i.kind === 'function' && i.body !== null && !texts.has(i.name));
+  const skipped = new Set(program.skipped.map((f) => f.name));
+  const gone = new Set<string>();
+  let asCame = false;
+  for (const i of module.items)
+    if (i.kind === 'function' && i.body !== null && !texts.has(i.name)) {
+      if (functions.has(i.name) || skipped.has(i.name)) asCame = true;
+      else gone.add(i.name);
+    }
+  // A function whose text is kept may call any that passes have removed.
+  if (asCame) gone.clear();
   let sections = 0;
   for (const v of moduleVariables(program, module)) out.push(`${variableText(v)};`);
   for (const item of module.items) {
@@ -109,6 +118,7 @@ function sourceModule(
         else out.push(module.text.slice(item.span.start, item.span.end));
         break;
       case 'function':
+        if (gone.has(item.name)) break;
         // A body may have more lines than a call takes arguments.
         if (item.body !== null)
           out.push('', texts.get(item.name) ?? module.text.slice(item.span.start, item.span.end));

@@ -18,10 +18,10 @@ import {
 } from '../../ir/operand.ts';
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
 import { AND } from '../../ir/truth-tables.ts';
+import { UniqueNames } from '../../ir/unique-names.ts';
 import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import { specialRegister } from './special-registers.ts';
 import { TYPES } from './types.ts';
-import { UniqueNames } from './unique-names.ts';
 import { partName } from './vectors.ts';
 
 /** This instruction has no Ori form; the function is left out and the form is reported. */

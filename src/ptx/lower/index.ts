@@ -11,6 +11,7 @@ import {
   type Prototype,
   type Variable,
 } from '../../ir/program.ts';
+import { UniqueNames } from '../../ir/unique-names.ts';
 import { verifyFn } from '../../ir/verify.ts';
 import type { PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
 import { isThreadVariable, threadVariables } from '../thread.ts';
@@ -23,7 +24,6 @@ import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { addressTaken, copyIn } from './params.ts';
 import { lastType } from './types.ts';
-import { UniqueNames } from './unique-names.ts';
 import { layout, makePrototype, makeVariable } from './variables.ts';
 import { scalars, withParts } from './vectors.ts';
 import { videoHandlers } from './video.ts';
