@@ -14,6 +14,9 @@ import type { Fn, Instr } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
 import { passes } from '../src/passes/registry.ts';
+import { constructSsa } from '../src/ssa/construct.ts';
+import { leaveSsa } from '../src/ssa/leave.ts';
+import { verifySsa } from '../src/ssa/verify.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { sameBehaviour } from './support/mini-run.ts';
@@ -175,6 +178,23 @@ describe('early-dead-code', () => {
     );
     expect(removed).toBeGreaterThan(100);
   });
+
+  it('keeps SSA, where phis and values under false guards are uses too', () => {
+    let removed = 0;
+    fc.assert(
+      fc.property(randomFn({ defined: true }), (input) => {
+        const fn = constructSsa(input, isa);
+        const out = run('early-dead-code', fn);
+        expect(verifyFn(out)).toEqual([]);
+        expect(verifySsa(out)).toEqual([]);
+        expect(sameBehaviour(input, leaveSsa(out, isa))).toBe(null);
+        expectDone('early-dead-code', out);
+        if (out !== fn) removed++;
+      }),
+      RUNS,
+    );
+    expect(removed).toBeGreaterThan(100);
+  });
 });
 
 describe('back-copy-propagation', () => {
@@ -328,6 +348,65 @@ describe('reporting phases', () => {
     expect(loop).toMatch(/^# loop BB1 \[depth=1\] \[blocks=1\] \[inst=3\] \[est runs=\d+\.\d{6}\] /);
     expect(Number(/est latency=(\S+)\]/.exec(loop)![1])).toBeGreaterThan(0);
     expect(text.endsWith(printFn(fn))).toBe(true);
+  });
+  it('report-registers tells the pressure of each file, the warps, and what lives across calls', () => {
+    const calling = parseFn(
+      `.entry k
+  .directive ".reqntid 256"
+{
+BB0:
+LDG R1, [RD2]
+LDG RD3, [RD2+8]
+ISETP.LT P4, R1, 5
+CALL {R5}, &f, &, {R1}
+BB1:
+@P4 BRA BB3
+BB2:
+STG [RD2], R5
+STG [RD2+8], RD3
+BB3:
+CALL {}, &f, &, {R1}
+BB4:
+EXIT
+}`,
+      isa,
+    );
+    const limits = {
+      'warp-size': 32,
+      'warps-per-sm': 64,
+      'threads-per-sm': 2048,
+      'ctas-per-sm': 32,
+      'registers-per-sm': 65536,
+      'register-allocation-unit': 256,
+      'min-registers': 24,
+      'max-registers': 255,
+      subpartitions: 4,
+    };
+    const linesOf = (f: Fn): string[] => {
+      const ctx = testContext(f, { facts: { limits } });
+      expect(runPass('report-registers', f, ctx)).toBe(f);
+      const text = ctx.reports.join('\n');
+      expect(text.endsWith(printFn(f))).toBe(true);
+      return text.split('\n').filter((l) => /^# (registers|warps|live)/.test(l));
+    };
+    // RD2, RD3 and R1, then R5 too. 65536 registers / 2048 threads: 32 each. Of what lives across the first call, R5 is its result.
+    expect(linesOf(calling)).toEqual([
+      '# registers R [most=6] [first=BB0]',
+      '# registers P [most=1] [first=BB0]',
+      '# warps by registers [64 with R=6] [the same up to R=32]',
+      '# live across call BB0.3 f [R=5] [P=1]',
+      '# live across call BB3.0 f none',
+    ]);
+    // 40 values that are all used behind the last one: 40 registers and the address; 65536 / 42 / 32 warps, in blocks of 8.
+    const many = Array.from({ length: 40 }, (_, i) => i + 10);
+    const text = `.entry k\n  .directive ".reqntid 256"\n{\nBB0:\n${[
+      ...many.map((r) => `LDG R${r}, [RD2+${r * 4}]`),
+      ...many.map((r) => `STG [RD2+${r * 4}], R${r}`),
+    ].join('\n')}\nEXIT\n}`;
+    expect(linesOf(parseFn(text, isa))).toEqual([
+      '# registers R [most=42] [first=BB0]',
+      '# warps by registers [40 with R=42] [the same up to R=48] [48 with R=40]',
+    ]);
   });
   it('report-allocation says that nothing allocated registers', () => {
     const ctx = testContext(fn);

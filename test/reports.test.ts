@@ -405,7 +405,12 @@ describe('knobs that the dispatcher reads', () => {
   });
 
   it('DumpIR lists after a reporting phase what its report says', async () => {
-    const names = ['ReportInitialRepresentation', 'ReportBeforeScheduling', 'ReportAfterRegisterAllocation'];
+    const names = [
+      'ReportInitialRepresentation',
+      'ReportBeforeScheduling',
+      'ReportBeforeRegisterAllocation',
+      'ReportAfterRegisterAllocation',
+    ];
     const journal = runPipeline(program, await planOf({ set: [`DUMPIR=${names.join('+')}`] }));
     for (const name of names) {
       const record = journal.records.find((r) => r.phase.id === name)!;

@@ -40,6 +40,12 @@ const UNITS_OF_FILE: readonly number[] = FILE_WIDTH.map((w) => Math.max(1, w >>>
 
 export const liveClassOf = (r: Reg): number => CLASS_OF_FILE[regFile(r)];
 
+/** The pool in which a register is counted; -1 for none, as for NO_REG. */
+export const poolOf = (r: Reg): number => (r === NO_REG ? -1 : POOL_OF_FILE[regFile(r)]);
+
+/** Units of its pool that a register takes. */
+export const unitsIn = (r: Reg): number => UNITS_OF_FILE[regFile(r)];
+
 /**
  * The registers that can be live across a segment border, numbered densely: those used in some segment before any
  * certain definition in it ("global names" of Briggs, Cooper, Harvey and Simpson, "Practical Improvements to the

@@ -9,7 +9,8 @@ import type { Pass } from './pass.ts';
 const ROUNDS = 4;
 
 /**
- * Phase 10, EarlyOriSimpleLiveDead: the cheap dead-code removal that also runs at -O0, before any data flow is solved.
+ * Phases 10, EarlyOriSimpleLiveDead, and OriSimpleLiveDead: the cheap dead-code removal that also runs at -O0, before any data flow is
+ * solved.
  *
  *     before                          after
  *     BB0:                            BB0:

@@ -41,6 +41,7 @@ import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
 import { replaceUniforms } from './replace-uniforms.ts';
 import { reportAllocation } from './report-allocation.ts';
 import { reportInitial } from './report-initial.ts';
+import { reportRegisters } from './report-registers.ts';
 import { reportScheduling } from './report-scheduling.ts';
 import { sanitize } from './sanitize.ts';
 import { sinkValues } from './sink-values.ts';
@@ -102,6 +103,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('split-live-ranges', splitLiveRanges, 1, 'split registers that are used for several values'),
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
   entry('report-scheduling', reportScheduling, 1, 'the same with a line for each loop'),
+  entry('report-registers', reportRegisters, 1, 'the same with pressure, warps, and what lives across calls'),
   entry('report-allocation', reportAllocation, 1, 'the same, with what registers are'),
   entry('replace-uniforms', replaceUniforms, 1, 'replace special registers that directives fix by constants'),
   entry('early-dead-code', earlyDeadCode, 1, 'block-local dead-code removal'),
