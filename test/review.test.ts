@@ -17,11 +17,12 @@ import { runs } from './support/size.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-review-'));
 afterAll(() => rmSync(dir, { recursive: true }));
-const orrery = (...args: string[]) => {
+const orrery = (...args: string[]) => orreryIn({}, ...args);
+const orreryIn = (env: NodeJS.ProcessEnv, ...args: string[]) => {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), ...args], {
     cwd: root,
     encoding: 'utf8',
-    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache'), ...env },
   });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };
@@ -250,6 +251,21 @@ describe('orrery diff', () => {
     expect(s.code).toBe(2);
     expect(s.out).toMatch(/^1 change$/m);
     expect(s.out).toMatch(/^ {2}2 rules with it proved again: 2 verified$/m);
+    // In a comment, a counterexample keeps its lines.
+    const md = orrery(
+      'diff',
+      root,
+      wrong,
+      '--no-kernels',
+      '--sm',
+      'sm_90',
+      '-O',
+      '3',
+      '--format',
+      'markdown',
+    );
+    expect(md.out).toMatch(/^- `identities: count-of-reversed`: its text is as it was; BREV changed — /m);
+    expect(md.out).toMatch(/^ {2}```text\n {2}refuted\n[\s\S]*?^ {2}.*\$d +=.*\n[\s\S]*?^ {2}```$/m);
     // Values alone refute, where nobody can be asked for a proof; what they do not refute is not known to hold.
     const t = orrery('diff', root, wrong, '--no-kernels', '--no-prove', '--sm', 'sm_90', '-O', '3');
     expect(t.out).toMatch(/1 not proved, 1 refuted/);
@@ -302,6 +318,28 @@ describe('orrery diff', () => {
     expect(of('phase')[0].after).toMatch(/if level 3/);
   });
 
+  it('without ptxas, limits on what it makes are left out, and that is said', () => {
+    const file = join(dir, 'ptxas.budget.yaml');
+    writeFileSync(file, 'kind: budget\nlimits:\n  - { metric: ptxas.registers, percent: 0 }\n');
+    const kernels = ['--kernels', 'test/kernels/saxpy/saxpy.sm_80.ptx'];
+    const r = orrery('diff', root, root, ...kernels, '--budget', file, '--no-ptxas');
+    expect([r.code, r.err.split('\n')[0]]).toEqual([
+      0,
+      'warning: 1 limit on what ptxas makes is not checked',
+    ]);
+    const asked = orreryIn(
+      { ORRERY_PTXAS: '/nowhere/ptxas' },
+      'diff',
+      root,
+      root,
+      ...kernels,
+      '--budget',
+      file,
+    );
+    expect([asked.code, asked.out]).toEqual([1, '']);
+    expect(asked.err).toMatch(/ptxas cannot be run[\s\S]*--no-ptxas/);
+  });
+
   it('Markdown is a comment: a line, tables, the rest folded', () => {
     const to = head('pipelines/backends/sm_86.yaml', (t) => `${t}limits: { ctas-per-sm: 12 }\n`);
     const r = orrery('diff', root, to, '--no-kernels', '--format', 'markdown');
@@ -314,9 +352,12 @@ describe('orrery diff', () => {
     [['diff', 'no-such-ref'], /names no commit/],
     [['diff', 'test'], /holds no specs/],
     [['diff', '.', '.', '--format', 'x'], /--format x is not known/],
+    [['diff', '.', '.', '--no-kernels', '--json', '--format', 'markdown'], /contradict each other/],
+    [['cfg', 'test/kernels/saxpy/saxpy.sm_80.ptx', '--json', '--format', 'svg'], /contradict each other/],
   ])('%j ends with one message and 1', (args, says) => {
     const r = orrery(...args);
-    expect([r.code, r.out]).toEqual([1, '']);
+    expect(r.code).toBe(1);
+    expect(r.out === '' || args.includes('--json')).toBe(true);
     expect(r.err).toMatch(says);
   });
 });

@@ -10,6 +10,7 @@ import { PLAIN } from '../lab/render/table.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
+import { formatOf } from './format.ts';
 import { clock, heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, out, Progress, show } from './ui.ts';
@@ -31,9 +32,7 @@ const FORMATS = ['text', 'markdown', 'json', 'html'];
 /** `orrery ab`. */
 export async function ab(texts: readonly string[], o: AbCommand): Promise<void> {
   const arms = armsOf(texts);
-  const format = o.json === true ? 'json' : (o.format ?? 'text');
-  if (!FORMATS.includes(format))
-    failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
+  const format = formatOf(o, FORMATS);
   const [by, ...more] = metricsOf(o.by);
   if (more.length > 0 || by.noisy || by.of === 'module')
     failWith(

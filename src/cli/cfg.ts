@@ -8,6 +8,7 @@ import type { Program } from '../ir/program.ts';
 import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { readText, writeWhole } from './files.ts';
+import { formatOf } from './format.ts';
 import { planFor, programFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { failWith, out } from './ui.ts';
@@ -16,7 +17,7 @@ import { failWith, out } from './ui.ts';
 export async function cfg(
   file: string,
   o: PlanOptions & {
-    format: string;
+    format?: string;
     function?: string;
     force?: boolean;
     output?: string;
@@ -25,9 +26,7 @@ export async function cfg(
     json?: boolean;
   },
 ): Promise<void> {
-  const format = o.json === true ? 'json' : o.format;
-  if (!['text', 'dot', 'svg', 'json'].includes(format))
-    failWith(`--format ${format} is not known`, 'it is one of text, dot, svg, json');
+  const format = formatOf(o, ['text', 'dot', 'svg', 'json']);
   const text = readText(file);
   const plan = await planFor(o, targetOf(text));
   const { program } = programFor(file, text, plan);

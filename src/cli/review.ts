@@ -16,10 +16,11 @@ import type { Verdicts } from '../rules/prove/verdict.ts';
 import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
 import type { Specs } from '../spec/specs.ts';
 import { writeWhole } from './files.ts';
+import { formatOf } from './format.ts';
 import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts';
 import { ptxasPresent } from './ptxas-run.ts';
 import { openSolver, packagedSolver } from './solver.ts';
-import { CliExit, failWith, out, Progress } from './ui.ts';
+import { CliExit, failWith, out, Progress, show } from './ui.ts';
 import { readVerdicts, VERDICTS_FILE } from './verdicts.ts';
 
 interface DiffCommand {
@@ -43,9 +44,7 @@ const DIFFERS = 2;
 
 /** `orrery diff`. */
 export async function diff(baseName: string, headName: string | undefined, o: DiffCommand): Promise<void> {
-  const format = o.json === true ? 'json' : (o.format ?? 'text');
-  if (!FORMATS.includes(format))
-    failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
+  const format = formatOf(o, FORMATS);
   if (o.annotations === true && format === 'json' && o.output === undefined)
     failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
   const [by] = metricsOf(o.by);
@@ -62,11 +61,21 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
       process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
     throw e;
   }
+  if (budget !== null && o.ptxas === false) {
+    const limits = budget.limits.filter((l) => l.metric.source !== 'ptxas');
+    const left = budget.limits.length - limits.length;
+    if (left > 0) {
+      const message = `${left} ${left === 1 ? 'limit' : 'limits'} on what ptxas makes ${left === 1 ? 'is' : 'are'} not checked`;
+      const nowhere = { file: budget.file, line: 0, column: 0, length: 0 };
+      show([{ severity: 'warning', code: 'limit-left-out', message, ...nowhere }]);
+    }
+    budget = { ...budget, limits };
+  }
   const asksPtxas = budget?.limits.some((l) => l.metric.source === 'ptxas') === true;
   if (asksPtxas && !ptxasPresent())
     failWith(
       `${budget?.file} limits what ptxas makes, and ptxas cannot be run`,
-      'put that of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
+      'put that of a CUDA toolkit on PATH, name it in ORRERY_PTXAS, or leave these limits out: --no-ptxas',
     );
   const progress = new Progress();
   const { ask, close } = verdicts(o, headName, progress);

@@ -21,6 +21,7 @@ import type { TrialResult } from '../lab/trials.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
+import { formatOf } from './format.ts';
 import { paint } from './lab.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
@@ -52,7 +53,7 @@ const INTERRUPTED = 130;
 
 /** `orrery sweep`. */
 export async function sweep(file: string, o: SweepCommand): Promise<void> {
-  formatOf(o);
+  formatOf(o, FORMATS);
   const jobs = jobsOf(o.jobs);
   const stem = stemOf(file).replace(/\.experiment$/, '');
   const { emit } = o;
@@ -131,7 +132,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
 
 /** `orrery merge`: the results of the shards of a sweep as if it had been run in one. */
 export async function merge(file: string, parts: readonly string[], o: ReportCommand): Promise<void> {
-  formatOf(o);
+  formatOf(o, FORMATS);
   const setup = await loadSweep(file);
   const { cells, experiment } = setup;
   const identity = await identityOf(experiment, setup.modules, setup.plans, makersOf(setup.measure));
@@ -148,13 +149,6 @@ export async function merge(file: string, parts: readonly string[], o: ReportCom
   const ordered = cells.map((c) => done.get(cellKey(c))!);
   writeWhole(path, SweepFile.text(experiment, identity, ordered));
   await report(setup, ordered, stem, o, `${path} (${cells.length} cells, of ${parts.length} files)`);
-}
-
-function formatOf(o: ReportCommand): string {
-  const format = o.json === true ? 'json' : (o.format ?? 'text');
-  return FORMATS.includes(format)
-    ? format
-    : failWith(`--format ${format} is not known`, `it is one of ${FORMATS.join(', ')}`);
 }
 
 function jobsOf(text: string): number {
@@ -181,7 +175,7 @@ async function report(
   results: string,
 ): Promise<void> {
   const { experiment } = setup;
-  const format = formatOf(o);
+  const format = formatOf(o, FORMATS);
   const r = reportOf(experiment, cells);
   out(
     format === 'json'

@@ -65,6 +65,13 @@ export function reviewText(r: Review, paint: Paint, again: (kernel: string) => s
 const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 const code = (s: string): string => `\`${s.replaceAll('`', "'").replaceAll('|', '\\|')}\``;
 
+/** Why a change is noted, as an item of a list; what goes over several lines, as counterexamples do, is a block in it. */
+function reason({ name, note, place }: Change): string[] {
+  const [first, ...more] = note.split('\n');
+  const item = `- ${code(name)}: ${plain([first, place].filter((x) => x !== '').join(' — '))}`;
+  return more.length === 0 ? [item] : [item, '', '  ```text', ...more.map((l) => `  ${l}`), '  ```', ''];
+}
+
 /** A review as a comment on a pull request: one status line, short tables, details folded. */
 export function reviewMarkdown(r: Review): string {
   const out = [`**${plain(reviewLine(r))}**`, '', `${code(r.base)} → ${code(r.head)}`];
@@ -79,8 +86,7 @@ export function reviewMarkdown(r: Review): string {
       );
     const told = r.changes.filter((c) => c.note !== '' || c.place !== '');
     out.push('', '<details><summary>Reasons and places</summary>', '');
-    for (const c of told)
-      out.push(`- ${code(c.name)}: ${plain([c.note, c.place].filter((x) => x !== '').join(' — '))}`);
+    for (const c of told) out.push(...reason(c));
     out.push('', '</details>');
     out.push(...bySm(r));
   }

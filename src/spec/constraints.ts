@@ -43,10 +43,13 @@ export function findBreaches({ entries, pairs }: OrderWalk): Breach[] {
   });
 }
 
+/** Code of what is said of a broken pair. */
+export const BROKEN_PAIR = 'order-constraint';
+
 /** What is said of a broken pair. */
 export const breachIssue = ({ pair, blamed }: Breach, walk: OrderWalk): SpecIssue => ({
   severity: pair.hard ? 'error' : 'warning',
-  code: 'order-constraint',
+  code: BROKEN_PAIR,
   message: `${pair.after} stands before ${pair.before}`,
   file: walk.entries[blamed].origin.file,
   path: walk.entries[blamed].origin.path,

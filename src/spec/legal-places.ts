@@ -1,4 +1,4 @@
-import { breachIssue, findBreaches, firstPlaces } from './constraints.ts';
+import { BROKEN_PAIR, breachIssue, findBreaches, firstPlaces } from './constraints.ts';
 import type { Entry } from './entries.ts';
 import type { Issues, SpecIssue } from './issues.ts';
 import { findLacks, type Lack, lackIssue, sameSpot } from './properties.ts';
@@ -18,10 +18,15 @@ export function reportBreaches(walk: OrderWalk, issues: Issues): void {
   }
 }
 
-/** Reports the IR properties that phases lack, with the nearest place of an entry if it is its edit that is wrong. */
+/**
+ * Reports the IR properties that phases lack, with the nearest place of an entry if it is its edit that is wrong. If the edit is an error
+ * already, because it breaks a pair, this follows from the same cause and is left out: the nearest place heeds both.
+ */
 export function reportLacks(walk: OrderWalk, issues: Issues): void {
   const near = nearestOf(walk);
   for (const lack of findLacks(walk)) {
+    if (issues.list.some((x) => x.severity === 'error' && x.code === BROKEN_PAIR && sameSpot(x, lack.blamed)))
+      continue;
     const at = walk.entries.findIndex((x) => x.origin.path[0] === 'edits' && sameSpot(x.origin, lack.blamed));
     const issue = lackIssue(lack, walk);
     issues.add([{ ...issue, notes: [...(issue.notes ?? []), ...(at < 0 ? [] : near(at, false))] }]);

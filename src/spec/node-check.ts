@@ -144,12 +144,16 @@ function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<
       const named = found.code === 'unknown-sm' && Array.isArray(targets) ? targets.indexOf(request.sm) : -1;
       const issue = named < 0 ? found : { ...found, file: spec, path: ['sm', named] };
       const { file, path, code, subject, see, severity, message } = issue;
-      // A warning may give another reason in each trial, and one is enough; every distinct error is worth reading.
-      const said = severity === 'error' ? message : null;
+      // A warning may give another reason in each trial, and one is enough; every distinct error is worth reading. Which phases lack a
+      // property is a matter of the level: the longest list has the others.
+      const said = severity === 'error' && code !== 'ir-property' ? message : null;
       const key = JSON.stringify([file?.file, path, code, subject, see?.path, said]);
       const known = all.get(key);
       if (known === undefined) all.set(key, { issue, trials: new Set([request]) });
-      else known.trials.add(request);
+      else {
+        known.trials.add(request);
+        if (lengthOf(issue) > lengthOf(known.issue)) known.issue = issue;
+      }
     }
   return (
     [...all.values()]
@@ -159,6 +163,9 @@ function trials(spec: SpecFile, path: string, shipped: Specs, host: ReadonlySet<
       .map((x) => x.issue)
   );
 }
+
+/** How much an issue says besides its message. */
+const lengthOf = ({ notes = [] }: SpecIssue): number => notes.reduce((n, x) => n + x.length, 0);
 
 /** The specs including the one to check, and requests that use it. */
 function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; requests: PlanRequest[] } {

@@ -38,6 +38,7 @@ export function lackIssue({ property, needy, lost, blamed }: Lack, walk: OrderWa
     message: `phase ${first} (position ${needy[0]}) needs the IR property '${property}', which does not hold there`,
     file: blamed.file,
     path: blamed.path,
+    subject: property,
     label: table[property]?.means,
     notes: [
       ...(others.length === 0 ? [] : [`so do ${others.join(', ')}`]),
