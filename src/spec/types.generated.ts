@@ -1316,7 +1316,7 @@ why?: string
 /**
  * Written by code: logic functions, calls and what is carried as it is have no fixed text.
  */
-by?: ("logic" | "call" | "foreign")
+by?: ("logic" | "logic-test" | "call" | "foreign")
 /**
  * Why PTX cannot say this.
  */

@@ -10,7 +10,7 @@ import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
 import { writeForeign } from './foreign.ts';
 import { LineInfo } from './locs.ts';
-import { writeLogic } from './logic.ts';
+import { writeLogic, writeLogicTest } from './logic.ts';
 import type { PtxTable } from './table.ts';
 import { variableText } from './variable.ts';
 import { NoPtx, Writer } from './writer.ts';
@@ -212,6 +212,7 @@ class BodyWriter {
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic') writeLogic(this.w, i, slotWidth(i.op, i.mods, i.op.dsts[0]));
+    else if (row.by === 'logic-test') writeLogicTest(this.w, i);
     else if (row.by === 'foreign') writeForeign(this.w, i);
     else if (row.by === 'call')
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));

@@ -102,16 +102,48 @@ function joined(table: number, first: number, second: number): number {
 export function writeLogic(w: Writer, i: Instr, width: number): void {
   const d = i.dst[0];
   if (d === NO_REG) return;
-  const type = width === 1 ? 'pred' : `b${width}`;
-  const fresh = () => w.temp(width === 1 ? 'p' : width === 64 ? 'w' : 't');
-  const { table, inputs } = reduce(i.src[3].lo & 0xff, i.src.slice(0, 3), width);
   const guard = guardOf(w, i);
-  const formula = allFormulas()[table];
+  const { formula, inputs } = formulaOf(i, width);
+  const wait = steps(formula) > 1 && (i.guard === d || inputs.some((o) => o.reg === d));
+  const result = wait ? fresh(w, width) : w.name(d);
+  writeFormula(w, formula, inputs, width, guard, result);
+  if (wait) copyOut(w, i, [result], guard);
+}
+
+/** Writes LOP3_P: the function of 32-bit words as `writeLogic` does, and a comparison with zero. */
+export function writeLogicTest(w: Writer, i: Instr): void {
+  const [d, q] = i.dst;
+  if (d === NO_REG && q === NO_REG) return;
+  const guard = guardOf(w, i);
+  const { formula, inputs } = formulaOf(i, 32);
+  const value = fresh(w, 32);
+  writeFormula(w, formula, inputs, 32, guard, value);
+  const line = (cmp: string, to: string): void => w.line(`${guard}setp.${cmp}.u32 ${to}, ${value}, 0`);
+  if (d === NO_REG) line('eq', w.name(q));
+  else line('ne', q === NO_REG ? w.name(d) : `${w.name(d)}|${w.name(q)}`);
+}
+
+const fresh = (w: Writer, width: number): string => w.temp(width === 1 ? 'p' : width === 64 ? 'w' : 't');
+
+function formulaOf(i: Instr, width: number): { formula: Formula; inputs: readonly Operand[] } {
+  const { table, inputs } = reduce(i.src[3].lo & 0xff, i.src.slice(0, 3), width);
+  return { formula: allFormulas()[table], inputs };
+}
+
+/** Writes the steps of a formula, the last one into `result`. */
+function writeFormula(
+  w: Writer,
+  formula: Formula,
+  inputs: readonly Operand[],
+  width: number,
+  guard: string,
+  result: string,
+): void {
+  const type = width === 1 ? 'pred' : `b${width}`;
   const read = (k: number): string =>
     width === 1
       ? w.predicate(inputs[k], false, inputs[k].mods)
       : w.value(inputs[k], width, type, inputs[k].mods);
-  const wait = steps(formula) > 1 && (i.guard === d || inputs.some((o) => o.reg === d));
   const write = (f: Formula, into: string | null): string => {
     if (f.op === 'input' && into === null) return read(f.at);
     const parts =
@@ -122,13 +154,11 @@ export function writeLogic(w: Writer, i: Instr, width: number): void {
           : f.op === 'not'
             ? ['not', write(f.a, null)]
             : [f.op, write(f.a, null), write(f.b, null)];
-    const to = into ?? fresh();
+    const to = into ?? fresh(w, width);
     w.line(`${guard}${parts[0]}.${type} ${[to, ...parts.slice(1)].join(', ')}`);
     return to;
   };
-  const result = wait ? fresh() : w.name(d);
   write(formula, result);
-  if (wait) copyOut(w, i, [result], guard);
 }
 
 const steps = (f: Formula): number =>

@@ -24,7 +24,7 @@ export interface RowSpec {
   readonly dst?: string;
   readonly ptx?: string;
   readonly why?: string;
-  readonly by?: 'logic' | 'call' | 'foreign';
+  readonly by?: 'logic' | 'logic-test' | 'call' | 'foreign';
   readonly none?: string;
 }
 
@@ -35,7 +35,7 @@ export interface Row {
   readonly dst: readonly Pattern[] | null;
   readonly lines: readonly Line[];
   /** Name of the function that writes it instead of `lines`, or ''. */
-  readonly by: '' | 'logic' | 'call' | 'foreign';
+  readonly by: '' | 'logic' | 'logic-test' | 'call' | 'foreign';
   /** Why PTX cannot express it, or ''. */
   readonly none: string;
 }
