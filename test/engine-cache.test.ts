@@ -211,9 +211,13 @@ describe('a prefix cache', () => {
       runPlan(input, base, { passes: own, rules: keep, cache, inputKey: 'k' }).records.flatMap(
         (r) => r.reports,
       );
+    const all = runPlan(input, base, { passes: own, rules: keep, inputKey: 'k' }).records.flatMap(
+      (r) => r.reports,
+    ).length;
+    expect([made, all > 1]).toEqual([0, true]);
     const first = reports();
     const second = reports();
-    expect([made, first.length]).toEqual([0, 6]);
+    expect([made, first.length]).toEqual([0, all]);
     expect(second[0].text).toBe('1: k');
     expect([first[0].text, second[0].text, made]).toEqual(['1: k', '1: k', 1]);
   });
