@@ -17,7 +17,8 @@ export function parseParam(c: Cursor): Param {
   const r = c.take('reg ') ? takeReg(c) : NO_REG;
   const array = c.take('array');
   const ptr = c.take('ptr ') ? c.word('a space') : '';
-  return { name, type, size, align, offset: at, reg: r, array, ptr };
+  const pointeeAlign = c.take('pointee ') ? c.number('an alignment') : 0;
+  return { name, type, size, align, offset: at, reg: r, array, ptr, pointeeAlign };
 }
 
 /** The rest of a `.var`. @throws TextError */

@@ -155,7 +155,7 @@ function printBlock(b: Block, opts: PrintOptions, out: string[]): void {
 }
 
 const printParam = (kind: string, p: Param): string =>
-  `  .${kind} ${p.type} ${p.name} size ${p.size} align ${p.align} at ${p.offset}${p.reg === NO_REG ? '' : ` reg ${regName(p.reg)}`}${p.array ? ' array' : ''}${p.ptr === '' ? '' : ` ptr ${p.ptr}`}`;
+  `  .${kind} ${p.type} ${p.name} size ${p.size} align ${p.align} at ${p.offset}${p.reg === NO_REG ? '' : ` reg ${regName(p.reg)}`}${p.array ? ' array' : ''}${p.ptr === '' ? '' : ` ptr ${p.ptr}`}${p.pointeeAlign === 0 ? '' : ` pointee ${p.pointeeAlign}`}`;
 
 function printVariable(v: Variable, indent: string): string {
   let s = `${indent}.var ${v.space} ${v.type} ${v.name} size ${v.size} align ${v.align}`;

@@ -55,6 +55,8 @@ export interface Param {
   readonly array: boolean;
   /** `.ptr` attribute: the space pointed to, or ''. */
   readonly ptr: string;
+  /** Alignment in bytes of what it points to, as `.ptr` states it; 0 without `.ptr`. */
+  readonly pointeeAlign: number;
 }
 
 /** A variable: `.global`, `.const`, `.shared`, `.local`, or `.param` of a call site. */

@@ -49,6 +49,7 @@ import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
+import { vectorize } from './vectorize.ts';
 
 export { PASS_PARAMS } from './params.ts';
 
@@ -83,6 +84,14 @@ const edits = (
   summary: string,
   needs: PassNeeds = {},
 ): [string, PassEntry] => [name, { name, edit, version, summary, needs }];
+
+const overProgram = (
+  name: string,
+  programPass: ProgramPass,
+  version: number,
+  summary: string,
+  needs: PassNeeds = {},
+): [string, PassEntry] => [name, { name, programPass, version, summary, needs }];
 
 /** Every pass that a phase can be bound to, by name. */
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
@@ -174,6 +183,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   }),
   edits('constant-guards', constantGuards, 1, 'remove known guards, and instructions that never run'),
   edits('dead-results', deadResults, 1, 'remove instructions whose results are never read'),
+  overProgram('vectorize', vectorize, 1, 'make vector accesses of adjacent loads and stores', {
+    knobs: ['DisableReadVectorization', 'DisableWriteVectorization'],
+    facts: ['param-base'],
+    requires: ['ssa'],
+  }),
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
   entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
 ]);

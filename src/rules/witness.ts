@@ -197,6 +197,7 @@ export function witness(
     reg: r,
     array: false,
     ptr: '',
+    pointeeAlign: 0,
   });
   const params = [...rule.vars.flatMap((_, i) => (outside(i) ? [regs[i]] : [])), ...extra];
   return {

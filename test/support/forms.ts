@@ -232,7 +232,19 @@ export function kernelOf(list: readonly Instr[], paramBase: number, name = 'form
   const fn: Fn = {
     name,
     kind: 'entry',
-    params: [{ name: 'p', type: 'u64', size: 8, align: 8, offset: 0, reg: NO_REG, array: false, ptr: '' }],
+    params: [
+      {
+        name: 'p',
+        type: 'u64',
+        size: 8,
+        align: 8,
+        offset: 0,
+        reg: NO_REG,
+        array: false,
+        ptr: '',
+        pointeeAlign: 0,
+      },
+    ],
     returns: [],
     blocks: [{ id: 0, name: '', ins }],
     regCount: 100,

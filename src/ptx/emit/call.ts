@@ -63,7 +63,7 @@ export function paramDecl(p: Param, name: string, space: 'param' | 'reg' = 'para
     dims: p.array ? [p.size / bytes] : [],
     init: null,
     attributes: [],
-    ptr: p.ptr === '' ? null : { space: p.ptr, align: 0 },
+    ptr: p.ptr === '' && p.pointeeAlign === 0 ? null : { space: p.ptr, align: p.pointeeAlign },
     count: 0,
   };
 }

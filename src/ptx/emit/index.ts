@@ -1,7 +1,8 @@
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { Kind } from '../../ir/operand.ts';
 import type { Fn, Program, Variable } from '../../ir/program.ts';
-import type { PtxFunction, PtxItem, PtxModule } from '../ast.ts';
+import type { PtxFunction, PtxItem, PtxModule, VarDecl } from '../ast.ts';
+import { sizeOf } from '../lower/variables.ts';
 import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader, printPtxVariable } from '../print.ts';
 import { isThreadVariable } from '../thread.ts';
@@ -111,7 +112,7 @@ function sourceModule(
         break;
       case 'variable':
         // Registers and local variables of the module are declared inside the functions instead.
-        if (asCame || !isThreadVariable(item)) out.push(`${printPtxVariable(item)};`);
+        if (asCame || !isThreadVariable(item)) out.push(`${printPtxVariable(aligned(item, program))};`);
         break;
       case 'verbatim':
         if (describesCode(item, module.text)) sections++;
@@ -127,6 +128,12 @@ function sourceModule(
   }
   if (sections > 0)
     warn('warning', `debug sections are left out: they describe registers and labels of the code as it was`);
+}
+
+/** A declaration as it came, except that passes may have aligned the variable more. */
+function aligned(item: VarDecl, program: Program): VarDecl {
+  const align = program.variables.find((v) => v.name === item.name)?.align ?? 0;
+  return align > sizeOf(item).align ? { ...item, align } : item;
 }
 
 /** A declaration with vector registers in parts: how functions are written. */

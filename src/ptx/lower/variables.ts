@@ -7,7 +7,8 @@ import { bitsOfFloat } from './function.ts';
 import { TYPES } from './types.ts';
 import { scalars } from './vectors.ts';
 
-const sizeOf = (d: VarDecl): { size: number; align: number } => {
+/** Bytes of a declared variable and its alignment, stated or that of its type. */
+export const sizeOf = (d: VarDecl): { size: number; align: number } => {
   const each = Math.max(1, (TYPES.get(d.type)?.bits ?? 64) / 8) * d.vector;
   let size = each;
   for (const n of d.dims) size *= n;
@@ -29,6 +30,8 @@ export function layout(decls: readonly VarDecl[]): Param[] {
       reg: NO_REG,
       array: d.dims.length > 0,
       ptr: d.ptr?.space ?? '',
+      // Four bytes where `.ptr` states none (PTX ISA 9.0, 5.1.6.3).
+      pointeeAlign: d.ptr === null ? 0 : Math.max(d.ptr.align, 0) || 4,
     };
     at += size;
     return p;

@@ -1,0 +1,584 @@
+import { staysInOrder } from '../analysis/alias.ts';
+import { Alignments, type Declared, isMultiple, type LowBits } from '../analysis/alignment.ts';
+import { cfgOf } from '../analysis/cfg.ts';
+import { dominates, dominatorsOf } from '../analysis/dominators.ts';
+import { isPlainLoad } from '../analysis/effects.ts';
+import { LiveClass, liveClassOf, Pool } from '../analysis/liveness.ts';
+import { isStrong } from '../analysis/memory-ops.ts';
+import { memorySsaOf } from '../analysis/memory-ssa.ts';
+import { pressureOf } from '../analysis/pressure.ts';
+import { provenanceOf } from '../analysis/provenance.ts';
+import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
+import { OpFlag, withMods } from '../ir/opcode.ts';
+import { Kind, makeOperand, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
+import { type Fn, type Instr, instr, NONE, type Param, type Program, type Variable } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import { accessBytes, elementBytes } from '../isa/accesses.ts';
+import { allInSsa } from '../ssa/registers.ts';
+import type { PassContext, ProgramPass } from './pass.ts';
+
+/** Most bytes of one access of a thread: 128 bits (PTX ISA 9.0, 5.4.2, vectors). 256 bits need sm_100. */
+const WIDEST = 16;
+/**
+ * Most accesses that are compared with a member that moves; farther ones are left alone. The walk through memory SSA
+ * has the same limit.
+ */
+const MOST_PASSED = 100;
+
+/**
+ * Phases Vectorization and LateVectorization: loads or stores of adjacent places become one vector access.
+ *
+ *     before                              after
+ *     .var shared b32 t size 64 align 4   .var shared b32 t size 64 align 16
+ *     BB0:                                BB0:
+ *           MOV R1, &t                          MOV R1, &t
+ *           LDS R2, [R1]                        LDS.V4 {R2, R4, R6, R7}, [R1]
+ *           FADD R3, R2, R9                     FADD R3, R2, R9
+ *           LDS R4, [R1+4]                      FADD R5, R3, R4
+ *           FADD R5, R3, R4                     STG.V2 [RD8], {R6, R7}
+ *           LDS.V2 {R6, R7}, [R1+8]
+ *           STG [RD8], R6
+ *           STG [RD8+4], R7
+ *
+ * Members of a run are in one block and have the same opcode, modifiers, guard, base register and symbol; their offsets
+ * follow each other without a gap, and together they fill two or four elements of 4, 8 or 16 bytes (bytes and
+ * half-words also 2). Volatile, relaxed and all other strong operations, and those that bypass or write through the
+ * caches, stay as they are.
+ *
+ * Memory: loads move up to the first member, stores down to the last. Nothing that they pass may touch what they
+ * access (`staysInOrder`), and they pass no barrier, fence or operation between lanes. Every member would have run where
+ * the vector access does, so that it can only fault if the program did.
+ *
+ * Alignment: the vector access must be aligned to its size. That is known from declarations (variables, `.ptr` of
+ * kernel parameters) and the arithmetic of the address (`Alignments`), or from an access above that dominates the place
+ * and has the same base: a misaligned one would have faulted (PTX ISA 9.0, 9.7.9: the address must be aligned to the
+ * access). If an address is derived from a variable of the module that other modules cannot define, the variable is
+ * aligned as needed, unless this would add more than `most-padding` bytes to the variables of its space in order of
+ * declaration.
+ *
+ * Registers: a loaded value lives from the first member on, a stored value down to the last. A run stays if more than
+ * `max-pressure` registers (32-bit units) would be live in between, and more than there were at any of its points
+ * before. Loads of kernel parameters, which cost next to nothing, are merged only if they are at most `param-window`
+ * instructions apart (0: not at all).
+ *
+ * Knobs DisableReadVectorization and DisableWriteVectorization: loads or stores stay as they are.
+ *
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A function is looked through again while
+ * something changes, at most `ROUNDS` times; a second application may find that a run fits because registers that
+ * were live are not any more, else it changes nothing.
+ * Bound: one look at each instruction; with adjacent accesses, the cost of `accessesOf`, and `MOST_PASSED` comparisons
+ * for each member.
+ */
+export const vectorize: ProgramPass = (program, ctx) => {
+  const layout = new Layout(program, Number(ctx.params['most-padding'] ?? 0));
+  const open = new Set(ctx.functions);
+  let changed = false;
+  const functions = program.functions.map((fn) => {
+    if (!open.has(fn)) return fn;
+    const out = overFunction(fn, program, ctx.of(fn), layout);
+    changed ||= out !== fn;
+    return out;
+  });
+  return changed ? { ...program, functions, variables: layout.of(program.variables) } : program;
+};
+
+/** A merged access is a member of a wider one in the next round; there are three widths above the narrowest. */
+const ROUNDS = 3;
+
+function overFunction(fn: Fn, program: Program, ctx: PassContext, layout: Layout): Fn {
+  const loads = ctx.knob('DisableReadVectorization') === null;
+  const stores = ctx.knob('DisableWriteVectorization') === null;
+  for (let round = 0; round < ROUNDS; round++) {
+    const runs = runsOf(fn, (x) => (x.op.primitive === 'load' ? loads : stores), ctx);
+    if (runs.length === 0) return fn;
+    const before = fn;
+    fn = edit(fn, (d) => new Vectorizer(d, before, program, ctx, layout).run(runs));
+    if (fn === before) return fn;
+    const variables = layout.of(fn.variables);
+    if (variables !== fn.variables) fn = { ...fn, variables };
+  }
+  return fn;
+}
+
+// -------------------------------------------------------------------- candidates
+
+/** One load or store that may become part of a wider one. */
+interface Member {
+  readonly n: Ins;
+  /** Bytes from the base: the register and symbol of the address, or the start of the kernel parameter. */
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** Loads, or stores, of one block that differ only in place: in order of the instructions, without overlap. */
+interface Run {
+  readonly block: BlockNo;
+  readonly members: Member[];
+  /** Bytes of an element. */
+  readonly element: number;
+  /** The kernel parameter that is loaded from, or null. */
+  readonly param: Param | null;
+}
+
+const CONTROL = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile;
+const EFFECTS = OpFlag.SideEffect | OpFlag.ReadsMemory | OpFlag.WritesMemory;
+
+/** Does no load or store pass it? What has effects besides its accesses may end the thread, or tell the order. */
+const isStop = ({ op }: Instr): boolean =>
+  (op.flags & CONTROL) !== 0 || ((op.flags & EFFECTS) !== 0 && op.accesses.length === 0);
+
+/** Cache operators that ask for every access by itself: CV (fetch again), WT (write through). */
+const ALONE: ReadonlySet<string> = new Set(['CV', 'WT']);
+
+/** Is it a plain load or store, of two to eight bytes an element or of single bytes, with a form that has vectors? */
+function isCandidate(x: Instr): boolean {
+  const { op } = x;
+  if (op.accesses.length !== 1 || !op.groupByName.has('vec') || !allInSsa(x)) return false;
+  if (op.primitive === 'load' ? !isPlainLoad(x) : op.primitive !== 'store' || isStrong(x)) return false;
+  if (op.space === 'param') return false;
+  if (op.primitive === 'load' && x.guard !== NO_REG && x.otherwise.length !== x.dst.length) return false;
+  const cache = op.groupByName.get('cache');
+  if (cache !== undefined && ALONE.has(cache.values[(x.mods >>> cache.shift) & cache.mask].name))
+    return false;
+  const bytes = elementBytes(op.accesses[0], x.mods);
+  return bytes > 0 && bytes <= 8 && accessBytes(op.accesses[0], x.mods) < WIDEST;
+}
+
+/** All runs of a function that have two adjacent members, judged by their text. */
+function runsOf(fn: Fn, wanted: (x: Instr) => boolean, ctx: PassContext): Run[] {
+  const out: Run[] = [];
+  let n = 0;
+  let open = new Map<string, Run>();
+  const close = (r: Run): void => {
+    if (r.members.length > 1 && hasNeighbours(r)) out.push(r);
+  };
+  const closeAll = (): void => {
+    if (open.size === 0) return;
+    for (const r of open.values()) close(r);
+    open = new Map();
+  };
+  for (const [block, { ins }] of fn.blocks.entries()) {
+    for (const x of ins) {
+      const at = n++;
+      if (isStop(x)) closeAll();
+      if (x.op.accesses.length === 0 || !isCandidate(x) || !wanted(x)) continue;
+      const o = x.src[0];
+      const param = o.kind === Kind.CBank ? kernelParam(fn, o, ctx) : null;
+      if (o.kind !== Kind.Addr && param === null) continue;
+      const offset = param === null ? o.lo : o.lo - base(ctx) - param.offset;
+      const member = { n: at, at: offset, bytes: accessBytes(x.op.accesses[0], x.mods) };
+      const key = `${x.op.id} ${withoutCount(x)} ${x.guard} ${x.guardNot} ${o.reg} ${param?.offset ?? ''} ${o.sym}`;
+      const run = open.get(key);
+      if (run !== undefined && !run.members.some((m) => overlap(m, member))) run.members.push(member);
+      else {
+        if (run !== undefined) close(run);
+        const element = elementBytes(x.op.accesses[0], x.mods);
+        open.set(key, { block, members: [member], element, param });
+      }
+    }
+    closeAll();
+  }
+  return out;
+}
+
+const overlap = (a: Member, b: Member): boolean => a.at < b.at + b.bytes && b.at < a.at + a.bytes;
+
+function hasNeighbours({ members }: Run): boolean {
+  const starts = new Set(members.map((m) => m.at));
+  return members.some((m) => starts.has(m.at + m.bytes));
+}
+
+/** Modifiers without the number of elements. */
+function withoutCount({ op, mods }: Instr): number {
+  const g = op.groupByName.get('vec')!;
+  return mods & ~(g.mask << g.shift);
+}
+
+const base = (ctx: PassContext): number => Number(ctx.fact('param-base'));
+
+/** The kernel parameter that a word of constant bank 0 is in; null if it is in none. */
+function kernelParam(fn: Fn, o: Operand, ctx: PassContext): Param | null {
+  if (fn.kind !== 'entry' || o.reg !== NO_REG || o.hi !== 0) return null;
+  const at = o.lo - base(ctx);
+  return fn.params.find((p) => at >= p.offset && at < p.offset + p.size) ?? null;
+}
+
+// -------------------------------------------------------------------- merging
+
+/** An access that, because it did not fault, says how its base is aligned. */
+interface Proof {
+  readonly n: Ins;
+  readonly block: BlockNo;
+  readonly guard: Reg;
+  readonly guardNot: boolean;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+class Vectorizer {
+  private readonly d: Draft;
+  private readonly fn: Fn;
+  private readonly program: Program;
+  private readonly ctx: PassContext;
+  private readonly layout: Layout;
+  private readonly maxPressure: number;
+  private readonly paramWindow: number;
+  private readonly declared: Declared;
+  private readonly alignments: Alignments;
+  /** By variable and alignment: what would be known if it were aligned so. */
+  private readonly wished = new Map<string, Alignments>();
+  /** By base: what accesses prove of it. */
+  private proofs: ReadonlyMap<string, readonly Proof[]> | null = null;
+  /** By merged access: numbers of the accesses that it was made of. */
+  private readonly parts = new Map<Ins, readonly Ins[]>();
+  /** Of the block at hand: its memory accesses in order, and the registers live before each instruction. */
+  private block = -1;
+  private accesses: Ins[] = [];
+  private live: Int32Array | null = null;
+  private start = 0;
+
+  constructor(d: Draft, fn: Fn, program: Program, ctx: PassContext, layout: Layout) {
+    this.d = d;
+    this.fn = fn;
+    this.program = program;
+    this.ctx = ctx;
+    this.layout = layout;
+    this.maxPressure = Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY);
+    this.paramWindow = Number(ctx.params['param-window'] ?? Number.POSITIVE_INFINITY);
+    this.declared = {
+      variable: (name) => layout.alignOf(fn, name),
+      pointee: (offset) => {
+        if (fn.kind !== 'entry') return 1;
+        const at = offset - base(ctx);
+        return Math.max(1, fn.params.find((p) => p.offset === at)?.pointeeAlign ?? 1);
+      },
+    };
+    this.alignments = new Alignments(fn, this.declared);
+  }
+
+  run(runs: readonly Run[]): void {
+    const { rpo } = cfgOf(this.fn);
+    const reached = new Set(rpo);
+    for (const run of runs) {
+      if (!reached.has(run.block)) continue;
+      if (run.block !== this.block) this.enter(run.block);
+      const left = run.members.toSorted((a, b) => a.at - b.at);
+      for (let bytes = WIDEST; bytes > run.element; bytes /= 2) {
+        const count = bytes / run.element;
+        if (count !== 2 && count !== 4) continue;
+        for (let i = 0; i + 1 < left.length; i++) {
+          const end = tiled(left, i, bytes);
+          const n = end < 0 ? -1 : this.merge(run, left.slice(i, end), bytes);
+          if (n >= 0) left.splice(i, end - i, { n, at: left[i].at, bytes });
+        }
+      }
+    }
+  }
+
+  private enter(b: BlockNo): void {
+    const { d } = this;
+    this.block = b;
+    this.live = null;
+    this.accesses = [];
+    this.start = d.first(b);
+    for (let n = this.start; n >= 0; n = d.next(n)) if (d.at(n).op.accesses.length > 0) this.accesses.push(n);
+  }
+
+  /** Merges members that fill `bytes` bytes. @returns the vector access, or -1 if something is against it */
+  private merge(run: Run, members: readonly Member[], bytes: number): Ins {
+    const { d, ctx } = this;
+    const inOrder = members.map((m) => m.n).sort((a, b) => a - b);
+    const x = d.at(members[0].n);
+    const isLoad = x.op.primitive === 'load';
+    const [top, bottom] = [inOrder[0], inOrder[inOrder.length - 1]];
+    if (run.param !== null && bottom - top > this.paramWindow) return -1;
+    const place = isLoad ? top : bottom;
+    const raise = this.alignmentFor(run, members, bytes, place);
+    if (raise === null) return this.stays('alignment', `is not known to be aligned to ${bytes} bytes`, x);
+    const moving = isLoad ? inOrder.slice(1) : inOrder.slice(0, -1);
+    if (!moving.every((n) => (isLoad ? this.mayRise(n, top) : this.mayPass(n, n, bottom)))) return -1;
+    const more = this.pressure(moving, top, bottom, isLoad);
+    if (more > 0) return this.stays('pressure', `${more} registers would be live`, x);
+    if (!ctx.mayRewrite('vectorized', d.id(this.block), x)) return -1;
+    if (raise !== '') this.layout.raise(this.fn, raise, bytes);
+    const { loc } = d.at(place);
+    const merged = joined(
+      members.map((m) => d.at(m.n)),
+      bytes / run.element,
+      loc,
+    );
+    const message = `${members.length} ${isLoad ? 'loads' : 'stores'} as ${printInstr(merged)}`;
+    ctx.remark('passed', 'vectorized', message, { block: d.id(this.block), ins: merged });
+    this.parts.set(
+      place,
+      inOrder.flatMap((n) => this.parts.get(n) ?? [n]),
+    );
+    for (const n of moving) {
+      this.note(n, top, bottom, isLoad);
+      d.remove(n);
+    }
+    d.replace(place, merged);
+    return place;
+  }
+
+  private stays(name: string, why: string, x: Instr): Ins {
+    this.ctx.remark('missed', name, `${printInstr(x)} ${why}`, { block: this.d.id(this.block), ins: x });
+    return -1;
+  }
+
+  // ------------------------------------------------------------------ memory
+
+  /** May a load move up to another one with the same base and guard? */
+  private mayRise(n: Ins, top: Ins): boolean {
+    const { d } = this;
+    const x = d.at(n);
+    for (const r of x.otherwise) {
+      const def = r === NO_REG ? -1 : d.def(r);
+      if (def >= top && d.block(def) === this.block) return false;
+    }
+    return this.mayPass(n, top, n);
+  }
+
+  /** May an access pass all that stand between two places of its block? Members of its run do not overlap with it. */
+  private mayPass(n: Ins, from: Ins, to: Ins): boolean {
+    const { d, accesses } = this;
+    const isLoad = d.at(n).op.primitive === 'load';
+    let passed = 0;
+    for (let i = indexAfter(accesses, from); i < accesses.length && accesses[i] < to; i++) {
+      const m = accesses[i];
+      if (d.isRemoved(m) || (isLoad && isPlainLoad(d.at(m)))) continue;
+      if (++passed > MOST_PASSED || this.staysInOrder(n, m)) return false;
+    }
+    return true;
+  }
+
+  private staysInOrder(n: Ins, m: Ins): boolean {
+    const { accesses } = memorySsaOf(this.fn, this.program);
+    const others = this.parts.get(m) ?? [m];
+    return (this.parts.get(n) ?? [n]).some((p) => others.some((q) => staysInOrder(accesses, p, q)));
+  }
+
+  // ------------------------------------------------------------------ registers
+
+  /** Registers live before each instruction of the block, with what merged accesses added. */
+  private units(): Int32Array {
+    this.live ??= pressureOf(this.fn).at(this.block, Pool.R).slice();
+    return this.live;
+  }
+
+  /** Registers that would be live if these accesses moved, if those are too many; else 0. */
+  private pressure(moving: readonly Ins[], top: Ins, bottom: Ins, up: boolean): number {
+    if (this.maxPressure === Number.POSITIVE_INFINITY) return 0;
+    const { start } = this;
+    const live = this.units();
+    let before = live[top - start];
+    let after = 0;
+    for (let p = top - start + 1; p <= bottom - start + 1; p++) {
+      before = Math.max(before, live[p]);
+      let now = live[p];
+      for (const n of moving) {
+        const own = n - start;
+        if (up ? p <= own : p > own && p <= bottom - start) now += unitsOf(this.d.at(n));
+      }
+      after = Math.max(after, now);
+    }
+    return after > this.maxPressure && after > before ? after : 0;
+  }
+
+  private note(n: Ins, top: Ins, bottom: Ins, up: boolean): void {
+    if (this.live === null) return;
+    const { start } = this;
+    const units = unitsOf(this.d.at(n));
+    const [from, to] = up ? [top + 1, n] : [n + 1, bottom];
+    for (let p = from - start; p <= to - start; p++) this.live[p] += units;
+  }
+
+  // ------------------------------------------------------------------ alignment
+
+  /**
+   * The variable that has to be aligned for a vector access; '' if it is aligned already, null if that is not known
+   * and cannot be achieved.
+   */
+  private alignmentFor(run: Run, members: readonly Member[], bytes: number, place: Ins): string | null {
+    const { at } = members[0];
+    if (run.param !== null)
+      return isMultiple({ known: Math.log2(run.param.align), value: 0 }, at, bytes) &&
+        at + bytes <= run.param.size
+        ? ''
+        : null;
+    const x = this.d.at(members[0].n);
+    const o = x.src[0];
+    if (isMultiple(this.alignments.baseBits(o), at, bytes)) return '';
+    if (this.isProved(x, at, bytes, place)) return '';
+    const object = this.objectOf(o);
+    if (object === null || !this.layout.mayRaise(this.fn, object, bytes)) return null;
+    return isMultiple(this.ifAligned(object, bytes, o), at, bytes) ? object : null;
+  }
+
+  /** Low bits of a base if a variable were aligned. */
+  private ifAligned(variable: string, bytes: number, o: Operand): LowBits {
+    const { declared, wished } = this;
+    const key = `${variable} ${bytes}`;
+    let known = wished.get(key);
+    if (known === undefined) {
+      const of = (name: string): number => (name === variable ? bytes : declared.variable(name));
+      known = new Alignments(this.fn, { variable: of, pointee: declared.pointee });
+      wished.set(key, known);
+    }
+    return known.baseBits(o);
+  }
+
+  /** Name of the variable that an address is derived from; null if there is none, or not just one. */
+  private objectOf(o: Operand): string | null {
+    const { of, objects } = provenanceOf(this.fn, this.program.variables);
+    if (o.sym !== '') return o.sym;
+    const id = o.reg === NO_REG ? -1 : of[regIndex(o.reg)];
+    return id >= 0 && objects[id].kind === 'variable' ? objects[id].name : null;
+  }
+
+  /** Does an access that surely ran before, with the same base, show the alignment? */
+  private isProved(x: Instr, at: number, bytes: number, place: Ins): boolean {
+    this.proofs ??= proofsOf(this.fn);
+    const tree = dominatorsOf(this.fn);
+    return (this.proofs.get(baseKey(x)) ?? []).some(
+      (p) =>
+        p.bytes >= bytes &&
+        ((at - p.at) & (bytes - 1)) === 0 &&
+        (p.guard === NO_REG || (p.guard === x.guard && p.guardNot === x.guardNot)) &&
+        (p.block === this.block ? p.n <= place : dominates(tree, p.block, this.block)),
+    );
+  }
+}
+
+/** One past the last member that fills `bytes` bytes from member `i` on, without a gap; -1 if they do not. */
+function tiled(list: readonly Member[], i: number, bytes: number): number {
+  let { at } = list[i];
+  const end = at + bytes;
+  let k = i;
+  while (k < list.length && list[k].at === at && at < end) at += list[k++].bytes;
+  return at === end && k > i + 1 ? k : -1;
+}
+
+/** Index of the first of these numbers, which ascend, that is greater. */
+function indexAfter(list: readonly number[], n: number): number {
+  let lo = 0;
+  let hi = list.length;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if (list[mid] <= n) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+/** The access that does what these do, in order of their places. */
+function joined(members: readonly Instr[], count: number, loc: number): Instr {
+  const [x] = members;
+  const mods = withMods(x.op, withoutCount(x), `V${count}`);
+  const [o] = x.src;
+  const to = makeOperand(o.kind, o.reg, o.lo, o.hi, o.sym, o.mods);
+  const dst = members.flatMap((m) => m.dst);
+  const src = [to, ...members.flatMap((m) => m.src.slice(1))];
+  const otherwise = x.otherwise.length === 0 ? NONE : members.flatMap((m) => m.otherwise);
+  return instr(x.op, mods, dst, src, loc, x.guard, x.guardNot, otherwise);
+}
+
+/** 32-bit general registers that a load writes or a store reads. */
+function unitsOf({ dst, src }: Instr): number {
+  let units = 0;
+  const add = (r: Reg): void => {
+    if (r !== NO_REG && liveClassOf(r) === LiveClass.R) units += regWidth(r) / 32;
+  };
+  if (dst.length > 0) dst.forEach(add);
+  else for (let i = 1; i < src.length; i++) add(src[i].reg);
+  return units;
+}
+
+const baseKey = ({ src: [o] }: Instr): string => `${o.reg} ${o.sym}`;
+
+/** Aligned accesses of more than one byte, by base. Of those in one block that show the same, the first. */
+function proofsOf(fn: Fn): Map<string, Proof[]> {
+  const out = new Map<string, Proof[]>();
+  const known = new Set<string>();
+  let n = 0;
+  for (const [block, { ins }] of fn.blocks.entries())
+    for (const x of ins) {
+      const at = n++;
+      const { primitive, accesses } = x.op;
+      if ((primitive !== 'load' && primitive !== 'store') || x.src[0].kind !== Kind.Addr) continue;
+      const bytes = accessBytes(accesses[0], x.mods);
+      if (bytes < 2) continue;
+      const key = baseKey(x);
+      const what = `${key} ${block} ${x.guard} ${x.guardNot} ${bytes} ${x.src[0].lo & (bytes - 1)}`;
+      if (known.has(what)) continue;
+      known.add(what);
+      const proof: Proof = { n: at, block, guard: x.guard, guardNot: x.guardNot, at: x.src[0].lo, bytes };
+      const list = out.get(key);
+      if (list === undefined) out.set(key, [proof]);
+      else list.push(proof);
+    }
+  return out;
+}
+
+// -------------------------------------------------------------------- variables
+
+/** Alignments of the variables while they are raised. */
+class Layout {
+  private readonly program: Program;
+  private readonly mostPadding: number;
+  /** Variables of the module by name. */
+  private readonly global: ReadonlyMap<string, Variable>;
+  /** New alignments of variables. */
+  private readonly raised = new Map<Variable, number>();
+
+  constructor(program: Program, mostPadding: number) {
+    this.program = program;
+    this.mostPadding = mostPadding;
+    this.global = new Map(program.variables.map((v) => [v.name, v]));
+  }
+
+  alignOf(fn: Fn, name: string): number {
+    const v = this.find(fn, name);
+    return v === null ? 1 : Math.max(1, this.raised.get(v) ?? v.align);
+  }
+
+  /** May a variable be aligned to `bytes`? */
+  mayRaise(fn: Fn, name: string, bytes: number): boolean {
+    const v = this.find(fn, name);
+    if (v === null || v.linkage !== '' || v.size === 0 || v.attrs.length > 0) return false;
+    if (v.space !== 'shared' && v.space !== 'local' && v.space !== 'global') return false;
+    const list = v.space === 'local' ? fn.variables : this.program.variables;
+    const now = (w: Variable): number => this.raised.get(w) ?? w.align;
+    const then = (w: Variable): number => Math.max(now(w), w === v ? bytes : 1);
+    return end(list, v.space, then) - end(list, v.space, (w) => w.align) <= this.mostPadding;
+  }
+
+  raise(fn: Fn, name: string, bytes: number): void {
+    const v = this.find(fn, name)!;
+    if (bytes > (this.raised.get(v) ?? v.align)) this.raised.set(v, bytes);
+  }
+
+  /** The variables with their new alignments; the same list if none changed. */
+  of(list: readonly Variable[]): readonly Variable[] {
+    if (!list.some((v) => this.raised.has(v))) return list;
+    return list.map((v) => {
+      const align = this.raised.get(v);
+      return align === undefined ? v : { ...v, align };
+    });
+  }
+
+  private find(fn: Fn, name: string): Variable | null {
+    return fn.variables.find((v) => v.name === name) ?? this.global.get(name) ?? null;
+  }
+}
+
+/** Where the variables of a space end if they are placed in order of declaration. */
+function end(list: readonly Variable[], space: Variable['space'], alignOf: (v: Variable) => number): number {
+  let at = 0;
+  for (const v of list) {
+    if (v.space !== space) continue;
+    const a = Math.max(1, alignOf(v));
+    at = Math.ceil(at / a) * a + v.size;
+  }
+  return at;
+}
