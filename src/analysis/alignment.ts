@@ -86,7 +86,7 @@ export class Alignments {
   private solve(root: number): void {
     const { bits } = this;
     const du = defUseOf(this.fn);
-    const readers = new Map<number, number[]>();
+    const readers = new Map<number, number[]>([[root, []]]);
     const found = [root];
     bits.set(root, NO_VALUE);
     for (let k = 0; k < found.length; k++) {
