@@ -31,5 +31,5 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     profiled: word('weigh', 'stays'),
   },
   'tail-merging': { 'least-tail': count, 'least-arm': count },
-  vectorize: { 'max-pressure': count, 'most-padding': count, 'param-window': count },
+  vectorize: { 'least-element': count, 'max-pressure': count, 'most-padding': count, 'param-window': count },
 };

@@ -41,8 +41,9 @@ const MOST_PASSED = 100;
  *           STG [RD8+4], R7
  *
  * Members of a run are in one block and have the same opcode, modifiers, guard, base register and symbol; their offsets
- * follow each other without a gap, and together they fill two or four elements of 4, 8 or 16 bytes (bytes and
- * half-words also 2). Volatile, relaxed and all other strong operations, and those that bypass or write through the
+ * follow each other without a gap, and together they fill two or four elements, at most 16 bytes. Elements of less than
+ * `least-element` bytes stay apart: the machine has no vectors of them, and taking a word apart costs what a load does.
+ * Volatile, relaxed and all other strong operations, and those that bypass or write through the
  * caches, stay as they are.
  *
  * Memory: loads move up to the first member, stores down to the last. Nothing that they pass may touch what they
@@ -130,8 +131,8 @@ const isStop = ({ op }: Instr): boolean =>
 /** Cache operators that ask for every access by itself: CV (fetch again), WT (write through). */
 const ALONE: ReadonlySet<string> = new Set(['CV', 'WT']);
 
-/** Is it a plain load or store, of two to eight bytes an element or of single bytes, with a form that has vectors? */
-function isCandidate(x: Instr): boolean {
+/** Is it a plain load or store with a form that has vectors, of elements that have at least so many bytes? */
+function isCandidate(x: Instr, least: number): boolean {
   const { op } = x;
   if (op.accesses.length !== 1 || !op.groupByName.has('vec') || !allInSsa(x)) return false;
   if (op.primitive === 'load' ? !isPlainLoad(x) : op.primitive !== 'store' || isStrong(x)) return false;
@@ -141,12 +142,13 @@ function isCandidate(x: Instr): boolean {
   if (cache !== undefined && ALONE.has(cache.values[(x.mods >>> cache.shift) & cache.mask].name))
     return false;
   const bytes = elementBytes(op.accesses[0], x.mods);
-  return bytes > 0 && bytes <= 8 && accessBytes(op.accesses[0], x.mods) < WIDEST;
+  return bytes > 0 && bytes >= least && bytes <= 8 && accessBytes(op.accesses[0], x.mods) < WIDEST;
 }
 
 /** All runs of a function that have two adjacent members, judged by their text. */
 function runsOf(fn: Fn, wanted: (x: Instr) => boolean, ctx: PassContext): Run[] {
   const out: Run[] = [];
+  const least = Number(ctx.params['least-element'] ?? 1);
   let n = 0;
   let open = new Map<string, Run>();
   const close = (r: Run): void => {
@@ -161,7 +163,7 @@ function runsOf(fn: Fn, wanted: (x: Instr) => boolean, ctx: PassContext): Run[] 
     for (const x of ins) {
       const at = n++;
       if (isStop(x)) closeAll();
-      if (x.op.accesses.length === 0 || !isCandidate(x) || !wanted(x)) continue;
+      if (x.op.accesses.length === 0 || !isCandidate(x, least) || !wanted(x)) continue;
       const o = x.src[0];
       const param = o.kind === Kind.CBank ? kernelParam(fn, o, ctx) : null;
       if (o.kind !== Kind.Addr && param === null) continue;

@@ -4,11 +4,15 @@ import type { Fn } from '../../src/ir/program.ts';
 import type { PassContext } from '../../src/passes/pass.ts';
 import { passes } from '../../src/passes/registry.ts';
 
-/** Runs a registered pass, of either kind, over one function. */
+/** Runs a registered pass, of any kind, over one function; of what a pass over programs makes, only the function counts. */
 export function runPass(name: string, fn: Fn, ctx: PassContext): Fn {
   const entry = passes.get(name);
   if (entry === undefined) throw new Error(`no pass ${name}`);
   if ('pass' in entry) return entry.pass(fn, ctx);
-  if (!('edit' in entry)) throw new Error(`${name} runs over whole programs`);
+  if ('programPass' in entry) {
+    const { isa, phase, params } = ctx;
+    return entry.programPass(ctx.program, { isa, phase, params, functions: [fn], of: () => ctx })
+      .functions[0];
+  }
   return edit(fn, (d) => entry.edit(d, new WorkList(new ChangeLog(d)), ctx));
 }
