@@ -72,17 +72,24 @@ export function runMemory(fn: Fn, world: World, most: number): Event[] {
         if (x.src[0].kind === Kind.CBank) return set(0, value(x.src[0], 64));
         const size = BYTES[choice(x.op, x.mods, 'type')];
         const at = place(x, x.src[0]);
-        events.push({ k: 'read', n, at, bytes: size });
-        let v = 0n;
-        for (let i = size - 1; i >= 0; i--) v = (v << 8n) | BigInt(bytes.get(at + BigInt(i)) ?? 0);
-        return set(0, v);
+        events.push({ k: 'read', n, at, bytes: size * x.dst.length });
+        x.dst.forEach((_, k) => {
+          let v = 0n;
+          for (let i = size - 1; i >= 0; i--)
+            v = (v << 8n) | BigInt(bytes.get(at + BigInt(size * k + i)) ?? 0);
+          set(k, v);
+        });
+        return;
       }
       case 'store': {
         const size = BYTES[choice(x.op, x.mods, 'type')];
         const at = place(x, x.src[0]);
-        events.push({ k: 'write', n, at, bytes: size });
-        const v = value(x.src[1], 64);
-        for (let i = 0; i < size; i++) bytes.set(at + BigInt(i), Number((v >> BigInt(8 * i)) & 255n));
+        events.push({ k: 'write', n, at, bytes: size * (x.src.length - 1) });
+        x.src.slice(1).forEach((o, k) => {
+          const v = value(o, 64);
+          for (let i = 0; i < size; i++)
+            bytes.set(at + BigInt(size * k + i), Number((v >> BigInt(8 * i)) & 255n));
+        });
         return;
       }
       case 'barrier':
