@@ -16,7 +16,14 @@ export type Event =
   | { readonly k: 'enter'; readonly block: number }
   /** Control came to an instruction; a guard may have kept it from running. */
   | { readonly k: 'came'; readonly n: number }
-  | { readonly k: 'read' | 'write'; readonly n: number; readonly at: bigint; readonly bytes: number }
+  /** `value`: what memory holds there afterwards, the first byte lowest. */
+  | {
+      readonly k: 'read' | 'write';
+      readonly n: number;
+      readonly at: bigint;
+      readonly bytes: number;
+      readonly value: bigint;
+    }
   /** Other threads may have written anywhere in shared and global memory. */
   | { readonly k: 'others'; readonly n: number };
 
@@ -63,6 +70,11 @@ export function runMemory(fn: Fn, world: World, most: number): Event[] {
     const own = BigInt.asUintN(width, a) + (o.sym === '' ? 0n : world.symbols.get(o.sym)!);
     return own + (START[x.op.space ?? ''] ?? 0n);
   };
+  const read = (at: bigint, size: number): bigint => {
+    let v = 0n;
+    for (let i = size - 1; i >= 0; i--) v = (v << 8n) | BigInt(bytes.get(at + BigInt(i)) ?? 0);
+    return v;
+  };
   const execute = (x: Instr, n: number): void => {
     const set = (k: number, v: bigint): void => {
       if (x.dst[k] !== NO_REG && x.dst[k] !== undefined) regs.set(x.dst[k], v);
@@ -72,24 +84,21 @@ export function runMemory(fn: Fn, world: World, most: number): Event[] {
         if (x.src[0].kind === Kind.CBank) return set(0, value(x.src[0], 64));
         const size = BYTES[choice(x.op, x.mods, 'type')];
         const at = place(x, x.src[0]);
-        events.push({ k: 'read', n, at, bytes: size * x.dst.length });
-        x.dst.forEach((_, k) => {
-          let v = 0n;
-          for (let i = size - 1; i >= 0; i--)
-            v = (v << 8n) | BigInt(bytes.get(at + BigInt(size * k + i)) ?? 0);
-          set(k, v);
-        });
+        const all = read(at, size * x.dst.length);
+        events.push({ k: 'read', n, at, bytes: size * x.dst.length, value: all });
+        x.dst.forEach((_, k) => void set(k, BigInt.asUintN(8 * size, all >> BigInt(8 * size * k))));
         return;
       }
       case 'store': {
         const size = BYTES[choice(x.op, x.mods, 'type')];
         const at = place(x, x.src[0]);
-        events.push({ k: 'write', n, at, bytes: size * (x.src.length - 1) });
-        x.src.slice(1).forEach((o, k) => {
-          const v = value(o, 64);
-          for (let i = 0; i < size; i++)
-            bytes.set(at + BigInt(size * k + i), Number((v >> BigInt(8 * i)) & 255n));
-        });
+        const count = x.src.length - 1;
+        let all = 0n;
+        for (let k = count; k > 0; k--)
+          all = (all << BigInt(8 * size)) | BigInt.asUintN(8 * size, value(x.src[k], 64));
+        for (let i = 0; i < size * count; i++)
+          bytes.set(at + BigInt(i), Number((all >> BigInt(8 * i)) & 255n));
+        events.push({ k: 'write', n, at, bytes: size * count, value: all });
         return;
       }
       case 'barrier':

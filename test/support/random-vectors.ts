@@ -4,19 +4,21 @@ import { testIsa } from './isa.ts';
 import type { World } from './memory-run.ts';
 import { dice } from './random-memory.ts';
 
-/** A kernel, and a place for everything in it that is aligned as declared and no better. */
+/** A kernel, and worlds in which everything is aligned as declared and no better. */
 export interface VectorKernel {
   readonly program: Program;
-  /** Where a program that was made of it stands: its variables are aligned as that program says. */
-  readonly worldOf: (program: Program) => World;
+  /** Variables are aligned as `program`, which was made of the kernel, says; `number` decides what the kernel does. */
+  readonly worldOf: (program: Program, number?: number) => World;
 }
 
 /**
  * A kernel in SSA with many accesses to adjacent places: scalars and vectors through a few bases, among stores that may
  * alias, barriers, volatile accesses and guards, in conditions and loops whose counters are multiples of powers of two.
- * Not every one is valid: some access at places that are not aligned.
+ *
+ * @param wide with accesses wider than a word too; some of these are at places that are not aligned, so that the kernel is
+ * not valid
  */
-export function vectorKernel(seed: number): VectorKernel {
+export function vectorKernel(seed: number, wide: boolean): VectorKernel {
   const d = dice(seed);
   const pick = <T>(list: readonly T[]): T => list[d(list.length)];
   const align = (): number => pick([4, 4, 8, 16]);
@@ -43,7 +45,7 @@ export function vectorKernel(seed: number): VectorKernel {
   const values = ['R1', 'R12', '17'];
   const spaceOf = (b: string): string => (b === 'RD10' || b === 'l' ? 'L' : b.startsWith('RD') ? 'G' : 'S');
   const access = (base: string, at: number, store: boolean, own: string[], guarded: boolean): void => {
-    const type = d(9) === 0 ? pick(['.V2', '.B64', '.V4']) : '';
+    const type = wide && d(9) === 0 ? pick(['.V2', '.B64', '.V4']) : '';
     const sem = d(40) === 0 ? '.VOLATILE' : '';
     const place = `[${base}${at < 0 ? at : `+${at}`}]`;
     const guard = guarded ? '@P9 ' : '';
@@ -139,9 +141,8 @@ ${lines.join('\n')}
 `;
   const { program, diagnostics } = parseProgram(text, testIsa());
   if (diagnostics.length > 0) throw new Error(`${diagnostics[0].message}\n${text}`);
-  const number = d(64);
   const apart = d(2) === 0 ? 0x100000 : 16 * d(4);
-  const worldOf = ({ variables, functions }: Program): World => ({
+  const worldOf = ({ variables, functions }: Program, number = 3): World => ({
     // An odd multiple of the alignment: no better aligned than it says.
     symbols: new Map(
       [...variables, ...functions[0].variables].map((v, k) => [
