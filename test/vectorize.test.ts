@@ -377,7 +377,7 @@ describe('registers', () => {
     const many = Array.from({ length: 10 }, (_, k) => `FADD R${40 + k}, R3, ${k}`);
     const uses = Array.from({ length: 10 }, (_, k) => `STS [R${40 + k}], R3`);
     const k = kernel(
-      `BB0:\nLDC.B64 RD1, c[0x0][0x160]\nLDG R3, [RD1]\n${many.join('\n')}\n${uses.join('\n')}\nLDG R4, [RD1+4]\nSTS [R3], R4`,
+      `BB0:\nLDC.B64 RD1, c[0x0][0x160]\nLDG R3, [RD1]\n${many.join('\n')}\n${uses.join('\n')}\nLDG R4, [RD1+4]\nSTG [RD1+64], R4`,
     );
     // In between live: R3, the pair RD1 and ten sums; R4 would be the fourteenth.
     expect(left(k, { params: { 'max-pressure': 14 } })[0]).toBe('LDG.V2 {R3, R4}, [RD1]');

@@ -299,7 +299,8 @@ class Vectorizer {
     if (raise === null) return this.stays('alignment', `is not known to be aligned to ${bytes} bytes`, x);
     const moving = isLoad ? inOrder.slice(1) : inOrder.slice(0, -1);
     if (!moving.every((n) => (isLoad ? this.mayRise(n, top) : this.mayPass(n, n, bottom)))) return -1;
-    const more = this.pressure(moving, top, bottom, isLoad);
+    const change = this.changeOfLives(members, moving, top, bottom, isLoad);
+    const more = this.tooMany(change, top);
     if (more > 0) return this.stays('pressure', `${more} registers would be live`, x);
     if (!ctx.mayRewrite('vectorized', d.id(this.block), x)) return -1;
     if (raise !== '') this.layout.raise(this.fn, raise, bytes);
@@ -315,10 +316,8 @@ class Vectorizer {
       place,
       inOrder.flatMap((n) => this.parts.get(n) ?? [n]),
     );
-    for (const n of moving) {
-      this.note(n, top, bottom, isLoad);
-      d.remove(n);
-    }
+    if (this.live !== null) for (const [k, c] of change.entries()) this.live[top - this.start + 1 + k] += c;
+    for (const n of moving) d.remove(n);
     d.replace(place, merged);
     return place;
   }
@@ -368,31 +367,42 @@ class Vectorizer {
     return this.live;
   }
 
-  /** Registers that would be live if these accesses moved, if those are too many; else 0. */
-  private pressure(moving: readonly Ins[], top: Ins, bottom: Ins, up: boolean): number {
-    if (this.maxPressure === Number.POSITIVE_INFINITY) return 0;
-    const { start } = this;
-    const live = this.units();
-    let before = live[top - start];
-    let after = 0;
-    for (let p = top - start + 1; p <= bottom - start + 1; p++) {
-      before = Math.max(before, live[p]);
-      let now = live[p];
-      for (const n of moving) {
-        const own = n - start;
-        if (up ? p <= own : p > own && p <= bottom - start) now += unitsOf(this.d.at(n));
-      }
-      after = Math.max(after, now);
+  /**
+   * By place behind the first member: by how much the number of live registers changes if these accesses move. A base
+   * that nothing else reads ends at the first load.
+   */
+  private changeOfLives(
+    members: readonly Member[],
+    moving: readonly Ins[],
+    top: Ins,
+    bottom: Ins,
+    up: boolean,
+  ): Int32Array {
+    const { d } = this;
+    const change = new Int32Array(bottom - top);
+    for (const n of moving) {
+      const units = unitsOf(d.at(n));
+      const [from, to] = up ? [top + 1, n] : [n + 1, bottom];
+      for (let p = from; p <= to; p++) change[p - top - 1] += units;
     }
-    return after > this.maxPressure && after > before ? after : 0;
+    const { reg } = d.at(top).src[0];
+    if (up && reg !== NO_REG && d.useCount(reg) === members.length)
+      for (let k = 0; k < change.length; k++) change[k] -= regWidth(reg) / 32;
+    return change;
   }
 
-  private note(n: Ins, top: Ins, bottom: Ins, up: boolean): void {
-    if (this.live === null) return;
-    const { start } = this;
-    const units = unitsOf(this.d.at(n));
-    const [from, to] = up ? [top + 1, n] : [n + 1, bottom];
-    for (let p = from - start; p <= to - start; p++) this.live[p] += units;
+  /** How many registers would be live after such a change, if those are too many; else 0. */
+  private tooMany(change: Int32Array, top: Ins): number {
+    if (this.maxPressure === Number.POSITIVE_INFINITY) return 0;
+    const live = this.units();
+    const from = top - this.start;
+    let before = Math.max(live[from], live[from + change.length + 1]);
+    let after = 0;
+    for (let k = 0; k < change.length; k++) {
+      before = Math.max(before, live[from + 1 + k]);
+      after = Math.max(after, live[from + 1 + k] + change[k]);
+    }
+    return after > this.maxPressure && after > before ? after : 0;
   }
 
   // ------------------------------------------------------------------ alignment
