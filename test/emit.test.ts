@@ -151,6 +151,50 @@ ret;
     if (ptxas) expect(assemble(out, ['-arch=sm_80'])).toMatchObject({ ok: true });
   });
 
+  it('states alignments that passes have raised, and what `.ptr` says is what passes read', async () => {
+    const plan = await planOf('sm_80', 'binary', 3);
+    const text = `${HEAD}.global .align 4 .b8 own[64];
+.visible .global .align 4 .b8 seen[64];
+.extern .shared .align 4 .b8 dynamic[];
+.shared .align 4 .b8 tile[64];
+.visible .entry k(.param .u64 .ptr .global .align 16 a, .param .u64 .ptr b)
+{
+.reg .b64 %rd<3>; .reg .b32 %r<9>; .reg .b32 %s<2>;
+.shared .align 4 .b8 inside[64];
+mov.u32 %s1, %tid.x;
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b];
+ld.global.u32 %r1, [%rd1]; ld.global.u32 %r2, [%rd1+4];
+ld.global.u32 %r3, [own+8]; ld.global.u32 %r4, [own+12];
+ld.global.u32 %r5, [seen+8]; ld.global.u32 %r6, [seen+12];
+ld.shared.u32 %r7, [dynamic]; ld.shared.u32 %r8, [dynamic+4];
+st.shared.u32 [inside], %r1; st.shared.u32 [inside+4], %r2;
+st.shared.u32 [tile], %r3; st.shared.u32 [tile+4], %r4; st.shared.u32 [tile+8], %r5; st.shared.u32 [tile+12], %r6;
+st.global.u32 [%rd2], %r7; st.global.u32 [%rd2+4], %r8;
+ret;
+}
+`;
+    const { module, program } = lowered(text, plan);
+    expect(program.functions[0].params.map((p) => p.pointeeAlign)).toEqual([16, 4]);
+    const out = emitPtx(runPipeline(program, plan).last, { table, paramBase: baseOf(plan), module });
+    expect(out.diagnostics).toEqual([]);
+    for (const line of [
+      '.global .align 8 .b8 own[64];',
+      '.visible .global .align 4 .b8 seen[64];',
+      '.extern .shared .align 4 .b8 dynamic[];',
+      '.shared .align 16 .b8 tile[64];',
+      '.shared .align 8 .b8 inside[64];',
+    ])
+      expect(out.text).toContain(line);
+    for (const access of [
+      /ld\.global\.v2\.b32 .* \[%rd1\]/,
+      /ld\.global\.v2\.b32 .* \[own\+8\]/,
+      /st\.shared\.v4\.b32 \[tile\]/,
+    ])
+      expect(out.text).toMatch(access);
+    expect(out.text.match(/\.v2/g)).toHaveLength(3);
+    if (ptxas) expect(assemble(out.text, ['-arch=sm_80'])).toMatchObject({ ok: true });
+  });
+
   it('reads between parameters and behind the last one, as the program did', async () => {
     const plan = await planOf('sm_80', 'seed', 3);
     const text = kernel(

@@ -44,7 +44,7 @@ const SAMPLE = `.program "sample.ptx" version 9.0 target sm_80 address 64
 .entry sample
   .linkage visible
   .param u32 n size 4 align 4 at 0
-  .param u64 p size 8 align 8 at 8 ptr global
+  .param u64 p size 8 align 8 at 8 ptr global pointee 16
   .directive ".maxntid 256, 1, 1"
   .var local b8 buf size 64 align 16
   .table T0 BB1 BB3

@@ -85,14 +85,6 @@ const edits = (
   needs: PassNeeds = {},
 ): [string, PassEntry] => [name, { name, edit, version, summary, needs }];
 
-const overProgram = (
-  name: string,
-  programPass: ProgramPass,
-  version: number,
-  summary: string,
-  needs: PassNeeds = {},
-): [string, PassEntry] => [name, { name, programPass, version, summary, needs }];
-
 /** Every pass that a phase can be bound to, by name. */
 export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>([
   entry('check-initial-program', checkInitialProgram, 1, 'verify what the front end made'),
@@ -183,11 +175,20 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   }),
   edits('constant-guards', constantGuards, 1, 'remove known guards, and instructions that never run'),
   edits('dead-results', deadResults, 1, 'remove instructions whose results are never read'),
-  overProgram('vectorize', vectorize, 1, 'make vector accesses of adjacent loads and stores', {
-    knobs: ['DisableReadVectorization', 'DisableWriteVectorization'],
-    facts: ['param-base'],
-    requires: ['ssa'],
-  }),
+  [
+    'vectorize',
+    {
+      name: 'vectorize',
+      programPass: vectorize,
+      version: 1,
+      summary: 'make vector accesses of adjacent loads and stores',
+      needs: {
+        knobs: ['DisableReadVectorization', 'DisableWriteVectorization'],
+        facts: ['param-base'],
+        requires: ['control-last', 'ssa'],
+      },
+    },
+  ],
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
   entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
 ]);
