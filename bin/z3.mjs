@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The solver of the npm package z3-solver behind the interface of a solver's binary: SMT-LIB on standard input, answers on
-// standard output. A process of its own can be ended at a time limit, which the package's threads do not always obey.
+// standard output. A process of its own can be ended from outside, which the package's threads do not always obey.
 let init;
 try {
   ({ init } = await import('z3-solver'));
@@ -9,7 +9,16 @@ try {
   process.exit(3);
 }
 const { Z3, em } = await init();
-const context = Z3.mk_context(Z3.mk_config());
+let context = Z3.mk_context(Z3.mk_config());
+
+/**
+ * A new context for `(reset)`: the old one keeps its terms after that command, and their numbers decide the order in
+ * which the solver looks at later ones. So an answer, and the steps to it, depend on nothing that was asked before.
+ */
+function renew() {
+  Z3.del_context(context);
+  context = Z3.mk_context(Z3.mk_config());
+}
 
 /**
  * Carries out commands. The package's own call passes its text on a stack that is taken down while another thread still
@@ -49,7 +58,11 @@ for await (const chunk of process.stdin) {
   const commands = rest.slice(0, end);
   rest = rest.slice(end);
   try {
-    process.stdout.write(await run(commands));
+    const parts = commands.split(/^\(reset\)$/m);
+    for (const [i, part] of parts.entries()) {
+      if (i > 0) renew();
+      if (part.trim() !== '') process.stdout.write(await run(part));
+    }
   } catch {
     // What has run out of memory answers nothing any more; whoever asks starts another.
     process.exit(4);

@@ -82,7 +82,7 @@ describe('opt of several files', () => {
     [[saxpy, saxpy.replace('90', '80')], /several files need a folder for their results/],
     [['-', saxpy, '--emit', 'none'], /standard input \(-\) is one file/],
     [[saxpy, saxpy, '--ptxas'], /--ptxas compares one file/],
-    [[saxpy, join(kernels, 'histogram'), '--emit', 'none', '-j', '0'], /--jobs 0 is no number of threads/],
+    [[saxpy, join(kernels, 'histogram'), '--emit', 'none', '-j', '0'], /--jobs 0 is no number of workers/],
     [['no-such-folder/*.ptx', '--emit', 'none'], /no kernel matches 'no-such-folder/],
   ])('refuses %j', (args, message) => {
     const r = opt(args);

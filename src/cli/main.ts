@@ -430,7 +430,7 @@ withPlan(
   rules
     .command('prove')
     .description(
-      'prove rules by a solver; verdicts are stored, and asked again only when a rule or a meaning changed',
+      'prove rules by a solver; those with a stored verdict are asked again only when a rule or a meaning changed',
     )
     .option('--rule <id>', 'only this rule, in full')
     .option('--group <name>', 'only this group')
@@ -439,6 +439,15 @@ withPlan(
       'a solver that reads SMT-LIB from its standard input (default: the z3-solver package)',
     )
     .option('--all', 'also rules whose verdict is current')
+    .option(
+      '--accept',
+      'store the verdicts of shipped rules; of own ones, let bounds and stated reasons count as proofs',
+    )
+    .option('-j, --jobs <n>', 'workers that prove at the same time (default: one for each core)')
+    .option(
+      '--effort <factor>',
+      "times the usual limits; these are steps of the solver, so that a verdict is every machine's (default: 1)",
+    )
     .option('--json', 'for scripts'),
 ).action((o) => guarded(async () => (await import('./prove.ts')).proveRules(o)));
 withPlan(

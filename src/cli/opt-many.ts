@@ -8,6 +8,7 @@ import { targetOf } from '../read.ts';
 import { ROOT } from '../spec/node-cache.ts';
 import { makeFolderOf, STANDARD_INPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
+import { jobsOf } from './jobs.ts';
 import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
 import { decisionsText } from './stat.ts';
 import {
@@ -54,8 +55,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
       'several files need a folder for their results',
       'name it with -o, or write nothing with --emit none',
     );
-  const jobs = Number(o.jobs ?? 1);
-  if (!Number.isInteger(jobs) || jobs < 1) failWith(`--jobs ${o.jobs} is no number of threads`);
+  const jobs = jobsOf(o.jobs, 1);
   const tasks = tasksOf(patterns, emit, o);
   const planOf = plansFor(o);
   // What is wrong with the options is said once, not for each file.

@@ -1,10 +1,22 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { nearest } from '../ir/diagnostic.ts';
-import { prove } from '../rules/prove/prove.ts';
-import { printVerdicts, type Verdict, type Verdicts, verdictText } from '../rules/prove/verdict.ts';
+import { runPool } from '../lab/pool.ts';
+import { prove, timesLimits } from '../rules/prove/prove.ts';
+import {
+  needsReview,
+  outweighs,
+  printVerdicts,
+  type Verdict,
+  type Verdicts,
+  verdictText,
+} from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
-import { shownPath } from '../spec/node.ts';
+import { ROOT, shownPath } from '../spec/node.ts';
+import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
+import type { Proved, ProveWork } from './prove-worker.ts';
 import { bookFor } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
@@ -15,14 +27,29 @@ interface ProveCommand extends PlanOptions {
   readonly group?: string;
   readonly solver?: string;
   readonly all?: boolean;
+  readonly accept?: boolean;
+  readonly jobs?: string;
+  readonly effort?: string;
   readonly json?: boolean;
 }
 
+/** What is known of a rule after a run. */
+interface Finding {
+  readonly verdict: Verdict;
+  /** What this run said, where the stored verdict on the same rule outweighs it. */
+  readonly here?: Verdict;
+}
+
+/** After so many new verdicts those so far are written, so that they are kept if the rest is cut short. */
+const SAVE_EVERY = 16;
+
 /**
- * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text, and stores what it
- * says of shipped rules. Rules of files named with --rules are proved, and not stored.
+ * `orrery rules prove`: asks a solver about every rule whose verdict is missing or about another text. With --accept it stores
+ * what is found of shipped rules. Rules of files named with --rules are proved, and kept in the cache folder.
  */
 export async function proveRules(o: ProveCommand): Promise<void> {
+  const jobs = jobsOf(o.jobs, coreJobs());
+  const effort = effortOf(o.effort);
   const { rules, shipped, specs } = await bookFor(o);
   // A file may stand in for a shipped group: what is known about the group's own rules stays.
   const kept = shipped.size === specs.rules?.size ? {} : readVerdicts();
@@ -42,41 +69,101 @@ export async function proveRules(o: ProveCommand): Promise<void> {
   }
   const stored = readVerdicts();
   // By rule, not by id: a rule of a file may have the id of a shipped one.
-  const found = new Map<Rule, Verdict>();
+  const found = new Map<Rule, Finding>();
   const asked = wanted.filter((r) => o.all === true || o.rule !== undefined || stored[r.id]?.hash !== r.hash);
-  for (const r of wanted) if (!asked.includes(r)) found.set(r, stored[r.id]);
+  for (const r of wanted) if (!asked.includes(r)) found.set(r, { verdict: plain(stored[r.id]) });
+  const byHash = new Map(Object.values(stored).map((v) => [v.hash, v]));
   const began = performance.now();
   if (asked.length > 0) {
-    const { solve, close } = openSolver(o.solver);
     const progress = new Progress();
+    const store = (): void => {
+      if (o.accept === true) save(rules, shipped, stored, found, kept);
+    };
     try {
-      for (const [i, r] of asked.entries()) {
-        progress.update(`${i + 1}/${asked.length} ${r.id}`);
-        found.set(r, await prove(r, solve));
-        // What was asked is kept if the rest is cut short.
-        if (i % 16 === 15) save(rules, shipped, stored, found, kept);
-      }
+      let done = 0;
+      await proveAll(asked, rules, { jobs, effort, solver: o.solver, options: o }, (r, here) => {
+        const known = byHash.get(r.hash);
+        found.set(
+          r,
+          known !== undefined && outweighs(known, here) ? { verdict: plain(known), here } : { verdict: here },
+        );
+        progress.update(`${++done}/${asked.length} ${r.id}`);
+        if (done % SAVE_EVERY === 0) store();
+      });
     } catch (e) {
+      if (e instanceof CliExit) throw e;
       failWith(
         (e as Error).message,
         "the solver has to read SMT-LIB 2 from its standard input: --solver 'z3 -in'",
       );
     } finally {
       progress.done();
-      close();
-      save(rules, shipped, stored, found, kept);
-      keepForeign(found, shipped);
+      store();
+      const verdicts = new Map([...found].map(([r, f]) => [r, f.verdict]));
+      keepForeign(verdicts, shipped, o.accept === true);
     }
   }
-  report(
-    wanted,
-    found,
-    asked.length,
-    performance.now() - began,
-    wanted.some((r) => shipped.has(r.group)),
-    o,
+  report(wanted, found, asked.length, performance.now() - began, stored, shipped, o);
+  if ([...found.values()].some((f) => f.verdict.verdict === 'refuted')) throw new CliExit(1);
+}
+
+/** How many times the usual limits a question may take. */
+function effortOf(text: string | undefined): number {
+  const n = text === undefined ? 1 : /^[\d.]+$/.test(text) ? Number(text) : 0;
+  return n > 0 && n <= MOST_EFFORT
+    ? n
+    : failWith(`--effort ${text} is no factor of the limits`, `it is a number above 0 up to ${MOST_EFFORT}`);
+}
+/** The limit of one question then fits the 32 bits in which solvers count. */
+const MOST_EFFORT = 100;
+
+const plain = ({ hash: _, ...v }: Verdicts[string]): Verdict => v as Verdict;
+
+interface Way {
+  readonly jobs: number;
+  readonly effort: number;
+  readonly solver: string | undefined;
+  readonly options: PlanOptions;
+}
+
+/**
+ * Proves rules, on several workers where they are several; each answer is the same as that of one worker.
+ * @param rules all rules of the options, in which a worker finds those asked for
+ */
+async function proveAll(
+  asked: readonly Rule[],
+  rules: readonly Rule[],
+  { jobs, effort, solver, options }: Way,
+  onVerdict: (rule: Rule, verdict: Verdict) => void,
+): Promise<void> {
+  if (Math.min(jobs, asked.length) === 1) {
+    const { solve, close } = openSolver(solver);
+    try {
+      for (const r of asked) onVerdict(r, await prove(r, solve, timesLimits(effort)));
+    } finally {
+      close();
+    }
+    return;
+  }
+  // A missing solver is told once, before any worker starts.
+  openSolver(solver).close();
+  // What takes longest goes first, so that no worker ends long after the others.
+  const order = [...asked].sort(
+    (a, b) => Number(b.holds !== null) - Number(a.holds !== null) || b.instances.length - a.instances.length,
   );
-  if ([...found.values()].some((v) => v.verdict === 'refuted')) throw new CliExit(1);
+  const { forceRules: _, ...given } = options;
+  const workerData: ProveWork = { options: given, solver, effort };
+  const places = new Map(rules.map((r, i) => [r, i]));
+  await runPool<Proved>({
+    tasks: order.map((r) => places.get(r)!),
+    workers: Math.min(jobs, asked.length),
+    start: () => new Worker(join(ROOT, 'dist', 'cli', 'prove-worker.js'), { workerData }),
+    together: () => 1,
+    onResult: (at, r) => {
+      if ('fault' in r) throw new Error(r.fault);
+      onVerdict(rules[at], r.verdict);
+    },
+  });
 }
 
 /** Writes the verdicts of shipped rules; rules that are gone go with it. Nothing is written where nothing changed. */
@@ -84,15 +171,15 @@ function save(
   rules: readonly Rule[],
   shipped: ReadonlySet<string>,
   stored: Verdicts,
-  found: ReadonlyMap<Rule, Verdict>,
+  found: ReadonlyMap<Rule, Finding>,
   kept: Verdicts,
 ): void {
   const next: Record<string, Verdict & { hash: string }> = { ...kept };
   for (const r of rules) {
     if (!shipped.has(r.group)) continue;
-    const v = found.get(r);
+    const f = found.get(r);
     const old = stored[r.id];
-    if (v !== undefined) next[r.id] = { ...v, hash: r.hash };
+    if (f !== undefined) next[r.id] = { ...f.verdict, hash: r.hash };
     else if (old !== undefined) next[r.id] = old;
   }
   const text = printVerdicts(next);
@@ -101,26 +188,43 @@ function save(
   renameSync(`${VERDICTS}.new`, VERDICTS);
 }
 
+/** How a verdict that this run did not find again is told. */
+const stays = (here: Verdict): string =>
+  `it was proved with greater limits than those of this run, which says: ${verdictText(here)}`;
+
 function report(
   wanted: readonly Rule[],
-  found: ReadonlyMap<Rule, Verdict>,
+  found: ReadonlyMap<Rule, Finding>,
   asked: number,
   ms: number,
-  stored: boolean,
+  stored: Verdicts,
+  shipped: ReadonlySet<string>,
   o: ProveCommand,
 ): void {
   if (o.json === true) {
-    const data = wanted.map((r) => ({ rule: r.id, group: r.group, hash: r.hash, ...found.get(r) }));
+    const data = wanted.map((r) => {
+      const f = found.get(r);
+      return {
+        rule: r.id,
+        group: r.group,
+        hash: r.hash,
+        ...f?.verdict,
+        ...(f?.here === undefined ? {} : { stays: stays(f.here) }),
+      };
+    });
     out(JSON.stringify(data, null, 2));
     return;
   }
   const counts = new Map<string, number>();
-  for (const v of found.values()) counts.set(v.verdict, (counts.get(v.verdict) ?? 0) + 1);
+  for (const { verdict: v } of found.values()) counts.set(v.verdict, (counts.get(v.verdict) ?? 0) + 1);
   for (const r of wanted) {
-    const v = found.get(r);
-    if (v === undefined || (v.verdict === 'verified' && o.rule === undefined)) continue;
+    const f = found.get(r);
+    if (f === undefined) continue;
+    const v = f.verdict;
+    if (v.verdict === 'verified' && o.rule === undefined && f.here === undefined) continue;
     const paint = v.verdict === 'refuted' ? pc.red : v.verdict === 'verified' ? pc.green : pc.yellow;
     out(`${pc.bold(r.id)}  ${r.title}\n  ${paint(verdictText(v))}`);
+    if (f.here !== undefined) out(`  ${stays(f.here)}`);
     if (v.verdict === 'refuted')
       out(
         v.counterexample
@@ -130,7 +234,19 @@ function report(
       );
   }
   const total = [...counts].map(([k, n]) => `${n} ${k}`).join(', ');
+  const ships = wanted.filter((r) => shipped.has(r.group));
   out(
-    `${wanted.length} rule${wanted.length === 1 ? '' : 's'}: ${total}; ${asked} asked in ${duration(ms)}${stored ? `, verdicts in ${shownPath(VERDICTS)}` : ''}`,
+    `${wanted.length} rule${wanted.length === 1 ? '' : 's'}: ${total}; ${asked} asked in ${duration(ms)}${ships.length > 0 ? `, verdicts in ${shownPath(VERDICTS)}` : ''}`,
   );
+  if (o.accept === true) return;
+  const other = ships.filter(
+    (r) => JSON.stringify({ ...found.get(r)?.verdict, hash: r.hash }) !== JSON.stringify(stored[r.id]),
+  );
+  if (other.length > 0)
+    out(`${other.length} of them differ from what is stored there; --accept stores what was found`);
+  const own = wanted.filter((r) => !shipped.has(r.group) && needsReview(found.get(r)!.verdict));
+  if (own.length > 0)
+    out(
+      `${own.map((r) => r.id).join(', ')} rest${own.length === 1 ? 's' : ''} on more than a proof and count${own.length === 1 ? 's' : ''} as open; --accept takes that as enough`,
+    );
 }

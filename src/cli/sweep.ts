@@ -22,6 +22,7 @@ import { ROOT } from '../spec/node-cache.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
+import { jobsOf } from './jobs.ts';
 import { paint } from './lab.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
@@ -54,7 +55,7 @@ const INTERRUPTED = 130;
 /** `orrery sweep`. */
 export async function sweep(file: string, o: SweepCommand): Promise<void> {
   formatOf(o, FORMATS);
-  const jobs = jobsOf(o.jobs);
+  const jobs = jobsOf(o.jobs, 1);
   const stem = stemOf(file).replace(/\.experiment$/, '');
   const { emit } = o;
   const idle = (emit === undefined ? FOR_EMIT : FOR_RUN).find((k) => o[k] !== undefined);
@@ -149,13 +150,6 @@ export async function merge(file: string, parts: readonly string[], o: ReportCom
   const ordered = cells.map((c) => done.get(cellKey(c))!);
   writeWhole(path, SweepFile.text(experiment, identity, ordered));
   await report(setup, ordered, stem, o, `${path} (${cells.length} cells, of ${parts.length} files)`);
-}
-
-function jobsOf(text: string): number {
-  const n = Number(text);
-  return Number.isSafeInteger(n) && n >= 1
-    ? n
-    : failWith(`--jobs ${text} is no number of workers`, 'it is a whole number from 1 up');
 }
 
 function shardFrom(text: string): { readonly i: number; readonly n: number } {

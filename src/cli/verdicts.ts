@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { rulesOfDoc, rulesOfGroup } from '../rules/group.ts';
-import type { Verdict, Verdicts } from '../rules/prove/verdict.ts';
+import { needsReview, type Verdict, type Verdicts } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import { type SpecFile, specError } from '../spec/document.ts';
 import { ROOT } from '../spec/node.ts';
@@ -42,17 +42,25 @@ function readForeign(): Readonly<Record<string, Verdict['verdict']>> {
 /** What is known of a rule with a hash. The hash is of all that the rule means, so ids and groups do not matter. */
 type Known = (hash: string) => Verdict['verdict'] | undefined;
 
-/** The verdicts of shipped rules, and of those that were proved here. */
+/** The verdicts of shipped rules, and of those that were proved here; a shipped proof stands if this machine found none. */
 function knownVerdicts(): Known {
-  const shipped = Object.values(readVerdicts()).map((v) => [v.hash, v.verdict] as const);
-  const known = new Map([...shipped, ...Object.entries(readForeign())]);
-  return (hash) => known.get(hash);
+  const shipped = new Map(Object.values(readVerdicts()).map((v) => [v.hash, v.verdict]));
+  const here = readForeign();
+  return (hash) => (here[hash] === 'refuted' ? 'refuted' : (shipped.get(hash) ?? here[hash]));
 }
 
-/** Keeps what was found of rules that do not ship. Where nothing can be written, they are asked for again another time. */
-export function keepForeign(found: ReadonlyMap<Rule, Verdict>, shipped: ReadonlySet<string>): void {
+/**
+ * Keeps what was found of rules that do not ship. Where nothing can be written, they are asked for again another time.
+ * @param accept whether a verdict that rests on bounds or on a stated reason counts as a proof; else it leaves the rule open
+ */
+export function keepForeign(
+  found: ReadonlyMap<Rule, Verdict>,
+  shipped: ReadonlySet<string>,
+  accept: boolean,
+): void {
   const next = { ...readForeign() };
-  for (const [r, v] of found) if (!shipped.has(r.group)) next[r.hash] = v.verdict;
+  for (const [r, v] of found)
+    if (!shipped.has(r.group)) next[r.hash] = needsReview(v) && !accept ? 'unknown' : v.verdict;
   try {
     const file = foreignFile();
     mkdirSync(dirname(file), { recursive: true });

@@ -1,7 +1,8 @@
-import { evalNode } from '../../isa/lang/evaluate.ts';
+import { evalGraph, evalNode } from '../../isa/lang/evaluate.ts';
 import type { Node } from '../../isa/lang/graph.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { constantsFor } from '../witness.ts';
+import { Draw } from './draw.ts';
 import { type Goal, prune } from './goal.ts';
 import { possible } from './question.ts';
 import { ask, type Solver } from './solver.ts';
@@ -19,9 +20,11 @@ export interface Cases {
 const MOST_CASES = 256;
 /** Number of choices tried if there are more. */
 const SOME_CASES = 24;
-/** Milliseconds to find one more choice, and to find them all. */
-const CASE_LIMIT = 1000;
-const CASES_LIMIT = 10_000;
+/** Nodes of the condition evaluated here to see whether the choices are too many to ask for one by one. */
+export const CASE_WORK = 1_000_000;
+/** Steps of the solver to find one more choice, and to find them all. Those that ship need less than a tenth. */
+const CHOICE_LIMIT = 1_000_000;
+const CHOICES_LIMIT = 10 * CHOICE_LIMIT;
 
 /**
  * All choices of constants for which the rule applies if they are few, otherwise some.
@@ -41,18 +44,32 @@ export async function casesOf(
   return { goals: values.map((v) => specialised(goal, v)), values, complete: all !== null };
 }
 
+/** Whether drawn constants meet a condition in more than `MOST_CASES` ways, so that nobody need ask for all. */
+function many({ nodes, inputs, given }: Goal): boolean {
+  const draw = new Draw(inputs.map((x) => x.name).join());
+  const met = new Set<string>();
+  for (let work = 0; work < CASE_WORK && met.size <= MOST_CASES; work += nodes.length) {
+    const values = inputs.map((x) => draw.value(x.width, true));
+    if (evalGraph({ nodes, dsts: given, srcWidths: [] }, values).every((g) => g === 1n))
+      met.add(values.join());
+  }
+  return met.size > MOST_CASES;
+}
+
 /** Asks for one choice after another until there are no more; null if they are too many or too hard to find. */
 async function enumerate(goal: Goal, solver: Solver): Promise<Map<number, bigint>[] | null> {
-  const { text } = possible(prune(goal.nodes, goal.inputs, goal.given, []), null);
-  const inputs = prune(goal.nodes, goal.inputs, goal.given, []).inputs;
+  const condition = prune(goal.nodes, goal.inputs, goal.given, []);
+  const { text } = possible(condition, null);
+  const { inputs } = condition;
   const unbound = goal.inputs.some((x) => x.constant && !inputs.some((y) => y.v === x.v));
-  if (unbound || inputs.some((x) => !x.constant)) return null;
+  if (unbound || inputs.some((x) => !x.constant) || many(condition)) return null;
   const out: Map<number, bigint>[] = [];
   const names = inputs.map((_, i) => `v${i}`);
   let blocked = '';
-  const end = performance.now() + CASES_LIMIT;
-  while (out.length <= MOST_CASES && performance.now() < end) {
-    const a = await ask(solver, { text: text + blocked, names }, CASE_LIMIT);
+  let left = CHOICES_LIMIT;
+  while (out.length <= MOST_CASES && left > 0) {
+    const a = await ask(solver, { text: text + blocked, names }, Math.min(CHOICE_LIMIT, left));
+    left -= a.spent;
     if (a.k === 'unknown') return null;
     if (a.k === 'unsat') return out.length > 0 ? out : null;
     const values = inputs.map((_, i) => a.model.get(names[i]) ?? 0n);

@@ -12,8 +12,11 @@ import { NodeTable } from './nodes.ts';
  * - operands of sums and products commute; a NaN result is the canonical NaN, whichever NaN went in;
  * - the sign of a product or quotient is the exclusive or of its operands' signs, independent of their sizes; rounded to nearest or
  *   towards zero, the size of the result does not depend on that sign;
- * - x * 1, and x + -0 unless rounded down, are x; x * 2 is x + x;
- * - fused, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down.
+ * - x * 1, and x + -0 unless rounded down, are x; so is x + +0 but for x = -0 unless rounded down; rounded down, zeros
+ *   of the other sign; x * 2 is x + x;
+ * - fused, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down; so is x * y + +0 where
+ *   the product is never negative;
+ * - approximate functions and conversions to integers do not depend on which NaN it is, nor the latter on the sign of zero.
  *
  * @returns null if the goal has none of these operations
  */
@@ -38,8 +41,11 @@ class Laws {
   private readonly given: number[] = [];
   /** The unknown for each operation and its operands. */
   private readonly results = new Map<string, number>();
-  /** For each canonicalised node: the original node and its format. */
-  private readonly canonical = new Map<number, { readonly of: number; readonly f: FormatName }>();
+  /** For each canonicalised node: the original node, its format, and whether the sign of a zero may differ too. */
+  private readonly canonical = new Map<
+    number,
+    { readonly of: number; readonly f: FormatName; readonly zero: boolean }
+  >();
 
   constructor(goal: Goal) {
     this.goal = goal;
@@ -60,9 +66,7 @@ class Laws {
         at.push(table.constant(value, n.width));
         continue;
       }
-      at.push(
-        n.fmt !== '' && ARITHMETIC.has(n.op) ? this.arithmetic(n, args, n.fmt) : table.intern({ ...n, args }),
-      );
+      at.push(this.node(n, args));
     }
     return prune(
       table.nodes,
@@ -72,13 +76,52 @@ class Laws {
     );
   }
 
+  private node(n: Node, args: readonly number[]): number {
+    const { table } = this;
+    if (n.fmt === '') return table.intern({ ...n, args });
+    if (ARITHMETIC.has(n.op)) return this.arithmetic(n, args, n.fmt);
+    const [a] = args;
+    switch (n.op) {
+      case 'ftz': {
+        if (table.nodes[a].op === 'ftz' && table.nodes[a].fmt === n.fmt) return a;
+        // What is flushed of the canonical NaN is that NaN.
+        const under = this.canonical.get(a);
+        if (under === undefined || under.f !== n.fmt || under.zero) return table.intern({ ...n, args });
+        return this.canonicalOf(this.node(n, [under.of]), n.fmt);
+      }
+      case 'approx': {
+        const under = this.canonical.get(a);
+        return table.intern({ ...n, args: [under?.f === n.fmt && !under.zero ? under.of : a] });
+      }
+      case 'f2i':
+        return table.intern({ ...n, args: [this.bare(a, n.fmt)] });
+      default:
+        return table.intern({ ...n, args });
+    }
+  }
+
+  /** What a node was made of that may differ from it in the payload of a NaN and the sign of a zero. */
+  private bare(x: number, f: FormatName): number {
+    const under = this.canonical.get(x);
+    if (under?.f === f) return this.bare(under.of, f);
+    const n = this.table.nodes[x];
+    if (n.op !== 'ftz' || n.fmt !== f) return x;
+    const inner = this.bare(n.args[0], f);
+    return this.table.nodes[inner].op === 'ftz' ? inner : this.table.intern({ ...n, args: [inner] });
+  }
+
   private arithmetic(n: Node, args: readonly number[], f: FormatName): number {
     const [a, b, c] = args;
     const down = n.aux === 'RM';
     switch (n.op) {
       case 'fadd':
-        if (!down && this.isNumber(b, f, -0)) return this.canonicalOf(a, f);
-        if (!down && this.isNumber(a, f, -0)) return this.canonicalOf(b, f);
+        for (const [x, k] of [
+          [a, b],
+          [b, a],
+        ]) {
+          if (this.isNumber(k, f, down ? 0 : -0)) return this.canonicalOf(x, f);
+          if (this.isNumber(k, f, down ? -0 : 0)) return this.withZero(x, k, f);
+        }
         return this.result(n, [this.key(a, f), this.key(b, f)].sort().join(' '), f);
       case 'fmul':
         for (const [x, k] of [
@@ -102,6 +145,9 @@ class Laws {
         }
         if (!down && this.isNumber(c, f, -0)) return this.arithmetic({ ...n, op: 'fmul' }, [a, b], f);
         const [x, y] = [this.parts(a, f), this.parts(b, f)];
+        const sign = signOf([x, y]);
+        if (this.isNumber(c, f, 0) && sign.signs.length === 0 && !sign.odd)
+          return this.arithmetic({ ...n, op: 'fmul' }, [a, b], f);
         return this.result(n, `${sizes(n, [x, y])} ${signText([x, y])} ${this.key(c, f)}`, f);
       }
       default:
@@ -150,11 +196,21 @@ class Laws {
   private canonicalOf(x: number, f: FormatName): number {
     const { bits, nan } = FORMATS[f];
     const r = this.table.node('ite', bits, [this.isNan(x, f), this.table.constant(nan, bits), x]);
-    this.canonical.set(r, { of: x, f });
+    this.canonical.set(r, { of: x, f, zero: false });
     return r;
   }
 
-  private isNumber(x: number, f: FormatName, value: -0 | 1 | -1 | 2): boolean {
+  /** The sum with a zero that gives its sign to zeros: the value itself but for those, or the canonical NaN. */
+  private withZero(x: number, zero: number, f: FormatName): number {
+    const { table } = this;
+    const { bits } = FORMATS[f];
+    const other = table.constant(table.nodes[zero].value ^ (1n << BigInt(bits - 1)), bits);
+    const r = table.node('ite', bits, [table.node('eq', 1, [x, other]), zero, this.canonicalOf(x, f)]);
+    this.canonical.set(r, { of: x, f, zero: true });
+    return r;
+  }
+
+  private isNumber(x: number, f: FormatName, value: 0 | -0 | 1 | -1 | 2): boolean {
     const n = this.table.nodes[x];
     const { bits, mant, bias } = FORMATS[f];
     const sign = value < 0 || Object.is(value, -0) ? 1n << BigInt(bits - 1) : 0n;
@@ -176,7 +232,7 @@ class Laws {
     const { bits } = FORMATS[f];
     const under = this.canonical.get(x);
     // A NaN or subnormal in one format is an ordinary number in another format of the same width.
-    if (under?.f === f) return this.parts(under.of, f);
+    if (under?.f === f && !under.zero) return this.parts(under.of, f);
     switch (n.op) {
       case 'const': {
         const sign = n.value >> BigInt(bits - 1);
@@ -192,6 +248,12 @@ class Laws {
         if (flip < 0 || table.nodes[n.args[flip]].value !== 1n << BigInt(bits - 1)) return this.whole(x, f);
         const p = this.parts(n.args[1 - flip], f);
         return { ...p, odd: !p.odd };
+      }
+      case 'and': {
+        const mask = n.args.findIndex((a) => table.nodes[a].op === 'const');
+        if (mask < 0 || table.nodes[n.args[mask]].value !== (1n << BigInt(bits - 1)) - 1n)
+          return this.whole(x, f);
+        return { size: this.parts(n.args[1 - mask], f).size, signs: [], odd: false };
       }
       case 'fabs':
         return { size: this.parts(n.args[0], f).size, signs: [], odd: false };

@@ -7,33 +7,58 @@ import { tryOut } from './draw.ts';
 import { type Goal, goalOf } from './goal.ts';
 import { integerQuestion } from './integers.ts';
 import { lawful } from './laws.ts';
-import { type Bound, boundText, possible, questionOf } from './question.ts';
+import { opaque } from './opaque.ts';
+import { type Bound, boundText, possible, type Question, questionOf } from './question.ts';
+import { same, simplified } from './simplify.ts';
 import { oneBit } from './slices.ts';
 import { smaller } from './smaller.ts';
 import { type Answer, ask, type Solver } from './solver.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Limits of a proof. */
+/**
+ * Limits of a proof. Those of questions are steps of the solver and not times, so that a rule gets the same verdict on
+ * every machine, however busy it is.
+ */
 export interface Limits {
-  /** Milliseconds for one question. */
+  /** Steps for one question. */
   readonly question: number;
-  /** Milliseconds for all questions of one rule at full width; once they are spent, only bounded questions are asked. */
+  /**
+   * Steps lost on questions of one rule without an answer; once they are spent, no further question at full width is
+   * asked. The same number is there once more for questions within bounds and for cases.
+   */
   readonly rule: number;
+  /** The same for a rule that states why it holds: what the solver proves of it is only an addition. */
+  readonly argued: number;
   /** Random values for each instance that the solver does not decide. */
   readonly samples: number;
 }
 
-export const LIMITS: Limits = { question: 10_000, rule: 30_000, samples: 2_000 };
+export const LIMITS: Limits = {
+  question: 40_000_000,
+  rule: 80_000_000,
+  argued: 25_000_000,
+  samples: 2_000,
+};
 
-/** Bounds tried in turn if the full question gets no answer in time. */
+/** Limits with so many times the steps. */
+export const timesLimits = (n: number): Limits => ({
+  ...LIMITS,
+  question: LIMITS.question * n,
+  rule: LIMITS.rule * n,
+  argued: LIMITS.argued * n,
+});
+
+/** Bounds tried in turn if the full question gets no answer within its limit. */
 const BOUNDS: readonly Bound[] = [
   { bits: 16, constants: false },
   { bits: 10, constants: false },
   { bits: 10, constants: true },
   { bits: 6, constants: true },
 ];
-/** A bounded question that takes longer than this fraction of the limit is dropped in favour of a narrower one. */
+/** A bounded question that takes more than this fraction of the limit is dropped in favour of a narrower one. */
 const BOUND_SHARE = 3;
+/** Steps to look for a counterexample with small numbers. */
+const SMALL_WORK = 2_000_000;
 
 const HARD_IN_BITS: ReadonlySet<string> = new Set(['mul', 'umulh', 'smulh', 'udiv', 'sdiv', 'urem', 'srem']);
 
@@ -74,7 +99,9 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
         counterexample: counterexampleText(rule, instance, smaller(rule, instance, t.differs)),
       };
   }
-  return verdictOf(rule, found, samples);
+  const verdict = verdictOf(rule, found, samples);
+  if (verdict.verdict === 'verified' || prover.late === null) return verdict;
+  return { verdict: 'unknown', why: `${prover.late}: this says nothing about the rule` };
 }
 
 /** Values tried for each choice of modifiers before a solver is asked. */
@@ -90,6 +117,11 @@ export function quicklyRefuted(rule: Rule): Verdict | null {
   }
   return null;
 }
+
+/** The answer where the steps for a rule are spent. */
+const SPENT: Answer = { k: 'unknown', why: 'no answer within the steps for one rule', late: false, spent: 0 };
+
+const PROVED: Answer = { k: 'unsat', spent: 0 };
 
 /** The verdict on a rule that was not refuted: its weakest instance decides. */
 function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdict {
@@ -118,17 +150,43 @@ function verdictOf(rule: Rule, found: readonly Found[], samples: number): Verdic
 class Prover {
   private readonly rule: Rule;
   private readonly solver: Solver;
-  private readonly limits: Limits;
-  /** Time left for questions at full width. */
+  /** Steps for one question at full width, and for one of those that are tried beside it. */
+  private readonly most: number;
+  private readonly mostBeside: number;
+  /** Steps left for questions at full width, and for those beside it. */
   private left: number;
+  private leftBeside: number;
   private integers = false;
+  /** What a question that the clock ended said; null if none was. */
+  late: string | null = null;
 
   constructor(rule: Rule, solver: Solver, limits: Limits) {
     this.rule = rule;
     this.solver = solver;
-    this.limits = limits;
-    // If the rule states a reason, one unanswered question is enough.
-    this.left = rule.holds === null ? limits.rule : limits.question;
+    this.left = this.leftBeside = rule.holds === null ? limits.rule : limits.argued;
+    this.most = Math.min(limits.question, this.left);
+    this.mostBeside = this.most / BOUND_SHARE;
+  }
+
+  /** Asks at full width, while there are steps left. */
+  private async full(goal: Goal): Promise<Answer> {
+    if (this.left <= 0) return SPENT;
+    const a = this.seen(await ask(this.solver, questionOf(goal), Math.min(this.most, this.left)));
+    if (a.k === 'unknown') this.left -= a.spent;
+    return a;
+  }
+
+  /** Asks something else that may decide the goal or a part of it, while there are steps left. */
+  private async beside(q: Question): Promise<Answer> {
+    if (this.leftBeside <= 0) return SPENT;
+    const a = this.seen(await ask(this.solver, q, Math.min(this.mostBeside, this.leftBeside)));
+    if (a.k === 'unknown') this.leftBeside -= a.spent;
+    return a;
+  }
+
+  private seen(a: Answer): Answer {
+    if (a.k === 'unknown' && a.late) this.late = a.why;
+    return a;
   }
 
   async instance(instance: Instance, known: Map<string, Found>): Promise<Found> {
@@ -148,8 +206,11 @@ class Prover {
   }
 
   private async decide(goal: Goal, instance: Instance): Promise<Found> {
-    if (await this.holds(lawful(goal))) return { k: 'proved', say: 'by laws of IEEE 754' };
+    const simple = simplified(goal);
+    if (same(simple)) return { k: 'proved', say: null };
+    if (await this.holds(lawful(simple))) return { k: 'proved', say: 'by laws of IEEE 754' };
     if (await this.holds(oneBit(goal))) return { k: 'proved', say: 'bit by bit' };
+    if (await this.holds(opaque(simple))) return { k: 'proved', say: 'whatever products and quotients are' };
     const a = await this.full(goal);
     if (a.k === 'unsat') return { k: 'proved', say: null };
     if (a.k === 'sat') return this.confirm(goal, instance, a);
@@ -158,11 +219,11 @@ class Prover {
     // A partial proof says less than the stated reason why the whole rule holds.
     if (this.rule.holds !== null) return undecided(goal, a.why);
     for (const bound of BOUNDS) {
-      const b = await ask(this.solver, questionOf(goal, bound), this.limits.question / BOUND_SHARE);
+      const b = await this.beside(questionOf(goal, bound));
       if (b.k === 'sat') return this.confirm(goal, instance, b);
       if (b.k === 'unknown') continue;
       // A bound under which the rule never applies proves nothing.
-      const p = await ask(this.solver, possible(goal, bound), this.limits.question / BOUND_SHARE);
+      const p = await this.beside(possible(goal, bound));
       if (p.k === 'sat') return { k: 'part', say: boundText(goal, bound) };
     }
     return undecided(goal, a.why);
@@ -171,16 +232,9 @@ class Prover {
   /** Is a goal that implies the one in question proved? */
   private async holds(goal: Goal | null): Promise<boolean> {
     if (goal === null) return false;
-    const a = await ask(this.solver, questionOf(goal), this.limits.question / BOUND_SHARE);
+    if (same(goal)) return true;
+    const a = await this.beside(questionOf(goal));
     return a.k === 'unsat';
-  }
-
-  private async full(goal: Goal): Promise<Answer> {
-    if (this.left <= 0) return { k: 'unknown', why: 'no answer in the time for one rule' };
-    const start = performance.now();
-    const a = await ask(this.solver, questionOf(goal), Math.min(this.limits.question, this.left));
-    if (a.k === 'unknown') this.left -= performance.now() - start;
-    return a;
   }
 
   /** Splits the question by the values of the constants. */
@@ -188,7 +242,8 @@ class Prover {
     const cases = await casesOf(goal, this.rule, instance, this.solver);
     if (cases === null) return null;
     for (const [i, c] of cases.goals.entries()) {
-      const a = await this.askBothForms(c);
+      const laws = lawful(simplified(c));
+      const a = laws !== null && (await this.holds(laws)) ? PROVED : await this.askBothForms(c);
       if (a.k === 'sat') return this.confirm(c, instance, a, cases.values[i]);
       if (a.k === 'unknown') return null;
     }
@@ -197,14 +252,13 @@ class Prover {
 
   /** Asks in bits and in integers; the form that got the last answer goes first. */
   private async askBothForms(goal: Goal): Promise<Answer> {
-    const limit = this.limits.question / BOUND_SHARE;
-    let last: Answer = { k: 'unknown', why: '' };
+    let last: Answer = SPENT;
     // With a product or quotient, integers are the better form.
     const first = this.integers || goal.nodes.some((n) => HARD_IN_BITS.has(n.op));
     for (const integers of [first, !first]) {
       const q = integers ? integerQuestion(goal) : questionOf(goal);
       if (q === null) continue;
-      last = await ask(this.solver, q, limit);
+      last = await this.beside(q);
       if (last.k === 'unknown') continue;
       this.integers = integers;
       return last;
@@ -234,7 +288,7 @@ class Prover {
     fixed: ReadonlyMap<number, bigint>,
   ): Promise<Sample | null> {
     for (const bits of [3, 5, 9]) {
-      const a = await ask(this.solver, questionOf(goal, { bits, constants: true }), 2000);
+      const a = await ask(this.solver, questionOf(goal, { bits, constants: true }), SMALL_WORK);
       if (a.k !== 'sat') continue;
       const s = this.evaluate(goal, instance, a, fixed);
       if (s.results.some((r) => r.left !== r.right)) return s;

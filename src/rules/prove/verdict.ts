@@ -21,6 +21,31 @@ export type Verdict =
 /** Verdicts by rule id, each with the hash of the rule that it is about. */
 export type Verdicts = Readonly<Record<string, Verdict & { readonly hash: string }>>;
 
+/** Kinds of verdicts by what they say for a rule; the rest leave it open. */
+const STRENGTH: Readonly<Partial<Record<Verdict['verdict'], number>>> = {
+  inexact: 4,
+  verified: 4,
+  'by argument': 2,
+  bounded: 1,
+};
+
+/**
+ * Whether one verdict on a rule outweighs another on the same rule. A proof stays true when a run with smaller limits
+ * does not find it again; a refutation, which exact evaluation has confirmed, outweighs everything.
+ */
+export function outweighs(a: Verdict, b: Verdict): boolean {
+  if (a.verdict === 'refuted' || b.verdict === 'refuted')
+    return a.verdict === 'refuted' && b.verdict !== 'refuted';
+  return strength(a) > strength(b);
+}
+
+/** An argued rule of which a part was proved is one step stronger. */
+const strength = (v: Verdict): number =>
+  (STRENGTH[v.verdict] ?? 0) + (v.verdict === 'by argument' && v.to !== undefined ? 1 : 0);
+
+/** Whether a verdict rests on more than exact evaluation and proof: on bounds, or on a reason that a person gave. */
+export const needsReview = (v: Verdict): boolean => v.verdict === 'bounded' || v.verdict === 'by argument';
+
 /** One line for people. */
 export function verdictText(v: Verdict): string {
   switch (v.verdict) {

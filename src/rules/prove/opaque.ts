@@ -1,0 +1,49 @@
+/**
+ * The goal with products and quotients of integers replaced by unknowns, of which only this is kept: equal operands
+ * give equal results. A proof of this goal is a proof; failure to prove it says nothing.
+ */
+import type { CoreOp } from '../../isa/lang/graph.ts';
+import { type Goal, type Input, prune } from './goal.ts';
+import { NodeTable } from './nodes.ts';
+
+const OPAQUE: ReadonlySet<CoreOp> = new Set<CoreOp>(['mul', 'umulh', 'smulh', 'udiv']);
+
+/** @returns null if the goal has no such operation on unknowns */
+export function opaque(goal: Goal): Goal | null {
+  const table = new NodeTable();
+  const inputs: Input[] = [...goal.inputs];
+  const given: number[] = [];
+  const calls: { readonly kind: string; readonly args: readonly number[]; readonly result: number }[] = [];
+  const known = new Map<string, number>();
+  const at: number[] = [];
+  for (const n of goal.nodes) {
+    const args = n.args.map((a) => at[a]);
+    if (!OPAQUE.has(n.op)) {
+      at.push(table.intern({ ...n, args }));
+      continue;
+    }
+    const kind = `${n.op} ${n.width}`;
+    const key = `${kind} ${args}`;
+    let result = known.get(key);
+    if (result === undefined) {
+      inputs.push({ name: n.op, width: n.width, v: -1, unasked: -1, constant: false });
+      result = table.node('src', n.width, [], { n: inputs.length - 1 });
+      for (const c of calls.filter((x) => x.kind === kind)) {
+        const equal = args.map((a, i) => table.node('eq', 1, [a, c.args[i]]));
+        const all = equal.reduce((x, y) => table.node('and', 1, [x, y]));
+        const agree = table.node('eq', 1, [result, c.result]);
+        given.push(table.node('or', 1, [table.node('not', 1, [all]), agree]));
+      }
+      calls.push({ kind, args, result });
+      known.set(key, result);
+    }
+    at.push(result);
+  }
+  if (calls.length === 0) return null;
+  return prune(
+    table.nodes,
+    inputs,
+    [...goal.given.map((g) => at[g]), ...given],
+    goal.results.map((r) => ({ v: r.v, left: at[r.left], right: at[r.right] })),
+  );
+}
