@@ -3,7 +3,7 @@ import type { Node } from '../../isa/lang/graph.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { constantsFor } from '../witness.ts';
 import { Draw } from './draw.ts';
-import { type Goal, prune } from './goal.ts';
+import { type Goal, type Input, prune } from './goal.ts';
 import { possible } from './question.ts';
 import { ask, type Solver } from './solver.ts';
 
@@ -35,34 +35,63 @@ export async function casesOf(
   rule: Rule,
   instance: Instance,
   solver: Solver,
+  known: KnownChoices,
 ): Promise<Cases | null> {
   const constants = goal.inputs.filter((x) => x.constant);
   if (constants.length === 0) return null;
-  const all = instance.always ? null : await enumerate(goal, solver);
+  const all = instance.always ? null : await enumerate(goal, rule, instance, solver, known);
   const values = all ?? some(goal, rule, instance);
   if (values.length === 0) return null;
   return { goals: values.map((v) => specialised(goal, v)), values, complete: all !== null };
 }
 
-/** Whether drawn constants meet a condition in more than `MOST_CASES` ways, so that nobody need ask for all. */
-function many({ nodes, inputs, given }: Goal): boolean {
+/** Whether constants drawn around known ones meet a condition in more than `MOST_CASES` ways: then nobody need ask for all. */
+function many({ nodes, inputs, given }: Goal, rule: Rule, instance: Instance): boolean {
   const draw = new Draw(inputs.map((x) => x.name).join());
   const met = new Set<string>();
   for (let work = 0; work < CASE_WORK && met.size <= MOST_CASES; work += nodes.length) {
-    const values = inputs.map((x) => draw.value(x.width, true));
+    const known = constantsFor(rule, instance, draw.next() % SOME_CASES) ?? constantsFor(rule, instance);
+    // One constant varies, since conditions seldom hold for several at once.
+    const varied = draw.next() % inputs.length;
+    const values = inputs.map((x, i) =>
+      known === null || i === varied ? draw.value(x.width, true) : known[x.v],
+    );
     if (evalGraph({ nodes, dsts: given, srcWidths: [] }, values).every((g) => g === 1n))
       met.add(values.join());
   }
   return met.size > MOST_CASES;
 }
 
-/** Asks for one choice after another until there are no more; null if they are too many or too hard to find. */
-async function enumerate(goal: Goal, solver: Solver): Promise<Map<number, bigint>[] | null> {
+/** What has been found of conditions, by their questions: instances of a rule mostly share one. */
+export type KnownChoices = Map<string, readonly ReadonlyMap<number, bigint>[] | null>;
+
+/** All choices of constants; null if they are too many or too hard to find. */
+async function enumerate(
+  goal: Goal,
+  rule: Rule,
+  instance: Instance,
+  solver: Solver,
+  known: KnownChoices,
+): Promise<readonly ReadonlyMap<number, bigint>[] | null> {
   const condition = prune(goal.nodes, goal.inputs, goal.given, []);
   const { text } = possible(condition, null);
   const { inputs } = condition;
   const unbound = goal.inputs.some((x) => x.constant && !inputs.some((y) => y.v === x.v));
-  if (unbound || inputs.some((x) => !x.constant) || many(condition)) return null;
+  if (unbound || inputs.some((x) => !x.constant)) return null;
+  let found = known.get(text);
+  if (found === undefined) {
+    found = many(condition, rule, instance) ? null : await asked(text, inputs, solver);
+    known.set(text, found);
+  }
+  return found;
+}
+
+/** Asks for one choice after another until there are no more. */
+async function asked(
+  text: string,
+  inputs: readonly Input[],
+  solver: Solver,
+): Promise<Map<number, bigint>[] | null> {
   const out: Map<number, bigint>[] = [];
   const names = inputs.map((_, i) => `v${i}`);
   let blocked = '';

@@ -61,11 +61,14 @@ export class Draw {
   }
 
   value(width: number, constant: boolean): bigint {
-    const pick = this.next() % (constant ? 6 : 4);
+    const pick = this.next() % (constant ? 7 : 4);
     // Constants are mostly small or close to powers of two, because conditions seldom hold otherwise.
     if (pick === 0) return BigInt.asUintN(width, EDGES[this.next() % EDGES.length]);
     if (pick === 1)
       return BigInt.asUintN(width, (1n << BigInt(this.next() % width)) - BigInt(this.next() % 2));
+    // Floats with few bits in their significands.
+    if (pick === 6)
+      return BigInt.asUintN(width, BigInt(this.next() & 0xffff) << BigInt(Math.max(width - 16, 0)));
     if (pick >= 4) return BigInt.asUintN(width, BigInt(this.next() % (pick === 4 ? 64 : 256)));
     return BigInt.asUintN(
       width,

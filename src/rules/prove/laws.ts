@@ -14,7 +14,7 @@ import { NodeTable } from './nodes.ts';
  *   towards zero, the size of the result does not depend on that sign;
  * - x * 1, and x + -0 unless rounded down, are x; so is x + +0 but for x = -0 unless rounded down; rounded down, zeros
  *   of the other sign; x * 2 is x + x;
- * - fused, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down; so is x * y + +0 where
+ * - fused, x * y + c is a sum where x * y is a constant that needs no rounding, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down; so is x * y + +0 where
  *   the product is never negative;
  * - approximate functions and conversions to integers do not depend on which NaN it is, nor the latter on the sign of zero.
  *
@@ -144,6 +144,8 @@ class Laws {
             return this.arithmetic({ ...n, op: 'fadd' }, [this.negated(x, f), c], f);
         }
         if (!down && this.isNumber(c, f, -0)) return this.arithmetic({ ...n, op: 'fmul' }, [a, b], f);
+        const exact = this.exactProduct(n, a, b);
+        if (exact !== null) return this.arithmetic({ ...n, op: 'fadd' }, [exact, c], f);
         const [x, y] = [this.parts(a, f), this.parts(b, f)];
         const sign = signOf([x, y]);
         if (this.isNumber(c, f, 0) && sign.signs.length === 0 && !sign.odd)
@@ -153,6 +155,15 @@ class Laws {
       default:
         return this.result(n, this.key(a, f), f);
     }
+  }
+
+  /** The product of two constants that needs no rounding, or null. */
+  private exactProduct(n: Node, a: number, b: number): number | null {
+    const [x, y] = [a, b].map((v) => this.table.nodes[v]);
+    if (x.op !== 'const' || y.op !== 'const') return null;
+    // What is not exact is smaller rounded down than rounded up.
+    const [down, up] = ['RM', 'RP'].map((aux) => evalNode({ ...n, op: 'fmul', aux }, [x.value, y.value]));
+    return down === up ? this.table.constant(down, n.width) : null;
   }
 
   /** The result of a product or quotient: its size is an unknown, its sign comes from the operands. */

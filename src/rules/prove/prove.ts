@@ -1,7 +1,7 @@
 import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
-import { type Cases, casesOf } from './cases.ts';
+import { type Cases, casesOf, type KnownChoices } from './cases.ts';
 import { counterexampleText } from './counterexample.ts';
 import { tryOut } from './draw.ts';
 import { type Goal, goalOf } from './goal.ts';
@@ -157,6 +157,7 @@ class Prover {
   private left: number;
   private leftBeside: number;
   private integers = false;
+  private readonly choices: KnownChoices = new Map();
   /** What a question that the clock ended said; null if none was. */
   late: string | null = null;
 
@@ -239,7 +240,7 @@ class Prover {
 
   /** Splits the question by the values of the constants. */
   private async cases(goal: Goal, instance: Instance): Promise<Found | null> {
-    const cases = await casesOf(goal, this.rule, instance, this.solver);
+    const cases = await casesOf(goal, this.rule, instance, this.solver, this.choices);
     if (cases === null) return null;
     for (const [i, c] of cases.goals.entries()) {
       const laws = lawful(simplified(c));
