@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { evalGraph } from '../src/isa/lang/evaluate.ts';
+import { FORMATS, type FormatName } from '../src/isa/formats.ts';
+import { evalGraph, evalNode } from '../src/isa/lang/evaluate.ts';
+import type { Node } from '../src/isa/lang/graph.ts';
 import { compileGroup, rulesOfDoc } from '../src/rules/group.ts';
 import { Draw } from '../src/rules/prove/draw.ts';
 import { type Goal, goalOf } from '../src/rules/prove/goal.ts';
 import { opaque } from '../src/rules/prove/opaque.ts';
 import { same, simplified } from '../src/rules/prove/simplify.ts';
+import { floatSpecials } from '../src/rules/prove/specials.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { constantsFor } from '../src/rules/witness.ts';
 import { testIsa } from './support/isa.ts';
@@ -124,5 +127,45 @@ describe('a goal with unknown products and quotients', () => {
   });
   it('is none where there is neither', () => {
     expect(opaque(goalsOf(ruleOf('IADD3 $d, $a, $b, 0', 'IADD3 $d, $b, $a, 0'))[0])).toBeNull();
+  });
+});
+
+describe('what laws say that is not in IEEE 754', () => {
+  // One node of each kind with which shipped rules ask.
+  const kinds = new Map<string, Node>();
+  for (const f of shipped.rules!.values())
+    for (const r of rulesOfDoc(f.data, testIsa(), 'all').rules)
+      for (const i of r.instances.filter((_, k) => k % 3 === 0)) {
+        let goal: Goal;
+        try {
+          goal = goalOf(r, i);
+        } catch {
+          continue;
+        }
+        for (const n of goal.nodes)
+          if (['approx', 'f2f', 'f2i', 'fcmp'].includes(n.op))
+            kinds.set(`${n.op} ${n.fmt} ${n.aux} ${n.n} ${n.width}`, n);
+      }
+  const all = [...kinds].filter(([, n]) => n.fmt !== '');
+  it('there are such kinds', () => {
+    expect(new Set(all.map(([, n]) => n.op))).toEqual(new Set(['approx', 'f2f', 'f2i', 'fcmp']));
+  });
+  it.each(all)('%s sees no payload of a NaN, and as an integer or a comparison no sign of a zero', (_, n) => {
+    const fmt = n.fmt as FormatName;
+    const { bits, mant } = FORMATS[fmt];
+    const size = (x: bigint): bigint => BigInt.asUintN(bits - 1, x);
+    const infinity = ((1n << BigInt(bits - 1 - mant)) - 1n) << BigInt(mant);
+    const special = floatSpecials(fmt);
+    const nans = special.filter((x) => size(x) > infinity);
+    expect(nans.length).toBeGreaterThan(3);
+    const alike = (values: readonly bigint[]): void => {
+      for (const other of n.args.length === 2 ? special : [0n])
+        for (const order of [(x: bigint) => [x, other], (x: bigint) => [other, x]]) {
+          const args = (x: bigint): bigint[] => (n.args.length === 2 ? order(x) : [x]);
+          expect(new Set(values.map((x) => evalNode(n, args(x)))).size).toBe(1);
+        }
+    };
+    alike(nans);
+    if (n.op === 'f2i' || n.op === 'fcmp') alike([0n, 1n << BigInt(bits - 1)]);
   });
 });

@@ -13,16 +13,17 @@ import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { readForm } from '../ptx/forms.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { budgetOf } from '../review/budget.ts';
+import { rulesOfDoc } from '../rules/group.ts';
+import { REFUTED } from '../rules/prove/refute.ts';
+import { reviewFaults } from '../rules/reviews.ts';
 import { type SpecFile, specError } from '../spec/document.ts';
+import { issueDiagnostics } from '../spec/issue-diagnostics.ts';
 import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
 import { textOrFault } from './files.ts';
 import { plural } from './rules.ts';
 import { CliExit, out, pc, show } from './ui.ts';
-import { verdictFaults } from './verdicts.ts';
-
-/** The code of faults of rules whose sides differ. */
-const REFUTED = 'rule-refuted';
+import { readVerdicts, verdictFaults } from './verdicts.ts';
 
 /** `orrery check`: every fault of every file, and exit code 1 if there is any error. */
 export async function check(files: readonly string[], o: { json?: boolean }): Promise<void> {
@@ -118,6 +119,14 @@ async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   }
 }
 
+/** Reviews are of shipped rules as they stand. */
+async function reviewIssues(spec: SpecFile): Promise<Diagnostic[]> {
+  const specs = await loadShipped();
+  const isa = await shippedIsa();
+  const rules = [...(specs.rules?.values() ?? [])].flatMap((f) => rulesOfDoc(f.data, isa, 'texts').rules);
+  return issueDiagnostics(reviewFaults(spec, rules, readVerdicts()));
+}
+
 /** What verdicts add to the rules that values refute. */
 async function verdictsBeside(errors: readonly Diagnostic[], spec: SpecFile): Promise<Diagnostic[]> {
   const known = verdictFaults(spec, await shippedIsa());
@@ -137,6 +146,7 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
   if (errors.length > 0) return found;
   if (spec.kind === 'experiment' || spec.kind === 'budget')
     return [...found, ...(await labFaults(file, spec))];
+  if (spec.kind === 'reviews') return [...found, ...(await reviewIssues(spec))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
   if (spec.kind === 'ptx-syntax') return [...found, ...syntaxFaults(spec)];
   if (spec.kind !== 'isa') return found;

@@ -12,12 +12,13 @@ import {
   type Verdicts,
   verdictText,
 } from '../rules/prove/verdict.ts';
+import { currentReview, type Review, reviewsOf } from '../rules/reviews.ts';
 import type { Rule } from '../rules/rule.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
 import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
 import type { Proved, ProveWork } from './prove-worker.ts';
-import { bookFor } from './rules.ts';
+import { bookFor, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
 import { keepForeign, readVerdicts, VERDICTS } from './verdicts.ts';
@@ -103,7 +104,8 @@ export async function proveRules(o: ProveCommand): Promise<void> {
       keepForeign(verdicts, shipped, o.accept === true);
     }
   }
-  report(wanted, found, asked.length, performance.now() - began, stored, shipped, o);
+  const reviews = reviewsOf(specs.reviews?.data);
+  report(wanted, found, asked.length, performance.now() - began, { stored, shipped, reviews }, o);
   if ([...found.values()].some((f) => f.verdict.verdict === 'refuted')) throw new CliExit(1);
 }
 
@@ -192,24 +194,36 @@ function save(
 const stays = (here: Verdict): string =>
   `it was proved with greater limits than those of this run, which says: ${verdictText(here)}`;
 
+/** What the report compares with. */
+interface Beside {
+  readonly stored: Verdicts;
+  readonly shipped: ReadonlySet<string>;
+  readonly reviews: ReadonlyMap<string, Review>;
+}
+
 function report(
   wanted: readonly Rule[],
   found: ReadonlyMap<Rule, Finding>,
   asked: number,
   ms: number,
-  stored: Verdicts,
-  shipped: ReadonlySet<string>,
+  { stored, shipped, reviews }: Beside,
   o: ProveCommand,
 ): void {
+  const reviewOf = (r: Rule): Review | null =>
+    shipped.has(r.group) && needsReview(found.get(r)!.verdict) ? currentReview(reviews, r) : null;
   if (o.json === true) {
     const data = wanted.map((r) => {
       const f = found.get(r);
+      const review = reviewOf(r);
       return {
         rule: r.id,
         group: r.group,
         hash: r.hash,
         ...f?.verdict,
         ...(f?.here === undefined ? {} : { stays: stays(f.here) }),
+        ...(review === null
+          ? {}
+          : { review: { by: review.by, date: review.date, argument: review.argument } }),
       };
     });
     out(JSON.stringify(data, null, 2));
@@ -225,6 +239,10 @@ function report(
     const paint = v.verdict === 'refuted' ? pc.red : v.verdict === 'verified' ? pc.green : pc.yellow;
     out(`${pc.bold(r.id)}  ${r.title}\n  ${paint(verdictText(v))}`);
     if (f.here !== undefined) out(`  ${stays(f.here)}`);
+    const review = reviewOf(r);
+    if (review !== null) out(reviewText(review, '  '));
+    else if (needsReview(v) && shipped.has(r.group))
+      out('  nobody has reviewed why it holds as it stands: pipelines/rules/reviews.yaml');
     if (v.verdict === 'refuted')
       out(
         v.counterexample

@@ -7,6 +7,7 @@ import type { GroupDoc } from '../rules/document.ts';
 import type { RuleHit, RuleMiss } from '../rules/engine.ts';
 import { rulesOfGroup } from '../rules/group.ts';
 import { verdictText } from '../rules/prove/verdict.ts';
+import { currentReview, type Review, reviewsOf } from '../rules/reviews.ts';
 import type { Rule } from '../rules/rule.ts';
 import { loadShipped } from '../spec/node.ts';
 import { groupsOf, type Plan } from '../spec/plan.ts';
@@ -113,9 +114,27 @@ const summary = (r: Rule) => ({
   ...r.text,
 });
 
+/** A review of a rule for people, in lines of at most `REVIEW_WIDTH` characters. */
+export function reviewText(r: Review, indent: string): string {
+  const lines = [`reviewed by ${r.by}, ${r.date}:`];
+  const words = [r.argument, ...(r.checked === undefined ? [] : [`Checked: ${r.checked}`])]
+    .join(' ')
+    .split(/\s+/);
+  let line = '';
+  for (const w of words.filter((x) => x !== '')) {
+    if (line !== '' && line.length + w.length + 1 > REVIEW_WIDTH) {
+      lines.push(`  ${line}`);
+      line = '';
+    }
+    line += line === '' ? w : ` ${w}`;
+  }
+  return [...lines, `  ${line}`].map((l) => `${indent}${l}`).join('\n');
+}
+const REVIEW_WIDTH = 100;
+
 /** `orrery rules show ID`. */
 export async function showRule(id: string, o: RuleOptions): Promise<void> {
-  const { plan, rules, switches } = await bookFor(o);
+  const { plan, rules, switches, specs } = await bookFor(o);
   const r = rules.find((x) => x.id === id);
   if (r === undefined) {
     const near = nearest(
@@ -130,7 +149,9 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
     );
   }
   if (o.json === true) {
-    out(JSON.stringify({ ...summary(r), phases: phasesOf(plan, r.group) }, null, 2));
+    const review = currentReview(reviewsOf(specs.reviews?.data), r);
+    const data = { ...summary(r), phases: phasesOf(plan, r.group), ...(review === null ? {} : { review }) };
+    out(JSON.stringify(data, null, 2));
     return;
   }
   const lines = (text: string): string =>
@@ -169,6 +190,8 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
     ...(r.holds === null ? [] : [['  holds', r.holds]]),
   ];
   out(table(rows, 'll'));
+  const review = currentReview(reviewsOf(specs.reviews?.data), r);
+  if (review !== null) out(`\n${reviewText(review, '  ')}`);
 }
 
 interface Tally {

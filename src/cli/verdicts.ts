@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { rulesOfDoc, rulesOfGroup } from '../rules/group.ts';
+import { REFUTED } from '../rules/prove/refute.ts';
 import { needsReview, type Verdict, type Verdicts } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
 import { type SpecFile, specError } from '../spec/document.ts';
@@ -117,7 +118,7 @@ export function verdictFaults(spec: SpecFile, isa: Isa): Diagnostic[] {
     ...specError(
       spec,
       ['rules', place, 'rewrite'],
-      'rule-refuted',
+      REFUTED,
       `rule '${id}' is wrong: a solver has refuted it`,
     ),
     notes: [

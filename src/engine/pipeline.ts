@@ -5,7 +5,7 @@ import { checkSet } from '../rules/checks.ts';
 import type { RulesDoc } from '../rules/document.ts';
 import { BANDS_KNOB, type RunnerOptions, ruleRunner } from '../rules/engine.ts';
 import { rulesOfDoc } from '../rules/group.ts';
-import { refutation } from '../rules/prove/refute.ts';
+import { REFUTED, refutation } from '../rules/prove/refute.ts';
 import type { RuleFault } from '../spec/host.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Host } from '../spec/resolve.ts';
@@ -43,7 +43,7 @@ function refutedIn(doc: object, isa: Isa): readonly RuleFault[] {
       if (counterexample === null) return [];
       const message = `rule '${r.id}' is wrong: its sides differ`;
       const notes = counterexample.split('\n');
-      return [{ severity: 'error', code: 'rule-refuted', rule: r.place, field: 'rewrite', message, notes }];
+      return [{ severity: 'error', code: REFUTED, rule: r.place, field: 'rewrite', message, notes }];
     });
     refuted.set(doc, faults);
   }

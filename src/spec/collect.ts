@@ -36,6 +36,7 @@ export function specsOf(files: readonly SpecFile[]): Specs {
     recipes: by('recipe'),
     knobSets: by('knob-set'),
     rules: by('rules'),
+    reviews: files.find((f) => f.kind === 'reviews'),
   };
 }
 
@@ -52,12 +53,12 @@ type Changeable = {
 
 /**
  * Specs with a document added. An order, a recipe or a knob set is looked up by the path given here. A rule group or a back end
- * replaces the shipped one of its name, and a table of phases, constraints, knobs or PTX forms the only one of its kind.
+ * replaces the shipped one of its name, and a table of phases, constraints, knobs, PTX forms or reviews the only one of its kind.
  */
 export const withSpec = (specs: Specs, f: SpecFile, path = f.file): Specs =>
   produce(specs, (draft: Changeable) => {
     match(f.kind)
-      .with('phases', 'constraints', 'knobs', 'ptx', (kind) => void (draft[kind] = f))
+      .with('phases', 'constraints', 'knobs', 'ptx', 'reviews', (kind) => void (draft[kind] = f))
       .with('isa', () => void (draft.isa = [...specs.isa.filter((x) => stem(x.file) !== stem(f.file)), f]))
       .with('backend', () => void draft.backends.set(specName(f), f))
       .with('order', () => void draft.orders.set(path, f))

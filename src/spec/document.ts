@@ -24,6 +24,7 @@ export const KINDS = [
   'launch',
   'experiment',
   'budget',
+  'reviews',
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 

@@ -207,8 +207,8 @@ function trialOf(spec: SpecFile, path: string, shipped: Specs): { specs: Specs; 
     )
     .with('rules', () => [{ ...one, rules: [specName(spec)] }])
     .with('isa', () => [one])
-    // No plan has it: PTX is checked against it when it is read.
-    .with('ptx-syntax', () => [])
+    // No plan has them: PTX is checked against the one when it is read, and rules are not changed by the other.
+    .with('ptx-syntax', 'reviews', () => [])
     // There is one file of each of these kinds, which it replaces.
     .with('phases', 'constraints', 'knobs', 'ptx', 'launch', 'experiment', 'budget', () =>
       [...shipped.orders.keys()].flatMap((order) => levels.map((level) => ({ ...one, order, level }))),

@@ -15,6 +15,8 @@ export interface Specs {
   readonly knobSets: ReadonlyMap<string, SpecFile>;
   /** Rule groups; absent means none. */
   readonly rules?: ReadonlyMap<string, SpecFile>;
+  /** Why rules hold that no solver proves in full; no plan reads it. */
+  readonly reviews?: SpecFile;
 }
 
 /** What the user asks for. */

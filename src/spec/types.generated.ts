@@ -1515,6 +1515,55 @@ phases?: Phases
 }
 }
 
+export namespace ReviewsSpec {
+/**
+ * Why rules hold that no solver proves in full, each read by a person against exactly one text of the rule.
+ */
+export interface Reviews {
+/**
+ * Names this schema.
+ */
+kind: "reviews"
+/**
+ * One line for readers.
+ */
+title?: string
+/**
+ * One for each such rule.
+ */
+reviews: Review[]
+}
+/**
+ * One rule, and the argument for it.
+ */
+export interface Review {
+/**
+ * Its id.
+ */
+rule: string
+/**
+ * Of what the rule meant when it was reviewed: its text, its tables and the meanings of its opcodes. `orrery rules prove --rule ID --json` prints it.
+ */
+hash: string
+/**
+ * Who reviewed it.
+ */
+by: string
+/**
+ * When, as YYYY-MM-DD.
+ */
+date: string
+/**
+ * Why both sides are equal for all values for which the rule applies, complete enough to be checked step by step.
+ */
+argument: string
+/**
+ * What was evaluated exhaustively beside the argument.
+ */
+checked?: string
+}
+}
+
 export namespace RulesSpec {
 /**
  * A group of rewrite rules over Ori. The group is bound to phases and hooks by its name.

@@ -1,6 +1,7 @@
 import type { Instance, Rule } from '../rule.ts';
 import { type Sample, sample } from '../sample.ts';
 import { constantsFor } from '../witness.ts';
+import { numbersOf, specialValues } from './specials.ts';
 
 /** Values at which integers, shifts and floats of both sizes change behaviour. */
 const EDGES = [
@@ -92,18 +93,11 @@ export class Draw {
 }
 
 const neighbours = new WeakMap<Instance, readonly bigint[]>();
-/**
- * The numbers in a rule's lines, conditions and computed constants, and their neighbours: off-by-one mistakes show
- * there.
- */
+/** The numbers that a rule names, and their neighbours: off-by-one mistakes show there. */
 function nearOf(rule: Rule, instance: Instance): readonly bigint[] {
   let near = neighbours.get(instance);
   if (near === undefined) {
-    const said = instance.constants.nodes.filter((n) => n.op === 'const' && n.width > 1).map((n) => n.value);
-    const literals = [...rule.match, ...rule.rewrite].flatMap((l) =>
-      l.src.flatMap((s) => (s.k === 'literal' ? [s.value] : [])),
-    );
-    near = [...new Set([...said, ...literals].flatMap((v) => [v - 1n, v, v + 1n]))];
+    near = [...new Set(numbersOf(rule, instance).flatMap((v) => [v - 1n, v, v + 1n]))];
     neighbours.set(instance, near);
   }
   return near;
@@ -115,28 +109,41 @@ const TRIES = 40;
 const KNOWN = 24;
 
 /**
- * Evaluates both sides exactly on drawn values.
+ * Evaluates both sides exactly: on drawn values, then on pairs of special ones.
+ * @param wanted how many drawn values shall meet the condition
+ * @param pairs how many pairs of special values are tried at most
+ * @param start pairs that are left out differ by it, so that the instances of a rule try all of them together
  * @returns how many times the rule applied, and the first sample whose sides differ
  */
 export function tryOut(
   rule: Rule,
   instance: Instance,
   wanted: number,
+  pairs = wanted,
+  start = 0,
 ): { applied: number; differs: Sample | null } {
   const draw = new Draw(`${rule.id} ${instance.match.join()}`);
   let applied = 0;
-  for (let n = 0; n < wanted * TRIES && applied < wanted; n++) {
+  const differs = (values: readonly bigint[]): Sample | null => {
+    const s = sample(rule, instance, values);
+    if (!s.applies) return null;
+    applied++;
+    return s.results.some((r) => r.left !== r.right) ? s : null;
+  };
+  for (let n = 0, drawn = 0; n < wanted * TRIES && drawn < wanted; n++) {
     const given = draw.values(rule, instance);
     // Every second time, constants that are known to meet the condition.
     const known = n % 2 === 0 ? constantsFor(rule, instance, (n >> 1) % KNOWN) : null;
-    const s = sample(
-      rule,
-      instance,
+    const before = applied;
+    const found = differs(
       given.map((v, i) => (known !== null && rule.vars[i].kind === 'const' ? known[i] : v)),
     );
-    if (!s.applies) continue;
-    applied++;
-    if (s.results.some((r) => r.left !== r.right)) return { applied, differs: s };
+    if (found !== null) return { applied, differs: found };
+    drawn += applied - before;
+  }
+  for (const values of specialValues(rule, instance, draw, pairs, start)) {
+    const found = differs(values);
+    if (found !== null) return { applied, differs: found };
   }
   return { applied, differs: null };
 }

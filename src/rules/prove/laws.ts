@@ -16,7 +16,8 @@ import { NodeTable } from './nodes.ts';
  *   of the other sign; x * 2 is x + x;
  * - fused, x * y + c is a sum where x * y is a constant that needs no rounding, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down; so is x * y + +0 where
  *   the product is never negative;
- * - approximate functions and conversions to integers do not depend on which NaN it is, nor the latter on the sign of zero.
+ * - approximate functions, conversions and comparisons do not depend on which NaN it is, nor comparisons and conversions to
+ *   integers on the sign of zero.
  *
  * @returns null if the goal has none of these operations
  */
@@ -89,12 +90,14 @@ class Laws {
         if (under === undefined || under.f !== n.fmt || under.zero) return table.intern({ ...n, args });
         return this.canonicalOf(this.node(n, [under.of]), n.fmt);
       }
-      case 'approx': {
+      case 'approx':
+      case 'f2f': {
         const under = this.canonical.get(a);
         return table.intern({ ...n, args: [under?.f === n.fmt && !under.zero ? under.of : a] });
       }
       case 'f2i':
-        return table.intern({ ...n, args: [this.bare(a, n.fmt)] });
+      case 'fcmp':
+        return table.intern({ ...n, args: args.map((x) => this.bare(x, n.fmt as FormatName)) });
       default:
         return table.intern({ ...n, args });
     }

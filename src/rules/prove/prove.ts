@@ -29,8 +29,9 @@ export interface Limits {
   readonly rule: number;
   /** The same for a rule that states why it holds: what the solver proves of it is only an addition. */
   readonly argued: number;
-  /** Random values for each instance that the solver does not decide. */
+  /** Random values for each instance that the solver does not decide, and pairs of special values. */
   readonly samples: number;
+  readonly pairs: number;
 }
 
 export const LIMITS: Limits = {
@@ -38,6 +39,7 @@ export const LIMITS: Limits = {
   rule: 80_000_000,
   argued: 25_000_000,
   samples: 2_000,
+  pairs: 10_000,
 };
 
 /** Limits with so many times the steps. */
@@ -91,7 +93,7 @@ export async function prove(rule: Rule, solver: Solver, limits: Limits = LIMITS)
   let samples = 0;
   for (const [i, instance] of rule.instances.entries()) {
     if (found[i].k === 'proved') continue;
-    const t = tryOut(rule, instance, limits.samples);
+    const t = tryOut(rule, instance, limits.samples, limits.pairs, i);
     samples += t.applied;
     if (t.differs !== null)
       return {
@@ -110,8 +112,8 @@ const FIRST_SAMPLES = 100;
 /** A refutation found by evaluating both sides on a few values; if there is one, no solver is needed. */
 export function quicklyRefuted(rule: Rule): Verdict | null {
   if (rule.inexact !== null) return null;
-  for (const instance of rule.instances) {
-    const { differs } = tryOut(rule, instance, FIRST_SAMPLES);
+  for (const [at, instance] of rule.instances.entries()) {
+    const { differs } = tryOut(rule, instance, FIRST_SAMPLES, FIRST_SAMPLES, at);
     if (differs !== null)
       return { verdict: 'refuted', counterexample: counterexampleText(rule, instance, differs) };
   }

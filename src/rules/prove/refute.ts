@@ -6,11 +6,15 @@ import { smaller } from './smaller.ts';
 
 /** Modifier choices tried for one rule, spread over all of them. */
 const MOST_INSTANCES = 8;
+/** The code of the fault of a rule whose sides differ. */
+export const REFUTED = 'rule-refuted';
+
 /**
- * Values tried for each choice. A rule wrong for one value in fifty is nearly always found, one wrong for one in 2^32
+ * Values drawn for each choice, and pairs of special values, which differ from choice to choice. A rule wrong for one value in fifty is nearly always found, one wrong for one in 2^32
  * is not.
  */
 const SAMPLES = 64;
+const PAIRS = 512;
 
 /**
  * A counterexample to a rule: values for which both sides differ.
@@ -18,8 +22,8 @@ const SAMPLES = 64;
  */
 export function refutation(rule: Rule): string | null {
   if (rule.inexact !== null) return null;
-  for (const instance of spread(rule.instances, MOST_INSTANCES)) {
-    const { differs } = tryOut(rule, instance, SAMPLES);
+  for (const [at, instance] of spread(rule.instances, MOST_INSTANCES).entries()) {
+    const { differs } = tryOut(rule, instance, SAMPLES, PAIRS, at);
     if (differs !== null) return counterexampleText(rule, instance, smaller(rule, instance, differs));
   }
   return null;

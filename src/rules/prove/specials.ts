@@ -1,0 +1,284 @@
+/** Values at which operations change behaviour, by width and format, and all pairs of them for the operands of a rule. */
+import { FORMATS, type FormatName } from '../../isa/formats.ts';
+import { MeaningError } from '../../isa/lang/parse.ts';
+import type { Instance, Rule } from '../rule.ts';
+import { constantsFor } from '../witness.ts';
+import type { Draw } from './draw.ts';
+import { type Goal, goalOf } from './goal.ts';
+
+/** Exponents of two beside which widths of operands, bytes, shifts and significands end. */
+const ENDS = [3, 4, 5, 7, 8, 15, 16, 24, 31, 32, 53, 63];
+
+/**
+ * Integers of a width, the more telling first: small ones, those that a rule names and their neighbours and multiples,
+ * both ends, signed and unsigned, powers of two and their neighbours, and mixed bits.
+ */
+export function integerSpecials(width: number, said: readonly bigint[] = []): readonly bigint[] {
+  const ones = (1n << BigInt(width)) - 1n;
+  const lowest = 1n << BigInt(width - 1);
+  const beside = ENDS.filter((k) => k < width - 1).flatMap((k) => {
+    const p = 1n << BigInt(k);
+    return [p - 1n, p, p + 1n, -p];
+  });
+  // Quotients by a number change at its multiples; what is rounded shows at the largest of them.
+  const multiples = said
+    .map((c) => BigInt.asUintN(width, c))
+    .filter((c) => c > 2n)
+    .flatMap((c) => [
+      ones - (ones % c),
+      ones - (ones % c) - 1n,
+      lowest - (lowest % c),
+      lowest - (lowest % c) - 1n,
+    ]);
+  const mixed = [0x5555555555555555n, 0xaaaaaaaaaaaaaaaan, 0x00ff00ff00ff00ffn, 0x0123456789abcdefn];
+  const all = [
+    0n,
+    1n,
+    2n,
+    3n,
+    ones,
+    ones - 1n,
+    ones - 2n,
+    lowest,
+    lowest - 1n,
+    lowest + 1n,
+    ...beside,
+    ...mixed,
+  ];
+  const near = said.flatMap((c) => [c, c - 1n, c + 1n, -c, ~c]);
+  return unique([...all.slice(0, 4), ...near, ...multiples, ...all.slice(4)], width);
+}
+
+/**
+ * Values of a format, the more telling first and all numbers with both signs: zeros, the ends of subnormal and normal numbers, infinities, NaNs of either
+ * kind with and without a payload, one and its neighbours, numbers halfway between two others of this format or of a
+ * narrower one, those whose product is halfway, tiny ones that turn such a tie, and the ends of integers.
+ */
+export function floatSpecials(fmt: FormatName): readonly bigint[] {
+  const { bits, mant, bias, nan } = FORMATS[fmt];
+  const m = BigInt(mant);
+  const sign = 1n << BigInt(bits - 1);
+  const infinity = BigInt(2 * bias + 1) << m;
+  const low = 1n << m;
+  /** 2^exponent * (1 + fraction / 2^mant), where the format has it. */
+  const number = (exponent: number, fraction = 0n): bigint[] =>
+    exponent > -bias && exponent <= bias ? [(BigInt(exponent + bias) << m) | fraction] : [];
+  // Significands of narrower formats, in which a set bit below the last one is halfway.
+  const halves = [7, 10, 23].filter((k) => k < mant).map((k) => 1n << BigInt(mant - k - 1));
+  const root = 1n << BigInt(mant - Math.floor((mant + 1) / 2));
+  const finest = [0n, infinity, ...number(0), 1n, low, infinity - 1n, ...number(0, 1n), low - 1n];
+  const nans = [
+    nan,
+    infinity | (low >> 1n) | 1n,
+    infinity | 1n,
+    sign | infinity | 5n,
+    sign | infinity | (low >> 1n),
+  ];
+  const rest = [
+    2n,
+    low + 1n,
+    low >> 1n,
+    ...number(0, 2n),
+    ...number(0, low - 1n),
+    ...number(-1, low - 1n),
+    ...number(0, low >> 1n),
+    // The square of 1 + 2^-k is halfway between two numbers where 2k is one more than the bits of a significand.
+    ...number(0, root),
+    ...number(0, root << 1n),
+    ...halves.flatMap((h) => [
+      ...number(0, h),
+      ...number(0, h + 1n),
+      ...number(0, h - 1n),
+      ...number(0, 3n * h),
+    ]),
+    ...[-1, 1].flatMap((e) => number(e)),
+    ...number(mant),
+    ...number(mant, 1n),
+    ...number(mant + 1, 1n),
+    ...number(mant - 1, 1n),
+    ...number(-mant - 1),
+    ...number(-mant - 2),
+    // Too small to be seen beside one, the square is no number; and the ends of formats with narrower exponents.
+    ...number(-Math.floor((2 * bias) / 3)),
+    ...number(Math.floor(bias / 2) + 1),
+    ...[
+      2, 10, 11, 15, 16, 23, 24, 31, 32, 52, 53, 63, 64, -14, -15, -24, -25, -126, -127, -149, -150, 127, 128,
+    ].flatMap((e) => number(e)),
+  ];
+  const signed = (x: bigint): bigint[] => [x, x | sign];
+  return unique(
+    [
+      ...finest.slice(0, 3).flatMap(signed),
+      nan,
+      ...finest.slice(3).flatMap(signed),
+      ...nans,
+      ...rest.flatMap(signed),
+    ],
+    bits,
+  );
+}
+
+const unique = (values: readonly bigint[], width: number): bigint[] => [
+  ...new Set(values.map((v) => BigInt.asUintN(width, v))),
+];
+
+/** The numbers in a rule's lines, conditions and computed constants. */
+export function numbersOf(rule: Rule, instance: Instance): readonly bigint[] {
+  const computed = instance.constants.nodes
+    .filter((n) => n.op === 'const' && n.width > 1)
+    .map((n) => n.value);
+  const literals = [...rule.match, ...rule.rewrite].flatMap((l) =>
+    l.src.flatMap((s) => (s.k === 'literal' ? [s.value] : [])),
+  );
+  return [...new Set([...computed, ...literals])];
+}
+
+/** How a variable is read: as a float, as a pair of floats, or as an integer. */
+type Reading = { readonly fmt: FormatName; readonly pair: boolean };
+
+/** Operations through which a float operand is still the variable, or a half of it. */
+const THROUGH: ReadonlySet<string> = new Set(['ftz', 'fneg', 'fabs', 'extract', 'xor', 'and', 'lop3']);
+
+function readings(rule: Rule, instance: Instance): ReadonlyMap<number, Reading> {
+  const out = new Map<number, Reading>();
+  let goal: Goal;
+  try {
+    goal = goalOf(rule, instance);
+  } catch (e) {
+    if (e instanceof MeaningError) return out;
+    throw e;
+  }
+  const { nodes, inputs } = goal;
+  const origin = (x: number): number => {
+    const n = nodes[x];
+    return n.op === 'src' ? inputs[n.n].v : THROUGH.has(n.op) ? origin(n.args[0]) : -1;
+  };
+  for (const n of nodes) {
+    if (n.fmt === '' || n.op === 'i2f') continue;
+    const { bits } = FORMATS[n.fmt];
+    for (const a of n.args) {
+      const v = origin(a);
+      const width = v < 0 ? 0 : instance.widths[v] || 32;
+      if (v >= 0 && !out.has(v) && (width === bits || width === 2 * bits))
+        out.set(v, { fmt: n.fmt, pair: width === 2 * bits });
+    }
+  }
+  return out;
+}
+
+/** The special values of a variable of a width. */
+function specialsOf(width: number, reading: Reading | undefined, said: readonly bigint[]): readonly bigint[] {
+  if (reading === undefined) return integerSpecials(width, said);
+  const one = floatSpecials(reading.fmt);
+  if (!reading.pair) return one;
+  // Each half has every value once, beside another one.
+  const half = BigInt(FORMATS[reading.fmt].bits);
+  return one.map((x, i) => (one[(i * 5 + 3) % one.length] << half) | x);
+}
+
+/** What takes values by itself: a variable, or all constants of a rule with a condition, which go together. */
+interface Part {
+  readonly vars: readonly number[];
+  readonly choices: readonly (readonly bigint[])[];
+}
+
+/** Choices of constants that meet a condition, of which one is combined with the values of each operand. */
+const MOST_CONSTANTS = 24;
+
+function partsOf(rule: Rule, instance: Instance): readonly Part[] {
+  const read = readings(rule, instance);
+  const said = numbersOf(rule, instance);
+  const parts: Part[] = [];
+  const together: number[] = [];
+  rule.vars.forEach((v, i) => {
+    if (v.fresh || v.line >= 0) return;
+    if (v.kind === 'const' && !instance.always) together.push(i);
+    else
+      parts.push({
+        vars: [i],
+        choices: specialsOf(instance.widths[i] || 32, read.get(i), said).map((x) => [x]),
+      });
+  });
+  if (together.length === 0) return parts;
+  const choices: bigint[][] = [];
+  for (let k = 0; k < MOST_CONSTANTS; k++) {
+    const found = constantsFor(rule, instance, k);
+    if (found === null) break;
+    choices.push(together.map((i) => found[i]));
+  }
+  return choices.length === 0 ? parts : [...parts, { vars: together, choices }];
+}
+
+const known = new WeakMap<Instance, readonly Part[]>();
+
+/** No multiple of a small prime: steps of it visit all pairs in mixed order. */
+const STRIDE = 1_000_003;
+
+/** One combination: two parts and a place in the list of each. */
+type Pair = readonly [x: number, i: number, y: number, j: number];
+
+/** Pairs of places in two lists: alternately two equal places, and the next pair by the sum of both. */
+function pairsOf(x: number, a: number, y: number, b: number): readonly Pair[] {
+  const equal = Array.from({ length: Math.min(a, b) }, (_, i): Pair => [x, i, y, i]);
+  const rest = Array.from({ length: a * b }, (_, k): Pair => [x, k % a, y, Math.floor(k / a)])
+    .filter(([, i, , j]) => i !== j)
+    .sort((p, q) => p[1] + p[3] - q[1] - q[3]);
+  return alternate([equal, rest]);
+}
+
+/** The elements of several lists in turns. */
+function alternate<T>(lists: readonly (readonly T[])[]): readonly T[] {
+  const longest = Math.max(...lists.map((l) => l.length));
+  const turns = Array.from({ length: longest }, (_, k) => lists.flatMap((l) => l.slice(k, k + 1)));
+  return turns.flat();
+}
+
+const orders = new Map<string, readonly Pair[]>();
+
+/** All combinations of two parts with lists of these lengths, those that stand first in them first. */
+function orderOf(lengths: readonly number[]): readonly Pair[] {
+  const key = lengths.join();
+  let order = orders.get(key);
+  if (order === undefined) {
+    order =
+      lengths.length === 1
+        ? Array.from({ length: lengths[0] }, (_, i): Pair => [0, i, 0, i])
+        : alternate(
+            lengths.flatMap((a, x) => lengths.slice(x + 1).map((b, k) => pairsOf(x, a, x + 1 + k, b))),
+          );
+    orders.set(key, order);
+  }
+  return order;
+}
+
+/**
+ * Values by variable: pairs of special values for every two operands, the others special too. Of more than `most`, half
+ * are those that stand first in the lists, and half are spread over the rest, others for another `start`.
+ */
+export function* specialValues(
+  rule: Rule,
+  instance: Instance,
+  draw: Draw,
+  most: number,
+  start: number,
+): Generator<bigint[]> {
+  let parts = known.get(instance);
+  if (parts === undefined) known.set(instance, (parts = partsOf(rule, instance)));
+  if (parts.length === 0) return;
+  const all = parts;
+  const order = orderOf(all.map((p) => p.choices.length));
+  const first = order.length <= most ? order.length : Math.floor(most / 2);
+  for (let n = 0; n < Math.min(most, order.length); n++) {
+    const values = rule.vars.map((v, i) => draw.value(instance.widths[i] || 32, v.kind === 'const'));
+    const put = (x: number, choice: number): void =>
+      all[x].vars.forEach((v, k) => {
+        values[v] = all[x].choices[choice][k];
+      });
+    all.forEach((p, x) => put(x, draw.next() % p.choices.length));
+    const at = n < first ? n : first + (((start * most + n) * STRIDE) % (order.length - first));
+    const [x, i, y, j] = order[at];
+    put(x, i);
+    put(y, j);
+    yield values;
+  }
+}

@@ -1,0 +1,68 @@
+/** Reviews of rules that no solver proves in full: who says for which text of a rule why it holds. */
+import { nearest } from '../ir/diagnostic.ts';
+import type { SpecFile } from '../spec/document.ts';
+import type { SpecIssue } from '../spec/issues.ts';
+import type { ReviewsSpec } from '../spec/types.generated.ts';
+import { needsReview, type Verdicts } from './prove/verdict.ts';
+
+export type Review = ReviewsSpec.Review;
+
+/** A rule as far as reviews look at it. */
+interface Reviewed {
+  readonly id: string;
+  readonly hash: string;
+}
+
+/** The reviews of a document by rule; of several for one rule, the first. */
+export function reviewsOf(data: Readonly<Record<string, unknown>> | undefined): ReadonlyMap<string, Review> {
+  const out = new Map<string, Review>();
+  for (const r of (data as ReviewsSpec.Reviews | undefined)?.reviews ?? [])
+    if (!out.has(r.rule)) out.set(r.rule, r);
+  return out;
+}
+
+/** The review of a rule as it stands; null if there is none, or one of another text. */
+export function currentReview(reviews: ReadonlyMap<string, Review>, rule: Reviewed): Review | null {
+  const r = reviews.get(rule.id);
+  return r?.hash === rule.hash ? r : null;
+}
+
+/**
+ * What is wrong with reviews: an error at each of a rule that does not exist or has changed since, and at a second one for the
+ * same rule; a warning where the rule has a full proof.
+ */
+export function reviewFaults(spec: SpecFile, rules: readonly Reviewed[], verdicts: Verdicts): SpecIssue[] {
+  const byId = new Map(rules.map((r) => [r.id, r]));
+  const seen = new Set<string>();
+  return (spec.data as unknown as ReviewsSpec.Reviews).reviews.flatMap((review, at): SpecIssue[] => {
+    const issue = (
+      severity: SpecIssue['severity'],
+      code: string,
+      field: string,
+      message: string,
+      notes: string[] = [],
+    ): SpecIssue[] => [{ severity, code, file: spec, path: ['reviews', at, field], message, notes }];
+    const rule = byId.get(review.rule);
+    if (rule === undefined) {
+      const near = nearest(review.rule, [...byId.keys()]);
+      return issue(
+        'error',
+        'review-unknown',
+        'rule',
+        `there is no rule '${review.rule}'`,
+        near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [],
+      );
+    }
+    if (seen.has(rule.id))
+      return issue('error', 'review-twice', 'rule', `rule '${rule.id}' has a review above`);
+    seen.add(rule.id);
+    if (review.hash !== rule.hash)
+      return issue('error', 'review-stale', 'hash', `rule '${rule.id}' has changed since its review`, [
+        `where the argument holds for it as it stands, its hash is ${rule.hash}`,
+      ]);
+    const verdict = verdicts[rule.id];
+    return verdict?.hash === rule.hash && !needsReview(verdict)
+      ? issue('warning', 'review-idle', 'rule', `rule '${rule.id}' is ${verdict.verdict} and needs no review`)
+      : [];
+  });
+}
