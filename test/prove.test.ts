@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openSolver, packagedSolver } from '../src/cli/solver.ts';
 import { compileGroup } from '../src/rules/group.ts';
-import { tryOut } from '../src/rules/prove/draw.ts';
+import { Draw, tryOut } from '../src/rules/prove/draw.ts';
 import { decimal } from '../src/rules/prove/float-values.ts';
 import { goalOf } from '../src/rules/prove/goal.ts';
 import { lawful } from '../src/rules/prove/laws.ts';
@@ -11,7 +11,9 @@ import { LIMITS, prove } from '../src/rules/prove/prove.ts';
 import { questionOf, readModel } from '../src/rules/prove/question.ts';
 import { refutation } from '../src/rules/prove/refute.ts';
 import { oneBit } from '../src/rules/prove/slices.ts';
-import type { Verdict } from '../src/rules/prove/verdict.ts';
+import { ask, type Solver } from '../src/rules/prove/solver.ts';
+import { floatSpecials, integerSpecials, specialValues } from '../src/rules/prove/specials.ts';
+import { outweighs, type Verdict } from '../src/rules/prove/verdict.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { testIsa } from './support/isa.ts';
 import { runs } from './support/size.ts';
@@ -29,9 +31,9 @@ function ruleOf(match: string, rewrite: string, when?: string, more: object = {}
   return rules[0];
 }
 
-/** The limits of real proofs, so that no verdict hangs on how busy the machine is; and some for what is too hard anyway. */
-const FEW = { ...LIMITS, samples: 200 };
-const SHORT = { ...FEW, question: 600, rule: 600 };
+/** The limits of real proofs with fewer samples; and smaller ones for what is too hard anyway. */
+const FEW = { ...LIMITS, samples: 200, pairs: 200 };
+const SHORT = { ...FEW, question: 1_500_000, rule: 1_500_000 };
 const verdictOf = (...texts: Parameters<typeof ruleOf>): Promise<Verdict> =>
   prove(ruleOf(...texts), solver!.solve, FEW);
 
@@ -220,12 +222,163 @@ describe.skipIf(solver === null)('what a solver does not decide', () => {
   });
 });
 
+describe.skipIf(solver === null)('a verdict depends on nothing but the rule and the limits', () => {
+  // A product of unknowns that is zero for one value in 2^32 takes a solver some million steps.
+  const hard = () =>
+    ruleOf(
+      'IMAD.U32 $s, $a, $a, 0\nIMAD.HI.U32 $t, $a, $a, 0\nLOP3 $x, $s, $t, 0, 0x3c\nISETP.EQ.U32 $d, $x, 0x7abc73d2',
+      'ISETP.LT.U32 $d, $a, 0',
+    );
+  const TINY = { ...FEW, question: 200_000, rule: 300_000 };
+
+  it('a small limit leaves a hard rule undecided, each time with the same words', async () => {
+    const first = await prove(hard(), solver!.solve, TINY);
+    expect(first).toMatchObject({ verdict: expect.stringMatching(/^(unknown|bounded)$/) });
+    // Another process, and one that has answered other questions before.
+    const fresh = openSolver(undefined);
+    try {
+      await prove(ruleOf('IMAD.U32 $d, $a, $b, $c', 'IMAD.U32 $d, $b, $a, $c'), fresh.solve, FEW);
+      expect(await prove(hard(), fresh.solve, TINY)).toEqual(first);
+    } finally {
+      fresh.close();
+    }
+  });
+
+  it('a slow or loaded solver says what a quick one says', async () => {
+    const late: Solver = async (commands, backstop) => {
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      return solver!.solve(commands, backstop);
+    };
+    const pair = [openSolver(undefined), openSolver(undefined)];
+    try {
+      const verdicts = await Promise.all([
+        prove(hard(), late, TINY),
+        ...pair.map((s) => prove(hard(), s.solve, TINY)),
+      ]);
+      expect(new Set(verdicts.map((v) => JSON.stringify(v))).size).toBe(1);
+    } finally {
+      for (const s of pair) s.close();
+    }
+  });
+
+  it('the same question takes the same number of steps, whatever was asked before', async () => {
+    const q = questionOf(goalOf(hard(), hard().instances[0]));
+    const easy = questionOf(goalOf(ruleOf('MOV $t, $a\nMOV $d, $t', 'MOV $d, $a'), hard().instances[0]));
+    const once = await ask(solver!.solve, q, 100_000);
+    await ask(solver!.solve, easy, 100_000);
+    expect(once.spent).toBeGreaterThanOrEqual(100_000);
+    expect(await ask(solver!.solve, q, 100_000)).toEqual(once);
+  });
+
+  it('a larger limit decides what a smaller one leaves open', async () => {
+    const rule = () =>
+      ruleOf(
+        'SHF.L.W $x, 0, $n, $a\nIADD3.B32 $m, -$n, #k, 0\nSHF.R.W $y, $a, $m, 0\nLOP3.B32 $d, $x, $y, _, 0xfc',
+        'SHF.L.W $d, $a, $n, $a',
+        '(k & 31) == 0',
+      );
+    const small = await prove(rule(), solver!.solve, { ...FEW, question: 3, rule: 3, argued: 3 });
+    expect(small).toMatchObject({ verdict: 'unknown', why: expect.stringContaining('steps') });
+    expect(await prove(rule(), solver!.solve, FEW)).toMatchObject({ verdict: 'verified' });
+  });
+
+  it('what the clock ends decides nothing, and says so', async () => {
+    const hanging: Solver = async (_, backstop) => {
+      await new Promise((resolve) => setTimeout(resolve, backstop));
+      return '';
+    };
+    const q = questionOf(goalOf(hard(), hard().instances[0]));
+    expect(await ask(hanging, q, 1000, 50)).toMatchObject({
+      k: 'unknown',
+      late: true,
+      why: 'the solver was ended by the clock after 0.05 s',
+    });
+    const clock: Solver = (commands) => hanging(commands, 0).then(() => '');
+    expect(await prove(hard(), clock, FEW)).toMatchObject({ verdict: 'unknown' });
+  });
+});
+
+describe('verdicts on one rule', () => {
+  const [proved, argued, partly, bounded, open, wrong]: Verdict[] = [
+    { verdict: 'verified', instances: 1 },
+    { verdict: 'by argument', instances: 1, samples: 5 },
+    { verdict: 'by argument', instances: 1, samples: 5, to: '3 choices of the constants' },
+    { verdict: 'bounded', instances: 1, to: 'some' },
+    { verdict: 'unknown', why: 'no answer' },
+    { verdict: 'refuted', counterexample: 'x' },
+  ];
+  it('a proof outweighs what did not find it, a refutation outweighs a proof', () => {
+    const order = [wrong, proved, partly, argued, bounded, open];
+    for (const [i, a] of order.entries())
+      for (const [j, b] of order.entries()) expect(outweighs(a, b), `${i} ${j}`).toBe(i < j);
+  });
+});
+
+describe('wrong rules that few drawn values show are refuted when they are loaded', () => {
+  it.each([
+    [
+      'rounded twice: a tie of f16 that f32 makes',
+      'F2F.F32.F64 $t, $a\nF2F.F16.F32 $d, $t',
+      'F2F.F16.F64 $d, $a',
+    ],
+    ['fused or not', 'FMUL $t, $a, $b\nFADD $d, $t, $c', 'FFMA $d, $a, $b, $c'],
+    ['equal infinities', 'FADD $t, $a, -$b\nFSETP.EQ $d, $t, 0', 'FSETP.EQ $d, $a, $b'],
+    [
+      'a reciprocal that is too short',
+      'IDIV.U32 $d, $a, 7',
+      'IMAD.HI.U32 $t, $a, 0x92492493, 0\nSHR.U32 $d, $t, 2',
+    ],
+    [
+      'one value of two operands',
+      'LOP3 $t, $a, $b, _, 0xc0\nISETP.EQ.U32 $d, $t, 0x55555555',
+      'ISETP.EQ.U32 $d, 1, 0',
+    ],
+  ] as const)('%s', (_, match, rewrite) => {
+    expect(refutation(ruleOf(match, rewrite))).toMatch(/before, .* after/);
+  });
+  it('special values have every boundary, with both signs', () => {
+    const f32 = new Set(floatSpecials('f32'));
+    const [low, infinity] = [0x800000n, 0x7f800000n];
+    const edges = [
+      0n,
+      1n,
+      low - 1n,
+      low,
+      infinity - 1n,
+      infinity,
+      0x3f800000n,
+      0x3f800001n,
+      0x4b800001n,
+      0x5f000000n,
+    ];
+    for (const x of edges) expect([x, f32.has(x), f32.has(x | 0x80000000n)]).toEqual([x, true, true]);
+    expect([...f32].filter((x) => (x & 0x7fffffffn) > infinity).length).toBeGreaterThanOrEqual(5);
+    // 1 + 2^-11 is halfway between two halves, 1 + 2^-24 as a double between two singles.
+    expect(f32.has(0x3f801000n)).toBe(true);
+    expect(floatSpecials('f64')).toContain(0x3ff0000010000000n);
+    const ints = new Set(integerSpecials(32));
+    for (const k of [3n, 8n, 16n, 24n])
+      for (const x of [1n << k, (1n << k) - 1n, (1n << k) + 1n]) expect(ints.has(x)).toBe(true);
+    for (const x of [0n, 0xffffffffn, 0x80000000n, 0x7fffffffn, 0x80000001n]) expect(ints.has(x)).toBe(true);
+  });
+  it('all pairs of them are tried, where they may be', () => {
+    const r = ruleOf('FADD $d, $a, $b', 'FADD $d, $b, $a');
+    const all = floatSpecials('f32');
+    const met = new Set<string>();
+    for (const v of specialValues(r, r.instances[0], new Draw('x'), all.length ** 2, 0))
+      met.add(r.vars.flatMap((x, i) => (x.name === 'd' ? [] : [v[i]])).join());
+    expect(met.size).toBe(all.length ** 2);
+  });
+});
+
 describe.skipIf(solver === null)('laws of IEEE 754 that proofs rest on hold in a small format', () => {
   // 3 bits of exponent and 3 of significand have every kind of number: what no format tells apart shows here.
   const F = '(_ FloatingPoint 3 3)';
   const one = '(fp #b0 #b011 #b00)';
   const two = '(fp #b0 #b100 #b00)';
   const minusZero = '(_ -zero 3 3)';
+  const zero = '(_ +zero 3 3)';
+  const exact = (then: string): string => `(ite (= (fp.mul RTN x y) (fp.mul RTP x y)) ${then} x)`;
   const LAWS: readonly (readonly [law: string, left: string, right: string, modes: string])[] = [
     ['sums commute', '(fp.add r x y)', '(fp.add r y x)', 'RNE RTZ RTN RTP'],
     ['products commute', '(fp.mul r x y)', '(fp.mul r y x)', 'RNE RTZ RTN RTP'],
@@ -234,6 +387,22 @@ describe.skipIf(solver === null)('laws of IEEE 754 that proofs rest on hold in a
     ['size and sign of a product', '(fp.mul r (fp.neg x) y)', '(fp.neg (fp.mul r x y))', 'RNE RTZ'],
     ['size and sign of a quotient', '(fp.div r (fp.neg x) y)', '(fp.neg (fp.div r x y))', 'RNE RTZ'],
     ['one', `(fp.mul r x ${one})`, 'x', 'RNE RTZ RTN RTP'],
+    ['plus zero', `(fp.add r x ${zero})`, `(ite (= x ${minusZero}) ${zero} x)`, 'RNE RTZ RTP'],
+    ['plus zero, rounded down', `(fp.add r x ${zero})`, 'x', 'RTN'],
+    ['minus zero, rounded down', `(fp.add r x ${minusZero})`, `(ite (= x ${zero}) ${minusZero} x)`, 'RTN'],
+    [
+      'plus zero, fused, of a size',
+      `(fp.fma r (fp.abs x) (fp.abs y) ${zero})`,
+      '(fp.mul r (fp.abs x) (fp.abs y))',
+      'RNE RTZ RTN RTP',
+    ],
+    ['plus zero, fused, of a square', `(fp.fma r x x ${zero})`, '(fp.mul r x x)', 'RNE RTZ RTN RTP'],
+    [
+      'an exact product, fused',
+      exact('(fp.fma r x y z)'),
+      exact('(fp.add r (fp.mul r x y) z)'),
+      'RNE RTZ RTN RTP',
+    ],
     ['two', `(fp.mul r x ${two})`, '(fp.add r x x)', 'RNE RTZ RTN RTP'],
     ['minus zero', `(fp.add r x ${minusZero})`, 'x', 'RNE RTZ RTP'],
     ['one, fused', `(fp.fma r x ${one} z)`, '(fp.add r x z)', 'RNE RTZ RTN RTP'],
@@ -304,9 +473,9 @@ describe('questions', () => {
   it('a program that is no solver is told', async () => {
     for (const command of ['no-such-solver -in', `${process.execPath} --version`]) {
       const s = openSolver(command);
-      await expect(prove(ruleOf('MOV $t, $a\nMOV $d, $t', 'MOV $d, $a'), s.solve)).rejects.toThrow(
-        /cannot use/,
-      );
+      await expect(
+        prove(ruleOf('SHL $t, $a, 8\nSHR.U32 $d, $t, 8', 'LOP3 $d, $a, 0xffffff, 0, 0xc0'), s.solve),
+      ).rejects.toThrow(/cannot use/);
       s.close();
     }
   });

@@ -1,12 +1,28 @@
 /**
- * The goal with products and quotients of integers replaced by unknowns, of which only this is kept: equal operands
+ * The goal with products and quotients of integers, and operations on floats, replaced by unknowns, of which only this is kept: equal operands
  * give equal results. A proof of this goal is a proof; failure to prove it says nothing.
  */
 import type { CoreOp } from '../../isa/lang/graph.ts';
 import { type Goal, type Input, prune } from './goal.ts';
 import { NodeTable } from './nodes.ts';
 
-const OPAQUE: ReadonlySet<CoreOp> = new Set<CoreOp>(['mul', 'umulh', 'smulh', 'udiv']);
+const OPAQUE: ReadonlySet<CoreOp> = new Set<CoreOp>([
+  'mul',
+  'umulh',
+  'smulh',
+  'udiv',
+  'fadd',
+  'fmul',
+  'ffma',
+  'fdiv',
+  'fsqrt',
+  'frint',
+  'fmin',
+  'fmax',
+  'f2f',
+  'f2i',
+  'i2f',
+]);
 
 /** @returns null if the goal has no such operation on unknowns */
 export function opaque(goal: Goal): Goal | null {
@@ -22,7 +38,7 @@ export function opaque(goal: Goal): Goal | null {
       at.push(table.intern({ ...n, args }));
       continue;
     }
-    const kind = `${n.op} ${n.width}`;
+    const kind = `${n.op} ${n.width} ${n.fmt} ${n.aux} ${n.n} ${args.map((a) => table.nodes[a].width)}`;
     const key = `${kind} ${args}`;
     let result = known.get(key);
     if (result === undefined) {

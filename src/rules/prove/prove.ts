@@ -213,7 +213,14 @@ class Prover {
     if (same(simple)) return { k: 'proved', say: null };
     if (await this.holds(lawful(simple))) return { k: 'proved', say: 'by laws of IEEE 754' };
     if (await this.holds(oneBit(goal))) return { k: 'proved', say: 'bit by bit' };
-    if (await this.holds(opaque(simple))) return { k: 'proved', say: 'whatever products and quotients are' };
+    if (await this.holds(opaque(simple)))
+      return { k: 'proved', say: 'by equal operands of the same operations' };
+    const whole = goal.nodes.some((n) => HARD_IN_BITS.has(n.op)) ? integerQuestion(goal) : null;
+    if (whole !== null) {
+      const i = await this.beside(whole);
+      if (i.k === 'unsat') return { k: 'proved', say: null };
+      if (i.k === 'sat') return this.confirm(goal, instance, i);
+    }
     const a = await this.full(goal);
     if (a.k === 'unsat') return { k: 'proved', say: null };
     if (a.k === 'sat') return this.confirm(goal, instance, a);

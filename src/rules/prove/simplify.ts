@@ -6,6 +6,7 @@
  *
  * Every step replaces a node by one that has the same value for all values of its operands.
  */
+import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import { evalNode } from '../../isa/lang/evaluate.ts';
 import type { CoreOp, Node } from '../../isa/lang/graph.ts';
 import { type Goal, type Input, prune } from './goal.ts';
@@ -188,7 +189,7 @@ class Simplifier {
       case 'and':
         if (a === b || this.isOnes(b)) return a;
         if (this.isOnes(a)) return b;
-        return zero(a) ? a : zero(b) ? b : null;
+        return zero(a) ? a : zero(b) ? b : this.regrouped(n, a, b);
       case 'or':
         if (a === b || zero(b)) return a;
         if (zero(a)) return b;
@@ -197,7 +198,8 @@ class Simplifier {
         if (a === b) return this.constant(0n, n.width);
         if (zero(a)) return b;
         if (zero(b)) return a;
-        return this.isOnes(a) ? this.not(b) : this.isOnes(b) ? this.not(a) : null;
+        if (this.isOnes(a)) return this.not(b);
+        return this.isOnes(b) ? this.not(a) : this.regrouped(n, a, b);
       case 'not':
         return this.at(a).op === 'not' ? this.at(a).args[0] : null;
       case 'add':
@@ -218,6 +220,12 @@ class Simplifier {
       case 'ite':
         if (b === c) return b;
         return this.valueOf(a) === null ? null : zero(a) ? c : b;
+      case 'fneg':
+        return this.node('xor', n.width, [a, this.constant(1n << BigInt(n.width - 1), n.width)]);
+      case 'fabs':
+        return this.node('and', n.width, [a, this.constant((1n << BigInt(n.width - 1)) - 1n, n.width)]);
+      case 'f2f':
+        return this.ofInteger(n, a);
       case 'zext':
         return this.at(a).width === n.width ? a : null;
       case 'sext':
@@ -330,7 +338,45 @@ class Simplifier {
     }
   }
 
+  /** `(x op c) op d` as `x op (c op d)`, and `(x ^ c) & d` without what the mask takes of the constant. */
+  private regrouped(n: Node, a: number, b: number): number | null {
+    for (const [x, d] of [
+      [a, b],
+      [b, a],
+    ]) {
+      const inner = this.at(x);
+      const outer = this.valueOf(d);
+      if (outer === null || (inner.op !== n.op && !(inner.op === 'xor' && n.op === 'and'))) continue;
+      const k = inner.args.findIndex((y) => this.valueOf(y) !== null);
+      if (k < 0) continue;
+      const c = this.valueOf(inner.args[k])!;
+      const rest = inner.args[1 - k];
+      if (inner.op === n.op)
+        return this.node(n.op, n.width, [
+          rest,
+          this.constant(n.op === 'and' ? c & outer : c ^ outer, n.width),
+        ]);
+      if ((c & outer) === 0n) return this.node('and', n.width, [rest, d]);
+    }
+    return null;
+  }
+
   // ------------------------------------------------------------------ arithmetic
+
+  /** An integer that the first format holds exactly is converted to the second one at once. */
+  private ofInteger(n: Node, a: number): number | null {
+    const x = this.at(a);
+    const [to, rounding] = n.aux.split(':');
+    if (x.op !== 'i2f' || x.fmt === '' || x.fmt !== n.fmt || to === 'tf32') return null;
+    // The lowest signed integer is a power of two and needs no more bits than the others.
+    const bits = x.aux.startsWith('s') ? x.n - 1 : x.n;
+    if (bits > FORMATS[x.fmt].mant + 1 || bits > FORMATS[x.fmt].bias) return null;
+    return this.node('i2f', n.width, x.args, {
+      fmt: to as FormatName,
+      aux: `${x.aux[0]}${rounding}`,
+      n: x.n,
+    });
+  }
 
   /** Signs of factors stand before the product. */
   private product(n: Node, a: number, b: number): number | null {
