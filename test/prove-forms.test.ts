@@ -147,6 +147,15 @@ describe('what laws say that is not in IEEE 754', () => {
             kinds.set(`${n.op} ${n.fmt} ${n.aux} ${n.n} ${n.width}`, n);
       }
   const all = [...kinds].filter(([, n]) => n.fmt !== '');
+  it.each(all.filter(([, n]) => n.op === 'f2i'))('%s of what is rounded to an integer', (_, n) => {
+    const fmt = n.fmt as FormatName;
+    for (const first of ['RN', 'RZ', 'RM', 'RP'])
+      for (const x of floatSpecials(fmt)) {
+        const rounded = evalNode({ ...n, op: 'frint', width: FORMATS[fmt].bits, aux: first }, [x]);
+        expect(evalNode(n, [rounded])).toBe(evalNode({ ...n, aux: `${n.aux[0]}${first}` }, [x]));
+        expect(evalNode({ ...n, op: 'ftz', width: FORMATS[fmt].bits, aux: '' }, [rounded])).toBe(rounded);
+      }
+  });
   it('there are such kinds', () => {
     expect(new Set(all.map(([, n]) => n.op))).toEqual(new Set(['approx', 'f2f', 'f2i', 'fcmp']));
   });

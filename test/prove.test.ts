@@ -403,6 +403,12 @@ describe.skipIf(solver === null)('laws of IEEE 754 that proofs rest on hold in a
       exact('(fp.add r (fp.mul r x y) z)'),
       'RNE RTZ RTN RTP',
     ],
+    [
+      'integers',
+      '(fp.roundToIntegral RTP (fp.roundToIntegral r x))',
+      '(fp.roundToIntegral r x)',
+      'RNE RTZ RTN RTP',
+    ],
     ['two', `(fp.mul r x ${two})`, '(fp.add r x x)', 'RNE RTZ RTN RTP'],
     ['minus zero', `(fp.add r x ${minusZero})`, 'x', 'RNE RTZ RTP'],
     ['one, fused', `(fp.fma r x ${one} z)`, '(fp.add r x z)', 'RNE RTZ RTN RTP'],

@@ -17,16 +17,21 @@ import { NodeTable } from './nodes.ts';
  * - fused, x * y + c is a sum where x * y is a constant that needs no rounding, x * 1 + c is x + c, x * -1 + c is -x + c, and x * y + -0 is x * y unless rounded down; so is x * y + +0 where
  *   the product is never negative;
  * - approximate functions, conversions and comparisons do not depend on which NaN it is, nor comparisons and conversions to
- *   integers on the sign of zero.
+ *   integers on the sign of zero;
+ * - a float rounded to an integer is not changed by another such rounding, and converted to an integer it is the same as
+ *   converted with the first rounding.
  *
- * @returns null if the goal has none of these operations
+ * @returns null if the goal has no operation that they speak of
  */
 export function lawful(goal: Goal): Goal | null {
-  if (!goal.nodes.some((n) => ARITHMETIC.has(n.op))) return null;
+  if (!goal.nodes.some((n) => ARITHMETIC.has(n.op) || n.op === 'frint')) return null;
   return new Laws(goal).run();
 }
 
 const ARITHMETIC: ReadonlySet<string> = new Set(['fadd', 'fmul', 'ffma', 'fdiv', 'fsqrt']);
+
+/** What is flushed is flushed already, and what is rounded to an integer is no subnormal number. */
+const FLUSHED: ReadonlySet<string> = new Set(['ftz', 'frint']);
 
 /** A float taken apart: its size, and its sign as the exclusive or of one-bit nodes, inverted if `odd`. */
 interface Parts {
@@ -84,7 +89,7 @@ class Laws {
     const [a] = args;
     switch (n.op) {
       case 'ftz': {
-        if (table.nodes[a].op === 'ftz' && table.nodes[a].fmt === n.fmt) return a;
+        if (FLUSHED.has(table.nodes[a].op) && table.nodes[a].fmt === n.fmt) return a;
         // What is flushed of the canonical NaN is that NaN.
         const under = this.canonical.get(a);
         if (under === undefined || under.f !== n.fmt || under.zero) return table.intern({ ...n, args });
@@ -95,7 +100,17 @@ class Laws {
         const under = this.canonical.get(a);
         return table.intern({ ...n, args: [under?.f === n.fmt && !under.zero ? under.of : a] });
       }
-      case 'f2i':
+      case 'frint':
+        return table.nodes[a].op === 'frint' && table.nodes[a].fmt === n.fmt
+          ? a
+          : table.intern({ ...n, args });
+      case 'f2i': {
+        const x = this.bare(a, n.fmt);
+        const inner = table.nodes[x];
+        if (inner.op !== 'frint' || inner.fmt !== n.fmt) return table.intern({ ...n, args: [x] });
+        const whole = { ...n, aux: `${n.aux[0]}${inner.aux}` };
+        return table.intern({ ...whole, args: [this.bare(inner.args[0], n.fmt)] });
+      }
       case 'fcmp':
         return table.intern({ ...n, args: args.map((x) => this.bare(x, n.fmt as FormatName)) });
       default:

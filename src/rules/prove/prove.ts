@@ -215,6 +215,8 @@ class Prover {
     if (await this.holds(oneBit(goal))) return { k: 'proved', say: 'bit by bit' };
     if (await this.holds(opaque(simple)))
       return { k: 'proved', say: 'by equal operands of the same operations' };
+    const few = await this.casesByLaws(goal, instance);
+    if (few !== null) return few;
     const whole = goal.nodes.some((n) => HARD_IN_BITS.has(n.op)) ? integerQuestion(goal) : null;
     if (whole !== null) {
       const i = await this.beside(whole);
@@ -245,6 +247,18 @@ class Prover {
     if (same(goal)) return true;
     const a = await this.beside(questionOf(goal));
     return a.k === 'unsat';
+  }
+
+  /** Splits a goal about floats by the values of its constants, if they are few and laws decide each. */
+  private async casesByLaws(goal: Goal, instance: Instance): Promise<Found | null> {
+    if (!goal.inputs.some((x) => x.constant) || lawful(goal) === null) return null;
+    const cases = await casesOf(goal, this.rule, instance, this.solver, this.choices);
+    if (cases === null || !cases.complete) return null;
+    const decided = (c: Goal): boolean => {
+      const laws = lawful(simplified(c));
+      return laws !== null && same(laws);
+    };
+    return cases.goals.every(decided) ? casesFound(cases) : null;
   }
 
   /** Splits the question by the values of the constants. */
