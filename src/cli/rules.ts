@@ -114,6 +114,12 @@ const summary = (r: Rule) => ({
   ...r.text,
 });
 
+/** The review of a rule as it stands, or null. */
+const reviewOf = (id: string, rules: readonly Rule[], specs: Specs): Review | null => {
+  const rule = rules.find((r) => r.id === id);
+  return rule === undefined ? null : currentReview(reviewsOf(specs.reviews?.data), rule);
+};
+
 /** A review of a rule for people, in lines of at most `REVIEW_WIDTH` characters. */
 export function reviewText(r: Review, indent: string): string {
   const lines = [`reviewed by ${r.by}, ${r.date}:`];
@@ -149,7 +155,7 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
     );
   }
   if (o.json === true) {
-    const review = currentReview(reviewsOf(specs.reviews?.data), r);
+    const review = reviewOf(r.id, rules, specs);
     const data = { ...summary(r), phases: phasesOf(plan, r.group), ...(review === null ? {} : { review }) };
     out(JSON.stringify(data, null, 2));
     return;
@@ -190,7 +196,7 @@ export async function showRule(id: string, o: RuleOptions): Promise<void> {
     ...(r.holds === null ? [] : [['  holds', r.holds]]),
   ];
   out(table(rows, 'll'));
-  const review = currentReview(reviewsOf(specs.reviews?.data), r);
+  const review = reviewOf(r.id, rules, specs);
   if (review !== null) out(`\n${reviewText(review, '  ')}`);
 }
 
@@ -255,7 +261,7 @@ export const WHY: Readonly<Record<string, string>> = {
 /** `orrery rules explain FILE`. */
 export async function explain(file: string, o: RuleOptions): Promise<void> {
   const text = readText(file);
-  const { plan, rules } = await bookFor(o, targetOf(text));
+  const { plan, rules, specs } = await bookFor(o, targetOf(text));
   if (o.rule !== undefined && !rules.some((r) => r.id === o.rule)) await showRule(o.rule, o);
   const { program: all } = programFor(file, text, plan);
   const program: Program =
@@ -313,6 +319,8 @@ export async function explain(file: string, o: RuleOptions): Promise<void> {
       out(
         `rule '${o.rule}' looks for nothing that stands in ${file}, or no phase of the plan runs its group`,
       );
+    const review = reviewOf(o.rule, rules, specs);
+    if (review !== null) out(`\n${reviewText(review, '')}`);
     return;
   }
   const fired = rows.filter(([, t]) => t.hits > 0);
