@@ -62,3 +62,17 @@ export function occupancyUnder(limits: Limits, use: BlockUse): Occupancy {
   const blocks = Math.min(by.threads, by.registers, by.shared);
   return { blocks, warps: blocks * warps, most, by };
 }
+
+/**
+ * Most registers of a thread with which an SM holds as many blocks of a kernel as it would with the fewest: what more are saved than
+ * that brings no further warps. Infinite where the limits do not say.
+ */
+export function freeRegisters(limits: Limits, use: Omit<BlockUse, 'registers'>): number {
+  const most = Number(limits['max-registers'] ?? 0);
+  if (most === 0) return Number.POSITIVE_INFINITY;
+  const blocks = (registers: number): number => occupancyUnder(limits, { ...use, registers }).blocks;
+  let registers = Number(limits['min-registers'] ?? 1);
+  const all = blocks(registers);
+  while (registers < most && blocks(registers + 1) === all) registers++;
+  return registers;
+}

@@ -222,7 +222,7 @@ function localBytes(fn: Fn): number {
 }
 
 /** Bytes of the shared variables that a function names. */
-function sharedBytes(fn: Fn, program: Program): number {
+export function sharedBytes(fn: Fn, program: Program): number {
   const size = new Map<string, number>();
   for (const v of [...program.variables, ...fn.variables]) if (v.space === 'shared') size.set(v.name, v.size);
   if (size.size === 0) return 0;

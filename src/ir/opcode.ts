@@ -164,6 +164,8 @@ export interface SpecialRegister {
   readonly thread: number;
   /** Axis along which it is the extent of the block; -1 for none. */
   readonly extent: number;
+  /** Whether a thread that reads it again may find something else. */
+  readonly changes: boolean;
 }
 
 export interface Opcode {

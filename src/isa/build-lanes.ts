@@ -15,6 +15,7 @@ export interface SpecialSpec {
   readonly most?: number;
   readonly thread?: number;
   readonly extent?: number;
+  readonly changes?: boolean;
 }
 
 const LEVEL: Readonly<Record<string, number>> = {
@@ -94,6 +95,7 @@ export function buildSpecial(
       most: s.most ?? 0xffffffff,
       thread: s.thread ?? -1,
       extent: s.extent ?? -1,
+      changes: s.changes ?? false,
     };
   });
 }

@@ -20,6 +20,15 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'place-blocks': { chains: flag, cold: word('loops', 'function') },
   predication: { only: word('values'), 'max-loss': share, 'max-uniform-loss': share, 'max-guarded': count },
   reassociate: { 'max-pressure': count, 'max-predicates': count },
+  rematerialize: {
+    family: word('sink'),
+    slack: count,
+    'max-cost': share,
+    'max-cycles': count,
+    distance: count,
+    'constant-cycles': count,
+    'max-predicates': count,
+  },
   'switch-opt': {
     'cascade-cases': share,
     'table-density': share,

@@ -38,6 +38,7 @@ import { propagateVarying } from './propagate-varying.ts';
 import { reassociate } from './reassociate.ts';
 import { redundantBarriers } from './redundant-barriers.ts';
 import { redundantMultiDefMoves } from './redundant-multi-def-moves.ts';
+import { rematerialize } from './rematerialize.ts';
 import { replaceUniforms } from './replace-uniforms.ts';
 import { reportAllocation } from './report-allocation.ts';
 import { reportInitial } from './report-initial.ts';
@@ -93,6 +94,10 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     knobs: ['Knob358'],
   }),
   entry('sink-values', sinkValues, 2, 'sink values into the only path that needs them'),
+  entry('rematerialize', rematerialize, 1, 'recompute cheap values where registers are short', {
+    facts: ['limits', 'costs'],
+    requires: ['ssa'],
+  }),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry(
     'loop-simplification',

@@ -575,6 +575,10 @@ least?: number
  */
 most?: number
 /**
+ * It may give something else when the thread reads it again.
+ */
+changes?: boolean
+/**
  * It is the thread's index in the block along this axis.
  */
 thread?: (0 | 1 | 2)

@@ -1,0 +1,519 @@
+import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
+import { isControl, isPhi } from '../ir/flow.ts';
+import type { Reg } from '../ir/operand.ts';
+import type { Instr } from '../ir/program.ts';
+import { cfgOf } from './cfg.ts';
+import { type DominatorTree, dominatorsOf } from './dominators.ts';
+import { frequencyOf } from './frequency.ts';
+import { liveInOf, livenessOf, poolOf, reads, unitsIn } from './liveness.ts';
+import { pressureOf } from './pressure.ts';
+
+/** Values that are computed for the sake of one recomputation, one above the other: see `RegAllocMaxRematHeight` for the original's. */
+const HEIGHT = 3;
+
+/** What may be recomputed, and how much that may cost. */
+export interface RematLimits {
+  /** The pool whose pressure is too high. */
+  readonly pool: number;
+  /** Cycles to compute it once more; infinite if it must not be computed anywhere else. Asked only in SSA. */
+  readonly costOf: (x: Instr) => number;
+  /** Most cycles for one recomputation with all that it needs. */
+  readonly mostCycles: number;
+  /** Uses in one block that are so many instructions apart count as separate. */
+  readonly distance: number;
+}
+
+/** One value computed again. */
+export interface Recomputation {
+  readonly block: BlockNo;
+  /** The instruction in front of which it is computed; -1 for the end of the block. */
+  readonly before: Ins;
+  /** What is computed, operands first, the value itself last. */
+  readonly chain: readonly Instr[];
+  /** Who takes the new value; a phi takes it on the way from the block of the use. */
+  readonly users: readonly Use[];
+}
+
+/** A value, and the places where it is computed again. */
+export interface Rematerialization {
+  readonly def: Ins;
+  readonly result: Reg;
+  readonly copies: readonly Recomputation[];
+  /** Weighted cycles that it adds; negative where it saves some. */
+  readonly cost: number;
+}
+
+/** A read of a register. */
+export interface Use {
+  readonly n: Ins;
+  /** The block in which the register is read; for what a phi takes, the one that it comes from. */
+  readonly block: BlockNo;
+  /** Instructions above it in the block. */
+  readonly at: number;
+  /** Whether a phi takes it, at the end of the block. */
+  readonly phi: boolean;
+}
+
+/** Where a value is live: from behind its definition to its last use in each block. */
+interface Range {
+  readonly home: BlockNo;
+  /** The point at which it begins in its home. */
+  readonly begin: number;
+  readonly into: ReadonlySet<BlockNo>;
+  readonly outOf: ReadonlySet<BlockNo>;
+  readonly last: ReadonlyMap<BlockNo, number>;
+}
+
+/** A group of uses with a recomputation of its own. */
+interface Group {
+  readonly block: BlockNo;
+  readonly at: number;
+  readonly users: Use[];
+}
+
+interface Choice {
+  readonly r: Reg;
+  readonly def: Ins;
+  readonly stay: readonly Use[];
+  readonly groups: readonly Group[];
+}
+
+interface Judged extends Choice {
+  readonly chains: readonly (readonly Instr[])[];
+  /** What the recomputations read, by group. */
+  readonly leaves: readonly (readonly Reg[])[];
+  readonly cost: number;
+  /** Units taken off points above the target. */
+  readonly gain: number;
+  readonly ranges: readonly Range[];
+}
+
+/**
+ * Chooses values to compute again where they are used in place of keeping them in registers (Briggs, Cooper and Torczon,
+ * "Rematerialization", 1992; here before allocation, by pressure).
+ *
+ * The planner holds the live ranges of a function in SSA as they are with what has been chosen so far, so that pressure is exact at each
+ * point of the blocks where it is too high. No live range ever grows: a recomputation reads only what is live at its place for the sake of
+ * something else, or recomputes that too. A new range is a part of the old one.
+ *
+ * @see pressureOf for what a point is
+ */
+export class RematPlanner {
+  private readonly d: Draft;
+  private readonly limits: RematLimits;
+  private readonly often: Float64Array | readonly number[];
+  private readonly tree: DominatorTree;
+  private readonly original = new Map<Reg, readonly Use[]>();
+  private readonly originalRange = new Map<Reg, Range>();
+  // What follows belongs to one attempt.
+  private target = 0;
+  private points = new Map<BlockNo, Int32Array>();
+  private uses = new Map<Reg, readonly Use[]>();
+  private ranges = new Map<Reg, Range>();
+  /** Values chosen, and those that recomputations read: their uses are settled. */
+  private settled = new Set<Reg>();
+
+  /** @param d a draft without edits, in SSA */
+  constructor(d: Draft, limits: RematLimits) {
+    this.d = d;
+    this.limits = limits;
+    this.often = frequencyOf(d.fn).block;
+    this.tree = dominatorsOf(d.fn);
+  }
+
+  /** Most units live at any point. */
+  get most(): number {
+    return pressureOf(this.d.fn).most[this.limits.pool];
+  }
+
+  /**
+   * What to recompute so that at most `target` units are live at once; null if that cannot be reached.
+   * @param mostCost most weighted cycles that may be added
+   */
+  plan(target: number, mostCost: number): readonly Rematerialization[] | null {
+    this.begin(target);
+    const found: Judged[] = [];
+    for (const r of this.candidates()) {
+      const best = this.best(r);
+      if (best !== null) found.push(best);
+    }
+    if (this.lowest(found) > target) return null;
+    const order = (j: Judged): number => j.cost / j.gain;
+    found.sort((a, b) => order(a) - order(b) || a.def - b.def);
+    const chosen: Rematerialization[] = [];
+    let added = 0;
+    for (const f of found) {
+      if (this.isReached()) break;
+      if (this.settled.has(f.r)) continue;
+      // Earlier choices may have taken the gain away, or uses.
+      const now = this.best(f.r);
+      if (now === null || added + Math.max(0, now.cost) > mostCost) continue;
+      added += Math.max(0, now.cost);
+      chosen.push(this.take(now));
+    }
+    return this.isReached() ? chosen : null;
+  }
+
+  /** Chooses whatever can be recomputed, whatever it costs and gains. */
+  planAll(): readonly Rematerialization[] {
+    this.begin(-1);
+    const chosen: Rematerialization[] = [];
+    for (const r of this.candidates()) {
+      if (this.settled.has(r)) continue;
+      const best = this.best(r);
+      if (best !== null) chosen.push(this.take(best));
+    }
+    return chosen;
+  }
+
+  // ------------------------------------------------------------------ attempts
+
+  private begin(target: number): void {
+    const { fn } = this.d;
+    const pressure = pressureOf(fn);
+    const { pool } = this.limits;
+    this.target = target;
+    this.points = new Map();
+    for (let b = 0; b < fn.blocks.length; b++)
+      if (pressure.inBlock(b, pool) > target) this.points.set(b, pressure.at(b, pool));
+    this.uses = new Map();
+    this.ranges = new Map();
+    this.settled = new Set();
+  }
+
+  private isReached(): boolean {
+    for (const at of this.points.values())
+      for (let i = 0; i < at.length; i++) if (at[i] > this.target) return false;
+    return true;
+  }
+
+  /** The lowest pressure that could be had if every value of the list were recomputed. */
+  private lowest(found: readonly Judged[]): number {
+    const off = new Map([...this.points].map(([b, at]) => [b, at.slice()]));
+    for (const f of found) {
+      const units = unitsIn(f.r);
+      for (const [b, at] of off) this.eachFreed(f, b, (i) => (at[i] -= units));
+    }
+    let most = 0;
+    for (const at of off.values()) for (let i = 0; i < at.length; i++) most = Math.max(most, at[i]);
+    return most;
+  }
+
+  /** Registers of the pool that are live at a point above the target, and may be recomputed. */
+  private candidates(): Reg[] {
+    const { d } = this;
+    const live = livenessOf(d.fn);
+    const out = new Set<Reg>();
+    const look = (r: Reg): void => {
+      if (poolOf(r) === this.limits.pool && this.mayRecompute(r)) out.add(r);
+    };
+    for (const b of this.points.keys()) {
+      liveInOf(live, b).forEach(look);
+      for (const x of d.fn.blocks[b].ins) x.dst.forEach(look);
+    }
+    return [...out].sort((a, b) => d.def(a) - d.def(b));
+  }
+
+  private mayRecompute(r: Reg): boolean {
+    const n = this.d.def(r);
+    return n >= 0 && !this.d.isReturned(r) && this.limits.costOf(this.d.at(n)) <= this.limits.mostCycles;
+  }
+
+  // ------------------------------------------------------------------ judging
+
+  /** The best way to recompute a value, as things are; null if none gains anything. */
+  private best(r: Reg): Judged | null {
+    const def = this.d.def(r);
+    const uses = this.usesOf(r);
+    if (uses.length === 0) return null;
+    let best: Judged | null = null;
+    for (const { stay, groups } of this.choices(def, uses)) {
+      if (groups.length === 0) continue;
+      const j = this.judge({ r, def, stay, groups });
+      if (j !== null && (best === null || j.cost / j.gain < best.cost / best.gain)) best = j;
+    }
+    return best;
+  }
+
+  /** Ways to divide the uses: each in its block, each at the cheapest place above it, and the latter where it is not dearer than the definition. */
+  private choices(
+    def: Ins,
+    uses: readonly Use[],
+  ): { readonly stay: readonly Use[]; readonly groups: readonly Group[] }[] {
+    const { d, often } = this;
+    const home = d.block(def);
+    const near = { stay: [] as Use[], groups: [] as Group[] };
+    const cold = { stay: [] as Use[], groups: [] as Group[] };
+    const cheap = { stay: [] as Use[], groups: [] as Group[] };
+    for (const [b, list] of byBlock(uses)) {
+      let previous = b === home ? this.indexOf(def) : Number.NEGATIVE_INFINITY;
+      let group: Group | null = null;
+      const far: Use[] = [];
+      for (const u of list) {
+        if (u.at - previous > this.limits.distance) near.groups.push((group = this.groupAt(b, u, [])));
+        previous = u.at;
+        if (group === null) near.stay.push(u);
+        else group.users.push(u);
+        if (b !== home) far.push(u);
+        else if (group === null) {
+          cold.stay.push(u);
+          cheap.stay.push(u);
+        } else {
+          addTo(cold.groups, group);
+          addTo(cheap.groups, group);
+        }
+      }
+      if (far.length === 0) continue;
+      const place = this.coldest(b, home);
+      const there =
+        place === b ? this.groupAt(b, far[0], far) : { block: place, at: this.endOf(place), users: far };
+      const joined = cold.groups.find((g) => g.block === place && g.at === there.at);
+      if (joined === undefined) cold.groups.push({ ...there, users: [...far] });
+      else joined.users.push(...far);
+      if (often[place] > often[home]) cheap.stay.push(...far);
+      else {
+        const same = cheap.groups.find((g) => g.block === place && g.at === there.at);
+        if (same === undefined) cheap.groups.push({ ...there, users: [...far] });
+        else same.users.push(...far);
+      }
+    }
+    return [near, cold, cheap];
+  }
+
+  private groupAt(block: BlockNo, first: Use, users: Use[]): Group {
+    return { block, at: first.phi ? this.endOf(block) : first.at, users };
+  }
+
+  /** The block above (or equal to) `b`, below `home`, that runs least; the nearest of them. */
+  private coldest(b: BlockNo, home: BlockNo): BlockNo {
+    let best = b;
+    for (let p = b; p >= 0 && p !== home; p = this.tree.idom[p])
+      if (this.often[p] < this.often[best]) best = p;
+    return best;
+  }
+
+  private judge(c: Choice): Judged | null {
+    const { d, often } = this;
+    const units = unitsIn(c.r);
+    const chains: (readonly Instr[])[] = [];
+    const leaves: (readonly Reg[])[] = [];
+    let cost = c.stay.length === 0 ? -often[d.block(c.def)] * this.limits.costOf(d.at(c.def)) : 0;
+    for (const g of c.groups) {
+      const chain: Instr[] = [];
+      const read: Reg[] = [];
+      const cycles = this.chainAt(c.def, g.block, g.at, 1, chain, read);
+      if (cycles > this.limits.mostCycles) return null;
+      const temporary = chain.reduce((sum, x, k) => sum + (k < chain.length - 1 ? this.unitsOf(x) : 0), 0);
+      if (temporary > units && this.pressureAt(g.block, g.at) - units + temporary > this.target) return null;
+      cost += often[g.block] * cycles;
+      chains.push(chain);
+      leaves.push(read);
+    }
+    const ranges = c.groups.map((g) => this.walk(g.block, g.at, g.users));
+    if (c.stay.length > 0) ranges.push(this.walk(d.block(c.def), this.indexOf(c.def) + 1, c.stay));
+    const j = { ...c, chains, leaves, cost, gain: 0, ranges };
+    if (this.target < 0) return j;
+    let gain = 0;
+    for (const [b, at] of this.points)
+      this.eachFreed(j, b, (i) => {
+        if (at[i] > this.target) gain += Math.min(units, at[i] - this.target);
+      });
+    return gain > 0 ? { ...j, gain } : null;
+  }
+
+  /**
+   * Cycles of what has to be computed for `def` at a place; infinite if an operand is neither live there nor may be computed again.
+   * @param chain takes the instructions in their order
+   * @param read takes the registers that are live there
+   */
+  private chainAt(def: Ins, b: BlockNo, at: number, height: number, chain: Instr[], read: Reg[]): number {
+    const x = this.d.at(def);
+    if (chain.includes(x)) return 0;
+    let cycles = this.limits.costOf(x);
+    reads(x, (r) => {
+      if (cycles > this.limits.mostCycles || read.includes(r)) return;
+      if (this.isLiveAt(r, b, at)) read.push(r);
+      else if (height < HEIGHT && this.mayRecompute(r))
+        cycles += this.chainAt(this.d.def(r), b, at, height + 1, chain, read);
+      else cycles = Number.POSITIVE_INFINITY;
+    });
+    chain.push(x);
+    return cycles;
+  }
+
+  /** Calls `visit` with the points of a block at which the value is no longer live. */
+  private eachFreed(j: Judged, b: BlockNo, visit: (i: number) => void): void {
+    const old = this.interval(this.rangeOf(j.r), b);
+    if (old === null) return;
+    const kept = j.ranges.map((range) => this.interval(range, b)).filter((x) => x !== null);
+    for (let i = old[0]; i <= old[1]; i++) if (!kept.some(([from, to]) => i >= from && i <= to)) visit(i);
+  }
+
+  /** Chooses it: live ranges are from now on as they will be. */
+  private take(j: Judged): Rematerialization {
+    const { d } = this;
+    const x = d.at(j.def);
+    const goes = j.stay.length === 0;
+    this.moveRange(j.r, j.ranges);
+    this.uses.set(j.r, j.stay);
+    if (!goes) this.ranges.set(j.r, j.ranges[j.ranges.length - 1]);
+    else this.ranges.set(j.r, this.walk(d.block(j.def), this.indexOf(j.def) + 1, []));
+    this.settled.add(j.r);
+    j.leaves.forEach((leaves, k) => {
+      const { block, at } = j.groups[k];
+      for (const r of leaves) {
+        this.settled.add(r);
+        this.uses.set(r, [...this.usesOf(r), { n: -1, block, at, phi: false }]);
+      }
+    });
+    if (goes)
+      reads(x, (r) => {
+        const left = this.usesOf(r).filter((u) => u.n !== j.def);
+        const home = this.rangeOf(r);
+        const range = this.walk(home.home, home.begin, left);
+        this.moveRange(r, [range]);
+        this.uses.set(r, left);
+        this.ranges.set(r, range);
+      });
+    const copies = j.groups.map(
+      (g, k): Recomputation => ({
+        block: g.block,
+        before: g.at < this.lengthOf(g.block) ? d.first(g.block) + g.at : -1,
+        chain: j.chains[k],
+        users: g.users,
+      }),
+    );
+    return { def: j.def, result: j.r, copies, cost: j.cost };
+  }
+
+  /** Takes the live range of a register off the points, and adds others. */
+  private moveRange(r: Reg, to: readonly Range[]): void {
+    if (poolOf(r) !== this.limits.pool) return;
+    const units = unitsIn(r);
+    const old = this.rangeOf(r);
+    for (const [b, at] of this.points) {
+      const add = (range: Range, by: number): void => {
+        const x = this.interval(range, b);
+        if (x !== null) for (let i = x[0]; i <= x[1]; i++) at[i] += by;
+      };
+      add(old, -units);
+      for (const range of to) add(range, units);
+    }
+  }
+
+  private pressureAt(b: BlockNo, at: number): number {
+    return this.points.get(b)?.[at] ?? pressureOf(this.d.fn).inBlock(b, this.limits.pool);
+  }
+
+  private unitsOf(x: Instr): number {
+    return x.dst.reduce((sum, r) => sum + (poolOf(r) === this.limits.pool ? unitsIn(r) : 0), 0);
+  }
+
+  // ------------------------------------------------------------------ live ranges
+
+  private isLiveAt(r: Reg, b: BlockNo, at: number): boolean {
+    const x = this.interval(this.rangeOf(r), b);
+    return x !== null && at >= x[0] && at <= x[1];
+  }
+
+  /** First and last point of a block at which the range is live. */
+  private interval(range: Range, b: BlockNo): readonly [number, number] | null {
+    if (b !== range.home && !range.into.has(b)) return null;
+    const from = b === range.home ? range.begin : 0;
+    const to = range.outOf.has(b) ? this.lengthOf(b) : (range.last.get(b) ?? -1);
+    return to < from ? null : [from, to];
+  }
+
+  private usesOf(r: Reg): readonly Use[] {
+    const now = this.uses.get(r);
+    if (now !== undefined) return now;
+    let uses = this.original.get(r);
+    if (uses === undefined) this.original.set(r, (uses = this.findUses(r)));
+    return uses;
+  }
+
+  private rangeOf(r: Reg): Range {
+    const now = this.ranges.get(r);
+    if (now !== undefined) return now;
+    let range = this.originalRange.get(r);
+    if (range === undefined) {
+      const def = this.d.def(r);
+      const [home, begin] = def < 0 ? [this.d.entryBlock, 0] : [this.d.block(def), this.indexOf(def) + 1];
+      this.originalRange.set(r, (range = this.walk(home, begin, this.usesOf(r))));
+    }
+    return range;
+  }
+
+  private findUses(r: Reg): Use[] {
+    const { d } = this;
+    const out: Use[] = [];
+    for (const n of d.users(r)) {
+      const x = d.at(n);
+      if (!isPhi(x)) {
+        out.push({ n, block: d.block(n), at: this.indexOf(n), phi: false });
+        continue;
+      }
+      for (let k = 0; k + 1 < x.src.length; k += 2) {
+        if (x.src[k + 1].reg !== r) continue;
+        const block = d.blockById(x.src[k].lo);
+        out.push({ n, block, at: this.lengthOf(block), phi: true });
+      }
+    }
+    return out;
+  }
+
+  /** The live range of what is defined right above a point, up to its uses. */
+  private walk(home: BlockNo, begin: number, uses: readonly Use[]): Range {
+    const { pred, predStart } = cfgOf(this.d.fn);
+    const into = new Set<BlockNo>();
+    const outOf = new Set<BlockNo>();
+    const last = new Map<BlockNo, number>();
+    const work: BlockNo[] = [];
+    const reach = (b: BlockNo): void => {
+      if (b === home || into.has(b)) return;
+      into.add(b);
+      work.push(b);
+    };
+    for (const u of uses) {
+      if (u.phi) outOf.add(u.block);
+      else last.set(u.block, Math.max(last.get(u.block) ?? -1, u.at));
+      reach(u.block);
+    }
+    for (let b = work.pop(); b !== undefined; b = work.pop())
+      for (let e = predStart[b]; e < predStart[b + 1]; e++) {
+        outOf.add(pred[e]);
+        reach(pred[e]);
+      }
+    return { home, begin, into, outOf, last };
+  }
+
+  private lengthOf(b: BlockNo): number {
+    return this.d.fn.blocks[b].ins.length;
+  }
+
+  /** The point in front of the block's control operation, or at its end. */
+  private endOf(b: BlockNo): number {
+    const { ins } = this.d.fn.blocks[b];
+    return ins.length > 0 && isControl(ins[ins.length - 1]) ? ins.length - 1 : ins.length;
+  }
+
+  private indexOf(n: Ins): number {
+    return n - this.d.first(this.d.block(n));
+  }
+}
+
+/** Uses by block, from the first to the last. */
+function byBlock(uses: readonly Use[]): ReadonlyMap<BlockNo, readonly Use[]> {
+  const out = new Map<BlockNo, Use[]>();
+  for (const u of uses) {
+    const list = out.get(u.block);
+    if (list === undefined) out.set(u.block, [u]);
+    else list.push(u);
+  }
+  for (const list of out.values()) list.sort((a, b) => a.at - b.at);
+  return out;
+}
+
+function addTo(groups: Group[], g: Group): void {
+  if (!groups.includes(g)) groups.push(g);
+}

@@ -1,0 +1,279 @@
+import { type Costs, instrCost } from '../analysis/costs.ts';
+import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { frequencyOf } from '../analysis/frequency.ts';
+import { Pool, reads } from '../analysis/liveness.ts';
+import { freeRegisters, type Limits, statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
+import { pressureOf } from '../analysis/pressure.ts';
+import { type Rematerialization, type RematLimits, RematPlanner, type Use } from '../analysis/remat-plan.ts';
+import { sharedBytes } from '../analysis/statistics.ts';
+import { type Draft, edit, type Ins, readingInstead } from '../ir/draft/index.ts';
+import { withDst, withSource } from '../ir/edit.ts';
+import { isPhi } from '../ir/flow.ts';
+import { copyOf, movesOf } from '../ir/moves.ts';
+import { OpFlag } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Reg, RegFile, regFile, withReg } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
+import { allInSsa } from '../ssa/registers.ts';
+import type { Pass, PassContext } from './pass.ts';
+
+/** What was recomputed may make room for operands of something else; so often the function is looked at. */
+const ROUNDS = 3;
+/** Targets tried between the one that brings most warps and the pressure as it is, unless a knob says how many. */
+const TRIALS = 8;
+/** The step between two of them, unless a knob gives it. */
+const BACK_OFF = 1.1;
+
+/**
+ * Phases 28, SinkRemat, 54, OriDoRematEarly, and 69, OriDoRemat: a value that is cheap to compute is computed again where it is used, in
+ * place of being kept in a register through code that is short of them.
+ *
+ *     before                              after
+ *     BB0:                                BB0:
+ *           SHL R1, R2, 3                       ...                    (many registers live)
+ *           ...                                 STG [RD4], R2
+ *           STG [RD4], R2                 BB1:
+ *     BB1:                                      SHL R9, R2, 3
+ *           STG [RD4+8], R1                     STG [RD4+8], R9
+ *           STG [RD4+16], R2                    STG [RD4+16], R2
+ *
+ * What may be recomputed: values, loads from constant memory, and special registers that a thread always finds the same; all unguarded.
+ * Never what lanes do together, clocks, other memory, or uniform registers, of which lanes that left a loop share one with those in it.
+ * Everything that a recomputation reads is live at its place anyway, or is recomputed there too, so no live range grows.
+ *
+ * When: more general registers are live at some point than leave an SM all the warps that it could hold (less `slack`, since ptxas needs
+ * some of its own). The lowest target that can be reached is taken, step by step from there, with as few weighted cycles as possible, at
+ * most the fraction `max-cost` of what the function takes. Above that, nothing is done.
+ *
+ * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay; no point has more registers live than before. A second application
+ * may spend its cycles anew on a lower target; else it changes nothing.
+ * Bound: three rounds of at most `RematRegTargetTrialLimit` plans; a plan looks at each point at which a candidate is live.
+ */
+export const rematerialize: Pass = (fn, ctx) => {
+  const names = ctx.params.family === 'sink' ? SINK : REMAT;
+  if (ctx.knob(names.enable) === 0) return fn;
+  const everything = names.stress !== null && isSet(ctx.knob(names.stress));
+  const pools = names.predicates !== null && isSet(ctx.knob(names.predicates)) ? [Pool.R, Pool.P] : [Pool.R];
+  let out = fn;
+  for (const pool of pools) {
+    let spare = Number(ctx.params['max-cost'] ?? 0) * weightOf(fn, ctx);
+    for (let round = 0; round < ROUNDS; round++) {
+      const target = everything ? -1 : targetOf(out, ctx, names, pool);
+      if (pressureOf(out).most[pool] <= target) break;
+      const before = out;
+      out = edit(
+        before,
+        (d) => {
+          const chosen = choose(d, ctx, names, pool, target, spare);
+          spare -= apply(d, ctx, names, chosen);
+        },
+        ctx.isa,
+      );
+      if (out === before || everything) break;
+    }
+  }
+  return out;
+};
+
+/** Names of the knobs that each family of phases reads; null where it has none. */
+interface Names {
+  readonly enable: string;
+  readonly budget: string;
+  readonly mostCycles: string;
+  readonly distance: string;
+  readonly large: string | null;
+  readonly stress: string | null;
+  readonly predicates: string | null;
+  readonly target: TargetNames | null;
+  readonly costs: CostNames | null;
+}
+interface TargetNames {
+  readonly most: string;
+  readonly factor: string;
+  readonly slack: string;
+  readonly backOff: string;
+  readonly trials: string;
+}
+interface CostNames {
+  readonly weight: string;
+  readonly move: string;
+  readonly constant: string;
+  readonly memory: string;
+}
+
+const REMAT: Names = {
+  enable: 'RematEnable',
+  budget: 'RematBudget',
+  mostCycles: 'RematCostInstLimit',
+  distance: 'RematMinDistance',
+  large: 'Knob356',
+  stress: 'RematStressTest',
+  predicates: 'RematEnablePReg',
+  target: {
+    most: 'RematMaxRegCount',
+    factor: 'RematRegTargetFactor',
+    slack: 'RematConservativeRegSlack',
+    backOff: 'RematBackOffRegTargetFactor',
+    trials: 'RematRegTargetTrialLimit',
+  },
+  costs: {
+    weight: 'RematAbsCostFactor',
+    move: 'MovWeightForRemat',
+    constant: 'RematLdcCost',
+    memory: 'RematMemCost',
+  },
+};
+const SINK: Names = {
+  enable: 'SinkRematEnable',
+  budget: 'SinkRematBudget',
+  mostCycles: 'SinkRematAbsCostLimit',
+  distance: 'SinkRematMinDefPlaceDist',
+  large: null,
+  stress: null,
+  predicates: null,
+  target: null,
+  costs: null,
+};
+
+const isSet = (v: unknown): boolean => v !== null && v !== false && v !== 0;
+
+/** A knob's number, or what stands for it where it is unset. */
+const numberOf = (ctx: PassContext, knob: string | undefined, otherwise: number): number => {
+  const v = knob === undefined ? null : ctx.knob(knob);
+  return v === null ? otherwise : Number(v);
+};
+
+/** Most registers that should be live at one point: of a function, those that every caller can spare are not known, so only kernels have one. */
+function targetOf(fn: Fn, ctx: PassContext, { target }: Names, pool: number): number {
+  if (pool === Pool.P) return Number(ctx.params['max-predicates'] ?? Number.POSITIVE_INFINITY);
+  const free = freeRegisters((ctx.fact('limits') ?? {}) as Limits, {
+    threads: statedThreads(fn) ?? USUAL_BLOCK,
+    shared: sharedBytes(fn, ctx.program),
+  });
+  const slack = numberOf(ctx, target?.slack, Number(ctx.params.slack ?? 0));
+  const wanted = Math.floor((free - slack) * numberOf(ctx, target?.factor, 1));
+  return Math.min(wanted, numberOf(ctx, target?.most, Number.POSITIVE_INFINITY));
+}
+
+/** Cycles of a run of the function in which each instruction takes its issue cost, weighted by frequency. */
+function weightOf(fn: Fn, ctx: PassContext): number {
+  const costs = (ctx.fact('costs') ?? {}) as Costs;
+  const often = frequencyOf(fn).block;
+  return fn.blocks.reduce(
+    (sum, { ins }, b) =>
+      sum + (often[b] ?? 0) * ins.reduce((s, x) => s + (isPhi(x) ? 0 : instrCost(x, costs)), 0),
+    0,
+  );
+}
+
+/** The plan for the lowest target that can be reached. */
+function choose(
+  d: Draft,
+  ctx: PassContext,
+  names: Names,
+  pool: number,
+  target: number,
+  spare: number,
+): readonly Rematerialization[] {
+  const limits: RematLimits = {
+    pool,
+    costOf: costOf(ctx, names),
+    mostCycles: numberOf(ctx, names.mostCycles, Number(ctx.params['max-cycles'] ?? Number.POSITIVE_INFINITY)),
+    distance: numberOf(ctx, names.distance, Number(ctx.params.distance ?? 0)),
+  };
+  const planner = new RematPlanner(d, limits);
+  if (target < 0) return planner.planAll();
+  if (names.large !== null) {
+    const most = numberOf(ctx, names.large, Number.POSITIVE_INFINITY);
+    const instructions = d.fn.blocks.reduce((sum, b) => sum + b.ins.length, 0);
+    if (instructions > most)
+      ctx.remark('note', 'large', `${instructions} instructions: rematerialization may take long`);
+  }
+  const weight = numberOf(ctx, names.costs?.weight, 1);
+  const step = numberOf(ctx, names.target?.backOff, BACK_OFF);
+  const trials = numberOf(ctx, names.target?.trials, TRIALS);
+  for (let t = target, k = 0; t < planner.most && k < trials; k++, t = Math.max(t + 1, Math.ceil(t * step))) {
+    const plan = planner.plan(t, weight > 0 ? spare / weight : Number.POSITIVE_INFINITY);
+    if (plan !== null) return plan;
+  }
+  ctx.remark(
+    'missed',
+    'pressure',
+    `${planner.most} registers live, ${target} wanted: too few are cheap to recompute`,
+  );
+  return [];
+}
+
+const UNIFORM: ReadonlySet<number> = new Set([RegFile.UR, RegFile.URD, RegFile.UP]);
+
+/** Cycles to compute the result of an instruction elsewhere; infinite if that must not be. */
+function costOf(ctx: PassContext, { costs: knobs }: Names): (x: Instr) => number {
+  const costs = (ctx.fact('costs') ?? {}) as Costs;
+  const moves = movesOf(ctx.isa);
+  const constant = numberOf(ctx, knobs?.constant, Number(ctx.params['constant-cycles'] ?? 0));
+  return (x) => {
+    if (x.guard !== NO_REG || isPhi(x) || !allInSsa(x)) return Number.POSITIVE_INFINITY;
+    if (x.dst.reduce((n, r) => n + (r === NO_REG ? 0 : 1), 0) !== 1) return Number.POSITIVE_INFINITY;
+    let uniform = x.dst.some((r) => r !== NO_REG && UNIFORM.has(regFile(r)));
+    reads(x, (r) => {
+      if (UNIFORM.has(regFile(r))) uniform = true;
+    });
+    if (uniform) return Number.POSITIVE_INFINITY;
+    const own = instrCost(x, costs);
+    if (isValue(x)) return copyOf(moves, x)?.kind === Kind.Imm ? numberOf(ctx, knobs?.move, own) : own;
+    if (isPlainLoad(x) && x.op.space === 'const')
+      return x.src[0].kind === Kind.CBank ? constant : numberOf(ctx, knobs?.memory, own);
+    return isFixed(x) ? own : Number.POSITIVE_INFINITY;
+  };
+}
+
+/** Does it read a special register that a thread always finds the same? */
+function isFixed({ op, mods }: Instr): boolean {
+  if (op.special.length === 0 || (op.flags & OpFlag.Volatile) !== 0) return false;
+  const { shift, mask } = op.groups[0];
+  return op.special[(mods >>> shift) & mask]?.changes === false;
+}
+
+/** Carries a plan out, as far as it may, and gives the cycles that this adds. */
+function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Rematerialization[]): number {
+  const made: Ins[] = [];
+  let spent = 0;
+  for (const { def, result, copies, cost } of plan) {
+    const x = d.at(def);
+    const block = d.id(d.block(def));
+    if (!ctx.budget(names.budget) || !ctx.mayRewrite('recomputed', block, x)) break;
+    spent += Math.max(0, cost);
+    ctx.remark('passed', 'recomputed', `${printInstr(x)} in ${blocksOf(d, copies)}`, { block, ins: x });
+    for (const { block: b, before, chain, users } of copies) {
+      const fresh = new Map<Reg, Reg>();
+      for (const link of chain) {
+        const dst = link.dst.map((r) => {
+          if (r === NO_REG) return r;
+          const own = d.freshReg(regFile(r));
+          fresh.set(r, own);
+          return own;
+        });
+        let copy = withDst(link, dst);
+        for (const [from, to] of fresh) copy = readingInstead(copy, from, to);
+        made.push(before < 0 ? d.insertAtEnd(b, copy) : d.insertBefore(before, copy));
+      }
+      for (const u of users) readInstead(d, u, result, fresh.get(result)!);
+    }
+    made.push(def);
+  }
+  // The later ones first: what they read may then be unused too.
+  for (const n of made.reverse())
+    if (!d.isRemoved(n) && d.at(n).dst.every((r) => r === NO_REG || d.useCount(r) === 0)) d.remove(n);
+  return spent;
+}
+
+const blocksOf = (d: Draft, copies: Rematerialization['copies']): string =>
+  [...new Set(copies.map((c) => `BB${d.id(c.block)}`))].join(', ');
+
+function readInstead(d: Draft, u: Use, from: Reg, to: Reg): void {
+  const x = d.at(u.n);
+  if (!u.phi) return d.replace(u.n, readingInstead(x, from, to));
+  for (let k = 0; k + 1 < x.src.length; k += 2)
+    if (x.src[k].lo === d.id(u.block) && x.src[k + 1].reg === from)
+      d.replace(u.n, withSource(x, k + 1, withReg(x.src[k + 1], to)));
+}
