@@ -108,6 +108,8 @@ export class RematPlanner {
   // What follows belongs to one attempt.
   private target = 0;
   private points = new Map<BlockNo, Int32Array>();
+  /** Points above the target. */
+  private over = 0;
   private uses = new Map<Reg, readonly Use[]>();
   private ranges = new Map<Reg, Range>();
   /** Values chosen, and those that recomputations read: their uses are settled. */
@@ -127,23 +129,25 @@ export class RematPlanner {
   }
 
   /**
-   * What to recompute so that at most `target` units are live at once; null if that cannot be reached.
+   * What to recompute so that at most `target` units are live at once. If that cannot be reached, a number: no target below it is worth
+   * trying.
    * @param mostCost most weighted cycles that may be added
    */
-  plan(target: number, mostCost: number): readonly Rematerialization[] | null {
+  plan(target: number, mostCost: number): readonly Rematerialization[] | number {
     this.begin(target);
     const found: Judged[] = [];
     for (const r of this.candidates()) {
       const best = this.best(r);
       if (best !== null) found.push(best);
     }
-    if (this.lowest(found) > target) return null;
+    const lowest = this.lowest(found);
+    if (lowest > target) return lowest;
     const order = (j: Judged): number => j.cost / j.gain;
     found.sort((a, b) => order(a) - order(b) || a.def - b.def);
     const chosen: Rematerialization[] = [];
     let added = 0;
     for (const f of found) {
-      if (this.isReached()) break;
+      if (this.over === 0) break;
       if (this.settled.has(f.r)) continue;
       // Earlier choices may have taken the gain away, or uses.
       const now = this.best(f.r);
@@ -151,7 +155,7 @@ export class RematPlanner {
       added += Math.max(0, now.cost);
       chosen.push(this.take(now));
     }
-    return this.isReached() ? chosen : null;
+    return this.over === 0 ? chosen : target + 1;
   }
 
   /** Chooses whatever can be recomputed, whatever it costs and gains. */
@@ -176,15 +180,12 @@ export class RematPlanner {
     this.points = new Map();
     for (let b = 0; b < fn.blocks.length; b++)
       if (pressure.inBlock(b, pool) > target) this.points.set(b, pressure.at(b, pool));
+    this.over = 0;
+    for (const at of this.points.values())
+      for (let i = 0; i < at.length; i++) if (at[i] > target) this.over++;
     this.uses = new Map();
     this.ranges = new Map();
     this.settled = new Set();
-  }
-
-  private isReached(): boolean {
-    for (const at of this.points.values())
-      for (let i = 0; i < at.length; i++) if (at[i] > this.target) return false;
-    return true;
   }
 
   /** The lowest pressure that could be had if every value of the list were recomputed. */
@@ -192,7 +193,9 @@ export class RematPlanner {
     const off = new Map([...this.points].map(([b, at]) => [b, at.slice()]));
     for (const f of found) {
       const units = unitsIn(f.r);
-      for (const [b, at] of off) this.eachFreed(f, b, (i) => (at[i] -= units));
+      this.eachFreed(f, (b, i) => {
+        off.get(b)![i] -= units;
+      });
     }
     let most = 0;
     for (const at of off.values()) for (let i = 0; i < at.length; i++) most = Math.max(most, at[i]);
@@ -314,10 +317,10 @@ export class RematPlanner {
     const j = { ...c, chains, leaves, cost, gain: 0, ranges };
     if (this.target < 0) return j;
     let gain = 0;
-    for (const [b, at] of this.points)
-      this.eachFreed(j, b, (i) => {
-        if (at[i] > this.target) gain += Math.min(units, at[i] - this.target);
-      });
+    this.eachFreed(j, (b, i) => {
+      const over = this.points.get(b)![i] - this.target;
+      if (over > 0) gain += Math.min(units, over);
+    });
     return gain > 0 ? { ...j, gain } : null;
   }
 
@@ -341,12 +344,18 @@ export class RematPlanner {
     return cycles;
   }
 
-  /** Calls `visit` with the points of a block at which the value is no longer live. */
-  private eachFreed(j: Judged, b: BlockNo, visit: (i: number) => void): void {
-    const old = this.interval(this.rangeOf(j.r), b);
-    if (old === null) return;
-    const kept = j.ranges.map((range) => this.interval(range, b)).filter((x) => x !== null);
-    for (let i = old[0]; i <= old[1]; i++) if (!kept.some(([from, to]) => i >= from && i <= to)) visit(i);
+  /** Calls `visit` with the points, in blocks with some above the target, at which the value is no longer live. */
+  private eachFreed(j: Judged, visit: (b: BlockNo, i: number) => void): void {
+    const was = this.rangeOf(j.r);
+    const look = (b: BlockNo): void => {
+      const old = this.points.has(b) ? this.interval(was, b) : null;
+      if (old === null) return;
+      const kept = j.ranges.map((range) => this.interval(range, b)).filter((x) => x !== null);
+      for (let i = old[0]; i <= old[1]; i++)
+        if (!kept.some(([from, to]) => i >= from && i <= to)) visit(b, i);
+    };
+    look(was.home);
+    was.into.forEach(look);
   }
 
   /** Chooses it: live ranges are from now on as they will be. */
@@ -386,19 +395,28 @@ export class RematPlanner {
     return { def: j.def, result: j.r, copies, cost: j.cost };
   }
 
-  /** Takes the live range of a register off the points, and adds others. */
+  /** Takes the live range of a register off the points, and adds others, which are parts of it. */
   private moveRange(r: Reg, to: readonly Range[]): void {
     if (poolOf(r) !== this.limits.pool) return;
     const units = unitsIn(r);
     const old = this.rangeOf(r);
-    for (const [b, at] of this.points) {
+    const move = (b: BlockNo): void => {
+      const at = this.points.get(b);
+      if (at === undefined) return;
       const add = (range: Range, by: number): void => {
         const x = this.interval(range, b);
-        if (x !== null) for (let i = x[0]; i <= x[1]; i++) at[i] += by;
+        if (x === null) return;
+        for (let i = x[0]; i <= x[1]; i++) {
+          if (at[i] > this.target) this.over--;
+          at[i] += by;
+          if (at[i] > this.target) this.over++;
+        }
       };
       add(old, -units);
       for (const range of to) add(range, units);
-    }
+    };
+    move(old.home);
+    old.into.forEach(move);
   }
 
   private pressureAt(b: BlockNo, at: number): number {

@@ -192,9 +192,11 @@ function choose(
   const weight = numberOf(ctx, names.costs?.weight, 1);
   const step = numberOf(ctx, names.target?.backOff, BACK_OFF);
   const trials = numberOf(ctx, names.target?.trials, TRIALS);
-  for (let t = target, k = 0; t < planner.most && k < trials; k++, t = Math.max(t + 1, Math.ceil(t * step))) {
+  let t = target;
+  for (let k = 0; t < planner.most && k < trials; k++) {
     const plan = planner.plan(t, weight > 0 ? spare / weight : Number.POSITIVE_INFINITY);
-    if (plan !== null) return plan;
+    if (typeof plan !== 'number') return plan;
+    t = Math.max(plan, Math.ceil(t * step));
   }
   ctx.remark(
     'missed',
