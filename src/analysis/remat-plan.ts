@@ -83,9 +83,15 @@ interface Judged extends Choice {
   /** What the recomputations read, by group. */
   readonly leaves: readonly (readonly Reg[])[];
   readonly cost: number;
-  /** Units taken off points above the target. */
-  readonly gain: number;
   readonly ranges: readonly Range[];
+  /** Where it is no longer live, among blocks that matter: block, first point, last point, and so on. */
+  readonly freed: readonly number[];
+}
+
+/** A choice, and the units that it takes off points above the target. */
+interface Weighed {
+  readonly judged: Judged;
+  readonly gain: number;
 }
 
 /**
@@ -101,10 +107,15 @@ interface Judged extends Choice {
 export class RematPlanner {
   private readonly d: Draft;
   private readonly limits: RematLimits;
+  private readonly floor: number;
   private readonly often: Float64Array | readonly number[];
   private readonly tree: DominatorTree;
   private readonly original = new Map<Reg, readonly Use[]>();
   private readonly originalRange = new Map<Reg, Range>();
+  /** Units before each instruction, by block, where they are more than the lowest target at some point. */
+  private readonly pressed = new Map<BlockNo, Int32Array>();
+  private list: readonly Reg[] | null = null;
+  private readonly ways = new Map<Reg, readonly Judged[]>();
   // What follows belongs to one attempt.
   private target = 0;
   private points = new Map<BlockNo, Int32Array>();
@@ -115,12 +126,19 @@ export class RematPlanner {
   /** Values chosen, and those that recomputations read: their uses are settled. */
   private settled = new Set<Reg>();
 
-  /** @param d a draft without edits, in SSA */
-  constructor(d: Draft, limits: RematLimits) {
+  /**
+   * @param d a draft without edits, in SSA
+   * @param floor the lowest target that will be asked for; -1 for `planAll`
+   */
+  constructor(d: Draft, limits: RematLimits, floor: number) {
     this.d = d;
     this.limits = limits;
+    this.floor = floor;
     this.often = frequencyOf(d.fn).block;
     this.tree = dominatorsOf(d.fn);
+    const { at, inBlock } = pressureOf(d.fn);
+    for (let b = 0; b < d.fn.blocks.length; b++)
+      if (inBlock(b, limits.pool) > floor) this.pressed.set(b, at(b, limits.pool));
   }
 
   /** Most units live at any point. */
@@ -131,29 +149,29 @@ export class RematPlanner {
   /**
    * What to recompute so that at most `target` units are live at once. If that cannot be reached, a number: no target below it is worth
    * trying.
+   * @param target not below `floor`
    * @param mostCost most weighted cycles that may be added
    */
   plan(target: number, mostCost: number): readonly Rematerialization[] | number {
     this.begin(target);
-    const found: Judged[] = [];
+    const found: Weighed[] = [];
     for (const r of this.candidates()) {
-      const best = this.best(r);
+      const best = this.bestOf(this.waysOf(r));
       if (best !== null) found.push(best);
     }
     const lowest = this.lowest(found);
     if (lowest > target) return lowest;
-    const order = (j: Judged): number => j.cost / j.gain;
-    found.sort((a, b) => order(a) - order(b) || a.def - b.def);
+    found.sort((a, b) => costPerUnit(a) - costPerUnit(b) || a.judged.def - b.judged.def);
     const chosen: Rematerialization[] = [];
     let added = 0;
-    for (const f of found) {
+    for (const { judged } of found) {
       if (this.over === 0) break;
-      if (this.settled.has(f.r)) continue;
-      // Earlier choices may have taken the gain away, or uses.
-      const now = this.best(f.r);
-      if (now === null || added + Math.max(0, now.cost) > mostCost) continue;
-      added += Math.max(0, now.cost);
-      chosen.push(this.take(now));
+      if (this.settled.has(judged.r)) continue;
+      // Earlier choices may have taken the gain away, uses, or what a recomputation reads.
+      const now = this.isAsJudged(judged) ? this.weigh(judged) : this.bestOf(this.judgeAll(judged.r));
+      if (now === null || added + Math.max(0, now.judged.cost) > mostCost) continue;
+      added += Math.max(0, now.judged.cost);
+      chosen.push(this.take(now.judged));
     }
     return this.over === 0 ? chosen : target + 1;
   }
@@ -164,8 +182,8 @@ export class RematPlanner {
     const chosen: Rematerialization[] = [];
     for (const r of this.candidates()) {
       if (this.settled.has(r)) continue;
-      const best = this.best(r);
-      if (best !== null) chosen.push(this.take(best));
+      const [first] = this.judgeAll(r);
+      if (first !== undefined) chosen.push(this.take(first));
     }
     return chosen;
   }
@@ -173,48 +191,49 @@ export class RematPlanner {
   // ------------------------------------------------------------------ attempts
 
   private begin(target: number): void {
-    const { fn } = this.d;
-    const pressure = pressureOf(fn);
-    const { pool } = this.limits;
     this.target = target;
     this.points = new Map();
-    for (let b = 0; b < fn.blocks.length; b++)
-      if (pressure.inBlock(b, pool) > target) this.points.set(b, pressure.at(b, pool));
     this.over = 0;
-    for (const at of this.points.values())
+    for (const [b, at] of this.pressed) {
+      this.points.set(b, at.slice());
       for (let i = 0; i < at.length; i++) if (at[i] > target) this.over++;
+    }
     this.uses = new Map();
     this.ranges = new Map();
     this.settled = new Set();
   }
 
-  /** The lowest pressure that could be had if every value of the list were recomputed. */
-  private lowest(found: readonly Judged[]): number {
+  /** The lowest pressure that could be had if every value of the list were recomputed, but for what that frees in turn. */
+  private lowest(found: readonly Weighed[]): number {
     const off = new Map([...this.points].map(([b, at]) => [b, at.slice()]));
-    for (const f of found) {
-      const units = unitsIn(f.r);
-      this.eachFreed(f, (b, i) => {
-        off.get(b)![i] -= units;
-      });
+    for (const { judged } of found) {
+      const { freed } = judged;
+      const units = unitsIn(judged.r);
+      for (let k = 0; k < freed.length; k += 3) {
+        const at = off.get(freed[k])!;
+        for (let i = freed[k + 1]; i <= freed[k + 2]; i++) at[i] -= units;
+      }
     }
     let most = 0;
-    for (const at of off.values()) for (let i = 0; i < at.length; i++) most = Math.max(most, at[i]);
+    for (const at of off.values()) for (let i = 0; i < at.length; i++) if (at[i] > most) most = at[i];
     return most;
   }
 
-  /** Registers of the pool that are live at a point above the target, and may be recomputed. */
-  private candidates(): Reg[] {
+  /** Registers of the pool that are live in a block with too many, and may be recomputed, in the order of their definitions. */
+  private candidates(): readonly Reg[] {
+    if (this.list !== null) return this.list;
     const { d } = this;
     const live = livenessOf(d.fn);
-    const out = new Set<Reg>();
+    const seen = new Set<Reg>();
     const look = (r: Reg): void => {
-      if (poolOf(r) === this.limits.pool && this.mayRecompute(r)) out.add(r);
+      if (poolOf(r) === this.limits.pool) seen.add(r);
     };
-    for (const b of this.points.keys()) {
+    for (const b of this.pressed.keys()) {
       liveInOf(live, b).forEach(look);
       for (const x of d.fn.blocks[b].ins) x.dst.forEach(look);
     }
-    return [...out].sort((a, b) => d.def(a) - d.def(b));
+    this.list = [...seen].filter((r) => this.mayRecompute(r)).sort((a, b) => d.def(a) - d.def(b));
+    return this.list;
   }
 
   private mayRecompute(r: Reg): boolean {
@@ -224,18 +243,53 @@ export class RematPlanner {
 
   // ------------------------------------------------------------------ judging
 
-  /** The best way to recompute a value, as things are; null if none gains anything. */
-  private best(r: Reg): Judged | null {
+  /** Ways to recompute a value before anything was chosen. */
+  private waysOf(r: Reg): readonly Judged[] {
+    let ways = this.ways.get(r);
+    if (ways === undefined) this.ways.set(r, (ways = this.judgeAll(r)));
+    return ways;
+  }
+
+  /** Is what was judged before anything was chosen still so? Live ranges only shrink. */
+  private isAsJudged(j: Judged): boolean {
+    return !this.uses.has(j.r) && !j.leaves.some((list) => list.some((r) => this.ranges.has(r)));
+  }
+
+  /** Ways to recompute a value, as things are. */
+  private judgeAll(r: Reg): readonly Judged[] {
     const def = this.d.def(r);
     const uses = this.usesOf(r);
-    if (uses.length === 0) return null;
-    let best: Judged | null = null;
+    if (uses.length === 0) return [];
+    const out: Judged[] = [];
     for (const { stay, groups } of this.choices(def, uses)) {
-      if (groups.length === 0) continue;
-      const j = this.judge({ r, def, stay, groups });
-      if (j !== null && (best === null || j.cost / j.gain < best.cost / best.gain)) best = j;
+      const j = groups.length === 0 ? null : this.judge({ r, def, stay, groups });
+      if (j !== null) out.push(j);
+    }
+    return out;
+  }
+
+  /** The one that pays best; null if none gains anything. */
+  private bestOf(ways: readonly Judged[]): Weighed | null {
+    let best: Weighed | null = null;
+    for (const j of ways) {
+      const w = this.weigh(j);
+      if (w !== null && (best === null || costPerUnit(w) < costPerUnit(best))) best = w;
     }
     return best;
+  }
+
+  private weigh(judged: Judged): Weighed | null {
+    const units = unitsIn(judged.r);
+    const { freed } = judged;
+    let gain = 0;
+    for (let k = 0; k < freed.length; k += 3) {
+      const at = this.points.get(freed[k])!;
+      for (let i = freed[k + 1]; i <= freed[k + 2]; i++) {
+        const over = at[i] - this.target;
+        if (over > 0) gain += over < units ? over : units;
+      }
+    }
+    return gain > 0 ? { judged, gain } : null;
   }
 
   /** Ways to divide the uses: each in its block, each at the cheapest place above it, and the latter where it is not dearer than the definition. */
@@ -307,21 +361,14 @@ export class RematPlanner {
       const cycles = this.chainAt(c.def, g.block, g.at, 1, chain, read);
       if (cycles > this.limits.mostCycles) return null;
       const temporary = chain.reduce((sum, x, k) => sum + (k < chain.length - 1 ? this.unitsOf(x) : 0), 0);
-      if (temporary > units && this.pressureAt(g.block, g.at) - units + temporary > this.target) return null;
+      if (temporary > units && this.pressureAt(g.block, g.at) - units + temporary > this.floor) return null;
       cost += often[g.block] * cycles;
       chains.push(chain);
       leaves.push(read);
     }
     const ranges = c.groups.map((g) => this.walk(g.block, g.at, g.users));
     if (c.stay.length > 0) ranges.push(this.walk(d.block(c.def), this.indexOf(c.def) + 1, c.stay));
-    const j = { ...c, chains, leaves, cost, gain: 0, ranges };
-    if (this.target < 0) return j;
-    let gain = 0;
-    this.eachFreed(j, (b, i) => {
-      const over = this.points.get(b)![i] - this.target;
-      if (over > 0) gain += Math.min(units, over);
-    });
-    return gain > 0 ? { ...j, gain } : null;
+    return { ...c, chains, leaves, cost, ranges, freed: this.freedBy(c.r, ranges) };
   }
 
   /**
@@ -344,18 +391,24 @@ export class RematPlanner {
     return cycles;
   }
 
-  /** Calls `visit` with the points, in blocks with some above the target, at which the value is no longer live. */
-  private eachFreed(j: Judged, visit: (b: BlockNo, i: number) => void): void {
-    const was = this.rangeOf(j.r);
+  /** The points at which a value is no longer live if its range becomes these parts of it. */
+  private freedBy(r: Reg, parts: readonly Range[]): readonly number[] {
+    const out: number[] = [];
+    const was = this.rangeOf(r);
     const look = (b: BlockNo): void => {
-      const old = this.points.has(b) ? this.interval(was, b) : null;
+      const old = this.pressed.has(b) ? this.interval(was, b) : null;
       if (old === null) return;
-      const kept = j.ranges.map((range) => this.interval(range, b)).filter((x) => x !== null);
-      for (let i = old[0]; i <= old[1]; i++)
-        if (!kept.some(([from, to]) => i >= from && i <= to)) visit(b, i);
+      let [from] = old;
+      const kept = parts.map((range) => this.interval(range, b)).filter((x) => x !== null);
+      for (const [first, last] of kept.sort((x, y) => x[0] - y[0])) {
+        if (first > from) out.push(b, from, first - 1);
+        from = Math.max(from, last + 1);
+      }
+      if (from <= old[1]) out.push(b, from, old[1]);
     };
     look(was.home);
     was.into.forEach(look);
+    return out;
   }
 
   /** Chooses it: live ranges are from now on as they will be. */
@@ -531,6 +584,8 @@ function byBlock(uses: readonly Use[]): ReadonlyMap<BlockNo, readonly Use[]> {
   for (const list of out.values()) list.sort((a, b) => a.at - b.at);
   return out;
 }
+
+const costPerUnit = ({ judged, gain }: Weighed): number => judged.cost / gain;
 
 function addTo(groups: Group[], g: Group): void {
   if (!groups.includes(g)) groups.push(g);

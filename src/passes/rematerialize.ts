@@ -56,10 +56,10 @@ export const rematerialize: Pass = (fn, ctx) => {
   const pools = names.predicates !== null && isSet(ctx.knob(names.predicates)) ? [Pool.R, Pool.P] : [Pool.R];
   let out = fn;
   for (const pool of pools) {
+    const target = everything ? -1 : targetOf(fn, ctx, names, pool);
+    if (pressureOf(fn).most[pool] <= target) continue;
     let spare = Number(ctx.params['max-cost'] ?? 0) * weightOf(fn, ctx);
-    for (let round = 0; round < ROUNDS; round++) {
-      const target = everything ? -1 : targetOf(out, ctx, names, pool);
-      if (pressureOf(out).most[pool] <= target) break;
+    for (let round = 0; round < ROUNDS && pressureOf(out).most[pool] > target; round++) {
       const before = out;
       out = edit(
         before,
@@ -146,13 +146,16 @@ const numberOf = (ctx: PassContext, knob: string | undefined, otherwise: number)
 /** Most registers that should be live at one point: of a function, those that every caller can spare are not known, so only kernels have one. */
 function targetOf(fn: Fn, ctx: PassContext, { target }: Names, pool: number): number {
   if (pool === Pool.P) return Number(ctx.params['max-predicates'] ?? Number.POSITIVE_INFINITY);
-  const free = freeRegisters((ctx.fact('limits') ?? {}) as Limits, {
-    threads: statedThreads(fn) ?? USUAL_BLOCK,
-    shared: sharedBytes(fn, ctx.program),
-  });
+  const limits = (ctx.fact('limits') ?? {}) as Limits;
+  const threads = statedThreads(fn) ?? USUAL_BLOCK;
   const slack = numberOf(ctx, target?.slack, Number(ctx.params.slack ?? 0));
-  const wanted = Math.floor((free - slack) * numberOf(ctx, target?.factor, 1));
-  return Math.min(wanted, numberOf(ctx, target?.most, Number.POSITIVE_INFINITY));
+  const factor = numberOf(ctx, target?.factor, 1);
+  const most = numberOf(ctx, target?.most, Number.POSITIVE_INFINITY);
+  const wanted = (shared: number): number =>
+    Math.max(0, Math.min(most, Math.floor((freeRegisters(limits, { threads, shared }) - slack) * factor)));
+  // Shared memory allows fewer blocks, and so only more registers.
+  const least = wanted(0);
+  return pressureOf(fn).most[pool] <= least ? least : wanted(sharedBytes(fn, ctx.program));
 }
 
 /** Cycles of a run of the function in which each instruction takes its issue cost, weighted by frequency. */
@@ -181,7 +184,7 @@ function choose(
     mostCycles: numberOf(ctx, names.mostCycles, Number(ctx.params['max-cycles'] ?? Number.POSITIVE_INFINITY)),
     distance: numberOf(ctx, names.distance, Number(ctx.params.distance ?? 0)),
   };
-  const planner = new RematPlanner(d, limits);
+  const planner = new RematPlanner(d, limits, target);
   if (target < 0) return planner.planAll();
   if (names.large !== null) {
     const most = numberOf(ctx, names.large, Number.POSITIVE_INFINITY);
@@ -213,6 +216,8 @@ function costOf(ctx: PassContext, { costs: knobs }: Names): (x: Instr) => number
   const costs = (ctx.fact('costs') ?? {}) as Costs;
   const moves = movesOf(ctx.isa);
   const constant = numberOf(ctx, knobs?.constant, Number(ctx.params['constant-cycles'] ?? 0));
+  const memory = numberOf(ctx, knobs?.memory, Number.NaN);
+  const move = numberOf(ctx, knobs?.move, Number.NaN);
   return (x) => {
     if (x.guard !== NO_REG || isPhi(x) || !allInSsa(x)) return Number.POSITIVE_INFINITY;
     if (x.dst.reduce((n, r) => n + (r === NO_REG ? 0 : 1), 0) !== 1) return Number.POSITIVE_INFINITY;
@@ -222,9 +227,9 @@ function costOf(ctx: PassContext, { costs: knobs }: Names): (x: Instr) => number
     });
     if (uniform) return Number.POSITIVE_INFINITY;
     const own = instrCost(x, costs);
-    if (isValue(x)) return copyOf(moves, x)?.kind === Kind.Imm ? numberOf(ctx, knobs?.move, own) : own;
+    if (isValue(x)) return !Number.isNaN(move) && copyOf(moves, x)?.kind === Kind.Imm ? move : own;
     if (isPlainLoad(x) && x.op.space === 'const')
-      return x.src[0].kind === Kind.CBank ? constant : numberOf(ctx, knobs?.memory, own);
+      return x.src[0].kind === Kind.CBank ? constant : Number.isNaN(memory) ? own : memory;
     return isFixed(x) ? own : Number.POSITIVE_INFINITY;
   };
 }
