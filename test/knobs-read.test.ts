@@ -86,6 +86,32 @@ const declared = new Set(
   base.phases.filter(hasWork).flatMap((p) => [...p.knobs, ...p.gate.set, ...p.gate.unset, ...p.gate.budget]),
 );
 const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
+/** Knobs of rematerialization, whose effects another file tests. */
+const REMAT: Readonly<Record<string, string>> = {
+  RematEarlyEnable: '1',
+  RematEnable: '0',
+  RematBudget: '0',
+  RematMaxRegCount: '8',
+  RematCostInstLimit: '0',
+  RematConservativeRegSlack: '1',
+  RematRegTargetFactor: '0.9',
+  RematRegTargetTrialLimit: '1',
+  RematBackOffRegTargetFactor: '2',
+  RematAbsCostFactor: '10',
+  MovWeightForRemat: '6',
+  RematLdcCost: '6',
+  RematMemCost: '6',
+  RematMinDistance: '32',
+  RematPlacementLookback: '0',
+  RematStressTest: '1',
+  RematEnablePReg: '1',
+  Knob356: '5',
+  SinkRematEnable: '0',
+  SinkRematBudget: '0',
+  SinkRematAbsCostLimit: '0',
+  SinkRematMinDefPlaceDist: '32',
+  SinkRematMinPlaceRefDist: '0',
+};
 /** A value that tells, for knobs that some code reads; flags are set, budgets are nothing. */
 const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
@@ -102,6 +128,7 @@ const telling: Readonly<Record<string, string>> = {
   Knob429: '1',
   Knob897: '0',
   UnrollFullInstLimit: '2',
+  ...REMAT,
   Knob391: '1',
   NamedPhases: 'GvnCse',
 };
@@ -117,7 +144,8 @@ const settings = [...declared]
 describe('every knob that a phase with work declares', () => {
   const budgets = new Set(base.phases.flatMap((p) => (p.ruleBudget === null ? [] : [p.ruleBudget])));
   // What it changes shows with groups made for it (rules-where.test.ts): of the shipped rules no two of equal priority fit one instruction.
-  const elsewhere = new Set(['RulePriorityBands']);
+  // What others change shows where registers are short, or at level 5 (rematerialize.test.ts).
+  const elsewhere = new Set(['RulePriorityBands', ...Object.keys(REMAT)]);
   const others = settings.filter((s) => !budgets.has(s.split('=')[0]) && !elsewhere.has(s));
 
   it.each(others)('%s changes what is done', async (set) => {

@@ -21,6 +21,8 @@ export interface RematLimits {
   readonly mostCycles: number;
   /** Uses in one block that are so many instructions apart count as separate. */
   readonly distance: number;
+  /** Instructions above a use that are looked at for a place where all operands are live. */
+  readonly lookback: number;
 }
 
 /** One value computed again. */
@@ -69,6 +71,14 @@ interface Group {
   readonly block: BlockNo;
   readonly at: number;
   readonly users: Use[];
+}
+
+/** A point, and what has to be computed there. */
+interface Place {
+  readonly at: number;
+  readonly chain: readonly Instr[];
+  readonly read: readonly Reg[];
+  readonly cycles: number;
 }
 
 interface Choice {
@@ -238,7 +248,9 @@ export class RematPlanner {
 
   private mayRecompute(r: Reg): boolean {
     const n = this.d.def(r);
-    return n >= 0 && !this.d.isReturned(r) && this.limits.costOf(this.d.at(n)) <= this.limits.mostCycles;
+    if (n < 0 || this.d.isReturned(r)) return false;
+    const cycles = this.limits.costOf(this.d.at(n));
+    return Number.isFinite(cycles) && cycles <= this.limits.mostCycles;
   }
 
   // ------------------------------------------------------------------ judging
@@ -355,20 +367,35 @@ export class RematPlanner {
     const chains: (readonly Instr[])[] = [];
     const leaves: (readonly Reg[])[] = [];
     let cost = c.stay.length === 0 ? -often[d.block(c.def)] * this.limits.costOf(d.at(c.def)) : 0;
-    for (const g of c.groups) {
-      const chain: Instr[] = [];
-      const read: Reg[] = [];
-      const cycles = this.chainAt(c.def, g.block, g.at, 1, chain, read);
-      if (cycles > this.limits.mostCycles) return null;
+    const groups: Group[] = [];
+    for (const wanted of c.groups) {
+      const found = this.placeFor(c.def, wanted);
+      if (found === null) return null;
+      const { at, chain, read, cycles } = found;
+      const g = { ...wanted, at };
       const temporary = chain.reduce((sum, x, k) => sum + (k < chain.length - 1 ? this.unitsOf(x) : 0), 0);
-      if (temporary > units && this.pressureAt(g.block, g.at) - units + temporary > this.floor) return null;
+      if (temporary > units && this.pressureAt(g.block, at) - units + temporary > this.floor) return null;
       cost += often[g.block] * cycles;
+      groups.push(g);
       chains.push(chain);
       leaves.push(read);
     }
-    const ranges = c.groups.map((g) => this.walk(g.block, g.at, g.users));
+    const ranges = groups.map((g) => this.walk(g.block, g.at, g.users));
     if (c.stay.length > 0) ranges.push(this.walk(d.block(c.def), this.indexOf(c.def) + 1, c.stay));
-    return { ...c, chains, leaves, cost, ranges, freed: this.freedBy(c.r, ranges) };
+    return { ...c, groups, chains, leaves, cost, ranges, freed: this.freedBy(c.r, ranges) };
+  }
+
+  /** The nearest point above the wanted one at which everything can be had; null if there is none near enough. */
+  private placeFor(def: Ins, { block, at }: Group): Place | null {
+    // A copy stands behind phis, and behind the definition.
+    const top = block === this.d.block(def) ? this.indexOf(def) + 1 : this.phisOf(block);
+    for (let p = at; p >= top && p >= at - this.limits.lookback; p--) {
+      const chain: Instr[] = [];
+      const read: Reg[] = [];
+      const cycles = this.chainAt(def, block, p, 1, chain, read);
+      if (Number.isFinite(cycles) && cycles <= this.limits.mostCycles) return { at: p, chain, read, cycles };
+    }
+    return null;
   }
 
   /**
@@ -556,6 +583,13 @@ export class RematPlanner {
         reach(pred[e]);
       }
     return { home, begin, into, outOf, last };
+  }
+
+  private phisOf(b: BlockNo): number {
+    const { ins } = this.d.fn.blocks[b];
+    let phis = 0;
+    while (phis < ins.length && isPhi(ins[phis])) phis++;
+    return phis;
   }
 
   private lengthOf(b: BlockNo): number {

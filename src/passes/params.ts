@@ -26,6 +26,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'max-cost': share,
     'max-cycles': count,
     distance: count,
+    lookback: count,
     'constant-cycles': count,
     'max-predicates': count,
   },

@@ -81,6 +81,7 @@ interface Names {
   readonly budget: string;
   readonly mostCycles: string;
   readonly distance: string;
+  readonly lookback: string;
   readonly large: string | null;
   readonly stress: string | null;
   readonly predicates: string | null;
@@ -106,6 +107,7 @@ const REMAT: Names = {
   budget: 'RematBudget',
   mostCycles: 'RematCostInstLimit',
   distance: 'RematMinDistance',
+  lookback: 'RematPlacementLookback',
   large: 'Knob356',
   stress: 'RematStressTest',
   predicates: 'RematEnablePReg',
@@ -128,6 +130,7 @@ const SINK: Names = {
   budget: 'SinkRematBudget',
   mostCycles: 'SinkRematAbsCostLimit',
   distance: 'SinkRematMinDefPlaceDist',
+  lookback: 'SinkRematMinPlaceRefDist',
   large: null,
   stress: null,
   predicates: null,
@@ -183,6 +186,7 @@ function choose(
     costOf: costOf(ctx, names),
     mostCycles: numberOf(ctx, names.mostCycles, Number(ctx.params['max-cycles'] ?? Number.POSITIVE_INFINITY)),
     distance: numberOf(ctx, names.distance, Number(ctx.params.distance ?? 0)),
+    lookback: numberOf(ctx, names.lookback, Number(ctx.params.lookback ?? 0)),
   };
   const planner = new RematPlanner(d, limits, target);
   if (target < 0) return planner.planAll();
@@ -244,6 +248,7 @@ function isFixed({ op, mods }: Instr): boolean {
 /** Carries a plan out, as far as it may, and gives the cycles that this adds. */
 function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Rematerialization[]): number {
   const made: Ins[] = [];
+  const cyclesOf = costOf(ctx, names);
   let spent = 0;
   for (const { def, result, copies, cost } of plan) {
     const x = d.at(def);
@@ -269,8 +274,15 @@ function apply(d: Draft, ctx: PassContext, names: Names, plan: readonly Remateri
     made.push(def);
   }
   // The later ones first: what they read may then be unused too.
-  for (const n of made.reverse())
-    if (!d.isRemoved(n) && d.at(n).dst.every((r) => r === NO_REG || d.useCount(r) === 0)) d.remove(n);
+  for (let n = made.pop(); n !== undefined; n = made.pop()) {
+    if (d.isRemoved(n) || d.at(n).dst.some((r) => r !== NO_REG && d.useCount(r) > 0)) continue;
+    const x = d.at(n);
+    d.remove(n);
+    reads(x, (r) => {
+      const below = d.def(r);
+      if (below >= 0 && Number.isFinite(cyclesOf(d.at(below)))) made.push(below);
+    });
+  }
   return spent;
 }
 
