@@ -335,7 +335,6 @@ BB1:
     ['SinkRematEnable', through, 0, 8, 9],
     ['SinkRematBudget', through, 0, 8, 9],
     ['SinkRematAbsCostLimit', through, 0, 8, 9],
-    ['SinkRematMinPlaceRefDist', ended, 0, 7, 8],
     ['SinkRematMinDefPlaceDist', apart, 32, 7, 8],
   ])('%s', (knob, text, value, without, withIt) => {
     const tight = { ...limits, 'registers-per-sm': text !== through ? 14336 : 16384 };

@@ -81,7 +81,7 @@ interface Names {
   readonly budget: string;
   readonly mostCycles: string;
   readonly distance: string;
-  readonly lookback: string;
+  readonly lookback: string | null;
   readonly large: string | null;
   readonly stress: string | null;
   readonly predicates: string | null;
@@ -130,7 +130,7 @@ const SINK: Names = {
   budget: 'SinkRematBudget',
   mostCycles: 'SinkRematAbsCostLimit',
   distance: 'SinkRematMinDefPlaceDist',
-  lookback: 'SinkRematMinPlaceRefDist',
+  lookback: null,
   large: null,
   stress: null,
   predicates: null,
@@ -186,7 +186,7 @@ function choose(
     costOf: costOf(ctx, names),
     mostCycles: numberOf(ctx, names.mostCycles, Number(ctx.params['max-cycles'] ?? Number.POSITIVE_INFINITY)),
     distance: numberOf(ctx, names.distance, Number(ctx.params.distance ?? 0)),
-    lookback: numberOf(ctx, names.lookback, Number(ctx.params.lookback ?? 0)),
+    lookback: numberOf(ctx, names.lookback ?? undefined, Number(ctx.params.lookback ?? 0)),
   };
   const planner = new RematPlanner(d, limits, target);
   if (target < 0) return planner.planAll();
