@@ -43,7 +43,7 @@ const BACK_OFF = 1.1;
  *
  * When: more general registers are live at some point than leave an SM all the warps that it could hold (less `slack`, since ptxas needs
  * some of its own). The lowest target that can be reached is taken, step by step from there, with as few weighted cycles as possible, at
- * most the fraction `max-cost` of what the function takes. Above that, nothing is done.
+ * most the fraction `max-cost` of what the function executes. Above that, nothing is done.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay; no point has more registers live than before. A second application
  * may spend its cycles anew on a lower target; else it changes nothing.
@@ -161,13 +161,17 @@ function targetOf(fn: Fn, ctx: PassContext, { target }: Names, pool: number): nu
   return pressureOf(fn).most[pool] <= least ? least : wanted(sharedBytes(fn, ctx.program));
 }
 
-/** Cycles of a run of the function in which each instruction takes its issue cost, weighted by frequency. */
+/**
+ * Cycles of a run of the function in which no instruction takes longer than a simple one, weighted by frequency: a share of that is the
+ * same share of what is executed.
+ */
 function weightOf(fn: Fn, ctx: PassContext): number {
   const costs = (ctx.fact('costs') ?? {}) as Costs;
+  const simple = costs.alu ?? 1;
   const often = frequencyOf(fn).block;
+  const own = (x: Instr): number => (isPhi(x) ? 0 : Math.min(instrCost(x, costs), simple));
   return fn.blocks.reduce(
-    (sum, { ins }, b) =>
-      sum + (often[b] ?? 0) * ins.reduce((s, x) => s + (isPhi(x) ? 0 : instrCost(x, costs)), 0),
+    (sum, { ins }, b) => sum + (often[b] ?? 0) * ins.reduce((s, x) => s + own(x), 0),
     0,
   );
 }
