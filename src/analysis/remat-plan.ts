@@ -8,7 +8,7 @@ import { frequencyOf } from './frequency.ts';
 import { liveInOf, livenessOf, poolOf, reads, unitsIn } from './liveness.ts';
 import { pressureOf } from './pressure.ts';
 
-/** Values that are computed for the sake of one recomputation, one above the other: see `RegAllocMaxRematHeight` for the original's. */
+/** Values that are computed for one recomputation, one above the other: with three, an address is a load, a shift and a sum. */
 const HEIGHT = 3;
 
 /** What may be recomputed, and how much that may cost. */
@@ -410,7 +410,8 @@ export class RematPlanner {
     reads(x, (r) => {
       if (cycles > this.limits.mostCycles || read.includes(r)) return;
       if (this.isLiveAt(r, b, at)) read.push(r);
-      else if (height < HEIGHT && this.mayRecompute(r))
+      // In another pool it would take room that nobody counts.
+      else if (height < HEIGHT && poolOf(r) === this.limits.pool && this.mayRecompute(r))
         cycles += this.chainAt(this.d.def(r), b, at, height + 1, chain, read);
       else cycles = Number.POSITIVE_INFINITY;
     });
