@@ -395,11 +395,17 @@ describe('rematerialization anywhere', () => {
   });
 
   const sample = kernelNames.filter((_, k) => k % 8 === 0);
-  it.each(sample)('%s computes the same under stress', { timeout: 60_000 }, async (name) => {
-    const { program } = await kernelOf(name);
-    const plan = planOf(shipped, { sm: 'sm_80', level: 3, set: ['RematStressTest=1'] });
-    const { last } = runPipeline(program, plan);
-    for (const f of program.functions.filter((x) => x.kind === 'entry'))
-      expect(compare(program, last, f.name, plan)).toMatchObject({ same: true });
-  });
+  it.each(sample)(
+    '%s computes the same under stress, and without a limit on cost',
+    { timeout: 60_000 },
+    async (name) => {
+      const { program } = await kernelOf(name);
+      for (const set of [['RematStressTest=1'], ['RematMaxRegCount=0', 'RematAbsCostFactor=0']]) {
+        const plan = planOf(shipped, { sm: 'sm_80', level: 3, set });
+        const { last } = runPipeline(program, plan);
+        for (const f of program.functions.filter((x) => x.kind === 'entry'))
+          expect(compare(program, last, f.name, plan)).toMatchObject({ same: true });
+      }
+    },
+  );
 });
