@@ -48,7 +48,7 @@ interface Rule {
 const folder = new URL('../pipelines/rules/', import.meta.url);
 const rules = readdirSync(folder)
   .filter((f) => f.endsWith('.yaml'))
-  .flatMap((f) => (parse(readFileSync(new URL(f, folder), 'utf8')) as { rules: Rule[] }).rules);
+  .flatMap((f) => (parse(readFileSync(new URL(f, folder), 'utf8')) as { rules?: Rule[] }).rules ?? []);
 
 const SUMS_AND_PRODUCTS = /^(FADD|FMUL|DADD|DMUL|HADD2|HMUL2)((?:\.[$\w]+)*) (.*)$/;
 const ROUNDED = /\.(RN|RZ|RM|RP)\b/;

@@ -384,10 +384,12 @@ describe('parameters of passes', () => {
       const read = new Set(
         [
           ...source.matchAll(
-            /params\[([^\]]*)\]|\b(?:limit|number)\('([\w-]+)'|const \{ (\w+) \} = ctx\.params/g,
+            /params\[([^\]]*)\]|\b(?:limit|number)\('([\w-]+)'|const \{ (\w+) \} = ctx\.params|ctx\.params\.(\w+)/g,
           ),
-        ].flatMap(([, key, helper, taken]) =>
-          [...(key ?? '').matchAll(/'([\w-]+)'/g)].map((m) => m[1]).concat(helper ?? [], taken ?? []),
+        ].flatMap(([, key, helper, taken, member]) =>
+          [...(key ?? '').matchAll(/'([\w-]+)'/g)]
+            .map((m) => m[1])
+            .concat(helper ?? [], taken ?? [], member ?? []),
         ),
       );
       if (/\bparams\b/.test(source)) expect([name, [...read].sort()]).toEqual([name, [...declared].sort()]);

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { currentReview, reviewFaults, reviewsOf } from '../src/review/rule-reviews.ts';
 import { rulesOfDoc } from '../src/rules/group.ts';
 import { floatSpecials, integerSpecials } from '../src/rules/prove/specials.ts';
 import { needsReview, type Verdicts } from '../src/rules/prove/verdict.ts';
-import { currentReview, reviewFaults, reviewsOf } from '../src/rules/reviews.ts';
 import type { Rule } from '../src/rules/rule.ts';
 import { sample } from '../src/rules/sample.ts';
 import type { SpecFile } from '../src/spec/document.ts';

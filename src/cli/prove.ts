@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { nearest } from '../ir/diagnostic.ts';
 import { runPool } from '../lab/pool.ts';
+import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
 import {
   needsReview,
@@ -12,7 +13,6 @@ import {
   type Verdicts,
   verdictText,
 } from '../rules/prove/verdict.ts';
-import { currentReview, type Review, reviewsOf } from '../rules/reviews.ts';
 import type { Rule } from '../rules/rule.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
 import { coreJobs, jobsOf } from './jobs.ts';

@@ -3,7 +3,6 @@ import { FORMATS, type FormatName } from '../../isa/formats.ts';
 import { MeaningError } from '../../isa/lang/parse.ts';
 import type { Instance, Rule } from '../rule.ts';
 import { constantsFor } from '../witness.ts';
-import type { Draw } from './draw.ts';
 import { type Goal, goalOf } from './goal.ts';
 
 /** Exponents of two beside which widths of operands, bytes, shifts and significands end. */
@@ -251,6 +250,12 @@ function orderOf(lengths: readonly number[]): readonly Pair[] {
   return order;
 }
 
+/** Numbers and values that are drawn. */
+interface Drawn {
+  next(): number;
+  value(width: number, constant: boolean): bigint;
+}
+
 /**
  * Values by variable: pairs of special values for every two operands, the others special too. Of more than `most`, half
  * are those that stand first in the lists, and half are spread over the rest, others for another `start`.
@@ -258,7 +263,7 @@ function orderOf(lengths: readonly number[]): readonly Pair[] {
 export function* specialValues(
   rule: Rule,
   instance: Instance,
-  draw: Draw,
+  draw: Drawn,
   most: number,
   start: number,
 ): Generator<bigint[]> {

@@ -1,9 +1,9 @@
 /** Reviews of rules that no solver proves in full: who says for which text of a rule why it holds. */
 import { nearest } from '../ir/diagnostic.ts';
+import { needsReview, type Verdicts } from '../rules/prove/verdict.ts';
 import type { SpecFile } from '../spec/document.ts';
 import type { SpecIssue } from '../spec/issues.ts';
 import type { ReviewsSpec } from '../spec/types.generated.ts';
-import { needsReview, type Verdicts } from './prove/verdict.ts';
 
 export type Review = ReviewsSpec.Review;
 
