@@ -47,7 +47,7 @@ describe('options of `rules prove`', () => {
 
 describe.skipIf(!packagedSolver())('with a solver', () => {
   it('two workers say what one says', () => {
-    const [one, two] = ['1', '2'].map((n) => prove('--group', 'identities', '--all', '--json', '--jobs', n));
+    const [one, two] = ['1', '2'].map((n) => prove('--group', 'predicates', '--all', '--json', '--jobs', n));
     expect([one.code, two.code]).toEqual([0, 0]);
     expect(JSON.parse(two.out)).toEqual(JSON.parse(one.out));
     expect(JSON.parse(one.out).length).toBeGreaterThan(10);
@@ -102,13 +102,12 @@ rules:
   - id: mine
     title: t
     match: |
-      SGXT $t, $a, #n
-      IMAD $u, $t, $b, $c
-      LOP3 $d, $u, #k, _, 0xc0
-    when: (k & (k + 1)) == 0 && ult(n, 31) && lshr(k, n) == 0 && uses(t) == 1 && uses(u) == 1
-    rewrite: |
-      IMAD $s, $a, $b, $c
-      LOP3 $d, $s, #k, 0, 0xc0
+      F2F.F64.F32 $x, $a
+      F2F.F64.F32 $y, $b
+      DADD.RN $t, $x, $y
+      F2F.F32.F64 $d, $t
+    rewrite: FADD.RN $d, $a, $b
+    holds: as of single-sum-of-doubles
     source: s
 `,
     );
@@ -116,7 +115,7 @@ rules:
     const open = prove(...few);
     expect([open.code, open.out]).toEqual([
       0,
-      expect.stringMatching(/bounded: [\s\S]*mine rests on more than a proof and counts as open; --accept/),
+      expect.stringMatching(/by argument[\s\S]*mine rests on more than a proof and counts as open; --accept/),
     ]);
     expect(orrery('check', file).err).toContain("nobody has proved rule 'mine'");
     expect(prove(...few, '--accept').out).not.toMatch(/counts as open/);
