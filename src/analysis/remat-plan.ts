@@ -1,10 +1,9 @@
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
-import { isControl, isPhi } from '../ir/flow.ts';
 import type { Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
-import { cfgOf } from './cfg.ts';
 import { type DominatorTree, dominatorsOf } from './dominators.ts';
 import { frequencyOf } from './frequency.ts';
+import { type LiveRange, LiveRanges, type Use, usesByBlock } from './live-ranges.ts';
 import { liveInOf, livenessOf, poolOf, reads, unitsIn } from './liveness.ts';
 import { pressureOf } from './pressure.ts';
 
@@ -45,27 +44,6 @@ export interface Rematerialization {
   readonly cost: number;
 }
 
-/** A read of a register. */
-export interface Use {
-  readonly n: Ins;
-  /** The block in which the register is read; for what a phi takes, the one that it comes from. */
-  readonly block: BlockNo;
-  /** Instructions above it in the block. */
-  readonly at: number;
-  /** Whether a phi takes it, at the end of the block. */
-  readonly phi: boolean;
-}
-
-/** Where a value is live: from behind its definition to its last use in each block. */
-interface Range {
-  readonly home: BlockNo;
-  /** The point at which it begins in its home. */
-  readonly begin: number;
-  readonly into: ReadonlySet<BlockNo>;
-  readonly outOf: ReadonlySet<BlockNo>;
-  readonly last: ReadonlyMap<BlockNo, number>;
-}
-
 /** A group of uses with a recomputation of its own. */
 interface Group {
   readonly block: BlockNo;
@@ -93,7 +71,7 @@ interface Judged extends Choice {
   /** What the recomputations read, by group. */
   readonly leaves: readonly (readonly Reg[])[];
   readonly cost: number;
-  readonly ranges: readonly Range[];
+  readonly ranges: readonly LiveRange[];
   /** Where it is no longer live, among blocks that matter: block, first point, last point, and so on. */
   readonly freed: readonly number[];
 }
@@ -116,12 +94,13 @@ interface Weighed {
  */
 export class RematPlanner {
   private readonly d: Draft;
+  private readonly live: LiveRanges;
   private readonly limits: RematLimits;
   private readonly floor: number;
   private readonly often: Float64Array | readonly number[];
   private readonly tree: DominatorTree;
   private readonly original = new Map<Reg, readonly Use[]>();
-  private readonly originalRange = new Map<Reg, Range>();
+  private readonly originalRange = new Map<Reg, LiveRange>();
   /** Units before each instruction, by block, where they are more than the lowest target at some point. */
   private readonly pressed = new Map<BlockNo, Int32Array>();
   private list: readonly Reg[] | null = null;
@@ -132,7 +111,7 @@ export class RematPlanner {
   /** Points above the target. */
   private over = 0;
   private uses = new Map<Reg, readonly Use[]>();
-  private ranges = new Map<Reg, Range>();
+  private ranges = new Map<Reg, LiveRange>();
   /** Values chosen, and those that recomputations read: their uses are settled. */
   private settled = new Set<Reg>();
 
@@ -142,6 +121,7 @@ export class RematPlanner {
    */
   constructor(d: Draft, limits: RematLimits, floor: number) {
     this.d = d;
+    this.live = new LiveRanges(d);
     this.limits = limits;
     this.floor = floor;
     this.often = frequencyOf(d.fn).block;
@@ -314,8 +294,8 @@ export class RematPlanner {
     const near = { stay: [] as Use[], groups: [] as Group[] };
     const cold = { stay: [] as Use[], groups: [] as Group[] };
     const cheap = { stay: [] as Use[], groups: [] as Group[] };
-    for (const [b, list] of byBlock(uses)) {
-      let previous = b === home ? this.indexOf(def) : Number.NEGATIVE_INFINITY;
+    for (const [b, list] of usesByBlock(uses)) {
+      let previous = b === home ? this.live.indexOf(def) : Number.NEGATIVE_INFINITY;
       let group: Group | null = null;
       const far: Use[] = [];
       for (const u of list) {
@@ -335,7 +315,7 @@ export class RematPlanner {
       if (far.length === 0) continue;
       const place = this.coldest(b, home);
       const there =
-        place === b ? this.groupAt(b, far[0], far) : { block: place, at: this.endOf(place), users: far };
+        place === b ? this.groupAt(b, far[0], far) : { block: place, at: this.live.endOf(place), users: far };
       const joined = cold.groups.find((g) => g.block === place && g.at === there.at);
       if (joined === undefined) cold.groups.push({ ...there, users: [...far] });
       else joined.users.push(...far);
@@ -350,7 +330,7 @@ export class RematPlanner {
   }
 
   private groupAt(block: BlockNo, first: Use, users: Use[]): Group {
-    return { block, at: first.phi ? this.endOf(block) : first.at, users };
+    return { block, at: first.phi ? this.live.endOf(block) : first.at, users };
   }
 
   /** The block above (or equal to) `b`, below `home`, that runs least; the nearest of them. */
@@ -380,15 +360,15 @@ export class RematPlanner {
       chains.push(chain);
       leaves.push(read);
     }
-    const ranges = groups.map((g) => this.walk(g.block, g.at, g.users));
-    if (c.stay.length > 0) ranges.push(this.walk(d.block(c.def), this.indexOf(c.def) + 1, c.stay));
+    const ranges = groups.map((g) => this.live.walk(g.block, g.at, g.users));
+    if (c.stay.length > 0) ranges.push(this.live.walk(d.block(c.def), this.live.indexOf(c.def) + 1, c.stay));
     return { ...c, groups, chains, leaves, cost, ranges, freed: this.freedBy(c.r, ranges) };
   }
 
   /** The nearest point above the wanted one at which everything can be had; null if there is none near enough. */
   private placeFor(def: Ins, { block, at }: Group): Place | null {
     // A copy stands behind phis, and behind the definition.
-    const top = block === this.d.block(def) ? this.indexOf(def) + 1 : this.phisOf(block);
+    const top = block === this.d.block(def) ? this.live.indexOf(def) + 1 : this.live.phisOf(block);
     for (let p = at; p >= top && p >= at - this.limits.lookback; p--) {
       const chain: Instr[] = [];
       const read: Reg[] = [];
@@ -420,14 +400,14 @@ export class RematPlanner {
   }
 
   /** The points at which a value is no longer live if its range becomes these parts of it. */
-  private freedBy(r: Reg, parts: readonly Range[]): readonly number[] {
+  private freedBy(r: Reg, parts: readonly LiveRange[]): readonly number[] {
     const out: number[] = [];
     const was = this.rangeOf(r);
     const look = (b: BlockNo): void => {
-      const old = this.pressed.has(b) ? this.interval(was, b) : null;
+      const old = this.pressed.has(b) ? this.live.interval(was, b) : null;
       if (old === null) return;
       let [from] = old;
-      const kept = parts.map((range) => this.interval(range, b)).filter((x) => x !== null);
+      const kept = parts.map((range) => this.live.interval(range, b)).filter((x) => x !== null);
       for (const [first, last] of kept.sort((x, y) => x[0] - y[0])) {
         if (first > from) out.push(b, from, first - 1);
         from = Math.max(from, last + 1);
@@ -447,7 +427,7 @@ export class RematPlanner {
     this.moveRange(j.r, j.ranges);
     this.uses.set(j.r, j.stay);
     if (!goes) this.ranges.set(j.r, j.ranges[j.ranges.length - 1]);
-    else this.ranges.set(j.r, this.walk(d.block(j.def), this.indexOf(j.def) + 1, []));
+    else this.ranges.set(j.r, this.live.walk(d.block(j.def), this.live.indexOf(j.def) + 1, []));
     this.settled.add(j.r);
     j.leaves.forEach((leaves, k) => {
       const { block, at } = j.groups[k];
@@ -460,7 +440,7 @@ export class RematPlanner {
       reads(x, (r) => {
         const left = this.usesOf(r).filter((u) => u.n !== j.def);
         const home = this.rangeOf(r);
-        const range = this.walk(home.home, home.begin, left);
+        const range = this.live.walk(home.home, home.begin, left);
         this.moveRange(r, [range]);
         this.uses.set(r, left);
         this.ranges.set(r, range);
@@ -468,7 +448,7 @@ export class RematPlanner {
     const copies = j.groups.map(
       (g, k): Recomputation => ({
         block: g.block,
-        before: g.at < this.lengthOf(g.block) ? d.first(g.block) + g.at : -1,
+        before: g.at < this.live.lengthOf(g.block) ? d.first(g.block) + g.at : -1,
         chain: j.chains[k],
         users: g.users,
       }),
@@ -477,15 +457,15 @@ export class RematPlanner {
   }
 
   /** Takes the live range of a register off the points, and adds others, which are parts of it. */
-  private moveRange(r: Reg, to: readonly Range[]): void {
+  private moveRange(r: Reg, to: readonly LiveRange[]): void {
     if (poolOf(r) !== this.limits.pool) return;
     const units = unitsIn(r);
     const old = this.rangeOf(r);
     const move = (b: BlockNo): void => {
       const at = this.points.get(b);
       if (at === undefined) return;
-      const add = (range: Range, by: number): void => {
-        const x = this.interval(range, b);
+      const add = (range: LiveRange, by: number): void => {
+        const x = this.live.interval(range, b);
         if (x === null) return;
         for (let i = x[0]; i <= x[1]; i++) {
           if (at[i] > this.target) this.over--;
@@ -511,113 +491,30 @@ export class RematPlanner {
   // ------------------------------------------------------------------ live ranges
 
   private isLiveAt(r: Reg, b: BlockNo, at: number): boolean {
-    const x = this.interval(this.rangeOf(r), b);
+    const x = this.live.interval(this.rangeOf(r), b);
     return x !== null && at >= x[0] && at <= x[1];
-  }
-
-  /** First and last point of a block at which the range is live. */
-  private interval(range: Range, b: BlockNo): readonly [number, number] | null {
-    if (b !== range.home && !range.into.has(b)) return null;
-    const from = b === range.home ? range.begin : 0;
-    const to = range.outOf.has(b) ? this.lengthOf(b) : (range.last.get(b) ?? -1);
-    return to < from ? null : [from, to];
   }
 
   private usesOf(r: Reg): readonly Use[] {
     const now = this.uses.get(r);
     if (now !== undefined) return now;
     let uses = this.original.get(r);
-    if (uses === undefined) this.original.set(r, (uses = this.findUses(r)));
+    if (uses === undefined) this.original.set(r, (uses = this.live.usesOf(r)));
     return uses;
   }
 
-  private rangeOf(r: Reg): Range {
+  private rangeOf(r: Reg): LiveRange {
     const now = this.ranges.get(r);
     if (now !== undefined) return now;
     let range = this.originalRange.get(r);
     if (range === undefined) {
       const def = this.d.def(r);
-      const [home, begin] = def < 0 ? [this.d.entryBlock, 0] : [this.d.block(def), this.indexOf(def) + 1];
-      this.originalRange.set(r, (range = this.walk(home, begin, this.usesOf(r))));
+      const [home, begin] =
+        def < 0 ? [this.d.entryBlock, 0] : [this.d.block(def), this.live.indexOf(def) + 1];
+      this.originalRange.set(r, (range = this.live.walk(home, begin, this.usesOf(r))));
     }
     return range;
   }
-
-  private findUses(r: Reg): Use[] {
-    const { d } = this;
-    const out: Use[] = [];
-    for (const n of d.users(r)) {
-      const x = d.at(n);
-      if (!isPhi(x)) {
-        out.push({ n, block: d.block(n), at: this.indexOf(n), phi: false });
-        continue;
-      }
-      for (let k = 0; k + 1 < x.src.length; k += 2) {
-        if (x.src[k + 1].reg !== r) continue;
-        const block = d.blockById(x.src[k].lo);
-        out.push({ n, block, at: this.lengthOf(block), phi: true });
-      }
-    }
-    return out;
-  }
-
-  /** The live range of what is defined right above a point, up to its uses. */
-  private walk(home: BlockNo, begin: number, uses: readonly Use[]): Range {
-    const { pred, predStart } = cfgOf(this.d.fn);
-    const into = new Set<BlockNo>();
-    const outOf = new Set<BlockNo>();
-    const last = new Map<BlockNo, number>();
-    const work: BlockNo[] = [];
-    const reach = (b: BlockNo): void => {
-      if (b === home || into.has(b)) return;
-      into.add(b);
-      work.push(b);
-    };
-    for (const u of uses) {
-      if (u.phi) outOf.add(u.block);
-      else last.set(u.block, Math.max(last.get(u.block) ?? -1, u.at));
-      reach(u.block);
-    }
-    for (let b = work.pop(); b !== undefined; b = work.pop())
-      for (let e = predStart[b]; e < predStart[b + 1]; e++) {
-        outOf.add(pred[e]);
-        reach(pred[e]);
-      }
-    return { home, begin, into, outOf, last };
-  }
-
-  private phisOf(b: BlockNo): number {
-    const { ins } = this.d.fn.blocks[b];
-    let phis = 0;
-    while (phis < ins.length && isPhi(ins[phis])) phis++;
-    return phis;
-  }
-
-  private lengthOf(b: BlockNo): number {
-    return this.d.fn.blocks[b].ins.length;
-  }
-
-  /** The point in front of the block's control operation, or at its end. */
-  private endOf(b: BlockNo): number {
-    const { ins } = this.d.fn.blocks[b];
-    return ins.length > 0 && isControl(ins[ins.length - 1]) ? ins.length - 1 : ins.length;
-  }
-
-  private indexOf(n: Ins): number {
-    return n - this.d.first(this.d.block(n));
-  }
-}
-
-/** Uses by block, from the first to the last. */
-function byBlock(uses: readonly Use[]): ReadonlyMap<BlockNo, readonly Use[]> {
-  const out = new Map<BlockNo, Use[]>();
-  for (const u of uses) {
-    const list = out.get(u.block);
-    if (list === undefined) out.set(u.block, [u]);
-    else list.push(u);
-  }
-  for (const list of out.values()) list.sort((a, b) => a.at - b.at);
-  return out;
 }
 
 const costPerUnit = ({ judged, gain }: Weighed): number => judged.cost / gain;

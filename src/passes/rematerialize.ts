@@ -1,10 +1,11 @@
 import { type Costs, instrCost } from '../analysis/costs.ts';
 import { isPlainLoad, isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
+import type { Use } from '../analysis/live-ranges.ts';
 import { Pool, reads } from '../analysis/liveness.ts';
 import { freeRegisters, type Limits, statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
 import { pressureOf } from '../analysis/pressure.ts';
-import { type Rematerialization, type RematLimits, RematPlanner, type Use } from '../analysis/remat-plan.ts';
+import { type Rematerialization, type RematLimits, RematPlanner } from '../analysis/remat-plan.ts';
 import { sharedBytes } from '../analysis/statistics.ts';
 import { type Draft, edit, type Ins, readingInstead } from '../ir/draft/index.ts';
 import { withDst, withSource } from '../ir/edit.ts';

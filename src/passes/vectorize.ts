@@ -1,24 +1,23 @@
+import { type Member, type Run, runsOf, WIDEST, withoutCount } from '../analysis/adjacent-accesses.ts';
 import { staysInOrder } from '../analysis/alias.ts';
 import { Alignments, type Declared, isMultiple, type LowBits } from '../analysis/alignment.ts';
 import { cfgOf } from '../analysis/cfg.ts';
 import { dominates, dominatorsOf } from '../analysis/dominators.ts';
 import { isPlainLoad } from '../analysis/effects.ts';
 import { LiveClass, liveClassOf, Pool } from '../analysis/liveness.ts';
-import { isStrong } from '../analysis/memory-ops.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { provenanceOf } from '../analysis/provenance.ts';
+import { VariableLayout } from '../analysis/variable-layout.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { OpFlag, withMods } from '../ir/opcode.ts';
+import { withMods } from '../ir/opcode.ts';
 import { Kind, makeOperand, NO_REG, type Operand, type Reg, regIndex, regWidth } from '../ir/operand.ts';
-import { type Fn, type Instr, instr, NONE, type Param, type Program, type Variable } from '../ir/program.ts';
+import { type Fn, type Instr, instr, NONE, type Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import { accessBytes, elementBytes } from '../isa/accesses.ts';
+import { accessBytes } from '../isa/accesses.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { PassContext, ProgramPass } from './pass.ts';
 
-/** Most bytes of one access of a thread: 128 bits (PTX ISA 9.0, 5.4.2, vectors). 256 bits need sm_100. */
-const WIDEST = 16;
 /**
  * Most accesses that are compared with a member that moves; farther ones are left alone. The walk through memory SSA
  * has the same limit.
@@ -71,7 +70,7 @@ const MOST_PASSED = 100;
  * for each member.
  */
 export const vectorize: ProgramPass = (program, ctx) => {
-  const layout = new Layout(program, Number(ctx.params['most-padding'] ?? 0));
+  const layout = new VariableLayout(program, Number(ctx.params['most-padding'] ?? 0));
   const open = new Set(ctx.functions);
   let changed = false;
   const functions = program.functions.map((fn) => {
@@ -86,11 +85,13 @@ export const vectorize: ProgramPass = (program, ctx) => {
 /** A merged access is a member of a wider one in the next round; there are three widths above the narrowest. */
 const ROUNDS = 3;
 
-function overFunction(fn: Fn, program: Program, ctx: PassContext, layout: Layout): Fn {
+function overFunction(fn: Fn, program: Program, ctx: PassContext, layout: VariableLayout): Fn {
   const loads = ctx.knob('DisableReadVectorization') === null;
   const stores = ctx.knob('DisableWriteVectorization') === null;
+  const least = Number(ctx.params['least-element'] ?? 1);
+  const wanted = (x: Instr): boolean => (x.op.primitive === 'load' ? loads : stores) && allInSsa(x);
   for (let round = 0; round < ROUNDS; round++) {
-    const runs = runsOf(fn, (x) => (x.op.primitive === 'load' ? loads : stores), ctx);
+    const runs = runsOf(fn, { wanted, least, paramBase: base(ctx) });
     if (runs.length === 0) return fn;
     const before = fn;
     fn = edit(fn, (d) => new Vectorizer(d, before, program, ctx, layout).run(runs));
@@ -101,111 +102,9 @@ function overFunction(fn: Fn, program: Program, ctx: PassContext, layout: Layout
   return fn;
 }
 
-// -------------------------------------------------------------------- candidates
-
-/** One load or store that may become part of a wider one. */
-interface Member {
-  readonly n: Ins;
-  /** Bytes from the base: the register and symbol of the address, or the start of the kernel parameter. */
-  readonly at: number;
-  readonly bytes: number;
-}
-
-/** Loads, or stores, of one block that differ only in place: in order of the instructions, without overlap. */
-interface Run {
-  readonly block: BlockNo;
-  readonly members: Member[];
-  /** Bytes of an element. */
-  readonly element: number;
-  /** The kernel parameter that is loaded from, or null. */
-  readonly param: Param | null;
-}
-
-const CONTROL = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Volatile;
-const EFFECTS = OpFlag.SideEffect | OpFlag.ReadsMemory | OpFlag.WritesMemory;
-
-/** Does no load or store pass it? What has effects besides its accesses may end the thread, or tell the order. */
-const isStop = ({ op }: Instr): boolean =>
-  (op.flags & CONTROL) !== 0 || ((op.flags & EFFECTS) !== 0 && op.accesses.length === 0);
-
-/** Cache operators that ask for every access by itself: CV (fetch again), WT (write through). */
-const ALONE: ReadonlySet<string> = new Set(['CV', 'WT']);
-
-/** Is it a plain load or store with a form that has vectors, of elements that have at least so many bytes? */
-function isCandidate(x: Instr, least: number): boolean {
-  const { op } = x;
-  if (op.accesses.length !== 1 || !op.groupByName.has('vec') || !allInSsa(x)) return false;
-  if (op.primitive === 'load' ? !isPlainLoad(x) : op.primitive !== 'store' || isStrong(x)) return false;
-  if (op.space === 'param') return false;
-  if (op.primitive === 'load' && x.guard !== NO_REG && x.otherwise.length !== x.dst.length) return false;
-  const cache = op.groupByName.get('cache');
-  if (cache !== undefined && ALONE.has(cache.values[(x.mods >>> cache.shift) & cache.mask].name))
-    return false;
-  const bytes = elementBytes(op.accesses[0], x.mods);
-  return bytes > 0 && bytes >= least && bytes <= 8 && accessBytes(op.accesses[0], x.mods) < WIDEST;
-}
-
-/** All runs of a function that have two adjacent members, judged by their text. */
-function runsOf(fn: Fn, wanted: (x: Instr) => boolean, ctx: PassContext): Run[] {
-  const out: Run[] = [];
-  const least = Number(ctx.params['least-element'] ?? 1);
-  let n = 0;
-  let open = new Map<string, Run>();
-  const close = (r: Run): void => {
-    if (r.members.length > 1 && hasNeighbours(r)) out.push(r);
-  };
-  const closeAll = (): void => {
-    if (open.size === 0) return;
-    for (const r of open.values()) close(r);
-    open = new Map();
-  };
-  for (const [block, { ins }] of fn.blocks.entries()) {
-    for (const x of ins) {
-      const at = n++;
-      if (isStop(x)) closeAll();
-      if (x.op.accesses.length === 0 || !isCandidate(x, least) || !wanted(x)) continue;
-      const o = x.src[0];
-      const param = o.kind === Kind.CBank ? kernelParam(fn, o, ctx) : null;
-      if (o.kind !== Kind.Addr && param === null) continue;
-      const offset = param === null ? o.lo : o.lo - base(ctx) - param.offset;
-      const member = { n: at, at: offset, bytes: accessBytes(x.op.accesses[0], x.mods) };
-      const key = `${x.op.id} ${withoutCount(x)} ${x.guard} ${x.guardNot} ${o.reg} ${param?.offset ?? ''} ${o.sym}`;
-      const run = open.get(key);
-      if (run !== undefined && !run.members.some((m) => overlap(m, member))) run.members.push(member);
-      else {
-        if (run !== undefined) close(run);
-        const element = elementBytes(x.op.accesses[0], x.mods);
-        open.set(key, { block, members: [member], element, param });
-      }
-    }
-    closeAll();
-  }
-  return out;
-}
-
-const overlap = (a: Member, b: Member): boolean => a.at < b.at + b.bytes && b.at < a.at + a.bytes;
-
-function hasNeighbours({ members }: Run): boolean {
-  const starts = new Set(members.map((m) => m.at));
-  return members.some((m) => starts.has(m.at + m.bytes));
-}
-
-/** Modifiers without the number of elements. */
-function withoutCount({ op, mods }: Instr): number {
-  const g = op.groupByName.get('vec')!;
-  return mods & ~(g.mask << g.shift);
-}
+// -------------------------------------------------------------------- merging
 
 const base = (ctx: PassContext): number => Number(ctx.fact('param-base'));
-
-/** The kernel parameter that a word of constant bank 0 is in; null if it is in none. */
-function kernelParam(fn: Fn, o: Operand, ctx: PassContext): Param | null {
-  if (fn.kind !== 'entry' || o.reg !== NO_REG || o.hi !== 0) return null;
-  const at = o.lo - base(ctx);
-  return fn.params.find((p) => at >= p.offset && at < p.offset + p.size) ?? null;
-}
-
-// -------------------------------------------------------------------- merging
 
 /** An access that, because it did not fault, says how its base is aligned. */
 interface Proof {
@@ -222,7 +121,7 @@ class Vectorizer {
   private readonly fn: Fn;
   private readonly program: Program;
   private readonly ctx: PassContext;
-  private readonly layout: Layout;
+  private readonly layout: VariableLayout;
   private readonly maxPressure: number;
   private readonly paramWindow: number;
   private readonly declared: Declared;
@@ -239,7 +138,7 @@ class Vectorizer {
   private live: Int32Array | null = null;
   private start = 0;
 
-  constructor(d: Draft, fn: Fn, program: Program, ctx: PassContext, layout: Layout) {
+  constructor(d: Draft, fn: Fn, program: Program, ctx: PassContext, layout: VariableLayout) {
     this.d = d;
     this.fn = fn;
     this.program = program;
@@ -530,67 +429,4 @@ function proofsOf(fn: Fn): Map<string, Proof[]> {
       else list.push(proof);
     }
   return out;
-}
-
-// -------------------------------------------------------------------- variables
-
-/** Alignments of the variables while they are raised. */
-class Layout {
-  private readonly program: Program;
-  private readonly mostPadding: number;
-  /** Variables of the module by name. */
-  private readonly global: ReadonlyMap<string, Variable>;
-  /** New alignments of variables. */
-  private readonly raised = new Map<Variable, number>();
-
-  constructor(program: Program, mostPadding: number) {
-    this.program = program;
-    this.mostPadding = mostPadding;
-    this.global = new Map(program.variables.map((v) => [v.name, v]));
-  }
-
-  alignOf(fn: Fn, name: string): number {
-    const v = this.find(fn, name);
-    return v === null ? 1 : Math.max(1, this.raised.get(v) ?? v.align);
-  }
-
-  /** May a variable be aligned to `bytes`? */
-  mayRaise(fn: Fn, name: string, bytes: number): boolean {
-    const v = this.find(fn, name);
-    if (v === null || v.linkage !== '' || v.size === 0 || v.attrs.length > 0) return false;
-    if (v.space !== 'shared' && v.space !== 'local' && v.space !== 'global') return false;
-    const list = v.space === 'local' ? fn.variables : this.program.variables;
-    const now = (w: Variable): number => this.raised.get(w) ?? w.align;
-    const then = (w: Variable): number => Math.max(now(w), w === v ? bytes : 1);
-    return end(list, v.space, then) - end(list, v.space, (w) => w.align) <= this.mostPadding;
-  }
-
-  raise(fn: Fn, name: string, bytes: number): void {
-    const v = this.find(fn, name)!;
-    if (bytes > (this.raised.get(v) ?? v.align)) this.raised.set(v, bytes);
-  }
-
-  /** The variables with their new alignments; the same list if none changed. */
-  of(list: readonly Variable[]): readonly Variable[] {
-    if (!list.some((v) => this.raised.has(v))) return list;
-    return list.map((v) => {
-      const align = this.raised.get(v);
-      return align === undefined ? v : { ...v, align };
-    });
-  }
-
-  private find(fn: Fn, name: string): Variable | null {
-    return fn.variables.find((v) => v.name === name) ?? this.global.get(name) ?? null;
-  }
-}
-
-/** Where the variables of a space end if they are placed in order of declaration. */
-function end(list: readonly Variable[], space: Variable['space'], alignOf: (v: Variable) => number): number {
-  let at = 0;
-  for (const v of list) {
-    if (v.space !== space) continue;
-    const a = Math.max(1, alignOf(v));
-    at = Math.ceil(at / a) * a + v.size;
-  }
-  return at;
 }
