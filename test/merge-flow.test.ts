@@ -84,7 +84,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         const out = apply(name, fn, counts, params);
         expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
       }),
-      { numRuns: runs(300), seed: 41 },
+      { numRuns: runs(200), seed: 41 },
     );
   });
 
@@ -122,7 +122,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         if (inSsa) expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
         expect(sameBehaviour(f, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
       }),
-      { numRuns: runs(250), seed: 45 },
+      { numRuns: runs(150), seed: 45 },
     );
   });
 
@@ -137,7 +137,7 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         // Ways that are known never to be taken no longer say where lanes meet: they may be together earlier than they were.
         expectSameWorld(fn, out, own.has('passed condition-decided') ? THREAD : WARPS);
       }),
-      { numRuns: runs(300), seed: 46 },
+      { numRuns: runs(180), seed: 46 },
     );
   });
 
@@ -195,7 +195,7 @@ describe('hoist-common', () => {
           expect(sameBehaviour(f, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
         },
       ),
-      { numRuns: runs(250), seed: 47 },
+      { numRuns: runs(150), seed: 47 },
     );
   });
 
@@ -220,7 +220,7 @@ describe('hoist-common', () => {
         expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
         expectSameWorld(fn, out, THREAD);
       }),
-      { numRuns: runs(250), seed: 49 },
+      { numRuns: runs(150), seed: 49 },
     );
     expect(memory.get('passed hoisted-common')).toBeGreaterThan(700);
   });
