@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Accesses, accessesOf, rowsOf } from '../src/analysis/address.ts';
+import { type Accesses, accessesOf, Does, rowsOf } from '../src/analysis/address.ts';
 import { Alias, alias, distanceOf, staysInOrder } from '../src/analysis/alias.ts';
 import { callGraphOf } from '../src/analysis/call-graph.ts';
 import { cfgOf } from '../src/analysis/cfg.ts';
@@ -564,6 +564,101 @@ describe('against runs of random kernels', () => {
     expect(tally.past / tally.loads).toBeGreaterThan(share);
     expect(tally.no).toBeGreaterThan(2000);
     expect(tally.must).toBeGreaterThan(100);
+  });
+});
+
+// ------------------------------------------------------------------ against a slow reference
+
+/** Where a search upwards from a load ended: the writers that it met, and whether it came to the entry of the function. */
+interface Above {
+  readonly writers: ReadonlySet<number>;
+  readonly entry: boolean;
+}
+
+/**
+ * The writers that a load may see, by walking every path upwards from it, instruction by instruction, up to the first
+ * writer that may have written what it reads.
+ *
+ * @param apart judge every pair as if it could belong to different iterations, which finds the most writers
+ */
+function writersAbove(a: Accesses, program: Program, load: number, apart: boolean): Above {
+  const { fn, du } = a;
+  const g = cfgOf(fn);
+  const row = a.firstRow[load];
+  const mayWrite = (n: number): boolean => {
+    const { first, end } = rowsOf(a, n);
+    const { writes } = effectOf(a, program, n);
+    for (let x = first; x < end; x++)
+      if (
+        (a.does[x] & Does.Write) !== 0 &&
+        (writes & a.memory[row]) !== 0 &&
+        alias(a, x, row, apart) !== Alias.No
+      )
+        return true;
+    return false;
+  };
+  const writers = new Set<number>();
+  const done = new Set<number>();
+  let entry = false;
+  const from = (block: number, below: number): void => {
+    for (let n = below - 1; n >= 0 && du.blockAt[n] === block; n--)
+      if (mayWrite(n)) {
+        writers.add(n);
+        return;
+      }
+    if (block === 0) entry = true;
+    for (let e = g.predStart[block]; e < g.predStart[block + 1]; e++) {
+      const p = g.pred[e];
+      if (done.has(p) || dominatorsOf(fn).depth[p] < 0) continue;
+      done.add(p);
+      let end = 0;
+      for (let b = 0; b <= p; b++) end += fn.blocks[b].ins.length;
+      from(p, end);
+    }
+  };
+  from(du.blockAt[load], load);
+  return { writers, entry };
+}
+
+describe('against every path upwards from each load', () => {
+  it.each([
+    ['any flow, registers written many times', wildKernel],
+    ['SSA with joins and loops', ssaKernel],
+  ] as const)('%s', (_, make) => {
+    // How often the slow way knew the only writer, that there is none, and that there are several.
+    const sorts = { one: 0, none: 0, several: 0 };
+    for (let i = 0; i < runs(150); i++) {
+      const program = make(SEED + 1000 + i);
+      const fn = program.functions[0];
+      const a = accessesOf(fn, program.variables);
+      const m = memorySsaOf(fn, program);
+      for (const [n, x] of a.du.ins.entries()) {
+        const b = a.du.blockAt[n];
+        if (!mayBeCommon(x) || dominatorsOf(fn).depth[b] < 0 || (a.memory[a.firstRow[n]] & VISIBLE) === 0)
+          continue;
+        const v = m.versionSeenBy(n);
+        const writer = m.writerOf(v);
+        const least = writersAbove(a, program, n, false);
+        const most = writersAbove(a, program, n, true);
+        const where = `seed ${SEED + 1000 + i}, load ${n}, version ${v} by ${writer}`;
+        // Sound: what the load sees is no older than any writer above it.
+        if (v === 0) expect([[...least.writers], least.entry], where).toEqual([[], true]);
+        if (writer >= 0)
+          expect([[...least.writers].filter((w) => w !== writer), least.entry], where).toEqual([[], false]);
+        // Precise: where all paths end at one place, however pairs are judged, that is what it sees.
+        const [only, ...others] = new Set([...least.writers, ...most.writers]);
+        const sort =
+          only === undefined
+            ? 'none'
+            : others.length === 0 && !least.entry && !most.entry
+              ? 'one'
+              : 'several';
+        if (sort === 'none') expect(v, where).toBe(0);
+        if (sort === 'one') expect(writer, where).toBe(only);
+        sorts[sort]++;
+      }
+    }
+    expect(Math.min(sorts.one, sorts.none, sorts.several)).toBeGreaterThan(runs(150) / 5);
   });
 });
 
