@@ -289,7 +289,7 @@ describe('lowering', () => {
       'k.ptx',
     );
     const { program } = lowerPtx(module, { isa, paramBase: 0x160, sm: 'sm_80' });
-    expect(program.variables.map((v) => v.name)).toEqual(['s$1', 's', 's$2', 's$3']);
+    expect(program.variables.map((v) => v.name)).toEqual(['s', 's$2', 's$3', 's$1']);
     expect(program.functions[0].variables.map((v) => v.name)).toEqual(['l', 'l$1', 'l$2']);
     expect(program.prototypes.map((p) => p.name)).toEqual(['x']);
   });

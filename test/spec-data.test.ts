@@ -241,7 +241,12 @@ describe('phases', () => {
 
   test('every registered pass has a place in the table', () => {
     // What fills hooks alone is bound by recipes.
-    const bound = new Set([...rows.flatMap(passNames), 'back-copy-propagation', 'inline-functions']);
+    const bound = new Set([
+      ...rows.flatMap(passNames),
+      'back-copy-propagation',
+      'inline-functions',
+      'order-shared-variables',
+    ]);
     expect([...bound].sort()).toEqual([...passes.keys()].sort());
   });
 

@@ -1,6 +1,6 @@
 import { chosen, Lanes, OpFlag } from '../ir/opcode.ts';
 import { FILE_WIDTH, NO_REG, type Reg, RegFile, regFile, regIndex } from '../ir/operand.ts';
-import type { Fn, Instr, Program } from '../ir/program.ts';
+import type { Fn, Program } from '../ir/program.ts';
 import { accessBytes } from '../isa/accesses.ts';
 import { blockTime } from './block-time.ts';
 import { instrCost } from './costs.ts';
@@ -11,6 +11,7 @@ import { LiveClass, liveClassOf, Pool } from './liveness.ts';
 import { loopsOf } from './loops.ts';
 import { statedThreads, USUAL_BLOCK } from './occupancy.ts';
 import { pressureOf } from './pressure.ts';
+import { sharedBytes } from './shared-layout.ts';
 
 /** The input for the header of a listing. */
 export interface Listing {
@@ -47,7 +48,7 @@ export function statistics(fn: Fn, { target, program, allocated = false }: Listi
   const thru = throughputOf(time, target, {
     threads: statedThreads(fn) ?? USUAL_BLOCK,
     registers: live,
-    shared: sharedBytes(fn, program),
+    shared: sharedBytes(program, fn),
   });
   const { branch } = divergenceOf(fn);
   const parting = branch.reduce((sum, level) => sum + (level === Lanes.Varying ? 1 : 0), 0);
@@ -218,21 +219,5 @@ const units = (r: Reg): number => Math.max(1, FILE_WIDTH[r & 7] >>> 5);
 function localBytes(fn: Fn): number {
   let bytes = 0;
   for (const v of fn.variables) if (v.space === 'local') bytes += v.size;
-  return bytes;
-}
-
-/** Bytes of the shared variables that a function names. */
-export function sharedBytes(fn: Fn, program: Program): number {
-  const size = new Map<string, number>();
-  for (const v of [...program.variables, ...fn.variables]) if (v.space === 'shared') size.set(v.name, v.size);
-  if (size.size === 0) return 0;
-  let bytes = 0;
-  const see = (x: Instr): void => {
-    for (const { sym } of x.src) {
-      bytes += size.get(sym) ?? 0;
-      size.delete(sym);
-    }
-  };
-  for (const b of fn.blocks) for (const x of b.ins) see(x);
   return bytes;
 }

@@ -1,4 +1,5 @@
 import type { Fn, Program, Variable } from '../ir/program.ts';
+import { endOf } from './shared-layout.ts';
 
 /**
  * Alignments of the variables of a program while a pass raises them. A space is laid out in the order of its declarations, as
@@ -33,7 +34,8 @@ export class VariableLayout {
     const list = v.space === 'local' ? fn.variables : this.program.variables;
     const now = (w: Variable): number => this.raised.get(w) ?? w.align;
     const then = (w: Variable): number => Math.max(now(w), w === v ? bytes : 1);
-    return end(list, v.space, then) - end(list, v.space, (w) => w.align) <= this.mostPadding;
+    const space = list.filter((w) => w.space === v.space);
+    return endOf(space, then) - endOf(space) <= this.mostPadding;
   }
 
   /** Aligns a variable to at least `bytes`. */
@@ -54,15 +56,4 @@ export class VariableLayout {
   private find(fn: Fn, name: string): Variable | null {
     return fn.variables.find((v) => v.name === name) ?? this.global.get(name) ?? null;
   }
-}
-
-/** Where the variables of a space end if they are placed in order of declaration. */
-function end(list: readonly Variable[], space: Variable['space'], alignOf: (v: Variable) => number): number {
-  let at = 0;
-  for (const v of list) {
-    if (v.space !== space) continue;
-    const a = Math.max(1, alignOf(v));
-    at = Math.ceil(at / a) * a + v.size;
-  }
-  return at;
 }

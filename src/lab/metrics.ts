@@ -43,6 +43,7 @@ export const METRICS: readonly Metric[] = [
   ...MEMORY.map((s) => metric(`memory.${s}`, `operations on ${s} memory`, 'instructions', 'program')),
   metric('code-bytes', 'code, one machine instruction for each of ours', 'bytes', 'model'),
   metric('table-bytes', 'jump tables', 'bytes', 'program'),
+  metric('shared-bytes', 'static shared memory of a block, with padding', 'bytes', 'program'),
   metric('pressure.R', 'most general registers in use at once', 'registers', 'program'),
   metric('pressure.UR', 'most uniform registers in use at once', 'registers', 'program'),
   metric('pressure.P', 'most predicates in use at once', 'registers', 'program'),

@@ -2,9 +2,9 @@ import { isControl, targets } from '../analysis/cfg.ts';
 import { Pool } from '../analysis/liveness.ts';
 import { statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
 import { pressureOf } from '../analysis/pressure.ts';
+import { namesReached, sharedBytes } from '../analysis/shared-layout.ts';
 import { CLASSES } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
-import { namesReached } from '../sim/symbols.ts';
 import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
@@ -83,6 +83,7 @@ export function staticValues(
   }
   for (const name of Object.keys(v)) v[name] = Math.round(v[name] * DIGITS) / DIGITS;
   v['convergence-depth'] = depth;
+  v['shared-bytes'] = sharedBytes(program, kernel);
   v['code-bytes'] = v.instructions * Number(factOf(backend, 'encoding.instruction-bytes') ?? 0);
   for (const [file, n] of Object.entries(pressure)) v[`pressure.${file}`] = n;
   const o = occupancyOf(backend, blockUse(program, kernel, pressure.R, start));
@@ -96,13 +97,6 @@ export const blockUse = (program: Program, kernel: Fn, registers: number, start:
   registers,
   shared: sharedBytes(program, kernel) + (start.dynamicShared ?? 0),
 });
-
-function sharedBytes(program: Program, kernel: Fn): number {
-  const used = namesReached(program, kernel);
-  let bytes = 0;
-  for (const x of program.variables) if (x.space === 'shared' && used.has(x.name)) bytes += x.size;
-  return bytes;
-}
 
 /**
  * How often each function is called in one run of the kernel: the sum over its direct calls, callers first. A

@@ -30,6 +30,7 @@ import { loopSimplification } from './loop-simplification.ts';
 import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
 import { nestedConditions } from './nested-conditions.ts';
+import { orderSharedVariables } from './order-shared-variables.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { placeBlocks } from './place-blocks.ts';
 import { predication } from './predication.ts';
@@ -156,6 +157,15 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       version: 1,
       summary: 'replace calls of device functions by their code',
       needs: { requires: ['control-last', 'phi-free'] },
+    },
+  ],
+  [
+    'order-shared-variables',
+    {
+      name: 'order-shared-variables',
+      programPass: orderSharedVariables,
+      version: 1,
+      summary: 'declare shared variables in the order that pads least',
     },
   ],
   entry('late-commoning', lateCommoning, 2, 'value numbering once more'),

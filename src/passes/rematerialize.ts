@@ -6,7 +6,7 @@ import { Pool, reads } from '../analysis/liveness.ts';
 import { freeRegisters, type Limits, statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { type Rematerialization, type RematLimits, RematPlanner } from '../analysis/remat-plan.ts';
-import { sharedBytes } from '../analysis/statistics.ts';
+import { sharedBytes } from '../analysis/shared-layout.ts';
 import { type Draft, edit, type Ins, readingInstead } from '../ir/draft/index.ts';
 import { withDst, withSource } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
@@ -159,7 +159,7 @@ function targetOf(fn: Fn, ctx: PassContext, { target }: Names, pool: number): nu
     Math.max(0, Math.min(most, Math.floor((freeRegisters(limits, { threads, shared }) - slack) * factor)));
   // Shared memory allows fewer blocks, and so only more registers.
   const least = wanted(0);
-  return pressureOf(fn).most[pool] <= least ? least : wanted(sharedBytes(fn, ctx.program));
+  return pressureOf(fn).most[pool] <= least ? least : wanted(sharedBytes(ctx.program, fn));
 }
 
 /**

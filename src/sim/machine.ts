@@ -1,3 +1,4 @@
+import { namesReached } from '../analysis/shared-layout.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';
@@ -22,7 +23,7 @@ import { insertPath, newPath } from './paths.ts';
 import { runWarp, type WarpHost } from './run-warp.ts';
 import type { MachineOptions } from './simulation.ts';
 import type { BlockState, Frame, Path, Warp } from './state.ts';
-import { namesReached, Symbols } from './symbols.ts';
+import { Symbols } from './symbols.ts';
 
 /** Bytes at the start of a window in which an open world treats an address as belonging to that space. */
 const NEAR = 2 ** 26;

@@ -1,4 +1,4 @@
-import type { Fn, Program } from '../ir/program.ts';
+import type { Program } from '../ir/program.ts';
 import type { Code } from './decode.ts';
 import { SimFault } from './faults.ts';
 import { FUNCTION_WINDOW } from './memory.ts';
@@ -50,25 +50,4 @@ export class Symbols {
     if (proto >= 0) return FUNCTION_WINDOW + 16 * (4096 + proto);
     throw new SimFault(`symbol '${name}' is not defined in this module`, 'symbol', name);
   }
-}
-
-/**
- * Names that a kernel mentions, and those mentioned by whatever it reaches through them: functions, and variables
- * that hold addresses.
- */
-export function namesReached(program: Program, kernel: Fn): ReadonlySet<string> {
-  const functions = new Map(program.functions.map((f) => [f.name, f]));
-  const variables = new Map(program.variables.map((v) => [v.name, v]));
-  const seen = new Set<string>();
-  const work: Fn[] = [kernel];
-  const meet = (name: string): void => {
-    if (name === '' || seen.has(name)) return;
-    seen.add(name);
-    const fn = functions.get(name);
-    if (fn !== undefined) work.push(fn);
-    for (const r of variables.get(name)?.relocs ?? []) meet(r.symbol);
-  };
-  for (let fn = work.pop(); fn !== undefined; fn = work.pop())
-    for (const b of fn.blocks) for (const i of b.ins) for (const o of i.src) meet(o.sym);
-  return seen;
 }

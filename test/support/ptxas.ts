@@ -41,8 +41,11 @@ export function storedConstant(code: DataView, wide: boolean): bigint | null {
   return null;
 }
 
-/** Code sections of a 64-bit ELF file, by kernel name. */
-export function codeSections(elf: Buffer): Map<string, DataView> {
+/** Headers of the sections of a 64-bit ELF file whose name begins with `prefix`, by the rest of the name. */
+function sections(
+  elf: Buffer,
+  prefix: string,
+): Map<string, { readonly from: number; readonly size: number }> {
   const view = new DataView(elf.buffer, elf.byteOffset, elf.byteLength);
   const at = Number(view.getBigUint64(0x28, true));
   const count = view.getUint16(0x3c, true);
@@ -52,15 +55,27 @@ export function codeSections(elf: Buffer): Map<string, DataView> {
     size: Number(view.getBigUint64(at + 64 * i + 32, true)),
   });
   const names = header(view.getUint16(0x3e, true)).from;
-  const out = new Map<string, DataView>();
+  const out = new Map<string, { from: number; size: number }>();
   for (let i = 0; i < count; i++) {
     const h = header(i);
     const name = elf.toString('latin1', names + h.name, elf.indexOf(0, names + h.name));
-    if (name.startsWith('.text.'))
-      out.set(name.slice(6), new DataView(elf.buffer, elf.byteOffset + h.from, h.size));
+    if (name.startsWith(prefix)) out.set(name.slice(prefix.length), { from: h.from, size: h.size });
   }
   return out;
 }
+
+/** Code sections of a cubin, by kernel name. */
+export const codeSections = (elf: Buffer): Map<string, DataView> =>
+  new Map(
+    [...sections(elf, '.text.')].map(([name, h]) => [
+      name,
+      new DataView(elf.buffer, elf.byteOffset + h.from, h.size),
+    ]),
+  );
+
+/** Bytes of static shared memory of each kernel of a cubin that has any. */
+export const sharedSizes = (elf: Buffer): Map<string, number> =>
+  new Map([...sections(elf, '.nv.shared.')].map(([name, h]) => [name, h.size]));
 
 /** Runs ptxas on a module: its cubin, or what it says against the module. Throws where ptxas is not on the PATH. */
 export function ptxas(text: string, sm = 'sm_90'): { cubin: Buffer | null; errors: string } {

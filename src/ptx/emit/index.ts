@@ -51,7 +51,8 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
     });
   const context = contextOf(program, opts);
   const functions = new Map(program.functions.map((f) => [f.name, f]));
-  const local = functionVariables(program, module);
+  const placed = module === null ? NOT_PLACED : placedAnew(program, module);
+  const local = functionVariables(program, module, placed);
   const write: Write = (fn, source) =>
     functionText(fn, context, { source, variables: local.get(fn.name) ?? [] });
   const target = module?.target ?? [program.target];
@@ -60,7 +61,7 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
     opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
   const out: string[] = [];
   if (module === null) plainModule(program, write, out, warn);
-  else sourceModule(program, module, functions, write, out, warn);
+  else sourceModule(program, module, placed, functions, write, out, warn);
   const header = headerFor(
     out,
     module?.version ?? program.version,
@@ -85,6 +86,7 @@ type Write = (fn: Fn, source: PtxFunction | null) => string[];
 function sourceModule(
   program: Program,
   module: PtxModule,
+  placed: Placed,
   functions: ReadonlyMap<string, Fn>,
   write: Write,
   out: string[],
@@ -104,7 +106,9 @@ function sourceModule(
   // A function whose text is kept may call any that passes have removed.
   if (asCame) gone.clear();
   let sections = 0;
-  for (const v of moduleVariables(program, module)) out.push(`${variableText(v)};`);
+  const declared = moduleVariables(program, module);
+  for (const v of declared) if (!placed.has(v.name)) out.push(`${variableText(v)};`);
+  for (const d of placed.values()) out.push(`${d};`);
   for (const item of module.items) {
     switch (item.kind) {
       case 'file':
@@ -112,7 +116,8 @@ function sourceModule(
         break;
       case 'variable':
         // Registers and local variables of the module are declared inside the functions instead.
-        if (asCame || !isThreadVariable(item)) out.push(`${printPtxVariable(aligned(item, program))};`);
+        if (!placed.has(item.name) && (asCame || !isThreadVariable(item)))
+          out.push(`${printPtxVariable(aligned(item, program))};`);
         break;
       case 'verbatim':
         if (describesCode(item, module.text)) sections++;
@@ -268,10 +273,11 @@ function contextOf(program: Program, opts: EmitOptions): ModuleContext {
 function functionVariables(
   program: Program,
   module: PtxModule | null,
+  placed: Placed,
 ): ReadonlyMap<string, readonly Variable[]> {
   const out = new Map<string, Variable[]>();
   for (const { v, users } of bodyVariables(program, module)) {
-    if (users.length !== 1 || v.linkage === 'extern') continue;
+    if (users.length !== 1 || v.linkage === 'extern' || placed.has(v.name)) continue;
     const list = out.get(users[0]) ?? [];
     list.push(v);
     out.set(users[0], list);
@@ -285,6 +291,35 @@ const moduleVariables = (program: Program, module: PtxModule): Variable[] =>
     .filter(({ v, users }) => users.length > 1 || (users.length === 1 && v.linkage === 'extern'))
     .map(({ v }) => v);
 
+/** Declarations by the name of the variable. */
+type Placed = ReadonlyMap<string, string>;
+const NOT_PLACED: Placed = new Map();
+
+/**
+ * Declarations of shared variables, by name, that no longer stand in the order of the program, which is their order in
+ * memory: the module declares them all, before anything else. Empty if all may stay where they came.
+ */
+function placedAnew(program: Program, module: PtxModule): Placed {
+  const items = new Map(
+    module.items.filter((i): i is VarDecl & PtxItem => i.kind === 'variable').map((i) => [i.name, i]),
+  );
+  const shared = program.variables.filter((v) => v.space === 'shared');
+  const inBodies = new Set(bodyVariables(program, module).map(({ v }) => v.name));
+  // What ptxas places first: variables of bodies, in their order, then those of the module in theirs.
+  const asCame = [...shared].sort((a, b) => rank(a) - rank(b));
+  function rank(v: Variable): number {
+    return inBodies.has(v.name) ? -1 : (items.get(v.name)?.span.start ?? 0);
+  }
+  if (asCame.every((v, i) => v === shared[i])) return NOT_PLACED;
+  return new Map(
+    shared.map((v) => {
+      const item = items.get(v.name);
+      return [v.name, item === undefined ? variableText(v) : printPtxVariable(aligned(item, program))];
+    }),
+  );
+}
+
+/** Variables that the source declared in a body, and the functions that use each. */
 function bodyVariables(program: Program, module: PtxModule | null): { v: Variable; users: string[] }[] {
   if (module === null) return [];
   const global = new Set(module.items.filter((x) => x.kind === 'variable').map((x) => x.name));

@@ -75,10 +75,10 @@ export function lowerPtx(
   const scope: ModuleScope = { isa, paramBase, variables, functions, locs, handles, thread };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
-  const shared: Variable[] = [];
+  const ofBodies: Variable[] = [];
   const sharedNames = new UniqueNames(variables.keys());
   const bodies = module.items.filter((x): x is PtxFunction => x.kind === 'function' && x.body !== null);
-  const lowered = bodies.map((item) => lowerFunction(item, scope, sharedNames, shared, prototypes));
+  const lowered = bodies.map((item) => lowerFunction(item, scope, sharedNames, ofBodies, prototypes));
   if (thread.length > 0) refuseShared(bodies, lowered);
   for (const [k, item] of bodies.entries()) {
     const r = lowered[k];
@@ -122,7 +122,8 @@ export function lowerPtx(
       target: opts.sm,
       addressSize: module.addressSize,
       functions: out,
-      variables: [...variables.values(), ...shared],
+      // In the order in which ptxas places shared variables: those of bodies stand before those of the module.
+      variables: [...ofBodies, ...variables.values()],
       prototypes,
       locs,
       files,
