@@ -98,36 +98,35 @@ export function structuralFault(
   e: Expr,
   vars: ReadonlyMap<string, number>,
 ): { message: string; notes: string[] } | null {
-  switch (e.k) {
-    case 'int':
-      return null;
-    case 'name':
-      if (FIGURES.has(e.name)) return null;
-      return {
-        message: `'${e.name}' cannot be combined with use counts, places or targets`,
-        notes: ["put conditions on constants into parts of their own, joined by '&&'"],
-      };
-    case 'call': {
-      const takes = FUNCTIONS[e.fn];
+  return match(e)
+    .with({ k: 'int' }, () => null)
+    .with({ k: 'name' }, ({ name }) =>
+      FIGURES.has(name)
+        ? null
+        : {
+            message: `'${name}' cannot be combined with use counts, places or targets`,
+            notes: ["put conditions on constants into parts of their own, joined by '&&'"],
+          },
+    )
+    .with({ k: 'call' }, ({ fn, args }) => {
+      const takes = FUNCTIONS[fn];
       if (takes === undefined)
-        return { message: `unknown function '${e.fn}'`, notes: near(e.fn, Object.keys(FUNCTIONS)) };
-      if (takes.length !== e.args.length)
-        return {
-          message: `${e.fn} takes ${takes.length} argument${takes.length === 1 ? '' : 's'}`,
-          notes: [],
-        };
-      const arg = e.args[0];
+        return { message: `unknown function '${fn}'`, notes: near(fn, Object.keys(FUNCTIONS)) };
+      if (takes.length !== args.length)
+        return { message: `${fn} takes ${takes.length} argument${takes.length === 1 ? '' : 's'}`, notes: [] };
+      const arg = args[0];
       if (arg === undefined || (arg.k === 'name' && (takes[0] === 'knob' || vars.has(arg.name)))) return null;
       const word = arg.k === 'name' ? arg.name : 'this';
       return { message: `'${word}' is not a variable of the match`, notes: near(word, vars.keys()) };
-    }
-    case 'unary':
-      return structuralFault(e.a, vars);
-    case 'binary':
-      return structuralFault(e.a, vars) ?? structuralFault(e.b, vars);
-    case 'cond':
-      return structuralFault(e.c, vars) ?? structuralFault(e.a, vars) ?? structuralFault(e.b, vars);
-  }
+    })
+    .with({ k: P.union('unary', 'binary', 'cond') }, (x) => {
+      for (const part of inside(x)) {
+        const fault = structuralFault(part, vars);
+        if (fault !== null) return fault;
+      }
+      return null;
+    })
+    .exhaustive();
 }
 
 const near = (word: string, all: Iterable<string>): string[] => {

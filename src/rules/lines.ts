@@ -1,3 +1,4 @@
+import { match } from 'ts-pattern';
 import { nearest } from '../ir/diagnostic.ts';
 import { type Isa, OpFlag, type Slot } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
@@ -130,54 +131,35 @@ export class LineReader {
   }
 
   private source(o: OperandText, slot: Slot, l: LineText, field: LineField): Source {
-    switch (o.k) {
-      case 'any':
+    const stop = (code: string, message: string): never => this.faults.stopAt(field, l, o.at, code, message);
+    return match(o)
+      .with({ k: 'any' }, (): Source => {
         if (field === 'match') return { k: 'any' };
-        return this.faults.stopAt(
-          field,
-          l,
-          o.at,
-          'rule-operands',
-          "'_' is not a value: say which operand to use",
-        );
-      case 'literal':
-        if (o.predicate !== (slot.bank === 'p'))
-          this.faults.stopAt(
-            field,
-            l,
-            o.at,
+        return stop('rule-operands', "'_' is not a value: say which operand to use");
+      })
+      .with({ k: 'literal' }, ({ predicate, value }): Source => {
+        if (predicate !== (slot.bank === 'p'))
+          stop(
             'rule-operands',
             `operand ${slot.name} is ${slot.bank === 'p' ? 'a predicate' : 'no predicate'}`,
           );
-        return { k: 'literal', value: o.value };
-      case 'address':
-        return this.faults.stopAt(
-          field,
-          l,
-          o.at,
-          'rule-operands',
-          'an address may appear only in a line for any instruction: * [$a+#o]',
-        );
-      case 'const':
-        return this.constantSource(o, slot, l, field);
-      case 'var': {
-        if (field === 'rewrite' && !this.byName.has(o.name)) this.unknown(o.name, l, o.at, field);
-        const v = this.variable(o.name, 'value');
-        if (this.vars[v].kind !== 'value')
-          this.faults.stopAt(field, l, o.at, 'rule-variable', `#${o.name} is a constant; write it with '#'`);
+        return { k: 'literal', value };
+      })
+      .with({ k: 'address' }, () =>
+        stop('rule-operands', 'an address may appear only in a line for any instruction: * [$a+#o]'),
+      )
+      .with({ k: 'const' }, (x) => this.constantSource(x, slot, l, field))
+      .with({ k: 'var' }, ({ name, at, mods }): Source => {
+        if (field === 'rewrite' && !this.byName.has(name)) this.unknown(name, l, at, field);
+        const v = this.variable(name, 'value');
+        if (this.vars[v].kind !== 'value') stop('rule-variable', `#${name} is a constant; write it with '#'`);
         if ((slot.kinds & (1 << Kind.Reg)) === 0)
-          this.faults.stopAt(
-            field,
-            l,
-            o.at,
-            'rule-operands',
-            `operand ${slot.name} takes only a constant: #${o.name}`,
-          );
-        if ((o.mods & ~(slot.bank === 'p' ? 4 : slot.mods)) !== 0)
-          this.faults.stopAt(field, l, o.at, 'rule-operands', `operand ${slot.name} does not take that sign`);
-        return { k: 'var', v, mods: o.mods };
-      }
-    }
+          stop('rule-operands', `operand ${slot.name} takes only a constant: #${name}`);
+        if ((mods & ~(slot.bank === 'p' ? 4 : slot.mods)) !== 0)
+          stop('rule-operands', `operand ${slot.name} does not take that sign`);
+        return { k: 'var', v, mods };
+      })
+      .exhaustive();
   }
 
   private constantSource(o: OperandText & { k: 'const' }, slot: Slot, l: LineText, field: LineField): Source {
