@@ -1,5 +1,14 @@
-import type { Fn } from '../program.ts';
-import { grown } from './grow.ts';
+import { endsFlow } from '../flow.ts';
+import type { Fn, Shape } from '../program.ts';
+import { Carver, grown } from './grow.ts';
+
+/** What functions of one shape have in common. Most passes keep the shape, so most drafts copy it. */
+interface Layout {
+  /** `ids`, `fall`, `next`, `prev` and `numberOf`, one after the other. */
+  readonly words: Int32Array;
+  readonly numbers: number;
+}
+const layouts = new WeakMap<Shape, Layout>();
 
 /**
  * Blocks of a draft by number: ids, first and last instructions, fall-throughs, and the layout as a doubly linked
@@ -25,32 +34,35 @@ export class BlockTable {
   head: number;
   tail: number;
 
-  /** The blocks of `fn`; the caller fills in first and last instructions and fall-throughs. */
-  constructor(fn: Fn) {
+  /**
+   * The blocks of `fn`; the caller fills in first and last instructions.
+   * @param innerControl whether control operations may occur inside blocks
+   */
+  constructor(fn: Fn, innerControl: boolean) {
     this.fn = fn;
     const { blocks } = fn;
     const n = blocks.length;
     const room = n + (n >> 3) + 16;
     this.count = n;
-    this.ids = new Int32Array(room);
-    this.first = new Int32Array(room);
-    this.last = new Int32Array(room);
-    this.fall = new Int32Array(room);
-    this.next = new Int32Array(room);
-    this.prev = new Int32Array(room);
-    this.alive = new Uint8Array(room).fill(1, 0, n);
-    this.touched = new Uint8Array(room);
-    this.numberOf = new Int32Array(fn.blockCount + (n >> 3) + 16).fill(-1);
     this.nextId = fn.blockCount;
     this.head = n > 0 ? 0 : -1;
     this.tail = n - 1;
-    for (let b = 0; b < n; b++) {
-      const { id } = blocks[b];
-      this.ids[b] = id;
-      this.numberOf[id] = b;
-      this.next[b] = b + 1 < n ? b + 1 : -1;
-      this.prev[b] = b - 1;
-    }
+    const numbers = fn.blockCount + (n >> 3) + 16;
+    let layout = layouts.get(fn.shape);
+    if (layout?.numbers !== numbers)
+      layouts.set(fn.shape, (layout = layoutOf(fn, room, numbers, innerControl)));
+    const { words } = layout;
+    const carver = new Carver(4 * words.length + 10 * room);
+    this.ids = carver.words(room);
+    this.fall = carver.words(room);
+    this.next = carver.words(room);
+    this.prev = carver.words(room);
+    this.numberOf = carver.words(numbers);
+    new Int32Array(this.ids.buffer, 0, words.length).set(words);
+    this.first = carver.words(room);
+    this.last = carver.words(room);
+    this.alive = carver.bytes(room).fill(1, 0, n);
+    this.touched = carver.bytes(room);
   }
 
   name(b: number): string {
@@ -110,4 +122,26 @@ export class BlockTable {
     this.alive = bytes(this.alive);
     this.touched = bytes(this.touched);
   }
+}
+
+function layoutOf(fn: Fn, room: number, numbers: number, innerControl: boolean): Layout {
+  const { blocks } = fn;
+  const n = blocks.length;
+  const carver = new Carver(16 * room + 4 * numbers);
+  const ids = carver.words(room);
+  const fall = carver.words(room);
+  const next = carver.words(room);
+  const prev = carver.words(room);
+  const numberOf = carver.words(numbers).fill(-1);
+  for (let b = 0; b < n; b++) {
+    const { id, ins } = blocks[b];
+    ids[b] = id;
+    numberOf[id] = b;
+    const below = b + 1 < n ? b + 1 : -1;
+    next[b] = below;
+    prev[b] = b - 1;
+    const ends = innerControl ? ins.some(endsFlow) : ins.length > 0 && endsFlow(ins[ins.length - 1]);
+    fall[b] = ends ? -1 : below;
+  }
+  return { words: new Int32Array(ids.buffer), numbers };
 }

@@ -18,8 +18,6 @@ export class FlowDraft extends PhiDraft {
   constructor(fn: Fn) {
     super(fn);
     this.tableList = fn.tables as (readonly number[])[];
-    const { fall, count } = this.blocks;
-    for (let b = 0; b < count; b++) fall[b] = b + 1 < count && this.passesEnd(b) ? b + 1 : -1;
   }
 
   /** One past the highest block number. */

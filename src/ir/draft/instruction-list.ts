@@ -1,7 +1,7 @@
 import { endsFlow, isControl, isPhi } from '../flow.ts';
 import type { Fn, Instr, Shape } from '../program.ts';
 import { BlockTable } from './block-table.ts';
-import { grown } from './grow.ts';
+import { Carver, grown } from './grow.ts';
 
 /** Number of an instruction in a draft. It stays the same when the instruction moves; -1 for none. */
 export type Ins = number;
@@ -61,10 +61,11 @@ export class InstructionList {
     this.total = total;
     this.opened = total;
     const instrs = new Array<Instr>(total);
-    const markOf = new Int32Array(room);
-    const nextOf = new Int32Array(room);
-    const prevOf = new Int32Array(room);
-    this.blocks = new BlockTable(fn);
+    const carver = new Carver(12 * room);
+    const markOf = carver.words(room);
+    const nextOf = carver.words(room);
+    const prevOf = carver.words(room);
+    this.blocks = new BlockTable(fn, this.innerControl);
     const { first, last } = this.blocks;
     let n = 0;
     for (let b = 0; b < blocks.length; b++) {
