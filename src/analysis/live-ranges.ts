@@ -43,6 +43,12 @@ export class LiveRanges {
     return to < from ? null : [from, to];
   }
 
+  /** Is the range live at a point of a block? */
+  covers(range: LiveRange, b: BlockNo, at: number): boolean {
+    if (b === range.home ? at < range.begin : !range.into.has(b)) return false;
+    return at <= (range.outOf.has(b) ? this.lengthOf(b) : (range.last.get(b) ?? -1));
+  }
+
   /** All reads of a register, in no order. */
   usesOf(r: Reg): Use[] {
     const { d } = this;

@@ -104,6 +104,9 @@ export class RematPlanner {
   /** Units before each instruction, by block, where they are more than the lowest target at some point. */
   private readonly pressed = new Map<BlockNo, Int32Array>();
   private list: readonly Reg[] | null = null;
+  /** By instruction: cycles to compute it once more, negative until somebody asks, and the registers that it reads. */
+  private readonly cycles: Float64Array;
+  private readonly operands: (readonly Reg[] | undefined)[] = [];
   private readonly ways = new Map<Reg, readonly Judged[]>();
   // What follows belongs to one attempt.
   private target = 0;
@@ -124,6 +127,7 @@ export class RematPlanner {
     this.live = new LiveRanges(d);
     this.limits = limits;
     this.floor = floor;
+    this.cycles = new Float64Array(d.instructionNumbers).fill(-1);
     this.often = frequencyOf(d.fn).block;
     this.tree = dominatorsOf(d.fn);
     const { at, inBlock } = pressureOf(d.fn);
@@ -229,8 +233,23 @@ export class RematPlanner {
   private mayRecompute(r: Reg): boolean {
     const n = this.d.def(r);
     if (n < 0 || this.d.isReturned(r)) return false;
-    const cycles = this.limits.costOf(this.d.at(n));
+    const cycles = this.cyclesOf(n);
     return Number.isFinite(cycles) && cycles <= this.limits.mostCycles;
+  }
+
+  private cyclesOf(n: Ins): number {
+    const known = this.cycles[n];
+    return known >= 0 ? known : (this.cycles[n] = this.limits.costOf(this.d.at(n)));
+  }
+
+  private operandsOf(n: Ins): readonly Reg[] {
+    let list = this.operands[n];
+    if (list === undefined) {
+      const found: Reg[] = [];
+      reads(this.d.at(n), (r) => found.push(r));
+      this.operands[n] = list = found;
+    }
+    return list;
   }
 
   // ------------------------------------------------------------------ judging
@@ -346,7 +365,7 @@ export class RematPlanner {
     const units = unitsIn(c.r);
     const chains: (readonly Instr[])[] = [];
     const leaves: (readonly Reg[])[] = [];
-    let cost = c.stay.length === 0 ? -often[d.block(c.def)] * this.limits.costOf(d.at(c.def)) : 0;
+    let cost = c.stay.length === 0 ? -often[d.block(c.def)] * this.cyclesOf(c.def) : 0;
     const groups: Group[] = [];
     for (const wanted of c.groups) {
       const found = this.placeFor(c.def, wanted);
@@ -386,15 +405,16 @@ export class RematPlanner {
   private chainAt(def: Ins, b: BlockNo, at: number, height: number, chain: Instr[], read: Reg[]): number {
     const x = this.d.at(def);
     if (chain.includes(x)) return 0;
-    let cycles = this.limits.costOf(x);
-    reads(x, (r) => {
-      if (cycles > this.limits.mostCycles || read.includes(r)) return;
+    let cycles = this.cyclesOf(def);
+    for (const r of this.operandsOf(def)) {
+      if (cycles > this.limits.mostCycles) break;
+      if (read.includes(r)) continue;
       if (this.isLiveAt(r, b, at)) read.push(r);
       // In another pool it would take room that nobody counts.
       else if (height < HEIGHT && poolOf(r) === this.limits.pool && this.mayRecompute(r))
         cycles += this.chainAt(this.d.def(r), b, at, height + 1, chain, read);
       else cycles = Number.POSITIVE_INFINITY;
-    });
+    }
     chain.push(x);
     return cycles;
   }
@@ -491,8 +511,7 @@ export class RematPlanner {
   // ------------------------------------------------------------------ live ranges
 
   private isLiveAt(r: Reg, b: BlockNo, at: number): boolean {
-    const x = this.live.interval(this.rangeOf(r), b);
-    return x !== null && at >= x[0] && at <= x[1];
+    return this.live.covers(this.rangeOf(r), b, at);
   }
 
   private usesOf(r: Reg): readonly Use[] {

@@ -1,8 +1,8 @@
-import { match } from 'ts-pattern';
 import type { Program } from '../ir/program.ts';
 import type { KnobValue } from '../passes/pass.ts';
 import { factOf } from '../spec/backend.ts';
 import { conditionsOf, type GateCondition, rangeText } from '../spec/gates.ts';
+import type { PlanPhase } from '../spec/plan.ts';
 import type { Budgets } from './budgets.ts';
 import type { PhaseLog } from './context.ts';
 import type { FunctionPlans } from './function-plans.ts';
@@ -36,8 +36,24 @@ export interface GateResult {
   readonly shutFor: readonly { readonly fn: string; readonly why: string }[];
 }
 
-/** Takes a unit of a budget. Functions with the same counter get the same answer. */
-type Take = (knob: string, fn: string) => boolean;
+/** Takes units of budgets for one phase: functions with the same counter get the same answer. */
+class Taking {
+  private readonly budgets: Budgets;
+  private readonly taken = new Map<string, boolean>();
+
+  constructor(budgets: Budgets) {
+    this.budgets = budgets;
+  }
+
+  take(knob: string, fn: string): boolean {
+    const c = this.budgets.counter(knob, fn);
+    let ok = this.taken.get(c);
+    if (ok === undefined) this.taken.set(c, (ok = this.budgets.take(knob, fn)));
+    return ok;
+  }
+}
+
+const NONE_SHUT: GateResult['shutFor'] = [];
 
 /**
  * Decides whether a phase runs, and for which functions. Checks are made in the order: plan (disabled, nothing bound,
@@ -55,27 +71,14 @@ export function openGate(
   log: PhaseLog,
   changed: ReadonlySet<string> = new Set(),
 ): GateResult {
-  const names = program.functions.length === 0 ? [''] : program.functions.map((f) => f.name);
-  const taken = new Map<string, boolean>();
-  const take: Take = (knob, fn) => {
-    const c = budgets.counter(knob, fn);
-    let ok = taken.get(c);
-    if (ok === undefined) taken.set(c, (ok = budgets.take(knob, fn)));
-    return ok;
-  };
   const { roundAfter } = plans.base.phases[at];
-  if (roundAfter !== null && !roundAfter.some((id) => changed.has(id))) {
-    const answer = { open: false, why: 'the round before changed nothing', level: plans.base.level };
-    return {
-      answers: names.map(() => answer),
-      open: false,
-      why: answer.why,
-      level: answer.level,
-      shutFor: [],
-    };
-  }
-  const first = ask(plans, at, names[0], take, log);
-  const answers = names.map((fn, i) => (i === 0 || !plans.vary ? first : ask(plans, at, fn, take, log)));
+  if (roundAfter !== null && !roundAfter.some((id) => changed.has(id)))
+    return forAll({ open: false, why: 'the round before changed nothing', level: plans.base.level }, program);
+  const taking = new Taking(budgets);
+  const first = ask(plans, at, program.functions[0]?.name ?? '', taking, log);
+  if (!plans.vary) return forAll(first, program);
+  const names = program.functions.length === 0 ? [''] : program.functions.map((f) => f.name);
+  const answers = names.map((fn, i) => (i === 0 ? first : ask(plans, at, fn, taking, log)));
   const running = answers.find((a) => a.open);
   return {
     answers,
@@ -86,6 +89,15 @@ export function openGate(
       running === undefined ? [] : answers.flatMap((a, i) => (a.open ? [] : [{ fn: names[i], why: a.why }])),
   };
 }
+
+/** One answer for every function. */
+const forAll = (answer: GateAnswer, { functions }: Program): GateResult => ({
+  answers: new Array<GateAnswer>(Math.max(1, functions.length)).fill(answer),
+  open: answer.open,
+  why: answer.why,
+  level: answer.level,
+  shutFor: NONE_SHUT,
+});
 
 /** One reason for all functions, or each reason with its functions. */
 function reasons(answers: readonly GateAnswer[], names: readonly string[]): string {
@@ -99,53 +111,63 @@ function reasons(answers: readonly GateAnswer[], names: readonly string[]): stri
   return [...by].map(([why, those]) => `${why} (${those.join(', ')})`).join('; ');
 }
 
-function ask(plans: FunctionPlans, at: number, fn: string, take: Take, log: PhaseLog): GateAnswer {
+const shut = (why: string, level: number): GateAnswer => ({ open: false, why, level });
+
+function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: PhaseLog): GateAnswer {
   const plan = plans.of(fn);
   const phase = plan.phases[at];
-  const shut = (why: string, level = plan.level) => ({ open: false, why, level });
-  if (phase.disabled !== null) return shut(phase.disabled.why);
-  if (phase.steps.length === 0) {
-    if (phase.status === 'marker')
-      return shut(phase.noOp ? 'no-op marker' : 'marker: does nothing by itself');
-    if (phase.status === 'not-applicable')
-      return shut(`not applicable${phase.statusNote === '' ? '' : `: ${phase.statusNote}`}`);
-    return shut('nothing is bound to it yet');
-  }
-  if (phase.noOp) return shut('isNoOp');
+  if (phase.disabled !== null) return shut(phase.disabled.why, plan.level);
+  if (phase.steps.length === 0) return shut(whyUnbound(phase), plan.level);
+  if (phase.noOp) return shut('isNoOp', plan.level);
   const { gate } = phase;
   let level = plan.level;
   if (gate.asksLevel) {
     // The plan's level until OptBudget has been queried as often as its limit allows, then 1. Source: reference,
     // optimization levels, section 2 (the pseudocode, not the prose).
     log.knobs.add(OPT_BUDGET);
-    if (!take(OPT_BUDGET, fn)) level = Math.min(plan.level, 1);
+    if (!taking.take(OPT_BUDGET, fn)) level = Math.min(plan.level, 1);
   }
-  /** Why a condition does not hold; '' where it does. */
-  const against = (c: GateCondition): string =>
-    match(c)
-      .with({ asks: 'levels' }, ({ levels }) => {
-        const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
-        return levels.includes(level) ? '' : `level ${level}${spent} is not in ${rangeText(levels)}`;
-      })
-      .with({ asks: 'unset' }, ({ knob }) => (isSet(valueFor(knob)) ? `knob ${knob} is set` : ''))
-      .with({ asks: 'set' }, ({ knob }) => (isSet(valueFor(knob)) ? '' : `knob ${knob} is not set`))
-      .with({ asks: 'fact' }, ({ path, equals }) => {
-        log.facts.add(path);
-        if (factOf(plan.backend, path) === equals) return '';
-        return `${plan.sm}: ${path} is not ${JSON.stringify(equals)}`;
-      })
-      .with({ asks: 'budget' }, ({ knob }) => {
-        log.knobs.add(knob);
-        return take(knob, fn) ? '' : `budget ${knob} is spent`;
-      })
-      .exhaustive();
-  const valueFor = (knob: string): KnobValue => {
-    log.knobs.add(knob);
-    return plans.knob(knob, fn);
-  };
   for (const condition of conditionsOf(gate)) {
-    const why = against(condition);
+    const why = against(condition, plans, fn, level, taking, log);
     if (why !== '') return shut(why, level);
   }
   return { open: true, why: '', level };
+}
+
+/** Why a phase without steps does not run. */
+function whyUnbound({ status, statusNote, noOp }: PlanPhase): string {
+  if (status === 'marker') return noOp ? 'no-op marker' : 'marker: does nothing by itself';
+  if (status === 'not-applicable') return `not applicable${statusNote === '' ? '' : `: ${statusNote}`}`;
+  return 'nothing is bound to it yet';
+}
+
+/** Why a condition does not hold; '' where it does. */
+function against(
+  c: GateCondition,
+  plans: FunctionPlans,
+  fn: string,
+  level: number,
+  taking: Taking,
+  log: PhaseLog,
+): string {
+  const plan = plans.of(fn);
+  switch (c.asks) {
+    case 'levels': {
+      const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
+      return c.levels.includes(level) ? '' : `level ${level}${spent} is not in ${rangeText(c.levels)}`;
+    }
+    case 'fact':
+      log.facts.add(c.path);
+      if (factOf(plan.backend, c.path) === c.equals) return '';
+      return `${plan.sm}: ${c.path} is not ${JSON.stringify(c.equals)}`;
+    case 'budget':
+      log.knobs.add(c.knob);
+      return taking.take(c.knob, fn) ? '' : `budget ${c.knob} is spent`;
+    default: {
+      log.knobs.add(c.knob);
+      const set = isSet(plans.knob(c.knob, fn));
+      if (set === (c.asks === 'set')) return '';
+      return `knob ${c.knob} is ${set ? '' : 'not '}set`;
+    }
+  }
 }

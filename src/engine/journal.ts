@@ -1,4 +1,4 @@
-import type { Program } from '../ir/program.ts';
+import type { Block, Program } from '../ir/program.ts';
 import type { Remark } from '../passes/pass.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import type { PhaseMemory, RunMemory } from './memory.ts';
@@ -105,24 +105,81 @@ export function changedBlocks(before: Program, after: Program): { functions: num
     const was = old.get(f.name);
     if (was === f) continue;
     functions++;
-    const seen = new Set(was?.blocks);
-    for (const b of f.blocks) if (!seen.delete(b)) blocks++;
-    const ids = new Set(f.blocks.map((b) => b.id));
-    for (const b of seen) if (!ids.has(b.id)) blocks++;
+    blocks += differing(was?.blocks ?? [], f.blocks);
   }
   return { functions, blocks };
 }
 
+/** Number of blocks of `after` that are not in `before`, plus those of `before` whose id is in no block of `after`. */
+function differing(before: readonly Block[], after: readonly Block[]): number {
+  // Most changes leave the layout as it is.
+  if (before.length === after.length) {
+    let changed = 0;
+    let i = 0;
+    for (; i < after.length && before[i].id === after[i].id; i++) if (before[i] !== after[i]) changed++;
+    if (i === after.length) return changed;
+  }
+  let blocks = 0;
+  const seen = new Set(before);
+  for (const b of after) if (!seen.delete(b)) blocks++;
+  const ids = new Set(after.map((b) => b.id));
+  for (const b of seen) if (!ids.has(b.id)) blocks++;
+  return blocks;
+}
+
+const NO_REPORTS: readonly Report[] = [];
+
 /** A record without its snapshot and its reports, which hold on to functions. */
-export function withoutSnapshot(r: PhaseRecord): PhaseRecord {
-  const { program: _, ...rest } = r;
-  return Object.defineProperty(
-    { ...rest, reports: [], dump: null } as Omit<PhaseRecord, 'program'> as PhaseRecord,
-    'program',
-    {
-      get() {
-        throw new Error(`the run did not keep the snapshot after ${r.phase.id}`);
-      },
-    },
-  );
+export const withoutSnapshot = (r: PhaseRecord): PhaseRecord => new Released(r);
+
+class Released implements PhaseRecord {
+  readonly phase: PlanPhase;
+  readonly outcome: PhaseRecord['outcome'];
+  readonly why: string;
+  readonly shutFor: PhaseRecord['shutFor'];
+  readonly level: number;
+  readonly began: number;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly memory: PhaseMemory | null;
+  readonly knobsRead: readonly string[];
+  readonly factsRead: readonly string[];
+  readonly functionsChanged: number;
+  readonly blocksChanged: number;
+  readonly instructionsBefore: number;
+  readonly instructionsAfter: number;
+  readonly remarks: readonly Remark[];
+  readonly reports: readonly Report[] = NO_REPORTS;
+  readonly dump = null;
+  readonly rewrites: RewriteCounter | null;
+  readonly progress: number;
+  readonly cached: boolean;
+  readonly key: string;
+
+  constructor(r: PhaseRecord) {
+    this.phase = r.phase;
+    this.outcome = r.outcome;
+    this.why = r.why;
+    this.shutFor = r.shutFor;
+    this.level = r.level;
+    this.began = r.began;
+    this.ms = r.ms;
+    this.bytes = r.bytes;
+    this.memory = r.memory;
+    this.knobsRead = r.knobsRead;
+    this.factsRead = r.factsRead;
+    this.functionsChanged = r.functionsChanged;
+    this.blocksChanged = r.blocksChanged;
+    this.instructionsBefore = r.instructionsBefore;
+    this.instructionsAfter = r.instructionsAfter;
+    this.remarks = r.remarks;
+    this.rewrites = r.rewrites;
+    this.progress = r.progress;
+    this.cached = r.cached;
+    this.key = r.key;
+  }
+
+  get program(): never {
+    throw new Error(`the run did not keep the snapshot after ${this.phase.id}`);
+  }
 }

@@ -239,13 +239,9 @@ function runPhase(
   rewrites: RewriteCounter | null,
 ): Program {
   const { base } = plans;
-  const answerOf = new Map(program.functions.map((f, i) => [f.name, gate.answers[i]]));
   let now = program;
   for (const { phase, functions } of groups) {
-    const answers =
-      functions === null
-        ? gate.answers
-        : now.functions.map((f) => (functions.has(f.name) ? answerOf.get(f.name)! : OTHERS));
+    const answers = functions === null ? gate.answers : answersFor(functions, now, program, gate);
     const scope = { plans, phase, budgets, log, rewrites };
     now = runSteps(now, phase, opts, edits, {
       answers,
@@ -256,6 +252,17 @@ function runPhase(
     });
   }
   return now;
+}
+
+/** The gate's answers for the functions of one plan, by position in the program as it is now. */
+function answersFor(
+  functions: ReadonlySet<string>,
+  now: Program,
+  before: Program,
+  gate: GateResult,
+): readonly GateAnswer[] {
+  const answerOf = new Map(before.functions.map((f, i) => [f.name, gate.answers[i]]));
+  return now.functions.map((f) => (functions.has(f.name) ? answerOf.get(f.name)! : OTHERS));
 }
 
 /** The gate's answer for functions with another plan. */

@@ -2,7 +2,7 @@ import type { DiagnosticError } from '../ir/diagnostic.ts';
 import { withFunctions } from '../ir/edit.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
-import type { PassContext } from '../passes/pass.ts';
+import type { KnobValue, PassContext } from '../passes/pass.ts';
 import type { PassEntry } from '../passes/registry.ts';
 import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
@@ -44,6 +44,23 @@ export function runSteps(
   const runner = new StepRunner(program, phase, can, edits, site);
   runner.run(phase.steps);
   return runner.program;
+}
+
+const NO_KNOBS: readonly string[] = [];
+
+/** Keys of the steps of passes, with the knobs that they were last made for: these seldom differ between functions. */
+const keys = new WeakMap<
+  PassStep,
+  { readonly version: number; readonly values: KnobValue[]; readonly key: string }
+>();
+
+/** Identifies what a pass does to a function (`EditStep.key`). */
+function keyOf(s: PassStep, version: number, values: KnobValue[]): string {
+  const known = keys.get(s);
+  if (known?.version === version && known.values.every((v, i) => v === values[i])) return known.key;
+  const key = `${s.pass}@${version} ${JSON.stringify([s.params, values])}`;
+  keys.set(s, { version, values, key });
+  return key;
 }
 
 class StepRunner {
@@ -145,9 +162,9 @@ class StepRunner {
     if (!('edit' in entry)) throw new Error(`${s.pass} edits no draft`);
     const { edit, version, needs } = entry;
     const ctx = contextFor(s.params);
-    const values = (needs?.knobs ?? []).map((k) => ctx.knob(k));
+    const values = (needs?.knobs ?? NO_KNOBS).map((k) => ctx.knob(k));
     return {
-      key: `${s.pass}@${version} ${JSON.stringify([s.params, values])}`,
+      key: keyOf(s, version, values),
       cutShort: this.site.refused,
       open: (d) => (work) => edit(d, work, ctx),
     };

@@ -96,6 +96,15 @@ function numberOf(r: Rule): number {
   return n;
 }
 
+const identities = new Map<string, string>();
+/** A short text for a list of rules in their order, the same for equal lists: it is part of a key that is compared often. */
+function identityOf(rules: readonly Rule[]): string {
+  const whole = rules.map(numberOf).join();
+  let identity = identities.get(whole);
+  if (identity === undefined) identities.set(whole, (identity = `${identities.size}`));
+  return identity;
+}
+
 /** A set of rules as a step that edits drafts. */
 export interface RuleStep {
   /** Equal for steps that do the same; null if the result depends on more than rules, level and target. */
@@ -156,7 +165,7 @@ export function ruleRunner(o: RunnerOptions): (groups: readonly string[], ctx: P
       const ordered = byPrecedence(live);
       set = {
         matcher: new Matcher(ordered, indexes),
-        identity: ordered.map(numberOf).join(),
+        identity: identityOf(ordered),
         readsKnobs: live.some((r) => r.readsKnobs),
         readsFigures: live.some((r) => r.readsFigures),
       };
