@@ -1,4 +1,5 @@
 import type { LaneRegs } from '../isa/lanes.ts';
+import type { ClusterState } from './clusters.ts';
 import type { Code, Decoded } from './decode.ts';
 import type { Memory } from './memory.ts';
 
@@ -110,6 +111,8 @@ export interface BlockState {
   readonly barriers: Map<number, Barrier>;
   readonly mbarriers: Map<number, MBarrier>;
   readonly locals: Memory[];
+  /** The blocks that it runs with; null in an open world. */
+  readonly cluster: ClusterState | null;
   /** Whether nothing changed in the last turn of its warps. */
   idle: boolean;
   done: boolean;
