@@ -1,23 +1,11 @@
 import { SimFault } from './faults.ts';
 import { LOCAL_WINDOW, MemoryFault, SHARED_WINDOW } from './memory.ts';
-import type { BlockState, Warp } from './state.ts';
+import type { BlockState, ClusterState, Warp } from './state.ts';
 
 /*
  * Clusters of a launch: blocks that run together, see each other's shared memory and meet at a barrier of their own (PTX ISA 9.0,
  * 2.2.2, 9.7.13.4). In an open world each block is alone.
  */
-
-/** The blocks of a cluster, by rank, and its barrier. */
-export interface ClusterState {
-  readonly dims: readonly [number, number, number];
-  readonly blocks: BlockState[];
-  /** How often its barrier has opened. */
-  phase: number;
-  /** Lanes of each warp that have arrived since. */
-  readonly arrived: Map<Warp, number>;
-  /** For each warp, the phase at which each lane arrived last. */
-  readonly arrivals: Map<Warp, Int32Array>;
-}
 
 export const newCluster = (dims: readonly [number, number, number]): ClusterState => ({
   dims,

@@ -3,7 +3,6 @@ import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';
 import {
   blocksOfCluster,
-  type ClusterState,
   clusterCount,
   inCluster,
   newCluster,
@@ -30,7 +29,7 @@ import {
 import { insertPath, newPath } from './paths.ts';
 import { runWarp, type WarpHost } from './run-warp.ts';
 import type { MachineOptions } from './simulation.ts';
-import type { BlockState, Frame, Path, Warp } from './state.ts';
+import type { BlockState, ClusterState, Frame, Path, Warp } from './state.ts';
 import { namesReached, Symbols } from './symbols.ts';
 
 /** Bytes at the start of a window in which an open world treats an address as belonging to that space. */

@@ -1,5 +1,4 @@
 import type { LaneRegs } from '../isa/lanes.ts';
-import type { ClusterState } from './clusters.ts';
 import type { Code, Decoded } from './decode.ts';
 import type { Memory } from './memory.ts';
 
@@ -100,6 +99,18 @@ export interface MBarrier {
   tx: number;
   /** In an open world: instructions of unknown size deliver bytes, so none are waited for. */
   unmeasured?: true;
+}
+
+/** The blocks of a cluster, by rank, and its barrier. */
+export interface ClusterState {
+  readonly dims: readonly [number, number, number];
+  readonly blocks: BlockState[];
+  /** How often its barrier has opened. */
+  phase: number;
+  /** Lanes of each warp that have arrived since. */
+  readonly arrived: Map<Warp, number>;
+  /** For each warp, the phase at which each lane arrived last. */
+  readonly arrivals: Map<Warp, Int32Array>;
 }
 
 /** A block of threads that is resident. */
