@@ -169,8 +169,8 @@ const FORMS: readonly (readonly [target: string, opcode: string, ptx: string])[]
   ['sm_90a', 'FOREIGN_VALUE', 'mov.b128 %q1, {%rd1, %rd2};'],
   ['sm_90a', 'FOREIGN', 'setmaxnreg.inc.sync.aligned.u32 232;'],
   ['sm_90a', 'FOREIGN', 'mov.u32 %r1, %pm0;'],
-  ['sm_90a', 'FOREIGN_VALUE', 'fns.b32 %r1, %r2, %r3, %r4;'],
-  ['sm_100a', 'FOREIGN_VALUE', 'add.rn.f32x2 %rd1, %rd2, %rd3;'],
+  ['sm_90a', 'FOREIGN_VALUE', 'fma.rn.oob.f16x2 %r1, %r2, %r3, %r4;'],
+  ['sm_100a', 'FOREIGN_VALUE', 'cvt.rs.f16x2.f32 %r1, %f1, %f2, %r3;'],
   [
     'sm_90a',
     'FOREIGN.BEGINS',
@@ -475,7 +475,7 @@ describe('passes', () => {
 mov.u32 %r1, %tid.x;
 tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r1}];
 movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;
-fns.b32 %r3, %r1, %r1, %r1;
+fma.rn.oob.f16x2 %r3, %r1, %r1, %r1;
 sust.b.2d.b32.zero [%rd1, {%r1, %r1}], {%r1};
 atom.global.v2.f32.add {%f1, %f2}, [%rd1], {%f7, %f8};`);
     expect(differences).toEqual([]);

@@ -117,3 +117,21 @@ st.local.b32 [l+4], one; mov.b32 %m2, l; ld.local.b32 v.x, [%m2+4]; mov.b32 %m3,
     expect(out.text).toContain('.reg .b32 one;');
   });
 });
+
+describe('a load from behind the parameter that it names', () => {
+  // Parameters of an entry stand one behind the other, each at the next multiple of its alignment (PTX ISA 9.0, 7.1), so that [p+8]
+  // is n. What lies behind the last one has no name of its own; ptxas takes it all the same.
+  const text = `.visible .entry k(.param .u64 p, .param .u32 n, .param .u32 m) {
+.reg .b64 %d; .reg .b32 %r<4>;
+ld.param.u64 %d, [p]; ld.param.u32 %r1, [p+8]; ld.param.u32 %r2, [n+4]; ld.param.u32 %r3, [m+8];
+st.global.u32 [%d], %r1; st.global.u32 [%d+4], %r2; st.global.u32 [%d+8], %r3; ret; }`;
+  it('is of the next one, or counted from the last', () => {
+    const out = written(text);
+    expect(out.said).toEqual([]);
+    const loads = [...out.text.matchAll(/ld\.param\.b32 %r\d+, (\[\S+\]);/g)].map((m) => m[1]);
+    expect(loads).toEqual(['[n]', '[m]', '[m+8]']);
+  });
+  it.skipIf(!withPtxas)('is taken by ptxas, before and after', () => {
+    expect([ptxas(HEAD + text).errors, ptxas(written(text).text).errors]).toEqual(['', '']);
+  });
+});

@@ -259,7 +259,7 @@ describe('lowering', () => {
         paramBase: 0x160,
         sm: 'sm_80',
       }).diagnostics.map((d) => d.notes);
-    const alone = { ...isa, foreign: [] };
+    const alone = { ...isa, foreign: [], spelling: { words: {}, rows: [] } };
     expect(said('min.f32 %f1, %f2, %f3, %f4;', alone)).toEqual([['it has three sources']]);
     expect(said('mov.b128 %rd1, %rd2;', alone)).toEqual([[]]);
     const byName = new Map([...isa.byName].filter(([name]) => name !== 'FADD'));

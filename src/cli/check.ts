@@ -17,6 +17,7 @@ import { reviewFaults } from '../review/rule-reviews.ts';
 import { rulesOfDoc } from '../rules/group.ts';
 import { REFUTED } from '../rules/prove/refute.ts';
 import { type SpecFile, specError } from '../spec/document.ts';
+import { isaDocs } from '../spec/frame.ts';
 import { issueDiagnostics } from '../spec/issue-diagnostics.ts';
 import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
@@ -76,7 +77,7 @@ async function checkOne(file: string): Promise<Diagnostic[]> {
 }
 
 async function shippedIsa(): Promise<Isa> {
-  return buildIsa((await loadShipped()).isa.map((f) => ({ file: f.file, data: f.data }))).isa;
+  return buildIsa(isaDocs(await loadShipped())).isa;
 }
 
 /** A table of PTX forms is checked against the shipped instruction set. */

@@ -219,12 +219,31 @@ export interface ForeignForm {
   readonly none: string;
 }
 
+/** A row of `ptx.yaml` that lowering reads too: one PTX instruction that is one Ori instruction. */
+export interface SpelledRow {
+  readonly op: Opcode;
+  /** Modifier group -> the value, or values, that the row is for. */
+  readonly mods: Readonly<Record<string, string | readonly string[]>>;
+  /** Operands as the row has them: `a, -b`; undefined for all as they come. */
+  readonly src: string | undefined;
+  readonly ptx: string;
+}
+
+/** What PTX calls what opcodes do, as far as lowering reads it. */
+export interface Spelling {
+  /** Modifier group, or OPCODE.group -> what PTX calls its values. */
+  readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly rows: readonly SpelledRow[];
+}
+
 /** The instruction set: opcodes by name. One process has one object for each content (`buildIsa`). */
 export interface Isa {
   readonly opcodes: readonly Opcode[];
   readonly byName: ReadonlyMap<string, Opcode>;
   /** PTX instructions without an opcode of their own; the first row that fits applies. */
   readonly foreign: readonly ForeignForm[];
+  /** PTX instructions that are one instruction of Ori, by the table that writes them. */
+  readonly spelling: Spelling;
   /** Hash of everything that the opcodes define; part of every cache key. */
   readonly hash: string;
 }

@@ -97,7 +97,7 @@ export function buildSlot(
         slot.kinds |= bit(Kind.Text);
         break;
       case 'any':
-        slot.bank = 'r';
+        slot.bank = 'any';
         slot.kinds |= bit(Kind.Reg) | bit(Kind.Imm) | bit(Kind.Sym) | bit(Kind.CBank);
         break;
       default:

@@ -15,6 +15,7 @@ import { buildLanes, buildSpecial, type SpecialSpec } from './build-lanes.ts';
 import { buildGroups, indexValues, type ModifierSpec } from './build-modifiers.ts';
 import { didYouMean, type Report } from './build-report.ts';
 import { buildSlot, splitOperands } from './build-slot.ts';
+import { buildSpelling } from './build-spelling.ts';
 
 /** One document of kind `isa`, already checked against its schema. */
 export interface IsaDoc {
@@ -69,7 +70,8 @@ export const PROPS: Readonly<Record<string, number>> = {
 const interned = new Map<string, WeakRef<Isa>>();
 
 /**
- * Builds the instruction set from its documents. Documents with equal content always give the same object, because
+ * Builds the instruction set from its documents: those of kind `isa`, and the one of kind `ptx`, whose rows with `both` tell
+ * lowering what PTX calls an opcode. Documents with equal content always give the same object, because
  * opcodes are compared by reference and snapshots outlive the specs they were made with.
  *
  * @returns the set, and one diagnostic for each fault in a form, modifier or property
@@ -84,7 +86,8 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
   const diagnostics: Diagnostic[] = [];
   const opcodes: Opcode[] = [];
   const byName = new Map<string, Opcode>();
-  for (const { file, data } of docs) {
+  const [sets, tables] = [docs.filter((d) => !isTable(d)), docs.filter(isTable)];
+  for (const { file, data } of sets) {
     for (const [name, spec] of Object.entries((data as IsaDoc).opcodes)) {
       const report = (message: string, notes: readonly string[] = []) =>
         diagnostics.push({
@@ -108,7 +111,7 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
     }
   }
   const foreign: ForeignForm[] = [];
-  for (const { file, data } of docs)
+  for (const { file, data } of sets)
     for (const row of (data as IsaDoc).foreign ?? []) {
       const form = buildForeign(row, byName);
       if (typeof form !== 'string') foreign.push(form);
@@ -126,10 +129,12 @@ export function buildIsa(docs: readonly { readonly file: string; readonly data: 
     }
   // Rows for instructions about which nothing is known come last, whichever file they are in.
   foreign.sort((a, b) => Number(a.unknown) - Number(b.unknown));
-  const isa: Isa = { opcodes, byName, foreign, hash };
+  const isa: Isa = { opcodes, byName, foreign, spelling: buildSpelling(tables[0]?.data, byName), hash };
   if (diagnostics.length === 0) interned.set(hash, new WeakRef(isa));
   return { isa, diagnostics };
 }
+
+const isTable = (d: { readonly data: unknown }): boolean => (d.data as { kind: string }).kind === 'ptx';
 
 function buildOpcode(id: number, name: string, spec: OpcodeSpec, report: Report): Opcode {
   const groups = buildGroups(spec.modifiers ?? {}, report);

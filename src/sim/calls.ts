@@ -1,4 +1,4 @@
-import { Kind, type Operand } from '../ir/operand.ts';
+import { isPredReg, Kind, type Operand } from '../ir/operand.ts';
 import { type Decoded, decode } from './decode.ts';
 import { stackUse } from './frames.ts';
 import { lowest } from './masks.ts';
@@ -59,6 +59,10 @@ function enter(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number, name:
     const at = f.code.operands[d.k + first + k];
     k++;
     if (o === undefined) continue;
+    if (p.reg >= 0 && isPredReg(p.reg)) {
+      passPredicate(g, code.placeOf(p.reg), at >= 0 ? f.regs.p[at] : 0, o.mods !== 0, mask);
+      continue;
+    }
     if (p.reg >= 0 && o.kind === Kind.Imm) fillRegister(g, code.placeOf(p.reg), o, p.size > 4);
     else if (p.reg >= 0) copyRegister(f, at, g, code.placeOf(p.reg), p.size > 4);
     else if (o.kind === Kind.Sym)
@@ -76,6 +80,10 @@ function leave(f: Frame, g: Frame, d: Decoded, mask: number): void {
       const to = f.code.operands[d.k + reg++];
       if (to < 0) continue;
       const from = g.code.placeOf(p.reg);
+      if (isPredReg(p.reg)) {
+        passPredicate(f, to, g.regs.p[from], false, mask);
+        continue;
+      }
       const wide = p.size > 4;
       for (let r = mask; r !== 0; r &= r - 1) {
         const l = lowest(r);
@@ -90,6 +98,11 @@ function leave(f: Frame, g: Frame, d: Decoded, mask: number): void {
         copyParam(g, g.code.params.get(p.name) ?? 0, f, f.code.params.get(o.sym) ?? 0, p.size, mask);
     }
   }
+}
+
+/** Gives the lanes of a mask a predicate of another frame. */
+function passPredicate(to: Frame, at: number, bits: number, not: boolean, mask: number): void {
+  to.regs.p[at] = (to.regs.p[at] & ~mask) | ((not ? ~bits : bits) & mask);
 }
 
 function copyRegister(f: Frame, from: number, g: Frame, to: number, wide: boolean): void {

@@ -46,6 +46,8 @@ export interface Launch {
   readonly kernel: string;
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
+  /** Blocks of a cluster; without it as the kernel states, or one. */
+  readonly cluster?: readonly [number, number, number];
   readonly dynamicShared: number;
   readonly params: readonly LaunchParam[];
 }
@@ -204,6 +206,7 @@ export function runLaunch(
       {
         grid: launch.grid,
         block: launch.block,
+        cluster: launch.cluster,
         dynamicShared: launch.dynamicShared,
         budget: opts.budget ?? 200_000_000,
         counters,

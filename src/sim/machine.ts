@@ -2,6 +2,14 @@ import { namesReached } from '../analysis/shared-layout.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { tryRelease } from './barriers.ts';
+import {
+  blocksOfCluster,
+  clusterCount,
+  inCluster,
+  newCluster,
+  openCluster,
+  statedCluster,
+} from './clusters.ts';
 import { completeGroups, waiting } from './converge.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
@@ -22,7 +30,7 @@ import {
 import { insertPath, newPath } from './paths.ts';
 import { runWarp, type WarpHost } from './run-warp.ts';
 import type { MachineOptions } from './simulation.ts';
-import type { BlockState, Frame, Path, Warp } from './state.ts';
+import type { BlockState, ClusterState, Frame, Path, Warp } from './state.ts';
 import { Symbols } from './symbols.ts';
 
 /** Bytes at the start of a window in which an open world treats an address as belonging to that space. */
@@ -104,17 +112,17 @@ export class Machine implements WarpHost {
 
   /** Runs the kernel to its end. @returns how it ended */
   run(kernel: Fn): 'done' | 'budget' {
-    const [gx, gy, gz] = this.opts.grid;
-    const total = gx * gy * gz;
     const code = decode(kernel);
     this.kernelName = kernel.name;
+    const dims = this.clusterDims(kernel);
+    const total = clusterCount(this.opts.grid, dims);
     let next = 0;
     let room = RESIDENT;
     let idle = 0;
     const resident: BlockState[] = [];
     try {
       while (next < total || resident.length > 0) {
-        while (resident.length < room && next < total) resident.push(this.newBlock(next++, code));
+        while (resident.length < room && next < total) resident.push(...this.newCluster(next++, code, dims));
         const { changes, executed } = this;
         for (let i = 0; i < resident.length; ) {
           const b = resident[i];
@@ -135,7 +143,20 @@ export class Machine implements WarpHost {
     return 'done';
   }
 
-  private newBlock(index: number, code: Code): BlockState {
+  /** Blocks of a cluster along each axis: as the launch says, or the kernel; one in an open world. */
+  private clusterDims(kernel: Fn): readonly [number, number, number] {
+    if (this.opts.open) return [1, 1, 1];
+    return this.opts.cluster ?? statedCluster(kernel.attrs.directives) ?? [1, 1, 1];
+  }
+
+  private newCluster(k: number, code: Code, dims: readonly [number, number, number]): BlockState[] {
+    const cluster = this.opts.open ? null : newCluster(dims);
+    const blocks = blocksOfCluster(this.opts.grid, dims, k).map((i) => this.newBlock(i, code, cluster));
+    cluster?.blocks.push(...blocks);
+    return blocks;
+  }
+
+  private newBlock(index: number, code: Code, cluster: ClusterState | null): BlockState {
     const [gx, gy] = this.opts.grid;
     const [bx, by, bz] = this.opts.block;
     const threads = bx * by * bz;
@@ -151,6 +172,7 @@ export class Machine implements WarpHost {
       barriers: new Map(),
       mbarriers: new Map(),
       locals: [],
+      cluster,
       idle: false,
       done: false,
     };
@@ -301,6 +323,7 @@ export class Machine implements WarpHost {
     this.changes++;
     if (w.paths.length > 1) completeGroups(this, w);
     for (const bar of w.block.barriers.values()) tryRelease(w.block, bar);
+    if (w.block.cluster !== null) openCluster(w.block.cluster);
   }
 
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location {
@@ -308,7 +331,10 @@ export class Machine implements WarpHost {
     // Made-up values in an open world may look like addresses: they belong to another space only near its start.
     if (this.opts.open && address < FUNCTION_WINDOW && address % SHARED_WINDOW >= NEAR)
       return this.global.place(address % SHARED_WINDOW, size, write);
-    if (address < LOCAL_WINDOW) return w.block.shared.place(address - SHARED_WINDOW, size, write);
+    if (address < LOCAL_WINDOW) {
+      const { block, at } = inCluster(w.block, address);
+      return block.shared.place(at, size, write);
+    }
     if (address < PARAM_WINDOW) return this.localOf(w, lane).place(address - LOCAL_WINDOW, size, write);
     if (address < FUNCTION_WINDOW)
       return { view: this.bank, at: Math.min(address - PARAM_WINDOW, this.bank.byteLength - 16) };

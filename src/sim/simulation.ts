@@ -10,6 +10,8 @@ export interface MachineOptions {
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
   readonly dynamicShared: number;
+  /** Blocks of a cluster along each axis. */
+  readonly cluster?: readonly [number, number, number];
   /** Total limit of warp instructions, counted exactly; a run that needs one more ends with status 'budget'. */
   readonly budget: number;
   readonly counters: Counters | null;

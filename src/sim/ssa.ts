@@ -61,7 +61,13 @@ const BRANCH = opcode(
   [],
   [label],
 );
-const OWN = { opcodes: [], byName: new Map([['BRA', BRANCH]]), foreign: [], hash: '' } satisfies Isa;
+const OWN = {
+  opcodes: [],
+  byName: new Map([['BRA', BRANCH]]),
+  foreign: [],
+  spelling: { words: {}, rows: [] },
+  hash: '',
+} satisfies Isa;
 
 const copy = (to: Reg, from: Operand, guard: Reg = NO_REG, guardNot = false): Instr =>
   instr(COPIES.get(regWidth(to))!, 0, [to], [from], 0, guard, guardNot);

@@ -101,6 +101,18 @@ export interface MBarrier {
   unmeasured?: true;
 }
 
+/** The blocks of a cluster, by rank, and its barrier. */
+export interface ClusterState {
+  readonly dims: readonly [number, number, number];
+  readonly blocks: BlockState[];
+  /** How often its barrier has opened. */
+  phase: number;
+  /** Lanes of each warp that have arrived since. */
+  readonly arrived: Map<Warp, number>;
+  /** For each warp, the phase at which each lane arrived last. */
+  readonly arrivals: Map<Warp, Int32Array>;
+}
+
 /** A block of threads that is resident. */
 export interface BlockState {
   readonly index: number;
@@ -110,6 +122,8 @@ export interface BlockState {
   readonly barriers: Map<number, Barrier>;
   readonly mbarriers: Map<number, MBarrier>;
   readonly locals: Memory[];
+  /** The blocks that it runs with; null in an open world. */
+  readonly cluster: ClusterState | null;
   /** Whether nothing changed in the last turn of its warps. */
   idle: boolean;
   done: boolean;

@@ -214,14 +214,22 @@ const orderName = (specs: Specs, f: SpecFile): string =>
   [...specs.orders].find(([, x]) => x === f)?.[0] ?? f.file;
 
 /** Instruction sets by the list of specs that they were built from, so that plans of the same specs share them. */
-const builtIsas = new WeakMap<readonly SpecFile[], ReturnType<typeof buildIsa>>();
+const builtIsas = new WeakMap<
+  readonly SpecFile[],
+  { readonly table: SpecFile | undefined; readonly built: ReturnType<typeof buildIsa> }
+>();
+
+/** The documents that an instruction set is built from: its opcodes, and what PTX calls them. */
+export const isaDocs = (specs: Pick<Specs, 'isa' | 'ptx'>): { file: string; data: unknown }[] =>
+  [...specs.isa, ...(specs.ptx === undefined ? [] : [specs.ptx])].map((f) => ({
+    file: f.file,
+    data: f.data,
+  }));
 
 function resolveIsa(specs: Specs, issues: Issues): Isa | null {
-  let built = builtIsas.get(specs.isa);
-  if (built === undefined) {
-    built = buildIsa(specs.isa.map((f) => ({ file: f.file, data: f.data })));
-    builtIsas.set(specs.isa, built);
-  }
+  const known = builtIsas.get(specs.isa);
+  const built = known !== undefined && known.table === specs.ptx ? known.built : buildIsa(isaDocs(specs));
+  builtIsas.set(specs.isa, { table: specs.ptx, built });
   for (const d of built.diagnostics) {
     const file = specs.isa.find((x) => x.file === d.file) ?? null;
     const path = ['opcodes', d.subject ?? ''];

@@ -126,6 +126,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
     kernel: d.kernel,
     grid: three(d.grid),
     block,
+    ...(d.cluster === undefined ? {} : { cluster: three(d.cluster) }),
     dynamicShared: shared,
     params: (d.params as unknown as readonly Parameter[]).map(param),
   };

@@ -791,6 +791,10 @@ grid: number[]
  */
 block: number[]
 /**
+ * Blocks of a cluster in x, y, z; missing ones are 1. Default: what the kernel states (.reqnctapercluster), or one block.
+ */
+cluster?: number[]
+/**
  * Bytes. Default: 0.
  */
 "dynamic-shared"?: number
@@ -1301,6 +1305,10 @@ mods?: {
  * Number of the first target that has the instruction: 90 for sm_90.
  */
 from?: number
+/**
+ * Lowering reads the row too: the PTX instruction becomes this opcode.
+ */
+both?: true
 /**
  * One item a source: its name, with the modifier that it carries (-a, |a|, ~a, !a), a number, PT, PF, CC, or name:bank.
  */

@@ -24,7 +24,7 @@ for (const path of shippedFiles()) {
   for (const d of diagnostics) say(d, text);
   if (spec !== null) files.push(spec);
 }
-const { isa, diagnostics } = buildIsa(files.filter((f) => f.kind === 'isa'));
+const { isa, diagnostics } = buildIsa(['isa', 'ptx'].flatMap((kind) => files.filter((f) => f.kind === kind)));
 for (const d of diagnostics) say({ ...d, severity: 'error', line: 0, column: 0, length: 0 });
 const specs: Record<string, CachedSpec> = {};
 const stamps: Record<string, BuiltSpecs['files'][string]> = {};

@@ -6,6 +6,7 @@ import type { ForeignForm, Isa, Opcode } from '../ir/opcode.ts';
 import { buildIsa, PROPS } from '../isa/build.ts';
 import { hasOpcodes } from '../ptx/lower/index.ts';
 import { PTX_OPCODES } from '../ptx/opcodes.ts';
+import { isaDocs } from '../spec/frame.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 
 /** Path of the page in the repository. */
@@ -52,7 +53,7 @@ export function foreignPage(isa: Isa): string {
   for (const opcode of [...PTX_OPCODES].sort()) {
     const rows = rowsOf(opcode, isa);
     const carries = rows.some((f) => f.op !== null);
-    const list = hasOpcodes(opcode) ? (carries ? both : own) : carries ? carried : out;
+    const list = hasOpcodes(opcode, isa) ? (carries ? both : own) : carries ? carried : out;
     list.push(opcode);
   }
   const family = isa.opcodes.filter((o) => o.primitive === 'foreign');
@@ -112,6 +113,6 @@ ${rows.join('\n')}
 
 if (/foreign-table\.[jt]s$/.test(process.argv[1] ?? '')) {
   const specs = await loadShipped();
-  const { isa } = buildIsa(specs.isa.map((f) => ({ file: f.file, data: f.data })));
+  const { isa } = buildIsa(isaDocs(specs));
   writeFileSync(join(ROOT, PAGE), foreignPage(isa));
 }

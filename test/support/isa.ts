@@ -13,7 +13,8 @@ export function testIsa(): Isa {
     .filter((f) => f.endsWith('.yaml'))
     .sort()
     .map((file) => ({ file, data: parse(readFileSync(new URL(file, dir), 'utf8')) as { kind: string } }))
-    .filter((d) => d.data.kind === 'isa');
+    .filter((d) => d.data.kind === 'isa' || d.data.kind === 'ptx')
+    .sort((a, b) => (a.data.kind < b.data.kind ? -1 : a.data.kind > b.data.kind ? 1 : 0));
   const { isa, diagnostics } = buildIsa(docs);
   if (diagnostics.length > 0) throw new Error(diagnostics.map((d) => `${d.file}: ${d.message}`).join('\n'));
   cached = isa;

@@ -16,10 +16,13 @@ const table = new PtxTable(
   parse(readFileSync(new URL('../../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc,
 );
 
-function lowered(text: string): { program: Program; module: ReturnType<typeof parsePtx>['module'] } {
+function lowered(
+  text: string,
+  sm: string,
+): { program: Program; module: ReturnType<typeof parsePtx>['module'] } {
   const { module, diagnostics } = parsePtx(text, 'k.ptx');
   expect(diagnostics.map((d) => d.message)).toEqual([]);
-  const r = lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_90' });
+  const r = lowerPtx(module, { isa, paramBase: BASE, sm });
   expect(r.diagnostics.map((d) => d.message)).toEqual([]);
   expect(verifyProgram(r.program).map(verifyMessage)).toEqual([]);
   return { program: r.program, module };
@@ -35,10 +38,11 @@ export function runPtx(
   inputs: readonly (readonly number[])[],
   outputs = 1,
   before = '',
+  sm = 'sm_90',
 ): number[][] {
-  const { program, text } = writtenPtx(body, inputs[0].length, outputs, before);
+  const { program, text } = writtenPtx(body, inputs[0].length, outputs, before, sm);
   const out = launched(program, inputs, outputs);
-  expect(launched(lowered(text).program, inputs, outputs)).toEqual(out);
+  expect(launched(lowered(text, sm).program, inputs, outputs)).toEqual(out);
   return out;
 }
 
@@ -48,10 +52,11 @@ export function writtenPtx(
   n: number,
   outputs: number,
   before = '',
+  sm = 'sm_90',
 ): { program: Program; text: string } {
   const load = Array.from({ length: n }, (_, k) => `ld.global.u32 %i${k}, [%in+${4 * k}];`).join(' ');
   const store = Array.from({ length: outputs }, (_, k) => `st.global.u32 [%out+${4 * k}], %o${k};`).join(' ');
-  const text = `.version 9.0\n.target sm_90\n.address_size 64\n${before}
+  const text = `.version 9.0\n.target ${sm}\n.address_size 64\n${before}
 .visible .entry k(.param .u64 pin, .param .u64 pout) {
 .reg .b64 %in, %out; .reg .b32 %t, %n, %b, %i<${n}>, %o<${outputs}>, %r<8>; .reg .b16 %h<8>; .reg .b64 %d<8>; .reg .pred %p<4>;
 ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout];
@@ -62,7 +67,7 @@ ${body}
 ${store}
 ret; }
 `;
-  const { program, module } = lowered(text);
+  const { program, module } = lowered(text, sm);
   const written = emitPtx(program, { table, paramBase: BASE, module });
   expect(written.diagnostics.map((d) => d.message)).toEqual([]);
   return { program, text: written.text };

@@ -5,10 +5,16 @@ import { printPtxVariable } from '../print.ts';
 import { guardOf } from './expand.ts';
 import { NoPtx, type Writer } from './writer.ts';
 
-/** How many parameters and results a function has. */
+/** Parameters and results of a function, by their types. */
 export interface Signature {
-  readonly params: number;
-  readonly returns: number;
+  readonly params: readonly { readonly type: string }[];
+  readonly returns: readonly { readonly type: string }[];
+}
+
+/** Bits of a type that a 32-bit register holds and PTX wants in a narrower one; 0 for any other. */
+function narrowBits(type: string | undefined): number {
+  const bits = Number(/^[a-z]+(\d+)$/.exec(type ?? '')?.[1] ?? 0);
+  return bits === 16 ? bits : 0;
 }
 
 /**
@@ -30,20 +36,35 @@ export function writeCall(
   const s = signatureOf(name);
   if (s === undefined)
     throw new NoPtx(direct ? `'${name}' is called and not declared` : 'an indirect call without a prototype');
-  const texts = rest.map((o) => {
+  const guard = guardOf(w, i);
+  const texts = rest.map((o, k) => {
     const pred = o.reg !== NO_REG && (regFile(o.reg) === RegFile.P || regFile(o.reg) === RegFile.UP);
     if (pred) return w.predicate(o, false, o.mods);
+    if (o.reg !== NO_REG && narrowBits(s.params[k]?.type) > 0) {
+      const half = w.temp('h');
+      w.line(`${guard}cvt.u16.u32 ${half}, ${w.value(o, 32, 'b32', o.mods)}`);
+      return half;
+    }
     return o.kind === Kind.Sym && o.lo === 0 ? o.sym : w.value(o, 64, 'b64', o.mods);
   });
-  const results = [...i.dst.filter((d) => d !== NO_REG).map((d) => w.name(d)), ...texts.slice(s.params)];
-  const args = texts.slice(0, s.params);
+  const after: string[] = [];
+  const registers = i.dst.map((d, k) => {
+    if (d === NO_REG) return '_';
+    if (narrowBits(s.returns[k]?.type) === 0) return w.name(d);
+    const half = w.temp('h');
+    after.push(`${guard}cvt.u32.u16 ${w.name(d)}, ${half}`);
+    return half;
+  });
+  const results = [...registers, ...texts.slice(s.params.length)];
+  const args = texts.slice(0, s.params.length);
   const parts = [
     ...(results.length > 0 ? [`(${results.join(', ')})`] : []),
     direct ? name : w.value(target, 64, 'reg', 0),
     ...(args.length > 0 || !direct ? [`(${args.join(', ')})`] : []),
     ...(direct ? [] : [proto(name)]),
   ];
-  w.line(`${guardOf(w, i)}call${uniform ? '.uni' : ''} ${parts.join(', ')}`);
+  w.line(`${guard}call${uniform ? '.uni' : ''} ${parts.join(', ')}`);
+  for (const l of after) w.line(l);
 }
 
 /** A parameter as a declaration; `name` in place of its own. */

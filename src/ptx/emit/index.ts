@@ -253,9 +253,11 @@ function declarationText(
 
 function contextOf(program: Program, opts: EmitOptions): ModuleContext {
   const signatures = new Map<string, Signature>();
-  const enter = (f: { name: string; params: readonly unknown[]; returns: readonly unknown[] }) =>
-    signatures.set(f.name, { params: f.params.length, returns: f.returns.length });
-  for (const item of opts.module?.items ?? []) if (item.kind === 'function') enter(item);
+  const enter = ({ name, params, returns }: Signature & { name: string }) =>
+    signatures.set(name, { params, returns });
+  for (const item of opts.module?.items ?? [])
+    if (item.kind === 'function')
+      enter({ name: item.name, params: scalars(item.params), returns: scalars(item.returns) });
   for (const p of program.prototypes) enter(p);
   for (const f of program.functions) enter(f);
   const prototypes = new Map(program.prototypes.map((p) => [p.name, p]));

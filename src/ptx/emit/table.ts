@@ -20,6 +20,8 @@ export interface RowSpec {
   readonly mods?: Readonly<Record<string, string | readonly string[]>>;
   /** Number of the first target that has it. */
   readonly from?: number;
+  /** Lowering reads the row too. */
+  readonly both?: true;
   readonly src?: string;
   readonly dst?: string;
   readonly ptx?: string;

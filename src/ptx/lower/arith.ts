@@ -48,21 +48,11 @@ const add: Handler = (f, i) => {
   const a = f.src(i.operands[1], t.bits);
   const b = f.src(i.operands[2], t.bits);
   const minus = i.opcode === 'sub';
-  if (t.kind === 'other') return addHalves(f, i, a, b, minus);
+  if (t.kind === 'other') throw new NoForm();
   if (has(i, 'sat')) return saturatedSum(f, i, a, b, minus);
   if (has(i, 'cc')) return addCarry(f, i, t, a, b, PF, minus, true);
   into(f, i, t, 'IADD3', [sizeMod(t.bits)], [a, minus ? neg(b) : b, RZ]);
 };
-
-/** Sum of the halves of packed words: the low halves in one sum, the high ones in another, joined under a mask. */
-function addHalves(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus: boolean): void {
-  if (has(i, 'sat')) throw new NoForm();
-  const sum = (x: Operand, y: Operand) => f.value('IADD3', [], [x, minus ? neg(y) : y, RZ]);
-  const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(AND)]);
-  const lo = sum(a, b);
-  const hi = sum(high(a), high(b));
-  f.emit('LOP3', [], [f.dst(i.operands[0], 32).reg], [lo, hi, imm(0xffff), imm(0xe4)]);
-}
 
 /** Sum or difference of two signed words, clamped to a word: added in 64 bits. */
 function saturatedSum(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus = false): void {
@@ -209,18 +199,7 @@ const divide: Handler = (f, i) => {
 
 const minmax: Handler = (f, i) => {
   const t = typeOf(i);
-  if (has(i, 'relu')) throw new NoForm('.relu on integers');
-  if (t.kind === 'other') {
-    // Halves side by side: the low ones moved up so that both compare in the sign's place.
-    const type = t.name[0] === 's' ? 'S32' : 'U32';
-    const [a, b] = [f.src(i.operands[1], 32), f.src(i.operands[2], 32)];
-    const high = (x: Operand) => f.value('LOP3', [], [x, imm(0xffff0000), RZ, imm(AND)]);
-    const low = (x: Operand) => f.value('SHL', [], [x, imm(16)]);
-    const hi = f.value('IMNMX', [i.opcode.toUpperCase(), type], [high(a), high(b)]);
-    const lo = f.value('IMNMX', [i.opcode.toUpperCase(), type], [low(a), low(b)]);
-    f.emit('PRMT', [], [f.dst(i.operands[0], 32).reg], [lo, imm(0x7632), hi]);
-    return;
-  }
+  if (has(i, 'relu') || t.kind === 'other') throw new NoForm();
   into(f, i, t, 'IMNMX', [i.opcode.toUpperCase(), intMod(t)], [intSrc(f, i, 1, t), intSrc(f, i, 2, t)]);
 };
 
@@ -307,13 +286,18 @@ const prmt: Handler = (f, i) => {
 };
 
 const lop3: Handler = (f, i) => {
-  if (i.operands.length > 5 || i.operands[0].kind === 'pair') throw new NoForm('its predicate result');
-  f.emit(
-    'LOP3',
-    [],
-    [f.dst(i.operands[0], 32).reg],
-    [1, 2, 3].map((k) => f.src(i.operands[k], 32)).concat(f.src(i.operands[4], 32)),
-  );
+  const [to] = i.operands;
+  const src = [1, 2, 3, 4].map((k) => f.src(i.operands[k], 32));
+  if (to.kind !== 'pair') return f.emit('LOP3', [], [f.dst(to, 32).reg], src);
+  // Whether the word has a one bit, combined with a predicate; both results come after all sources were read.
+  const bool = LUT[i.mods.find((m) => m === 'and' || m === 'or') ?? ''];
+  if (bool === undefined || i.operands.length < 6) throw new NoForm();
+  const test = f.tempPred();
+  const word = f.temp();
+  f.emit('LOP3_P', [], [test, NO_REG], src);
+  f.emit('LOP3', [], [word], src);
+  f.emit('PLOP3', [], [f.dst(to.second, 1).reg], [reg(test), f.pred(i.operands[5]), PT, imm(bool)]);
+  if (to.first.kind !== 'sink') f.emit('MOV', [], [f.dst(to.first, 32).reg], [reg(word)]);
 };
 
 const bfe: Handler = (f, i) => {
@@ -397,35 +381,6 @@ const dp: Handler = (f, i) => {
   );
 };
 
-/**
- * Absolute differences of the four bytes (two halves) of a word: side by side, or summed onto c with `.add`. Selectors,
- * masks and saturation have no Ori form.
- */
-const vabsdiff: Handler = (f, i) => {
-  const types = typesOf(i.mods);
-  const lanes = i.opcode === 'vabsdiff4' ? 4 : 2;
-  if (types.length !== 3 || has(i, 'sat') || i.operands.some((o) => o.kind === 'reg' && o.part !== ''))
-    throw new NoForm();
-  if (types[1].kind !== types[2].kind || i.mods.some((m) => m === 'min' || m === 'max')) throw new NoForm();
-  const bits = 32 / lanes;
-  const type = intMod(types[1]);
-  const [a, b] = [f.src(i.operands[1], 32), f.src(i.operands[2], 32)];
-  const sum = has(i, 'add');
-  let total: Operand = sum ? f.src(i.operands[3], 32) : RZ;
-  for (let k = 0; k < lanes; k++) {
-    const part = (x: Operand) => f.value('BFE', [type], [x, imm(k * bits), imm(bits)]);
-    const [x, y] = [part(a), part(b)];
-    const high = f.value('IMNMX', ['MAX', type], [x, y]);
-    const low = f.value('IMNMX', ['MIN', type], [x, y]);
-    const d = f.value('IADD3', [], [high, neg(low), sum ? total : RZ]);
-    total =
-      sum || k === 0
-        ? d
-        : f.value('LOP3', [], [total, f.value('SHL', [], [d, imm(k * bits)]), RZ, imm(0xfc)]);
-  }
-  f.emit('MOV', [], [f.dst(i.operands[0], 32).reg], [total]);
-};
-
 /** Families that integers and predicates alone have, and the integer halves of those that floats share. */
 export const integerHandlers: Readonly<Record<string, Handler>> = {
   add,
@@ -464,6 +419,4 @@ export const integerHandlers: Readonly<Record<string, Handler>> = {
   sad,
   dp4a: dp,
   dp2a: dp,
-  vabsdiff2: vabsdiff,
-  vabsdiff4: vabsdiff,
 };

@@ -40,7 +40,9 @@ function modsHalf(i: PtxInstr, t: PtxType): string[] {
 function oneType(i: PtxInstr): PtxType {
   const all = typesOf(i.mods);
   if (all.length > 1) throw new NoForm('its types are mixed');
-  return typeOf(i);
+  const t = typeOf(i);
+  if (t.kind === 'other') throw new NoForm();
+  return t;
 }
 
 const add: Handler = (f, i) => {

@@ -23,10 +23,11 @@ import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
 import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
 import { addressTaken, copyIn } from './params.ts';
+import { isSpelled, lowerSpelled } from './spelled.ts';
 import { lastType } from './types.ts';
 import { layout, makePrototype, makeVariable } from './variables.ts';
 import { scalars, withParts } from './vectors.ts';
-import { videoHandlers } from './video.ts';
+import { videoHandlers, withSelectors } from './video.ts';
 
 export interface LowerOptions {
   readonly isa: Isa;
@@ -211,8 +212,8 @@ function attempt(lower: () => void): string | null {
 const formOf = (i: PtxInstr): string => [i.opcode, ...i.mods].join('.');
 
 /** Whether at least some forms of the PTX opcode have Ori opcodes of their own. */
-export const hasOpcodes = (opcode: string): boolean =>
-  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined;
+export const hasOpcodes = (opcode: string, isa: Isa): boolean =>
+  handlerOf({ opcode, mods: [] } as unknown as PtxInstr) !== undefined || isSpelled(isa.spelling, opcode);
 
 /** Handler of an instruction, chosen by opcode and by whether its type is an integer. */
 function handlerOf(i: PtxInstr): Handler | undefined {
@@ -364,6 +365,8 @@ function lowerFunction(
           h(f, i);
         });
         if (why === null) break;
+        f.takeBack(before);
+        if (attempt(() => lowerSpelled(f, withSelectors(f, i))) === null) break;
         f.takeBack(before);
         const whyForeign = attempt(() => {
           if (lowerForeign(f, i).unknown) unknown.add(formOf(s), s.span, '');

@@ -22,6 +22,7 @@ export const TYPES: ReadonlyMap<string, PtxType> = new Map([
   make('f64', 64, 'float'),
   make('f16', 16, 'half'),
   make('bf16', 16, 'half'),
+  make('f32x2', 64, 'other'),
   make('f16x2', 32, 'half'),
   make('bf16x2', 32, 'half'),
   make('tf32', 32, 'other'),

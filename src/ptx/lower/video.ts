@@ -172,3 +172,38 @@ export const videoHandlers: Readonly<Record<string, Handler>> = {
   vset: set,
   vmad: mad,
 };
+
+/** Bytes of {b, a} that a lane selector names, lowest first: `.b7654`, or `.h32` by halves; null for anything else. */
+function selected(part: string): number[] | null {
+  if (/^b[0-7]{4}$/.test(part)) return [...part.slice(1)].reverse().map(Number);
+  if (!/^h[0-3]{2}$/.test(part)) return null;
+  return [...part.slice(1)].reverse().flatMap((h) => [2 * Number(h), 2 * Number(h) + 1]);
+}
+
+/**
+ * A SIMD video instruction whose sources select lanes of both words (PTX ISA 9.0, 9.7.18, `.asel` and `.bsel`), as one on words
+ * that are permuted before. Anything else comes back as it is.
+ *
+ * @throws NoForm if a source selects what no selector names
+ */
+export function withSelectors(f: FnLower, i: PtxInstr): PtxInstr {
+  if (!/^v\w+[24]$/.test(i.opcode)) return i;
+  const [d, a, b] = i.operands;
+  if (b === undefined) return i;
+  const to = /^(?:b3210|h10)$/.test(partOf(d)) ? bare(d) : d;
+  if (partOf(a) === '' && partOf(b) === '') return { ...i, operands: [to, ...i.operands.slice(1)] };
+  const words = [f.src(bare(a), 32), f.src(bare(b), 32)];
+  const permuted = [a, b].map((o, k): PtxOperand => {
+    const part = partOf(o);
+    if (part === '') return o;
+    const bytes = selected(part);
+    if (bytes === null) throw new NoForm(`'.${part}' selects no lanes`);
+    const selector = bytes.reduce((s, byte, at) => s | (byte << (4 * at)), 0);
+    const name = f.unique(`lanes${k}`);
+    const r = f.temp();
+    f.scope.regs.set(name, { reg: r, bits: 32 });
+    f.emit('PRMT', [], [r], [words[0], imm(selector), words[1]]);
+    return { kind: 'reg', name, neg: false, not: false, part: '', span: i.span };
+  });
+  return { ...i, operands: [to, ...permuted, ...i.operands.slice(3)] };
+}

@@ -1,8 +1,9 @@
 import { popc } from '../../isa/ints.ts';
 import { tryRelease } from '../barriers.ts';
+import { arriveAtCluster, inCluster, throughCluster } from '../clusters.ts';
 import type { Decoded } from '../decode.ts';
 import { lowest } from '../masks.ts';
-import { SHARED_WINDOW } from '../memory.ts';
+import { newMBarrier, settle } from '../mbarriers.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Barrier, Frame, MBarrier, Warp } from '../state.ts';
 import { completePending } from './async.ts';
@@ -60,25 +61,25 @@ export const barrier: Primitive = (m, w, f, d, mask) => {
   tryRelease(b, bar);
 };
 
-/** Shared address of the memory barrier that a lane's operand names. */
-function placeOf(m: Simulation, f: Frame, d: Decoded, lane: number): number {
-  const raw = addressOf(m, f, d, 0, lane);
-  return raw >= SHARED_WINDOW ? raw - SHARED_WINDOW : raw;
-}
+/** The block and the shared address of the memory barrier that a lane's operand names. */
+const placeOf = (m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number) =>
+  inCluster(w.block, addressOf(m, f, d, 0, lane));
 
-/** The memory barrier that a lane's operand names; in an open world every address holds one. */
-function objectOf(m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number): MBarrier {
-  const table = w.block.mbarriers;
-  const a = placeOf(m, f, d, lane);
-  let b = table.get(a);
+/** The memory barrier at an address of shared memory; in an open world every address holds one. */
+export function mbarrierAt(m: Simulation, w: Warp, d: Decoded, lane: number, address: number): MBarrier {
+  const { block, at } = inCluster(w.block, address);
+  let b = block.mbarriers.get(at);
   if (b === undefined) {
     if (!m.opts.open)
-      m.fault(`no memory barrier was initialised at shared address 0x${a.toString(16)}`, d, w, lane);
-    b = { expected: 32, pending: 32, phase: 0, tx: 0 } satisfies MBarrier;
-    table.set(a, b);
+      m.fault(`no memory barrier was initialised at shared address 0x${at.toString(16)}`, d, w, lane);
+    b = newMBarrier(32);
+    block.mbarriers.set(at, b);
   }
   return b;
 }
+
+const objectOf = (m: Simulation, w: Warp, f: Frame, d: Decoded, lane: number): MBarrier =>
+  mbarrierAt(m, w, d, lane, addressOf(m, f, d, 0, lane));
 
 /** The value of the `k`-th source; the address is source 0. */
 const source = (f: Frame, d: Decoded, k: number, lane: number): number =>
@@ -89,15 +90,18 @@ export const mbarrierInit: Primitive = (m, w, f, d, mask) => {
   m.changes++;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
-    const n = source(f, d, 1, l);
-    w.block.mbarriers.set(placeOf(m, f, d, l), { expected: n, pending: n, phase: 0, tx: 0 });
+    const { block, at } = placeOf(m, w, f, d, l);
+    block.mbarriers.set(at, newMBarrier(source(f, d, 1, l)));
   }
 };
 
 /** mbarrier.inval. */
 export const mbarrierInval: Primitive = (m, w, f, d, mask) => {
   m.changes++;
-  for (let r = mask; r !== 0; r &= r - 1) w.block.mbarriers.delete(placeOf(m, f, d, lowest(r)));
+  for (let r = mask; r !== 0; r &= r - 1) {
+    const { block, at } = placeOf(m, w, f, d, lowest(r));
+    block.mbarriers.delete(at);
+  }
 };
 
 /** mbarrier.arrive, arrive_drop and expect_tx, and cp.async.mbarrier.arrive: the destination gets the previous state. */
@@ -109,6 +113,7 @@ export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
     const l = lowest(r);
     const b = objectOf(m, w, f, d, l);
     const before = b.phase;
+    const pending = m.opts.open ? 0 : b.pending;
     if (op.startsWith('ASYNC')) {
       completePending(m, w);
       if (op === 'ASYNC_NOINC') b.pending--;
@@ -120,15 +125,11 @@ export const mbarrierArrive: Primitive = (m, w, f, d, mask) => {
       b.pending -= source(f, d, 1, l);
       if (op === 'ARRIVE_DROP') b.expected -= source(f, d, 1, l);
     }
-    if (b.unmeasured === true) b.tx = 0;
-    if (b.pending <= 0 && b.tx === 0) {
-      b.phase++;
-      b.pending = b.expected;
-    }
+    settle(b);
     const to = opnd(f, d, 0);
     if (to < 0) continue;
     i[to + 2 * l] = before;
-    i[to + 2 * l + 1] = 0;
+    i[to + 2 * l + 1] = pending;
   }
 };
 
@@ -147,4 +148,20 @@ export const mbarrierWait: Primitive = (m, w, f, d, mask) => {
     setPred(f, opnd(f, d, 0), done ? 1 << l : 0, 1 << l);
   }
   m.yieldTurn = !over;
+};
+
+/**
+ * barrier.cluster: lanes arrive, or wait until all threads of the cluster have arrived since they did. A lane that waits comes
+ * back to the instruction, and its warp gives up its turn.
+ */
+export const clusterBarrier: Primitive = (m, w, f, d, mask) => {
+  if (mod(d, 'mode') === 'ARRIVE') {
+    m.changes++;
+    arriveAtCluster(w, mask);
+    return;
+  }
+  if (throughCluster(w, mask) === mask) return;
+  const path = w.paths[w.paths.length - 1];
+  if (path.frame === f) path.pc--;
+  m.yieldTurn = true;
 };

@@ -8,6 +8,9 @@ import { lowest } from '../masks.ts';
 import { mix, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Frame, Warp } from '../state.ts';
+import { runBulk } from './bulk.ts';
+import { runMemory } from './foreign-memory.ts';
+import { ForeignCall } from './foreign-operands.ts';
 import { runMatrix } from './matrix.ts';
 import { opnd, type Primitive, setPred } from './primitive.ts';
 import { hashOf } from './unknown-call.ts';
@@ -44,8 +47,8 @@ const wordsIn = memoByText((text): Words => {
 });
 
 /**
- * PTX that Ori carries unchanged. A launch runs warp-matrix operations and nothing else. In an open world the effect
- * of the instruction is unknown. Its results and what it writes are made up from its text, its operands and the
+ * PTX that Ori carries unchanged. A launch runs warp-matrix operations, accesses to a cluster's shared memory, copies in bulk,
+ * barrier objects, and accesses of 128 bits and vectors. In an open world the effect of the instruction is unknown. Its results and what it writes are made up from its text, its operands and the
  * memory at its addresses; its execution and operands are recorded. So an optimizer that drops one, moves one across
  * an access to the same place, or passes it other operands is caught.
  */
@@ -57,6 +60,8 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     const [first] = words.addresses;
     const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
     if (mask === -1 && runMatrix({ m, w, f, d, name: words.name, address })) return;
+    const call = new ForeignCall(m, w, f, d, mask, words.name);
+    if (runMemory(call) || runBulk(call)) return;
     m.fault(
       `'${words.name}' has no meaning that could be run${mask === -1 ? '' : ' by a part of a warp'}`,
       d,

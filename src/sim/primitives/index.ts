@@ -2,7 +2,14 @@ import { load, store } from './access.ts';
 import { cvta, qspc } from './address-space.ts';
 import { asyncCommit, asyncCopy, asyncWait } from './async.ts';
 import { atomic } from './atomic.ts';
-import { barrier, mbarrierArrive, mbarrierInit, mbarrierInval, mbarrierWait } from './barrier.ts';
+import {
+  barrier,
+  clusterBarrier,
+  mbarrierArrive,
+  mbarrierInit,
+  mbarrierInval,
+  mbarrierWait,
+} from './barrier.ts';
 import { builtin, trap } from './builtin.ts';
 import { copy } from './copy.ts';
 import { foreign } from './foreign.ts';
@@ -30,7 +37,7 @@ export const primitives: Readonly<Record<string, Primitive>> = {
   fence: nothing,
   warpsync: nothing,
   convergence: nothing,
-  'cluster-barrier': nothing,
+  'cluster-barrier': clusterBarrier,
   barrier,
   'async-copy': asyncCopy,
   'async-commit': asyncCommit,

@@ -1,5 +1,6 @@
 import { modOf } from '../../ir/opcode.ts';
 import { NO_REG } from '../../ir/operand.ts';
+import { inCluster } from '../clusters.ts';
 import type { Decoded } from '../decode.ts';
 import { LOCAL_WINDOW, type Location, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
@@ -42,6 +43,12 @@ export function addressOf(m: Simulation, f: Frame, d: Decoded, srcIndex: number,
   return Math.abs(a) >= 281474976710656 ? a % 281474976710656 : a;
 }
 
+/** Location of an access to shared memory: a block's own, or that of another block of its cluster. */
+export function sharedPlace(w: Warp, address: number, size: number, write: boolean): Location {
+  const { block, at } = inCluster(w.block, address);
+  return block.shared.place(at, size, write);
+}
+
 /** Location of an access in the instruction's space. */
 export function resolve(
   m: Simulation,
@@ -60,11 +67,7 @@ export function resolve(
         ? m.global.place(a, size, write)
         : m.generic(w, lane, a, size, write);
     case 'shared':
-      return w.block.shared.place(
-        a >= SHARED_WINDOW && a < LOCAL_WINDOW ? a - SHARED_WINDOW : a,
-        size,
-        write,
-      );
+      return sharedPlace(w, a, size, write);
     case 'local':
       return m.localOf(w, lane).place((a >= LOCAL_WINDOW ? a - LOCAL_WINDOW : a) + f.localBase, size, write);
     case 'const':

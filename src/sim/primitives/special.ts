@@ -1,4 +1,7 @@
+import { rankOf } from '../clusters.ts';
 import { lowest } from '../masks.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Warp } from '../state.ts';
 
 import { mod, opnd, type Primitive } from './primitive.ts';
 
@@ -66,14 +69,7 @@ export const special: Primitive = (m, w, f, d, mask) => {
           v = m.opts.open ? 0 : m.executed;
           break;
         default:
-          // Each block is its own cluster.
-          v = /^(NCLUSTERID)/.test(sr)
-            ? m.opts.grid[at]
-            : /^CLUSTERID/.test(sr)
-              ? w.block.id[at]
-              : /N(CTAID|CTARANK)/.test(sr)
-                ? 1
-                : 0;
+          v = ofCluster(m, w, sr, at);
       }
     if (wide) {
       i[to + 2 * l] = v | 0;
@@ -81,3 +77,27 @@ export const special: Primitive = (m, w, f, d, mask) => {
     } else i[to + l] = v | 0;
   }
 };
+
+/** Special registers of clusters; in an open world each block is its own. */
+function ofCluster(m: Simulation, w: Warp, sr: string, axis: number): number {
+  const dims = w.block.cluster?.dims ?? [1, 1, 1];
+  const { id } = w.block;
+  switch (sr.split('.')[0]) {
+    case 'CLUSTERID':
+      return Math.floor(id[axis] / dims[axis]);
+    case 'NCLUSTERID':
+      return m.opts.grid[axis] / dims[axis];
+    case 'CLUSTER_CTAID':
+      return id[axis] % dims[axis];
+    case 'CLUSTER_NCTAID':
+      return dims[axis];
+    case 'CLUSTER_CTARANK':
+      return rankOf(w.block);
+    case 'CLUSTER_NCTARANK':
+      return dims[0] * dims[1] * dims[2];
+    case 'IS_EXPLICIT_CLUSTER':
+      return dims[0] * dims[1] * dims[2] > 1 ? 1 : 0;
+    default:
+      return 0;
+  }
+}

@@ -1,0 +1,197 @@
+import { Mod, type SpelledRow, type Spelling, slotWidth } from '../../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg, withOperandMods } from '../../ir/operand.ts';
+import type { PtxInstr, PtxOperand } from '../ast.ts';
+import { parsePatterns, takes } from '../emit/pattern.ts';
+import { type Line, type Piece, specialise } from '../emit/template.ts';
+import { type FnLower, NoForm } from './function.ts';
+import { TYPES } from './types.ts';
+
+/*
+ * The table that writes PTX, read the other way: a row with `both` says which PTX instruction its opcode is. Its text is made
+ * for every choice of modifiers, and an instruction looks up its own.
+ */
+
+/** Where an operand of the PTX instruction goes. */
+interface Place {
+  readonly source: boolean;
+  readonly at: number;
+  readonly width: number;
+  /** What stands behind it in PTX, as the part `.b10` of a destination. */
+  readonly part: string;
+}
+
+/** A row for one choice of modifiers. */
+interface Reading {
+  readonly row: SpelledRow;
+  readonly mods: number;
+  readonly places: readonly Place[];
+  /** Operand modifiers that the PTX name stands for: `sub` negates its second source. */
+  readonly implied: readonly number[];
+}
+
+/** Readings by name and parts of a PTX instruction, of the opcodes that were asked for so far. */
+interface Index {
+  /** Rows by the PTX opcodes that they write. */
+  readonly rows: ReadonlyMap<string, readonly SpelledRow[]>;
+  readonly read: Map<string, ReadonlyMap<string, Reading>>;
+}
+
+const indexes = new WeakMap<Spelling, Index>();
+
+/** Most choices of modifiers of a row: more would be a mistake in the table. */
+const MOST_CHOICES = 20_000;
+
+/** Whether the table reads at least some forms of a PTX opcode. */
+export const isSpelled = (spelling: Spelling, opcode: string): boolean => indexOf(spelling).rows.has(opcode);
+
+/**
+ * Lowers an instruction by the row that writes it.
+ *
+ * @throws NoForm if no row does, or Ori cannot name one of its operands
+ */
+export function lowerSpelled(f: FnLower, i: PtxInstr): void {
+  const reading = readingOf(f.module.isa.spelling, i);
+  if (reading === undefined) throw new NoForm();
+  const { row, places, implied } = reading;
+  const { op } = row;
+  const dst: Reg[] = op.dsts.map(() => NO_REG);
+  const src: Operand[] = [];
+  for (const [k, p] of places.entries()) {
+    const o = withoutPart(i.operands[k]);
+    if (!p.source) dst[p.at] = op.dsts[p.at].optional && o.kind === 'sink' ? NO_REG : f.dst(o, p.width).reg;
+    else {
+      const slot = op.srcs[p.at];
+      const value = slot.bank === 'p' ? f.pred(o) : f.src(o, p.width);
+      if ((slot.kinds & (1 << Kind.Reg)) === 0 && value.kind !== Kind.Imm)
+        throw new NoForm(`operand ${k + 1} is no constant`);
+      src[p.at] = withOperandMods(value, value.mods ^ implied[p.at]);
+    }
+  }
+  f.emitWith(op, reading.mods, dst, src);
+}
+
+function indexOf(spelling: Spelling): Index {
+  let index = indexes.get(spelling);
+  if (index !== undefined) return index;
+  const rows = new Map<string, SpelledRow[]>();
+  for (const row of spelling.rows)
+    for (const mods of choicesOf(row, new Set(groupsIn(mainLine(row).split(/[. {]*\./, 1)[0])))) {
+      const opcode = nameOf(specialise(mainLine(row), row.op, mods, spelling.words)[0]).split('.', 1)[0];
+      const list = rows.get(opcode) ?? [];
+      if (!list.includes(row)) list.push(row);
+      rows.set(opcode, list);
+    }
+  index = { rows, read: new Map() };
+  indexes.set(spelling, index);
+  return index;
+}
+
+function readingOf(spelling: Spelling, i: PtxInstr): Reading | undefined {
+  const index = indexOf(spelling);
+  const rows = index.rows.get(i.opcode);
+  if (rows === undefined) return undefined;
+  let readings = index.read.get(i.opcode);
+  if (readings === undefined) {
+    const all = new Map<string, Reading>();
+    for (const row of rows)
+      for (const mods of choicesOf(row, null)) {
+        const reading = readingFor(spelling, row, mods);
+        const key =
+          reading === null
+            ? ''
+            : keyOf(
+                reading.name,
+                reading.places.map((p) => p.part),
+              );
+        if (reading !== null && reading.name.split('.', 1)[0] === i.opcode && !all.has(key))
+          all.set(key, reading);
+      }
+    readings = all;
+    index.read.set(i.opcode, readings);
+  }
+  const parts = i.operands.map((o) => (o.kind === 'reg' ? o.part : ''));
+  return readings.get(keyOf([i.opcode, ...i.mods].join('.'), parts));
+}
+
+/** Types stay in their order, other modifiers may come in any. */
+function keyOf(name: string, parts: readonly string[]): string {
+  const [opcode, ...mods] = name.split('.');
+  const types = mods.filter((m) => TYPES.has(m));
+  const others = mods.filter((m) => !TYPES.has(m)).sort();
+  return `${opcode}.${others.join('.')} ${types.join('.')} ${parts.join(',')}`;
+}
+
+/** Lines that bring a word to a 16-bit register, or back. */
+const NARROWS = /^cvt\.u16\.u32 (%h\d*), \$(\w+)/;
+const WIDENS = /^cvt\.u32\.u16 \$(\w+), (%h\d*)$/;
+
+const linesOf = (row: SpelledRow): string[] =>
+  row.ptx
+    .split('\n')
+    .map((l) => l.trim())
+    .filter((l) => l !== '');
+
+/**
+ * The line that is the instruction, with operands in place of the 16-bit registers that the other lines bring them to.
+ *
+ * @throws Error if there is none, or more than one
+ */
+function mainLine(row: SpelledRow): string {
+  const lines = linesOf(row);
+  const main = lines.filter((l) => !NARROWS.test(l) && !WIDENS.test(l));
+  if (main.length !== 1) throw new Error(`a row of ${row.op.name} that is read both ways is one instruction`);
+  let [line] = main;
+  for (const l of lines) {
+    const narrow = NARROWS.exec(l);
+    const wide = WIDENS.exec(l);
+    const [temp, operand] = narrow === null ? [wide?.[2], wide?.[1]] : [narrow[1], narrow[2]];
+    if (temp !== undefined) line = line.replace(new RegExp(`${temp}\\b`), `$$${operand}`);
+  }
+  return line;
+}
+
+const groupsIn = (text: string): string[] => [...text.matchAll(/\{\.?([a-z_]+)/g)].map((m) => m[1]);
+
+/** Choices of the modifier groups that a row leaves open and names; `only`: of these groups alone. */
+function choicesOf(row: SpelledRow, only: ReadonlySet<string> | null): number[] {
+  const named = new Set(groupsIn(row.ptx));
+  let out = [0];
+  for (const g of row.op.groups) {
+    const want = row.mods[g.name];
+    const wanted = (v: string) =>
+      want === undefined || (typeof want === 'string' ? want === v : want.includes(v));
+    const values = g.values.flatMap((v, k) => (wanted(v.name) ? [k] : []));
+    const open = named.has(g.name) && (only === null || only.has(g.name));
+    const chosen = open ? values : values.slice(0, 1);
+    out = out.flatMap((mods) => chosen.map((k) => mods | (k << g.shift)));
+    if (out.length > MOST_CHOICES) throw new Error(`${row.op.name} has more than ${MOST_CHOICES} forms`);
+  }
+  return out;
+}
+
+const nameOf = (line: Line): string => (line.pieces[0] as string).split(' ', 1)[0];
+
+const isOperand = (p: Piece): p is Exclude<Piece, string> => typeof p !== 'string';
+
+function readingFor(
+  spelling: Spelling,
+  row: SpelledRow,
+  mods: number,
+): (Reading & { readonly name: string }) | null {
+  const [line] = specialise(mainLine(row), row.op, mods, spelling.words);
+  const places: Place[] = [];
+  for (const [k, p] of line.pieces.entries()) {
+    if (!isOperand(p)) continue;
+    if (p.kind === 'temp') return null;
+    const slot = (p.kind === 'src' ? row.op.srcs : row.op.dsts)[p.at];
+    const behind = line.pieces[k + 1];
+    const part = typeof behind === 'string' ? (/^\.(\w+)/.exec(behind)?.[1] ?? '') : '';
+    places.push({ source: p.kind === 'src', at: p.at, width: slotWidth(row.op, mods, slot), part });
+  }
+  const patterns = row.src === undefined ? [] : parsePatterns(row.src);
+  const implied = row.op.srcs.map((_, k) => takes(patterns[k]) & (Mod.Neg | Mod.Not));
+  return { row, mods, places, implied, name: nameOf(line) };
+}
+
+const withoutPart = (o: PtxOperand): PtxOperand =>
+  o.kind === 'reg' && o.part !== '' ? { ...o, part: '' } : o;

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { Random } from './support/meaning.ts';
+import { hasPtxas, ptxas } from './support/ptxas.ts';
+import { runPtx, writtenPtx } from './support/run-ptx.ts';
+
+/*
+ * What functions take and give in registers (PTX ISA 9.0, 7.1 and 9.7.12.5): several results, predicates, 16-bit values,
+ * vectors.
+ */
+
+const rnd = new Random('calls');
+const rows = Array.from({ length: 64 }, () => [rnd.next() | 0, rnd.next() | 0]);
+
+const SEVERAL = `.func (.reg .u32 sum, .reg .pred less, .reg .u64 product) both(.reg .u32 x, .reg .pred swap, .reg .u32 y)
+{ .reg .u32 t; @swap bra S; sub.u32 sum, x, y; bra E; S: sub.u32 sum, y, x; E: setp.lt.u32 less, x, y; mul.wide.u32 product, x, y; ret; }`;
+const CALL_SEVERAL = `setp.ne.s32 %p0, %i0, 0; and.b32 %r1, %i0, 1; setp.ne.u32 %p1, %r1, 0;
+call (%o0, %p2, %d1), both, (%i0, %p1, %i1);
+selp.b32 %o1, 1, 0, %p2; mov.b64 {%o2, %o3}, %d1;`;
+
+const HALVES = `.func (.reg .u16 high, .reg .u32 word) halves(.reg .v2 .u16 v, .reg .u16 w)
+{ .reg .b32 a, b; add.u16 high, v.y, w; cvt.u32.u16 a, v.x; cvt.u32.u16 b, w; mul.lo.u32 word, a, b; ret; }`;
+const CALL_HALVES = `.reg .v2 .u16 pair; mov.b32 {%h0, %h1}, %i0; mov.v2.u16 pair, {%h0, %h1}; cvt.u16.u32 %h2, %i1;
+call (%h3, %o1), halves, (pair, %h2); cvt.u32.u16 %o0, %h3;`;
+
+describe('a call', () => {
+  it('gives several results, a predicate among them', () => {
+    const got = runPtx(CALL_SEVERAL, rows, 4, SEVERAL);
+    expect(got).toEqual(
+      rows.map(([a, b]) => {
+        const [x, y] = [a >>> 0, b >>> 0];
+        const product = BigInt(x) * BigInt(y);
+        return [
+          (a & 1 ? b - a : a - b) | 0,
+          x < y ? 1 : 0,
+          Number(BigInt.asIntN(32, product)),
+          Number(BigInt.asIntN(32, product >> 32n)),
+        ];
+      }),
+    );
+  });
+
+  it('takes and gives 16-bit registers, and vectors of them', () => {
+    const got = runPtx(CALL_HALVES, rows, 2, HALVES);
+    expect(got).toEqual(rows.map(([a, b]) => [((a >>> 16) + b) & 0xffff, Math.imul(a & 0xffff, b & 0xffff)]));
+  });
+
+  it.skipIf(!hasPtxas('ptx-calls.test.ts'))('is written so that ptxas takes it', () => {
+    for (const [body, before, n] of [
+      [CALL_SEVERAL, SEVERAL, 4],
+      [CALL_HALVES, HALVES, 2],
+    ] as const)
+      expect(ptxas(writtenPtx(body, 2, n, before).text).errors).toBe('');
+  });
+});
