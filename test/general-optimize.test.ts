@@ -49,6 +49,7 @@ it('the bundles stand at their numbers, in that order', async () => {
 describe('who runs', () => {
   const MERGE = 'DisableMergeEquivalentConditionalFlow';
   const BARRIERS = 'DisableRedundantBarrierRemoval';
+  const MEMBAR = 'MembarFlowControl';
   const GENERAL = 'GeneralOptimizationBudget';
 
   it.each([
@@ -59,6 +60,8 @@ describe('who runs', () => {
     [29, { set: [BARRIERS] }, `knob ${BARRIERS} is set`],
     [29, { set: [`${GENERAL}=0`] }, `budget ${GENERAL} is spent`],
     [29, { set: [MERGE] }, 'ran'],
+    [29, { set: [`${MEMBAR}=0`] }, `knob ${MEMBAR} is 0`],
+    [29, { set: [`${MEMBAR}=1`] }, 'ran'],
     [29, { level: 1 }, 'level 1 is not in 2..5'],
     [29, { level: 2 }, 'ran'],
     [37, { set: [`${GENERAL}=0`] }, `budget ${GENERAL} is spent`],

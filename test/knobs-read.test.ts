@@ -83,7 +83,9 @@ const byDefault = programs.map((x) => done(x, base));
 
 /** Knobs that the phases with work declare: their own and those of their gates. */
 const declared = new Set(
-  base.phases.filter(hasWork).flatMap((p) => [...p.knobs, ...p.gate.set, ...p.gate.unset, ...p.gate.budget]),
+  base.phases
+    .filter(hasWork)
+    .flatMap((p) => [...p.knobs, ...p.gate.set, ...p.gate.unset, ...p.gate.nonzero, ...p.gate.budget]),
 );
 const unread = [...declared].filter((k) => base.knobs.get(k)!.unread);
 /** Knobs of rematerialization, whose effects another file tests. */
@@ -114,6 +116,7 @@ const REMAT: Readonly<Record<string, string>> = {
 /** A value that tells, for knobs that some code reads; flags are set, budgets are nothing. */
 const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
+  MembarFlowControl: '0',
   Knob228: '0',
   Knob358: '0',
   EnableGvnCseMode: '0',

@@ -129,6 +129,7 @@ function ask(plans: FunctionPlans, at: number, fn: string, take: Take, log: Phas
       })
       .with({ asks: 'unset' }, ({ knob }) => (isSet(valueFor(knob)) ? `knob ${knob} is set` : ''))
       .with({ asks: 'set' }, ({ knob }) => (isSet(valueFor(knob)) ? '' : `knob ${knob} is not set`))
+      .with({ asks: 'nonzero' }, ({ knob }) => (valueFor(knob) === 0 ? `knob ${knob} is 0` : ''))
       .with({ asks: 'fact' }, ({ path, equals }) => {
         log.facts.add(path);
         if (factOf(plan.backend, path) === equals) return '';

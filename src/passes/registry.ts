@@ -119,7 +119,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry(
     'equivalent-conditions',
     equivalentConditions,
-    2,
+    3,
     'resolve or bypass branches that earlier ones decide',
   ),
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),

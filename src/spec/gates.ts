@@ -4,7 +4,7 @@ import type { Gate } from './plan.ts';
 /** One question of a gate. */
 export type GateCondition =
   | { readonly asks: 'levels'; readonly levels: readonly number[] }
-  | { readonly asks: 'unset' | 'set' | 'budget'; readonly knob: string }
+  | { readonly asks: 'unset' | 'set' | 'nonzero' | 'budget'; readonly knob: string }
   | { readonly asks: 'fact'; readonly path: string; readonly equals: unknown };
 
 /**
@@ -15,6 +15,7 @@ export const conditionsOf = (gate: Gate): readonly GateCondition[] => [
   ...(gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels } as const]),
   ...gate.unset.map((knob) => ({ asks: 'unset', knob }) as const),
   ...gate.set.map((knob) => ({ asks: 'set', knob }) as const),
+  ...gate.nonzero.map((knob) => ({ asks: 'nonzero', knob }) as const),
   ...gate.facts.map((f) => ({ asks: 'fact', ...f }) as const),
   ...gate.budget.map((knob) => ({ asks: 'budget', knob }) as const),
 ];
@@ -25,6 +26,7 @@ export const conditionText = (condition: GateCondition): string =>
     .with({ asks: 'levels' }, (c) => `level ${rangeText(c.levels)}`)
     .with({ asks: 'unset' }, (c) => `${c.knob} unset`)
     .with({ asks: 'set' }, (c) => `${c.knob} set`)
+    .with({ asks: 'nonzero' }, (c) => `${c.knob} not 0`)
     .with({ asks: 'fact' }, (c) => `${c.path} ${JSON.stringify(c.equals)}`)
     .with({ asks: 'budget' }, (c) => `budget ${c.knob}`)
     .exhaustive();

@@ -153,6 +153,7 @@ function gateOf(row: Row, enabled: boolean): Gate {
     asksLevel: enabled ? false : (g.asksLevel ?? false),
     unset: g.unset ?? [],
     set: g.set ?? [],
+    nonzero: g.nonzero ?? [],
     budget: g.budget ?? [],
     facts: g.facts ?? [],
   };

@@ -41,6 +41,8 @@ export interface Gate {
   readonly unset: readonly string[];
   /** Knobs that must be set. */
   readonly set: readonly string[];
+  /** Knobs that must not be 0; unset is not 0. */
+  readonly nonzero: readonly string[];
   /** Budget knobs; each run takes one unit of each. */
   readonly budget: readonly string[];
   /** Back-end facts that must hold: path -> value. */

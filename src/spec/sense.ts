@@ -77,7 +77,7 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
     const at: SpecPath = ['phases', i];
     const knobLists: [SpecPath, unknown][] = [
       [[...at, 'knobs'], row.knobs],
-      ...['unset', 'set', 'budget'].map((k): [SpecPath, unknown] => [[...at, 'gate', k], gate[k]]),
+      ...['unset', 'set', 'nonzero', 'budget'].map((k): [SpecPath, unknown] => [[...at, 'gate', k], gate[k]]),
       [[...at, 'ruleBudget'], row.ruleBudget === undefined ? [] : [row.ruleBudget]],
     ];
     for (const [path, list] of knobLists)
