@@ -18,6 +18,11 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'loop-simplification': { 'max-header': count },
   'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },
   'nested-conditions': { 'max-loss': share, 'max-uniform-loss': share },
+  'pair-window': {
+    tier: word('aggressive', 'standard', 'reduced', 'minimal'),
+    registers: flag,
+    immediates: flag,
+  },
   'place-blocks': { chains: flag, cold: word('loops', 'function') },
   predication: { only: word('values'), 'max-loss': share, 'max-uniform-loss': share, 'max-guarded': count },
   reassociate: { 'max-pressure': count, 'max-predicates': count },

@@ -68,6 +68,8 @@ export interface RulesStep {
 export interface RepeatStep {
   readonly kind: 'repeat';
   readonly rounds: number;
+  /** Knob: rounds end if what one changed costs less; null: they go on while anything changes. */
+  readonly leastCost: string | null;
   readonly steps: readonly (PassStep | RulesStep)[];
   readonly origin: Origin;
 }
@@ -76,7 +78,8 @@ export type Step = PassStep | RulesStep | RepeatStep;
 
 /** The content of a step without its origin: equal for steps that do the same. */
 export const stepData = (s: Step): unknown => {
-  if (s.kind === 'repeat') return [s.rounds, s.steps.map(stepData)];
+  if (s.kind === 'repeat')
+    return [s.rounds, ...(s.leastCost === null ? [] : [s.leastCost]), s.steps.map(stepData)];
   return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
 };
 

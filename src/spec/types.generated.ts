@@ -1083,6 +1083,10 @@ repeat?: Step[]
  * Times that they run at most.
  */
 rounds?: number
+/**
+ * A knob: rounds end where what one changed costs less. A changed instruction costs 1; a copy without many uses and a removed one cost what the knob says.
+ */
+leastCost?: string
 }
 /**
  * One row.
