@@ -138,12 +138,9 @@ describe('phase 37', () => {
     [2, 2, 'u8', ['Knob136=0.016'], 1],
     [2, 2, 'u32', ['GeneralOptimizationBudget=0'], 0],
     [2, 2, 'u32', ['OptBudget=0'], 0],
-  ])(
-    'promotes by number and kind of accesses: %i stores and %i loads of %s with %j',
-    async (stores, loads, type, set, times) => {
-      expect(await promoted(array(stores, loads, type), set)).toBe(times);
-    },
-  );
+  ])('promotes: %i stores, %i loads of %s, %j', async (stores, loads, type, set, times) => {
+    expect(await promoted(array(stores, loads, type), set)).toBe(times);
+  });
 
   it('a copied value with more than four uses costs as much as other instructions (knob 474)', async () => {
     const uses = (n: number) =>

@@ -205,6 +205,7 @@ describe('a budget of rules', () => {
       'GeneralOptimize GeneralOptimizeBudget',
       'OriLinearReplacement Knob416',
       'GeneralOptimizeMid GeneralOptimizeMidBudget',
+      'GeneralOptimizeMid2 GeneralOptimizeMid2Budget',
       'GeneralOptimizeLate GeneralOptimizeLateBudget',
       'GeneralOptimizeLate2 GeneralOptimizeLate2Budget',
     ]);
