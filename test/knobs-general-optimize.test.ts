@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../src/engine/pipeline.ts';
-import { parseFn } from '../src/ir/text.ts';
+import { parseFn, printProgram } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { groupsOf, type Plan } from '../src/spec/plan.ts';
@@ -289,5 +289,73 @@ describe('what each step did', () => {
     expect(await cut([])).toBe(0);
     expect(await cut(['GeneralOptimizeEarlyBudget=0'])).toBe(1);
     expect(await cut(['GeneralOptimizeEarlyBudget=1000'])).toBe(0);
+  });
+});
+
+describe('phase 29', () => {
+  /** A value that is stored, and loaded again; and a sum of floats that are known. */
+  const stored = kernel(
+    '.local .align 4 .b8 v[4]; .reg .b32 %y; .reg .f32 %f, %g;',
+    'st.local.u32 [v], %x; ld.local.u32 %y, [v]; st.global.u32 [%rd], %y;\n' +
+      'mov.f32 %f, 0f3F800000; add.f32 %g, %f, %f; st.global.f32 [%rd+4], %g;',
+  );
+  const forwarded = (set: readonly string[], change: Partial<PlanRequest> = {}) =>
+    said(stored, 'GeneralOptimize', 'forwarded', set, change);
+
+  it.each([
+    [[], 1],
+    // Knob 231.
+    [['DisableRedundantBarrierRemoval'], 0],
+    [['DisableRedundantBarrierRemoval=false'], 1],
+    // Knob 461.
+    [['MembarFlowControl=0'], 0],
+    [['MembarFlowControl=1'], 1],
+    [['MembarFlowControl=-1'], 1],
+    // Knob 487: phases 11, 13, 15, 18, 21 and 22 take units before it.
+    [['GeneralOptimizationBudget=0'], 0],
+    [['GeneralOptimizationBudget=3'], 0],
+    [['GeneralOptimizationBudget=100'], 1],
+    // Knob 499.
+    [['OptBudget=0'], 0],
+    [['OptBudget=100'], 1],
+  ])('takes what was stored: %j, %i times', async (set, times) => {
+    expect(await forwarded(set)).toBe(times);
+  });
+
+  it.each([
+    [[], false],
+    [['LimitFoldFp'], true],
+    [['LimitFoldFp=false'], false],
+  ])('limit-fold-fp: with %j, sums of floats stay: %s', async (set, stays) => {
+    const plan = await planOf(set);
+    const { program } = lowerPtx(parsePtx(stored, 'x.ptx').module, {
+      isa: plan.isa,
+      paramBase: 0x160,
+      sm: plan.sm,
+    });
+    expect(printProgram(runPipeline(program, plan).last).includes('FADD')).toBe(stays);
+  });
+});
+
+describe('the knobs of the bundles', () => {
+  it('that the page lists, and all others that they declare, are read', async () => {
+    const plan = await planOf([]);
+    const bundles = plan.phases.filter((p) => p.id.startsWith('GeneralOptimize'));
+    expect(bundles).toHaveLength(6);
+    const declared = new Set(
+      bundles.flatMap((p) => [
+        ...p.knobs,
+        ...p.gate.set,
+        ...p.gate.unset,
+        ...p.gate.nonzero,
+        ...p.gate.budget,
+      ]),
+    );
+    expect([...declared].filter((k) => plan.knobs.get(k)!.unread)).toEqual([]);
+    // By number, as the page lists them; limit-fold-fp has none.
+    const listed = [31, 135, 214, 231, 461, 464, 474, 487, 499, 605];
+    const numbers = [...declared].map((k) => plan.knobs.get(k)!.index);
+    expect(listed.filter((n) => !numbers.includes(n))).toEqual([]);
+    expect(declared.has('LimitFoldFp')).toBe(true);
   });
 });

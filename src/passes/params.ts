@@ -24,7 +24,13 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     immediates: flag,
   },
   'place-blocks': { chains: flag, cold: word('loops', 'function') },
-  predication: { only: word('values'), 'max-loss': share, 'max-uniform-loss': share, 'max-guarded': count },
+  predication: {
+    only: word('values'),
+    'max-loss': share,
+    'max-uniform-loss': share,
+    'max-guarded': count,
+    exits: flag,
+  },
   reassociate: { 'max-pressure': count, 'max-predicates': count },
   rematerialize: {
     family: word('sink'),

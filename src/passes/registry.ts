@@ -130,7 +130,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('hoist-invariants', hoistInvariants, 3, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
   entry('nested-conditions', nestedConditions, 1, 'merge two branches that lead to the same places'),
-  entry('predication', predication, 1, 'turn short branches into guarded instructions and selects'),
+  entry('predication', predication, 2, 'turn short branches into guarded instructions and selects'),
   entry('guarded-selects', guardedSelects, 1, 'compute selected values under the guard of the selection', {
     requires: ['ssa'],
   }),
