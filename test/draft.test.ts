@@ -256,6 +256,14 @@ BB4:
     });
   });
 
+  it('gives a copy of a block its pragmas', () => {
+    const fn = parseFn('.entry k\n{\nBB0:\n NOP\nBB1:\n EXIT\n}', isa);
+    const pragmas = [{ block: 1, text: 'nounroll' }];
+    const copied = { ...fn, attrs: { ...fn.attrs, pragmas } };
+    const out = edit(copied, (d) => d.redirect(0, 1, cloneBlocks(d, [1], 1, false).blocks.get(1)!), isa);
+    expect(out.attrs.pragmas).toEqual([...pragmas, { block: 2, text: 'nounroll' }]);
+  });
+
   it('keeps a pragma of the function at its entry', () => {
     const fn = parseFn('BB0:\n@P1 BRA BB0\nBB1:\nEXIT', isa);
     const pragmas = [{ block: 0, text: 'nounroll' }];

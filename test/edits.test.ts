@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ChangeLog, WorkList } from '../src/analysis/changes.ts';
-import { EditRunner, type EditStep } from '../src/engine/edits.ts';
+import { EditRunner, type EditStep, type Stretch } from '../src/engine/edits.ts';
 import { Draft, type Ins } from '../src/ir/draft/index.ts';
 import { withGuard, withSource } from '../src/ir/edit.ts';
 import { imm, NO_REG, reg, regOf } from '../src/ir/operand.ts';
@@ -123,7 +123,7 @@ describe('steps on one draft', () => {
       };
     },
   });
-  const once = (steps: EditStep[], rounds = 1) => [{ steps, rounds, unfinished: () => {} }];
+  const once = (steps: EditStep[], rounds = 1) => [{ steps, rounds, ended: () => {} }];
 
   it('a function that a step has left as it is, is not opened for it again', () => {
     const log: string[] = [];
@@ -164,12 +164,26 @@ describe('steps on one draft', () => {
         }
       },
     };
-    let told = 0;
-    const rounds = 5;
-    new EditRunner().run(fn, [{ steps: [swap, swap], rounds, unfinished: () => told++ }]);
-    expect(told).toBe(1);
-    new EditRunner().run(fn, [{ steps: [lower('a', 0, [])], rounds, unfinished: () => told++ }]);
-    expect(told).toBe(1);
+    const told: unknown[] = [];
+    const ended: Stretch['ended'] = (done, end) =>
+      told.push([end, done.map((r) => r.map((w) => [w.step.key, w.changed, w.removed]))]);
+    new EditRunner().run(fn, [{ steps: [swap, swap], rounds: 3, ended }]);
+    const both = [
+      [null, 1, 0],
+      [null, 1, 0],
+    ];
+    expect(told.pop()).toEqual(['used-up', [both, both, both]]);
+    new EditRunner().run(fn, [{ steps: [lower('a', 0, [])], rounds: 5, ended }]);
+    expect(told.pop()).toEqual(['done', [[['a', 3, 0]]]]);
+    // Nobody is told of a round in which nothing happened.
+    new EditRunner().run(fn, [{ steps: [lower('a', 9, [])], rounds: 5, ended }]);
+    expect(told).toEqual([]);
+    // Two steps that undo one another go on while a round costs enough.
+    const cost = (least: number) => ({ least, of: () => 0.5 });
+    new EditRunner().run(fn, [{ steps: [swap, swap], rounds: 3, cost: cost(1), ended }]);
+    expect(told.pop()).toEqual(['used-up', [both, both, both]]);
+    new EditRunner().run(fn, [{ steps: [swap, swap], rounds: 3, cost: cost(1.5), ended }]);
+    expect(told.pop()).toEqual([{ cost: 1 }, [both]]);
   });
 
   it('a step that changes blocks is found out', () => {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../src/engine/pipeline.ts';
-import { runPlan } from '../src/engine/run.ts';
 import { parseFn, printProgram } from '../src/ir/text.ts';
-import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { hasWork } from '../src/spec/phases.ts';
-import { flatSteps, type Plan, type Step } from '../src/spec/plan.ts';
+import { flatSteps, type Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { testContext } from './support/context.ts';
@@ -49,6 +47,7 @@ it('the bundles stand at their numbers, in that order', async () => {
 describe('who runs', () => {
   const MERGE = 'DisableMergeEquivalentConditionalFlow';
   const BARRIERS = 'DisableRedundantBarrierRemoval';
+  const MEMBAR = 'MembarFlowControl';
   const GENERAL = 'GeneralOptimizationBudget';
 
   it.each([
@@ -59,6 +58,8 @@ describe('who runs', () => {
     [29, { set: [BARRIERS] }, `knob ${BARRIERS} is set`],
     [29, { set: [`${GENERAL}=0`] }, `budget ${GENERAL} is spent`],
     [29, { set: [MERGE] }, 'ran'],
+    [29, { set: [`${MEMBAR}=0`] }, `knob ${MEMBAR} is 0`],
+    [29, { set: [`${MEMBAR}=1`] }, 'ran'],
     [29, { level: 1 }, 'level 1 is not in 2..5'],
     [29, { level: 2 }, 'ran'],
     [37, { set: [`${GENERAL}=0`] }, `budget ${GENERAL} is spent`],
@@ -81,17 +82,15 @@ describe('who runs', () => {
     expect(outcome(plan, BUNDLES[13])).toBe('ran');
   });
 
-  it('phase 46 is there only for targets whose slot 448 holds something', async () => {
-    for (const [sm, says] of [
-      ['sm_50', 'sm_50: slots.448 is not "light-reoptimize"'],
-      ['sm_80', 'ran'],
-    ]) {
+  it.each([
+    ['GeneralOptimizeMid2', '448', 'light-reoptimize', ['sm_30', 'sm_50', 'sm_60']],
+    ['GeneralOptimizeLate2', '392', 'promote-memory', ['sm_30', 'sm_50']],
+  ])('%s is there only for targets whose slot %s is %s', async (id, slot, handler, without) => {
+    for (const sm of ['sm_30', 'sm_50', 'sm_60', 'sm_70', 'sm_75', 'sm_80', 'sm_89', 'sm_90', 'sm_100']) {
       const plan = await planOf({ sm });
-      const k = plan.phases.findIndex((p) => p.id === BUNDLES[46]);
-      const step: Step = { kind: 'pass', pass: 'dead-results', params: {}, origin: plan.phases[k].origin };
-      const phases = plan.phases.with(k, { ...plan.phases[k], steps: [step] });
       const input = lowered(branchyPtx('k').replace('.target sm_80', `.target ${sm}`), plan);
-      const r = runPlan(input, { ...plan, phases: [phases[k]] }, { passes }).records[0];
+      const r = runPipeline(input, plan).records.find((x) => x.phase.id === id)!;
+      const says = without.includes(sm) ? `${sm}: slots.${slot} is not "${handler}"` : 'ran';
       expect([sm, r.outcome === 'ran' ? 'ran' : r.why]).toEqual([sm, says]);
     }
   });
@@ -100,9 +99,9 @@ describe('who runs', () => {
 it('a bundle repeats its steps at most 16 times', async () => {
   const { phases } = await planOf();
   const bundles = phases.filter((p) => hasWork(p) && p.id.startsWith('GeneralOptimize'));
-  expect(bundles.map((p) => p.index)).toEqual([13, 29, 37, 58, 65]);
+  expect(bundles.map((p) => p.index)).toEqual([13, 29, 37, 46, 58, 65]);
   const rounds = bundles.map((p) => p.steps.flatMap((s) => (s.kind === 'repeat' ? [s.rounds] : [])));
-  expect(rounds).toEqual(Array(5).fill([16]));
+  expect(rounds).toEqual(Array(6).fill([16]));
 });
 
 it('a bundle cleans in one order: copies, constants, guards, the dead', async () => {

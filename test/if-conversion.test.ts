@@ -20,8 +20,12 @@ import { runs } from './support/size.ts';
 const isa = testIsa();
 const one = { grid: [1, 1, 1], block: [32, 1, 1], budget: 20_000, seeds: [1] } as const;
 
-/** A kernel of nested ifs, compound conditions, short loops, guarded instructions, loads and stores, in SSA. */
-function structuredKernel(seed: number): Fn {
+/**
+ * A kernel of nested ifs, compound conditions, short loops, guarded instructions, loads and stores, in SSA.
+ *
+ * @param exits whether some branches lead to where the function ends
+ */
+function structuredKernel(seed: number, exits = false): Fn {
   const d = dice(seed);
   const pick = <T>(all: readonly T[]): T => all[d(all.length)];
   const r = (): string => `R${2 + d(5)}`;
@@ -63,8 +67,16 @@ function structuredKernel(seed: number): Fn {
       );
     }
   };
+  const ends: number[] = [];
   const region = (depth: number): void => {
     some(3);
+    if (exits && d(2) === 0) {
+      // An end that others may share.
+      const end = ends.length > 0 && d(3) === 0 ? pick(ends) : blocks++;
+      if (!ends.includes(end)) ends.push(end);
+      branch(end);
+      start(blocks++);
+    }
     if (depth === 0) return;
     for (let k = d(3); k > 0; k--) {
       const join = blocks++;
@@ -116,6 +128,11 @@ function structuredKernel(seed: number): Fn {
   for (let k = 0; k < 5; k++) lines.push(`STG [RD21+${4 * k}], R${2 + k}`);
   for (let k = 0; k < 4; k++) lines.push(`@P${10 + k} STG [RD21+${32 + 4 * k}], R2`);
   lines.push('EXIT');
+  for (const end of ends) {
+    start(end);
+    if (d(2) === 0) some(2);
+    lines.push(pick(['EXIT', 'RET']));
+  }
   return constructSsa(
     parseFn(`.entry k\n  .param u64 p size 8 align 8 at 0\n{\n${lines.join('\n')}\n}`, isa),
     isa,
@@ -158,6 +175,28 @@ describe.each(['nested-conditions', 'predication'])('%s', (name) => {
   });
 });
 
+it('predication ends functions where branches led to their end, and keeps what structured kernels do', () => {
+  let ended = 0;
+  for (let seed = 0; seed < runs(120); seed++) {
+    const fn = structuredKernel(seed, true);
+    const opts =
+      seed % 2 === 0 ? { params: { exits: true } } : { params: { exits: true }, knobs: { Knob579: 1 } };
+    const ctx = testContext(fn, opts);
+    const out = runPass('predication', fn, ctx);
+    ended += ctx.remarks.filter((r) => r.name === 'exit-predicated').length;
+    const text = `${seed}\n${printFn(fn)}\n${printFn(out)}`;
+    expect(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), text).toEqual([]);
+    expect(verifySsa(out).map(verifyMessage), text).toEqual([]);
+    const program = inProgram(fn);
+    for (const other of [out, leaveSsa(out, isa)]) {
+      const compared = sameOpenWorld(program, withFunction(program, other), fn.name, BASE, one);
+      expect(compared.differences, text).toEqual([]);
+    }
+    expect(runPass('predication', out, testContext(out, opts)) === out, text).toBe(true);
+  }
+  expect(ended).toBeGreaterThan(80);
+});
+
 describe('predication', () => {
   const text = readFileSync(new URL('./ori/predicate-triangle.ori', import.meta.url), 'utf8');
   const fn = parseFn(/# before\n([\s\S]*)# after/.exec(text)![1], isa);
@@ -173,6 +212,47 @@ describe('predication', () => {
     expect(converted(fn, { Knob228: 1 }, { 'max-guarded': 0 })).toBe(false);
     expect(converted(fn, { Knob228: 2 }, { 'max-guarded': 0 })).toBe(true);
     expect(converted(fn, { Knob577: 0 })).toBe(false);
+  });
+
+  const arms = (arm: string, other: string, counts: { block: number; count: number }[] = []): Fn => {
+    const f = parseFn(
+      `.entry k\n{\nBB0:\n LDG R2, [RD6]\n LDG R3, [RD6+4]\n ISETP.LT P1, R2, R3\n @P1 BRA BB2\nBB1:\n ${arm}\n BRA BB3\nBB2:\n ${other}\nBB3:\n STG [RD6], R4\n EXIT\n}`,
+      isa,
+    );
+    return { ...f, attrs: { ...f.attrs, counts } };
+  };
+
+  it('keeps the branch between two slow sides where knob 260 is set', () => {
+    const costs = { MUFU: 8, IADD3: 2 };
+    const done = (f: Fn, knobs = {}): boolean => {
+      const inSsa = constructSsa(f, isa);
+      return runPass('predication', inSsa, testContext(inSsa, { knobs, facts: { costs } })) !== inSsa;
+    };
+    const [slow, quick] = ['MUFU.SIN R4, R2', 'IADD3 R4, R2, R3'];
+    expect([done(arms(slow, slow)), done(arms(slow, quick))]).toEqual([true, true]);
+    const set = { Knob260: true };
+    expect([
+      done(arms(slow, slow), set),
+      done(arms(slow, quick), set),
+      done(arms(quick, quick), set),
+    ]).toEqual([false, true, true]);
+  });
+
+  it('keeps the branch around what hardly ever runs, unless knob 582 is set', () => {
+    const counts = (rare: number) => [
+      { block: 0, count: 100 },
+      { block: 1, count: rare },
+      { block: 2, count: 100 - rare },
+      { block: 3, count: 100 },
+    ];
+    const f = (rare: number) => arms('IADD3 R4, R2, R3', 'IADD3 R4, R2, 5', counts(rare));
+    expect([converted(f(50)), converted(f(4)), converted(f(96)), converted(f(6))]).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
+    expect(converted(f(4), { Knob582: true })).toBe(true);
   });
 
   it('heeds its parameters', () => {

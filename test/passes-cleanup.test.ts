@@ -64,7 +64,7 @@ describe('IR text tests', () => {
     const params = Object.fromEntries(
       [...(/^# params (.*)$/m.exec(text)?.[1] ?? '').matchAll(/(\S+)=(\S+)/g)].map((m) => [
         m[1],
-        Number(m[2]),
+        m[2] === 'true' ? true : Number(m[2]),
       ]),
     );
     const section = (name: string): string | null => {

@@ -19,6 +19,11 @@ const NONE_WAITING: Uint8Array = new Uint8Array(0);
 
 export class ChangeLog implements Watcher {
   readonly d: Draft;
+  /** Instructions changed or added so far, and removed ones. */
+  changes = 0;
+  removals = 0;
+  /** Told of each changed, added (`true`) or removed instruction. */
+  meter: ((n: Ins, isThere: boolean) => void) | null = null;
   /** Instructions in the order in which they were queued; one that has not been visited since is queued only once. */
   private entries = NOTHING;
   private size = 0;
@@ -42,12 +47,16 @@ export class ChangeLog implements Watcher {
 
   changed(n: Ins, before: Instr | null): void {
     const { dst } = this.d.at(n);
+    this.changes++;
+    if (this.meter !== null) this.meter(n, true);
     this.add(n);
     for (let i = 0; i < dst.length; i++) if (dst[i] !== NO_REG) this.addUsers(dst[i], n);
     if (before !== null) this.gone(n, before);
   }
 
   removed(n: Ins, before: Instr): void {
+    this.removals++;
+    if (this.meter !== null) this.meter(n, false);
     this.gone(n, before);
   }
 

@@ -19,6 +19,8 @@ export interface Known {
   atEnd(r: Reg): boolean | null;
   /** Its value if control has taken the edge to `to`. */
   onWay(to: BlockNo, r: Reg): boolean | null;
+  /** Does what is known about it also hold behind its definition, because it has a single value? */
+  stays(r: Reg): boolean;
 }
 
 /**
@@ -82,6 +84,7 @@ export function walkConditions(d: Draft, visit: (b: BlockNo, known: Known) => vo
             told !== null && keys.of(told.reg).key === k.key && keys.of(told.reg).stays === k.stays;
           return same ? (told.value !== keys.of(told.reg).not) !== k.not : valueFor(k, flow);
         },
+        stays: (r) => keys.of(r).stays,
       });
     },
     () => {

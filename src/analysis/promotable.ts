@@ -22,9 +22,10 @@ export interface PromotableAccess {
   readonly pieces: readonly { readonly cell: number; readonly at: number }[];
 }
 
-/** The local memory of a function that can be promoted to registers. */
+/** A local variable that can be promoted to registers. */
 export interface Promotable {
   readonly cells: readonly Cell[];
+  /** Its loads and stores, in the order of the function; cells are positions in `cells`. */
   readonly accesses: readonly PromotableAccess[];
 }
 
@@ -55,34 +56,29 @@ const WORD = 4;
  * What keeps a variable in memory: an index that is not constant; an address that escapes, is stored, or is selected
  * among several variables; a strong access; an access with 16-byte elements; and one at an address that is not a
  * multiple of its size.
- *
- * @param most accesses that a promotable variable may have
  */
-export function promotable(fn: Fn, variables: readonly Variable[], most: number): Promotable {
-  const cells: Cell[] = [];
-  const accesses: PromotableAccess[] = [];
+export function promotable(fn: Fn, variables: readonly Variable[]): Promotable[] {
+  const out: Promotable[] = [];
   const a = accessesOf(fn, variables);
   for (const [object, fixed] of fixedAccesses(a)) {
-    if (fixed.length > most || !fixed.some((f) => f.isStore)) continue;
+    if (!fixed.some((f) => f.isStore)) continue;
     const v = fn.variables.find((x) => x.name === a.objects[object].name)!;
     const own = cellsOf(v, fixed.flatMap(spansOf));
     if (own === null) continue;
-    const first = cells.length;
-    for (const c of own) cells.push({ variable: v.name, ...c });
-    const at = new Map(own.map((c, k) => [c.at, first + k]));
-    for (const f of fixed)
-      accesses.push({
-        n: f.n,
-        isStore: f.isStore,
-        elements: f.elements,
-        pieces: spansOf(f).map((s) => {
-          // A byte at which no cell starts lies inside a word.
-          const start = at.has(s.at) ? s.at : s.at - (s.at % WORD);
-          return { cell: at.get(start)!, at: s.at - start };
-        }),
-      });
+    const at = new Map(own.map((c, k) => [c.at, k]));
+    const accesses = fixed.map((f) => ({
+      n: f.n,
+      isStore: f.isStore,
+      elements: f.elements,
+      pieces: spansOf(f).map((s) => {
+        // A byte at which no cell starts lies inside a word.
+        const start = at.has(s.at) ? s.at : s.at - (s.at % WORD);
+        return { cell: at.get(start)!, at: s.at - start };
+      }),
+    }));
+    out.push({ cells: own.map((c) => ({ variable: v.name, ...c })), accesses });
   }
-  return { cells, accesses };
+  return out;
 }
 
 /** By object: the accesses of each variable that has only such accesses. */

@@ -147,7 +147,13 @@ const gateText = (p: PlanPhase): string =>
 
 const stepJson = (s: Step): object => {
   if (s.kind === 'pass') return { pass: s.pass, params: s.params };
-  return s.kind === 'rules' ? { rules: s.groups } : { repeat: s.steps.map(stepJson), rounds: s.rounds };
+  return s.kind === 'rules'
+    ? { rules: s.groups }
+    : {
+        repeat: s.steps.map(stepJson),
+        rounds: s.rounds,
+        ...(s.leastCost !== null && { leastCost: s.leastCost }),
+      };
 };
 
 /** One row for scripts. */

@@ -66,5 +66,5 @@ export function settle(
       return (work) => driver.run(work);
     },
   });
-  return new EditRunner().run(fn, [{ steps, rounds: ROUNDS, unfinished: () => {} }]);
+  return new EditRunner().run(fn, [{ steps, rounds: ROUNDS, ended: () => {} }]);
 }

@@ -8,6 +8,7 @@ import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
 import type { GateAnswer } from './gate.ts';
 import { runProgramPass } from './program-pass.ts';
+import { roundCost, tellRounds } from './rounds.ts';
 import { within } from './where.ts';
 
 /** What can be run. */
@@ -136,11 +137,13 @@ class StepRunner {
 
   private stretch(s: Step, contextFor: ContextFor): Stretch {
     const [steps, rounds] = s.kind === 'repeat' ? [s.steps, s.rounds] : [[s], 1];
+    const knob = s.kind === 'repeat' ? s.leastCost : null;
+    const editSteps = steps.map((x) => this.editStep(x, contextFor));
     return {
-      steps: steps.map((x) => this.editStep(x, contextFor)),
+      steps: editSteps,
       rounds,
-      unfinished: () =>
-        contextFor({}).remark('missed', 'rounds', `something is left to do after ${rounds} rounds`),
+      cost: knob === null ? null : roundCost(Number(contextFor({}).knob(knob) ?? 0), this.site.isa),
+      ended: (done, end) => tellRounds(contextFor({}), editSteps, done, end, knob),
     };
   }
 
@@ -153,6 +156,8 @@ class StepRunner {
         );
       const step = rules(s.groups, contextFor({}));
       return {
+        name: 'rules',
+        budget: this.phase.ruleBudget,
         key: step.key,
         cutShort: () => this.site.refused() || step.cutShort?.() === true,
         open: step.open,
@@ -164,7 +169,12 @@ class StepRunner {
     const ctx = contextFor(s.params);
     const values = (needs?.knobs ?? NO_KNOBS).map((k) => ctx.knob(k));
     return {
+<<<<<<< HEAD
       key: keyOf(s, version, values),
+=======
+      name: s.pass,
+      key: `${s.pass}@${version} ${JSON.stringify([s.params, values])}`,
+>>>>>>> values
       cutShort: this.site.refused,
       open: (d) => (work) => edit(d, work, ctx),
     };

@@ -6,18 +6,19 @@ import { meetingsOf } from '../analysis/meetings.ts';
 import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
 import {
   type BlockNo,
+  cloneBlocks,
   type Draft,
   edit,
   type Ins,
   pinnedBlocks,
   removeUnreachable,
 } from '../ir/draft/index.ts';
-import { Lanes } from '../ir/opcode.ts';
-import { NO_REG, sameOperand } from '../ir/operand.ts';
+import { Lanes, OpFlag } from '../ir/opcode.ts';
+import { NO_REG, type Reg, sameOperand } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { BUDGET } from './branch-budget.ts';
 import { maySettle, settleGuard } from './known-guards.ts';
-import { foldBranch } from './one-way.ts';
+import { foldBranch, foldJump } from './one-way.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /** Most branches that one edge bypasses at once. */
@@ -28,8 +29,12 @@ const MOST_PASSED = 64;
  */
 const ROUNDS = 32;
 
+/** Knob 91: ids of blocks whose branch stays as it is (reference passes-g: an exception by block). */
+const EXCEPTED = 'Knob91';
+
 /**
- * Phases 133 and 136, second step: a branch on a condition, or its negation, on which control has branched before.
+ * Phase 13, last step, and phases 133 and 136, first step: a branch on a condition, or its negation, on which control has
+ * branched before.
  *
  *     before                         after
  *     BB0:                           BB0:
@@ -47,6 +52,10 @@ const ROUNDS = 32;
  *
  * 1. A branch whose condition is decided on all incoming edges is always or never taken.
  * 2. An edge to a block that contains only a branch bypasses the block if it decides the branch (jump threading).
+ * 3. An edge to a block of at most `most-copied` other instructions gets a copy of the block without its branch, if it
+ *    decides that, and all lanes of a warp arrive over one edge, so that nothing runs twice. Registers that the block
+ *    alone reads get other names in the copy; a register with a single definition that others read keeps the block
+ *    whole, because it would have two. Calls, barriers and operations between lanes are not copied.
  *
  * Conditions are equal if they compare the same values (`ConditionKeys`). A condition is known if the edge that
  * decided it is on every path to the branch (`walkConditions`).
@@ -56,6 +65,8 @@ const ROUNDS = 32;
  * two ways is decided by one incoming edge, so that nothing is left of the meeting point, and: neither edge leaves a
  * loop, from which lanes come in different iterations; no operation between lanes and no barrier comes before the
  * paths meet again; and no loop of the function may wait for other threads. A loop keeps its header.
+ *
+ * Blocks that knob 91 names keep their branch (`excepts`: only where the step says that the phase reads it).
  *
  * Requires: control-last. Guarantees: control-last; SSA stays SSA; no executed path gets longer; every block is
  * reachable or named by a convergence label.
@@ -87,6 +98,9 @@ interface Passed {
   readonly to: BlockNo;
 }
 
+/** What a copy of a block cannot contain: its branch is the only control, and lanes must not meet in it. */
+const NOT_COPIED = OpFlag.Control | OpFlag.Convergent | OpFlag.Barrier | OpFlag.Phi;
+
 class Threader {
   spent = false;
   private readonly fn: Fn;
@@ -96,6 +110,9 @@ class Threader {
   private pinned: ReadonlySet<BlockNo> = new Set();
   private readonly decided: { readonly block: BlockNo; readonly runs: boolean }[] = [];
   private readonly ways: { readonly from: BlockNo; readonly passed: readonly Passed[] }[] = [];
+  private readonly copies: ({ readonly from: BlockNo } & Passed)[] = [];
+  private readonly mostCopied: number;
+  private readonly excepted: ReadonlySet<number>;
   /** By block that contains only a branch: the targets of the incoming edges that decide it. */
   private readonly outcomes = new Map<BlockNo, BlockNo[]>();
 
@@ -104,6 +121,10 @@ class Threader {
     this.fn = fn;
     this.ctx = ctx;
     this.told = told;
+    this.mostCopied = Number(ctx.params['most-copied'] ?? 0);
+    this.excepted = new Set(
+      ctx.params['excepts'] === true ? (ctx.knob(EXCEPTED) as readonly number[] | null) : null,
+    );
   }
 
   run(d: Draft): void {
@@ -120,6 +141,7 @@ class Threader {
     walkConditions(d, (b, known) => this.look(b, known));
     const changed =
       this.ways.reduce((n, w) => n + (this.thread(w.from, w.passed) ? 1 : 0), 0) +
+      this.copies.reduce((n, c) => n + (this.copy(c.from, c) ? 1 : 0), 0) +
       this.decided.reduce((n, c) => n + (this.decide(c.block, c.runs) ? 1 : 0), 0);
     if (changed > 0) removeUnreachable(d, (b) => this.erased(b));
   }
@@ -127,13 +149,17 @@ class Threader {
   private look(b: BlockNo, known: Known): void {
     const { d } = this;
     const n = d.terminator(b);
-    if (n >= 0 && d.at(n).guard !== NO_REG) {
+    if (n >= 0 && d.at(n).guard !== NO_REG && !this.excepted.has(d.id(b))) {
       const value = known.atEnd(d.at(n).guard);
       if (value !== null) this.decided.push({ block: b, runs: value !== d.at(n).guardNot });
     }
     for (const s of d.successors(b)) {
       const passed = this.passedFrom(s, (n) => known.onWay(s, d.at(n).guard));
-      if (passed.length === 0) continue;
+      if (passed.length === 0) {
+        const to = this.copiedWay(s, known);
+        if (to >= 0) this.copies.push({ from: b, branch: s, to });
+        continue;
+      }
       this.ways.push({ from: b, passed });
       const list = this.outcomes.get(s);
       if (list === undefined) this.outcomes.set(s, [passed[0].to]);
@@ -166,7 +192,37 @@ class Threader {
     const n = d.terminator(b);
     if (n < 0 || d.first(b) !== n || b === d.entryBlock || this.pinned.has(b)) return -1;
     const x = d.at(n);
-    return x.op.primitive === 'branch' && x.guard !== NO_REG && d.predecessors(b).length > 1 ? n : -1;
+    if (x.op.primitive !== 'branch' || x.guard === NO_REG || this.excepted.has(d.id(b))) return -1;
+    return d.predecessors(b).length > 1 ? n : -1;
+  }
+
+  /** Where an edge to `s` leads behind the branch that it decides, if the block may be copied for it; else -1. */
+  private copiedWay(s: BlockNo, known: Known): BlockNo {
+    const { d } = this;
+    if (this.mostCopied === 0 || s === d.entryBlock || this.pinned.has(s) || this.excepted.has(d.id(s)))
+      return -1;
+    const end = d.terminator(s);
+    if (end < 0 || d.first(s) === end || d.predecessors(s).length < 2) return -1;
+    const { op, guard, guardNot, src } = d.at(end);
+    if (op.primitive !== 'branch' || guard === NO_REG) return -1;
+    const value = known.onWay(s, guard);
+    if (value === null) return -1;
+    let count = 0;
+    for (let n = d.first(s); n !== end; n = d.next(n)) {
+      const x = d.at(n);
+      if (++count > this.mostCopied || (x.op.flags & NOT_COPIED) !== 0) return -1;
+      if (x.dst.includes(guard) && !known.stays(guard)) return -1;
+      if (x.dst.some((r) => r !== NO_REG && d.defCount(r) === 1 && !this.isOwn(r, s))) return -1;
+    }
+    return value !== guardNot ? d.blockById(src[0].lo) : d.fall(s);
+  }
+
+  /** Is a register read in its block only? */
+  private isOwn(r: Reg, b: BlockNo): boolean {
+    const { d } = this;
+    return (
+      !d.isReturned(r) && d.users(r).every((u) => d.block(u) === b && (d.at(u).op.flags & OpFlag.Phi) === 0)
+    );
   }
 
   // ------------------------------------------------------------------ rewrites
@@ -191,6 +247,27 @@ class Threader {
     foldBranch(d, from);
     const message = `BB${d.id(from)} decides ${ins.op.name} of BB${d.id(first)} and goes on to BB${d.id(to)}`;
     ctx.remark('passed', 'condition-threaded', message, { block: d.id(from), ins });
+    return true;
+  }
+
+  /** Gives the edge from `from` its own copy of a block whose branch it decides. @returns whether anything changed */
+  private copy(from: BlockNo, { branch: b, to }: Passed): boolean {
+    const { d, fn, ctx } = this;
+    if (this.spent || d.terminator(b) < 0 || !d.isAlive(b) || !d.predecessors(b).includes(from)) return false;
+    const forest = loopsOf(fn);
+    const loop = forest.innermost[b];
+    if (loop >= 0 && forest.loops[loop].header === b) return false;
+    if (divergenceOf(fn).join[b] >= Lanes.Varying || d.predecessors(b).length < 2) return false;
+    if (!this.take('condition-copied', from)) return false;
+    const ins = d.at(d.terminator(b));
+    const place = d.fall(from) === b || d.successors(from).length === 1 ? from : d.lastBlock;
+    const own = cloneBlocks(d, [b], place, (r) => d.defCount(r) === 1).blocks.get(b)!;
+    d.setTerminator(own, null, to);
+    d.redirect(from, b, own);
+    foldJump(d, from);
+    d.mergeWithSuccessor(from);
+    const message = `BB${d.id(from)} decides ${ins.op.name} of BB${d.id(b)}, and goes through a copy of it to BB${d.id(to)}`;
+    ctx.remark('passed', 'condition-copied', message, { block: d.id(from), ins });
     return true;
   }
 

@@ -127,7 +127,7 @@ export class IfConversion {
     for (const a of arms)
       for (const n of a.body) {
         d.moveToEnd(n, header);
-        this.guard(n, a, partial);
+        guardIn(d, moves, n, a.condition, partial);
       }
     for (const { phi, values, fused } of this.choices) {
       let value: Operand;
@@ -182,30 +182,6 @@ export class IfConversion {
     }
   }
 
-  /** Gives an instruction of an arm the arm's condition as guard, if it needs one. */
-  private guard(n: Ins, a: Arm, partial: Set<Reg>): void {
-    const { d, moves } = this;
-    const x = d.at(n);
-    let reads_ = false;
-    reads(x, (r) => {
-      if (partial.has(r)) reads_ = true;
-    });
-    if (!needsGuard(x) && !reads_) return;
-    if (!needsGuard(x) && x.guard !== NO_REG) {
-      // A guarded value whose operands may be undefined: it is not used then.
-      for (const r of x.dst) if (r !== NO_REG) partial.add(r);
-      return;
-    }
-    if (x.guard === NO_REG) d.replace(n, underCondition(x, a.condition));
-    else {
-      const p = d.freshReg(RegFile.P);
-      const own = reg(x.guard, x.guardNot ? Mod.Not : 0);
-      d.insertBefore(n, instr(moves.logic, 0, [p], [a.condition, own, PT, imm(AND)], x.loc));
-      d.replace(n, withGuard(x, p));
-    }
-    for (const r of x.dst) if (r !== NO_REG) partial.add(r);
-  }
-
   private choice(phi: Ins, taken: ReadonlySet<Ins>): Choice | null {
     const { d, shape } = this;
     const { arms, header } = shape;
@@ -254,6 +230,33 @@ export class IfConversion {
       ? -1
       : n;
   }
+}
+
+/**
+ * Gives an instruction that has left its arm the arm's condition as guard, if it needs one.
+ *
+ * @param partial registers defined only under a guard, and those computed from them: added to
+ */
+export function guardIn(d: Draft, moves: Moves, n: Ins, condition: Operand, partial: Set<Reg>): void {
+  const x = d.at(n);
+  let reads_ = false;
+  reads(x, (r) => {
+    if (partial.has(r)) reads_ = true;
+  });
+  if (!needsGuard(x) && !reads_) return;
+  if (!needsGuard(x) && x.guard !== NO_REG) {
+    // A guarded value whose operands may be undefined: it is not used then.
+    for (const r of x.dst) if (r !== NO_REG) partial.add(r);
+    return;
+  }
+  if (x.guard === NO_REG) d.replace(n, underCondition(x, condition));
+  else {
+    const p = d.freshReg(RegFile.P);
+    const own = reg(x.guard, x.guardNot ? Mod.Not : 0);
+    d.insertBefore(n, instr(moves.logic, 0, [p], [condition, own, PT, imm(AND)], x.loc));
+    d.replace(n, withGuard(x, p));
+  }
+  for (const r of x.dst) if (r !== NO_REG) partial.add(r);
 }
 
 /** Guards an instruction, with no value for its results under a false guard, since they had none before either. */

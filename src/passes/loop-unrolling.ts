@@ -52,7 +52,8 @@ const MOST_FORCED = 10;
  * form), without operations between lanes. `.pragma "nounroll"` at the header, or at the function, is obeyed; partly
  * unrolled loops get it, which tells later phases and ptxas not to unroll them again.
  *
- * Knobs: 437 off: nothing is unrolled; 897 off: no loop with several blocks; 429: factor of step 2.
+ * Knobs: 437 off: nothing is unrolled; 897 off: no loop with several blocks; 429: factor of step 2; 91: headers of loops
+ * that stay, by block id.
  *
  * Requires: control-last, phi-free; trip counts are those of the function in SSA. Guarantees: control-last,
  * loop-form. A second application changes nothing, except in nests deeper than 16.
@@ -98,6 +99,8 @@ class Unroller {
   private readonly place: Int32Array;
   /** Ids of blocks whose pragma forbids unrolling; the entry's pragma applies to the whole function. */
   private readonly stays: ReadonlySet<number>;
+  /** Ids of headers that knob 91 excepts. */
+  private readonly excepted: ReadonlySet<number>;
   private readonly missed: (Refusal & { readonly block: number })[] = [];
   private ssa: { readonly counts: TripCounts; readonly loops: ReadonlyMap<number, number> } | null = null;
 
@@ -107,6 +110,7 @@ class Unroller {
     this.forest = loopsOf(fn);
     this.place = Int32Array.from(fn.blocks.keys());
     this.stays = new Set(fn.attrs.pragmas.filter((p) => p.text.includes('nounroll')).map((p) => p.block));
+    this.excepted = new Set(ctx.knob('Knob91') as readonly number[] | null);
   }
 
   /** Reports why loops were not unrolled. */
@@ -171,7 +175,7 @@ class Unroller {
         const single = !isOn(ctx, 'Knob897');
         for (const { id, header } of forest.loops) {
           const block = fn.blocks[header].id;
-          if (tangled.has(header) || this.stays.has(block)) continue;
+          if (tangled.has(header) || this.stays.has(block) || this.excepted.has(block)) continue;
           const loop = bottomTested(d, forest, id, pinned, this.place);
           if (isRefusal(loop)) {
             if (told) this.missed.push({ ...loop, block });

@@ -8,6 +8,7 @@ const word = (...words: string[]): ParamType => ({ kind: 'word', words });
 /** Parameters that passes read, by pass. A pass that is not listed takes none. */
 export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'analyze-control-flow': { force: flag },
+  'equivalent-conditions': { 'most-copied': count, excepts: flag },
   'final-inspection': { 'no-pseudo': flag },
   'gvn-cse': { 'max-pressure': count, 'max-predicates': count },
   'hoist-common': { 'max-pressure': count, 'max-predicates': count },
@@ -17,8 +18,19 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'loop-simplification': { 'max-header': count },
   'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },
   'nested-conditions': { 'max-loss': share, 'max-uniform-loss': share },
+  'pair-window': {
+    tier: word('aggressive', 'standard', 'reduced', 'minimal'),
+    registers: flag,
+    immediates: flag,
+  },
   'place-blocks': { chains: flag, cold: word('loops', 'function') },
-  predication: { only: word('values'), 'max-loss': share, 'max-uniform-loss': share, 'max-guarded': count },
+  predication: {
+    only: word('values'),
+    'max-loss': share,
+    'max-uniform-loss': share,
+    'max-guarded': count,
+    exits: flag,
+  },
   reassociate: { 'max-pressure': count, 'max-predicates': count },
   rematerialize: {
     family: word('sink'),

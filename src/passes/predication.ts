@@ -1,15 +1,17 @@
+import { coldBlocksOf } from '../analysis/cold-blocks.ts';
 import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import { partsLanes } from '../analysis/lane-agreement.ts';
-import { type BlockNo, type Draft, edit, pinnedBlocks } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, edit, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
 import { type Moves, movesOf } from '../ir/moves.ts';
 import type { Opcode } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import { type Costs, costOf } from '../rules/cost.ts';
-import { IfConversion, mayBeConverted } from './if-conversion.ts';
-import { type Arm, type IfShape, ifShapeOf } from './if-shapes.ts';
+import { type Costs, costOf, instrCost } from '../rules/cost.ts';
+import { applyExitArm, type ExitArm, exitArmsOf } from './exit-arms.ts';
+import { IfConversion, mayBeConverted, needsGuard } from './if-conversion.ts';
+import { type IfShape, ifShapeOf } from './if-shapes.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /** Knob 577: each converted region takes one unit; unset means no limit (reference passes-a). */
@@ -43,8 +45,13 @@ const BUDGET = 'Knob577';
  * and a scheduler that has many of them in one block holds many addresses in registers. With `only: values`, only
  * values are converted. All are parameters of the step; absent: no limit.
  *
+ * With `exits`, a branch to a block that ends the function becomes a guarded EXIT or RET, and the few instructions in
+ * front of that get the guard (`exitArmsOf`). A block that only ends the function never costs more that way.
+ *
  * Knobs: Knob228 (mode word: 0 none, 1 the limits, 2 and more no limits), Knob577 (budget), Knob579 (set: arms may
- * contain guarded instructions with effects, whose guard becomes a conjunction). The meaning of knobs known only by
+ * contain guarded instructions with effects, whose guard becomes a conjunction), Knob260 (set: two arms that both hold
+ * a value as slow as a special function keep their branch), Knob582 (set: arms that hardly ever run, by a profile or
+ * because they end in a trap, are converted too). The meaning of knobs known only by
  * number is from reference passes-a.
  *
  * Requires: control-last, ssa. Guarantees: ssa. A second application changes nothing, except for branches that a
@@ -58,6 +65,8 @@ export const predication: Pass = (fn, ctx) => {
 
 /** Cycles of an instruction that its guard keeps from running: those of its issue. */
 const ISSUE = 2;
+/** Cycles of a special function, where the back end says nothing. */
+const SLOW = 8;
 
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
 
@@ -93,30 +102,83 @@ class Predication {
     for (const b of d.layout().reverse())
       while (d.isAlive(b)) {
         const shape = ifShapeOf(d, b, (x) => this.pinned.has(x));
-        if (shape === null) break;
+        if (shape === null) {
+          const ended = this.exits(b);
+          if (ended === 'spent') return;
+          break;
+        }
         const ins = d.at(d.terminator(b));
         const at = { block: d.id(b), ins };
         const conversion = this.conversionOf(shape);
         const why = typeof conversion === 'string' ? conversion : this.refusal(conversion);
         if (why !== null || typeof conversion === 'string') {
+          const ended = this.exits(b);
+          if (ended === 'spent') return;
+          if (ended === 'done') break;
           ctx.remark('missed', 'not-predicated', `${printInstr(ins)}: ${why}`, at);
           break;
         }
-        if (!ctx.mayRewrite('predicated', at.block, ins)) return;
-        if (!ctx.budget(BUDGET)) {
-          ctx.remark(
-            'missed',
-            'budget-spent',
-            `${BUDGET} is spent: branches from BB${d.id(b)} on are kept`,
-            at,
-          );
-          return;
-        }
+        if (!this.take('predicated', b)) return;
         const names = shape.arms.map((a) => `BB${d.id(a.first)}`).join(' and ');
         ctx.remark('passed', 'predicated', `${printInstr(ins)}: ${names} run without it`, at);
         conversion.apply();
         d.mergeWithSuccessor(b);
       }
+  }
+
+  /** Asks for one conversion at the end of a block. */
+  private take(name: string, b: BlockNo): boolean {
+    const { d, ctx } = this;
+    const ins = d.at(d.terminator(b));
+    const at = { block: d.id(b), ins };
+    if (!ctx.mayRewrite(name, at.block, ins)) return false;
+    if (ctx.budget(BUDGET)) return true;
+    ctx.remark('missed', 'budget-spent', `${BUDGET} is spent: branches from BB${d.id(b)} on are kept`, at);
+    return false;
+  }
+
+  /** Ends the function at the end of a block whose branch leads to where it ends, if that pays. */
+  private exits(b: BlockNo): 'done' | 'spent' | 'none' {
+    const { d, ctx } = this;
+    if (ctx.params['exits'] !== true || this.fn.kind !== 'entry') return 'none';
+    for (const arm of exitArmsOf(d, b, (x) => this.pinned.has(x))) {
+      const ins = d.at(d.terminator(b));
+      const why = this.exitRefusal(arm);
+      if (why !== null) {
+        if (arm.body.length > 0)
+          ctx.remark('missed', 'exit-not-predicated', `${printInstr(ins)}: ${why}`, { block: d.id(b), ins });
+        continue;
+      }
+      if (!this.take('exit-predicated', b)) return 'spent';
+      const message = `${printInstr(ins)}: BB${d.id(arm.last)} runs without it, and the function ends there`;
+      ctx.remark('passed', 'exit-predicated', message, { block: d.id(b), ins });
+      applyExitArm(d, this.moves, arm);
+      return 'done';
+    }
+    return 'none';
+  }
+
+  private exitRefusal({ header, last, condition, body }: ExitArm): string | null {
+    const { d, ctx } = this;
+    const costs = ctx.fact('costs') as Costs;
+    let skipped = ISSUE;
+    let count = 0;
+    for (const n of body) {
+      const x = d.at(n);
+      if (!mayBeConverted(x)) return `${printInstr(x)} needs the branch`;
+      if (needsGuard(x)) count++;
+      if (needsGuard(x) && x.guard !== NO_REG && !isSet(ctx.knob('Knob579')))
+        return 'it contains guarded instructions';
+      skipped += needsGuard(x) ? ISSUE : instrCost(x, costs);
+    }
+    if (body.length > 0 && this.isCold(last)) return 'it hardly ever runs';
+    if (this.unlimited) return null;
+    const most = Number(ctx.params['max-guarded']);
+    if (count > most) return `${count} instructions that touch memory are more than ${most}`;
+    const loss = (1 - this.shareOf(header, last)) * skipped - costOf(this.branchOp, 0, costs);
+    return partsLanes(this.fn, condition.reg)
+      ? over(loss, Number(ctx.params['max-loss']), '')
+      : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
   }
 
   /** The conversion of an `if`, or why it cannot be converted. */
@@ -139,9 +201,16 @@ class Predication {
   private refusal(c: IfConversion): string | null {
     const { ctx, unlimited } = this;
     const { shape } = c;
-    const shares = shape.arms.map((a) => this.shareOf(shape, a));
-    if (unlimited) return null;
     const costs = ctx.fact('costs') as Costs;
+    if (
+      isSet(ctx.knob('Knob260')) &&
+      shape.arms.length === 2 &&
+      shape.arms.every((a) => this.isSlow(a.body, costs))
+    )
+      return 'both sides contain slow instructions (knob 260)';
+    if (shape.arms.some((a) => this.isCold(a.first))) return 'a side hardly ever runs';
+    const shares = shape.arms.map((a) => this.shareOf(shape.header, a.first));
+    if (unlimited) return null;
     const branch = costOf(this.branchOp, 0, costs);
     const extra = c.extraCost(costs);
     const arms = c.armCosts(costs);
@@ -159,12 +228,23 @@ class Predication {
       : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
   }
 
+  /** Does an arm hold a value that is as slow as one of the special functions? */
+  private isSlow(body: readonly Ins[], costs: Costs): boolean {
+    const { d } = this;
+    return body.some((n) => !needsGuard(d.at(n)) && instrCost(d.at(n), costs) >= (costs['xu'] ?? SLOW));
+  }
+
+  /** Is a block cold, and do cold blocks keep their branch? */
+  private isCold(b: BlockNo): boolean {
+    return !isSet(this.ctx.knob('Knob582')) && coldBlocksOf(this.fn)[b] === 1;
+  }
+
   /** How often an arm runs, per run of the branch before it. */
-  private shareOf(shape: IfShape, a: Arm): number {
+  private shareOf(header: BlockNo, arm: BlockNo): number {
     const { block } = frequencyOf(this.fn);
     // Blocks created since the pass began count half of the runs of the block that they follow.
-    const whole = block[shape.header];
-    const part = block[a.first];
+    const whole = block[header];
+    const part = block[arm];
     return whole > 0 && part !== undefined ? Math.min(1, part / whole) : 0.5;
   }
 

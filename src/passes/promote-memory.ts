@@ -1,4 +1,4 @@
-import { type Cell, type Promotable, type PromotableAccess, promotable } from '../analysis/promotable.ts';
+import { type Cell, type PromotableAccess, promotable } from '../analysis/promotable.ts';
 import { bytesOf, fileOfBytes } from '../ir/bytes-of.ts';
 import { type Draft, edit } from '../ir/draft/index.ts';
 import { copyLike, movesOf, otherwiseFor } from '../ir/moves.ts';
@@ -7,9 +7,7 @@ import { addr, imm, NO_REG, type Operand, type Reg, RegFile, reg } from '../ir/o
 import { type Fn, type Instr, instr, type Variable } from '../ir/program.ts';
 import { constructSsa } from '../ssa/construct.ts';
 import type { Pass } from './pass.ts';
-
-/** Knob 135, the instruction budget of a candidate; 80 if unset (reference passes-g). */
-const LIMIT = 'ConvertMemoryToRegIndexedSizeLimit';
+import { chosen, limitsOf, type Promoted } from './promotion-choice.ts';
 
 /**
  * Phases 37 and 65: promotes local memory to registers.
@@ -28,7 +26,7 @@ const LIMIT = 'ConvertMemoryToRegIndexedSizeLimit';
  * combine and extract it. A path without a store reads from memory as before: one load at the entry, which is removed
  * if there is no such path. A guarded store is a guarded definition.
  *
- * Knob 135 is the maximum number of loads and stores of a promoted variable.
+ * Which of these variables are promoted is chosen by number and kind of their accesses (`chosen`, with its knobs).
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay, except that an entry which is a loop header
  * gets a block in front. A second application changes nothing: promoted variables are no longer in memory, except for
@@ -37,8 +35,9 @@ const LIMIT = 'ConvertMemoryToRegIndexedSizeLimit';
  */
 export const promoteMemory: Pass = (fn, ctx) => {
   if (!fn.variables.some((v) => v.space === 'local') || !storesLocal(fn)) return fn;
-  const most = Number(ctx.knob(LIMIT) ?? Number.POSITIVE_INFINITY);
-  const found = promotable(fn, ctx.program.variables, most);
+  const found = chosen(fn, promotable(fn, ctx.program.variables), limitsOf(ctx), (variable, why) =>
+    ctx.remark('missed', 'not-promoted', `${variable} stays in memory: ${why}`),
+  );
   if (found.accesses.length === 0) return fn;
   if (!ctx.mayRewrite('promoted')) return fn;
   const rewritten = edit(fn, (d) => new Promotion(d, found, ctx.isa).run(), ctx.isa);
@@ -79,11 +78,11 @@ const TYPES: Readonly<Record<number, string>> = { 1: 'U8', 2: 'U16', 4: 'B32', 8
 class Promotion {
   private readonly d: Draft;
   private readonly isa: Isa;
-  private readonly found: Promotable;
+  private readonly found: Promoted;
   /** By cell: its register. */
   private readonly registers: readonly Reg[];
 
-  constructor(d: Draft, found: Promotable, isa: Isa) {
+  constructor(d: Draft, found: Promoted, isa: Isa) {
     this.d = d;
     this.isa = isa;
     this.found = found;

@@ -31,10 +31,12 @@ import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
 import { nestedConditions } from './nested-conditions.ts';
 import { orderSharedVariables } from './order-shared-variables.ts';
+import { pairWindow } from './pair-window.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { placeBlocks } from './place-blocks.ts';
 import { predication } from './predication.ts';
 import { promoteMemory } from './promote-memory.ts';
+import { PROMOTION_KNOBS } from './promotion-choice.ts';
 import { propagateVarying } from './propagate-varying.ts';
 import { reassociate } from './reassociate.ts';
 import { redundantBarriers } from './redundant-barriers.ts';
@@ -120,7 +122,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry(
     'equivalent-conditions',
     equivalentConditions,
-    2,
+    3,
     'resolve or bypass branches that earlier ones decide',
   ),
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
@@ -129,7 +131,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('hoist-invariants', hoistInvariants, 3, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
   entry('nested-conditions', nestedConditions, 1, 'merge two branches that lead to the same places'),
-  entry('predication', predication, 1, 'turn short branches into guarded instructions and selects'),
+  entry('predication', predication, 2, 'turn short branches into guarded instructions and selects'),
   entry('guarded-selects', guardedSelects, 1, 'compute selected values under the guard of the selection', {
     requires: ['ssa'],
   }),
@@ -140,7 +142,10 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
-  entry('promote-memory', promoteMemory, 1, 'promote local variables at constant offsets to registers'),
+  entry('promote-memory', promoteMemory, 2, 'promote local variables at constant offsets to registers', {
+    knobs: PROMOTION_KNOBS,
+    facts: ['limits'],
+  }),
   entry(
     'conditional-constants',
     conditionalConstants,
@@ -148,6 +153,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     'propagate constants and ranges along executable paths, decide branches',
     { knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'] },
   ),
+  entry('pair-window', pairWindow, 1, 'find equal pairs of operations in a window of six', {
+    knobs: ['AllowReassociateCSE', 'Knob603', 'ReassociateCSEWindow'],
+    facts: ['class'],
+    requires: ['ssa'],
+  }),
   entry('reassociate', reassociate, 2, 'put trees of integer operations in order, then number values'),
   [
     'inline-functions',

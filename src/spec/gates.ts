@@ -4,13 +4,14 @@ import type { Gate } from './plan.ts';
 /** One question of a gate. */
 export type GateCondition =
   | { readonly asks: 'levels'; readonly levels: readonly number[] }
-  | { readonly asks: 'unset' | 'set' | 'budget'; readonly knob: string }
+  | { readonly asks: 'unset' | 'set' | 'nonzero' | 'budget'; readonly knob: string }
   | { readonly asks: 'fact'; readonly path: string; readonly equals: unknown };
 
 /**
  * What must hold for a gate to be open, in the order in which it is asked. Budgets come last, because asking takes a unit of one: a gate
  * that something else shuts leaves them as they are.
  */
+<<<<<<< HEAD
 export function conditionsOf(gate: Gate): readonly GateCondition[] {
   let conditions = known.get(gate);
   if (conditions === undefined) {
@@ -28,6 +29,16 @@ export function conditionsOf(gate: Gate): readonly GateCondition[] {
 
 /** Gates are asked once for each phase and program. */
 const known = new WeakMap<Gate, readonly GateCondition[]>();
+=======
+export const conditionsOf = (gate: Gate): readonly GateCondition[] => [
+  ...(gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels } as const]),
+  ...gate.unset.map((knob) => ({ asks: 'unset', knob }) as const),
+  ...gate.set.map((knob) => ({ asks: 'set', knob }) as const),
+  ...gate.nonzero.map((knob) => ({ asks: 'nonzero', knob }) as const),
+  ...gate.facts.map((f) => ({ asks: 'fact', ...f }) as const),
+  ...gate.budget.map((knob) => ({ asks: 'budget', knob }) as const),
+];
+>>>>>>> values
 
 /** A condition in a few words, for tables. */
 export const conditionText = (condition: GateCondition): string =>
@@ -35,6 +46,7 @@ export const conditionText = (condition: GateCondition): string =>
     .with({ asks: 'levels' }, (c) => `level ${rangeText(c.levels)}`)
     .with({ asks: 'unset' }, (c) => `${c.knob} unset`)
     .with({ asks: 'set' }, (c) => `${c.knob} set`)
+    .with({ asks: 'nonzero' }, (c) => `${c.knob} not 0`)
     .with({ asks: 'fact' }, (c) => `${c.path} ${JSON.stringify(c.equals)}`)
     .with({ asks: 'budget' }, (c) => `budget ${c.knob}`)
     .exhaustive();

@@ -109,6 +109,7 @@ export function planPhases(
       knobs: union(
         row.knobs,
         row.ruleBudget === undefined ? [] : [row.ruleBudget],
+        steps.flatMap((s) => (s.kind === 'repeat' && s.leastCost !== null ? [s.leastCost] : [])),
         ...foreign.map((d) => d.knobs),
         ...needs.map((n) => n.knobs),
         ...groups.map(reads.group),
@@ -153,6 +154,7 @@ function gateOf(row: Row, enabled: boolean): Gate {
     asksLevel: enabled ? false : (g.asksLevel ?? false),
     unset: g.unset ?? [],
     set: g.set ?? [],
+    nonzero: g.nonzero ?? [],
     budget: g.budget ?? [],
     facts: g.facts ?? [],
   };

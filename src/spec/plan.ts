@@ -41,6 +41,8 @@ export interface Gate {
   readonly unset: readonly string[];
   /** Knobs that must be set. */
   readonly set: readonly string[];
+  /** Knobs that must not be 0; unset is not 0. */
+  readonly nonzero: readonly string[];
   /** Budget knobs; each run takes one unit of each. */
   readonly budget: readonly string[];
   /** Back-end facts that must hold: path -> value. */
@@ -66,6 +68,8 @@ export interface RulesStep {
 export interface RepeatStep {
   readonly kind: 'repeat';
   readonly rounds: number;
+  /** Knob: rounds end if what one changed costs less; null: they go on while anything changes. */
+  readonly leastCost: string | null;
   readonly steps: readonly (PassStep | RulesStep)[];
   readonly origin: Origin;
 }
@@ -74,7 +78,8 @@ export type Step = PassStep | RulesStep | RepeatStep;
 
 /** The content of a step without its origin: equal for steps that do the same. */
 export const stepData = (s: Step): unknown => {
-  if (s.kind === 'repeat') return [s.rounds, s.steps.map(stepData)];
+  if (s.kind === 'repeat')
+    return [s.rounds, ...(s.leastCost === null ? [] : [s.leastCost]), s.steps.map(stepData)];
   return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
 };
 

@@ -77,14 +77,21 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
     const at: SpecPath = ['phases', i];
     const knobLists: [SpecPath, unknown][] = [
       [[...at, 'knobs'], row.knobs],
-      ...['unset', 'set', 'budget'].map((k): [SpecPath, unknown] => [[...at, 'gate', k], gate[k]]),
+      ...['unset', 'set', 'nonzero', 'budget'].map((k): [SpecPath, unknown] => [[...at, 'gate', k], gate[k]]),
       [[...at, 'ruleBudget'], row.ruleBudget === undefined ? [] : [row.ruleBudget]],
+      ...listOf(row.steps).map((s, n): [SpecPath, unknown] => {
+        const { leastCost } = mapOf(s);
+        return [[...at, 'steps', n, 'leastCost'], leastCost === undefined ? [] : [leastCost]];
+      }),
     ];
     for (const [path, list] of knobLists)
       listOf(list).forEach((k, n) => {
         if (!knobs.has(String(k).toLowerCase()))
           issues.unknown(
-            { file: spec, path: path.at(-1) === 'ruleBudget' ? path : [...path, n] },
+            {
+              file: spec,
+              path: path.at(-1) === 'ruleBudget' || path.at(-1) === 'leastCost' ? path : [...path, n],
+            },
             'unknown-knob',
             `there is no knob '${k}'`,
             String(k),

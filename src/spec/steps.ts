@@ -78,7 +78,7 @@ export function stepsOf(
       );
     return repeated ? flatSteps(inherited) : inherited;
   };
-  const rounds = (steps: readonly StepSpec[], most: number, spot: Spot, repeated: boolean): Step[] => {
+  const rounds = (x: StepSpec, spot: Spot, repeated: boolean): Step[] => {
     if (repeated) {
       issues.error(below(spot, 'repeat'), 'repeat-nested', 'steps that are repeated cannot repeat steps', {
         key: true,
@@ -86,8 +86,9 @@ export function stepsOf(
       });
       return [];
     }
-    const inner = flat(steps, below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
-    return [{ kind: 'repeat', rounds: most, steps: inner, origin: originOf(spot) }];
+    const steps = flat(x.repeat ?? [], below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
+    const { rounds: most = 1, leastCost = null } = x;
+    return [{ kind: 'repeat', rounds: most, leastCost, steps, origin: originOf(spot) }];
   };
   const flat = (steps: readonly StepSpec[], here: Spot, repeated: boolean): Step[] =>
     steps.flatMap((s, i): readonly Step[] => {
@@ -97,7 +98,7 @@ export function stepsOf(
         .returnType<readonly Step[]>()
         .with({ use: P.string }, ({ use }) => named(use, spot, repeated))
         .with({ inherited: true }, () => ofHook(spot, repeated))
-        .with({ repeat: P.nonNullable }, (x) => rounds(x.repeat, x.rounds ?? 1, spot, repeated))
+        .with({ repeat: P.nonNullable }, (x) => rounds(x, spot, repeated))
         .with({ pass: P.string }, ({ pass, params }) => [
           { kind: 'pass', pass, params: params ?? {}, origin },
         ])

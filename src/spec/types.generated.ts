@@ -995,13 +995,17 @@ export type KnobNames = string[]
  */
 export type KnobNames1 = string[]
 /**
- * Each run takes one unit of each; a spent one shuts the gate; an unset one has no limit.
+ * 0 shuts the gate; unset and every other value leave it open.
  */
 export type KnobNames2 = string[]
 /**
- * Every knob that the phase may read, those of its gate included. Reading another is an error.
+ * Each run takes one unit of each; a spent one shuts the gate; an unset one has no limit.
  */
 export type KnobNames3 = string[]
+/**
+ * Every knob that the phase may read, those of its gate included. Reading another is an error.
+ */
+export type KnobNames4 = string[]
 /**
  * IR properties that must hold before it.
  */
@@ -1083,6 +1087,10 @@ repeat?: Step[]
  * Times that they run at most.
  */
 rounds?: number
+/**
+ * A knob: rounds end where what one changed costs less. A changed instruction costs 1; a copy without many uses and a removed one cost what the knob says.
+ */
+leastCost?: string
 }
 /**
  * One row.
@@ -1133,7 +1141,7 @@ conflict?: string
  */
 steps?: Step[]
 gate?: Gate
-knobs?: KnobNames3
+knobs?: KnobNames4
 /**
  * Other names by which the knob DisablePhases knows the phase.
  */
@@ -1192,7 +1200,8 @@ levels?: Level[]
 asksLevel?: boolean
 unset?: KnobNames
 set?: KnobNames1
-budget?: KnobNames2
+nonzero?: KnobNames2
+budget?: KnobNames3
 /**
  * Facts of the back end that must hold.
  */

@@ -18,7 +18,7 @@ export function knobsReadBy(
   for (const p of phases)
     if (hasWork(p) && neverRuns(p, level, backend) === null) {
       for (const k of p.knobs) read.add(k);
-      for (const k of [...p.gate.unset, ...p.gate.set, ...p.gate.budget]) read.add(k);
+      for (const k of [...p.gate.unset, ...p.gate.set, ...p.gate.nonzero, ...p.gate.budget]) read.add(k);
     }
   return read;
 }

@@ -21,9 +21,14 @@ export interface Clone {
  *
  * @param region blocks in the order of the copies in the layout
  * @param after block after which the first copy is placed
- * @param fresh give every register that the region defines a new name in the copy, as SSA needs
+ * @param fresh which registers that the region defines get a new name in the copy: all of them, as SSA needs, or none
  */
-export function cloneBlocks(d: Draft, region: readonly BlockNo[], after: BlockNo, fresh: boolean): Clone {
+export function cloneBlocks(
+  d: Draft,
+  region: readonly BlockNo[],
+  after: BlockNo,
+  fresh: boolean | ((r: Reg) => boolean),
+): Clone {
   const blocks = new Map<BlockNo, BlockNo>();
   const registers = new Map<Reg, Reg>();
   const tables = new Map<number, number>();
@@ -32,11 +37,12 @@ export function cloneBlocks(d: Draft, region: readonly BlockNo[], after: BlockNo
     place = d.newBlock(place, d.fall(b), d.name(b));
     blocks.set(b, place);
   }
-  if (fresh)
+  if (fresh !== false)
     for (const b of region)
       for (let n = d.first(b); n >= 0; n = d.next(n))
         for (const r of d.at(n).dst)
-          if (r !== NO_REG && !registers.has(r)) registers.set(r, d.freshReg(regFile(r)));
+          if (r !== NO_REG && !registers.has(r) && (fresh === true || fresh(r)))
+            registers.set(r, d.freshReg(regFile(r)));
   const other = (r: Reg): Reg => registers.get(r) ?? r;
   const cloneOf = (id: number): number => {
     const c = blocks.get(d.blockById(id));

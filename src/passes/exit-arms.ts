@@ -1,0 +1,68 @@
+import { predicateOf, twoWaysOf } from '../analysis/two-ways.ts';
+import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
+import { withGuard } from '../ir/edit.ts';
+import type { Moves } from '../ir/moves.ts';
+import { Mod } from '../ir/opcode.ts';
+import { NO_REG, type Operand, type Reg } from '../ir/operand.ts';
+import { guardIn } from './if-conversion.ts';
+
+/**
+ * A branch one of whose ways leads to a block that ends the function:
+ *
+ *     header
+ *      |   \
+ *     rest  last, which ends in EXIT or RET
+ */
+export interface ExitArm {
+  readonly header: BlockNo;
+  /** The block that ends the function. */
+  readonly last: BlockNo;
+  /** Where control goes otherwise. */
+  readonly rest: BlockNo;
+  /** True if control goes to `last`. */
+  readonly condition: Operand;
+  /** Instructions of `last` before its end. */
+  readonly body: readonly Ins[];
+}
+
+const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
+
+/**
+ * The exits that a branch at the end of `header` leads to, the one with fewer instructions first. A block with other
+ * instructions must have no other predecessor, so that it disappears; one that only ends the function may have more.
+ *
+ * @param isPinned whether something other than control flow names the block
+ */
+export function exitArmsOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => boolean): ExitArm[] {
+  const ways = twoWaysOf(d, header);
+  if (ways === null) return [];
+  const out: ExitArm[] = [];
+  for (const last of [ways.fall, ways.taken]) {
+    const n = d.terminator(last);
+    if (n < 0 || !ENDS.has(d.at(n).op.primitive) || d.at(n).guard !== NO_REG || d.phis(last).length > 0)
+      continue;
+    const body: Ins[] = [];
+    for (let i = d.first(last); i !== n; i = d.next(i)) body.push(i);
+    if (body.length > 0 && (isPinned(last) || d.predecessors(last).length > 1)) continue;
+    const rest = last === ways.taken ? ways.fall : ways.taken;
+    out.push({ header, last, rest, condition: predicateOf(ways, last), body });
+  }
+  return out.sort((a, b) => a.body.length - b.body.length);
+}
+
+/** Runs what stands before the end of the function under its condition in the header, and ends it there. */
+export function applyExitArm(d: Draft, moves: Moves, { header, last, rest, condition, body }: ExitArm): void {
+  const end = d.at(d.terminator(last));
+  const { loc } = d.at(d.terminator(header));
+  const partial = new Set<Reg>();
+  for (const n of body) {
+    d.moveToEnd(n, header);
+    guardIn(d, moves, n, condition, partial);
+  }
+  d.setTerminator(
+    header,
+    { ...withGuard(end, condition.reg, (condition.mods & Mod.Not) !== 0), loc: end.loc || loc },
+    rest,
+  );
+  if (d.predecessors(last).length === 0 && d.isAlive(last) && last !== d.entryBlock) d.eraseBlock(last);
+}
