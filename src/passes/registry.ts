@@ -10,6 +10,7 @@ import { constantFolding } from './constant-folding.ts';
 import { constantGuards } from './constant-guards.ts';
 import { constantOperands } from './constant-operands.ts';
 import { convertMovPhi } from './convert-mov-phi.ts';
+import { convertToUniform } from './convert-to-uniform.ts';
 import { copyPropagation } from './copy-propagation.ts';
 import { deadResults } from './dead-results.ts';
 import { deadStores } from './dead-stores.ts';
@@ -171,6 +172,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     },
   ),
   entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA with as few copies as live ranges allow'),
+  entry('convert-to-uniform', convertToUniform, 1, 'move what a warp needs once to uniform registers', {
+    knobs: ['Knob862', 'DisableConvergentWriteUR', 'DisableURLiveAcrossConvBound'],
+    facts: ['uniform', 'limits'],
+    requires: ['control-last', 'phi-free'],
+  }),
   entry('constant-operands', constantOperands, 1, 'let arithmetic read parameters from the constant bank', {
     facts: ['capabilities.constant-operands'],
   }),

@@ -8,6 +8,7 @@ import { compileLane, type LaneFn } from '../isa/lanes.ts';
 import { isConstantSlot } from '../isa/meaning.ts';
 import { deadMeetingsOf } from './dead-meetings.ts';
 import { withoutPhis } from './ssa.ts';
+import { uniformResults } from './uniform.ts';
 
 /** One decoded instruction. */
 export interface Decoded {
@@ -32,6 +33,8 @@ export interface Decoded {
   readonly idle: boolean;
   /** Whether this is a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
+  /** Numbers of the results that the warp has once; null if there are none. */
+  readonly uniform: readonly number[] | null;
 }
 
 /** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
@@ -188,6 +191,7 @@ function build(original: Fn): Code {
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
         idle: dead.has(x),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
+        uniform: uniformResults(x.dst),
       });
     }
   });
