@@ -69,7 +69,9 @@ export const togetherOf: (fn: Fn) => Together = memo((fn) => {
 /** Are the lanes together behind an instruction, given whether they were in front of it? */
 function after(x: Instr, before: boolean): boolean {
   if (x.op.primitive === 'barrier' && x.guard === NO_REG)
-    return before || (modOf(x.op, x.mods, 'aligned') === 'ALIGNED' && modOf(x.op, x.mods, 'mode') !== 'ARRIVE');
+    return (
+      before || (modOf(x.op, x.mods, 'aligned') === 'ALIGNED' && modOf(x.op, x.mods, 'mode') !== 'ARRIVE')
+    );
   return x.op.primitive === 'call' ? false : before;
 }
 

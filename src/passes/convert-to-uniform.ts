@@ -41,7 +41,7 @@ import { inFile, isUniformReg, mayBeUniform, type UniformFacts, UniformForms } f
  * DisableURLiveAcrossConvBound those that are read where lanes may be apart.
  *
  * Requires: control-last, phi-free. Guarantees: the same instructions and blocks, apart from bridges; equivalence. A second
- * application changes nothing.
+ * application changes nothing, unless bridges have made readers able to take another uniform register.
  * Bound: each instruction once for each register of it that stays, in each round.
  */
 export const convertToUniform: Pass = (fn, ctx) => {
@@ -78,13 +78,7 @@ class Choice {
   /** By register index: the readers that need a bridge. */
   private readonly bridged = new Map<number, Set<number>>();
 
-  constructor(
-    fn: Fn,
-    ctx: PassContext,
-    facts: UniformFacts,
-    existing: boolean,
-    banned: ReadonlySet<number>,
-  ) {
+  constructor(fn: Fn, ctx: PassContext, facts: UniformFacts, existing: boolean, banned: ReadonlySet<number>) {
     this.forms = new UniformForms(facts);
     this.bridges = Number(ctx.params['max-bridges'] ?? 0);
     this.du = defUseOf(fn);

@@ -1,6 +1,6 @@
 import { isControl, isPhi } from '../ir/flow.ts';
 import { type Slot, srcSlot } from '../ir/opcode.ts';
-import { isPredReg, isZero, Kind, NO_REG, type Operand, type Reg, regFile, RegFile } from '../ir/operand.ts';
+import { isPredReg, isZero, Kind, NO_REG, type Operand, type Reg, RegFile, regFile } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 /** What a target's uniform datapath computes, and who reads its registers: the back end's `uniform`. */

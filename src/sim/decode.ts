@@ -8,7 +8,6 @@ import { compileLane, type LaneFn } from '../isa/lanes.ts';
 import { isConstantSlot } from '../isa/meaning.ts';
 import { deadMeetingsOf } from './dead-meetings.ts';
 import { withoutPhis } from './ssa.ts';
-import { uniformResults } from './uniform.ts';
 
 /** One decoded instruction. */
 export interface Decoded {
@@ -251,4 +250,13 @@ function lane(op: Opcode, x: Instr): LaneFn {
     wanted,
     consts: op.srcs.map((s, i) => (isConstantSlot(s) ? x.src[i].lo : null)),
   });
+}
+
+const isUniform = (r: Reg): boolean =>
+  r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);
+
+/** Numbers of the results that are uniform registers; null if there are none. */
+function uniformResults(dst: readonly Reg[]): readonly number[] | null {
+  if (!dst.some(isUniform)) return null;
+  return dst.flatMap((r, k) => (isUniform(r) ? [k] : []));
 }

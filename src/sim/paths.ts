@@ -46,12 +46,7 @@ export function mergePaths(w: Warp, group: readonly Path[]): Path {
  * @param schedule draws one at random instead
  * @returns whether there is such a path
  */
-export function passTurn(
-  w: Warp,
-  split: boolean,
-  except: Path | null,
-  schedule: Schedule | null,
-): boolean {
+export function passTurn(w: Warp, split: boolean, except: Path | null, schedule: Schedule | null): boolean {
   const { paths } = w;
   let best = -1;
   let lanes = 0;

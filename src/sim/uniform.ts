@@ -1,17 +1,8 @@
-import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
+import { RegFile, regFile } from '../ir/operand.ts';
 import type { LaneRegs } from '../isa/lanes.ts';
 import type { Decoded } from './decode.ts';
 import { lowest } from './masks.ts';
 import type { Frame } from './state.ts';
-
-const isUniform = (r: Reg): boolean =>
-  r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);
-
-/** Numbers of the results that are uniform registers; null if there are none. */
-export function uniformResults(dst: readonly Reg[]): readonly number[] | null {
-  if (!dst.some(isUniform)) return null;
-  return dst.flatMap((r, k) => (isUniform(r) ? [k] : []));
-}
 
 /**
  * A uniform register exists once for the warp: what an instruction writes, every lane finds, also one that is
