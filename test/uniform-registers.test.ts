@@ -12,11 +12,10 @@ import { verifyFn } from '../src/ir/verify.ts';
 import { convertToUniform } from '../src/passes/convert-to-uniform.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import { Machine } from '../src/sim/machine.ts';
-import { OpenMemory } from '../src/sim/memory.ts';
-import { programOf, testContext } from './support/context.ts';
+import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { randomKernel } from './support/random-kernel.ts';
+import { stores } from './support/scheduled.ts';
 import { runs } from './support/size.ts';
 import { planWith, shipped } from './support/specs.ts';
 
@@ -29,25 +28,6 @@ const { backend } = (await planWith({ sm: 'sm_80' })).plan!;
 
 const converted = (fn: Fn, opts: Parameters<typeof testContext>[1] = {}): Fn =>
   convertToUniform(fn, testContext(fn, { backend, ...opts }));
-
-/** What two blocks of 80 threads store under a schedule, as bytes by page. */
-function stores(fn: Fn, schedule: number | undefined, budget = 40_000): string {
-  const opts = {
-    grid: [2, 1, 1],
-    block: [20, 4, 1],
-    dynamicShared: 4096,
-    budget,
-    counters: null,
-    open: true,
-    seed: 1,
-    ...(schedule === undefined ? {} : { schedule }),
-  } as const;
-  const memory = new OpenMemory(1);
-  const m = new Machine(programOf(fn), fn, opts, memory, new DataView(new ArrayBuffer(0x1000)));
-  const end = m.run(fn);
-  memory.flush();
-  return `${end} ${JSON.stringify(m.logs.map((l) => [...l]))}`;
-}
 
 /**
  * The fault of ptxas (public report "ptxas uniform-datapath miscompilation", LucaCappelletti94): a counter with a trip count

@@ -30,6 +30,7 @@ import { liveDead } from './live-dead.ts';
 import { loopSimplification } from './loop-simplification.ts';
 import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
+import { mergeSync } from './merge-sync.ts';
 import { nestedConditions } from './nested-conditions.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { placeBlocks } from './place-blocks.ts';
@@ -137,6 +138,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('attach-profile', attachProfile, 1, 'give blocks the counts of a profile'),
   entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
   entry('place-blocks', placeBlocks, 1, 'order blocks along the paths of control, cold ones last'),
+  entry('merge-sync', mergeSync, 1, 'remove synchronization that an adjacent one covers'),
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
@@ -201,5 +203,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     },
   ],
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
-  entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
+  entry('final-inspection', finalInspection, 2, 'verify before code is laid out, refuse what the target lacks', {
+    facts: ['operations'],
+  }),
 ]);

@@ -85,6 +85,15 @@ latencies?: {
  */
 [k: string]: number
 }
+/**
+ * Opcodes, with modifiers where only these are meant, that not every target has -> 'native', 'none', or the phase at which rules expand them. The most modifiers win; an opcode that is not listed is native.
+ */
+operations?: {
+/**
+ * How the target has it.
+ */
+[k: string]: string
+}
 uniform?: UniformDatapath
 encoding?: Encoding
 /**
