@@ -124,6 +124,7 @@ const telling: Readonly<Record<string, string>> = {
   Knob134: '0',
   Knob136: '0',
   MovWeightForConvertMemToReg: '1000',
+  Knob862: '0',
   Knob358: '0',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
@@ -152,9 +153,15 @@ const settings = [...declared]
 describe('every knob that a phase with work declares', () => {
   const budgets = new Set(base.phases.flatMap((p) => (p.ruleBudget === null ? [] : [p.ruleBudget])));
   // What it changes shows with groups made for it (rules-where.test.ts): of the shipped rules no two of equal priority fit one instruction.
-  // What others change shows where registers are short, or at level 5 (rematerialize.test.ts).
-  // Knob 132 matters beside knob 134 (knobs-general-optimize.test.ts).
-  const elsewhere = new Set(['RulePriorityBands', 'Knob132', ...Object.keys(REMAT)]);
+  // What others change shows where registers are short, or at level 5 (rematerialize.test.ts), or where there are more uniform values
+  // than registers for them (uniform-registers.test.ts). Knob 132 matters beside knob 134 (knobs-general-optimize.test.ts).
+  const elsewhere = new Set([
+    'RulePriorityBands',
+    'Knob132',
+    'Knob862',
+    'DisableConvergentWriteUR',
+    ...Object.keys(REMAT),
+  ]);
   const others = settings.filter((s) => !budgets.has(s.split('=')[0]) && !elsewhere.has(s.split('=')[0]));
 
   it.each(others)('%s changes what is done', async (set) => {

@@ -23,6 +23,7 @@ import { sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
 import { runPass } from './support/run-pass.ts';
 import { runs } from './support/size.ts';
+import { planWith } from './support/specs.ts';
 
 const isa = testIsa();
 const RUNS = { numRuns: runs(400), seed: 20261121 };
@@ -59,23 +60,25 @@ describe('IR text tests', () => {
   it('are there', () => expect(files.length).toBeGreaterThan(10));
   for (const file of files) {
     const text = readFileSync(new URL(file, dir), 'utf8');
-    // `# pass NAME [KNOB=N]`, `# params NAME=N ...`, `# before`, `# after`, and `# remarks` where they matter.
+    // `# pass NAME [KNOB=N]`, `# params NAME=N ...`, `# target SM` for its facts, `# before`, `# after`, and `# remarks` where they matter.
     const head = /^# pass (\S+)(?: (\w+)=(\d+))?$/m.exec(text);
     const params = Object.fromEntries(
       [...(/^# params (.*)$/m.exec(text)?.[1] ?? '').matchAll(/(\S+)=(\S+)/g)].map((m) => [
         m[1],
-        m[2] === 'true' ? true : Number(m[2]),
+        m[2] === 'true' ? true : Number.isNaN(Number(m[2])) ? m[2] : Number(m[2]),
       ]),
     );
     const section = (name: string): string | null => {
       const m = new RegExp(`^# ${name}\\n([\\s\\S]*?)(?=^# |(?![\\s\\S]))`, 'm').exec(text);
       return m === null ? null : m[1].trim();
     };
-    it(`${file}: ${/^# why (.*)$/m.exec(text)?.[1] ?? ''}`, () => {
+    const sm = /^# target (\S+)$/m.exec(text)?.[1];
+    it(`${file}: ${/^# why (.*)$/m.exec(text)?.[1] ?? ''}`, async () => {
       const fn = parseFn(section('before')!, isa);
       expect(verifyFn(fn)).toEqual([]);
       const knobs = head![2] === undefined ? {} : { [head![2]]: Number(head![3]) };
-      const ctx = testContext(fn, { knobs, params });
+      const backend = sm === undefined ? undefined : (await planWith({ sm })).plan!.backend;
+      const ctx = testContext(fn, { knobs, params, backend });
       const out = runPass(head![1], fn, ctx);
       const after = parseFn(section('after')!, isa);
       expect(printFn(out)).toBe(printFn({ ...after, regCount: out.regCount, blockCount: out.blockCount }));
@@ -84,7 +87,7 @@ describe('IR text tests', () => {
       const remarks = section('remarks');
       if (remarks !== null)
         expect(ctx.remarks.map((r) => `${r.kind} ${r.name}: ${r.message}`).join('\n')).toBe(remarks);
-      if (head![2] === undefined) expectDone(head![1], out, { params });
+      if (head![2] === undefined) expectDone(head![1], out, { params, backend });
     });
   }
 });

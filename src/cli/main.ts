@@ -171,6 +171,7 @@ withProfiledPlan(
     )
     .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
     .option('--stack <bytes>', 'stack of each thread, for recursion (default: 65536)')
+    .option('--schedule <seed>', 'let warps and diverged lanes take turns at random (default: fixed turns)')
     .option('--json', 'result for scripts'),
 ).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
 

@@ -17,6 +17,7 @@ interface RunOptions extends PlanOptions {
   readonly profileOut?: string;
   readonly budget?: string;
   readonly stack?: string;
+  readonly schedule?: string;
   readonly json?: boolean;
 }
 
@@ -30,6 +31,9 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
   const stack = o.stack === undefined ? undefined : Number(o.stack);
   if (stack !== undefined && !(Number.isSafeInteger(stack) && stack > 0))
     failWith(`--stack ${o.stack} is no positive whole number`, 'it is in bytes, for each thread');
+  const schedule = o.schedule === undefined ? undefined : Number(o.schedule);
+  if (schedule !== undefined && !Number.isSafeInteger(schedule))
+    failWith(`--schedule ${o.schedule} is no whole number`, 'it is the seed of a random schedule');
   for (const file of files) {
     if (/\.(ptx|ori)$/.test(file))
       failWith(
@@ -48,6 +52,7 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
       counters: o.counters === true || o.profileOut !== undefined,
       budget,
       stack,
+      schedule,
     });
     results.push({ launch, result, program });
   }

@@ -9,6 +9,7 @@ const word = (...words: string[]): ParamType => ({ kind: 'word', words });
 export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'analyze-control-flow': { force: flag },
   'equivalent-conditions': { 'most-copied': count, excepts: flag },
+  'convert-to-uniform': { only: word('existing'), 'max-bridges': count },
   'final-inspection': { 'no-pseudo': flag },
   'gvn-cse': { 'max-pressure': count, 'max-predicates': count },
   'hoist-common': { 'max-pressure': count, 'max-predicates': count },

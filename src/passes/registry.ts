@@ -10,6 +10,7 @@ import { constantFolding } from './constant-folding.ts';
 import { constantGuards } from './constant-guards.ts';
 import { constantOperands } from './constant-operands.ts';
 import { convertMovPhi } from './convert-mov-phi.ts';
+import { convertToUniform } from './convert-to-uniform.ts';
 import { copyPropagation } from './copy-propagation.ts';
 import { deadResults } from './dead-results.ts';
 import { deadStores } from './dead-stores.ts';
@@ -29,6 +30,7 @@ import { liveDead } from './live-dead.ts';
 import { loopSimplification } from './loop-simplification.ts';
 import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
+import { mergeSync } from './merge-sync.ts';
 import { nestedConditions } from './nested-conditions.ts';
 import { orderSharedVariables } from './order-shared-variables.ts';
 import { pairWindow } from './pair-window.ts';
@@ -139,6 +141,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('attach-profile', attachProfile, 1, 'give blocks the counts of a profile'),
   entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
   entry('place-blocks', placeBlocks, 1, 'order blocks along the paths of control, cold ones last'),
+  entry('merge-sync', mergeSync, 1, 'remove synchronization that an adjacent one covers'),
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
@@ -191,6 +194,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     },
   ),
   entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA with as few copies as live ranges allow'),
+  entry('convert-to-uniform', convertToUniform, 1, 'move what a warp needs once to uniform registers', {
+    knobs: ['Knob862', 'DisableConvergentWriteUR', 'DisableURLiveAcrossConvBound'],
+    facts: ['uniform', 'limits'],
+    requires: ['control-last', 'phi-free'],
+  }),
   entry('constant-operands', constantOperands, 1, 'let arithmetic read parameters from the constant bank', {
     facts: ['capabilities.constant-operands'],
   }),
@@ -215,5 +223,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     },
   ],
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
-  entry('final-inspection', finalInspection, 1, 'verify before code is laid out'),
+  entry('final-inspection', finalInspection, 2, 'verify before code is laid out, refuse what the target lacks', {
+    facts: ['operations'],
+  }),
 ]);

@@ -9,11 +9,17 @@ const SHOWN = 8;
 /**
  * Runs the verifier for one of the checking phases.
  *
+ * @param more errors that another check found
  * @returns `fn`
  * @throws DiagnosticError with all errors, naming function, block, instruction and violated rule
  */
-export function verified(fn: Fn, ctx: PassContext, opts: VerifyOptions): Fn {
-  const errors = verifyFn(fn, ctx.program, opts);
+export function verified(
+  fn: Fn,
+  ctx: PassContext,
+  opts: VerifyOptions,
+  more: readonly VerifyError[] = [],
+): Fn {
+  const errors = [...verifyFn(fn, ctx.program, opts), ...more];
   if (errors.length === 0) return fn;
   for (const e of errors) {
     const ins = fn.blocks.find((b) => b.id === e.block)?.ins[e.index];

@@ -50,7 +50,7 @@ function enter(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number, name:
       lowest(mask),
     );
   m.growLocals(w, mask, end);
-  const g = m.newFrame(code, f.depth + 1, localBase, () => leave(f, g, d, mask));
+  const g = m.newFrame(code, f.depth + 1, localBase, (lanes) => leave(f, g, d, lanes));
   const first = d.ins.dst.length;
   const args = d.ins.src;
   let k = 2;

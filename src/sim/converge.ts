@@ -8,6 +8,7 @@ import { mergePaths, passTurn, splitOff } from './paths.ts';
 import { primitives } from './primitives/index.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Path, Warp } from './state.ts';
+import { shareResults } from './uniform.ts';
 
 /**
  * Instructions that lanes execute together (shfl, vote, match, redux, elect, bar.warp.sync): a lane waits until all
@@ -20,8 +21,10 @@ import type { Frame, Path, Warp } from './state.ts';
 const membersOf = (f: Frame, d: Decoded, l: number): number =>
   f.regs.i32[f.code.operands[d.k + d.ins.dst.length + d.members] + l];
 
-const run = (m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void =>
+function run(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number): void {
   primitives[d.primitive](m, w, f, d, mask);
+  shareResults(f, d, mask);
+}
 
 /** Lanes `mask` of the running path reach an instruction with a member mask. */
 export function meetMembers(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
@@ -107,10 +110,10 @@ export function resume(m: Simulation, w: Warp): boolean {
   for (;;) {
     const last = w.paths[w.paths.length - 1];
     if (last === undefined || last.wait === null) return true;
-    if (completeGroups(m, w) || passTurn(w, false, null)) continue;
+    if (completeGroups(m, w) || passTurn(w, false, null, m.schedule)) continue;
     const atBarrier = w.paths.find((p) => p.wait?.until === 'warp');
     if (atBarrier !== undefined) arrive(m, w, atBarrier);
-    else if (passTurn(w, true, null)) continue;
+    else if (passTurn(w, true, null, m.schedule)) continue;
     else if (w.paths.some((p) => p.wait?.until === 'barrier')) {
       w.state = 'barrier';
       return false;
@@ -191,6 +194,7 @@ function together(m: Simulation, w: Warp, group: readonly Path[]): void {
   run(m, w, frame, { ...d, ins, k: 0 }, all);
   for (const p of group) {
     for (let i = 0; i < nd; i++) if (p.wait!.d.ins.dst[i] !== NO_REG) copy(p, i, true);
+    shareResults(p.frame, p.wait!.d, p.mask & ~w.exited);
     p.pc++;
     p.wait = null;
   }

@@ -32,6 +32,8 @@ export interface Decoded {
   readonly idle: boolean;
   /** Whether this is a barrier at which the whole warp arrives together. */
   readonly aligned: boolean;
+  /** Numbers of the results that the warp has once; null if there are none. */
+  readonly uniform: readonly number[] | null;
 }
 
 /** A place in the register image that the launch fills with a constant bank value or the address of a symbol. */
@@ -188,6 +190,7 @@ function build(original: Fn): Code {
         members: (op.flags & OpFlag.Convergent) === 0 ? -1 : op.srcs.findIndex((s) => s.name === 'mask'),
         idle: dead.has(x),
         aligned: op.primitive === 'barrier' && modOf(op, x.mods, 'aligned') === 'ALIGNED',
+        uniform: uniformResults(x.dst),
       });
     }
   });
@@ -247,4 +250,13 @@ function lane(op: Opcode, x: Instr): LaneFn {
     wanted,
     consts: op.srcs.map((s, i) => (isConstantSlot(s) ? x.src[i].lo : null)),
   });
+}
+
+const isUniform = (r: Reg): boolean =>
+  r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);
+
+/** Numbers of the results that are uniform registers; null if there are none. */
+function uniformResults(dst: readonly Reg[]): readonly number[] | null {
+  if (!dst.some(isUniform)) return null;
+  return dst.flatMap((r, k) => (isUniform(r) ? [k] : []));
 }

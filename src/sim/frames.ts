@@ -65,7 +65,7 @@ export class Frames {
   }
 
   /** A frame for a call of `code` with initialised registers. */
-  make(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame {
+  make(code: Code, depth: number, localBase: number, onReturn: ((lanes: number) => void) | null): Frame {
     const image = this.imageOf(code);
     let slab = this.free.pop();
     if (slab === undefined || slab.i32.length < code.words) {

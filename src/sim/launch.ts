@@ -78,6 +78,8 @@ export interface LaunchOptions {
   readonly budget?: number;
   /** Bytes of stack of a thread. Default 65,536. */
   readonly stack?: number;
+  /** Seed of an adversarial schedule of warps and lanes; absent: fixed turns. */
+  readonly schedule?: number;
 }
 
 /** Bytes of constant bank 0, more than enough for 4 KiB of parameters and what precedes them. */
@@ -213,6 +215,7 @@ export function runLaunch(
         open: false,
         seed: 0,
         stack: opts.stack,
+        schedule: opts.schedule,
       },
       memory,
       view,

@@ -29,6 +29,7 @@ import {
 } from './memory.ts';
 import { insertPath, newPath } from './paths.ts';
 import { runWarp, type WarpHost } from './run-warp.ts';
+import { Schedule } from './schedule.ts';
 import type { MachineOptions } from './simulation.ts';
 import type { BlockState, ClusterState, Frame, Path, Warp } from './state.ts';
 import { Symbols } from './symbols.ts';
@@ -56,6 +57,7 @@ const PATIENCE = 1_000_000;
 export class Machine implements WarpHost {
   readonly program: Program;
   readonly opts: MachineOptions;
+  readonly schedule: Schedule | null;
   readonly global: Memory;
   /** Constant bank 0, including parameters. */
   readonly bank: DataView;
@@ -84,6 +86,7 @@ export class Machine implements WarpHost {
   constructor(program: Program, kernel: Fn, opts: MachineOptions, global: Memory, bank: DataView) {
     this.program = program;
     this.opts = opts;
+    this.schedule = opts.schedule === undefined ? null : new Schedule(opts.schedule);
     this.global = global;
     this.bank = bank;
     this.functionList = program.functions;
@@ -102,7 +105,7 @@ export class Machine implements WarpHost {
     return this.symbols.addressOf(name, code);
   }
 
-  newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame {
+  newFrame(code: Code, depth: number, localBase: number, onReturn: ((lanes: number) => void) | null): Frame {
     return this.frames.make(code, depth, localBase, onReturn);
   }
 
@@ -219,13 +222,13 @@ export class Machine implements WarpHost {
   }
 
   private runBlock(b: BlockState): void {
-    const slice = this.opts.slice ?? (b.idle ? IDLE_SLICE : WARP_SLICE);
+    const slice = this.schedule?.turn() ?? this.opts.slice ?? (b.idle ? IDLE_SLICE : WARP_SLICE);
     const limit = this.executed + BLOCK_SLICES * slice;
     for (;;) {
       const before = this.changes;
       let progress = false;
       let left = 0;
-      for (const w of b.warps) {
+      for (const w of this.schedule?.shuffled(b.warps) ?? b.warps) {
         if (w.state === 'done') continue;
         left++;
         if (w.state === 'barrier') continue;

@@ -1,3 +1,4 @@
+import type { Schedule } from './schedule.ts';
 import type { Frame, Path, Warp } from './state.ts';
 
 /** A runnable path; it belongs to no warp until `insertPath`. */
@@ -42,19 +43,21 @@ export function mergePaths(w: Warp, group: readonly Path[]): Path {
  * also lanes that wait at a meeting point, which then continue alone.
  *
  * @param except a path that must not get the turn
+ * @param schedule draws one at random instead
  * @returns whether there is such a path
  */
-export function passTurn(w: Warp, split: boolean, except: Path | null): boolean {
+export function passTurn(w: Warp, split: boolean, except: Path | null, schedule: Schedule | null): boolean {
   const { paths } = w;
   let best = -1;
   let lanes = 0;
   let above = 0;
+  let found = 0;
   for (let i = paths.length - 1; i >= 0; i--) {
     const p = paths[i];
     const own = p.mask & ~w.exited;
     const here = own & ~above;
     if (p.wait === null && p !== except && here !== 0 && (split || here === own))
-      if (best < 0 || p.turn < paths[best].turn) {
+      if (schedule !== null ? schedule.below(++found) === 0 : best < 0 || p.turn < paths[best].turn) {
         best = i;
         lanes = here;
       }

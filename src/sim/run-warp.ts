@@ -8,6 +8,7 @@ import { passTurn } from './paths.ts';
 import { primitives } from './primitives/index.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Warp } from './state.ts';
+import { shareResults } from './uniform.ts';
 
 /** Instructions that one path may run before another of its warp gets a turn: ends spin locks inside a warp. */
 const PATH_SLICE = 5000;
@@ -27,8 +28,10 @@ export interface WarpHost extends Simulation {
  */
 export function runWarp(m: WarpHost, w: Warp, limit: number): void {
   const { counters, budget, pathSlice = PATH_SLICE } = m.opts;
+  const { schedule } = m;
   const { paths } = w;
   let inPath = 0;
+  let slice = schedule?.turn() ?? pathSlice;
   for (;;) {
     const path = paths[paths.length - 1];
     if (path === undefined) {
@@ -44,10 +47,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     const active = path.mask & ~w.exited;
     if (active === 0 || path.pc === path.join) {
       paths.pop();
-      if (--f.live === 0) {
-        f.onReturn?.();
-        m.releaseFrame(f);
-      }
+      if (--f.live === 0) m.releaseFrame(f);
       inPath = 0;
       continue;
     }
@@ -57,9 +57,10 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
       if (m.executed >= budget) throw new OutOfBudget();
       return;
     }
-    if (++inPath > pathSlice) {
+    if (++inPath > slice) {
       inPath = 0;
-      passTurn(w, true, path);
+      if (schedule !== null) slice = schedule.turn();
+      passTurn(w, true, path, schedule);
       continue;
     }
     m.executed++;
@@ -70,7 +71,10 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     }
     if (counters !== null) count(counters, d, f, mask, path);
     if (d.lane !== null) {
-      if (mask !== 0) d.lane(f.regs, f.code.operands, d.k, mask);
+      if (mask !== 0) {
+        d.lane(f.regs, f.code.operands, d.k, mask);
+        if (d.uniform !== null) shareResults(f, d, mask);
+      }
       path.pc++;
       continue;
     }
@@ -96,6 +100,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         path.pc++;
         if (mask === 0) continue;
         if (f.depth > 0) {
+          f.onReturn?.(mask);
           for (const p of paths) if (p.frame === f) p.mask &= ~mask;
           continue;
         }
@@ -124,6 +129,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
         if (mask === 0) continue;
         try {
           primitives[d.primitive](m, w, f, d, mask);
+          if (d.uniform !== null) shareResults(f, d, mask);
         } catch (e) {
           if (e instanceof MemoryFault) m.fault(e.message, d, w, m.lane, 'access');
           throw e;

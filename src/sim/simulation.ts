@@ -3,6 +3,7 @@ import type { Counters } from './counters.ts';
 import type { Code, Decoded } from './decode.ts';
 import type { FaultKind } from './faults.ts';
 import type { Location, Memory } from './memory.ts';
+import type { Schedule } from './schedule.ts';
 import type { Frame, Path, Warp } from './state.ts';
 
 /** How a kernel is run. */
@@ -24,12 +25,16 @@ export interface MachineOptions {
   readonly slice?: number;
   /** Warp instructions of diverged lanes before the other lanes of their warp get their turn. Default: 5000. */
   readonly pathSlice?: number;
+  /** Seed of an adversarial schedule (`Schedule`), which takes the place of both; absent: turns as above. */
+  readonly schedule?: number;
 }
 
 /** The machine as seen by the code that executes instructions. */
 export interface Simulation {
   readonly program: Program;
   readonly opts: MachineOptions;
+  /** Draws whose turn is next; null for fixed turns. */
+  readonly schedule: Schedule | null;
   readonly global: Memory;
   /** Constant bank 0, including parameters. */
   readonly bank: DataView;
@@ -67,7 +72,7 @@ export interface Simulation {
   /** Resolves a generic address to its space and location. */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location;
   /** A frame for a call of `code`, with initialised registers. */
-  newFrame(code: Code, depth: number, localBase: number, onReturn: (() => void) | null): Frame;
+  newFrame(code: Code, depth: number, localBase: number, onReturn: ((lanes: number) => void) | null): Frame;
   /** In an open world: ends these lanes; others continue. */
   endLanes(w: Warp, lanes: number, kind: FaultKind): void;
   /**

@@ -42,8 +42,8 @@ export interface Frame {
   live: number;
   /** First byte of this frame's local memory within a thread's. */
   readonly localBase: number;
-  /** Called when the function returns. */
-  readonly onReturn: (() => void) | null;
+  /** Called when lanes return, with these lanes; each returns once. */
+  readonly onReturn: ((lanes: number) => void) | null;
 }
 
 /** A copy from global to shared memory that was started and not waited for yet. */

@@ -2,6 +2,15 @@
 
 export namespace BackendSpec {
 /**
+ * Opcodes that have a form in the uniform datapath.
+ */
+export type Opcodes = string[]
+/**
+ * Other opcodes that take a uniform register as an operand.
+ */
+export type Opcodes1 = string[]
+
+/**
  * What differs by SM. A family file holds what its SMs share; an SM file extends it key by key. Phases read these values as facts, by path.
  */
 export interface Backend {
@@ -76,6 +85,16 @@ latencies?: {
  */
 [k: string]: number
 }
+/**
+ * Opcodes, with modifiers where only these are meant, that not every target has -> 'native', 'none', or the phase at which rules expand them. The most modifiers win; an opcode that is not listed is native.
+ */
+operations?: {
+/**
+ * How the target has it.
+ */
+[k: string]: string
+}
+uniform?: UniformDatapath
 encoding?: Encoding
 /**
  * Byte offset of the first kernel parameter in constant bank 0.
@@ -112,6 +131,21 @@ sources?: {
 doubts?: {
 [k: string]: string
 }
+}
+/**
+ * What the uniform datapath computes, and who reads its registers.
+ */
+export interface UniformDatapath {
+operations?: Opcodes
+readers?: Opcodes1
+/**
+ * Operands of a reader that are uniform registers, constants of a bank, or immediates, at most.
+ */
+reads?: number
+/**
+ * Memory spaces whose addresses may be a uniform register.
+ */
+"address-spaces"?: ("shared" | "local" | "global" | "generic" | "const")[]
 }
 /**
  * Facts about machine code.

@@ -1,5 +1,7 @@
 import type { Fn, Program } from '../../src/ir/program.ts';
 import type { KnobValue, PassContext, Remark } from '../../src/passes/pass.ts';
+import { factOf } from '../../src/spec/backend.ts';
+import type { Backend } from '../../src/spec/plan.ts';
 import { testIsa } from './isa.ts';
 
 /** A pass context for tests: knobs by name, budgets that count down, everything said is kept. */
@@ -9,6 +11,8 @@ export function testContext(
     knobs?: Record<string, KnobValue>;
     params?: Record<string, unknown>;
     facts?: Record<string, unknown>;
+    /** A back end, for the facts that are not given. */
+    backend?: Backend;
     /** Counts by block id. */
     profile?: Record<number, number>;
     /** Rewrites that are allowed; no limit where absent. */
@@ -44,7 +48,10 @@ export function testContext(
     budgetLeft: (name) => (left.get(name) ?? 1) > 0,
     mayRewrite: () => opts.rewrites === undefined || opts.rewrites.left-- > 0,
     // Without a table, every opcode costs the same.
-    fact: (path) => opts.facts?.[path] ?? (path === 'costs' ? {} : undefined),
+    fact: (path) =>
+      opts.facts?.[path] ??
+      (opts.backend === undefined ? undefined : factOf(opts.backend, path)) ??
+      (path === 'costs' ? {} : undefined),
     remark(kind, name, message, at) {
       remarks.push({ kind, name, message, fn: fn.name, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });
     },

@@ -1,0 +1,251 @@
+import { type DefUse, defUseOf } from '../analysis/defuse.ts';
+import { LiveWalker, livenessOf, Pool, poolOf, unitsIn } from '../analysis/liveness.ts';
+import { pressureOf } from '../analysis/pressure.ts';
+import { togetherOf } from '../analysis/together.ts';
+import { Once, onceOf } from '../analysis/uniform-registers.ts';
+import { copyFn, mapIns } from '../ir/edit.ts';
+import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
+import { Kind, makeReg, NO_REG, type Reg, reg, regFile, regIndex, regName, withReg } from '../ir/operand.ts';
+import { type Fn, type Instr, instr } from '../ir/program.ts';
+import type { Pass, PassContext } from './pass.ts';
+import { inFile, isUniformReg, mayBeUniform, type UniformFacts, UniformForms } from './uniform-forms.ts';
+
+/**
+ * Phases 74, ConvertToUniformReg, and 86, InsertPseudoUseDefForConvUR: values that a warp needs once move to the uniform
+ * register file.
+ *
+ *     before                              after
+ *     BB0:                                BB0:
+ *           LDC R1, c[0x0][0x160]               LDC UR1, c[0x0][0x160]
+ *           S2R.CTAID.X R2                      S2R.CTAID.X UR2
+ *           IMAD R3, R1, R2, RZ                 IMAD UR3, UR1, UR2, RZ
+ *           S2R.TID.X R4                        S2R.TID.X R4
+ *           IADD3 R5, R4, R3                    IADD3 R5, R4, UR3
+ *
+ * A register moves if
+ * - one copy for the warp does what a copy for each lane does (`onceOf`): it never changes, or changes only while all
+ *   lanes are together. Equal values are not enough; see there.
+ * - every instruction that writes it has a form in the uniform datapath, with uniform operands only;
+ * - everyone who reads it can: another uniform instruction, or one whose operand may be a uniform register. For one
+ *   who cannot, a copy in front of it is a bridge; `max-bridges` readers of a register may need one (absent: none).
+ * What the datapath computes and who reads from it are the back end's `uniform`.
+ *
+ * Where the files would be full (`limits`), the registers with the fewest uses that are live at the fullest place stay
+ * where they were, in at most as many rounds as knob 862 says; after them nothing moves.
+ *
+ * With `only: existing` no register moves in; those for which the above no longer holds move out, and readers that later
+ * phases made get their bridge. That is what is left of phase 86 as long as nothing allocates registers: its pseudo uses keep a
+ * uniform register from being given to another value while lanes that lag behind still need it.
+ *
+ * Knobs: DisableConvergentWriteUR keeps registers that change while lanes are together where they were;
+ * DisableURLiveAcrossConvBound those that are read where lanes may be apart.
+ *
+ * Requires: control-last, phi-free. Guarantees: the same instructions and blocks, apart from bridges; equivalence. A second
+ * application changes nothing, unless bridges have made readers able to take another uniform register.
+ * Bound: each instruction once for each register of it that stays, in each round.
+ */
+export const convertToUniform: Pass = (fn, ctx) => {
+  if (fn.kind !== 'entry') return fn;
+  const facts = ctx.fact('uniform') as UniformFacts;
+  const existing = ctx.params.only === 'existing';
+  const banned = new Set<number>();
+  const rounds = Number(ctx.knob('Knob862') ?? ROUNDS);
+  for (let round = 0; round <= rounds; round++) {
+    const chosen = new Choice(fn, ctx, facts, existing, banned).chosen;
+    const out = rename(fn, chosen);
+    const full = overfull(out, ctx);
+    if (full.length === 0) return finish(fn, out, new UniformForms(facts), ctx);
+    for (const r of full) banned.add(r);
+  }
+  ctx.remark('missed', 'uniform-full', `more uniform values are live at once than there are registers`);
+  return existing ? rename(fn, new Uint8Array(fn.regCount)) : fn;
+};
+
+const isSet = (v: unknown): boolean => v !== null && v !== false;
+
+/** Default of knob 862. */
+const ROUNDS = 5;
+
+/** Which registers are uniform: the greatest set for which the conditions hold. */
+class Choice {
+  /** By register index. */
+  readonly chosen: Uint8Array;
+  private readonly forms: UniformForms;
+  private readonly bridges: number;
+  private readonly du: DefUse;
+  private readonly moves: Moves;
+  private readonly work: number[] = [];
+  /** By register index: the readers that need a bridge. */
+  private readonly bridged = new Map<number, Set<number>>();
+
+  constructor(fn: Fn, ctx: PassContext, facts: UniformFacts, existing: boolean, banned: ReadonlySet<number>) {
+    this.forms = new UniformForms(facts);
+    this.bridges = Number(ctx.params['max-bridges'] ?? 0);
+    this.du = defUseOf(fn);
+    this.moves = movesOf(ctx.isa);
+    this.chosen = new Uint8Array(fn.regCount);
+    const { du, chosen } = this;
+    const once = onceOf(fn);
+    const { at } = togetherOf(fn);
+    const noWrites = isSet(ctx.knob('DisableConvergentWriteUR'));
+    const noParting = isSet(ctx.knob('DisableURLiveAcrossConvBound'));
+    for (const x of du.ins)
+      for (const r of x.dst) {
+        if (r === NO_REG || !mayBeUniform(r) || (existing && !isUniformReg(r))) continue;
+        const i = regIndex(r);
+        if (once[i] === Once.No || banned.has(i) || (noWrites && once[i] !== Once.Steady)) continue;
+        if (noParting && this.isReadApart(i, at)) continue;
+        chosen[i] = 1;
+      }
+    for (let n = 0; n < du.ins.length; n++) this.look(n);
+    for (let n = this.work.pop(); n !== undefined; n = this.work.pop()) this.look(n);
+  }
+
+  private isReadApart(i: number, at: Uint8Array): boolean {
+    const { useStart, uses } = this.du;
+    for (let u = useStart[i]; u < useStart[i + 1]; u++) if (at[uses[u]] === 0) return true;
+    return false;
+  }
+
+  private readonly isChosen = (r: Reg): boolean => this.chosen[regIndex(r)] === 1;
+
+  /** Takes back what the instruction cannot write or read. */
+  private look(n: number): void {
+    const x = this.du.ins[n];
+    if (this.forms.computes(x, this.isChosen)) return;
+    for (const r of x.dst) if (r !== NO_REG) this.drop(regIndex(r));
+    for (const r of this.forms.refuses(x, this.isChosen)) {
+      const i = regIndex(r);
+      let readers = this.bridged.get(i);
+      if (readers === undefined) this.bridged.set(i, (readers = new Set()));
+      readers.add(n);
+      // Nothing is gained by a copy of a copy.
+      if (readers.size > this.bridges || this.isCopy(i)) this.drop(i);
+    }
+  }
+
+  private isCopy(i: number): boolean {
+    const { defStart, defs, ins } = this.du;
+    for (let k = defStart[i]; k < defStart[i + 1]; k++)
+      if (copyOf(this.moves, ins[defs[k]])?.kind === Kind.Reg) return true;
+    return false;
+  }
+
+  private drop(i: number): void {
+    const { chosen, du, work } = this;
+    if (chosen[i] === 0) return;
+    chosen[i] = 0;
+    for (let k = du.defStart[i]; k < du.defStart[i + 1]; k++) work.push(du.defs[k]);
+    for (let u = du.useStart[i]; u < du.useStart[i + 1]; u++) work.push(du.uses[u]);
+  }
+}
+
+/** The function with the chosen registers in the uniform file and all others outside it; itself if they are already. */
+function rename(fn: Fn, chosen: Uint8Array): Fn {
+  const to = (r: Reg): Reg => (r === NO_REG ? r : inFile(r, chosen[regIndex(r)] === 1));
+  const renamed = (x: Instr): Instr => {
+    const dst = x.dst.map(to);
+    const src = x.src.map((o) => withReg(o, to(o.reg)));
+    const otherwise = x.otherwise.length === 0 ? x.otherwise : x.otherwise.map(to);
+    const guard = to(x.guard);
+    const same =
+      guard === x.guard &&
+      dst.every((r, k) => r === x.dst[k]) &&
+      src.every((o, k) => o === x.src[k]) &&
+      otherwise.every((r, k) => r === x.otherwise[k]);
+    return same ? x : instr(x.op, x.mods, dst, src, x.loc, guard, x.guardNot, otherwise);
+  };
+  const blocks = fn.blocks.map((b) => mapIns(b, renamed));
+  if (blocks.every((b, k) => b === fn.blocks[k])) return fn;
+  return copyFn(fn, blocks, fn.regCount, fn.blockCount, fn.tables, fn.shape);
+}
+
+/**
+ * If more uniform registers are live somewhere than there are: those of them with the fewest definitions and uses, as many
+ * as are too many.
+ */
+function overfull(fn: Fn, ctx: PassContext): number[] {
+  const limits = [
+    [Pool.UR, Number(ctx.fact('limits.max-uniform-registers'))],
+    [Pool.UP, Number(ctx.fact('limits.max-uniform-predicates'))],
+  ] as const;
+  const pressure = pressureOf(fn);
+  if (limits.every(([pool, most]) => pressure.most[pool] <= most)) return [];
+  const { useStart, defStart } = defUseOf(fn);
+  const touches = (r: Reg): number => {
+    const i = regIndex(r);
+    return useStart[i + 1] - useStart[i] + defStart[i + 1] - defStart[i];
+  };
+  const uniform = [...new Set(fn.blocks.flatMap((b) => b.ins.flatMap((x) => x.dst.filter(isUniformReg))))];
+  const out = new Set<number>();
+  const walker = new LiveWalker(livenessOf(fn));
+  for (const [b, { ins }] of fn.blocks.entries()) {
+    walker.enter(b);
+    for (let i = ins.length - 1; i >= -1; i--) {
+      for (const [pool, most] of limits) {
+        if (walker.units[pool] <= most) continue;
+        const live = uniform.filter((r) => poolOf(r) === pool && walker.isLive(r) && !out.has(regIndex(r)));
+        live.sort((p, q) => touches(p) - touches(q) || p - q);
+        let units = live.reduce((n, r) => n + unitsIn(r), 0);
+        for (const r of live) {
+          if (units <= most) break;
+          units -= unitsIn(r);
+          out.add(regIndex(r));
+        }
+      }
+      if (i >= 0) walker.step(ins[i]);
+    }
+  }
+  return [...out];
+}
+
+/** Puts the bridges in and says what was done; `fn` itself if nothing was, or may be. */
+function finish(fn: Fn, renamed: Fn, forms: UniformForms, ctx: PassContext): Fn {
+  const moves = movesOf(ctx.isa);
+  let { regCount } = fn;
+  let bridges = 0;
+  const isUniform = (r: Reg): boolean => isUniformReg(r);
+  const blocks = renamed.blocks.map((b) =>
+    mapIns(b, (x) => {
+      if (forms.computes(x, isUniform)) return x;
+      const refused = forms.refuses(x, isUniform);
+      if (refused.length === 0) return x;
+      const copies = new Map(refused.map((r) => [r, makeReg(regCount++, regFile(inFile(r, false)))]));
+      bridges += copies.size;
+      const of = (r: Reg): Reg => copies.get(r) ?? r;
+      return [
+        ...[...copies].map(([from, to]) => moves.move(to, reg(from), x.loc)),
+        instr(
+          x.op,
+          x.mods,
+          x.dst,
+          x.src.map((o) => withReg(o, of(o.reg))),
+          x.loc,
+          of(x.guard),
+          x.guardNot,
+          x.otherwise,
+        ),
+      ];
+    }),
+  );
+  if (renamed === fn && bridges === 0) return fn;
+  if (!ctx.mayRewrite('uniform')) return fn;
+  say(fn, renamed, ctx);
+  if (bridges === 0) return renamed;
+  ctx.remark('passed', 'uniform-bridges', `${bridges} copies for readers that take no uniform register`);
+  return copyFn(renamed, blocks, regCount, renamed.blockCount, renamed.tables, renamed.shape);
+}
+
+/** Remarks: one for each register that moved. */
+function say(fn: Fn, renamed: Fn, ctx: PassContext): void {
+  const said = new Set<Reg>();
+  for (const [b, { id, ins }] of fn.blocks.entries())
+    for (const [i, x] of ins.entries())
+      for (const [k, r] of x.dst.entries()) {
+        const now = renamed.blocks[b].ins[i].dst[k];
+        if (r === now || said.has(r)) continue;
+        said.add(r);
+        const name = isUniformReg(now) ? 'uniform' : 'uniform-left';
+        ctx.remark('passed', name, `${regName(r)} is ${regName(now)}`, { block: id, ins: x });
+      }
+}
