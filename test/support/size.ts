@@ -8,3 +8,19 @@ if (!(SIZE > 0))
 
 /** The usual number of cases, times the size of this run. */
 export const runs = (usual: number): number => Math.max(1, Math.round(usual * SIZE));
+
+/** Which part of its cases a run tries: ORRERY_TEST_PART=3/10 is the third of ten; all of them where it is not set. */
+const PART = /^([1-9]\d*)\/([1-9]\d*)$/.exec(process.env['ORRERY_TEST_PART'] ?? '1/1');
+if (PART === null || Number(PART[1]) > Number(PART[2]))
+  throw new Error(
+    `ORRERY_TEST_PART is a part and their number, such as 3/10, not '${process.env['ORRERY_TEST_PART']}'`,
+  );
+
+/** Seeds of the cases of a test: 1 up to `runs(usual)`, or those of the part that this run tries. All parts together try each once. */
+export function seeds(usual: number): number[] {
+  const all = runs(usual);
+  const [part, parts] = [Number(PART![1]), Number(PART![2])];
+  const from = Math.floor(((part - 1) * all) / parts);
+  const to = Math.floor((part * all) / parts);
+  return Array.from({ length: to - from }, (_, k) => from + k + 1);
+}
