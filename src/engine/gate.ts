@@ -127,33 +127,6 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
     log.knobs.add(OPT_BUDGET);
     if (!taking.take(OPT_BUDGET, fn)) level = Math.min(plan.level, 1);
   }
-<<<<<<< HEAD
-=======
-  /** Why a condition does not hold; '' where it does. */
-  const against = (c: GateCondition): string =>
-    match(c)
-      .with({ asks: 'levels' }, ({ levels }) => {
-        const spent = level !== plan.level ? ' (OptBudget is spent)' : '';
-        return levels.includes(level) ? '' : `level ${level}${spent} is not in ${rangeText(levels)}`;
-      })
-      .with({ asks: 'unset' }, ({ knob }) => (isSet(valueFor(knob)) ? `knob ${knob} is set` : ''))
-      .with({ asks: 'set' }, ({ knob }) => (isSet(valueFor(knob)) ? '' : `knob ${knob} is not set`))
-      .with({ asks: 'nonzero' }, ({ knob }) => (valueFor(knob) === 0 ? `knob ${knob} is 0` : ''))
-      .with({ asks: 'fact' }, ({ path, equals }) => {
-        log.facts.add(path);
-        if (factOf(plan.backend, path) === equals) return '';
-        return `${plan.sm}: ${path} is not ${JSON.stringify(equals)}`;
-      })
-      .with({ asks: 'budget' }, ({ knob }) => {
-        log.knobs.add(knob);
-        return take(knob, fn) ? '' : `budget ${knob} is spent`;
-      })
-      .exhaustive();
-  const valueFor = (knob: string): KnobValue => {
-    log.knobs.add(knob);
-    return plans.knob(knob, fn);
-  };
->>>>>>> values
   for (const condition of conditionsOf(gate)) {
     const why = against(condition, plans, fn, level, taking, log);
     if (why !== '') return shut(why, level);
@@ -190,6 +163,9 @@ function against(
     case 'budget':
       log.knobs.add(c.knob);
       return taking.take(c.knob, fn) ? '' : `budget ${c.knob} is spent`;
+    case 'nonzero':
+      log.knobs.add(c.knob);
+      return plans.knob(c.knob, fn) === 0 ? `knob ${c.knob} is 0` : '';
     default: {
       log.knobs.add(c.knob);
       const set = isSet(plans.knob(c.knob, fn));

@@ -169,12 +169,8 @@ class StepRunner {
     const ctx = contextFor(s.params);
     const values = (needs?.knobs ?? NO_KNOBS).map((k) => ctx.knob(k));
     return {
-<<<<<<< HEAD
-      key: keyOf(s, version, values),
-=======
       name: s.pass,
-      key: `${s.pass}@${version} ${JSON.stringify([s.params, values])}`,
->>>>>>> values
+      key: keyOf(s, version, values),
       cutShort: this.site.refused,
       open: (d) => (work) => edit(d, work, ctx),
     };
@@ -188,7 +184,7 @@ class StepRunner {
   private entryOf(s: PassStep): PassEntry {
     const entry = this.can.passes.get(s.pass);
     if (entry === undefined)
-      throw this.site.fault(`phase ${this.phase.id} is bound to '${s.pass}', which is not a registered pass`);
+      throw this.site.fault(`phase $this.phase.idis bound to '${s.pass}', which is not a registered pass`);
     return entry;
   }
 

@@ -11,7 +11,6 @@ export type GateCondition =
  * What must hold for a gate to be open, in the order in which it is asked. Budgets come last, because asking takes a unit of one: a gate
  * that something else shuts leaves them as they are.
  */
-<<<<<<< HEAD
 export function conditionsOf(gate: Gate): readonly GateCondition[] {
   let conditions = known.get(gate);
   if (conditions === undefined) {
@@ -19,6 +18,7 @@ export function conditionsOf(gate: Gate): readonly GateCondition[] {
       ...(gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels } as const]),
       ...gate.unset.map((knob) => ({ asks: 'unset', knob }) as const),
       ...gate.set.map((knob) => ({ asks: 'set', knob }) as const),
+      ...gate.nonzero.map((knob) => ({ asks: 'nonzero', knob }) as const),
       ...gate.facts.map((f) => ({ asks: 'fact', ...f }) as const),
       ...gate.budget.map((knob) => ({ asks: 'budget', knob }) as const),
     ];
@@ -29,16 +29,6 @@ export function conditionsOf(gate: Gate): readonly GateCondition[] {
 
 /** Gates are asked once for each phase and program. */
 const known = new WeakMap<Gate, readonly GateCondition[]>();
-=======
-export const conditionsOf = (gate: Gate): readonly GateCondition[] => [
-  ...(gate.levels === null ? [] : [{ asks: 'levels', levels: gate.levels } as const]),
-  ...gate.unset.map((knob) => ({ asks: 'unset', knob }) as const),
-  ...gate.set.map((knob) => ({ asks: 'set', knob }) as const),
-  ...gate.nonzero.map((knob) => ({ asks: 'nonzero', knob }) as const),
-  ...gate.facts.map((f) => ({ asks: 'fact', ...f }) as const),
-  ...gate.budget.map((knob) => ({ asks: 'budget', knob }) as const),
-];
->>>>>>> values
 
 /** A condition in a few words, for tables. */
 export const conditionText = (condition: GateCondition): string =>
