@@ -28,26 +28,23 @@ export interface ExitArm {
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
 
 /**
- * The exits that a branch at the end of `header` leads to, the one with fewer instructions first. A block with other
- * instructions must have no other predecessor, so that it disappears; one that only ends the function may have more.
+ * The exit that the branch at the end of `header` jumps to; null if there is none. A block with other instructions
+ * must have no other predecessor, so that it disappears; one that only ends the function may have more. An exit that
+ * control falls through to stays: without it, control would have to jump where it went on, around a loop for example.
  *
  * @param isPinned whether something other than control flow names the block
  */
-export function exitArmsOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => boolean): ExitArm[] {
+export function exitArmOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => boolean): ExitArm | null {
   const ways = twoWaysOf(d, header);
-  if (ways === null) return [];
-  const out: ExitArm[] = [];
-  for (const last of [ways.fall, ways.taken]) {
-    const n = d.terminator(last);
-    if (n < 0 || !ENDS.has(d.at(n).op.primitive) || d.at(n).guard !== NO_REG || d.phis(last).length > 0)
-      continue;
-    const body: Ins[] = [];
-    for (let i = d.first(last); i !== n; i = d.next(i)) body.push(i);
-    if (body.length > 0 && (isPinned(last) || d.predecessors(last).length > 1)) continue;
-    const rest = last === ways.taken ? ways.fall : ways.taken;
-    out.push({ header, last, rest, condition: predicateOf(ways, last), body });
-  }
-  return out.sort((a, b) => a.body.length - b.body.length);
+  if (ways === null) return null;
+  const { taken: last, fall: rest } = ways;
+  const n = d.terminator(last);
+  if (n < 0 || !ENDS.has(d.at(n).op.primitive) || d.at(n).guard !== NO_REG) return null;
+  if (d.phis(last).length > 0) return null;
+  const body: Ins[] = [];
+  for (let i = d.first(last); i !== n; i = d.next(i)) body.push(i);
+  if (body.length > 0 && (isPinned(last) || d.predecessors(last).length > 1)) return null;
+  return { header, last, rest, condition: predicateOf(ways, last), body };
 }
 
 /** Runs what stands before the end of the function under its condition in the header, and ends it there. */

@@ -9,7 +9,7 @@ import { NO_REG } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { type Costs, costOf, instrCost } from '../rules/cost.ts';
-import { applyExitArm, type ExitArm, exitArmsOf } from './exit-arms.ts';
+import { applyExitArm, type ExitArm, exitArmOf } from './exit-arms.ts';
 import { IfConversion, mayBeConverted, needsGuard } from './if-conversion.ts';
 import { type IfShape, ifShapeOf } from './if-shapes.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -46,7 +46,7 @@ const BUDGET = 'Knob577';
  * values are converted. All are parameters of the step; absent: no limit.
  *
  * With `exits`, a branch to a block that ends the function becomes a guarded EXIT or RET, and the few instructions in
- * front of that get the guard (`exitArmsOf`). A block that only ends the function never costs more that way.
+ * front of that get the guard (`exitArmOf`). A block that only ends the function never costs more that way.
  *
  * Knobs: Knob228 (mode word: 0 none, 1 the limits, 2 and more no limits), Knob577 (budget), Knob579 (set: arms may
  * contain guarded instructions with effects, whose guard becomes a conjunction), Knob260 (set: two arms that both hold
@@ -141,21 +141,20 @@ class Predication {
   private exits(b: BlockNo): 'done' | 'spent' | 'none' {
     const { d, ctx } = this;
     if (ctx.params['exits'] !== true || this.fn.kind !== 'entry') return 'none';
-    for (const arm of exitArmsOf(d, b, (x) => this.pinned.has(x))) {
-      const ins = d.at(d.terminator(b));
-      const why = this.exitRefusal(arm);
-      if (why !== null) {
-        if (arm.body.length > 0)
-          ctx.remark('missed', 'exit-not-predicated', `${printInstr(ins)}: ${why}`, { block: d.id(b), ins });
-        continue;
-      }
-      if (!this.take('exit-predicated', b)) return 'spent';
-      const message = `${printInstr(ins)}: BB${d.id(arm.last)} runs without it, and the function ends there`;
-      ctx.remark('passed', 'exit-predicated', message, { block: d.id(b), ins });
-      applyExitArm(d, this.moves, arm);
-      return 'done';
+    const arm = exitArmOf(d, b, (x) => this.pinned.has(x));
+    if (arm === null) return 'none';
+    const ins = d.at(d.terminator(b));
+    const at = { block: d.id(b), ins };
+    const why = this.exitRefusal(arm);
+    if (why !== null) {
+      ctx.remark('missed', 'exit-not-predicated', `${printInstr(ins)}: ${why}`, at);
+      return 'none';
     }
-    return 'none';
+    if (!this.take('exit-predicated', b)) return 'spent';
+    const message = `${printInstr(ins)}: BB${d.id(arm.last)} runs without it, and the function ends there`;
+    ctx.remark('passed', 'exit-predicated', message, at);
+    applyExitArm(d, this.moves, arm);
+    return 'done';
   }
 
   private exitRefusal({ header, last, condition, body }: ExitArm): string | null {
