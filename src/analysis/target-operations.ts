@@ -1,7 +1,7 @@
-import { type Opcode, hasMod } from '../ir/opcode.ts';
+import { hasMod, type Opcode } from '../ir/opcode.ts';
 import type { Fn, Instr } from '../ir/program.ts';
-import type { VerifyError } from '../ir/verify.ts';
 import { printInstr } from '../ir/text.ts';
+import type { VerifyError } from '../ir/verify.ts';
 
 /** How a target has an operation: 'native', 'none', or the phase at which it is expanded. */
 export type Support = string;
@@ -11,7 +11,10 @@ export type Support = string;
  * chosen; of the rows that fit, that with the most modifiers counts, and an opcode without one is native.
  */
 export class TargetOperations {
-  private readonly rows = new Map<string, { readonly mods: readonly string[]; readonly support: Support }[]>();
+  private readonly rows = new Map<
+    string,
+    { readonly mods: readonly string[]; readonly support: Support }[]
+  >();
   /** By opcode, since most have no row. */
   private readonly known = new Map<Opcode, boolean>();
 

@@ -119,7 +119,15 @@ const isUnread = (d: Draft, n: Ins): boolean =>
 function waiting(x: Instr): Instr {
   const mods = withMods(x.op, withMods(x.op, x.mods, 'SYNC'), 'NONE');
   const { op, dst, src, loc, guard, guardNot } = x;
-  return instr(op, mods, dst.map(() => NO_REG), [src[0], src[1], PT], loc, guard, guardNot);
+  return instr(
+    op,
+    mods,
+    dst.map(() => NO_REG),
+    [src[0], src[1], PT],
+    loc,
+    guard,
+    guardNot,
+  );
 }
 
 function isCovered(a: Instr, by: Instr): boolean {

@@ -203,7 +203,13 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     },
   ],
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
-  entry('final-inspection', finalInspection, 2, 'verify before code is laid out, refuse what the target lacks', {
-    facts: ['operations'],
-  }),
+  entry(
+    'final-inspection',
+    finalInspection,
+    2,
+    'verify before code is laid out, refuse what the target lacks',
+    {
+      facts: ['operations'],
+    },
+  ),
 ]);

@@ -21,4 +21,3 @@ export function stores(fn: Fn, schedule: number | undefined, budget = 40_000): s
   memory.flush();
   return `${end} ${JSON.stringify(m.logs.map((l) => [...l]))}`;
 }
-
