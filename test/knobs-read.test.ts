@@ -116,6 +116,7 @@ const telling: Readonly<Record<string, string>> = {
   GeneralOptimizeMidMaxAdd3RefCnt: '3',
   Knob228: '0',
   Knob862: '0',
+  OptimizeUniformAtomicMode: '1',
   Knob358: '0',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
@@ -145,7 +146,7 @@ describe('every knob that a phase with work declares', () => {
   const budgets = new Set(base.phases.flatMap((p) => (p.ruleBudget === null ? [] : [p.ruleBudget])));
   // What it changes shows with groups made for it (rules-where.test.ts): of the shipped rules no two of equal priority fit one instruction.
   // What others change shows where registers are short, or at level 5 (rematerialize.test.ts), or where there are more uniform values
-  // than registers for them (uniform-registers.test.ts).
+  // than registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts).
   const elsewhere = new Set([
     'RulePriorityBands',
     'Knob862',

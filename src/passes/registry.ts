@@ -52,6 +52,7 @@ import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
+import { uniformAtomics } from './uniform-atomics.ts';
 import { vectorize } from './vectorize.ts';
 
 export { PASS_PARAMS } from './params.ts';
@@ -202,6 +203,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       },
     },
   ],
+  entry('uniform-atomics', uniformAtomics, 1, 'let one lane apply what the lanes of a warp would', {
+    knobs: ['OptimizeUniformAtomicMode'],
+    facts: ['capabilities.redux'],
+    requires: ['ssa'],
+  }),
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
   entry(
     'final-inspection',
