@@ -48,6 +48,7 @@ import { reportRegisters } from './report-registers.ts';
 import { reportScheduling } from './report-scheduling.ts';
 import { sanitize } from './sanitize.ts';
 import { sinkValues } from './sink-values.ts';
+import { speculativeLoads } from './speculative-loads.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
@@ -101,6 +102,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     facts: ['limits', 'costs'],
     requires: ['ssa'],
   }),
+  entry('speculative-loads', speculativeLoads, 1, 'report which constants may be loaded anywhere'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry(
     'loop-simplification',
@@ -128,7 +130,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition per register, phis at joins'),
   entry('gvn-cse', gvnCse, 4, 'global value numbering: compute equal expressions once'),
-  entry('hoist-invariants', hoistInvariants, 3, 'move loop-invariant code in front of its loop'),
+  entry('hoist-invariants', hoistInvariants, 4, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
   entry('nested-conditions', nestedConditions, 1, 'merge two branches that lead to the same places'),
   entry('predication', predication, 1, 'turn short branches into guarded instructions and selects'),
