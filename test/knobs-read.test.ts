@@ -125,6 +125,7 @@ const telling: Readonly<Record<string, string>> = {
   Knob136: '0',
   MovWeightForConvertMemToReg: '1000',
   Knob862: '0',
+  OptimizeUniformAtomicMode: '1',
   Knob358: '0',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
@@ -154,7 +155,8 @@ describe('every knob that a phase with work declares', () => {
   const budgets = new Set(base.phases.flatMap((p) => (p.ruleBudget === null ? [] : [p.ruleBudget])));
   // What it changes shows with groups made for it (rules-where.test.ts): of the shipped rules no two of equal priority fit one instruction.
   // What others change shows where registers are short, or at level 5 (rematerialize.test.ts), or where there are more uniform values
-  // than registers for them (uniform-registers.test.ts). Knob 132 matters beside knob 134 (knobs-general-optimize.test.ts).
+  // than registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts). Knob 132 matters beside
+  // knob 134 (knobs-general-optimize.test.ts).
   const elsewhere = new Set([
     'RulePriorityBands',
     'Knob132',

@@ -29,7 +29,7 @@ BB2:
        ISETP.LT P6, R5, 320
        SEL R5, R5, R4, P6
        LDS R7, [R5]
-       MOV RD8, 4096
+       MOV.64 RD8, 4096
        IMAD_WIDE.U32 RD9, R4, 1, RD8
        STG [RD9], R7
        EXIT

@@ -1,5 +1,5 @@
 import { OpFlag } from '../ir/opcode.ts';
-import { NO_REG } from '../ir/operand.ts';
+import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 /** Flags that keep an instruction even if its results are unused. */
@@ -46,6 +46,13 @@ export const isPlainLoad = (ins: Instr): boolean =>
   (ins.op.flags & (NOT_VALUE & ~OpFlag.ReadsMemory)) === 0 &&
   ins.dst.length > 0 &&
   !mustStay(ins);
+
+/**
+ * May the load run although control would not have come to it? It may if it reads a fixed place of a constant bank, which always
+ * exists. (Another address may be invalid, or computed from what only a test before it makes valid.)
+ */
+export const isSafeLoad = (ins: Instr): boolean =>
+  isPlainLoad(ins) && ins.src.length === 1 && ins.src[0].kind === Kind.CBank && ins.src[0].reg === NO_REG;
 
 /** Is it unguarded and allowed to have a guard? */
 export const mayTakeGuard = (ins: Instr): boolean =>

@@ -1,5 +1,5 @@
 import { type DraftLoop, DraftLoops, eachInstruction } from '../analysis/draft-loops.ts';
-import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { isPlainLoad, isSafeLoad, isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import { LiveClass, liveClassOf, Pool, reads } from '../analysis/liveness.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
@@ -34,8 +34,8 @@ import type { Pass } from './pass.ts';
  * invariant if everything it reads is defined outside the loop and its result is a single value (in SSA all are;
  * later, those with one definition above all uses). A load also needs the version of memory that it sees to begin
  * outside the loop. An instruction may be hoisted if running it when it would not have run is harmless: always for a
- * value; for a load only from a block that runs whenever the loop is entered, because its address may be invalid
- * otherwise. Hoisting pays if the instruction ran more often than the preheader does, by static frequency.
+ * value, and for a load from a fixed place of a constant bank (`isSafeLoad`, what phase 27 reports); for any other load only from a
+ * block that runs whenever the loop is entered, because its address may be invalid otherwise. Hoisting pays if the instruction ran more often than the preheader does, by static frequency.
  *
  * Registers: a hoisted value is live through the whole loop. Hoisting into a preheader stops when the loop's pressure
  * plus the hoisted values would exceed `max-pressure` of the binding, in 32-bit units (absent: no limit). Copies and
@@ -67,7 +67,7 @@ export const hoistInvariants: Pass = (fn, ctx) =>
         return version === 0 || (version > 0 && !loop.contains(memory.blockOf(version)));
       };
       const mayRunEarly = (n: Ins, loop: DraftLoop): boolean =>
-        !isPlainLoad(d.at(n)) || loops.isCertain(loop, d.block(n));
+        !isPlainLoad(d.at(n)) || isSafeLoad(d.at(n)) || loops.isCertain(loop, d.block(n));
       const pays = (n: Ins, loop: DraftLoop): boolean => {
         const kind = copyOf(moves, d.at(n))?.kind;
         if (kind === Kind.Reg || kind === Kind.Imm) return false;

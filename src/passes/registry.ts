@@ -51,10 +51,12 @@ import { reportRegisters } from './report-registers.ts';
 import { reportScheduling } from './report-scheduling.ts';
 import { sanitize } from './sanitize.ts';
 import { sinkValues } from './sink-values.ts';
+import { speculativeLoads } from './speculative-loads.ts';
 import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
+import { uniformAtomics } from './uniform-atomics.ts';
 import { vectorize } from './vectorize.ts';
 
 export { PASS_PARAMS } from './params.ts';
@@ -103,6 +105,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     facts: ['limits', 'costs'],
     requires: ['ssa'],
   }),
+  entry('speculative-loads', speculativeLoads, 1, 'report which constants may be loaded anywhere'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),
   entry(
     'loop-simplification',
@@ -130,7 +133,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
   entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition per register, phis at joins'),
   entry('gvn-cse', gvnCse, 4, 'global value numbering: compute equal expressions once'),
-  entry('hoist-invariants', hoistInvariants, 3, 'move loop-invariant code in front of its loop'),
+  entry('hoist-invariants', hoistInvariants, 4, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
   entry('nested-conditions', nestedConditions, 1, 'merge two branches that lead to the same places'),
   entry('predication', predication, 2, 'turn short branches into guarded instructions and selects'),
@@ -222,6 +225,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       },
     },
   ],
+  entry('uniform-atomics', uniformAtomics, 1, 'let one lane apply what the lanes of a warp would', {
+    knobs: ['OptimizeUniformAtomicMode'],
+    facts: ['capabilities.redux'],
+    requires: ['ssa'],
+  }),
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
   entry(
     'final-inspection',

@@ -1,10 +1,17 @@
+import { expect } from 'vitest';
 import type { Fn } from '../../src/ir/program.ts';
+import { verifyFn } from '../../src/ir/verify.ts';
 import { Machine } from '../../src/sim/machine.ts';
 import { OpenMemory } from '../../src/sim/memory.ts';
 import { programOf } from './context.ts';
 
-/** What each thread of two blocks of 80 stores, in order, under a schedule; without a seed, in fixed turns. */
-export function stores(fn: Fn, schedule: number | undefined, budget = 40_000): string {
+/** Runs two blocks of 80 threads under a schedule; without a seed, in fixed turns. */
+function run(
+  fn: Fn,
+  schedule: number | undefined,
+  budget: number,
+): { end: string; m: Machine; memory: OpenMemory } {
+  expect(verifyFn(fn)).toEqual([]);
   const opts = {
     grid: [2, 1, 1],
     block: [20, 4, 1],
@@ -19,5 +26,20 @@ export function stores(fn: Fn, schedule: number | undefined, budget = 40_000): s
   const m = new Machine(programOf(fn), fn, opts, memory, new DataView(new ArrayBuffer(0x1000)));
   const end = m.run(fn);
   memory.flush();
-  return `${end} ${JSON.stringify(m.logs.map((l) => [...l]))}`;
+  return { end, m, memory };
+}
+
+/** What each thread stored, in order. */
+export function stores(fn: Fn, schedule: number | undefined, budget = 40_000): string {
+  const { end, m } = run(fn, schedule, budget);
+  return `${end} ${JSON.stringify(m.logs)}`;
+}
+
+/** What stands in global memory in the end, where something was written. */
+export function memoryAfter(fn: Fn, schedule: number | undefined, budget = 40_000): string {
+  const { end, memory } = run(fn, schedule, budget);
+  const pages = [...memory.pages]
+    .sort((a, b) => a[0] - b[0])
+    .map(([key, p]) => [key, [...p.bytes].flatMap((v, i) => (p.written[i] === 1 ? [i, v] : []))]);
+  return `${end} ${JSON.stringify(pages)}`;
 }

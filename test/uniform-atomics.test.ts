@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Fn } from '../src/ir/program.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
+import { uniformAtomics } from '../src/passes/uniform-atomics.ts';
+import { testContext } from './support/context.ts';
+import { testIsa } from './support/isa.ts';
+import { memoryAfter } from './support/scheduled.ts';
+import { runs } from './support/size.ts';
+import { planWith } from './support/specs.ts';
+
+const isa = testIsa();
+const { backend } = (await planWith({ sm: 'sm_80' })).plan!;
+const older = (await planWith({ sm: 'sm_75' })).plan!.backend;
+const combined = (fn: Fn, on = backend, mode: number | null = 1): Fn =>
+  uniformAtomics(fn, testContext(fn, { backend: on, knobs: { OptimizeUniformAtomicMode: mode } }));
+
+/** Lanes of a varying condition, or all, apply an operation in a loop that they leave in different rounds. */
+const kernel = (atomic: string, condition: string): Fn =>
+  parseFn(
+    `.entry k
+{
+BB0:
+       S2R.TID.X R1
+       S2R.LANEID R2
+       IMAD R3, R1, 37, R2
+       MOV.64 RD4, 4096
+       MOV R5, RZ
+       ${condition}
+   @P6 BRA BB3
+BB1:
+       MOVPHI R7, {BB0: R5, BB2: R8}
+       ${atomic}
+       IADD3 R8, R7, 5
+       ISETP.LT P9, R8, R1
+   @P9 BRA BB2
+       BRA BB3
+BB2:
+       BRA BB1
+BB3:
+       EXIT
+}`.replace('       BRA BB3\nBB2', 'BB4:\n       BRA BB3\nBB2'),
+    isa,
+  );
+
+describe('uniform-atomics', () => {
+  const ops = fc.constantFrom('ADD', 'MIN', 'MAX', 'AND', 'OR', 'XOR');
+  const sources = fc.constantFrom('R3', 'R2', 'R7', '5', '-9');
+  const conditions = fc.constantFrom('ISETP.LT P6, R1, 4', 'ISETP.NE P6, R1, R1', 'ISETP.GT P6, R2, 20');
+  const spaces = fc.constantFrom('ATOMG', 'ATOM');
+
+  it('leaves the same in memory, whatever the schedule', () => {
+    let changed = 0;
+    fc.assert(
+      fc.property(
+        spaces,
+        ops,
+        fc.constantFrom('U32', 'S32'),
+        sources,
+        conditions,
+        (space, op, type, v, c) => {
+          const fn = kernel(`${space}.${op}.${type}.NORTN [RD4+8], ${v}`, c);
+          const right = memoryAfter(fn, undefined);
+          expect(right.startsWith('done')).toBe(true);
+          for (const on of [backend, older]) {
+            const out = combined(fn, on);
+            expect(combined(out, on)).toBe(out);
+            if (out !== fn) changed++;
+            for (const seed of [undefined, 1, 2, 3]) expect(memoryAfter(out, seed)).toBe(right);
+          }
+        },
+      ),
+      { numRuns: runs(60), seed: 44 },
+    );
+    expect(changed).toBeGreaterThan(60);
+  });
+
+  it('needs the knob, and for a reduction a target that has it', () => {
+    const fn = kernel('ATOMG.ADD.U32.NORTN [RD4+8], R3', 'ISETP.LT P6, R1, 4');
+    expect(printFn(combined(fn))).toMatch(/REDUX\.ADD/);
+    expect(combined(fn, backend, null)).toBe(fn);
+    expect(combined(fn, backend, 0)).toBe(fn);
+    expect(combined(fn, older)).toBe(fn);
+    const counted = kernel('ATOMG.ADD.U32.NORTN [RD4+8], 3', 'ISETP.LT P6, R1, 4');
+    expect(printFn(combined(counted, older))).toMatch(/POPC/);
+  });
+});
