@@ -387,7 +387,7 @@ describe('completion', () => {
     expect(complete('orrery', 'order', 'su')).toEqual(['suggest']);
     expect(complete('orrery', 'order', 'suggest', 'GvnC')).toEqual(['GvnCse']);
     expect(complete('orrery', 'opt', '--disable', 'OriDoP')).toEqual(['OriDoPredication']);
-    expect(complete('orrery', 'opt', '--recipe', 'back')).toEqual(['back-copies']);
+    expect(complete('orrery', 'opt', '--recipe', 'whole')).toEqual(['whole-loops']);
     expect(complete('orrery', 'plan', '--sm', 'sm_12')).toEqual(['sm_120', 'sm_121']);
     expect(complete('orrery', 'plan', '--set', 'UnrollFullI')).toEqual(['UnrollFullInstLimit=']);
     expect(complete('orrery', 'phases', '--cat')).toEqual(['--category']);
@@ -398,7 +398,7 @@ describe('completion', () => {
     expect(complete('orrery', 'recipes', '--measure', 'hop')).toEqual(['hopper']);
   });
   it('of fish and zsh are made of the same, of another shell there is none', () => {
-    expect(orrery('completion', 'fish').stdout).toMatch(/-l recipe -x -a '.*back-copies/);
+    expect(orrery('completion', 'fish').stdout).toMatch(/-l recipe -x -a '.*whole-loops/);
     expect(orrery('completion', 'zsh').stdout).toContain('bashcompinit');
     const none = orrery('completion', 'tcsh');
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining("no completion for 'tcsh'")]);

@@ -172,9 +172,9 @@ describe('where a value comes from', () => {
   });
 
   it('bindings and phases say where they were made', async () => {
-    const p = await phase('AdvancedPhaseAfterConvUnSup', { recipes: ['early-liveness'] });
+    const p = await phase('AdvancedPhaseAfterConvUnSup', { recipes: ['inline'] });
     expect(p.steps.map((s) => [s.kind === 'pass' && s.pass, s.origin.source, s.origin.path])).toEqual([
-      ['live-dead', 'recipe', ['hooks', 'AdvancedPhaseAfterConvUnSup', 0]],
+      ['inline-functions', 'recipe', ['hooks', 'AdvancedPhaseAfterConvUnSup', 0]],
     ]);
     const q = await phase('OriBranchOpt', {});
     expect([q.steps[0].origin.source, q.steps[0].origin.path[0], q.origin.source]).toEqual([
@@ -192,15 +192,15 @@ describe('a wrong request', () => {
         set: ['OptBudget=-1', 'OptBudgett=1', 'DisableSourceOrder=maybe', 'OptBudget', 'DisablePhases='],
         sm: 'sm_81',
         level: 9,
-        recipes: ['early-livenes'],
+        recipes: ['inlin'],
         knobSets: ['one-rewrit'],
         disable: ['OriBranchOp'],
       }),
     ).toMatchInlineSnapshot(`
       "error: there is no back end for 'sm_81'
         did you mean 'sm_80' or 'sm_86' or 'sm_87'?
-      error: there is no recipe 'early-livenes'
-        did you mean 'early-liveness'?
+      error: there is no recipe 'inlin'
+        did you mean 'inline'?
       error: there is no knob set 'one-rewrit'
         did you mean 'one-rewrite'?
       error: optimization level 9 is not 0 to 5
@@ -562,7 +562,7 @@ describe('the hash of a plan', () => {
       hash({ level: 2 }),
       hash({ sm: 'sm_90' }),
       hash({ order: 'binary' }),
-      hash({ recipes: ['early-liveness'] }),
+      hash({ recipes: ['inline'] }),
       hash({ knobSets: ['one-rewrite'] }),
       hash({ set: ['OptBudget=4'] }),
       hash({ disable: ['OriBranchOpt'] }),

@@ -170,15 +170,15 @@ describe('knobs, recipes, gates', () => {
   });
 
   it('a recipe fills a hook, and only a hook', async () => {
-    const good = (await planOf({ recipes: ['early-liveness'] })).plan!;
+    const good = (await planOf({ recipes: ['inline'] })).plan!;
     const hook = good.phases.find((p) => p.id === 'AdvancedPhaseAfterConvUnSup')!;
-    expect([hook.noOp, passesOf(hook)]).toEqual([false, ['live-dead']]);
+    expect([hook.noOp, passesOf(hook)]).toEqual([false, ['inline-functions']]);
     const bad = write('bad.yaml', 'kind: recipe\nhooks:\n  OriBranchOpt: [{ pass: live-ded }]\n');
     expect((await messages({ recipes: [bad] })).map((m) => m.split(' | ')[0])).toEqual([
       "phase 'OriBranchOpt' is no hook",
       "there is no pass 'live-ded'",
     ]);
-    expect((await messages({ recipes: ['early-liveness'], sm: 'sm_75' }))[0]).toMatch(
+    expect((await messages({ recipes: ['inline'], sm: 'sm_75' }))[0]).toMatch(
       /is for sm_80, .* not for sm_75/,
     );
   });

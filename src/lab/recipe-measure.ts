@@ -6,7 +6,7 @@ import type { Specs } from '../spec/specs.ts';
 import type { RecipeSpec } from '../spec/types.generated.ts';
 import { loadModules, lowerModule } from './kernels.ts';
 import { type MeasureOptions, Measurer } from './measure.ts';
-import { metricOf } from './metrics.ts';
+import { metricOf, type Values } from './metrics.ts';
 import { Plans } from './plans.ts';
 
 /** One measurement of a recipe: as stated in its file, and as measured now. */
@@ -49,28 +49,44 @@ export async function measureRecipe(
         ],
       ),
     ]);
-  const plans = new Plans(
-    { level: null, sm: data.sm?.[0] ?? null, order: 'binary', knobSets: [], set: [], disable: [] },
-    Promise.resolve(specs),
-  );
+  const base = {
+    level: null,
+    sm: data.sm?.[0] ?? null,
+    order: 'binary',
+    knobSets: [],
+    set: [],
+    disable: [],
+  };
+  const plansOf = (nvopt?: number): Plans =>
+    new Plans({ ...base, ...(nvopt === undefined ? {} : { nvopt }) }, Promise.resolve(specs));
+  const plans = plansOf();
   const out: RecipeFigure[] = [];
   for (const entry of data.measured.kernels) {
     tell(entry.kernel);
+    for (const metric of Object.keys(entry.values)) {
+      const known = metricOf(metric);
+      if (known === undefined) throw wrong(file.file, `there is no metric '${metric}'`);
+      if (known.noisy) throw wrong(file.file, `metric '${metric}' is another in every run`);
+    }
     const [module] = await loadModules([join(ROOT, entry.file)]);
     const sides = [];
-    for (const arm of [{ name: 'base' }, { name, recipe: [name] }]) {
-      const plan = await plans.plan(arm, module.target);
+    const { nvopt } = entry;
+    for (const [arm, of] of [
+      [{ name: 'base' }, plans],
+      [{ name, recipe: [name] }, nvopt === undefined ? plans : plansOf(nvopt)],
+    ] as const) {
+      const plan = await of.plan(arm, module.target);
       const input = lowerModule(module, plan);
-      const last = runPipeline(input.program, plan).last;
+      const { last, records } = runPipeline(input.program, plan);
       const kernels = await new Measurer(module, input, opts).kernels(last, plan);
       const found = kernels.find((k) => k.kernel === entry.kernel);
       if (found === undefined) throw wrong(file.file, `${entry.file} has no kernel '${entry.kernel}'`);
       const bad = found.launches.find((l) => !l.ok);
       if (bad !== undefined) throw wrong(file.file, `${bad.file} under ${arm.name}: ${bad.why}`);
-      sides.push(found.values);
+      const ran = records.filter((r) => r.outcome === 'ran').length;
+      sides.push({ ...found.values, 'phases-run': ran } as Values);
     }
     for (const [metric, said] of Object.entries(entry.values)) {
-      if (metricOf(metric) === undefined) throw wrong(file.file, `there is no metric '${metric}'`);
       const [before, after] = sides.map((v) => v[metric]);
       out.push({
         file: entry.file,

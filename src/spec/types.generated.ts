@@ -1527,6 +1527,10 @@ kernels: Kernel[]
  */
 export interface Kernel {
 /**
+ * The NvOpt level with it. Missing: none is named.
+ */
+nvopt?: number
+/**
  * PTX, relative to the folder of the project.
  */
 file: string
@@ -1535,7 +1539,7 @@ file: string
  */
 kernel: string
 /**
- * Metric -> value without the recipe, and with it.
+ * Metric -> value without the recipe, and with it; metrics of the module, such as phases-run, among them. Only metrics that are the same in every run.
  */
 values: {
 /**
