@@ -98,8 +98,15 @@ nobody needs its results. An open world makes results up from name, operands and
 A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, 8-bit and (mma alone)
 4-bit integers (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.
 PTX leaves order and precision of sums of floats open too: here they are of double precision, in the order of columns, the old value
-last, rounded once, so that a GPU may differ in the last places of a result; sums of f64 are fused in that order. At any other a
-launch stops with a message that names the instruction.
+last, rounded once, so that a GPU may differ in the last places of a result; sums of f64 are fused in that order.
+
+It also runs \`mapa\`, \`getctarank\`, loads, stores and atomic operations on the shared memory of a cluster, \`st.async\`, \`red.async\`,
+\`st.bulk\`, moves and atomic operations of 128 bits, atomic operations on vectors (\`foreign-memory.ts\`), \`cp.async.bulk\` and
+\`cp.reduce.async.bulk\` of plain bytes, and all of \`mbarrier\` (\`bulk.ts\`). Blocks of a cluster run together; their barrier is
+\`src/sim/clusters.ts\`. A copy is done at once: PTX allows that, and a wait that is missing does not show. Fences and hints do
+nothing. At any other a launch stops with a message that names the instruction.
+
+Opcodes marked \`both\` in \`ptx.yaml\` are lowered by the row that writes them (\`src/ptx/lower/spelled.ts\`).
 
 ## Rows
 
