@@ -171,6 +171,10 @@ rules:
     expect(await check('p.yaml', shipped.phases.text.replace('provides: [control-last],', ''))).toMatch(
       /needs the IR property 'control-last'/,
     );
+    for (const known of ['leastCost: MovWeightForConvertMemToReg', 'nonzero: [MembarFlowControl]'])
+      expect(
+        await check('p.yaml', shipped.phases.text.replace(known, known.replace(/(\w)(\]?)$/, 'X$2'))),
+      ).toMatch(/^error: there is no knob '\w+X'\n {2}--> p.yaml:/);
     const knobs =
       'kind: knobs\nknobs:\n  OptBudget: { index: 499, type: INT, default: null, effect: x, source: x }\n';
     expect(await check('n.yaml', knobs)).toContain(

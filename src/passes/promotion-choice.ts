@@ -20,22 +20,12 @@ export interface PromotionLimits {
   readonly capacity: number;
 }
 
-/** Knobs that `limitsOf` reads. */
-export const PROMOTION_KNOBS = [
-  'ConvertMemoryToRegIndexedSizeLimit',
-  'MovWeightForConvertMemToReg',
-  'Knob132',
-  'Knob133',
-  'Knob134',
-  'Knob136',
-] as const;
-
 /** A copied value with more uses than this costs as much as any other instruction. */
 const MANY_USES = 4;
 
+/** The limits, by the knobs of the phase and the registers of its target. */
 export function limitsOf(ctx: PassContext): PromotionLimits {
-  const number = (knob: (typeof PROMOTION_KNOBS)[number], unset: number): number =>
-    Number(ctx.knob(knob) ?? unset);
+  const number = (knob: string, unset: number): number => Number(ctx.knob(knob) ?? unset);
   const registers = Number(
     (ctx.fact('limits') as Record<string, number> | undefined)?.['max-registers'] ?? 255,
   );

@@ -38,7 +38,6 @@ import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { placeBlocks } from './place-blocks.ts';
 import { predication } from './predication.ts';
 import { promoteMemory } from './promote-memory.ts';
-import { PROMOTION_KNOBS } from './promotion-choice.ts';
 import { propagateVarying } from './propagate-varying.ts';
 import { reassociate } from './reassociate.ts';
 import { redundantBarriers } from './redundant-barriers.ts';
@@ -149,7 +148,14 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
   entry('promote-memory', promoteMemory, 2, 'promote local variables at constant offsets to registers', {
-    knobs: PROMOTION_KNOBS,
+    knobs: [
+      'ConvertMemoryToRegIndexedSizeLimit',
+      'MovWeightForConvertMemToReg',
+      'Knob132',
+      'Knob133',
+      'Knob134',
+      'Knob136',
+    ],
     facts: ['limits'],
   }),
   entry(
