@@ -427,6 +427,32 @@ EXIT
     expect(made[0]()).toContain('# 5 instructions');
     expect(looked).toBeGreaterThan(0);
   });
+  it('speculative-loads says which constants may be loaded anywhere', () => {
+    const f = parseFn(
+      `.entry k
+{
+BB0:
+       LDC R1, c[0x0][0x160]
+       LDC R2, c[0x3][R1+0x10]
+       ISETP.LT P3, R2, 5
+   @P3 BRA BB2
+BB1:
+       LDC R4, c[0x0][0x164]
+       STS [R1], R4
+BB2:
+       EXIT
+}`,
+      isa,
+    );
+    const made: (() => string)[] = [];
+    const ctx = { ...testContext(f), report: (make: () => string) => void made.push(make) };
+    expect(runPass('speculative-loads', f, ctx)).toBe(f);
+    expect(made[0]().split('\n')).toEqual([
+      '# 2 of 3 loads from constant banks may run anywhere; 1 of them stands where control may not come',
+      '# BB1: LDC R4, c[0x0][0x164]',
+    ]);
+  });
+
   it('propagate-varying says which branches may part lanes, and where that comes from', () => {
     const f = parseFn(
       `.entry k

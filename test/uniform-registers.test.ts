@@ -12,7 +12,8 @@ import { verifyFn } from '../src/ir/verify.ts';
 import { convertToUniform } from '../src/passes/convert-to-uniform.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import { testContext } from './support/context.ts';
+import { sameOpenWorld } from '../src/sim/open-world.ts';
+import { programOf, testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { randomKernel } from './support/random-kernel.ts';
 import { stores } from './support/scheduled.ts';
@@ -92,6 +93,20 @@ describe('a counter of which the warp has one copy', () => {
     // A barrier that some lanes pass does not bring all together, nor does one at which lanes only arrive.
     for (const b of ['@P8 BAR.SYNC 0', 'BAR.ARRIVE 1, 96', 'BAR.SYNC.UNALIGNED 0', 'WARPSYNC 7'])
       expect(printFn(converted(text(b))), b).not.toMatch(/UR1\b/);
+  });
+});
+
+describe('the check in open worlds', () => {
+  it('finds a counter that one copy makes wrong, though fixed turns hide it', () => {
+    const before = programOf(text('NOP'));
+    const wrong = programOf(text('NOP', 'UR1'));
+    expect(sameOpenWorld(before, before, 'k', 0x160).same).toBe(true);
+    const found = sameOpenWorld(before, wrong, 'k', 0x160);
+    expect(found.same).toBe(false);
+    expect(found.differences[0]).toMatch(/^seed 1, turns at random: byte /);
+    const right = programOf(text('BAR.SYNC 0'));
+    const moved = programOf(converted(text('BAR.SYNC 0')));
+    expect(sameOpenWorld(right, moved, 'k', 0x160).same).toBe(true);
   });
 });
 

@@ -1,4 +1,5 @@
 import { dimensions } from '../ir/directives.ts';
+import { NO_REG, type Reg, RegFile, regFile } from '../ir/operand.ts';
 import type { Fn, Instr, Program } from '../ir/program.ts';
 import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
@@ -7,7 +8,7 @@ import { mix, OpenMemory } from './memory.ts';
 import { type Pointers, pointerLoads, pointerOffsets } from './pointers.ts';
 import type { MachineOptions } from './simulation.ts';
 
-type Turns = Pick<MachineOptions, 'slice' | 'pathSlice'>;
+type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule'>;
 
 export interface OpenOptions {
   readonly seed: number;
@@ -203,7 +204,8 @@ export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] 
  * Compares a kernel before and after optimization in open worlds: the same memory written and the same end of every
  * warp, for every seed. Runs that exhaust the budget or fault are compared by what each thread stored to each
  * address, as far as both got. If they differ and the original kernel also differs from itself when its threads take
- * other turns, the threads race; then a single warp decides, or a single thread if the lanes of that warp race too.
+ * other turns, the threads race; then a single warp decides, or a single thread if the lanes of that warp race too. Where the
+ * result has uniform registers, one warp must also give the same if its lanes take turns at random.
  *
  * @param paramBase offset of parameters in constant bank 0
  */
@@ -234,6 +236,16 @@ export function sameOpenWorld(
       return r;
     };
     executed += first.executed;
+    /** What fixed turns cannot show: differences of one warp under a schedule, if the original has none under any of several. */
+    const late = (one: OpenOptions, run: (p: Program, o: OpenOptions) => OpenResult): string[] => {
+      const a = run(before, one);
+      if (a.status !== 'done') return [];
+      const under = (p: Program, schedule: number): string[] =>
+        compare(a, run(p, { ...one, turns: { schedule } }), o.budget);
+      const found = under(after, seed);
+      if (found.length === 0) return [];
+      return SCHEDULES.some((k) => under(before, k).length > 0) ? [] : found;
+    };
     const fewer: OpenOptions[] = [32, 1].map((n) => ({ ...o, grid: [1, 1, 1], block: shrunk(o.block, n) }));
     for (let tried = o, a = first; ; tried = fewer.shift()!, a = run(before, tried)) {
       const b = run(after, tried);
@@ -245,6 +257,9 @@ export function sameOpenWorld(
         continue;
       }
       for (const s of found) if (differences.length < 10) differences.push(`seed ${seed}: ${s}`);
+      if (found.length === 0 && a.status === 'done' && hasUniformRegisters(after))
+        for (const s of late({ ...o, grid: [1, 1, 1], block: shrunk(o.block, 32) }, run))
+          if (differences.length < 10) differences.push(`seed ${seed}, turns at random: ${s}`);
       break;
     }
   }
@@ -253,6 +268,16 @@ export function sameOpenWorld(
 
 /** Turns short enough to produce other orders: of the warps, and of the diverged lanes of a warp. */
 const OTHER_TURNS: readonly Turns[] = [{ slice: 250 }, { pathSlice: 250 }, { slice: 250, pathSlice: 17 }];
+/** Has a warp any register once? */
+const hasUniformRegisters = (p: Program): boolean =>
+  p.functions.some((f) => f.blocks.some((b) => b.ins.some((x) => x.dst.some(isUniformFile))));
+
+const isUniformFile = (r: Reg): boolean =>
+  r !== NO_REG && (regFile(r) === RegFile.UR || regFile(r) === RegFile.URD || regFile(r) === RegFile.UP);
+
+/** Schedules under which an original without races among its lanes gives the same. */
+const SCHEDULES: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8];
+
 /** Slowdown factor beyond which an optimized program counts as not terminating. A speed-up may be arbitrarily large. */
 const SLOWER = 8;
 
