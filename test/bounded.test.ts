@@ -71,6 +71,7 @@ describe.skipIf(process.platform === 'win32')('only regular files are read', () 
     ['opt', join(saxpy, 'saxpy.sm_90.ptx'), '--order', '/dev/zero', '--emit', 'none'],
     ['run', join(saxpy, 'launch.yaml'), '--module', '/dev/zero'],
     ['check', '/dev/zero'],
+    ['measure', '/dev/zero'],
   ])('%s %s %s %s', (...args) => {
     const r = orrery(...args.filter((a) => a !== undefined));
     expect([r.code, r.signal, r.err]).toEqual([1, null, expect.stringContaining('it is no regular file')]);

@@ -11,6 +11,7 @@ const AFTER: Readonly<Record<string, Kind>> = {
   '--knobs': 'knobsets',
   '--set': 'knobs',
   '--disable': 'phases',
+  '--start-at': 'phases',
   '--until': 'phases',
   '--print-after': 'phases',
   '--ftrace-phase-after': 'phases',

@@ -102,6 +102,7 @@ withCache(
       '--why <line>',
       'what each phase did to the instructions of a line: 57 of the PTX, kernel.cu:12 of its source',
     )
+    .option('--start-at <phase>', 'begin with this phase: the input is what those before it made')
     .option('--until <phase>', 'stop after this phase')
     .option(
       '--rewrite-limit <phase=n>',

@@ -30,6 +30,7 @@ export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly check?: readonly string[];
   readonly checkEach?: boolean;
   readonly remarks?: boolean;
+  readonly startAt?: string;
   readonly until?: string;
   readonly rewriteLimit?: string;
   readonly strict?: boolean;
@@ -107,7 +108,13 @@ export async function optimize(
   const spans: Span[] = [];
   const text = readText(file);
   const plan = await timed(spans, 'plan', () => planOf(targetOf(text)));
-  const until = o.until === undefined ? undefined : plan.phases[placeOf(plan, o.until)].id;
+  const at = (name: string | undefined) => (name === undefined ? undefined : placeOf(plan, name));
+  const [first, last] = [at(o.startAt), at(o.until)];
+  if (first !== undefined && last !== undefined && first > last)
+    failWith(
+      `--until ${plan.phases[last].id} (position ${last}) stands before --start-at ${plan.phases[first].id} (position ${first})`,
+    );
+  const until = last === undefined ? undefined : plan.phases[last].id;
   const watch = await watchOf(o, plan);
   const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
@@ -123,6 +130,7 @@ export async function optimize(
     inputKey: input.key,
     recipes,
     verify: o.verify,
+    startAt: first === undefined ? undefined : plan.phases[first].id,
     until,
     rewriteLimit: limitOf(o.rewriteLimit, plan),
     heap: () => getHeapStatistics().used_heap_size,

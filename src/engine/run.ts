@@ -33,6 +33,7 @@ import {
 import { MemoryAccount } from './memory.ts';
 import { factsOf, knobsOf, type Read } from './reads.ts';
 import { type Rewrite, RewriteCounter, type RewriteLimit } from './rewrites.ts';
+import { startAt } from './slice.ts';
 import { type Runnable, runSteps } from './steps.ts';
 import { within } from './where.ts';
 
@@ -59,6 +60,8 @@ export interface RunOptions extends Runnable {
   readonly onBegin?: (phase: PlanPhase) => void;
   /** Called after each phase, e.g. for progress and dumps. */
   readonly onPhase?: (record: PhaseRecord, before: Program) => void;
+  /** Begin with this phase (id): the program is what the phases before it made. Default: the first. */
+  readonly startAt?: string;
   /** Stop after this phase (id). */
   readonly until?: string;
   /** Limits the rewrites of one phase. Its result is neither taken from the cache nor stored there. */
@@ -73,7 +76,8 @@ export interface RunOptions extends Runnable {
  * Runs a plan over a program: phases in the order of the phase index array, each from snapshot to snapshot, with one
  * record for every phase whether it ran or not.
  *
- * @throws DiagnosticError if a pass finds the program broken, or `verify` finds that a pass broke it
+ * @throws DiagnosticError if a pass finds the program broken, if `verify` finds that a pass broke it, or if the program lacks what
+ *   phases from `startAt` on need
  */
 export function runPlan(input: Program, plan: Plan, opts: RunOptions): Journal {
   try {
@@ -88,7 +92,8 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   const budgets = new Budgets(plans);
   const edits = new EditRunner();
   const records: PhaseRecord[] = [];
-  const properties = new Set<string>();
+  const entry = startAt(plan, opts.startAt, input);
+  const properties = new Set(entry.properties);
   const cache = opts.inputKey === undefined ? undefined : opts.cache;
   let program = input;
   let key = opts.inputKey === undefined ? '' : inputKeyOf(opts.inputKey, input, plan);
@@ -96,11 +101,12 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   const keepsAll = opts.snapshots !== 'ends';
   const account = opts.memory === true || timesPhases(plan) ? new MemoryAccount(input, keepsAll) : null;
   const dumps = dumpsAnything(plans, input);
-  let progress = 0;
-  const changedIn = new Set<string>();
+  let { progress } = entry;
+  const changedIn = new Set(entry.changed);
   const start = performance.now();
 
   for (const [at, phase] of plan.phases.entries()) {
+    if (at < entry.first) continue;
     const before = program;
     const began = performance.now();
     const log = newLog();

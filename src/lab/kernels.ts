@@ -5,7 +5,7 @@ import type { Program } from '../ir/program.ts';
 import type { PtxModule } from '../ptx/ast.ts';
 import { baseTarget, readOri, readPtx, targetOf } from '../read.ts';
 import { shownPath } from '../spec/node.ts';
-import { readNamed } from '../spec/node-files.ts';
+import { readNamed, whyUnread } from '../spec/node-files.ts';
 import { type LoadedLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import { isLaunchFile, kernelAndLaunchFiles, launchFilesBeside, stemOf } from './files.ts';
@@ -66,8 +66,7 @@ export function readWhole(file: string): string {
   try {
     return readNamed(file, 'input').toString('utf8');
   } catch (e) {
-    const why = (e as NodeJS.ErrnoException).code ?? String(e);
-    throw new DiagnosticError([fileFault(file, `cannot read the file (${why})`)]);
+    throw new DiagnosticError([fileFault(file, whyUnread(e))]);
   }
 }
 

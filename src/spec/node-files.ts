@@ -45,6 +45,12 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
   return bytes;
 }
 
+/** Why a file could not be read, for people. */
+export const whyUnread = (e: unknown): string =>
+  e instanceof Unreadable
+    ? e.message
+    : `cannot read the file (${(e as NodeJS.ErrnoException).code ?? String(e)})`;
+
 /** Full paths of what was read, in order. */
 export const namedFiles = (): readonly string[] => [...files.keys()];
 

@@ -1,0 +1,88 @@
+import { controlIsLast } from '../analysis/cfg.ts';
+import { loopsOf, preheader } from '../analysis/loops.ts';
+import { DiagnosticError } from '../ir/diagnostic.ts';
+import { isPhi } from '../ir/flow.ts';
+import type { Fn, Program } from '../ir/program.ts';
+import { hasWork, neverRuns } from '../spec/phases.ts';
+import type { Plan } from '../spec/plan.ts';
+import { verifySsa } from '../ssa/verify.ts';
+
+/** Where a run begins, and what is known there of phases that are not run. */
+export interface Start {
+  /** Position of the first phase. */
+  readonly first: number;
+  /** IR properties that the program has. */
+  readonly properties: ReadonlySet<string>;
+  readonly progress: number;
+  /** Ids of phases that may have changed something before. */
+  readonly changed: ReadonlySet<string>;
+}
+
+const BEGIN: Start = { first: 0, properties: new Set(), progress: 0, changed: new Set() };
+
+/** IR properties that a program shows by itself. */
+const SEEN: Readonly<Record<string, (fn: Fn) => boolean>> = {
+  'control-last': controlIsLast,
+  'phi-free': (fn) => !fn.blocks.some((b) => b.ins.some(isPhi)),
+  ssa: (fn) => verifySsa(fn).length === 0,
+  'loop-form': (fn) => {
+    const forest = loopsOf(fn);
+    const tangled = new Set(forest.irreducible.flatMap((r) => r.blocks));
+    return forest.loops.every(
+      (l) => tangled.has(l.header) || (l.latches.length === 1 && preheader(forest, l.id) >= 0),
+    );
+  },
+};
+
+/**
+ * The start of a run that leaves out the phases before one: the program is taken for what they made. What later phases need of it is
+ * looked for in the program; of properties that no program shows, such as `legal`, the word of the plan is taken.
+ *
+ * @param id phase to begin with; undefined: the first
+ * @throws DiagnosticError if the program lacks a property that a phase needs
+ */
+export function startAt(plan: Plan, id: string | undefined, program: Program): Start {
+  const first = id === undefined ? 0 : plan.phases.findIndex((p) => p.id === id);
+  if (first <= 0) return BEGIN;
+  const runs = plan.phases.map((p) => neverRuns(p, plan.level, plan.backend) === null);
+  const have = new Set<string>();
+  const skipped = plan.phases.slice(0, first).filter((_, i) => runs[i]);
+  for (const p of skipped) {
+    for (const d of p.destroys) have.delete(d);
+    for (const x of p.provides) have.add(x);
+  }
+  for (const [property, seen] of Object.entries(SEEN))
+    if (program.functions.every(seen)) have.add(property);
+    else have.delete(property);
+  const properties = new Set(have);
+  for (const [i, p] of plan.phases.entries()) {
+    if (i < first || !runs[i]) continue;
+    const lacking = hasWork(p) ? p.requires.find((r) => !have.has(r)) : undefined;
+    if (lacking !== undefined) throw lack(plan, program, p.id, lacking, first);
+    for (const d of p.destroys) have.delete(d);
+    for (const x of p.provides) have.add(x);
+  }
+  const progress = skipped.reduce((n, p) => p.progress ?? n, 0);
+  return { first, properties, progress, changed: new Set(skipped.map((p) => p.id)) };
+}
+
+function lack(plan: Plan, program: Program, phase: string, property: string, first: number): DiagnosticError {
+  const providers = plan.phases.slice(0, first).filter((p) => p.provides.includes(property));
+  return new DiagnosticError([
+    {
+      severity: 'error',
+      code: 'ir-property',
+      message: `the program lacks the IR property '${property}', which phase '${phase}' needs`,
+      file: program.name,
+      line: 0,
+      column: 0,
+      length: 0,
+      notes:
+        providers.length === 0
+          ? []
+          : [
+              `${providers.map((p) => `${p.id} (position ${p.position})`).join(' and ')} would have provided it`,
+            ],
+    },
+  ]);
+}
