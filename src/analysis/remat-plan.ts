@@ -1,4 +1,5 @@
 import type { BlockNo, Draft, Ins } from '../ir/draft/index.ts';
+import { isPhi } from '../ir/flow.ts';
 import type { Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { type DominatorTree, dominatorsOf } from './dominators.ts';
@@ -226,7 +227,9 @@ export class RematPlanner {
       liveInOf(live, b).forEach(look);
       for (const x of d.fn.blocks[b].ins) x.dst.forEach(look);
     }
-    this.list = [...seen].filter((r) => this.mayRecompute(r)).sort((a, b) => d.def(a) - d.def(b));
+    this.list = [...seen]
+      .filter((r) => this.mayRecompute(r) && !this.staysNear(r))
+      .sort((a, b) => d.def(a) - d.def(b));
     return this.list;
   }
 
@@ -235,6 +238,19 @@ export class RematPlanner {
     if (n < 0 || this.d.isReturned(r)) return false;
     const cycles = this.cyclesOf(n);
     return Number.isFinite(cycles) && cycles <= this.limits.mostCycles;
+  }
+
+  /** Are all uses so near below the definition that none counts as separate? Choices only take uses away, or settle the value. */
+  private staysNear(r: Reg): boolean {
+    const { d, live } = this;
+    const def = d.def(r);
+    const home = d.block(def);
+    const last = live.indexOf(def) + this.limits.distance;
+    let near = true;
+    d.eachUse(r, (n) => {
+      near &&= d.block(n) === home && !isPhi(d.at(n)) && live.indexOf(n) <= last;
+    });
+    return near;
   }
 
   private cyclesOf(n: Ins): number {

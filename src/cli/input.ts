@@ -70,6 +70,7 @@ export function warnOtherVersions(file: string, program: Program): void {
 
 /** Warns of hashes that a plan asks for and no function of the input has: what is said for these has no effect. */
 export function warnOtherHashes(file: string, plan: Plan, program: Program): void {
+  if (plan.tests.every((t) => t.hashes === null)) return;
   const there = new Set(program.functions.map(functionHash));
   const wanted = plan.tests.flatMap((t) => (t.hashes?.some((h) => there.has(h)) === false ? [t.text] : []));
   if (wanted.length > 0)
@@ -120,6 +121,7 @@ export interface Input {
   /** The module as parsed; null for Ori text. */
   readonly module: PtxModule | null;
   readonly text: string;
+  /** Hash of the text and of what it was lowered for; computed when asked for, since only a cache needs it. */
   readonly key: string;
   readonly warnings: readonly Diagnostic[];
 }
@@ -131,14 +133,28 @@ export { readText } from './files.ts';
  * warned about, or are errors if `strict`.
  */
 export function programFor(file: string, text: string, plan: Plan, strict = false): Input {
-  const key = hashText(text, `${plan.sm}|${plan.isa.hash}`);
+  const keyOf = (): string => hashText(text, `${plan.sm}|${plan.isa.hash}`);
   const name = file === STANDARD_INPUT ? '<stdin>' : file;
   if (name !== file) rememberText(name, text);
   if (file.endsWith('.ori') || (name !== file && /^\.program /m.test(text)))
-    return { ...readOri(text, plan, name), text, key };
+    return {
+      ...readOri(text, plan, name),
+      text,
+      get key() {
+        return keyOf();
+      },
+    };
   const { program, module, warnings } = readPtx(text, plan, name);
   const leftOut = (d: Diagnostic): boolean => strict && d.code === 'no-ori-form';
   const said = warnings.map((d) => (leftOut(d) ? { ...d, severity: 'error' as const } : d));
   stopOnErrors(said);
-  return { program, module, text, key, warnings: said };
+  return {
+    program,
+    module,
+    text,
+    get key() {
+      return keyOf();
+    },
+    warnings: said,
+  };
 }

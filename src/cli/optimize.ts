@@ -127,7 +127,7 @@ export async function optimize(
   const journal = runPipeline(input.program, plan, {
     // Rewrites of a phase whose result is kept are not known.
     cache: history !== null ? undefined : disk?.shelf(input.key, plan.isa),
-    inputKey: input.key,
+    inputKey: disk && input.key,
     recipes,
     verify: o.verify,
     startAt: first === undefined ? undefined : plan.phases[first].id,
