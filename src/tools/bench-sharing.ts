@@ -145,8 +145,8 @@ async function oneKnob(say: (s: string) => void, folder: string): Promise<void> 
   );
 }
 
-/** Runs of each variant; the fastest was least disturbed by other load. */
-const ROUNDS = 2;
+/** Runs of each variant, which take turns. */
+const ROUNDS = 3;
 
 async function workers(say: (s: string) => void, folder: string): Promise<void> {
   const experiment = join(folder, 'bench.experiment.yaml');
@@ -159,20 +159,50 @@ kernels: ['${join(ROOT, 'test', 'kernels', '*', '*.sm_80.ptx')}']
 metrics: [weighted]
 `,
   );
-  const seconds = (jobs: number): Promise<number> => {
-    const args = ['sweep', experiment, '-o', join(folder, 'r.jsonl'), '--best', join(folder, 'b.yaml')];
-    return ms(() => {
-      const all = [join(ROOT, 'bin', 'orrery.js'), ...args, '--restart', '-j', String(jobs)];
-      const r = spawnSync(process.execPath, all, { cwd: folder });
+  const seconds = async (jobs: number, processors: string | null): Promise<number> => {
+    const sweep = ['sweep', experiment, '-o', join(folder, 'r.jsonl'), '--best', join(folder, 'b.yaml')];
+    const node = [
+      process.execPath,
+      join(ROOT, 'bin', 'orrery.js'),
+      ...sweep,
+      '--restart',
+      '-j',
+      String(jobs),
+    ];
+    const [command, ...args] = processors === null ? node : ['taskset', '-c', processors, ...node];
+    const took = await ms(() => {
+      const r = spawnSync(command, args, { cwd: folder });
       if (r.status !== 0) throw new Error(r.stderr.toString());
     });
+    return took / 1000;
   };
-  const best = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  // V8 compiles and collects garbage in threads of its own, so one worker uses more than one processor unless it is confined.
+  const confine = availableParallelism() > 1 && spawnSync('taskset', ['-c', '0,1', 'true']).status === 0;
+  const variants: readonly [jobs: number, processors: string | null][] = [
+    [1, null],
+    [2, null],
+    ...(confine
+      ? (
+          [
+            [1, '0'],
+            [2, '0,1'],
+          ] as const
+        ).map(([j, p]): [number, string] => [j, p])
+      : []),
+  ];
+  const took: number[][] = variants.map(() => []);
   for (let i = 0; i < ROUNDS; i++)
-    for (const j of [0, 1]) best[j] = Math.min(best[j], (await seconds(j + 1)) / 1000);
-  const [one, two] = best;
+    for (const [v, [jobs, processors]] of variants.entries()) took[v].push(await seconds(jobs, processors));
+  const [one, two, oneOnOne, twoOnTwo] = took.map(median);
+  const faster = (a: number, b: number): string =>
+    `${b.toFixed(1)} s where one takes ${a.toFixed(1)}: ${(a / b).toFixed(2)} times faster`;
   say(
-    `two workers           ${two.toFixed(1)} s where one takes ${one.toFixed(1)}: ${(one / two).toFixed(2)} times faster (the whole command, 16 arms on every test kernel, the fastest of ${ROUNDS} each; ${loadavg()[0].toFixed(1)} processes wanted the ${availableParallelism()} processors)`,
+    `two workers           ${faster(one, two)} (the whole command, 16 arms on every test kernel, medians of ${ROUNDS} that took turns; ${loadavg()[0].toFixed(1)} processes wanted the ${availableParallelism()} processors)`,
+  );
+  say(
+    confine
+      ? `  by processors       ${faster(oneOnOne, twoOnTwo)}, one confined to one processor and two to two`
+      : '  by processors       not measured: this needs taskset and two processors',
   );
 }
 
