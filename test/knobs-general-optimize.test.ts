@@ -43,7 +43,9 @@ const said = async (
 };
 
 /** Phases that run rules. */
-const ALL_RULES = (await planOf([])).phases.filter((p) => groupsOf(p).length > 0).map((p) => p.id);
+const ALL_RULES = (await planOf([])).phases
+  .filter((p) => groupsOf(p).length > 0 && !p.required)
+  .map((p) => p.id);
 
 /** A block with nothing but a branch on a condition that every way to it has decided. */
 const decided = kernel(

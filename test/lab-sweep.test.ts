@@ -240,14 +240,14 @@ describe('orrery sweep', () => {
       moved,
       `kind: experiment
 factors:
-  positions: { GeneralOptimizeLate: [{ before: OriCheckInitialProgram }, { after: OriBranchOpt }] }
+  positions: { GeneralOptimizeEarly: [{ before: OriCheckInitialProgram }, { after: OriBranchOpt }] }
   knobs: { ContractProducts: [true] }
 kernels: [${join(root, 'test/kernels/mandelbrot/launch.yaml')}]
 `,
     );
     const r = orrery(['sweep', moved, '-o', join(dir, 'moved.jsonl'), '--best', join(dir, 'm.yaml')]);
     expect(r.code).toBe(0);
-    expect(r.out).toMatch(/1 arm do(es)? not count\nno plan: .*GeneralOptimizeLate/);
+    expect(r.out).toMatch(/1 arm do(es)? not count\nno plan: .*GeneralOptimizeEarly/);
   });
 
   it.each([

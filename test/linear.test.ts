@@ -103,10 +103,11 @@ function truthOf(c: Condition, values: readonly bigint[]): boolean {
 
 describe('conditions', () => {
   it('are what the reference gives, for every opcode with a predicate result', () => {
-    const below = generator(20261128);
     const told = new Map<string, Set<string>>();
     for (const op of isa.opcodes) {
       if (op.means === null || (op.flags & OpFlag.Pure) === 0) continue;
+      // By name, so that another opcode in the table changes nothing for this one.
+      const below = generator([...op.name].reduce((h, c) => (h * 31 + c.charCodeAt(0)) | 0, 20261128));
       for (const mods of modifiers(op, below))
         for (let n = 0; n < 40; n++) {
           const { ins, values } = drawn(op, mods, below);

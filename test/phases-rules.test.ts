@@ -12,7 +12,8 @@ import { planWith } from './support/specs.ts';
  * away shows.
  */
 const plan = (await planWith({ order: 'binary' })).plan!;
-const withRules = plan.phases.filter((p) => groupsOf(p).length > 0);
+// Phase 78 is required: it expands what the target lacks (target-operations.test.ts).
+const withRules = plan.phases.filter((p) => groupsOf(p).length > 0 && !p.required);
 
 function optimized(kernel: string, p: Plan) {
   const text = kernel.includes('\n')

@@ -33,8 +33,14 @@ SetControlFlowOpLastInBB
 GeneralOptimizeEarly  1 copy-propagated
   - BB2    IADD3.64 RD19, RD17, RD18
   + BB2    IADD3.64 RD19, RD14, RD18
-LateArchOptimizeSecond  1 mad-wide-shared
+ConvertToUniformReg
   - BB2    IADD3.64 RD19, RD14, RD18
+  + BB2    IADD3.64 RD19, URD14, RD18
+LateArchOptimizeSecond  1 mad-wide-shared
+  - BB2    IADD3.64 RD19, URD14, RD18
+  + BB2    IMAD_WIDE RD19, R8, 4, URD14
+InsertPseudoUseDefForConvUR
+  - BB2    IMAD_WIDE RD19, R8, 4, URD14
   + BB2    IMAD_WIDE RD19, R8, 4, RD14
 at the end
     BB2    IMAD_WIDE RD19, R8, 4, RD14

@@ -43,7 +43,7 @@ const ANY_TIER = 'SM50';
  * Bound: each instruction is compared with at most six others.
  */
 export const pairWindow: Pass = (fn, ctx) => {
-  const { tier = 'standard' } = ctx.params;
+  const tier = ctx.params.tier ?? 'standard';
   if (tier === 'reduced') return fn;
   const allow = ctx.knob(ALLOW);
   const allowed = allow === null ? tier === 'standard' : allow !== 0;
@@ -122,8 +122,8 @@ class Window {
   }
 
   private mayBeAdded(o: Operand): boolean {
-    const { registers, immediates } = this.ctx.params;
-    return o.kind === Kind.Imm ? immediates !== false : registers !== false;
+    const { ctx } = this;
+    return (o.kind === Kind.Imm ? ctx.params.immediates : ctx.params.registers) !== false;
   }
 
   /** The slot of a pair; null if it is not taken. */

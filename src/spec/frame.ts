@@ -178,7 +178,11 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   if (found === null) return { ...nothing, unordered: false, issues: said, issuesOfTarget: [] };
 
   const { backend } = found;
-  reportLacks(walk, issues);
+  reportLacks(
+    walk,
+    rows.filter((r) => r.required === true),
+    issues,
+  );
   warnIdleHooks(phases, filled, level, backend, issues);
   warnIdleSwitches(phases, switched.enabled, level, backend, issues);
   const run = rulesOf(specs, phases);

@@ -20,11 +20,21 @@ export function reportBreaches(walk: OrderWalk, issues: Issues): void {
 
 /**
  * Reports the IR properties that phases lack, with the nearest place of an entry if it is its edit that is wrong. If the edit is an error
- * already, because it breaks a pair, this follows from the same cause and is left out: the nearest place heeds both.
+ * already, because it breaks a pair, this follows from the same cause and is left out: the nearest place heeds both. So does what only a
+ * required phase provides that the order has not, which is an error by itself.
+ *
+ * @param required the required rows of the table
  */
-export function reportLacks(walk: OrderWalk, issues: Issues): void {
+export function reportLacks(
+  walk: OrderWalk,
+  required: readonly { readonly name: string; readonly provides?: readonly string[] }[],
+  issues: Issues,
+): void {
   const near = nearestOf(walk);
+  const present = new Set(walk.entries.map((e) => e.name));
+  const missing = new Set(required.flatMap((r) => (present.has(r.name) ? [] : (r.provides ?? []))));
   for (const lack of findLacks(walk)) {
+    if (missing.has(lack.property) && !walk.phases.some((p) => p.provides.includes(lack.property))) continue;
     if (issues.list.some((x) => x.severity === 'error' && x.code === BROKEN_PAIR && sameSpot(x, lack.blamed)))
       continue;
     const at = walk.entries.findIndex((x) => x.origin.path[0] === 'edits' && sameSpot(x.origin, lack.blamed));

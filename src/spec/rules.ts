@@ -64,7 +64,10 @@ export function rulesFor(
     group: (group) => [...ruleKnobs, ...knobsOfGroup(specs, group)],
     extra: (row, runsRules) =>
       added
-        .filter((a) => (a.owner === undefined ? runsRules : a.owner.includes(row.name)))
+        // A required phase has rules to make operations legal, and would run others even where all is switched off.
+        .filter((a) =>
+          a.owner === undefined ? runsRules && row.required !== true : a.owner.includes(row.name),
+        )
         .map((a) => a.name),
   };
 }
