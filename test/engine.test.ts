@@ -126,6 +126,13 @@ describe('passes that misbehave are caught', () => {
       ['branch-opt', { name: 'branch-opt', pass, version: 99, summary: '' }],
     ]);
 
+  it('a pass that is not registered, named with the phase that is bound to it', () => {
+    const without = new Map([...passes].filter(([name]) => name !== 'branch-opt'));
+    expect(() => runPlan(input, base, { passes: without, rules: keep })).toThrow(
+      "phase OriBranchOpt is bound to 'branch-opt', which is not a registered pass",
+    );
+  });
+
   it('an undeclared knob or fact', () => {
     expect(() =>
       runPlan(input, base, { passes: with_((fn, ctx) => (ctx.knob('SchedTexLatency'), fn)), rules: keep }),

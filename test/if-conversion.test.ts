@@ -308,3 +308,28 @@ BB2:
     expect(['P13', 'P16', 'P18', 'P20'].map(agree)).toEqual([false, false, false, false]);
   });
 });
+
+describe('exits', () => {
+  it('leaves a block that a convergence label names', () => {
+    const fn = parseFn(
+      `.entry k
+{
+BB0:
+  S2R.TID.X R2
+  ISETP.LT P3, R2, 7
+  BSSY B9, BB2
+  @P3 BRA BB2
+BB1:
+  MOV.64 RD4, 4096
+  STG [RD4], R2
+  EXIT
+BB2:
+  EXIT
+}`,
+      isa,
+    );
+    const out = runPass('predication', fn, testContext(fn, { params: { exits: true } }));
+    expect(printFn(out)).toMatch(/@P3 EXIT/);
+    expect(verifyFn(out)).toEqual([]);
+  });
+});

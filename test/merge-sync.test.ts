@@ -43,7 +43,7 @@ describe('merge-sync under adversarial schedules', () => {
   it.each([
     [['WARPSYNC -1', 'BAR.SYNC 0'], 1],
     [['BAR.SYNC 0', 'WARPSYNC -1'], 1],
-    [['MEMBAR.ACQ_REL.CTA', 'BAR.SYNC 0', 'MEMBAR.SC.GPU'], 1],
+    [['MEMBAR.ACQ_REL.CTA', 'IADD3 R21, R3, 1', 'MEMBAR.SC.GPU', 'BAR.SYNC 0'], 1],
     [['BAR.RED.POPC R20, _, 0, 0, P10', 'WARPSYNC -1'], 1],
   ])('%o keeps what threads exchange', (between, gone) => {
     const fn = exchange(...between);
@@ -62,5 +62,44 @@ describe('merge-sync under adversarial schedules', () => {
     const wrong = exchange('WARPSYNC -1');
     expect(printFn(merged(wrong))).toBe(printFn(wrong));
     expect(SEEDS.filter((seed) => stores(wrong, seed) !== right).length).toBeGreaterThan(10);
+  });
+});
+
+describe('merge-sync leaves', () => {
+  it.each([
+    // The second fence orders what other threads wrote before the barrier, the first what they read after it.
+    [['MEMBAR.ACQ_REL.CTA', 'BAR.SYNC 0', 'MEMBAR.SC.GPU']],
+    [['MEMBAR.SC.GPU', 'BAR.SYNC 0', 'MEMBAR.ACQ_REL.CTA']],
+    [['MEMBAR.SC.GPU', 'WARPSYNC -1', 'MEMBAR.SC.GPU']],
+    [['WARPSYNC -1', 'MEMBAR.SC.GPU', 'BAR.SYNC 0']],
+  ])('%o', (between) => {
+    const fn = exchange(...between);
+    expect(merged(fn)).toBe(fn);
+  });
+
+  it('a reduction that nobody reads, where another needs the predicates', () => {
+    const fn = parseFn(
+      `.entry k
+{
+BB0:
+       S2R.TID.Y R1
+       S2R.TID.X R2
+       IMAD R3, R1, 20, R2
+       IMAD_WIDE.U32 RD9, R3, 4, 4096
+       ISETP.LT P11, R3, 32
+       ISETP.LT P10, R2, 7
+   @P11 BRA BB2
+BB1:
+       BAR.RED.POPC R20, _, 0, 0, P10
+       STG [RD9], R20
+       EXIT
+BB2:
+       BAR.RED.POPC R21, _, 0, 0, P10
+       EXIT
+}`,
+      isa,
+    );
+    expect(stores(merged(fn), undefined)).toBe(stores(fn, undefined));
+    expect(merged(fn)).toBe(fn);
   });
 });

@@ -84,4 +84,55 @@ describe('uniform-atomics', () => {
     const counted = kernel('ATOMG.ADD.U32.NORTN [RD4+8], 3', 'ISETP.LT P6, R1, 4');
     expect(printFn(combined(counted, older))).toMatch(/POPC/);
   });
+
+  it('adds what each lane has where lanes that run together are in different iterations', () => {
+    const fn = parseFn(
+      `.entry k
+{
+BB0:
+       S2R.LANEID R2
+       MOV.64 RD4, 4096
+       LOP3 R10, R2, 1, RZ, 0xc0
+       MOV R5, RZ
+BB1:
+       MOVPHI R7, {BB0: R5, BB3: R8}
+       MOVPHI R11, {BB0: R10, BB3: R12}
+       LOP3 R12, R11, 1, RZ, 0x3c
+       ISETP.EQ P9, R11, 0
+   @P9 BRA BB3
+BB2:
+       STG [RD4+256], RZ
+BB3:
+       ATOMG.ADD.U32.NORTN [RD4+8], R7
+       IADD3 R8, R7, 1
+       ISETP.LT P6, R8, 6
+   @P6 BRA BB1
+BB4:
+       EXIT
+}`,
+      isa,
+    );
+    for (const on of [backend, older])
+      for (const seed of [undefined, 1, 2, 3, 4, 5, 6, 7, 8])
+        expect(memoryAfter(combined(fn, on), seed)).toBe(memoryAfter(fn, undefined));
+    expect(combined(fn, older)).toBe(fn);
+    expect(printFn(combined(fn))).toMatch(/REDUX/);
+  });
+
+  it('leaves one whose result the function returns', () => {
+    const counting = (to: string): Fn =>
+      parseFn(
+        `.func f
+  .return b32 r size 4 align 4 at 0 reg R7
+{
+BB0:
+       MOV R7, 1
+       ATOMG.ADD.U32 ${to}, [4096], 1, RZ
+       RET
+}`.replace('       MOV R7, 1\n', to === 'R7' ? '' : '       MOV R7, 1\n'),
+        isa,
+      );
+    expect(printFn(combined(counting('R7')))).toBe(printFn(counting('R7')));
+    expect(printFn(combined(counting('R8')))).toMatch(/POPC/);
+  });
 });

@@ -184,7 +184,7 @@ class StepRunner {
   private entryOf(s: PassStep): PassEntry {
     const entry = this.can.passes.get(s.pass);
     if (entry === undefined)
-      throw this.site.fault(`phase $this.phase.idis bound to '${s.pass}', which is not a registered pass`);
+      throw this.site.fault(`phase ${this.phase.id} is bound to '${s.pass}', which is not a registered pass`);
     return entry;
   }
 

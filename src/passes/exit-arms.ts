@@ -21,6 +21,8 @@ export interface ExitArm {
   readonly rest: BlockNo;
   /** True if control goes to `last`. */
   readonly condition: Operand;
+  /** Whether something other than control flow names `last`, which stays then. */
+  readonly pinned: boolean;
   /** Instructions of `last` before its end. */
   readonly body: readonly Ins[];
 }
@@ -43,12 +45,14 @@ export function exitArmOf(d: Draft, header: BlockNo, isPinned: (b: BlockNo) => b
   if (d.phis(last).length > 0) return null;
   const body: Ins[] = [];
   for (let i = d.first(last); i !== n; i = d.next(i)) body.push(i);
-  if (body.length > 0 && (isPinned(last) || d.predecessors(last).length > 1)) return null;
-  return { header, last, rest, condition: predicateOf(ways, last), body };
+  const pinned = isPinned(last);
+  if (body.length > 0 && (pinned || d.predecessors(last).length > 1)) return null;
+  return { header, last, rest, condition: predicateOf(ways, last), pinned, body };
 }
 
 /** Runs what stands before the end of the function under its condition in the header, and ends it there. */
-export function applyExitArm(d: Draft, moves: Moves, { header, last, rest, condition, body }: ExitArm): void {
+export function applyExitArm(d: Draft, moves: Moves, arm: ExitArm): void {
+  const { header, last, rest, condition, pinned, body } = arm;
   const end = d.at(d.terminator(last));
   const { loc } = d.at(d.terminator(header));
   const partial = new Set<Reg>();
@@ -61,5 +65,6 @@ export function applyExitArm(d: Draft, moves: Moves, { header, last, rest, condi
     { ...withGuard(end, condition.reg, (condition.mods & Mod.Not) !== 0), loc: end.loc || loc },
     rest,
   );
-  if (d.predecessors(last).length === 0 && d.isAlive(last) && last !== d.entryBlock) d.eraseBlock(last);
+  if (!pinned && d.predecessors(last).length === 0 && d.isAlive(last) && last !== d.entryBlock)
+    d.eraseBlock(last);
 }

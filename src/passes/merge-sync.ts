@@ -20,13 +20,17 @@ import type { Pass } from './pass.ts';
  *           LDS R4, [R3]
  *
  * - A fence is covered by one of the same or a wider scope and the same or a stricter order: together they order what the
- *   second orders alone (PTX ISA 9.0, 9.7.13.4: the scopes contain each other, `sc` is the stricter order).
+ *   second orders alone (PTX ISA 9.0, 9.7.13.4: the scopes contain each other, `sc` is the stricter order). Not if threads meet
+ *   between the two: what others wrote before that is ordered by the second only, and what they read after it by the first only
+ *   (PTX ISA 9.0, 8.8 and 8.9.5: release and acquire patterns, causality order).
  * - A meeting of the lanes of a warp is covered by an aligned barrier for all threads of the block (9.7.13.1: the whole warp
  *   executes it, and accesses before it are performed for all who take part) in a block that a warp runs as a whole, since
  *   no lane can then meet others elsewhere.
- * - A barrier that reduces a predicate, whose result is never read, only waits.
+ * - A barrier that reduces a predicate, whose result is never read, only waits, if all threads of the block come to it or none:
+ *   others could come to another reduction instead, and need the predicates of these (9.7.13.1: the two kinds do not mix).
  *
- * Adjacent are two of a block with nothing between them that accesses memory, works between lanes, or has another effect.
+ * Adjacent are two of a block with nothing between them that accesses memory, works between lanes, or has another effect; a meeting
+ * and a barrier also with no fence between them.
  * Equal ones, across blocks too, are phase 26's.
  *
  * Requires: control-last. Guarantees: blocks and edges stay; equivalence under every schedule. A second application changes
@@ -39,11 +43,12 @@ export const mergeSync: Pass = (fn, ctx) => {
     for (const [at, block] of fn.blocks.entries()) {
       const b = d.blockById(block.id);
       const whole = (): boolean => divergenceOf(fn).control[at] < Lanes.Varying;
+      const everyone = (): boolean => fn.kind === 'entry' && divergenceOf(fn).control[at] === Lanes.Block;
       /** Synchronizations with nothing in between, in order. */
       let run: Ins[] = [];
       for (let n = d.first(b), next: number; n >= 0; n = next) {
         next = d.next(n);
-        if (isReduction(d.at(n)) && isUnread(d, n)) {
+        if (isReduction(d.at(n)) && isUnread(d, n) && everyone()) {
           if (!ctx.mayRewrite('barrier-waits', block.id, d.at(n))) return;
           ctx.remark('passed', 'barrier-waits', `${printInstr(d.at(n))}: nobody reads the result`, {
             block: block.id,
@@ -56,6 +61,8 @@ export const mergeSync: Pass = (fn, ctx) => {
           if ((x.op.flags & EFFECTS) !== 0) run = [];
           continue;
         }
+        // What is left of the other kind is behind what orders it.
+        run = run.filter((m) => isFence(d.at(m)) === isFence(x));
         const covered = (a: Instr, c: Instr): boolean => isCovered(a, c) && (isFence(a) || whole());
         const other = run.find((m) => covered(x, d.at(m)));
         const gone = other !== undefined ? [n] : run.filter((m) => covered(d.at(m), x));

@@ -135,7 +135,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('hoist-invariants', hoistInvariants, 4, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
   entry('nested-conditions', nestedConditions, 1, 'merge two branches that lead to the same places'),
-  entry('predication', predication, 2, 'turn short branches into guarded instructions and selects'),
+  entry('predication', predication, 3, 'turn short branches into guarded instructions and selects'),
   entry('guarded-selects', guardedSelects, 1, 'compute selected values under the guard of the selection', {
     requires: ['ssa'],
   }),
@@ -143,7 +143,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('attach-profile', attachProfile, 1, 'give blocks the counts of a profile'),
   entry('mark-cold-blocks', markColdBlocks, 1, 'report which blocks hardly ever run'),
   entry('place-blocks', placeBlocks, 1, 'order blocks along the paths of control, cold ones last'),
-  entry('merge-sync', mergeSync, 1, 'remove synchronization that an adjacent one covers'),
+  entry('merge-sync', mergeSync, 2, 'remove synchronization that an adjacent one covers'),
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
@@ -231,7 +231,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       },
     },
   ],
-  entry('uniform-atomics', uniformAtomics, 1, 'let one lane apply what the lanes of a warp would', {
+  entry('uniform-atomics', uniformAtomics, 2, 'let one lane apply what the lanes of a warp would', {
     knobs: ['OptimizeUniformAtomicMode'],
     facts: ['capabilities.redux'],
     requires: ['ssa'],

@@ -1,8 +1,9 @@
 import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
+import { Once, onceOf } from '../analysis/uniform-registers.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { withGuard } from '../ir/edit.ts';
 import { Lanes, modOf, type Opcode, withMods } from '../ir/opcode.ts';
-import { imm, Kind, NO_REG, type Operand, PT, type Reg, RegFile, reg } from '../ir/operand.ts';
+import { imm, Kind, NO_REG, type Operand, PT, type Reg, RegFile, reg, regIndex } from '../ir/operand.ts';
 import { type Fn, type Instr, instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { Pass, PassContext } from './pass.ts';
@@ -25,7 +26,8 @@ const ALWAYS = 1;
  *
  * The lanes that run it at the moment reduce their operands, and the highest of them applies the result. A sum of one constant
  * needs no reduction, only the number of lanes; an operation that applied twice does no more than once (and, or, minimum,
- * maximum) needs none for a value that the lanes share.
+ * maximum) needs none for a value that the lanes share. They share what each has computed once, or all at the same time (`onceOf`):
+ * of a loop counter, lanes that run together after they had parted may be in different iterations.
  *
  * Only relaxed operations on 32 bits, without a guard, with an address that the lanes of a warp share: then the place passes
  * through fewer values, each of which it could have had if the lanes had come one after the other, and no other access is ordered by
@@ -48,7 +50,7 @@ export const uniformAtomics: Pass = (fn, ctx) => {
         for (let n = d.first(b), next: number; n >= 0; n = next) {
           next = d.next(n);
           const x = d.at(n);
-          if (!mayCombine(fn, at, x) || x.dst.some((r) => r !== NO_REG && d.users(r).length > 0)) continue;
+          if (!mayCombine(fn, at, x) || x.dst.some((r) => r !== NO_REG && d.useCount(r) > 0)) continue;
           const how = wayOf(fn, at, x, ctx);
           if (how === null) continue;
           if (!ctx.mayRewrite('atomic-combined', block.id, x)) return;
@@ -80,7 +82,9 @@ function mayCombine(fn: Fn, at: number, x: Instr): boolean {
   return where.kind === Kind.Addr && (where.reg === NO_REG || agree(fn, where.reg, at));
 }
 
-const agree = (fn: Fn, r: Reg, at: number): boolean => lanesAt(divergenceOf(fn), r, at) < Lanes.Varying;
+/** Do the lanes that run an instruction of the block at one time share the register, even if some are in another iteration? */
+const agree = (fn: Fn, r: Reg, at: number): boolean =>
+  lanesAt(divergenceOf(fn), r, at) < Lanes.Varying && onceOf(fn)[regIndex(r)] !== Once.No;
 
 function wayOf(fn: Fn, at: number, x: Instr, ctx: PassContext): Way | null {
   const op = modOf(x.op, x.mods, 'op');
