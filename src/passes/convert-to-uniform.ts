@@ -1,5 +1,5 @@
 import { type DefUse, defUseOf } from '../analysis/defuse.ts';
-import { LiveWalker, livenessOf, Pool, poolOf, unitsIn } from '../analysis/liveness.ts';
+import { LiveWalker, livenessOf, Pool, poolOf, reads, unitsIn } from '../analysis/liveness.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { togetherOf } from '../analysis/together.ts';
 import { Once, onceOf } from '../analysis/uniform-registers.ts';
@@ -179,21 +179,36 @@ function overfull(fn: Fn, ctx: PassContext): number[] {
   const uniform = [...new Set(fn.blocks.flatMap((b) => b.ins.flatMap((x) => x.dst.filter(isUniformReg))))];
   const out = new Set<number>();
   const walker = new LiveWalker(livenessOf(fn));
-  for (const [b, { ins }] of fn.blocks.entries()) {
-    walker.enter(b);
-    for (let i = ins.length - 1; i >= -1; i--) {
-      for (const [pool, most] of limits) {
-        if (walker.units[pool] <= most) continue;
-        const live = uniform.filter((r) => poolOf(r) === pool && walker.isLive(r) && !out.has(regIndex(r)));
-        live.sort((p, q) => touches(p) - touches(q) || p - q);
-        let units = live.reduce((n, r) => n + unitsIn(r), 0);
-        for (const r of live) {
-          if (units <= most) break;
-          units -= unitsIn(r);
-          out.add(regIndex(r));
-        }
+  for (const [pool, most] of limits) {
+    // Live registers of the pool that may stay where they are, kept from instruction to instruction.
+    const live = new Set<Reg>();
+    let units = 0;
+    const look = (r: Reg): void => {
+      if (!isUniformReg(r) || poolOf(r) !== pool) return;
+      const stays = walker.isLive(r) && !out.has(regIndex(r));
+      if (stays === live.has(r)) return;
+      units += stays ? unitsIn(r) : -unitsIn(r);
+      if (stays) live.add(r);
+      else live.delete(r);
+    };
+    for (const [b, { ins }] of fn.blocks.entries()) {
+      if (pressure.inBlock(b, pool) <= most) continue;
+      walker.enter(b);
+      live.clear();
+      units = 0;
+      uniform.forEach(look);
+      for (let i = ins.length - 1; i >= -1; i--) {
+        if (units > most)
+          for (const r of [...live].sort((p, q) => touches(p) - touches(q) || p - q)) {
+            if (units <= most) break;
+            out.add(regIndex(r));
+            look(r);
+          }
+        if (i < 0) continue;
+        walker.step(ins[i]);
+        ins[i].dst.forEach(look);
+        reads(ins[i], look);
       }
-      if (i >= 0) walker.step(ins[i]);
     }
   }
   return [...out];
