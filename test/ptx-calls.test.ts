@@ -22,6 +22,10 @@ const HALVES = `.func (.reg .u16 high, .reg .u32 word) halves(.reg .v2 .u16 v, .
 const CALL_HALVES = `.reg .v2 .u16 pair; mov.b32 {%h0, %h1}, %i0; mov.v2.u16 pair, {%h0, %h1}; cvt.u16.u32 %h2, %i1;
 call (%h3, %o1), halves, (pair, %h2); cvt.u32.u16 %o0, %h3;`;
 
+const FLIP = `.func (.reg .pred no, .reg .u16 more) flip(.reg .pred yes, .reg .u16 x) { not.pred no, yes; add.u16 more, x, 1; ret; }`;
+const callFlip = (guard: string) => `setp.lt.s32 %p0, %i0, 0; cvt.u16.u32 %h0, %i1; mov.u16 %h1, %h0;
+@${guard}%p0 call (%p0, %h1), flip, (%p0, %h0); selp.b32 %o0, 1, 0, %p0; cvt.u32.u16 %o1, %h1;`;
+
 describe('a call', () => {
   it('gives several results, a predicate among them', () => {
     const got = runPtx(CALL_SEVERAL, rows, 4, SEVERAL);
@@ -44,10 +48,21 @@ describe('a call', () => {
     expect(got).toEqual(rows.map(([a, b]) => [((a >>> 16) + b) & 0xffff, Math.imul(a & 0xffff, b & 0xffff)]));
   });
 
+  it('that gives its own guard gives 16-bit registers to the same threads', () => {
+    for (const negated of [false, true])
+      expect(runPtx(callFlip(negated ? '!' : ''), rows, 2, FLIP)).toEqual(
+        rows.map(([a, b]) => {
+          const called = a < 0 !== negated;
+          return [a < 0 !== called ? 1 : 0, (b + (called ? 1 : 0)) & 0xffff];
+        }),
+      );
+  });
+
   it.skipIf(!hasPtxas('ptx-calls.test.ts'))('is written so that ptxas takes it', () => {
     for (const [body, before, n] of [
       [CALL_SEVERAL, SEVERAL, 4],
       [CALL_HALVES, HALVES, 2],
+      [callFlip('!'), FLIP, 2],
     ] as const)
       expect(ptxas(writtenPtx(body, 2, n, before).text).errors).toBe('');
   });

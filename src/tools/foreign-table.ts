@@ -108,6 +108,16 @@ nothing. At any other a launch stops with a message that names the instruction.
 
 Opcodes marked \`both\` in \`ptx.yaml\` are lowered by the row that writes them (\`src/ptx/lower/spelled.ts\`).
 
+## Measured on the tests and the code of others
+
+2026-11-24, none of it in this repository:
+
+- Run tests of ZLUDA: 185 of 189 pass. ptxas refuses 3 of the others as well, and 1 reads out of bounds.
+- Unit tests of gpuocelot: 418 of 433 pass. ptxas refuses 8 of the others as well, 1 needs the device runtime, and the references of 6
+  ignore \`.rz\`.
+- CUDA samples and ccminer, compiled for sm_80, 183 files: all compare equal under \`--check auto --verify\`, and ptxas takes all
+  that is written.
+
 ## Rows
 
 The first that fits holds, for forms that the lowering has no opcodes for. \`*\` stands for any characters.

@@ -48,8 +48,16 @@ export function writeCall(
     return o.kind === Kind.Sym && o.lo === 0 ? o.sym : w.value(o, 64, 'b64', o.mods);
   });
   const after: string[] = [];
+  // The lines behind the call have its guard, so a result that replaces the guard comes last.
+  const last: string[] = [];
+  const narrowed = i.dst.some((d, k) => d !== NO_REG && narrowBits(s.returns[k]?.type) > 0);
   const registers = i.dst.map((d, k) => {
     if (d === NO_REG) return '_';
+    if (d === i.guard && narrowed) {
+      const pred = w.temp('p');
+      last.push(`${guard}mov.pred ${w.name(d)}, ${pred}`);
+      return pred;
+    }
     if (narrowBits(s.returns[k]?.type) === 0) return w.name(d);
     const half = w.temp('h');
     after.push(`${guard}cvt.u32.u16 ${w.name(d)}, ${half}`);
@@ -64,7 +72,7 @@ export function writeCall(
     ...(direct ? [] : [proto(name)]),
   ];
   w.line(`${guard}call${uniform ? '.uni' : ''} ${parts.join(', ')}`);
-  for (const l of after) w.line(l);
+  for (const l of [...after, ...last]) w.line(l);
 }
 
 /** A parameter as a declaration; `name` in place of its own. */
