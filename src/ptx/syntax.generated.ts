@@ -1167,27 +1167,27 @@ export const PTX_SYNTAX: {
   ],
   "vadd2": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vsub2": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vavrg2": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vabsdiff2": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vmin2": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vmax2": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vset2": [
    "$signedcmp <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
@@ -1195,27 +1195,27 @@ export const PTX_SYNTAX: {
   ],
   "vadd4": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vsub4": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vavrg4": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vabsdiff4": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vmin4": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vmax4": [
    "[sat] <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
-   "[sat] add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
+   "add <u32/s32> <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30"
   ],
   "vset4": [
    "$signedcmp <u32/s32> <u32/s32> : =chosen chosenr chosenr chosenr ; 3.0 sm_30",
