@@ -153,10 +153,7 @@ const WRONG: Readonly<Record<string, readonly (readonly [line: string, said: str
     ],
     ['suld.b.1d.b32 %r1, [su, {%r1}];', "'suld.b32' needs one of .trap, .clamp, .zero"],
     ['vadd4.u32.u32.u32 %r1, 5, %r3, %r4;', "'vadd4.u32.u32.u32' takes a register there, not 5"],
-    [
-      'vadd4.s32.s32.s32.sat.add %r1, %r2, %r3, %r4;',
-      "'.add' of 'vadd4' does not go with '.s32.s32.s32'",
-    ],
+    ['vadd4.s32.s32.s32.sat.add %r1, %r2, %r3, %r4;', "'.add' of 'vadd4' does not go with '.s32.s32.s32'"],
     ['vadd.u32.u32.u32 %r1.b0, %r2, %r3;', "'%r1' has no part '.b0' in 'vadd'"],
     ['discard.global.L2 [%rd1], 64;', "64 in 'discard.global.L2' is not one of 128"],
     ['prefetch.global.L1 [%r1];', "'%r1' has 32 bits, but addresses in .global have 64"],
