@@ -57,3 +57,12 @@ export const isSafeLoad = (ins: Instr): boolean =>
 /** Is it unguarded and allowed to have a guard? */
 export const mayTakeGuard = (ins: Instr): boolean =>
   ins.guard === NO_REG && (ins.op.flags & OpFlag.Predicable) !== 0;
+
+/** Flags of operations that memory or other threads can tell from nothing: each may matter to a barrier or a fence. */
+export const EFFECTS =
+  OpFlag.SideEffect |
+  OpFlag.WritesMemory |
+  OpFlag.ReadsMemory |
+  OpFlag.Convergent |
+  OpFlag.Barrier |
+  OpFlag.Volatile;

@@ -1,6 +1,7 @@
 import { divergenceOf } from '../analysis/divergence.ts';
+import { EFFECTS } from '../analysis/effects.ts';
 import { type Draft, edit, type Ins } from '../ir/draft/index.ts';
-import { Lanes, modOf, OpFlag, withMods } from '../ir/opcode.ts';
+import { Lanes, modOf, withMods } from '../ir/opcode.ts';
 import { Kind, NO_REG, PT } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -81,14 +82,6 @@ export const mergeSync: Pass = (fn, ctx) => {
     }
   });
 };
-
-const EFFECTS =
-  OpFlag.SideEffect |
-  OpFlag.WritesMemory |
-  OpFlag.ReadsMemory |
-  OpFlag.Convergent |
-  OpFlag.Barrier |
-  OpFlag.Volatile;
 
 const SCOPES = ['CTA', 'CLUSTER', 'GPU', 'SYS'];
 const ORDERS = ['ACQ_REL', 'SC'];

@@ -1,5 +1,6 @@
 import { cfgOf } from '../analysis/cfg.ts';
 import { divergenceOf } from '../analysis/divergence.ts';
+import { EFFECTS } from '../analysis/effects.ts';
 import { edit } from '../ir/draft/index.ts';
 import { Lanes, modOf, OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, sameOperand } from '../ir/operand.ts';
@@ -122,14 +123,6 @@ const isSame = (a: Instr, b: Instr): boolean =>
     a.mods === b.mods &&
     a.src.length === b.src.length &&
     a.src.every((o, i) => sameOperand(o, b.src[i])));
-
-const EFFECTS =
-  OpFlag.SideEffect |
-  OpFlag.WritesMemory |
-  OpFlag.ReadsMemory |
-  OpFlag.Convergent |
-  OpFlag.Barrier |
-  OpFlag.Volatile;
 
 /** Could it tell whether the threads, or their accesses, were brought into order once more before it? */
 const mayTell = (x: Instr): boolean =>
