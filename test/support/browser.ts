@@ -30,7 +30,8 @@ export interface Watched {
 export async function watchedPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  // What a busy machine needs: a wait ends as soon as its condition holds, so a long limit costs a passing test nothing.
+  page.setDefaultTimeout(90_000);
   const wrongs: string[] = [];
   page.on('console', (m) => {
     if (m.type() === 'error' || m.type() === 'warning') wrongs.push(`console: ${m.text()}`);
