@@ -217,6 +217,22 @@ describe('a wrong request', () => {
     `);
   });
 
+  it('the index of a knob in place of its name', async () => {
+    expect(await saysOf({ set: ['249=1', '499=2', '100000=1'] })).toMatchInlineSnapshot(`
+      "error: there is no knob '249'
+        knobs/catalog.yaml lists them
+        249 is the index of 'Knob249' (PhaseTiming)
+        \`orrery plan --all\` prints every knob
+      error: there is no knob '499'
+        knobs/catalog.yaml lists them
+        499 is the index of 'OptBudget'
+        \`orrery plan --all\` prints every knob
+      error: there is no knob '100000'
+        knobs/catalog.yaml lists them
+        \`orrery plan --all\` prints every knob"
+    `);
+  });
+
   it('a knob set that says nonsense', async () => {
     expect(
       await saysOf(

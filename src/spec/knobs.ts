@@ -93,6 +93,15 @@ function checkDefaults(catalog: SpecFile, issues: Issues): void {
     issues.error(at, 'knob-value', message, { notes });
 }
 
+/** For a number in place of a name: the knobs that have it as their index. */
+function indexNote(rows: Readonly<Record<string, KnobsSpec.Knob>>, key: string): string[] {
+  if (!/^\d{1,9}$/.test(key)) return [];
+  const found = Object.entries(rows)
+    .filter(([, row]) => row.index === Number(key))
+    .map(([name, { aliases = [] }]) => `'${name}'${aliases.length === 0 ? '' : ` (${aliases.join(', ')})`}`);
+  return found.length === 0 ? [] : [`${key} is the index of ${found.join(' and ')}`];
+}
+
 /** The knob of a name or alias, whatever its case; undefined where there is none. */
 export const knobNamed = (specs: Specs, name: string): string | undefined =>
   catalogOf(specs.knobs).byName.get(name.toLowerCase());
@@ -129,7 +138,7 @@ export function resolveKnobs(
         'knobs/catalog.yaml lists them',
         {
           key: true,
-          notes: ['`orrery plan --all` prints every knob'],
+          notes: [...indexNote(rows, key), '`orrery plan --all` prints every knob'],
         },
       );
       return;
