@@ -1,0 +1,122 @@
+import type { BlockNo } from '../ir/draft/index.ts';
+import type { Fn } from '../ir/program.ts';
+import type { LiveRange, LiveRanges } from './live-ranges.ts';
+import { pressureOf } from './pressure.ts';
+
+/**
+ * Units of one pool that are live at each point of the blocks where they are too many, kept exact while live ranges are
+ * cut into parts.
+ *
+ * @see pressureOf for what a point is
+ */
+export class PressurePoints {
+  private readonly fn: Fn;
+  private readonly live: LiveRanges;
+  private readonly pool: number;
+  /** Units at each point to begin with, by block, where they are more than the lowest target at some point. */
+  private readonly pressed = new Map<BlockNo, Int32Array>();
+  private now = new Map<BlockNo, Int32Array>();
+  private target = 0;
+  private above = 0;
+
+  /** @param floor the lowest target that will be asked for */
+  constructor(fn: Fn, live: LiveRanges, pool: number, floor: number) {
+    this.fn = fn;
+    this.live = live;
+    this.pool = pool;
+    const { at, inBlock } = pressureOf(fn);
+    for (let b = 0; b < fn.blocks.length; b++) if (inBlock(b, pool) > floor) this.pressed.set(b, at(b, pool));
+  }
+
+  /** Begins anew, with the ranges that the function has. */
+  begin(target: number): void {
+    this.target = target;
+    this.now = new Map();
+    this.above = 0;
+    for (const [b, at] of this.pressed) {
+      this.now.set(b, at.slice());
+      for (let i = 0; i < at.length; i++) if (at[i] > target) this.above++;
+    }
+  }
+
+  /** Blocks where more than the lowest target is live at some point. */
+  blocks(): Iterable<BlockNo> {
+    return this.pressed.keys();
+  }
+
+  /** Points above the target. */
+  get over(): number {
+    return this.above;
+  }
+
+  /** Units at a point; in a block where they are few, the most of the block. */
+  at(b: BlockNo, at: number): number {
+    return this.now.get(b)?.[at] ?? pressureOf(this.fn).inBlock(b, this.pool);
+  }
+
+  /** The most units at any point of these blocks if all of these were taken off at once. */
+  mostWithout(all: Iterable<{ readonly units: number; readonly freed: readonly number[] }>): number {
+    const off = new Map([...this.now].map(([b, at]) => [b, at.slice()]));
+    for (const { units, freed } of all)
+      for (let k = 0; k < freed.length; k += 3) {
+        const at = off.get(freed[k])!;
+        for (let i = freed[k + 1]; i <= freed[k + 2]; i++) at[i] -= units;
+      }
+    let most = 0;
+    for (const at of off.values()) for (let i = 0; i < at.length; i++) if (at[i] > most) most = at[i];
+    return most;
+  }
+
+  /** Units above the target, summed over all points, that go if so many are taken off. */
+  gain(units: number, freed: readonly number[]): number {
+    let gain = 0;
+    for (let k = 0; k < freed.length; k += 3) {
+      const at = this.now.get(freed[k])!;
+      for (let i = freed[k + 1]; i <= freed[k + 2]; i++) {
+        const over = at[i] - this.target;
+        if (over > 0) gain += over < units ? over : units;
+      }
+    }
+    return gain;
+  }
+
+  /** The points at which a value is no longer live if its range becomes these parts of it: block, first point, last point, and so on. */
+  freedBy(was: LiveRange, parts: readonly LiveRange[]): readonly number[] {
+    const out: number[] = [];
+    const look = (b: BlockNo): void => {
+      const old = this.pressed.has(b) ? this.live.interval(was, b) : null;
+      if (old === null) return;
+      let [from] = old;
+      const kept = parts.map((range) => this.live.interval(range, b)).filter((x) => x !== null);
+      for (const [first, last] of kept.sort((x, y) => x[0] - y[0])) {
+        if (first > from) out.push(b, from, first - 1);
+        from = Math.max(from, last + 1);
+      }
+      if (from <= old[1]) out.push(b, from, old[1]);
+    };
+    look(was.home);
+    was.into.forEach(look);
+    return out;
+  }
+
+  /** Takes the live range of a register of so many units off the points, and adds others, which are parts of it. */
+  move(units: number, old: LiveRange, to: readonly LiveRange[]): void {
+    const move = (b: BlockNo): void => {
+      const at = this.now.get(b);
+      if (at === undefined) return;
+      const add = (range: LiveRange, by: number): void => {
+        const x = this.live.interval(range, b);
+        if (x === null) return;
+        for (let i = x[0]; i <= x[1]; i++) {
+          if (at[i] > this.target) this.above--;
+          at[i] += by;
+          if (at[i] > this.target) this.above++;
+        }
+      };
+      add(old, -units);
+      for (const range of to) add(range, units);
+    };
+    move(old.home);
+    old.into.forEach(move);
+  }
+}
