@@ -287,6 +287,21 @@ describe('odd kernels', () => {
     expect(same(of(body(1, 1)), of(body(1, 2))).same).toBe(false);
   });
 
+  it('whether a list of targets or a prototype says what is called', () => {
+    const module = [1, 2]
+      .map(
+        (n) =>
+          `.func (.param .b32 r) f${n}(.param .b32 a)\n{\n.reg .b32 %q;\nld.param.u32 %q, [a];\nadd.s32 %q, %q, ${n};\nst.param.b32 [r], %q;\nret;\n}`,
+      )
+      .join('\n');
+    const body = (what: string, called: string) =>
+      `T: ${what};\nmov.u64 %rd4, ${called};\n{ .param .b32 x; .param .b32 z; st.param.b32 [x], 7; call (z), %rd4, (x), T; ld.param.b32 %r3, [z]; }\nst.global.u32 [%rd3], %r3;`;
+    const prototype = '.callprototype (.param .b32 _) _ (.param .b32 _)';
+    const kernel = of(body('.calltargets f1, f2', 'f2'), module);
+    expect(same(kernel, of(body(prototype, 'f2'), module)).differences).toEqual([]);
+    expect(same(kernel, of(body(prototype, 'f1'), module)).same).toBe(false);
+  });
+
   it('whatever the prototype of a function pointer is called; but another pointer is another function', () => {
     const body = (name: string, pointer: string) =>
       `${name}: .callprototype (.param .b32 _) _ (.param .b32 _);\nadd.s64 %rd4, %rd1, 64;\n{ .param .b32 x; .param .b32 z; st.param.b32 [x], 1; call (z), ${pointer}, (x), ${name}; ld.param.b32 %r3, [z]; }\nst.global.u32 [%rd3], %r3;`;

@@ -19,7 +19,7 @@ import {
 import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir/program.ts';
 import { AND } from '../../ir/truth-tables.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
-import type { PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
+import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
 import { specialRegister } from './special-registers.ts';
 import { TYPES } from './types.ts';
 import { partName } from './vectors.ts';
@@ -48,7 +48,8 @@ export interface ModuleScope {
   readonly paramBase: number;
   /** Space of every module-level variable, by name. */
   readonly variables: ReadonlyMap<string, Variable>;
-  readonly functions: ReadonlySet<string>;
+  /** What each function takes and gives, by name. */
+  readonly functions: ReadonlyMap<string, PtxFunction>;
   readonly locs: Loc[];
   /** Names of textures, samplers and surfaces. */
   readonly handles: ReadonlySet<string>;

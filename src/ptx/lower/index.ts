@@ -50,7 +50,7 @@ export function lowerPtx(
   const diagnostics: Diagnostic[] = [];
   const variables = new Map<string, Variable>();
   const handles = new Set<string>();
-  const functions = new Set<string>();
+  const functions = new Map<string, PtxFunction>();
   const prototypes: Prototype[] = [];
   const files: { index: number; name: string }[] = [];
   const locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
@@ -68,7 +68,7 @@ export function lowerPtx(
     } else if (item.kind === 'function') {
       if (item.body === null && !defined.has(item.name) && !functions.has(item.name))
         prototypes.push(makePrototype(item));
-      functions.add(item.name);
+      functions.set(item.name, item);
     } else if (item.kind === 'file') files.push({ index: item.index, name: item.name });
   }
   const thread = threadVariables(module);
@@ -312,6 +312,16 @@ function lowerFunction(
         const name = `${ptx.name}$${s.name}`;
         f.prototypes.set(s.name, name);
         prototypes.push({ name, params: layout(s.params), returns: layout(s.returns), noreturn: s.noreturn });
+      } else if (s.kind === 'calltargets') {
+        // All targets have one signature, and a call reads no more of the list.
+        const callee = module.functions.get(s.functions[0]);
+        if (callee === undefined) {
+          lacks.add('.calltargets', s.span, `the function '${s.functions[0]}' is not declared`);
+          continue;
+        }
+        const name = `${ptx.name}$${s.name}`;
+        f.prototypes.set(s.name, name);
+        prototypes.push({ ...makePrototype(callee), name });
       }
     }
   };
