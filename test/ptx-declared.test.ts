@@ -86,10 +86,19 @@ const RIGHT: readonly string[] = [
   '.extern .func (.param .u32 r) vprintf(.param .u64 a, .param .u64 b); .visible .entry k() { .param .u64 a; .param .u64 b; .param .u32 r; call (r), vprintf, (a, b); ret; }',
   '.visible .entry k() { .reg .u32 %r<3>; t: .branchtargets a, b; brx.idx %r1, t; a: ret; b: ret; }',
   '.func v(.param .u32 n, .param .align 8 .b8 p[]) { ret; } .visible .entry k() { .param .u32 n; .param .align 8 .b8 q[16]; call v, (n, q); ret; }',
+  '.func f(.param .b32 a) { ret; } .func g(.param .b32 b) { ret; } .visible .entry k() { .reg .u64 %rd<3>; .param .b32 x; t: .calltargets f, g; mov.u64 %rd1, f; call %rd1, (x), t; ret; }',
   '.version 9.0\n.target sm_90\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n',
 ];
 
 const WRONG: readonly (readonly [text: string, said: string])[] = [
+  [
+    '.func f(.param .b32 a) { ret; } .func g(.param .b64 b) { ret; } .visible .entry k() { .reg .u64 %rd<3>; .param .b32 x; t: .calltargets f, g; mov.u64 %rd1, f; call %rd1, (x), t; ret; }',
+    "argument 1 of 'g' has 8 bytes, but 'x' has 4",
+  ],
+  [
+    '.func f(.param .b32 a) { ret; } .func g(.param .b32 b) { ret; } .visible .entry h() { ret; } .visible .entry k() { .reg .u64 %rd<3>; .param .b32 x; t: .calltargets f, h; mov.u64 %rd1, f; call %rd1, (x), t; ret; }',
+    "'h' is an entry: only device functions are called",
+  ],
   [
     '.const .b8 x[40000]; .const .b8 y[30000]; .visible .entry k() { ret; }',
     "with 'y', constants have 70000 bytes: at most 65536 have room",

@@ -54,7 +54,7 @@ class BodyChecker {
 
   private readonly home: Home;
   private readonly instructions: InstructionChecker;
-  private readonly prototypes = new Map<string, Callee>();
+  private readonly callees = new Map<string, readonly Callee[]>();
 
   constructor(text: string, globals: ReadonlyMap<string, Global>, home: Home, report: CheckReport) {
     this.text = text;
@@ -107,6 +107,8 @@ class BodyChecker {
         case 'calltargets':
           for (const f of s.functions)
             if (this.globals.get(f)?.kind !== 'function') this.undeclared(f, s.span, 'function');
+            else if (this.functionNamed(f)?.entry === true)
+              this.report(s.span, 'ptx-call', `'${f}' is an entry: only device functions are called`);
           break;
       }
     }
@@ -131,7 +133,12 @@ class BodyChecker {
         if (scope.names.has(s.name))
           this.report(s.span, 'ptx-redeclared', `label '${s.name}' is declared twice`);
         scope.names.set(s.name, s.kind);
-        if (s.kind === 'callprototype') this.prototypes.set(s.name, s);
+        if (s.kind === 'callprototype') this.callees.set(s.name, [s]);
+        else if (s.kind === 'calltargets')
+          this.callees.set(
+            s.name,
+            s.functions.map((f) => this.functionNamed(f)).filter((f) => f?.entry === false) as PtxFunction[],
+          );
       }
     this.scopes.push(scope);
   }
@@ -197,14 +204,16 @@ class BodyChecker {
     if (s.opcode === 'brx' && operands.length > 1) this.targets(operands[1], s.span);
   }
 
+  private functionNamed(name: string): PtxFunction | undefined {
+    const known = this.globals.get(name);
+    return known?.kind === 'function' ? (known.declaration as PtxFunction) : undefined;
+  }
+
   private call(s: PtxInstr): void {
     const fault = checkCall(s, {
       find: this.named,
-      functionOf: (name) => {
-        const known = this.find(name) === undefined ? this.globals.get(name) : undefined;
-        return known?.kind === 'function' ? (known.declaration as PtxFunction) : undefined;
-      },
-      prototypeOf: (name) => this.prototypes.get(name),
+      functionOf: (name) => (this.find(name) === undefined ? this.functionNamed(name) : undefined),
+      calleesOf: (name) => this.callees.get(name) ?? [],
     });
     if (fault !== null) this.report(s.span, 'ptx-call', fault.message, () => fault.notes);
   }

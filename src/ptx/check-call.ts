@@ -16,7 +16,8 @@ export interface Callee {
 export interface CallNames {
   readonly find: (name: string) => Named;
   readonly functionOf: (name: string) => PtxFunction | undefined;
-  readonly prototypeOf: (name: string) => Callee | undefined;
+  /** What an indirect call may call: a prototype, or each function of a list of targets. */
+  readonly calleesOf: (name: string) => readonly Callee[];
 }
 
 /** The first thing that is wrong with a call; null for nothing. */
@@ -46,8 +47,12 @@ export function checkCall(s: PtxInstr, names: CallNames): Fault | null {
       message: `a call through '${target.name}' needs a prototype`,
       notes: ["name the label of a '.callprototype' or '.calltargets' behind the arguments"],
     };
-  const prototype = by.kind === 'sym' || by.kind === 'reg' ? names.prototypeOf(by.name) : undefined;
-  return prototype === undefined ? null : compare(s, prototype, returns ?? [], args ?? [], names);
+  const callees = by.kind === 'sym' || by.kind === 'reg' ? names.calleesOf(by.name) : [];
+  for (const callee of callees) {
+    const fault = compare(s, callee, returns ?? [], args ?? [], names);
+    if (fault !== null) return fault;
+  }
+  return null;
 }
 
 function listAt(s: PtxInstr, k: number): readonly PtxOperand[] | null {

@@ -313,7 +313,7 @@ function lowerFunction(
         f.prototypes.set(s.name, name);
         prototypes.push({ name, params: layout(s.params), returns: layout(s.returns), noreturn: s.noreturn });
       } else if (s.kind === 'calltargets') {
-        // All targets have one signature, and a call reads no more of the list.
+        // The check before has seen that each target takes and gives what the call does.
         const callee = module.functions.get(s.functions[0]);
         if (callee === undefined) {
           lacks.add('.calltargets', s.span, `the function '${s.functions[0]}' is not declared`);
