@@ -46,7 +46,7 @@ interface Choice {
   readonly groups: readonly Group[];
 }
 
-/** A way to recompute a value that can be gone. */
+/** A choice for which each group has a place, with what it costs and frees. */
 export interface Judged extends Choice {
   readonly chains: readonly (readonly Instr[])[];
   /** What the recomputations read, by group. */

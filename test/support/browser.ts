@@ -31,7 +31,7 @@ export async function watchedPage(browser: Browser, options: BrowserContextOptio
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
   const page = await context.newPage();
   // What a busy machine needs: a wait ends as soon as its condition holds, so a long limit costs a passing test nothing.
-  page.setDefaultTimeout(90_000);
+  page.setDefaultTimeout(30_000);
   const wrongs: string[] = [];
   page.on('console', (m) => {
     if (m.type() === 'error' || m.type() === 'warning') wrongs.push(`console: ${m.text()}`);

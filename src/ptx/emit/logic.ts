@@ -94,7 +94,7 @@ function joined(table: number, first: number, second: number): number {
 /**
  * Writes LOP3 and PLOP3 as ands, ors, xors and nots, never as `lop3`: ptxas makes its LOP3 of them again (over the test
  * kernels for sm_90, -O3: registers 0.9972 of the original's instead of 0.9989, code 1.0012 instead of 1.0010). Over 46
- * public kernels of hash functions for sm_80, `lop3` gives 0.995 of that code in the geometric mean and hurts where it
+ * public kernels for sm_80, nearly all of them hash functions, `lop3` gives 0.995 of that code in the geometric mean and hurts where it
  * matters: echo512 spills 372 bytes instead of 108 and another kernel grows by 9 %, because ptxas no longer regroups a
  * chain of xors. `lop3` for functions that mix operators alone changes nothing (1.000).
  *
