@@ -26,6 +26,39 @@ const FLIP = `.func (.reg .pred no, .reg .u16 more) flip(.reg .pred yes, .reg .u
 const callFlip = (guard: string) => `setp.lt.s32 %p0, %i0, 0; cvt.u16.u32 %h0, %i1; mov.u16 %h1, %h0;
 @${guard}%p0 call (%p0, %h1), flip, (%p0, %h0); selp.b32 %o0, 1, 0, %p0; cvt.u32.u16 %o1, %h1;`;
 
+const ONE = `.func (.param .b32 r) word(.param .b32 a) { .reg .b32 t; ld.param.u32 t, [a]; add.s32 t, t, 1; st.param.b32 [r], t; ret; }
+.func (.param .b32 r) more(.param .b32 a) { .reg .b32 t; ld.param.u32 t, [a]; add.s32 t, t, 5; st.param.b32 [r], t; ret; }
+.func (.param .b64 r) wide(.param .b64 a) { .reg .b64 t; ld.param.u64 t, [a]; shl.b64 t, t, 4; st.param.b64 [r], t; ret; }`;
+/** One label in two scopes, and again in the outer one behind the inner. */
+const CALL_LISTED = `.reg .b64 fn; .reg .b64 both; .reg .pred odd; .reg .b32 bit;
+T: .calltargets word, more;
+and.b32 bit, %i0, 1; setp.ne.u32 odd, bit, 0; .reg .b64 f, g; mov.u64 f, word; mov.u64 g, more; selp.b64 fn, g, f, odd;
+{ T: .calltargets wide; .reg .b64 w; .param .b64 x; .param .b64 z; mov.u64 w, wide; mov.b64 both, {%i0, %i1}; st.param.b64 [x], both; call (z), w, (x), T; ld.param.b64 both, [z]; mov.b64 {%o1, %o2}, both; }
+{ .param .b32 x; .param .b32 z; st.param.b32 [x], %i1; call (z), fn, (x), T; ld.param.b32 %o0, [z]; }`;
+
+/** The list of the outer scope counts again behind the inner one. */
+const JUMP_LISTED = `.reg .b32 at; and.b32 at, %i0, 1;
+T: .branchtargets A, B;
+{ T: .branchtargets C, D; brx.idx at, T; C: mov.u32 %o0, 10; bra E; D: mov.u32 %o0, 20; E: }
+brx.idx at, T;
+A: add.s32 %o0, %o0, 1; bra F; B: add.s32 %o0, %o0, 2; F:`;
+
+describe('a list of labels or functions', () => {
+  it('is that of the innermost scope (PTX ISA 9.0, 9.7.12.1)', () => {
+    expect(runPtx(JUMP_LISTED, rows, 1)).toEqual(rows.map(([a]) => [a & 1 ? 22 : 11]));
+    expect(runPtx(CALL_LISTED, rows, 3, ONE)).toEqual(
+      rows.map(([a, b]) => {
+        const wide = ((BigInt(b >>> 0) << 32n) | BigInt(a >>> 0)) << 4n;
+        return [
+          (b + (a & 1 ? 5 : 1)) | 0,
+          Number(BigInt.asIntN(32, wide)),
+          Number(BigInt.asIntN(32, wide >> 32n)),
+        ];
+      }),
+    );
+  });
+});
+
 describe('a call', () => {
   it('gives several results, a predicate among them', () => {
     const got = runPtx(CALL_SEVERAL, rows, 4, SEVERAL);
@@ -63,6 +96,8 @@ describe('a call', () => {
       [CALL_SEVERAL, SEVERAL, 4],
       [CALL_HALVES, HALVES, 2],
       [callFlip('!'), FLIP, 2],
+      [CALL_LISTED, ONE, 3],
+      [JUMP_LISTED, '', 1],
     ] as const)
       expect(ptxas(writtenPtx(body, 2, n, before).text).errors).toBe('');
   });

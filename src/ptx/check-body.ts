@@ -16,6 +16,8 @@ interface Scope {
   /** Registers declared by count, by the name before the number. */
   readonly ranges: Map<string, Declared>;
   readonly rangeList: Declared[];
+  /** What may be called by the label of a `.callprototype` or a `.calltargets`. */
+  readonly callees: Map<string, readonly Callee[]>;
   readonly body: readonly PtxStatement[];
   /** The next statement to check. */
   at: number;
@@ -54,7 +56,6 @@ class BodyChecker {
 
   private readonly home: Home;
   private readonly instructions: InstructionChecker;
-  private readonly callees = new Map<string, readonly Callee[]>();
 
   constructor(text: string, globals: ReadonlyMap<string, Global>, home: Home, report: CheckReport) {
     this.text = text;
@@ -120,7 +121,14 @@ class BodyChecker {
     variables: readonly VarDecl[],
     inputs: readonly VarDecl[] = [],
   ): void {
-    const scope: Scope = { names: new Map(), ranges: new Map(), rangeList: [], body, at: 0 };
+    const scope: Scope = {
+      names: new Map(),
+      ranges: new Map(),
+      rangeList: [],
+      callees: new Map(),
+      body,
+      at: 0,
+    };
     for (const v of variables) this.declare(scope, v);
     for (const v of inputs) this.declare(scope, v, true);
     for (const s of body)
@@ -133,9 +141,9 @@ class BodyChecker {
         if (scope.names.has(s.name))
           this.report(s.span, 'ptx-redeclared', `label '${s.name}' is declared twice`);
         scope.names.set(s.name, s.kind);
-        if (s.kind === 'callprototype') this.callees.set(s.name, [s]);
+        if (s.kind === 'callprototype') scope.callees.set(s.name, [s]);
         else if (s.kind === 'calltargets')
-          this.callees.set(
+          scope.callees.set(
             s.name,
             s.functions.map((f) => this.functionNamed(f)).filter((f) => f?.entry === false) as PtxFunction[],
           );
@@ -213,7 +221,7 @@ class BodyChecker {
     const fault = checkCall(s, {
       find: this.named,
       functionOf: (name) => (this.find(name) === undefined ? this.functionNamed(name) : undefined),
-      calleesOf: (name) => this.callees.get(name) ?? [],
+      calleesOf: (name) => this.scopes.findLast((scope) => scope.callees.has(name))?.callees.get(name) ?? [],
     });
     if (fault !== null) this.report(s.span, 'ptx-call', fault.message, () => fault.notes);
   }

@@ -16,7 +16,7 @@ const bra: Handler = (f, i) => {
 
 const brx: Handler = (f, i) => {
   const list = i.operands[1];
-  const t = list?.kind === 'sym' ? f.tableNames.get(list.name) : undefined;
+  const t = list?.kind === 'sym' ? f.innermost((scope) => scope.tables.get(list.name)) : undefined;
   if (t === undefined) throw new NoForm('its .branchtargets is not declared');
   f.emit('BRX', uniform(i), [], [f.src(i.operands[0], 32), table(t)]);
 };
@@ -36,7 +36,7 @@ const call: Handler = (f, i) => {
   else throw new NoForm('it has no target');
   let name = '';
   if (proto !== undefined && proto.kind === 'sym') {
-    const known = f.prototypes.get(proto.name);
+    const known = f.innermost((scope) => scope.prototypes.get(proto.name));
     if (known !== undefined) name = known;
     else if (indirect) throw new NoForm(`call prototype '${proto.name}' is not declared`);
   }

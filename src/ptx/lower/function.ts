@@ -64,6 +64,10 @@ export interface Scope {
   readonly counted: VarDecl[];
   readonly symbols: Map<string, SymbolRef>;
   readonly labels: Map<string, number>;
+  /** By label of a `.branchtargets`: the number of its table. */
+  readonly tables: Map<string, number>;
+  /** By label of a `.callprototype` or `.calltargets`: the name of the prototype in the program. */
+  readonly prototypes: Map<string, string>;
   /** Vector registers and how many parts each has; the parts are among `regs`. */
   readonly vectors: Map<string, number>;
 }
@@ -89,8 +93,6 @@ export class FnLower {
   readonly blocks: { id: number; name: string; ins: Instr[] }[] = [{ id: 0, name: '', ins: [] }];
   readonly variables: Variable[] = [];
   readonly tables: number[][] = [];
-  readonly tableNames = new Map<string, number>();
-  readonly prototypes = new Map<string, string>();
   /** Forms without an Ori form: text -> how often, first line. */
   readonly missing = new Map<string, { count: number; line: number }>();
   readonly faults: { readonly message: string; readonly op: PtxInstr }[] = [];
@@ -132,6 +134,8 @@ export class FnLower {
       counted: [],
       symbols: new Map(),
       labels: new Map(),
+      tables: new Map(),
+      prototypes: new Map(),
       vectors: new Map(),
     });
   }
@@ -230,11 +234,18 @@ export class FnLower {
   }
 
   labelBlock(name: string): number {
+    const b = this.innermost((scope) => scope.labels.get(name));
+    if (b === undefined) throw new NoForm(`branch to unknown label '${name}'`);
+    return b;
+  }
+
+  /** What a name stands for in the innermost scope that declares it. */
+  innermost<T>(of: (scope: Scope) => T | undefined): T | undefined {
     for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const b = this.scopes[i].labels.get(name);
-      if (b !== undefined) return b;
+      const known = of(this.scopes[i]);
+      if (known !== undefined) return known;
     }
-    throw new NoForm(`branch to unknown label '${name}'`);
+    return undefined;
   }
 
   newBlockId(): number {

@@ -301,7 +301,7 @@ function lowerFunction(
   const tablesOf = (body: readonly PtxStatement[]) => {
     for (const s of body) {
       if (s.kind === 'branchtargets') {
-        f.tableNames.set(s.name, f.tables.length);
+        f.scope.tables.set(s.name, f.tables.length);
         try {
           f.tables.push(s.labels.map((l) => f.labelBlock(l)));
         } catch (e) {
@@ -309,8 +309,8 @@ function lowerFunction(
           lacks.add('.branchtargets', s.span, e.reason);
         }
       } else if (s.kind === 'callprototype') {
-        const name = `${ptx.name}$${s.name}`;
-        f.prototypes.set(s.name, name);
+        const name = f.unique(`${ptx.name}$${s.name}`);
+        f.scope.prototypes.set(s.name, name);
         prototypes.push({ name, params: layout(s.params), returns: layout(s.returns), noreturn: s.noreturn });
       } else if (s.kind === 'calltargets') {
         // The check before has seen that each target takes and gives what the call does.
@@ -319,8 +319,8 @@ function lowerFunction(
           lacks.add('.calltargets', s.span, `the function '${s.functions[0]}' is not declared`);
           continue;
         }
-        const name = `${ptx.name}$${s.name}`;
-        f.prototypes.set(s.name, name);
+        const name = f.unique(`${ptx.name}$${s.name}`);
+        f.scope.prototypes.set(s.name, name);
         prototypes.push({ ...makePrototype(callee), name });
       }
     }
