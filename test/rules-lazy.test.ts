@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Reaching } from '../src/analysis/reaching.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
@@ -21,11 +20,13 @@ import { arrangementsOf, variantsOf } from '../src/rules/shape.ts';
 import { lastOpcode, parseLines } from '../src/rules/syntax.ts';
 import { ORDERS } from '../src/rules/tables.ts';
 import { witness } from '../src/rules/witness.ts';
+import { dataHash } from '../src/spec/data-hash.ts';
 import type { SpecFile } from '../src/spec/document.ts';
-import { type BuiltSpecs, ROOT, sha256 } from '../src/spec/node-cache.ts';
+import { fromBuild, sha256 } from '../src/spec/node-cache.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
-import { rulesHash } from '../src/spec/rules.ts';
+import { knobsOfRules } from '../src/spec/rules.ts';
+import type { RulesSpec } from '../src/spec/types.generated.ts';
 import { passNames, plain, planWith, shipped, testFolder } from './support/specs.ts';
 
 /*
@@ -264,17 +265,18 @@ rules:
 
 describe('rules known to be whole', () => {
   it('are those of the build, for its instruction set', () => {
-    const { specs } = JSON.parse(readFileSync(join(ROOT, 'dist', 'specs.json'), 'utf8')) as BuiltSpecs;
-    for (const f of shipped.rules!.values())
-      expect([f.file, f.built]).toEqual([f.file, specs[sha256(f.text)]]);
-    for (const { rules, data } of Object.values(specs).filter((s) => s.kind === 'rules'))
+    for (const [group, f] of shipped.rules!) {
+      const { data, hash, rules } = fromBuild(sha256(f.text))!;
+      expect([f.file, f.built, hash]).toEqual([f.file, fromBuild(sha256(f.text)), dataHash(data)]);
       expect(rules).toEqual({
-        hash: rulesHash(data),
+        group,
+        knobs: knobsOfRules(data as unknown as RulesSpec.Rules),
         wholeFor: isa.hash,
         automaton: buildAutomaton(compileGroup(data as unknown as RulesDoc, isa).rules, isa),
       });
-    for (const s of Object.values(specs))
-      expect([s.kind, s.rules !== undefined]).toEqual([s.kind, s.kind === 'rules']);
+    }
+    for (const f of [shipped.phases, ...shipped.isa, ...shipped.recipes.values()])
+      expect([f.file, f.built?.hash, f.built?.rules]).toEqual([f.file, dataHash(f.data), undefined]);
   });
   it('are so no longer with other data', () => {
     const given = (data: (f: SpecFile) => SpecFile['data']): (string | null)[] => {
@@ -285,7 +287,11 @@ describe('rules known to be whole', () => {
     };
     const [{ data }] = shipped.rules!.values();
     const automaton = buildAutomaton([], isa);
-    const built = { kind: 'rules', data, rules: { hash: 'h', wholeFor: 'x', automaton } } as const;
+    const built = {
+      kind: 'rules',
+      data,
+      rules: { group: 'g', knobs: [], wholeFor: 'x', automaton },
+    } as const;
     expect(given((f) => f.data).filter((w) => w !== null)).toEqual(['x']);
     expect(given((f) => ({ ...f.data })).filter((w) => w !== null)).toEqual([]);
   });

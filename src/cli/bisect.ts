@@ -7,10 +7,10 @@ import { lineOf } from '../spec/node.ts';
 import type { PlanPairOptions } from './bisect-plans.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { unifiedDiff } from './diff.ts';
+import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText } from './input.ts';
 import { judgeOf, withLaunch } from './judges.ts';
 import { failWith, grouped, out, Progress, pc } from './ui.ts';
-import { runsForeign } from './verdicts.ts';
 
 export interface BisectOptions extends PlanPairOptions {
   readonly linear?: boolean;

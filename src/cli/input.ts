@@ -10,10 +10,10 @@ import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
 import { readText, STANDARD_INPUT } from './files.ts';
+import { runsForeign } from './foreign-rules.ts';
 import { type PlanOptions, planOptionsOf, requestedSpecs } from './options.ts';
 import { situation } from './situation.ts';
 import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
-import { judgeForeign } from './verdicts.ts';
 
 /** Warnings about targets already printed: a command that reads many files prints each once. */
 const told = new Set<string>();
@@ -34,7 +34,7 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
   const { plan, diagnostics } = await makePlan(requestOf(o, level, sm), host, base);
   show(diagnostics);
   if (plan === null) throw new CliExit(1);
-  judgeForeign(plan, o);
+  if (runsForeign(plan)) (await import('./verdicts.ts')).judgeForeign(plan, o);
   situation.plan = plan;
   situation.options = planOptionsOf(o);
   return plan;

@@ -1,11 +1,9 @@
 import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { runPool } from '../lab/pool.ts';
 import { targetOf } from '../read.ts';
-import { ROOT } from '../spec/node-cache.ts';
 import { makeFolderOf, STANDARD_INPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
 import { jobsOf } from './jobs.ts';
@@ -23,6 +21,7 @@ import {
   pcErr,
   table,
 } from './ui.ts';
+import { startWorker } from './workers.ts';
 
 /** One of several files, and where its result goes; undefined: nowhere. */
 export interface OptTask {
@@ -30,6 +29,13 @@ export interface OptTask {
   readonly output: string | undefined;
   /** Where its trace goes; undefined: none is wanted. */
   readonly trace: string | undefined;
+}
+
+/** What makes a thread one that optimizes files. */
+export interface OptWorker {
+  readonly role: 'opt';
+  readonly tasks: readonly OptTask[];
+  readonly options: OptOptions;
 }
 
 /** What a task printed, and what became of the file; null where it failed. */
@@ -83,8 +89,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     await runPool<OptResult>({
       tasks: [...tasks.keys()],
       workers: Math.min(jobs, tasks.length),
-      start: () =>
-        new Worker(join(ROOT, 'dist', 'cli', 'opt-worker.js'), { workerData: { tasks, options: o } }),
+      start: () => startWorker<OptWorker>({ role: 'opt', tasks, options: o }),
       together: () => 1,
       onResult,
     });

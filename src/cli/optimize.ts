@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { LineHistory } from '../debug/line-history.ts';
+import { now } from '../engine/clock.ts';
 import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -9,10 +10,7 @@ import type { RewriteLimit } from '../engine/rewrites.ts';
 import { type Span, traceOf } from '../engine/trace-events.ts';
 import type { Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';
-import { mostShared, paramBase, targetOf } from '../read.ts';
-import { runLaunch } from '../sim/launch.ts';
-import { sameOpenWorld } from '../sim/open-world.ts';
-import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
+import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
@@ -20,7 +18,7 @@ import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
-import { duration, err, failWith, grouped, out, Progress, pc, pcErr } from './ui.ts';
+import { duration, err, failWith, grouped, out, pc, pcErr } from './ui.ts';
 import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
@@ -119,6 +117,7 @@ export async function optimize(
   const input = await timed(spans, 'read', () => programFor(file, text, plan, o.strict));
   if (o.profile !== undefined) warnOtherVersions(o.profile, input.program);
   if (detailed) warnOtherHashes(file, plan, input.program);
+  const memory = o.stat === true || o.traceEvents !== undefined || emit === 'json';
   const eachCheck: { record: PhaseRecord; before: Program }[] = [];
   const lines = o.why === undefined ? null : await import('./why.ts');
   const history = lines && new LineHistory(input.program, lines.locsOf(input.program, o.why!));
@@ -133,8 +132,8 @@ export async function optimize(
     startAt: first === undefined ? undefined : plan.phases[first].id,
     until,
     rewriteLimit: limitOf(o.rewriteLimit, plan),
-    heap: () => getHeapStatistics().used_heap_size,
-    memory: o.stat === true || o.traceEvents !== undefined || emit === 'json',
+    heap: memory || timesPhases(plan) ? () => getHeapStatistics().used_heap_size : undefined,
+    memory,
     snapshots: o.checkEach === true ? 'all' : 'ends',
     onBegin: watch.onBegin,
     onRewrite: history?.rewrite,
@@ -148,16 +147,19 @@ export async function optimize(
   const verdicts: string[] = [];
   let equal = true;
   for (const how of o.check ?? []) {
+    const checks = await import('./checks.ts');
     const v = await timed(spans, `check ${how}`, () =>
-      how === 'auto' ? checkOpen(input.program, journal.last, plan) : checkLaunch(how, journal.last, plan),
+      how === 'auto'
+        ? checks.checkOpen(input.program, journal.last, plan)
+        : checks.checkLaunch(how, journal.last, plan),
     );
     verdicts.push(v.text);
     equal &&= v.ok;
   }
   let same = 0;
   for (const { record, before } of eachCheck) {
-    const v = await timed(spans, `check after ${record.phase.id}`, () =>
-      checkOpen(before, record.program, plan),
+    const v = await timed(spans, `check after ${record.phase.id}`, async () =>
+      (await import('./checks.ts')).checkOpen(before, record.program, plan),
     );
     if (v.ok) same++;
     else {
@@ -260,59 +262,8 @@ async function account(journal: Journal, verdicts: readonly string[], o: OptOpti
 
 /** Does something, and takes down how long it took. */
 async function timed<T>(spans: Span[], name: string, body: () => T | Promise<T>): Promise<T> {
-  const began = performance.now();
+  const began = now();
   const result = await body();
-  spans.push({ name, began, ms: performance.now() - began });
+  spans.push({ name, began, ms: now() - began });
   return result;
-}
-
-/** Compares two programs in an open world, every kernel. */
-export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {
-  const progress = new Progress();
-  const kernels = before.functions.filter((f) => f.kind === 'entry');
-  const lines: string[] = [];
-  let ok = true;
-  let partial = 0;
-  let raced = 0;
-  let executed = 0;
-  const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
-  for (const k of kernels) {
-    progress.update(`checking ${k.name}`);
-    const r = sameOpenWorld(before, after, k.name, paramBase(plan), {
-      threadsPerSm: limits?.['threads-per-sm'],
-    });
-    executed += r.executed;
-    if (r.partial) partial++;
-    if (r.raced) raced++;
-    if (!r.same) {
-      ok = false;
-      lines.push(`  ${k.name}: ${r.differences[0]}`);
-    }
-  }
-  progress.done();
-  const notes = [
-    ...(partial > 0 ? [`${partial} compared only as far as the budget went`] : []),
-    ...(raced > 0
-      ? [`${raced} compared with one warp or thread: what they do hangs on the order of threads`]
-      : []),
-  ];
-  const head = ok
-    ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${notes.map((n) => `; ${n}`).join('')})`
-    : `${pc.red('DIFFERENT')}: the optimized program does something else`;
-  return { ok, text: [head, ...lines].join('\n') };
-}
-
-async function checkLaunch(path: string, after: Program, plan: Plan): Promise<{ ok: boolean; text: string }> {
-  const launch = await loadLaunch(path);
-  await fitLaunch(launch, after, mostShared(plan));
-  const r = runLaunch(after, plan.isa, launch, paramBase(plan));
-  if (r.status === 'ok')
-    return {
-      ok: true,
-      text: `${pc.green('right')}: ${launch.file} gives what it expects (${grouped(r.warpInstructions)} warp instructions)`,
-    };
-  return {
-    ok: false,
-    text: `${pc.red('WRONG')}: ${launch.file}: ${r.error ?? `${r.mismatchCount} values differ; parameter ${r.mismatches[0].param}[${r.mismatches[0].index}] is ${r.mismatches[0].got}, expected ${r.mismatches[0].expected}`}`,
-  };
 }

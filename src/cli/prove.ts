@@ -1,6 +1,4 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { nearest } from '../ir/diagnostic.ts';
 import { runPool } from '../lab/pool.ts';
 import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
@@ -14,14 +12,15 @@ import {
   verdictText,
 } from '../rules/prove/verdict.ts';
 import type { Rule } from '../rules/rule.ts';
-import { ROOT, shownPath } from '../spec/node.ts';
+import { shownPath } from '../spec/node.ts';
 import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
-import type { Proved, ProveWork } from './prove-worker.ts';
+import type { Proved, ProveWorker } from './prove-worker.ts';
 import { bookFor, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
 import { keepForeign, readVerdicts, VERDICTS } from './verdicts.ts';
+import { startWorker } from './workers.ts';
 
 interface ProveCommand extends PlanOptions {
   readonly rule?: string;
@@ -154,12 +153,12 @@ async function proveAll(
     (a, b) => Number(b.holds !== null) - Number(a.holds !== null) || b.instances.length - a.instances.length,
   );
   const { forceRules: _, ...given } = options;
-  const workerData: ProveWork = { options: given, solver, effort };
+  const workerData: ProveWorker = { role: 'prove', options: given, solver, effort };
   const places = new Map(rules.map((r, i) => [r, i]));
   await runPool<Proved>({
     tasks: order.map((r) => places.get(r)!),
     workers: Math.min(jobs, asked.length),
-    start: () => new Worker(join(ROOT, 'dist', 'cli', 'prove-worker.js'), { workerData }),
+    start: () => startWorker(workerData),
     together: () => 1,
     onResult: (at, r) => {
       if ('fault' in r) throw new Error(r.fault);

@@ -8,11 +8,11 @@ import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import { planWords, shellWord } from './command-line.ts';
 import { STANDARD_INPUT, writeWhole } from './files.ts';
+import { runsForeign } from './foreign-rules.ts';
 import { planFor, programFor, readText, sourceOf } from './input.ts';
 import { type JudgeOptions, judgeOf, judgeWords, withLaunch } from './judges.ts';
 import { type PlanOptions, planOptionsOf } from './options.ts';
 import { err, failWith, grouped, out, Progress, pc } from './ui.ts';
-import { runsForeign } from './verdicts.ts';
 
 export interface ReduceOptions extends PlanOptions, JudgeOptions {
   readonly output?: string;

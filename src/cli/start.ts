@@ -5,8 +5,8 @@ import { paramBase, targetOf } from '../read.ts';
 import { runLaunch } from '../sim/launch.ts';
 import { ROOT, shownPath } from '../spec/node.ts';
 import { loadLaunch } from '../spec/node-launch.ts';
+import { checkOpen } from './checks.ts';
 import { planFor, programFor, readText } from './input.ts';
-import { checkOpen } from './optimize.ts';
 import { changedPhases, classTable } from './report.ts';
 import { CliExit, duration, err, grouped, out, pc } from './ui.ts';
 

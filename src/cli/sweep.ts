@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { stemOf } from '../lab/files.ts';
 import { runPool } from '../lab/pool.ts';
 import { recipeOf } from '../lab/recipe.ts';
@@ -18,7 +16,6 @@ import {
 import { SweepFile } from '../lab/sweep-file.ts';
 import { reportOf, type SweepReport } from '../lab/sweep-report.ts';
 import type { TrialResult } from '../lab/trials.ts';
-import { ROOT } from '../spec/node-cache.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
@@ -28,6 +25,7 @@ import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import type { SweepWorker } from './sweep-worker.ts';
 import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
+import { startWorker } from './workers.ts';
 
 interface ReportCommand {
   readonly output?: string;
@@ -123,7 +121,7 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
     return runPool<TrialResult>({
       tasks: todo,
       workers: jobs,
-      start: () => new Worker(join(ROOT, 'bin', 'orrery.js'), { workerData }),
+      start: () => startWorker(workerData),
       together: (left, workers) => cellsTogether(cells, left, workers),
       onResult: watch.onCell,
       stop: watch.stop,

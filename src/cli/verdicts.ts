@@ -10,6 +10,7 @@ import { type SpecFile, specError } from '../spec/document.ts';
 import { ROOT } from '../spec/node.ts';
 import { cacheFolder } from '../spec/node-cache.ts';
 import type { Plan } from '../spec/plan.ts';
+import { rulesOf } from './foreign-rules.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, show } from './ui.ts';
 
@@ -71,14 +72,6 @@ export function keepForeign(
     // A cache that cannot be written is no cache.
   }
 }
-
-/** Rule groups that functions run by a plan. */
-const rulesOf = (plan: Plan): Plan['rules'] =>
-  new Map([plan, ...plan.cases.map((c) => plan.variant(c))].flatMap((p) => [...p.rules]));
-
-/** Whether functions run rules by a plan that do not ship. */
-export const runsForeign = (plan: Plan): boolean =>
-  [...rulesOf(plan).values()].some((doc) => doc.wholeFor === null);
 
 /** Groups already told of: a command makes several plans of the same rules. */
 const told = new Set<string>();

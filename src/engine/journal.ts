@@ -77,7 +77,7 @@ export interface Journal {
   readonly input: Program;
   readonly records: readonly PhaseRecord[];
   readonly last: Program;
-  /** When the run began, in milliseconds of `performance.now()`. */
+  /** When the run began, in milliseconds of `now`. */
   readonly began: number;
   /** Memory of snapshots, in estimated bytes; null if the run does not track it. */
   readonly memory: RunMemory | null;

@@ -18,6 +18,7 @@ import {
   programKey,
   type Verified,
 } from './cache.ts';
+import { now } from './clock.ts';
 import { FunctionContext, newLog, type PhaseLog } from './context.ts';
 import { dumpOf, dumpsAnything, timesPhases } from './dumps.ts';
 import { EditRunner } from './edits.ts';
@@ -103,12 +104,12 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   const dumps = dumpsAnything(plans, input);
   let { progress } = entry;
   const changedIn = new Set(entry.changed);
-  const start = performance.now();
+  const start = now();
 
   for (const [at, phase] of plan.phases.entries()) {
     if (at < entry.first) continue;
     const before = program;
-    const began = performance.now();
+    const began = now();
     const log = newLog();
     const gate = openGate(plans, at, program, budgets, log, changedIn);
     const groups = plans.groups(at, program);
@@ -145,12 +146,12 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
       } else {
         const atStart = kept === undefined ? scene : { ...scene, budgets: budgets.copy() };
         const heap = opts.heap?.() ?? 0;
-        const startOfPhase = performance.now();
+        const startOfPhase = now();
         const input = program;
         program = within({ phase: phase.id }, () =>
           runPhase(input, plans, groups, gate, budgets, log, opts, edits, asked ?? null),
         );
-        ms = performance.now() - startOfPhase;
+        ms = now() - startOfPhase;
         bytes = (opts.heap?.() ?? 0) - heap;
         changed = changedBlocks(before, program);
         reads = [...log.reads].sort();

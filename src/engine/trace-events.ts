@@ -3,7 +3,7 @@ import type { Journal } from './journal.ts';
 /** A time span of a command outside its phases. */
 export interface Span {
   readonly name: string;
-  /** Milliseconds of `performance.now()`. */
+  /** Milliseconds of `now`. */
   readonly began: number;
   readonly ms: number;
 }

@@ -72,15 +72,18 @@ const interned = new Map<string, WeakRef<Isa>>();
 /**
  * Builds the instruction set from its documents: those of kind `isa`, and the one of kind `ptx`, whose rows with `both` tell
  * lowering what PTX calls an opcode. Documents with equal content always give the same object, because
- * opcodes are compared by reference and snapshots outlive the specs they were made with.
+ * opcodes are compared by reference and snapshots outlive the specs they were made with. A document may bring the hash of its data's
+ * JSON along, where that was made earlier.
  *
  * @returns the set, and one diagnostic for each fault in a form, modifier or property
  */
-export function buildIsa(docs: readonly { readonly file: string; readonly data: unknown }[]): {
+export function buildIsa(
+  docs: readonly { readonly file: string; readonly data: unknown; readonly hash?: string }[],
+): {
   readonly isa: Isa;
   readonly diagnostics: readonly Diagnostic[];
 } {
-  const hash = hashText(JSON.stringify(docs.map((d) => d.data)));
+  const hash = hashText(docs.map((d) => d.hash ?? hashText(JSON.stringify(d.data))).join(' '));
   const known = interned.get(hash)?.deref();
   if (known !== undefined) return { isa: known, diagnostics: [] };
   const diagnostics: Diagnostic[] = [];

@@ -18,7 +18,7 @@ export const specName = (f: SpecFile): string =>
   f.kind === 'backend'
     ? String(f.data.name)
     : f.kind === 'rules'
-      ? String(f.data.group)
+      ? (f.built?.rules?.group ?? String(f.data.group))
       : stem(f.file.replaceAll('\\', '/'));
 
 /** Specs by kind and name. There must be one each of the kinds `phases`, `constraints` and `knobs`. */

@@ -28,15 +28,26 @@ export const KINDS = [
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 
+/** What the build found out about a group of rules. */
+export interface BuiltRules {
+  /** Name of the group. */
+  readonly group: string;
+  /** Knobs that conditions of the rules read. */
+  readonly knobs: readonly string[];
+  /** Hash of the instruction set that the rules were tried with. */
+  readonly wholeFor: string;
+  /** Finds them in its instructions. */
+  readonly automaton: Automaton;
+}
+
 /** What is kept of a valid spec. */
 export interface CachedSpec {
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /**
-   * Of rules that the build found whole: a hash of the data, that of the instruction set that they were tried with, and the automaton
-   * that finds them in its instructions.
-   */
-  readonly rules?: { readonly hash: string; readonly wholeFor: string; readonly automaton: Automaton };
+  /** Of a spec that ships: the hash of its data (`dataHash`). */
+  readonly hash?: string;
+  /** Of rules that the build found whole. */
+  readonly rules?: BuiltRules;
 }
 
 /** A spec as read: plain data, and the text, in which lines are looked up when needed. */

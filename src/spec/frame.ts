@@ -4,6 +4,7 @@ import { buildIsa } from '../isa/build.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
 import { pairsOf } from './constraints.ts';
+import { hashOfSpec } from './data-hash.ts';
 import type { SpecFile } from './document.ts';
 import { type Entry, RowTable } from './entries.ts';
 import { resolveHooks } from './hooks.ts';
@@ -147,7 +148,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     entries,
     rows,
     specs.phases,
-    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passNeeds },
+    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passNeeds, rules: specs.rules },
     hooks,
     switches,
     issues,
@@ -224,10 +225,11 @@ const builtIsas = new WeakMap<
 >();
 
 /** The documents that an instruction set is built from: its opcodes, and what PTX calls them. */
-export const isaDocs = (specs: Pick<Specs, 'isa' | 'ptx'>): { file: string; data: unknown }[] =>
+export const isaDocs = (specs: Pick<Specs, 'isa' | 'ptx'>): { file: string; data: unknown; hash: string }[] =>
   [...specs.isa, ...(specs.ptx === undefined ? [] : [specs.ptx])].map((f) => ({
     file: f.file,
     data: f.data,
+    hash: hashOfSpec(f),
   }));
 
 function resolveIsa(specs: Specs, issues: Issues): Isa | null {
@@ -256,17 +258,24 @@ function hashParts(
 ): Frame['hash'] {
   const running = phases
     .filter((p) => p.disabled === null)
-    .map((p) => [
-      p.id,
-      p.steps.map(stepData),
-      p.gate,
-      p.noOp,
-      p.progress,
-      ...(p.roundAfter === null ? [] : [p.roundAfter]),
-    ]);
+    .map((p) => `${canonical([p.id, p.roundAfter])},${textOfWork(p)}`);
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
-  const before = [level, facts, isa.hash, running].map(canonical).join(',');
+  const before = `${[level, facts, isa.hash].map(canonical).join(',')},[${running.join(';')}]`;
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
+}
+
+const worksKnown = new WeakMap<
+  PlanPhase['steps'],
+  { readonly gate: PlanPhase['gate']; readonly text: string }
+>();
+
+/** What a phase does and when, as text. Plans of one table share that of most rows. */
+function textOfWork({ steps, gate, noOp, progress }: PlanPhase): string {
+  const known = worksKnown.get(steps);
+  if (known?.gate === gate) return known.text;
+  const text = canonical([steps.map(stepData), gate, noOp, progress]);
+  worksKnown.set(steps, { gate, text });
+  return text;
 }
 
 /** Hash of a plan: its frame, its knob values and its profile. */

@@ -93,7 +93,9 @@ function untouchedSpec(path: string, file: string, built: CachedSpec): SpecFile 
       return text;
     },
     kind: built.kind,
-    data: built.data,
+    get data() {
+      return built.data;
+    },
     built,
   };
 }

@@ -47,9 +47,22 @@ function declarations(rows: readonly Row[], phases: SpecFile): ReadonlyMap<strin
   );
 }
 
-const union = (...lists: readonly (readonly string[] | undefined)[]): string[] => [
-  ...new Set(lists.flatMap((l) => l ?? [])),
-];
+function union(...lists: readonly (readonly string[] | undefined)[]): string[] {
+  const all = new Set<string>();
+  for (const l of lists) if (l !== undefined) for (const x of l) all.add(x);
+  return [...all];
+}
+
+/** What is known of a table of phases, as long as passes and rules are the same. */
+interface KnownRows {
+  readonly pass: (name: string) => PassNeeds;
+  readonly rules: unknown;
+  readonly declared: ReadonlyMap<string, Declared>;
+  /** By index of the row: its phase where nothing is added to what the row runs, as if it were the first of the order. */
+  readonly alone: Map<number, PlanPhase>;
+}
+
+const knownRows = new WeakMap<SpecFile, KnownRows>();
 
 /**
  * The phases of the plan: each entry of the order with its row, what fills its hook, and what switches it. The row of a
@@ -63,6 +76,8 @@ export function planPhases(
     /** What a pass reads and requires, and the knobs that a rule group reads, whichever phase runs them. */
     readonly pass: (name: string) => PassNeeds;
     readonly group: (name: string) => readonly string[];
+    /** What knobs of groups hang on: for the same object they are the same. */
+    readonly rules: unknown;
     /** Rule groups that the request adds to a row. */
     readonly extra: (row: Row, runsRules: boolean) => readonly string[];
   },
@@ -70,12 +85,36 @@ export function planPhases(
   switches: Pick<Switches, 'off' | 'enabled'>,
   issues: Issues,
 ): PlanPhase[] {
-  const declared = declarations(rows, phasesFile);
+  let known = knownRows.get(phasesFile);
+  if (known === undefined || known.pass !== reads.pass || known.rules !== reads.rules) {
+    known = {
+      pass: reads.pass,
+      rules: reads.rules,
+      declared: declarations(rows, phasesFile),
+      alone: new Map(),
+    };
+    knownRows.set(phasesFile, known);
+  }
+  const { declared, alone } = known;
   const listed = new Set(entries.map((x) => x.name));
   return entries.map((x, position) => {
     const row = x.row < 0 ? insertedRow(x) : rows[x.row];
     const origin = { source: 'order', file: x.origin.file.file, path: x.origin.path };
     const filling = hooks.get(x.id);
+    const enabled = switches.enabled.has(x.id);
+    const ofEntry = {
+      position,
+      id: x.id,
+      roundAfter: x.roundAfter ?? null,
+      disabled: offOf(x, row, enabled, switches, issues),
+      origin,
+    };
+    const before = alone.get(x.row);
+    if (before !== undefined && filling === undefined && !enabled && row.worker === undefined) {
+      const runsRules = flatSteps(before.steps).some((s) => s.kind === 'rules');
+      if (reads.extra(row, runsRules).length === 0) return { ...before, ...ofEntry };
+    }
+    const faults = issues.list.length;
     const own = row.slot !== undefined ? [] : (row.steps ?? []);
     const rowAt = { file: phasesFile, path: ['phases', x.row, 'steps'] };
     const inserted: Step[] = [];
@@ -84,7 +123,8 @@ export function planPhases(
     const added = [...(filling?.steps ?? []), ...dispatched(row, x, listed, rows, phasesFile, issues)];
     const bound = [...stepsOf(own, phasesFile, rowAt, 'phases', issues), ...inserted];
     const runsRules = flatSteps(bound).some((s) => s.kind === 'rules') && x.row >= 0;
-    const steps = [...withGroups(bound, reads.extra(row, runsRules), COMMAND), ...added];
+    const extra = reads.extra(row, runsRules);
+    const steps = [...withGroups(bound, extra, COMMAND), ...added];
     const flat = flatSteps(steps);
     const passes = flat.flatMap((s) => (s.kind === 'pass' ? [s.pass] : []));
     const groups = flat.flatMap((s) => (s.kind === 'rules' ? s.groups : []));
@@ -93,13 +133,11 @@ export function planPhases(
       s.kind === 'pass' && declared.has(s.pass) ? [declared.get(s.pass)!] : [],
     );
     const needs = passes.map(reads.pass);
-    const enabled = switches.enabled.has(x.id);
-    return {
-      position,
+    const phase: PlanPhase = {
+      ...ofEntry,
       index: row.index,
       trueIndex: row.trueIndex < 0 ? null : row.trueIndex,
       name: row.name,
-      id: x.id,
       stage: row.stage,
       category: row.category,
       status: row.status,
@@ -121,12 +159,13 @@ export function planPhases(
       destroys: union(row.destroys, ...foreign.map((d) => d.destroys)),
       hook: row.hook ?? null,
       progress: row.progress ?? null,
-      roundAfter: x.roundAfter ?? null,
       noOp: row.noOp === true && added.length === 0,
       required: row.required ?? false,
-      disabled: offOf(x, row, enabled, switches, issues),
-      origin,
     };
+    const asTheRowSays =
+      x.row >= 0 && filling === undefined && !enabled && row.worker === undefined && extra.length === 0;
+    if (asTheRowSays && issues.list.length === faults) alone.set(x.row, phase);
+    return phase;
   });
 }
 

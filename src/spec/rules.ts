@@ -1,6 +1,6 @@
-import { hashText } from '../ir/hash.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { GroupDoc } from '../rules/document.ts';
+import { hashOfSpec } from './data-hash.ts';
 import type { SpecFile } from './document.ts';
 import type { Row } from './entries.ts';
 import type { Host } from './host.ts';
@@ -18,15 +18,19 @@ const knobsRead = new WeakMap<RulesSpec.Rules, readonly string[]>();
 
 /** Knobs that the conditions of a group's rules read. */
 function knobsOfGroup(specs: Specs, group: string): readonly string[] {
-  const doc = docOf(specs, group);
-  if (doc === undefined) return [];
+  const file = specs.rules?.get(group);
+  if (file === undefined) return [];
+  if (file.built?.rules !== undefined && file.built.data === file.data) return file.built.rules.knobs;
+  const doc = file.data as unknown as RulesSpec.Rules;
   let knobs = knobsRead.get(doc);
-  if (knobs === undefined) {
-    const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
-    knobs = [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
-    knobsRead.set(doc, knobs);
-  }
+  if (knobs === undefined) knobsRead.set(doc, (knobs = knobsOfRules(doc)));
   return knobs;
+}
+
+/** Knobs that the conditions of a document of rules read. */
+export function knobsOfRules(doc: RulesSpec.Rules): readonly string[] {
+  const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
+  return [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
 }
 
 /**
@@ -213,9 +217,6 @@ export function warnRulesOff(
   }
 }
 
-/** Hash of the content of a rule document. */
-export const rulesHash = (data: unknown): string => hashText(JSON.stringify(data));
-
 /** The groups that phases of a plan run, each with the hash of its content. */
 export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules'] {
   const out: Map<string, GroupDoc> = new Map();
@@ -229,10 +230,18 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
 }
 
 /** The document of a rule group, read from its file. */
-export const groupDocOf = ({ data, file, built }: SpecFile): GroupDoc => ({
-  data,
-  file,
-  ...(built?.data === data && built.rules !== undefined
-    ? built.rules
-    : { hash: rulesHash(data), wholeFor: null, automaton: null }),
-});
+export function groupDocOf(f: SpecFile): GroupDoc {
+  const { data, file, built } = f;
+  const rules = built?.data === data ? built.rules : undefined;
+  const hash = hashOfSpec(f);
+  if (rules === undefined) return { data, file, hash, wholeFor: null, automaton: null };
+  return {
+    data,
+    file,
+    hash,
+    wholeFor: rules.wholeFor,
+    get automaton() {
+      return rules.automaton;
+    },
+  };
+}

@@ -7,10 +7,20 @@ import { renderDiagnostic } from '../ir/diagnostic.ts';
 import { buildIsa } from '../isa/build.ts';
 import { indexOfDoc, ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
 import type { ShippedSpecs } from '../spec/collect.ts';
+import { dataHash } from '../spec/data-hash.ts';
 import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
-import { type BuiltSpecs, ROOT, schemasHash, schemasStamp, sha256, stampOf } from '../spec/node-cache.ts';
-import { rulesHash } from '../spec/rules.ts';
+import {
+  type BuiltSpecs,
+  builtText,
+  ROOT,
+  schemasHash,
+  schemasStamp,
+  sha256,
+  stampOf,
+} from '../spec/node-cache.ts';
+import { knobsOfRules } from '../spec/rules.ts';
+import type { RulesSpec } from '../spec/types.generated.ts';
 
 let faults = 0;
 const say = (d: Parameters<typeof renderDiagnostic>[0], text?: string): void => {
@@ -34,15 +44,17 @@ for (const { file, text, kind, data } of files) {
   const rules =
     kind === 'rules'
       ? {
-          hash: rulesHash(data),
+          group: String(data.group),
+          knobs: knobsOfRules(data as unknown as RulesSpec.Rules),
           wholeFor: isa.hash,
           automaton: indexOfDoc(data, isa, 'none', null).automaton,
         }
       : undefined;
   const key = sha256(text);
-  specs[key] = { kind, data, rules };
+  const hash = dataHash(data);
+  specs[key] = { kind, data, hash, rules };
   stamps[file] = { key, stamp: stampOf(join(ROOT, file)) };
-  all.push({ file, kind, data, rules });
+  all.push({ file, kind, data, hash, rules });
 }
 if (faults > 0) process.exit(1);
 const out: BuiltSpecs = {
@@ -51,7 +63,7 @@ const out: BuiltSpecs = {
   specs,
   files: stamps,
 };
-writeFileSync(join(ROOT, 'dist', 'specs.json'), JSON.stringify(out));
+writeFileSync(join(ROOT, 'dist', 'specs.json'), builtText(out));
 
 const schemas = Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));
 const shipped: ShippedSpecs = { specs: all, schemas };

@@ -1,0 +1,62 @@
+import type { Program } from '../ir/program.ts';
+import { mostShared, paramBase } from '../read.ts';
+import { runLaunch } from '../sim/launch.ts';
+import { sameOpenWorld } from '../sim/open-world.ts';
+import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
+import type { Plan } from '../spec/plan.ts';
+import { grouped, Progress, pc } from './ui.ts';
+
+/** Compares two programs in an open world, every kernel. */
+export function checkOpen(before: Program, after: Program, plan: Plan): { ok: boolean; text: string } {
+  const progress = new Progress();
+  const kernels = before.functions.filter((f) => f.kind === 'entry');
+  const lines: string[] = [];
+  let ok = true;
+  let partial = 0;
+  let raced = 0;
+  let executed = 0;
+  const limits = plan.backend.facts.limits as { 'threads-per-sm'?: number } | undefined;
+  for (const k of kernels) {
+    progress.update(`checking ${k.name}`);
+    const r = sameOpenWorld(before, after, k.name, paramBase(plan), {
+      threadsPerSm: limits?.['threads-per-sm'],
+    });
+    executed += r.executed;
+    if (r.partial) partial++;
+    if (r.raced) raced++;
+    if (!r.same) {
+      ok = false;
+      lines.push(`  ${k.name}: ${r.differences[0]}`);
+    }
+  }
+  progress.done();
+  const notes = [
+    ...(partial > 0 ? [`${partial} compared only as far as the budget went`] : []),
+    ...(raced > 0
+      ? [`${raced} compared with one warp or thread: what they do hangs on the order of threads`]
+      : []),
+  ];
+  const head = ok
+    ? `${pc.green('equal')}: ${kernels.length} kernel${kernels.length === 1 ? '' : 's'} left the same memory in open worlds (${grouped(executed)} warp instructions${notes.map((n) => `; ${n}`).join('')})`
+    : `${pc.red('DIFFERENT')}: the optimized program does something else`;
+  return { ok, text: [head, ...lines].join('\n') };
+}
+
+export async function checkLaunch(
+  path: string,
+  after: Program,
+  plan: Plan,
+): Promise<{ ok: boolean; text: string }> {
+  const launch = await loadLaunch(path);
+  await fitLaunch(launch, after, mostShared(plan));
+  const r = runLaunch(after, plan.isa, launch, paramBase(plan));
+  if (r.status === 'ok')
+    return {
+      ok: true,
+      text: `${pc.green('right')}: ${launch.file} gives what it expects (${grouped(r.warpInstructions)} warp instructions)`,
+    };
+  return {
+    ok: false,
+    text: `${pc.red('WRONG')}: ${launch.file}: ${r.error ?? `${r.mismatchCount} values differ; parameter ${r.mismatches[0].param}[${r.mismatches[0].index}] is ${r.mismatches[0].got}, expected ${r.mismatches[0].expected}`}`,
+  };
+}

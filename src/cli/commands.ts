@@ -1,0 +1,484 @@
+import { Command } from 'commander';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
+import { answerInJson, guarded, noteUsage } from './ui.ts';
+import { ORRERY_VERSION } from './version.ts';
+
+const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  v,
+];
+
+/** Adds the plan options to a command. */
+function withPlan(c: Command): Command {
+  return c
+    .option('-O, --level <0-5>', "optimization level (default: the recipe's, or 3)")
+    .option('--sm <sm_NN>', 'target; default: the one the PTX names')
+    .option('--order <name|file>', `phase order: binary, seed, or a YAML file (default: ${DEFAULT_ORDER})`)
+    .option('--recipe <name|file>', 'recipe to apply (repeatable; later ones win)', collect)
+    .option('--nvopt <0-5>', 'NvOpt level: how aggressively phases work that the level lets run')
+    .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
+    .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
+    .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
+    .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect)
+    .option(
+      '--force-rules',
+      'run rules that are known to be wrong, and those that nobody has proved, without a word',
+    );
+}
+
+/** Adds the plan options, a profile among them, to a command that runs plans on one program. */
+const withProfiledPlan = (c: Command): Command =>
+  withPlan(c).option('--profile <file>', 'optimize by this profile (orrery run --no-opt --profile-out)');
+
+/** Adds the options that say who judges what a plan makes of a program. */
+function withJudge(c: Command): Command {
+  return c
+    .option('--check <launch|auto>', 'auto: good is what does the same as the input in open worlds (default)')
+    .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects; or --check')
+    .option(
+      '--command <command>',
+      'good is PTX for which this command exits with 0; 125: cannot tell. {} is the file, or it comes last',
+    )
+    .option('--timeout <seconds>', 'with --command: what takes longer is bad (default: 60)')
+    .option('--ptxas', 'good is PTX that ptxas takes');
+}
+
+/** Adds the options that say where results of phases are kept. */
+function withCache(c: Command): Command {
+  return c
+    .option('--cache <folder>', 'keep results of phases there, and take those that are there')
+    .option('--cache-limit <MB>', 'most that is kept there (default: 1024)');
+}
+
+const program = new Command('orrery')
+  .description(
+    'An open, data-driven GPU optimizing assembler pipeline: PTX in, 159 phases, checked by running it.',
+  )
+  .version(ORRERY_VERSION)
+  .showHelpAfterError('(orrery --help lists the commands)')
+  .showSuggestionAfterError(true)
+  .configureHelp({ sortSubcommands: false })
+  .configureOutput({
+    outputError: (text, write) => {
+      noteUsage(text);
+      write(text);
+    },
+  })
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ orrery opt kernel.ptx -O3 --sm sm_90 --check auto    optimize, and prove it equal by running it
+  $ orrery opt kernel.ptx --print-changed                what each phase did
+  $ orrery phases                                        the table of all phases
+  $ orrery plan --order my-order.yaml                    what a changed order means, and what is illegal
+  $ orrery run test/kernels/saxpy/launch.yaml            run a kernel in the simulator
+  $ orrery bisect kernel.ptx --rules mine.yaml           which phase, function and rewrite make it wrong
+  $ orrery reduce kernel.ptx --rules mine.yaml           the smallest kernel for which they do`,
+  );
+
+withCache(
+  withProfiledPlan(program.command('opt'))
+    .description('optimize PTX (or .ori) files')
+    .argument(
+      '<file...>',
+      "PTX or Ori text; folders and patterns ('k/**/*.ptx') stand for the files in them, - for standard input",
+    )
+    .option('--emit <ori|ptx|json|none>', 'what to write (default: ori; none with --ptxas)')
+    .option(
+      '-o, --output <file>',
+      'write there instead of standard output (-); for several files: the folder',
+    )
+    .option('-j, --jobs <n>', 'of several files, so many at the same time (default: 1)')
+    .option('--verify', 'check every changed snapshot with the verifier and a print-parse round trip')
+    .option('--check <launch|auto>', 'run before and after in the simulator and compare', collect)
+    .option('--check-each', 'with --check: compare after every phase that changed something')
+    .option('--print-after <phase|all>', 'print the program after a phase (repeatable)', collect)
+    .option('--print-changed', 'print each function that a phase changed, as a diff')
+    .option('--remarks', 'print what each pass did and did not do, and why')
+    .option(
+      '--why <line>',
+      'what each phase did to the instructions of a line: 57 of the PTX, kernel.cu:12 of its source',
+    )
+    .option('--start-at <phase>', 'begin with this phase: the input is what those before it made')
+    .option('--until <phase>', 'stop after this phase')
+    .option(
+      '--rewrite-limit <phase=n>',
+      'let a phase make only n rewrites (phase:function=n: in that function); orrery bisect finds n',
+    )
+    .option(
+      '--retarget',
+      'with --emit ptx: state the target of --sm in .target, not the one that the file names',
+    )
+    .option('--strict', 'a function that cannot be lowered, or not be written as PTX, is an error')
+    .option(
+      '--ptxas',
+      'what ptxas makes of input and output: registers, spills, stack, code size, side by side',
+    )
+    .option('--stat', 'time and memory of the phases that ran, the costliest first')
+    .option('--json', 'with --ptxas, --stat or --why: for scripts')
+    .option(
+      '--trace-events <file>',
+      'write when each phase ran, for chrome://tracing or Perfetto; for several files: the folder',
+    )
+    .option('--print-phases', "print 'Before PHASE' and 'After PHASE' around each phase that runs")
+    .option('--ftrace-phase-after <phase>', 'the same, of the phases after this one')
+    .option('-q, --quiet', 'no account on standard error'),
+)
+  .addHelpText(
+    'after',
+    `
+Two knobs print reports of ptxas on standard error: --set PhaseTiming the memory of each phase, of all and of the pool,
+--set DumpIR=PHASE+PHASE each function after those phases, under a header of statistics.`,
+  )
+  .action((files, o) => guarded(async () => (await import('./opt.ts')).opt(files, o)));
+
+withPlan(
+  program
+    .command('explore')
+    .description('the explorer in a browser: what each phase does to a kernel, on a local port')
+    .argument(
+      '[file...]',
+      'PTX or Ori text that is opened, and run again when it changes (default: the gallery)',
+    )
+    .option('--port <n>', 'listen there (default: a free port)')
+    .option('--open', 'open it in the browser too'),
+)
+  .addHelpText('after', '\nIt listens on 127.0.0.1 alone and sends nothing anywhere. Ctrl-C ends it.')
+  .action((files, o) => guarded(async () => (await import('./explore.ts')).explore(files, o)));
+
+withPlan(
+  program
+    .command('trace')
+    .description('write what each phase did as one page, to attach to a bug or a pull request')
+    .argument('<file>', 'PTX or Ori text, - for standard input')
+    .option('-o, --output <file>', 'write there, - for standard output')
+    .option('--json', 'the recording alone, for scripts'),
+).action((file, o) => guarded(async () => (await import('./trace.ts')).trace(file, o)));
+
+withProfiledPlan(
+  program
+    .command('run')
+    .description('run a launch file in the simulator and check what it expects')
+    .argument('<launch.yaml...>', 'launch files')
+    .option('--no-opt', 'run the program as it was lowered')
+    .option('--module <file>', 'use this PTX instead of the one the launch names')
+    .option('--counters', 'count instructions, divergence, memory transactions, barriers')
+    .option(
+      '--profile-out <file>',
+      'write how often each block ran, for --profile of opt (with --no-opt) and measure',
+    )
+    .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
+    .option('--stack <bytes>', 'stack of each thread, for recursion (default: 65536)')
+    .option('--schedule <seed>', 'let warps and diverged lanes take turns at random (default: fixed turns)')
+    .option('--json', 'result for scripts'),
+).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
+
+withJudge(withProfiledPlan(program.command('bisect')))
+  .description('find the phase, the function and the single rewrite that make a result wrong')
+  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .option(
+    '--good <options>',
+    "between two plans: what the good one has beside the plan options, as '--set X=1 move:A@after:B' (see orrery ab)",
+  )
+  .option('--bad <options>', 'what the bad one has; finds the fewest differences that make it bad')
+  .option('--linear', 'judge phase after phase: finds the very first bad one, where halves find some')
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    '\nWrong is also what makes a pass throw, and what the verifier refuses.\nExit code: 0 where it was found, 1 for errors and where there is nothing to find.',
+  )
+  .action((file, o) => guarded(async () => (await import('./bisect.ts')).bisect(file, o)));
+
+withJudge(withProfiledPlan(program.command('reduce')))
+  .description('make a plan and a program that go wrong as small as they can be, still going wrong')
+  .argument('<file>', 'PTX or Ori text of which the plan makes something wrong')
+  .option('-o, --output <file>', 'write the program there (default: FILE.reduced.ptx or .ori)')
+  .option('--no-plan', 'leave the plan as it is')
+  .option('--no-program', 'leave the program as it is')
+  .option('--tests <n>', 'try at most so many programs (default: 20000)')
+  .option('--json', 'for scripts')
+  .addHelpText(
+    'after',
+    `
+The plan comes first: the fewest phases, then settings; they are written beside the program as an order. Then functions,
+instructions, guards, values, operands, constants and parameters go. A smaller program counts only if it fails in the same
+way, is good before any phase, and reads nothing that it does not write before. Ctrl-C keeps the best so far.
+Exit code: 0 where it was written, 1 for errors and where there is nothing to reduce.`,
+  )
+  .action((file, o) => guarded(async () => (await import('./reduce.ts')).reduce(file, o)));
+
+program
+  .command('repro')
+  .description('run again what failed by a mistake of orrery, and say whether it still does')
+  .argument(
+    '<file>',
+    'the orrery-repro-*.json that the failure wrote (ORRERY_REPRO names its folder; empty: none)',
+  )
+  .option('--keep <folder>', 'run nothing: write its files there, and say how to run it')
+  .option('--json', 'for scripts')
+  .addHelpText('after', '\nExit code: 0 where it still happens, 2 where it does not, 1 for errors.')
+  .action((file, o) => guarded(async () => (await import('./repro.ts')).repro(file, o)));
+
+withPlan(
+  program
+    .command('phases')
+    .description('the table of phases, what is bound to each, and what its gate asks')
+    .option('--status <status>', 'only rows of one status')
+    .option('--category <category>', 'only rows of one category')
+    .option('--wide', 'every column in full, however wide the terminal is')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./plan.ts')).phases(o)));
+
+withPlan(
+  program
+    .command('plan')
+    .description('the resolved plan: order, knobs and where each value came from, and its hash')
+    .option('--all', 'every knob, not only those that differ from the catalog')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./plan.ts')).plan(o)));
+
+withPlan(
+  program
+    .command('order')
+    .description('orders of phases')
+    .command('suggest')
+    .description('where a phase may stand, and why not elsewhere')
+    .argument('<phase>', 'name of a phase, or name#n')
+    .option('--json', 'for scripts'),
+).action((phase, o) => guarded(async () => (await import('./order.ts')).suggest(phase, o)));
+
+program
+  .command('completion')
+  .description('a script that completes commands, options, phases, knobs, recipes and targets')
+  .argument('[shell]', 'bash, zsh or fish')
+  .option('--json', 'commands, options and names as data, for scripts and other shells')
+  .action((shell, o) => guarded(async () => (await import('./completion.ts')).completion(shell, o, program)));
+
+withPlan(
+  program
+    .command('recipes')
+    .description('recipes that ship; of a file: which are applied to each function, and its hash')
+    .argument('[file]', 'PTX or Ori text')
+    .option('--measure <name>', 'measure again what a recipe says that it does to kernels')
+    .option('--json', 'for scripts'),
+).action((file, o) => guarded(async () => (await import('./recipes.ts')).recipes(file, o)));
+
+/** Adds the options that say what is measured. */
+const withMeasure = (c: Command): Command =>
+  withCache(withPlan(c))
+    .option('--ptxas <level>', 'level at which ptxas is asked for registers and code size (default: 3)')
+    .option('--no-ptxas', 'do not ask ptxas')
+    .option('--no-launches', 'do not run the launch files beside the kernels')
+    .option('--profile <file>', 'weigh blocks by this profile (orrery run --profile-out), not by loops');
+
+withMeasure(
+  program
+    .command('measure')
+    .description('metrics of kernels after a plan: instructions, registers, memory, launches, ptxas')
+    .argument('<kernel...>', "PTX files, folders, patterns ('k/**/*.ptx') or launch files")
+    .option('--metrics <names>', 'only these, between commas; weighted.* is a family')
+    .option('--no-opt', 'as the program was lowered')
+    .option('--json', 'for scripts'),
+).action((files, o) => guarded(async () => (await import('./measure.ts')).measure(files, o)));
+
+withMeasure(
+  program
+    .command('ab')
+    .description('compare two plans over kernels: what got better, what worse, why, and whether results hold')
+    .argument(
+      '<arm...>',
+      "A and B: base, NAME=VALUE, '--set X=1', recipe:FILE, ref:COMMIT (its specs), ...; or main..branch",
+    )
+    .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
+    .option('--by <metric>', 'what decides whether a kernel was helped', 'weighted')
+    .option('--repeat <n>', 'timed runs of each arm; 0: none', '5')
+    .option('--min-effect <percent>', 'smallest change of a noisy metric that counts', '2')
+    .option('--seed <n>', 'seed of the bootstrap', '1')
+    .option(
+      '--diff <kernel>',
+      'print how the code of this kernel differs, after the first phase that differs',
+    )
+    .option('--format <text|markdown|json|html>', 'output')
+    .option('--json', 'for scripts: --format json')
+    .option('-o, --output <file>', 'write there instead of standard output')
+    .allowUnknownOption(),
+).action((arms, o) => guarded(async () => (await import('./ab.ts')).ab(arms, o)));
+
+program
+  .command('diff')
+  .description('what changed between two states of the specs: plans, rules with proofs, and kernels')
+  .argument('<base>', 'a git ref, or a folder with pipelines/ and knobs/')
+  .argument('[head]', 'the same (default: the specs as they are here)')
+  .option('-O, --level <0-5>', 'only this level (default: all)')
+  .option('--sm <sm_NN>', 'only this target (default: all)')
+  .option('--kernels <file...>', 'kernels on which the effect is shown (default: the test kernels)')
+  .option('--no-kernels', 'compare what plans mean, and run nothing')
+  .option('--by <metric>', 'what decides whether a kernel was helped', 'weighted')
+  .option('--ptxas <level>', 'also what ptxas makes of them')
+  .option('--no-ptxas', 'do not ask ptxas, not even for limits of the budget on what it makes')
+  .option('--no-prove', 'do not ask the solver about rules without a stored verdict')
+  .option('--solver <command>', 'a solver that reads SMT-LIB from its standard input')
+  .option('--format <text|markdown|json>', 'output')
+  .option('--json', 'for scripts: --format json')
+  .option('-o, --output <file>', 'write there instead of standard output')
+  .option('--budget <file>', 'limits that hold for the effect (default: orrery.budget.yaml of the head)')
+  .option('--annotations', 'then print each finding as an annotation of GitHub Actions: ::error file=...')
+  .addHelpText(
+    'after',
+    '\nExit code: 0 where nothing differs, 2 where something does, 1 for errors, broken kernels and broken limits.',
+  )
+  .action((base, head, o) => guarded(async () => (await import('./review.ts')).diff(base, head, o)));
+
+withCache(program.command('sweep'))
+  .description('run an experiment: arms over knobs, places of phases and switches, on many kernels')
+  .argument('<experiment.yaml>', 'a file of the kind experiment')
+  .option(
+    '-o, --output <file>',
+    'results as JSON lines (default: EXPERIMENT.results.jsonl); there, it is gone on with. With --emit: the job',
+  )
+  .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+  .option('--restart', 'forget the results that are there')
+  .option('-j, --jobs <n>', 'worker threads that run cells at the same time', '1')
+  .option('--shard <i/n>', 'run only this part of the cells, for several machines; `merge` joins the results')
+  .option('--emit <slurm|k8s|github>', 'run nothing: write the job of a batch engine that runs every shard')
+  .option('--shards <n>', 'with --emit: how many (default: 8)')
+  .option('--command <words>', 'with --emit: how orrery is called there')
+  .option('--image <name>', 'with --emit k8s: image of the containers (default: orrery)')
+  .option('--claim <name>', 'with --emit k8s: claim of the volume with the files (default: orrery)')
+  .option('--format <text|markdown|json>', 'output')
+  .option('--json', 'for scripts: --format json')
+  .action((file, o) => guarded(async () => (await import('./sweep.ts')).sweep(file, o)));
+
+program
+  .command('merge')
+  .description('join the results of the shards of a sweep, and report on them as if it had been run in one')
+  .argument('<experiment.yaml>', 'the experiment')
+  .argument('<results...>', 'the files that its shards wrote')
+  .option('-o, --output <file>', 'results as JSON lines (default: EXPERIMENT.results.jsonl)')
+  .option('--best <file>', 'write the best arm as a recipe there (default: EXPERIMENT.best.yaml)')
+  .option('--format <text|markdown|json>', 'output')
+  .option('--json', 'for scripts: --format json')
+  .action((file, parts, o) => guarded(async () => (await import('./sweep.ts')).merge(file, parts, o)));
+
+withMeasure(
+  program
+    .command('evaluate')
+    .description('read arms as JSON lines, answer metrics as JSON lines: for optimizers')
+    .option('--kernels <file...>', 'PTX files, folders, patterns or launch files')
+    .option('--metrics <names>', 'exact metrics of kernels, between commas', 'weighted,pressure.R')
+    .option('--per-kernel', 'answer with the values of each kernel too')
+    .option('--json', 'if the command itself fails, say so as JSON'),
+).action((o) => guarded(async () => (await import('./evaluate.ts')).evaluate(o)));
+
+program
+  .command('ptxas')
+  .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')
+  .argument(
+    '[args...]',
+    'options and files of ptxas; and --orrery-order, -recipe, -knobs, -set, -strict, -verbose',
+  )
+  .allowUnknownOption();
+
+program
+  .command('toolkit')
+  .description('make a CUDA toolkit of links whose ptxas is `orrery ptxas`; print its nvcc')
+  .argument('<folder>', 'where to make it')
+  .option('--from <toolkit>', 'the CUDA toolkit to link to (default: that of the nvcc on PATH)')
+  .option('--json', 'for scripts')
+  .action((folder, o) => guarded(async () => (await import('./toolkit.ts')).toolkit(folder, o)));
+
+withProfiledPlan(
+  program
+    .command('cfg')
+    .description('control flow of the functions of a PTX or Ori file, as AnalyzeControlFlow sees it')
+    .argument('<file>', 'PTX or Ori text')
+    .option('--format <text|dot|svg|json>', 'output (default: text)')
+    .option('--json', 'for scripts: --format json')
+    .option('--function <name>', 'only this function')
+    .option('--changes', 'before and after the plan side by side, changed edges marked')
+    .option('--phase <phase>', 'the same before and after this phase alone')
+    .option('--force', 'force mode of the analysis')
+    .option('-o, --output <file>', 'write there instead of standard output'),
+).action((file, o) => guarded(async () => (await import('./cfg.ts')).cfg(file, o)));
+
+program
+  .command('check')
+  .description('check specs, launches, PTX or Ori files; say everything that is wrong')
+  .argument('<file...>', 'YAML, PTX or Ori files')
+  .option('--json', 'for scripts')
+  .action((files, o) => guarded(async () => (await import('./check.ts')).check(files, o)));
+
+const rules = program
+  .command('rules')
+  .description('rewrite rules: what there is, what fired, what is proved');
+withPlan(
+  rules
+    .command('list')
+    .description('every rule by group, and the phases that run it')
+    .option('--group <name>', 'only this group')
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./rules.ts')).list(o)));
+withPlan(
+  rules
+    .command('show')
+    .description('one rule in full')
+    .argument('<id>', 'rule id')
+    .option('--json', 'for scripts'),
+).action((id, o) => guarded(async () => (await import('./rules.ts')).showRule(id, o)));
+withPlan(
+  rules
+    .command('prove')
+    .description(
+      'prove rules by a solver; those with a stored verdict are asked again only when a rule or a meaning changed',
+    )
+    .option('--rule <id>', 'only this rule, in full')
+    .option('--group <name>', 'only this group')
+    .option(
+      '--solver <command>',
+      'a solver that reads SMT-LIB from its standard input (default: the z3-solver package)',
+    )
+    .option('--all', 'also rules whose verdict is current')
+    .option(
+      '--accept',
+      'store the verdicts of shipped rules; of own ones, let bounds and stated reasons count as proofs',
+    )
+    .option('-j, --jobs <n>', 'workers that prove at the same time (default: one for each core)')
+    .option(
+      '--effort <factor>',
+      "times the usual limits; these are steps of the solver, so that a verdict is every machine's (default: 1)",
+    )
+    .option('--json', 'for scripts'),
+).action((o) => guarded(async () => (await import('./prove.ts')).proveRules(o)));
+withPlan(
+  rules
+    .command('explain')
+    .description('which rules fired in a kernel, where, and why others did not')
+    .argument('<file>', 'PTX or Ori text')
+    .option('--rule <id>', 'every place where this rule fired or nearly fired')
+    .option('--function <name>', 'only this function')
+    .option('--json', 'for scripts'),
+).action((file, o) => guarded(async () => (await import('./rules.ts')).explain(file, o)));
+withPlan(
+  rules
+    .command('coverage')
+    .description('what fires over a folder of kernels, and what never does')
+    .argument('[folder]', 'PTX files (default: the test kernels)')
+    .option('--all', 'name the rules whose shape does not occur, too')
+    .option('--json', 'for scripts'),
+).action((folder, o) => guarded(async () => (await import('./rules-coverage.ts')).coverage(folder, o)));
+
+program
+  .command('start', { hidden: true })
+  .description('the tour of npm start: optimize and check a bundled kernel')
+  .action(() => guarded(async () => (await import('./start.ts')).start()));
+
+/** Runs the command that the arguments name. */
+export async function runCommand(): Promise<void> {
+  // The options of ptxas are not parsed here: they are passed on unchanged.
+  if (process.argv[2] === 'ptxas') await (await import('./ptxas.ts')).ptxas(process.argv.slice(3));
+  else {
+    if (process.argv.includes('--json')) answerInJson();
+    await program.parseAsync(process.argv);
+  }
+}
