@@ -5,10 +5,10 @@
 const { readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { join } = require('node:path');
-const { setFlagsFromString } = require('node:v8');
+const { cachedDataVersionTag, setFlagsFromString } = require('node:v8');
 const { constants, Script } = require('node:vm');
 
-const { arch, pid, versions } = process;
+const { pid } = process;
 
 // By default V8 optimizes a function after some 200 KB of its bytecode have run. One run of the pipeline is many functions that
 // each run for a short while: on a kernel of 10,000 instructions optimizing them took half of all CPU time, and code that
@@ -31,6 +31,9 @@ function there(read) {
   }
 }
 
+// Of V8, of the flags that it runs with, and of the processor: code of another one is of no use here.
+const tag = cachedDataVersionTag().toString(36);
+
 const loaded = new Map();
 
 /** Loads a script of the bundle, and those that it asks for. */
@@ -39,7 +42,7 @@ function load(name) {
   if (known !== undefined) return known.exports;
   const file = join(folder, name);
   const source = readFileSync(file, 'latin1');
-  const code = `${file}.${statSync(file).mtimeMs.toString(36)}-${versions.v8}-${arch}`;
+  const code = `${file}.${statSync(file).mtimeMs.toString(36)}-${tag}`;
   const cachedData = there(() => readFileSync(code));
   const script = new Script(`(function (exports, require, module, __filename) {${source}\n})`, {
     filename: file,

@@ -1,8 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runPool } from '../src/lab/pool.ts';
@@ -13,16 +12,15 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-scale-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 /** A worker that answers n with its square; what it is to die of stands in `deadly`, by task: before that, or once. */
-const worker = (deadly: string, flag: string) =>
-  new Worker(
-    `const { parentPort } = require('node:worker_threads');
-    const { existsSync, writeFileSync } = require('node:fs');
-    parentPort.on('message', (tasks) => {
-      if (tasks === null) return parentPort.close();
-      for (const t of tasks) { ${deadly} parentPort.postMessage([t, t * t]); }
-    });`.replaceAll('FLAG', JSON.stringify(flag)),
-    { eval: true },
-  );
+const worker = (deadly: string, flag: string): ChildProcess => {
+  const code = `const { existsSync, writeFileSync } = require('node:fs');
+    process.on('uncaughtException', (e) => process.send({ died: e.message }, () => process.exit(1)));
+    process.on('message', (tasks) => {
+      if (tasks.length === 0) return process.disconnect();
+      for (const t of tasks) { ${deadly} process.send([t, t * t]); }
+    });`.replaceAll('FLAG', JSON.stringify(flag));
+  return spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+};
 const tasks = Array.from({ length: 40 }, (_, i) => i);
 const together = (left: readonly number[], workers: number) =>
   Math.max(1, Math.floor(left.length / (2 * workers)));
@@ -41,6 +39,7 @@ describe('a pool of workers', () => {
   it.each([
     ['ends', 'process.exit(3)'],
     ['throws', 'throw new Error("broken")'],
+    ['is killed', 'process.kill(process.pid, "SIGKILL")'],
   ])('a worker that %s loses nothing but what it had not answered', async (what, how) => {
     const flag = flagFile(what);
     const once = `if (t === 17 && !existsSync(FLAG)) { writeFileSync(FLAG, ''); ${how}; }`;

@@ -31,9 +31,8 @@ export interface OptTask {
   readonly trace: string | undefined;
 }
 
-/** What makes a thread one that optimizes files. */
-export interface OptWorker {
-  readonly role: 'opt';
+/** What a worker that optimizes files is sent first. */
+export interface OptWork {
   readonly tasks: readonly OptTask[];
   readonly options: OptOptions;
 }
@@ -46,7 +45,7 @@ export interface OptResult extends Printed {
 
 /**
  * `orrery opt` of several files and folders: each is optimized by itself, and one that fails does not stop the others. What is printed
- * and written does not depend on the number of threads.
+ * and written does not depend on the number of workers.
  */
 export async function optMany(patterns: readonly string[], o: OptOptions): Promise<void> {
   const emit = emitOf(o);
@@ -74,7 +73,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
   const onResult = (at: number, r: OptResult): void => {
     results[at] = r;
     progress.update(`${++done} of ${tasks.length} files: ${tasks[at].file}`);
-    // In the order of the files, whichever thread is done first.
+    // In the order of the files, whichever worker is done first.
     for (; results[shown] !== undefined; shown++) {
       if (results[shown]!.out + results[shown]!.err !== '') progress.done();
       if (results[shown]!.out !== '') process.stdout.write(results[shown]!.out);
@@ -89,7 +88,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     await runPool<OptResult>({
       tasks: [...tasks.keys()],
       workers: Math.min(jobs, tasks.length),
-      start: () => startWorker<OptWorker>({ role: 'opt', tasks, options: o }),
+      start: () => startWorker<OptWork>('opt', { tasks, options: o }),
       together: () => 1,
       onResult,
     });

@@ -1,15 +1,12 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { type OptWorker, taskRunner } from './opt-many.ts';
+import { type OptWork, taskRunner } from './opt-many.ts';
+import { Progress } from './ui.ts';
+import { serveTasks } from './workers.ts';
 
-/** Optimizes files in this thread: it is sent their places in the list that all threads have. */
+/** Optimizes files in this process: it is sent their places in the list that all workers have. */
 export function serveFiles(): void {
-  const { tasks, options } = workerData as OptWorker;
-  const { run, close } = taskRunner(options);
-  parentPort!.on('message', async (places: readonly number[] | null) => {
-    if (places === null) {
-      close();
-      return parentPort!.close();
-    }
-    for (const at of places) parentPort!.postMessage([at, await run(tasks[at])]);
+  Progress.quiet = true;
+  serveTasks(async ({ tasks, options }: OptWork) => {
+    const { run, close } = taskRunner(options);
+    return { run: (at) => run(tasks[at]), close };
   });
 }

@@ -1,13 +1,13 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
 import type { Verdict } from '../rules/prove/verdict.ts';
 import type { PlanOptions } from './options.ts';
 import { bookFor } from './rules.ts';
 import { openSolver } from './solver.ts';
+import { Progress } from './ui.ts';
+import { serveTasks } from './workers.ts';
 
-/** What makes a thread one that proves rules. */
-export interface ProveWorker {
-  readonly role: 'prove';
+/** What a worker that proves rules is sent first. */
+export interface ProveWork {
   readonly options: PlanOptions;
   readonly solver: string | undefined;
   readonly effort: number;
@@ -16,26 +16,20 @@ export interface ProveWorker {
 /** What a worker says of a rule: a verdict, or why the solver cannot be used. */
 export type Proved = { readonly verdict: Verdict } | { readonly fault: string };
 
-/** Proves rules in this thread: it is sent their places among the rules of its options. */
-export async function serveRules(): Promise<void> {
-  const { options, solver, effort } = workerData as ProveWorker;
-  const { rules } = await bookFor(options);
-  const { solve, close } = openSolver(solver);
-  const limits = timesLimits(effort);
-
-  const proved = async (at: number): Promise<Proved> => {
-    try {
-      return { verdict: await prove(rules[at], solve, limits) };
-    } catch (e) {
-      return { fault: (e as Error).message };
-    }
-  };
-
-  parentPort!.on('message', async (places: readonly number[] | null) => {
-    if (places === null) {
-      close();
-      return parentPort!.close();
-    }
-    for (const at of places) parentPort!.postMessage([at, await proved(at)]);
+/** Proves rules in this process: it is sent their places among the rules of its options. */
+export function serveRules(): void {
+  Progress.quiet = true;
+  serveTasks(async ({ options, solver, effort }: ProveWork) => {
+    const { rules } = await bookFor(options);
+    const { solve, close } = openSolver(solver);
+    const limits = timesLimits(effort);
+    const run = async (at: number): Promise<Proved> => {
+      try {
+        return { verdict: await prove(rules[at], solve, limits) };
+      } catch (e) {
+        return { fault: (e as Error).message };
+      }
+    };
+    return { run, close };
   });
 }

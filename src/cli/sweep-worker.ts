@@ -1,29 +1,24 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { CellRunner } from '../lab/sweep.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { loadSweep } from './sweep-setup.ts';
+import { Progress } from './ui.ts';
+import { serveTasks } from './workers.ts';
 
-/** What makes a thread one that runs cells of a sweep. */
-export interface SweepWorker {
-  readonly role: 'sweep';
+/** What a worker that runs cells is sent first. */
+export interface SweepWork {
   readonly file: string;
   readonly cache: CacheOptions;
 }
 
-/** Runs cells in this thread: it reads the experiment for itself, and is sent the places of cells. */
-export async function serveCells(): Promise<void> {
-  const { file, cache } = workerData as SweepWorker;
-  const setup = await loadSweep(file);
-  const runner = new CellRunner(setup.experiment, setup.modules, setup.plans, {
-    measure: setup.measure,
-    disk: cacheOf(cache),
-  });
-  parentPort!.on('message', async (places: readonly number[] | null) => {
-    if (places === null) {
-      runner.close();
-      parentPort!.close();
-      return;
-    }
-    for (const at of places) parentPort!.postMessage([at, await runner.run(setup.cells[at])]);
+/** Runs cells in this process: it reads the experiment for itself, and is sent the places of cells. */
+export function serveCells(): void {
+  Progress.quiet = true;
+  serveTasks(async ({ file, cache }: SweepWork) => {
+    const setup = await loadSweep(file);
+    const runner = new CellRunner(setup.experiment, setup.modules, setup.plans, {
+      measure: setup.measure,
+      disk: cacheOf(cache),
+    });
+    return { run: (at) => runner.run(setup.cells[at]), close: () => runner.close() };
   });
 }

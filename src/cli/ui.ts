@@ -172,9 +172,12 @@ export function duration(ms: number): string {
 
 /** Progress on stderr, only on a terminal; at most ten updates a second. */
 export class Progress {
+  /** Says nothing anywhere: in workers, whose progress is that of the command. */
+  static quiet = false;
+
   private last = 0;
   private shown = false;
-  private readonly on = process.stderr.isTTY === true;
+  private readonly on = process.stderr.isTTY === true && !Progress.quiet;
 
   update(text: string): void {
     if (!this.on) return;

@@ -1,9 +1,14 @@
-import type { Worker } from 'node:worker_threads';
+import type { ChildProcess } from 'node:child_process';
 
 /*
- * A pool of worker threads. A worker is sent a list of task numbers and answers each with [number, result], in that
- * order; null asks it to end. If a worker dies, its unanswered tasks are given to another.
+ * A pool of worker processes. A worker is sent a list of task numbers and answers each with [number, result], in that
+ * order; an empty list asks it to end. If a worker dies, its unanswered tasks are given to another; if it can, it says of what.
  */
+
+/** What a worker says before it dies. */
+export interface LastWords {
+  readonly died: string;
+}
 
 /** How many workers a task may kill before the pool gives up. */
 const MOST_DEATHS = 2;
@@ -13,7 +18,7 @@ export interface PoolOptions<R> {
   readonly tasks: readonly number[];
   readonly workers: number;
   /** Starts a worker. */
-  readonly start: () => Worker;
+  readonly start: () => ChildProcess;
   /** How many of the first tasks in a list one worker should take in a row; at least 1. */
   readonly together: (left: readonly number[], workers: number) => number;
   /** Called with each result as it arrives. */
@@ -31,23 +36,31 @@ export interface PoolOptions<R> {
 export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
   const left = [...opts.tasks];
   const deaths = new Map<number, number>();
-  const running = new Map<Worker, number[]>();
+  const running = new Map<ChildProcess, number[]>();
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
       const all = [...running.keys()];
       running.clear();
-      void Promise.all(all.map((w) => w.terminate())).then(settle);
+      const gone = all.map((w) => new Promise((done) => w.once('exit', done)));
+      for (const w of all) w.kill('SIGKILL');
+      void Promise.all(gone).then(settle);
     };
-    const give = (w: Worker): void => {
+    const give = (w: ChildProcess): void => {
       const count = left.length === 0 ? 0 : opts.together(left, opts.workers);
       const mine = left.splice(0, count);
       running.set(w, mine);
-      w.postMessage(mine.length === 0 ? null : mine);
+      // To a worker that is gone nothing can be sent; what it had is given on when its end is heard of.
+      w.send(mine, () => {});
     };
     const begin = (): void => {
       const w = opts.start();
       let why: unknown = null;
-      w.on('message', ([task, result]: [number, R]) => {
+      w.on('message', (said: [number, R] | LastWords) => {
+        if (!Array.isArray(said)) {
+          why = new Error(said.died);
+          return;
+        }
+        const [task, result] = said;
         const mine = running.get(w);
         if (mine === undefined) return;
         try {
@@ -62,7 +75,7 @@ export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
       w.on('error', (e) => {
         why = e;
       });
-      w.on('exit', (code) => {
+      w.on('exit', (code, signal) => {
         const lost = running.get(w);
         if (lost === undefined) return;
         running.delete(w);
@@ -70,7 +83,7 @@ export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
           const times = (deaths.get(lost[0]) ?? 0) + 1;
           deaths.set(lost[0], times);
           if (times >= MOST_DEATHS)
-            return end(() => reject(why ?? new Error(`a worker ended with code ${code}`)));
+            return end(() => reject(why ?? new Error(`a worker ended with ${signal ?? `code ${code}`}`)));
           left.unshift(...lost);
           begin();
         } else if (running.size === 0) resolve(left.length === 0);
