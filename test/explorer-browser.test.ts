@@ -219,6 +219,28 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await page.keyboard.press('Control+End');
     await page.keyboard.type('  - {{ mvoe: OriCopyProp }');
     await page.locator('.cm-fault.error').first().waitFor();
+    // A move would write the order anew, and what is typed there would be gone.
+    await page.getByPlaceholder('Find phase').fill('SinkCodeIntoBlock');
+    await page.locator('.row.phase', { hasText: 'SinkCodeIntoBlock' }).click();
+    await page.getByLabel('Move behind').selectOption('OriDoRemat');
+    await page.getByText('the spec that you are typing has faults').waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content', { hasText: 'mvoe' }).waitFor();
+    await page.getByRole('button', { name: 'Remove explorer-order.yaml' }).click();
+    await page.locator('.cm-content').waitFor({ state: 'detached' });
+    await page.locator('.row.phase', { hasText: 'SinkCodeIntoBlock' }).click();
+    await page.getByLabel('Move behind').selectOption('OriDoRemat');
+    await page.locator('.changed[role=status]', { hasText: 'explorer-order.yaml' }).waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content', { hasText: 'move: SinkCodeIntoBlock' }).waitFor();
+    // What is typed stays also where one looks at something else before the pause is over.
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('# a remark of mine');
+    await tab(page, 'Code').click();
+    await page.locator('.listing .line.ins').first().waitFor();
+    await tab(page, 'Specs').click();
+    await page.locator('.cm-content', { hasText: '# a remark of mine' }).waitFor();
     await done();
   });
 

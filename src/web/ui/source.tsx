@@ -1,6 +1,6 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { Editor } from './editor.tsx';
-import { faults, live, open, picked, source } from './store.ts';
+import { applyTyped, faults, live, open, picked, source, takeTyped } from './store.ts';
 
 /** Pause in typing after which the engine is asked, in milliseconds. */
 const PAUSE = 250;
@@ -8,16 +8,16 @@ const PAUSE = 250;
 /** The kernel's text. Errors stand under their lines while one types. */
 export function SourceView() {
   const s = source.value;
-  const timer = useRef<number | undefined>(undefined);
-  // What was typed belongs to this file, not to one opened within the pause.
-  useEffect(() => () => clearTimeout(timer.current), [s?.file]);
+  // Nothing that was typed is lost where one looks at something else.
+  useEffect(() => () => void applyTyped(), []);
   if (s === null) return <p class="empty">Choose a kernel above, or drop a PTX file anywhere.</p>;
-  const changed = (text: string): void => {
-    clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => {
-      if (source.value !== null && text !== source.value.text) void open({ ...source.value, text });
+  const changed = (text: string): void =>
+    takeTyped(async () => {
+      const now = source.value;
+      // What was typed belongs to this file, not to one opened within the pause.
+      if (now !== null && now.file === s.file && text !== now.text) await open({ ...now, text });
+      return true;
     }, PAUSE);
-  };
   return (
     <section class="source-view" aria-label="Source">
       <Editor

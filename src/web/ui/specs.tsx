@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import {
   SPEC_KINDS,
@@ -10,19 +10,28 @@ import {
 } from '../model/documents.ts';
 import { Editor } from './editor.tsx';
 import { FaultList } from './faults.tsx';
-import { engineOf, faults, live, open, run, source } from './store.ts';
+import { applyTyped, engineOf, faults, forgetTyped, live, open, run, source, takeTyped } from './store.ts';
 import { classes } from './words.ts';
 
 const chosen = signal('');
+
+/** What was found of a text that was typed. */
+interface Checked {
+  /** The text, where it has faults, so that it is not the spec's yet; else null. */
+  readonly text: string | null;
+  readonly found: readonly Diagnostic[];
+}
+
+/** By kernel and spec. It stays where one looks at something else and comes back. */
+const checked = signal<ReadonlyMap<string, Checked>>(new Map());
 /** Pause in typing after which the engine is asked, in milliseconds. */
 const PAUSE = 300;
 
 /** Specs of the user: orders, recipes, knob sets and rules, edited as YAML. */
 export function Specs() {
   const s = source.value;
-  const [own, setOwn] = useState<readonly Diagnostic[]>([]);
-  const timer = useRef<number | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), [s?.file]);
+  // Nothing that was typed is lost where one looks at something else.
+  useEffect(() => () => void applyTyped(), []);
   if (!live.value) return <Recorded />;
   if (s === null) return <p class="empty">Open a kernel first.</p>;
   const names = Object.keys(s.documents);
@@ -32,19 +41,30 @@ export function Specs() {
     chosen.value = file;
     void open(withDocument(s, file, text));
   };
-  const drop = (): void => void open(withoutDocument(s, name));
-  const changed = (text: string): void => {
-    clearTimeout(timer.current);
-    timer.current = window.setTimeout(async () => {
-      const now = source.value;
-      if (now === null || now.documents[name] === text) return;
-      const found = await engineOf().ask('checkSpec', { file: name, text });
-      setOwn(found);
-      // A text without the form of a spec would only hide the last result.
-      if (found.every((f) => f.severity !== 'error')) void open(withDocument(now, name, text));
-    }, PAUSE);
+  const key = `${s.file}\n${name}`;
+  const setChecked = (c: Checked): void => {
+    checked.value = new Map(checked.value).set(key, c);
   };
-  const shown = [...own, ...faults.value.filter((f) => f.file === name)];
+  const drop = (): void => {
+    forgetTyped();
+    setChecked({ text: null, found: [] });
+    void open(withoutDocument(s, name));
+  };
+  const changed = (text: string): void =>
+    takeTyped(async () => {
+      const before = source.value?.documents[name];
+      if (source.value?.file !== s.file || before === undefined || before === text) return true;
+      const found = await engineOf().ask('checkSpec', { file: name, text });
+      // A text without the form of a spec would only hide the last result.
+      const wrong = found.some((f) => f.severity === 'error');
+      setChecked({ text: wrong ? text : null, found });
+      if (wrong) return false;
+      const now = source.value;
+      if (now !== null && now.file === s.file) await open(withDocument(now, name, text));
+      return true;
+    }, PAUSE);
+  const { text: unfinished = null, found = [] } = checked.value.get(key) ?? {};
+  const shown = [...found, ...faults.value.filter((f) => f.file === name)];
   return (
     <section class="specs" aria-label="Specs">
       <div class="spec-list">
@@ -56,7 +76,6 @@ export function Specs() {
             class={classes('row', n === name && 'selected')}
             onClick={() => {
               chosen.value = n;
-              setOwn([]);
             }}
           >
             {n}
@@ -85,7 +104,7 @@ export function Specs() {
             key={name}
             label={name}
             language="yaml"
-            text={s.documents[name]}
+            text={unfinished ?? s.documents[name]}
             faults={shown}
             onText={changed}
             schema={/^kind: ([\w-]+)/m.exec(s.documents[name])?.[1]}

@@ -205,9 +205,50 @@ export async function pin(s: Source): Promise<void> {
 
 let editing: Promise<void> = Promise.resolve();
 
+/** Makes text that was typed part of the source; false where it has faults, so that it is not. */
+type Apply = () => Promise<boolean>;
+
+let typed: Apply | null = null;
+let pause: number | undefined;
+
+/**
+ * Takes what was typed into an editor. It is applied after a pause, or when an edit comes first: an edit of the source as it was before
+ * would undo what was typed.
+ *
+ * @param wait the pause, in milliseconds
+ */
+export function takeTyped(apply: Apply, wait: number): void {
+  typed = apply;
+  clearTimeout(pause);
+  pause = window.setTimeout(() => void applyTyped(), wait);
+}
+
+/** Applies what was typed without waiting for the pause. */
+export function applyTyped(): Promise<void> {
+  editing = editing.then(async () => void (await flush()));
+  return editing;
+}
+
+/** Forgets what was typed: what it was typed into is gone. */
+export function forgetTyped(): void {
+  typed = null;
+}
+
+async function flush(): Promise<boolean> {
+  clearTimeout(pause);
+  const apply = typed;
+  if (apply === null || !(await apply())) return apply === null;
+  if (typed === apply) typed = null;
+  return true;
+}
+
 /** Changes the source. Edits wait for each other; one whose source was replaced meanwhile is dropped. */
 export function edit(change: Edit): Promise<void> {
-  editing = editing.then(() => editNow(change));
+  editing = editing.then(async () => {
+    // A move is written into a spec, maybe into that one.
+    if ((await flush()) || change.kind !== 'move') return editNow(change);
+    note.value = 'That was not done: the spec that you are typing has faults. Mend it or remove it first.';
+  });
   return editing;
 }
 
