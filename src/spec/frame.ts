@@ -258,9 +258,12 @@ function hashParts(
 ): Frame['hash'] {
   const running = phases
     .filter((p) => p.disabled === null)
-    .map((p) => `${canonical([p.id, p.roundAfter])},${textOfWork(p)}`);
+    .map((p) => {
+      const round = p.roundAfter === null ? '' : `,${canonical(p.roundAfter)}`;
+      return `[${canonical(p.id)},${textOfWork(p)}${round}]`;
+    });
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
-  const before = `${[level, facts, isa.hash].map(canonical).join(',')},[${running.join(';')}]`;
+  const before = `${[level, facts, isa.hash].map(canonical).join(',')},[${running.join(',')}]`;
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
 }
 
@@ -269,11 +272,11 @@ const worksKnown = new WeakMap<
   { readonly gate: PlanPhase['gate']; readonly text: string }
 >();
 
-/** What a phase does and when, as text. Plans of one table share that of most rows. */
+/** What a phase does and when, as the middle of a list in canonical JSON. Plans of one table share that of most rows. */
 function textOfWork({ steps, gate, noOp, progress }: PlanPhase): string {
   const known = worksKnown.get(steps);
   if (known?.gate === gate) return known.text;
-  const text = canonical([steps.map(stepData), gate, noOp, progress]);
+  const text = [steps.map(stepData), gate, noOp, progress].map(canonical).join(',');
   worksKnown.set(steps, { gate, text });
   return text;
 }
