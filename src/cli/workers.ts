@@ -23,7 +23,7 @@ interface Work<T> {
  */
 export function startWorker<T>(role: WorkerRole, work: T): ChildProcess {
   const child = fork(join(ROOT, 'bin', 'orrery.js'), [WORKER, role], {
-    execArgv: ['--single-threaded'],
+    execArgv: [...process.execArgv, '--single-threaded'],
     serialization: 'advanced',
   });
   const first: Work<T> = { argv: process.argv, work };
