@@ -1,9 +1,13 @@
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ptxTable } from '../src/cli/emit.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, parseProgram } from '../src/ir/text.ts';
 import { noisyPair } from '../src/lab/ab.ts';
 import { armOfData, armsOfRange, armText, parseArm } from '../src/lab/arms.ts';
 import { estimateCycles } from '../src/lab/estimate.ts';
+import { loadModules, lowerModule } from '../src/lab/kernels.ts';
+import { Measurer } from '../src/lab/measure.ts';
 import { METRICS, metricOf } from '../src/lab/metrics.ts';
 import { occupancyOf } from '../src/lab/occupancy.ts';
 import { partingOf } from '../src/lab/parting.ts';
@@ -12,8 +16,10 @@ import { change, columns, percent, stacked } from '../src/lab/render/table.ts';
 import { staticValues } from '../src/lab/statics.ts';
 import { bootstrapMean, geometricMean, median, randomOf, spearman, student } from '../src/lab/statistics.ts';
 import { blockWeights } from '../src/lab/weights.ts';
+import { ROOT } from '../src/spec/node-cache.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { testIsa } from './support/isa.ts';
+import { shipped } from './support/specs.ts';
 
 const isa = testIsa();
 const entry = (body: string): Fn => parseFn(`.entry k\n{\n${body}\n}`, isa);
@@ -182,6 +188,21 @@ describe('static metrics', () => {
       expect(occupancyOf(sm[name].backend, { threads, registers, shared }).blocks).toBe(blocks);
     },
   );
+
+  it('the registers of ptxas leave warps, in steps: 33 as few as 40', async () => {
+    const [module] = await loadModules([join(ROOT, 'test/kernels/saxpy/saxpy.sm_80.ptx')]);
+    const plan = sm.sm_80;
+    const input = lowerModule(module, plan);
+    const of = async (registers: number): Promise<number> => {
+      const use = { registers, spillStores: 0, spillLoads: 0, stack: 0, code: 0, instructions: 0 };
+      const assemble = () => input.program.functions.map(({ name }) => ({ name, ...use }));
+      const ptxas = { assemble, version: '', table: ptxTable(shipped), level: 3 };
+      const [k] = await new Measurer(module, input, { launches: false, ptxas }).kernels(input.program, plan);
+      return k.values['ptxas.occupancy'];
+    };
+    // 65,536 registers, eight at a time for each thread, and 64 warps at most; in blocks of 256 threads.
+    expect(await Promise.all([32, 33, 40, 64, 128, 255].map(of))).toEqual([100, 75, 75, 50, 25, 12.5]);
+  });
 
   it('a loop in a loop weighs most; a profile knows better', () => {
     const fn = entry(

@@ -18,7 +18,7 @@ import { estimateCycles, timingOf } from './estimate.ts';
 import type { Lowered, Module } from './kernels.ts';
 import { MEMORY, type Values } from './metrics.ts';
 import { occupancyOf } from './occupancy.ts';
-import { blockUse, functionsOf, type LaunchShape, staticValues } from './statics.ts';
+import { blockUse, functionsOf, type LaunchShape, residentPercent, staticValues } from './statics.ts';
 
 /** What ptxas reports for a function. */
 export interface PtxasUse {
@@ -101,7 +101,10 @@ export class Measurer {
         values: {
           ...staticValues(program, fn, plan.backend, start, this.opts.profile),
           ...dynamicValues(program, fn, plan, runs),
-          ...(use === undefined ? {} : ptxasValues(use)),
+          ...(use !== undefined && {
+            ...ptxasValues(use),
+            'ptxas.occupancy': residentPercent(plan.backend, blockUse(program, fn, use.registers, start)),
+          }),
         },
         launches: runs.map((r) => r.outcome),
       });

@@ -57,6 +57,7 @@ export const METRICS: readonly Metric[] = [
   metric('barrier-waits', 'waits of warps at barriers', 'waits', 'simulator'),
   metric('cycles', 'cycles of one SM that runs the whole grid, by issue and latency', 'cycles', 'model'),
   metric('ptxas.registers', 'registers of a thread', 'registers', 'ptxas'),
+  metric('ptxas.occupancy', 'resident warps that these registers leave', '%', 'ptxas', { better: 'more' }),
   metric('ptxas.spill-stores', 'bytes stored for want of registers', 'bytes', 'ptxas'),
   metric('ptxas.spill-loads', 'bytes loaded for want of registers', 'bytes', 'ptxas'),
   metric('ptxas.stack', 'stack frame', 'bytes', 'ptxas'),

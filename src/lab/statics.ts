@@ -9,7 +9,7 @@ import { factOf } from '../spec/backend.ts';
 import type { Backend } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
 import { MEMORY, type Values } from './metrics.ts';
-import { occupancyOf } from './occupancy.ts';
+import { type BlockUse, occupancyOf } from './occupancy.ts';
 import { partingOf } from './parting.ts';
 import { blockWeights } from './weights.ts';
 
@@ -86,9 +86,14 @@ export function staticValues(
   v['shared-bytes'] = sharedBytes(program, kernel);
   v['code-bytes'] = v.instructions * Number(factOf(backend, 'encoding.instruction-bytes') ?? 0);
   for (const [file, n] of Object.entries(pressure)) v[`pressure.${file}`] = n;
-  const o = occupancyOf(backend, blockUse(program, kernel, pressure.R, start));
-  v.occupancy = Math.round((1000 * o.warps) / o.most) / 10;
+  v.occupancy = residentPercent(backend, blockUse(program, kernel, pressure.R, start));
   return v;
+}
+
+/** Warps of a kernel that are resident at once, in percent of those that an SM of the target can hold. */
+export function residentPercent(backend: Backend, use: BlockUse): number {
+  const { warps, most } = occupancyOf(backend, use);
+  return Math.round((1000 * warps) / most) / 10;
 }
 
 /** The resources of a kernel's block, from its directives and its launch. */
