@@ -63,6 +63,13 @@ describe('a pool of workers', () => {
     expect(begun).toBeLessThanOrEqual(3);
   });
 
+  it('gives up where no worker can be started, and says why', async () => {
+    const start = () =>
+      spawn(join(dir, 'no-such-program'), [], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    const run = runPool({ tasks, workers: 2, start, together, onResult: () => {} });
+    await expect(run).rejects.toThrow('ENOENT');
+  });
+
   it('stops where it is told to, and hands on what listeners throw', async () => {
     let n = 0;
     const opts = { tasks, workers: 2, start: () => worker('', ''), together };
@@ -126,18 +133,35 @@ kernels: [${['saxpy', 'float-compare', 'nested-conditions'].map(kernel).join(', 
     }
   });
 
-  it('ends with the same where it was killed', async () => {
-    const args = ['sweep', experiment, ...files('killed'), '-j', '2'];
-    const lines = () => (existsSync(join(dir, 'killed.jsonl')) ? read('killed.jsonl').split('\n').length : 0);
-    const child = spawn(process.execPath, [bin, ...args], { cwd: dir, stdio: 'ignore' });
-    const ended = new Promise((done) => child.on('close', done));
-    while (lines() < 5 && child.exitCode === null) await new Promise((next) => setTimeout(next, 2));
-    child.kill('SIGKILL');
-    await ended;
-    expect(lines()).toBeGreaterThanOrEqual(5);
-    expect(orrery(...args).code).toBe(0);
-    expect(read('killed.jsonl')).toBe(read('whole.jsonl'));
-  });
+  // A terminal interrupts all processes of a command; a kill hits the first one alone, and its workers have to notice.
+  it.each([
+    ['killed', 'SIGKILL', null],
+    ['interrupted', 'SIGINT', 130],
+  ] as const)(
+    'ends with the same where it was %s, and leaves no worker behind',
+    async (name, signal, code) => {
+      const args = ['sweep', experiment, ...files(name), '-j', '2'];
+      const file = `${name}.jsonl`;
+      const lines = () => (existsSync(join(dir, file)) ? read(file).split('\n').length : 0);
+      const child = spawn(process.execPath, [bin, ...args], { cwd: dir, stdio: 'ignore', detached: true });
+      const ended = new Promise((done) => child.on('close', done));
+      const soon = () => new Promise((next) => setTimeout(next, 2));
+      while (lines() < 5 && child.exitCode === null) await soon();
+      process.kill(signal === 'SIGINT' ? -child.pid! : child.pid!, signal);
+      expect(await ended).toBe(code);
+      expect(lines()).toBeGreaterThanOrEqual(5);
+      const there = () => {
+        try {
+          return process.kill(-child.pid!, 0);
+        } catch {
+          return false;
+        }
+      };
+      while (there()) await soon();
+      expect(orrery(...args).code).toBe(0);
+      expect(read(file)).toBe(read('whole.jsonl'));
+    },
+  );
 
   it('figures of two versions of ptxas, or of two builds, do not come together', () => {
     const small = join(dir, 'ptxas.experiment.yaml');

@@ -42,6 +42,7 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
   return { ok, text: [head, ...lines].join('\n') };
 }
 
+/** Runs a launch on a program, and compares with what the launch expects. */
 export async function checkLaunch(
   path: string,
   after: Program,

@@ -2,9 +2,8 @@ import { prove, timesLimits } from '../rules/prove/prove.ts';
 import type { Verdict } from '../rules/prove/verdict.ts';
 import type { PlanOptions } from './options.ts';
 import { bookFor } from './rules.ts';
+import { serveTasks } from './serve.ts';
 import { openSolver } from './solver.ts';
-import { Progress } from './ui.ts';
-import { serveTasks } from './workers.ts';
 
 /** What a worker that proves rules is sent first. */
 export interface ProveWork {
@@ -18,7 +17,6 @@ export type Proved = { readonly verdict: Verdict } | { readonly fault: string };
 
 /** Proves rules in this process: it is sent their places among the rules of its options. */
 export function serveRules(): void {
-  Progress.quiet = true;
   serveTasks(async ({ options, solver, effort }: ProveWork) => {
     const { rules } = await bookFor(options);
     const { solve, close } = openSolver(solver);

@@ -1,8 +1,7 @@
 import { CellRunner } from '../lab/sweep.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
+import { serveTasks } from './serve.ts';
 import { loadSweep } from './sweep-setup.ts';
-import { Progress } from './ui.ts';
-import { serveTasks } from './workers.ts';
 
 /** What a worker that runs cells is sent first. */
 export interface SweepWork {
@@ -12,7 +11,6 @@ export interface SweepWork {
 
 /** Runs cells in this process: it reads the experiment for itself, and is sent the places of cells. */
 export function serveCells(): void {
-  Progress.quiet = true;
   serveTasks(async ({ file, cache }: SweepWork) => {
     const setup = await loadSweep(file);
     const runner = new CellRunner(setup.experiment, setup.modules, setup.plans, {

@@ -172,7 +172,7 @@ export function duration(ms: number): string {
 
 /** Progress on stderr, only on a terminal; at most ten updates a second. */
 export class Progress {
-  /** Says nothing anywhere: in workers, whose progress is that of the command. */
+  /** True: nothing is shown anywhere in this process. */
   static quiet = false;
 
   private last = 0;

@@ -24,3 +24,6 @@ export const hashText = (text: string, seed = ''): string => hashDigits(hashOn(t
 /** A state as the digits of `hashText`. */
 export const hashDigits = ([a, b]: HashState): string =>
   (a >>> 0).toString(16).padStart(8, '0') + (b >>> 0).toString(16).padStart(8, '0');
+
+/** Hash of plain data, as its JSON. Of equal data in another order of keys it is another one. */
+export const dataHash = (data: unknown): string => hashText(JSON.stringify(data));

@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
-import { hashText } from '../ir/hash.ts';
+import { dataHash, hashText } from '../ir/hash.ts';
 import {
   type ForeignForm,
   type InstrClass,
@@ -72,8 +72,8 @@ const interned = new Map<string, WeakRef<Isa>>();
 /**
  * Builds the instruction set from its documents: those of kind `isa`, and the one of kind `ptx`, whose rows with `both` tell
  * lowering what PTX calls an opcode. Documents with equal content always give the same object, because
- * opcodes are compared by reference and snapshots outlive the specs they were made with. A document may bring the hash of its data's
- * JSON along, where that was made earlier.
+ * opcodes are compared by reference and snapshots outlive the specs they were made with. A document may bring the hash of its data
+ * along (`dataHash`), where that was made earlier.
  *
  * @returns the set, and one diagnostic for each fault in a form, modifier or property
  */
@@ -83,7 +83,7 @@ export function buildIsa(
   readonly isa: Isa;
   readonly diagnostics: readonly Diagnostic[];
 } {
-  const hash = hashText(docs.map((d) => d.hash ?? hashText(JSON.stringify(d.data))).join(' '));
+  const hash = hashText(docs.map((d) => d.hash ?? dataHash(d.data)).join(' '));
   const known = interned.get(hash)?.deref();
   if (known !== undefined) return { isa: known, diagnostics: [] };
   const diagnostics: Diagnostic[] = [];

@@ -23,7 +23,7 @@ export interface PoolOptions<R> {
   readonly together: (left: readonly number[], workers: number) => number;
   /** Called with each result as it arrives. */
   readonly onResult: (task: number, result: R) => void;
-  /** Asked after each result; true ends the pool and loses unfinished work. */
+  /** Asked after each result and where a worker has ended; true ends the pool and loses unfinished work. */
   readonly stop?: () => boolean;
 }
 
@@ -41,7 +41,9 @@ export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
     const end = (settle: () => void): void => {
       const all = [...running.keys()];
       running.clear();
-      const gone = all.map((w) => new Promise((done) => w.once('exit', done)));
+      const gone = all
+        .filter((w) => w.pid !== undefined)
+        .map((w) => new Promise((done) => w.once('exit', done)));
       for (const w of all) w.kill('SIGKILL');
       void Promise.all(gone).then(settle);
     };
@@ -72,22 +74,26 @@ export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
         if (opts.stop?.() === true) return end(() => resolve(false));
         if (mine.length === 0) give(w);
       });
-      w.on('error', (e) => {
-        why = e;
-      });
-      w.on('exit', (code, signal) => {
+      const gone = (how: string): void => {
         const lost = running.get(w);
         if (lost === undefined) return;
         running.delete(w);
+        // An interrupt of the terminal ends workers too.
+        if (opts.stop?.() === true) return end(() => resolve(false));
         if (lost.length > 0) {
           const times = (deaths.get(lost[0]) ?? 0) + 1;
           deaths.set(lost[0], times);
-          if (times >= MOST_DEATHS)
-            return end(() => reject(why ?? new Error(`a worker ended with ${signal ?? `code ${code}`}`)));
+          if (times >= MOST_DEATHS) return end(() => reject(why ?? new Error(`a worker ended with ${how}`)));
           left.unshift(...lost);
           begin();
         } else if (running.size === 0) resolve(left.length === 0);
+      };
+      w.on('error', (e) => {
+        why = e;
+        // What could not be started does not end either.
+        if (w.pid === undefined) gone('an error');
       });
+      w.on('exit', (code, signal) => gone(signal ?? `code ${code}`));
       give(w);
     };
     const many = Math.min(opts.workers, left.length);

@@ -1,4 +1,5 @@
 import { match } from 'ts-pattern';
+import { dataHash } from '../ir/hash.ts';
 import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { Specs } from './specs.ts';
 import { produce } from './state.ts';
@@ -18,8 +19,12 @@ export const specName = (f: SpecFile): string =>
   f.kind === 'backend'
     ? String(f.data.name)
     : f.kind === 'rules'
-      ? (f.built?.rules?.group ?? String(f.data.group))
+      ? String(f.data.group)
       : stem(f.file.replaceAll('\\', '/'));
+
+/** Hash of the data of a spec; the build made it where nothing has changed since. */
+export const hashOfSpec = ({ data, built }: Pick<SpecFile, 'data' | 'built'>): string =>
+  built?.hash !== undefined && built.data === data ? built.hash : dataHash(data);
 
 /** Specs by kind and name. There must be one each of the kinds `phases`, `constraints` and `knobs`. */
 export function specsOf(files: readonly SpecFile[]): Specs {

@@ -28,26 +28,17 @@ export const KINDS = [
 ] as const;
 export type SpecKind = (typeof KINDS)[number];
 
-/** What the build found out about a group of rules. */
-export interface BuiltRules {
-  /** Name of the group. */
-  readonly group: string;
-  /** Knobs that conditions of the rules read. */
-  readonly knobs: readonly string[];
-  /** Hash of the instruction set that the rules were tried with. */
-  readonly wholeFor: string;
-  /** Finds them in its instructions. */
-  readonly automaton: Automaton;
-}
-
 /** What is kept of a valid spec. */
 export interface CachedSpec {
   readonly kind: SpecKind;
   readonly data: Readonly<Record<string, unknown>>;
   /** Of a spec that ships: the hash of its data (`dataHash`). */
   readonly hash?: string;
-  /** Of rules that the build found whole. */
-  readonly rules?: BuiltRules;
+  /**
+   * Of rules that the build found whole: the hash of the instruction set that they were tried with, and the automaton
+   * that finds them in its instructions.
+   */
+  readonly rules?: { readonly wholeFor: string; readonly automaton: Automaton };
 }
 
 /** A spec as read: plain data, and the text, in which lines are looked up when needed. */

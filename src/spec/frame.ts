@@ -3,8 +3,8 @@ import type { Isa } from '../ir/opcode.ts';
 import { buildIsa } from '../isa/build.ts';
 import type { ResolvedBackend } from './backend.ts';
 import { canonical } from './canonical.ts';
+import { hashOfSpec } from './collect.ts';
 import { pairsOf } from './constraints.ts';
-import { hashOfSpec } from './data-hash.ts';
 import type { SpecFile } from './document.ts';
 import { type Entry, RowTable } from './entries.ts';
 import { resolveHooks } from './hooks.ts';
@@ -148,7 +148,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     entries,
     rows,
     specs.phases,
-    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passNeeds, rules: specs.rules },
+    { ...rulesFor(specs, request, ruleKnobs, issues), pass: passNeeds, host, rules: specs.rules },
     hooks,
     switches,
     issues,
@@ -260,24 +260,24 @@ function hashParts(
     .filter((p) => p.disabled === null)
     .map((p) => {
       const round = p.roundAfter === null ? '' : `,${canonical(p.roundAfter)}`;
-      return `[${canonical(p.id)},${textOfWork(p)}${round}]`;
+      return `[${canonical(p.id)},${textOfSteps(p)},${canonical(p.noOp)},${canonical(p.progress)}${round}]`;
     });
   const groups = [...rules].map(([name, r]) => [name, r.hash]);
   const before = `${[level, facts, isa.hash].map(canonical).join(',')},[${running.join(',')}]`;
   return { before: hashOn(`[${before},`), after: `,${canonical(groups)}]` };
 }
 
-const worksKnown = new WeakMap<
+const stepsKnown = new WeakMap<
   PlanPhase['steps'],
   { readonly gate: PlanPhase['gate']; readonly text: string }
 >();
 
-/** What a phase does and when, as the middle of a list in canonical JSON. Plans of one table share that of most rows. */
-function textOfWork({ steps, gate, noOp, progress }: PlanPhase): string {
-  const known = worksKnown.get(steps);
+/** What a phase runs and its gate, as the middle of a list in canonical JSON. Plans of one table share those of most rows. */
+function textOfSteps({ steps, gate }: PlanPhase): string {
+  const known = stepsKnown.get(steps);
   if (known?.gate === gate) return known.text;
-  const text = [steps.map(stepData), gate, noOp, progress].map(canonical).join(',');
-  worksKnown.set(steps, { gate, text });
+  const text = [steps.map(stepData), gate].map(canonical).join(',');
+  stepsKnown.set(steps, { gate, text });
   return text;
 }
 

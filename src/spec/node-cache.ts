@@ -3,8 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wri
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Automaton } from '../rules/automaton.ts';
-import type { BuiltRules, CachedSpec } from './document.ts';
+import type { CachedSpec } from './document.ts';
 
 /** Root folder of the project: two folders up, from the sources and from the build alike. */
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -56,79 +55,6 @@ export function schemasHash(): string {
   return schemaHash;
 }
 
-/** A part of the text behind the first line of a file of built specs: where it begins and ends, in characters. */
-type Part = readonly [from: number, to: number];
-
-/** The first line of a file of built specs: all but the data of specs and the automata of rules, which most commands read a part of. */
-interface Head extends Omit<BuiltSpecs, 'specs'> {
-  readonly specs: Readonly<
-    Record<
-      string,
-      Omit<CachedSpec, 'data' | 'rules'> & {
-        readonly data: Part;
-        readonly rules?: Omit<BuiltRules, 'automaton'> & { readonly automaton: Part };
-      }
-    >
-  >;
-}
-
-/** Text of a file of built specs, which `readBuilt` reads: a character is a byte. */
-export function builtText(built: BuiltSpecs): string {
-  const parts: string[] = [];
-  let at = 0;
-  const part = (x: unknown): Part => {
-    const text = ascii(JSON.stringify(x));
-    parts.push(text);
-    return [at, (at += text.length)];
-  };
-  const specs = Object.fromEntries(
-    Object.entries(built.specs).map(([key, { data, rules, ...spec }]) => [
-      key,
-      {
-        ...spec,
-        data: part(data),
-        rules: rules && { ...rules, automaton: part(rules.automaton) },
-      },
-    ]),
-  );
-  const head: Head = { ...built, specs };
-  return `${ascii(JSON.stringify(head))}\n${parts.join('')}`;
-}
-
-const ascii = (json: string): string =>
-  json.replaceAll(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-
-/** Specs that the build stored. Data and automata are read from their parts of the file when they are asked for. */
-function readBuilt(file: Buffer): BuiltSpecs {
-  const end = file.indexOf('\n');
-  const { specs, ...head } = JSON.parse(file.toString('latin1', 0, end)) as Head;
-  const read = ([from, to]: Part): unknown =>
-    JSON.parse(file.toString('latin1', end + 1 + from, end + 1 + to)) as unknown;
-  const out: Record<string, CachedSpec> = {};
-  for (const key in specs) {
-    const { data, rules, ...spec } = specs[key];
-    out[key] = {
-      ...spec,
-      get data() {
-        return kept(this, 'data', read(data)) as CachedSpec['data'];
-      },
-      rules: rules && {
-        ...rules,
-        get automaton() {
-          return kept(this, 'automaton', read(rules.automaton)) as Automaton;
-        },
-      },
-    };
-  }
-  return { ...head, specs: out };
-}
-
-/** Replaces a getter by its value. */
-function kept<T>(of: object, name: string, value: T): T {
-  Object.defineProperty(of, name, { value, enumerable: true });
-  return value;
-}
-
 let built: Pick<BuiltSpecs, 'specs' | 'files'> | null = null;
 
 /** What the build stored; empty if there was no build or a schema has changed since. */
@@ -136,7 +62,7 @@ function builtSpecs(): Pick<BuiltSpecs, 'specs' | 'files'> {
   if (built === null) {
     built = { specs: {}, files: {} };
     try {
-      const file = readBuilt(readFileSync(join(ROOT, 'dist', 'specs.json')));
+      const file = JSON.parse(readFileSync(join(ROOT, 'dist', 'specs.json'), 'utf8')) as BuiltSpecs;
       if (file.schemasStamp === schemasStamp() || file.schemas === schemasHash()) built = file;
     } catch {
       // Not built: everything is read from YAML.

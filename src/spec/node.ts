@@ -93,9 +93,7 @@ function untouchedSpec(path: string, file: string, built: CachedSpec): SpecFile 
       return text;
     },
     kind: built.kind,
-    get data() {
-      return built.data;
-    },
+    data: built.data,
     built,
   };
 }

@@ -53,9 +53,9 @@ function union(...lists: readonly (readonly string[] | undefined)[]): string[] {
   return [...all];
 }
 
-/** What is known of a table of phases, as long as passes and rules are the same. */
+/** What is known of a table of phases, as long as host and rules are the same objects. */
 interface KnownRows {
-  readonly pass: (name: string) => PassNeeds;
+  readonly host: unknown;
   readonly rules: unknown;
   readonly declared: ReadonlyMap<string, Declared>;
   /** By index of the row: its phase where nothing is added to what the row runs, as if it were the first of the order. */
@@ -76,7 +76,8 @@ export function planPhases(
     /** What a pass reads and requires, and the knobs that a rule group reads, whichever phase runs them. */
     readonly pass: (name: string) => PassNeeds;
     readonly group: (name: string) => readonly string[];
-    /** What knobs of groups hang on: for the same object they are the same. */
+    /** What `pass` and `group` answer from: for the same objects they answer the same. */
+    readonly host: unknown;
     readonly rules: unknown;
     /** Rule groups that the request adds to a row. */
     readonly extra: (row: Row, runsRules: boolean) => readonly string[];
@@ -86,9 +87,9 @@ export function planPhases(
   issues: Issues,
 ): PlanPhase[] {
   let known = knownRows.get(phasesFile);
-  if (known === undefined || known.pass !== reads.pass || known.rules !== reads.rules) {
+  if (known === undefined || known.host !== reads.host || known.rules !== reads.rules) {
     known = {
-      pass: reads.pass,
+      host: reads.host,
       rules: reads.rules,
       declared: declarations(rows, phasesFile),
       alone: new Map(),
@@ -109,8 +110,9 @@ export function planPhases(
       disabled: offOf(x, row, enabled, switches, issues),
       origin,
     };
-    const before = alone.get(x.row);
-    if (before !== undefined && filling === undefined && !enabled && row.worker === undefined) {
+    const asTheRowSays = x.row >= 0 && filling === undefined && !enabled && row.worker === undefined;
+    const before = asTheRowSays ? alone.get(x.row) : undefined;
+    if (before !== undefined) {
       const runsRules = flatSteps(before.steps).some((s) => s.kind === 'rules');
       if (reads.extra(row, runsRules).length === 0) return { ...before, ...ofEntry };
     }
@@ -162,9 +164,7 @@ export function planPhases(
       noOp: row.noOp === true && added.length === 0,
       required: row.required ?? false,
     };
-    const asTheRowSays =
-      x.row >= 0 && filling === undefined && !enabled && row.worker === undefined && extra.length === 0;
-    if (asTheRowSays && issues.list.length === faults) alone.set(x.row, phase);
+    if (asTheRowSays && extra.length === 0 && issues.list.length === faults) alone.set(x.row, phase);
     return phase;
   });
 }

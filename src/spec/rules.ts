@@ -1,6 +1,6 @@
 import type { Isa } from '../ir/opcode.ts';
 import type { GroupDoc } from '../rules/document.ts';
-import { hashOfSpec } from './data-hash.ts';
+import { hashOfSpec } from './collect.ts';
 import type { SpecFile } from './document.ts';
 import type { Row } from './entries.ts';
 import type { Host } from './host.ts';
@@ -18,19 +18,15 @@ const knobsRead = new WeakMap<RulesSpec.Rules, readonly string[]>();
 
 /** Knobs that the conditions of a group's rules read. */
 function knobsOfGroup(specs: Specs, group: string): readonly string[] {
-  const file = specs.rules?.get(group);
-  if (file === undefined) return [];
-  if (file.built?.rules !== undefined && file.built.data === file.data) return file.built.rules.knobs;
-  const doc = file.data as unknown as RulesSpec.Rules;
+  const doc = docOf(specs, group);
+  if (doc === undefined) return [];
   let knobs = knobsRead.get(doc);
-  if (knobs === undefined) knobsRead.set(doc, (knobs = knobsOfRules(doc)));
+  if (knobs === undefined) {
+    const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
+    knobs = [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
+    knobsRead.set(doc, knobs);
+  }
   return knobs;
-}
-
-/** Knobs that the conditions of a document of rules read. */
-export function knobsOfRules(doc: RulesSpec.Rules): readonly string[] {
-  const texts = [doc.when ?? '', ...doc.rules.map((r) => r.when ?? '')];
-  return [...new Set(texts.flatMap((t) => [...t.matchAll(KNOB_READ)].map((m) => m[1])))];
 }
 
 /**
@@ -232,16 +228,6 @@ export function rulesOf(specs: Specs, phases: readonly PlanPhase[]): Plan['rules
 /** The document of a rule group, read from its file. */
 export function groupDocOf(f: SpecFile): GroupDoc {
   const { data, file, built } = f;
-  const rules = built?.data === data ? built.rules : undefined;
-  const hash = hashOfSpec(f);
-  if (rules === undefined) return { data, file, hash, wholeFor: null, automaton: null };
-  return {
-    data,
-    file,
-    hash,
-    wholeFor: rules.wholeFor,
-    get automaton() {
-      return rules.automaton;
-    },
-  };
+  const { wholeFor = null, automaton = null } = (built?.data === data ? built.rules : undefined) ?? {};
+  return { data, file, hash: hashOfSpec(f), wholeFor, automaton };
 }

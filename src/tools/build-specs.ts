@@ -4,23 +4,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
+import { dataHash } from '../ir/hash.ts';
 import { buildIsa } from '../isa/build.ts';
 import { indexOfDoc, ruleDiagnostic, rulesOfDoc } from '../rules/group.ts';
 import type { ShippedSpecs } from '../spec/collect.ts';
-import { dataHash } from '../spec/data-hash.ts';
 import { type CachedSpec, KINDS, readSpec, type SpecFile } from '../spec/document.ts';
 import { schemaOf, shippedFiles } from '../spec/node.ts';
-import {
-  type BuiltSpecs,
-  builtText,
-  ROOT,
-  schemasHash,
-  schemasStamp,
-  sha256,
-  stampOf,
-} from '../spec/node-cache.ts';
-import { knobsOfRules } from '../spec/rules.ts';
-import type { RulesSpec } from '../spec/types.generated.ts';
+import { type BuiltSpecs, ROOT, schemasHash, schemasStamp, sha256, stampOf } from '../spec/node-cache.ts';
 
 let faults = 0;
 const say = (d: Parameters<typeof renderDiagnostic>[0], text?: string): void => {
@@ -44,8 +34,6 @@ for (const { file, text, kind, data } of files) {
   const rules =
     kind === 'rules'
       ? {
-          group: String(data.group),
-          knobs: knobsOfRules(data as unknown as RulesSpec.Rules),
           wholeFor: isa.hash,
           automaton: indexOfDoc(data, isa, 'none', null).automaton,
         }
@@ -63,7 +51,7 @@ const out: BuiltSpecs = {
   specs,
   files: stamps,
 };
-writeFileSync(join(ROOT, 'dist', 'specs.json'), builtText(out));
+writeFileSync(join(ROOT, 'dist', 'specs.json'), JSON.stringify(out));
 
 const schemas = Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));
 const shipped: ShippedSpecs = { specs: all, schemas };
