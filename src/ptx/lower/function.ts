@@ -20,9 +20,8 @@ import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir
 import { AND } from '../../ir/truth-tables.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
+import { type Declared, Scopes, type SymbolRef } from './scopes.ts';
 import { specialRegister } from './special-registers.ts';
-import { TYPES } from './types.ts';
-import { partName } from './vectors.ts';
 
 /** This instruction has no Ori form; the function is left out and the form is reported. */
 export class NoForm extends Error {
@@ -33,12 +32,6 @@ export class NoForm extends Error {
     this.name = 'NoForm';
     this.reason = reason;
   }
-}
-
-/** A register as declared: its Ori register and its width in PTX. */
-export interface Declared {
-  readonly reg: Reg;
-  readonly bits: number;
 }
 
 /** What lowering a function needs to know of its module. */
@@ -57,37 +50,11 @@ export interface ModuleScope {
   readonly thread: readonly VarDecl[];
 }
 
-/** Lexical scope: registers, variables and labels declared between braces. */
-export interface Scope {
-  readonly regs: Map<string, Declared>;
-  /** Registers declared by count that are made when they are used. */
-  readonly counted: VarDecl[];
-  readonly symbols: Map<string, SymbolRef>;
-  readonly labels: Map<string, number>;
-  /** By label of a `.branchtargets`: the number of its table. */
-  readonly tables: Map<string, number>;
-  /** By label of a `.callprototype` or `.calltargets`: the name of the prototype in the program. */
-  readonly prototypes: Map<string, string>;
-  /** Vector registers and how many parts each has; the parts are among `regs`. */
-  readonly vectors: Map<string, number>;
-}
-
-/** What a symbol in a function refers to. */
-export type SymbolRef =
-  | { readonly kind: 'variable'; readonly name: string; readonly space: Variable['space'] }
-  /** Parameter of an entry: stands in constant bank 0. */
-  | { readonly kind: 'entry-param'; readonly param: Param }
-  /** Formal `.param` of a device function, or a call-site `.param`. */
-  | { readonly kind: 'call-param'; readonly name: string };
-
-/** Where declarations name more registers than these, each is made when it is first used: real code uses nearly all of fewer. */
-const MOST_AT_ONCE = 65_536;
-
 /**
  * State of lowering one function: its registers, blocks, symbols, and `emit`. The handlers of the instruction families
  * (`arith.ts`, `float.ts`, ...) work through this.
  */
-export class FnLower {
+export class FnLower extends Scopes {
   readonly module: ModuleScope;
   readonly isEntry: boolean;
   readonly blocks: { id: number; name: string; ins: Instr[] }[] = [{ id: 0, name: '', ins: [] }];
@@ -96,16 +63,11 @@ export class FnLower {
   /** Forms without an Ori form: text -> how often, first line. */
   readonly missing = new Map<string, { count: number; line: number }>();
   readonly faults: { readonly message: string; readonly op: PtxInstr }[] = [];
-  readonly scopes: Scope[] = [];
   /** Results whose address is taken: they are copied from local memory before the function returns. */
   readonly localResults: { readonly param: Param; readonly name: string; readonly local: string }[] = [];
   /** Names of the module's registers and local variables that this function uses: those of the outermost scope. */
   readonly threadUses = new Set<string>();
-  /** Does any scope declare a vector register? */
-  hasVectors = false;
   private nextReg = 0;
-  /** Registers that declarations name so far. */
-  private declared = 0;
   private nextBlock = 1;
   private readonly names = new UniqueNames();
   private carry: Reg = NO_REG;
@@ -114,6 +76,7 @@ export class FnLower {
   private loc = 0;
 
   constructor(module: ModuleScope, isEntry: boolean) {
+    super();
     this.module = module;
     this.isEntry = isEntry;
   }
@@ -126,97 +89,15 @@ export class FnLower {
     return this.nextBlock;
   }
 
-  // ---------------------------------------------------------------- scopes
-
-  push(): void {
-    this.scopes.push({
-      regs: new Map(),
-      counted: [],
-      symbols: new Map(),
-      labels: new Map(),
-      tables: new Map(),
-      prototypes: new Map(),
-      vectors: new Map(),
-    });
-  }
-
-  pop(): void {
-    this.scopes.pop();
-  }
-
-  get scope(): Scope {
-    return this.scopes[this.scopes.length - 1];
-  }
-
-  declareRegs(d: VarDecl): void {
-    this.declared += Math.max(1, d.count);
-    if (d.count === 0) this.declareReg(this.scope, d, d.name);
-    else if (this.declared > MOST_AT_ONCE) {
-      this.scope.counted.push(d);
-      if (d.vector > 1) this.hasVectors = true;
-    } else for (let i = 0; i < d.count; i++) this.declareReg(this.scope, d, `${d.name}${i}`);
-  }
-
-  private declareReg(scope: Scope, d: VarDecl, name: string): void {
-    const bits = TYPES.get(d.type)?.bits ?? 32;
-    const register = (part: string) => scope.regs.set(part, { reg: this.fresh(fileOf(d.type, bits)), bits });
-    if (d.vector === 1) {
-      register(name);
-      return;
-    }
-    this.hasVectors = true;
-    scope.vectors.set(name, d.vector);
-    for (let k = 0; k < d.vector; k++) register(partName(name, k));
-  }
-
-  /** Makes the register that a name is by its declaration by count, where that was left until it is used. */
-  private declareCounted(scope: Scope, name: string): void {
-    const m = /^(.*?)(0|[1-9]\d*)(\.\w+)?$/.exec(name);
-    const d = m === null ? undefined : scope.counted.find((c) => c.name === m[1] && Number(m[2]) < c.count);
-    if (d !== undefined && m !== null && !scope.vectors.has(m[1] + m[2]))
-      this.declareReg(scope, d, m[1] + m[2]);
-  }
-
-  /** Declares a vector register, whose parts are registers. */
-  nameVector(name: string, parts: number): void {
-    this.hasVectors = true;
-    this.scope.vectors.set(name, parts);
-  }
-
-  /** Parts of a vector register; 0 for anything else. */
-  vectorLength(name: string): number {
-    for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const scope = this.scopes[i];
-      if (scope.counted.length > 0 && !scope.regs.has(name)) this.declareCounted(scope, name);
-      if (scope.regs.has(name)) return 0;
-      const n = scope.vectors.get(name);
-      if (n !== undefined) return n;
-    }
-    return 0;
-  }
+  // ---------------------------------------------------------------- names
 
   /** A name that is not used elsewhere in this function. */
   unique(name: string): string {
     return this.names.take(name);
   }
 
-  find(name: string): Declared | undefined {
-    for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const scope = this.scopes[i];
-      let d = scope.regs.get(name);
-      if (d === undefined && scope.counted.length > 0) {
-        this.declareCounted(scope, name);
-        d = scope.regs.get(name);
-      }
-      if (d === undefined) continue;
-      if (i === 0) this.useOfModule(name);
-      return d;
-    }
-    return undefined;
-  }
-
   /** Records the use of a name of the outermost scope, which holds the registers and local variables of the module, if any. */
-  private useOfModule(name: string): void {
+  protected override useOfModule(name: string): void {
     if (this.module.thread.length === 0) return;
     this.threadUses.add(name);
     if (!this.isEntry) throw new NoForm(`'${name}' is shared by functions`);
@@ -239,15 +120,6 @@ export class FnLower {
     return b;
   }
 
-  /** What a name stands for in the innermost scope that declares it. */
-  innermost<T>(of: (scope: Scope) => T | undefined): T | undefined {
-    for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const known = of(this.scopes[i]);
-      if (known !== undefined) return known;
-    }
-    return undefined;
-  }
-
   newBlockId(): number {
     return this.nextBlock++;
   }
@@ -258,7 +130,7 @@ export class FnLower {
 
   // ---------------------------------------------------------------- emitting
 
-  fresh(file: number): Reg {
+  override fresh(file: number): Reg {
     return makeReg(this.nextReg++, file);
   }
 
@@ -479,11 +351,6 @@ export class FnLower {
     if (m === undefined) this.missing.set(form, { count: 1, line });
     else m.count++;
   }
-}
-
-function fileOf(type: string, bits: number): number {
-  if (type === 'pred') return RegFile.P;
-  return bits > 64 ? RegFile.RQ : bits > 32 ? RegFile.RD : RegFile.R;
 }
 
 const view = new DataView(new ArrayBuffer(8));
