@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { failWith } from './ui.ts';
 
-/** Most workers of one command: each is a process with an engine of its own, of some 100 MB. */
+/** Most workers of one command: each is a thread with an engine of its own, of some 100 MB. */
 export const MOST_JOBS = 256;
 
 /** Most workers that a command starts unasked. */

@@ -1,13 +1,10 @@
-import { WORKER, type WorkerRole } from './workers.ts';
+import { isMainThread, workerData } from 'node:worker_threads';
+import type { WorkerRole } from './workers.ts';
 
-/** What a worker does, by its role. */
-const ROLES: Readonly<Record<WorkerRole, () => Promise<void>>> = {
-  sweep: async () => (await import('./sweep-worker.ts')).serveCells(),
-  opt: async () => (await import('./opt-worker.ts')).serveFiles(),
-  prove: async () => (await import('./prove-worker.ts')).serveRules(),
-};
-
-const [, , first, role] = process.argv;
-if (first === WORKER && process.send !== undefined) void ROLES[role as WorkerRole]();
+// A worker runs the script of the command line, because compiled code is kept for that one. What it dies of is for whoever started it.
+const { role } = (isMainThread ? {} : (workerData ?? {})) as { readonly role?: WorkerRole };
+if (role === 'sweep') void import('./sweep-worker.ts').then((m) => m.serveCells());
+else if (role === 'opt') void import('./opt-worker.ts').then((m) => m.serveFiles());
+else if (role === 'prove') void import('./prove-worker.ts').then((m) => m.serveRules());
 else
   void Promise.all([import('./ui.ts'), import('./commands.ts')]).then(([ui, m]) => ui.guarded(m.runCommand));

@@ -31,8 +31,9 @@ export interface OptTask {
   readonly trace: string | undefined;
 }
 
-/** What a worker that optimizes files is sent first. */
-export interface OptWork {
+/** What makes a thread one that optimizes files. */
+export interface OptWorker {
+  readonly role: 'opt';
   readonly tasks: readonly OptTask[];
   readonly options: OptOptions;
 }
@@ -45,7 +46,7 @@ export interface OptResult extends Printed {
 
 /**
  * `orrery opt` of several files and folders: each is optimized by itself, and one that fails does not stop the others. What is printed
- * and written does not depend on the number of workers.
+ * and written does not depend on the number of threads.
  */
 export async function optMany(patterns: readonly string[], o: OptOptions): Promise<void> {
   const emit = emitOf(o);
@@ -73,7 +74,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
   const onResult = (at: number, r: OptResult): void => {
     results[at] = r;
     progress.update(`${++done} of ${tasks.length} files: ${tasks[at].file}`);
-    // In the order of the files, whichever worker is done first.
+    // In the order of the files, whichever thread is done first.
     for (; results[shown] !== undefined; shown++) {
       if (results[shown]!.out + results[shown]!.err !== '') progress.done();
       if (results[shown]!.out !== '') process.stdout.write(results[shown]!.out);
@@ -88,7 +89,7 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     await runPool<OptResult>({
       tasks: [...tasks.keys()],
       workers: Math.min(jobs, tasks.length),
-      start: () => startWorker<OptWork>('opt', { tasks, options: o }),
+      start: () => startWorker<OptWorker>({ role: 'opt', tasks, options: o }),
       together: () => 1,
       onResult,
     });

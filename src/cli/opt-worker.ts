@@ -1,10 +1,10 @@
-import { type OptWork, taskRunner } from './opt-many.ts';
+import { workerData } from 'node:worker_threads';
+import { type OptWorker, taskRunner } from './opt-many.ts';
 import { serveTasks } from './serve.ts';
 
-/** Optimizes files in this process: it is sent their places in the list that all workers have. */
+/** Optimizes files in this thread: it is sent their places in the list that all threads have. */
 export function serveFiles(): void {
-  serveTasks(async ({ tasks, options }: OptWork) => {
-    const { run, close } = taskRunner(options);
-    return { run: (at) => run(tasks[at]), close };
-  });
+  const { tasks, options } = workerData as OptWorker;
+  const { run, close } = taskRunner(options);
+  serveTasks((at) => run(tasks[at]), close);
 }

@@ -1,3 +1,4 @@
+import { workerData } from 'node:worker_threads';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
 import type { Verdict } from '../rules/prove/verdict.ts';
 import type { PlanOptions } from './options.ts';
@@ -5,8 +6,9 @@ import { bookFor } from './rules.ts';
 import { serveTasks } from './serve.ts';
 import { openSolver } from './solver.ts';
 
-/** What a worker that proves rules is sent first. */
-export interface ProveWork {
+/** What makes a thread one that proves rules. */
+export interface ProveWorker {
+  readonly role: 'prove';
   readonly options: PlanOptions;
   readonly solver: string | undefined;
   readonly effort: number;
@@ -15,19 +17,20 @@ export interface ProveWork {
 /** What a worker says of a rule: a verdict, or why the solver cannot be used. */
 export type Proved = { readonly verdict: Verdict } | { readonly fault: string };
 
-/** Proves rules in this process: it is sent their places among the rules of its options. */
-export function serveRules(): void {
-  serveTasks(async ({ options, solver, effort }: ProveWork) => {
-    const { rules } = await bookFor(options);
-    const { solve, close } = openSolver(solver);
-    const limits = timesLimits(effort);
-    const run = async (at: number): Promise<Proved> => {
-      try {
-        return { verdict: await prove(rules[at], solve, limits) };
-      } catch (e) {
-        return { fault: (e as Error).message };
-      }
-    };
-    return { run, close };
-  });
+/** Proves rules in this thread: it is sent their places among the rules of its options. */
+export async function serveRules(): Promise<void> {
+  const { options, solver, effort } = workerData as ProveWorker;
+  const { rules } = await bookFor(options);
+  const { solve, close } = openSolver(solver);
+  const limits = timesLimits(effort);
+
+  const proved = async (at: number): Promise<Proved> => {
+    try {
+      return { verdict: await prove(rules[at], solve, limits) };
+    } catch (e) {
+      return { fault: (e as Error).message };
+    }
+  };
+
+  serveTasks(proved, close);
 }

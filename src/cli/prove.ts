@@ -15,7 +15,7 @@ import type { Rule } from '../rules/rule.ts';
 import { shownPath } from '../spec/node.ts';
 import { coreJobs, jobsOf } from './jobs.ts';
 import type { PlanOptions } from './options.ts';
-import type { Proved, ProveWork } from './prove-worker.ts';
+import type { Proved, ProveWorker } from './prove-worker.ts';
 import { bookFor, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
@@ -153,12 +153,12 @@ async function proveAll(
     (a, b) => Number(b.holds !== null) - Number(a.holds !== null) || b.instances.length - a.instances.length,
   );
   const { forceRules: _, ...given } = options;
-  const work: ProveWork = { options: given, solver, effort };
+  const workerData: ProveWorker = { role: 'prove', options: given, solver, effort };
   const places = new Map(rules.map((r, i) => [r, i]));
   await runPool<Proved>({
     tasks: order.map((r) => places.get(r)!),
     workers: Math.min(jobs, asked.length),
-    start: () => startWorker('prove', work),
+    start: () => startWorker(workerData),
     together: () => 1,
     onResult: (at, r) => {
       if ('fault' in r) throw new Error(r.fault);

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { threadId } from 'node:worker_threads';
 import { faultOf } from '../debug/attempt.ts';
 import { whereOf } from '../engine/where.ts';
 import { hashText } from '../ir/hash.ts';
@@ -139,7 +140,7 @@ export function writeReproducer(e: unknown): string | null {
   const name = `orrery-repro-${hashText(JSON.stringify([r.failure.kind, r.command, r.files])).slice(0, 8)}.json`;
   for (const folder of asked === undefined ? ['.', tmpdir()] : [asked]) {
     const path = join(folder, name);
-    const aside = `${path}.${process.pid}.part`;
+    const aside = `${path}.${process.pid}.${threadId}.part`;
     try {
       mkdirSync(folder, { recursive: true });
       writeFileSync(aside, text);

@@ -8,7 +8,7 @@ import { measureOptions } from './lab.ts';
 import { failWith } from './ui.ts';
 import { foreignFaults } from './verdicts.ts';
 
-/** An experiment and everything that running its cells needs: the same in every process that reads the file. */
+/** An experiment and everything that running its cells needs: the same in every process and thread that reads the file. */
 export interface SweepSetup {
   readonly experiment: Experiment;
   readonly modules: readonly Module[];

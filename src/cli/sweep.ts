@@ -23,7 +23,7 @@ import { jobsOf } from './jobs.ts';
 import { paint } from './lab.ts';
 import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
-import type { SweepWork } from './sweep-worker.ts';
+import type { SweepWorker } from './sweep-worker.ts';
 import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
 import { startWorker } from './workers.ts';
 
@@ -113,11 +113,15 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
       const opts = { measure: setup.measure, disk: cacheOf(o) };
       return runCells(cells, todo, new CellRunner(experiment, setup.modules, setup.plans, opts), watch);
     }
-    const work: SweepWork = { file, cache: { cache: o.cache, cacheLimit: o.cacheLimit } };
+    const workerData: SweepWorker = {
+      role: 'sweep',
+      file,
+      cache: { cache: o.cache, cacheLimit: o.cacheLimit },
+    };
     return runPool<TrialResult>({
       tasks: todo,
       workers: jobs,
-      start: () => startWorker('sweep', work),
+      start: () => startWorker(workerData),
       together: (left, workers) => cellsTogether(cells, left, workers),
       onResult: watch.onCell,
       stop: watch.stop,

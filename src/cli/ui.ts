@@ -172,12 +172,9 @@ export function duration(ms: number): string {
 
 /** Progress on stderr, only on a terminal; at most ten updates a second. */
 export class Progress {
-  /** True: nothing is shown anywhere in this process. */
-  static quiet = false;
-
   private last = 0;
   private shown = false;
-  private readonly on = process.stderr.isTTY === true && !Progress.quiet;
+  private readonly on = process.stderr.isTTY === true;
 
   update(text: string): void {
     if (!this.on) return;

@@ -1,14 +1,9 @@
-import type { ChildProcess } from 'node:child_process';
+import type { Worker } from 'node:worker_threads';
 
 /*
- * A pool of worker processes. A worker is sent a list of task numbers and answers each with [number, result], in that
- * order; an empty list asks it to end. If a worker dies, its unanswered tasks are given to another; if it can, it says of what.
+ * A pool of worker threads. A worker is sent a list of task numbers and answers each with [number, result], in that
+ * order; null asks it to end. If a worker dies, its unanswered tasks are given to another.
  */
-
-/** What a worker says before it dies. */
-export interface LastWords {
-  readonly died: string;
-}
 
 /** How many workers a task may kill before the pool gives up. */
 const MOST_DEATHS = 2;
@@ -18,12 +13,12 @@ export interface PoolOptions<R> {
   readonly tasks: readonly number[];
   readonly workers: number;
   /** Starts a worker. */
-  readonly start: () => ChildProcess;
+  readonly start: () => Worker;
   /** How many of the first tasks in a list one worker should take in a row; at least 1. */
   readonly together: (left: readonly number[], workers: number) => number;
   /** Called with each result as it arrives. */
   readonly onResult: (task: number, result: R) => void;
-  /** Asked after each result and where a worker has ended; true ends the pool and loses unfinished work. */
+  /** Asked after each result; true ends the pool and loses unfinished work. */
   readonly stop?: () => boolean;
 }
 
@@ -36,33 +31,23 @@ export interface PoolOptions<R> {
 export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
   const left = [...opts.tasks];
   const deaths = new Map<number, number>();
-  const running = new Map<ChildProcess, number[]>();
+  const running = new Map<Worker, number[]>();
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
       const all = [...running.keys()];
       running.clear();
-      const gone = all
-        .filter((w) => w.pid !== undefined)
-        .map((w) => new Promise((done) => w.once('exit', done)));
-      for (const w of all) w.kill('SIGKILL');
-      void Promise.all(gone).then(settle);
+      void Promise.all(all.map((w) => w.terminate())).then(settle);
     };
-    const give = (w: ChildProcess): void => {
+    const give = (w: Worker): void => {
       const count = left.length === 0 ? 0 : opts.together(left, opts.workers);
       const mine = left.splice(0, count);
       running.set(w, mine);
-      // To a worker that is gone nothing can be sent; what it had is given on when its end is heard of.
-      w.send(mine, () => {});
+      w.postMessage(mine.length === 0 ? null : mine);
     };
     const begin = (): void => {
       const w = opts.start();
       let why: unknown = null;
-      w.on('message', (said: [number, R] | LastWords) => {
-        if (!Array.isArray(said)) {
-          why = new Error(said.died);
-          return;
-        }
-        const [task, result] = said;
+      w.on('message', ([task, result]: [number, R]) => {
         const mine = running.get(w);
         if (mine === undefined) return;
         try {
@@ -74,26 +59,22 @@ export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
         if (opts.stop?.() === true) return end(() => resolve(false));
         if (mine.length === 0) give(w);
       });
-      const gone = (how: string): void => {
+      w.on('error', (e) => {
+        why = e;
+      });
+      w.on('exit', (code) => {
         const lost = running.get(w);
         if (lost === undefined) return;
         running.delete(w);
-        // An interrupt of the terminal ends workers too.
-        if (opts.stop?.() === true) return end(() => resolve(false));
         if (lost.length > 0) {
           const times = (deaths.get(lost[0]) ?? 0) + 1;
           deaths.set(lost[0], times);
-          if (times >= MOST_DEATHS) return end(() => reject(why ?? new Error(`a worker ended with ${how}`)));
+          if (times >= MOST_DEATHS)
+            return end(() => reject(why ?? new Error(`a worker ended with code ${code}`)));
           left.unshift(...lost);
           begin();
         } else if (running.size === 0) resolve(left.length === 0);
-      };
-      w.on('error', (e) => {
-        why = e;
-        // What could not be started does not end either.
-        if (w.pid === undefined) gone('an error');
       });
-      w.on('exit', (code, signal) => gone(signal ?? `code ${code}`));
       give(w);
     };
     const many = Math.min(opts.workers, left.length);

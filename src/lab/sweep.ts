@@ -122,7 +122,7 @@ export interface CellWatch {
 }
 
 /**
- * Runs cells in this process, in order.
+ * Runs cells in this thread, in order.
  * @returns whether all were run
  */
 export async function runCells(

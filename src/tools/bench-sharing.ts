@@ -150,7 +150,7 @@ const ROUNDS = 3;
 
 async function workers(say: (s: string) => void, folder: string): Promise<void> {
   const experiment = join(folder, 'bench.experiment.yaml');
-  // Long enough that the start of the workers does not dominate.
+  // Long enough that the start of the threads does not dominate.
   writeFileSync(
     experiment,
     `kind: experiment
