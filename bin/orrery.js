@@ -19,8 +19,7 @@ setFlagsFromString('--interrupt-budget=1000000');
 // off a small kernel's CPU time, and changes neither the time nor the memory of a large one.
 setFlagsFromString('--semi-space-growth-factor=4');
 
-const folder = join(__dirname, '..', 'dist', 'bundle');
-const makeRequire = createRequire(join(folder, 'main.cjs'));
+const file = join(__dirname, '..', 'dist', 'bundle', 'main.cjs');
 
 /** What `read` gives, or undefined where the file is not there. */
 function there(read) {
@@ -31,43 +30,28 @@ function there(read) {
   }
 }
 
-// Of V8, of the flags that it runs with, and of the processor: code of another one is of no use here.
-const tag = cachedDataVersionTag().toString(36);
-
-const loaded = new Map();
-
-/** Loads a script of the bundle, and those that it asks for. */
-function load(name) {
-  const known = loaded.get(name);
-  if (known !== undefined) return known.exports;
-  const file = join(folder, name);
-  const source = readFileSync(file, 'latin1');
-  const code = `${file}.${statSync(file).mtimeMs.toString(36)}-${tag}`;
-  const cachedData = there(() => readFileSync(code));
-  const script = new Script(`(function (exports, require, module, __filename) {${source}\n})`, {
-    filename: file,
-    cachedData,
-    importModuleDynamically: constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER ?? ((name) => import(name)),
-  });
-  if (cachedData === undefined || script.cachedDataRejected)
-    process.on('exit', () =>
-      there(() => {
-        writeFileSync(`${code}.${pid}`, script.createCachedData());
-        renameSync(`${code}.${pid}`, code);
-      }),
-    );
-  const module = { exports: {} };
-  loaded.set(name, module);
-  script.runInThisContext()(module.exports, requireOf, module, file);
-  return module.exports;
-}
-
-const requireOf = (name) => (name.startsWith('./') ? load(name.slice(2)) : makeRequire(name));
-
-if (there(() => statSync(join(folder, 'main.cjs'))) === undefined) {
+const source = there(() => readFileSync(file, 'latin1'));
+if (source === undefined) {
   process.stderr.write('orrery is not built yet: run `npm install` (or `npm start`) in its folder first\n');
   process.exit(1);
 }
+
+// By V8, the flags that it runs with, and the processor: code of another one would be refused and written anew.
+const tag = cachedDataVersionTag().toString(36);
+const code = `${file}.${statSync(file).mtimeMs.toString(36)}-${tag}`;
+const cachedData = there(() => readFileSync(code));
+const script = new Script(`(function (exports, require, module, __filename) {${source}\n})`, {
+  filename: file,
+  cachedData,
+  importModuleDynamically: constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER ?? ((name) => import(name)),
+});
+if (cachedData === undefined || script.cachedDataRejected)
+  process.on('exit', () =>
+    there(() => {
+      writeFileSync(`${code}.${pid}`, script.createCachedData());
+      renameSync(`${code}.${pid}`, code);
+    }),
+  );
 // Specs are read as they are now, code is what was built: after an update the two may not fit.
 process.on('exit', (status) => {
   const src = join(__dirname, '..', 'src');
@@ -76,4 +60,5 @@ process.on('exit', (status) => {
   if (built !== undefined && (there(() => require('./newest.cjs').newest(src)) ?? 0) > built)
     process.stderr.write('  src has changed since orrery was built: `npm run build` builds it anew\n');
 });
-load('main.cjs');
+const bundle = { exports: {} };
+script.runInThisContext()(bundle.exports, createRequire(file), bundle, file);
