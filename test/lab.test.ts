@@ -8,7 +8,7 @@ import { armOfData, armsOfRange, armText, parseArm } from '../src/lab/arms.ts';
 import { estimateCycles } from '../src/lab/estimate.ts';
 import { loadModules, lowerModule } from '../src/lab/kernels.ts';
 import { Measurer } from '../src/lab/measure.ts';
-import { METRICS, metricOf } from '../src/lab/metrics.ts';
+import { METRICS, metricOf, totalOf } from '../src/lab/metrics.ts';
 import { occupancyOf } from '../src/lab/occupancy.ts';
 import { partingOf } from '../src/lab/parting.ts';
 import { Plans } from '../src/lab/plans.ts';
@@ -202,6 +202,11 @@ describe('static metrics', () => {
     };
     // 65,536 registers, eight at a time for each thread, and 64 warps at most; in blocks of 256 threads.
     expect(await Promise.all([32, 33, 40, 64, 128, 255].map(of))).toEqual([100, 75, 75, 50, 25, 12.5]);
+  });
+
+  it('the total of a percentage is a mean, that of anything else a sum', () => {
+    const of = (name: string) => totalOf(metricOf(name)!, [100, 37.5, 50]);
+    expect(['occupancy', 'ptxas.occupancy', 'ptxas.registers'].map(of)).toEqual([62.5, 62.5, 187.5]);
   });
 
   it('a loop in a loop weighs most; a profile knows better', () => {

@@ -11,7 +11,7 @@ import { type Equality, equalityOf } from './equality.ts';
 import { stemOf } from './files.ts';
 import { type Lowered, lowerModule, type Module } from './kernels.ts';
 import { compileValues, type MeasureOptions, Measurer } from './measure.ts';
-import { improves, METRICS, type Metric, metricOf, type Values } from './metrics.ts';
+import { improves, METRICS, type Metric, metricOf, totalOf, type Values } from './metrics.ts';
 import { type PlanDifference, planDifferences } from './plan-differences.ts';
 import type { Plans } from './plans.ts';
 import { functionsOf } from './statics.ts';
@@ -239,7 +239,7 @@ function labelled(kernels: readonly KernelPair[]): KernelPair[] {
   }));
 }
 
-/** Sums of all exact metrics that occur. */
+/** Totals of all exact metrics that occur. */
 function summaries(kernels: readonly KernelPair[], compile: readonly Pair<Values>[]): MetricPair[] {
   const out: MetricPair[] = [];
   for (const m of METRICS) {
@@ -253,14 +253,18 @@ function summaries(kernels: readonly KernelPair[], compile: readonly Pair<Values
   return out;
 }
 
-/** Sum, mean and number of changes of one metric. */
+/** Total, mean of ratios and number of changes of one metric. */
 export function summaryOf(metric: Metric, pairs: readonly Pair<number>[]): MetricPair {
   const verdicts = pairs.map((p) => verdictOf(metric, p));
   const times = (v: Verdict) => verdicts.filter((x) => x === v).length;
-  const sum = (i: 0 | 1) => pairs.reduce((s, p) => s + p[i], 0);
+  const total = (i: 0 | 1) =>
+    totalOf(
+      metric,
+      pairs.map((p) => p[i]),
+    );
   return {
     metric,
-    total: [sum(0), sum(1)],
+    total: [total(0), total(1)],
     ratio: geometricMean(pairs),
     helped: times('helped'),
     hurt: times('HURT'),

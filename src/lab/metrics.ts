@@ -71,6 +71,12 @@ export const METRICS: readonly Metric[] = [
   }),
 ];
 
+/** The values of a metric over kernels as one number: their sum, or the mean of percentages, to a tenth as each of them is. */
+export function totalOf(metric: Metric, values: readonly number[]): number {
+  const sum = values.reduce((s, v) => s + v, 0);
+  return metric.unit === '%' && values.length > 0 ? Math.round((10 * sum) / values.length) / 10 : sum;
+}
+
 const byName = new Map(METRICS.map((m) => [m.name, m]));
 
 /** A metric by its name; undefined if there is none. */

@@ -1,5 +1,5 @@
 import type { Bound, Experiment } from './experiment.ts';
-import type { Metric } from './metrics.ts';
+import { type Metric, totalOf } from './metrics.ts';
 import { geometricMean, mean } from './statistics.ts';
 import type { FinishedCell } from './sweep.ts';
 import type { KernelTrial } from './trials.ts';
@@ -64,7 +64,13 @@ export function reportOf(experiment: Experiment, cells: readonly FinishedCell[])
       name: a.arm.name,
       ratio: Object.fromEntries(experiment.metrics.map((m) => [m.name, ratioOf(pairs(m))])),
       total: Object.fromEntries(
-        experiment.metrics.map((m) => [m.name, pairs(m).reduce((s, [, v]) => s + v, 0)]),
+        experiment.metrics.map((m) => [
+          m.name,
+          totalOf(
+            m,
+            pairs(m).map(([, v]) => v),
+          ),
+        ]),
       ),
       refused: illegal[i] !== '' ? `no plan: ${illegal[i]}` : refusal(byArm[i], byArm[0], experiment.bounds),
     };
