@@ -2,11 +2,12 @@
 // Runs the built command line. V8's compiled code is kept beside the script, for this build and this V8: compiling is a
 // third of a cold start.
 // No ES module: to import Node's own modules into one reads every property of them, and with those half of Node.
-const { readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
+const { existsSync, readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { join } = require('node:path');
-const { cachedDataVersionTag, setFlagsFromString } = require('node:v8');
+const { setFlagsFromString } = require('node:v8');
 const { constants, Script } = require('node:vm');
+const { buildOf, serverFolder } = require('./server-folder.cjs');
 
 const { pid } = process;
 
@@ -30,28 +31,12 @@ function there(read) {
   }
 }
 
-const source = there(() => readFileSync(file, 'latin1'));
-if (source === undefined) {
+const build = there(() => buildOf(file));
+if (build === undefined) {
   process.stderr.write('orrery is not built yet: run `npm install` (or `npm start`) in its folder first\n');
   process.exit(1);
 }
 
-// By V8, the flags that it runs with, and the processor: code of another one would be refused and written anew.
-const tag = cachedDataVersionTag().toString(36);
-const code = `${file}.${statSync(file).mtimeMs.toString(36)}-${tag}`;
-const cachedData = there(() => readFileSync(code));
-const script = new Script(`(function (exports, require, module, __filename) {${source}\n})`, {
-  filename: file,
-  cachedData,
-  importModuleDynamically: constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER ?? ((name) => import(name)),
-});
-if (cachedData === undefined || script.cachedDataRejected)
-  process.on('exit', () =>
-    there(() => {
-      writeFileSync(`${code}.${pid}`, script.createCachedData());
-      renameSync(`${code}.${pid}`, code);
-    }),
-  );
 // Specs are read as they are now, code is what was built: after an update the two may not fit.
 process.on('exit', (status) => {
   const src = join(__dirname, '..', 'src');
@@ -60,5 +45,28 @@ process.on('exit', (status) => {
   if (built !== undefined && (there(() => require('./newest.cjs').newest(src)) ?? 0) > built)
     process.stderr.write('  src has changed since orrery was built: `npm run build` builds it anew\n');
 });
-const bundle = { exports: {} };
-script.runInThisContext()(bundle.exports, createRequire(file), bundle, file);
+
+/** Runs the command in this process. */
+function alone() {
+  const source = readFileSync(file, 'latin1');
+  const code = `${file}.${build}`;
+  const cachedData = there(() => readFileSync(code));
+  const script = new Script(`(function (exports, require, module, __filename) {${source}\n})`, {
+    filename: file,
+    cachedData,
+    importModuleDynamically: constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER ?? ((name) => import(name)),
+  });
+  if (cachedData === undefined || script.cachedDataRejected)
+    process.on('exit', () =>
+      there(() => {
+        writeFileSync(`${code}.${pid}`, script.createCachedData());
+        renameSync(`${code}.${pid}`, code);
+      }),
+    );
+  const bundle = { exports: {} };
+  script.runInThisContext()(bundle.exports, createRequire(file), bundle, file);
+}
+
+const folder = serverFolder(build);
+if (process.env.ORRERY_SERVER !== 'off' && existsSync(folder)) require('./client.cjs').run(folder, alone);
+else alone();

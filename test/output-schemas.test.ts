@@ -59,6 +59,7 @@ describe('what is printed has its form', () => {
     ['recipes', ['recipes', '--json'], 0],
     ['recipes', ['recipes', saxpy, '--recipe', 'hopper', '--json'], 0],
     ['completion', ['completion', '--json'], 0],
+    ['server-status', ['server', 'status', '--json'], 0],
     ['cfg', ['cfg', loops, '--json'], 0],
     ['cfg', ['cfg', loops, '--phase', 'OptimizeNestedCondBranches', '--json'], 0],
     ['cfg', ['cfg', saxpy, '--changes', '--function', 'saxpy', '--format', 'json'], 0],

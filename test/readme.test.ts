@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -89,7 +90,10 @@ const run = (
   cwd: string,
 ): Promise<{ code: number | null; said: string }> =>
   new Promise((done) => {
-    const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(cwd, '.user-cache') };
+    const runtime = join(cwd, '.user-run');
+    mkdirSync(runtime, { recursive: true, mode: 0o700 });
+    const cache = join(cwd, '.user-cache');
+    const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: cache, XDG_RUNTIME_DIR: runtime };
     const child = spawn(command, args, { cwd, env });
     let said = '';
     child.stdout.on('data', (d) => (said += d));

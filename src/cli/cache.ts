@@ -1,4 +1,5 @@
 import { DiskCache } from '../lab/disk-cache.ts';
+import { atEnd } from './command-state.ts';
 import { failWith } from './ui.ts';
 
 /** Options that say where results of phases are kept. */
@@ -19,6 +20,6 @@ export function cacheOf(o: CacheOptions): DiskCache | undefined {
   if (megabytes !== null && !(Number.isFinite(megabytes) && megabytes >= 0))
     failWith(`--cache-limit ${o.cacheLimit} is no size`, 'it is a number of megabytes');
   const disk = new DiskCache(o.cache, ...(megabytes === null ? [] : [megabytes * MEGABYTE]));
-  process.on('exit', () => disk.close());
+  atEnd(() => disk.close());
   return disk;
 }

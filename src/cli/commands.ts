@@ -248,6 +248,42 @@ withPlan(
     .option('--json', 'for scripts'),
 ).action((phase, o) => guarded(async () => (await import('./order.ts')).suggest(phase, o)));
 
+const server = program
+  .command('server')
+  .description('keep a process that runs commands: they then take a fraction of their time');
+/** Adds the options of a server. */
+const withServer = (c: Command): Command =>
+  c
+    .option('-j, --jobs <n>', 'commands that run at the same time (default: 1)')
+    .option('--idle <minutes>', 'end after so long without a command (default: 60)');
+withServer(server.command('start'))
+  .description('start it in the background')
+  .addHelpText(
+    'after',
+    `
+While it runs, commands of this user and this build run in it, and give the same. Those that find it busy, and those that read
+standard input or run until they are interrupted, run without it, as do all with ORRERY_SERVER=off.`,
+  )
+  .action((o) => guarded(async () => (await import('./server.ts')).startServer(o)));
+withServer(server.command('run'))
+  .description('the same in this terminal')
+  .action((o) => guarded(async () => (await import('./server.ts')).runServer(o)));
+server
+  .command('status')
+  .description('what it has done')
+  .option('--json', 'for scripts')
+  .action((o) => guarded(async () => (await import('./server.ts')).serverStatus(o)));
+server
+  .command('stop')
+  .description('end it')
+  .action(() => guarded(async () => (await import('./server.ts')).stopServer()));
+program
+  .command('server-process', { hidden: true })
+  .argument('<folder>')
+  .action((folder) =>
+    guarded(async () => (await import('./server-process.ts')).serverProcess(folder, runCommand)),
+  );
+
 program
   .command('completion')
   .description('a script that completes commands, options, phases, knobs, recipes and targets')

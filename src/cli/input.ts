@@ -9,6 +9,7 @@ import { readOri, readPtx, targetFor } from '../read.ts';
 import { loadShipped, makePlan, withFiles } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { PlanRequest, Specs } from '../spec/resolve.ts';
+import { beforeEachCommand } from './command-state.ts';
 import { readText, STANDARD_INPUT } from './files.ts';
 import { runsForeign } from './foreign-rules.ts';
 import { type PlanOptions, planOptionsOf, requestedSpecs } from './options.ts';
@@ -17,6 +18,7 @@ import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 
 /** Warnings about targets already printed: a command that reads many files prints each once. */
 const told = new Set<string>();
+beforeEachCommand(() => told.clear());
 
 /** The plan that the options ask for. Errors are printed and end the command. */
 export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {

@@ -155,7 +155,7 @@ async function optimized(file: string, args: readonly string[], ours: Ours): Pro
 /** Runs the real ptxas; with `show`, what it prints goes straight out. */
 function run(args: readonly string[], show: boolean): { status: number; said: string } {
   const r = spawnSync(ptxasCommand(), args, {
-    stdio: show ? 'inherit' : ['inherit', 'pipe', 'pipe'],
+    stdio: ['inherit', 'pipe', 'pipe'],
     encoding: 'utf8',
     maxBuffer: 1 << 28,
   });
@@ -165,7 +165,7 @@ function run(args: readonly string[], show: boolean): { status: number; said: st
       'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
     );
   const status = r.status ?? 1;
-  if (!show && status === 0) {
+  if (show || status === 0) {
     process.stdout.write(r.stdout);
     process.stderr.write(r.stderr);
   }

@@ -1,4 +1,5 @@
 import type { Plan } from '../spec/plan.ts';
+import { beforeEachCommand } from './command-state.ts';
 import type { PlanOptions } from './options.ts';
 
 /** What a command was about when it failed, beside the files that it read. */
@@ -10,5 +11,6 @@ export interface Situation {
   options: PlanOptions;
 }
 
-/** Of this process. */
+/** Of the command that runs now. */
 export const situation: Situation = { stdin: null, plan: null, options: {} };
+beforeEachCommand(() => Object.assign(situation, { stdin: null, plan: null, options: {} }));

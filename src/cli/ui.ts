@@ -3,6 +3,7 @@ import { createColors } from 'picocolors';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { forgetInputs, MOST_BYTES } from '../spec/node-files.ts';
+import { atEnd, beforeEachCommand, endCommand } from './command-state.ts';
 
 /**
  * Whether colours belong on a stream: on a terminal, unless NO_COLOR says no or FORCE_COLOR says yes. That a build server
@@ -11,10 +12,26 @@ import { forgetInputs, MOST_BYTES } from '../spec/node-files.ts';
 const coloured = (stream: NodeJS.WriteStream): boolean =>
   (process.env.NO_COLOR ?? '') === '' &&
   ((process.env.FORCE_COLOR ?? '') !== '' || (stream.isTTY === true && process.env.TERM !== 'dumb'));
+
+type Colours = ReturnType<typeof createColors>;
+
+/** Colours for a stream, where they belong on it at the time of the command that paints. */
+function coloursFor(stream: NodeJS.WriteStream): Colours {
+  const every = createColors(true);
+  let on = coloured(stream);
+  beforeEachCommand(() => {
+    on = coloured(stream);
+  });
+  const painters = Object.entries(every).map(([name, paint]) => [
+    name,
+    typeof paint === 'function' ? (text: string) => (on ? paint(text) : text) : paint,
+  ]);
+  return Object.fromEntries(painters) as Colours;
+}
 /** Colours for standard output. */
-export const pc = createColors(coloured(process.stdout));
+export const pc = coloursFor(process.stdout);
 /** Colours for standard error. */
-export const pcErr = createColors(coloured(process.stderr));
+export const pcErr = coloursFor(process.stderr);
 
 /** Ends the command with exit code 1 after the message has been printed. */
 export class CliExit extends Error {
@@ -87,12 +104,20 @@ function textOf(file: string): string | undefined {
 }
 
 /** What was shown, for `answerInJson`. */
-const shown: Diagnostic[] = [];
+let shown: Diagnostic[] = [];
+
+beforeEachCommand(() => {
+  answered = false;
+  kept = null;
+  shown = [];
+  texts.clear();
+});
+process.on('exit', endCommand);
 
 /** A script that asked for JSON gets JSON even from a command that fails: `{ "errors": [...] }`, with the text of standard error. */
 export function answerInJson(): void {
-  process.on('exit', (code) => {
-    if (code === 0 || answered) return;
+  atEnd(() => {
+    if ((process.exitCode ?? 0) === 0 || answered) return;
     const errors = shown.filter((d) => d.severity === 'error');
     out(JSON.stringify({ errors }, null, 2));
   });

@@ -10,6 +10,7 @@ import { type SpecFile, specError } from '../spec/document.ts';
 import { ROOT } from '../spec/node.ts';
 import { cacheFolder } from '../spec/node-cache.ts';
 import type { Plan } from '../spec/plan.ts';
+import { beforeEachCommand } from './command-state.ts';
 import { rulesOf } from './foreign-rules.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, show } from './ui.ts';
@@ -75,6 +76,7 @@ export function keepForeign(
 
 /** Groups already told of: a command makes several plans of the same rules. */
 const told = new Set<string>();
+beforeEachCommand(() => told.clear());
 
 const fault = (severity: 'error' | 'warning', file: string, message: string, note: string): Diagnostic => ({
   severity,

@@ -54,6 +54,9 @@ export const whyUnread = (e: unknown): string =>
 /** Full paths of what was read, in order. */
 export const namedFiles = (): readonly string[] => [...files.keys()];
 
+/** Begins another command, which has read nothing yet. */
+export const forgetFiles = (): void => files.clear();
+
 /** Begins another task, which does not need the inputs of earlier ones. */
 export function forgetInputs(): void {
   for (const [path, use] of files) if (use === 'input') files.delete(path);

@@ -4,7 +4,7 @@ import { type Diagnostic, DiagnosticError, fileFault, nearest } from '../ir/diag
 import { specName, specsOf } from './collect.ts';
 import type { CachedSpec, SpecFile, SpecKind } from './document.ts';
 import type { SpecIssue } from './issues.ts';
-import { fromBuild, fromCache, ROOT, sha256, toCache, untouched } from './node-cache.ts';
+import { fromBuild, fromCache, ROOT, sha256, stampOf, toCache, untouched } from './node-cache.ts';
 import { decodeText, readNamed, Unreadable } from './node-files.ts';
 import type { Plan } from './plan.ts';
 import { type Host, type PlanRequest, resolve, type Specs } from './resolve.ts';
@@ -143,8 +143,17 @@ export const isShipped = (path: string): boolean =>
   SHIPPED_FILES.includes(path) || (SHIPPED_FOLDERS.includes(dirname(path)) && path.endsWith('.yaml'));
 
 /** All specs that ship in a folder. Throws DiagnosticError with the faults of all of them. */
-export const loadShipped = (root = ROOT): Promise<Specs> =>
-  allSpecs(shippedFiles(root).map((path) => ({ read: () => loadSpec(path) })));
+export async function loadShipped(root = ROOT): Promise<Specs> {
+  // Plans share what is derived from a spec with other plans of the same object.
+  const files = shippedFiles(root);
+  const stamp = [process.cwd(), ...files.map((path) => `${path} ${stampOf(path)}`)].join('\n');
+  if (stamp !== shipped?.stamp)
+    shipped = { stamp, specs: await allSpecs(files.map((path) => ({ read: () => loadSpec(path) }))) };
+  return shipped.specs;
+}
+
+/** The specs that were read last, and what their files were then. */
+let shipped: { readonly stamp: string; readonly specs: Specs } | null = null;
 
 /**
  * Specs from their texts: those of another commit.

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jobsOf } from './jobs.ts';
+import { folderOfServer, keepServer, SCRIPT, type ServerState, serverIn } from './server-keeper.ts';
+import { failWith, grouped, out, table } from './ui.ts';
+
+/** Options of a server. */
+export interface ServerOptions {
+  readonly jobs?: string;
+  readonly idle?: string;
+}
+
+/** Minutes without a command after which a server ends, where none are named. */
+const IDLE = 60;
+/** How long starting and stopping may take, and how often is looked, in milliseconds. */
+const PATIENCE = 30_000;
+const LOOK = 25;
+
+function minutesOf(text: string | undefined): number {
+  if (text === undefined) return IDLE;
+  const n = Number(text);
+  // More would not fit into a timer.
+  if (!(n > 0 && n <= 35_000))
+    failWith(`--idle ${text} is no time`, 'it is a number of minutes, up to 35000');
+  return n;
+}
+
+const ready = (s: ServerState | null, jobs: number): boolean => s !== null && s.processes.length === jobs;
+
+/** Waits until something holds. @returns whether it does */
+async function until(holds: () => boolean): Promise<boolean> {
+  for (const end = Date.now() + PATIENCE; Date.now() < end; await sleep(LOOK)) if (holds()) return true;
+  return holds();
+}
+
+function notOnWindows(): void {
+  if (process.platform === 'win32')
+    failWith('there is no server on Windows', 'commands run without one, and give the same');
+}
+
+/** `orrery server start`. */
+export async function startServer(o: ServerOptions): Promise<void> {
+  notOnWindows();
+  const jobs = jobsOf(o.jobs, 1);
+  const idle = minutesOf(o.idle);
+  const folder = folderOfServer();
+  const there = serverIn(folder);
+  if (there !== null)
+    failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
+  const child = spawn(
+    process.execPath,
+    [SCRIPT, 'server', 'run', '--jobs', String(jobs), '--idle', String(idle)],
+    { detached: true, stdio: 'ignore' },
+  );
+  let ended = false;
+  child.on('exit', () => {
+    ended = true;
+  });
+  child.unref();
+  await until(() => ended || ready(serverIn(folder), jobs));
+  if (!ready(serverIn(folder), jobs))
+    failWith('the server does not start', '`orrery server run` says why: it is the same in this terminal');
+  out(
+    `server ${child.pid} runs the commands of this build: ${jobs === 1 ? 'one' : `${jobs}`} at a time, until ${idle} minutes pass without any`,
+  );
+}
+
+/** `orrery server run`: the same in this terminal. */
+export async function runServer(o: ServerOptions): Promise<void> {
+  notOnWindows();
+  const jobs = jobsOf(o.jobs, 1);
+  const idle = minutesOf(o.idle);
+  const folder = folderOfServer();
+  const there = serverIn(folder);
+  if (there !== null)
+    failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
+  out(`the server has ended: ${await keepServer(folder, jobs, idle)}`);
+  // A client may hold a connection open.
+  process.exit();
+}
+
+/** `orrery server stop`. */
+export async function stopServer(): Promise<void> {
+  notOnWindows();
+  const folder = folderOfServer();
+  const there = serverIn(folder);
+  if (there === null) return out('no server of this build is running');
+  process.kill(there.pid, 'SIGTERM');
+  if (!(await until(() => serverIn(folder) === null)))
+    failWith(`process ${there.pid} does not end`, `kill -9 ${there.pid} ends it`);
+  out(`server ${there.pid} has ended`);
+}
+
+/** `orrery server status`. */
+export function serverStatus(o: { readonly json?: boolean }): void {
+  notOnWindows();
+  const state = serverIn(folderOfServer());
+  if (o.json === true) return out(JSON.stringify({ version: 1, server: state }, null, 2));
+  if (state === null) return out('no server of this build is running: `orrery server start` starts one');
+  out(`server ${state.pid}, since ${state.started}; it ends after ${state.idle} minutes without a command\n`);
+  out(
+    table(
+      [
+        ['process', 'commands', 'memory'],
+        ...state.processes.map((p) => [
+          String(p.pid),
+          grouped(p.commands),
+          `${grouped(Math.round(p.memory / 2 ** 20))} MB`,
+        ]),
+      ],
+      'lrr',
+    ),
+  );
+}

@@ -1,0 +1,267 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadShipped, ROOT, shippedFiles } from '../src/spec/node.ts';
+
+/*
+ * A command that runs in the server gives what it gives alone.
+ */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const script = join(root, 'bin', 'orrery.js');
+const dir = mkdtempSync(join(tmpdir(), 'orrery-server-'));
+const runtime = join(dir, 'run');
+const kernel = join(root, 'test', 'kernels', 'saxpy', 'saxpy.sm_90.ptx');
+
+interface How {
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+  readonly input?: string;
+  readonly runtime?: string;
+}
+const environment = (how: How): NodeJS.ProcessEnv => ({
+  ...process.env,
+  NO_COLOR: '1',
+  XDG_RUNTIME_DIR: how.runtime ?? runtime,
+  XDG_CACHE_HOME: join(dir, 'cache'),
+  ORRERY_SERVER: '',
+  ...how.env,
+});
+function orrery(args: readonly string[], how: How = {}) {
+  const r = spawnSync(process.execPath, [script, ...args], {
+    cwd: how.cwd ?? dir,
+    encoding: 'utf8',
+    input: how.input ?? '',
+    env: environment(how),
+  });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+}
+
+interface State {
+  readonly pid: number;
+  readonly processes: readonly { readonly pid: number; readonly commands: number }[];
+}
+const folderIn = (where: string): string => join(where, `orrery-${process.getuid!()}`);
+const running = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+/** What the server of a folder says of itself; null where there is none. */
+function status(where = runtime): State | null {
+  const folder = folderIn(where);
+  const [build] = existsSync(folder) ? readdirSync(folder) : [];
+  const file = build === undefined ? '' : join(folder, build, 'server.json');
+  if (!existsSync(file)) return null;
+  const state = JSON.parse(readFileSync(file, 'utf8')) as State;
+  return running(state.pid) ? state : null;
+}
+const commandsRun = (): number => (status()?.processes ?? []).reduce((n, p) => n + p.commands, 0);
+
+/** Waits until something holds; fails after half a minute. */
+async function until(holds: () => boolean): Promise<void> {
+  for (let n = 0; n < 600 && !holds(); n++) await sleep(50);
+  expect(holds()).toBe(true);
+}
+
+/** What takes time is left out. */
+const still = (text: string): string =>
+  text.replaceAll(/\d+(\.\d+)? m?s\b/g, 'TIME').replaceAll(/ +TIME/g, ' TIME');
+
+const windows = process.platform === 'win32';
+mkdirSync(runtime, { mode: 0o700 });
+beforeAll(() => {
+  if (!windows) expect(orrery(['server', 'start'])).toMatchObject({ code: 0, err: '' });
+});
+afterAll(() => {
+  orrery(['server', 'stop']);
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe.skipIf(windows)('the server', () => {
+  writeFileSync(join(dir, 'bad.ptx'), '.version 9.0\n.target sm_90\n.visible .entry k() { foo; ret; }\n');
+  writeFileSync(join(dir, 'mine.yaml'), 'kind: order\nextends: binary\nedits:\n  - { drop: GvnCse }\n');
+  const commands: readonly (readonly [readonly string[], How])[] = [
+    [['opt', kernel, '--emit', 'ptx'], {}],
+    [['opt', kernel, '--emit', 'ptx', '--order', 'mine.yaml', '--verify', '--remarks'], {}],
+    [['opt', kernel, '-q', '-o', '-'], {}],
+    // What an earlier command was told is not kept.
+    [['opt', kernel, '--emit', 'none', '--sm', 'sm_62'], {}],
+    [['opt', kernel, '--emit', 'none', '--sm', 'sm_62'], {}],
+    [['opt', 'bad.ptx', '--json', '--ptxas'], {}],
+    [['opt', 'nowhere.ptx'], {}],
+    [['opt', 'kernels/saxpy/saxpy.sm_90.ptx', '--emit', 'ptx'], { cwd: join(root, 'test') }],
+    [['opt', kernel, '--emit', 'ptx', '-j', '2'], {}],
+    [['opt', kernel, kernel, '--emit', 'none', '-j', '2'], {}],
+    [['plan', '--order', 'seed', '--set', 'OptBudget=3', '--json'], {}],
+    [['plan', '--set', 'OptBudgett=3'], {}],
+    [['phases'], { env: { FORCE_COLOR: '1', NO_COLOR: '' } }],
+    [['phases', '--status', 'unbound'], {}],
+    [['run', join(root, 'test', 'kernels', 'saxpy', 'launch.yaml'), '--counters'], {}],
+    [['check', 'mine.yaml', 'bad.ptx'], {}],
+    [['--help'], {}],
+    [['opt', '--help'], {}],
+    [['opt', '--nonsense', kernel], {}],
+    [['nonsense'], {}],
+    [['--version'], {}],
+    [['ptxas', '--help'], { env: { ORRERY_PTXAS: '/bin/echo' } }],
+  ];
+
+  it.each(commands)('%j %j', async (args, how) => {
+    const alone = orrery(args, { ...how, env: { ...how.env, ORRERY_SERVER: 'off' } });
+    const before = commandsRun();
+    const served = orrery(args, how);
+    expect({ ...served, err: still(served.err), out: still(served.out) }).toEqual({
+      ...alone,
+      err: still(alone.err),
+      out: still(alone.out),
+    });
+    await until(() => commandsRun() === before + 1);
+  });
+
+  it('commands that hang on their own process run without it', async () => {
+    const before = commandsRun();
+    const text = readFileSync(kernel, 'utf8');
+    expect(orrery(['opt', '-', '--emit', 'ptx', '-q'], { input: text }).out).toContain('.entry saxpy');
+    expect(orrery(['opt', kernel, '-q'], { env: { NODE_OPTIONS: '--no-warnings' } }).code).toBe(0);
+    expect(orrery(['check', '/dev/null']).code).toBe(1);
+    await sleep(200);
+    expect(commandsRun()).toBe(before);
+  });
+
+  it('a busy process leaves a command to run alone', async () => {
+    const before = commandsRun();
+    const many = Array.from({ length: 6 }, () => {
+      const child = spawn(process.execPath, [script, 'opt', kernel, '--emit', 'ptx', '-q'], {
+        cwd: dir,
+        env: environment({}),
+      });
+      let text = '';
+      child.stdout.on('data', (part: Buffer) => {
+        text += part;
+      });
+      return new Promise<string>((done) => child.on('close', () => done(text)));
+    });
+    const texts = new Set(await Promise.all(many));
+    expect([texts.size, [...texts][0]]).toEqual([1, expect.stringContaining('.entry saxpy')]);
+    await sleep(200);
+    const run = commandsRun() - before;
+    expect(run).toBeGreaterThanOrEqual(1);
+    expect(run).toBeLessThan(6);
+  });
+
+  it("a user's own spec is read as it is now", () => {
+    const order = join(dir, 'changing.yaml');
+    const hash = (drop: string, env: Record<string, string> = {}): string => {
+      writeFileSync(order, `kind: order\nextends: binary\nedits:\n  - { drop: ${drop} }\n`);
+      return (JSON.parse(orrery(['plan', '--order', order, '--json'], { env }).out) as { hash: string }).hash;
+    };
+    const [first, second, third] = ['GvnCse', 'OriDoRemat', 'GvnCse'].map((drop) => hash(drop));
+    expect([second !== first, third]).toEqual([true, hash('GvnCse', { ORRERY_SERVER: 'off' })]);
+  });
+
+  it('interrupting a command ends it, and the next one is served', async () => {
+    const [first] = status()!.processes;
+    const child = spawn(process.execPath, [script, 'rules', 'coverage', join(root, 'test', 'kernels')], {
+      cwd: dir,
+      env: environment({}),
+    });
+    const folder = folderIn(runtime);
+    const [build] = readdirSync(folder);
+    await until(() => existsSync(join(folder, build, `${first.pid}.lock`)));
+    await sleep(300);
+    child.kill('SIGINT');
+    const signal = await new Promise((done) => child.on('close', (_, s) => done(s)));
+    expect(signal).toBe('SIGINT');
+    await until(() => {
+      const s = status()!;
+      return s.processes.length === 1 && s.processes[0].pid !== first.pid;
+    });
+    expect(orrery(['opt', kernel, '-q', '--emit', 'ptx']).out).toContain('.entry saxpy');
+    await until(() => commandsRun() === 1);
+  });
+
+  it('a socket that others could have put there is not used', async () => {
+    const before = commandsRun();
+    const folder = folderIn(runtime);
+    chmodSync(folder, 0o777);
+    expect(orrery(['opt', kernel, '-q']).code).toBe(0);
+    chmodSync(folder, 0o700);
+    await sleep(200);
+    expect(commandsRun()).toBe(before);
+  });
+
+  it('says what is running, once', () => {
+    expect(orrery(['server', 'start'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(
+        /^error: a server is running already: process \d+\n {2}`orrery server stop`/,
+      ),
+    });
+    const form = JSON.parse(
+      readFileSync(join(root, 'schemas', 'output', 'server-status.schema.json'), 'utf8'),
+    ) as object;
+    const told = JSON.parse(orrery(['server', 'status', '--json']).out) as { server: State };
+    expect([new Ajv({ allowUnionTypes: true }).validate(form, told), told.server.pid]).toEqual([
+      true,
+      status()!.pid,
+    ]);
+    expect(orrery(['server', 'status']).out).toMatch(/^server \d+, since [\s\S]*\n *\d+ +\d+ +\d+ MB\n$/);
+  });
+
+  it('ends when nobody needs it, and when it is killed nothing is left that serves', async () => {
+    const other = { runtime: join(dir, 'other') };
+    mkdirSync(other.runtime, { mode: 0o700 });
+    expect(orrery(['server', 'start', '--idle', '0.01', '-j', '2'], other).out).toMatch(/2 at a time/);
+    await until(() => status(other.runtime) === null);
+    expect(orrery(['server', 'start'], other).code).toBe(0);
+    const { pid, processes } = status(other.runtime)!;
+    process.kill(pid, 'SIGKILL');
+    await until(() => !running(processes[0].pid));
+    expect(status(other.runtime)).toBe(null);
+    expect(orrery(['opt', kernel, '-q', '--emit', 'ptx'], other).out).toContain('.entry saxpy');
+    expect(orrery(['server', 'start'], other).code).toBe(0);
+    expect(orrery(['server', 'stop'], other).out).toMatch(/^server \d+ has ended\n$/);
+    expect(orrery(['server', 'stop'], other).out).toBe('no server of this build is running\n');
+  });
+
+  it.each([
+    [['--idle', 'soon'], /^error: --idle soon is no time/],
+    [['--jobs', '0'], /^error: --jobs 0 is no number of workers/],
+  ])('start %j is an error', (args, message) => {
+    const r = orrery(['server', 'start', ...args], { runtime: join(dir, 'none') });
+    expect([r.code, r.err]).toEqual([1, expect.stringMatching(message)]);
+  });
+});
+
+it('shipped specs are read once, and again when one of them changes', async () => {
+  const copy = mkdtempSync(join(tmpdir(), 'orrery-specs-'));
+  for (const file of shippedFiles()) {
+    const to = join(copy, file.slice(ROOT.length));
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, readFileSync(file));
+  }
+  const first = await loadShipped(copy);
+  expect(await loadShipped(copy)).toBe(first);
+  const order = join(copy, 'pipelines', 'orders', 'late-branches.yaml');
+  writeFileSync(order, `${readFileSync(order, 'utf8')}\n`);
+  expect(await loadShipped(copy)).not.toBe(first);
+  rmSync(copy, { recursive: true });
+});
