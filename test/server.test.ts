@@ -223,7 +223,9 @@ describe.skipIf(windows)('the server', () => {
       true,
       status()!.pid,
     ]);
-    expect(orrery(['server', 'status']).out).toMatch(/^server \d+, since [\s\S]*\n *\d+ +\d+ +\d+ MB\n$/);
+    expect(orrery(['server', 'status']).out).toMatch(
+      /^server \d+, since [\s\S]*\n *\d+ +\d+ +\d+ MB +\d+\.\d s(?: {2}getting warm)?\n$/,
+    );
   });
 
   it('ends when nobody needs it, and when it is killed nothing is left that serves', async () => {

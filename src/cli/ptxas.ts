@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -102,8 +102,9 @@ function inputs(args: readonly string[]): [number, string][] {
   const out: [number, string][] = [];
   for (const [k, a] of args.entries()) {
     if (a.startsWith('-') || /^(-o|--output-file|-optf|--options-file)$/.test(args[k - 1] ?? '')) continue;
-    if (existsSync(a) && statSync(a).isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1')))
-      out.push([k, a]);
+    const seen = statSync(a, { throwIfNoEntry: false });
+    if (seen?.isFIFO()) warn(`${a} is a pipe, which can be read once, so it is not optimized`);
+    else if (seen?.isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1'))) out.push([k, a]);
   }
   return out;
 }

@@ -101,14 +101,16 @@ export function serverStatus(o: { readonly json?: boolean }): void {
   out(
     table(
       [
-        ['process', 'commands', 'memory'],
+        ['process', 'commands', 'memory', 'CPU', ''],
         ...state.processes.map((p) => [
           String(p.pid),
           grouped(p.commands),
           `${grouped(Math.round(p.memory / 2 ** 20))} MB`,
+          `${p.seconds.toFixed(1)} s`,
+          p.warm ? '' : 'getting warm',
         ]),
       ],
-      'lrr',
+      'lrrrl',
     ),
   );
 }

@@ -2,8 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ptxTable } from '../cli/emit.ts';
 import { ptxasCommand, ptxasPresent } from '../cli/ptxas-run.ts';
+import { SCRIPT, type ServerState } from '../cli/server-keeper.ts';
+import type { Served } from '../cli/server-process.ts';
 import { table } from '../cli/ui.ts';
 import { countInstructions } from '../engine/journal.ts';
 import { runPipeline } from '../engine/pipeline.ts';
@@ -11,7 +14,7 @@ import { DiagnosticError } from '../ir/diagnostic.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import { paramBase, readPtx, targetFor, targetOf } from '../read.ts';
-import { loadShipped, ROOT } from '../spec/node.ts';
+import { loadShipped } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import { withoutSsa } from '../ssa/program.ts';
 import { shippedPlan } from './shipped-plan.ts';
@@ -19,15 +22,18 @@ import { shippedPlan } from './shipped-plan.ts';
 /** Resolution of the shell's times, in seconds. */
 const TICK = 0.01;
 
-/** The cost of one file, in seconds of user and system time of a whole process. */
+/** The cost of one file, in seconds of user and system time. */
 interface Cost {
   readonly file: string;
-  readonly ours: number;
+  /** Of a process of its own. */
+  readonly alone: number;
+  /** Of the client and of the server that runs the command; null where there is no server. */
+  readonly served: number | null;
   readonly ptxas: number | null;
 }
 
 /**
- * Costs of whole files: each in a separate process, compared with ptxas -O3 on the same file on request, and all in
+ * Costs of whole files: each in a separate process and by a server, compared with ptxas -O3 on the same file on request, and all in
  * one process from text to text, cold and warm.
  *
  * @param patterns files, folders and patterns of PTX
@@ -43,59 +49,98 @@ export async function benchCorpus(
   const folder = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const costs: Cost[] = [];
   let refused = 0;
+  // A server of its own, which nobody else uses.
+  const environment = { ...process.env, XDG_RUNTIME_DIR: folder };
+  const serving = await startServer(environment);
   try {
     for (const file of files) {
-      const ours = cpuOf(process.execPath, [
-        join(ROOT, 'bin', 'orrery.js'),
-        'opt',
-        '-O3',
-        '--emit',
-        'none',
-        file,
-      ]);
+      const args = [SCRIPT, 'opt', '-O3', '--emit', 'none', file];
+      const alone = cpuOf(process.execPath, args, { ...process.env, ORRERY_SERVER: 'off' });
+      const served = serving && alone !== null ? await servedCost(args, environment) : null;
       const sm = targetOf(readFileSync(file, 'utf8')) ?? 'sm_75';
       const theirs = ptxas
         ? cpuOf(ptxasCommand(), [`-arch=${sm}`, '-O3', file, '-o', join(folder, 'out.cubin')])
         : null;
-      if (ours === null || (ptxas && theirs === null)) refused++;
-      else costs.push({ file, ours, ptxas: theirs });
+      if (alone === null || (ptxas && theirs === null)) refused++;
+      else costs.push({ file, alone, served, ptxas: theirs });
     }
   } finally {
+    if (serving) cpuOf(process.execPath, [SCRIPT, 'server', 'stop'], environment);
     rmSync(folder, { recursive: true, force: true });
   }
   const sum = (f: (c: Cost) => number): number => costs.reduce((t, c) => t + f(c), 0);
   const left = refused > 0 ? `, ${refused} refused by one of the two and left out` : '';
   say(`corpus                ${costs.length} files${left}`);
   say(
-    `one process a file    ${sum((c) => c.ours).toFixed(2)} s of CPU, ${cpuOf(process.execPath, ['-e', '0'])?.toFixed(3)} s of each is node itself`,
+    `one process a file    ${sum((c) => c.alone).toFixed(2)} s of CPU, ${cpuOf(process.execPath, ['-e', '0'])?.toFixed(3)} s of each is node itself`,
   );
+  if (serving)
+    say(`by a server           ${sum((c) => c.served ?? 0).toFixed(2)} s of CPU, its own and the clients'`);
   if (ptxas && costs.length > 0) {
     say(`ptxas -O3             ${sum((c) => c.ptxas!).toFixed(2)} s of CPU`);
-    // The shell counts in hundredths of a second, and node's startup dominates small files, so files that take ptxas
-    // longer tell more.
-    for (const least of [0, 0.1]) {
-      const ratios = costs
-        .filter((c) => c.ptxas! >= Math.max(least, TICK))
-        .map((c) => ({ ...c, ratio: c.ours / c.ptxas! }))
-        .sort((a, b) => a.ratio - b.ratio);
-      if (ratios.length === 0) continue;
-      const which = least === 0 ? '' : ` of those that take ptxas ${least} s and more`;
-      say(
-        `ratio by file         ${ratios[ratios.length >> 1].ratio.toFixed(1)} in the median${which} (${ratios.length} files); the worst:`,
-      );
-      const rows = ratios
-        .slice(-10)
-        .reverse()
-        .map((c) => [
-          `  ${basename(c.file)}`,
-          c.ratio.toFixed(1),
-          `${c.ours.toFixed(2)} s`,
-          `${c.ptxas!.toFixed(2)} s`,
-        ]);
-      say(table([['  file', 'ratio', 'ours', 'ptxas'], ...rows], 'lrrr'));
-    }
+    sayRatios(costs, 'alone', say);
+    if (serving) sayRatios(costs, 'served', say);
   }
   await inOneProcess(files, say);
+}
+
+/** Our cost over that of ptxas: the median, and the worst files. */
+function sayRatios(costs: readonly Cost[], how: 'alone' | 'served', say: (line: string) => void): void {
+  // The shell counts in hundredths of a second, and node's startup dominates small files, so files that take ptxas
+  // longer tell more.
+  for (const least of [0, 0.1]) {
+    const ratios = costs
+      .filter((c) => c.ptxas! >= Math.max(least, TICK) && c[how] !== null)
+      .map((c) => ({ ...c, ours: c[how]!, ratio: c[how]! / c.ptxas! }))
+      .sort((a, b) => a.ratio - b.ratio);
+    if (ratios.length === 0) continue;
+    const which = least === 0 ? '' : ` of those that take ptxas ${least} s and more`;
+    const name = how === 'alone' ? 'ratio by file       ' : 'ratio by file, served';
+    say(
+      `${name}  ${ratios[ratios.length >> 1].ratio.toFixed(1)} in the median${which} (${ratios.length} files); the worst:`,
+    );
+    const rows = ratios
+      .slice(-10)
+      .reverse()
+      .map((c) => [
+        `  ${basename(c.file)}`,
+        c.ratio.toFixed(1),
+        `${c.ours.toFixed(2)} s`,
+        `${c.ptxas!.toFixed(2)} s`,
+      ]);
+    say(table([['  file', 'ratio', 'ours', 'ptxas'], ...rows], 'lrrr'));
+  }
+}
+
+/** What the one process of a server says of itself. */
+function stateOf(environment: NodeJS.ProcessEnv): Served | undefined {
+  const r = spawnSync(process.execPath, [SCRIPT, 'server', 'status', '--json'], {
+    encoding: 'utf8',
+    env: environment,
+  });
+  return (JSON.parse(r.stdout) as { server: ServerState | null }).server?.processes[0];
+}
+
+/** Starts a server and waits until it is warm. @returns whether there is one */
+async function startServer(environment: NodeJS.ProcessEnv): Promise<boolean> {
+  if (cpuOf(process.execPath, [SCRIPT, 'server', 'start'], environment) === null) return false;
+  for (let n = 0; n < 300 && stateOf(environment)?.warm !== true; n++) await sleep(100);
+  return true;
+}
+
+/** Seconds of processor time of a command that a server runs: of the client, and what the server has used meanwhile. */
+async function servedCost(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number | null> {
+  const before = stateOf(environment);
+  const client = cpuOf(process.execPath, args, environment);
+  if (client === null || before === undefined) return null;
+  // It tells when it is through with what follows the answer.
+  for (let n = 0; n < 100; n++) {
+    const after = stateOf(environment);
+    if (after !== undefined && after.commands > before.commands)
+      return client + after.seconds - before.seconds;
+    await sleep(10);
+  }
+  return null;
 }
 
 /** All files from text to text in this process, twice. */
@@ -137,9 +182,10 @@ async function inOneProcess(files: readonly string[], say: (line: string) => voi
 }
 
 /** Seconds of user and system time of a command, null if it fails. The shell knows the times of its children. */
-function cpuOf(command: string, args: readonly string[]): number | null {
+function cpuOf(command: string, args: readonly string[], env = process.env): number | null {
   const r = spawnSync('sh', ['-c', '"$@" >/dev/null 2>&1 || exit 1; times', 'sh', command, ...args], {
     encoding: 'utf8',
+    env,
   });
   if (r.status !== 0) return null;
   const children = r.stdout.trim().split('\n').at(-1) ?? '';
