@@ -53,7 +53,12 @@ function orrery(args: readonly string[], how: How = {}) {
 
 interface State {
   readonly pid: number;
-  readonly processes: readonly { readonly pid: number; readonly commands: number }[];
+  readonly processes: readonly {
+    readonly pid: number;
+    readonly commands: number;
+    readonly warm: boolean;
+    readonly seconds: number;
+  }[];
 }
 const folderIn = (where: string): string => join(where, `orrery-${process.getuid!()}`);
 const running = (pid: number): boolean => {
@@ -88,7 +93,7 @@ const still = (text: string): string =>
 const windows = process.platform === 'win32';
 mkdirSync(runtime, { mode: 0o700 });
 beforeAll(() => {
-  if (!windows) expect(orrery(['server', 'start'])).toMatchObject({ code: 0, err: '' });
+  if (!windows) expect(orrery(['server', 'start', '--no-warm-up'])).toMatchObject({ code: 0, err: '' });
 });
 afterAll(() => {
   orrery(['server', 'stop']);
@@ -208,6 +213,16 @@ describe.skipIf(windows)('the server', () => {
     expect(commandsRun()).toBe(before);
   });
 
+  it('gets warm unless it is told not to', async () => {
+    const other = join(dir, 'warm');
+    mkdirSync(other, { mode: 0o700 });
+    expect(orrery(['server', 'start'], { runtime: other }).code).toBe(0);
+    const first = status(other)!.processes[0];
+    await until(() => status(other)!.processes[0].warm);
+    expect([first.warm, status(other)!.processes[0].seconds > first.seconds + 0.5]).toEqual([false, true]);
+    orrery(['server', 'stop'], { runtime: other });
+  });
+
   it('says what is running, once', () => {
     expect(orrery(['server', 'start'])).toMatchObject({
       code: 1,
@@ -231,15 +246,17 @@ describe.skipIf(windows)('the server', () => {
   it('ends when nobody needs it, and when it is killed nothing is left that serves', async () => {
     const other = { runtime: join(dir, 'other') };
     mkdirSync(other.runtime, { mode: 0o700 });
-    expect(orrery(['server', 'start', '--idle', '0.01', '-j', '2'], other).out).toMatch(/2 at a time/);
+    expect(orrery(['server', 'start', '--idle', '0.01', '-j', '2', '--no-warm-up'], other).out).toMatch(
+      /2 at a time/,
+    );
     await until(() => status(other.runtime) === null);
-    expect(orrery(['server', 'start'], other).code).toBe(0);
+    expect(orrery(['server', 'start', '--no-warm-up'], other).code).toBe(0);
     const { pid, processes } = status(other.runtime)!;
     process.kill(pid, 'SIGKILL');
     await until(() => !running(processes[0].pid));
     expect(status(other.runtime)).toBe(null);
     expect(orrery(['opt', kernel, '-q', '--emit', 'ptx'], other).out).toContain('.entry saxpy');
-    expect(orrery(['server', 'start'], other).code).toBe(0);
+    expect(orrery(['server', 'start', '--no-warm-up'], other).code).toBe(0);
     expect(orrery(['server', 'stop'], other).out).toMatch(/^server \d+ has ended\n$/);
     expect(orrery(['server', 'stop'], other).out).toBe('no server of this build is running\n');
   });

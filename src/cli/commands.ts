@@ -255,7 +255,8 @@ const server = program
 const withServer = (c: Command): Command =>
   c
     .option('-j, --jobs <n>', 'commands that run at the same time (default: 1)')
-    .option('--idle <minutes>', 'end after so long without a command (default: 60)');
+    .option('--idle <minutes>', 'end after so long without a command (default: 60)')
+    .option('--no-warm-up', 'do not run the bundled kernels first: the first commands then cost more');
 withServer(server.command('start'))
   .description('start it in the background')
   .addHelpText(
@@ -280,8 +281,9 @@ server
 program
   .command('server-process', { hidden: true })
   .argument('<folder>')
-  .action((folder) =>
-    guarded(async () => (await import('./server-process.ts')).serverProcess(folder, runCommand)),
+  .option('--no-warm-up')
+  .action((folder, o) =>
+    guarded(async () => (await import('./server-process.ts')).serverProcess(folder, runCommand, o.warmUp)),
   );
 
 program

@@ -57,6 +57,16 @@ const LOOK = 5000;
 /** So many processes in a row that end before they take a command end the server. */
 const MOST_FAILURES = 3;
 
+/** What is asked of a server. */
+export interface KeepOptions {
+  /** Number of processes: of commands at the same time. */
+  readonly jobs: number;
+  /** Minutes without a command after which it ends. */
+  readonly idle: number;
+  /** Whether its processes run the bundled kernels before they are needed. */
+  readonly warmUp: boolean;
+}
+
 /** A folder that nobody else may write to; another ends the command. */
 function makePrivate(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -67,11 +77,10 @@ function makePrivate(folder: string): void {
 
 /**
  * Keeps processes that run commands, until it is told to end, nobody has needed it for a while, or the build is another.
- * @param jobs number of processes: of commands at the same time
- * @param idle minutes without a command after which it ends
+ * @param folder where its clients look for it
  * @returns why it ended
  */
-export async function keepServer(folder: string, jobs: number, idle: number): Promise<string> {
+export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOptions): Promise<string> {
   makePrivate(dirname(folder));
   rmSync(folder, { recursive: true, force: true });
   makePrivate(folder);
@@ -100,7 +109,7 @@ export async function keepServer(folder: string, jobs: number, idle: number): Pr
       done(why);
     };
     const begin = (): void => {
-      const child = fork(SCRIPT, ['server-process', folder], {
+      const child = fork(SCRIPT, ['server-process', folder, ...(warmUp ? [] : ['--no-warm-up'])], {
         env: { ...process.env, ORRERY_SERVER: 'off' },
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       });
@@ -131,6 +140,7 @@ export async function keepServer(folder: string, jobs: number, idle: number): Pr
           // The build is being made anew.
         }
         if (now !== build) end('orrery was built anew');
+        else if ([...children.values()].includes(null)) lastUse = Date.now();
         else if (Date.now() - lastUse > idle * 60_000) end(`nobody needed it for ${idle} minutes`);
       },
       Math.min(LOOK, idle * 15_000),

@@ -114,8 +114,13 @@ const WARM_UP = 6;
  * Runs the commands of clients, one after the other, until the process that keeps it ends.
  * @param folder where its socket is put, named by the number of the process
  * @param run runs the command of `process.argv`
+ * @param warmUp whether it rehearses
  */
-export async function serverProcess(folder: string, run: () => Promise<void>): Promise<void> {
+export async function serverProcess(
+  folder: string,
+  run: () => Promise<void>,
+  warmUp: boolean,
+): Promise<void> {
   const schemas = schemasStamp();
   let commands = 0;
   const leave = process.exit.bind(process) as () => never;
@@ -172,7 +177,7 @@ export async function serverProcess(folder: string, run: () => Promise<void>): P
   process.on('disconnect', leave);
   listener.listen(join(folder, `${process.pid}.sock`), report);
   // One kernel at a time, so that whoever comes meanwhile waits for that one alone.
-  for (const kernel of kernels) {
+  for (const kernel of warmUp ? kernels : []) {
     if (processorSeconds() > WARM_UP) break;
     last = last.then(() => rehearse(kernel));
     await last;

@@ -8,6 +8,7 @@ import { failWith, grouped, out, table } from './ui.ts';
 export interface ServerOptions {
   readonly jobs?: string;
   readonly idle?: string;
+  readonly warmUp: boolean;
 }
 
 /** Minutes without a command after which a server ends, where none are named. */
@@ -49,7 +50,11 @@ export async function startServer(o: ServerOptions): Promise<void> {
     failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
   const child = spawn(
     process.execPath,
-    [SCRIPT, 'server', 'run', '--jobs', String(jobs), '--idle', String(idle)],
+    [
+      SCRIPT,
+      ...['server', 'run', '--jobs', String(jobs), '--idle', String(idle)],
+      ...(o.warmUp ? [] : ['--no-warm-up']),
+    ],
     { detached: true, stdio: 'ignore' },
   );
   let ended = false;
@@ -74,7 +79,7 @@ export async function runServer(o: ServerOptions): Promise<void> {
   const there = serverIn(folder);
   if (there !== null)
     failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
-  out(`the server has ended: ${await keepServer(folder, jobs, idle)}`);
+  out(`the server has ended: ${await keepServer(folder, { jobs, idle, warmUp: o.warmUp })}`);
   // A client may hold a connection open.
   process.exit();
 }
