@@ -84,17 +84,24 @@ const number = (i: number): number => ((i * 37) % 19) - 9;
  * Layouts as the figures of PTX ISA 9.0, 9.7.14.5, say them: row and column of element i of a lane, with g = lane / 4 and t = lane % 4.
  */
 type Layout = (i: number, g: number, t: number) => readonly [row: number, column: number];
+const BITS = {
+  ...{ f16: 16, bf16: 16, tf32: 32, e4m3: 8, e5m2: 8, f64: 64, f32: 32 },
+  ...{ s8: 8, u8: 8, s4: 4, b1: 1, s32: 32 },
+} as const;
+type Type = keyof typeof BITS;
 interface Form {
   readonly name: string;
   readonly m: number;
   readonly k: number;
-  readonly type: 'f16' | 'bf16' | 'tf32' | 's8' | 'u8' | 'f64';
+  readonly type: Exclude<Type, 'f32' | 's32'>;
   readonly sum: 'f32' | 'f16' | 's32' | 'f64';
   /** Elements of a lane in A, B and C. */
   readonly counts: readonly [number, number, number];
   readonly a: Layout;
   readonly b: Layout;
   readonly c: Layout;
+  /** What is added up of two elements; their product if it is missing. */
+  readonly of?: (a: number, b: number) => number;
 }
 
 const sums16: Layout = (i, g, t) => [i < 2 ? g : g + 8, t * 2 + (i & 1)];
@@ -134,19 +141,85 @@ const FORMS: readonly Form[] = [
     b: (i, g, t) => [i === 0 ? t : t + 4, g],
     c: sums16,
   },
-  ...(['s8', 'u8'] as const).map(
+  ...(['s8', 'u8', 'e4m3', 'e5m2'] as const).map(
     (type): Form => ({
-      name: `m16n8k32.row.col.s32.${type}.${type}.s32`,
+      name: `m16n8k32.row.col.${type[0] === 'e' ? 'f32' : 's32'}.${type}.${type}.${type[0] === 'e' ? 'f32' : 's32'}`,
       m: 16,
       k: 32,
       type,
-      sum: 's32',
+      sum: type[0] === 'e' ? 'f32' : 's32',
       counts: [16, 8, 4],
       a: (i, g, t) => [i < 4 || (i >= 8 && i < 12) ? g : g + 8, t * 4 + (i & 3) + (i < 8 ? 0 : 16)],
       b: (i, g, t) => [t * 4 + (i & 3) + (i < 4 ? 0 : 16), g],
       c: sums16,
     }),
   ),
+  ...(['s32.s8.s8.s32', 'f32.e4m3.e4m3.f32', 'f16.e5m2.e5m2.f16'] as const).map((types): Form => {
+    const [sum, type] = types.split('.') as [Form['sum'], Form['type']];
+    return {
+      name: `m16n8k16.row.col.${types}`,
+      m: 16,
+      k: 16,
+      type,
+      sum,
+      counts: [8, 4, 4],
+      a: (i, g, t) => [i < 4 ? g : g + 8, t * 4 + (i & 3)],
+      b: (i, g, t) => [t * 4 + i, g],
+      c: sums16,
+    };
+  }),
+  {
+    name: 'm16n8k64.row.col.s32.s4.s4.s32',
+    m: 16,
+    k: 64,
+    type: 's4',
+    sum: 's32',
+    counts: [32, 16, 4],
+    a: (i, g, t) => [i < 8 || (i >= 16 && i < 24) ? g : g + 8, t * 8 + (i & 7) + (i < 16 ? 0 : 32)],
+    b: (i, g, t) => [t * 8 + (i & 7) + (i < 8 ? 0 : 32), g],
+    c: sums16,
+  },
+  ...(['and', 'xor'] as const).flatMap((how): Form[] => {
+    const of = (a: number, b: number): number => (how === 'and' ? a & b : a ^ b);
+    return [
+      {
+        name: `m8n8k128.row.col.s32.b1.b1.s32.${how}.popc`,
+        m: 8,
+        k: 128,
+        type: 'b1',
+        sum: 's32',
+        counts: [32, 32, 2],
+        a: (i, g, t) => [g, t * 32 + i],
+        b: (i, g, t) => [t * 32 + i, g],
+        c: (i, g, t) => [g, t * 2 + i],
+        of,
+      },
+      {
+        name: `m16n8k128.row.col.s32.b1.b1.s32.${how}.popc`,
+        m: 16,
+        k: 128,
+        type: 'b1',
+        sum: 's32',
+        counts: [64, 32, 4],
+        a: (i, g, t) => [i < 32 ? g : g + 8, t * 32 + (i & 31)],
+        b: (i, g, t) => [t * 32 + i, g],
+        c: sums16,
+        of,
+      },
+      {
+        name: `m16n8k256.row.col.s32.b1.b1.s32.${how}.popc`,
+        m: 16,
+        k: 256,
+        type: 'b1',
+        sum: 's32',
+        counts: [128, 64, 4],
+        a: (i, g, t) => [i < 32 || (i >= 64 && i < 96) ? g : g + 8, t * 32 + (i & 31) + (i < 64 ? 0 : 128)],
+        b: (i, g, t) => [t * 32 + (i & 31) + (i < 32 ? 0 : 128), g],
+        c: sums16,
+        of,
+      },
+    ];
+  }),
   {
     name: 'm8n8k16.row.col.satfinite.s32.s8.s8.s32',
     m: 8,
@@ -171,46 +244,69 @@ const FORMS: readonly Form[] = [
   },
 ];
 
-const BYTES = { f16: 2, bf16: 2, tf32: 4, s8: 1, u8: 1, f64: 8, f32: 4, s32: 4 } as const;
-
-function write(v: DataView, at: number, type: keyof typeof BYTES, x: number): void {
-  if (type === 'f16' || type === 'bf16') v.setUint16(at, numberToHalf(x, type), true);
-  else if (type === 'tf32' || type === 'f32') v.setFloat32(at, x, true);
-  else if (type === 'f64') v.setFloat64(at, x, true);
-  else if (type === 's32') v.setInt32(at, x, true);
-  else v.setInt8(at, x);
+/** A value that every element of a type can hold. */
+function small(type: Type, i: number): number {
+  const n = number(i);
+  if (type === 'u8') return n & 15;
+  if (type === 'b1') return n & 1;
+  // With two bits of fraction there is no 9, and 4-bit integers end at 7.
+  return type === 'e5m2' || type === 's4' ? n % 6 : n;
 }
 
-function read(v: DataView, at: number, type: keyof typeof BYTES): number {
-  if (type === 'f16' || type === 'bf16') return halfToNumber(v.getUint16(at, true), type);
+/** Value of an 8-bit float, from the definition of its format: bits of exponent, of fraction, and bias. */
+function f8(byte: number, type: 'e4m3' | 'e5m2'): number {
+  const [fraction, bias] = type === 'e4m3' ? [3, 7] : [2, 15];
+  const e = (byte & 0x7f) >> fraction;
+  const m = byte & (2 ** fraction - 1);
+  return (
+    (byte > 127 ? -1 : 1) *
+    (e === 0 ? m * 2 ** (1 - bias - fraction) : (2 ** fraction + m) * 2 ** (e - bias - fraction))
+  );
+}
+
+/** Writes an element at a place in bits. */
+function write(v: DataView, place: number, type: Type, x: number): void {
+  const at = place >> 3;
+  if (type === 'f16' || type === 'bf16') v.setUint16(at, numberToHalf(x, type), true);
+  else if (type === 'e4m3' || type === 'e5m2') {
+    const byte = Array.from({ length: 256 }, (_, k) => k).find((k) => f8(k, type) === x);
+    v.setUint8(at, byte!);
+  } else if (type === 'tf32' || type === 'f32') v.setFloat32(at, x, true);
+  else if (type === 'f64') v.setFloat64(at, x, true);
+  else if (type === 's32') v.setInt32(at, x, true);
+  else {
+    const bits = BITS[type];
+    v.setUint8(at, v.getUint8(at) | ((x & (2 ** bits - 1)) << (place & 7)));
+  }
+}
+
+function read(v: DataView, at: number, type: Form['sum']): number {
+  if (type === 'f16') return halfToNumber(v.getUint16(at, true), type);
   if (type === 'f64') return v.getFloat64(at, true);
   return type === 's32' ? v.getInt32(at, true) : v.getFloat32(at, true);
 }
 
 describe('mma', () => {
   it.each(FORMS.map((f) => [f.name, f] as const))('%s', (name, form) => {
-    const A = (row: number, column: number) =>
-      form.type === 'u8' ? number(row * 64 + column) & 15 : number(row * 64 + column);
-    const B = (row: number, column: number) =>
-      form.type === 'u8' ? number(7 + row * 64 + column) & 15 : number(7 + row * 64 + column);
+    const A = (row: number, column: number) => small(form.type, row * 64 + column);
+    const B = (row: number, column: number) => small(form.type, 7 + row * 64 + column);
     const C = (row: number, column: number) => number(3 + row * 8 + column);
-    const sizes = [form.type, form.type, form.sum].map((t) => BYTES[t]);
+    const of = form.of ?? ((a: number, b: number) => a * b);
+    const types = [form.type, form.type, form.sum] as const;
+    const sizes = types.map((t) => BITS[t]);
     const perThread = form.counts.reduce((n, c, k) => n + c * sizes[k], 0);
-    const data = new Uint8Array(32 * perThread);
+    const data = new Uint8Array((32 * perThread) / 8);
     const view = new DataView(data.buffer);
     for (let l = 0; l < 32; l++) {
       let at = l * perThread;
       const [g, t] = [l >> 2, l & 3];
-      for (let i = 0; i < form.counts[0]; i++, at += sizes[0])
-        write(view, at, form.type, A(...form.a(i, g, t)));
-      for (let i = 0; i < form.counts[1]; i++, at += sizes[1])
-        write(view, at, form.type, B(...form.b(i, g, t)));
-      for (let i = 0; i < form.counts[2]; i++, at += sizes[2])
-        write(view, at, form.sum, C(...form.c(i, g, t)));
+      for (const [k, matrix] of [A, B, C].entries())
+        for (let i = 0; i < form.counts[k]; i++, at += sizes[k])
+          write(view, at, types[k], matrix(...[form.a, form.b, form.c][k](i, g, t)));
     }
     const wide = form.type === 'f64';
     const size = wide ? 8 : 4;
-    const regs = form.counts.map((n, k) => (n * sizes[k]) / size);
+    const regs = form.counts.map((n, k) => (n * sizes[k]) / (8 * size));
     let next = 0;
     const group = (n: number): string => {
       const names = Array.from({ length: n }, () => `${wide ? '%d' : '%r'}${next++}`);
@@ -231,8 +327,8 @@ describe('mma', () => {
       for (let i = 0; i < form.counts[2]; i++) {
         const [row, column] = form.c(i, l >> 2, l & 3);
         let want = C(row, column);
-        for (let j = 0; j < form.k; j++) want += A(row, j) * B(j, column);
-        const got = read(result, (l * form.counts[2] + i) * sizes[2], form.sum);
+        for (let j = 0; j < form.k; j++) want += of(A(row, j), B(j, column));
+        const got = read(result, ((l * form.counts[2] + i) * sizes[2]) / 8, form.sum);
         expect(got, `lane ${l}, element ${i}`).toBe(want);
       }
   });

@@ -94,22 +94,29 @@ const BITS: Readonly<Record<string, number>> = {
   u8: 8,
   s4: 4,
   u4: 4,
+  b1: 1,
+  e4m3: 8,
+  e5m2: 8,
   f32: 32,
   s32: 32,
 };
 
-const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32']);
+const FLOATS: ReadonlySet<string> = new Set(['f16', 'bf16', 'tf32', 'e4m3', 'e5m2']);
 
 /**
  * `mma.sync` of floats with sums in f32, f16 or f64, and of integers. PTX leaves order and precision of float sums
  * open, at least for f32: here products and sums are in double precision, from the first column to the last, then the
  * old value is added and everything is rounded once. f64 sums are fused in that order. Integers wrap, or saturate
- * with `.satfinite`.
+ * with `.satfinite`; of single bits those are counted that are set in both factors (`.and.popc`), or in one (`.xor.popc`).
  */
 function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   const shape = /^m(\d+)n8k(\d+)$/.exec(mods[2] ?? '');
   const types = mods.filter((x) => BITS[x] !== undefined);
-  const known = ['sync', 'aligned', mods[2], 'row', 'col', 'satfinite', ...types];
+  const bits = types[1] === 'b1' && types[2] === 'b1';
+  const known = [
+    ...['sync', 'aligned', mods[2], 'row', 'col', ...types],
+    ...(bits ? ['popc', 'and', 'xor'] : ['satfinite']),
+  ];
   if (shape === null || types.length !== 4 || mods.some((x) => !known.includes(x))) return false;
   if (!mods.includes('row') || !mods.includes('col')) return false;
   const [m, k] = [Number(shape[1]), Number(shape[2])];
@@ -117,6 +124,8 @@ function multiply(c: MatrixCall, mods: readonly string[]): boolean {
   // The matrices of Volta have a different layout.
   if ((m !== 8 && m !== 16) || (m === 8 && FLOATS.has(ta)) || td !== tc) return false;
   const isInteger = !FLOATS.has(ta) && ta !== 'f64';
+  const differing = mods.includes('xor');
+  if (bits && (!mods.includes('popc') || differing === mods.includes('and'))) return false;
   if (isInteger ? td !== 's32' : ta === 'f64' ? td !== 'f64' : td !== 'f32' && td !== 'f16') return false;
   const a = fragment(c, 0, m, k, ta);
   const b = fragment(c, a.registers, 8, k, tb);
@@ -129,7 +138,10 @@ function multiply(c: MatrixCall, mods: readonly string[]): boolean {
       const at = row * 8 + column;
       if (isInteger) {
         let sum = old[at];
-        for (let j = 0; j < k; j++) sum += a.values[row * k + j] * b.values[column * k + j];
+        for (let j = 0; j < k; j++) {
+          const [x, y] = [a.values[row * k + j], b.values[column * k + j]];
+          sum += differing ? x ^ y : x * y;
+        }
         out[at] = saturate ? Math.max(-2147483648, Math.min(2147483647, sum)) : sum | 0;
       } else if (ta === 'f64') {
         let sum = old[at];
@@ -182,12 +194,25 @@ function fragment(
 const float = new Float32Array(1);
 const word = new Int32Array(float.buffer);
 
+/** The value of a float of four bits of exponent (bias 7) and three of fraction, without infinities (PTX ISA 9.0, 5.2.3). */
+function e4m3ToNumber(byte: number): number {
+  const magnitude = byte & 0x7f;
+  if (magnitude === 0x7f) return Number.NaN;
+  const exponent = magnitude >>> 3;
+  const fraction = exponent === 0 ? (magnitude & 7) / 8 : 1 + (magnitude & 7) / 8;
+  return (byte >= 0x80 ? -1 : 1) * fraction * 2 ** (Math.max(exponent, 1) - 7);
+}
+
 /** Element `j` of a register. */
 function element(register: number, j: number, type: string): number {
   switch (type) {
     case 'f16':
     case 'bf16':
       return halfToNumber((register >>> (16 * j)) & 0xffff, type);
+    case 'e5m2':
+      return halfToNumber(((register >>> (8 * j)) & 0xff) << 8, 'f16');
+    case 'e4m3':
+      return e4m3ToNumber((register >>> (8 * j)) & 0xff);
     case 'tf32':
       // The low bits of a tf32 are ignored.
       word[0] = register & ~0x1fff;
