@@ -223,7 +223,6 @@ describe('every family', () => {
 
 describe('what cannot be carried', () => {
   it.each([
-    ['alloca.u64 %rd1, %rd2, 16;', /stack frame/],
     ['st.param.u32 [k_p], %r1;', /no parameter/],
     ['tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [nobody, {%r1, %r2}];', /'nobody' is not declared/],
     ['ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1, %r1}, [%r5];', /stands twice/],

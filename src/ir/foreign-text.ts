@@ -46,6 +46,9 @@ export const writtenPart = (text: string): string => {
   return at < 0 ? text : text.slice(0, at);
 };
 
+/** Is this the name of PTX that allocates on the stack of a thread, or moves its end (PTX ISA 9.0, 9.7.17)? */
+export const isOfStack = (name: string): boolean => /^(alloca|stacksave|stackrestore)\b/.test(name);
+
 /** A result that must share the register of a source: their numbers in `dst` and `src`. */
 export interface Tie {
   readonly dst: number;

@@ -3,6 +3,7 @@ import { loopsOf } from '../analysis/loops.ts';
 import { isCall } from '../analysis/memory-ops.ts';
 import { type BlockNo, type Draft, edit, type Ins, spliceFunction } from '../ir/draft/index.ts';
 import { hasSsaForms } from '../ir/flow.ts';
+import { isOfStack } from '../ir/foreign-text.ts';
 import { movesOf } from '../ir/moves.ts';
 import { chosen, type Isa, withMods } from '../ir/opcode.ts';
 import { Kind, makeOperand, NO_REG, type Operand, type Reg, reg } from '../ir/operand.ts';
@@ -38,12 +39,17 @@ export function whyNever(fn: Fn): string | null {
   if (fn.attrs.linkage === 'weak') return 'another definition may replace the function, which is weak';
   if (fn.attrs.directives.length > 0) return `the function has the directive ${fn.attrs.directives[0]}`;
   if (hasSsaForms(fn)) return 'the function is in SSA';
+  if (usesStack(fn)) return 'what the function takes from the stack is given back when it returns';
   const params = new Set([...fn.params, ...fn.returns].filter(isVariable).map((p) => p.name));
   const other = otherUse(fn, params, () => true);
   return other === null
     ? null
     : `the function uses its parameter ${other} otherwise than by loads and stores`;
 }
+
+/** Does a function take memory from the stack, or look where it ends? */
+const usesStack = (fn: Fn): boolean =>
+  fn.blocks.some((b) => b.ins.some((x) => x.src[0]?.kind === Kind.Text && isOfStack(x.src[0].sym)));
 
 /** Is the parameter or result a variable, and not a register? */
 const isVariable = (p: Param): boolean => p.reg === NO_REG;

@@ -1,6 +1,6 @@
 import { isPredReg, Kind, type Operand } from '../ir/operand.ts';
 import { type Decoded, decode } from './decode.ts';
-import { stackUse } from './frames.ts';
+import { stackUse, topOf } from './frames.ts';
 import { lowest } from './masks.ts';
 import { FUNCTION_WINDOW, hex, MemoryFault } from './memory.ts';
 import { insertPath, newPath } from './paths.ts';
@@ -40,7 +40,7 @@ function enter(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number, name:
     return;
   }
   const code = decode(fn);
-  const localBase = f.localBase + f.code.localBytes;
+  const localBase = f.localBase + topOf(f, mask);
   const end = localBase + code.localBytes;
   if (stackUse(end, f.depth + 1) > m.stackLimit)
     m.fault(

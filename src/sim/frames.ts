@@ -2,6 +2,7 @@ import { Kind, type Operand } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import type { LaneRegs } from '../isa/lanes.ts';
 import { type Code, decode } from './decode.ts';
+import { lowest } from './masks.ts';
 import type { Frame } from './state.ts';
 import type { Symbols } from './symbols.ts';
 
@@ -15,6 +16,13 @@ const CALL_BYTES = 16;
 
 /** Stack bytes in use by a frame whose calls are `depth` deep and whose local memory ends at `end`. */
 export const stackUse = (end: number, depth: number): number => end + CALL_BYTES * depth;
+
+/** The highest end of a frame's stack in some lanes, counted from its begin: a multiple of 16. */
+export function topOf(f: Frame, lanes: number): number {
+  let top = f.code.localBytes;
+  if (f.tops !== null) for (let r = lanes; r !== 0; r &= r - 1) top = Math.max(top, f.tops[lowest(r)]);
+  return Math.ceil(top / 16) * 16;
+}
 
 /** The stack limit of a launch: what it requests, but at least enough for every function of the program once. */
 export function stackLimit(functions: readonly Fn[], asked = DEFAULT_STACK): number {
@@ -87,6 +95,7 @@ export class Frames {
       live: 0,
       localBase,
       onReturn,
+      tops: null,
     };
   }
 

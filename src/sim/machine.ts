@@ -13,7 +13,7 @@ import {
 import { completeGroups, waiting } from './converge.ts';
 import { type Code, type Decoded, decode } from './decode.ts';
 import { type FaultKind, OutOfBudget, SimFault } from './faults.ts';
-import { Frames, stackLimit } from './frames.ts';
+import { Frames, stackLimit, topOf } from './frames.ts';
 import { lowest } from './masks.ts';
 import {
   BufferMemory,
@@ -207,7 +207,7 @@ export class Machine implements WarpHost {
     let m = w.block.locals[t];
     if (m === undefined) {
       let bytes = LEAST_LOCAL;
-      for (const { frame } of w.paths) bytes = Math.max(bytes, frame.localBase + frame.code.localBytes);
+      for (const { frame } of w.paths) bytes = Math.max(bytes, frame.localBase + topOf(frame, 1 << lane));
       m = this.opts.open ? new OpenMemory(this.opts.seed ^ 0x10ca1) : singleBuffer('local memory', bytes);
       w.block.locals[t] = m;
     }

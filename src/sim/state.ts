@@ -44,6 +44,8 @@ export interface Frame {
   readonly localBase: number;
   /** Called when lanes return, with these lanes; each returns once. */
   readonly onReturn: ((lanes: number) => void) | null;
+  /** Where the stack of each lane ends, counted from `localBase`; null: behind the variables. */
+  tops: Float64Array | null;
 }
 
 /** A copy from global to shared memory that was started and not waited for yet. */

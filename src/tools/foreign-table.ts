@@ -84,8 +84,7 @@ instruction), with its registers and what passes must know of it, and writes it 
 | Ori opcodes of its own (${own.length}) | ${list(own)} |
 | the same, and forms without are carried (${both.length}) | ${list(both)} |
 | carried (${carried.length}) | ${list(carried)} |
-| left out (${out.length}) | ${list(out)} |
-
+${out.length === 0 ? '' : `| left out (${out.length}) | ${list(out)} |\n`}
 ## Opcodes that carry
 
 | opcode | what it stands for | what passes know |
@@ -95,8 +94,8 @@ ${family.map((o) => `| ${code(o.name)} | ${o.title} | ${known(o)} |`).join('\n')
 None is folded, or run more often than it is written. One without \`side-effect\` goes when
 nobody needs its results. An open world makes results up from name, operands and what memory holds at the addresses.
 
-A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, 8-bit and (mma alone)
-4-bit integers (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.
+A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, 8-bit integers and, mma alone, 8-bit
+floats, 4-bit integers and single bits (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.
 PTX leaves order and precision of sums of floats open too: here they are of double precision, in the order of columns, the old value
 last, rounded once, so that a GPU may differ in the last places of a result; sums of f64 are fused in that order.
 
@@ -104,7 +103,7 @@ It also runs \`mapa\`, \`getctarank\`, loads, stores and atomic operations on th
 \`st.bulk\`, moves and atomic operations of 128 bits, atomic operations on vectors (\`foreign-memory.ts\`), \`cp.async.bulk\` and
 \`cp.reduce.async.bulk\` of plain bytes, and all of \`mbarrier\` (\`bulk.ts\`). Blocks of a cluster run together; their barrier is
 \`src/sim/clusters.ts\`. A copy is done at once: PTX allows that, and a wait that is missing does not show. Fences and hints do
-nothing. At any other a launch stops with a message that names the instruction.
+nothing. \`alloca\`, \`stacksave\` and \`stackrestore\` have their meaning in open worlds too (\`stack.ts\`). At any other a launch stops with a message that names the instruction.
 
 Opcodes marked \`both\` in \`ptx.yaml\` are lowered by the row that writes them (\`src/ptx/lower/spelled.ts\`).
 

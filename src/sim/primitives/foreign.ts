@@ -1,4 +1,4 @@
-import { type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
+import { isOfStack, type Tie, tiesOf, writtenPart } from '../../ir/foreign-text.ts';
 import { OpFlag } from '../../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, RegFile, regFile, regWidth } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
@@ -13,6 +13,7 @@ import { runMemory } from './foreign-memory.ts';
 import { ForeignCall } from './foreign-operands.ts';
 import { runMatrix } from './matrix.ts';
 import { opnd, type Primitive, setPred } from './primitive.ts';
+import { runStack } from './stack.ts';
 import { hashOf } from './unknown-call.ts';
 
 /** What the text of a foreign instruction tells about running it. */
@@ -25,6 +26,8 @@ interface Words {
   readonly addresses: readonly { readonly src: number; readonly offset: number }[];
   /** The number type of its results, as far as its name tells. */
   readonly type: string;
+  /** Whether it allocates on the stack, or moves its end. */
+  readonly stack: boolean;
   /** Whether it completes bytes that a barrier object expects. */
   readonly completes: boolean;
 }
@@ -42,6 +45,7 @@ const wordsIn = memoByText((text): Words => {
     hash: hashOf(writtenPart(text).replace(/:\w+>/g, '>')),
     addresses,
     type: /\.(?:[bsu]\d+|b?f16(?:x2)?|tf32|f32|f64)\b/.exec(name)?.[0].slice(1) ?? 'b32',
+    stack: isOfStack(name),
     completes: name.includes('mbarrier::complete_tx'),
   };
 });
@@ -55,6 +59,7 @@ const wordsIn = memoByText((text): Words => {
 export const foreign: Primitive = (m, w, f, d, mask) => {
   const { ins } = d;
   const words = wordsOf(ins);
+  if (words.stack) return runStack(new ForeignCall(m, w, f, d, mask, words.name));
   if (!m.opts.open) {
     const l = lowest(mask);
     const [first] = words.addresses;
