@@ -46,6 +46,8 @@ export const callGraphOf: (program: Program) => CallGraph = memo((program) => {
     if (t !== undefined) addressTaken[t] = 1;
   };
   for (const v of program.variables) for (const r of v.relocs) take(r.symbol);
+  // Whoever knows another name can call the function.
+  for (const a of program.aliases) take(a.of);
   for (let f = 0; f < count; f++) direct.push(callsOf(fns[f], f));
 
   const any: number[] = [];

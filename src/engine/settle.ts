@@ -34,6 +34,7 @@ export function settle(
       functions: [fn],
       variables: [],
       prototypes: [],
+      aliases: [],
       locs: [],
       files: [],
       skipped: [],

@@ -181,6 +181,7 @@ export function withFunctions(program: Program, functions: readonly Fn[]): Progr
     functions,
     variables: program.variables,
     prototypes: program.prototypes,
+    aliases: program.aliases,
     locs: program.locs,
     files: program.files,
     skipped: program.skipped,

@@ -92,6 +92,7 @@ const DIRECTIVES = [
   '.regs',
   '.blocks',
   '.table',
+  '.alias',
   '.skipped',
 ];
 
@@ -101,6 +102,7 @@ class ProgramReader {
   private readonly functions: Fn[] = [];
   private readonly variables: Variable[] = [];
   private readonly prototypes: { name: string; params: Param[]; returns: Param[]; noreturn: boolean }[] = [];
+  private readonly aliases: { name: string; of: string }[] = [];
   private readonly locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
   private readonly files: { index: number; name: string }[] = [];
   private readonly skipped: { name: string; why: string[] }[] = [];
@@ -121,9 +123,9 @@ class ProgramReader {
 
   /** The program read so far. */
   get program(): Program {
-    const { functions, variables, prototypes, locs, files, skipped } = this;
+    const { functions, variables, prototypes, aliases, locs, files, skipped } = this;
     for (let i = 0; i < locs.length; i++) locs[i] ??= locs[0];
-    return { ...this.head, functions, variables, prototypes, locs, files, skipped };
+    return { ...this.head, functions, variables, prototypes, aliases, locs, files, skipped };
   }
 
   /** @throws TextError */
@@ -197,6 +199,9 @@ class ProgramReader {
       }
       case '.skipped':
         this.skipped.push({ name: c.word('a name'), why: c.json<string[]>('a list of reasons') });
+        return true;
+      case '.alias':
+        this.aliases.push({ name: c.word('a name'), of: c.word('the name of a function') });
         return true;
       case '.prototype':
         this.prototype = { name: c.word('a name'), params: [], returns: [], noreturn: c.take('noreturn') };

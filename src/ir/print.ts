@@ -227,6 +227,7 @@ export function printProgram(p: Program, opts: PrintOptions = {}): string {
     for (const r of t.returns) out.push(printParam('return', r));
     for (const r of t.params) out.push(printParam('param', r));
   }
+  for (const a of p.aliases) out.push(`.alias ${a.name} ${a.of}`);
   for (const s of p.skipped) out.push(`.skipped ${s.name} ${JSON.stringify(s.why)}`);
   for (const fn of p.functions) out.push(printFn(fn, opts));
   if (opts.locs !== false)

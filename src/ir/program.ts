@@ -163,6 +163,8 @@ export interface Program {
   readonly functions: readonly Fn[];
   readonly variables: readonly Variable[];
   readonly prototypes: readonly Prototype[];
+  /** Other names of functions, each of which is declared too (`.alias`, PTX ISA 9.0, 5.4.6). */
+  readonly aliases: readonly { readonly name: string; readonly of: string }[];
   /** Source positions; entry 0 is "none". */
   readonly locs: readonly Loc[];
   /** `.file` table: index and name. */

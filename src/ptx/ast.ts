@@ -157,7 +157,9 @@ export type PtxItem =
   | PtxFunction
   | VarDecl
   | { readonly kind: 'file'; readonly index: number; readonly name: string; readonly span: Span }
-  /** Anything kept verbatim: `.section`, `.pragma`, `.alias`, `@@DWARF` (directive 'dwarf'). */
+  /** `.alias name, of;` */
+  | { readonly kind: 'alias'; readonly name: string; readonly of: string; readonly span: Span }
+  /** Anything kept verbatim: `.section`, `.pragma`, `@@DWARF` (directive 'dwarf'). */
   | { readonly kind: 'verbatim'; readonly directive: string; readonly span: Span };
 
 export interface PtxModule {

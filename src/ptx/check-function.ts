@@ -1,5 +1,5 @@
 /** Headers of functions, and their other names (PTX ISA 9.0, 5.4.2, 7.1 and 11.4). */
-import type { PtxFunction, Span } from './ast.ts';
+import type { PtxFunction, PtxItem } from './ast.ts';
 import { type CheckReport, didYouMean, type Global } from './check-report.ts';
 import { directiveFault, type Home, wordFault } from './check-spelling.ts';
 import { bitsOf } from './forms.ts';
@@ -71,22 +71,20 @@ export function checkHeader(fn: PtxFunction, home: Home, report: CheckReport): v
 
 /** `.alias a, b;`: both are functions, the first without a body, and both take the same. */
 export function checkAlias(
-  text: string,
-  span: Span,
+  { name, of: aliasee, span }: PtxItem & { kind: 'alias' },
   globals: ReadonlyMap<string, Global>,
   home: Home,
   report: CheckReport,
 ): void {
   const fault = directiveFault('alias', home);
   if (fault !== null) report(span, 'ptx-version', fault.message, () => fault.notes);
-  const m = /^\.alias\s+([^\s,]+)\s*,\s*([^\s;]+)/.exec(text.slice(span.start, span.end));
   const functions: PtxFunction[] = [];
-  for (const name of m?.slice(1) ?? []) {
-    const g = globals.get(name);
+  for (const one of [name, aliasee]) {
+    const g = globals.get(one);
     if (g?.kind === 'function') functions.push(g.declaration as PtxFunction);
     else
-      report(span, 'ptx-undeclared', `'${name}' is no declared function`, () =>
-        didYouMean(name, globals.keys()),
+      report(span, 'ptx-undeclared', `'${one}' is no declared function`, () =>
+        didYouMean(one, globals.keys()),
       );
   }
   const [as, of] = functions;

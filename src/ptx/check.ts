@@ -50,8 +50,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
   for (const item of module.items) {
     if (item.kind === 'variable') checkVariable(item, true, globals, home, report);
     else if (item.kind === 'function') checkFunction(module.text, item, globals, thread, home, report);
-    else if (item.kind === 'verbatim' && item.directive === 'alias')
-      checkAlias(module.text, item.span, globals, home, report);
+    else if (item.kind === 'alias') checkAlias(item, globals, home, report);
   }
   if (dropped > 0)
     out.push({

@@ -201,11 +201,11 @@ export function alias(r: Reader): PtxItem {
   const { lx } = r;
   const span = r.here();
   lx.next();
-  r.ident('the name of the alias');
+  const name = r.ident('the name of the alias');
   r.expect(t.COMMA);
-  r.ident('the function it stands for');
+  const of = r.ident('the function it stands for');
   r.expect(t.SEMICOLON);
-  return { kind: 'verbatim', directive: 'alias', span: r.upTo(span) };
+  return { kind: 'alias', name, of, span: r.upTo(span) };
 }
 
 /** The rest of a line of PTX 1's `@@DWARF`. */

@@ -82,7 +82,7 @@ function item(r: Reader, head: Head, items: PtxItem[]): void {
       target(r, head);
       return;
     case 'address_size':
-      if (head.target.length === 0 || items.some((x) => x.kind !== 'verbatim' && x.kind !== 'file'))
+      if (head.target.length === 0 || items.some((x) => !['verbatim', 'alias', 'file'].includes(x.kind)))
         r.report("'.address_size' stands directly behind '.target'");
       addressSize(r, head);
       return;

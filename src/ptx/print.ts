@@ -33,6 +33,7 @@ function printItem(item: PtxItem, text: string, out: string[]): void {
     case 'file':
       out.push(`.file ${item.index} "${item.name}"`);
       return;
+    case 'alias':
     case 'verbatim':
       out.push(text.slice(item.span.start, item.span.end));
   }

@@ -90,7 +90,12 @@ export class Machine implements WarpHost {
     this.global = global;
     this.bank = bank;
     this.functionList = program.functions;
-    this.functions = new Map(program.functions.map((f) => [f.name, f]));
+    const functions = new Map(program.functions.map((f) => [f.name, f]));
+    for (const a of program.aliases) {
+      const f = functions.get(a.of);
+      if (f !== undefined) functions.set(a.name, f);
+    }
+    this.functions = functions;
     this.heap = { next: 2 ** 43 };
     this.stackLimit = stackLimit(program.functions, opts.stack);
     // Open-world runs before and after optimization are compared, and dead uses may be gone after it: so all

@@ -42,7 +42,9 @@ export class Symbols {
     if (local !== undefined) return local;
     const global = this.global.get(name);
     if (global !== undefined) return global;
-    const f = this.program.functions.findIndex((x) => x.name === name);
+    const { functions, aliases } = this.program;
+    const function_ = aliases.find((a) => a.name === name)?.of ?? name;
+    const f = functions.findIndex((x) => x.name === function_);
     if (f >= 0) return FUNCTION_WINDOW + 16 * f;
     const param = code.params.get(name);
     if (param !== undefined) return param;

@@ -70,6 +70,7 @@ export const programOf = (fn: Fn): Program => ({
   functions: [fn],
   variables: [],
   prototypes: [],
+  aliases: [],
   locs: [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }],
   files: [],
   skipped: [],

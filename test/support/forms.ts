@@ -262,6 +262,7 @@ export function kernelOf(list: readonly Instr[], paramBase: number, name = 'form
     functions: [fn],
     variables: [variable('shareds', 'shared'), variable('constants', 'const')],
     prototypes: [],
+    aliases: [],
     locs: [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }],
     files: [],
     skipped: [],

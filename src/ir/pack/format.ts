@@ -11,7 +11,7 @@
  */
 
 /** Raised whenever earlier packs would be read incorrectly. */
-export const PACK_VERSION = 2;
+export const PACK_VERSION = 3;
 
 /** `ORI`. */
 export const MAGIC = [0x4f, 0x52, 0x49];

@@ -119,6 +119,9 @@ function sourceModule(
         if (!placed.has(item.name) && (asCame || !isThreadVariable(item)))
           out.push(`${printPtxVariable(aligned(item, program))};`);
         break;
+      case 'alias':
+        out.push(module.text.slice(item.span.start, item.span.end));
+        break;
       case 'verbatim':
         if (describesCode(item, module.text)) sections++;
         else out.push(module.text.slice(item.span.start, item.span.end));

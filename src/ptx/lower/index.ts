@@ -52,6 +52,7 @@ export function lowerPtx(
   const handles = new Set<string>();
   const functions = new Map<string, PtxFunction>();
   const prototypes: Prototype[] = [];
+  const aliases: { name: string; of: string }[] = [];
   const files: { index: number; name: string }[] = [];
   const locs: Loc[] = [{ line: 0, file: 0, srcLine: 0, srcColumn: 0 }];
   const defined = new Set(
@@ -70,6 +71,7 @@ export function lowerPtx(
         prototypes.push(makePrototype(item));
       functions.set(item.name, item);
     } else if (item.kind === 'file') files.push({ index: item.index, name: item.name });
+    else if (item.kind === 'alias') aliases.push({ name: item.name, of: item.of });
   }
   const thread = threadVariables(module);
   const { isa, paramBase } = opts;
@@ -126,6 +128,7 @@ export function lowerPtx(
       // In the order in which ptxas places shared variables: those of bodies stand before those of the module.
       variables: [...ofBodies, ...variables.values()],
       prototypes,
+      aliases,
       locs,
       files,
       skipped,
