@@ -86,19 +86,22 @@ exports.run = (folder, alone) => {
   const argv = process.argv.slice(2);
   if (!servable(argv) || !require('node:worker_threads').isMainThread) return alone();
   let names = [];
+  let cwd = '';
   try {
+    cwd = process.cwd();
     if (trusted(dirname(folder)) && trusted(folder))
       names = readdirSync(folder).filter((n) => n.endsWith('.sock'));
   } catch {
-    // It has just ended.
+    // The server has just ended, or the folder that the command runs in is gone.
   }
   const free = names.find((n) => take(join(folder, `${n.slice(0, -5)}.lock`)));
   if (free === undefined) return alone();
   const pid = Number(free.slice(0, -5));
-  ask(join(folder, free), join(folder, `${pid}.lock`), pid, argv, alone);
+  ask({ folder, pid, argv, cwd }, alone);
 };
 
-function ask(path, lock, pid, argv, alone) {
+function ask({ folder, pid, argv, cwd }, alone) {
+  const lock = join(folder, `${pid}.lock`);
   const { isatty } = require('node:tty');
   const out = writerOf(1, () => process.stdout);
   const err = writerOf(2, () => process.stderr);
@@ -124,9 +127,9 @@ function ask(path, lock, pid, argv, alone) {
     release();
   };
 
-  const socket = require('node:net').connect(path, () => {
+  const socket = require('node:net').connect(join(folder, `${pid}.sock`), () => {
     const { columns } = terminals[0] ? process.stdout : {};
-    const request = { argv, cwd: process.cwd(), env: process.env, terminals, columns };
+    const request = { argv, cwd, env: process.env, terminals, columns };
     socket.write(`${JSON.stringify(request)}\n`);
   });
   socket.on('data', (bytes) => {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -14,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { makeWhole, writeWhole } from '../src/cli/files.ts';
+import { ROOT } from '../src/spec/node.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-files-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -30,6 +32,23 @@ function complaint(action: () => void): string {
   }
   return said.join('');
 }
+
+describe.skipIf(process.platform === 'win32')('a folder that is gone', () => {
+  it("is one error, which is nobody's mistake in here", () => {
+    mkdirSync(at('gone'));
+    const line = 'rmdir "$PWD" && exec "$@"';
+    const r = spawnSync(
+      'sh',
+      ['-c', line, 'sh', process.execPath, join(ROOT, 'bin', 'orrery.js'), 'phases'],
+      {
+        cwd: at('gone'),
+        encoding: 'utf8',
+        env: { ...process.env, NO_COLOR: '1' },
+      },
+    );
+    expect([r.status, r.stderr]).toEqual([1, 'error: the folder that this command runs in is gone\n']);
+  });
+});
 
 describe('files are written whole', () => {
   it('a link stays a link, a mode stays', () => {

@@ -206,6 +206,24 @@ EXIT`);
     expect(sameOpenWorld(p, p, 'k', BASE, o).raced).toBe(false);
   });
 
+  // A warp writes what the other reads: before it, or after it where the warp has ended within its turn.
+  const overwriting = (rounds: number, add: number) =>
+    kernel(`LDG R15, [RD1]
+MOV R14, ${rounds}
+BB2:
+IADD3 R14, R14, -1
+ISETP.GT P16, R14, RZ
+@P16 BRA BB2
+STG [RD1], R2
+IADD3 R15, R15, ${add}
+STG [RD3], R15
+EXIT`);
+  it('warps that race once they are short are compared one alone', () => {
+    const p = overwriting(15_000, 0);
+    expect(sameOpenWorld(p, overwriting(10, 0), 'k', BASE)).toMatchObject({ same: true, raced: true });
+    expect(sameOpenWorld(p, overwriting(10, 1), 'k', BASE).same).toBe(false);
+  });
+
   // Half of a warp counts in memory what the other half reads, which has its turn when the first half's is over.
   const halves = (padding = '') =>
     kernel(`MOV R14, 1000

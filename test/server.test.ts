@@ -261,6 +261,14 @@ describe.skipIf(windows)('the server', () => {
     expect(orrery(['server', 'stop'], other).out).toBe('no server of this build is running\n');
   });
 
+  it('needs a folder with a short name', () => {
+    const long = join(dir, 'x'.repeat(90));
+    expect(orrery(['server', 'run'], { runtime: long })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^error: the path of .* is too long for a socket\n {2}set XDG_RUNTIME_DIR/),
+    });
+  });
+
   it.each([
     [['--idle', 'soon'], /^error: --idle soon is no time/],
     [['--jobs', '0'], /^error: --jobs 0 is no number of workers/],

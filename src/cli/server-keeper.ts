@@ -67,6 +67,9 @@ export interface KeepOptions {
   readonly warmUp: boolean;
 }
 
+/** The longest path of a socket: 104 bytes with the 0 at its end on macOS, 108 on Linux. */
+const LONGEST_SOCKET = 103;
+
 /** A folder that nobody else may write to; another ends the command. */
 function makePrivate(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -81,6 +84,8 @@ function makePrivate(folder: string): void {
  * @returns why it ended
  */
 export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOptions): Promise<string> {
+  if (join(folder, '4194304.sock').length > LONGEST_SOCKET)
+    failWith(`the path of ${folder} is too long for a socket`, 'set XDG_RUNTIME_DIR to a shorter folder');
   makePrivate(dirname(folder));
   rmSync(folder, { recursive: true, force: true });
   makePrivate(folder);
@@ -111,7 +116,7 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
     const begin = (): void => {
       const child = fork(SCRIPT, ['server-process', folder, ...(warmUp ? [] : ['--no-warm-up'])], {
         env: { ...process.env, ORRERY_SERVER: 'off' },
-        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });
       children.set(child, null);
       child.on('message', (served: Served) => {

@@ -236,8 +236,8 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
     }
     const error = e as NodeJS.ErrnoException;
     if (error.code === 'EPIPE') return 1;
-    if (typeof error.code === 'string' && error.path !== undefined) {
-      const message = `cannot open ${error.path}: ${ERRNO[error.code] ?? error.code}`;
+    const message = systemFault(error);
+    if (message !== null) {
       noteUsage(message);
       err(`${pcErr.red(pcErr.bold('error'))}: ${message}`);
       return 1;
@@ -253,6 +253,14 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
     else err('  (ORRERY_TRACE=1 shows where it happened)');
     return 1;
   }
+}
+
+/** What the system says no to, in words; null for an error of another kind. */
+function systemFault(e: NodeJS.ErrnoException): string | null {
+  if (e.syscall === 'uv_cwd') return 'the folder that this command runs in is gone';
+  return typeof e.code === 'string' && e.path !== undefined
+    ? `cannot open ${e.path}: ${ERRNO[e.code] ?? e.code}`
+    : null;
 }
 
 /** Writes what it takes to run this again, and says where that is. */

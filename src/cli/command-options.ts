@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import { DEFAULT_ORDER } from '../spec/specs.ts';
+
+/*
+ * Options that several commands take.
+ */
+
+/** Collects the values of an option that may be given several times. */
+export const collect = (v: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  v,
+];
+
+/** Adds the plan options to a command. */
+export function withPlan(c: Command): Command {
+  return c
+    .option('-O, --level <0-5>', "optimization level (default: the recipe's, or 3)")
+    .option('--sm <sm_NN>', 'target; default: the one the PTX names')
+    .option('--order <name|file>', `phase order: binary, seed, or a YAML file (default: ${DEFAULT_ORDER})`)
+    .option('--recipe <name|file>', 'recipe to apply (repeatable; later ones win)', collect)
+    .option('--nvopt <0-5>', 'NvOpt level: how aggressively phases work that the level lets run')
+    .option('--knobs <name|file>', 'knob set to apply (repeatable; later ones win)', collect)
+    .option('--set <NAME=VALUE>', 'set one knob (repeatable; wins over everything)', collect)
+    .option('--disable <phase>', 'switch one phase off (repeatable)', collect)
+    .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect)
+    .option(
+      '--force-rules',
+      'run rules that are known to be wrong, and those that nobody has proved, without a word',
+    );
+}
+
+/** Adds the plan options, a profile among them, to a command that runs plans on one program. */
+export const withProfiledPlan = (c: Command): Command =>
+  withPlan(c).option('--profile <file>', 'optimize by this profile (orrery run --no-opt --profile-out)');
+
+/** Adds the options that say who judges what a plan makes of a program. */
+export function withJudge(c: Command): Command {
+  return c
+    .option('--check <launch|auto>', 'auto: good is what does the same as the input in open worlds (default)')
+    .option('--launch <launch.yaml>', 'good is what gives the results that this launch expects; or --check')
+    .option(
+      '--command <command>',
+      'good is PTX for which this command exits with 0; 125: cannot tell. {} is the file, or it comes last',
+    )
+    .option('--timeout <seconds>', 'with --command: what takes longer is bad (default: 60)')
+    .option('--ptxas', 'good is PTX that ptxas takes');
+}
+
+/** Adds the options that say where results of phases are kept. */
+export function withCache(c: Command): Command {
+  return c
+    .option('--cache <folder>', 'keep results of phases there, and take those that are there')
+    .option('--cache-limit <MB>', 'most that is kept there (default: 1024)');
+}
+
+/** Adds the options of a server. */
+export const withServer = (c: Command): Command =>
+  c
+    .option('-j, --jobs <n>', 'commands that run at the same time (default: 1)')
+    .option('--idle <minutes>', 'end after so long without a command (default: 60)')
+    .option('--no-warm-up', 'do not run the bundled kernels first: the first commands then cost more');
