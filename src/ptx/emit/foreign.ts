@@ -6,14 +6,18 @@ import { NoPtx, type Writer } from './writer.ts';
 /** By operand size: the letter of the temporaries, and the type of the moves to and from them. */
 const TEMP: Readonly<Record<string, readonly [letter: string, type: string]>> = {
   p: ['p', 'pred'],
+  '8': ['b', 'b8'],
   '16': ['h', 'b16'],
   '32': ['t', 'b32'],
   '64': ['w', 'b64'],
   '128': ['q', 'b128'],
 };
 
+/** Is this a size for which PTX has registers of its own, and Ori has none? */
+const isNarrow = (size: string): boolean => size === '8' || size === '16';
+
 /**
- * Writes an instruction that Ori carried unchanged. PTX has separate registers for halves, so these are moved there and back; so is
+ * Writes an instruction that Ori carried unchanged. PTX has separate registers for halves and bytes, so these are moved there and back; so is
  * an operand that is both read and written, if Ori now has two registers for it.
  */
 export function writeForeign(w: Writer, i: Instr): void {
@@ -35,10 +39,10 @@ export function writeForeign(w: Writer, i: Instr): void {
     if (o.kind === Kind.Sym)
       return w.value(o, p.size === '32' ? 32 : 64, p.size === 'sym' ? 'sym' : 'reg', 0);
     const name = w.name(o.reg);
-    if (p.size !== '16') return name;
-    const [half] = temp('16');
-    w.line(`cvt.u16.u32 ${half}, ${name}`);
-    return half;
+    if (!isNarrow(p.size)) return name;
+    const [part] = temp(p.size);
+    w.line(`cvt.u${p.size}.u32 ${part}, ${name}`);
+    return part;
   };
   const written = new Map<number, string>();
   const result = (p: OperandPlace): string => {
@@ -48,18 +52,20 @@ export function writeForeign(w: Writer, i: Instr): void {
     const d = i.dst[p.dst];
     const same = p.src < 0 ? d !== NO_REG : sourceOf(p).reg === d && sourceOf(p).kind === Kind.Reg;
     let name: string;
-    if (same && p.size !== '16') name = w.name(d);
+    if (same && !isNarrow(p.size)) name = w.name(d);
     else {
       const [t, type] = temp(p.size);
       name = t;
       if (p.src >= 0)
         w.line(
-          p.size === '16'
-            ? `cvt.u16.u32 ${t}, ${read({ ...p, size: '32' })}`
+          isNarrow(p.size)
+            ? `cvt.u${p.size}.u32 ${t}, ${read({ ...p, size: '32' })}`
             : `mov.${type} ${t}, ${read(p)}`,
         );
       if (d !== NO_REG)
-        after.push(p.size === '16' ? `cvt.u32.u16 ${w.name(d)}, ${t}` : `mov.${type} ${w.name(d)}, ${t}`);
+        after.push(
+          isNarrow(p.size) ? `cvt.u32.u${p.size} ${w.name(d)}, ${t}` : `mov.${type} ${w.name(d)}, ${t}`,
+        );
     }
     written.set(p.dst, name);
     return name;

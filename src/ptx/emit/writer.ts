@@ -64,6 +64,7 @@ export class Writer {
   /** Registers to declare: by file, one more than the greatest number used. */
   private readonly counts: number[] = FILES.map(() => 0);
   private halves = 0;
+  private bytes = 0;
   private next: number;
   private readonly base: number;
 
@@ -84,6 +85,7 @@ export class Writer {
   /** Name of a register that nothing else uses, for a letter of a template. */
   temp(letter: string): string {
     if (letter === 'h') return `%h${this.halves++}`;
+    if (letter === 'b') return `%b${this.bytes++}`;
     const file = TEMP_FILE[letter];
     const index = this.next++;
     this.counts[file] = index + 1;
@@ -100,6 +102,7 @@ export class Writer {
     for (const [file, [name, type]] of FILES.entries())
       if (this.counts[file] > 0) out.push(`\t.reg .${type} ${name}<${this.counts[file]}>;`);
     if (this.halves > 0) out.push(`\t.reg .b16 %h<${this.halves}>;`);
+    if (this.bytes > 0) out.push(`\t.reg .b8 %b<${this.bytes}>;`);
     return out;
   }
 

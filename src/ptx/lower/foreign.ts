@@ -137,7 +137,6 @@ class Words {
   private register(name: string, role: Role): string {
     const d = this.f.find(name);
     if (d === undefined) throw new NoForm(`register '${name}' is not declared`);
-    if (d.bits === 8) throw new NoForm(`'${name}' has 8 bits`);
     const size = d.bits === 1 ? 'p' : String(d.bits);
     if (this.unknown || role === 'both') {
       let place = this.tied.get(d.reg);

@@ -45,6 +45,7 @@ function partIn(text: string): Part {
     const digits = text.replace(/U$/, '').replace(/^-/, '');
     return { kind: 'constant', value: text[0] === '-' ? -BigInt(digits) : BigInt(digits) };
   }
+  if (/^0[fFdD][\da-fA-F]+$/.test(text)) return { kind: 'constant', value: BigInt(`0x${text.slice(2)}`) };
   return { kind: 'none' };
 }
 

@@ -12,6 +12,7 @@ import { runBulk } from './bulk.ts';
 import { runMemory } from './foreign-memory.ts';
 import { ForeignCall } from './foreign-operands.ts';
 import { runMatrix } from './matrix.ts';
+import { runNarrow } from './narrow-floats.ts';
 import { opnd, type Primitive, setPred } from './primitive.ts';
 import { runStack } from './stack.ts';
 import { hashOf } from './unknown-call.ts';
@@ -66,7 +67,7 @@ export const foreign: Primitive = (m, w, f, d, mask) => {
     const address = (lane: number): number => (first === undefined ? 0 : addressOf(f, d, first, lane).at);
     if (mask === -1 && runMatrix({ m, w, f, d, name: words.name, address })) return;
     const call = new ForeignCall(m, w, f, d, mask, words.name);
-    if (runMemory(call) || runBulk(call)) return;
+    if (runMemory(call) || runBulk(call) || runNarrow(call)) return;
     m.fault(
       `'${words.name}' has no meaning that could be run${mask === -1 ? '' : ' by a part of a warp'}`,
       d,
