@@ -1,28 +1,32 @@
 // Runs a command in a process of the server that the user has started (`orrery server start`): code is compiled and specs are read
 // there already. What the server prints comes back in frames: a letter, the length in four bytes, and as many bytes.
-const { closeSync, lstatSync, openSync, readdirSync, readFileSync, rmSync, writeSync } = require('node:fs');
+const {
+  linkSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} = require('node:fs');
 const { dirname, join } = require('node:path');
 
-// They run until they are interrupted, read standard input line by line, or start processes that must be the command's own.
+// They run until they are interrupted, read standard input line by line, start processes that must be the command's own, or measure
+// what a command costs.
 const OWN = [
-  'server',
-  'server-process',
-  'explore',
-  'evaluate',
-  'sweep',
-  'bisect',
-  'reduce',
-  'repro',
-  'start',
+  ...['server', 'server-process', 'explore', 'evaluate', 'sweep', 'bisect', 'reduce', 'repro', 'start'],
+  ...['measure', 'ab'],
 ];
 
-/** Whether a command can run elsewhere: where nothing of it hangs on this process, its open files or its settings of V8. */
+/** Whether a word names an open file of this process. */
+const ofThisProcess = (word, before) =>
+  (word === '-' && !['-o', '--output'].includes(before)) || /\/(dev|proc)\//.test(word);
+
+/** Whether a command can run elsewhere: where nothing depends on this process, its open files or its settings of V8. */
 const servable = (argv) =>
   argv.length > 0 &&
   !OWN.includes(argv[0]) &&
-  !argv.some(
-    (a, i) => (a === '-' && !['-o', '--output'].includes(argv[i - 1])) || /^\/(dev|proc)\//.test(a),
-  ) &&
+  !argv.some((word, i) => ofThisProcess(word, argv[i - 1])) &&
   process.execArgv.length === 0 &&
   !process.env.NODE_OPTIONS;
 
@@ -41,40 +45,61 @@ const alive = (pid) => {
   }
 };
 
-/** Takes the lock of a process of the server. @returns whether it was free, or was held by a process that is gone */
-function take(lock) {
-  for (let tries = 0; tries < 2; tries++)
-    try {
-      const fd = openSync(lock, 'wx', 0o600);
-      writeSync(fd, String(process.pid));
-      closeSync(fd);
-      return true;
-    } catch (e) {
-      if (e.code !== 'EEXIST') return false;
-      const holder = Number(readFileSync(lock, 'utf8'));
-      // 0: another client is just writing it.
-      if (holder === 0 || alive(holder)) return false;
-      rmSync(lock, { force: true });
-    }
-  return false;
+/** Ends a process of the server and what it has started; the server starts another one. */
+function end(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
 }
 
-/** Writes to a stream of this process, in order. */
-function writerOf(fd, stream) {
-  let whole = true;
+/** Takes the lock of a process of the server. @returns whether it was free */
+function take(folder, pid) {
+  const lock = join(folder, `${pid}.lock`);
+  const own = `${lock}.${process.pid}`;
+  try {
+    writeFileSync(own, String(process.pid), { mode: 0o600 });
+    linkSync(own, lock);
+    return true;
+  } catch {
+    let holder;
+    try {
+      holder = Number(readFileSync(lock, 'utf8'));
+    } catch {
+      // It has just been given back, or the server has ended.
+      return false;
+    }
+    // Its holder was killed: nobody needs what that process may still be doing.
+    if (!alive(holder)) {
+      end(pid);
+      rmSync(lock, { force: true });
+    }
+    return false;
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+/**
+ * Writes to a stream of this process, in order.
+ * @param onClosed is called where the reader has closed the pipe
+ */
+function writerOf(fd, streamOf, onClosed) {
+  let stream = null;
   return (bytes) => {
     let at = 0;
-    while (whole && at < bytes.length)
+    while (stream === null && at < bytes.length)
       try {
         at += writeSync(fd, bytes, at);
       } catch (e) {
-        // The reader of the output has closed the pipe: end silently, as without a server.
-        if (e.code === 'EPIPE') process.exit();
+        if (e.code === 'EPIPE') return onClosed();
         if (e.code !== 'EAGAIN') throw e;
-        whole = false;
+        // A pipe that is full and does not wait.
+        stream = streamOf();
+        stream.on('error', onClosed);
       }
-    // A pipe that is full and does not wait.
-    if (at < bytes.length) stream().write(bytes.subarray(at));
+    if (at < bytes.length) stream.write(bytes.subarray(at));
   };
 }
 
@@ -85,26 +110,25 @@ function writerOf(fd, stream) {
 exports.run = (folder, alone) => {
   const argv = process.argv.slice(2);
   if (!servable(argv) || !require('node:worker_threads').isMainThread) return alone();
-  let names = [];
+  let pids = [];
   let cwd = '';
   try {
     cwd = process.cwd();
     if (trusted(dirname(folder)) && trusted(folder))
-      names = readdirSync(folder).filter((n) => n.endsWith('.sock'));
+      pids = readdirSync(folder).flatMap((name) =>
+        name.endsWith('.sock') ? [Number(name.slice(0, -5))] : [],
+      );
   } catch {
     // The server has just ended, or the folder that the command runs in is gone.
   }
-  const free = names.find((n) => take(join(folder, `${n.slice(0, -5)}.lock`)));
-  if (free === undefined) return alone();
-  const pid = Number(free.slice(0, -5));
+  const pid = pids.find((p) => take(folder, p));
+  if (pid === undefined) return alone();
   ask({ folder, pid, argv, cwd }, alone);
 };
 
 function ask({ folder, pid, argv, cwd }, alone) {
   const lock = join(folder, `${pid}.lock`);
   const { isatty } = require('node:tty');
-  const out = writerOf(1, () => process.stdout);
-  const err = writerOf(2, () => process.stderr);
   const terminals = [1, 2].map((fd) => isatty(fd));
   let begun = false;
   let ended = false;
@@ -112,10 +136,17 @@ function ask({ folder, pid, argv, cwd }, alone) {
 
   const release = () => rmSync(lock, { force: true });
   process.on('exit', release);
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  // The reader of the output has closed the pipe: end silently, as without a server, and do not let the command go on.
+  const onClosed = () => {
+    if (!ended) end(pid);
+    process.exit();
+  };
+  const out = writerOf(1, () => process.stdout, onClosed);
+  const err = writerOf(2, () => process.stderr, onClosed);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
   const onSignal = (signal) => {
-    // The command must not go on and write its files; the server starts another process.
-    if (alive(pid)) process.kill(pid, 'SIGKILL');
+    // The command must not go on and write its files.
+    end(pid);
     release();
     for (const s of signals) process.removeAllListeners(s);
     process.kill(process.pid, signal);
@@ -128,8 +159,8 @@ function ask({ folder, pid, argv, cwd }, alone) {
   };
 
   const socket = require('node:net').connect(join(folder, `${pid}.sock`), () => {
-    const { columns } = terminals[0] ? process.stdout : {};
-    const request = { argv, cwd, env: process.env, terminals, columns };
+    const { columns } = terminals[0] ? process.stdout : terminals[1] ? process.stderr : {};
+    const request = { argv, cwd, env: process.env, umask: process.umask(), terminals, columns };
     socket.write(`${JSON.stringify(request)}\n`);
   });
   socket.on('data', (bytes) => {
@@ -137,10 +168,10 @@ function ask({ folder, pid, argv, cwd }, alone) {
     let at = 0;
     while (rest.length >= at + 5) {
       const kind = String.fromCharCode(rest[at]);
-      const end = at + 5 + rest.readUInt32LE(at + 1);
-      if (rest.length < end) break;
-      const content = rest.subarray(at + 5, end);
-      at = end;
+      const next = at + 5 + rest.readUInt32LE(at + 1);
+      if (rest.length < next) break;
+      const content = rest.subarray(at + 5, next);
+      at = next;
       if (kind === 'x') {
         ended = true;
         process.exitCode = Number(content);

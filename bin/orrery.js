@@ -16,7 +16,8 @@ const { pid } = process;
 // has not been optimized would have been through long before. With this budget (bytes) such a kernel takes 0.55 of the time
 // and one of 100,000 instructions as long as before.
 // A process that runs many commands (`orrery server`) is better off as V8 is: there, each function runs often.
-if (process.argv[2] !== 'server-process') setFlagsFromString('--interrupt-budget=1000000');
+// A worker takes the flags of its process.
+if (!['server-process', 'worker'].includes(process.argv[2])) setFlagsFromString('--interrupt-budget=1000000');
 // The young generation starts with 1 MB and doubles; a short run then collects garbage some ten times. Growing by four takes a tenth
 // off a small kernel's CPU time, and changes neither the time nor the memory of a large one.
 setFlagsFromString('--semi-space-growth-factor=4');

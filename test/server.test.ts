@@ -270,7 +270,7 @@ describe.skipIf(windows)('the server', () => {
   });
 
   it.each([
-    [['--idle', 'soon'], /^error: --idle soon is no time/],
+    [['--idle', 'soon'], /^error: --idle soon is not a valid time/],
     [['--jobs', '0'], /^error: --jobs 0 is no number of workers/],
   ])('start %j is an error', (args, message) => {
     const r = orrery(['server', 'start', ...args], { runtime: join(dir, 'none') });

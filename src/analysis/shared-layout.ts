@@ -1,4 +1,4 @@
-import type { Fn, Program, Variable } from '../ir/program.ts';
+import { type Fn, ownName, type Program, type Variable } from '../ir/program.ts';
 
 /**
  * Names that a function mentions, and those mentioned by whatever it reaches through them: functions, and variables
@@ -9,7 +9,8 @@ export function namesReached(program: Program, fn: Fn): ReadonlySet<string> {
   const variables = new Map(program.variables.map((v) => [v.name, v]));
   const seen = new Set<string>();
   const work: Fn[] = [fn];
-  const meet = (name: string): void => {
+  const meet = (symbol: string): void => {
+    const name = ownName(program, symbol);
     if (name === '' || seen.has(name)) return;
     seen.add(name);
     const callee = functions.get(name);

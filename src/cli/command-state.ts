@@ -5,6 +5,15 @@
 const beginnings: (() => void)[] = [];
 let endings: (() => void)[] = [];
 
+/** Thrown where a command of a server ends the process that runs it: only the command ends. */
+export class Exit extends Error {
+  readonly code: number;
+  constructor(code: number) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
 /** Has `reset` called before each command: it forgets what an earlier one left in the variables of a module. */
 export const beforeEachCommand = (reset: () => void): void => void beginnings.push(reset);
 

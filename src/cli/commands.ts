@@ -230,7 +230,9 @@ program
   .argument('<folder>')
   .option('--no-warm-up')
   .action((folder, o) =>
-    guarded(async () => (await import('./server-process.ts')).serverProcess(folder, runCommand, o.warmUp)),
+    guarded(async () =>
+      (await import('./server-process.ts')).serverProcess(folder, () => guarded(runCommand), o.warmUp),
+    ),
   );
 
 program

@@ -17,8 +17,8 @@ export function ptxTable(specs: Specs): PtxTable {
   return new PtxTable(specs.ptx.data as unknown as PtxDoc);
 }
 
-/** The table of the shipped specs, once a program has been written. */
-let shippedTable: Promise<PtxTable> | null = null;
+/** The tables of specs that programs have been written with. */
+const tables = new WeakMap<Specs, PtxTable>();
 
 /**
  * PTX text of a program; warns about what could not be written.
@@ -33,8 +33,9 @@ export async function ptxOf(
   retarget: string | null,
   strict: boolean,
 ): Promise<string> {
-  shippedTable ??= loadShipped().then(ptxTable);
-  const table = await shippedTable;
+  const specs = await loadShipped();
+  let table = tables.get(specs);
+  if (table === undefined) tables.set(specs, (table = ptxTable(specs)));
   const { text, diagnostics } = emitPtx(withoutSsa(program, plan.isa), {
     table,
     paramBase: paramBase(plan),

@@ -153,7 +153,7 @@ async function optimized(file: string, args: readonly string[], ours: Ours): Pro
   }
 }
 
-/** Runs the real ptxas; with `show`, what it prints goes straight out. */
+/** Runs the real ptxas; with `show`, what it prints is printed, whether it succeeds or not. */
 function run(args: readonly string[], show: boolean): { status: number; said: string } {
   const r = spawnSync(ptxasCommand(), args, {
     stdio: ['inherit', 'pipe', 'pipe'],

@@ -1,12 +1,22 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../spec/node-cache.ts';
 import type { Served } from './server-process.ts';
 import { failWith } from './ui.ts';
 
-/** What a server is doing: `server.json` in its folder (schemas/output/server.schema.json). */
+/** What a server is doing: `server.json` in its folder, and in schemas/output/server-status.schema.json. */
 export interface ServerState {
   readonly pid: number;
   /** When it was started: ISO 8601. */
@@ -40,22 +50,69 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** How often a server checks whether it is still wanted, in milliseconds. It says then that it is there. */
+const CHECK = 5000;
+/** A state that is older was left behind by a server that was killed, whatever process has its number now. */
+const STALE = 4 * CHECK;
+
 /** The server that uses a folder; null where there is none, or only what one has left there that was killed. */
 export function serverIn(folder: string): ServerState | null {
   try {
-    const state = JSON.parse(readFileSync(stateFile(folder), 'utf8')) as ServerState;
-    return isAlive(state.pid) ? state : null;
+    const file = stateFile(folder);
+    const state = JSON.parse(readFileSync(file, 'utf8')) as ServerState;
+    return isAlive(state.pid) && Date.now() - statSync(file).mtimeMs < STALE ? state : null;
   } catch {
     return null;
   }
 }
 
+/** Whether a client is having a command run. */
+const isBusy = (folder: string): boolean =>
+  readdirSync(folder).some((name) => {
+    if (!name.endsWith('.lock')) return false;
+    try {
+      return isAlive(Number(readFileSync(join(folder, name), 'utf8')));
+    } catch {
+      // It has just been given back.
+      return false;
+    }
+  });
+
 /** Bytes of memory after which a process makes way for a new one: what it keeps of past commands is worth less than that. */
 const MOST_MEMORY = 1.5 * 2 ** 30;
-/** How often is looked whether the server is still wanted, in milliseconds. */
-const LOOK = 5000;
 /** So many processes in a row that end before they take a command end the server. */
 const MOST_FAILURES = 3;
+
+/**
+ * Makes the folder of a server, with its first state, at once: of two servers that begin at the same time one gets it.
+ * @returns whether it is this one
+ */
+function claim(folder: string, state: ServerState): boolean {
+  const own = `${folder}.${process.pid}`;
+  makePrivate(own);
+  writeFileSync(stateFile(own), JSON.stringify(state), { mode: 0o600 });
+  for (;;)
+    try {
+      renameSync(own, folder);
+      return true;
+    } catch {
+      if (serverIn(folder) === null && existsSync(folder)) {
+        rmSync(folder, { recursive: true, force: true });
+        continue;
+      }
+      rmSync(own, { recursive: true, force: true });
+      return false;
+    }
+}
+
+/** Ends a process and what it has started. */
+function endGroup(child: ChildProcess): void {
+  try {
+    process.kill(-child.pid!, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
 
 /** What is asked of a server. */
 export interface KeepOptions {
@@ -87,10 +144,10 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
   if (join(folder, '4194304.sock').length > LONGEST_SOCKET)
     failWith(`the path of ${folder} is too long for a socket`, 'set XDG_RUNTIME_DIR to a shorter folder');
   makePrivate(dirname(folder));
-  rmSync(folder, { recursive: true, force: true });
-  makePrivate(folder);
   const build = buildOf(BUNDLE);
   const started = new Date().toISOString();
+  if (!claim(folder, { pid: process.pid, started, idle, processes: [] }))
+    failWith('a server is running already', '`orrery server stop` ends it');
   const children = new Map<ChildProcess, Served | null>();
   let lastUse = Date.now();
   let failures = 0;
@@ -109,7 +166,7 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
       if (ending) return;
       ending = true;
       clearInterval(looking);
-      for (const c of children.keys()) c.kill('SIGKILL');
+      for (const c of children.keys()) endGroup(c);
       rmSync(folder, { recursive: true, force: true });
       done(why);
     };
@@ -117,6 +174,8 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
       const child = fork(SCRIPT, ['server-process', folder, ...(warmUp ? [] : ['--no-warm-up'])], {
         env: { ...process.env, ORRERY_SERVER: 'off' },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+        // A group of its own: what a command has started ends with it.
+        detached: true,
       });
       children.set(child, null);
       child.on('message', (served: Served) => {
@@ -124,7 +183,7 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
         lastUse = Date.now();
         children.set(child, served);
         tell();
-        if (served.memory > MOST_MEMORY) child.kill();
+        if (served.memory > MOST_MEMORY && !isBusy(folder)) endGroup(child);
       });
       child.on('exit', () => {
         const failed = children.get(child) === null;
@@ -144,11 +203,13 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
         } catch {
           // The build is being made anew.
         }
-        if (now !== build) end('orrery was built anew');
+        tell();
+        if (isBusy(folder)) lastUse = Date.now();
+        else if (now !== build) end('orrery was built anew');
         else if ([...children.values()].includes(null)) lastUse = Date.now();
         else if (Date.now() - lastUse > idle * 60_000) end(`nobody needed it for ${idle} minutes`);
       },
-      Math.min(LOOK, idle * 15_000),
+      Math.min(CHECK, idle * 15_000),
     );
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => end('it was stopped'));

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { ROOT, schemasStamp } from '../spec/node-cache.ts';
 import { forgetFiles } from '../spec/node-files.ts';
-import { beginCommand, endCommand } from './command-state.ts';
+import { beginCommand, Exit, endCommand } from './command-state.ts';
 
 /** What a client (bin/client.cjs) asks for: a line of JSON. */
 interface Request {
@@ -11,6 +11,7 @@ interface Request {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly umask: number;
   /** Whether standard output and standard error are terminals. */
   readonly terminals: readonly [boolean, boolean];
   /** Width of the terminal. */
@@ -27,15 +28,6 @@ export interface Served {
   readonly seconds: number;
   /** Whether it has rehearsed: from then on commands cost least. */
   readonly warm: boolean;
-}
-
-/** Thrown where a command ends the process that runs it. */
-class Exit extends Error {
-  readonly code: number;
-  constructor(code: number) {
-    super(`exit ${code}`);
-    this.code = code;
-  }
 }
 
 /** Standard output, standard error, or the exit code. */
@@ -68,8 +60,9 @@ async function serve(
   run: () => Promise<void>,
   print: (kind: 'o' | 'e', content: string | Uint8Array) => void,
 ): Promise<number> {
-  const { argv, cwd, env, terminals, columns } = request;
+  const { argv, cwd, env, umask, terminals, columns } = request;
   process.chdir(cwd);
+  process.umask(umask);
   for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
   Object.assign(process.env, env);
   process.argv = [...process.argv.slice(0, 2), ...argv];
@@ -131,6 +124,7 @@ export async function serverProcess(
   const surroundings = {
     cwd: ROOT,
     env: { ...process.env } as Record<string, string>,
+    umask: process.umask(),
     terminals: [false, false],
   } as const;
   /** Optimizes a kernel for nobody. */

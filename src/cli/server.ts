@@ -13,16 +13,16 @@ export interface ServerOptions {
 
 /** Minutes without a command after which a server ends, where none are named. */
 const IDLE = 60;
-/** How long starting and stopping may take, and how often is looked, in milliseconds. */
+/** How long starting and stopping may take, and how often to check, in milliseconds. */
 const PATIENCE = 30_000;
-const LOOK = 25;
+const CHECK = 25;
 
 function minutesOf(text: string | undefined): number {
   if (text === undefined) return IDLE;
   const n = Number(text);
   // More would not fit into a timer.
   if (!(n > 0 && n <= 35_000))
-    failWith(`--idle ${text} is no time`, 'it is a number of minutes, up to 35000');
+    failWith(`--idle ${text} is not a valid time`, 'it is a number of minutes, up to 35000');
   return n;
 }
 
@@ -30,7 +30,7 @@ const ready = (s: ServerState | null, jobs: number): boolean => s !== null && s.
 
 /** Waits until something holds. @returns whether it does */
 async function until(holds: () => boolean): Promise<boolean> {
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await sleep(LOOK)) if (holds()) return true;
+  for (const end = Date.now() + PATIENCE; Date.now() < end; await sleep(CHECK)) if (holds()) return true;
   return holds();
 }
 

@@ -3,7 +3,7 @@ import { createColors } from 'picocolors';
 import { whereOf } from '../engine/where.ts';
 import { type Diagnostic, DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { forgetInputs, MOST_BYTES } from '../spec/node-files.ts';
-import { atEnd, beforeEachCommand, endCommand } from './command-state.ts';
+import { atEnd, beforeEachCommand, Exit, endCommand } from './command-state.ts';
 
 /**
  * Whether colours belong on a stream: on a terminal, unless NO_COLOR says no or FORCE_COLOR says yes. That a build server
@@ -229,6 +229,7 @@ async function outcome(body: () => void | Promise<void>): Promise<number> {
     return 0;
   } catch (e) {
     if (e instanceof CliExit) return e.code;
+    if (e instanceof Exit) throw e;
     if (e instanceof DiagnosticError) {
       const ours = e.diagnostics.some((d) => d.code === 'phase-fault') ? await reproducerNotes(e) : [];
       show(e.diagnostics.map((d, i) => (i > 0 ? d : { ...d, notes: [...(d.notes ?? []), ...ours] })));

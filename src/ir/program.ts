@@ -153,6 +153,10 @@ export interface Prototype {
   readonly noreturn: boolean;
 }
 
+/** The name that a function is defined by, if this is another name of it; else the same. */
+export const ownName = (program: Program, name: string): string =>
+  program.aliases.find((a) => a.name === name)?.of ?? name;
+
 /** One snapshot of a module. */
 export interface Program {
   /** Name for messages (the file's). */

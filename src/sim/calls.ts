@@ -40,7 +40,7 @@ function enter(m: Simulation, w: Warp, f: Frame, d: Decoded, mask: number, name:
     return;
   }
   const code = decode(fn);
-  const localBase = f.localBase + topOf(f, mask);
+  const localBase = f.localBase + (m.opts.open ? f.code.localBytes : topOf(f, mask));
   const end = localBase + code.localBytes;
   if (stackUse(end, f.depth + 1) > m.stackLimit)
     m.fault(

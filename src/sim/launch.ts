@@ -1,5 +1,5 @@
 import type { Isa } from '../ir/opcode.ts';
-import type { Fn, Program, Variable } from '../ir/program.ts';
+import { type Fn, ownName, type Program, type Variable } from '../ir/program.ts';
 import { halfToNumber } from '../isa/floats.ts';
 import { type Counters, newCounters } from './counters.ts';
 import { SimFault } from './faults.ts';
@@ -120,7 +120,8 @@ export function placeVariables(
   for (const { v, at, bytes } of placed)
     for (const r of v.relocs) {
       const known = m.symbols.global.get(r.symbol) ?? m.symbols.shared.get(r.symbol);
-      const fn = program.functions.findIndex((f) => f.name === r.symbol);
+      const own = ownName(program, r.symbol);
+      const fn = program.functions.findIndex((f) => f.name === own);
       const a = BigInt((known ?? (fn >= 0 ? 2 ** 47 + 16 * fn : 0)) + r.addend);
       for (let k = 0; k < r.bytes; k++) {
         const byte =

@@ -1,4 +1,4 @@
-import type { Program } from '../ir/program.ts';
+import { ownName, type Program } from '../ir/program.ts';
 import type { Code } from './decode.ts';
 import { SimFault } from './faults.ts';
 import { FUNCTION_WINDOW } from './memory.ts';
@@ -42,9 +42,8 @@ export class Symbols {
     if (local !== undefined) return local;
     const global = this.global.get(name);
     if (global !== undefined) return global;
-    const { functions, aliases } = this.program;
-    const function_ = aliases.find((a) => a.name === name)?.of ?? name;
-    const f = functions.findIndex((x) => x.name === function_);
+    const own = ownName(this.program, name);
+    const f = this.program.functions.findIndex((x) => x.name === own);
     if (f >= 0) return FUNCTION_WINDOW + 16 * f;
     const param = code.params.get(name);
     if (param !== undefined) return param;

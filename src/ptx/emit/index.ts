@@ -214,9 +214,11 @@ function plainModule(program: Program, write: Write, out: string[], warn: Warn):
   for (const fn of program.functions)
     for (const b of fn.blocks)
       for (const i of b.ins) for (const o of i.src) if (o.sym !== '') called.add(o.sym);
+  const aliases = new Set(program.aliases.map((a) => a.name));
   for (const p of program.prototypes) {
-    if (!called.has(p.name) || p.name.includes('$')) continue;
-    out.push(`${declarationText(p.name, p.params, p.returns, p.noreturn)};`);
+    const alias = aliases.has(p.name);
+    if ((!called.has(p.name) && !alias) || p.name.includes('$')) continue;
+    out.push(`${declarationText(p.name, p.params, p.returns, p.noreturn, alias ? '' : 'extern')};`);
   }
   for (const s of program.skipped)
     warn('error', `'${s.name}' was left out of this program and cannot be written: ${s.why[0] ?? ''}`);
@@ -224,6 +226,7 @@ function plainModule(program: Program, write: Write, out: string[], warn: Warn):
   for (const fn of program.functions)
     if (fn.kind === 'func')
       out.push(`${declarationText(fn.name, fn.params, fn.returns, fn.attrs.noreturn, fn.attrs.linkage)};`);
+  for (const { name, of } of program.aliases) out.push(`.alias ${name}, ${of};`);
   for (const fn of program.functions)
     try {
       out.push('', write(fn, null).join('\n'));

@@ -6,12 +6,11 @@ import type { ForeignCall } from './foreign-operands.ts';
 const LEAST_ALIGNMENT = 8;
 
 /**
- * Where allocations of a frame begin in an open world, behind its variables: far enough away that a variable which an optimizer
- * removes moves none of them.
+ * Allocations in an open world are far away from the variables of all frames, so that a variable which an optimizer removes moves
+ * none of them: those of each nesting depth in a room of their own.
  */
-const OPEN_BEGIN = 1 << 24;
-/** Bytes beyond which no stack of an open world grows. */
-const OPEN_LIMIT = 2 ** 31;
+const OPEN_BEGIN = 2 ** 28;
+const OPEN_ROOM = 2 ** 16;
 
 /**
  * `alloca`, `stacksave` and `stackrestore` (PTX ISA 9.0, 9.7.17): memory behind the variables of a frame, for each lane its own,
@@ -20,7 +19,9 @@ const OPEN_LIMIT = 2 ** 31;
  */
 export function runStack(c: ForeignCall): void {
   const { m, w, f, d } = c;
-  const begin = m.opts.open ? OPEN_BEGIN : f.code.localBytes;
+  const { open } = m.opts;
+  const room = OPEN_BEGIN + OPEN_ROOM * f.depth - f.localBase;
+  const begin = open ? room : f.code.localBytes;
   const tops = (f.tops ??= new Float64Array(32).fill(begin));
   for (let r = c.mask; r !== 0; r &= r - 1) {
     const lane = lowest(r);
@@ -37,14 +38,13 @@ export function runStack(c: ForeignCall): void {
       continue;
     }
     const align = Math.max(LEAST_ALIGNMENT, c.given(2) ? Number(c.value(2, lane)) : 0);
-    // Addresses count from the frame, whose own begin is a multiple of 16.
-    const at = Math.ceil((f.localBase + tops[lane]) / align) * align - f.localBase;
+    // Addresses count from the frame.
+    const at = Math.ceil(tops[lane] / align) * align;
     const top = at + Number(c.value(1, lane));
-    const limit = m.opts.open ? OPEN_LIMIT : m.stackLimit;
-    if (stackUse(f.localBase + top, f.depth) > limit)
-      m.fault(`the stack of ${limit} bytes is full (--stack gives a launch more)`, d, w, lane);
+    const full = open ? top > room + OPEN_ROOM : stackUse(f.localBase + top, f.depth) > m.stackLimit;
+    if (full) m.fault(`the stack of ${m.stackLimit} bytes is full (--stack gives a launch more)`, d, w, lane);
     tops[lane] = top;
     c.give(0, lane, BigInt(at));
   }
-  if (c.opcode === 'alloca') m.growLocals(w, c.mask, f.localBase + topOf(f, c.mask));
+  if (c.opcode === 'alloca' && !open) m.growLocals(w, c.mask, f.localBase + topOf(f, c.mask));
 }
