@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { sharedBytes } from '../src/analysis/shared-layout.ts';
 import { ptxTable } from '../src/cli/emit.ts';
 import { assemble } from '../src/cli/ptxas-run.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
@@ -93,4 +94,43 @@ it('the text of Ori has them', async () => {
   const read = parseProgram(text, plan.isa).program;
   expect(read.aliases).toEqual([{ name: 'f', of: 'g' }]);
   expect(printProgram(read)).toBe(text);
+});
+
+it('shared memory that a function uses belongs to kernels that call it by any name', async () => {
+  const { plan } = await optimized([]);
+  const text = `.version 7.4\n.target sm_80\n.address_size 64\n.shared .align 4 .b32 buf[32];
+.func f(.param .b32 n);
+.func g(.param .b32 n)
+{ .reg .b32 %r<4>; ld.param.u32 %r1, [n]; st.shared.u32 [buf+8], %r1; ret; }
+.alias f, g;
+.visible .entry k(.param .u64 p)
+{ .reg .b32 %r<4>; .reg .b64 %rd<3>; ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;
+  { .param .b32 a; st.param.b32 [a], 5; call f, (a); }
+  mov.u64 %rd2, f; setp.ne.u64 %p1, %rd2, 0; ld.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, 1; st.global.u32 [%rd1], %r2; ret; }
+`.replace('.reg .b64 %rd<3>;', '.reg .b64 %rd<3>; .reg .pred %p<2>;');
+  const { module } = parsePtx(text, 'k.ptx');
+  const { program } = lowerPtx(module, { isa: plan.isa, paramBase: paramBase(plan), sm: 'sm_80' });
+  const k = program.functions.find((f) => f.name === 'k')!;
+  expect(sharedBytes(program, k)).toBe(128);
+  const bytes = new Uint8Array(128);
+  const params = [{ kind: 'buffer', type: 'u32', length: 32, bytes, expect: null, tolerance: 0 }] as const;
+  const launch = {
+    name: 't',
+    kernel: 'k',
+    grid: [1, 1, 1],
+    block: [32, 1, 1],
+    dynamicShared: 0,
+    params,
+  } as const;
+  expect(runLaunch(program, plan.isa, launch, paramBase(plan), {}).error).toBeNull();
+});
+
+it('a program from Ori text is written with them', async () => {
+  const { plan, before } = await optimized([]);
+  const { program } = parseProgram(printProgram(before), plan.isa);
+  const { text } = emitPtx(program, { table: ptxTable(shipped), paramBase: paramBase(plan), module: null });
+  expect(text).toMatch(/^\.func .* f .*;$/m);
+  expect(text).toContain('\n.alias f, g;\n');
+  expect(text).not.toContain('.extern');
+  if (hasPtxas('aliases')) expect(assemble(text, ['-arch=sm_80'])).toMatchObject({ ok: true });
 });

@@ -224,6 +224,26 @@ EXIT`);
     expect(sameOpenWorld(p, overwriting(10, 1), 'k', BASE).same).toBe(false);
   });
 
+  it('a warp that waits for another one does not race with it', () => {
+    // The first warp of a block waits for what the second one writes.
+    const waiting = (value: number) =>
+      kernel(`ISETP.LT.U32 P14, R2, 32
+@!P14 BRA BB4
+BB2:
+LDG R15, [RD1]
+ISETP.NE P15, R15, 5
+@P15 BRA BB2
+MOV R16, ${value}
+STG [RD3], R16
+EXIT
+BB4:
+MOV R15, 5
+STG [RD1], R15
+EXIT`);
+    expect(sameOpenWorld(waiting(17), waiting(17), 'k', BASE).same).toBe(true);
+    expect(sameOpenWorld(waiting(17), waiting(18), 'k', BASE).same).toBe(false);
+  });
+
   // Half of a warp counts in memory what the other half reads, which has its turn when the first half's is over.
   const halves = (padding = '') =>
     kernel(`MOV R14, 1000

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -103,6 +104,7 @@ afterAll(() => {
 describe.skipIf(windows)('the server', () => {
   writeFileSync(join(dir, 'bad.ptx'), '.version 9.0\n.target sm_90\n.visible .entry k() { foo; ret; }\n');
   writeFileSync(join(dir, 'mine.yaml'), 'kind: order\nextends: binary\nedits:\n  - { drop: GvnCse }\n');
+  writeFileSync(join(dir, 'refuses'), '#!/bin/sh\necho no; echo never >&2; exit 7\n', { mode: 0o755 });
   const commands: readonly (readonly [readonly string[], How])[] = [
     [['opt', kernel, '--emit', 'ptx'], {}],
     [['opt', kernel, '--emit', 'ptx', '--order', 'mine.yaml', '--verify', '--remarks'], {}],
@@ -127,6 +129,8 @@ describe.skipIf(windows)('the server', () => {
     [['nonsense'], {}],
     [['--version'], {}],
     [['ptxas', '--help'], { env: { ORRERY_PTXAS: '/bin/echo' } }],
+    [['ptxas', '-arch=sm_90', kernel], { env: { ORRERY_PTXAS: join(dir, 'refuses') } }],
+    [['ptxas', '--orrery-nonsense'], { env: { ORRERY_PTXAS: '/bin/echo' } }],
   ];
 
   it.each(commands)('%j %j', async (args, how) => {
@@ -147,6 +151,20 @@ describe.skipIf(windows)('the server', () => {
     expect(orrery(['opt', '-', '--emit', 'ptx', '-q'], { input: text }).out).toContain('.entry saxpy');
     expect(orrery(['opt', kernel, '-q'], { env: { NODE_OPTIONS: '--no-warnings' } }).code).toBe(0);
     expect(orrery(['check', '/dev/null']).code).toBe(1);
+    const piped = [
+      '-c',
+      '"$@" | cat',
+      'sh',
+      process.execPath,
+      script,
+      'opt',
+      kernel,
+      '-q',
+      '--output=/dev/stdout',
+    ];
+    expect(spawnSync('sh', piped, { encoding: 'utf8', env: environment({}) }).stdout).toContain(
+      '.entry saxpy',
+    );
     await sleep(200);
     expect(commandsRun()).toBe(before);
   });
@@ -201,6 +219,47 @@ describe.skipIf(windows)('the server', () => {
     });
     expect(orrery(['opt', kernel, '-q', '--emit', 'ptx']).out).toContain('.entry saxpy');
     await until(() => commandsRun() === 1);
+  });
+
+  it('a client that is killed takes its command with it, and nobody waits for that', async () => {
+    const [first] = status()!.processes;
+    const args = [script, 'rules', 'coverage', join(root, 'test', 'kernels')];
+    const child = spawn(process.execPath, args, { cwd: dir, env: environment({}) });
+    const [build] = readdirSync(folderIn(runtime));
+    await until(() => existsSync(join(folderIn(runtime), build, `${first.pid}.lock`)));
+    await sleep(300);
+    child.kill('SIGKILL');
+    await new Promise((done) => child.on('close', done));
+    expect(orrery(['--version']).code).toBe(0);
+    await until(() => status()!.processes.length === 1 && status()!.processes[0].pid !== first.pid);
+    expect(running(first.pid)).toBe(false);
+    orrery(['--version']);
+    await until(() => commandsRun() === 1);
+  });
+
+  it('files are made with the rights that the client asks for', () => {
+    const file = join(dir, 'private.ptx');
+    const line = `umask 077 && exec "$@"`;
+    const words = ['sh', process.execPath, script, 'opt', kernel, '-q', '--emit', 'ptx', '-o', file];
+    const r = spawnSync('sh', ['-c', line, ...words], { cwd: dir, env: environment({}) });
+    expect([r.status, statSync(file).mode & 0o777]).toEqual([0, 0o600]);
+  });
+
+  it('of two that are started at the same time one runs', async () => {
+    const twice = join(dir, 'twice');
+    mkdirSync(twice, { mode: 0o700 });
+    const start = () =>
+      new Promise<number | null>((done) =>
+        spawn(process.execPath, [script, 'server', 'start', '--no-warm-up'], {
+          env: environment({ runtime: twice }),
+        }).on('close', done),
+      );
+    const codes = await Promise.all([start(), start(), start()]);
+    expect(codes.filter((c) => c === 0).length).toBeGreaterThanOrEqual(1);
+    const { pid } = status(twice)!;
+    expect(readdirSync(folderIn(twice))).toHaveLength(1);
+    orrery(['server', 'stop'], { runtime: twice });
+    expect([status(twice), running(pid)]).toEqual([null, false]);
   });
 
   it('a socket that others could have put there is not used', async () => {

@@ -104,6 +104,20 @@ describe('memory from the stack', () => {
     expect(sameOpenWorld(program, last, 'k', paramBase(plan), { budget: 100_000 }).differences).toEqual([]);
   });
 
+  it('open worlds see what comes behind it, in callees too', async () => {
+    const plan = await planOf(0);
+    const { program } = lowered(SQUARES, plan);
+    const same = (text: string): boolean =>
+      sameOpenWorld(program, lowered(text, plan).program, 'k', paramBase(plan), { budget: 100_000 }).same;
+    expect(same(SQUARES)).toBe(true);
+    expect(same(SQUARES.replace('add.u32 %r3, %r2, %r2', 'add.u32 %r3, %r2, %r1; add.u32 %r3, %r3, 1'))).toBe(
+      false,
+    );
+    expect(same(SQUARES.replace('add.u32 %r5, %r5, %r10', 'add.u32 %r5, %r5, 1'))).toBe(false);
+    // A variable that goes moves no allocation.
+    expect(same(SQUARES.replace('fixed[16]', 'fixed[16]; .local .align 8 .b8 more[4096]'))).toBe(true);
+  });
+
   it('is taken by calls of a loop again and again', async () => {
     const plan = await planOf(3);
     const text = SQUARES.replace(
@@ -137,6 +151,16 @@ describe('memory from the stack', () => {
     expect(records.flatMap((r) => r.remarks.map((x) => x.message)).join('\n')).toContain(
       'what the function takes from the stack is given back when it returns',
     );
+  });
+
+  it('is as aligned in a function that is called', async () => {
+    const plan = await planOf(0);
+    const text = SQUARES.replace(
+      'st.param.b32 [r], %r3',
+      'cvt.u32.u64 %r4, %rd2; and.b32 %r4, %r4, 31; st.param.b32 [r], %r4',
+    );
+    const r = run(lowered(text, plan).program, plan);
+    expect([r.error, words(r)]).toEqual([null, SUMS.map((s, t) => s - 2 * t)]);
   });
 
   it('has addresses that are multiples of what is asked for', async () => {

@@ -41,7 +41,8 @@ export const folderOfServer = (): string => serverFolder(buildOf(BUNDLE));
 
 const stateFile = (folder: string): string => join(folder, 'server.json');
 
-function isAlive(pid: number): boolean {
+/** Whether there is a process of this number. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobsOf } from './jobs.ts';
-import { folderOfServer, keepServer, SCRIPT, type ServerState, serverIn } from './server-keeper.ts';
+import { folderOfServer, isAlive, keepServer, SCRIPT, type ServerState, serverIn } from './server-keeper.ts';
 import { failWith, grouped, out, table } from './ui.ts';
 
 /** Options of a server. */
@@ -91,7 +91,7 @@ export async function stopServer(): Promise<void> {
   const there = serverIn(folder);
   if (there === null) return out('no server of this build is running');
   process.kill(there.pid, 'SIGTERM');
-  if (!(await until(() => serverIn(folder) === null)))
+  if (!(await until(() => !isAlive(there.pid))))
     failWith(`process ${there.pid} does not end`, `kill -9 ${there.pid} ends it`);
   out(`server ${there.pid} has ended`);
 }
