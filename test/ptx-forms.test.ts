@@ -83,6 +83,11 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
     'cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;',
   ],
   sm_100a: [
+    'cvt.rz.ue8m0x2.f32 %h1, %f1, %f2;',
+    `mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e4m3.e5m2.f32 ${F4}, ${R4}, {%r1,%r2}, ${F4};`,
+    // CUTLASS writes them so.
+    `mma.sync.aligned.m16n8k32.sp::ordered_metadata.row.col.f32.f16.f16.f32 ${F4}, ${R4}, ${R4}, ${F4}, {%r1}, 0x0;`,
+    `mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 ${F4}, ${R4}, ${R4}, ${F4}, %r1, 0x0;`,
     'ld.global.L1::evict_last.L2::cache_hint.v4.b64 {%rd1,%rd2,%rd3,%rd4}, [%rd5], %rd6;',
     `st.global.L2::cache_hint.v8.f32 [%rd5], ${F8}, %rd6;`,
     `tcgen05.ld.sync.aligned.16x128b.x2.b32 ${R4}, [%r9];`,
@@ -182,6 +187,14 @@ const WRONG: Readonly<Record<string, readonly (readonly [line: string, said: str
     ['cvt.rn.satfinite.e4m3x2.f32 %r1, %f1, %f2;', "'%r1' is .b32, but 'cvt' takes 16 bits there"],
   ],
   sm_100a: [
+    [
+      `mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e5m2.f32 ${F4}, ${R4}, {%r1,%r2}, ${F4};`,
+      "'mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e5m2.f32' needs a target from sm_120a on",
+    ],
+    [
+      `mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 ${F4}, ${R4}, ${R4}, ${F4}, {%r1,%r2}, 0x0;`,
+      "'mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32' takes one value, found 2 in braces",
+    ],
     [
       `tcgen05.ld.sync.aligned.16x128b.x4.b32 ${R4}, [%r9];`,
       "'tcgen05.ld.sync.aligned.16x128b.x4.b32' takes 8 in braces there, found 4",

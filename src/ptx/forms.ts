@@ -238,6 +238,8 @@ const NAMED: Readonly<Record<string, Partial<OperandForm>>> = {
   b64: { type: 'b64' },
   u32: { type: 'u32' },
   u32r: { type: 'u32', constants: false },
+  u32v: { type: 'u32', vector: 32 },
+  u32rv: { type: 'u32', constants: false, vector: 32 },
   u64: { type: 'u64' },
   packed: { kind: 'packed', type: 0, special: true },
   moved: { kind: 'moved', type: 0 },
