@@ -334,6 +334,21 @@ describe('mma', () => {
   });
 });
 
+it('mma takes constants in place of registers', () => {
+  const data = new Uint8Array(32 * 32);
+  const v = new DataView(data.buffer);
+  for (let i = 0; i < 32 * 16; i++) v.setUint16(2 * i, numberToHalf(number(i), 'f16'), true);
+  const mma = (d: string, a: string, c: string): string =>
+    `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {${d}}, {${a}}, {%r4, %r5}, {${c}};`;
+  const ptx = `mov.b32 %r30, 0x3f800000; mov.b32 %r31, 0; mov.b32 %r32, 0x3c004000;
+${mma('%r10, %r11, %r12, %r13', '%r0, 0x3c004000, %r2, 0', '%r6, 0f3F800000, 0f00000000, %r7')}
+${mma('%r14, %r15, %r16, %r17', '%r0, %r32, %r2, %r31', '%r6, %r30, %r31, %r7')}`;
+  const names = Array.from({ length: 8 }, (_, k) => `%r${10 + k}`);
+  const out = new Int32Array(perLane(ptx, 8, false, names, data).buffer);
+  for (let l = 0; l < 32; l++) expect(out.slice(8 * l, 8 * l + 4)).toEqual(out.slice(8 * l + 4, 8 * l + 8));
+  expect(new Set(out).size).toBeGreaterThan(20);
+});
+
 describe('fragments in shared memory', () => {
   const tile = Array.from({ length: 8 }, (_, k) => `st.shared.b32 [%r20+${4 * k}], %r${k};`).join('\n');
   // Lane l fills row l of 16 halves: half (l, j) is 64 l + j.

@@ -85,6 +85,9 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   sm_100a: [
     'cvt.rz.ue8m0x2.f32 %h1, %f1, %f2;',
     `mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e4m3.e5m2.f32 ${F4}, ${R4}, {%r1,%r2}, ${F4};`,
+    `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,_,%f3,_}, {%r1,0,%r2,%r3}, {%r1,%r2}, {%f1,0.,%f3,0.};`,
+    'red.async.relaxed.global.gpu.add.u32 [%rd1], %r1;',
+    'st.bulk.weak [%r1], 64, 0;',
     // CUTLASS writes them so.
     `mma.sync.aligned.m16n8k32.sp::ordered_metadata.row.col.f32.f16.f16.f32 ${F4}, ${R4}, ${R4}, ${F4}, {%r1}, 0x0;`,
     `mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 ${F4}, ${R4}, ${R4}, ${F4}, %r1, 0x0;`,
@@ -191,6 +194,11 @@ const WRONG: Readonly<Record<string, readonly (readonly [line: string, said: str
       `mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e5m2.f32 ${F4}, ${R4}, {%r1,%r2}, ${F4};`,
       "'mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e5m2.f32' needs a target from sm_120a on",
     ],
+    [
+      `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 ${F4}, ${R4}, {%r1,%r2}, {%f1,0,%f3,0};`,
+      "'mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32' takes no integer constant",
+    ],
+    ['red.async.mmio.relaxed.global.gpu.add.u32 [%rd1], %r1;', "'.mmio' of 'red' does not go with '.u32'"],
     [
       `mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 ${F4}, ${R4}, ${R4}, ${F4}, {%r1,%r2}, 0x0;`,
       "'mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32' takes one value, found 2 in braces",

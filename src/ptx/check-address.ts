@@ -88,7 +88,10 @@ function registerFault(
     return { name, message: `'${name}' is .${d.v.type}, which is no address`, notes };
   }
   const whole =
-    WHOLE.has(s.opcode) && (space === undefined || space === 'global') && !s.mods.includes('tensormap');
+    WHOLE.has(s.opcode) &&
+    !s.mods.includes('bulk') &&
+    (space === undefined || space === 'global') &&
+    !s.mods.includes('tensormap');
   if (!whole || d.bits !== 32 || addressSize !== 64) return null;
   const message = `'${name}' has 32 bits, but addresses in ${space === undefined ? 'generic space' : '.global'} have 64`;
   return { name, message, notes: [] };

@@ -205,11 +205,18 @@ export class InstructionChecker {
     if (o.items.length !== count)
       return plainFault(`'${written(s)}' takes ${count} in braces there, found ${o.items.length}`);
     if (!want.indexed && this.allPlain(o.items, type, want)) return null;
-    // A floating-point constant goes into no matrix.
-    const constants = want.indexed || typeof want.type === 'number' || !/^f/.test(type);
+    // Elements of matrices in registers are constants too, those of pairs and of tf32 as words; floating-point ones nowhere else.
+    const matrix = s.opcode === 'mma' || s.opcode === 'wmma';
+    const constants = matrix || want.indexed || typeof want.type === 'number' || !/^f/.test(type);
     const one = { ...want, kind: 'value' as const, sink: want.result, constants };
+    const word = matrix && /^(b?f16x2|tf32)$/.test(type) ? 'b32' : type;
     for (const [k, x] of o.items.entries()) {
-      const found = this.partFault(s, x, want.indexed && k === 0 ? 'u32' : type, one);
+      const found = this.partFault(
+        s,
+        x,
+        want.indexed && k === 0 ? 'u32' : x.kind === 'int' ? word : type,
+        one,
+      );
       if (found !== null) return found;
     }
     return want.indexed ? null : this.mixture(s, o.items);

@@ -1,13 +1,42 @@
+import { memoByText } from '../../ir/text-memo.ts';
 import { fma64, halfToNumber, num64, numberToHalf, words64 } from '../../isa/floats.ts';
 import { SHARED_WINDOW } from '../memory.ts';
+import { foreignOperands } from './foreign-operands.ts';
 import type { MatrixCall } from './matrix-call.ts';
 import { opnd } from './primitive.ts';
 import { runWmma } from './wmma.ts';
 
 const LANES = 32;
 
-/** Place in the register file of source `k` after the text, and of result `k`. */
-const source = (c: MatrixCall, k: number): number => opnd(c.f, c.d, c.d.ins.dst.length + 1 + k);
+/**
+ * The `k`-th register or constant behind the results, in the order of the text: of all lanes, the two words of a wide one side by
+ * side.
+ */
+function source(c: MatrixCall, k: number): Int32Array {
+  const { operands, words } = sourcesOf(c.d.ins.src[0].sym);
+  const part = operands[k];
+  if (part.kind === 'constant') return words[k];
+  return c.f.regs.i32.subarray(
+    opnd(c.f, c.d, c.d.ins.dst.length + 1 + (part.kind === 'source' ? part.at : k)),
+  );
+}
+
+/** What stands behind the results in a text, and constants as if each lane had them in a register. */
+const sourcesOf = memoByText((text) => {
+  const operands = foreignOperands(text)
+    .flatMap((o) => o.parts)
+    .filter((p) => p.kind === 'source' || p.kind === 'constant');
+  const wide = text.includes('.f64');
+  const words = operands.map((p) => {
+    if (p.kind !== 'constant') return NONE;
+    const [lo, hi] = [p.value, p.value >> 32n].map((v) => Number(BigInt.asIntN(32, v)));
+    return Int32Array.from({ length: wide ? 2 * LANES : LANES }, (_, i) => (wide && i % 2 === 1 ? hi : lo));
+  });
+  return { operands, words };
+});
+const NONE = new Int32Array(0);
+
+/** Place in the register file of result `k`. */
 const result = (c: MatrixCall, k: number): number => opnd(c.f, c.d, k);
 
 /**
@@ -41,7 +70,6 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
   const count = Number(mods.find((x) => /^x[124]$/.test(x))?.slice(1) ?? 0);
   if (count === 0) return false;
   const trans = mods.includes('trans');
-  const { i32 } = c.f.regs;
   const half = (matrix: number, row: number, column: number): { view: DataView; at: number } => {
     const lane = 8 * matrix + row;
     const a = c.address(lane);
@@ -56,7 +84,7 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
       for (let j = 0; j < 2; j++) {
         const [row, column] = [lane >> 2, 2 * (lane & 3) + j];
         const p = trans ? half(k, column, row) : half(k, row, column);
-        if (store) p.view.setUint16(p.at, (i32[source(c, k + 1) + lane] >>> (16 * j)) & 0xffff, true);
+        if (store) p.view.setUint16(p.at, (source(c, k + 1)[lane] >>> (16 * j)) & 0xffff, true);
         else values[k * LANES + lane] |= p.view.getUint16(p.at, true) << (16 * j);
       }
   if (store) c.m.changes++;
@@ -72,7 +100,7 @@ function put(c: MatrixCall, k: number, values: Int32Array): void {
 
 /** `movmatrix`: transposes an 8 x 8 matrix of halves; each row is held by four lanes. */
 function transpose(c: MatrixCall): boolean {
-  const from = c.f.regs.i32.slice(source(c, 0), source(c, 0) + LANES);
+  const from = source(c, 0).slice(0, LANES);
   const half = (row: number, column: number): number =>
     (from[4 * row + (column >> 1)] >>> (16 * (column & 1))) & 0xffff;
   const to = new Int32Array(LANES);
@@ -176,18 +204,18 @@ function fragment(
   const halves = rows / 8;
   const step = (k * halves) / registers;
   const values = new Float64Array(rows * k);
-  const { i32 } = c.f.regs;
-  for (let r = 0; r < registers; r++)
+  for (let r = 0; r < registers; r++) {
+    const words = source(c, first + r);
     for (let lane = 0; lane < LANES; lane++) {
       const row = (lane >> 2) + 8 * (r % halves);
       const column = Math.floor(r / halves) * step + (lane & 3) * each;
-      const at = source(c, first + r);
       if (bits === 64) {
-        values[row * k + column] = num64(i32[at + 2 * lane], i32[at + 2 * lane + 1]);
+        values[row * k + column] = num64(words[2 * lane], words[2 * lane + 1]);
         continue;
       }
-      for (let j = 0; j < each; j++) values[row * k + column + j] = element(i32[at + lane], j, type);
+      for (let j = 0; j < each; j++) values[row * k + column + j] = element(words[lane], j, type);
     }
+  }
   return { registers, values };
 }
 
@@ -231,18 +259,17 @@ const place = (lane: number, pair: number): number => ((lane >> 2) + 8 * pair) *
 /** The old sums, row by row. */
 function sums(c: MatrixCall, first: number, m: number, type: string): Float64Array {
   const out = new Float64Array(m * 8);
-  const { i32 } = c.f.regs;
   for (let pair = 0; pair < m / 8; pair++)
     for (let lane = 0; lane < LANES; lane++)
       for (let j = 0; j < 2; j++) {
         const to = place(lane, pair) + j;
         if (type === 'f16')
-          out[to] = halfToNumber((i32[source(c, first + pair) + lane] >>> (16 * j)) & 0xffff, type);
+          out[to] = halfToNumber((source(c, first + pair)[lane] >>> (16 * j)) & 0xffff, type);
         else {
-          const at = source(c, first + 2 * pair + j);
-          if (type === 'f64') out[to] = num64(i32[at + 2 * lane], i32[at + 2 * lane + 1]);
+          const words = source(c, first + 2 * pair + j);
+          if (type === 'f64') out[to] = num64(words[2 * lane], words[2 * lane + 1]);
           else {
-            word[0] = i32[at + lane];
+            word[0] = words[lane];
             out[to] = type === 'f32' ? float[0] : word[0];
           }
         }
