@@ -103,7 +103,12 @@ function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   const above = dirname(folder);
   if (above !== folder) makeFolder(above);
-  mkdirSync(folder);
+  try {
+    mkdirSync(folder);
+  } catch (e) {
+    // Another thread or process has just made it.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw e;
+  }
 }
 
 /** Why something cannot be written. ENOENT means here that the file system does not create names. */
