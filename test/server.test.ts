@@ -151,6 +151,7 @@ describe.skipIf(windows)('the server', () => {
     expect(orrery(['opt', '-', '--emit', 'ptx', '-q'], { input: text }).out).toContain('.entry saxpy');
     expect(orrery(['opt', kernel, '-q'], { env: { NODE_OPTIONS: '--no-warnings' } }).code).toBe(0);
     expect(orrery(['check', '/dev/null']).code).toBe(1);
+    expect(orrery(['measure', kernel, '--no-ptxas']).code).toBe(0);
     const piped = [
       '-c',
       '"$@" | cat',

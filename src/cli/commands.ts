@@ -209,8 +209,8 @@ withServer(server.command('start'))
   .addHelpText(
     'after',
     `
-While it runs, commands of this user and this build run in it, and give the same. Those that find it busy, and those that read
-standard input or run until they are interrupted, run without it, as do all with ORRERY_SERVER=off.`,
+While it runs, commands of this user and this build run in it, and give the same. Those that find it busy run without it, as do
+those that read standard input, measure what they cost, or run until they are interrupted, and all with ORRERY_SERVER=off.`,
   )
   .action((o) => guarded(async () => (await import('./server.ts')).startServer(o)));
 withServer(server.command('run'))
