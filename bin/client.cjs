@@ -8,6 +8,7 @@ const {
   rmSync,
   writeFileSync,
   writeSync,
+  readlinkSync,
 } = require('node:fs');
 const { dirname, join } = require('node:path');
 
@@ -18,9 +19,21 @@ const OWN = [
   ...['measure', 'ab'],
 ];
 
-/** Whether a word names an open file of this process. */
-const ofThisProcess = (word, before) =>
-  (word === '-' && !['-o', '--output'].includes(before)) || /\/(dev|proc)\//.test(word);
+/** What a link leads to; '' for what is none. */
+function linked(path) {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+/** Whether a word names an open file of this process, such as its standard output. */
+const ofThisProcess = (word, before) => {
+  if (word === '-') return !['-o', '--output'].includes(before);
+  const path = /^(?:-o|--output=)?(.*)$/s.exec(word)[1];
+  return /\/(dev|proc)\//.test(word) || /^\/(dev|proc)\//.test(linked(path));
+};
 
 /** Whether a command can run elsewhere: where nothing depends on this process, its open files or its settings of V8. */
 const servable = (argv) =>

@@ -8,8 +8,10 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -151,6 +153,22 @@ describe.skipIf(windows)('the server', () => {
     expect(orrery(['opt', '-', '--emit', 'ptx', '-q'], { input: text }).out).toContain('.entry saxpy');
     expect(orrery(['opt', kernel, '-q'], { env: { NODE_OPTIONS: '--no-warnings' } }).code).toBe(0);
     expect(orrery(['check', '/dev/null']).code).toBe(1);
+    symlinkSync('/dev/stdout', join(dir, 'link'));
+    const linked = [
+      '-c',
+      '"$@" | cat',
+      'sh',
+      process.execPath,
+      script,
+      'opt',
+      kernel,
+      '-q',
+      '-o',
+      join(dir, 'link'),
+    ];
+    expect(spawnSync('sh', linked, { encoding: 'utf8', env: environment({}) }).stdout).toContain(
+      '.entry saxpy',
+    );
     expect(orrery(['measure', kernel, '--no-ptxas']).code).toBe(0);
     const piped = [
       '-c',
@@ -244,6 +262,19 @@ describe.skipIf(windows)('the server', () => {
     const words = ['sh', process.execPath, script, 'opt', kernel, '-q', '--emit', 'ptx', '-o', file];
     const r = spawnSync('sh', ['-c', line, ...words], { cwd: dir, env: environment({}) });
     expect([r.status, statSync(file).mode & 0o777]).toEqual([0, 0o600]);
+  });
+
+  it('a request that makes no sense is not answered, and the next one is', async () => {
+    const [build] = readdirSync(folderIn(runtime));
+    const [{ pid }] = status()!.processes;
+    for (const text of ['nonsense\n', '{}\n', 'null\n']) {
+      const socket = connect(join(folderIn(runtime), build, `${pid}.sock`), () => socket.write(text));
+      expect(await new Promise((done) => socket.on('close', () => done(socket.bytesRead)))).toBe(0);
+    }
+    const before = commandsRun();
+    orrery(['--version']);
+    await until(() => commandsRun() === before + 1);
+    expect(status()!.processes[0].pid).toBe(pid);
   });
 
   it('of two that are started at the same time one runs', async () => {

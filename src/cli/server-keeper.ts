@@ -142,7 +142,7 @@ function makePrivate(folder: string): void {
  * @returns why it ended
  */
 export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOptions): Promise<string> {
-  if (join(folder, '4194304.sock').length > LONGEST_SOCKET)
+  if (Buffer.byteLength(join(folder, '4194304.sock')) > LONGEST_SOCKET)
     failWith(`the path of ${folder} is too long for a socket`, 'set XDG_RUNTIME_DIR to a shorter folder');
   makePrivate(dirname(folder));
   const build = buildOf(BUNDLE);

@@ -30,6 +30,16 @@ export interface Served {
   readonly warm: boolean;
 }
 
+/** The request in a text; null for one that no client sends. */
+function requestIn(text: string): Request | null {
+  try {
+    const request = JSON.parse(text) as Partial<Request> | null;
+    return Array.isArray(request?.argv) && typeof request.cwd === 'string' ? (request as Request) : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Standard output, standard error, or the exit code. */
 type Frame = 'o' | 'e' | 'x';
 
@@ -153,7 +163,8 @@ export async function serverProcess(
     socket.on('data', (part: string) => {
       text += part;
       if (!text.endsWith('\n')) return;
-      const request = JSON.parse(text) as Request;
+      const request = requestIn(text);
+      if (request === null) return void socket.destroy();
       last = last.then(async () => {
         // What was valid under other schemas is kept in this process: leave it to another one.
         if (schemasStamp() !== schemas) return leave();

@@ -116,6 +116,9 @@ None of it in this repository; the first two on 2026-11-24, the others on 2026-1
   ignore \`.rz\`.
 - CUDA samples and ccminer, compiled for sm_80, 184 files: all compare equal under \`--check auto --verify\`, at -O3, at -O5 in the order seed, for
   sm_90 and with the recipes inline and whole-loops, and ptxas takes all that is written.
+- Examples of CUTLASS, compiled: 00, 14 and 15 for sm_80, 58 (8-bit floats) for sm_89, 48 for sm_90a, 70 for sm_100a and 79a (nvfp4) for
+  sm_120a: no function is left out, all 18 kernels compare equal (three of them as far as the budget of the check goes), and ptxas takes all that is
+  written.
 - Inline assembly of the headers of CUDA 13.0, CUTLASS, DeepGEMM, ThunderKittens and FlashInfer: of 7,215 statements ptxas takes 5,213
   as kernels of their own. All of them are taken here and compare equal; 5,185 come back as PTX that ptxas takes, and the others use a
   16-bit register as an address.
