@@ -17,7 +17,8 @@ const { pid } = process;
 // and one of 100,000 instructions as long as before.
 // A process that runs many commands (`orrery server`) is better off as V8 is: there, each function runs often.
 // A worker takes the flags of its process.
-if (!['server-process', 'worker'].includes(process.argv[2])) setFlagsFromString('--interrupt-budget=1000000');
+if (process.argv[2] !== 'server-process' && process.env.ORRERY_WORKER === undefined)
+  setFlagsFromString('--interrupt-budget=1000000');
 // The young generation starts with 1 MB and doubles; a short run then collects garbage some ten times. Growing by four takes a tenth
 // off a small kernel's CPU time, and changes neither the time nor the memory of a large one.
 setFlagsFromString('--semi-space-growth-factor=4');

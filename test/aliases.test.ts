@@ -9,7 +9,7 @@ import { emitPtx } from '../src/ptx/emit/index.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { paramBase } from '../src/read.ts';
-import { runLaunch } from '../src/sim/launch.ts';
+import { type LaunchResult, runLaunch } from '../src/sim/launch.ts';
 import { sameOpenWorld } from '../src/sim/open-world.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { withoutSsa } from '../src/ssa/program.ts';
@@ -53,22 +53,27 @@ async function optimized(
   return { plan: plan!, before: program, after: last, text };
 }
 
+/** Runs the kernel by a warp, on a buffer of a word for each lane. */
+function launched(program: Program, plan: Plan): LaunchResult {
+  const bytes = new Uint8Array(128);
+  const params = [{ kind: 'buffer', type: 'u32', length: 32, bytes, expect: null, tolerance: 0 }] as const;
+  const launch = {
+    name: 't',
+    kernel: 'k',
+    grid: [1, 1, 1],
+    block: [32, 1, 1],
+    dynamicShared: 0,
+    params,
+  } as const;
+  return runLaunch(program, plan.isa, launch, paramBase(plan), {});
+}
+
 it.each([[[]], [['inline']]])(
   'a launch calls the function by its other name, with recipes %j',
   async (recipes) => {
     const { plan, before, after } = await optimized(recipes);
-    const bytes = new Uint8Array(128);
-    const params = [{ kind: 'buffer', type: 'u32', length: 32, bytes, expect: null, tolerance: 0 }] as const;
-    const launch = {
-      name: 't',
-      kernel: 'k',
-      grid: [1, 1, 1],
-      block: [32, 1, 1],
-      dynamicShared: 0,
-      params,
-    } as const;
     for (const p of [before, after]) {
-      const r = runLaunch(p, plan.isa, launch, paramBase(plan), {});
+      const r = launched(p, plan);
       expect(r.error).toBeNull();
       expect([...new Uint32Array(r.buffers[0]!.buffer)]).toEqual(
         Array.from({ length: 32 }, (_, t) => t + 14),
@@ -112,17 +117,7 @@ it('shared memory that a function uses belongs to kernels that call it by any na
   const { program } = lowerPtx(module, { isa: plan.isa, paramBase: paramBase(plan), sm: 'sm_80' });
   const k = program.functions.find((f) => f.name === 'k')!;
   expect(sharedBytes(program, k)).toBe(128);
-  const bytes = new Uint8Array(128);
-  const params = [{ kind: 'buffer', type: 'u32', length: 32, bytes, expect: null, tolerance: 0 }] as const;
-  const launch = {
-    name: 't',
-    kernel: 'k',
-    grid: [1, 1, 1],
-    block: [32, 1, 1],
-    dynamicShared: 0,
-    params,
-  } as const;
-  expect(runLaunch(program, plan.isa, launch, paramBase(plan), {}).error).toBeNull();
+  expect(launched(program, plan).error).toBeNull();
 });
 
 it('a program from Ori text is written with them', async () => {

@@ -54,6 +54,12 @@ function orrery(args: readonly string[], how: How = {}) {
   return { code: r.status, out: r.stdout, err: r.stderr };
 }
 
+/** What comes out of a pipe that `opt` is told to write to. */
+function piped(...output: readonly string[]): string {
+  const words = ['sh', process.execPath, script, 'opt', kernel, '-q', ...output];
+  return spawnSync('sh', ['-c', '"$@" | cat', ...words], { encoding: 'utf8', env: environment({}) }).stdout;
+}
+
 interface State {
   readonly pid: number;
   readonly processes: readonly {
@@ -154,36 +160,9 @@ describe.skipIf(windows)('the server', () => {
     expect(orrery(['opt', kernel, '-q'], { env: { NODE_OPTIONS: '--no-warnings' } }).code).toBe(0);
     expect(orrery(['check', '/dev/null']).code).toBe(1);
     symlinkSync('/dev/stdout', join(dir, 'link'));
-    const linked = [
-      '-c',
-      '"$@" | cat',
-      'sh',
-      process.execPath,
-      script,
-      'opt',
-      kernel,
-      '-q',
-      '-o',
-      join(dir, 'link'),
-    ];
-    expect(spawnSync('sh', linked, { encoding: 'utf8', env: environment({}) }).stdout).toContain(
-      '.entry saxpy',
-    );
+    expect(piped('-o', join(dir, 'link'))).toContain('.entry saxpy');
+    expect(piped('--output=/dev/stdout')).toContain('.entry saxpy');
     expect(orrery(['measure', kernel, '--no-ptxas']).code).toBe(0);
-    const piped = [
-      '-c',
-      '"$@" | cat',
-      'sh',
-      process.execPath,
-      script,
-      'opt',
-      kernel,
-      '-q',
-      '--output=/dev/stdout',
-    ];
-    expect(spawnSync('sh', piped, { encoding: 'utf8', env: environment({}) }).stdout).toContain(
-      '.entry saxpy',
-    );
     await sleep(200);
     expect(commandsRun()).toBe(before);
   });
@@ -269,6 +248,15 @@ describe.skipIf(windows)('the server', () => {
     orrery(['--version']);
     await until(() => commandsRun() === before + 1);
     expect(status()!.processes[0].pid).toBe(pid);
+  });
+
+  it('ends where its folder is taken away', async () => {
+    const other = join(dir, 'away');
+    mkdirSync(other, { mode: 0o700 });
+    expect(orrery(['server', 'start', '--no-warm-up', '--idle', '0.05'], { runtime: other }).code).toBe(0);
+    const { pid } = status(other)!;
+    rmSync(folderIn(other), { recursive: true });
+    await until(() => !running(pid));
   });
 
   it('of two that are started at the same time one runs', async () => {

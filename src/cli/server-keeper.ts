@@ -81,6 +81,8 @@ const isBusy = (folder: string): boolean =>
 
 /** Bytes of memory after which a process makes way for a new one: what it keeps of past commands is worth less than that. */
 const MOST_MEMORY = 1.5 * 2 ** 30;
+/** Why a server ends that nobody can find any more. */
+const GONE = 'its folder is gone';
 /** So many processes in a row that end before they take a command end the server. */
 const MOST_FAILURES = 3;
 
@@ -183,6 +185,7 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
         failures = 0;
         lastUse = Date.now();
         children.set(child, served);
+        if (!existsSync(folder)) return end(GONE);
         tell();
         if (served.memory > MOST_MEMORY && !isBusy(folder)) endGroup(child);
       });
@@ -190,7 +193,8 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
         const failed = children.get(child) === null;
         children.delete(child);
         if (ending) return;
-        for (const of of ['sock', 'lock']) rmSync(join(folder, `${child.pid}.${of}`), { force: true });
+        if (!existsSync(folder)) return end(GONE);
+        for (const kind of ['sock', 'lock']) rmSync(join(folder, `${child.pid}.${kind}`), { force: true });
         if (failed && ++failures >= MOST_FAILURES) return end('its processes end as soon as they start');
         tell();
         begin();
@@ -198,6 +202,7 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
     };
     const looking = setInterval(
       () => {
+        if (!existsSync(folder)) return end(GONE);
         let now: string | null = null;
         try {
           now = buildOf(BUNDLE);

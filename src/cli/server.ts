@@ -1,7 +1,15 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobsOf } from './jobs.ts';
-import { folderOfServer, isAlive, keepServer, SCRIPT, type ServerState, serverIn } from './server-keeper.ts';
+import {
+  folderOfServer,
+  isAlive,
+  type KeepOptions,
+  keepServer,
+  SCRIPT,
+  type ServerState,
+  serverIn,
+} from './server-keeper.ts';
 import { failWith, grouped, out, table } from './ui.ts';
 
 /** Options of a server. */
@@ -39,21 +47,26 @@ function notOnWindows(): void {
     failWith('there is no server on Windows', 'commands run without one, and give the same');
 }
 
-/** `orrery server start`. */
-export async function startServer(o: ServerOptions): Promise<void> {
+/** What the options ask for, where no server is running yet. */
+function toKeep(o: ServerOptions): KeepOptions & { readonly folder: string } {
   notOnWindows();
-  const jobs = jobsOf(o.jobs, 1);
-  const idle = minutesOf(o.idle);
+  const options = { jobs: jobsOf(o.jobs, 1), idle: minutesOf(o.idle), warmUp: o.warmUp };
   const folder = folderOfServer();
   const there = serverIn(folder);
   if (there !== null)
     failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
+  return { ...options, folder };
+}
+
+/** `orrery server start`. */
+export async function startServer(o: ServerOptions): Promise<void> {
+  const { folder, jobs, idle, warmUp } = toKeep(o);
   const child = spawn(
     process.execPath,
     [
       SCRIPT,
       ...['server', 'run', '--jobs', String(jobs), '--idle', String(idle)],
-      ...(o.warmUp ? [] : ['--no-warm-up']),
+      ...(warmUp ? [] : ['--no-warm-up']),
     ],
     { detached: true, stdio: 'ignore' },
   );
@@ -72,14 +85,8 @@ export async function startServer(o: ServerOptions): Promise<void> {
 
 /** `orrery server run`: the same in this terminal. */
 export async function runServer(o: ServerOptions): Promise<void> {
-  notOnWindows();
-  const jobs = jobsOf(o.jobs, 1);
-  const idle = minutesOf(o.idle);
-  const folder = folderOfServer();
-  const there = serverIn(folder);
-  if (there !== null)
-    failWith(`a server is running already: process ${there.pid}`, '`orrery server stop` ends it');
-  out(`the server has ended: ${await keepServer(folder, { jobs, idle, warmUp: o.warmUp })}`);
+  const { folder, ...options } = toKeep(o);
+  out(`the server has ended: ${await keepServer(folder, options)}`);
   // A client may hold a connection open.
   process.exit();
 }

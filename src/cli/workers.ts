@@ -7,4 +7,9 @@ export type WorkerRole = 'sweep' | 'opt' | 'prove';
 
 /** Starts a worker thread: the script of the command line again, whose compiled code is there. */
 export const startWorker = <T extends { readonly role: WorkerRole }>(workerData: T): Worker =>
-  new Worker(join(ROOT, 'bin', 'orrery.js'), { argv: ['worker'], workerData });
+  new Worker(join(ROOT, 'bin', 'orrery.js'), {
+    // A reproducer that it writes names the command.
+    argv: process.argv.slice(2),
+    env: { ...process.env, ORRERY_WORKER: '1' },
+    workerData,
+  });

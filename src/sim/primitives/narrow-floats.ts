@@ -34,7 +34,7 @@ function encode(x: number, { exponent, fraction, bias }: Narrow): number {
   const sign = x < 0 || Object.is(x, -0) ? most + 1 : 0;
   // Numbers of one exponent, and those below the least one, are equally far apart, and follow each other as their patterns do.
   const scale = Math.max(Math.floor(Math.log2(Math.abs(x))), 1 - bias);
-  if (!Number.isFinite(scale)) return x === 0 ? sign : sign | most;
+  if (scale === Number.POSITIVE_INFINITY) return sign | most;
   const pattern = nearestEven(Math.abs(x) * 2 ** (fraction - scale)) + (scale + bias - 1) * 2 ** fraction;
   return sign | Math.min(pattern, most);
 }
