@@ -79,14 +79,16 @@ function moveRows(c: MatrixCall, mods: readonly string[], store: boolean): boole
   };
   // Addresses are read before results are written, because a register may hold both.
   const values = new Int32Array(LANES * count);
-  for (let k = 0; k < count; k++)
+  for (let k = 0; k < count; k++) {
+    const from = store ? source(c, k + 1) : NONE;
     for (let lane = 0; lane < LANES; lane++)
       for (let j = 0; j < 2; j++) {
         const [row, column] = [lane >> 2, 2 * (lane & 3) + j];
         const p = trans ? half(k, column, row) : half(k, row, column);
-        if (store) p.view.setUint16(p.at, (source(c, k + 1)[lane] >>> (16 * j)) & 0xffff, true);
+        if (store) p.view.setUint16(p.at, (from[lane] >>> (16 * j)) & 0xffff, true);
         else values[k * LANES + lane] |= p.view.getUint16(p.at, true) << (16 * j);
       }
+  }
   if (store) c.m.changes++;
   else for (let k = 0; k < count; k++) put(c, k, values.subarray(k * LANES, (k + 1) * LANES));
   return true;
@@ -260,20 +262,18 @@ const place = (lane: number, pair: number): number => ((lane >> 2) + 8 * pair) *
 function sums(c: MatrixCall, first: number, m: number, type: string): Float64Array {
   const out = new Float64Array(m * 8);
   for (let pair = 0; pair < m / 8; pair++)
-    for (let lane = 0; lane < LANES; lane++)
-      for (let j = 0; j < 2; j++) {
+    for (let j = 0; j < 2; j++) {
+      const words = source(c, first + (type === 'f16' ? pair : 2 * pair + j));
+      for (let lane = 0; lane < LANES; lane++) {
         const to = place(lane, pair) + j;
-        if (type === 'f16')
-          out[to] = halfToNumber((source(c, first + pair)[lane] >>> (16 * j)) & 0xffff, type);
+        if (type === 'f16') out[to] = halfToNumber((words[lane] >>> (16 * j)) & 0xffff, type);
+        else if (type === 'f64') out[to] = num64(words[2 * lane], words[2 * lane + 1]);
         else {
-          const words = source(c, first + 2 * pair + j);
-          if (type === 'f64') out[to] = num64(words[2 * lane], words[2 * lane + 1]);
-          else {
-            word[0] = words[lane];
-            out[to] = type === 'f32' ? float[0] : word[0];
-          }
+          word[0] = words[lane];
+          out[to] = type === 'f32' ? float[0] : word[0];
         }
       }
+    }
   return out;
 }
 
