@@ -126,6 +126,7 @@ const telling: Readonly<Record<string, string>> = {
   MovWeightForConvertMemToReg: '1000',
   Knob862: '0',
   OptimizeUniformAtomicMode: '1',
+  Knob364: '0',
   Knob358: '0',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
@@ -158,7 +159,7 @@ describe('every knob that a phase with work declares', () => {
   // What others change shows where registers are short, or at level 5 (rematerialize.test.ts), where there are more uniform values than
   // registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts). What chooses among local
   // variables, and the window of pairs, needs kernels of its own (knobs-general-optimize.test.ts); so do two slow arms, and arms that
-  // hardly ever run (if-conversion.test.ts).
+  // hardly ever run (if-conversion.test.ts), and matrix products of a warpgroup (matrix-groups.test.ts).
   const elsewhere = new Set([
     'RulePriorityBands',
     'Knob132',
@@ -170,6 +171,7 @@ describe('every knob that a phase with work declares', () => {
     'Knob862',
     'DisableConvergentWriteUR',
     'OptimizeUniformAtomicMode',
+    'Knob364',
     ...Object.keys(REMAT),
   ]);
   const others = settings.filter((s) => !budgets.has(s.split('=')[0]) && !elsewhere.has(s.split('=')[0]));
@@ -191,7 +193,9 @@ describe('every knob that a phase with work declares', () => {
     for (const s of settings) {
       // The sinking phase runs at level 5.
       const level = s.startsWith('SinkRemat') ? 5 : 3;
-      expect([s, await saysOf({ set: [s], order: 'binary', level })]).toEqual([s, '']);
+      // Matrix products of a warpgroup are followed where there are any.
+      const sm = s.startsWith('Knob364') ? 'sm_90' : 'sm_80';
+      expect([s, await saysOf({ set: [s], order: 'binary', level, sm })]).toEqual([s, '']);
     }
   });
 

@@ -8,6 +8,8 @@ import type { DecisionCounts, RecipeManager } from '../engine/recipe-manager.ts'
 import { summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
 import { type Span, traceOf } from '../engine/trace-events.ts';
+import type { Diagnostic } from '../ir/diagnostic.ts';
+import type { Remark } from '../ir/pass.ts';
 import type { Program } from '../ir/program.ts';
 import { printProgram } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
@@ -18,7 +20,7 @@ import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson } from './report.ts';
-import { duration, err, failWith, grouped, out, pc, pcErr } from './ui.ts';
+import { duration, err, failWith, grouped, out, pc, pcErr, show } from './ui.ts';
 import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
 export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
@@ -144,6 +146,7 @@ export async function optimize(
     },
   });
   if (timesPhases(plan)) for (const line of summaryLines(journal)) err(line);
+  if (o.quiet !== true) show(adviceOf(file, text, journal));
   const verdicts: string[] = [];
   let equal = true;
   for (const how of o.check ?? []) {
@@ -227,6 +230,37 @@ function write(text: string, file: string | undefined): void {
   writeWhole(file, text);
 }
 
+const KIND_OF_REMARK: Readonly<Record<Remark['kind'], string>> = {
+  passed: pc.green('passed'),
+  missed: pc.yellow('missed'),
+  note: pc.dim('note  '),
+  advice: pc.yellow('advice'),
+};
+
+/** What phases advise the author of the code, at the lines of the input. */
+function adviceOf(file: string, text: string, journal: Journal): Diagnostic[] {
+  const lines = text.split('\n');
+  return journal.records.flatMap((r) =>
+    r.remarks.flatMap((m): Diagnostic[] => {
+      if (m.kind !== 'advice') return [];
+      const line = journal.last.locs[m.loc]?.line ?? 0;
+      const code = lines[line - 1] ?? '';
+      return [
+        {
+          severity: 'warning',
+          code: m.name,
+          message: `'${m.fn}': ${m.message} (${m.name})`,
+          file,
+          line,
+          column: code.length - code.trimStart().length + 1,
+          length: code.trim().length || 1,
+          notes: [],
+        },
+      ];
+    }),
+  );
+}
+
 /** The report on standard error: instructions before and after, what changed them, and the result of the check. */
 async function account(journal: Journal, verdicts: readonly string[], o: OptOptions): Promise<void> {
   const { plan } = journal;
@@ -252,7 +286,7 @@ async function account(journal: Journal, verdicts: readonly string[], o: OptOpti
       for (const m of r.remarks) {
         const line = journal.last.locs[m.loc]?.line ?? 0;
         err(
-          `${m.kind === 'passed' ? pc.green('passed') : m.kind === 'missed' ? pc.yellow('missed') : pc.dim('note  ')} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line > 0 ? ` line ${line}` : ''}: ${m.name}: ${m.message}`,
+          `${KIND_OF_REMARK[m.kind]} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line > 0 ? ` line ${line}` : ''}: ${m.name}: ${m.message}`,
         );
       }
   }

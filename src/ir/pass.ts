@@ -4,9 +4,12 @@ import type { Fn, Instr, Program } from './program.ts';
 /** Value of a knob as a pass sees it. `null`: not set. */
 export type KnobValue = null | boolean | number | string | readonly number[] | readonly [number, number];
 
-/** Why a pass did (`passed`) or did not do (`missed`) something, or a number that it found (`note`). */
+/**
+ * Why a pass did (`passed`) or did not do (`missed`) something, a number that it found (`note`), or what the author of the code should
+ * know (`advice`), which is shown without being asked for.
+ */
 export interface Remark {
-  readonly kind: 'passed' | 'missed' | 'note';
+  readonly kind: 'passed' | 'missed' | 'note' | 'advice';
   /** Short stable name: 'branch-folded', 'dead-removed'. */
   readonly name: string;
   readonly message: string;

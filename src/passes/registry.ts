@@ -5,6 +5,7 @@ import { attachProfile } from './attach-profile.ts';
 import { backCopyPropagation } from './back-copy-propagation.ts';
 import { branchOpt } from './branch-opt.ts';
 import { checkInitialProgram } from './check-initial-program.ts';
+import { checkMatrixGroups } from './check-matrix-groups.ts';
 import { conditionalConstants } from './conditional-constants.ts';
 import { constantFolding } from './constant-folding.ts';
 import { constantGuards } from './constant-guards.ts';
@@ -55,6 +56,7 @@ import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
+import { trackAccumulators } from './track-accumulators.ts';
 import { uniformAtomics } from './uniform-atomics.ts';
 import { vectorize } from './vectorize.ts';
 
@@ -236,6 +238,25 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     facts: ['capabilities.redux'],
     requires: ['ssa'],
   }),
+  entry(
+    'track-accumulators',
+    trackAccumulators,
+    1,
+    'report how many accumulators matrix products keep in flight',
+    {
+      knobs: ['Knob364'],
+      requires: ['control-last', 'phi-free'],
+    },
+  ),
+  entry(
+    'check-matrix-groups',
+    checkMatrixGroups,
+    1,
+    'say where ptxas will break up groups of matrix products',
+    {
+      requires: ['control-last', 'phi-free'],
+    },
+  ),
   entry('live-dead', liveDead, 2, 'global liveness, removal of dead code and unused variables'),
   entry(
     'final-inspection',

@@ -1,3 +1,4 @@
+import { BEGUN, committedOnce, flyingIn, flyingRegisters, youngestEnded } from '../ir/flights.ts';
 import { endsFlow, isControl } from '../ir/flow.ts';
 import { flightOf, tiesOf, vectorSources } from '../ir/foreign-text.ts';
 import { Kind, NO_REG, type Reg, regName } from '../ir/operand.ts';
@@ -28,12 +29,7 @@ type Code = Pick<Fn, 'blocks' | 'tables'>;
 
 /** Follows registers in flight along all paths. @throws Touched */
 function walk(fn: Code): void {
-  const numbers = new Map<Reg, number>();
-  for (const b of fn.blocks)
-    for (const x of b.ins)
-      if (flightOf(x) === 'BEGINS')
-        for (const r of [...x.dst, ...vectorSources(x).map((k) => x.src[k].reg)])
-          if (r !== NO_REG && !numbers.has(r)) numbers.set(r, numbers.size);
+  const numbers = flyingRegisters(fn.blocks);
   if (numbers.size === 0) return;
   const positions = new Map(fn.blocks.map((b, k) => [b.id, k]));
   // FlightState at the start of each block: two bytes for each register.
@@ -74,10 +70,7 @@ function joined(known: (Uint8Array | null)[], block: number, from: Uint8Array): 
   return changed;
 }
 
-/** How many groups are told apart: wait_group takes at most 7 (PTX ISA 9.0), so the last number stands for all older ones. */
-const OLDEST = 9;
-
-/** By register: the age of its last flight (0: none, else OLDEST + 1 minus the groups closed since), and whether it was written since a fence. */
+/** By register: the age of its last flight, and whether it was written since a fence. */
 class FlightState {
   readonly bytes: Uint8Array;
   private readonly numbers: ReadonlyMap<Reg, number>;
@@ -92,16 +85,14 @@ class FlightState {
       case 'BEGINS':
         return this.begin(x);
       case 'COMMITS':
-        for (const n of this.numbers.values()) if (this.bytes[2 * n] > 1) this.bytes[2 * n]--;
+        for (const n of this.numbers.values()) this.bytes[2 * n] = committedOnce(this.bytes[2 * n]);
         return;
       case 'ORDERS':
         this.moved(x);
         for (const n of this.numbers.values()) this.bytes[2 * n + 1] = 0;
         return;
       case 'ENDS': {
-        const groups = /\s(\d+)/.exec(x.src[0].sym.split(' // ', 1)[0]);
-        // Without a number it waits for everything, whether committed or not.
-        const youngest = groups === null ? OLDEST + 1 : OLDEST - Number(groups[1]);
+        const youngest = youngestEnded(x);
         for (const n of this.numbers.values()) if (this.bytes[2 * n] <= youngest) this.bytes[2 * n] = 0;
         return this.moved(x);
       }
@@ -123,14 +114,14 @@ class FlightState {
       if (!tied.has(k) && !vectors.has(k)) this.touch(o.reg, x);
     });
     this.touch(x.guard, x);
-    for (const r of [...x.dst, ...[...vectors].map((k) => x.src[k].reg)]) {
-      const n = r === NO_REG ? undefined : this.numbers.get(r);
+    for (const r of flyingIn(x)) {
+      const n = this.numbers.get(r);
       if (n === undefined) continue;
       // Loading a register again while it is being loaded looks the same as its being in flight for another reason.
       if (ties.length === 0) this.touch(r, x);
       else if (this.bytes[2 * n + 1] === 1)
         throw new Touched(`${regName(r)} is written between a fence and ${name(x)}`);
-      this.bytes[2 * n] = OLDEST + 1;
+      this.bytes[2 * n] = BEGUN;
     }
   }
 

@@ -38,7 +38,7 @@ export interface TableRows {
 
 /** A remark of a pass. */
 export interface RemarkRow {
-  readonly kind: 'passed' | 'missed' | 'note';
+  readonly kind: 'passed' | 'missed' | 'note' | 'advice';
   readonly name: string;
   readonly message: string;
   readonly fn: string;

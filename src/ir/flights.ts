@@ -1,0 +1,46 @@
+import { flightOf, tiesOf, vectorSources } from './foreign-text.ts';
+import { NO_REG, type Reg } from './operand.ts';
+import type { Block, Instr } from './program.ts';
+
+/**
+ * Registers in flight: an instruction such as wgmma.mma_async keeps reading and writing its registers until a later wait completes
+ * (PTX ISA 9.0, 9.7.15). How old a flight is, is one small number:
+ *
+ *     0            none
+ *     OLDEST + 1   begun, and its group is not committed yet
+ *     OLDEST - n   its group is committed, and so are n groups behind it
+ *
+ * wait_group takes at most 7 (PTX ISA 9.0), so the lowest number stands for all older groups.
+ */
+export const OLDEST = 9;
+
+/** The age of a flight that begins. */
+export const BEGUN = OLDEST + 1;
+
+/** The age of a flight after one more group is committed. */
+export const committedOnce = (age: number): number => (age > 1 ? age - 1 : age);
+
+/**
+ * The youngest age that a wait ends, with all lower ones. Without a number it waits for everything, whether committed or not.
+ */
+export function youngestEnded(wait: Instr): number {
+  const groups = /\s(\d+)/.exec(wait.src[0].sym.split(' // ', 1)[0]);
+  return groups === null ? BEGUN : OLDEST - Number(groups[1]);
+}
+
+/** Registers that an instruction keeps in use after it: its results, and its vectors of sources. */
+export const flyingIn = (x: Instr): Reg[] =>
+  [...x.dst, ...vectorSources(x).map((k) => x.src[k].reg)].filter((r) => r !== NO_REG);
+
+/** All registers that are ever in flight, numbered in order of occurrence. */
+export function flyingRegisters(blocks: readonly Pick<Block, 'ins'>[]): Map<Reg, number> {
+  const numbers = new Map<Reg, number>();
+  for (const b of blocks)
+    for (const x of b.ins)
+      if (flightOf(x) === 'BEGINS')
+        for (const r of flyingIn(x)) if (!numbers.has(r)) numbers.set(r, numbers.size);
+  return numbers;
+}
+
+/** Is it an asynchronous product of matrices: one that accumulates on the registers of its result? */
+export const isMatrixGroupProduct = (x: Instr): boolean => flightOf(x) === 'BEGINS' && tiesOf(x).length > 0;
