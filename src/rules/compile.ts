@@ -8,7 +8,7 @@ import { LineReader } from './lines.ts';
 import { once } from './once.ts';
 import type { Instance, Line, RuleBody, RuleIssue, Source } from './rule.ts';
 import { MOST_VARIANTS, orderCount } from './shape.ts';
-import { type LineText, parseLines, RuleTextError } from './syntax.ts';
+import { type LineText, MOST_LINES, MOST_REWRITE_LINES, parseLines, RuleTextError } from './syntax.ts';
 import { Stop, TextFaults } from './text-faults.ts';
 
 /** The result of compiling the texts of a rule. */
@@ -114,7 +114,7 @@ class RuleCompiler {
   private lines(field: 'match' | 'rewrite'): LineText[] {
     const text = this.doc.rules[this.place][field];
     try {
-      return parseLines(text);
+      return parseLines(text, field === 'match' ? MOST_LINES : MOST_REWRITE_LINES);
     } catch (e) {
       if (!(e instanceof RuleTextError)) throw e;
       const line = text.split('\n')[e.line] ?? '';

@@ -60,14 +60,18 @@ export class RuleTextError extends Error {
   }
 }
 
-/** Longest match or rewrite accepted: rules are short, and matching nests as deep as they are long. */
+/** Longest match accepted: rules are short, and matching nests as deep as they are long. */
 export const MOST_LINES = 8;
+
+/** Longest rewrite accepted: the expansion of a 64-bit division has 21 instructions. */
+export const MOST_REWRITE_LINES = 64;
 
 /**
  * Parses the lines of `match` or `rewrite`; `;` starts a comment, empty lines are skipped.
+ * @param most most instructions accepted
  * @throws RuleTextError at the first fault
  */
-export function parseLines(text: string): LineText[] {
+export function parseLines(text: string, most: number): LineText[] {
   const out: LineText[] = [];
   text.split('\n').forEach((raw, line) => {
     const cut = raw.indexOf(';');
@@ -75,8 +79,7 @@ export function parseLines(text: string): LineText[] {
     if (body.trim() !== '') out.push(new LineReader(body, line).read());
   });
   if (out.length === 0) throw new RuleTextError('there is no instruction', 0, 0);
-  if (out.length > MOST_LINES)
-    throw new RuleTextError(`more than ${MOST_LINES} instructions`, out[MOST_LINES].line, 0, 1);
+  if (out.length > most) throw new RuleTextError(`more than ${most} instructions`, out[most].line, 0, 1);
   return out;
 }
 
