@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
+import { printProgram } from '../src/ir/text.ts';
+import { flightFault } from '../src/ptx/flight.ts';
 import { readPtx } from '../src/read.ts';
 import { loadShipped, makePlan } from '../src/spec/node.ts';
 import { hasPtxas } from './support/ptxas.ts';
@@ -151,6 +153,35 @@ describe('sequences of matrix products', () => {
       '# 2 matrix products of a warpgroup; most accumulators in flight: 8 registers, sets: 2, in BB0',
     );
     expect(text(await plan(['Knob364=0']))).toBe('');
+  });
+});
+
+describe('registers of matrix products', () => {
+  // As in attention kernels: at the wait for the first product, the other accumulators hold values of the round before, which nobody
+  // needs.
+  const zeros = [1, 2, 3, 4].map((k) => `mov.f32 %f${k}, %f30;`).join(' ');
+  const steps = `mov.f32 %f30, 0f00000000;
+${WORDS.fence} ${product(5, '%rd2', '0')} ${WORDS.commit} ${WORDS.wait}
+st.global.f32 [%rd1+640], %f5; ${zeros}
+${WORDS.fence} ${WORDS.product} ${WORDS.commit}
+mov.u32 %r31, 0; INNER: ${WORDS.fence} ${WORDS.product} ${WORDS.commit}
+add.u32 %r31, %r31, 1; setp.lt.u32 %p4, %r31, %r9; @%p4 bra INNER;
+${WORDS.wait} st.global.v4.f32 [%rd1+704], {%f1, %f2, %f3, %f4};`;
+  const text = kernel('loop again').replace('AGAIN:', `AGAIN: ${steps}`);
+
+  it('are named by the waits that need them alone, so that nothing is copied in flight', () => {
+    const { program } = readPtx(text, usual, 'k.ptx');
+    const journal = runPipeline(program, usual, { snapshots: 'all' });
+    const named = (id: string): number[] =>
+      [
+        ...printProgram(journal.records.find((r) => r.phase.id === id)!.program).matchAll(
+          /FOREIGN\.ENDS \{([^}]*)\}/g,
+        ),
+      ].map((m) => m[1].split(',').length);
+    expect(named('OriLoopUnrolling')).toEqual([8, 8]);
+    expect(named('GenerateMovPhi')).toEqual([4, 8]);
+    for (const f of journal.last.functions) expect(flightFault(f)).toBeNull();
+    expect(journal.records.flatMap((r) => r.remarks.filter((m) => m.kind === 'advice'))).toEqual([]);
   });
 });
 

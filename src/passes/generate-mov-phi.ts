@@ -1,4 +1,5 @@
 import { constructSsa } from '../ssa/construct.ts';
+import { dropIdleTies } from '../ssa/idle-ties.ts';
 import type { Pass } from './pass.ts';
 
 /**
@@ -18,10 +19,11 @@ import type { Pass } from './pass.ts';
  *
  * Requires: control-last, no phis. Guarantees: ssa; the same blocks without unreachable ones, and with a new entry if
  * the old one was a loop header. Code already in SSA does not change.
+ * Waits and fences of matrix products no longer name registers that nothing has in flight or reads (`ssa/idle-ties.ts`).
  * Bound: see `constructSsa`.
  */
 export const generateMovPhi: Pass = (fn, ctx) => {
-  const out = constructSsa(fn, ctx.isa);
+  const out = dropIdleTies(constructSsa(fn, ctx.isa));
   if (out !== fn) {
     const phis = out.blocks.reduce((n, b) => n + b.ins.filter((x) => x.op.primitive === 'phi').length, 0);
     ctx.remark('note', 'ssa', `${phis} phis, ${out.regCount - fn.regCount} new names`);

@@ -132,7 +132,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     'resolve or bypass branches that earlier ones decide',
   ),
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
-  entry('generate-mov-phi', generateMovPhi, 1, 'enter SSA: one definition per register, phis at joins'),
+  entry('generate-mov-phi', generateMovPhi, 2, 'enter SSA: one definition per register, phis at joins'),
   entry('gvn-cse', gvnCse, 4, 'global value numbering: compute equal expressions once'),
   entry('hoist-invariants', hoistInvariants, 4, 'move loop-invariant code in front of its loop'),
   entry('hoist-common', hoistCommon, 1, 'hoist expressions that both arms of a branch compute'),
@@ -204,7 +204,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       knobs: ['BackCopyPropBudget'],
     },
   ),
-  entry('convert-mov-phi', convertMovPhi, 3, 'leave SSA with as few copies as live ranges allow'),
+  entry('convert-mov-phi', convertMovPhi, 4, 'leave SSA with as few copies as live ranges allow'),
   entry('convert-to-uniform', convertToUniform, 1, 'move what a warp needs once to uniform registers', {
     knobs: ['Knob862', 'DisableConvergentWriteUR', 'DisableURLiveAcrossConvBound'],
     facts: ['uniform', 'limits'],

@@ -5,7 +5,7 @@ import { loopDepth, loops } from '../analysis/loops.ts';
 import { type Draft, edit, splitEdge } from '../ir/draft/index.ts';
 import { withDst, withGuard, withOtherwise, withSrc } from '../ir/edit.ts';
 import { hasSsaForms, isPhi } from '../ir/flow.ts';
-import { isApart } from '../ir/foreign-text.ts';
+import { flightOf, isApart } from '../ir/foreign-text.ts';
 import { copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Operand, type Reg, reg, regFile, regIndex, withReg } from '../ir/operand.ts';
@@ -67,11 +67,14 @@ interface Affinity {
   readonly weight: number;
 }
 
-/**
- * Weight factor for a copy before an instruction that reads and writes one register, where the copy may even be
- * forbidden.
- */
+/** Weight factor for a copy before an instruction that reads and writes one register. */
 const HEAVY = 100;
+
+/**
+ * Weight factor where that register may be in flight, so that the copy is forbidden: more than any loop can weigh. In front of a fence
+ * copies are fine, and unavoidable where many accumulators begin with one zero.
+ */
+const FORBIDDEN = 1e12;
 
 /**
  * The live range of a value that exists only between a copy and the phi, return or guarded instruction that needs the
@@ -254,13 +257,14 @@ class Leaving {
           this.classes.join([this.value(x.dst[k]), kept]);
           near(old, kept, weights[b]);
         }
+        const heavy = ['BEGINS', 'ENDS'].includes(flightOf(x)) ? FORBIDDEN : HEAVY;
         if (x.otherwise.length === 0)
           for (const t of tiedResults(x)) {
             const old = this.value(x.src[t.src].reg);
             if (old < 0) continue;
             const kept = this.shortValue(b, justBefore(i), 8 * i, old);
             this.classes.join([this.value(x.dst[t.dst]), kept]);
-            near(old, kept, HEAVY * weights[b]);
+            near(old, kept, heavy * weights[b]);
           }
         if (isReturn(x))
           x.src.forEach((o, k) => {

@@ -1,0 +1,117 @@
+import { mapBlocks, mapIns, withDst, withSrc } from '../ir/edit.ts';
+import { flyingIn, OLDEST, youngestEnded } from '../ir/flights.ts';
+import { isPhi } from '../ir/flow.ts';
+import { flightOf, placeText, type Tie, tiesOf, UNWRITTEN, writtenPart } from '../ir/foreign-text.ts';
+import { Kind, NO_REG, type Operand, type Reg, reg, regIndex, regWidth, text } from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
+
+/**
+ * Waits and fences name every register that is ever in flight, as read and written, so that no pass moves a value of such a register
+ * across them. In SSA it shows which of these values need that: those that may be in flight there, and those that are read later. The
+ * others are no longer named, or old values of a register would count as live next to the new ones, and leaving SSA would need a
+ * copy of what is in flight.
+ *
+ *     before                                                      after
+ *       R9 = FOREIGN.ENDS "wait_group 0 // <d0=s0>", R8             FOREIGN.ENDS "wait_group 0"      (R8 = MOV 1, and R9 is not read)
+ *
+ * @param fn in SSA
+ * @returns `fn` itself if every name is needed
+ */
+export function dropIdleTies(fn: Fn): Fn {
+  const ins = fn.blocks.flatMap((b) => b.ins);
+  if (!ins.some((x) => flightOf(x) === 'BEGINS')) return fn;
+  const flying = flyingValues(fn, ins);
+  const needed = neededValues(fn, ins, flying);
+  return mapBlocks(fn, (b) =>
+    mapIns(b, (x) => {
+      const ties = passing(x);
+      const kept = ties.filter((t) => flying[indexOf(x, t)] === 1 || needed[regIndex(x.dst[t.dst])] === 1);
+      return kept.length === ties.length ? x : withTies(x, kept);
+    }),
+  );
+}
+
+/** Values that a wait or a fence leaves as they are: results of their own in SSA. */
+const passing = (x: Instr): readonly Tie[] =>
+  ['ORDERS', 'ENDS'].includes(flightOf(x))
+    ? tiesOf(x).filter((t) => t.unwritten && x.dst[t.dst] !== NO_REG)
+    : [];
+
+const indexOf = (x: Instr, t: Tie): number => regIndex(x.src[t.src].reg);
+
+/** Does a wait surely end everything that was begun? ptxas would; PTX says that products count once they are committed. */
+function endsAll(x: Instr, allCommitted: boolean): boolean {
+  const youngest = youngestEnded(x);
+  return youngest > OLDEST || (youngest === OLDEST && allCommitted);
+}
+
+/** By register index: 1 if the value may be in flight somewhere. */
+function flyingValues(fn: Fn, ins: readonly Instr[]): Uint8Array {
+  const flying = new Uint8Array(fn.regCount);
+  for (const x of ins) if (flightOf(x) === 'BEGINS') for (const r of flyingIn(x)) flying[regIndex(r)] = 1;
+  const allCommitted = fn.blocks.every((b) => {
+    const last = b.ins.findLastIndex((x) => flightOf(x) === 'BEGINS');
+    return last < 0 || b.ins.slice(last).some((x) => flightOf(x) === 'COMMITS');
+  });
+  for (let changed = true; changed; ) {
+    changed = false;
+    const fly = (r: Reg): void => {
+      if (r === NO_REG || flying[regIndex(r)] === 1) return;
+      flying[regIndex(r)] = 1;
+      changed = true;
+    };
+    for (const x of ins)
+      if (isPhi(x)) {
+        if (x.src.some((o) => o.kind === Kind.Reg && flying[regIndex(o.reg)] === 1)) fly(x.dst[0]);
+      } else if (flightOf(x) !== 'ENDS' || !endsAll(x, allCommitted))
+        for (const t of passing(x)) if (flying[indexOf(x, t)] === 1) fly(x.dst[t.dst]);
+  }
+  return flying;
+}
+
+/** By register index: 1 if something needs the value, not counting phis and ties that nothing needs. */
+function neededValues(fn: Fn, ins: readonly Instr[], flying: Uint8Array): Uint8Array {
+  const needed = new Uint8Array(fn.regCount);
+  const from = new Map<number, Reg[]>();
+  const work: Reg[] = [];
+  const need = (r: Reg): void => {
+    if (r === NO_REG || needed[regIndex(r)] === 1) return;
+    needed[regIndex(r)] = 1;
+    work.push(r);
+  };
+  for (const p of fn.returns) need(p.reg);
+  for (const x of ins) {
+    if (isPhi(x)) {
+      from.set(
+        regIndex(x.dst[0]),
+        x.src.flatMap((o) => (o.kind === Kind.Reg ? [o.reg] : [])),
+      );
+      continue;
+    }
+    const idle = new Set<Operand>();
+    for (const t of passing(x)) {
+      if (flying[indexOf(x, t)] === 1) continue;
+      idle.add(x.src[t.src]);
+      from.set(regIndex(x.dst[t.dst]), [x.src[t.src].reg]);
+    }
+    for (const o of x.src) if (!idle.has(o)) need(o.reg);
+    for (const r of x.otherwise) need(r);
+    need(x.guard);
+  }
+  for (let r = work.pop(); r !== undefined; r = work.pop())
+    for (const s of from.get(regIndex(r)) ?? []) need(s);
+  return needed;
+}
+
+/** The instruction with these of its unwritten ties alone. */
+function withTies(x: Instr, ties: readonly Tie[]): Instr {
+  const places = ties.map((t, k) => placeText({ dst: k, src: k, size: String(regWidth(x.dst[t.dst])) }));
+  const how = writtenPart(x.src[0].sym) + (places.length === 0 ? '' : UNWRITTEN + places.join(', '));
+  return withSrc(
+    withDst(
+      x,
+      ties.map((t) => x.dst[t.dst]),
+    ),
+    [text(how), ...ties.map((t) => reg(x.src[t.src].reg))],
+  );
+}
