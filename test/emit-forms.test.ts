@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { assemble } from '../src/cli/ptxas-run.ts';
-import { type Opcode, OpFlag } from '../src/ir/opcode.ts';
-import type { Instr, Program } from '../src/ir/program.ts';
+import { Mod, type Opcode, OpFlag, withMods } from '../src/ir/opcode.ts';
+import { imm, makeReg, type Operand, RegFile, reg } from '../src/ir/operand.ts';
+import { type Instr, instr, type Program } from '../src/ir/program.ts';
 import { printInstr } from '../src/ir/text.ts';
 import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
 import { NO_CARRY, rowOf } from '../src/ptx/emit/expand.ts';
+import { isHalf } from '../src/ptx/emit/halves.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { checkPtxTable, type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { NoPtx } from '../src/ptx/emit/writer.ts';
@@ -132,23 +134,8 @@ describe('forms of PTX', () => {
     (op) =>
       NOT_ALONE[op.name] === undefined && (op.flags & OpFlag.Control) === 0 && op.primitive !== 'foreign',
   );
-  it.each(alone.map((op) => [op.name, op] as const))('%s', (_name, op) => {
-    const numbers = new Numbers(op.id + 1);
-    const list: Instr[] = [];
-    for (const mods of choices(op, MOST_RUN)) {
-      if (!legal(op, mods)) continue;
-      const count = op.means === null ? 1 : 3;
-      for (let k = 0; k < count; k++) {
-        const x = drawn(op, mods, numbers, k === 0);
-        try {
-          rowOf(table, x, 90, NO_CARRY);
-          list.push(x);
-        } catch (e) {
-          if (!(e instanceof NoPtx)) throw e;
-        }
-      }
-    }
-    expect(list.length).toBeGreaterThan(0);
+  /** Writes instructions in several kernels, reads them back, and runs both. @returns the texts */
+  function same(op: Opcode, list: readonly Instr[], bits: 16 | 32): string[] {
     const texts: string[] = [];
     // Where a target lacks an instruction, the way around it has to do the same.
     const newer = (doc.opcodes[op.name] ?? []).flatMap((r) => (r.from === undefined ? [] : [r.from]));
@@ -158,7 +145,7 @@ describe('forms of PTX', () => {
     );
     for (const { target, from } of runs) {
       const part = list.slice(from, from + BATCH);
-      const before = kernelOf(part, BASE);
+      const before = kernelOf(part, BASE, 'forms', bits);
       expect(verifyProgram(before).map(verifyMessage)).toEqual([]);
       const { text, diagnostics } = emitPtx(before, { table, paramBase: BASE, module: null, target });
       expect(diagnostics).toEqual([]);
@@ -178,7 +165,124 @@ describe('forms of PTX', () => {
     }
     if (ptxas) {
       const all = process.env.ORRERY_PTXAS_ALL === '1' ? texts : texts.slice(0, 1);
-      for (const t of all) expect(assemble(t, ['-arch=sm_90', '-O0'])).toMatchObject({ ok: true });
+      for (const t of all)
+        expect(assemble(t, ['-arch=sm_90', '-O0'])).toEqual(expect.objectContaining({ ok: true }));
     }
+    return texts;
+  }
+
+  /** Instructions of an opcode that have a form, with operands drawn at random. */
+  function forms(op: Opcode): Instr[] {
+    const numbers = new Numbers(op.id + 1);
+    const list: Instr[] = [];
+    for (const mods of choices(op, MOST_RUN)) {
+      if (!legal(op, mods)) continue;
+      const count = op.means === null ? 1 : 3;
+      for (let k = 0; k < count; k++) {
+        const x = drawn(op, mods, numbers, k === 0);
+        try {
+          rowOf(table, x, 90, NO_CARRY);
+          list.push(x);
+        } catch (e) {
+          if (!(e instanceof NoPtx)) throw e;
+        }
+      }
+    }
+    expect(list.length).toBeGreaterThan(0);
+    return list;
+  }
+
+  it.each(alone.map((op) => [op.name, op] as const))('%s', (_name, op) => {
+    same(op, forms(op), 32);
+  });
+
+  const onHalves = alone.filter(
+    (op) => doc.halves.arithmetic.includes(op.name) || doc.halves.lanewise.includes(op.name),
+  );
+  it.each(onHalves.map((op) => [op.name, op] as const))('%s of 16-bit registers', (_name, op) => {
+    // Moves alone stay words: there must be something that computes with halves.
+    const sum = drawn(isa.byName.get('HADD2')!, 0, new Numbers(1), true);
+    const list = forms(op).filter(
+      (x) =>
+        table.isLanewise(op) ||
+        table.readsLowHalves(op, x.mods) ||
+        op.srcs.every((slot) => isHalf(op, x.mods, slot)) ||
+        op.dsts.every((slot) => isHalf(op, x.mods, slot)),
+    );
+    const text = same(op, [sum, ...list], 16).join('');
+    expect(text).toMatch(/%rh\d/);
+    // Arithmetic on pairs is scalar throughout.
+    if (doc.halves.lanewise.includes(op.name)) expect(text).not.toMatch(/f16x2/);
+  });
+
+  // Words 4 to 7 hold halves, 20 is a result (test/support/forms.ts).
+  const made = (name: string, mods: readonly string[], src: readonly Operand[]): Instr => {
+    const op = isa.byName.get(name)!;
+    return instr(op, withMods(op, 0, ...mods), [makeReg(20, RegFile.R)], src, 0);
+  };
+  const [a, b] = [4, 5].map((k) => reg(makeReg(k, RegFile.R)));
+  const prmt = (selectors: number, c: Operand = b): Instr => made('PRMT', [], [a, imm(selectors), c]);
+  const ARITHMETIC = [
+    made('HADD2', ['BF16'], [a, b]),
+    made('HFMA2', ['F16'], [reg(a.reg, Mod.Neg), b, a]),
+    made('SEL', [], [a, imm(0x3c00), reg(makeReg(12, RegFile.P))]),
+  ];
+  it.each([
+    ['of low halves', [0x5410, 0x1054, 0x1010, 0x5454].map((s) => prmt(s)), /mov\.b16 %rh20, %rh4;/],
+    [
+      'with zeros',
+      [
+        prmt(0x5410, imm(0)),
+        prmt(0x4410, imm(0)),
+        prmt(0x1044, imm(0)),
+        made('LOP3', [], [a, imm(0xffff), imm(0), imm(0xc0)]),
+      ],
+      /mov\.b16 %rh20, %rh4;/,
+    ],
+    [
+      'of high halves',
+      [prmt(0x7632), prmt(0x5432), prmt(0x7610), made('SHR', ['U32'], [a, imm(16)])],
+      /mov\.b32 \{%h\d+, %h\d+\}, %r4;/,
+    ],
+    [
+      'shifted',
+      [made('SHL', [], [a, imm(16)]), made('SHR', ['U32'], [b, imm(16)])],
+      /mov\.b16 %rh20, %h\d+;/,
+    ],
+    // Bytes across halves, signs, and other places of a shift are no pairs.
+    [
+      'of other bytes',
+      [prmt(0x4321), prmt(0x9180), prmt(0x0145), made('SHR', ['U32'], [a, imm(15)])],
+      /prmt/,
+    ],
+  ] as const)('pairs %s', (_name, list, there) => {
+    expect(same(isa.byName.get('PRMT')!, [...ARITHMETIC, ...list], 16).join('')).toMatch(there);
+  });
+
+  it('lets ptxas keep arithmetic on halves packed', () => {
+    const text = `.version 8.3
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+.reg .b64 %rd<9>; .reg .b32 %r<19>; .reg .b16 %h<29>;
+ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; ld.global.u32 %r2, [%rd1+4]; ld.global.u32 %r7, [%rd1+64];
+mov.b32 {%h1, %h2}, %r1; mov.b32 {%h3, %h4}, %r2; mov.b32 {%h11, %h12}, %r7;
+mul.bf16 %h5, %h1, %h3; mul.bf16 %h6, %h2, %h3; add.bf16 %h5, %h5, %h11; add.bf16 %h6, %h6, %h12;
+mov.b32 %r3, {%h5, %h6}; st.global.u32 [%rd1+8], %r3;
+ret;
+}
+`;
+    const { module } = parsePtx(text, 'k.ptx');
+    const { program } = lowerPtx(module, { isa, paramBase: BASE, sm: 'sm_90' });
+    const written = emitPtx(program, { table, paramBase: BASE, module, target: null }).text;
+    expect(written).toMatch(/mul\.bf16 %rh/);
+    expect(written).not.toMatch(/prmt|and\.b32/);
+    if (!ptxas) return;
+    const instructions = (t: string): number => {
+      const made = assemble(t, ['-arch=sm_90', '-O3']);
+      return made.functions[0].instructions;
+    };
+    expect(instructions(written)).toBeLessThanOrEqual(instructions(text));
   });
 });

@@ -161,8 +161,17 @@ function address(o: Opcode, k: number): Operand {
   return o.space === 'shared' ? addr(sharedArea, 16) : addr(area, SCRATCH);
 }
 
-/** A kernel of instructions of `drawn`, its results stored. */
-export function kernelOf(list: readonly Instr[], paramBase: number, name = 'forms'): Program {
+/**
+ * A kernel of instructions of `drawn`, its results stored.
+ * @param bits 16: of words only the low half is loaded, and stored
+ */
+export function kernelOf(
+  list: readonly Instr[],
+  paramBase: number,
+  name = 'forms',
+  bits: 16 | 32 = 32,
+): Program {
+  const word = bits === 16 ? 'U16' : 'B32';
   const ins: Instr[] = [];
   const put = (
     o: string,
@@ -180,7 +189,7 @@ export function kernelOf(list: readonly Instr[], paramBase: number, name = 'form
     put('STL', ['B32'], [], [addr(NO_REG, 32 + 4 * k, 'locals'), imm(k * 0x01020304)]);
   for (const [n, x] of list.entries()) {
     const at = RESULTS + n * EACH;
-    words.forEach((r, k) => put('LDG', ['B32'], [r], [addr(area, 4 * k)]));
+    words.forEach((r, k) => put('LDG', [word], [r], [addr(area, 4 * k)]));
     longs.forEach((r, k) => put('LDG', ['B64'], [r], [addr(area, 32 + 8 * k)]));
     preds.forEach((r, k) => {
       put('LDG', ['B32'], [tid], [addr(area, 64 + 4 * k)]);
@@ -212,7 +221,7 @@ export function kernelOf(list: readonly Instr[], paramBase: number, name = 'form
       } else
         put(
           'STG',
-          [file === RegFile.RQ ? 'B128' : file === RegFile.RD ? 'B64' : 'B32'],
+          [file === RegFile.RQ ? 'B128' : file === RegFile.RD ? 'B64' : word],
           [],
           [addr(area, to), reg(d)],
         );

@@ -1,4 +1,4 @@
-import { Kind, NO_REG, type Reg, RegFile, regFile } from '../../ir/operand.ts';
+import { Kind, NO_REG, type Reg } from '../../ir/operand.ts';
 import type { Instr } from '../../ir/program.ts';
 import { fitsDestination, fitsSource, takes } from './pattern.ts';
 import type { PtxTable, Row } from './table.ts';
@@ -41,7 +41,7 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
   const guard = guardOf(w, i);
   // Sources must keep their values until the last line of an expansion, so results go to temporaries first.
   const wait = row.lines.length > 1 && i.dst.some((d) => d !== NO_REG && reads(i, d));
-  const results = i.dst.map((d) => (d === NO_REG ? '' : wait ? w.temp(letterOf(d)) : w.name(d)));
+  const results = i.dst.map((d) => (d === NO_REG ? '' : wait ? w.temp(w.letterOf(d)) : w.name(d)));
   const temps = new Map<string, string>();
   const source = (at: number, type: string, width: number, not: boolean): string => {
     const o = i.src[at];
@@ -80,7 +80,7 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
       case 'temp': {
         let t = temps.get(p.name);
         if (t === undefined) {
-          t = w.temp(p.file);
+          t = w.temp(w.takesHalves && p.file === 't' ? 'h' : p.file);
           temps.set(p.name, t);
         }
         return t;
@@ -97,20 +97,16 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
 
 const reads = (i: Instr, d: Reg): boolean => i.guard === d || i.src.some((o) => o.reg === d);
 
-const letterOf = (d: Reg): string => {
-  const file = regFile(d);
-  return file === RegFile.P || file === RegFile.UP
-    ? 'p'
-    : file === RegFile.RD || file === RegFile.URD
-      ? 'w'
-      : 't';
+const MOVE: Readonly<Record<string, string>> = {
+  t: 'mov.b32',
+  w: 'mov.b64',
+  p: 'mov.pred',
+  h: 'mov.b16',
 };
-
-const MOVE: Readonly<Record<string, string>> = { t: 'mov.b32', w: 'mov.b64', p: 'mov.pred' };
 
 /** Copies the results from their temporaries. The guard comes last, because the copies themselves are guarded by it. */
 export function copyOut(w: Writer, i: Instr, results: readonly string[], guard: string): void {
   const order = i.dst.map((_, k) => k).filter((k) => i.dst[k] !== NO_REG);
   order.sort((a, b) => Number(i.dst[a] === i.guard) - Number(i.dst[b] === i.guard));
-  for (const k of order) w.line(`${guard}${MOVE[letterOf(i.dst[k])]} ${w.name(i.dst[k])}, ${results[k]}`);
+  for (const k of order) w.line(`${guard}${MOVE[w.letterOf(i.dst[k])]} ${w.name(i.dst[k])}, ${results[k]}`);
 }

@@ -9,6 +9,7 @@ import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
 import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
 import { writeForeign } from './foreign.ts';
+import { Halves, withHalves } from './halves.ts';
 import { LineInfo } from './locs.ts';
 import { writeLogic, writeLogicTest } from './logic.ts';
 import type { PtxTable } from './table.ts';
@@ -39,8 +40,9 @@ export interface FunctionContext {
 export function functionText(fn: Fn, module: ModuleContext, at: FunctionContext): string[] {
   const fault = flightFault(fn);
   if (fault !== null) throw new NoPtx(fault);
-  const w = new Writer(fn, module.paramBase);
-  const body = new BodyWriter(fn, w, module, at);
+  const halves = new Halves(fn, module.table);
+  const w = new Writer(fn, module.paramBase, (r) => halves.has(r));
+  const body = new BodyWriter(fn, w, halves, module, at);
   body.enter();
   fn.blocks.forEach((b, k) => body.block(b, fn.blocks[k + 1] ?? null));
   return [
@@ -100,6 +102,7 @@ function branchesWhereFalse(b: Block): Instr | null {
 class BodyWriter {
   private readonly fn: Fn;
   private readonly w: Writer;
+  private readonly halves: Halves;
   private readonly module: ModuleContext;
   private readonly lines: LineInfo;
   private readonly labels = new Map<number, string>();
@@ -109,9 +112,10 @@ class BodyWriter {
   private readonly prototypes = new Map<string, string>();
   private readonly plan: ReturnType<typeof planCarries>;
 
-  constructor(fn: Fn, w: Writer, module: ModuleContext, at: FunctionContext) {
+  constructor(fn: Fn, w: Writer, halves: Halves, module: ModuleContext, at: FunctionContext) {
     this.fn = fn;
     this.w = w;
+    this.halves = halves;
     this.module = module;
     this.lines = new LineInfo(module.program.locs, at.source);
     this.plan = planCarries(fn);
@@ -210,6 +214,7 @@ class BodyWriter {
       hasMod(i.op, i.mods, 'PARAM') &&
       !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
+    if (this.halves.writePair(this.w, i)) return;
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic') writeLogic(this.w, i, slotWidth(i.op, i.mods, i.op.dsts[0]));
     else if (row.by === 'logic-test') writeLogicTest(this.w, i);
@@ -218,7 +223,12 @@ class BodyWriter {
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
     else {
       if (i.op.primitive === 'return') this.leave(i);
+      const first = this.w.out.length;
+      this.w.takesHalves = this.halves.readsHalves(i);
       expand(this.w, row, i, this.names);
+      const scalar = this.halves.isScalar(i);
+      for (let k = first; k < this.w.out.length; k++) this.w.out[k] = withHalves(this.w.out[k], scalar);
+      this.w.takesHalves = false;
     }
   }
 

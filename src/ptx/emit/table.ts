@@ -7,6 +7,16 @@ export interface PtxDoc {
   readonly kind: 'ptx';
   readonly words: Words;
   readonly needs: Readonly<Record<string, Need>>;
+  readonly halves: {
+    /** Opcodes each half of whose result depends on the same half of the operands. */
+    readonly lanewise: readonly string[];
+    /** Opcodes that read low halves alone, and the modifiers under which they do. */
+    readonly low: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    /** Opcodes whose result is a half, beside those whose result is of a 16-bit type. */
+    readonly results: readonly string[];
+    /** Opcodes that compute with halves: of the first list, and conversions where they name a type of halves. */
+    readonly arithmetic: readonly string[];
+  };
   readonly opcodes: Readonly<Record<string, readonly RowSpec[]>>;
 }
 
@@ -58,6 +68,33 @@ export class PtxTable {
       const all = this.needs.get(opcode) ?? [];
       this.needs.set(opcode, [...all, { parts, need }]);
     }
+  }
+
+  /** Does each half of the result depend on the same half of the operands, and on nothing else? */
+  isLanewise(op: Opcode): boolean {
+    return this.doc.halves.lanewise.includes(op.name);
+  }
+
+  /** Does it read low halves alone? */
+  readsLowHalves(op: Opcode, mods: number): boolean {
+    const want = this.doc.halves.low[op.name];
+    return want !== undefined && fitsMods({ mods: want }, op, mods);
+  }
+
+  /** Is its result a half? */
+  givesHalf(op: Opcode): boolean {
+    return this.doc.halves.results.includes(op.name);
+  }
+
+  /** Does it compute with floating-point halves? */
+  isArithmeticOnHalves(op: Opcode, mods: number): boolean {
+    return (
+      this.doc.halves.arithmetic.includes(op.name) &&
+      (this.isLanewise(op) ||
+        this.givesHalf(op) ||
+        this.readsLowHalves(op, mods) ||
+        op.groups.some((g) => /^b?f16$/.test(g.values[(mods >>> g.shift) & g.mask].type ?? '')))
+    );
   }
 
   /** What any of them needs. */

@@ -64,12 +64,19 @@ export class Writer {
   /** Registers to declare: by file, one more than the greatest number used. */
   private readonly counts: number[] = FILES.map(() => 0);
   private halves = 0;
+  private lastHalf = -1;
   private bytes = 0;
   private next: number;
   private readonly base: number;
 
-  constructor(fn: Fn, paramBase: number) {
+  /** Registers that are 16-bit ones. */
+  private readonly isHalf: (r: Reg) => boolean;
+  /** Whether words are taken by their low halves, in 16-bit registers. */
+  takesHalves = false;
+
+  constructor(fn: Fn, paramBase: number, isHalf: (r: Reg) => boolean) {
     this.fn = fn;
+    this.isHalf = isHalf;
     this.next = fn.regCount;
     this.base = paramBase;
   }
@@ -78,6 +85,10 @@ export class Writer {
   name(r: Reg): string {
     const file = regFile(r);
     const index = regIndex(r);
+    if (this.isHalf(r)) {
+      this.lastHalf = Math.max(this.lastHalf, index);
+      return `%rh${index}`;
+    }
     if (index >= this.counts[file]) this.counts[file] = index + 1;
     return FILES[file][0] + index;
   }
@@ -92,6 +103,27 @@ export class Writer {
     return FILES[file][0] + index;
   }
 
+  /** Letter of a temporary that can hold the value of a register. */
+  letterOf(r: Reg): string {
+    const file = regFile(r);
+    if (file === RegFile.P || file === RegFile.UP) return 'p';
+    if (file === RegFile.RD || file === RegFile.URD) return 'w';
+    return this.isHalf(r) ? 'h' : 't';
+  }
+
+  /** Half of a word, in a 16-bit register that nothing else uses. */
+  halfOf(word: string, upper: boolean): string {
+    const t = this.temp('h');
+    this.takeHalf(t, word, upper, '');
+    return t;
+  }
+
+  /** Moves half of a word to a 16-bit register. */
+  takeHalf(to: string, word: string, upper: boolean, guard: string): void {
+    const other = this.temp('h');
+    this.line(`${guard}mov.b32 {${upper ? `${other}, ${to}` : `${to}, ${other}`}}, ${word}`);
+  }
+
   line(text: string): void {
     this.out.push(`\t${text};`);
   }
@@ -101,6 +133,7 @@ export class Writer {
     const out: string[] = [];
     for (const [file, [name, type]] of FILES.entries())
       if (this.counts[file] > 0) out.push(`\t.reg .${type} ${name}<${this.counts[file]}>;`);
+    if (this.lastHalf >= 0) out.push(`\t.reg .b16 %rh<${this.lastHalf + 1}>;`);
     if (this.halves > 0) out.push(`\t.reg .b16 %h<${this.halves}>;`);
     if (this.bytes > 0) out.push(`\t.reg .b8 %b<${this.bytes}>;`);
     return out;
@@ -120,8 +153,10 @@ export class Writer {
    * @param mods modifiers still to be applied
    */
   value(o: Operand, width: number, type: string, mods: number): string {
+    if (this.takesHalves && width === 32) return this.half(o, type, mods);
     switch (o.kind) {
       case Kind.Reg:
+        if (this.isHalf(o.reg)) return this.modifiedHalf(this.name(o.reg), type, mods);
         return this.modified(this.name(o.reg), FILE_WIDTH[regFile(o.reg)], type, mods);
       case Kind.Imm: {
         if (width > 64) return this.wide(o);
@@ -139,6 +174,42 @@ export class Writer {
       default:
         throw new NoPtx('an address stands where a value is expected');
     }
+  }
+
+  /** The low half of a source, in a 16-bit register. */
+  private half(o: Operand, type: string, mods: number): string {
+    switch (o.kind) {
+      case Kind.Reg: {
+        const word = this.name(o.reg);
+        return this.modifiedHalf(this.isHalf(o.reg) ? word : this.halfOf(word, false), type, mods);
+      }
+      case Kind.Imm: {
+        const t = this.temp('h');
+        this.line(`mov.b16 ${t}, ${constant(o, 32, type, mods).lo & 0xffff}`);
+        return t;
+      }
+      case Kind.CBank:
+        return this.modifiedHalf(this.halfOf(this.parameter(o, 32), false), type, mods);
+      default:
+        throw new NoPtx('an address stands where a half is expected');
+    }
+  }
+
+  private modifiedHalf(r: string, type: string, mods: number): string {
+    if (mods === 0) return r;
+    if (!/^b?f16(x2)?$/.test(type) || (mods & Mod.Not) !== 0)
+      throw new NoPtx(`a half has no modifier of type ${type}`);
+    // In conversions the sign is a bit, as it is in words (`BITWISE`).
+    const named = BITWISE[type] === undefined ? type.replace('x2', '') : null;
+    const step = (op: string, v: string, bits: string): string => {
+      const t = this.temp('h');
+      this.line(named === null ? `${bits.replace('$', `${t}, ${v}`)}` : `${op}.${named} ${t}, ${v}`);
+      return t;
+    };
+    let v = r;
+    if ((mods & Mod.Abs) !== 0) v = step('abs', v, 'and.b16 $, 32767');
+    if ((mods & Mod.Neg) !== 0) v = step('neg', v, 'xor.b16 $, -32768');
+    return v;
   }
 
   /** A register with what stands in the constant bank. What stands at a fixed place is loaded once, where the function begins. */
