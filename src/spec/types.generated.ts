@@ -1327,12 +1327,38 @@ version: string
 sm: number
 }
 }
+halves: Halves
 /**
  * Opcode -> rows; the first that fits is used.
  */
 opcodes: {
 [k: string]: Row[]
 }
+}
+/**
+ * Which opcodes may be written with 16-bit registers, beside operands of a 16-bit type.
+ */
+export interface Halves {
+/**
+ * Opcodes each half of whose result depends on the same half of the operands.
+ */
+lanewise: string[]
+/**
+ * Opcodes that read low halves alone -> the modifiers under which they do.
+ */
+low: {
+[k: string]: {
+[k: string]: string
+}
+}
+/**
+ * Opcodes whose result is a half, beside those whose result is of a 16-bit type.
+ */
+results: string[]
+/**
+ * Opcodes that compute with halves, next to which 16-bit registers are worth it.
+ */
+arithmetic: string[]
 }
 /**
  * One way to write an opcode: what it fits, and the lines, the builder, or the reason why there are none.
