@@ -11,7 +11,7 @@ import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
 import { writeForeign } from './foreign.ts';
 import { Halves, withHalves } from './halves.ts';
 import { LineInfo } from './locs.ts';
-import { writeLogic, writeLogicTest } from './logic.ts';
+import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
 import type { PtxTable } from './table.ts';
 import { variableText } from './variable.ts';
 import { NoPtx, Writer } from './writer.ts';
@@ -216,8 +216,11 @@ class BodyWriter {
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
     if (this.halves.writePair(this.w, i)) return;
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
-    if (row.by === 'logic') writeLogic(this.w, i, slotWidth(i.op, i.mods, i.op.dsts[0]));
-    else if (row.by === 'logic-test') writeLogicTest(this.w, i);
+    if (row.by === 'logic') {
+      const width = slotWidth(i.op, i.mods, i.op.dsts[0]);
+      if (width === 32 && hasTwoConstants(i) && this.halves.isPair(i.dst[0])) writeTable(this.w, i);
+      else writeLogic(this.w, i, width);
+    } else if (row.by === 'logic-test') writeLogicTest(this.w, i);
     else if (row.by === 'foreign') writeForeign(this.w, i);
     else if (row.by === 'call')
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));

@@ -19,11 +19,19 @@ import type { Writer } from './writer.ts';
  */
 export class Halves {
   private readonly is: Uint8Array;
+  /** By register index: 1 for words that arithmetic on pairs reads, and nothing else. */
+  private readonly pairs: Uint8Array;
   private readonly table: PtxTable;
 
   constructor(fn: Fn, table: PtxTable) {
     this.table = table;
     this.is = halfRegisters(fn, table);
+    this.pairs = pairRegisters(fn, table);
+  }
+
+  /** Is it a word that arithmetic on pairs reads, and nothing else? */
+  isPair(r: Reg): boolean {
+    return r !== NO_REG && regFile(r) === RegFile.R && this.pairs[regIndex(r)] === 1;
   }
 
   /** Is it a 16-bit register in PTX? */
@@ -170,6 +178,19 @@ function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   for (let r = 0; r < is.length; r++) is[r] &= wanted[r];
   settle();
   return is;
+}
+
+/** By register index: 1 for words that arithmetic on pairs reads, and nothing else. */
+function pairRegisters(fn: Fn, table: PtxTable): Uint8Array {
+  const pairs = new Uint8Array(fn.regCount);
+  const others = new Uint8Array(fn.regCount);
+  for (const p of fn.returns) if (p.reg !== NO_REG) others[regIndex(p.reg)] = 1;
+  for (const b of fn.blocks)
+    for (const x of b.ins) {
+      const reads = table.isLanewise(x.op) && table.isArithmeticOnHalves(x.op, x.mods) ? pairs : others;
+      for (const o of x.src) if (o.reg !== NO_REG) reads[regIndex(o.reg)] = 1;
+    }
+  return pairs.map((is, r) => (others[r] === 1 ? 0 : is));
 }
 
 /** Registers that arithmetic on halves reads or writes, and those that moves and selections connect with them. */

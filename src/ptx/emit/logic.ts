@@ -100,7 +100,9 @@ function joined(table: number, first: number, second: number): number {
  *
  * Before it is written anywhere: ptxas 13.0.88 ends with a segmentation fault, from -O1 on and for every target, where the
  * one use of a `lop3` is `setp.eq` with zero, directly or through copies, negations and additions of zero, and the result
- * of that is a guard or the condition of a branch. Other comparisons and other arithmetic in between are safe.
+ * of that is a guard or the condition of a branch. Other comparisons and other arithmetic in between are safe. So where
+ * arithmetic on halves alone reads the result, a table of a word and two constants stays `lop3`: weights of four bits are
+ * made halves by it, and of an and and an xor ptxas would make two.
  *
  * @param width of the operands; 1 for predicates
  */
@@ -113,6 +115,17 @@ export function writeLogic(w: Writer, i: Instr, width: number): void {
   const result = wait ? fresh(w, width) : w.name(d);
   writeFormula(w, formula, inputs, width, guard, result);
   if (wait) copyOut(w, i, [result], guard);
+}
+
+/** Does it combine a word with two constants that are not just zeros or ones? */
+export const hasTwoConstants = (i: Instr): boolean =>
+  i.src.slice(0, 3).filter((o) => o.kind === Kind.Imm && uniform(o, 32) === null).length === 2;
+
+/** Writes LOP3 as `lop3`. */
+export function writeTable(w: Writer, i: Instr): void {
+  if (i.dst[0] === NO_REG) return;
+  const inputs = i.src.slice(0, 3).map((o) => w.value(o, 32, 'b32', o.mods));
+  w.line(`${guardOf(w, i)}lop3.b32 ${w.name(i.dst[0])}, ${inputs.join(', ')}, ${i.src[3].lo & 0xff}`);
 }
 
 /** Writes LOP3_P: the function of 32-bit words as `writeLogic` does, and a comparison with zero. */
