@@ -56,6 +56,9 @@ const WORDS: Readonly<Record<string, string>> = {
   print:
     '{ .param .b64 f; .param .b64 v; .param .b32 n; st.param.b64 [f], %rd1; st.param.b64 [v], %rd1; call (n), vprintf, (f, v); }',
   'return-if-uniform': '@%p2 ret;',
+  'wait-if-uniform': '@%p2 wgmma.wait_group.sync.aligned 0;',
+  'write-if-uniform': '@%p2 cvt.rn.f32.u32 %f1, %r20;',
+  'trap-unless-uniform': '@%p2 bra SKIP; trap;',
 };
 
 const kernel = (steps: string): string => `.version 8.3
@@ -109,6 +112,10 @@ const SEQUENCES: readonly (readonly [steps: string, codes: string])[] = [
   ['fence product commit fence product-5 commit wait-but-one read-5 wait', '7514'],
   ['fence product commit wait-but-one', '7514 7517'],
   ['fence product commit if-uniform wait end', '7514 7517'],
+  // Under a guard, and where only a trap leads.
+  ['fence product commit wait-if-uniform read wait', '7514'],
+  ['fence product commit write-if-uniform wait', '7515'],
+  ['fence product commit trap-unless-uniform end wait', ''],
   // An arrival is missing.
   ['product commit wait', '7519'],
   ['fence write product commit wait', '7519'],
@@ -181,6 +188,14 @@ ${WORDS.wait} st.global.v4.f32 [%rd1+704], {%f1, %f2, %f3, %f4};`;
     expect(named('OriLoopUnrolling')).toEqual([8, 8]);
     expect(named('GenerateMovPhi')).toEqual([4, 8]);
     for (const f of journal.last.functions) expect(flightFault(f)).toBeNull();
+    // Where the first wait may be left out, fragments may still be in flight at the last one.
+    const guarded = text
+      .replace(product(5, '%rd2', '0'), product(5, FRAGMENTS, '0'))
+      .replace(WORDS.wait, `@%p2 ${WORDS.wait}`);
+    const { program: other } = readPtx(guarded, usual, 'k.ptx');
+    const again = runPipeline(other, usual, { until: 'GenerateMovPhi' }).last;
+    const last = [...printProgram(again).matchAll(/FOREIGN\.ENDS[^{]*\{([^}]*)\}/g)].at(-1)!;
+    expect(last[1].split(',')).toHaveLength(12);
     expect(journal.records.flatMap((r) => r.remarks.filter((m) => m.kind === 'advice'))).toEqual([]);
   });
 });

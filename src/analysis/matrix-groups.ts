@@ -72,6 +72,9 @@ const Is = {
   Waited: 16,
 } as const;
 
+/** Instructions that name registers in flight without using them. */
+const NAMING: ReadonlySet<string> = new Set(['ORDERS', 'COMMITS', 'ENDS']);
+
 /** No arrival is known to come before. */
 const NO_FENCE = -1;
 
@@ -104,11 +107,14 @@ class Walk {
   private readonly numbers: ReadonlyMap<Reg, number>;
   private readonly accumulators = new Set<Reg>();
   private readonly atStart: (State | null)[];
-  private readonly advice = new Map<string, GroupAdvice>();
+  private readonly advice: GroupAdvice[] = [];
+  private readonly told = new Map<Instr, ReadonlySet<number>>();
   private most: MatrixGroups['most'] = null;
   /** Set in the last walk, which takes down what it finds. */
   private telling = false;
   private block = 0;
+  /** What `liveness` gives, once somebody asks. */
+  private needed: readonly Uint8Array[] | null = null;
 
   private readonly fn: Fn;
   private readonly program: Program;
@@ -136,11 +142,16 @@ class Walk {
     for (const b of waiting) {
       waiting.delete(b);
       const end = this.through(b);
-      for (let e = succStart[b]; e < succStart[b + 1]; e++)
+      for (let e = succStart[b]; end !== null && e < succStart[b + 1]; e++)
         if (this.joined(b, succ[e], end)) waiting.add(succ[e]);
     }
     this.telling = true;
-    const ends = new Map([...rpo].map((b) => [b, this.through(b)]));
+    // What only a trap leads to is never reached.
+    const ends = new Map<number, State>();
+    for (const b of rpo) {
+      const end = this.atStart[b] === null ? null : this.through(b);
+      if (end !== null) ends.set(b, end);
+    }
     for (const b of rpo) this.meet(b, ends);
     return { products: this.products, most: this.most, advice: this.said() };
   }
@@ -150,7 +161,7 @@ class Walk {
    * inserts anything, otherwise after that.
    */
   private said(): GroupAdvice[] {
-    const all = [...this.advice.values()];
+    const all = this.advice;
     const reason = (codes: readonly number[]): GroupAdvice[] =>
       all.filter((a) => codes.includes(a.code)).slice(0, 1);
     for (const codes of [
@@ -191,11 +202,12 @@ class Walk {
     return changed;
   }
 
-  /** The state behind a block. */
-  private through(b: number): State {
+  /** The state behind a block; null where a trap ends it. */
+  private through(b: number): State | null {
     const s: State = { ...this.atStart[b]!, of: Uint8Array.from(this.atStart[b]!.of) };
     this.block = b;
     for (const x of this.fn.blocks[b].ins) {
+      if (isTrap(x)) return null;
       this.step(x, s);
       if (this.telling) this.count(x, s);
     }
@@ -211,7 +223,7 @@ class Walk {
         return this.arrive(s);
       case 'COMMITS':
         if (!this.isOpen(s)) this.insertArrival(x, s, 'the group has no fence of its own');
-        for (let k = 0; k < s.of.length; k += 2) s.of[k] = committedOnce(s.of[k]);
+        if (x.guard === NO_REG) for (let k = 0; k < s.of.length; k += 2) s.of[k] = committedOnce(s.of[k]);
         return;
       case 'ENDS':
         return this.wait(x, s);
@@ -256,7 +268,7 @@ class Walk {
     for (let k = 0; k < s.of.length; k += 2)
       if (s.of[k] > 0) {
         s.of[k + 1] |= Is.Waited;
-        if (s.of[k] <= youngest) s.of[k] = 0;
+        if (s.of[k] <= youngest && x.guard === NO_REG) s.of[k] = 0;
       }
   }
 
@@ -272,6 +284,10 @@ class Walk {
       const n = r === NO_REG ? undefined : this.numbers.get(r);
       if (n === undefined) continue;
       const is = s.of[2 * n + 1];
+      if (x.guard !== NO_REG && s.of[2 * n] > 0 && (is & Is.Product) !== 0) {
+        this.tell(7515, x, `it writes ${regName(r)} under a guard, which is in flight`);
+        continue;
+      }
       const was = (is & Is.Product) !== 0 || (is & Is.Replaced) !== 0 ? Is.Replaced : 0;
       s.of[2 * n + 1] = Is.Other | Is.Fresh | was | (is & Is.Waited);
     }
@@ -352,23 +368,40 @@ class Walk {
     }
   }
 
-  /**
-   * Is the value of an accumulator read on some way from the start of a block? Liveness says so of each register in flight: fences and
-   * waits name them all.
-   */
+  /** Is the value of an accumulator read on some way from the start of a block? */
   private isNeeded(r: Reg, b: number): boolean {
-    const { succStart, succ } = this.cfg;
-    const blocks = new Set([b]);
-    for (const at of blocks) {
-      const first = this.fn.blocks[at].ins.find(
-        (x) =>
-          !['ORDERS', 'COMMITS', 'ENDS'].includes(flightOf(x)) &&
-          (x.guard === r || x.src.some((o) => o.reg === r) || (x.dst.includes(r) && x.guard === NO_REG)),
-      );
-      if (first === undefined) for (let e = succStart[at]; e < succStart[at + 1]; e++) blocks.add(succ[e]);
-      else if (first.guard === r || first.src.some((o) => o.reg === r)) return true;
+    this.needed ??= this.liveness();
+    return this.needed[b][this.numbers.get(r)!] === 1;
+  }
+
+  /**
+   * By block: which registers in flight are read before they are written again. Liveness would say so of all: fences and waits name
+   * them.
+   */
+  private liveness(): Uint8Array[] {
+    const { rpo, succStart, succ, predStart, pred } = this.cfg;
+    const own = this.fn.blocks.map((b) => b.ins.filter((x) => !NAMING.has(flightOf(x))));
+    const live = this.fn.blocks.map(() => new Uint8Array(this.numbers.size));
+    const waiting = new Set([...rpo].reverse());
+    for (const b of waiting) {
+      waiting.delete(b);
+      const here = new Uint8Array(this.numbers.size);
+      for (let e = succStart[b]; e < succStart[b + 1]; e++) live[succ[e]].forEach((is, n) => (here[n] |= is));
+      for (const x of own[b].toReversed()) {
+        if (x.guard === NO_REG) for (const r of x.dst) this.mark(here, r, 0);
+        for (const o of x.src) this.mark(here, o.reg, 1);
+        this.mark(here, x.guard, 1);
+      }
+      if (here.every((is, n) => is === live[b][n])) continue;
+      live[b] = here;
+      for (let e = predStart[b]; e < predStart[b + 1]; e++) waiting.add(pred[e]);
     }
-    return false;
+    return live;
+  }
+
+  private mark(live: Uint8Array, r: Reg, is: 0 | 1): void {
+    const n = r === NO_REG ? undefined : this.numbers.get(r);
+    if (n !== undefined) live[n] = is;
   }
 
   private count(x: Instr, s: State): void {
@@ -381,23 +414,20 @@ class Walk {
   }
 
   private tell(code: number, ins: Instr, message: string): void {
-    if (!this.telling) return;
-    const key = `${code} ${this.block} ${this.fn.blocks[this.block].ins.indexOf(ins)}`;
-    if (!this.advice.has(key))
-      this.advice.set(key, {
-        code,
-        serializes: code !== 7517 && code !== 7519,
-        block: this.block,
-        ins,
-        message,
-      });
+    const told = this.told.get(ins);
+    if (!this.telling || told?.has(code)) return;
+    this.told.set(ins, new Set([...(told ?? []), code]));
+    this.advice.push({ code, serializes: code !== 7517 && code !== 7519, block: this.block, ins, message });
   }
 }
 
-/** Does the thread end here, or return: control without a target, or a trap that every lane reaches? */
+/** Does the thread end here, or return: control without a target? */
 const leaves = (x: Instr): boolean =>
-  isControl(x)
-    ? !isCall(x) &&
-      !x.src.some((o) => o.kind === Kind.Label || o.kind === Kind.Table) &&
-      (endsFlow(x) || x.guard !== NO_REG)
-    : x.op.primitive === 'trap' && hasMod(x.op, x.mods, 'TRAP') && x.guard === NO_REG;
+  isControl(x) &&
+  !isCall(x) &&
+  !x.src.some((o) => o.kind === Kind.Label || o.kind === Kind.Table) &&
+  (endsFlow(x) || x.guard !== NO_REG);
+
+/** Does no lane come behind it? */
+const isTrap = (x: Instr): boolean =>
+  x.op.primitive === 'trap' && hasMod(x.op, x.mods, 'TRAP') && x.guard === NO_REG;

@@ -85,7 +85,8 @@ class FlightState {
       case 'BEGINS':
         return this.begin(x);
       case 'COMMITS':
-        for (const n of this.numbers.values()) this.bytes[2 * n] = committedOnce(this.bytes[2 * n]);
+        if (x.guard === NO_REG)
+          for (const n of this.numbers.values()) this.bytes[2 * n] = committedOnce(this.bytes[2 * n]);
         return;
       case 'ORDERS':
         this.moved(x);
@@ -93,7 +94,8 @@ class FlightState {
         return;
       case 'ENDS': {
         const youngest = youngestEnded(x);
-        for (const n of this.numbers.values()) if (this.bytes[2 * n] <= youngest) this.bytes[2 * n] = 0;
+        if (x.guard === NO_REG)
+          for (const n of this.numbers.values()) if (this.bytes[2 * n] <= youngest) this.bytes[2 * n] = 0;
         return this.moved(x);
       }
       default:

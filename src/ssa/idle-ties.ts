@@ -25,22 +25,24 @@ export function dropIdleTies(fn: Fn): Fn {
   return mapBlocks(fn, (b) =>
     mapIns(b, (x) => {
       const ties = passing(x);
-      const kept = ties.filter((t) => flying[indexOf(x, t)] === 1 || needed[regIndex(x.dst[t.dst])] === 1);
+      const kept = ties.filter(
+        (t) =>
+          flying[indexOf(x, t)] === 1 || (x.dst[t.dst] !== NO_REG && needed[regIndex(x.dst[t.dst])] === 1),
+      );
       return kept.length === ties.length ? x : withTies(x, kept);
     }),
   );
 }
 
-/** Values that a wait or a fence leaves as they are: results of their own in SSA. */
+/** Values that a wait or a fence leaves as they are: results of their own in SSA, or none. */
 const passing = (x: Instr): readonly Tie[] =>
-  ['ORDERS', 'ENDS'].includes(flightOf(x))
-    ? tiesOf(x).filter((t) => t.unwritten && x.dst[t.dst] !== NO_REG)
-    : [];
+  ['ORDERS', 'ENDS'].includes(flightOf(x)) ? tiesOf(x).filter((t) => t.unwritten) : [];
 
 const indexOf = (x: Instr, t: Tie): number => regIndex(x.src[t.src].reg);
 
 /** Does a wait surely end everything that was begun? ptxas would; PTX says that products count once they are committed. */
 function endsAll(x: Instr, allCommitted: boolean): boolean {
+  if (x.guard !== NO_REG) return false;
   const youngest = youngestEnded(x);
   return youngest > OLDEST || (youngest === OLDEST && allCommitted);
 }
@@ -51,7 +53,7 @@ function flyingValues(fn: Fn, ins: readonly Instr[]): Uint8Array {
   for (const x of ins) if (flightOf(x) === 'BEGINS') for (const r of flyingIn(x)) flying[regIndex(r)] = 1;
   const allCommitted = fn.blocks.every((b) => {
     const last = b.ins.findLastIndex((x) => flightOf(x) === 'BEGINS');
-    return last < 0 || b.ins.slice(last).some((x) => flightOf(x) === 'COMMITS');
+    return last < 0 || b.ins.slice(last).some((x) => flightOf(x) === 'COMMITS' && x.guard === NO_REG);
   });
   for (let changed = true; changed; ) {
     changed = false;
@@ -92,7 +94,7 @@ function neededValues(fn: Fn, ins: readonly Instr[], flying: Uint8Array): Uint8A
     for (const t of passing(x)) {
       if (flying[indexOf(x, t)] === 1) continue;
       idle.add(x.src[t.src]);
-      from.set(regIndex(x.dst[t.dst]), [x.src[t.src].reg]);
+      if (x.dst[t.dst] !== NO_REG) from.set(regIndex(x.dst[t.dst]), [x.src[t.src].reg]);
     }
     for (const o of x.src) if (!idle.has(o)) need(o.reg);
     for (const r of x.otherwise) need(r);
@@ -105,13 +107,12 @@ function neededValues(fn: Fn, ins: readonly Instr[], flying: Uint8Array): Uint8A
 
 /** The instruction with these of its unwritten ties alone. */
 function withTies(x: Instr, ties: readonly Tie[]): Instr {
-  const places = ties.map((t, k) => placeText({ dst: k, src: k, size: String(regWidth(x.dst[t.dst])) }));
+  const places = ties.map((t, k) => placeText({ dst: k, src: k, size: String(regWidth(x.src[t.src].reg)) }));
   const how = writtenPart(x.src[0].sym) + (places.length === 0 ? '' : UNWRITTEN + places.join(', '));
-  return withSrc(
-    withDst(
-      x,
-      ties.map((t) => x.dst[t.dst]),
-    ),
-    [text(how), ...ties.map((t) => reg(x.src[t.src].reg))],
+  const kept = withDst(
+    x,
+    ties.map((t) => x.dst[t.dst]),
+    x.otherwise.length === 0 ? x.otherwise : ties.map((t) => x.otherwise[t.dst]),
   );
+  return withSrc(kept, [text(how), ...ties.map((t) => reg(x.src[t.src].reg))]);
 }

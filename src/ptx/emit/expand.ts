@@ -72,7 +72,9 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
       }
       case 'dst': {
         if (p.all)
-          return several(i.dst.map((d, k) => (d === NO_REG ? w.temp(p.width > 32 ? 'w' : 't') : results[k])));
+          return several(
+            i.dst.map((d, k) => (d === NO_REG ? w.temp(letterBeside(w, i, p.width)) : results[k])),
+          );
         if (i.dst[p.at] !== NO_REG) return results[p.at];
         if (p.sink) return '_';
         return w.temp(i.op.dsts[p.at].bank === 'p' ? 'p' : p.width > 32 ? 'w' : 't');
@@ -96,6 +98,10 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
 }
 
 const reads = (i: Instr, d: Reg): boolean => i.guard === d || i.src.some((o) => o.reg === d);
+
+/** Letter of a temporary that stands in a vector of results. */
+const letterBeside = (w: Writer, i: Instr, width: number): string =>
+  width > 32 ? 'w' : i.dst.some((d) => d !== NO_REG && w.letterOf(d) === 'h') ? 'h' : 't';
 
 const MOVE: Readonly<Record<string, string>> = {
   t: 'mov.b32',

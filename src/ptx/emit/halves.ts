@@ -110,7 +110,7 @@ function pairOf(x: Instr): Pair | null {
         ? { low: null, high: { reg: a.reg, upper: false } }
         : null;
     case 'PRMT': {
-      if (b.kind !== Kind.Imm) return null;
+      if (b.kind !== Kind.Imm || !hasMod(x.op, x.mods, 'IDX')) return null;
       const low = selected(b.lo & 0xff, a, c);
       const high = selected((b.lo >>> 8) & 0xff, a, c);
       return low === undefined || high === undefined ? null : { low, high };
@@ -147,6 +147,9 @@ function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   const has = (r: Reg): boolean => r !== NO_REG && regFile(r) === RegFile.R && is[regIndex(r)] === 1;
   // What an instruction does as a whole is known from the beginning.
   for (const x of ins) {
+    // Registers in addresses, and what comes from a symbol, are words.
+    for (const o of x.src) if (o.kind !== Kind.Reg) drop(o.reg);
+    if (x.src.some((o) => o.kind === Kind.Sym)) for (const r of x.dst) drop(r);
     if (table.isLanewise(x.op)) continue;
     const pair = pairOf(x);
     if (pair !== null) {
@@ -169,8 +172,10 @@ function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   const settle = (): void => {
     for (let changed = true; changed; ) {
       changed = false;
-      for (const x of ins)
+      for (const x of ins) {
         if (table.isLanewise(x.op) && !has(x.dst[0])) for (const o of x.src) if (drop(o.reg)) changed = true;
+        for (const all of vectorsOf(x)) if (!all.every(has)) for (const r of all) if (drop(r)) changed = true;
+      }
     }
   };
   settle();
@@ -193,7 +198,7 @@ function pairRegisters(fn: Fn, table: PtxTable): Uint8Array {
   return pairs.map((is, r) => (others[r] === 1 ? 0 : is));
 }
 
-/** Registers that arithmetic on halves reads or writes, and those that moves and selections connect with them. */
+/** Registers that arithmetic on halves reads or writes, and those that moves, selections and vectors connect with them. */
 function near(
   ins: readonly Instr[],
   table: PtxTable,
@@ -207,15 +212,27 @@ function near(
   for (let changed = true; changed; ) {
     changed = false;
     for (const x of ins) {
-      if (!table.isLanewise(x.op) || !all(x).some((r) => wanted[regIndex(r)] === 1)) continue;
-      for (const r of all(x))
-        if (wanted[regIndex(r)] === 0) {
-          wanted[regIndex(r)] = 1;
-          changed = true;
-        }
+      for (const group of table.isLanewise(x.op) ? [all(x)] : vectorsOf(x)) {
+        if (!group.some((r) => wanted[regIndex(r)] === 1)) continue;
+        for (const r of group)
+          if (wanted[regIndex(r)] === 0) {
+            wanted[regIndex(r)] = 1;
+            changed = true;
+          }
+      }
     }
   }
   return wanted;
+}
+
+/** Registers that stand in one vector: PTX has all of them of one size. */
+function vectorsOf(x: Instr): Reg[][] {
+  const dst = x.dst.filter((r) => r !== NO_REG);
+  const src = x.src.flatMap((o) => (o.kind === Kind.Reg ? [o.reg] : []));
+  return [
+    ...(x.op.dsts.at(-1)?.variadic === true && dst.length > 1 ? [dst] : []),
+    ...(x.op.srcs.at(-1)?.variadic === true && src.length > 1 ? [src] : []),
+  ];
 }
 
 const HALF_TYPES: ReadonlySet<string> = new Set(['f16', 'bf16', 'u16', 's16', 'b16']);
@@ -233,7 +250,7 @@ export function isHalf(op: Opcode, mods: number, slot: Slot | undefined): boolea
 export function withHalves(line: string, scalar: boolean): string {
   let text = line
     .replace(/\bcvt\.u16\.u32 (%r?h\d+), (%r?h\d+);/, 'mov.b16 $1, $2;')
-    .replace(/\bcvt\.u32\.u16 (%rh\d+), (%r?h\d+);/, 'mov.b16 $1, $2;');
+    .replace(/\bcvt\.u32\.u16 (%r?h\d+), (%r?h\d+);/, 'mov.b16 $1, $2;');
   if (scalar)
     text = text
       .replace(/\.(b?f16)x2\b/g, '.$1')
