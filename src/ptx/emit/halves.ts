@@ -136,8 +136,11 @@ function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   const is = new Uint8Array(fn.regCount);
   const ins = fn.blocks.flatMap((b) => b.ins);
   if (!ins.some((x) => table.isArithmeticOnHalves(x.op, x.mods))) return is;
+  const read = new Uint8Array(fn.regCount);
+  for (const x of ins) for (const o of x.src) if (o.reg !== NO_REG) read[regIndex(o.reg)] = 1;
+  // What nobody reads stays as it is.
   for (const x of ins)
-    for (const r of x.dst) if (r !== NO_REG && regFile(r) === RegFile.R) is[regIndex(r)] = 1;
+    for (const r of x.dst) if (r !== NO_REG && regFile(r) === RegFile.R) is[regIndex(r)] = read[regIndex(r)];
   const drop = (r: Reg): boolean => {
     if (r === NO_REG || regFile(r) !== RegFile.R || is[regIndex(r)] === 0) return false;
     is[regIndex(r)] = 0;
