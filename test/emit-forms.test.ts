@@ -294,6 +294,16 @@ ret;
     expect(written(`${sum} st.global.u32 [%rd1+12], %r2;`)).not.toContain('lop3');
   });
 
+  it('writes a choice by all bits but the sign as copysign, whichever operand gives it', () => {
+    // PTX ISA 9.0, copysign: the sign of the first operand, the rest of the second.
+    const choice = (lut: number): Instr => made('LOP3', [], [a, b, imm(0x7fffffff), imm(lut)]);
+    const text = same(isa.byName.get('LOP3')!, [choice(0xd8), choice(0xe4)], 32).join('');
+    expect(text.match(/copysign.*/g)).toEqual([
+      'copysign.f32 %r20, %r4, %r5;',
+      'copysign.f32 %r20, %r5, %r4;',
+    ]);
+  });
+
   it('lets ptxas keep arithmetic on halves packed', () => {
     const text = `.version 8.3
 .target sm_90

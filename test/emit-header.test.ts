@@ -78,6 +78,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   bfind: 'bfind.u32 %r2, %r1;',
   brev: 'brev.b32 %r2, %r1;',
   clz: 'clz.b32 %r2, %r1;',
+  copysign: 'copysign.f32 %f2, %f1, %f1;',
   dp4a: 'dp4a.u32.u32 %r2, %r1, %r1, %r1;',
   'fma.f32': 'fma.rn.f32 %f2, %f1, %f1, %f1;',
   lop3: 'lop3.b32 %r2, %r1, %r1, %r1, 0x96;',
