@@ -356,6 +356,19 @@ describe('odd kernels', () => {
     expect([r.same, r.partial]).toEqual([true, true]);
   });
 
+  it('that lose a store which another overwrites are equal, however early the budget ends', () => {
+    const body = (first: string, last: number) =>
+      `${first}\nmov.u32 %r3, 0;\nL: add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 40;\n@%p1 bra L;\nst.global.u32 [%rd3], ${last};\nmov.u32 %r4, 0;\nM: add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 400;\n@%p1 bra M;`;
+    const kernel = of(body('st.global.u32 [%rd3], 5;', 7));
+    // 2 blocks of 2 warps: enough for the stores, not for the end.
+    const o = { budget: 3000 };
+    expect(sameOpenWorld(kernel, of(body('', 7)), 'k', BASE, o)).toMatchObject({
+      same: true,
+      partial: false,
+    });
+    expect(sameOpenWorld(kernel, of(body('', 8)), 'k', BASE, o).same).toBe(false);
+  });
+
   it('that end before and not after are different', () => {
     const body = (step: number) =>
       `L: add.u32 %r3, %r3, ${step};\nsetp.lt.u32 %p1, %r3, 9;\n@%p1 bra L;\nst.global.u32 [%rd3], %r3;`;
