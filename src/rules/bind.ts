@@ -137,6 +137,7 @@ class Binder {
       isRegister: (x) => operands[x]?.kind === Kind.Reg,
       isPlain: (x) => operands[x]?.mods === 0,
       sameBlock: (x) => d.block(line(x)) === d.block(root),
+      isLocal: () => d.at(root).op.space === 'local',
       depth: (x) => where.depthOf(d.block(line(x))),
       level: where.level,
       sm: where.sm,

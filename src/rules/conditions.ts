@@ -26,6 +26,8 @@ export interface Situation extends Setting {
   isPlain(v: number): boolean;
   /** Whether the line that defines the variable is in the root's block. */
   sameBlock(v: number): boolean;
+  /** Whether the root accesses local memory. */
+  isLocal(): boolean;
   /** Loop depth of the line that defines the variable (of the root for -1). */
   depth(v: number): number;
 }
@@ -38,6 +40,7 @@ const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
   sameblock: ['variable'],
   depth: ['variable'],
   rootdepth: [],
+  rootlocal: [],
   knob: ['knob'],
 };
 const FIGURES = new Set(['level', 'sm']);
@@ -169,6 +172,8 @@ function value(e: Expr, vars: ReadonlyMap<string, number>, s: Situation): number
           return s.depth(v);
         case 'rootdepth':
           return s.depth(-1);
+        case 'rootlocal':
+          return Number(s.isLocal());
         default: {
           const k = s.knob(name);
           return typeof k === 'number' ? k : Number(k !== null && k !== false);
