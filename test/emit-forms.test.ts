@@ -119,6 +119,14 @@ describe('forms of PTX', () => {
     expect(checkPtxTable(doc, isa)).toEqual([]);
   });
 
+  it('says which names of halves are none', () => {
+    const halves = { ...doc.halves, lanewise: ['HADD3'], low: { HSETP2: { lanes: 'NONE' } } };
+    expect(checkPtxTable({ ...doc, halves }, isa)).toEqual([
+      'halves: HADD3 is no opcode',
+      'halves: HSETP2 has no lanes NONE',
+    ]);
+  });
+
   it('has a reason where it has no form, and only there', () => {
     const reasons = new Set<string>();
     for (const op of isa.opcodes)

@@ -27,6 +27,45 @@ const filesIn = (dir: string): Record<string, string> =>
       .map((f) => [f, readFileSync(join(dir, f), 'utf8')]),
   );
 
+describe('advice on matrix products', () => {
+  // The wait of the bundled kernel taken away: results are read in flight.
+  const given = readFileSync(join(root, 'test', 'foreign', 'warpgroup-steps.sm_90a.ptx'), 'utf8');
+  const text = given.replace(/^.*wgmma\.wait_group.*$/gm, '');
+
+  it('stands at its line of PTX, and is not printed with -q', () => {
+    expect(text).not.toBe(given);
+    expect(opt(['-', '--emit', 'none'], given).err).not.toContain('C75');
+    const r = opt(['-', '--emit', 'none'], text);
+    expect(r.code).toBe(0);
+    const at =
+      /^warning: '\w+': ptxas will insert a wait in front of it: .* \(C7517\)\n +--> .*:(\d+):\d+$/m.exec(
+        r.err,
+      )!;
+    const line = text.split('\n')[Number(at[1]) - 1];
+    const accumulators = [...text.matchAll(/wgmma\.mma_async\S+\s+\{([^}]*)\}/g)].flatMap((m) =>
+      m[1].split(/,\s*/),
+    );
+    // It reads a register that a product writes.
+    expect(
+      accumulators.some((r) =>
+        line
+          .split(',')
+          .slice(1)
+          .some((o) => o.trim().replace(';', '') === r),
+      ),
+      line,
+    ).toBe(true);
+    expect(opt(['-', '--emit', 'none', '-q'], text).err).toBe('');
+  });
+
+  it('has no line where the input is Ori text, which names lines of other text', () => {
+    const ori = opt(['-', '-O0', '--emit', 'ori', '-q'], text).out;
+    const r = opt(['-', '--sm', 'sm_90', '--emit', 'none'], ori);
+    expect(r.err).toMatch(/\(C7517\)$/m);
+    expect(r.err).not.toMatch(/-->.*:\d+:\d+/);
+  });
+});
+
 describe('opt of several files', () => {
   it('writes what it writes of each one, whatever the number of threads', () => {
     const one = opt([saxpy, '--emit', 'ptx', '-q']);

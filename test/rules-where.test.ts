@@ -42,6 +42,19 @@ function withGroup(text: string): Specs {
 }
 
 describe('where rules run', () => {
+  it('sums go into the offsets of global memory, and stay out of those of local memory', async () => {
+    const through = (space: string): Promise<string> =>
+      optimized(
+        kernel(
+          `.reg .f32 %f9; .local .align 4 .b8 a[64]; cvt.rzi.u32.f32 %r1, %f1; mul.wide.u32 %d2, %r1, 4; ${space === 'local' ? 'mov.u64 %d3, a;' : 'mov.u64 %d3, %d1;'}
+add.s64 %d4, %d3, %d2; add.s64 %d5, %d4, 20; st.${space}.f32 [%d4], %f2; ld.${space}.f32 %f9, [%d5+4];`,
+        ),
+        { order: 'binary' },
+      );
+    expect(await through('global')).toMatch(/LDG \S+, \[RD\d+\+0x18\]/);
+    expect(await through('local')).toMatch(/LDL \S+, \[RD\d+\+0x4\]/);
+  });
+
   it('products are contracted where the switch is on, and only there', async () => {
     expect(await optimized(PRODUCT, {})).not.toContain('FFMA');
     expect(await optimized(PRODUCT, { set: ['ContractProducts'] })).toContain('FFMA');

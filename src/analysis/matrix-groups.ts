@@ -126,7 +126,7 @@ class Walk {
     this.products = products;
     this.cfg = cfgOf(fn);
     this.numbers = flyingRegisters(fn.blocks);
-    for (const x of products) for (const r of x.dst) this.accumulators.add(r);
+    for (const x of products) for (const r of x.dst) if (r !== NO_REG) this.accumulators.add(r);
     this.atStart = fn.blocks.map(() => null);
   }
 
@@ -136,7 +136,7 @@ class Walk {
       fence: NO_FENCE,
       begun: false,
       foreignCall: false,
-      of: new Uint8Array(2 * this.numbers.size).fill(0),
+      of: new Uint8Array(2 * this.numbers.size),
     };
     const waiting = new Set<number>([rpo[0]]);
     for (const b of waiting) {

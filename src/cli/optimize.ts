@@ -146,7 +146,7 @@ export async function optimize(
     },
   });
   if (timesPhases(plan)) for (const line of summaryLines(journal)) err(line);
-  if (o.quiet !== true) show(adviceOf(file, text, journal));
+  if (o.quiet !== true) show(adviceOf(file, text, input.module !== null, journal));
   const verdicts: string[] = [];
   let equal = true;
   for (const how of o.check ?? []) {
@@ -237,28 +237,26 @@ const KIND_OF_REMARK: Readonly<Record<Remark['kind'], string>> = {
   advice: pc.yellow('advice'),
 };
 
-/** What phases advise the author of the code, at the lines of the input. */
-function adviceOf(file: string, text: string, journal: Journal): Diagnostic[] {
+/** What phases advise the author of the code, at the lines of the input where it is PTX. */
+function adviceOf(file: string, text: string, isPtx: boolean, journal: Journal): Diagnostic[] {
+  const advice = journal.records.flatMap((r) => r.remarks.filter((m) => m.kind === 'advice'));
+  if (advice.length === 0) return [];
   const lines = text.split('\n');
-  return journal.records.flatMap((r) =>
-    r.remarks.flatMap((m): Diagnostic[] => {
-      if (m.kind !== 'advice') return [];
-      const line = journal.last.locs[m.loc]?.line ?? 0;
-      const code = lines[line - 1] ?? '';
-      return [
-        {
-          severity: 'warning',
-          code: m.name,
-          message: `'${m.fn}': ${m.message} (${m.name})`,
-          file,
-          line,
-          column: code.length - code.trimStart().length + 1,
-          length: code.trim().length || 1,
-          notes: [],
-        },
-      ];
-    }),
-  );
+  return advice.map((m): Diagnostic => {
+    // Ori text names lines of the PTX that it was made of.
+    const line = isPtx ? (journal.last.locs[m.loc]?.line ?? 0) : 0;
+    const code = lines[line - 1] ?? '';
+    return {
+      severity: 'warning',
+      code: m.name,
+      message: `'${m.fn}': ${m.message} (${m.name})`,
+      file,
+      line,
+      column: code.length - code.trimStart().length + 1,
+      length: code.trim().length || 1,
+      notes: [],
+    };
+  });
 }
 
 /** The report on standard error: instructions before and after, what changed them, and the result of the check. */

@@ -12,7 +12,7 @@ import { writeForeign } from './foreign.ts';
 import { Halves, withHalves } from './halves.ts';
 import { LineInfo } from './locs.ts';
 import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
-import type { PtxTable } from './table.ts';
+import type { PtxTable, Row } from './table.ts';
 import { variableText } from './variable.ts';
 import { NoPtx, Writer } from './writer.ts';
 
@@ -214,7 +214,7 @@ class BodyWriter {
       hasMod(i.op, i.mods, 'PARAM') &&
       !hasMod(i.op, i.mods, 'TO');
     if (bank && i.src[0].kind !== Kind.Sym) return this.parameterAddress(i);
-    if (this.halves.writePair(this.w, i)) return;
+    if (this.halves.any && this.halves.writePair(this.w, i)) return;
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic') {
       const width = slotWidth(i.op, i.mods, i.op.dsts[0]);
@@ -226,13 +226,20 @@ class BodyWriter {
       writeCall(this.w, i, this.module.signatureOf, (p) => this.prototype(p), hasMod(i.op, i.mods, 'U'));
     else {
       if (i.op.primitive === 'return') this.leave(i);
-      const first = this.w.out.length;
-      this.w.takesHalves = this.halves.readsHalves(i);
-      expand(this.w, row, i, this.names);
-      const scalar = this.halves.isScalar(i);
-      for (let k = first; k < this.w.out.length; k++) this.w.out[k] = withHalves(this.w.out[k], scalar);
-      this.w.takesHalves = false;
+      if (this.halves.any) this.withHalves(i, row);
+      else expand(this.w, row, i, this.names);
     }
+  }
+
+  /** Writes the lines of a row where 16-bit registers may stand in them. */
+  private withHalves(i: Instr, row: Row): void {
+    const { w, halves } = this;
+    const first = w.out.length;
+    w.takesHalves = halves.readsHalves(i);
+    expand(w, row, i, this.names);
+    w.takesHalves = false;
+    const scalar = halves.isScalar(i);
+    for (let k = first; k < w.out.length; k++) w.out[k] = withHalves(w.out[k], scalar);
   }
 
   /** Generic address of a parameter, which Ori names by its offset in the bank and PTX by its name. */

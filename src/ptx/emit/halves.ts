@@ -18,20 +18,26 @@ import type { Writer } from './writer.ts';
  *     PRMT R8, R6, 0x5410, R7             mov.b32 %r8, {%rh6, %rh7};
  */
 export class Halves {
+  /** Whether the function has any 16-bit register. */
+  readonly any: boolean;
   private readonly is: Uint8Array;
-  /** By register index: 1 for words that arithmetic on pairs reads, and nothing else. */
-  private readonly pairs: Uint8Array;
+  /** What `pairRegisters` gives, once somebody asks. */
+  private pairs: Uint8Array | null = null;
+  private readonly fn: Fn;
   private readonly table: PtxTable;
 
   constructor(fn: Fn, table: PtxTable) {
+    this.fn = fn;
     this.table = table;
     this.is = halfRegisters(fn, table);
-    this.pairs = pairRegisters(fn, table);
+    this.any = this.is.includes(1);
   }
 
   /** Is it a word that arithmetic on pairs reads, and nothing else? */
   isPair(r: Reg): boolean {
-    return r !== NO_REG && regFile(r) === RegFile.R && this.pairs[regIndex(r)] === 1;
+    if (r === NO_REG || regFile(r) !== RegFile.R) return false;
+    this.pairs ??= pairRegisters(this.fn, this.table);
+    return this.pairs[regIndex(r)] === 1;
   }
 
   /** Is it a 16-bit register in PTX? */

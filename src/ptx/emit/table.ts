@@ -61,8 +61,13 @@ export class PtxTable {
   /** By PTX opcode: the modifiers that decide, and the version and target that they need. */
   private readonly needs = new Map<string, { readonly parts: readonly string[]; readonly need: Need }[]>();
 
+  private readonly lanewise: ReadonlySet<string>;
+  private readonly arithmetic: ReadonlySet<string>;
+
   constructor(doc: PtxDoc) {
     this.doc = doc;
+    this.lanewise = new Set(doc.halves.lanewise);
+    this.arithmetic = new Set(doc.halves.arithmetic);
     for (const [name, need] of Object.entries(doc.needs)) {
       const [opcode, ...parts] = name.split('.');
       const all = this.needs.get(opcode) ?? [];
@@ -72,7 +77,7 @@ export class PtxTable {
 
   /** Does each half of the result depend on the same half of the operands, and on nothing else? */
   isLanewise(op: Opcode): boolean {
-    return this.doc.halves.lanewise.includes(op.name);
+    return this.lanewise.has(op.name);
   }
 
   /** Does it read low halves alone? */
@@ -89,7 +94,7 @@ export class PtxTable {
   /** Does it compute with floating-point halves? */
   isArithmeticOnHalves(op: Opcode, mods: number): boolean {
     return (
-      this.doc.halves.arithmetic.includes(op.name) &&
+      this.arithmetic.has(op.name) &&
       (this.isLanewise(op) ||
         this.givesHalf(op) ||
         this.readsLowHalves(op, mods) ||
@@ -150,6 +155,18 @@ function fitsMods(r: RowSpec, op: Opcode, mods: number): boolean {
 /** Faults of a table for an instruction set: unknown names, opcodes without a row. */
 export function checkPtxTable(doc: PtxDoc, isa: Isa): string[] {
   const faults: string[] = [];
+  const { lanewise, low, results, arithmetic } = doc.halves;
+  for (const name of [...lanewise, ...Object.keys(low), ...results, ...arithmetic])
+    if (!isa.byName.has(name)) faults.push(`halves: ${name} is no opcode`);
+  for (const [name, mods] of Object.entries(low))
+    for (const [group, value] of Object.entries(mods))
+      if (
+        !isa.byName
+          .get(name)
+          ?.groupByName.get(group)
+          ?.values.some((v) => v.name === value)
+      )
+        faults.push(`halves: ${name} has no ${group} ${value}`);
   for (const [name, rows] of Object.entries(doc.opcodes)) {
     const op = isa.byName.get(name);
     if (op === undefined) {
