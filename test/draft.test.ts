@@ -163,12 +163,50 @@ BB3:
       isa,
     );
     expect(verifyFn(out)).toEqual([]);
-    expect(out.tables.length).toBe(3);
+    expect(out.tables).toEqual([
+      [4, 2],
+      [5, 6],
+    ]);
     const clone = out.blocks.find((b) => b.id === 4)!;
     const table = out.tables[clone.ins[0].src[1].lo];
     expect(table).toEqual([5, 6]);
     const join = out.blocks.find((b) => b.id === 3)!;
     expect(join.ins[0].src.filter((_, i) => i % 2 === 0).map((o) => o.lo)).toEqual([1, 2, 5, 6]);
+  });
+
+  it('changes a jump table in place where it has one use, and keeps no table without a use', () => {
+    const dispatch = (entries: string, rest: string) =>
+      parseFn(`.entry k\n${entries}\n{\nBB0:\nBRX R1, T0\n${rest}}`, isa);
+    const arms = 'BB1:\nEXIT\nBB2:\nEXIT\nBB3:\nEXIT\n';
+    const tablesOf = (fn: ReturnType<typeof dispatch>, change: (d: Draft) => void) => {
+      const out = edit(fn, change, isa);
+      expect(verifyFn(out)).toEqual([]);
+      return out.tables;
+    };
+    const one = dispatch('.table T0 BB1 BB2 BB1', arms);
+    expect(
+      tablesOf(one, (d) => {
+        d.redirect(0, 1, 3);
+        d.redirectEdge(0, 1, 1);
+        d.redirect(0, 3, 2);
+      }),
+    ).toEqual([[2, 1, 2]]);
+    expect(one.tables).toEqual([[1, 2, 1]]);
+    // The other jump keeps its targets.
+    const two = dispatch('.table T0 BB1 BB4', `${arms}BB4:\nBRX R2, T0\n`);
+    expect(
+      tablesOf(two, (d) => {
+        d.redirect(0, 1, 3);
+        d.redirect(0, 3, 2);
+      }),
+    ).toEqual([
+      [1, 4],
+      [2, 4],
+    ]);
+    // A table without a use is emptied before one that is used, and dropped behind it.
+    const three = dispatch('.table T0 BB1 BB2\n.table T1 BB4 BB1', `${arms}BB4:\nBRX R2, T1\n`);
+    expect(tablesOf(three, (d) => d.setTerminator(0, d.branchTo(4), -1))).toEqual([[], [4, 1]]);
+    expect(tablesOf(three, (d) => d.setTerminator(4, null, 1))).toEqual([[1, 2]]);
   });
 
   it('erases what cannot be reached, with the ways of phis from there', () => {

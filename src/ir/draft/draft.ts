@@ -98,7 +98,7 @@ export class Draft extends FlowDraft {
       for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
         const x = this.at(n);
         if (isControl(x) && leadsTo(x, this.blocks.ids[from], this.tableList))
-          this.exchange(n, this.retargeted(x, from, to));
+          this.retarget(n, from, to);
       }
       if (this.blocks.fall[b] === from) this.blocks.fall[b] = to;
     });
@@ -135,8 +135,8 @@ export class Draft extends FlowDraft {
             if (seen.has(this.blocks.numberOf[id])) continue;
             seen.add(this.blocks.numberOf[id]);
             if (k++ !== edge) continue;
-            changed = true;
-            out = table(this.addTable(this.tableList[o.lo].map((e) => (e === id ? this.blocks.ids[to] : e))));
+            out = this.tableWith(o, id, this.blocks.ids[to]);
+            changed = out !== o;
           }
           return out;
         });
@@ -158,9 +158,7 @@ export class Draft extends FlowDraft {
         if (users[users.length - 1] !== b) users.push(b);
       }
     const before = users.map((b) => this.successors(b));
-    if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
-    this.tableList[t] = ids;
-    this.changed = true;
+    this.setTable(t, ids);
     users.forEach((b, i) => void this.edgesChanged(b, before[i]));
   }
 
@@ -279,17 +277,24 @@ export class Draft extends FlowDraft {
 
   // ------------------------------------------------------------------ inside
 
-  private retargeted(x: Instr, from: BlockNo, to: BlockNo): Instr {
+  private retarget(n: Ins, from: BlockNo, to: BlockNo): void {
+    const x = this.at(n);
     const old = this.blocks.ids[from];
     const id = this.blocks.ids[to];
-    return withSrc(
-      x,
-      x.src.map((o) => {
-        if (o.kind === Kind.Label) return o.lo === old ? label(id) : o;
-        if (o.kind !== Kind.Table || !this.tableList[o.lo].includes(old)) return o;
-        return table(this.addTable(this.tableList[o.lo].map((e) => (e === old ? id : e))));
-      }),
-    );
+    const src = x.src.map((o) => {
+      if (o.kind === Kind.Label) return o.lo === old ? label(id) : o;
+      return o.kind === Kind.Table ? this.tableWith(o, old, id) : o;
+    });
+    if (src.some((o, i) => o !== x.src[i])) this.exchange(n, withSrc(x, src));
+  }
+
+  /** The table with another target: the same one, changed, if the operand is its only use, otherwise a new one. */
+  private tableWith(o: Operand, from: number, to: number): Operand {
+    if (!this.tableList[o.lo].includes(from)) return o;
+    const ids = this.tableList[o.lo].map((e) => (e === from ? to : e));
+    if (this.tableUses(o.lo) > 1) return table(this.addTable(ids));
+    this.setTable(o.lo, ids);
+    return o;
   }
 
   private movePragmas(from: BlockNo, to: BlockNo): void {

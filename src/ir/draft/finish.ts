@@ -24,7 +24,7 @@ export function finish(d: Draft): Fn {
     blocks,
     regs,
     blockCount,
-    same ? d.tables() : withoutDangling(d),
+    same ? d.tables() : usedTables(d),
     same ? fn.shape : undefined,
   );
   const plain = d.pragmas === fn.attrs.pragmas && d.renamed.params === null && d.renamed.returns === null;
@@ -37,11 +37,13 @@ export function finish(d: Draft): Fn {
   };
 }
 
-/** Jump tables; one that names an erased block has no user left, and is emptied. */
-function withoutDangling(d: Draft): Fn['tables'] {
+/** Jump tables. One that nothing uses any more is emptied, and dropped if none that is used follows. */
+function usedTables(d: Draft): Fn['tables'] {
   const tables = d.tables();
-  const dangles = (t: readonly number[]): boolean => t.some((id) => d.blockById(id) < 0);
-  return tables.some(dangles) ? tables.map((t) => (dangles(t) ? [] : t)) : tables;
+  if (tables.every((ids, t) => ids.length === 0 || d.tableUses(t) > 0)) return tables;
+  const out = tables.map((ids, t) => (d.tableUses(t) > 0 ? ids : []));
+  while (out.length > 0 && d.tableUses(out.length - 1) === 0) out.pop();
+  return out;
 }
 
 const renamed = (params: readonly Param[], regs: readonly Reg[] | null): readonly Param[] =>

@@ -110,6 +110,12 @@ export class FlowDraft extends PhiDraft {
     return this.tableList.length - 1;
   }
 
+  protected setTable(t: number, ids: readonly number[]): void {
+    if (this.tableList === this.fn.tables) this.tableList = [...this.fn.tables];
+    this.tableList[t] = ids;
+    this.changed = true;
+  }
+
   protected unlinkBlock(b: BlockNo): void {
     this.blocks.unlink(b);
     this.blocks.alive[b] = 0;

@@ -34,8 +34,8 @@ export class InstructionDraft extends InstructionList {
   private entry: Uint8Array | null = null;
   private returnRegs: Reg[] | null = null;
   private paramRegs: Reg[] | null = null;
-  /** Ids of blocks that `namesBlock` instructions name, computed on first use. */
-  private pinned: Set<number> | null = null;
+  /** How many operands of `namesBlock` instructions name a block, and of any a jump table; counted on first use. */
+  private names: { readonly blocks: Map<number, number>; readonly tables: Map<number, number> } | null = null;
   watcher: Watcher | null = null;
 
   constructor(fn: Fn) {
@@ -246,7 +246,7 @@ export class InstructionDraft extends InstructionList {
     const ins = this.instrs[n];
     if (this.uses !== null) enterUses(this.uses, n, ins);
     if (this.defs !== null) enterDefs(this.defs, n, ins);
-    this.namesChange(ins);
+    if (this.names !== null) this.countNames(ins, 1);
     this.watcher?.changed(n, null);
     return n;
   }
@@ -256,7 +256,7 @@ export class InstructionDraft extends InstructionList {
     this.unlink(n);
     this.uses?.close(n);
     this.defs?.close(n);
-    this.namesChange(before);
+    if (this.names !== null) this.countNames(before, -1);
     this.watcher?.removed(n, before);
   }
 
@@ -272,8 +272,10 @@ export class InstructionDraft extends InstructionList {
       this.defs.close(n);
       enterDefs(this.defs, n, ins);
     }
-    this.namesChange(before);
-    this.namesChange(ins);
+    if (this.names !== null) {
+      this.countNames(before, -1);
+      this.countNames(ins, 1);
+    }
     this.touch(this.block(n));
     this.watcher?.changed(n, before);
   }
@@ -295,17 +297,28 @@ export class InstructionDraft extends InstructionList {
 
   /** Is the block named by an instruction that is neither a jump nor a phi? */
   protected isPinned(id: number): boolean {
-    if (this.pinned === null) {
-      this.pinned = new Set();
-      for (let n = 0; n < this.total; n++)
-        if (!this.isRemoved(n) && namesBlock(this.instrs[n]))
-          for (const o of this.instrs[n].src) if (o.kind === Kind.Label) this.pinned.add(o.lo);
-    }
-    return this.pinned.has(id);
+    return (this.namesCounted().blocks.get(id) ?? 0) > 0;
   }
 
-  private namesChange(x: Instr): void {
-    if (this.pinned !== null && namesBlock(x)) this.pinned = null;
+  /** Number of operands that name the jump table. */
+  tableUses(t: number): number {
+    return this.namesCounted().tables.get(t) ?? 0;
+  }
+
+  private namesCounted(): NonNullable<typeof this.names> {
+    if (this.names === null) {
+      this.names = { blocks: new Map(), tables: new Map() };
+      for (let n = 0; n < this.total; n++) if (!this.isRemoved(n)) this.countNames(this.instrs[n], 1);
+    }
+    return this.names;
+  }
+
+  private countNames(x: Instr, by: 1 | -1): void {
+    if ((x.op.flags & (OpFlag.Pure | OpFlag.Phi)) !== 0) return;
+    const { blocks, tables } = this.names!;
+    for (const o of x.src)
+      if (o.kind === Kind.Table) tables.set(o.lo, (tables.get(o.lo) ?? 0) + by);
+      else if (o.kind === Kind.Label && namesBlock(x)) blocks.set(o.lo, (blocks.get(o.lo) ?? 0) + by);
   }
 
   protected useLists(): Occurrences {
