@@ -45,19 +45,6 @@ export const kindOfMessage = (message: string): string =>
  */
 export const RACED = ', with one warp or thread';
 
-/** The kind of a difference in an open world, without addresses, bytes and seeds. */
-function kindOfDifference(text: string, raced: boolean): string {
-  const said = text.replace(/^seed \d+: /, '');
-  const kind = /^before: /.test(said)
-    ? kindOfMessage(said)
-    : /^ends before/.test(said)
-      ? 'does not end'
-      : /^block, warp/.test(said)
-        ? 'threads end otherwise'
-        : 'memory differs';
-  return raced ? `${kind}${RACED}` : kind;
-}
-
 /** Compares every kernel with its version before any phase, in open worlds (`sameOpenWorld`). */
 export const openWorlds: Judge = openWorldsWithin(null);
 
@@ -100,7 +87,7 @@ function openWorldsWithin(budget: number | null, tell: (r: OpenComparison) => vo
         };
       if (r.same) continue;
       const [first] = r.differences;
-      return { state: 'bad', kind: kindOfDifference(first, r.raced), text: `${name}: ${first}` };
+      return { state: 'bad', kind: `${r.kind}${r.raced ? RACED : ''}`, text: `${name}: ${first}` };
     }
     return GOOD;
   };

@@ -165,8 +165,15 @@ export interface OpenComparison {
   readonly raced: boolean;
   /** Differences in words, at most ten. */
   readonly differences: readonly string[];
+  /** What kind of difference the first one is, whatever the seed, the addresses and the values; '' if there is none. */
+  readonly kind: string;
   readonly seeds: readonly number[];
   readonly executed: number;
+}
+
+interface Difference {
+  readonly kind: string;
+  readonly text: string;
 }
 
 export interface OpenCheckOptions {
@@ -218,7 +225,7 @@ export function sameOpenWorld(
 ): OpenComparison {
   const fn = findKernel(before, kernel);
   const seeds = opts.seeds ?? [1, 2];
-  const differences: string[] = [];
+  const differences: Difference[] = [];
   let partial = false;
   let raced = false;
   let executed = 0;
@@ -237,10 +244,10 @@ export function sameOpenWorld(
     };
     executed += first.executed;
     /** What fixed turns cannot show: differences of one warp under a schedule, if the original has none under any of several. */
-    const late = (one: OpenOptions, run: (p: Program, o: OpenOptions) => OpenResult): string[] => {
+    const late = (one: OpenOptions, run: (p: Program, o: OpenOptions) => OpenResult): Difference[] => {
       const a = run(before, one);
       if (a.status !== 'done') return [];
-      const under = (p: Program, schedule: number): string[] =>
+      const under = (p: Program, schedule: number): Difference[] =>
         compare(a, run(p, { ...one, turns: { schedule } }), o.budget);
       const found = under(after, seed);
       if (found.length === 0) return [];
@@ -270,14 +277,25 @@ export function sameOpenWorld(
         raced = true;
         continue;
       }
-      for (const s of found) if (differences.length < 10) differences.push(`seed ${seed}: ${s}`);
+      const keep = ({ kind, text }: Difference, where: string): void => {
+        if (differences.length < 10) differences.push({ kind, text: `${where}: ${text}` });
+      };
+      for (const d of found) keep(d, `seed ${seed}`);
       if (found.length === 0 && a.status === 'done' && hasUniformRegisters(after))
-        for (const s of late({ ...o, grid: [1, 1, 1], block: shrunk(o.block, 32) }, run))
-          if (differences.length < 10) differences.push(`seed ${seed}, turns at random: ${s}`);
+        for (const d of late({ ...o, grid: [1, 1, 1], block: shrunk(o.block, 32) }, run))
+          keep(d, `seed ${seed}, turns at random`);
       break;
     }
   }
-  return { same: differences.length === 0, partial, raced, differences, seeds, executed };
+  return {
+    same: differences.length === 0,
+    partial,
+    raced,
+    differences: differences.map((d) => d.text),
+    kind: differences[0]?.kind ?? '',
+    seeds,
+    executed,
+  };
 }
 
 /**
@@ -307,23 +325,31 @@ const FURTHER = 16;
 const SLOWER = 8;
 
 /** The differences between two runs with the same budget. */
-function compare(a: OpenResult, b: OpenResult, budget: number): string[] {
-  const found: string[] = [];
-  const say = (s: string) => void found.push(s);
+function compare(a: OpenResult, b: OpenResult, budget: number): Difference[] {
+  const found: Difference[] = [];
+  const say = (kind: string, text: string) => void found.push({ kind, text });
   const unfinished = a.status === 'budget' || b.status === 'budget';
   if (a.status === 'done' && b.status === 'budget' && budget > SLOWER * a.executed)
-    return [`ends before, in ${a.executed} warp instructions, and not in ${b.executed} after`];
+    return [
+      {
+        kind: 'does not end',
+        text: `ends before, in ${a.executed} warp instructions, and not in ${b.executed} after`,
+      },
+    ];
   if (!unfinished) {
     if (a.status !== b.status || a.fault?.kind !== b.fault?.kind || a.fault?.subject !== b.fault?.subject) {
       const end = (r: OpenResult) =>
         `${r.status}${r.fault === null ? '' : ` (${r.fault.message.split('\n')[0]})`}`;
-      return [`before: ${end(a)}; after: ${end(b)}`];
+      const kind = (r: OpenResult) => `${r.status}${r.fault === null ? '' : ` (${r.fault.kind})`}`;
+      return [{ kind: `before: ${kind(a)}; after: ${kind(b)}`, text: `before: ${end(a)}; after: ${end(b)}` }];
     }
-    compareEnds(a, b, say);
+    compareEnds(a, b, (text) => say('threads end otherwise', text));
   }
+  const memory = (text: string) => say('memory differs', text);
   // A warp's work before a fault may be reordered; a trap keeps its place.
-  if (unfinished || [...a.ended.values()].some((kind) => kind !== 'trap')) compareLogs(a.logs, b.logs, say);
-  else compareWritten(a.memory, b.memory, say);
+  if (unfinished || [...a.ended.values()].some((kind) => kind !== 'trap'))
+    compareLogs(a.logs, b.logs, memory);
+  else compareWritten(a.memory, b.memory, memory);
   return found;
 }
 

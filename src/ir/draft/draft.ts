@@ -97,8 +97,7 @@ export class Draft extends FlowDraft {
     this.edgesChange(b, () => {
       for (let n = this.firstControl(b); n >= 0; n = this.nextOf[n]) {
         const x = this.at(n);
-        if (isControl(x) && leadsTo(x, this.blocks.ids[from], this.tableList))
-          this.retarget(n, from, to);
+        if (isControl(x) && leadsTo(x, this.blocks.ids[from], this.tableList)) this.retarget(n, from, to);
       }
       if (this.blocks.fall[b] === from) this.blocks.fall[b] = to;
     });
