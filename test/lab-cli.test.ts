@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -150,6 +150,43 @@ describe('orrery ab', () => {
     expect(orrery('ab', 'base', 'level:3', '--kernels', files[1]).out).toContain(
       'both arms are the same plan',
     );
+  });
+
+  it('a launch that expects nothing proves nothing: then open worlds decide', () => {
+    const folder = join(dir, 'no-expectation');
+    mkdirSync(folder, { recursive: true });
+    copyFileSync(join(root, kernels, 'saxpy', 'saxpy.sm_80.ptx'), join(folder, 'saxpy.ptx'));
+    writeFileSync(
+      join(folder, 'launch.yaml'),
+      `kind: launch
+module: saxpy.ptx
+kernel: saxpy
+grid: [2, 1, 1]
+block: [32, 1, 1]
+params:
+  - { scalar: s32, value: 64 }
+  - { scalar: f32, value: 2 }
+  - { buffer: f32, length: 64, fill: iota }
+  - { buffer: f32, length: 64, fill: zero }
+`,
+    );
+    writeFileSync(
+      join(folder, 'wrong.yaml'),
+      `kind: rules
+group: wrong
+rules:
+  - id: other-factor
+    title: a product is a sum
+    match: FFMA $d, $x, $y, $z
+    rewrite: FADD $d, $x, $z
+    source: nobody
+`,
+    );
+    const one = join(folder, 'saxpy.ptx');
+    const arms = ['base', `rules:${join(folder, 'wrong.yaml')}`, '--force-rules'];
+    const r = orrery('ab', ...arms, '--kernels', one, '--no-ptxas', '--repeat', '0');
+    expect([r.code, r.out.match(/\d kernels WRONG/)?.[0]]).toEqual([1, '2 kernels WRONG']);
+    expect(r.out).toMatch(/by open world: seed \d: byte 0x/);
   });
 
   it('an arm that changes what a kernel does is found out', () => {

@@ -32,7 +32,7 @@ function programs(): Program[] {
 it('what keeps a kernel from running is told by its kind and by what it is about', () => {
   const opts = { seed: 1, grid: [1, 1, 1], block: [1, 1, 1], budget: 100 } as const;
   const run = (p: Program, name = 'k') =>
-    openWorld(p, name, { parameters: new Set(), words: new Set() }, BASE, opts).fault;
+    openWorld(p, name, { parameters: new Set(), words: new Set(), floats: new Set() }, BASE, opts).fault;
   const lost = run(kernel('MOV.64 RD2, &nowhere\nEXIT'));
   expect([lost?.kind, lost?.subject]).toEqual(['symbol', 'nowhere']);
   const none = run(kernel('EXIT'), 'other');
@@ -367,6 +367,21 @@ describe('odd kernels', () => {
       partial: false,
     });
     expect(sameOpenWorld(kernel, of(body('', 8)), 'k', BASE, o).same).toBe(false);
+  });
+
+  it('that round once instead of twice are different, also where pages would hold integers', () => {
+    const body = (sum: string) =>
+      `ld.global.b32 %r3, [%rd3+512];\nld.global.b32 %r4, [%rd3+1048576];\nld.global.b32 %r5, [%rd3+2097152];\n${sum}\nst.global.b32 [%rd3], %r6;`;
+    const twice = of(body('mul.rn.f32 %r6, %r3, %r4;\nadd.rn.f32 %r6, %r6, %r5;'));
+    expect(same(twice, of(body('fma.rn.f32 %r6, %r3, %r4, %r5;'))).differences[0]).toMatch(/^seed 2: byte /);
+    expect(same(twice, twice).same).toBe(true);
+    // Also by a parameter, which is a float in both.
+    const by = (sum: string) =>
+      of(`${body(sum)}`.replace('ld.global.b32 %r4, [%rd3+1048576]', 'cvt.rn.f32.u32 %r4, %r2'));
+    expect(
+      same(by('mul.rn.f32 %r6, %r3, %r4;\nadd.rn.f32 %r6, %r6, %r5;'), by('fma.rn.f32 %r6, %r3, %r4, %r5;'))
+        .same,
+    ).toBe(false);
   });
 
   it('that end before and not after are different', () => {

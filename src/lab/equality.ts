@@ -14,7 +14,8 @@ export interface Equality {
 }
 
 /**
- * Compares a kernel with its version before any phase: by its launches if there are any, else in open worlds.
+ * Compares a kernel with its version before any phase: by its launches if any of them expects
+ * something, else in open worlds.
  *
  * @param input the module as it was lowered
  * @param measured the kernel of `last`, whose launches have already run
@@ -29,7 +30,7 @@ export function equalityOf(input: Program, last: Program, measured: KernelMeasur
 function compared(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
   const bad = measured.launches.find((l) => !l.ok);
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
-  if (measured.launches.length > 0) return { ok: true, by: 'launch', note: '' };
+  if (measured.launches.some((l) => l.expects)) return { ok: true, by: 'launch', note: '' };
   if (input === last) return { ok: true, by: 'unchanged', note: '' };
   const r = sameOpenWorld(input, last, measured.kernel, paramBase(plan));
   const limits = [

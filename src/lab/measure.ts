@@ -54,6 +54,8 @@ export interface LaunchOutcome {
   readonly ok: boolean;
   /** The fault; '' if there is none. */
   readonly why: string;
+  /** Whether it says what any buffer holds afterwards; without that it only runs. */
+  readonly expects: boolean;
 }
 
 /** One kernel of a module, measured. */
@@ -148,7 +150,12 @@ export class Measurer {
         start: { threads: x * y * z, dynamicShared: launch.dynamicShared },
         grid: gx * gy * gz,
         result,
-        outcome: { file: launch.file, ok: result.status === 'ok', why },
+        outcome: {
+          file: launch.file,
+          ok: result.status === 'ok',
+          why,
+          expects: launch.params.some((p) => p.kind === 'buffer' && p.expect !== null),
+        },
       });
     }
     return out;

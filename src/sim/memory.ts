@@ -117,11 +117,12 @@ function someInteger(h: number, plain: boolean): number {
 }
 
 /**
- * A float from 1 up to 16, built from leading bits of exponent and significand; unless `plain`, one in four is
- * negative.
+ * A float from 1 up to 4. If `plain`, it has nine bits of significand, so that products are exact and loops end as they do for simple
+ * data; otherwise all 23, so that every rounding shows, and one in four is negative.
  */
 function someFloat(h: number, plain: boolean): number {
-  return (0x3f800000 + ((h & 0x3ff) << 14)) | (plain || h >>> 30 !== 0 ? 0 : 1 << 31);
+  if (plain) return 0x3f800000 + ((h & 0x3ff) << 14);
+  return (0x3f800000 + (h & 0xffffff)) | (h >>> 30 !== 0 ? 0 : 1 << 31);
 }
 
 /** One page of open memory, with a mark for every byte that has been written. */
@@ -131,25 +132,43 @@ export interface Page {
   readonly written: Uint8Array;
 }
 
+/** Number of the page of an address. */
+export const pageOf = (address: number): number => Math.floor(address / PAGE);
+
+/** What the words of a page are made from. */
+const pageHash = (page: number, seed: number): number => mix(page | 0, seed ^ Math.floor(page / 4294967296));
+
+/** Whether an unwritten page of open memory holds floats, whatever a program uses them as. */
+export const holdsFloats = (page: number, seed: number): boolean => (pageHash(page, seed) & 1) === 1;
+
 /**
  * Open memory: every address exists. An unwritten byte holds a value hashed from its address: small integer words in
- * half of the pages, small floats in the others, so that loops and indices stay reasonable; pointers where a program
- * uses the word as an address. Alignment is not checked.
+ * half of the pages, small floats in the others, so that loops and indices stay reasonable; floats and pointers where
+ * a program uses the page or the word so. Alignment is not checked.
  */
 export class OpenMemory implements Memory {
   readonly pages = new Map<number, Page>();
   private readonly seed: number;
   private readonly pointers: ReadonlySet<number>;
+  private readonly floats: ReadonlySet<number>;
   private lastKey = Number.NaN;
   private lastPage: Page | null = null;
   private readonly here: Location = { view: new DataView(new ArrayBuffer(0)), at: 0 };
   private readonly straddle = new DataView(new ArrayBuffer(16));
   private pending: { address: number; size: number } | null = null;
 
-  /** @param pointers addresses of 8-byte words that hold pointers: distant bases that every access is aligned to */
-  constructor(seed: number, pointers: ReadonlySet<number> = new Set()) {
+  /**
+   * @param pointers addresses of 8-byte words that hold pointers: distant bases that every access is aligned to
+   * @param floats pages that hold floats
+   */
+  constructor(
+    seed: number,
+    pointers: ReadonlySet<number> = new Set(),
+    floats: ReadonlySet<number> = new Set(),
+  ) {
     this.seed = seed;
     this.pointers = pointers;
+    this.floats = floats;
   }
 
   private page(key: number): Page {
@@ -158,8 +177,8 @@ export class OpenMemory implements Memory {
     if (p === undefined) {
       const bytes = new Uint8Array(PAGE);
       const view = new DataView(bytes.buffer);
-      const k = mix(key | 0, this.seed ^ Math.floor(key / 4294967296));
-      const floats = (k & 1) === 1;
+      const k = pageHash(key, this.seed);
+      const floats = this.floats.has(key) || holdsFloats(key, this.seed);
       const plain = (this.seed & 1) === 1;
       for (let w = 0; w < PAGE; w += 4) {
         const h = mix(w, k);

@@ -4,8 +4,8 @@ import type { Fn, Instr, Program } from '../ir/program.ts';
 import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine } from './machine.ts';
-import { mix, OpenMemory } from './memory.ts';
-import { type Pointers, pointerLoads, pointerOffsets } from './pointers.ts';
+import { holdsFloats, mix, OpenMemory, pageOf } from './memory.ts';
+import { floatLoads, pointerLoads, pointerOffsets, type UsedAs } from './pointers.ts';
 import type { MachineOptions } from './simulation.ts';
 
 type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule'>;
@@ -39,14 +39,20 @@ export interface OpenResult {
 /** Distance between the bases of two pointer parameters. */
 const FAR = 2 ** 36;
 
+/** From 1 up to 3: with two bits behind the point for odd seeds, as exact as open memory's floats, for even ones with 24. */
+function floatParameter(offset: number, seed: number): number {
+  const h = mix(offset, seed);
+  return (seed & 1) === 1 ? 1 + (h & 7) / 4 : 1 + (h & 0xffffff) / 2 ** 23;
+}
+
 /** Parameter bytes of an open-world run: pointers far apart, everything else small. */
 function openBank(kernel: Fn, pointers: ReadonlySet<number>, paramBase: number, seed: number): DataView {
   const bank = paramBank();
   const view = new DataView(bank.buffer);
   for (const p of kernel.params) {
     const at = paramBase + p.offset;
-    if (p.type === 'f32' && !p.array) view.setFloat32(at, 1 + (mix(p.offset, seed) & 7) / 4, true);
-    else if (p.type === 'f64' && !p.array) view.setFloat64(at, 1 + (mix(p.offset, seed) & 7) / 4, true);
+    if (p.type === 'f32' && !p.array) view.setFloat32(at, floatParameter(p.offset, seed), true);
+    else if (p.type === 'f64' && !p.array) view.setFloat64(at, floatParameter(p.offset, seed), true);
     else if (p.array)
       for (let k = 0; k + 4 <= p.size; k += 4)
         view.setUint32(at + k, 1 + (mix(p.offset + k, seed) & 31), true);
@@ -72,11 +78,11 @@ function openBank(kernel: Fn, pointers: ReadonlySet<number>, paramBase: number, 
 export function openWorld(
   program: Program,
   kernelName: string,
-  pointers: Pointers,
+  used: UsedAs,
   paramBase: number,
   opts: OpenOptions,
 ): OpenResult {
-  const memory = new OpenMemory(opts.seed, pointers.words);
+  const memory = new OpenMemory(opts.seed, used.words, used.floats);
   let m: Machine | null = null;
   const result = (status: OpenResult['status'], fault: SimFault | null = null): OpenResult => {
     memory.flush();
@@ -105,7 +111,7 @@ export function openWorld(
         ...opts.turns,
       },
       memory,
-      openBank(kernel, pointers.parameters, paramBase, opts.seed),
+      openBank(kernel, used.parameters, paramBase, opts.seed),
     );
     m.followed = opts.followed ?? null;
     let next = 2 ** 42;
@@ -122,38 +128,36 @@ export function openWorld(
   }
 }
 
-/** Rounds of searching for words that hold pointers: each finds those that the previous ones lead to. */
+/** Rounds of searching for what the kernel uses values as: each finds those that the previous ones lead to. */
 const ROUNDS = 4;
 
 /**
- * Runs a kernel with pointers wherever it uses loaded words as addresses. The first run shows which words those are;
- * it is repeated as long as they lead to more.
+ * Runs a kernel with pointers wherever it uses loaded words as addresses, and for even seeds with floats wherever it
+ * uses them as such: a rounding shows in floats only, while integers let it go the ways that it goes with zeros. The
+ * first run shows which words those are; it is repeated as long as they lead to more.
  */
 function runFollowing(
   program: Program,
   kernel: string,
   paramBase: number,
   opts: OpenOptions,
-): { run: OpenResult; pointers: Pointers } {
+): { run: OpenResult; used: UsedAs } {
   const parameters = pointerOffsets(findKernel(program, kernel), paramBase);
-  const loads = new Set(program.functions.flatMap((f) => [...pointerLoads(f)]));
-  const words = new Set<number>();
-  if (loads.size === 0) {
-    const pointers = { parameters, words };
-    return { run: openWorld(program, kernel, pointers, paramBase, opts), pointers };
-  }
+  const toWords = new Set(program.functions.flatMap((f) => [...pointerLoads(f)]));
+  const toFloats =
+    (opts.seed & 1) === 1 ? new Set() : new Set(program.functions.flatMap((f) => [...floatLoads(f)]));
+  const [words, floats] = [new Set<number>(), new Set<number>()];
   for (let round = 0; ; round++) {
-    const found = new Set(words);
-    const followed = {
-      note: (ins: Instr, address: number) => {
-        if (loads.has(ins))
-          for (let k = 0; k < ins.dst.length; k++) found.add(address - (address % 8) + 8 * k);
-      },
+    const used: UsedAs = { parameters, words: new Set(words), floats: new Set(floats) };
+    const note = (ins: Instr, address: number): void => {
+      if (toWords.has(ins))
+        for (let k = 0; k < ins.dst.length; k++) words.add(address - (address % 8) + 8 * k);
+      if (toFloats.has(ins) && !holdsFloats(pageOf(address), opts.seed)) floats.add(pageOf(address));
     };
-    const pointers = { parameters, words: new Set(words) };
-    const run = openWorld(program, kernel, pointers, paramBase, { ...opts, followed });
-    if (found.size === words.size || round === ROUNDS) return { run, pointers };
-    for (const x of found) words.add(x);
+    const followed = toWords.size + toFloats.size === 0 ? null : { note };
+    const run = openWorld(program, kernel, used, paramBase, { ...opts, followed });
+    if (words.size === used.words.size && floats.size === used.floats.size) return { run, used };
+    if (round === ROUNDS) return { run, used };
   }
 }
 
@@ -236,9 +240,9 @@ export function sameOpenWorld(
       block: opts.block ?? blockOf(fn, opts.threadsPerSm ?? FEWEST_THREADS),
       budget: opts.budget ?? 300_000,
     };
-    const { run: first, pointers } = runFollowing(before, kernel, paramBase, o);
+    const { run: first, used } = runFollowing(before, kernel, paramBase, o);
     const run = (program: Program, o: OpenOptions): OpenResult => {
-      const r = openWorld(program, kernel, pointers, paramBase, o);
+      const r = openWorld(program, kernel, used, paramBase, o);
       executed += r.executed;
       return r;
     };

@@ -2,12 +2,14 @@ import { modOf, OpFlag, type Space } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 
-/** The values that a kernel uses as addresses. */
-export interface Pointers {
-  /** Byte offsets of such parameters. */
+/** What a kernel uses the values as that it finds. */
+export interface UsedAs {
+  /** Byte offsets of parameters that it uses as addresses. */
   readonly parameters: ReadonlySet<number>;
-  /** Addresses of such 8-byte words in memory. */
+  /** Addresses of 8-byte words in memory that it uses as addresses. */
   readonly words: ReadonlySet<number>;
+  /** Pages of memory from which it loads floats. */
+  readonly floats: ReadonlySet<number>;
 }
 
 /** Spaces that may hold pointers stored by the host. */
@@ -77,3 +79,17 @@ export const pointerLoads = (fn: Fn): Set<Instr> =>
       ? i
       : null,
   );
+
+/** Loads from memory whose results operations on floats read. */
+export function floatLoads(fn: Fn): Set<Instr> {
+  const read = new Set<number>();
+  for (const b of fn.blocks)
+    for (const i of b.ins)
+      if (i.op.class === 'float') for (const o of i.src) if (o.reg !== NO_REG) read.add(regIndex(o.reg));
+  const out = new Set<Instr>();
+  for (const b of fn.blocks)
+    for (const i of b.ins)
+      if (i.op.primitive === 'load' && i.src[0].kind === Kind.Addr)
+        if (i.dst.some((r) => r !== NO_REG && read.has(regIndex(r)))) out.add(i);
+  return out;
+}

@@ -71,7 +71,9 @@ function one(m: ModuleMeasure, k: KernelMeasure, chosen: readonly Metric[] | nul
   }
   const right = k.launches.filter((l) => l.ok).length;
   const ran =
-    k.launches.length === 0 ? 'no launch beside it' : `${right} of ${k.launches.length} launches right`;
+    k.launches.length === 0
+      ? 'no launch beside it'
+      : `${right} of ${k.launches.length} launches right${k.launches.some((l) => l.expects) ? '' : ', nothing expected'}`;
   return [
     `${paint.bold(shortened(k.kernel, 40))}  ${shortened(m.file, WIDTH - 42)}`,
     `-O${m.level} ${m.sm}, order ${m.order}, ${ran}`,
