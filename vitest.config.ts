@@ -54,6 +54,7 @@ export default defineConfig({
     // Vitest leaves one processor free, which on a machine of two is half of it.
     maxWorkers: availableParallelism(),
     setupFiles: ['test/support/setup.ts'],
+    globalSetup: ['test/support/server.ts'],
     // Files of one worker share what they import: modules, the opcodes and rules read from YAML, and code that is already compiled.
     isolate: false,
     sequence: { sequencer: LongFirst },
