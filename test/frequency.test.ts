@@ -2,10 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { branchProbabilitiesOf } from '../src/analysis/branch-probability.ts';
 import { type Cfg, cfgOf } from '../src/analysis/cfg.ts';
+import { divergenceOf } from '../src/analysis/divergence.ts';
+import { dominatorsOf } from '../src/analysis/dominators.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
 import { loopsOf } from '../src/analysis/loops.ts';
 import { frequencyFrom } from '../src/analysis/profile.ts';
 import { edgeFrequency, type Frequency } from '../src/analysis/static-frequency.ts';
+import { warpFrequencyOf } from '../src/analysis/warp-frequency.ts';
+import { Lanes } from '../src/ir/opcode.ts';
 import { type Reg, regOf } from '../src/ir/operand.ts';
 import type { Fn } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
@@ -247,5 +251,70 @@ describe('frequencies from a profile', () => {
     const fn = parse('BB0:\nEXIT');
     expect(() => frequencyFrom(fn, new Map([[0, -1]]))).toThrow('the count of BB0 is -1');
     expect([...frequencyFrom(fn, new Map()).block]).toEqual([0]);
+  });
+});
+
+describe('frequencies of warps', () => {
+  const at = (text: string): number[] => [...warpFrequencyOf(parse(text))];
+  // Each block defines what no other needs; R1 is the lane or a parameter.
+  const diamond = (start: string) => `BB0:
+${start}
+ISETP.LT P2, R1, 10
+@P2 BRA BB2
+BB1:
+BRA BB3
+BB2:
+BB3:
+EXIT`;
+
+  it('count both ways where lanes part, and once where they meet', () => {
+    const p = 1 - 0.5 ** 3;
+    expect(at(diamond('S2R.LANEID R1'))).toEqual([1, p, p, 1]);
+    expect(at(diamond('MOV R1, c[0x0][0x160]'))).toEqual([1, 0.5, 0.5, 1]);
+  });
+
+  it('leave a loop once for each entry, in whatever iterations lanes leave', () => {
+    const loop = `BB0:
+S2R.LANEID R1
+MOV R3, 0
+BB1:
+IADD3 R3, R3, 1
+ISETP.LT P2, R3, R1
+@P2 BRA BB1
+BB2:
+EXIT`;
+    const thread = frequencyOf(parse(loop)).block;
+    expect(thread[1]).toBeGreaterThan(2);
+    const warp = at(loop);
+    [1, thread[1], 1].forEach((n, b) => expect(warp[b]).toBeCloseTo(n, 9));
+  });
+
+  it('are those of threads where no branch parts them, and else at least as high, up to how often the dominator runs', () => {
+    let parted = 0;
+    fc.assert(
+      fc.property(randomFn({ most: 12 }), (fn) => {
+        if (!hasWayOut(fn)) return;
+        const thread = frequencyOf(fn).block;
+        const warp = warpFrequencyOf(fn);
+        const { branch } = divergenceOf(fn);
+        const forest = loopsOf(fn);
+        if (forest.irreducible.length > 0) {
+          expect([...warp]).toEqual([...thread]);
+          return;
+        }
+        const parts = cfgOf(fn).rpo.some((b) => branch[b] === Lanes.Varying);
+        if (parts) parted++;
+        const dom = dominatorsOf(fn).idom;
+        for (const b of cfgOf(fn).rpo) {
+          if (!parts && !close(warp[b], thread[b])) throw new Error(`BB${b}: ${warp[b]}, ${thread[b]}`);
+          if (warp[b] < thread[b] * (1 - 1e-9)) throw new Error(`BB${b}: ${warp[b]} < ${thread[b]}`);
+          const same = dom[b] >= 0 && forest.innermost[b] === forest.innermost[dom[b]];
+          if (same && warp[b] > warp[dom[b]] * (1 + 1e-9))
+            throw new Error(`BB${b}: ${warp[b]} after ${warp[dom[b]]}`);
+        }
+      }),
+      { numRuns: runs(300), seed: 20261203 },
+    );
+    expect(parted).toBeGreaterThan(30);
   });
 });

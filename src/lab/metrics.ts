@@ -34,7 +34,7 @@ export const MEMORY = SPACES;
 export const METRICS: readonly Metric[] = [
   metric('instructions', 'instructions', 'instructions', 'program'),
   ...CLASSES.map((c) => metric(`instructions.${c}`, `${c} instructions`, 'instructions', 'program')),
-  metric('weighted', 'instructions, weighted by how often their block runs', 'instructions', 'model'),
+  metric('weighted', 'instructions, weighted by how often a warp runs their block', 'instructions', 'model'),
   ...CLASSES.map((c) => metric(`weighted.${c}`, `${c} instructions, weighted`, 'instructions', 'model')),
   metric('blocks', 'basic blocks', 'blocks', 'program'),
   metric('branches', 'branches', 'branches', 'program'),

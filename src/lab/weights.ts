@@ -1,13 +1,13 @@
-import { staticFrequencyOf } from '../analysis/static-frequency.ts';
+import { warpFrequencyOf } from '../analysis/warp-frequency.ts';
 import type { Fn } from '../ir/program.ts';
 import type { Profile } from '../spec/profile.ts';
 
 /**
- * How often each block runs in one call of the function, by position: as counted by the profile, else by the static
- * estimate. A block that the profile does not know, because an optimization created it, also gets the estimate.
+ * How often a warp runs each block in one call of the function, by position: as counted by the profile, else by the
+ * static estimate. A block that the profile does not know, because an optimization created it, also gets the estimate.
  */
 export function blockWeights(fn: Fn, profile?: Profile): Float64Array {
-  const { block } = staticFrequencyOf(fn);
+  const block = warpFrequencyOf(fn);
   const counts = profile?.[fn.name];
   const entered = counts?.[fn.blocks[0].id] ?? 0;
   if (counts === undefined || entered === 0) return block;

@@ -14,6 +14,7 @@ import { rangesOf } from '../analysis/ranges.ts';
 import { segmentsOf } from '../analysis/segments.ts';
 import { singleValuesOf } from '../analysis/single-values.ts';
 import { tripCountsOf } from '../analysis/trip-count.ts';
+import { warpFrequencyOf } from '../analysis/warp-frequency.ts';
 import { copyFn } from '../ir/edit.ts';
 import type { Isa } from '../ir/opcode.ts';
 import { type Fn, newShape, type Program } from '../ir/program.ts';
@@ -120,6 +121,7 @@ const ANALYSES: readonly Measured[] = [
   { name: 'what every load sees', run: allVersions, asks: [memorySsaOf] },
   { name: 'evolutions, trip counts', run: allTrips, asks: [defUseOf, loopsOf, dominatorsOf] },
   { name: 'block frequency', run: frequencyOf, asks: [allTrips, postDominatorsOf] },
+  { name: 'frequency of warps', run: warpFrequencyOf, asks: [frequencyOf, divergenceOf] },
 ];
 
 /** Prints the cost of each analysis, in nanoseconds per instruction at three sizes. */

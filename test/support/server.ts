@@ -13,7 +13,8 @@ export default function setup(): (() => void) | undefined {
   const script = fileURLToPath(new URL('../../bin/orrery.js', import.meta.url));
   const runtime = mkdtempSync(join(tmpdir(), 'orrery-suite-'));
   process.env['XDG_RUNTIME_DIR'] = runtime;
-  const server = (...args: string[]) => spawnSync(process.execPath, [script, 'server', ...args], { encoding: 'utf8' });
+  const server = (...args: string[]) =>
+    spawnSync(process.execPath, [script, 'server', ...args], { encoding: 'utf8' });
   const { status, stderr } = server('start', '--no-warm-up', '--jobs', String(availableParallelism()));
   if (status !== 0) throw new Error(`the server of the suite does not start:\n${stderr}`);
   return () => {
