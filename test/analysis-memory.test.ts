@@ -544,7 +544,7 @@ function check(program: Program, apart: number, tally: Tally): void {
 }
 
 describe('against runs of random kernels', () => {
-  const RUNS = 150;
+  const RUNS = runs(150);
   it.each([
     ['any flow, registers written many times', wildKernel, 0.1],
     ['SSA with joins and loops', ssaKernel, 0.25],

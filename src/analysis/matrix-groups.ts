@@ -38,19 +38,19 @@ export interface MatrixGroups {
   /** Products of the function. */
   readonly products: readonly Instr[];
   /** The most accumulator registers in flight behind any instruction, and how many results they are. */
-  readonly most: { readonly registers: number; readonly sets: number; readonly at: Place } | null;
+  readonly most: { readonly registers: number; readonly sets: number; readonly at: InstrPlace } | null;
   /** In order of the code; a place is named once for each reason. */
   readonly advice: readonly GroupAdvice[];
 }
 
-interface Place {
+interface InstrPlace {
   /** Position of the block. */
   readonly block: number;
   readonly ins: Instr;
 }
 
 /** What ptxas will do, and why. */
-export interface GroupAdvice extends Place {
+export interface GroupAdvice extends InstrPlace {
   /** ptxas' number of the message. */
   readonly code: number;
   /** Whether products run one at a time because of it. */

@@ -32,7 +32,7 @@ interface Group {
 }
 
 /** A point, and what has to be computed there. */
-interface Place {
+interface RematPoint {
   readonly at: number;
   readonly chain: readonly Instr[];
   readonly read: readonly Reg[];
@@ -244,7 +244,7 @@ export class RematWays {
   }
 
   /** The nearest point above the wanted one at which everything can be had; null if there is none near enough. */
-  private placeFor(def: Ins, { block, at }: Group): Place | null {
+  private placeFor(def: Ins, { block, at }: Group): RematPoint | null {
     // A copy stands behind phis, and behind the definition.
     const top = block === this.d.block(def) ? this.live.indexOf(def) + 1 : this.live.phisOf(block);
     for (let p = at; p >= top && p >= at - this.limits.lookback; p--) {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { runs } from './size.ts';
 
-// The same cases in every run, also of properties that name no seed of their own.
-fc.configureGlobal({ seed: 20 });
+// The same cases in every run, also of properties that name no seed of their own, and more of all in a larger size.
+fc.configureGlobal({ seed: 20, numRuns: runs(100) });

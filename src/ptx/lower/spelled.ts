@@ -12,7 +12,7 @@ import { TYPES } from './types.ts';
  */
 
 /** Where an operand of the PTX instruction goes. */
-interface Place {
+interface OperandPlace {
   readonly source: boolean;
   readonly at: number;
   readonly width: number;
@@ -24,7 +24,7 @@ interface Place {
 interface Reading {
   readonly row: SpelledRow;
   readonly mods: number;
-  readonly places: readonly Place[];
+  readonly places: readonly OperandPlace[];
   /** Operand modifiers that the PTX name stands for: `sub` negates its second source. */
   readonly implied: readonly number[];
 }
@@ -179,7 +179,7 @@ function readingFor(
   mods: number,
 ): (Reading & { readonly name: string }) | null {
   const [line] = specialise(mainLine(row), row.op, mods, spelling.words);
-  const places: Place[] = [];
+  const places: OperandPlace[] = [];
   for (const [k, p] of line.pieces.entries()) {
     if (!isOperand(p)) continue;
     if (p.kind === 'temp') return null;
