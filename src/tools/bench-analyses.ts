@@ -1,22 +1,29 @@
 import { accessesOf } from '../analysis/address.ts';
+import { branchProbabilitiesOf } from '../analysis/branch-probability.ts';
 import { cfgOf } from '../analysis/cfg.ts';
+import { analyzeControlFlow } from '../analysis/control-flow.ts';
 import { defUseOf } from '../analysis/defuse.ts';
 import { divergenceOf } from '../analysis/divergence.ts';
 import { dominatorsOf, postDominatorsOf } from '../analysis/dominators.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
+import { partsLanes } from '../analysis/lane-agreement.ts';
 import { livenessOf } from '../analysis/liveness.ts';
 import { loopsOf } from '../analysis/loops.ts';
+import { meetingsOf } from '../analysis/meetings.ts';
 import { mayBeCommon } from '../analysis/memory-ops.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
+import { effectsOf } from '../analysis/mod-ref.ts';
 import { nestingOf } from '../analysis/nesting.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { rangesOf } from '../analysis/ranges.ts';
 import { segmentsOf } from '../analysis/segments.ts';
 import { singleValuesOf } from '../analysis/single-values.ts';
+import { togetherOf } from '../analysis/together.ts';
 import { tripCountsOf } from '../analysis/trip-count.ts';
 import { warpFrequencyOf } from '../analysis/warp-frequency.ts';
 import { copyFn } from '../ir/edit.ts';
 import type { Isa } from '../ir/opcode.ts';
+import { NO_REG } from '../ir/operand.ts';
 import { type Fn, newShape, type Program } from '../ir/program.ts';
 import { parseProgram } from '../ir/text.ts';
 
@@ -95,6 +102,14 @@ function allVersions(fn: Fn, program: Program): void {
   for (let n = 0; n < ins.length; n++) if (mayBeCommon(ins[n])) m.versionSeenBy(n);
 }
 
+/** Whether lanes agree on every guard of a branch. */
+function allAgreements(fn: Fn): void {
+  for (const { ins } of fn.blocks) {
+    const x = ins[ins.length - 1];
+    if (x !== undefined && x.guard !== NO_REG) partsLanes(fn, x.guard);
+  }
+}
+
 const ANALYSES: readonly Measured[] = [
   { name: 'flow graph', run: cfgOf, asks: [] },
   { name: 'dominators', run: dominatorsOf, asks: [cfgOf] },
@@ -122,6 +137,12 @@ const ANALYSES: readonly Measured[] = [
   { name: 'evolutions, trip counts', run: allTrips, asks: [defUseOf, loopsOf, dominatorsOf] },
   { name: 'block frequency', run: frequencyOf, asks: [allTrips, postDominatorsOf] },
   { name: 'frequency of warps', run: warpFrequencyOf, asks: [frequencyOf, divergenceOf] },
+  { name: 'branch probabilities', run: branchProbabilitiesOf, asks: [allTrips, postDominatorsOf] },
+  { name: 'agreement of lanes', run: allAgreements, asks: [divergenceOf] },
+  { name: 'lanes together', run: togetherOf, asks: [divergenceOf, postDominatorsOf] },
+  { name: 'meetings of paths', run: meetingsOf, asks: [cfgOf, postDominatorsOf] },
+  { name: 'annotations of blocks', run: (fn) => analyzeControlFlow(fn), asks: [loopsOf, dominatorsOf] },
+  { name: 'call graph, effects', run: (_, program) => effectsOf({ ...program }), asks: [] },
 ];
 
 /** Prints the cost of each analysis, in nanoseconds per instruction at three sizes. */

@@ -1,9 +1,19 @@
 import { finish } from '../ir/draft/finish.ts';
-import { cloneBlocks, Draft, edit, preheader, removeUnreachable, splitEdge } from '../ir/draft/index.ts';
+import {
+  cloneBlocks,
+  Draft,
+  dedicatedExits,
+  edit,
+  preheader,
+  removeUnreachable,
+  spliceFunction,
+  splitEdge,
+  splitPredecessors,
+} from '../ir/draft/index.ts';
 import { withSrc } from '../ir/edit.ts';
 import { isControl } from '../ir/flow.ts';
 import type { Isa } from '../ir/opcode.ts';
-import { imm, NO_REG, RegFile } from '../ir/operand.ts';
+import { imm, NO_REG, RegFile, reg, table } from '../ir/operand.ts';
 import { type Fn, instr, newShape } from '../ir/program.ts';
 import { constructSsa } from '../ssa/construct.ts';
 import { leaveSsa } from '../ssa/leave.ts';
@@ -119,6 +129,14 @@ export function benchDraft(
     atEach((d, n) => void d.insertBefore(n, idle(d))),
   );
   edits(
+    'insertAfter',
+    atEach((d, n) => void d.insertAfter(n, idle(d))),
+  );
+  edits(
+    'insertAtStart of one',
+    atEach((d) => void d.insertAtStart(d.entryBlock, idle(d))),
+  );
+  edits(
     'insertAtEnd of one',
     atEach((d) => void d.insertAtEnd(d.entryBlock, idle(d))),
   );
@@ -130,6 +148,24 @@ export function benchDraft(
     'replace',
     atEach((d, n) => d.replace(n, withSrc(d.at(n), [...d.at(n).src]))),
   );
+  edits(
+    'replaceBy two',
+    atEach((d, n) => d.replaceBy(n, [idle(d), d.at(n)])),
+  );
+  edits(
+    'moveToEnd',
+    atEach((d, n) => d.moveToEnd(n, d.block(n))),
+  );
+  edits('replaceUses', (d, list) => {
+    let uses = 0;
+    for (const n of list)
+      for (const r of d.at(n).dst) {
+        if (r === NO_REG) continue;
+        uses += d.useCount(r);
+        d.replaceUses(r, d.freshReg(r & 7));
+      }
+    return uses;
+  });
   edits(
     'move to the front',
     atEach((d, n) => d.move(n, d.first(d.block(n)))),
@@ -149,6 +185,16 @@ export function benchDraft(
   edits('splitBefore', (d, list) => {
     for (let i = list.length - 1; i >= 0; i -= 4) d.splitBefore(list[i]);
     return list.length / 4;
+  });
+  edits('cut in pieces of 4', (d) => {
+    let pieces = 0;
+    for (const b of d.layout()) {
+      const at: number[] = [];
+      let k = 0;
+      for (let n = d.first(b); n >= 0; n = d.next(n)) if (k++ % 4 === 1) at.push(n);
+      pieces += d.cut(b, at).length;
+    }
+    return Math.max(1, pieces);
   });
   edits('mergeWithSuccessor', (d, list) => {
     for (let i = list.length - 1; i >= 0; i -= 4) d.splitBefore(list[i]);
@@ -170,6 +216,59 @@ export function benchDraft(
         d.redirect(b, d.entryBlock, s);
       }
     return 2 * blocks.length;
+  });
+  edits('redirectEdge and back', (d) => {
+    let n = 0;
+    for (const b of d.layout())
+      d.edges(b).forEach((to, e) => {
+        if (to === d.entryBlock) return;
+        d.redirectEdge(b, e, d.entryBlock);
+        d.redirectEdge(b, e, to);
+        n += 2;
+      });
+    return n;
+  });
+  edits('  a way of a table', (d) => {
+    // One jump with a way to every block: the cost is for each entry of its table.
+    const blocks = d.layout();
+    const jump = instr(
+      isa.byName.get('BRX')!,
+      0,
+      [],
+      [reg(d.freshReg(RegFile.R)), table(d.addTable(blocks.map((b) => d.id(b))))],
+    );
+    const b = d.newBlock(-1, d.entryBlock);
+    d.setTerminator(b, jump, -1);
+    const [one, other] = [blocks[0], blocks[blocks.length - 1]];
+    for (let k = 0; k < 10; k++) d.redirect(b, k % 2 === 0 ? one : other, k % 2 === 0 ? other : one);
+    return 10 * blocks.length;
+  });
+  edits('setTerminator', (d) => {
+    const blocks = d.layout();
+    for (const b of blocks) d.setTerminator(b, d.branchTo(d.entryBlock), -1);
+    return blocks.length;
+  });
+  edits('splitPredecessors', (d) => {
+    const blocks = d.layout().filter((b) => d.predecessors(b).length > 0);
+    for (const b of blocks) splitPredecessors(d, b, [...d.predecessors(b)]);
+    return blocks.length;
+  });
+  edits('dedicatedExits', (d) => {
+    const blocks = d.layout();
+    for (const b of blocks) dedicatedExits(d, { header: b, contains: (p) => p === b }, [b]);
+    return blocks.length;
+  });
+  edits('eraseBlock', (d) => {
+    // Nothing but the entry is reached any more.
+    d.setTerminator(d.entryBlock, instr(isa.byName.get('EXIT')!, 0, [], []), -1);
+    return removeUnreachable(d);
+  });
+  row('  splice it into itself', (fn, n) => {
+    const list = { ...fn, shape: newShape() };
+    return each(fn, isa, nothing, (d) => {
+      spliceFunction(d, list, d.lastBlock, d.entryBlock, (o) => o);
+      return n;
+    });
   });
   edits('moveBlock and finish', (d) => {
     const blocks = d.layout();
