@@ -197,6 +197,16 @@ rules:
     );
     expect([r.code, r.err, fits(r.out).length]).toEqual([1, '', 1]);
     expect(r.out).toMatch(/1 kernel WRONG/);
+    const equal = orrery(
+      ...['ab', 'base', 'knobs:fused-products', '--kernels', join(kernels, 'softmax', 'softmax.sm_80.ptx')],
+      ...['--no-ptxas', '--repeat', '0'],
+    );
+    expect([equal.code, equal.out.replace(/\s+/g, ' ')]).toEqual([
+      0,
+      expect.stringContaining(
+        'equal: 2 by launch, 2 although knob ContractProducts lets rules change results: the product is not rounded before the sum',
+      ),
+    ]);
     // It is meant to, which whoever asked may not know.
     expect(r.out).toMatch(
       /^ +knob ContractProducts lets rules change results: the product is not rounded before the sum$/m,

@@ -21,13 +21,18 @@ export interface Equality {
  * @param measured the kernel of `last`, whose launches have already run
  */
 export function equalityOf(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
-  const found = compared(input, last, measured, plan);
-  if (found.ok) return found;
-  const note = [found.note, ...inexactness(plan)].join('; ');
-  return { ...found, note };
+  return withInexactness(comparison(input, last, measured, plan), plan);
 }
 
-function compared(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
+/** A finding with what the plan's knobs let rules change, which equal code of several plans does not tell. */
+export function withInexactness(found: Equality, plan: Plan): Equality {
+  if (found.by === 'unchanged') return found;
+  const inexact = inexactness(plan).map((n) => (found.ok ? `although ${n}` : n));
+  return { ...found, note: [...(found.note === '' ? [] : [found.note]), ...inexact].join('; ') };
+}
+
+/** What `equalityOf` finds, whatever the plan's knobs are. */
+export function comparison(input: Program, last: Program, measured: KernelMeasure, plan: Plan): Equality {
   const bad = measured.launches.find((l) => !l.ok);
   if (bad !== undefined) return { ok: false, by: 'launch', note: `${bad.file}: ${bad.why}` };
   if (measured.launches.some((l) => l.expects)) return { ok: true, by: 'launch', note: '' };

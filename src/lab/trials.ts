@@ -4,7 +4,7 @@ import { runPipeline } from '../engine/pipeline.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Arm } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
-import { type Equality, equalityOf } from './equality.ts';
+import { comparison, type Equality, withInexactness } from './equality.ts';
 import { type Lowered, lowerModule, type Module } from './kernels.ts';
 import { type KernelMeasure, type MeasureOptions, Measurer } from './measure.ts';
 import type { Values } from './metrics.ts';
@@ -54,10 +54,10 @@ export class Bench {
     const measured = await measurer.kernels(last, plan);
     return {
       kernels: measured.map((m) => {
-        // The measurer returns the same object for equal programs, so one verdict suffices.
-        let equal = this.verdicts.get(m);
-        if (equal === undefined) this.verdicts.set(m, (equal = equalityOf(input.program, last, m, plan)));
-        return { kernel: m.kernel, values: m.values, equal };
+        // The measurer returns the same object for equal programs, so one comparison suffices.
+        let found = this.verdicts.get(m);
+        if (found === undefined) this.verdicts.set(m, (found = comparison(input.program, last, m, plan)));
+        return { kernel: m.kernel, values: m.values, equal: withInexactness(found, plan) };
       }),
     };
   }
