@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { planOf, printProgram, readPtx } from '../src/core.ts';
+import { compare, planOf, printProgram, readPtx, simulate } from '../src/core.ts';
 import { fitLaunch, loadLaunch, loadShipped } from '../src/index.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
+import type { Program } from '../src/ir/program.ts';
+import type { Launch, LaunchOptions } from '../src/sim/launch.ts';
 import { limitedCommand } from './support/limited-command.ts';
 
 /* What an input costs is bounded by what it says, not by what it names. */
@@ -144,6 +146,91 @@ describe('launches', () => {
     await expect(fitLaunch(given, program, 166_912)).rejects.toThrow(
       '200000 bytes of shared memory: a block of sm_80 has at most 166912',
     );
+  });
+
+  const plan = planOf(specs, { sm: 'sm_90', level: 3 });
+  const lowered = (declarations: string, body: string, before = '') =>
+    readPtx(kernel(declarations, body).replace('.visible', `${before}\n.visible`), plan, 'k.ptx').program;
+  const ran = (
+    program: Program,
+    more: Partial<Pick<Launch, 'grid' | 'block'>> = {},
+    options: LaunchOptions = {},
+  ) =>
+    simulate(
+      program,
+      plan,
+      {
+        name: 't',
+        kernel: 'k',
+        grid: [1, 1, 1],
+        block: [1, 1, 1],
+        dynamicShared: 0,
+        params: [
+          { kind: 'buffer', type: 'u32', length: 1, bytes: new Uint8Array(4), expect: null, tolerance: 0 },
+        ],
+        ...more,
+      },
+      options,
+    );
+
+  it.each([
+    ['100000000000', 100000000000],
+    ['4294967296][4294967296', 2 ** 64],
+  ])('load no more variables than there is room for: [%s]', async (length, bytes) => {
+    const program = lowered(
+      '.reg .b32 %r;',
+      'ld.global.b32 %r, [x+4096]; st.global.b32 [x+8], %r;',
+      `.global .align 4 .b8 x[${length}]; .global .b32 y;`,
+    );
+    const why = `the variables of k.ptx have ${bytes + (bytes < 2 ** 53 ? 4 : 0)} bytes, ${bytes} of them 'x': a launch loads at most 268435456`;
+    const given = await launch((t) => t.replace('kernel: saxpy', 'kernel: k'));
+    const said = await fitLaunch(given, program).catch((e: DiagnosticError) =>
+      e.diagnostics.map((d) => [d.line, d.message]),
+    );
+    expect(said).toContainEqual([expect.any(Number), why]);
+    expect(ran(program)).toMatchObject({ status: 'fault', error: why });
+    // An open world has room for what is used.
+    expect(compare(program, program, 'k', plan)).toMatchObject({
+      same: true,
+      partial: false,
+    });
+  });
+  it('do not begin a grid that no budget is enough for', () => {
+    const r = ran(lowered('', ''), { grid: [2147483647, 65535, 65535], block: [64, 1, 1] });
+    expect([r.status, r.error, r.warpInstructions]).toEqual([
+      'budget',
+      expect.stringMatching(/^the grid has \d+ warps, and each runs .*: more than the budget of 200000000$/),
+      0,
+    ]);
+  });
+  it('give threads as much memory as is there', () => {
+    const held = { status: 'fault', error: expect.stringMatching(/hold more than 1073741824 bytes/) };
+    const local = lowered(
+      '.local .align 4 .b8 x[4000000000]; .reg .b32 %r;',
+      'mov.u32 %r, %tid.x; st.local.u32 [x], %r; ld.local.u32 %r, [x]; st.global.u32 [%rd1], %r;',
+    );
+    expect(ran(local, { block: [1024, 1, 1] })).toMatchObject(held);
+    const recursive = lowered(
+      '.reg .b32 %r;',
+      'call (%r), f, (100000000); st.global.u32 [%rd1], %r;',
+      `.func g(.param .align 4 .b8 a[4000]) { ret; }
+.func (.reg .b32 o) f(.reg .b32 n) { .reg .b32 %r; .param .align 4 .b8 a[4000]; call g, (a);
+  sub.u32 %r, n, 1; call (o), f, (%r); add.u32 o, o, %r; ret; }`,
+    );
+    expect(ran(recursive, {}, { stack: 1e15 })).toMatchObject(held);
+    const allocates = lowered(
+      '.reg .b64 %a; .reg .pred %q;',
+      'L: { .param .b64 n; .param .b64 q; st.param.b64 [n], 8000000; call (q), malloc, (n); ld.param.b64 %a, [q]; } bra L;',
+      '.extern .func (.param .b64 q) malloc(.param .b64 n);',
+    );
+    expect(ran(allocates)).toMatchObject(held);
+  });
+  it('have a stack that a thread can have', () => {
+    for (const stack of ['1e15', '524289', '0'])
+      expect(orrery('run', join(saxpy, 'launch.yaml'), '--stack', stack)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`--stack ${stack} is no stack of a thread`),
+      });
   });
 });
 

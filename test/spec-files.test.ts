@@ -381,6 +381,7 @@ params:
     const program = {
       name: 'k.ptx',
       functions: [{ kind: 'entry', name: 'k', params }],
+      variables: [],
     } as unknown as Program;
     const said = await fitLaunch(await loadLaunch(file), program).catch((e: DiagnosticError) =>
       e.diagnostics.map((d) => `${d.line} ${d.message}`),

@@ -10,6 +10,9 @@ import { planFor, programFor, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { CliExit, failWith, grouped, out, pc, table } from './ui.ts';
 
+/** Most bytes of local memory of a thread, its stack included (CUDA C Programming Guide, technical specifications: 512 KB). */
+const MOST_STACK = 2 ** 19;
+
 interface RunOptions extends PlanOptions {
   readonly opt: boolean;
   readonly module?: string;
@@ -29,8 +32,11 @@ export async function run(files: readonly string[], o: RunOptions): Promise<void
   if (budget !== undefined && !(Number.isSafeInteger(budget) && budget > 0))
     failWith(`--budget ${o.budget} is no positive whole number`, 'it counts warp instructions');
   const stack = o.stack === undefined ? undefined : Number(o.stack);
-  if (stack !== undefined && !(Number.isSafeInteger(stack) && stack > 0))
-    failWith(`--stack ${o.stack} is no positive whole number`, 'it is in bytes, for each thread');
+  if (stack !== undefined && !(Number.isSafeInteger(stack) && stack > 0 && stack <= MOST_STACK))
+    failWith(
+      `--stack ${o.stack} is no stack of a thread`,
+      `it is a whole number of bytes from 1 to ${MOST_STACK}`,
+    );
   const schedule = o.schedule === undefined ? undefined : Number(o.schedule);
   if (schedule !== undefined && !Number.isSafeInteger(schedule))
     failWith(`--schedule ${o.schedule} is no whole number`, 'it is the seed of a random schedule');

@@ -82,6 +82,15 @@ export interface LaunchOptions {
   readonly schedule?: number;
 }
 
+/**
+ * Most bytes of one buffer of a launch, of all its buffers, and of all variables of its program: what they cost in memory, a copy for
+ * comparison included, stays below a gigabyte.
+ */
+export const MOST_LOADED = 2 ** 28;
+
+/** Warp instructions of a launch that sets no budget. */
+const DEFAULT_BUDGET = 200_000_000;
+
 /** Bytes of constant bank 0, more than enough for 4 KiB of parameters and what precedes them. */
 const BANK_BYTES = 0x10000;
 
@@ -97,27 +106,37 @@ function putScalar(view: DataView, at: number, size: number, type: string, value
   }
 }
 
-/** Places the module's variables in memory and tells the machine their addresses. */
-export function placeVariables(
-  m: Machine,
-  program: Program,
-  add: (v: Variable, bytes: Uint8Array) => number,
-): void {
-  const placed: { v: Variable; at: number; bytes: Uint8Array }[] = [];
+/**
+ * Why a launch cannot load the variables of a program, null if it can: together they are larger than `MOST_LOADED`. Those of shared and
+ * local memory do not count, of which each block and each thread has its own.
+ */
+export function tooManyBytes(program: Program): string | null {
+  const loaded = program.variables.filter((v) => v.space === 'const' || v.space === 'global');
+  const total = loaded.reduce((n, v) => n + v.size, 0);
+  if (total <= MOST_LOADED) return null;
+  const largest = loaded.reduce((a, b) => (b.size > a.size ? b : a));
+  return `the variables of ${program.name} have ${total} bytes, ${largest.size} of them '${largest.name}': a launch loads at most ${MOST_LOADED}`;
+}
+
+/**
+ * Places the module's variables in memory and tells the machine their addresses.
+ *
+ * @param add gives a variable its place, with its initial bytes, and returns the address
+ */
+export function placeVariables(m: Machine, program: Program, add: (v: Variable) => number): void {
+  const placed: { v: Variable; at: number }[] = [];
   // Constants are contiguous: the addresses from the first to the last are the window of their space.
   for (const space of ['const', 'global'])
     for (const v of program.variables) {
       if (v.space !== space) continue;
-      const bytes = new Uint8Array(Math.max(v.size, 1));
-      if (v.init !== null) bytes.set(v.init.subarray(0, bytes.length));
-      const at = add(v, bytes);
+      const at = add(v);
       m.symbols.global.set(v.name, at);
-      placed.push({ v, at, bytes });
+      placed.push({ v, at });
       if (space === 'global') continue;
       if (m.constants.to === 0) m.constants.from = at;
-      m.constants.to = at + bytes.length;
+      m.constants.to = at + Math.max(v.size, 1);
     }
-  for (const { v, at, bytes } of placed)
+  for (const { v, at } of placed)
     for (const r of v.relocs) {
       const known = m.symbols.global.get(r.symbol) ?? m.symbols.shared.get(r.symbol);
       const own = ownName(program, r.symbol);
@@ -130,10 +149,8 @@ export function placeVariables(
               ? Number((a >> BigInt(8 * r.byte)) & 0xffn)
               : 0
             : Number((a >> BigInt(8 * k)) & 0xffn);
-        bytes[r.at + k] = byte;
-        m.global
-          .place(at + r.at + k, 1, false)
-          .view.setUint8(m.global.place(at + r.at + k, 1, false).at, byte);
+        const to = m.global.place(at + r.at + k, 1, false);
+        to.view.setUint8(to.at, byte);
       }
     }
 }
@@ -170,6 +187,7 @@ export function runLaunch(
   opts: LaunchOptions = {},
 ): LaunchResult {
   const counters = opts.counters === true ? newCounters() : null;
+  const budget = opts.budget ?? DEFAULT_BUDGET;
   const none = { mismatches: [], mismatchCount: 0, buffers: [], counters, warpInstructions: 0, output: '' };
   let m: Machine | null = null;
   try {
@@ -178,6 +196,8 @@ export function runLaunch(
       throw new SimFault(
         `kernel '${launch.kernel}' takes ${kernel.params.length} parameters, the launch gives ${launch.params.length}`,
       );
+    const tooMany = tooManyBytes(program);
+    if (tooMany !== null) throw new SimFault(tooMany);
     const memory = new BufferMemory();
     const bank = paramBank();
     const view = new DataView(bank.buffer);
@@ -211,7 +231,7 @@ export function runLaunch(
         block: launch.block,
         cluster: launch.cluster,
         dynamicShared: launch.dynamicShared,
-        budget: opts.budget ?? 200_000_000,
+        budget,
         counters,
         open: false,
         seed: 0,
@@ -221,7 +241,11 @@ export function runLaunch(
       memory,
       view,
     );
-    placeVariables(m, program, (v, bytes) => memory.add(v.name, bytes).base);
+    placeVariables(m, program, (v) => {
+      const bytes = new Uint8Array(Math.max(v.size, 1));
+      if (v.init !== null) bytes.set(v.init.subarray(0, bytes.length));
+      return memory.add(v.name, bytes).base;
+    });
     const end = m.run(kernel);
     const output = m.output.join('');
     if (end === 'budget')
@@ -229,7 +253,10 @@ export function runLaunch(
         ...none,
         status: 'budget',
         buffers,
-        error: `the instruction budget of ${opts.budget ?? 200_000_000} is used up: the kernel may not end`,
+        error:
+          m.executed < budget
+            ? `the grid has ${m.warps} warps, and each runs an instruction at least: more than the budget of ${budget}`
+            : `the instruction budget of ${budget} is used up: the kernel may not end`,
         warpInstructions: m.executed,
         output,
       };

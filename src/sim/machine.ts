@@ -50,6 +50,18 @@ const SHOWN = 2 ** 43 + 2 ** 42;
 const MOST_SHOWN = 1024;
 /** Blocks that are resident together initially. */
 const RESIDENT = 16;
+/**
+ * A run with a budget beyond this does not begin if its grid has more warps than the budget has instructions. A smaller budget is used
+ * up soon, and then exactly.
+ */
+const SOON = 1_000_000;
+/**
+ * Most bytes that the threads which run together hold: their local memory, the registers of their calls, the shared memory of their
+ * blocks, and what they allocate. Four times what a launch loads: room for 1,000 blocks that wait for each other.
+ */
+const MOST_HELD = 2 ** 30;
+/** Bytes of a frame besides its registers and parameters: 1,740 as measured with Node.js 20. */
+const FRAME_BYTES = 2048;
 /** After this many warp instructions of all resident blocks without a change, the number of resident blocks doubles. */
 const PATIENCE = 1_000_000;
 
@@ -71,6 +83,10 @@ export class Machine implements WarpHost {
   changes = 0;
   readonly output: string[] = [];
   readonly heap: { next: number };
+  /** Warps of the whole grid. */
+  readonly warps: number;
+  /** Bytes that threads hold now; see `hold`. */
+  private held = 0;
   /** In an open world: what each thread stored. */
   readonly logs: number[][] = [];
   /**
@@ -97,6 +113,8 @@ export class Machine implements WarpHost {
     }
     this.functions = functions;
     this.heap = { next: 2 ** 43 };
+    const [blocks, threads] = [opts.grid, opts.block].map((n) => n[0] * n[1] * n[2]);
+    this.warps = blocks * Math.ceil(threads / 32);
     this.stackLimit = stackLimit(program.functions, opts.stack);
     // Open-world runs before and after optimization are compared, and dead uses may be gone after it: so all
     // variables keep their places.
@@ -111,11 +129,21 @@ export class Machine implements WarpHost {
   }
 
   newFrame(code: Code, depth: number, localBase: number, onReturn: ((lanes: number) => void) | null): Frame {
+    this.hold(frameBytes(code));
     return this.frames.make(code, depth, localBase, onReturn);
   }
 
   releaseFrame(f: Frame): void {
+    this.held -= frameBytes(f.code);
     this.frames.release(f);
+  }
+
+  hold(bytes: number): void {
+    this.held += bytes;
+    if (this.held > MOST_HELD)
+      throw new SimFault(
+        `the threads that run together hold more than ${MOST_HELD} bytes: local and shared memory, registers of nested calls, allocations`,
+      );
   }
 
   /** Runs the kernel to its end. @returns how it ended */
@@ -124,6 +152,7 @@ export class Machine implements WarpHost {
     this.kernelName = kernel.name;
     const dims = this.clusterDims(kernel);
     const total = clusterCount(this.opts.grid, dims);
+    if (this.opts.budget > SOON && this.warps > this.opts.budget) return 'budget';
     let next = 0;
     let room = RESIDENT;
     let idle = 0;
@@ -135,8 +164,13 @@ export class Machine implements WarpHost {
         for (let i = 0; i < resident.length; ) {
           const b = resident[i];
           this.runBlock(b);
-          if (b.done) resident.splice(i, 1);
-          else i++;
+          if (!b.done) {
+            i++;
+            continue;
+          }
+          resident.splice(i, 1);
+          this.held -= bytesOf(b.shared);
+          for (const m of b.locals) if (m !== undefined) this.held -= bytesOf(m);
         }
         // Blocks that wait for a block that is not resident never end, so more are admitted.
         idle = this.changes === changes ? idle + this.executed - executed : 0;
@@ -171,7 +205,7 @@ export class Machine implements WarpHost {
     const { open, seed } = this.opts;
     const shared: Memory = open
       ? new OpenMemory(seed ^ 0x5eed)
-      : singleBuffer('shared memory', this.sharedBytes);
+      : this.singleBuffer('shared memory', this.sharedBytes);
     const b: BlockState = {
       index,
       id: [index % gx, Math.floor(index / gx) % gy, Math.floor(index / (gx * gy))],
@@ -207,13 +241,22 @@ export class Machine implements WarpHost {
     return b;
   }
 
+  private singleBuffer(name: string, bytes: number): BufferMemory {
+    this.hold(bytes);
+    const m = new BufferMemory(0);
+    m.add(name, new Uint8Array(bytes));
+    return m;
+  }
+
   localOf(w: Warp, lane: number): Memory {
     const t = w.index * 32 + lane;
     let m = w.block.locals[t];
     if (m === undefined) {
       let bytes = LEAST_LOCAL;
       for (const { frame } of w.paths) bytes = Math.max(bytes, frame.localBase + topOf(frame, 1 << lane));
-      m = this.opts.open ? new OpenMemory(this.opts.seed ^ 0x10ca1) : singleBuffer('local memory', bytes);
+      m = this.opts.open
+        ? new OpenMemory(this.opts.seed ^ 0x10ca1)
+        : this.singleBuffer('local memory', bytes);
       w.block.locals[t] = m;
     }
     return m;
@@ -222,7 +265,10 @@ export class Machine implements WarpHost {
   growLocals(w: Warp, mask: number, bytes: number): void {
     for (let r = mask; r !== 0; r &= r - 1) {
       const m = w.block.locals[w.index * 32 + lowest(r)];
-      if (m instanceof BufferMemory) m.growLast(bytes);
+      if (!(m instanceof BufferMemory) || bytesOf(m) >= bytes) continue;
+      this.hold(bytes - bytesOf(m));
+      m.growLast(bytes);
+      this.held += bytesOf(m) - bytes;
     }
   }
 
@@ -351,8 +397,8 @@ export class Machine implements WarpHost {
   }
 }
 
-function singleBuffer(name: string, bytes: number): BufferMemory {
-  const m = new BufferMemory(0);
-  m.add(name, new Uint8Array(bytes));
-  return m;
-}
+/** Bytes of a memory that is one buffer; an open world has none. */
+const bytesOf = (m: Memory): number => (m instanceof BufferMemory ? m.buffers[0].bytes.length : 0);
+
+/** Bytes of a call of a function. */
+const frameBytes = (code: Code): number => FRAME_BYTES + 4 * code.words + 32 * code.paramBytes;

@@ -156,6 +156,7 @@ export class OpenMemory implements Memory {
   private readonly here: Location = { view: new DataView(new ArrayBuffer(0)), at: 0 };
   private readonly straddle = new DataView(new ArrayBuffer(16));
   private pending: { address: number; size: number } | null = null;
+  private readonly initial: { address: number; bytes: Uint8Array; size: number }[] = [];
 
   /**
    * @param pointers addresses of 8-byte words that hold pointers: distant bases that every access is aligned to
@@ -191,6 +192,14 @@ export class OpenMemory implements Memory {
             view.setUint32(w, ((h >>> 8) & 0xffff) << 12, true);
             view.setUint32(w + 4, POINTED + (h & 0xff), true);
           }
+      for (const { address, bytes: given, size } of this.initial) {
+        const from = Math.max(address - key * PAGE, 0);
+        const to = Math.min(address + size - key * PAGE, PAGE);
+        if (from >= to) continue;
+        const at = key * PAGE + from - address;
+        bytes.fill(0, from, to);
+        bytes.set(given.subarray(at, at + to - from), from);
+      }
       p = { view, bytes, written: new Uint8Array(PAGE) };
       this.pages.set(key, p);
     }
@@ -236,11 +245,13 @@ export class OpenMemory implements Memory {
     }
   }
 
-  /** Sets initial bytes without marking them written. */
-  init(address: number, bytes: Uint8Array): void {
-    for (let i = 0; i < bytes.length; i++) {
-      const key = Math.floor((address + i) / PAGE);
-      this.page(key).bytes[address + i - key * PAGE] = bytes[i];
-    }
+  /**
+   * Gives memory that no access has reached yet initial bytes, which do not count as written. Pages are made when they are reached,
+   * so that a variable costs what is used of it, however large it is.
+   *
+   * @param size bytes in all: zeros follow those that are given
+   */
+  init(address: number, bytes: Uint8Array, size: number): void {
+    this.initial.push({ address, bytes, size });
   }
 }

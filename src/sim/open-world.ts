@@ -38,6 +38,8 @@ export interface OpenResult {
 
 /** Distance between the bases of two pointer parameters. */
 const FAR = 2 ** 36;
+/** Room of a variable that says it is larger: no GPU has as much memory, and addresses stay exact. */
+const MOST_VARIABLE = 2 ** 38;
 
 /** From 1 up to 3: with two bits behind the point for odd seeds, as exact as open memory's floats, for even ones with 24. */
 function floatParameter(offset: number, seed: number): number {
@@ -115,10 +117,11 @@ export function openWorld(
     );
     m.followed = opts.followed ?? null;
     let next = 2 ** 42;
-    placeVariables(m, program, (v, bytes) => {
+    placeVariables(m, program, (v) => {
       const at = next;
-      next += Math.ceil((bytes.length + 4096) / 4096) * 4096;
-      if (v.init !== null) memory.init(at, bytes);
+      const size = Math.min(Math.max(v.size, 1), MOST_VARIABLE);
+      next += Math.ceil((size + 4096) / 4096) * 4096;
+      if (v.init !== null) memory.init(at, v.init, size);
       return at;
     });
     return result(m.run(kernel));

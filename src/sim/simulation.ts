@@ -69,6 +69,8 @@ export interface Simulation {
   localOf(w: Warp, lane: number): Memory;
   /** Grows the local memory of these lanes to at least this size, if they have any. */
   growLocals(w: Warp, mask: number, bytes: number): void;
+  /** Counts bytes that a thread takes. @throws SimFault if the threads that run together hold more than a run may take */
+  hold(bytes: number): void;
   /** Resolves a generic address to its space and location. */
   generic(w: Warp, lane: number, address: number, size: number, write: boolean): Location;
   /** A frame for a call of `code`, with initialised registers. */

@@ -1,7 +1,7 @@
 import { match, P } from 'ts-pattern';
 import { numberToHalf } from '../isa/floats.ts';
 import { type Fill, fillBuffer } from '../sim/fill.ts';
-import { ELEMENT_BYTES, type Launch, type LaunchParam } from '../sim/launch.ts';
+import { ELEMENT_BYTES, type Launch, type LaunchParam, MOST_LOADED } from '../sim/launch.ts';
 import type { SpecFile } from './document.ts';
 import { Issues, type SpecIssue, type SpecPath } from './issues.ts';
 import type { LaunchSpec } from './types.generated.ts';
@@ -24,9 +24,6 @@ type Parameter =
       readonly tolerance?: number;
     }
   | { readonly bytes: number; readonly data?: string };
-
-/** Most bytes of one buffer, and of all: what they cost in memory, a copy for comparison included, stays below a gigabyte. */
-const MOST_BYTES = 2 ** 28;
 
 /** Most shared memory of a block on any target (CUDA C Programming Guide, technical specifications: 227 KB from sm_90 on). */
 const MOST_SHARED = 232448;
@@ -62,14 +59,14 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
   /** Reports a parameter that needs more bytes than a buffer can hold. */
   let total = 0;
   const tooLarge = (size: number, path: SpecPath): boolean => {
-    if (size > MOST_BYTES) {
-      error(path, 'launch-value', `${size} bytes are more than the ${MOST_BYTES} of the largest buffer`);
+    if (size > MOST_LOADED) {
+      error(path, 'launch-value', `${size} bytes are more than the ${MOST_LOADED} of the largest buffer`);
       return true;
     }
     total += size;
-    if (total > MOST_BYTES)
-      error(path, 'launch-value', `with it, buffers have ${total} bytes: more than ${MOST_BYTES} in all`);
-    return total > MOST_BYTES;
+    if (total > MOST_LOADED)
+      error(path, 'launch-value', `with it, buffers have ${total} bytes: more than ${MOST_LOADED} in all`);
+    return total > MOST_LOADED;
   };
 
   const param = (p: Parameter, k: number): LaunchParam => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
-import { ELEMENT_BYTES, type Launch } from '../sim/launch.ts';
+import { ELEMENT_BYTES, type Launch, tooManyBytes } from '../sim/launch.ts';
 import type { SpecFile } from './document.ts';
 import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
@@ -67,7 +67,8 @@ async function readLaunch(path: string): Promise<{ spec: SpecFile; faults: reado
 }
 
 /**
- * Sees that a program has the kernel of a launch, with the parameters that it gives, and shared memory enough.
+ * Sees that a program has the kernel of a launch, with the parameters that it gives, shared memory enough, and no more variables than
+ * a launch can load.
  * @param most bytes of shared memory that a block may have on the target; absent: any
  * @throws DiagnosticError at the line that does not fit
  */
@@ -112,6 +113,8 @@ export async function fitLaunch(launch: LoadedLaunch, program: Program, most?: n
           `parameter ${i} (${name}) of '${kernel.name}' has ${size} bytes, ${what} has ${bytes}`,
         );
     });
+  const tooMany = tooManyBytes(program);
+  if (tooMany !== null) issues.error(at('module'), 'launch-variables', tooMany);
   if (most !== undefined && launch.dynamicShared > most)
     issues.error(
       at('dynamic-shared'),

@@ -78,9 +78,11 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
       case 'malloc': {
         const bytes = param(0, l, 8);
         let a = m.heap.next;
-        if (m.global instanceof BufferMemory)
-          a = bytes > MOST_HEAP ? 0 : m.global.add('malloc', new Uint8Array(bytes)).base;
-        else m.heap.next += Math.ceil((bytes + 16) / 16) * 16;
+        if (m.global instanceof BufferMemory) {
+          const fits = bytes <= MOST_HEAP;
+          if (fits) m.hold(bytes);
+          a = fits ? m.global.add('malloc', new Uint8Array(bytes)).base : 0;
+        } else m.heap.next += Math.ceil((bytes + 16) / 16) * 16;
         give(1, l, a | 0, Math.floor(a / 4294967296));
         break;
       }
