@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -10,9 +10,9 @@ const kernels = join('test', 'kernels');
 const saxpy = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
 const folder = testFolder();
 
-function opt(args: readonly string[], input = '') {
+function opt(args: readonly string[], input = '', cwd = root) {
   const r = spawnSync(process.execPath, [join(root, 'bin', 'orrery.js'), 'opt', ...args], {
-    cwd: root,
+    cwd,
     encoding: 'utf8',
     input,
     env: { ...process.env, NO_COLOR: '1' },
@@ -119,6 +119,7 @@ describe('opt of several files', () => {
 
   it.each([
     [[saxpy, saxpy.replace('90', '80')], /several files need a folder for their results/],
+    [[saxpy, saxpy, '-o', '-'], /need a folder for their results, not standard output \(-\)/],
     [['-', saxpy, '--emit', 'none'], /standard input \(-\) is one file/],
     [[saxpy, saxpy, '--ptxas'], /--ptxas compares one file/],
     [[saxpy, join(kernels, 'histogram'), '--emit', 'none', '-j', '0'], /--jobs 0 is no number of workers/],
@@ -127,6 +128,7 @@ describe('opt of several files', () => {
     const r = opt(args);
     expect([r.code, r.out]).toEqual([1, '']);
     expect(r.err).toMatch(message);
+    expect(existsSync(join(root, '-'))).toBe(false);
   });
 
   it('refuses two results of one name', () => {
@@ -157,6 +159,11 @@ describe('opt of standard input', () => {
     });
     const again = opt(['-', '-q'], ori);
     expect([again.code, again.out.includes('.entry saxpy')]).toEqual([0, true]);
+  });
+  it('is meant by - where a folder has that name', () => {
+    mkdirSync(join(folder.path, 'dash', '-'), { recursive: true });
+    const r = opt(['-', '--emit', 'none', '-q'], text, join(folder.path, 'dash'));
+    expect(r).toEqual({ code: 0, out: '', err: '' });
   });
   it('shows the place of a mistake', () => {
     const r = opt(['-'], text.replace('ld.param.u64', 'ld.parma.u64'));

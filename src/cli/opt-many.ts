@@ -4,7 +4,7 @@ import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
 import { runPool } from '../lab/pool.ts';
 import { targetOf } from '../read.ts';
-import { makeFolderOf, STANDARD_INPUT, textOrFault } from './files.ts';
+import { makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
 import { jobsOf } from './jobs.ts';
 import { emitOf, type Optimized, type OptOptions, optimize } from './optimize.ts';
@@ -56,9 +56,9 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
   if (o.json === true)
     failWith('--json prints one document, of one file', '`--emit json -o FOLDER` writes one for each file');
   if (patterns.includes(STANDARD_INPUT)) failWith('standard input (-) is one file, and the only one');
-  if (emit !== 'none' && o.output === undefined)
+  if (emit !== 'none' && (o.output === undefined || o.output === STANDARD_OUTPUT))
     failWith(
-      'several files need a folder for their results',
+      `several files need a folder for their results${o.output === undefined ? '' : ', not standard output (-)'}`,
       'name it with -o, or write nothing with --emit none',
     );
   const jobs = jobsOf(o.jobs, 1);

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { STANDARD_INPUT } from './files.ts';
 import { optMany } from './opt-many.ts';
 import { type OptOptions, optimize } from './optimize.ts';
 import { CliExit } from './ui.ts';
@@ -11,5 +12,6 @@ export async function opt(files: readonly string[], o: OptOptions): Promise<void
   if (equal === false) throw new CliExit(1);
 }
 
+/** `-` is standard input, whatever the working folder holds. */
 const isFolderOrPattern = (file: string): boolean =>
-  statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? /[*?]/.test(file);
+  file !== STANDARD_INPUT && (statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? /[*?]/.test(file));
