@@ -71,6 +71,14 @@ describe('commands', () => {
     expect(orrery('phases').out).toMatch(/159 rows in order 'binary': \d+ implemented/);
     expect(orrery('phases', '--order', 'seed').out).toMatch(/159 rows in order 'seed': \d+ implemented/);
     expect(JSON.parse(orrery('phases', '--json', '--status', 'implemented').out).length).toBeGreaterThan(5);
+    expect(orrery('phases').out).toMatch(/ AdvancedPhaseAfterConvUnSup +marker +isNoOp hook C$/m);
+    const hooks = JSON.parse(orrery('phases', '--json', '--category', 'hook', '--recipe', 'inline').out) as {
+      id: string;
+      isNoOp: boolean;
+    }[];
+    // All but the one that the recipe fills.
+    expect(hooks).toHaveLength(16);
+    expect(hooks.filter((h) => !h.isNoOp).map((h) => h.id)).toEqual(['AdvancedPhaseAfterConvUnSup']);
     const p = orrery('plan', '--set', 'OptBudget=3');
     expect(p.out).toMatch(/^plan \w+: -O3 sm_75 .*, order binary/);
     expect(p.out).toMatch(/OptBudget +499 +BDGT +3 +command-line/);

@@ -65,7 +65,7 @@ describe('gates', () => {
     );
     const empty = base.phases.map((p) => (p.id === 'OriBranchOpt' ? { ...p, steps: [] } : p));
     expect(outcome({ ...base, phases: empty }, 'OriBranchOpt')).toBe('nothing is bound to it yet');
-    expect(outcome(base, 'AdvancedPhaseAfterConvUnSup')).toBe('no-op marker');
+    expect(outcome(base, 'AdvancedPhaseAfterConvUnSup')).toBe('isNoOp: nothing fills the hook');
   });
 
   it('a phase whose isNoOp holds is not executed, but leaves its record', () => {

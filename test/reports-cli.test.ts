@@ -120,6 +120,9 @@ describe('opt --stat', () => {
     const ms = data.phases.map((p: { ms: number }) => p.ms);
     expect(ms).toEqual([...ms].sort((a: number, b: number) => b - a));
     expect(data.phases.length + data.skipped.length).toBe(159);
+    expect(data.skipped.flatMap((p: { id: string; isNoOp: boolean }) => (p.isNoOp ? [p.id] : []))).toEqual(
+      expect.arrayContaining(['AdvancedPhaseAfterConvUnSup', 'UpdateAfterConvertUnsupportedOps']),
+    );
     expect(data.timing).toHaveLength(160);
     expect(data.timing[0]).toEqual({ index: -1, name: 0x2030007, time: 0, flags: 0 });
     expect(data.timing[1]).toMatchObject({ index: 0, name: 'OriCheckInitialProgram', flags: 3 });

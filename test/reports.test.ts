@@ -127,7 +127,13 @@ const journal = {
       instructionsAfter: 8,
       memory: { total: 2048, freeable: 1024, leaked: 512 },
     }),
-    record({ phase: phase(1, 'B', 5), began: 2, outcome: 'skipped', why: 'no-op marker', level: 1 }),
+    record({
+      phase: phase(1, 'B', 5),
+      began: 2,
+      outcome: 'skipped',
+      why: 'isNoOp: nothing fills the hook',
+      level: 1,
+    }),
     record({
       phase: phase(2, 'C', null),
       began: 2.5,

@@ -92,8 +92,9 @@ function narrowTable(rows: readonly PlanPhase[], width: number): string {
   return table([head, ...body], 'rrlll');
 }
 
-/** What stands for a phase that runs nothing: of a hook its kind. */
-const idle = (p: PlanPhase): string => pc.dim(p.hook === null ? '-' : `hook ${p.hook}`);
+/** What stands for a phase that runs nothing: that it is a no-op, and of a hook its kind. */
+const idle = (p: PlanPhase): string =>
+  pc.dim([...(p.noOp ? ['isNoOp'] : []), ...(p.hook === null ? [] : [`hook ${p.hook}`])].join(' ') || '-');
 
 const longest = (texts: readonly string[]): number => Math.max(5, ...texts.map((t) => t.length));
 
@@ -174,6 +175,7 @@ export const phaseJson = (p: PlanPhase) => ({
   provides: p.provides,
   destroys: p.destroys,
   hook: p.hook,
+  isNoOp: p.noOp,
   roundAfter: p.roundAfter,
   required: p.required,
   disabled: p.disabled,

@@ -97,7 +97,7 @@ export const statJson = (j: Journal) => {
     })),
     skipped: j.records
       .filter((r) => r.outcome === 'skipped')
-      .map((r) => ({ id: r.phase.id, index: r.phase.index, position: r.phase.position, why: r.why })),
+      .map(({ phase: { id, index, position, noOp }, why }) => ({ id, index, position, isNoOp: noOp, why })),
     timing: timingRecords(j),
   };
 };

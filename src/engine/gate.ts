@@ -117,8 +117,8 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
   const plan = plans.of(fn);
   const phase = plan.phases[at];
   if (phase.disabled !== null) return shut(phase.disabled.why, plan.level);
+  if (phase.noOp) return shut(whyNoOp(phase), plan.level);
   if (phase.steps.length === 0) return shut(whyUnbound(phase), plan.level);
-  if (phase.noOp) return shut('isNoOp', plan.level);
   const { gate } = phase;
   let level = plan.level;
   if (gate.asksLevel) {
@@ -134,9 +134,13 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
   return { open: true, why: '', level };
 }
 
+/** Why a phase whose isNoOp holds does not run: a hook could be filled. Source of the word: seed 004, vtable +8. */
+const whyNoOp = ({ hook }: PlanPhase): string =>
+  hook === null ? 'isNoOp' : 'isNoOp: nothing fills the hook';
+
 /** Why a phase without steps does not run. */
-function whyUnbound({ status, statusNote, noOp }: PlanPhase): string {
-  if (status === 'marker') return noOp ? 'no-op marker' : 'marker: does nothing by itself';
+function whyUnbound({ status, statusNote }: PlanPhase): string {
+  if (status === 'marker') return 'marker: does nothing by itself';
   if (status === 'not-applicable') return `not applicable${statusNote === '' ? '' : `: ${statusNote}`}`;
   return 'nothing is bound to it yet';
 }
