@@ -45,6 +45,7 @@ export { baseTarget, paramBase, type Read, readOri, readPtx, targetOf } from './
 export type { Launch, LaunchOptions, LaunchParam, LaunchResult } from './sim/launch.ts';
 export type { OpenComparison } from './sim/open-world.ts';
 export type { ShippedSpecs } from './spec/collect.ts';
+export { phaseIndex } from './spec/phase-names.ts';
 export type { Plan, PlanPhase, ResolvedKnob } from './spec/plan.ts';
 export type { PlanRequest, Specs } from './spec/specs.ts';
 

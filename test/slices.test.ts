@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { runPipeline } from '../src/engine/pipeline.ts';
-import { planFromFiles, readPtx } from '../src/index.ts';
+import { type PipelineOptions, runPipeline } from '../src/engine/pipeline.ts';
+import { phaseIndex, planFromFiles, readPtx } from '../src/index.ts';
 import { parseProgram, printProgram } from '../src/ir/text.ts';
 import { shipped } from './support/specs.ts';
 
@@ -42,6 +42,27 @@ describe('slices of the phase index array', () => {
       ['OriDoPredication', 'ran', records[at].progress],
     ]);
     expect(printProgram(only.last)).toBe(printProgram(records[at].program));
+  });
+
+  it('a name is looked up in any case, and one that is not found stands for phase 158', () => {
+    for (const p of plan.phases) {
+      // Of a slot and its worker the slot has the plain name; named workers have no number in the seeds.
+      expect(phaseIndex(plan, p.id.toUpperCase())).toBe(p.index ?? 158);
+      expect(phaseIndex(plan, p.id.toLowerCase())).toBe(p.index ?? 158);
+    }
+    expect(phaseIndex(plan, 'gvncse')).toBe(49);
+    for (const name of ['', 'GvnCsee', 'GvnCse ', 'NOP']) expect(phaseIndex(plan, name)).toBe(158);
+
+    const program = read('nested-conditions');
+    const run = (o: PipelineOptions) => runPipeline(program, plan, o).records.map((r) => r.phase.id);
+    const some = run({ until: 'oribranchopt' });
+    expect(some.at(-1)).toBe('OriBranchOpt');
+    const nop = plan.phases.findIndex((p) => p.index === 158);
+    expect(run({ until: 'GvnCsee' })).toHaveLength(nop + 1);
+    const made = runPipeline(program, plan).last;
+    expect(runPipeline(made, plan, { startAt: 'GvnCsee', until: 'GvnCsee' }).records).toMatchObject([
+      { phase: { id: 'NOP' }, outcome: 'skipped' },
+    ]);
   });
 
   it('a program that lacks what a phase needs is refused, and what would have provided it is named', () => {

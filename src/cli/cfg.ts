@@ -12,6 +12,7 @@ import { formatOf } from './format.ts';
 import { planFor, programFor } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { failWith, out } from './ui.ts';
+import { placeOf } from './watch.ts';
 
 /** `orrery cfg`. */
 export async function cfg(
@@ -92,18 +93,7 @@ function changesOf(
   let [from, to] = [program, last];
   let heads: [string, string] = ['before', `after -O${plan.level}`];
   if (phase !== undefined) {
-    const wanted = phase.toLowerCase();
-    const at = records.findIndex((r) => r.phase.id.toLowerCase() === wanted);
-    if (at < 0) {
-      const near = nearest(
-        phase,
-        records.map((r) => r.phase.id),
-      );
-      failWith(
-        `there is no phase '${phase}' in the order`,
-        near.length > 0 ? `did you mean '${near[0]}'?` : '`orrery phases` lists them',
-      );
-    }
+    const at = placeOf(plan, phase);
     [from, to] = [at === 0 ? program : records[at - 1].program, records[at].program];
     heads = [`before ${records[at].phase.id}`, 'after'];
   }

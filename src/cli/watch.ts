@@ -2,9 +2,9 @@ import { timesPhases } from '../engine/dumps.ts';
 import type { PhaseRecord } from '../engine/journal.ts';
 import { afterLine, beforeLine, phaseLine } from '../engine/report.ts';
 import type { RunOptions } from '../engine/run.ts';
-import { nearest } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
 import { printFn, printProgram } from '../ir/text.ts';
+import { phasePosition, phasesLike } from '../spec/phase-names.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { unifiedDiff } from './diff.ts';
 import { err, failWith, pcErr } from './ui.ts';
@@ -19,10 +19,9 @@ export interface WatchOptions {
 
 /** Position of a phase that an option names, in any case. An unknown one ends the command. */
 export function placeOf(plan: Plan, name: string): number {
-  const ids = plan.phases.map((p) => p.id);
-  const at = ids.findIndex((id) => id.toLowerCase() === name.toLowerCase());
-  if (at >= 0) return at;
-  const near = nearest(name, ids);
+  const at = phasePosition(plan, name);
+  if (at !== null) return at;
+  const near = phasesLike(plan, name);
   failWith(
     `there is no phase '${name}' in the order`,
     near.length > 0 ? `did you mean '${near.join("' or '")}'?` : '`orrery phases` lists them',

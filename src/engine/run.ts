@@ -5,6 +5,7 @@ import type { Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
 import type { PassEntry } from '../passes/registry.ts';
+import { dispatchPosition } from '../spec/phase-names.ts';
 import { groupsOf, type Plan, type PlanPhase, passesOf } from '../spec/plan.ts';
 import { verifySsa } from '../ssa/verify.ts';
 import { Budgets } from './budgets.ts';
@@ -61,9 +62,12 @@ export interface RunOptions extends Runnable {
   readonly onBegin?: (phase: PlanPhase) => void;
   /** Called after each phase, e.g. for progress and dumps. */
   readonly onPhase?: (record: PhaseRecord, before: Program) => void;
-  /** Begin with this phase (id): the program is what the phases before it made. Default: the first. */
+  /**
+   * Begin with this phase (id, in any case): the program is what the phases before it made. Default: the first. A name that the order
+   * does not have stands for phase 158, which does nothing.
+   */
   readonly startAt?: string;
-  /** Stop after this phase (id). */
+  /** Stop after this phase (id, in any case); a name that the order does not have stands for phase 158. */
   readonly until?: string;
   /** Limits the rewrites of one phase. Its result is neither taken from the cache nor stored there. */
   readonly rewriteLimit?: RewriteLimit;
@@ -94,6 +98,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   const edits = new EditRunner();
   const records: PhaseRecord[] = [];
   const entry = startAt(plan, opts.startAt, input);
+  const last = opts.until === undefined ? -1 : dispatchPosition(plan, opts.until);
   const properties = new Set(entry.properties);
   const cache = opts.inputKey === undefined ? undefined : opts.cache;
   let program = input;
@@ -215,7 +220,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
     if (program !== before) changedIn.add(phase.id);
     opts.onPhase?.(record, before);
     records.push(keepsAll ? record : withoutSnapshot(record));
-    if (opts.until === phase.id) break;
+    if (at === last) break;
   }
   const memory = account?.run ?? null;
   return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };

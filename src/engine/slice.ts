@@ -3,6 +3,7 @@ import { loopsOf, preheader } from '../analysis/loops.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { isPhi } from '../ir/flow.ts';
 import type { Fn, Program } from '../ir/program.ts';
+import { dispatchPosition } from '../spec/phase-names.ts';
 import { hasWork, neverRuns } from '../spec/phases.ts';
 import type { Plan } from '../spec/plan.ts';
 import { verifySsa } from '../ssa/verify.ts';
@@ -38,12 +39,12 @@ const SEEN: Readonly<Record<string, (fn: Fn) => boolean>> = {
  * The start of a run that leaves out the phases before one: the program is taken for what they made. What later phases need of it is
  * looked for in the program; of properties that no program shows, such as `legal`, the word of the plan is taken.
  *
- * @param id phase to begin with; undefined: the first
+ * @param name phase to begin with, in any case; undefined: the first. Of a name that is not found, nothing is run (phase 158)
  * @throws DiagnosticError if the program lacks a property that a phase needs
  */
-export function startAt(plan: Plan, id: string | undefined, program: Program): Start {
-  const first = id === undefined ? 0 : plan.phases.findIndex((p) => p.id === id);
-  if (first <= 0) return BEGIN;
+export function startAt(plan: Plan, name: string | undefined, program: Program): Start {
+  const first = name === undefined ? 0 : dispatchPosition(plan, name);
+  if (first === 0) return BEGIN;
   const runs = plan.phases.map((p) => neverRuns(p, plan.level, plan.backend) === null);
   const have = new Set<string>();
   const skipped = plan.phases.slice(0, first).filter((_, i) => runs[i]);

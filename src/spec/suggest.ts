@@ -2,6 +2,7 @@ import type { SpecFile } from './document.ts';
 import type { Host } from './host.ts';
 import type { SpecIssue } from './issues.ts';
 import { faultsOf, placedAt } from './legal-places.ts';
+import { phasePosition } from './phase-names.ts';
 import { resolve } from './resolve.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { OrderWalk } from './walk.ts';
@@ -40,8 +41,8 @@ const TRIED = { file: MOVE, path: ['edits', 0] };
 export function legalPlaces(specs: Specs, request: PlanRequest, host: Host, id: string): Suggestion | null {
   const { plan, walks } = resolve(specs, request, host);
   if (plan === null) return null;
-  const at = plan.phases.findIndex((p) => p.id.toLowerCase() === id.toLowerCase());
-  if (at < 0) return null;
+  const at = phasePosition(plan, id);
+  if (at === null) return null;
   const phase = plan.phases[at];
   const others = plan.phases.filter((_, i) => i !== at);
   const usual = new Set(walks.flatMap((w) => faultsOf(w).map((i) => i.message)));
