@@ -79,7 +79,13 @@ describe('who runs', () => {
     const plan = await planOf({ set: ['OptBudget=0'] });
     for (const index of [29, 37, 58, 65])
       expect(outcome(plan, BUNDLES[index])).toMatch(/^level 1 \(OptBudget is spent\) is not in/);
-    expect(outcome(plan, BUNDLES[13])).toBe('ran');
+  });
+
+  it('13 and 46 ask for no level, unlike the introduction of seed 001', async () => {
+    for (const change of [{ level: 1 }, { set: ['OptBudget=0'] }]) {
+      const plan = await planOf(change);
+      for (const index of [13, 46]) expect([index, outcome(plan, BUNDLES[index])]).toEqual([index, 'ran']);
+    }
   });
 
   it.each([

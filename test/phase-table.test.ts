@@ -148,7 +148,7 @@ describe('the phase table', () => {
     // Number, and what the other page says.
     const said: readonly (readonly [number, RegExp])[] = [
       [3, /seed 002 .* level 1 exactly.* D7.* small kernels .* 12 /],
-      [13, /seed 001 .* OriSanitize/],
+      [13, /seed 001 .* OriSanitize.*Its introduction .* accessor > 1.* gate table .* none/],
       [14, /seeds 000 and 003 .* GeneralOptimizeEarly.* D8/],
       [15, /seeds 000 and 003 .* MergeEquivalentConditionalFlow.* D8/],
       [18, /seed 002 has OriLoopMakeSingleEntry at 18/],
@@ -159,7 +159,7 @@ describe('the phase table', () => {
       [30, /seeds 000 and 003 .* AnalyzeUniformsForSpeculation.* D8/],
       [37, /seed 001 .* ConvertMemoryToRegisterOrUniform/],
       [38, /seeds 000 and 003 .* OriPerformLiveDeadSecond.* D8/],
-      [46, /seed 001 .* slot 448.* DoVirtualCTAExpansion/],
+      [46, /seed 001 .* slot 448.* DoVirtualCTAExpansion.*Its introduction .* accessor > 1.* gate table/],
       [49, /slot 184.* ForwardProgress/],
       [50, /slot 352.* OptimizeUniformAtomic/],
       [58, /OriReassociateAndCommon.* seed 001 is followed.*D10/],
