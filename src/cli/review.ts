@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { runAb } from '../lab/ab.ts';
+import { kernelAndLaunchFiles, kernelFiles } from '../lab/files.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
 import { specInPlace, specsOfPlace, textInPlace } from '../lab/refs.ts';
-import { baseTarget } from '../read.ts';
+import { servingTarget } from '../read.ts';
 import { annotations, faultAnnotations } from '../review/annotations.ts';
 import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
 import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
-import { review as runReview } from '../review/review.ts';
+import { checkScope, review as runReview } from '../review/review.ts';
 import type { AskVerdict } from '../review/rules.ts';
 import { prove, quicklyRefuted } from '../rules/prove/prove.ts';
 import type { Verdicts } from '../rules/prove/verdict.ts';
@@ -49,6 +50,9 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
     failWith('--annotations would stand between the JSON', 'write the JSON to a file: -o review.json');
   const [by] = metricsOf(o.by);
   const { level, sm } = baseOf({ level: o.level, sm: o.sm });
+  const patterns = kernelsOf(o);
+  // What is mistyped must fail even where nothing differs, so that nobody takes it for the answer.
+  kernelAndLaunchFiles(patterns);
   const base = await specsOfPlace(baseName);
   const prefix = headName === undefined ? '' : `${headName}:`;
   let head: Specs;
@@ -61,6 +65,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
       process.stdout.write(`${faultAnnotations(e.diagnostics, prefix).join('\n')}\n`);
     throw e;
   }
+  checkScope(base, head, { sm, level });
   if (budget !== null && o.ptxas === false) {
     const limits = budget.limits.filter((l) => l.metric.source !== 'ptxas');
     const left = budget.limits.length - limits.length;
@@ -77,18 +82,19 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
       `${budget?.file} limits what ptxas makes, and ptxas cannot be run`,
       'put that of a CUDA toolkit on PATH, name it in ORRERY_PTXAS, or leave these limits out: --no-ptxas',
     );
+  const measure =
+    patterns.length === 0 ? null : measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head);
   const progress = new Progress();
   const { ask, close } = verdicts(o, headName, progress);
-  const patterns = kernelsOf(o);
   try {
     const result = await runReview(
       [baseName, headName ?? 'the working tree'],
       base,
       head,
-      { sm: sm === null ? null : baseTarget(sm), level },
+      { sm, level },
       ask,
       async () => {
-        if (patterns.length === 0) return null;
+        if (measure === null) return null;
         const modules = await loadModules(patterns);
         const arms = [
           { name: baseName, ref: baseName },
@@ -99,7 +105,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
           arms,
           new Plans(baseOf({ level: o.level, sm: o.sm, forceRules: 'quiet' }), loadShipped()),
           {
-            measure: measureOptions({ launches: true, ptxas: o.ptxas ?? asksPtxas }, head),
+            measure,
             by,
             repeat: 0,
             minEffect: 0,
@@ -146,14 +152,18 @@ async function limits(head: string | undefined, file: string | undefined): Promi
   return spec === null ? null : budgetOf(spec);
 }
 
-/** Kernels on which the effect is measured: those named, or else those of the project. */
+/**
+ * Kernels on which the effect is measured: those named, or else those of the project for the target, or for the one whose code runs
+ * on it.
+ */
 function kernelsOf(o: DiffCommand): readonly string[] {
   if (o.kernels === false) return [];
   if (o.kernels !== undefined) return o.kernels;
   const own = join(ROOT, 'test', 'kernels');
-  return existsSync(own)
-    ? [`${shownPath(own)}/*/*.${o.sm === undefined ? 'sm_90' : baseTarget(o.sm)}.ptx`]
-    : [];
+  if (!existsSync(own)) return [];
+  const targets = kernelFiles([own]).flatMap((f) => /\.(sm_\d+)\.ptx$/.exec(f)?.[1] ?? []);
+  const sm = o.sm === undefined ? 'sm_90' : servingTarget(o.sm, targets);
+  return targets.includes(sm) ? [`${shownPath(own)}/*/*.${sm}.ptx`] : [];
 }
 
 /**

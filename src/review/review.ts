@@ -1,4 +1,5 @@
 import { host } from '../engine/pipeline.ts';
+import { DiagnosticError, fileFault, nearest } from '../ir/diagnostic.ts';
 import type { AbResult } from '../lab/ab.ts';
 import { makePlan } from '../spec/node.ts';
 import { DEFAULT_ORDER, MAX_LEVEL, type PlanRequest, type Specs } from '../spec/specs.ts';
@@ -52,12 +53,37 @@ const PLAIN: PlanRequest = {
   wrongRules: 'run',
 };
 
+/** Every target that one of the sides has. */
+function targetsOf(base: Specs, head: Specs): string[] {
+  const files = [...new Map([...base.backends, ...head.backends]).values()];
+  return [...new Set(files.map((f) => f.data.sm).filter((x): x is string => typeof x === 'string'))];
+}
+
+/**
+ * A scope without plans would find no difference, whatever differs.
+ *
+ * @throws DiagnosticError if there is no such level, or neither side has the target
+ */
+export function checkScope(base: Specs, head: Specs, { sm, level }: Scope): void {
+  const fault = (message: string, notes: readonly string[] = []): never => {
+    throw new DiagnosticError([fileFault('', message, notes)]);
+  };
+  if (level !== null && !(Number.isInteger(level) && level >= 0 && level <= MAX_LEVEL))
+    fault(`optimization level ${level} is not 0 to ${MAX_LEVEL}`);
+  const targets = targetsOf(base, head);
+  if (sm === null || targets.includes(sm)) return;
+  const near = nearest(sm, targets);
+  fault(`there is no back end for '${sm}'`, [
+    near.length > 0
+      ? `did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`
+      : `targets are ${targets.join(', ')}`,
+  ]);
+}
+
 /** Every plan request that follows from the specs of both sides, by name. */
 function requestsOf(base: Specs, head: Specs, scope: Scope): Map<string, PlanRequest> {
   const out = new Map<string, PlanRequest>();
-  const files = [...new Map([...base.backends, ...head.backends]).values()];
-  const all = [...new Set(files.map((f) => f.data.sm).filter((x): x is string => typeof x === 'string'))];
-  const targets = all.filter((sm) => scope.sm === null || sm === scope.sm);
+  const targets = targetsOf(base, head).filter((sm) => scope.sm === null || sm === scope.sm);
   const levels = Array.from({ length: MAX_LEVEL + 1 }, (_, i) => i).filter(
     (l) => scope.level === null || l === scope.level,
   );
@@ -89,6 +115,7 @@ const has = (specs: Specs, r: PlanRequest): boolean =>
  * @param ask verdicts of rules
  * @param effect measures the effect on kernels; called if some plan differs and all resolve
  * @param budget limits that the head must keep, if there are any
+ * @throws DiagnosticError if the scope names a target or a level that there is not
  */
 export async function review(
   names: readonly [base: string, head: string],
@@ -99,6 +126,7 @@ export async function review(
   effect: () => Promise<AbResult | null>,
   budget: Budget | null,
 ): Promise<Review> {
+  checkScope(base, head, scope);
   const pairs: PlanPair[] = [];
   for (const [where, request] of requestsOf(base, head, scope)) {
     const side = async (specs: Specs) => (has(specs, request) ? makePlan(request, host, specs) : null);
