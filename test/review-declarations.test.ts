@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { annotations } from '../src/review/annotations.ts';
 import {
   catalogChanges,
   declarationChanges,
   equalExceptTexts,
   groupChanges,
 } from '../src/review/declarations.ts';
+import { reviewMarkdown, reviewText } from '../src/review/render.ts';
+import { review } from '../src/review/review.ts';
 import type { SpecFile } from '../src/spec/document.ts';
-import { loadShipped } from '../src/spec/node.ts';
+import { loadShipped, specOf } from '../src/spec/node.ts';
 import type { Specs } from '../src/spec/specs.ts';
 
 const base = await loadShipped();
@@ -98,5 +101,100 @@ describe('what phases and groups of rules declare', () => {
     const titled = withGroup((d) => void ((d.rules as { title: string }[])[0].title = 'another'));
     expect(groupChanges(base, titled, new Map())).toEqual([]);
     expect(equalExceptTexts(base, titled)).toBe(true);
+  });
+});
+
+describe('where a change is stated', () => {
+  const textOf = async (f: SpecFile, ...edits: readonly (readonly [RegExp, string])[]) => {
+    let { text } = f;
+    for (const [what, by] of edits) {
+      expect(text).toMatch(what);
+      text = text.replace(what, by);
+    }
+    return specOf(f.file, text, f.kind);
+  };
+  /** The review, without kernels and without proofs. */
+  const reviewed = (head: Specs) =>
+    review(
+      ['base', 'head'],
+      base,
+      head,
+      { sm: 'sm_90', level: 3 },
+      async () => null,
+      async () => null,
+      null,
+    );
+  /** Places of the changes of some kinds, by name. */
+  const placesOf = async (head: Specs, kinds: readonly string[]) => {
+    const { changes, faults } = await reviewed(head);
+    expect(faults).toEqual([]);
+    return Object.fromEntries(
+      changes.filter((c) => kinds.includes(c.kind)).map((c) => [c.name, c.place]),
+    );
+  };
+  const line = (f: SpecFile, text: string) => {
+    const n = lineOf(f, text);
+    expect(n).toBeGreaterThan(0);
+    return `${f.file}:${n}`;
+  };
+
+  it('what a phase runs, and when, is at the key of its row', async () => {
+    const phases = await textOf(
+      base.phases,
+      [/(name: OriDoPredication,[\s\S]*?levels: \[)2, 3, 4, 5\]/, '$13]'],
+      [/(steps: \[\{ pass: late-commoning, params: \{ max-pressure: )\d+/, '$163'],
+      [/(pass: promote-memory \}, )\{ pass: forward-stores \}, (\{ pass: dead-stores \}, \{ repeat)/, '$1$2'],
+      [/(repeat: \[\{ use: clean \}, \{ rules: \[float), convert/, '$1'],
+    );
+    const rowsWith = (text: string) => line(phases, text);
+    const places = await placesOf({ ...base, phases }, ['phase']);
+    expect(places).toMatchObject({
+      OriDoPredication: rowsWith('gate: { levels: [3], asksLevel: true, unset: [DisablePredication] }'),
+      LateOriCommoning: rowsWith('max-pressure: 63'),
+      GeneralOptimizeMid: rowsWith('pass: promote-memory }, { pass: dead-stores }'),
+    });
+    expect(Object.values(places)).toContain(rowsWith('{ rules: [float] }'));
+  });
+
+  it('a step that a list of steps lost is at the list', async () => {
+    const phases = await textOf(base.phases, [/, \{ pass: dead-results \}\]/, ']']);
+    const places = Object.values(await placesOf({ ...base, phases }, ['phase']));
+    expect(new Set(places)).toEqual(new Set([line(phases, '  clean: [')]));
+  });
+
+  it('a phase that moved, or that the order drops, is at the line of the order', async () => {
+    const was = base.orders.get('binary')!;
+    const moved = await textOf(was, [/( {2}- OriDoPredication .*\n)(.*\n)/, '$2$1']);
+    expect(await placesOf({ ...base, orders: new Map(base.orders).set('binary', moved) }, ['order'])).toEqual(
+      {
+        OriDoPredication: line(moved, '- OriDoPredication '),
+      },
+    );
+  });
+
+  it('what is gone is where the base has it, and no annotation points there', async () => {
+    const constraints = await textOf(base.constraints, [
+      / {2}- before: ConvertUnsupportedOps\n {4}after: SetControlFlowOpLastInBB\n[\s\S]*?\n(?= {2}- before)/,
+      '',
+    ]);
+    const group = base.rules!.get('shifts')!;
+    const shifts = await textOf(group, [/ {2}- \{ id: shift-sign-extend,.*\n/, '']);
+    const r = await reviewed({ ...base, constraints, rules: new Map(base.rules).set('shifts', shifts) });
+    const of = (kind: string) => r.changes.filter((c) => c.kind === kind && c.after === 'nothing');
+    const [at] = of('constraint');
+    expect(base.constraints.text.split('\n')[Number(at.basePlace.split(':').at(-1)) - 1]).toBe(
+      '  - before: ConvertUnsupportedOps',
+    );
+    expect(at.place).toBe('');
+    expect(of('rules')).toMatchObject([
+      { name: 'shifts: shift-sign-extend', place: '', basePlace: line(group, 'id: shift-sign-extend,') },
+    ]);
+    const plain = (x: string) => x;
+    const text = reviewText(r, { good: plain, bad: plain, bold: plain, dim: plain }, () => '');
+    expect(text).toContain(`  at the base: ${at.basePlace}`);
+    expect(reviewMarkdown(r)).toContain(` — at the base: ${at.basePlace}`);
+    const warning = annotations(r, '').find((x) => x.startsWith('::warning'));
+    expect(warning).toMatch(/^::warning title=constraint::/);
+    expect(warning).toContain(`it was at ${at.basePlace}`);
   });
 });

@@ -15,23 +15,43 @@ export interface PlanDifference {
   readonly b: string;
 }
 
+/** A difference with what it is about, from which its place follows. */
+export interface PlacedDifference {
+  readonly difference: PlanDifference;
+  /**
+   * Of the kind 'phase': the phase in both plans, undefined where the order does not have it, and whether they differ in being on, in
+   * their steps, or in when they run. Null for all other kinds.
+   */
+  readonly phase: {
+    readonly about: 'state' | 'steps' | 'gate';
+    readonly a: PlanPhase | undefined;
+    readonly b: PlanPhase | undefined;
+  } | null;
+}
+
 /** All differences between two plans that can have an effect. */
-export function planDifferences(a: Plan, b: Plan): PlanDifference[] {
+export const planDifferences = (a: Plan, b: Plan): PlanDifference[] =>
+  placedDifferences(a, b).map((d) => d.difference);
+
+/** All differences between two plans that can have an effect, with what they are about. */
+export function placedDifferences(a: Plan, b: Plan): PlacedDifference[] {
   if (a.hash === b.hash) return [];
   const out = differencesOf(a, b);
   /** By difference, for which functions it is told already. */
-  const said = new Map<string, (readonly string[])[]>(out.map((d) => [JSON.stringify(d), [[]]]));
+  const said = new Map<string, (readonly string[])[]>(
+    out.map(({ difference: d }) => [JSON.stringify(d), [[]]]),
+  );
   // What holds for some functions only is told where these differ in more.
   for (const texts of casesOf(a, b)) {
     const [x, y] = [planWhere(a, texts), planWhere(b, texts)];
     if (x === null || y === null) continue;
     const which = texts.join(', ');
-    for (const d of differencesOf(x, y)) {
+    for (const { difference: d, phase } of differencesOf(x, y)) {
       const key = JSON.stringify(d);
       const known = said.get(key) ?? [];
       if (known.some((c) => c.every((t) => texts.includes(t)))) continue;
       said.set(key, [...known, texts]);
-      out.push({ ...d, a: `${d.a} (${which})`, b: `${d.b} (${which})` });
+      out.push({ difference: { ...d, a: `${d.a} (${which})`, b: `${d.b} (${which})` }, phase });
     }
   }
   return out;
@@ -55,10 +75,16 @@ function planWhere(p: Plan, texts: readonly string[]): Plan | null {
   }
 }
 
-function differencesOf(a: Plan, b: Plan): PlanDifference[] {
-  const out: PlanDifference[] = [];
-  const say = (kind: PlanDifference['kind'], name: string, x: string, y: string): void => {
-    if (x !== y) out.push({ kind, name, a: x, b: y });
+function differencesOf(a: Plan, b: Plan): PlacedDifference[] {
+  const out: PlacedDifference[] = [];
+  const say = (
+    kind: PlanDifference['kind'],
+    name: string,
+    x: string,
+    y: string,
+    phase: PlacedDifference['phase'] = null,
+  ): void => {
+    if (x !== y) out.push({ difference: { kind, name, a: x, b: y }, phase });
   };
   say('level', '', `-O${a.level}`, `-O${b.level}`);
   say('target', '', a.sm, b.sm);
@@ -72,11 +98,14 @@ function differencesOf(a: Plan, b: Plan): PlanDifference[] {
   for (const p of a.phases) {
     const q = others.get(p.id);
     if (q === undefined || p.disabled !== null || q.disabled !== null)
-      say('phase', p.id, stateText(p), stateText(q));
-    else for (const [x, y] of bindingDifferences(p, q)) say('phase', p.id, x, y);
+      say('phase', p.id, stateText(p), stateText(q), { about: 'state', a: p, b: q });
+    else
+      for (const [about, [x, y]] of bindingDifferences(p, q)) say('phase', p.id, x, y, { about, a: p, b: q });
   }
   const here = new Set(a.phases.map((p) => p.id));
-  for (const p of b.phases) if (!here.has(p.id)) say('phase', p.id, stateText(undefined), stateText(p));
+  for (const p of b.phases)
+    if (!here.has(p.id))
+      say('phase', p.id, stateText(undefined), stateText(p), { about: 'state', a: undefined, b: p });
   for (const id of movedPhases(a, b)) say('order', id, placeText(a, id), placeText(b, id));
   for (const g of new Set([...a.rules.keys(), ...b.rules.keys()])) {
     const [x, y] = [a.rules.get(g)?.hash, b.rules.get(g)?.hash];
@@ -102,9 +131,15 @@ const stateText = (p: PlanPhase | undefined): string =>
   p === undefined ? 'not in the order' : p.disabled === null ? 'on' : 'off';
 
 /** How two phases of the same name differ: what runs there, and when. */
-function bindingDifferences(p: PlanPhase, q: PlanPhase): (readonly [string, string])[] {
+function bindingDifferences(
+  p: PlanPhase,
+  q: PlanPhase,
+): (readonly ['steps' | 'gate', readonly [string, string]])[] {
   const steps = (x: PlanPhase) => JSON.stringify(x.steps.map(stepData));
-  return [...(steps(p) === steps(q) ? [] : [stepTexts(p, q)]), [gateText(p), gateText(q)]];
+  return [
+    ...(steps(p) === steps(q) ? [] : [['steps', stepTexts(p, q)] as const]),
+    ['gate', [gateText(p), gateText(q)]],
+  ];
 }
 
 /** Steps of two phases; of their rule groups only those that the other lacks, because most phases run a dozen. */

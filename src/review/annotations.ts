@@ -62,7 +62,12 @@ export function annotations(r: Review, prefix: string): string[] {
   for (const b of r.broken) add('error', 'broken limit', b.place, brokenText(b));
   for (const c of r.changes) {
     const severity = !c.alarm ? 'notice' : c.kind === 'rules' ? 'error' : 'warning';
-    const message = `${c.name}: ${c.before} -> ${c.after}${c.note === '' ? '' : `\n${c.note}`}`;
+    const message = [
+      `${c.name}: ${c.before} -> ${c.after}`,
+      ...(c.note === '' ? [] : [c.note]),
+      // An annotation marks a line of the head, and what is gone has none there.
+      ...(c.basePlace === '' ? [] : [`it was at ${c.basePlace}`]),
+    ].join('\n');
     add(severity, c.kind === 'rules' ? 'rule' : c.kind, c.place, message);
   }
   return SEVERITIES.flatMap((s) => found.filter((x) => x.severity === s).map((x) => x.line));

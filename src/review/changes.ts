@@ -1,12 +1,12 @@
 import type { Diagnostic } from '../ir/diagnostic.ts';
 import { renderDiagnostic } from '../ir/diagnostic.ts';
-import { type PlanDifference, planDifferences } from '../lab/plan-differences.ts';
+import { type PlacedDifference, type PlanDifference, placedDifferences } from '../lab/plan-differences.ts';
 import type { SpecFile } from '../spec/document.ts';
-import { placeOf } from '../spec/places.ts';
-import type { Origin, Plan } from '../spec/plan.ts';
+import type { Plan } from '../spec/plan.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { ConstraintsSpec, KnobsSpec } from '../spec/types.generated.ts';
 import { canonical, dataChanges, valueText } from './data-diff.ts';
+import { filesOf, Places } from './places.ts';
 
 /** Kinds of changes, in display order. */
 export const KINDS = [
@@ -34,6 +34,8 @@ export interface Change {
   readonly note: string;
   /** Where the head states it: `file:line`; '' if it is gone. */
   readonly place: string;
+  /** Where the base stated what is gone: `file:line`; '' if it is not gone. */
+  readonly basePlace: string;
   /** Targets and levels, orders, recipes to which it applies; empty if it does not depend on any. */
   readonly where: readonly string[];
   /** Whether it may break something: a refuted rule, a removed constraint. */
@@ -58,40 +60,20 @@ export interface Fault {
   readonly text: string;
 }
 
-/** Every spec of a side, by file name. */
-export const filesOf = (specs: Specs): Map<string, SpecFile> =>
-  new Map(
-    [
-      specs.phases,
-      specs.constraints,
-      specs.knobs,
-      ...specs.isa,
-      ...(specs.ptx === undefined ? [] : [specs.ptx]),
-      ...specs.orders.values(),
-      ...specs.backends.values(),
-      ...specs.recipes.values(),
-      ...specs.knobSets.values(),
-      ...(specs.rules?.values() ?? []),
-    ].map((f) => [f.file, f]),
-  );
-
-/** `file:line` of a path in a spec. */
-export function placeText(files: ReadonlyMap<string, SpecFile>, file: string, path: Origin['path']): string {
-  const spec = files.get(file);
-  if (spec === undefined || spec.text === '') return file;
-  return `${file}:${placeOf(spec.text, path).line}`;
-}
-
 type OfKind = PlanDifference & { readonly kind: ChangeKind };
 const isKind = (d: PlanDifference): d is OfKind => (KINDS as readonly string[]).includes(d.kind);
 
 /** The differences between the plans of both sides, each once with all plans that have it. */
 export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs): Change[] {
-  const files = filesOf(head);
-  const found = new Map<string, { difference: OfKind; plan: Plan; where: string[] }>();
+  const places = new Places(base, head);
+  const found = new Map<
+    string,
+    { placed: PlacedDifference; difference: OfKind; plans: [Plan, Plan]; where: string[] }
+  >();
   for (const { where, base: a, head: b } of pairs) {
     if (a === null || b === null) continue;
-    for (const d of planDifferences(a, b)) {
+    for (const placed of placedDifferences(a, b)) {
+      const d = placed.difference;
       // Rules and opcodes are reported individually.
       if (
         !isKind(d) ||
@@ -102,31 +84,20 @@ export function planChanges(pairs: readonly PlanPair[], base: Specs, head: Specs
         continue;
       const key = canonical(d);
       const known = found.get(key);
-      if (known === undefined) found.set(key, { difference: d, plan: b, where: [where] });
+      if (known === undefined) found.set(key, { placed, difference: d, plans: [a, b], where: [where] });
       else known.where.push(where);
     }
   }
-  return [...found.values()].map(({ difference: d, plan, where }) => ({
+  return [...found.values()].map(({ placed, difference: d, plans, where }) => ({
     kind: d.kind,
     name: d.name,
     before: d.a,
     after: d.b,
-    note: d.kind === 'knob' ? knobNote(d.name, base, head) : d.kind === 'phase' ? phaseNote(d, plan) : '',
-    place: placeOfDifference(d, plan, files),
+    note: d.kind === 'knob' ? knobNote(d.name, base, head) : d.kind === 'phase' ? phaseNote(d, plans[1]) : '',
+    ...places.ofDifference(placed, ...plans),
     where,
     alarm: false,
   }));
-}
-
-function placeOfDifference(d: PlanDifference, plan: Plan, files: ReadonlyMap<string, SpecFile>): string {
-  const phase = plan.phases.find((p) => p.id === d.name);
-  const origin =
-    d.kind === 'knob'
-      ? plan.knobs.get(d.name)?.origin
-      : d.kind === 'fact'
-        ? plan.backend.origins.get(d.name)
-        : (phase?.disabled?.origin ?? phase?.origin);
-  return origin === undefined || origin.file === '' ? '' : placeText(files, origin.file, origin.path);
 }
 
 /** Default and readers of a knob. */
@@ -149,7 +120,7 @@ const phaseNote = (d: PlanDifference, plan: Plan): string =>
 /** Recipes, knob sets and orders that were added, removed or changed. */
 export function documentChanges(base: Specs, head: Specs): Change[] {
   const out: Change[] = [];
-  const files = filesOf(head);
+  const places = new Places(base, head);
   const kinds = [
     ['recipe', base.recipes, head.recipes],
     ['knob set', base.knobSets, head.knobSets],
@@ -164,7 +135,7 @@ export function documentChanges(base: Specs, head: Specs): Change[] {
         before: valueText(before),
         after: valueText(after),
         note: '',
-        place: y === undefined ? '' : placeText(files, y.file, path),
+        ...places.of(y && { file: y.file, path }, x && { file: x.file, path }),
         where: [],
         alarm: false,
       });
@@ -197,19 +168,19 @@ export function opcodeChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap
       ),
     );
   const [a, b] = [of(base), of(head)];
-  const files = filesOf(head);
+  const places = new Places(base, head);
   return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) =>
     dataChanges(a.get(name)?.op, b.get(name)?.op, [name])
       .filter((c) => c.path[1] !== 'title')
       .map((c): Change => {
-        const file = b.get(name)?.file;
+        const at = (file: SpecFile | undefined) => file && { file: file.file, path: ['opcodes', ...c.path] };
         return {
           kind: 'opcodes',
           name: c.path.join('.'),
           before: valueText(c.before),
           after: valueText(c.after),
           note: PROVED_BY.has(c.path[1]) ? (provedAgain.get(name) ?? '') : '',
-          place: file === undefined ? '' : placeText(files, file.file, ['opcodes', ...c.path]),
+          ...places.of(at(b.get(name)?.file), at(a.get(name)?.file)),
           where: [],
           alarm: false,
         };
@@ -229,7 +200,9 @@ export function constraintChanges(base: Specs, head: Specs): Change[] {
   const [a, b] = [of(base), of(head)];
   const force = (x: { c: ConstraintsSpec.Constraint } | undefined): string =>
     x === undefined ? 'nothing' : (x.c.severity ?? 'error');
-  const files = filesOf(head);
+  const at = (s: Specs, x: { i: number } | undefined) =>
+    x && { file: s.constraints.file, path: ['constraints', x.i] };
+  const places = new Places(base, head);
   return [...new Set([...a.keys(), ...b.keys()])].flatMap((name) => {
     const [x, y] = [a.get(name), b.get(name)];
     if (force(x) === force(y)) return [];
@@ -241,7 +214,7 @@ export function constraintChanges(base: Specs, head: Specs): Change[] {
         before: force(x),
         after: force(y),
         note: `${waived ? 'waived; it was there because ' : ''}${(x ?? y)!.c.why}`,
-        place: y === undefined ? '' : placeText(files, head.constraints.file, ['constraints', y.i]),
+        ...places.of(at(head, y), at(base, x)),
         where: [],
         alarm: waived,
       },

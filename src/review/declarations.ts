@@ -1,8 +1,9 @@
 import { RowTable } from '../spec/entries.ts';
 import type { Specs } from '../spec/specs.ts';
 import type { KnobsSpec } from '../spec/types.generated.ts';
-import { type Change, filesOf, placeText } from './changes.ts';
+import type { Change } from './changes.ts';
 import { canonical, type DataChange, dataChanges, valueText } from './data-diff.ts';
+import { Places } from './places.ts';
 
 /*
  * Declarations in the tables of knobs and phases that are not part of plans. They determine what may be set, read and
@@ -46,7 +47,7 @@ function onlyText({ before = [], after = [] }: DataChange): string {
 export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<string>): Change[] {
   const rowsOf = (s: Specs) => s.knobs.data.knobs as Readonly<Record<string, KnobsSpec.Knob>>;
   const [a, b] = [rowsOf(base), rowsOf(head)];
-  const files = filesOf(head);
+  const places = new Places(base, head);
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((name) =>
     dataChanges(a[name], b[name], [name])
       .filter((c) => !TEXTS.has(c.path[1]) && !(c.path[1] === 'default' && told.has(name)))
@@ -56,7 +57,10 @@ export function catalogChanges(base: Specs, head: Specs, told: ReadonlySet<strin
         before: c.path.length === 1 && c.before !== undefined ? 'there' : valueText(c.before),
         after: c.path.length === 1 && c.after !== undefined ? 'new' : valueText(c.after),
         note: onlyText(c),
-        place: b[name] === undefined ? '' : placeText(files, head.knobs.file, ['knobs', ...c.path]),
+        ...places.of(
+          b[name] && { file: head.knobs.file, path: ['knobs', ...c.path] },
+          a[name] && { file: base.knobs.file, path: ['knobs', ...c.path] },
+        ),
         where: [],
         alarm: false,
       })),
@@ -70,7 +74,7 @@ export function declarationChanges(base: Specs, head: Specs): Change[] {
     return new Map(table.rows.map((row, i) => [table.ids[i], { row, i }] as const));
   };
   const [a, b] = [rowsOf(base), rowsOf(head)];
-  const files = filesOf(head);
+  const places = new Places(base, head);
   return [...b].flatMap(([id, { row, i }]) => {
     const was = a.get(id)?.row;
     if (was === undefined) return [];
@@ -83,7 +87,10 @@ export function declarationChanges(base: Specs, head: Specs): Change[] {
           before: valueText(c.before),
           after: valueText(c.after),
           note: [onlyText(c), ...(less ? ['what is gone is not checked any more'] : [])].join('; '),
-          place: placeText(files, head.phases.file, ['phases', i, ...(row[key] === undefined ? [] : [key])]),
+          ...places.of(
+            { file: head.phases.file, path: ['phases', i, ...(row[key] === undefined ? [] : [key])] },
+            undefined,
+          ),
           where: [],
           alarm: less,
         };
@@ -98,7 +105,7 @@ export function declarationChanges(base: Specs, head: Specs): Change[] {
  * @param provedAgain the new verdicts of the rules with a changed table, by the name of their group
  */
 export function groupChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<string, string>): Change[] {
-  const files = filesOf(head);
+  const places = new Places(base, head);
   return [...(head.rules ?? [])].flatMap(([group, f]) => {
     const was = base.rules?.get(group);
     if (was === undefined) return [];
@@ -110,7 +117,7 @@ export function groupChanges(base: Specs, head: Specs, provedAgain: ReadonlyMap<
         before: valueText(c.before),
         after: valueText(c.after),
         note: c.path[0] === 'tables' ? (provedAgain.get(group) ?? '') : onlyText(c),
-        place: placeText(files, f.file, c.path),
+        ...places.of({ file: f.file, path: c.path }, undefined),
         where: [],
         alarm: false,
       }));

@@ -41,6 +41,9 @@ export function whereText(where: readonly string[], plans: readonly string[]): s
 const line = (c: Change): string =>
   `${c.kind === 'rules' ? 'rule' : c.kind === 'opcodes' ? 'opcode' : c.kind === 'recipe' ? '' : c.kind} ${c.name}: ${c.before} -> ${c.after}`.trim();
 
+/** Where a change is stated; what the head has no more is marked as the base's. */
+const statedAt = (c: Change): string => (c.basePlace === '' ? c.place : `at the base: ${c.basePlace}`);
+
 /** A review for a terminal. */
 export function reviewText(r: Review, paint: Paint, again: (kernel: string) => string): string {
   const out = [
@@ -55,7 +58,7 @@ export function reviewText(r: Review, paint: Paint, again: (kernel: string) => s
     const where = whereText(c.where, r.plans);
     out.push('', (c.alarm ? paint.bad : paint.bold)(line(c)));
     for (const l of c.note === '' ? [] : c.note.split('\n')) out.push(`  ${l}`);
-    const at = [c.place, where].filter((x) => x !== '').join(', ');
+    const at = [statedAt(c), where].filter((x) => x !== '').join(', ');
     if (at !== '') out.push(`  ${paint.dim(at)}`);
   }
   if (r.kernels !== null) out.push('', paint.bold('Effect on kernels'), '', abText(r.kernels, paint, again));
@@ -66,9 +69,9 @@ const plain = (s: string): string => s.replaceAll('|', '\\|').replaceAll('<', '&
 const code = (s: string): string => `\`${s.replaceAll('`', "'").replaceAll('|', '\\|')}\``;
 
 /** Why a change is noted, as an item of a list; what goes over several lines, as counterexamples do, is a block in it. */
-function reason({ name, note, place }: Change): string[] {
-  const [first, ...more] = note.split('\n');
-  const item = `- ${code(name)}: ${plain([first, place].filter((x) => x !== '').join(' — '))}`;
+function reason(c: Change): string[] {
+  const [first, ...more] = c.note.split('\n');
+  const item = `- ${code(c.name)}: ${plain([first, statedAt(c)].filter((x) => x !== '').join(' — '))}`;
   return more.length === 0 ? [item] : [item, '', '  ```text', ...more.map((l) => `  ${l}`), '  ```', ''];
 }
 
@@ -84,7 +87,7 @@ export function reviewMarkdown(r: Review): string {
       out.push(
         `| ${c.alarm ? '**ALARM** ' : ''}${c.kind} | ${code(c.name)} | ${plain(c.before)} | ${plain(c.after)} | ${plain(whereText(c.where, r.plans))} |`,
       );
-    const told = r.changes.filter((c) => c.note !== '' || c.place !== '');
+    const told = r.changes.filter((c) => c.note !== '' || statedAt(c) !== '');
     out.push('', '<details><summary>Reasons and places</summary>', '');
     for (const c of told) out.push(...reason(c));
     out.push('', '</details>');

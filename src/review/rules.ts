@@ -100,6 +100,7 @@ export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdic
       after: y === undefined ? 'nothing' : x === undefined ? 'new' : 'changed',
       note: y === undefined ? '' : noteOf(verdict),
       place: y === undefined ? '' : placeOfRow(y),
+      basePlace: x !== undefined && y === undefined ? placeOfRow(x) : '',
       where: [],
       alarm: y !== undefined && unsound(verdict),
     });
@@ -142,6 +143,7 @@ async function proveAgain(
         after: 'means something else',
         note: `its text is as it was; ${changed.join(', ') || 'a table of its group'} changed\n${noteOf(verdict)}`,
         place: placeOfRow(row),
+        basePlace: '',
         where: [],
         alarm: true,
       });
