@@ -128,9 +128,7 @@ describe('where a change is stated', () => {
   const placesOf = async (head: Specs, kinds: readonly string[]) => {
     const { changes, faults } = await reviewed(head);
     expect(faults).toEqual([]);
-    return Object.fromEntries(
-      changes.filter((c) => kinds.includes(c.kind)).map((c) => [c.name, c.place]),
-    );
+    return Object.fromEntries(changes.filter((c) => kinds.includes(c.kind)).map((c) => [c.name, c.place]));
   };
   const line = (f: SpecFile, text: string) => {
     const n = lineOf(f, text);

@@ -179,6 +179,32 @@ describe('orrery diff', () => {
   });
 
   it.each([
+    ['two folders', (is: string, was: string) => [was, is]],
+    ['a folder and the specs as they are here', (is: string) => [is]],
+  ])('the command that is shown with an effect shows the code: %s', (_, places) => {
+    const to = head('knobs/catalog.yaml', (t) => t.replace(/(ContractProducts: .*default: )null/, '$1true'));
+    const kernel = ['--kernels', 'test/kernels/mandelbrot/mandelbrot.sm_90.ptx'];
+    const r = orrery('diff', ...places(to, root), ...kernel, '--sm', 'sm_90', '-O', '3');
+    expect([r.code, r.err]).toEqual([2, '']);
+    const [again] = /(?<=its diff: orrery ).*/.exec(r.out)!;
+    expect(again).toContain('-O 3 --sm sm_90');
+    const shown = orrery(...again.split(' '));
+    expect(shown.err).toBe('');
+    expect(shown.out).toMatch(/^mandelbrotDouble: after GeneralOptimizeMid: /);
+    expect(shown.out).toMatch(/^@@ -\d[\s\S]*^[-+] .*DFMA/m);
+  });
+
+  it('the command that is shown with the effect of a wrong rule forces it', () => {
+    const to = head('pipelines/rules/fusion.yaml', (t) =>
+      t.replace(/(id: mad,.*rewrite: )'IMAD.\$type \$d, \$a, \$b, \$c'/, "$1'IMAD.$$type $$d, $$a, $$b, 0'"),
+    );
+    const kernel = ['--kernels', 'test/kernels/carry-chain/carry-chain.sm_90.ptx'];
+    const r = orrery('diff', root, to, ...kernel, '--sm', 'sm_90', '-O', '3', '--no-prove');
+    const [again] = /(?<=its diff: orrery ).*/.exec(r.out)!;
+    expect(orrery(...again.split(' ')).out).toMatch(/^\w+: after \w+: [\s\S]*^- {2}.*IMAD/m);
+  });
+
+  it.each([
     ['GeneralOptimizationBudget', '-5', 'a budget is not negative'],
     ['ContractProducts', 'tru', 'it is a flag: true or false'],
   ])('a knob default that is no value of its type is caught: %s %s', (knob, value, why) => {

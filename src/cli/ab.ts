@@ -1,5 +1,5 @@
 import { nearest } from '../ir/diagnostic.ts';
-import { type AbResult, runAb } from '../lab/ab.ts';
+import { type AbResult, type KernelPair, runAb } from '../lab/ab.ts';
 import { type Arm, armsOfRange, parseArm } from '../lab/arms.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { abHtml } from '../lab/render/ab-html.ts';
@@ -9,6 +9,7 @@ import { abJson } from '../lab/render/json.ts';
 import { PLAIN } from '../lab/render/table.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
+import { planWords, shellWord } from './command-line.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
 import { clock, heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
@@ -101,12 +102,26 @@ function rendered(r: AbResult, format: string, texts: readonly string[], o: AbCo
   if (format === 'json') return JSON.stringify(abJson(r), null, 2);
   if (format === 'markdown') return abMarkdown(r);
   if (format === 'html') return abHtml(r);
-  const quoted = (s: string) => (/^[\w./:=@~^+-]+$/.test(s) && !s.startsWith('-') ? s : `'${s}'`);
-  return abText(r, o.output === undefined ? paint : PLAIN, (kernel) => {
-    const file = r.kernels.find((k) => k.label === kernel)?.file ?? '';
-    return `orrery ab ${texts.map(quoted).join(' ')} --kernels ${quoted(file)} --diff ${quoted(kernel)}`;
-  });
+  return abText(r, o.output === undefined ? paint : PLAIN, (k) => diffCommand(texts, o, k));
 }
+
+/**
+ * The command that shows how the code of a kernel differs between two arms.
+ *
+ * @param arms as they are typed
+ * @param o plan options of both
+ */
+export const diffCommand = (
+  arms: readonly string[],
+  o: PlanOptions,
+  { file, kernel }: Pick<KernelPair, 'file' | 'kernel'>,
+): string =>
+  [
+    'orrery ab',
+    ...arms.map(shellWord),
+    ...planWords(o, true),
+    `--kernels ${shellWord(file)} --diff ${shellWord(kernel)}`,
+  ].join(' ');
 
 function oneDiff(r: AbResult, name: string, coloured: boolean): string {
   if (r.status === 'no effect') return 'both arms give the same code everywhere';

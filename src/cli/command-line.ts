@@ -1,8 +1,8 @@
 import type { PlanOptions } from './options.ts';
 
-/** A word as a shell takes it for one. */
+/** A word as a shell takes it for one. A tilde stays as it is only where no shell puts a home folder: behind a letter or digit. */
 export const shellWord = (w: string): string =>
-  /^[\w./:=@%+,-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`;
+  /^(?:[\w./:=@%+,-]|(?<=\w)~)+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`;
 
 const one = (name: string, v: string | undefined): string[] => (v === undefined ? [] : [name, shellWord(v)]);
 const each = (name: string, v: readonly string[] | undefined): string[] =>

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiagnosticError } from '../ir/diagnostic.ts';
-import { runAb } from '../lab/ab.ts';
+import { type KernelPair, runAb } from '../lab/ab.ts';
 import { kernelAndLaunchFiles, kernelFiles } from '../lab/files.ts';
 import { loadModules } from '../lab/kernels.ts';
 import { Plans } from '../lab/plans.ts';
@@ -10,12 +10,13 @@ import { servingTarget } from '../read.ts';
 import { annotations, faultAnnotations } from '../review/annotations.ts';
 import { BUDGET_FILE, type Budget, budgetOf } from '../review/budget.ts';
 import { reviewJson, reviewMarkdown, reviewText } from '../review/render.ts';
-import { checkScope, review as runReview } from '../review/review.ts';
+import { checkScope, type Review, review as runReview } from '../review/review.ts';
 import type { AskVerdict } from '../review/rules.ts';
 import { prove, quicklyRefuted } from '../rules/prove/prove.ts';
 import type { Verdicts } from '../rules/prove/verdict.ts';
 import { loadShipped, loadSpec, ROOT, shownPath } from '../spec/node.ts';
 import type { Specs } from '../spec/specs.ts';
+import { diffCommand } from './ab.ts';
 import { writeWhole } from './files.ts';
 import { formatOf } from './format.ts';
 import { baseOf, clock, heap, measureOptions, metricsOf, paint } from './lab.ts';
@@ -124,11 +125,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
         ? JSON.stringify(reviewJson(result), null, 2)
         : format === 'markdown'
           ? reviewMarkdown(result)
-          : reviewText(
-              result,
-              paint,
-              (kernel) => `orrery ab ${baseName}..${headName ?? 'HEAD'} --kernels ... --diff ${kernel}`,
-            );
+          : reviewText(result, paint, (k) => kernelDiff(baseName, headName, o, result, k));
     if (o.output === undefined) out(text);
     else writeWhole(o.output, text.endsWith('\n') ? text : `${text}\n`);
     if (o.annotations === true) {
@@ -141,6 +138,24 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
   } finally {
     close();
   }
+}
+
+/** The command that shows how the code of a kernel differs between both sides, or why there is none. */
+function kernelDiff(
+  base: string,
+  head: string | undefined,
+  o: DiffCommand,
+  r: Review,
+  kernel: KernelPair,
+): string {
+  const places = head === undefined ? [base] : [base, head];
+  const spaced = places.find((p) => /\s/.test(p));
+  if (spaced !== undefined)
+    return `\`orrery ab\` shows it for a folder whose name has no space in it, as '${spaced}' has`;
+  const arms = [...places.map((p) => `ref:${p}`), ...(head === undefined ? ['base'] : [])];
+  // Here wrong rules run, so that their effect is seen; there they do not.
+  const forceRules = r.changes.some((c) => c.kind === 'rules' && c.alarm);
+  return diffCommand(arms, { level: o.level, sm: o.sm, forceRules }, kernel);
 }
 
 /** Limits that the head sets, or the file that is named. */

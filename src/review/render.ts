@@ -1,3 +1,4 @@
+import type { KernelPair } from '../lab/ab.ts';
 import { abMarkdown } from '../lab/render/ab-markdown.ts';
 import { abText } from '../lab/render/ab-text.ts';
 import { statusLine } from '../lab/render/ab-words.ts';
@@ -44,8 +45,12 @@ const line = (c: Change): string =>
 /** Where a change is stated; what the head has no more is marked as the base's. */
 const statedAt = (c: Change): string => (c.basePlace === '' ? c.place : `at the base: ${c.basePlace}`);
 
-/** A review for a terminal. */
-export function reviewText(r: Review, paint: Paint, again: (kernel: string) => string): string {
+/**
+ * A review for a terminal.
+ *
+ * @param again as for `abText`
+ */
+export function reviewText(r: Review, paint: Paint, again: (k: KernelPair) => string): string {
   const out = [
     `${paint.bold('base')}  ${r.base}`,
     `${paint.bold('head')}  ${r.head}`,

@@ -28,9 +28,9 @@ const MOVERS = 12;
 /**
  * An A/B result for a terminal.
  *
- * @param again command that shows the diff of a kernel, given its name
+ * @param again command that shows the diff of a kernel, or what keeps one from doing so
  */
-export function abText(r: AbResult, paint: Paint, again: (kernel: string) => string): string {
+export function abText(r: AbResult, paint: Paint, again: (k: KernelPair) => string): string {
   const out: string[] = [
     `${paint.bold('A')}  ${r.arms[0].name}`,
     `${paint.bold('B')}  ${r.arms[1].name}`,
@@ -93,7 +93,7 @@ function totals(r: AbResult, paint: Paint): string {
   return [columns([head, ...rows], 'lrrrrrrr'), ...(noisy.length > 0 ? ['', ...noisy] : [])].join('\n');
 }
 
-function movers(r: AbResult, paint: Paint, again: (kernel: string) => string): string {
+function movers(r: AbResult, paint: Paint, again: (k: KernelPair) => string): string {
   const moved = sorted(r).filter((k) => k.verdict !== 'unchanged');
   const other = r.kernels.filter((k) => k.verdict === 'unchanged' && k.why !== null);
   const out: string[] = [];
@@ -126,7 +126,7 @@ function movers(r: AbResult, paint: Paint, again: (kernel: string) => string): s
       `  B ${k.why!.b}`,
     );
     for (const b of k.why!.because) out.push(`  ${b}`);
-    out.push(`  ${paint.dim(`its diff: ${again(k.label)}`)}`);
+    out.push(`  ${paint.dim(`its diff: ${again(k)}`)}`);
   }
   if (out.length === 0) return 'every kernel has the same code under both arms';
   return out.join('\n');
