@@ -40,6 +40,7 @@ export interface Experiment {
   readonly title: string;
   readonly base: Base;
   readonly factors: readonly Factor[];
+  readonly design: Design;
   /** The first is the base itself. */
   readonly arms: readonly TrialArm[];
   readonly kernels: readonly string[];
@@ -96,6 +97,7 @@ export async function loadExperiment(path: string, specs: Specs): Promise<Experi
     title: data.title ?? '',
     base: baseOf(folder, data.base ?? {}),
     factors,
+    design,
     arms: distinct([{ arm: { name: 'base' }, choice: new Map() }, ...listed, ...chosen]),
     kernels: data.kernels,
     folder,

@@ -1,5 +1,6 @@
+import type { Effect, Interaction } from '../effects.ts';
 import type { Experiment } from '../experiment.ts';
-import type { ArmScore, Effect, Interaction, SweepReport } from '../sweep-report.ts';
+import type { ArmScore, SweepReport } from '../sweep-report.ts';
 import { metricsJson, OUTPUT_VERSION } from './json.ts';
 import { type Cell, columns, type Paint, percent, plural, shortened, WIDTH } from './table.ts';
 
@@ -30,17 +31,16 @@ export function sweepText(e: Experiment, r: SweepReport, paint: Paint): string {
       paint.bold(
         `Effect of each factor on ${first.name}${refused.length > 0 ? ', over all arms that have a plan' : ''}`,
       ),
+      howText(r),
       effectTable(r.effects),
     );
-  const strong = r.interactions.filter((i) => i.size >= SMALL);
-  if (r.interactions.length > 0)
+  if (r.interactions.length + r.untold.length > 0)
+    out.push('', paint.bold('Interactions'), interactionText(r));
+  if (refused.length > 0) {
     out.push(
       '',
-      paint.bold('Interactions'),
-      strong.length === 0 ? 'none: the factors work independently' : interactionTable(strong.slice(0, MOST)),
+      paint.bold(`${plural(refused.length, 'arm')} ${refused.length === 1 ? 'does' : 'do'} not count`),
     );
-  if (refused.length > 0) {
-    out.push('', paint.bold(`${plural(refused.length, 'arm')} do not count`));
     for (const [why, names] of reasons(refused).slice(0, MOST))
       out.push(
         shortened(why, WIDTH),
@@ -71,17 +71,53 @@ function scoreTable(scores: readonly ArmScore[], r: SweepReport, paint: Paint): 
   return columns([head, ...rows], `l${'r'.repeat(r.metrics.length)}`);
 }
 
-const levelText = (l: Effect['levels'][number]): string => `${l.name} ${ratioText(l.ratio)}`;
+/** How the effects follow from the arms, and how far to trust them. */
+function howText({ effectsBy, deviation }: SweepReport): string {
+  if (effectsBy === 'base') return 'each level against the base, all else as there';
+  if (effectsBy === 'means') return 'means of the arms with each level; the design is balanced';
+  return [
+    'fitted jointly by least squares, as the design is not balanced;',
+    deviation === null
+      ? 'there is no arm left to tell how well'
+      : `arms depart from the product of these by ${deviation < SMALL ? 'nothing' : `${percent(1 + deviation).slice(1)} (standard deviation)`}`,
+  ].join('\n');
+}
+
+const sizeText = ({ size }: Effect): string =>
+  size === null ? 'unknown' : size < SMALL ? 'none' : percent(1 + size).slice(1);
+
+/** The levels with their ratios, or why those say nothing. */
+function levelsText({ levels, size }: Effect): string {
+  if (size !== null)
+    return levels.map((l) => `${l.name} ${l.ratio === null ? 'unknown' : ratioText(l.ratio)}`).join(', ');
+  return levels.length === 0
+    ? 'no arm with another level has a plan'
+    : levels.length === 1
+      ? `only arms with ${levels[0].name} have a plan`
+      : 'the arms do not tell it from other factors';
+}
 
 const effectTable = (effects: readonly Effect[]): string =>
   columns(
-    effects.map((f) => [
-      f.factor,
-      f.size < SMALL ? 'none' : percent(1 + f.size).slice(1),
-      f.size < SMALL ? '' : f.levels.map(levelText).join(', '),
-    ]),
+    effects.map((f) => [f.factor, sizeText(f), f.size !== null && f.size < SMALL ? '' : levelsText(f)]),
     'lrl',
   );
+
+function interactionText({ effectsBy, interactions, untold }: SweepReport): string {
+  const strong = interactions.filter((i) => i.size >= SMALL);
+  const told =
+    interactions.length === 0
+      ? []
+      : [
+          strong.length === 0
+            ? 'none: the factors work independently'
+            : interactionTable(strong.slice(0, MOST)),
+        ];
+  if (untold.length === 0) return told.join('\n');
+  const why = effectsBy === 'base' ? 'one factor varies at a time' : 'a grid, or more arms, would';
+  const which = interactions.length === 0 ? '' : ` of ${plural(untold.length, 'other pair')}`;
+  return [...told, `the design does not tell${which}: ${why}`].join('\n');
+}
 
 const interactionTable = (list: readonly Interaction[]): string =>
   columns(
@@ -106,19 +142,14 @@ export function sweepMarkdown(e: Experiment, r: SweepReport): string {
     '',
     row(['factor', `effect on ${first.name}`, 'levels']),
     '|---|---:|---|',
-    ...r.effects.map((f) =>
-      row([
-        f.factor,
-        f.size < SMALL ? 'none' : percent(1 + f.size).slice(1),
-        f.levels.map(levelText).join(', '),
-      ]),
-    ),
+    ...r.effects.map((f) => row([f.factor, sizeText(f), levelsText(f)])),
+    ...(r.effects.length === 0 ? [] : ['', `Effects: ${howText(r).replaceAll('\n', ' ')}.`]),
   ];
   const refused = r.scores.filter((s) => s.refused !== '');
   if (refused.length > 0)
     out.push(
       '',
-      `<details><summary>${plural(refused.length, 'arm')} do not count</summary>`,
+      `<details><summary>${plural(refused.length, 'arm')} ${refused.length === 1 ? 'does' : 'do'} not count</summary>`,
       '',
       ...refused.map((s) => `- \`${s.name}\`: ${s.refused.replaceAll('<', '&lt;')}`),
       '',
@@ -139,6 +170,9 @@ export const sweepJson = (e: Experiment, r: SweepReport) => ({
   })),
   front: r.front.map((s) => s.arm),
   best: r.best.arm,
+  effectsBy: r.effectsBy,
+  deviation: r.deviation,
   effects: r.effects,
   interactions: r.interactions,
+  untold: r.untold,
 });

@@ -1,0 +1,286 @@
+import type { Factor, Level } from './designs.ts';
+import type { Experiment } from './experiment.ts';
+import { LinearModel } from './least-squares.ts';
+import { mean } from './statistics.ts';
+
+/** The effect of a factor on the first metric. */
+export interface Effect {
+  readonly factor: string;
+  /**
+   * By level, in the order of the experiment or of size: mean ratio of the arms with it, or, if the effects are fitted jointly, what that
+   * would be if all levels met the other factors alike; null if the design does not tell.
+   */
+  readonly levels: readonly { readonly name: string; readonly ratio: number | null; readonly arms: number }[];
+  /** Highest ratio of a level divided by the lowest, minus one; null if the design does not tell. */
+  readonly size: number | null;
+}
+
+/** The joint effect of two factors beyond their single effects. */
+export interface Interaction {
+  readonly factors: readonly [string, string];
+  /** Largest deviation of a pair of levels from the product of their single effects. */
+  readonly size: number;
+  readonly levels: readonly [string, string];
+}
+
+/**
+ * How effects follow from the arms.
+ * - `base`: each arm differs from the base in one factor.
+ * - `means`: every level meets those of the other factors alike, so that the means of its arms tell.
+ * - `least squares`: it does not, so that all effects are fitted jointly.
+ */
+export type EffectsBy = 'base' | 'means' | 'least squares';
+
+export interface Effects {
+  readonly effectsBy: EffectsBy;
+  /** Standard deviation of ratios around what effects that only multiply explain; null if no arm is left to tell. */
+  readonly deviation: number | null;
+  readonly effects: readonly Effect[];
+  /** The strongest first. */
+  readonly interactions: readonly Interaction[];
+  /** Pairs of factors of whose interaction the design does not tell. */
+  readonly untold: readonly (readonly [string, string])[];
+}
+
+/** Number of groups if a factor has too many distinct levels. */
+const GROUPS = 4;
+
+/** The levels of a factor in display order, and which of them each arm has. */
+interface Levelled {
+  readonly factor: string;
+  readonly levels: readonly string[];
+  readonly of: readonly (number | null)[];
+}
+
+/** Does an arm with this level stay as the base? */
+const isBase = (l: Level): boolean => l.set === undefined && l.disable === undefined && l.move === undefined;
+
+/** Levels of a factor; sampled ranges are grouped by size. */
+function levelled(experiment: Experiment, f: Factor): Levelled {
+  const names = experiment.arms.map((a) => a.choice.get(f.name)?.name ?? null);
+  const distinct = [...new Set(names.filter((n) => n !== null))];
+  const placed = (levels: readonly string[]): Levelled => ({
+    factor: f.name,
+    levels,
+    of: names.map((n) => (n === null ? null : levels.indexOf(n))),
+  });
+  if ('levels' in f) return placed(f.levels.map((l) => l.name).filter((n) => distinct.includes(n)));
+  const values = distinct.map(Number).sort((a, b) => a - b);
+  if (distinct.length <= 2 * GROUPS) return placed(values.map(String));
+  const cuts = Array.from({ length: GROUPS }, (_, k) => values[Math.floor((k * values.length) / GROUPS)]);
+  return {
+    factor: f.name,
+    levels: cuts.map((from, k) => `${from} to ${cuts[k + 1] ?? values[values.length - 1]}`),
+    of: names.map((n) => (n === null ? null : cuts.findLastIndex((from) => from <= Number(n)))),
+  };
+}
+
+/**
+ * Effects and interactions of the factors of an experiment.
+ *
+ * @param logs by arm, the logarithm of its ratio to the base; null if it has none
+ */
+export function effectsOf(experiment: Experiment, logs: readonly (number | null)[]): Effects {
+  const all = experiment.factors.map((f) => levelled(experiment, f));
+  const pairs = all.flatMap((x, i) => all.slice(i + 1).map((y) => [x.factor, y.factor] as const));
+  if (experiment.design === 'one-at-a-time') {
+    const effects = experiment.factors.map((f, i) => againstBase(f, all[i], logs));
+    return { effectsBy: 'base', deviation: null, effects: sorted(effects), interactions: [], untold: pairs };
+  }
+  // Arms that the experiment lists have no level of any factor.
+  const arms = logs.flatMap((log, arm) =>
+    log !== null && Number.isFinite(log) && all.every((x) => x.of[arm] !== null) ? [{ arm, log }] : [],
+  );
+  const design = new Design(
+    all.map((x) => present(x, arms)),
+    arms,
+  );
+  const model = design.fitted([]);
+  const balanced = design.balanced();
+  const left = arms.length - model.rank;
+  const told = design.interactions();
+  return {
+    effectsBy: balanced ? 'means' : 'least squares',
+    deviation: left <= 0 ? null : Math.expm1(Math.sqrt(model.residual / left)),
+    effects: sorted(all.map((_, i) => (balanced ? design.byMeans(i) : design.byFit(i, model)))),
+    interactions: told.sort((x, y) => y.size - x.size),
+    untold: pairs.filter(([x, y]) => !told.some((t) => t.factors[0] === x && t.factors[1] === y)),
+  };
+}
+
+const sorted = (effects: readonly Effect[]): Effect[] =>
+  [...effects].sort((a, b) => (b.size ?? -1) - (a.size ?? -1));
+
+/** Size of an effect by the ratios of at least two levels. */
+const sizeOf = (ratios: readonly number[]): number | null =>
+  ratios.length < 2 ? null : Math.max(...ratios) / Math.min(...ratios) - 1;
+
+/** The effect of a factor whose arms are as the base but for it. */
+function againstBase(f: Factor, x: Levelled, logs: readonly (number | null)[]): Effect {
+  const same = 'levels' in f ? f.levels.find(isBase)?.name : undefined;
+  const levels = x.levels.flatMap((name, l) => {
+    const own = logs.filter((log, i): log is number => x.of[i] === l && log !== null && Number.isFinite(log));
+    return name === same || own.length === 0 ? [] : [{ name, ratio: Math.exp(mean(own)), arms: own.length }];
+  });
+  const size = levels.length === 0 ? null : sizeOf([1, ...levels.map((l) => l.ratio)]);
+  return {
+    factor: x.factor,
+    levels: same === undefined ? levels : [{ name: same, ratio: 1, arms: 1 }, ...levels],
+    size,
+  };
+}
+
+/** The levels that some of the arms have. */
+function present({ factor, levels, of }: Levelled, arms: readonly { readonly arm: number }[]): Levelled {
+  const has = new Set(arms.map(({ arm }) => of[arm]));
+  const kept = levels.map((_, l) => l).filter((l) => has.has(l));
+  return {
+    factor,
+    levels: kept.map((l) => levels[l]),
+    of: of.map((l) => (l === null ? null : kept.indexOf(l))),
+  };
+}
+
+/** Arms with a level of every factor. */
+class Design {
+  private readonly all: readonly Levelled[];
+  private readonly logs: readonly number[];
+  /** By arm, its level of each factor. */
+  private readonly at: readonly (readonly number[])[];
+  /** First column of each factor in a model; the one before is the constant. */
+  private readonly first: readonly number[];
+  private readonly columns: number;
+
+  constructor(all: readonly Levelled[], arms: readonly { readonly arm: number; readonly log: number }[]) {
+    this.all = all;
+    this.logs = arms.map((a) => a.log);
+    this.at = arms.map(({ arm }) => all.map((x) => x.of[arm]!));
+    let next = 1;
+    this.first = all.map((x) => {
+      const first = next;
+      next += x.levels.length;
+      return first;
+    });
+    this.columns = next;
+  }
+
+  /** A model of all single effects and of further columns, by arm. */
+  fitted(further: readonly (readonly number[])[], more = 0): LinearModel {
+    const rows = this.at.map((levels, n) => [
+      0,
+      ...levels.map((l, f) => this.first[f] + l),
+      ...(further[n] ?? []),
+    ]);
+    return new LinearModel(rows, this.columns + more, this.logs);
+  }
+
+  /** Do the levels of each two factors meet in the same proportions? Then means of arms are free of other single effects. */
+  balanced(): boolean {
+    const n = this.at.length;
+    return this.all.every((x, f) =>
+      this.all.slice(f + 1).every((y, k) => {
+        const g = f + 1 + k;
+        const times = (test: (levels: readonly number[]) => boolean) => this.at.filter(test).length;
+        return x.levels.every((_, a) =>
+          y.levels.every(
+            (_, b) =>
+              times((l) => l[f] === a && l[g] === b) * n ===
+              times((l) => l[f] === a) * times((l) => l[g] === b),
+          ),
+        );
+      }),
+    );
+  }
+
+  private logsWith(f: number, level: number): number[] {
+    return this.logs.filter((_, n) => this.at[n][f] === level);
+  }
+
+  byMeans(f: number): Effect {
+    const x = this.all[f];
+    const levels = x.levels.map((name, l) => {
+      const own = this.logsWith(f, l);
+      return { name, ratio: Math.exp(mean(own)), arms: own.length };
+    });
+    return { factor: x.factor, levels, size: sizeOf(levels.map((l) => l.ratio)) };
+  }
+
+  byFit(f: number, model: LinearModel): Effect {
+    const x = this.all[f];
+    const all = x.levels.map((_, l) => l);
+    const against = (l: number, other: number) =>
+      l === other
+        ? 0
+        : model.sum(
+            new Map([
+              [this.first[f] + l, 1],
+              [this.first[f] + other, -1],
+            ]),
+          );
+    // Levels that can be compared with each other are compared; of several such sets, the one with most levels.
+    const sets = all.map((l) => all.filter((k) => against(k, l) !== null));
+    const set = sets.reduce((most, s) => (s.length > most.length ? s : most), []);
+    const arms = set.flatMap((l) => this.logsWith(f, l).map((log) => ({ l, log })));
+    // What the arms with these levels have on average, once with their own levels and once with each level.
+    const off = (l: number) => against(l, set[0])!;
+    const middle = mean(arms.map((a) => a.log)) - mean(arms.map((a) => off(a.l)));
+    const levels = all.map((l) => ({
+      name: x.levels[l],
+      ratio: set.length >= 2 && set.includes(l) ? Math.exp(middle + off(l)) : null,
+      arms: this.logsWith(f, l).length,
+    }));
+    return {
+      factor: x.factor,
+      levels,
+      size: sizeOf(levels.flatMap((l) => (l.ratio === null ? [] : [l.ratio]))),
+    };
+  }
+
+  /**
+   * Interactions of all pairs of factors, fitted jointly, since one that is left out would show in others; those of which the design does
+   * not tell are left out.
+   */
+  interactions(): Interaction[] {
+    const counts = this.all.map((x) => x.levels.length);
+    const blocks: { f: number; g: number; first: number }[] = [];
+    let next = this.columns;
+    for (let f = 0; f < counts.length; f++)
+      for (let g = f + 1; g < counts.length; g++) {
+        blocks.push({ f, g, first: next });
+        next += Math.max(0, counts[f] - 1) * Math.max(0, counts[g] - 1);
+      }
+    const needed = 1 + counts.reduce((s, c) => s + Math.max(0, c - 1), 0) + next - this.columns;
+    if (needed > this.at.length) return [];
+    // The first level of each factor is what the others are compared with, so that no column is there twice.
+    const column = ({ g, first }: (typeof blocks)[number], x: number, y: number) =>
+      x === 0 || y === 0 ? null : first + (x - 1) * (counts[g] - 1) + (y - 1);
+    const further = this.at.map((l) => blocks.flatMap((b) => column(b, l[b.f], l[b.g]) ?? []));
+    const model = this.fitted(further, next - this.columns);
+    return blocks.flatMap((b) => {
+      if (counts[b.f] < 2 || counts[b.g] < 2) return [];
+      const table = Array.from({ length: counts[b.f] }, (_, x) =>
+        Array.from({ length: counts[b.g] }, (_, y) => {
+          const c = column(b, x, y);
+          return c === null ? 0 : model.sum(new Map([[c, 1]]));
+        }),
+      );
+      return table.flat().some((v) => v === null) ? [] : [this.largest(b.f, b.g, table as number[][])];
+    });
+  }
+
+  /** The pair of levels that departs most from what both do on average. */
+  private largest(f: number, g: number, table: readonly (readonly number[])[]): Interaction {
+    const [x, y] = [this.all[f], this.all[g]];
+    const all = mean(table.flat());
+    let size = 0;
+    let levels: [string, string] = [x.levels[0], y.levels[0]];
+    table.forEach((row, a) => {
+      row.forEach((v, b) => {
+        const off = v - mean(row) - mean(table.map((r) => r[b])) + all;
+        const s = Math.expm1(Math.abs(off));
+        if (s > size) [size, levels] = [s, [x.levels[a], y.levels[b]]];
+      });
+    });
+    return { factors: [x.factor, y.factor], size, levels };
+  }
+}
