@@ -339,5 +339,8 @@ describe('near misses', () => {
       'OriBranchOpt',
     ]);
     expect(nearest('zzz', ['OriBranchOpt'])).toEqual([]);
+    // Two of three letters differ.
+    expect(nearest('Foo', ['NOP', 'for'])).toEqual(['for']);
+    expect(nearest('ad', ['add', 'xor'])).toEqual(['add']);
   });
 });

@@ -69,11 +69,11 @@ export function renderDiagnostic(d: Diagnostic, text?: string): string {
 }
 
 /**
- * The candidates closest to `word` (Damerau-Levenshtein distance in lower case, at most a third of its length plus
- * one), closest first, at most `most`.
+ * The candidates closest to `word` (Damerau-Levenshtein distance in lower case, at most a third of its length plus one, and no more
+ * than half of it: a name of which most is wrong is no typo), closest first, at most `most`.
  */
 export function nearest(word: string, candidates: Iterable<string>, most = 3): string[] {
-  const limit = Math.floor(word.length / 3) + 1;
+  const limit = Math.min(Math.floor(word.length / 3) + 1, Math.floor(word.length / 2));
   const scored: { c: string; d: number }[] = [];
   const w = word.toLowerCase();
   for (const c of candidates) {
