@@ -203,7 +203,9 @@ echo "ptxas info    : Used ${version.length + version.charCodeAt(0)} registers"
       read('whole.jsonl').replace(/"identity":"\w+"/, '"identity":"0"'),
     );
     expect(orrery('merge', experiment, 'other.jsonl').err).toMatch(/results of another experiment/);
-    expect(orrery('merge', experiment, 'none.jsonl').err).toMatch(/cannot read the file \(ENOENT\)/);
+    expect(orrery('merge', experiment, 'othre.jsonl').err).toMatch(
+      /cannot read the file: there is no such file[\s\S]*did you mean 'other.jsonl'/,
+    );
     for (const bad of ['0/3', '4/3', 'x/y'])
       expect(orrery('sweep', experiment, '--shard', bad).err).toMatch(/is no shard/);
     expect(orrery('sweep', experiment, '-j', '0').err).toMatch(/is no number of workers/);

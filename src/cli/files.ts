@@ -2,47 +2,23 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
-import { nearest } from '../ir/diagnostic.ts';
-import { decodeText, readNamed, readStandardInput, Unreadable } from '../spec/node-files.ts';
+import { dirname, resolve } from 'node:path';
+import {
+  decodeText,
+  namesLike,
+  readNamed,
+  readStandardInput,
+  reason,
+  Unreadable,
+} from '../spec/node-files.ts';
 import { situation } from './situation.ts';
 import { failWith, rememberText } from './ui.ts';
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  EISDIR: 'it is a folder',
-  EBUSY: 'it is in use',
-  ENOTDIR: 'a part of the path is no folder',
-  EEXIST: 'a part of the path is no folder',
-  ENOSPC: 'the disk is full',
-  ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'its links lead in a circle',
-};
-
-const reason = (e: unknown): string => {
-  const { code, message } = e as NodeJS.ErrnoException;
-  return REASONS[code ?? ''] ?? code ?? message;
-};
-
-/** Names of a missing file's folder that are like it. */
-function namesLike(file: string): string[] {
-  try {
-    const near = nearest(basename(file), readdirSync(dirname(file)));
-    return near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [];
-  } catch {
-    return [];
-  }
-}
 
 /** The name under which commands read standard input, and write standard output. */
 export const STANDARD_INPUT = '-';

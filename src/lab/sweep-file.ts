@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
+import { namesLike, whyUnread } from '../spec/node-files.ts';
 import type { Experiment } from './experiment.ts';
 import { OUTPUT_VERSION } from './render/json.ts';
 import { cellKey, type FinishedCell, type Identity, type Makers } from './sweep.ts';
@@ -70,8 +71,8 @@ export class SweepFile {
     try {
       text = readFileSync(path, 'utf8');
     } catch (e) {
-      const why = (e as NodeJS.ErrnoException).code ?? String(e);
-      throw new DiagnosticError([fileFault(path, `cannot read the file (${why})`)]);
+      const missing = (e as NodeJS.ErrnoException).code === 'ENOENT';
+      throw new DiagnosticError([fileFault(path, whyUnread(e), missing ? namesLike(path) : [])]);
     }
     return cellsIn(path, text.slice(0, text.lastIndexOf('\n') + 1), identity, [
       'all shards run with the same experiment, kernels, specs, and versions of orrery and ptxas',

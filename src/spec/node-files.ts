@@ -1,5 +1,6 @@
-import { readFileSync, readSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { nearest } from '../ir/diagnostic.ts';
 
 /*
  * The files that a command reads, directly or through a file that names them: what reproducing it elsewhere needs.
@@ -45,11 +46,39 @@ export function readNamed(path: string, use: Use, size?: number): Buffer {
   return bytes;
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EISDIR: 'it is a folder',
+  EBUSY: 'it is in use',
+  ENOTDIR: 'a part of the path is no folder',
+  EEXIST: 'a part of the path is no folder',
+  ENOSPC: 'the disk is full',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'its links lead in a circle',
+};
+
+/** Why the system refuses, in words. */
+export const reason = (e: unknown): string => {
+  const { code, message } = e as NodeJS.ErrnoException;
+  return REASONS[code ?? ''] ?? code ?? message;
+};
+
+/** A note with names of a missing file's folder that are like it; none if there are none. */
+export function namesLike(file: string): string[] {
+  try {
+    const near = nearest(basename(file), readdirSync(dirname(file)));
+    return near.length > 0 ? [`did you mean ${near.map((n) => `'${n}'`).join(' or ')}?`] : [];
+  } catch {
+    return [];
+  }
+}
+
 /** Why a file could not be read, for people. */
 export const whyUnread = (e: unknown): string =>
-  e instanceof Unreadable
-    ? e.message
-    : `cannot read the file (${(e as NodeJS.ErrnoException).code ?? String(e)})`;
+  e instanceof Unreadable ? e.message : `cannot read the file: ${reason(e)}`;
 
 /** Full paths of what was read, in order. */
 export const namedFiles = (): readonly string[] => [...files.keys()];
