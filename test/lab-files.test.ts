@@ -42,4 +42,15 @@ describe('files of kernels', () => {
       );
     }
   });
+
+  it('what another tool would take for a pattern is said to be none', () => {
+    try {
+      kernelFiles(['[a-m]*/*.ptx'], kernels);
+      expect.unreachable();
+    } catch (e) {
+      expect((e as { diagnostics: { notes: string[] }[] }).diagnostics[0].notes[0]).toBe(
+        'a pattern knows *, ? and **; brackets and braces stand for themselves',
+      );
+    }
+  });
 });

@@ -89,6 +89,9 @@ const below = (folder: string): string[] =>
       e.isDirectory() ? (e.name.startsWith('.') ? [] : below(join(folder, e.name))) : [join(folder, e.name)],
     );
 
+/** What other shells and tools take for a set of characters or of words. */
+const OTHER_PATTERN = /\[.*\]|\{.*,.*\}/;
+
 function nothing(pattern: string, base: string, hint: string) {
   const folder = dirname(resolve(base, pattern));
   let near: string[] = [];
@@ -102,7 +105,12 @@ function nothing(pattern: string, base: string, hint: string) {
     /[*?]/.test(pattern) || existsSync(resolve(base, pattern))
       ? `no kernel matches '${pattern}'`
       : `there is no file or folder '${pattern}'`,
-    near.length > 0 ? [`did you mean '${near[0]}'?`] : [hint],
+    [
+      ...(OTHER_PATTERN.test(pattern)
+        ? ['a pattern knows *, ? and **; brackets and braces stand for themselves']
+        : []),
+      near.length > 0 ? `did you mean '${near[0]}'?` : hint,
+    ],
   );
 }
 
