@@ -39,6 +39,8 @@ describe('orrery measure', () => {
     expect([many.code, fits(many.out)]).toEqual([0, []]);
     expect(many.out).toMatch(/^saxpy +15 /m);
     expect(many.out).toMatch(/2 kernels of 1 file, 2 with a launch/);
+    const units = orrery('measure', saxpy, '--no-ptxas', '--metrics', 'code-bytes,blocks,compile-time');
+    expect(units.out).toMatch(/^kernel +code-bytes +blocks +compile-time \(ms, noisy\)$/m);
     const one = orrery('measure', join(kernels, 'aes-table', 'launch.yaml'), '--no-ptxas');
     expect([one.code, fits(one.out)]).toEqual([0, []]);
     expect(one.out).toMatch(/1 of 1 launches right/);

@@ -92,7 +92,7 @@ function many(
   const value = ({ m, k }: (typeof all)[number], x: Metric) => k.values[x.name] ?? m.compile[x.name];
   const shown = wanted.filter((x) => all.some((r) => value(r, x) !== undefined));
   const files = new Set(all.map((r) => r.k.kernel)).size < all.length;
-  const head = ['kernel', ...shown.map((x) => SHORT[x.name] ?? x.name)].map((text) => ({
+  const head = ['kernel', ...shown.map(headingOf)].map((text) => ({
     text,
     paint: paint.bold,
   }));
@@ -109,6 +109,20 @@ function many(
     '',
     `${plural(all.length, 'kernel')} of ${plural(modules.length, 'file')}, ${launched} with a launch; ${columnsHint(chosen)}`,
   ].join('\n');
+}
+
+/** Units of what is not counted; what is counted has its name. */
+const MEASURES: ReadonlySet<string> = new Set(['bytes', 'KB', 'ms', '%']);
+
+/** Heading of a metric's column, with what its name does not say: the unit, and that values vary from run to run. */
+function headingOf(x: Metric): string {
+  const short = SHORT[x.name];
+  if (short !== undefined) return short;
+  const more = [
+    ...(MEASURES.has(x.unit) && !x.name.endsWith(x.unit) ? [x.unit] : []),
+    ...(x.noisy ? ['noisy'] : []),
+  ];
+  return more.length === 0 ? x.name : `${x.name} (${more.join(', ')})`;
 }
 
 const columnsHint = (chosen: readonly Metric[] | null): string =>
