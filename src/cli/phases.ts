@@ -37,7 +37,7 @@ export function printPhases(plan: Plan, opts: PhasesOptions): void {
     out(JSON.stringify(rows.map(phaseJson), null, 2));
     return;
   }
-  const width = opts.wide === true ? Number.POSITIVE_INFINITY : (process.stdout.columns ?? USUAL_WIDTH);
+  const width = opts.wide === true ? Number.POSITIVE_INFINITY : process.stdout.columns || USUAL_WIDTH;
   out(width >= ROOMY ? wholeTable(rows, width) : narrowTable(rows, width));
   const count = (s: PlanPhase['status']) => plan.phases.filter((p) => p.status === s).length;
   out('');

@@ -195,22 +195,34 @@ export function duration(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
+/** Least time between two updates of what progress shows, in ms. */
+const PROGRESS_PAUSE = 100;
+
 /** Progress on stderr, only on a terminal; at most ten updates a second. */
 export class Progress {
   private last = 0;
   private shown = false;
+  private waiting: NodeJS.Timeout | undefined;
   private readonly on = process.stderr.isTTY === true;
 
   update(text: string): void {
     if (!this.on) return;
-    const now = Date.now();
-    if (now - this.last < 100) return;
-    this.last = now;
+    clearTimeout(this.waiting);
+    const pause = this.last + PROGRESS_PAUSE - Date.now();
+    if (pause <= 0) this.write(text);
+    // What comes too soon is shown later, if nothing follows: it may be what takes long.
+    else this.waiting = setTimeout(() => this.write(text), pause).unref();
+  }
+
+  private write(text: string): void {
+    this.last = Date.now();
     this.shown = true;
-    process.stderr.write(`\r\u001b[K${text.slice(0, (process.stderr.columns ?? 80) - 1)}`);
+    // A terminal that does not know its width says 0.
+    process.stderr.write(`\r\u001b[K${text.slice(0, (process.stderr.columns || 80) - 1)}`);
   }
 
   done(): void {
+    clearTimeout(this.waiting);
     if (this.shown) process.stderr.write('\r\u001b[K');
     this.shown = false;
   }

@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Progress } from '../src/cli/ui.ts';
+
+describe('progress', () => {
+  const { isTTY, columns } = process.stderr;
+  let written: string[] = [];
+  beforeEach(() => {
+    written = [];
+    vi.useFakeTimers({ now: 1_000_000 });
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+    Object.assign(process.stderr, { isTTY: true, columns: 20 });
+  });
+  afterEach(() => {
+    Object.assign(process.stderr, { isTTY, columns });
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
+  const shown = () => written.map((t) => t.replace('\r\u001b[K', ''));
+
+  it('leaves the last column of the terminal free, and takes 80 for one that says 0', () => {
+    new Progress().update('x'.repeat(30));
+    process.stderr.columns = 0;
+    new Progress().update('ends here');
+    expect(shown()).toEqual(['x'.repeat(19), 'ends here']);
+  });
+
+  it('shows what came too soon if nothing follows, since that is what takes long', () => {
+    const p = new Progress();
+    for (const text of ['quick', 'quicker', 'slow']) p.update(text);
+    expect(shown()).toEqual(['quick']);
+    vi.advanceTimersByTime(200);
+    expect(shown()).toEqual(['quick', 'slow']);
+    p.update('next');
+    p.update('never shown');
+    p.done();
+    vi.advanceTimersByTime(200);
+    expect(shown()).toEqual(['quick', 'slow', 'next', '']);
+  });
+});
