@@ -154,6 +154,20 @@ describe('where a change is stated', () => {
     expect(Object.values(places)).toContain(rowsWith('{ rules: [float] }'));
   });
 
+  it('faults leave open whether plans differ, and each plan is told', async () => {
+    const was = base.orders.get('binary')!;
+    const wrong = await textOf(was, [/- OriBranchOpt .*/, '- OriBranchOptt']);
+    const told: string[] = [];
+    const none = async () => null;
+    const scope = { sm: 'sm_90', level: 3 };
+    const head = { ...base, orders: new Map(base.orders).set('binary', wrong) };
+    const r = await review(['base', 'head'], base, head, scope, none, none, null, (t) => told.push(t));
+    expect(r.faults.length).toBeGreaterThan(0);
+    expect(r.differs).toBeNull();
+    expect(told).toHaveLength(r.plans.length);
+    expect(told[0]).toBe(`plan 1 of ${r.plans.length}: sm_90 -O3`);
+  });
+
   it('a step that a list of steps lost is at the list', async () => {
     const phases = await textOf(base.phases, [/, \{ pass: dead-results \}\]/, ']']);
     const places = Object.values(await placesOf({ ...base, phases }, ['phase']));

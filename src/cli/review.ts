@@ -118,6 +118,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
         );
       },
       patterns.length === 0 ? null : budget,
+      (text) => progress.update(text),
     );
     progress.done();
     const text =
@@ -136,6 +137,7 @@ export async function diff(baseName: string, headName: string | undefined, o: Di
       throw new CliExit(1);
     if (result.differs) throw new CliExit(DIFFERS);
   } finally {
+    progress.done();
     close();
   }
 }
@@ -193,8 +195,8 @@ function verdicts(
   const stored = [readVerdicts(), head === undefined ? {} : verdictsAt(head)];
   let solver: ReturnType<typeof openSolver> | null = null;
   return {
-    ask: async (rule) => {
-      progress.update(`proving ${rule.id}`);
+    ask: async (rule, [nth, of]) => {
+      progress.update(`proof ${nth} of ${of}: ${rule.id}`);
       const refuted = quicklyRefuted(rule);
       if (refuted !== null) return refuted;
       for (const s of stored) if (s[rule.id]?.hash === rule.hash) return s[rule.id];

@@ -27,8 +27,8 @@ export interface Review {
   readonly faults: readonly Fault[];
   /** Names of all resolved plans, to tell what applies to all of them. */
   readonly plans: readonly string[];
-  /** Whether some plan of the head means something different from the base's. */
-  readonly differs: boolean;
+  /** Whether some plan of the head means something different from the base's; null if faults of the head leave it open. */
+  readonly differs: boolean | null;
   /** Effect on kernels; null if it was not requested or nothing differs. */
   readonly kernels: AbResult | null;
   /** Limits of the repository that the head breaks. */
@@ -115,6 +115,7 @@ const has = (specs: Specs, r: PlanRequest): boolean =>
  * @param ask verdicts of rules
  * @param effect measures the effect on kernels; called if some plan differs and all resolve
  * @param budget limits that the head must keep, if there are any
+ * @param tell is told what is being done
  * @throws DiagnosticError if the scope names a target or a level that there is not
  */
 export async function review(
@@ -125,10 +126,13 @@ export async function review(
   ask: AskVerdict,
   effect: () => Promise<AbResult | null>,
   budget: Budget | null,
+  tell: (text: string) => void = () => undefined,
 ): Promise<Review> {
   checkScope(base, head, scope);
   const pairs: PlanPair[] = [];
-  for (const [where, request] of requestsOf(base, head, scope)) {
+  const requests = requestsOf(base, head, scope);
+  for (const [where, request] of requests) {
+    tell(`plan ${pairs.length + 1} of ${requests.size}: ${where}`);
     const side = async (specs: Specs) => (has(specs, request) ? makePlan(request, host, specs) : null);
     const [a, b] = [await side(base), await side(head)];
     pairs.push({
@@ -164,7 +168,7 @@ export async function review(
     changes,
     faults,
     plans: pairs.map((p) => p.where),
-    differs: moved || changes.length > 0,
+    differs: moved || changes.length > 0 ? true : faults.length > 0 ? null : false,
     kernels,
     broken: budget === null || kernels === null ? [] : brokenLimits(budget, kernels),
   };

@@ -11,8 +11,12 @@ import type { Specs } from '../spec/specs.ts';
 import type { Change } from './changes.ts';
 import { canonical } from './data-diff.ts';
 
-/** The verdict on a rule: stored, or obtained from a solver now; null if no solver is available. */
-export type AskVerdict = (rule: Rule) => Promise<Verdict | null>;
+/**
+ * The verdict on a rule: stored, or obtained from a solver now; null if no solver is available.
+ *
+ * @param which which of how many rules it is, for progress
+ */
+export type AskVerdict = (rule: Rule, which: readonly [nth: number, of: number]) => Promise<Verdict | null>;
 
 /** A side's specs and its instruction set; null if no plan of that side resolves. */
 export interface RuleSide {
@@ -89,10 +93,12 @@ export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdic
   const groups = new Set([...touched].flatMap((id) => b.get(id)?.group ?? []));
   const rules = rulesOf(head, (g) => groups.has(g));
   const out: Change[] = [];
+  let nth = 0;
   for (const id of touched) {
+    nth++;
     const [x, y] = [a.get(id), b.get(id)];
     const rule = rules.get(id);
-    const verdict = y === undefined || rule === undefined ? null : await ask(rule);
+    const verdict = y === undefined || rule === undefined ? null : await ask(rule, [nth, touched.size]);
     out.push({
       kind: 'rules',
       name: `${(y ?? x)!.group}: ${id}`,
@@ -127,11 +133,13 @@ async function proveAgain(
   const tables = (s: RuleSide, group: string) => canonical(s.specs.rules?.get(group)?.data.tables);
   const affected = (group: string) => !sameOpcodes || tables(base, group) !== tables(head, group);
   const [was, now] = [rulesOf(base, affected), rulesOf(head, affected)];
-  for (const [id, rule] of now) {
+  const others = [...now].flatMap(([id, rule]) => {
     const before = was.get(id);
-    if (touched.has(id) || before === undefined || before.hash === rule.hash) continue;
+    return touched.has(id) || before === undefined || before.hash === rule.hash ? [] : [{ id, rule, before }];
+  });
+  for (const [i, { id, rule, before }] of others.entries()) {
     const row = rows.get(id)!;
-    const verdict = await ask(rule);
+    const verdict = await ask(rule, [i + 1, others.length]);
     const changed = changedOpcodes(before, rule);
     for (const name of changed.length === 0 ? [row.group] : changed)
       verdicts.set(name, [...(verdicts.get(name) ?? []), verdict?.verdict ?? 'not proved']);
