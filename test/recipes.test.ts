@@ -286,7 +286,8 @@ describe('several recipes', () => {
       "error: phase 'GenerateMovPhi' is required and cannot be switched off (disabled by recipe 'b')
         --> b.yaml:2:21
           2 | phases: { disable: [GenerateMovPhi] }
-            |                     ^^^^^^^^^^^^^^"
+            |                     ^^^^^^^^^^^^^^
+        'SinkRemat', 'GeneralOptimize', 'DoSwitchOptSecond' and 18 more need the IR property 'ssa', which it provides: each R, RD, P, UR, URD and UP register has one definition, which dominates its uses; joins are phi moves"
     `);
     expect(
       await says({

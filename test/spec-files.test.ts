@@ -149,7 +149,8 @@ rules:
       "error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (dropped by the order)
         --> o.yaml:4:5
           4 |   - { drop: SetControlFlowOpLastInBB, levels: [5] }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 53 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
   });
 

@@ -221,13 +221,15 @@ describe('what is wrong with an order is said at the edit', () => {
       "error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (dropped by the order)
         --> mine.yaml:4:5
           4 |   - { drop: SetControlFlowOpLastInBB }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 53 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
     expect(await says('  - { replace: ConvertAllMovPhiToMov, with: OriCommoning }')).toMatchInlineSnapshot(`
       "error: phase 'ConvertAllMovPhiToMov' is required, but is not in the order
         --> mine.yaml:4:5
           4 |   - { replace: ConvertAllMovPhiToMov, with: OriCommoning }
-            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
+            |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        'ConvertToUniformReg', 'OriPropagateGmma' and 'FixupGmmaSequence' need the IR property 'phi-free', which it provides: no phi moves"
     `);
     const short = await saysOf(
       { order: 'mine' },

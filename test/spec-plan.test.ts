@@ -308,7 +308,8 @@ phases:
       error: phase 'SetControlFlowOpLastInBB' is required and cannot be switched off (disabled by recipe 'mine')
         --> mine.yaml:6:13
           6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
-            |             ^^^^^^^^^^^^^^^^^^^^^^^^"
+            |             ^^^^^^^^^^^^^^^^^^^^^^^^
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 53 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
   });
 
@@ -407,6 +408,22 @@ describe('switches', () => {
     expect(await saysOf({ set: ['DisablePhases=controlflowoplast'] })).toMatch(
       /is required and cannot be switched off \(knob DisablePhases names 'controlflowoplast'\)/,
     );
+  });
+
+  it('says of each required phase why it is', async () => {
+    const rows = shipped.phases.data.phases as { name: string; required?: boolean }[];
+    const required = rows.filter((r) => r.required === true).map((r) => r.name);
+    const said = await Promise.all(
+      required.map(async (id) => (await saysOf({ disable: [id], order: 'seed' })).split('\n').slice(1)),
+    );
+    for (const [k, notes] of said.entries())
+      expect([required[k], notes.join('\n')]).toEqual([
+        required[k],
+        expect.stringMatching(/ needs? the IR property '\S+', which it provides: |' has to come after it: /),
+      ]);
+    expect(said[required.indexOf('LateExpansion')]).toEqual([
+      "  'LateExpansionUnsupportedOps' has to come after it: library calls become code before that code is legalized",
+    ]);
   });
 
   it('DisablePhases knows a phase by its other names too', async () => {

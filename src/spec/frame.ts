@@ -19,6 +19,7 @@ import { planPhases } from './phases.ts';
 import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob, type Setting, stepData } from './plan.ts';
 import type { Profile } from './profile.ts';
 import { shutOf } from './properties.ts';
+import { whyRequired } from './required.ts';
 import { ofRounds } from './rounds.ts';
 import { checkForeignRules, checkRules, rulesFor, rulesOf } from './rules.ts';
 import type { PlanRequest, Specs } from './specs.ts';
@@ -126,7 +127,18 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
   const rowTable = new RowTable(specs.phases);
   const { rows } = rowTable;
   const groups = new Set(specs.rules?.keys() ?? []);
-  const entries = buildOrder(chain, rowTable, level, { passes, params: host.passParams }, groups, issues);
+  const properties = specs.phases.data.properties as OrderWalk['table'];
+  const pairs = pairsOf(specs, orderName(specs, chain[chain.length - 1]));
+  const why = (row: number, list: readonly Entry[]) => whyRequired(row, list, { rows, properties, pairs });
+  const entries = buildOrder(
+    chain,
+    rowTable,
+    level,
+    { passes, params: host.passParams },
+    groups,
+    issues,
+    why,
+  );
   checkRows(specs.phases, host.passParams, issues);
   const names = {
     entries,
@@ -152,17 +164,17 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     hooks,
     switches,
     issues,
+    (row) => why(row, entries),
   );
-  const list = orderName(specs, chain[chain.length - 1]);
   const walk: OrderWalk = {
     phases,
     entries,
     off: switches.off,
     hooks,
     shut: found === null ? null : shutOf(phases, level, found.backend),
-    pairs: pairsOf(specs, list),
+    pairs,
     constraints: specs.constraints,
-    table: specs.phases.data.properties as OrderWalk['table'],
+    table: properties,
   };
   reportBreaches(walk, issues);
   if (!rules) refuseRules(phases, entries, issues);

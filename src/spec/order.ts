@@ -48,6 +48,8 @@ export function buildOrder(
   { passes, params }: { readonly passes: ReadonlySet<string>; readonly params: Host['passParams'] },
   ruleGroups: ReadonlySet<string>,
   issues: Issues,
+  /** Why the order needs a row, by its index. */
+  why: (row: number, entries: readonly Entry[]) => readonly string[],
 ): Entry[] {
   let entries: Entry[] = [];
   const replaced = new Map<number, Spot>();
@@ -62,7 +64,7 @@ export function buildOrder(
       applyEdit(entries, edit, { at, table, level, passes, params, ruleGroups, replaced, issues });
     });
   }
-  if (!issues.failed) checkRequired(entries, chain[0], table, replaced, issues);
+  if (!issues.failed) checkRequired(entries, chain[0], table, replaced, issues, why);
   return entries;
 }
 
@@ -102,6 +104,7 @@ function checkRequired(
   table: RowTable,
   replaced: ReadonlyMap<number, Spot>,
   issues: Issues,
+  why: (row: number, entries: readonly Entry[]) => readonly string[],
 ): void {
   const present = new Set(entries.map((x) => x.row));
   table.rows.forEach((row, i) => {
@@ -112,7 +115,7 @@ function checkRequired(
       edit ?? list,
       'required-phase',
       `phase '${table.ids[i]}' is required, but is not in the order`,
-      { key: edit === undefined },
+      { key: edit === undefined, notes: why(i, entries) },
     );
   });
 }

@@ -85,6 +85,8 @@ export function planPhases(
   hooks: ReadonlyMap<string, HookFilling>,
   switches: Pick<Switches, 'off' | 'enabled'>,
   issues: Issues,
+  /** Why the order needs a row, by its index. */
+  whyNeeded: (row: number) => readonly string[],
 ): PlanPhase[] {
   let known = knownRows.get(phasesFile);
   if (known === undefined || known.host !== reads.host || known.rules !== reads.rules) {
@@ -107,7 +109,7 @@ export function planPhases(
       position,
       id: x.id,
       roundAfter: x.roundAfter ?? null,
-      disabled: offOf(x, row, enabled, switches, issues),
+      disabled: offOf(x, row, enabled, switches, issues, whyNeeded),
       origin,
     };
     const asTheRowSays = x.row >= 0 && filling === undefined && !enabled && row.worker === undefined;
@@ -205,6 +207,7 @@ function offOf(
   enabled: boolean,
   switches: Pick<Switches, 'off' | 'enabled'>,
   issues: Issues,
+  whyNeeded: (row: number) => readonly string[],
 ): PlanPhase['disabled'] {
   const off =
     switches.off.get(x.id) ??
@@ -221,6 +224,7 @@ function offOf(
       off.at,
       'required-phase',
       `phase '${x.id}' is required and cannot be switched off (${off.why})`,
+      { notes: whyNeeded(x.row) },
     );
   return { why: off.why, origin: off.origin };
 }

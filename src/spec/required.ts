@@ -1,0 +1,78 @@
+import type { Entry, Row } from './entries.ts';
+import type { PhasesSpec } from './types.generated.ts';
+import type { Pair } from './walk.ts';
+
+/** What the tables say of phases: rows, IR properties, and pairs of phases with a reason for their order. */
+export interface PhaseTables {
+  readonly rows: readonly Row[];
+  readonly properties: Readonly<Record<string, PhasesSpec.IRProperty>>;
+  readonly pairs: readonly Pair[];
+}
+
+/** Phases that are named; of more the number is said. */
+const MOST_NAMED = 3;
+
+type Listed = Pick<Entry, 'row' | 'name' | 'dropped'>;
+
+/**
+ * Why an order needs a row: which phases lack which IR property without it; if none does, before which phases it has to run.
+ *
+ * @param row index of the row
+ * @returns a line for each reason; of a whole order where this one is too short to show any
+ */
+export function whyRequired(row: number, entries: readonly Listed[], tables: PhaseTables): readonly string[] {
+  const { rows } = tables;
+  const here = reasons(row, entries, tables);
+  if (here.length > 0) return here;
+  const whole = rows.flatMap((r, i) => (r.index === null ? [] : [{ row: i, name: r.name, dropped: null }]));
+  return reasons(row, whole, tables);
+}
+
+function reasons(
+  row: number,
+  entries: readonly Listed[],
+  { rows, properties, pairs }: PhaseTables,
+): string[] {
+  const without = lacking(row, entries, rows, properties);
+  const lost = (rows[row].provides ?? []).flatMap((p) => {
+    const needy = without.get(p) ?? [];
+    return needy.length === 0
+      ? []
+      : [`${named(needy)} the IR property '${p}', which it provides: ${properties[p].means}`];
+  });
+  if (lost.length > 0) return lost;
+  const listed = new Set(entries.map((x) => x.name));
+  return pairs
+    .filter((p) => p.hard && p.before === rows[row].name && listed.has(p.after))
+    .map((p) => `'${p.after}' has to come after it: ${p.why}`);
+}
+
+/** Names of the phases that lack properties in an order without a row, by property. Phases with nothing bound need none. */
+function lacking(
+  without: number,
+  entries: readonly Listed[],
+  rows: readonly Row[],
+  properties: PhaseTables['properties'],
+): ReadonlyMap<string, readonly string[]> {
+  const have = new Set(Object.keys(properties).filter((p) => properties[p].initial === true));
+  const lacks = new Map<string, string[]>();
+  for (const x of entries) {
+    if (x.dropped !== null || x.row < 0 || x.row === without) continue;
+    const { steps = [], requires = [], destroys = [], provides = [] } = rows[x.row];
+    if (steps.length > 0)
+      for (const p of requires) if (!have.has(p)) lacks.set(p, [...(lacks.get(p) ?? []), x.name]);
+    for (const p of destroys) have.delete(p);
+    for (const p of provides) have.add(p);
+  }
+  return lacks;
+}
+
+function named(names: readonly string[]): string {
+  const shown = names
+    .slice(0, names.length > MOST_NAMED + 1 ? MOST_NAMED : names.length)
+    .map((n) => `'${n}'`);
+  const more = names.length - shown.length;
+  const all = more > 0 ? [...shown, `${more} more`] : shown;
+  const last = all.pop()!;
+  return all.length === 0 ? `${last} needs` : `${all.join(', ')} and ${last} need`;
+}
