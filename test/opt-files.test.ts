@@ -123,6 +123,7 @@ describe('opt of several files', () => {
     [['-', saxpy, '--emit', 'none'], /standard input \(-\) is one file/],
     [[saxpy, saxpy, '--ptxas'], /--ptxas compares one file/],
     [[saxpy, join(kernels, 'histogram'), '--emit', 'none', '-j', '0'], /--jobs 0 is no number of workers/],
+    [[saxpy, '--emit', 'none', '-j', '0'], /--jobs 0 is no number of workers/],
     [['no-such-folder/*.ptx', '--emit', 'none'], /no kernel matches 'no-such-folder/],
   ])('refuses %j', (args, message) => {
     const r = opt(args);
