@@ -25,7 +25,7 @@ export function withPlan(c: Command): Command {
     .option('--rules <group|file>', 'run these rules too, where others run (repeatable)', collect)
     .option(
       '--force-rules',
-      'run rules that are known to be wrong, and those that nobody has proved, without a word',
+      'run rules that are known to be wrong, with a warning, and those that nobody has proved, without one',
     );
 }
 
