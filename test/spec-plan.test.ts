@@ -218,14 +218,17 @@ describe('a wrong request', () => {
   });
 
   it('the index of a knob in place of its name', async () => {
+    expect(await saysOf({ set: ['391=1'] })).toContain(
+      "391 is the index of 'Knob391' (NvOptRecipe), which `--set Knob391=VALUE` sets",
+    );
     expect(await saysOf({ set: ['249=1', '499=2', '100000=1'] })).toMatchInlineSnapshot(`
       "error: there is no knob '249'
         knobs/catalog.yaml lists them
-        249 is the index of 'Knob249' (PhaseTiming)
+        249 is the index of 'Knob249' (PhaseTiming), which \`--set Knob249\` sets
         \`orrery plan --all\` prints every knob
       error: there is no knob '499'
         knobs/catalog.yaml lists them
-        499 is the index of 'OptBudget'
+        499 is the index of 'OptBudget', which \`--set OptBudget=VALUE\` sets
         \`orrery plan --all\` prints every knob
       error: there is no knob '100000'
         knobs/catalog.yaml lists them

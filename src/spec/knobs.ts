@@ -93,13 +93,17 @@ function checkDefaults(catalog: SpecFile, issues: Issues): void {
     issues.error(at, 'knob-value', message, { notes });
 }
 
-/** For a number in place of a name: the knobs that have it as their index. */
+/** For a number in place of a name: the knobs that have it as their index, and how they are set. No file has such a key. */
 function indexNote(rows: Readonly<Record<string, KnobsSpec.Knob>>, key: string): string[] {
   if (!/^\d{1,9}$/.test(key)) return [];
   const found = Object.entries(rows)
     .filter(([, row]) => row.index === Number(key))
-    .map(([name, { aliases = [] }]) => `'${name}'${aliases.length === 0 ? '' : ` (${aliases.join(', ')})`}`);
-  return found.length === 0 ? [] : [`${key} is the index of ${found.join(' and ')}`];
+    .map(([name, { aliases = [], type }]) => {
+      const known = `'${name}'${aliases.length === 0 ? '' : ` (${aliases.join(', ')})`}`;
+      const set = `--set ${name}${type === 'NONE' ? '' : '=VALUE'}`;
+      return `${known}, which \`${set}\` sets`;
+    });
+  return found.length === 0 ? [] : [`${key} is the index of ${found.join(' and of ')}`];
 }
 
 /** The knob of a name or alias, whatever its case; undefined where there is none. */
