@@ -458,6 +458,10 @@ describe('switches', () => {
       expect(on.filter((p) => !p.required).map((p) => p.id)).toEqual(['OriSanitize', 'OriBranchOpt']);
       expect(on.filter((p) => p.required).length).toBe(8);
     }
+    for (const value of [',+', '+', '3', ' , '])
+      expect(await saysOf({ set: [`NamedPhases=${value}`] })).toMatch(
+        /^error: knob NamedPhases: '[^']*' names no phase\n.*NamedPhases=OriBranchOpt\+GvnCse.*$/,
+      );
     expect(await saysOf({ set: ['NamedPhases=OriBranchOpts'] })).toMatchInlineSnapshot(`
       "error: knob NamedPhases: there is no phase 'OriBranchOpts'
         did you mean 'OriBranchOpt'?"

@@ -155,7 +155,15 @@ function namedPhases(
     .split(plus ? '+' : ',')
     .map((x) => x.split(plus ? /[,=]/ : '=')[0].trim())
     .filter((x) => x !== '' && !/^\d+$/.test(x));
-  const given = parameters(value.text, plus);
+  if (names.length === 0) {
+    issues.error(value.at, 'knob-value', `knob NamedPhases: '${value.text}' names no phase`, {
+      notes: [
+        '`+` or `,` parts the names, as in NamedPhases=OriBranchOpt+GvnCse; only these and required phases run',
+      ],
+    });
+    return;
+  }
+  const given = parameters(value.text, plus).filter((x) => x.trim() !== '');
   if (given.length > 0)
     issues.warning(
       value.at,
