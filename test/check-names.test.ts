@@ -129,6 +129,104 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
     "'limits.warps-per-sm' is one value, not a list",
   ],
   [
+    'an opcode of an operation',
+    HOPPER,
+    'ELECT: native',
+    'ELEKT: native',
+    "there is no opcode 'ELEKT'; did you mean 'ELECT'",
+  ],
+  [
+    'a modifier of an operation',
+    'pipelines/backends/turing.yaml',
+    'MUFU.TANH: native',
+    'MUFU.TANHH: native',
+    "MUFU has no modifier '.TANHH'; did you mean 'TANH'",
+  ],
+  [
+    'a phase that expands an operation',
+    'pipelines/backends/common.yaml',
+    'IDP: LateExpansionUnsupportedOps #',
+    'IDP: LateExpansionUnsuportedOps #',
+    "there is no phase 'LateExpansionUnsuportedOps'; did you mean 'LateExpansionUnsupportedOps'",
+  ],
+  [
+    'an opcode of the uniform datapath',
+    'pipelines/backends/turing.yaml',
+    'operations: [IADD3,',
+    'operations: [IADD33,',
+    "there is no opcode 'IADD33'; did you mean 'IADD3'",
+  ],
+  [
+    'a reader of uniform registers',
+    'pipelines/backends/turing.yaml',
+    'readers: [IADD3,',
+    'readers: [IADD33,',
+    "there is no opcode 'IADD33'; did you mean 'IADD3'",
+  ],
+  [
+    'a latency',
+    'pipelines/backends/common.yaml',
+    '  fp16: 6\n',
+    '  fp61: 6\n',
+    "'latencies.fp61' is of no unit, no memory space, and no opcode; did you mean 'fp16'",
+  ],
+  [
+    'a cost',
+    'pipelines/backends/common.yaml',
+    'IDIV_64: 320',
+    'IDIVV_64: 320',
+    "'costs.IDIVV_64' is of no unit, and no opcode; did you mean 'IDIV_64'",
+  ],
+  [
+    'a source',
+    HOPPER,
+    '  slots.136: seed',
+    '  slots.137: seed',
+    "the back end has no fact 'slots.137'; did you mean 'slots.136'",
+  ],
+  [
+    'a doubt',
+    HOPPER,
+    '  latencies.cluster: an',
+    '  latencies.clusters: an',
+    "the back end has no fact 'latencies.clusters'; did you mean 'latencies.cluster'",
+  ],
+  [
+    'the code of another back end',
+    'pipelines/backends/sm_90.yaml',
+    'code: 32768',
+    'code: 36864',
+    "code 36864 is that of back end 'sm_100' already; where that is meant, 'doubts.code' says why",
+  ],
+  [
+    'a pass of a phase',
+    PHASES,
+    'pass: early-dead-code',
+    'pass: early-dead-cod',
+    "there is no pass 'early-dead-cod'; did you mean 'early-dead-code'",
+  ],
+  [
+    'a handler of a gate',
+    PHASES,
+    'slots.448, equals: light-reoptimize',
+    'slots.448, equals: light-reoptimise',
+    "'slots.448' is 'light-reoptimise' on no back end, so the gate never opens; did you mean 'light-reoptimize'",
+  ],
+  [
+    'a name of a phase twice',
+    PHASES,
+    'trueIndex:  10, name: ReportInitialRepresentation',
+    'trueIndex:  10, name: OriCreateMacroInsts',
+    "there are two phases 'OriCreateMacroInsts'",
+  ],
+  [
+    'an owner of a rule group',
+    'pipelines/rules/shifts.yaml',
+    'owner: [OriStrengthReduce,',
+    'owner: [OriStrengthReduc,',
+    "there is no phase 'OriStrengthReduc'; did you mean 'OriStrengthReduce'",
+  ],
+  [
     'a back end without code',
     'pipelines/backends/sm_90.yaml',
     'code: 32768',
@@ -214,6 +312,18 @@ rules:
 `;
     expect((await errorsOf(rare)).map((e) => e.said)).toContainEqual(
       expect.stringContaining("'rare' is wrong"),
+    );
+  });
+  it('with one id are told of beside other faults', async () => {
+    const two = rules('IADD3 $d, $x, 1, 0') + rules('MOV $d, $x').split('rules:\n')[1];
+    const said = (
+      await errorsOf(
+        two.replace(/( {2}- id: mine-one\n.*\n.*\n)( {4}rewrite: MOV)/, '$1    when: nosuch(x)\n$2'),
+      )
+    ).map((e) => `${e.line} ${e.said}`);
+    expect(said).toContainEqual(expect.stringContaining("12 unknown function 'nosuch'"));
+    expect(said).toContainEqual(
+      expect.stringContaining("9 rule id 'mine-one' is taken by a rule of group 'mine'"),
     );
   });
   it('with an unknown value in a table', async () => {

@@ -7,6 +7,9 @@ import type { StepSpec } from './steps.ts';
 /** Keys for readers and for the resolver, which no pass sees. */
 const NOT_FACTS = new Set(['kind', 'name', 'extends', 'sources', 'doubts', 'knobs', 'recipe', 'hooks']);
 
+/** Whether a key of a back end is a fact that phases read, or holds such facts. */
+export const isFact = (key: string): boolean => !NOT_FACTS.has(key);
+
 /** The back end of a target, and the knobs that it and its families set. */
 export interface ResolvedBackend {
   readonly backend: Backend;

@@ -4,7 +4,7 @@ import type { SpecFile } from './document.ts';
 import { type Entry, freshId, LISTS_PHASES, notAtLevel, type RowTable } from './entries.ts';
 import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
-import { checkParams } from './params.ts';
+import { checkParams, unknownPass } from './params.ts';
 import { partlyRepeated, roundsOf, tearing, withReplaced, withRounds } from './rounds.ts';
 
 export interface EditContext {
@@ -194,16 +194,6 @@ function newRules(list: readonly Entry[], group: string, cx: EditContext): Entry
   }
   return { id: freshId(list, group), name: group, row: -1, origin: cx.at, dropped: null, rules: group };
 }
-
-export const unknownPass = (at: Spot, pass: string, passes: ReadonlySet<string>, issues: Issues): void =>
-  issues.unknown(
-    at,
-    'unknown-pass',
-    `there is no pass '${pass}'`,
-    pass,
-    passes,
-    `passes are ${[...passes].join(', ')}`,
-  );
 
 export const unknownRules = (at: Spot, group: string, groups: ReadonlySet<string>, issues: Issues): void =>
   issues.unknown(

@@ -139,7 +139,7 @@ function makeFrame({ specs, request, host, layers, level, found, table, issues: 
     issues,
     why,
   );
-  checkRows(specs.phases, host.passParams, issues);
+  checkRows(specs.phases, host, issues);
   const names = {
     entries,
     rows,

@@ -1,11 +1,11 @@
 import type { ResolvedBackend } from './backend.ts';
 import type { SpecFile } from './document.ts';
-import { unknownPass, unknownRules } from './edits.ts';
+import { unknownRules } from './edits.ts';
 import type { Entry, Row } from './entries.ts';
 import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { inLayer, type Layer, originIn } from './layers.ts';
-import { checkParams } from './params.ts';
+import { checkParams, unknownPass } from './params.ts';
 import type { Origin, Setting, Step } from './plan.ts';
 import { type StepSpec, stepsOf } from './steps.ts';
 

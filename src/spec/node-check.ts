@@ -89,18 +89,24 @@ async function around(spec: SpecFile, path: string, shipped: Specs): Promise<Spe
 
 /** Faults of the rules of a group, by itself and together with the groups that some phase runs beside it. */
 function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | Host): SpecIssue[] {
-  if (!('passes' in host) || host.checkRules === undefined) return [];
   const name = specName(spec);
+  const all = [...(shipped.rules ?? [])].filter(([g]) => g !== name).map(([, f]) => f);
+  const taken = takenIds(spec, all);
+  if (!('passes' in host) || host.checkRules === undefined) return placed(spec, taken);
   const groups = new Map([...(shipped.rules ?? []), [name, spec]]);
   const { plan } = resolve({ ...shipped, rules: groups }, TRIAL, host);
-  if (plan === null) return [];
+  if (plan === null) return placed(spec, taken);
   const costs = plan.backend.facts.costs as Readonly<Record<string, number>>;
   const company = new Set([name]);
   for (const p of plan.phases) if (groupsOf(p).includes(name)) for (const g of groupsOf(p)) company.add(g);
   const docs = [...groups].filter(([g]) => company.has(g)).map(([, f]) => f.data);
-  const faults = host.checkRules(docs, name, plan.isa, costs);
-  const strangers = [...groups].filter(([g]) => !company.has(g)).map(([, f]) => f);
-  return [...faults, ...takenIds(spec, strangers)].map((f) => ({
+  // Those of the set that runs together are among all that are taken.
+  const faults = host.checkRules(docs, name, plan.isa, costs).filter((f) => f.code !== 'rule-id');
+  return placed(spec, [...faults, ...taken]);
+}
+
+const placed = (spec: SpecFile, faults: readonly RuleFault[]): SpecIssue[] =>
+  faults.map((f) => ({
     severity: f.severity,
     code: f.code,
     message: f.message,
@@ -108,14 +114,18 @@ function ruleFaults(spec: SpecFile, shipped: Specs, host: ReadonlySet<string> | 
     path: ['rules', f.rule, f.field],
     notes: f.notes,
   }));
-}
 
-/** Commands and reports name rules by id, so ids must be unique even among groups that never run together. */
+/**
+ * Commands and reports name rules by id, so ids must be unique in their group, and even among groups that never run together. Rules that
+ * have other faults count too.
+ */
 function takenIds(spec: SpecFile, others: readonly SpecFile[]): RuleFault[] {
-  const idsOf = (f: SpecFile): string[] => (f.data as unknown as RulesSpec.Rules).rules.map((r) => r.id);
+  const idsOf = (f: SpecFile): string[] =>
+    ((f.data as Partial<RulesSpec.Rules>).rules ?? []).map((r) => r.id);
   const owners = new Map(others.flatMap((f) => idsOf(f).map((id): [string, string] => [id, specName(f)])));
   return idsOf(spec).flatMap((id, rule) => {
     const owner = owners.get(id);
+    owners.set(id, owner ?? specName(spec));
     if (owner === undefined) return [];
     const message = `rule id '${id}' is taken by a rule of group '${owner}'`;
     return [{ severity: 'error', code: 'rule-id', rule, field: 'id', message, notes: [] }];

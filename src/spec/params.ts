@@ -5,6 +5,16 @@ import type { Host } from './host.ts';
 import { below, type Issues, type Spot } from './issues.ts';
 import { type StepSpec, stepLists } from './steps.ts';
 
+export const unknownPass = (at: Spot, pass: string, passes: ReadonlySet<string>, issues: Issues): void =>
+  issues.unknown(
+    at,
+    'unknown-pass',
+    `there is no pass '${pass}'`,
+    pass,
+    passes,
+    `passes are ${[...passes].join(', ')}`,
+  );
+
 /** Parameters that a pass does not read, or that are not what it reads. */
 export function checkParams(
   at: Spot,
@@ -36,16 +46,19 @@ export function checkParams(
   }
 }
 
-/** Tables of phases whose parameters are right, by the host that read them. */
-const checked = new WeakMap<SpecFile, Host['passParams']>();
+/** Tables of phases whose passes and parameters are right, by the passes of the host that read them. */
+const checked = new WeakMap<SpecFile, Host['passes']>();
 
-/** The parameters that the table of phases gives to passes, in rows and in named lists. */
-export function checkRows(phases: SpecFile, known: Host['passParams'], issues: Issues): void {
-  if (known === undefined || checked.get(phases) === known) return;
+/** The passes that the table of phases runs, in rows and in named lists, and the parameters that it gives them. */
+export function checkRows(phases: SpecFile, host: Pick<Host, 'passes' | 'passParams'>, issues: Issues): void {
+  if (checked.get(phases) === host.passes) return;
   const before = issues.list.length;
   const walk = (steps: readonly StepSpec[], at: Spot): void =>
     steps.forEach((s, i) => {
-      if (s.pass !== undefined) checkParams(below(at, i), s.pass, s.params, known(s.pass), issues);
+      if (s.pass !== undefined && !host.passes.has(s.pass))
+        unknownPass(below(at, i, 'pass'), s.pass, host.passes, issues);
+      else if (s.pass !== undefined)
+        checkParams(below(at, i), s.pass, s.params, host.passParams?.(s.pass), issues);
       if (s.repeat !== undefined) walk(s.repeat, below(at, i, 'repeat'));
     });
   (phases.data.phases as readonly { readonly steps?: readonly StepSpec[] }[]).forEach((row, i) =>
@@ -53,7 +66,7 @@ export function checkRows(phases: SpecFile, known: Host['passParams'], issues: I
   );
   for (const [name, steps] of Object.entries(stepLists(phases)))
     walk(steps, { file: phases, path: ['stepLists', name] });
-  if (issues.list.length === before) checked.set(phases, known);
+  if (issues.list.length === before) checked.set(phases, host.passes);
 }
 
 const fits = (type: ParamType, value: unknown): boolean =>

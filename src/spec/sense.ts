@@ -3,8 +3,13 @@
  * what they use; this looks at every row, used or not.
  */
 import { match } from 'ts-pattern';
+import { type Isa, SPACES } from '../ir/opcode.ts';
+import { buildIsa } from '../isa/build.ts';
+import { isFact } from './backend.ts';
 import type { SpecFile } from './document.ts';
-import type { Issues, SpecPath } from './issues.ts';
+import { LISTS_PHASES } from './entries.ts';
+import { isaDocs } from './frame.ts';
+import type { Issues, SpecPath, Spot } from './issues.ts';
 import type { Specs } from './specs.ts';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -20,6 +25,7 @@ export function checkSense(spec: SpecFile, shipped: Specs, issues: Issues): void
     .with('constraints', () => checkConstraints(spec, shipped, issues))
     .with('knobs', () => checkCatalog(spec, shipped, issues))
     .with('backend', () => checkBackend(spec, shipped, issues))
+    .with('rules', () => checkOwners(spec, shipped, issues))
     .otherwise(() => {});
 }
 
@@ -34,20 +40,21 @@ function knobNames(catalog: SpecFile): Map<string, string> {
 const phaseNames = (phases: SpecFile): Set<string> =>
   new Set(listOf(phases.data.phases).map((p) => String(mapOf(p).name)));
 
-/** Paths that facts of back ends have, those above leaves included. */
-function factPaths(backends: Specs['backends']): Set<string> {
-  const out = new Set<string>();
+/** Paths that facts of back ends have, those above leaves included, each with the values that stand there. */
+function factPaths(backends: Iterable<SpecFile>): Map<string, unknown[]> {
+  const out = new Map<string, unknown[]>();
   const walk = (v: unknown, path: string): void => {
-    if (path !== '') out.add(path);
-    if (isMap(v)) for (const [k, x] of Object.entries(v)) walk(x, path === '' ? k : `${path}.${k}`);
+    out.set(path, [...(out.get(path) ?? []), v]);
+    if (isMap(v)) for (const [k, x] of Object.entries(v)) walk(x, `${path}.${k}`);
   };
-  for (const f of backends.values()) walk(f.data, '');
+  for (const f of backends) for (const [k, v] of Object.entries(f.data)) if (isFact(k)) walk(v, k);
   return out;
 }
 
 function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
   const knobs = knobNames(shipped.knobs);
-  const facts = factPaths(shipped.backends);
+  const values = factPaths(shipped.backends.values());
+  const facts = new Set(values.keys());
   const properties = Object.keys(mapOf(spec.data.properties));
   const names = phaseNames(spec);
   const rows = listOf(spec.data.phases).map(mapOf);
@@ -109,16 +116,21 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
         'back ends in pipelines/backends have them',
       ),
     );
-    listOf(gate.facts).forEach((f, n) =>
-      named(
-        [...at, 'gate', 'facts', n, 'path'],
-        mapOf(f).path,
-        facts,
-        'unknown-fact',
-        'fact',
-        'back ends have them',
-      ),
-    );
+    listOf(gate.facts).forEach((f, n) => {
+      const { path, equals } = mapOf(f);
+      const where: SpecPath = [...at, 'gate', 'facts', n];
+      named([...where, 'path'], path, facts, 'unknown-fact', 'fact', 'back ends have them');
+      const known = values.get(String(path));
+      if (known !== undefined && equals !== undefined && !known.includes(equals))
+        issues.unknown(
+          { file: spec, path: [...where, 'equals'] },
+          'fact-value',
+          `'${path}' is '${equals}' on no back end, so the gate never opens`,
+          String(equals),
+          new Set(known.map(String)),
+          `it is ${[...new Set(known.map(String))].join(' or ')}`,
+        );
+    });
     for (const key of ['requires', 'provides', 'destroys'])
       listOf(row[key]).forEach((p, n) =>
         named(
@@ -134,6 +146,44 @@ function checkPhases(spec: SpecFile, shipped: Specs, issues: Issues): void {
       named([...at, 'worker'], row.worker, names, 'unknown-phase', 'phase', '`orrery phases` lists them');
   });
   checkNumbers(spec, rows, issues);
+  checkPhaseNames(spec, rows, issues);
+}
+
+/** A name is one row's, or that of a row and of those that run it again (`slot`). */
+function checkPhaseNames(spec: SpecFile, rows: readonly Data[], issues: Issues): void {
+  const seen = new Map<string, number>();
+  rows.forEach((row, i) => {
+    if (row.slot !== undefined) return;
+    const name = String(row.name);
+    const other = seen.get(name.toLowerCase());
+    if (other === undefined) seen.set(name.toLowerCase(), i);
+    else
+      issues.error(
+        { file: spec, path: ['phases', i, 'name'] },
+        'phase-name',
+        `there are two phases '${name}'`,
+        {
+          notes: ['orders, recipes and knobs know phases by their names: each belongs to one'],
+          see: { what: 'the other', file: spec, path: ['phases', other, 'name'] },
+        },
+      );
+  });
+}
+
+/** Owners of a group, and of its rules, are phases. */
+function checkOwners(spec: SpecFile, shipped: Specs, issues: Issues): void {
+  const names = phaseNames(shipped.phases);
+  const owners = (list: unknown, path: SpecPath): void =>
+    listOf(list).forEach((name, n) =>
+      unknownPhase({ file: spec, path: [...path, n] }, String(name), names, issues),
+    );
+  owners(spec.data.owner, ['owner']);
+  listOf(spec.data.rules).forEach((r, i) => owners(mapOf(r).owner, ['rules', i, 'owner']));
+}
+
+function unknownPhase(at: Spot, name: string, names: ReadonlySet<string>, issues: Issues): void {
+  if (!names.has(name))
+    issues.unknown(at, 'unknown-phase', `there is no phase '${name}'`, name, names, LISTS_PHASES);
 }
 
 /** A seed number is one row's; a true index is one row's, or that of a slot and its worker. */
@@ -169,16 +219,7 @@ function checkConstraints(spec: SpecFile, shipped: Specs, issues: Issues): void 
   const names = phaseNames(shipped.phases);
   listOf(spec.data.constraints).forEach((c, i) => {
     for (const key of ['before', 'after']) {
-      const name = String(mapOf(c)[key]);
-      if (!names.has(name))
-        issues.unknown(
-          { file: spec, path: ['constraints', i, key] },
-          'unknown-phase',
-          `there is no phase '${name}'`,
-          name,
-          names,
-          '`orrery phases` lists them',
-        );
+      unknownPhase({ file: spec, path: ['constraints', i, key] }, String(mapOf(c)[key]), names, issues);
     }
   });
 }
@@ -191,17 +232,9 @@ function checkCatalog(spec: SpecFile, shipped: Specs, issues: Issues): void {
   for (const [name] of knobs) owners.set(name.toLowerCase(), name);
   for (const [name, value] of knobs) {
     const k = mapOf(value);
-    listOf(k.readers).forEach((r, n) => {
-      if (!names.has(String(r)))
-        issues.unknown(
-          { file: spec, path: ['knobs', name, 'readers', n] },
-          'unknown-phase',
-          `there is no phase '${r}'`,
-          String(r),
-          names,
-          '`orrery phases` lists them',
-        );
-    });
+    listOf(k.readers).forEach((r, n) =>
+      unknownPhase({ file: spec, path: ['knobs', name, 'readers', n] }, String(r), names, issues),
+    );
     listOf(k.aliases).forEach((a, n) => {
       const owner = owners.get(String(a).toLowerCase());
       if (owner !== undefined)
@@ -268,7 +301,22 @@ function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
         handlers,
         `handlers are ${[...handlers].join(', ')}`,
       );
+  checkOperations(spec, shipped, issues);
+  checkExplained(spec, shipped, issues);
   if (spec.data.sm === undefined) return;
+  const doubtful = (f: SpecFile, key: string): boolean => mapOf(f.data.doubts)[key] !== undefined;
+  for (const key of ['sm', 'code']) {
+    const value = spec.data[key];
+    const same = others.find((f) => f.data.name !== spec.data.name && f.data[key] === value);
+    // Sources give two targets one code, and others at other places.
+    if (value === undefined || same === undefined || doubtful(spec, key) || doubtful(same, key)) continue;
+    issues.error(
+      { file: spec, path: [key] },
+      'backend-twice',
+      `${key} ${value} is that of back end '${same.data.name}' already`,
+      { notes: [`where that is meant, 'doubts.${key}' says why`] },
+    );
+  }
   for (const key of ['code', 'class'])
     if (inherited(spec, key, shipped) === undefined)
       issues.error(
@@ -281,12 +329,89 @@ function checkBackend(spec: SpecFile, shipped: Specs, issues: Issues): void {
       );
 }
 
-function inherited(spec: SpecFile, key: string, shipped: Specs): unknown {
-  const seen = new Set<SpecFile>();
-  for (let f: SpecFile | undefined = spec; f !== undefined && !seen.has(f); ) {
-    if (f.data[key] !== undefined) return f.data[key];
-    seen.add(f);
+/** What a back end says of opcodes, units and spaces: those are of the instruction set, and what expands an operation is a phase. */
+function checkOperations(spec: SpecFile, shipped: Specs, issues: Issues): void {
+  const { isa } = buildIsa(isaDocs(shipped));
+  const phases = phaseNames(shipped.phases);
+  for (const [name, support] of Object.entries(mapOf(spec.data.operations))) {
+    const at: Spot = { file: spec, path: ['operations', name] };
+    const [opcode, ...mods] = name.split('.');
+    unknownOpcode(at, opcode, isa, issues, true);
+    const known = isa.byName.get(opcode)?.modByName;
+    for (const m of known === undefined ? [] : mods)
+      if (!known!.has(m))
+        issues.unknown(at, 'unknown-modifier', `${opcode} has no modifier '.${m}'`, m, known!.keys(), '', {
+          key: true,
+        });
+    if (support !== 'native' && support !== 'none') unknownPhase(at, String(support), phases, issues);
+  }
+  for (const key of ['operations', 'readers'])
+    listOf(mapOf(spec.data.uniform)[key]).forEach((name, n) =>
+      unknownOpcode({ file: spec, path: ['uniform', key, n] }, String(name), isa, issues),
+    );
+  const opcodes = [...isa.byName.keys()];
+  const units = isa.opcodes.map((op) => op.unit);
+  // A cost may be that of the wide form of an opcode (`instrCost`).
+  const timed = {
+    costs: new Set<string>([...units, ...opcodes, ...opcodes.map((n) => `${n}_64`)]),
+    latencies: new Set<string>([...units, ...SPACES, ...opcodes]),
+  };
+  for (const [part, known] of Object.entries(timed))
+    for (const name of Object.keys(mapOf(spec.data[part])))
+      if (!known.has(name))
+        issues.unknown(
+          { file: spec, path: [part, name] },
+          'unknown-fact',
+          `'${part}.${name}' is of no unit, ${part === 'latencies' ? 'no memory space, ' : ''}and no opcode`,
+          name,
+          known,
+          `units are ${[...new Set(units)].join(', ')}`,
+          { key: true },
+        );
+}
+
+function unknownOpcode(at: Spot, name: string, isa: Isa, issues: Issues, key = false): void {
+  if (!isa.byName.has(name))
+    issues.unknown(
+      at,
+      'unknown-opcode',
+      `there is no opcode '${name}'`,
+      name,
+      isa.byName.keys(),
+      'pipelines/isa has them',
+      { key },
+    );
+}
+
+/** Sources and doubts are of facts that the back end has, itself or by what it extends. */
+function checkExplained(spec: SpecFile, shipped: Specs, issues: Issues): void {
+  const family = familyOf(spec, shipped);
+  // What it extends and is not there may have any fact.
+  if (family.at(-1)!.data.extends !== undefined) return;
+  const facts = new Set(factPaths(family).keys());
+  for (const key of ['sources', 'doubts'])
+    for (const path of Object.keys(mapOf(spec.data[key])))
+      if (!facts.has(path))
+        issues.unknown(
+          { file: spec, path: [key, path] },
+          'unknown-fact',
+          `the back end has no fact '${path}'`,
+          path,
+          facts,
+          'a path names a fact, or the part above it',
+          { key: true },
+        );
+}
+
+/** A back end and what it extends, itself first. */
+function familyOf(spec: SpecFile, shipped: Specs): SpecFile[] {
+  const out: SpecFile[] = [];
+  for (let f: SpecFile | undefined = spec; f !== undefined && !out.includes(f); ) {
+    out.push(f);
     f = shipped.backends.get(String(f.data.extends));
   }
-  return undefined;
+  return out;
 }
+
+const inherited = (spec: SpecFile, key: string, shipped: Specs): unknown =>
+  familyOf(spec, shipped).find((f) => f.data[key] !== undefined)?.data[key];
