@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { checkOne } from '../src/cli/check.ts';
 import { compare, planOf, printProgram, readPtx, simulate } from '../src/core.ts';
 import { fitLaunch, loadLaunch, loadShipped } from '../src/index.ts';
 import { DiagnosticError } from '../src/ir/diagnostic.ts';
@@ -146,6 +147,29 @@ describe('launches', () => {
     await expect(fitLaunch(given, program, 166_912)).rejects.toThrow(
       '200000 bytes of shared memory: a block of sm_80 has at most 166912',
     );
+  });
+
+  it('are checked as they are run, each fault at its line', async () => {
+    const check = async (change: (text: string) => string) => {
+      const file = join(saxpy, `.bounded-${process.pid}.yaml`);
+      writeFileSync(file, change(readFileSync(join(saxpy, 'launch.yaml'), 'utf8')));
+      try {
+        return (await checkOne(file)).map((d) => `${d.line} ${d.message}`);
+      } finally {
+        rmSync(file);
+      }
+    };
+    expect(await check((t) => t)).toEqual([]);
+    expect(await check((t) => t.replace('kernel: saxpy', 'kernel: nope'))).toEqual([
+      expect.stringMatching(/^4 there is no kernel 'nope' in /),
+    ]);
+    expect(await check((t) => t.replace(/dynamic-shared.*\n|$/, 'dynamic-shared: 170000\n'))).toEqual([
+      expect.stringMatching(/^\d+ 170000 bytes of shared memory: a block of sm_80 has at most 166912$/),
+    ]);
+    if (process.platform === 'win32') return;
+    expect(await check((t) => t.replace(/module: .*/, 'module: /dev/zero'))).toEqual([
+      '3 cannot read /dev/zero: it is no regular file',
+    ]);
   });
 
   const plan = planOf(specs, { sm: 'sm_90', level: 3 });

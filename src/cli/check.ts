@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { planOf } from '../core.ts';
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Isa } from '../ir/opcode.ts';
@@ -12,6 +13,7 @@ import { checkPtx } from '../ptx/check.ts';
 import { checkPtxTable, type PtxDoc } from '../ptx/emit/table.ts';
 import { readForm } from '../ptx/forms.ts';
 import { parsePtx } from '../ptx/parse.ts';
+import { mostShared, readOri, readPtx, targetFor, targetOf } from '../read.ts';
 import { budgetOf } from '../review/budget.ts';
 import { reviewFaults } from '../review/rule-reviews.ts';
 import { rulesOfDoc } from '../rules/group.ts';
@@ -21,6 +23,7 @@ import { isaDocs } from '../spec/frame.ts';
 import { issueDiagnostics } from '../spec/issue-diagnostics.ts';
 import { loadShipped, loadSpec } from '../spec/node.ts';
 import { checkFile } from '../spec/node-check.ts';
+import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { textOrFault } from './files.ts';
 import { plural } from './rules.ts';
 import { CliExit, out, pc, show } from './ui.ts';
@@ -58,7 +61,8 @@ const plain = (file: string, message: string, notes: readonly string[] = []): Di
   notes,
 });
 
-async function checkOne(file: string): Promise<Diagnostic[]> {
+/** What is wrong with a file of any kind, whatever it holds. */
+export async function checkOne(file: string): Promise<Diagnostic[]> {
   if (/\.ya?ml$/.test(file) && existsSync(file)) return checkSpec(file);
   const text = textOrFault(file);
   if (typeof text !== 'string') return [plain('', text.fault, text.notes)];
@@ -120,6 +124,24 @@ async function labFaults(file: string, spec: SpecFile): Promise<Diagnostic[]> {
   }
 }
 
+/** A launch must fit its module, as `orrery run` has it; what is wrong with the module itself is told of too. */
+async function launchFaults(file: string): Promise<Diagnostic[]> {
+  try {
+    const launch = await loadLaunch(file, true);
+    const text = textOrFault(launch.modulePath);
+    if (typeof text !== 'string')
+      return [specError(launch.spec, ['module'], 'launch-module', text.fault, { notes: text.notes })];
+    const specs = await loadShipped();
+    const plan = planOf(specs, { sm: targetFor(specs, targetOf(text) ?? 'sm_75').sm });
+    const read = launch.modulePath.endsWith('.ori') ? readOri : readPtx;
+    await fitLaunch(launch, read(text, plan, launch.modulePath).program, mostShared(plan));
+    return [];
+  } catch (e) {
+    if (!(e instanceof DiagnosticError)) throw e;
+    return [...e.diagnostics];
+  }
+}
+
 /** Reviews are of shipped rules as they stand. */
 async function reviewIssues(spec: SpecFile): Promise<Diagnostic[]> {
   const specs = await loadShipped();
@@ -147,6 +169,7 @@ async function checkSpec(file: string): Promise<Diagnostic[]> {
   if (errors.length > 0) return found;
   if (spec.kind === 'experiment' || spec.kind === 'budget')
     return [...found, ...(await labFaults(file, spec))];
+  if (spec.kind === 'launch') return [...found, ...(await launchFaults(file))];
   if (spec.kind === 'reviews') return [...found, ...(await reviewIssues(spec))];
   if (spec.kind === 'ptx') return [...found, ...(await ptxFaults(spec))];
   if (spec.kind === 'ptx-syntax') return [...found, ...syntaxFaults(spec)];
