@@ -42,6 +42,10 @@ describe('commands', () => {
     expect(b.code).toBe(0);
     expect(b.out).toContain('.entry interpret');
     const j = JSON.parse(orrery('opt', file, '--emit', 'json', '-q').out);
+    const noOps = j.phases.filter((p: { isNoOp: boolean }) => p.isNoOp);
+    expect(noOps).toContainEqual(
+      expect.objectContaining({ id: 'AdvancedPhasePreSched', why: 'isNoOp: nothing fills the hook' }),
+    );
     expect([j.order, j.phases.length]).toEqual(['binary', 159]);
   });
 

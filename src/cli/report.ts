@@ -66,6 +66,7 @@ export const journalJson = (j: Journal) => ({
     id: r.phase.id,
     progress: r.progress,
     index: r.phase.index,
+    isNoOp: r.phase.noOp,
     outcome: r.outcome,
     why: r.why,
     shutFor: r.shutFor,
