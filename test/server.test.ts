@@ -109,7 +109,7 @@ beforeAll(() => {
 });
 afterAll(() => {
   orrery(['server', 'stop']);
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 });
 
 describe.skipIf(windows)('the server', () => {

@@ -20,6 +20,6 @@ export default function setup(): (() => void) | undefined {
   return () => {
     if (process.env['ORRERY_TEST_SERVER_STATUS']) console.log(server('status').stdout);
     server('stop');
-    rmSync(runtime, { recursive: true, force: true });
+    rmSync(runtime, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
 }
