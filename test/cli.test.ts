@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +47,39 @@ describe('commands', () => {
       expect.objectContaining({ id: 'AdvancedPhasePreSched', why: 'isNoOp: nothing fills the hook' }),
     );
     expect([j.order, j.phases.length]).toEqual(['binary', 159]);
+  });
+
+  it('opt --check: a launch that expects nothing compares with what the kernel did before the phases', () => {
+    const folder = join(dir, 'expects-nothing');
+    mkdirSync(folder);
+    const yaml = (from: string) =>
+      `kind: launch\nmodule: ${join(kernels, 'saxpy', 'saxpy.sm_90.ptx')}\nkernel: saxpy\ngrid: [1, 1, 1]\nblock: [32, 1, 1]\nparams:\n  - { scalar: s32, value: 32 }\n  - { scalar: f32, value: 3 }\n  - { buffer: f32, length: ${from}, fill: iota }\n  - { buffer: f32, length: 32, fill: iota }\n`;
+    writeFileSync(join(folder, 'launch.yaml'), yaml('32'));
+    writeFileSync(join(folder, 'short.yaml'), yaml('8'));
+    writeFileSync(
+      join(folder, 'wrong.yaml'),
+      'kind: rules\ngroup: wrong\nrules:\n  - { id: no-product, title: wrong, match: "FFMA $d, $x, $y, $z", rewrite: "FADD $d, $x, $z", source: nobody }\n',
+    );
+    const file = join(kernels, 'saxpy', 'saxpy.sm_90.ptx');
+    const check = (launch: string, ...more: string[]) =>
+      orrery('opt', file, '--emit', 'none', '-q', '--check', join(folder, launch), ...more);
+    const right = check('launch.yaml');
+    expect([right.code, right.err]).toEqual([
+      0,
+      expect.stringMatching(/^right: \S+launch.yaml gives what it gave before; it expects nothing itself/),
+    ]);
+    const wrong = check('launch.yaml', '--rules', join(folder, 'wrong.yaml'), '--force-rules');
+    expect([wrong.code, wrong.err]).toEqual([
+      1,
+      expect.stringMatching(/WRONG: \S+launch.yaml: \d+ values differ; parameter 3\[1\] is 2, expected 4/),
+    ]);
+    const short = check('short.yaml');
+    expect([short.code, short.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /not checked: \S+short.yaml expects nothing, and does not run before the phases: /,
+      ),
+    ]);
   });
 
   it('run: right kernels give 0, wrong expectations 1 with the differences', () => {

@@ -266,6 +266,13 @@ ld.param.b32 %r1, [a]; setp.eq.u32 %p, %r1, 0; @%p ret; sub.u32 %r1, %r1, 1; ${c
 call.uni (r0), add, (a0, a1); call.uni (r0), add, (a0, a1); ld.param.b32 %r9, [r0]; }`,
       'a0 is used otherwise than by this call, loads and stores',
     ],
+    [
+      'a variable that is argument and result',
+      ADD,
+      `{ .param .b32 a0; .param .b32 a1; st.param.b32 [a0], 1; st.param.b32 [a1], 2;
+call.uni (a1), add, (a0, a1); ld.param.b32 %r9, [a1]; }`,
+      'a1 is given to it more than once',
+    ],
   ])('%s', (_, f, body, said) => expect(new Set(why(f + kernel(body)))).toEqual(new Set([said])));
 
   it('a parameter whose address is used otherwise, as Ori text can say', () => {

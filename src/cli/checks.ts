@@ -1,6 +1,6 @@
 import type { Program } from '../ir/program.ts';
 import { mostShared, paramBase } from '../read.ts';
-import { runLaunch } from '../sim/launch.ts';
+import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { sameOpenWorld } from '../sim/open-world.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
@@ -42,22 +42,32 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
   return { ok, text: [head, ...lines].join('\n') };
 }
 
-/** Runs a launch on a program, and compares with what the launch expects. */
+/** Runs a launch on a program, and compares with what the launch expects; if it expects nothing, with what the program gave before. */
 export async function checkLaunch(
   path: string,
+  before: Program,
   after: Program,
   plan: Plan,
 ): Promise<{ ok: boolean; text: string }> {
-  const launch = await loadLaunch(path);
-  await fitLaunch(launch, after, mostShared(plan));
+  const loaded = await loadLaunch(path);
+  await fitLaunch(loaded, after, mostShared(plan));
+  const judge = judging(loaded, before, plan.isa, paramBase(plan));
+  if ('failed' in judge)
+    return {
+      ok: false,
+      text: `${pc.red('not checked')}: ${loaded.file} expects nothing, and does not run before the phases: ${judge.failed.error}`,
+    };
+  const { launch } = judge;
   const r = runLaunch(after, plan.isa, launch, paramBase(plan));
-  if (r.status === 'ok')
+  if (r.status === 'ok') {
+    const what = expectsAnything(loaded) ? 'it expects' : 'it gave before; it expects nothing itself';
     return {
       ok: true,
-      text: `${pc.green('right')}: ${launch.file} gives what it expects (${grouped(r.warpInstructions)} warp instructions)`,
+      text: `${pc.green('right')}: ${loaded.file} gives what ${what} (${grouped(r.warpInstructions)} warp instructions)`,
     };
+  }
   return {
     ok: false,
-    text: `${pc.red('WRONG')}: ${launch.file}: ${r.error ?? `${r.mismatchCount} values differ; parameter ${r.mismatches[0].param}[${r.mismatches[0].index}] is ${r.mismatches[0].got}, expected ${r.mismatches[0].expected}`}`,
+    text: `${pc.red('WRONG')}: ${loaded.file}: ${r.error ?? `${r.mismatchCount} values differ; parameter ${r.mismatches[0].param}[${r.mismatches[0].index}] is ${r.mismatches[0].got}, expected ${r.mismatches[0].expected}`}`,
   };
 }

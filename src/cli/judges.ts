@@ -7,7 +7,7 @@ import type { Program } from '../ir/program.ts';
 import { emitPtx } from '../ptx/emit/index.ts';
 import type { PtxTable } from '../ptx/emit/table.ts';
 import { mostShared, paramBase } from '../read.ts';
-import { runLaunch } from '../sim/launch.ts';
+import { expectsAnything, judging, runLaunch } from '../sim/launch.ts';
 import { loadShipped } from '../spec/node.ts';
 import { fitLaunch, loadLaunch } from '../spec/node-launch.ts';
 import { withoutSsa } from '../ssa/program.ts';
@@ -67,12 +67,17 @@ function secondsOf(text: string | undefined): number {
 }
 
 async function launchJudge(file: string): Promise<Judge> {
-  const launch = await loadLaunch(file);
+  const loaded = await loadLaunch(file);
+  const comparesInput = !expectsAnything(loaded);
   return {
-    what: `the launch ${file}`,
-    async judge({ plan }, after) {
-      await fitLaunch(launch, after, mostShared(plan));
-      const r = runLaunch(after, plan.isa, launch, paramBase(plan));
+    what: `the launch ${file}${comparesInput ? ', which expects nothing, before and after' : ''}`,
+    comparesInput,
+    async judge({ program, plan }, after) {
+      await fitLaunch(loaded, after, mostShared(plan));
+      const judge = judging(loaded, program, plan.isa, paramBase(plan));
+      if ('failed' in judge)
+        return { state: 'unclear', kind: '', text: `before the phases: ${judge.failed.error}` };
+      const r = runLaunch(after, plan.isa, judge.launch, paramBase(plan));
       if (r.status === 'ok') return GOOD;
       if (r.error !== null)
         return { state: 'bad', kind: kindOfMessage(`${r.status}: ${r.error}`), text: r.error };

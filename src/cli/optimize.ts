@@ -154,7 +154,7 @@ export async function optimize(
     const v = await timed(spans, `check ${how}`, () =>
       how === 'auto'
         ? checks.checkOpen(input.program, journal.last, plan)
-        : checks.checkLaunch(how, journal.last, plan),
+        : checks.checkLaunch(how, journal.input, journal.last, plan),
     );
     verdicts.push(v.text);
     equal &&= v.ok;

@@ -9,7 +9,7 @@ import { emitPtx } from '../ptx/emit/index.ts';
 import type { PtxTable } from '../ptx/emit/table.ts';
 import { mostShared, paramBase } from '../read.ts';
 import type { Counters } from '../sim/counters.ts';
-import { type LaunchResult, runLaunch } from '../sim/launch.ts';
+import { expectsAnything, type LaunchResult, runLaunch } from '../sim/launch.ts';
 import { fitLaunch } from '../spec/node-launch.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { Profile } from '../spec/profile.ts';
@@ -154,7 +154,7 @@ export class Measurer {
           file: launch.file,
           ok: result.status === 'ok',
           why,
-          expects: launch.params.some((p) => p.kind === 'buffer' && p.expect !== null),
+          expects: expectsAnything(launch),
         },
       });
     }

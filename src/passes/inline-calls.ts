@@ -172,6 +172,8 @@ class Inliner {
         return `${p.name} gets no variable of its size`;
       if (otherUse(this.fn, new Set([v.name]), (x) => x !== call) !== null)
         return `${v.name} is used otherwise than by this call, loads and stores`;
+      // The function may write a result before it has read the last argument.
+      if ([...site.variables.values()].includes(v.name)) return `${v.name} is given to it more than once`;
       site.variables.set(p.name, v.name);
       return null;
     };

@@ -131,7 +131,9 @@ class Emitter {
     const { d, loc } = this;
     const bit = this.fresh32();
     const shift = d.opcode('SHL');
-    d.insertAtEnd(b, instr(shift, 0, [bit], [imm(1), this.from(b, plan.low, loc)], loc));
+    let x = this.from(b, plan.low, loc);
+    if (this.s.width > 32) x = this.lowWord(b, this.least(b, x, 32n));
+    d.insertAtEnd(b, instr(shift, 0, [bit], [imm(1), x], loc));
     let at = b;
     let out = ways;
     plan.masks.forEach(({ mask, leaf }, k) => {
@@ -172,11 +174,7 @@ class Emitter {
       place = this.least(b, place, BigInt(ids.length));
       fill(1n, plan.outside);
     }
-    if (this.s.width > 32) {
-      const low = this.fresh32();
-      d.insertAtEnd(b, instr(d.opcode('UNPAIR'), 0, [low, NO_REG], [place], loc));
-      place = reg(low);
-    }
+    if (this.s.width > 32) place = this.lowWord(b, place);
     d.setTerminator(b, instr(d.opcode('BRX'), 0, [], [place, table(d.addTable(ids))], loc), -1);
   }
 
@@ -190,6 +188,12 @@ class Emitter {
     const mods = s.width > 32 ? withMods(op, 0, '64') : 0;
     d.insertAtEnd(b, instr(op, mods, [x], [reg(s.selector), immOf(-value, s.width), RZ], loc));
     return reg(x);
+  }
+
+  private lowWord(b: BlockNo, x: Operand): Operand {
+    const low = this.fresh32();
+    this.d.insertAtEnd(b, instr(this.d.opcode('UNPAIR'), 0, [low, NO_REG], [x], this.loc));
+    return reg(low);
   }
 
   /** The unsigned minimum of a number and a constant. */

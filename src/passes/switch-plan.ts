@@ -281,12 +281,12 @@ class Planner {
 
   /**
    * Up to two leaves whose values lie within a word. A shift by more than the word gives no bit, so no bound needs a
-   * test.
+   * test; of a wide selector the minimum with the size of the word is taken first.
    */
   private bits(a: number, b: number): Priced | null {
     const { map } = this;
     const { cases, other } = map;
-    if (a === b || map.width > 32 || cases[b].high - cases[a].low >= WORD) return null;
+    if (a === b || cases[b].high - cases[a].low >= WORD) return null;
     // From zero if that fits, which saves the subtraction.
     const zero = map.placeOf(0n);
     const fits = cases[a].low >= zero && cases[b].high < zero + WORD;
@@ -302,7 +302,8 @@ class Planner {
     }
     const masks = [...byLeaf].sort(([, x], [, y]) => y.weight - x.weight);
     let weight = this.weight(a, b);
-    let cost = (fits ? 1 : 2) * this.price(weight);
+    const wide = map.width > 32 ? 2 : 0;
+    let cost = ((fits ? 1 : 2) + wide) * this.price(weight);
     for (const [, m] of masks) {
       cost += 3 * this.price(weight);
       weight -= m.weight;
