@@ -131,6 +131,7 @@ export class InstructionChecker {
   /** Is it a register as it should be? Quick, and false where it takes a closer look. */
   private plain(o: PtxOperand, d: Declared, type: string, want: OperandForm): boolean {
     if (o.kind === 'reg' ? o.neg || o.not || o.part !== '' : o.kind !== 'sym') return false;
+    if (o.kind === 'sym' && o.offset !== 0n && want.result) return false;
     if (d.v.vector > 1) return false;
     const bits = bitsOf(type);
     if (bits !== d.bits && !(want.larger && d.bits > bits && bits > 1)) return false;
@@ -330,6 +331,8 @@ export class InstructionChecker {
         return fault(name, `the address of '${name}' is no '.${type}'`);
       return want.kind === 'address' && typeof d === 'object' ? spaceOf(s, d) : null;
     }
+    if (o.kind === 'sym' && o.offset !== 0n && want.result)
+      return fault(name, `'${written(s)}' takes a register there, not '${name}' with an offset`);
     const part = partOf(o);
     return want.kind === 'chosen' && part !== '' ? null : this.registerFault(s, name, part, d, type, want);
   }
