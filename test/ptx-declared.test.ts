@@ -17,7 +17,19 @@ const faults = (text: string): string[] => {
     .map((d) => [d.message, ...(d.notes ?? [])].join('; '));
 };
 
+/** A function that uses `x`, and what says that an entry uses too much. */
+const USES = '.func f() { .reg .b32 %r; mov.b32 %r, x; st.shared.b32 [%r], %r; ret; }';
+const tooMuch = (bytes: number, largest: string): string =>
+  `'k' uses ${bytes} bytes of shared memory: at most 49152 have room; the largest is ${largest}; a launch gives more to '.extern .shared .b8 name[]'`;
+
 const RIGHT: readonly string[] = [
+  '.shared .b8 x[30000]; .shared .b8 y[30000]; .visible .entry k() { .reg .b32 %r; mov.b32 %r, x; st.shared.b32 [%r], %r; ret; }',
+  `.shared .b8 x[60000]; ${USES} .visible .entry k() { ret; }`,
+  '.visible .func f() { .shared .b8 x[60000]; .reg .b32 %r; mov.b32 %r, x; st.shared.b32 [%r], %r; ret; }',
+  '.extern .shared .b8 e[]; .shared .b8 x[49152]; .visible .entry k() { .reg .b32 %r; st.shared.b32 [x], %r; st.shared.b32 [e], %r; ret; }',
+  '.shared .align 1 .b8 x[49100]; .shared .align 16 .b8 y[32]; .shared .align 1 .b8 z[16]; .visible .entry k() { .reg .b32 %r; st.shared.b32 [x], %r; st.shared.b32 [y], %r; st.shared.b8 [z], %r; ret; }',
+  '.version 8.1\n.target sm_80\n.address_size 64\n.visible .entry k(.param .b8 p[4353]) { ret; }\n',
+  '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .b8 p[4352]) { ret; }\n',
   '.const .b8 x[65536]; .visible .entry k() { .shared .b8 y[49152]; .local .b8 z[99999999]; ret; }',
   '.func f(.reg .pred p) { ret; }',
   '.visible .entry k(.param .f16 p) { ret; }',
@@ -103,7 +115,37 @@ const WRONG: readonly (readonly [text: string, said: string])[] = [
     '.const .b8 x[40000]; .const .b8 y[30000]; .visible .entry k() { ret; }',
     "with 'y', constants have 70000 bytes: at most 65536 have room",
   ],
-  ['.visible .entry k() { .shared .b8 x[49153]; ret; }', "'x' has 49153 bytes: at most 49152 have room"],
+  ['.visible .entry k() { .shared .b8 x[49153]; ret; }', tooMuch(49153, "'x'")],
+  ['.visible .entry k() { .shared .b8 x[30000]; { .shared .b8 y[30000]; } ret; }', tooMuch(60000, "'x'")],
+  [
+    '.shared .b8 x[30000]; .shared .b8 y[30000]; .visible .entry k() { .reg .b32 %r; mov.b32 %r, x; ld.shared.b32 %r, [y+4]; ret; }',
+    tooMuch(60000, "'x'"),
+  ],
+  [`.shared .b8 x[60000]; ${USES} .visible .entry k() { call f; ret; }`, tooMuch(60000, "'x'")],
+  [
+    `.shared .b8 x[60000]; ${USES} .visible .entry k() { .reg .b64 %rd; mov.b64 %rd, f; st.global.b64 [%rd], %rd; ret; }`,
+    tooMuch(60000, "'x'"),
+  ],
+  [
+    `.shared .b8 x[60000]; ${USES} .global .u64 g = f; .visible .entry k() { .reg .b64 %rd; ld.global.b64 %rd, [g]; st.global.b64 [%rd], %rd; ret; }`,
+    tooMuch(60000, "'x'"),
+  ],
+  [
+    '.func f() { .shared .b8 y[30000]; ret; } .shared .b8 x[30000]; .visible .entry k() { .reg .b32 %r; mov.b32 %r, x; st.shared.b32 [%r], %r; call f; ret; }',
+    tooMuch(60000, "'y'"),
+  ],
+  [
+    '.shared .align 128 .b8 x[49000]; .shared .align 256 .b8 y[10]; .visible .entry k() { .reg .b32 %r; st.shared.b32 [x], %r; st.shared.b8 [y], %r; ret; }',
+    tooMuch(49162, "'x'"),
+  ],
+  [
+    '.extern .global .u32 x = 1;',
+    "'x' cannot have an initialiser: it is .extern; its value is given where it is defined",
+  ],
+  [
+    '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .b8 p[4353]) { ret; }\n',
+    "'k' has 4353 bytes of parameters: at most 4352 are passed; from PTX 8.1 and sm_70 on, at most 32764",
+  ],
   [
     '.func f(.param .u64 .ptr .align 8 a) { ret; }',
     "'a' is a parameter of a function: '.ptr' is for entries",

@@ -2,10 +2,12 @@
 import type { PtxFunction, PtxItem } from './ast.ts';
 import { type CheckReport, didYouMean, type Global } from './check-report.ts';
 import { directiveFault, type Home, wordFault } from './check-spelling.ts';
-import { bitsOf } from './forms.ts';
+import { bitsOf, versionNumber } from './forms.ts';
 
-/** Bytes of parameters that an entry can have (ptxas 13.0: 0x7ffc). */
+/** Bytes of parameters that an entry can have (ptxas 13.0: 0x7ffc), and before PTX 8.1, or for targets before sm_70 (0x1100). */
 const MOST_PARAMETERS = 32_764;
+const FEW_PARAMETERS = 4_352;
+const MANY_FROM = { version: versionNumber('8.1'), sm: 70 };
 
 /** Parameters and results of a function: their types, and which may be open (PTX ISA 9.0, 5.1.6 and 5.4.2). */
 function checkParameters(fn: PtxFunction, home: Home, report: CheckReport): void {
@@ -37,11 +39,14 @@ function checkParameters(fn: PtxFunction, home: Home, report: CheckReport): void
       ]);
     bytes += (bitsOf(p.type) / 8) * p.dims.reduce((n, d) => n * d, 1);
   }
-  if (fn.entry && bytes > MOST_PARAMETERS)
+  const many = home.version >= MANY_FROM.version && home.sm >= MANY_FROM.sm;
+  const most = many ? MOST_PARAMETERS : FEW_PARAMETERS;
+  if (fn.entry && bytes > most)
     report(
       fn.span,
       'ptx-size',
-      `'${fn.name}' has ${bytes} bytes of parameters: at most ${MOST_PARAMETERS} are passed`,
+      `'${fn.name}' has ${bytes} bytes of parameters: at most ${most} are passed`,
+      () => (many ? [] : [`from PTX 8.1 and sm_70 on, at most ${MOST_PARAMETERS}`]),
     );
 }
 

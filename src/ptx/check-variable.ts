@@ -5,13 +5,16 @@ import { type Home, wordFault } from './check-spelling.ts';
 import { bitsOf } from './forms.ts';
 
 /**
- * Bytes of constant memory that a module can have, and of shared memory that a variable of an entry can (ptxas 13.0: 0x10000, 0xc000;
- * more shared memory is given by a launch). What is initialised is kept whole, so that it has a bound of its own.
+ * Bytes of constant memory that a module can have (ptxas 13.0: 0x10000). What is initialised is kept whole, so that it has a bound of its
+ * own. Shared memory is bounded by what an entry uses (`checkShared`).
  */
-const MOST_BYTES: Readonly<Record<string, number>> = { const: 65_536, shared: 49_152, initialised: 2 ** 28 };
+const MOST_BYTES: Readonly<Record<string, number>> = { const: 65_536, initialised: 2 ** 28 };
 
-const bytesOf = (v: VarDecl): number =>
-  (Math.max(bitsOf(v.type), 8) / 8) * v.vector * v.dims.reduce((n, d) => n * d, 1);
+/** Bytes of an element, vectors as one. */
+export const elementBytes = (v: VarDecl): number => (Math.max(bitsOf(v.type), 8) / 8) * v.vector;
+
+/** Bytes of a variable; 0 if it has any size. */
+export const bytesOf = (v: VarDecl): number => elementBytes(v) * v.dims.reduce((n, d) => n * d, 1);
 
 /** Constants of a module are together no larger than constant memory. */
 export function checkConstants(constants: readonly VarDecl[], report: CheckReport): void {
@@ -55,11 +58,14 @@ export function checkVariable(
     report(v.span, 'ptx-size', `the size of '${v.name}' is unknown`, () => [
       "give the first dimension, or an initialiser, or declare it '.extern'",
     ]);
-  const space =
-    v.init !== null && v.space !== 'const' ? 'initialised' : global && v.space === 'shared' ? '' : v.space;
+  const space = v.init !== null && v.space !== 'const' ? 'initialised' : v.space;
   if (v.linkage !== 'extern' && bytesOf(v) > (MOST_BYTES[space] ?? Number.POSITIVE_INFINITY))
     report(v.span, 'ptx-size', `'${v.name}' has ${bytesOf(v)} bytes: at most ${MOST_BYTES[space]} have room`);
   if (v.init === null) return;
+  if (v.linkage === 'extern')
+    report(v.span, 'ptx-init', `'${v.name}' cannot have an initialiser: it is .extern`, () => [
+      'its value is given where it is defined',
+    ]);
   if (v.space !== 'global' && v.space !== 'const')
     report(v.span, 'ptx-init', `'${v.name}' cannot have an initialiser: it is .${v.space}`);
   if (/^b?f16/.test(v.type))

@@ -3,6 +3,7 @@ import type { PtxFunction, PtxModule, Span, VarDecl } from './ast.ts';
 import { checkBody } from './check-body.ts';
 import { checkAlias, checkHeader } from './check-function.ts';
 import { type CheckReport, didYouMean, type Global } from './check-report.ts';
+import { checkShared } from './check-shared.ts';
 import type { Home } from './check-spelling.ts';
 import { checkConstants, checkVariable } from './check-variable.ts';
 import { versionNumber } from './forms.ts';
@@ -45,6 +46,7 @@ export function checkPtx(module: PtxModule): Diagnostic[] {
     module.items.filter((x) => x.kind === 'variable').filter((v) => v.space === 'const'),
     report,
   );
+  checkShared(module, report);
   const thread = threadVariables(module);
   const home = homeOf(module);
   for (const item of module.items) {
