@@ -2,14 +2,16 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { host, runPipeline } from '../src/engine/pipeline.ts';
 import type { Fn } from '../src/ir/program.ts';
-import { printFn } from '../src/ir/text.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
 import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { loadShipped } from '../src/spec/node.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import { resolve } from '../src/spec/resolve.ts';
 import { programOf } from './support/context.ts';
+import { countedLoops } from './support/counted-loops.ts';
 import { randomArms } from './support/random-arms.ts';
 import { randomKernel } from './support/random-kernel.ts';
+import { generator } from './support/random-loops.ts';
 import { shuffledOrder } from './support/shuffle.ts';
 import { runs } from './support/size.ts';
 
@@ -50,6 +52,13 @@ const KNOBS = [
   'Knob228=2',
   'EnableGvnCseMode=0',
   'SwitchOptBudget=3',
+  'UnrollFullInstLimit=4000',
+  'Knob429=1',
+  'Knob429=2',
+  'ExpandLongOperations',
+  'OptimizeUniformAtomicMode=1',
+  'RematEarlyEnable=1',
+  'RematStressTest=1',
 ];
 const DISABLED = [
   'GvnCse',
@@ -125,6 +134,14 @@ it('loops, nests and tables keep what a warp does under any plan', () => {
     fc.property(randomKernel, fc.nat(PLANS - 1), (fn, n) => check(fn, n, asksWhoIsThere(fn) ? THREAD : WARP)),
     { numRuns: runs(40), seed: SEED },
   );
+}, 600_000);
+
+it('loops that count, by lanes and to the ends of their ranges, keep what a warp does under any plan', () => {
+  const below = generator(SEED + 2);
+  for (let i = 0; i < runs(30); i++) {
+    const raw = parseFn(countedLoops(below, i % 3 === 0), shipped.isa);
+    check(raw, below(PLANS), WARP);
+  }
 }, 600_000);
 
 it.each(['thread', 'memory', 'warps'] as const)(

@@ -113,27 +113,35 @@ describe('wrong optimizations are detected without a launch file', () => {
    * that 128 threads on made-up data do not reach.
    */
   const SHARE: Readonly<Record<string, number>> = {
-    'a constant changed': 0.72,
+    'a constant changed': 0.64,
     'a store dropped': 0.85,
     'two stores to one address swapped': 0.5,
-    'a branch flipped': 0.74,
-    'an atomic changed': 0.8,
+    'a branch flipped': 0.84,
+    'an atomic changed': 0.75,
   };
   const all = programs();
   it.each(Object.keys(MUTATIONS))('%s', (name) => {
     const rnd = new Random(name);
     const missed: string[] = [];
+    const kernels = all.flatMap((p) =>
+      p.functions
+        .filter((f) => f.kind === 'entry')
+        .map((fn) => ({ p, fn, found: places(fn, MUTATIONS[name], rnd) })),
+    );
+    const possible = kernels.filter((k) => k.found.length > 0);
+    const most = runs(70);
     let tried = 0;
-    for (const p of all)
-      for (const fn of p.functions.filter((f) => f.kind === 'entry')) {
-        const found = places(fn, MUTATIONS[name], rnd);
-        for (let n = 0; n < runs(1) && found.length > 0; n++) {
-          const [make] = found.splice(rnd.below(found.length), 1);
-          const wrong = make();
-          const after = { ...p, functions: p.functions.map((f) => (f === fn ? wrong : f)) };
-          tried++;
-          if (sameOpenWorld(p, after, fn.name, BASE, { budget: 15_000 }).same) missed.push(fn.name);
-        }
+    // One place of each kernel, in as many rounds as it takes.
+    for (let round = 0; round < runs(1) && tried < most; round++)
+      for (let n = possible.length; n > 0 && tried < most; n--) {
+        const [k] = possible.splice(rnd.below(n), 1);
+        possible.push(k);
+        if (k.found.length === 0) continue;
+        const [make] = k.found.splice(rnd.below(k.found.length), 1);
+        const wrong = make();
+        const after = { ...k.p, functions: k.p.functions.map((f) => (f === k.fn ? wrong : f)) };
+        tried++;
+        if (sameOpenWorld(k.p, after, k.fn.name, BASE, { budget: 15_000 }).same) missed.push(k.fn.name);
       }
     expect(tried).toBeGreaterThan(5);
     expect(1 - missed.length / tried, missed.join(' ')).toBeGreaterThan(SHARE[name]);
@@ -352,7 +360,7 @@ describe('odd kernels', () => {
       `L: ld.global.u32 %r3, [%rd1];\nadd.u32 %r3, %r3, 1;\n${more}\nst.global.u32 [%rd1], %r3;\nbra L;`;
     const slow = of(body('xor.b32 %r4, %r3, %r2;\nxor.b32 %r5, %r4, %r3;'));
     // More than warps run at a time, so that each sees what the others left.
-    const r = sameOpenWorld(slow, of(body('')), 'k', BASE, { budget: 60_000 });
+    const r = sameOpenWorld(slow, of(body('')), 'k', BASE, { budget: 60_000, seeds: [1] });
     expect([r.same, r.partial]).toEqual([true, true]);
   });
 

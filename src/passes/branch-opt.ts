@@ -38,7 +38,8 @@ import type { Pass, PassContext } from './pass.ts';
  *
  * Blocks are processed in reverse post-order, each until nothing matches. Seed 003 visits the blocks once and leaves
  * opportunities that a rewrite creates in earlier blocks to later phases; seed 000 repeats until nothing changes.
- * Here a rewrite reopens only the blocks whose match it may change, so the fixed point costs no second sweep.
+ * The parameter `sweep` says which: with `fixed-point`, which holds where it is not given, a rewrite reopens only the
+ * blocks whose match it may change, so the fixed point costs no second sweep; with `single` no block is opened twice.
  *
  * Knobs: each rewrite takes a unit of 464, which stops all rewrites when it is spent. 214 (off) and 487 (general
  * budget, one unit per run) are the phase's gate in `phases.yaml`.
@@ -61,7 +62,7 @@ export const branchOpt: Pass = (fn, ctx) => {
   for (let now = fn; ; ) {
     const simplifier = new Simplifier(now, ctx);
     const out = edit(now, (d) => simplifier.run(d), ctx.isa);
-    if (out === now || simplifier.spent || !hasConstantPredicates(out)) return out;
+    if (out === now || simplifier.spent || simplifier.once || !hasConstantPredicates(out)) return out;
     now = out;
   }
 };
@@ -76,6 +77,9 @@ interface Rewrite {
 class Simplifier {
   /** Whether the budget is used up. */
   spent = false;
+  /** Whether each block is opened only once. */
+  readonly once: boolean;
+  private readonly opened = new Set<BlockNo>();
   private readonly fn: Fn;
   private readonly ctx: PassContext;
   private d!: Draft;
@@ -87,6 +91,7 @@ class Simplifier {
   constructor(fn: Fn, ctx: PassContext) {
     this.fn = fn;
     this.ctx = ctx;
+    this.once = ctx.params['sweep'] === 'single';
   }
 
   run(d: Draft): void {
@@ -107,7 +112,9 @@ class Simplifier {
   private untilNothingMatches(): boolean {
     const { d, ctx, work } = this;
     let rewritten = false;
-    for (let b = work.pop(); b >= 0; b = work.pop())
+    for (let b = work.pop(); b >= 0; b = work.pop()) {
+      if (this.once && this.opened.has(b)) continue;
+      this.opened.add(b);
       while (!this.spent && d.isAlive(b)) {
         const r = this.match(b);
         if (r === null) break;
@@ -127,6 +134,7 @@ class Simplifier {
         r.apply();
         ctx.remark('passed', r.name, r.message, { block: d.id(b), ins });
       }
+    }
     return rewritten;
   }
 

@@ -8,6 +8,7 @@ const word = (...words: string[]): ParamType => ({ kind: 'word', words });
 /** Parameters that passes read, by pass. A pass that is not listed takes none. */
 export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'analyze-control-flow': { force: flag },
+  'branch-opt': { sweep: word('fixed-point', 'single') },
   'equivalent-conditions': { 'most-copied': count, excepts: flag },
   'convert-to-uniform': { only: word('existing'), 'max-bridges': count },
   'final-inspection': { 'no-pseudo': flag },
