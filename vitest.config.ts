@@ -51,8 +51,8 @@ export default defineConfig({
     // A larger size of the property tests (see test/support/size.ts) takes as much longer.
     testTimeout: 120_000 * Math.max(1, Number(process.env['ORRERY_TEST_SIZE'] ?? 1)),
     pool: 'threads',
-    // One more than there are processors: a fifth of the time of two workers went into waiting for browsers, servers and solvers.
-    maxWorkers: availableParallelism() + 1,
+    // Vitest leaves one processor free, which on a machine of two is half of it. With one more than there are, all took longer.
+    maxWorkers: availableParallelism(),
     setupFiles: ['test/support/setup.ts'],
     globalSetup: ['test/support/server.ts'],
     // Files of one worker share what they import: modules, the opcodes and rules read from YAML, and code that is already compiled.
