@@ -54,7 +54,6 @@ export default defineConfig({
     // Vitest leaves one processor free, which on a machine of two is half of it. With one more than there are, all took longer.
     maxWorkers: availableParallelism(),
     setupFiles: ['test/support/setup.ts'],
-    globalSetup: ['test/support/server.ts'],
     // Files of one worker share what they import: modules, the opcodes and rules read from YAML, and code that is already compiled.
     isolate: false,
     sequence: { sequencer: LongFirst },
