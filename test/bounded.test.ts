@@ -151,13 +151,11 @@ describe('launches', () => {
 
   it('are checked as they are run, each fault at its line', async () => {
     const check = async (change: (text: string) => string) => {
-      const file = join(saxpy, `.bounded-${process.pid}.yaml`);
+      const folder = join(dir, 'checked');
+      if (!existsSync(folder)) cpSync(saxpy, folder, { recursive: true });
+      const file = join(folder, 'launch.yaml');
       writeFileSync(file, change(readFileSync(join(saxpy, 'launch.yaml'), 'utf8')));
-      try {
-        return (await checkOne(file)).map((d) => `${d.line} ${d.message}`);
-      } finally {
-        rmSync(file);
-      }
+      return (await checkOne(file)).map((d) => `${d.line} ${d.message}`);
     };
     expect(await check((t) => t)).toEqual([]);
     expect(await check((t) => t.replace('kernel: saxpy', 'kernel: nope'))).toEqual([
@@ -248,6 +246,34 @@ describe('launches', () => {
       '.extern .func (.param .b64 q) malloc(.param .b64 n);',
     );
     expect(ran(allocates)).toMatchObject(held);
+  });
+  it('take back what threads give back', () => {
+    const frees = lowered(
+      '.reg .b64 %a; .reg .b32 %i; .reg .pred %q;',
+      `mov.u32 %i, 0;
+L: { .param .b64 n; .param .b64 q; st.param.b64 [n], 4000000; call (q), malloc, (n); ld.param.b64 %a, [q]; }
+{ .param .b64 n; st.param.b64 [n], %a; call free, (n); }
+add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 10; @%q bra L;`,
+      '.extern .func (.param .b64 q) malloc(.param .b64 n);\n.extern .func free(.param .b64 n);',
+    );
+    expect(ran(frees)).toMatchObject({ status: 'ok' });
+    // What was given back is there no more.
+    const late = lowered(
+      '.reg .b64 %a; .reg .b32 %i;',
+      `{ .param .b64 n; .param .b64 q; st.param.b64 [n], 16; call (q), malloc, (n); ld.param.b64 %a, [q]; }
+{ .param .b64 n; st.param.b64 [n], %a; call free, (n); }
+ld.u32 %i, [%a];`,
+      '.extern .func (.param .b64 q) malloc(.param .b64 n);\n.extern .func free(.param .b64 n);',
+    );
+    expect(ran(late)).toMatchObject({ status: 'fault', error: expect.stringContaining('freed malloc') });
+  });
+  it('of blocks that need much run fewer at a time', () => {
+    // 16 of these blocks would hold 1.6 GB.
+    const wide = lowered(
+      '.local .align 4 .b8 x[100000]; .reg .b32 %r;',
+      'mov.u32 %r, %tid.x; st.local.u32 [x], %r; ld.local.u32 %r, [x]; st.global.u32 [%rd1], %r;',
+    );
+    expect(ran(wide, { grid: [20, 1, 1], block: [1024, 1, 1] })).toMatchObject({ status: 'ok' });
   });
   it('have a stack that a thread can have', () => {
     for (const stack of ['1e15', '524289', '0'])

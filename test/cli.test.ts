@@ -73,6 +73,26 @@ describe('commands', () => {
       1,
       expect.stringMatching(/WRONG: \S+launch.yaml: 31 values differ; parameter 3\[0\] is 3, expected 0/),
     ]);
+    writeFileSync(
+      join(folder, 'nothing.yaml'),
+      `kind: launch\nmodule: ${join(folder, 'k.ptx')}\nkernel: k\ngrid: [1, 1, 1]\nblock: [32, 1, 1]\nparams:\n  - { scalar: u32, value: 1 }\n`,
+    );
+    writeFileSync(
+      join(folder, 'k.ptx'),
+      '.version 8.0\n.target sm_90\n.address_size 64\n.global .u32 g;\n.visible .entry k(.param .u32 n) { .reg .b32 %r<2>; ld.param.u32 %r1, [n]; st.global.u32 [g], %r1; ret; }\n',
+    );
+    const nothing = orrery(
+      'opt',
+      join(folder, 'k.ptx'),
+      '--emit',
+      'none',
+      '--check',
+      join(folder, 'nothing.yaml'),
+    );
+    expect([nothing.code, nothing.err]).toEqual([
+      1,
+      expect.stringContaining('nothing.yaml expects nothing, and has no buffer to compare'),
+    ]);
     const short = check('short.yaml');
     expect([short.code, short.err]).toEqual([
       1,

@@ -307,6 +307,7 @@ EXIT`;
         const dom = dominatorsOf(fn).idom;
         for (const b of cfgOf(fn).rpo) {
           if (!parts && !close(warp[b], thread[b])) throw new Error(`BB${b}: ${warp[b]}, ${thread[b]}`);
+          if (warp[b] > 32 * thread[b] * (1 + 1e-9)) throw new Error(`BB${b}: ${warp[b]} > 32 ${thread[b]}`);
           if (warp[b] < thread[b] * (1 - 1e-9)) throw new Error(`BB${b}: ${warp[b]} < ${thread[b]}`);
           const same = dom[b] >= 0 && forest.innermost[b] === forest.innermost[dom[b]];
           if (same && warp[b] > warp[dom[b]] * (1 + 1e-9))

@@ -61,6 +61,7 @@ it.each([
   [['--sizes', '1'], 2, /unknown option '--sizes'/],
   [['--size'], 2, /--size needs a value/],
   [['--size', 'many'], 2, /--size is a number above 0, not 'many'/],
+  [['--size', '0.0'], 2, /--size is a number above 0, not '0\.0'/],
   [['--parts', '0'], 2, /--parts is a number from 1 on, not '0'/],
   [['--only', 'all'], 2, /--only is mutants, shuffles or programs, not 'all'/],
 ])('%j', (args, code, says) => {

@@ -32,7 +32,13 @@ function programs(): Program[] {
 it('what keeps a kernel from running is told by its kind and by what it is about', () => {
   const opts = { seed: 1, grid: [1, 1, 1], block: [1, 1, 1], budget: 100 } as const;
   const run = (p: Program, name = 'k') =>
-    openWorld(p, name, { parameters: new Set(), words: new Set(), floats: new Set() }, BASE, opts).fault;
+    openWorld(
+      p,
+      name,
+      { parameters: new Set(), floatParameters: new Map(), words: new Set(), floats: new Set() },
+      BASE,
+      opts,
+    ).fault;
   const lost = run(kernel('MOV.64 RD2, &nowhere\nEXIT'));
   expect([lost?.kind, lost?.subject]).toEqual(['symbol', 'nowhere']);
   const none = run(kernel('EXIT'), 'other');
@@ -383,6 +389,15 @@ describe('odd kernels', () => {
     const twice = of(body('mul.rn.f32 %r6, %r3, %r4;\nadd.rn.f32 %r6, %r6, %r5;'));
     expect(same(twice, of(body('fma.rn.f32 %r6, %r3, %r4, %r5;'))).differences[0]).toMatch(/^seed 2: byte /);
     expect(same(twice, twice).same).toBe(true);
+    // Also by a member of a structure that is a parameter.
+    const struct = (sum: string): Program => {
+      const text = `.version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 o, .param .align 8 .b8 s[16])\n{\n.reg .f32 %f<5>;\n.reg .b32 %r<3>;\n.reg .b64 %rd<5>;\nld.param.u64 %rd1, [o];\nld.param.f32 %f1, [s+4];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f2, [%rd3+4096];\n${sum}\nst.global.f32 [%rd3], %f3;\nret;\n}\n`;
+      return lowerPtx(parsePtx(text, 'k.ptx').module, { isa, paramBase: BASE, sm: 'sm_80' }).program;
+    };
+    const apart = struct('mul.rn.f32 %f3, %f1, %f2;\nadd.rn.f32 %f3, %f3, %f2;');
+    expect(same(apart, struct('fma.rn.f32 %f3, %f1, %f2, %f2;')).same).toBe(false);
+    expect(same(apart, struct('mov.f32 %f3, %f2;')).differences[0]).toMatch(/^seed 1: byte /);
+    expect(same(apart, apart).same).toBe(true);
     // Also by a parameter, which is a float in both.
     const by = (sum: string) =>
       of(`${body(sum)}`.replace('ld.global.b32 %r4, [%rd3+1048576]', 'cvt.rn.f32.u32 %r4, %r2'));

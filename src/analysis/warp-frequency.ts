@@ -13,6 +13,8 @@ import { staticFrequencyOf } from './static-frequency.ts';
  * 1: 0.43 and 0.40, 32: 0.35 and 0.31) and no bias (0.02 and -0.01).
  */
 const GROUPS = 3;
+/** Lanes of a warp: it runs a block at most as often as all of them together. */
+const LANES = 32;
 
 /**
  * How often a warp executes each block per entry of the function, by block position: `staticFrequencyOf`
@@ -49,7 +51,7 @@ export const warpFrequencyOf: (fn: Fn) => Float64Array = memo((fn) => {
     if (isHeader(forest, b) && lanes > 0) rounds[b] = thread.block[b] / lanes;
     const above = dom.idom[b];
     if (above >= 0 && above !== b) all = Math.min(all, passes(forest, warp, rounds, above, b));
-    warp[b] = all * rounds[b];
+    warp[b] = Math.min(all * rounds[b], LANES * thread.block[b]);
   }
   return warp;
 });

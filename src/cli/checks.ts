@@ -42,6 +42,9 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
   return { ok, text: [head, ...lines].join('\n') };
 }
 
+/** Characters of output that a verdict shows. */
+const SHOWN = 60;
+
 /** Runs a launch on a program, and compares with what the launch expects; if it expects nothing, with what the program gave before. */
 export async function checkLaunch(
   path: string,
@@ -55,10 +58,15 @@ export async function checkLaunch(
   if ('failed' in judge)
     return {
       ok: false,
-      text: `${pc.red('not checked')}: ${loaded.file} expects nothing, and does not run before the phases: ${judge.failed.error}`,
+      text: `${pc.red('not checked')}: ${loaded.file} expects nothing, and ${judge.failed}`,
     };
   const { launch } = judge;
   const r = runLaunch(after, plan.isa, launch, paramBase(plan));
+  if (r.status === 'ok' && judge.output !== null && r.output !== judge.output)
+    return {
+      ok: false,
+      text: `${pc.red('WRONG')}: ${loaded.file}: it prints ${JSON.stringify(r.output.slice(0, SHOWN))}, and printed ${JSON.stringify(judge.output.slice(0, SHOWN))} before`,
+    };
   if (r.status === 'ok') {
     const what = expectsAnything(loaded) ? 'it expects' : 'it gave before; it expects nothing itself';
     return {

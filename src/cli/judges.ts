@@ -75,9 +75,10 @@ async function launchJudge(file: string): Promise<Judge> {
     async judge({ program, plan }, after) {
       await fitLaunch(loaded, after, mostShared(plan));
       const judge = judging(loaded, program, plan.isa, paramBase(plan));
-      if ('failed' in judge)
-        return { state: 'unclear', kind: '', text: `before the phases: ${judge.failed.error}` };
+      if ('failed' in judge) return { state: 'unclear', kind: '', text: `${file} ${judge.failed}` };
       const r = runLaunch(after, plan.isa, judge.launch, paramBase(plan));
+      if (r.status === 'ok' && judge.output !== null && r.output !== judge.output)
+        return { state: 'bad', kind: 'prints something else', text: `${file}: it prints something else` };
       if (r.status === 'ok') return GOOD;
       if (r.error !== null)
         return { state: 'bad', kind: kindOfMessage(`${r.status}: ${r.error}`), text: r.error };

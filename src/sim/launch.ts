@@ -295,22 +295,25 @@ export const expectsAnything = (launch: Launch): boolean =>
   launch.params.some((p) => p.kind === 'buffer' && p.expect !== null);
 
 /**
- * A launch by which a program can be judged: itself, or if it expects nothing, with what another program leaves in the buffers.
+ * A launch by which a program can be judged: itself, or if it expects nothing, with what another program leaves in the buffers, and what
+ * that prints.
  *
  * @param before the program that is right by definition, for the same target
- * @returns the result of that program if it does not end in order
+ * @returns `failed`: that program does not end in order, or leaves nothing that could be compared
  */
 export function judging(
   launch: Launch,
   before: Program,
   isa: Isa,
   paramBase: number,
-): { readonly launch: Launch } | { readonly failed: LaunchResult } {
-  if (expectsAnything(launch)) return { launch };
+): { readonly launch: Launch; readonly output: string | null } | { readonly failed: string } {
+  if (expectsAnything(launch)) return { launch, output: null };
   const r = runLaunch(before, isa, launch, paramBase);
-  if (r.status !== 'ok') return { failed: r };
+  if (r.status !== 'ok') return { failed: `does not run before the phases: ${r.error}` };
+  if (r.output === '' && launch.params.every((p) => p.kind !== 'buffer'))
+    return { failed: 'has no buffer to compare' };
   const params = launch.params.map((p, k) => (p.kind === 'buffer' ? { ...p, expect: r.buffers[k]! } : p));
-  return { launch: { ...launch, params } };
+  return { launch: { ...launch, params }, output: r.output };
 }
 
 /** Element of a buffer as a number or BigInt. */

@@ -139,11 +139,11 @@ export class Machine implements WarpHost {
   }
 
   hold(bytes: number): void {
-    this.held += bytes;
-    if (this.held > MOST_HELD)
+    if (this.held + bytes > MOST_HELD)
       throw new SimFault(
-        `the threads that run together hold more than ${MOST_HELD} bytes: local and shared memory, registers of nested calls, allocations`,
+        `the threads that run together hold more than ${MOST_HELD} bytes: local and shared memory, registers, allocations`,
       );
+    this.held += bytes;
   }
 
   /** Runs the kernel to its end. @returns how it ended */
@@ -159,7 +159,10 @@ export class Machine implements WarpHost {
     const resident: BlockState[] = [];
     try {
       while (next < total || resident.length > 0) {
-        while (resident.length < room && next < total) resident.push(...this.newCluster(next++, code, dims));
+        // Blocks that need much run in smaller numbers, unless they wait for others.
+        const fits = (): boolean => resident.length === 0 || room > RESIDENT || this.held < MOST_HELD / 2;
+        while (resident.length < room && next < total && fits())
+          resident.push(...this.newCluster(next++, code, dims));
         const { changes, executed } = this;
         for (let i = 0; i < resident.length; ) {
           const b = resident[i];
@@ -341,6 +344,7 @@ export class Machine implements WarpHost {
   private endWarp(w: Warp, kind: FaultKind): void {
     this.ended.set(`${w.block.index}.${w.index}`, kind);
     w.exited = -1;
+    for (const f of new Set(w.paths.map((p) => p.frame))) this.releaseFrame(f);
     w.paths.length = 0;
     w.state = 'done';
     this.afterExit(w);

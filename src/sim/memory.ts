@@ -63,6 +63,22 @@ export class BufferMemory implements Memory {
     this.last = null;
   }
 
+  /** Gives up a buffer, which no access may reach from then on. @returns its bytes; 0 if none begins at the address */
+  release(address: number): number {
+    const at = this.indexOf(address);
+    const b = this.buffers[at];
+    if (b === undefined || b.base !== address) return 0;
+    const none = new Uint8Array(0);
+    this.buffers[at] = {
+      name: `freed ${b.name}`,
+      base: b.base,
+      bytes: none,
+      view: new DataView(none.buffer),
+    };
+    this.last = null;
+    return b.bytes.length;
+  }
+
   place(address: number, size: number, _write: boolean): Location {
     let b = this.last;
     if (b === null || address < b.base || address + size > b.base + b.bytes.length) {
@@ -75,7 +91,8 @@ export class BufferMemory implements Memory {
     return this.here;
   }
 
-  private find(address: number, size: number): Buffer {
+  /** Index of the last buffer at or below an address. */
+  private indexOf(address: number): number {
     let lo = 0;
     let hi = this.buffers.length - 1;
     while (lo < hi) {
@@ -83,7 +100,11 @@ export class BufferMemory implements Memory {
       if (this.buffers[mid].base <= address) lo = mid;
       else hi = mid - 1;
     }
-    const b = this.buffers[lo];
+    return lo;
+  }
+
+  private find(address: number, size: number): Buffer {
+    const b = this.buffers[this.indexOf(address)];
     if (b === undefined) throw new MemoryFault(`address ${hex(address)} lies in no buffer`);
     if (address < b.base || address + size > b.base + b.bytes.length) {
       const off = address - b.base;
@@ -192,10 +213,11 @@ export class OpenMemory implements Memory {
             view.setUint32(w, ((h >>> 8) & 0xffff) << 12, true);
             view.setUint32(w + 4, POINTED + (h & 0xff), true);
           }
-      for (const { address, bytes: given, size } of this.initial) {
+      for (let i = this.initialBelow((key + 1) * PAGE); i >= 0; i--) {
+        const { address, bytes: given, size } = this.initial[i];
         const from = Math.max(address - key * PAGE, 0);
         const to = Math.min(address + size - key * PAGE, PAGE);
-        if (from >= to) continue;
+        if (from >= to) break;
         const at = key * PAGE + from - address;
         bytes.fill(0, from, to);
         bytes.set(given.subarray(at, at + to - from), from);
@@ -245,8 +267,20 @@ export class OpenMemory implements Memory {
     }
   }
 
+  /** Index of the last initialised place that begins below an address, -1 if there is none. */
+  private initialBelow(address: number): number {
+    let lo = -1;
+    let hi = this.initial.length - 1;
+    while (lo < hi) {
+      const mid = (lo + hi + 1) >> 1;
+      if (this.initial[mid].address < address) lo = mid;
+      else hi = mid - 1;
+    }
+    return lo;
+  }
+
   /**
-   * Gives memory that no access has reached yet initial bytes, which do not count as written. Pages are made when they are reached,
+   * Gives memory that no access has reached yet initial bytes, which do not count as written; each place lies behind those before. Pages are made when they are reached,
    * so that a variable costs what is used of it, however large it is.
    *
    * @param size bytes in all: zeros follow those that are given

@@ -5,7 +5,7 @@ import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine } from './machine.ts';
 import { holdsFloats, mix, OpenMemory, pageOf } from './memory.ts';
-import { floatLoads, pointerLoads, pointerOffsets, type UsedAs } from './pointers.ts';
+import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from './pointers.ts';
 import type { MachineOptions } from './simulation.ts';
 
 type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule'>;
@@ -48,16 +48,24 @@ function floatParameter(offset: number, seed: number): number {
 }
 
 /** Parameter bytes of an open-world run: pointers far apart, everything else small. */
-function openBank(kernel: Fn, pointers: ReadonlySet<number>, paramBase: number, seed: number): DataView {
+function openBank(kernel: Fn, used: UsedAs, paramBase: number, seed: number): DataView {
+  const { parameters: pointers, floatParameters: floats } = used;
   const bank = paramBank();
   const view = new DataView(bank.buffer);
   for (const p of kernel.params) {
     const at = paramBase + p.offset;
     if (p.type === 'f32' && !p.array) view.setFloat32(at, floatParameter(p.offset, seed), true);
     else if (p.type === 'f64' && !p.array) view.setFloat64(at, floatParameter(p.offset, seed), true);
-    else if (p.array)
+    else if (p.array) {
       for (let k = 0; k + 4 <= p.size; k += 4)
         view.setUint32(at + k, 1 + (mix(p.offset + k, seed) & 31), true);
+      for (const [offset, bytes] of floats) {
+        const to = at + offset - p.offset;
+        if (offset < p.offset || offset + bytes > p.offset + p.size) continue;
+        if (bytes === 8) view.setFloat64(to, floatParameter(offset, seed), true);
+        else view.setFloat32(to, floatParameter(offset, seed), true);
+      }
+    }
     // Mostly sizes: small for odd seeds, so that bounds are reached; for even seeds large enough that most threads
     // have work.
     else if (p.size >= 4)
@@ -113,7 +121,7 @@ export function openWorld(
         ...opts.turns,
       },
       memory,
-      openBank(kernel, used.parameters, paramBase, opts.seed),
+      openBank(kernel, used, paramBase, opts.seed),
     );
     m.followed = opts.followed ?? null;
     let next = 2 ** 42;
@@ -145,13 +153,15 @@ function runFollowing(
   paramBase: number,
   opts: OpenOptions,
 ): { run: OpenResult; used: UsedAs } {
-  const parameters = pointerOffsets(findKernel(program, kernel), paramBase);
+  const fn = findKernel(program, kernel);
+  const parameters = pointerOffsets(fn, paramBase);
+  const floatParameters = floatOffsets(fn, paramBase);
   const toWords = new Set(program.functions.flatMap((f) => [...pointerLoads(f)]));
   const toFloats =
     (opts.seed & 1) === 1 ? new Set() : new Set(program.functions.flatMap((f) => [...floatLoads(f)]));
   const [words, floats] = [new Set<number>(), new Set<number>()];
   for (let round = 0; ; round++) {
-    const used: UsedAs = { parameters, words: new Set(words), floats: new Set(floats) };
+    const used: UsedAs = { parameters, floatParameters, words: new Set(words), floats: new Set(floats) };
     const note = (ins: Instr, address: number): void => {
       if (toWords.has(ins))
         for (let k = 0; k < ins.dst.length; k++) words.add(address - (address % 8) + 8 * k);

@@ -1,11 +1,13 @@
 import { modOf, OpFlag, type Space } from '../ir/opcode.ts';
-import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
+import { Kind, NO_REG, type Reg, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 
 /** What a kernel uses the values as that it finds. */
 export interface UsedAs {
   /** Byte offsets of parameters that it uses as addresses. */
   readonly parameters: ReadonlySet<number>;
+  /** Bytes of parts of parameters, 4 or 8, by offset, that it uses as floats. */
+  readonly floatParameters: ReadonlyMap<number, number>;
   /** Addresses of 8-byte words in memory that it uses as addresses. */
   readonly words: ReadonlySet<number>;
   /** Pages of memory from which it loads floats. */
@@ -80,16 +82,37 @@ export const pointerLoads = (fn: Fn): Set<Instr> =>
       : null,
   );
 
-/** Loads from memory whose results operations on floats read. */
-export function floatLoads(fn: Fn): Set<Instr> {
+/** By register index: whether an operation on floats reads it. */
+function floats(fn: Fn): (r: Reg) => boolean {
   const read = new Set<number>();
   for (const b of fn.blocks)
     for (const i of b.ins)
       if (i.op.class === 'float') for (const o of i.src) if (o.reg !== NO_REG) read.add(regIndex(o.reg));
+  return (r) => r !== NO_REG && read.has(regIndex(r));
+}
+
+/** Loads from memory whose results operations on floats read. */
+export function floatLoads(fn: Fn): Set<Instr> {
+  const isFloat = floats(fn);
   const out = new Set<Instr>();
   for (const b of fn.blocks)
     for (const i of b.ins)
-      if (i.op.primitive === 'load' && i.src[0].kind === Kind.Addr)
-        if (i.dst.some((r) => r !== NO_REG && read.has(regIndex(r)))) out.add(i);
+      if (i.op.primitive === 'load' && i.src[0].kind === Kind.Addr && i.dst.some(isFloat)) out.add(i);
+  return out;
+}
+
+/** Bytes of the floats among the kernel's parameters that operations on floats read, 4 or 8, by offset. */
+export function floatOffsets(fn: Fn, paramBase: number): Map<number, number> {
+  const isFloat = floats(fn);
+  const out = new Map<number, number>();
+  for (const b of fn.blocks)
+    for (const i of b.ins) {
+      const [o] = i.src;
+      if (i.op.primitive !== 'load' || o.kind !== Kind.CBank || o.reg !== NO_REG) continue;
+      i.dst.forEach((r, k) => {
+        const bytes = r === NO_REG ? 0 : regWidth(r) / 8;
+        if (isFloat(r)) out.set(o.lo - paramBase + bytes * k, bytes);
+      });
+    }
   return out;
 }

@@ -87,6 +87,7 @@ export const builtin: Primitive = (m, w, f, d, mask) => {
         break;
       }
       case 'free':
+        if (m.global instanceof BufferMemory) m.hold(-m.global.release(param(0, l, 8)));
         break;
       default:
         if (!m.opts.open) m.fault(`call of '${name}', which is not defined in this module`, d, w, l);
