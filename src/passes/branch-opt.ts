@@ -113,8 +113,10 @@ class Simplifier {
     const { d, ctx, work } = this;
     let rewritten = false;
     for (let b = work.pop(); b >= 0; b = work.pop()) {
-      if (this.once && this.opened.has(b)) continue;
-      this.opened.add(b);
+      if (this.once) {
+        if (this.opened.has(b)) continue;
+        this.opened.add(b);
+      }
       while (!this.spent && d.isAlive(b)) {
         const r = this.match(b);
         if (r === null) break;
