@@ -7,7 +7,7 @@ import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { OpenMemory } from '../src/sim/memory.ts';
 import { openWorld, sameOpenWorld } from '../src/sim/open-world.ts';
-import { pointerLoads } from '../src/sim/pointers.ts';
+import { pointerLoads } from '../src/sim/used-as.ts';
 import { testIsa } from './support/isa.ts';
 import { Random } from './support/meaning.ts';
 import { BASE, kernel } from './support/sim-kernel.ts';

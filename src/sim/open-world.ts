@@ -5,8 +5,8 @@ import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine } from './machine.ts';
 import { holdsFloats, mix, OpenMemory, pageOf } from './memory.ts';
-import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from './pointers.ts';
 import type { MachineOptions } from './simulation.ts';
+import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from './used-as.ts';
 
 type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule'>;
 
