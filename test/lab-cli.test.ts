@@ -191,6 +191,25 @@ rules:
     expect(r.out).toMatch(/by open world: seed \d: byte 0x/);
   });
 
+  it('nothing is no result: files without a kernel are an error, of measure, ab and evaluate', () => {
+    const none = join(dir, 'none.ptx');
+    writeFileSync(none, '.version 8.0\n.target sm_80\n.address_size 64\n.global .u32 g;\n');
+    const kernels = ['--kernels', none, '--no-ptxas'];
+    for (const args of [
+      ['measure', none, '--no-ptxas'],
+      ['ab', 'base', 'disable:GvnCse', ...kernels, '--repeat', '0'],
+      ['evaluate', ...kernels],
+    ]) {
+      const r = orrery(...args);
+      expect([args[0], r.code, r.out, r.err]).toEqual([
+        args[0],
+        1,
+        '',
+        expect.stringMatching(/no kernel was found\n {2}a kernel is a \.entry that has an Ori form/),
+      ]);
+    }
+  });
+
   it('an arm that changes what a kernel does is found out', () => {
     // Fused products round once, which the exact results of this launch do not allow.
     const r = orrery(

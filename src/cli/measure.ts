@@ -1,12 +1,12 @@
 import { runPipeline } from '../engine/pipeline.ts';
-import { loadModules, lowerModule } from '../lab/kernels.ts';
+import { loadModules, lowerModule, noKernel } from '../lab/kernels.ts';
 import { compileValues, Measurer } from '../lab/measure.ts';
 import { type ModuleMeasure, measureJson, measureText } from '../lab/render/measure.ts';
 import { loadShipped } from '../spec/node.ts';
 import { type CacheOptions, cacheOf } from './cache.ts';
 import { heap, type MeasureCliOptions, measureOptions, metricsOf, paint, plansOf } from './lab.ts';
 import type { PlanOptions } from './options.ts';
-import { CliExit, failWith, out, Progress, show } from './ui.ts';
+import { CliExit, out, Progress, show } from './ui.ts';
 
 interface MeasureCommand extends PlanOptions, MeasureCliOptions, CacheOptions {
   readonly metrics?: string;
@@ -43,8 +43,7 @@ export async function measure(patterns: readonly string[], o: MeasureCommand): P
     });
   }
   progress.done();
-  if (found.every((m) => m.kernels.length === 0))
-    failWith('no kernel was found', 'a kernel is a .entry that has an Ori form');
+  if (found.every((m) => m.kernels.length === 0)) throw noKernel();
   out(o.json === true ? JSON.stringify(measureJson(found), null, 2) : measureText(found, chosen, paint));
   if (found.some((m) => m.kernels.some((k) => k.launches.some((l) => !l.ok)))) throw new CliExit(1);
 }

@@ -9,7 +9,7 @@ import type { Arm } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
 import { type Equality, equalityOf } from './equality.ts';
 import { stemOf } from './files.ts';
-import { type Lowered, lowerModule, type Module } from './kernels.ts';
+import { type Lowered, lowerModule, type Module, noKernel } from './kernels.ts';
 import { compileValues, type MeasureOptions, Measurer } from './measure.ts';
 import { improves, METRICS, type Metric, metricOf, totalOf, type Values } from './metrics.ts';
 import { type PlanDifference, planDifferences } from './plan-differences.ts';
@@ -105,7 +105,7 @@ interface Trial {
 
 /**
  * Runs two arms over modules and compares them, kernel by kernel. Equal prefixes of phases run once.
- * @throws DiagnosticError if an arm is illegal
+ * @throws DiagnosticError if an arm is illegal, or if the modules have no kernel
  */
 export async function runAb(
   modules: readonly Module[],
@@ -136,6 +136,7 @@ export async function runAb(
     kernels.push(...(await compareKernels(t, opts)));
     compile.push([compileValues(t.journals[0]), compileValues(t.journals[1])]);
   }
+  if (kernels.length === 0) throw noKernel();
   const noisy = opts.repeat > 0 ? timing(trials, opts) : [];
   return {
     ...head,

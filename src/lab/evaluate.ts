@@ -1,7 +1,7 @@
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { armOfData } from './arms.ts';
 import type { DiskCache } from './disk-cache.ts';
-import type { Module } from './kernels.ts';
+import { type Module, noKernel } from './kernels.ts';
 import type { MeasureOptions } from './measure.ts';
 import type { Metric, Values } from './metrics.ts';
 import type { Plans } from './plans.ts';
@@ -41,7 +41,7 @@ export class Evaluator {
 
   /**
    * Runs the base; nothing more is read afterwards.
-   * @throws DiagnosticError if the base is not a plan
+   * @throws DiagnosticError if the base is not a plan, or if the modules have no kernel
    */
   static async start(
     modules: readonly Module[],
@@ -57,6 +57,7 @@ export class Evaluator {
     );
     for (const m of modules) await plans.plan({ name: 'base' }, m.target);
     e.base = await e.run({});
+    if (e.base.size === 0) throw noKernel();
     return e;
   }
 

@@ -58,6 +58,10 @@ export async function loadModules(patterns: readonly string[], base = '.'): Prom
   return out;
 }
 
+/** The fault of modules of which none has a kernel: what is measured of nothing is no result. */
+export const noKernel = (): DiagnosticError =>
+  new DiagnosticError([fileFault('', 'no kernel was found', ['a kernel is a .entry that has an Ori form'])]);
+
 /**
  * Text of a file.
  * @throws DiagnosticError if it cannot be read

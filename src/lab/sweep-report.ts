@@ -1,6 +1,7 @@
 import { armText } from './arms.ts';
 import { type Effects, effectsOf } from './effects.ts';
 import type { Bound, Experiment } from './experiment.ts';
+import { noKernel } from './kernels.ts';
 import { type Metric, totalOf } from './metrics.ts';
 import { geometricMean } from './statistics.ts';
 import type { FinishedCell } from './sweep.ts';
@@ -27,7 +28,10 @@ export interface SweepReport extends Effects {
   readonly best: ArmScore;
 }
 
-/** The report of a finished sweep. */
+/**
+ * The report of a finished sweep.
+ * @throws DiagnosticError if the base has no kernel
+ */
 export function reportOf(experiment: Experiment, cells: readonly FinishedCell[]): SweepReport {
   const byArm = experiment.arms.map(() => new Map<string, KernelTrial>());
   const illegal = experiment.arms.map(() => '');
@@ -35,6 +39,7 @@ export function reportOf(experiment: Experiment, cells: readonly FinishedCell[])
     if ('illegal' in c.result) illegal[c.arm] = c.result.illegal;
     else for (const k of c.result.kernels) byArm[c.arm].set(`${c.file}: ${k.kernel}`, k);
   }
+  if (illegal[0] === '' && byArm[0].size === 0) throw noKernel();
   const scores = experiment.arms.map((a, i): ArmScore => {
     const pairs = (m: Metric) =>
       [...byArm[i]].flatMap(([key, k]) => {
