@@ -1,4 +1,3 @@
-import { match, P } from 'ts-pattern';
 import { type Opcode, OpFlag } from '../ir/opcode.ts';
 import type { Line, Rule, Source } from './rule.ts';
 import { ORDERS, permuteTable } from './tables.ts';
@@ -101,14 +100,21 @@ function rearranged(
   return { k: 'literal', value: BigInt(permuteTable(Number(s.value), table)) };
 }
 
-const sameSource = (a: Source, b: Source): boolean =>
-  a === b ||
-  match([a, b])
-    .with([{ k: 'any' }, { k: 'any' }], () => true)
-    .with([{ k: 'var' }, { k: 'var' }], ([x, y]) => x.v === y.v && x.mods === y.mods)
-    .with([{ k: 'const' }, { k: 'const' }], ([x, y]) => x.v === y.v)
-    .with([{ k: 'literal' }, { k: 'literal' }], ([x, y]) => x.value === y.value)
-    .otherwise(() => false);
+function sameSource(a: Source, b: Source): boolean {
+  if (a === b) return true;
+  switch (a.k) {
+    case 'any':
+      return b.k === 'any';
+    case 'var':
+      return b.k === 'var' && a.v === b.v && a.mods === b.mods;
+    case 'const':
+      return b.k === 'const' && a.v === b.v;
+    case 'literal':
+      return b.k === 'literal' && a.value === b.value;
+    default:
+      return false;
+  }
+}
 
 /**
  * One arrangement for each line, as one number whose most significant digit belongs to the last line. Variants are
@@ -142,24 +148,23 @@ function shapeOf(rule: Rule, line: number, choice: Choice, defined: Set<number>)
   return { line, op: l.op, fixed: l.fixed, src: src.map((s) => partOf(rule, s, choice, defined)), table };
 }
 
-const partOf = (rule: Rule, source: Source, choice: Choice, defined: Set<number>): Part =>
-  match(source)
-    .with({ k: 'var' }, (s): Part => {
+function partOf(rule: Rule, s: Source, choice: Choice, defined: Set<number>): Part {
+  switch (s.k) {
+    case 'var': {
       const { line, dst } = rule.vars[s.v];
       if (line < 0 || defined.has(line)) return s;
       defined.add(line);
       return { k: 'def', v: s.v, mods: s.mods, shape: shapeOf(rule, line, choice, defined), dst };
-    })
-    .with(
-      { k: 'address' },
-      (s): Part => ({
+    }
+    case 'address':
+      return {
         k: 'address',
         base: partOf(rule, s.base, choice, defined),
         offset: partOf(rule, s.offset, choice, defined),
-      }),
-    )
-    .with({ k: P.union('any', 'const', 'literal') }, (s): Part => s)
-    .with({ k: 'computed' }, () => {
+      };
+    case 'computed':
       throw new Error('a computed source in a pattern');
-    })
-    .exhaustive();
+    default:
+      return s;
+  }
+}
