@@ -126,7 +126,8 @@ export function mix(a: number, b: number): number {
   return h ^ (h >>> 16);
 }
 
-const PAGE = 4096;
+/** Bytes of a page of open memory. */
+export const PAGE = 4096;
 
 /** High word of the lowest address of a pointer found in open memory: 2^41, above the bases of all parameters. */
 const POINTED = 0x200;
@@ -146,12 +147,22 @@ function someFloat(h: number, plain: boolean): number {
   return (0x3f800000 + (h & 0xffffff)) | (h >>> 30 !== 0 ? 0 : 1 << 31);
 }
 
+/** Bytes of a line, the part of a page that gets its values at its first access: most accesses are far from each other. */
+const LINE_SHIFT = 6;
+export const LINE = 1 << LINE_SHIFT;
+
 /** One page of open memory, with a mark for every byte that has been written. */
 export interface Page {
   readonly view: DataView;
   readonly bytes: Uint8Array;
   readonly written: Uint8Array;
+  /** What is known of each line: `HAS_VALUES`, `IS_WRITTEN`. */
+  readonly lines: Uint8Array;
 }
+
+const HAS_VALUES = 1;
+/** Some byte of the line has been written. */
+export const IS_WRITTEN = 2;
 
 /** Number of the page of an address. */
 export const pageOf = (address: number): number => Math.floor(address / PAGE);
@@ -197,32 +208,13 @@ export class OpenMemory implements Memory {
     if (key === this.lastKey) return this.lastPage!;
     let p = this.pages.get(key);
     if (p === undefined) {
-      const bytes = new Uint8Array(PAGE);
-      const view = new DataView(bytes.buffer);
-      const k = pageHash(key, this.seed);
-      const floats = this.floats.has(key) || holdsFloats(key, this.seed);
-      const plain = (this.seed & 1) === 1;
-      for (let w = 0; w < PAGE; w += 4) {
-        const h = mix(w, k);
-        view.setUint32(w, floats ? someFloat(h, plain) : someInteger(h, plain), true);
-      }
-      if (this.pointers.size > 0)
-        for (let w = 0; w < PAGE; w += 8)
-          if (this.pointers.has(key * PAGE + w)) {
-            const h = mix(w, k ^ 0x9e37);
-            view.setUint32(w, ((h >>> 8) & 0xffff) << 12, true);
-            view.setUint32(w + 4, POINTED + (h & 0xff), true);
-          }
-      for (let i = this.initialBelow((key + 1) * PAGE); i >= 0; i--) {
-        const { address, bytes: given, size } = this.initial[i];
-        const from = Math.max(address - key * PAGE, 0);
-        const to = Math.min(address + size - key * PAGE, PAGE);
-        if (from >= to) break;
-        const at = key * PAGE + from - address;
-        bytes.fill(0, from, to);
-        bytes.set(given.subarray(at, at + to - from), from);
-      }
-      p = { view, bytes, written: new Uint8Array(PAGE) };
+      const whole = new ArrayBuffer(2 * PAGE + PAGE / LINE);
+      p = {
+        view: new DataView(whole, 0, PAGE),
+        bytes: new Uint8Array(whole, 0, PAGE),
+        written: new Uint8Array(whole, PAGE, PAGE),
+        lines: new Uint8Array(whole, 2 * PAGE),
+      };
       this.pages.set(key, p);
     }
     this.lastKey = key;
@@ -230,12 +222,52 @@ export class OpenMemory implements Memory {
     return p;
   }
 
+  /** Sees to it that the lines of some bytes of a page have values. */
+  private reach(p: Page, key: number, at: number, size: number, write: boolean): void {
+    const last = (at + size - 1) >> LINE_SHIFT;
+    for (let line = at >> LINE_SHIFT; line <= last; line++) {
+      if (p.lines[line] === 0) this.fill(p, key, line << LINE_SHIFT);
+      if (write) p.lines[line] |= IS_WRITTEN;
+    }
+  }
+
+  /** Gives one line its first values. */
+  private fill({ view, bytes, lines }: Page, key: number, start: number): void {
+    lines[start >> LINE_SHIFT] = HAS_VALUES;
+    const end = start + LINE;
+    const k = pageHash(key, this.seed);
+    const floats = this.floats.has(key) || holdsFloats(key, this.seed);
+    const plain = (this.seed & 1) === 1;
+    for (let w = start; w < end; w += 4) {
+      const h = mix(w, k);
+      view.setUint32(w, floats ? someFloat(h, plain) : someInteger(h, plain), true);
+    }
+    const address = key * PAGE;
+    if (this.pointers.size > 0)
+      for (let w = start; w < end; w += 8)
+        if (this.pointers.has(address + w)) {
+          const h = mix(w, k ^ 0x9e37);
+          view.setUint32(w, ((h >>> 8) & 0xffff) << 12, true);
+          view.setUint32(w + 4, POINTED + (h & 0xff), true);
+        }
+    for (let i = this.initialBelow(address + end); i >= 0; i--) {
+      const { address: first, bytes: given, size } = this.initial[i];
+      const from = Math.max(first - address, start);
+      const to = Math.min(first + size - address, end);
+      if (from >= to) break;
+      const at = address + from - first;
+      bytes.fill(0, from, to);
+      bytes.set(given.subarray(at, at + to - from), from);
+    }
+  }
+
   place(address: number, size: number, write: boolean): Location {
     this.flush();
     const key = Math.floor(address / PAGE);
     const at = address - key * PAGE;
-    const p = this.page(key);
     if (at + size > PAGE) return this.across(address, size, write);
+    const p = this.page(key);
+    this.reach(p, key, at, size, write);
     if (write) p.written.fill(1, at, at + size);
     this.here.view = p.view;
     this.here.at = at;
@@ -247,8 +279,10 @@ export class OpenMemory implements Memory {
     for (let i = 0; i < size; i++) {
       const key = Math.floor((address + i) / PAGE);
       const p = this.page(key);
-      this.straddle.setUint8(i, p.bytes[address + i - key * PAGE]);
-      if (write) p.written[address + i - key * PAGE] = 1;
+      const at = address + i - key * PAGE;
+      this.reach(p, key, at, 1, write);
+      this.straddle.setUint8(i, p.bytes[at]);
+      if (write) p.written[at] = 1;
     }
     if (write) this.pending = { address, size };
     this.here.view = this.straddle;
@@ -280,7 +314,7 @@ export class OpenMemory implements Memory {
   }
 
   /**
-   * Gives memory that no access has reached yet initial bytes, which do not count as written; each place lies behind those before. Pages are made when they are reached,
+   * Gives memory that no access has reached yet initial bytes, which do not count as written; each place lies behind those before. Lines get them when they are reached,
    * so that a variable costs what is used of it, however large it is.
    *
    * @param size bytes in all: zeros follow those that are given

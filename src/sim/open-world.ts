@@ -4,7 +4,7 @@ import type { Fn, Instr, Program } from '../ir/program.ts';
 import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine } from './machine.ts';
-import { holdsFloats, mix, OpenMemory, pageOf } from './memory.ts';
+import { holdsFloats, IS_WRITTEN, LINE, mix, OpenMemory, PAGE, pageOf } from './memory.ts';
 import type { MachineOptions } from './simulation.ts';
 import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from './used-as.ts';
 
@@ -412,21 +412,19 @@ function byAddress(log: readonly number[]): Map<number, number[]> {
 }
 
 function compareWritten(a: OpenMemory, b: OpenMemory, say: (s: string) => void): void {
-  const keys = new Set([...a.pages.keys(), ...b.pages.keys()]);
-  for (const key of keys) {
+  for (const key of new Set([...a.pages.keys(), ...b.pages.keys()])) {
     const p = a.pages.get(key);
     const q = b.pages.get(key);
-    const size = 4096;
-    for (let i = 0; i < size; i++) {
-      const wp = p?.written[i] ?? 0;
-      const wq = q?.written[i] ?? 0;
-      if (wp === 0 && wq === 0) continue;
-      if (wp !== wq) {
-        say(`byte 0x${(key * size + i).toString(16)} is written only ${wp === 1 ? 'before' : 'after'}`);
-        return;
-      }
-      if (p!.bytes[i] !== q!.bytes[i]) {
-        say(`byte 0x${(key * size + i).toString(16)} is ${p!.bytes[i]} before and ${q!.bytes[i]} after`);
+    for (let line = 0; line < PAGE / LINE; line++) {
+      if ((((p?.lines[line] ?? 0) | (q?.lines[line] ?? 0)) & IS_WRITTEN) === 0) continue;
+      for (let i = line * LINE; i < (line + 1) * LINE; i++) {
+        const wp = p?.written[i] ?? 0;
+        const wq = q?.written[i] ?? 0;
+        if (wp === 0 && wq === 0) continue;
+        if (wp === wq && p!.bytes[i] === q!.bytes[i]) continue;
+        const byte = `byte 0x${(key * PAGE + i).toString(16)}`;
+        if (wp === wq) say(`${byte} is ${p!.bytes[i]} before and ${q!.bytes[i]} after`);
+        else say(`${byte} is written only ${wp === 1 ? 'before' : 'after'}`);
         return;
       }
     }
