@@ -10,6 +10,7 @@ import {
   programOfGraph,
   SPARE,
 } from '../src/isa/bounds-program.ts';
+import { EqualSource, mayEqualSource } from '../src/isa/equal-source.ts';
 import { evalGraph } from '../src/isa/lang/evaluate.ts';
 import type { CoreOp, Graph, Node } from '../src/isa/lang/graph.ts';
 import { isConstantSlot } from '../src/isa/meaning.ts';
@@ -86,6 +87,9 @@ function run(g: BoundsProgram): void {
   evaluate(g, pool);
 }
 
+const equal = new EqualSource();
+let kept = 0;
+
 describe('every meaning, on random sets of values', () => {
   const opcodes = isa.opcodes.filter((o) => o.means !== null && o.dsts.length > 0);
   it.each(opcodes.map((op) => [op.name, op] as const))('%s', (_name, op: Opcode) => {
@@ -119,6 +123,12 @@ describe('every meaning, on random sets of values', () => {
           values,
           srcs.map((o) => o.mods),
         );
+        if (mayEqualSource(g))
+          equal.of(g, pool).forEach((k, d) => {
+            if (k < 0) return;
+            kept++;
+            expect([op.name, mods, d, want[d]]).toEqual([op.name, mods, d, values[k]]);
+          });
         g.graph.dsts.forEach((node, d) => {
           if (!allows(pool, node, g.widths[node], want[d]))
             throw new Error(
@@ -127,6 +137,10 @@ describe('every meaning, on random sets of values', () => {
             );
         });
       }
+  });
+
+  it('results that are an operand were among them', () => {
+    expect(kept).toBeGreaterThan(500);
   });
 
   it('constants give constants', () => {
@@ -299,11 +313,24 @@ describe('every operator, on every set of small numbers', () => {
     const graph = graphOfOp(op, W, result, '', n);
     const g = programOfGraph(graph);
     const table = Array.from({ length: 256 }, (_, k) => evalGraph(graph, [BigInt(k >> 3), BigInt(k & 7)])[0]);
+    let found = 0;
+    let missed = 0;
     for (let i = 0; i < count; i++)
       for (let j = 0; j < count; j++) {
         pool.copy(0, sets, i);
         pool.copy(1, sets, j);
         run(g);
+        if (mayEqualSource(g)) {
+          const same = equal.of(g, pool)[0];
+          const all = members[i].flatMap((a) =>
+            members[j].map((b) => [table[Number(a) * 8 + Number(b)], a, b]),
+          );
+          const is = [1, 2].filter((k) => all.every((r) => r[0] === r[k]));
+          if (same >= 0) {
+            found++;
+            expect(is, `${op} of ${text(sets, i)} and ${text(sets, j)}`).toContain(1 + same);
+          } else if (is.length > 0) missed++;
+        }
         for (const a of members[i])
           for (const b of members[j]) {
             const want = table[Number(a) * 8 + Number(b)];
@@ -313,6 +340,9 @@ describe('every operator, on every set of small numbers', () => {
               );
           }
       }
+    // Bits tell all of these; a remainder by 0 is its first operand, which bounds do not say.
+    if (['and', 'or', 'xor'].includes(op)) expect([found > 300, missed]).toEqual([true, 0]);
+    if (op === 'urem') expect(found).toBeGreaterThan(900);
   });
 
   it('lop3, for each table', () => {
@@ -324,10 +354,14 @@ describe('every operator, on every set of small numbers', () => {
         const at = [0, 1, 2].map(() => rnd.below(count));
         at.forEach((s, slot) => pool.copy(slot, sets, s));
         run(g);
+        const same = equal.of(g, pool)[0];
         for (const a of members[at[0]])
           for (const b of members[at[1]])
-            for (const c of members[at[2]])
-              if (!allows(pool, 3, W, evalGraph(graph, [a, b, c])[0])) throw new Error(`table ${t}`);
+            for (const c of members[at[2]]) {
+              const want = evalGraph(graph, [a, b, c])[0];
+              if (!allows(pool, 3, W, want)) throw new Error(`table ${t}`);
+              if (same >= 0 && want !== [a, b, c][same]) throw new Error(`table ${t} is not operand ${same}`);
+            }
       }
     }
   });

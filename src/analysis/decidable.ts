@@ -1,6 +1,6 @@
 import { isControl, isPhi } from '../ir/flow.ts';
 import { hasMod, OpFlag } from '../ir/opcode.ts';
-import { isPredReg, Kind, NO_REG, regIndex, regWidth, sameOperand } from '../ir/operand.ts';
+import { isPredReg, Kind, NO_REG, type Reg, regIndex, regWidth, sameOperand } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { Bounds, finish } from '../isa/bounds.ts';
 import {
@@ -11,19 +11,25 @@ import {
   SPARE,
   sourceWidth,
 } from '../isa/bounds-program.ts';
+import { EqualSource, mayEqualSource } from '../isa/equal-source.ts';
 
 /**
- * Is it worth asking `rangesOf` for decided conditions? That costs far more than looking for one of these signs:
+ * Is it worth asking `rangesOf` for decided conditions and idle operations? That costs far more than looking for one of these
+ * signs:
  *
- * - two branches test the same predicate, so one may decide the other;
- * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide another;
- * - a comparison is decided by how its operands are computed: special registers, narrow loads, masks, shifts.
+ * - two branches test the same predicate, or another instruction reads one that a branch tests, so one may decide the other;
+ * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide
+ *   another; or a branch compares it with a constant for equality and it is used elsewhere;
+ * - a comparison is decided, or another operation is known to leave an operand as it is, by how the operands are computed:
+ *   special registers, narrow loads, masks, shifts.
  *
  * The function is in SSA. A condition that shows none of these signs (a bound from a loop's counter, or through
  * longer sums) is missed.
  */
 export function mayBeDecided(fn: Fn): boolean {
   const asked = new Set<number>();
+  const read = new Set<number>();
+  const equal = new Set<number>();
   const compared = new Map<number, { readonly by: Instr; readonly ordered: boolean }>();
   const near = new NearBounds(fn);
   for (const b of fn.blocks)
@@ -32,9 +38,17 @@ export function mayBeDecided(fn: Fn): boolean {
         if (x.guard === NO_REG) continue;
         if (asked.has(x.guard)) return true;
         asked.add(x.guard);
+        const by = near.definition(x.guard);
+        if (by !== undefined && comparesIntegers(by) && by.src[1].kind === Kind.Imm && !isOrdered(by))
+          equal.add(by.src[0].reg);
         continue;
       }
-      if (!comparesIntegers(x)) continue;
+      if (x.guard !== NO_REG) read.add(x.guard);
+      for (const o of x.src) if (o.kind === Kind.Reg && isPredReg(o.reg)) read.add(o.reg);
+      if (!comparesIntegers(x)) {
+        if (near.decides(x)) return true;
+        continue;
+      }
       const key = keyOf(x);
       const ordered = isOrdered(x);
       const old = compared.get(key);
@@ -42,8 +56,15 @@ export function mayBeDecided(fn: Fn): boolean {
       if (old === undefined) compared.set(key, { by: x, ordered });
       if (near.decides(x)) return true;
     }
-  return false;
+  for (const p of asked) if (read.has(p)) return true;
+  return equal.size > 0 && readsMore(fn, equal);
 }
+
+/** Is one of some registers read by anything but comparisons? */
+const readsMore = (fn: Fn, regs: ReadonlySet<Reg>): boolean =>
+  fn.blocks.some((b) =>
+    b.ins.some((x) => !comparesIntegers(x) && x.src.some((o) => o.kind === Kind.Reg && regs.has(o.reg))),
+  );
 
 const comparesIntegers = (x: Instr): boolean =>
   (x.op.flags & OpFlag.Reflexive) !== 0 &&
@@ -67,6 +88,7 @@ class NearBounds {
   private readonly defs: (Instr | undefined)[];
   private outer = new Bounds(64);
   private inner = new Bounds(64);
+  private readonly equal = new EqualSource();
 
   constructor(fn: Fn) {
     this.defs = new Array(fn.regCount);
@@ -74,23 +96,41 @@ class NearBounds {
       for (const x of ins) for (const r of x.dst) if (r !== NO_REG) this.defs[regIndex(r)] = x;
   }
 
+  /** What defines a register. */
+  definition(r: Reg): Instr | undefined {
+    return this.defs[regIndex(r)];
+  }
+
+  /** Is a predicate that the instruction writes known, or a result one of its operands? */
   decides(x: Instr): boolean {
-    if (x.src[1].kind !== Kind.Imm) return false;
-    const def = this.defs[regIndex(x.src[0].reg)];
-    const width = regWidth(x.src[0].reg);
-    if (def === undefined || isPhi(def) || def.guard !== NO_REG || width > 64) return false;
-    const g = boundsProgram(x)!;
-    const at = this.made(def, def.dst.indexOf(x.src[0].reg), width);
-    if (at < 0) return false;
+    const g = x.op.means === null ? null : boundsProgram(x);
+    if (g === null || !(x.dst.some(isPredReg) || mayEqualSource(g))) return false;
+    let narrow = false;
     this.outer = roomFor(g, this.outer);
+    fill(g, x, this.outer);
+    for (let k = 0; k < x.src.length && k < g.sources.length; k++) {
+      const o = x.src[k];
+      if (g.sources[k] < 0 || o.kind !== Kind.Reg) continue;
+      const def = this.defs[regIndex(o.reg)];
+      const width = regWidth(o.reg);
+      if (
+        def === undefined ||
+        isPhi(def) ||
+        def.guard !== NO_REG ||
+        width > 64 ||
+        width !== sourceWidth(x, k)
+      )
+        continue;
+      const at = this.made(def, def.dst.indexOf(o.reg), width);
+      if (at < 0) continue;
+      narrow = true;
+      this.outer.copy(g.sources[k], this.inner, at);
+    }
+    if (!narrow) return false;
     const p = this.outer;
-    fill(g, x, p);
-    if (g.sources[0] >= 0) p.copy(g.sources[0], this.inner, at);
     evaluate(g, p);
-    return x.dst.some((r, k) => {
-      const d = g.graph.dsts[k];
-      return r !== NO_REG && ((p.zeroLow[d] | p.oneLow[d]) & 1) !== 0;
-    });
+    const same = mayEqualSource(g) ? this.equal.of(g, p) : [];
+    return x.dst.some((r, k) => r !== NO_REG && (p.isConstant(g.graph.dsts[k]) || same[k] >= 0));
   }
 
   /** Slot of `inner` with the possible results of an instruction; -1 if they may be anything. */
@@ -110,9 +150,14 @@ class NearBounds {
       if (s === null) return -1;
       p.least[0] = s.least;
       p.most[0] = Math.min(s.most, p.most[0]);
-    } else if (hasMod(op, mods, 'U8') || hasMod(op, mods, 'U16'))
+    } else if ((op.flags & OpFlag.ReadsMemory) === 0) return -1;
+    else if (hasMod(op, mods, 'U8') || hasMod(op, mods, 'U16'))
       p.most[0] = hasMod(op, mods, 'U8') ? 0xff : 0xffff;
-    else return -1;
+    else if (hasMod(op, mods, 'S8') || hasMod(op, mods, 'S16')) {
+      const half = hasMod(op, mods, 'S8') ? 0x80 : 0x8000;
+      p.signedLeast[0] = -half;
+      p.signedMost[0] = half - 1;
+    } else return -1;
     finish(p, 0, width);
     return 0;
   }

@@ -42,9 +42,20 @@ export const rangesOf: (fn: Fn) => Ranges = memo((fn) => {
 export const rangeOf = (r: Ranges, reg: Reg): Known => known(r, reg, regIndex(reg));
 
 /** What a register may hold in the block at position `b`, including what the branches above tell. */
-export function rangeAt(r: Ranges, reg: Reg, b: number): Known {
+export const rangeAt = (r: Ranges, reg: Reg, b: number): Known => known(r, reg, nameAt(r, reg, b));
+
+/** As `rangeAt`, into slot `to` of `p`. */
+export function boundsAt(r: Ranges, reg: Reg, b: number, p: Bounds, to: number): void {
+  const name = nameAt(r, reg, b);
+  const width = FILE_WIDTH[regFile(reg)];
+  if (r.bounds.isEmpty(name) || width > 64) p.setTop(to, Math.min(64, width));
+  else p.copy(to, r.bounds, name);
+}
+
+/** The slot of the bounds that hold for a register in a block. */
+function nameAt(r: Ranges, reg: Reg, b: number): number {
   const list = r.names.factsOf.get(regIndex(reg));
-  if (list === undefined) return rangeOf(r, reg);
+  if (list === undefined) return regIndex(reg);
   const { dom } = r;
   const node = r.nodes.segments.first[b];
   const at = dom.first[node];
@@ -58,10 +69,10 @@ export function rangeAt(r: Ranges, reg: Reg, b: number): Known {
   const { regCount } = r.fn;
   for (let f = low > 0 ? list[low - 1] : -1; f >= 0; ) {
     const fact = r.names.facts[f];
-    if (dominates(dom, fact.root, node)) return known(r, reg, regCount + f);
+    if (dominates(dom, fact.root, node)) return regCount + f;
     f = fact.before - regCount;
   }
-  return rangeOf(r, reg);
+  return regIndex(reg);
 }
 
 /** The only value that a register can have, as words; null if there are several. */

@@ -249,19 +249,15 @@ function choose(
   p.join(d, w, p, arm(g, p, cond, 0, no, spare, w));
 }
 
-/** Slot of node `x` given that the condition is `holds`; a scratch slot if that narrows it. */
-function arm(
+/** The comparison that a condition is, and what it has to be; negations and comparisons with a known truth value are seen through. */
+export function comparisonOf(
   g: BoundsProgram,
   p: Bounds,
   cond: number,
   holds: 0 | 1,
-  x: number,
-  spare: number,
-  w: number,
-): number {
+): { readonly c: number; readonly want: 0 | 1 } | null {
   let c = cond;
   let want = holds;
-  // Look through negations, and comparisons with a known truth value, to the comparison itself.
   for (;;) {
     const a = g.args[3 * c];
     const b = g.args[3 * c + 1];
@@ -272,7 +268,22 @@ function arm(
     c = a;
   }
   const op = g.ops[c];
-  if (op !== 'ult' && op !== 'slt' && op !== 'eq') return x;
+  return op === 'ult' || op === 'slt' || op === 'eq' ? { c, want } : null;
+}
+
+/** Slot of node `x` given that the condition is `holds`; a scratch slot if that narrows it. */
+function arm(
+  g: BoundsProgram,
+  p: Bounds,
+  cond: number,
+  holds: 0 | 1,
+  x: number,
+  spare: number,
+  w: number,
+): number {
+  const asks = comparisonOf(g, p, cond, holds);
+  if (asks === null) return x;
+  const { c, want } = asks;
   const a = g.args[3 * c];
   const b = g.args[3 * c + 1];
   const takes = (i: number): boolean =>

@@ -1,14 +1,27 @@
 import { mayBeDecided } from '../analysis/decidable.ts';
 import { isValue } from '../analysis/effects.ts';
-import { constantOf, type Ranges, rangeAt, rangeOf, rangesOf } from '../analysis/ranges.ts';
+import { boundsAt, constantOf, type Ranges, rangeAt, rangeOf, rangesOf } from '../analysis/ranges.ts';
 import { type BlockNo, type Draft, edit, type Ins, removeUnreachable } from '../ir/draft/index.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
 import { copyLike, copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { slotWidth, srcSlot } from '../ir/opcode.ts';
-import { immPair, isPredReg, Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
-import type { Fn } from '../ir/program.ts';
+import {
+  immPair,
+  isPredReg,
+  Kind,
+  NO_REG,
+  type Operand,
+  type Reg,
+  regFile,
+  regIndex,
+  regWidth,
+} from '../ir/operand.ts';
+import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
+import { Bounds } from '../isa/bounds.ts';
+import { boundsProgram, evaluate, operandOf, SPARE, sourceWidth } from '../isa/bounds-program.ts';
+import { EqualSource, mayEqualSource } from '../isa/equal-source.ts';
 import { mayStand } from '../rules/fit.ts';
 import { isFoldable } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
@@ -34,10 +47,14 @@ import { dropRedundantPhis } from './redundant-phis.ts';
  *     BB2:
  *           BRA BB1
  *
+ *           LDG.U8 R7, [RD6]                    LDG.U8 R7, [RD6]
+ *           LOP3 R8, R7, 255, RZ, 0xc0          MOV R8, R7
+ *
  * There are two steps. The first finds constants and executable edges together (`ConstantsByFlow`), if some phi may
  * be constant; without such a phi, constant folding finds as much. The second uses known bits and ranges refined by
- * branches (`rangesOf`), if some comparison looks decidable (`mayBeDecided`): predicates with a known value and, in
- * blocks reached by only one outcome, operands that this outcome makes constant. Unreachable code is removed.
+ * branches (`rangesOf`), if there is a sign that they tell something (`mayBeDecided`): predicates with a known value;
+ * in blocks reached by only one outcome, operands that this outcome makes constant; and operations that leave one of
+ * their operands as it is (`EqualSource`), such as masks of bits that are clear. Unreachable code is removed.
  *
  * Knobs: FoldApproximate, FPFoldDisable and LimitFoldFp say what may be evaluated, as for constant folding.
  *
@@ -94,6 +111,7 @@ function byRanges(fn: Fn, ctx: PassContext): Fn {
           if (guard !== NO_REG) applyKnownGuard(d, n, at(guard, b), ctx);
           if (d.isRemoved(n)) return;
           toConstant(d, moves, n, everywhere, ctx);
+          if (!d.isRemoved(n)) toOperand(d, moves, n, ranges, b, ctx);
           if (!d.isRemoved(n)) impliedByBranches(d, n, ranges, (r) => at(r, b), ctx);
         });
       cleanUp(d);
@@ -153,6 +171,40 @@ function toConstant(
       n,
       values.map(([r, c]) => copyLike(moves, r, c, withGuard(x, NO_REG))),
     );
+}
+
+const slots = { p: new Bounds(64), equal: new EqualSource() };
+
+/** Replaces an operation whose result is one of its operands, because of what these may hold, by a copy. */
+function toOperand(d: Draft, moves: Moves, n: Ins, ranges: Ranges, b: BlockNo, ctx: PassContext): void {
+  const x = d.at(n);
+  const g = isValue(x) && copyOf(moves, x) === null ? boundsProgram(x) : null;
+  if (g === null || !mayEqualSource(g)) return;
+  if (slots.p.least.length < g.count + SPARE) slots.p = new Bounds(2 * (g.count + SPARE));
+  const { p, equal } = slots;
+  for (let k = 0; k < g.sources.length; k++) {
+    const to = g.sources[k];
+    if (to < 0) continue;
+    const o = operandOf(x, k);
+    const width = sourceWidth(x, k);
+    if (o.kind === Kind.Imm) p.setConstant(to, width, o.lo, o.hi);
+    else if (o.kind === Kind.Reg && inSsa(o.reg) && regWidth(o.reg) === width)
+      boundsAt(ranges, o.reg, b, p, to);
+    else p.setTop(to, width);
+  }
+  evaluate(g, p);
+  const found = equal.of(g, p);
+  const copies: Instr[] = [];
+  for (const [k, r] of x.dst.entries()) {
+    if (r === NO_REG) continue;
+    const o = found[k] < 0 ? null : operandOf(x, found[k]);
+    if (o?.kind !== Kind.Reg || regFile(o.reg) !== regFile(r)) return;
+    copies.push(copyLike(moves, r, { ...o, mods: 0 }, x));
+  }
+  if (copies.length === 0 || !ctx.mayRewrite('operand-kept', d.id(b), x)) return;
+  const says = `${printInstr(x)}: ${copies.map(printInstr).join('; ')}`;
+  ctx.remark('passed', 'operand-kept', says, { block: d.id(b), ins: x });
+  d.replaceBy(n, copies);
 }
 
 /** Operands that are constant because of the branch outcomes on the way to the block. */

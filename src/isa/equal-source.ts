@@ -1,0 +1,213 @@
+import type { Bounds } from './bounds.ts';
+import { POWER } from './bounds.ts';
+import { type BoundsProgram, comparisonOf, constrain } from './bounds-program.ts';
+import { selectorOf } from './ints.ts';
+import type { CoreOp } from './lang/graph.ts';
+
+/** Operators that leave a value as it is for some operands, and that no rule sees through without the ranges of these. */
+const NARROWS: ReadonlySet<CoreOp> = new Set([
+  'and',
+  'or',
+  'xor',
+  'lop3',
+  'prmt',
+  'ite',
+  'sext',
+  'extract',
+  'urem',
+]);
+
+const narrowing = new WeakMap<BoundsProgram, boolean>();
+
+/** Can the results of these operators equal one of their operands, depending on what the operands hold? */
+export function mayEqualSource(g: BoundsProgram): boolean {
+  let found = narrowing.get(g);
+  if (found === undefined) {
+    found = g.sources.some((s) => s >= 0) && g.ops.some((op) => NARROWS.has(op));
+    narrowing.set(g, found);
+  }
+  return found;
+}
+
+/**
+ * Which result of an instruction is one of its source operands, given what the operands may hold: a mask of bits that
+ * are clear anyway, an extension of a value that fits, a minimum with what is never less.
+ *
+ * For each node it finds a source whose value, modulo 2 to the width of the node, the node has. That is a forward
+ * pass over the graph, like the bounds on which it rests.
+ */
+export class EqualSource {
+  /** By node: the node of such a source, -1 if none was found. */
+  private same = new Int32Array(64);
+
+  /**
+   * @param p what the nodes may hold (`evaluate`), with the scratch slots behind them
+   * @returns by destination: the number of the operand that it equals, -1 if it equals none
+   */
+  of(g: BoundsProgram, p: Bounds): number[] {
+    if (this.same.length < g.count) this.same = new Int32Array(2 * g.count);
+    for (let i = 0; i < g.count; i++) this.same[i] = this.node(g, p, i);
+    return g.graph.dsts.map((d) => {
+      const s = this.same[d];
+      return s >= 0 && g.widths[s] === g.widths[d] ? g.n[s] : -1;
+    });
+  }
+
+  private node(g: BoundsProgram, p: Bounds, i: number): number {
+    const a = g.args[3 * i];
+    const b = g.args[3 * i + 1];
+    const c = g.args[3 * i + 2];
+    switch (g.ops[i]) {
+      case 'src':
+        return i;
+      case 'add':
+        return this.ifZero(p, b, a) ?? this.ifZero(p, a, b) ?? -1;
+      case 'sub':
+      case 'shl':
+        return this.ifZero(p, b, a) ?? -1;
+      case 'lshr':
+        return this.ifZero(p, b, a) ?? this.shiftedBack(g, p, i, false);
+      case 'ashr':
+        return this.ifZero(p, b, a) ?? this.shiftedBack(g, p, i, true);
+      case 'urem':
+        return p.most[a] < p.least[b] ? this.same[a] : -1;
+      case 'and':
+        return this.bitwise(p, TABLE_AND, a, b, b);
+      case 'or':
+        return this.bitwise(p, TABLE_OR, a, b, b);
+      case 'xor':
+        return this.bitwise(p, TABLE_XOR, a, b, b);
+      case 'lop3':
+        return this.bitwise(p, g.n[i], a, b, c);
+      case 'prmt':
+        return this.permuted(p, g.aux[i], a, b, c);
+      case 'extract':
+        return g.n[i] === 0 ? this.same[a] : -1;
+      case 'zext':
+        return this.extended(g, p, i, a, 0, POWER[g.widths[a]] - 1, false);
+      case 'sext':
+        return this.extended(g, p, i, a, -POWER[g.n[i] - 1], POWER[g.n[i] - 1] - 1, true);
+      case 'ite':
+        return this.chosen(g, p, a, b, c);
+      default:
+        return -1;
+    }
+  }
+
+  /** What `x` equals if `zero` is 0. */
+  private ifZero(p: Bounds, zero: number, x: number): number | undefined {
+    return p.most[zero] === 0 && this.same[x] >= 0 ? this.same[x] : undefined;
+  }
+
+  /** An extension leaves the value of a source if this lies between two bounds, and no bit of it is beyond the node. */
+  private extended(
+    g: BoundsProgram,
+    p: Bounds,
+    i: number,
+    a: number,
+    least: number,
+    most: number,
+    signed: boolean,
+  ): number {
+    const s = this.same[a];
+    if (s < 0 || g.widths[i] > g.widths[s]) return -1;
+    const fits = signed
+      ? p.signedLeast[s] >= least && p.signedMost[s] <= most
+      : p.least[s] >= least && p.most[s] <= most;
+    return fits ? s : -1;
+  }
+
+  /** A shift to the left and back keeps the lowest bits, and extends them. */
+  private shiftedBack(g: BoundsProgram, p: Bounds, i: number, signed: boolean): number {
+    const left = g.args[3 * i];
+    const by = g.args[3 * i + 1];
+    if (
+      g.ops[left] !== 'shl' ||
+      g.args[3 * left + 1] !== by ||
+      !p.isConstant(by) ||
+      p.most[by] >= g.widths[i]
+    )
+      return -1;
+    const kept = g.widths[i] - p.most[by];
+    const a = g.args[3 * left];
+    return signed
+      ? this.extended(g, p, i, a, -POWER[kept - 1], POWER[kept - 1] - 1, true)
+      : this.extended(g, p, i, a, 0, POWER[kept] - 1, false);
+  }
+
+  /** A function of three bits: it is one of its arguments if every bit that can differ from that one does not. */
+  private bitwise(p: Bounds, table: number, a: number, b: number, c: number): number {
+    for (const x of [a, b, c]) {
+      if (this.same[x] < 0) continue;
+      let low = 0;
+      let high = 0;
+      for (let row = 0; row < 8; row++) {
+        const wanted = x === a ? row >> 2 : x === b ? (row >> 1) & 1 : row & 1;
+        if (((table >> row) & 1) === wanted) continue;
+        low |= canLow(p, a, row >> 2) & canLow(p, b, (row >> 1) & 1) & canLow(p, c, row & 1);
+        high |= canHigh(p, a, row >> 2) & canHigh(p, b, (row >> 1) & 1) & canHigh(p, c, row & 1);
+      }
+      if (low === 0 && high === 0) return this.same[x];
+    }
+    return -1;
+  }
+
+  /** A permutation of bytes leaves an argument if each byte is its own, or both are known and equal. */
+  private permuted(p: Bounds, mode: string, a: number, b: number, sel: number): number {
+    if (!p.isConstant(sel)) return -1;
+    const s = selectorOf(mode, p.oneLow[sel]);
+    for (const [x, first] of [
+      [a, 0],
+      [b, 4],
+    ]) {
+      if (this.same[x] < 0) continue;
+      let stays = true;
+      for (let k = 0; stays && k < 4; k++) {
+        const from = (s >>> (4 * k)) & 15;
+        if (from === first + k) continue;
+        const y = (from & 7) < 4 ? a : b;
+        const at = 8 * (from & 3);
+        const zero = (p.zeroLow[x] >>> (8 * k)) & (p.zeroLow[y] >>> at) & 0xff;
+        const one = (p.oneLow[x] >>> (8 * k)) & (p.oneLow[y] >>> at) & 0xff;
+        stays = from < 8 && (zero | one) === 0xff;
+      }
+      if (stays) return this.same[x];
+    }
+    return -1;
+  }
+
+  /** A choice leaves a source if each alternative that can be chosen is that source. */
+  private chosen(g: BoundsProgram, p: Bounds, cond: number, yes: number, no: number): number {
+    if (p.isConstant(cond)) return this.same[p.oneLow[cond] === 1 ? yes : no];
+    const s = this.same[yes] >= 0 ? this.same[yes] : this.same[no];
+    return s >= 0 && this.arm(g, p, cond, 1, yes, s) && this.arm(g, p, cond, 0, no, s) ? s : -1;
+  }
+
+  /** Is an alternative the source, or a constant that the source has whenever the condition chooses it? */
+  private arm(g: BoundsProgram, p: Bounds, cond: number, holds: 0 | 1, x: number, s: number): boolean {
+    if (this.same[x] === s) return true;
+    const asks = p.isConstant(x) ? comparisonOf(g, p, cond, holds) : null;
+    if (asks === null) return false;
+    const { c, want } = asks;
+    const a = g.args[3 * c];
+    const b = g.args[3 * c + 1];
+    const first = g.count;
+    p.copy(first, p, a);
+    p.copy(first + 1, p, b);
+    if (!constrain(g, p, c, want, first, first + 1)) return true;
+    for (const [node, slot] of [
+      [a, first],
+      [b, first + 1],
+    ])
+      if (this.same[node] === s && g.widths[node] === g.widths[x] && p.same(slot, p, x)) return true;
+    return false;
+  }
+}
+
+const TABLE_AND = 0xc0;
+const TABLE_OR = 0xfc;
+const TABLE_XOR = 0x3c;
+
+/** Bits of a slot that may have a value. */
+const canLow = (p: Bounds, i: number, bit: number): number => (bit === 1 ? ~p.zeroLow[i] : ~p.oneLow[i]);
+const canHigh = (p: Bounds, i: number, bit: number): number => (bit === 1 ? ~p.zeroHigh[i] : ~p.oneHigh[i]);
