@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { checkOpen } from '../src/cli/checks.ts';
 import type { Program } from '../src/ir/program.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { blockOf, sameOpenWorld } from '../src/sim/open-world.ts';
 import { testIsa } from './support/isa.ts';
+import { planWith } from './support/specs.ts';
 
+const plan = (await planWith({ sm: 'sm_90' })).plan!;
 const BASE = 0x210;
 function of(body: string, directives = ''): Program {
   const text = `.version 9.0\n.target sm_90\n.address_size 64
@@ -78,5 +81,12 @@ describe('the block of a check', () => {
       );
       expect(constant).toMatchObject({ same: true, partial: false });
     }
+  });
+});
+
+describe('a program without a kernel', () => {
+  it('is not called equal', () => {
+    const none: Program = { ...of(''), functions: [] };
+    expect(checkOpen(none, none, plan).text).toMatch(/not checked.*: there is no kernel to run$/);
   });
 });

@@ -12,6 +12,8 @@ export function checkOpen(before: Program, after: Program, plan: Plan): { ok: bo
   const kernels = before.functions.filter((f) => f.kind === 'entry');
   const lines: string[] = [];
   let ok = true;
+  if (kernels.length === 0)
+    return { ok: true, text: `${pc.yellow('not checked')}: there is no kernel to run` };
   let partial = 0;
   let raced = 0;
   let executed = 0;

@@ -38,8 +38,8 @@ const WHOLE = 2;
  * Registers: a value reused from far away stays live until then. If that would exceed what the binding allows (`max-pressure` in 32-bit
  * units, `max-predicates`; absent: no limit), the value is computed again. Loads from memory are exempt: they cost more than a register.
  *
- * Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree; the wider scopes of 3 to 6 are not
- * implemented and act as 2.
+ * Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree. What 3 to 6 take in beyond that is
+ * not known; they act as 2, as 4 does in the original, and a remark says so.
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
  * phis expose whose operands became equal around a loop.
@@ -48,6 +48,12 @@ const WHOLE = 2;
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;
   if (mode === OFF) return fn;
+  if (typeof mode === 'number' && mode > WHOLE)
+    ctx.remark(
+      'note',
+      'mode-unknown',
+      `${MODE}=${mode} acts as ${WHOLE}: what it takes in beyond that is not known`,
+    );
   const most = poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']);
   return commonValues(fn, ctx, most, mode === ONE_BLOCK);
 };

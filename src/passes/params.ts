@@ -31,6 +31,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'max-loss': share,
     'max-uniform-loss': share,
     'max-guarded': count,
+    'max-guarded-block': count,
     exits: flag,
   },
   reassociate: { 'max-pressure': count, 'max-predicates': count },

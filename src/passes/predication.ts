@@ -3,6 +3,7 @@ import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import { partsLanes } from '../analysis/lane-agreement.ts';
 import { type BlockNo, type Draft, edit, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
+import { isControl } from '../ir/flow.ts';
 import { type Moves, movesOf } from '../ir/moves.ts';
 import type { Opcode } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
@@ -42,7 +43,8 @@ const BUDGET = 'Knob577';
  * minus the branches. If lanes may part, a warp went through both arms anyway and there is no such loss. So
  * `max-loss` may be high, while `max-uniform-loss`, for branches at which nearly all warps agree (`laneAgreementOf`),
  * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order,
- * and a scheduler that has many of them in one block holds many addresses in registers. With `only: values`, only
+ * and a scheduler that has many of them in one block holds many addresses in registers. `max-guarded-block` bounds
+ * them for the block that a chain of conversions makes: a scheduler starts all its guarded loads at once. With `only: values`, only
  * values are converted. All are parameters of the step; absent: no limit.
  *
  * With `exits`, a branch to a block that ends the function becomes a guarded EXIT or RET, and the few instructions in
@@ -84,6 +86,8 @@ class Predication {
   private readonly branchOp: Opcode;
   private pinned: ReadonlySet<BlockNo> = new Set();
   private readonly unlimited: boolean;
+  /** By block, where it was asked: how many guarded instructions of it touch memory. */
+  private readonly guardedIn = new Map<BlockNo, number>();
 
   constructor(fn: Fn, d: Draft, ctx: PassContext) {
     this.fn = fn;
@@ -121,8 +125,10 @@ class Predication {
         if (!this.take('predicated', b)) return;
         const names = shape.arms.map((a) => `BB${d.id(a.first)}`).join(' and ');
         ctx.remark('passed', 'predicated', `${printInstr(ins)}: ${names} run without it`, at);
+        const guarded = conversion.guarded + this.guardedAround(b, shape.meeting);
         conversion.apply();
         d.mergeWithSuccessor(b);
+        this.guardedIn.set(b, guarded);
       }
   }
 
@@ -216,6 +222,10 @@ class Predication {
     const guarded = arms.reduce((sum, a) => sum + a.count, 0);
     const most = Number(ctx.params['max-guarded']);
     if (guarded > most) return `${guarded} instructions that touch memory are more than ${most}`;
+    const mostOfBlock = Number(ctx.params['max-guarded-block']);
+    const before = guarded === 0 ? 0 : this.guardedAround(shape.header, shape.meeting);
+    if (before + guarded > mostOfBlock)
+      return `with it, ${before + guarded} instructions of a block that touch memory would have a guard, more than ${mostOfBlock}`;
     // An instruction that its guard keeps from running is issued all the same.
     const skipped = (a: (typeof arms)[number]): number => a.values + a.count * ISSUE;
     let loss = extra - branch;
@@ -225,6 +235,24 @@ class Predication {
     return partsLanes(this.fn, shape.ways.guard)
       ? over(loss, Number(ctx.params['max-loss']), '')
       : over(loss, Number(ctx.params['max-uniform-loss']), 'all lanes of a warp agree, and ');
+  }
+
+  /** How many guarded instructions touch memory in the header and in what will follow it. */
+  private guardedAround(header: BlockNo, meeting: BlockNo): number {
+    return this.guarded(header) + this.guarded(meeting);
+  }
+
+  private guarded(b: BlockNo): number {
+    let n = this.guardedIn.get(b);
+    if (n === undefined) {
+      n = 0;
+      for (let k = this.d.first(b); k >= 0; k = this.d.next(k)) {
+        const x = this.d.at(k);
+        if (x.guard !== NO_REG && needsGuard(x) && !isControl(x)) n++;
+      }
+      this.guardedIn.set(b, n);
+    }
+    return n;
   }
 
   /** Does an arm hold a value that is as slow as one of the special functions? */
