@@ -83,7 +83,7 @@ export function rowsOf(a: Accesses, n: number): { first: number; end: number } {
 }
 
 /** What an instruction without address operands does to memory anywhere (`Does` bits). */
-const doesSomewhere = ({ op }: Instr): number =>
+export const doesSomewhere = ({ op }: Instr): number =>
   ((op.flags & OpFlag.ReadsMemory) !== 0 ? Does.Read : 0) |
   ((op.flags & OpFlag.WritesMemory) !== 0 ? Does.Write : 0);
 

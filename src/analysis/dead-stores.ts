@@ -1,12 +1,13 @@
 import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG, regIndex } from '../ir/operand.ts';
 import type { Instr, Program } from '../ir/program.ts';
-import { type Accesses, Does, rowsOf } from './address.ts';
+import { type Accesses, Does, doesSomewhere, rowsOf } from './address.ts';
 import { Alias, alias, distanceOf } from './alias.ts';
 import { type Cfg, cfgOf } from './cfg.ts';
 import { storedElements } from './loads-stores.ts';
 import { Mem } from './memory-ops.ts';
 import { callEffect } from './mod-ref.ts';
+import { keptVariables, Origin } from './provenance.ts';
 
 /**
  * Most accesses visited for one store before it counts as needed. The same bound as for memory SSA's walks
@@ -22,7 +23,8 @@ const Meets = { Nothing: 0, Needs: 1, Covers: 2 } as const;
  * exist, before anything may read them. A walk forward from the store, over accesses alone.
  *
  * Local variables cease to exist when their function ends; memory that other threads or the host see does not.
- * Barriers, fences and strong operations count as reads of memory that other threads see.
+ * Barriers, fences and strong operations count as reads of memory that other threads see, except of a shared variable
+ * of the kernel whose address it keeps to itself and that it never reads: all threads run the same code.
  */
 export class DeadStores {
   private readonly a: Accesses;
@@ -37,9 +39,20 @@ export class DeadStores {
   /** By block: the last query that entered it. */
   private readonly entered: Int32Array;
   private question = 0;
+  /** Rows that may read a shared variable whose address the kernel keeps to itself. */
+  private readonly readers: number[] = [];
+  /** Shared variables whose address the kernel keeps to itself; found when asked for. */
+  private kept: ReadonlySet<string> | null = null;
 
   constructor(a: Accesses, program: Program) {
     this.a = a;
+    for (let y = 0; y < a.count; y++) {
+      if ((a.does[y] & Does.Read) === 0 || (a.memory[y] & Mem.Shared) === 0) continue;
+      // An order is no access, and a callee does not know what the kernel keeps to itself.
+      const everywhere = (a.does[y] & Does.Anywhere) !== 0;
+      if (everywhere && ((a.does[y] & Does.Call) !== 0 || doesSomewhere(a.du.ins[a.at[y]]) === 0)) continue;
+      this.readers.push(y);
+    }
     this.program = program;
     this.g = cfgOf(a.fn);
     const { du, firstRow } = a;
@@ -72,6 +85,7 @@ export class DeadStores {
       if (defStart[i + 1] - defStart[i] > 1) return false;
       if (defStart[i + 1] > defStart[i]) homes.push(a.du.blockAt[defs[defStart[i]]]);
     }
+    if (this.isNeverRead(row)) return true;
     const own = this.isOwn(row);
     this.question++;
     let steps = MOST_STEPS;
@@ -114,6 +128,17 @@ export class DeadStores {
       else hi = mid;
     }
     return lo;
+  }
+
+  /** Is it a store to a shared variable of this kernel alone, of which no thread of it reads anything? */
+  private isNeverRead(row: number): boolean {
+    const { a, readers } = this;
+    const o = a.object[row];
+    if (o < 0 || a.memory[row] !== Mem.Shared || a.objects[o].kind !== 'variable' || a.objects[o].overlaid)
+      return false;
+    this.kept ??= a.fn.kind === 'entry' ? keptVariables(a.fn, a.du, 'shared') : new Set();
+    if (!this.kept.has(a.objects[o].name)) return false;
+    return readers.every((y) => a.object[y] === Origin.Foreign || (a.object[y] >= 0 && a.object[y] !== o));
   }
 
   /** Does the memory end with the function: a local variable that nobody else knows? */

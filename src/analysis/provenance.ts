@@ -176,14 +176,12 @@ function sumOrigin(sum: LinearForm, of: Int32Array, table: ObjectTable): number 
 }
 
 /**
- * The function's local variables whose address is only used to access them: no callee and no address from elsewhere
- * reaches them. All addresses of local memory share one mark, so that the walk is linear.
+ * The function's own variables of a space whose address is only used to access them: no callee and no address from
+ * elsewhere reaches them. All addresses of the space share one mark, so that the walk is linear.
  */
-function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
-  const isLocal = (symbol: string): boolean => {
-    const id = symbol === '' ? -1 : table.named(symbol);
-    return id >= 0 && table.objects[id].memory === Mem.Local;
-  };
+export function keptVariables(fn: Fn, du: DefUse, space: Variable['space']): ReadonlySet<string> {
+  // Every function of the module can name a variable declared outside functions.
+  const own = new Set(fn.variables.filter((v) => v.space === space).map((v) => v.name));
   const taken = new Set<string>();
   const marked = new Uint8Array(fn.regCount);
   const work: Reg[] = [];
@@ -200,10 +198,10 @@ function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
       work.push(d);
     }
   };
-  if (fn.variables.some((v) => v.space === 'local'))
+  if (own.size > 0)
     for (const x of du.ins)
       for (const o of x.src)
-        if (o.kind === Kind.Sym && isLocal(o.sym)) {
+        if (o.kind === Kind.Sym && own.has(o.sym)) {
           taken.add(o.sym);
           passes(x);
         }
@@ -215,11 +213,14 @@ function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
       if (x.otherwise.includes(r) || x.src.some((o) => o.reg === r && o.kind === Kind.Reg)) passes(x);
     }
   }
-  // Every function of the module can name a variable declared outside functions.
-  const own = new Set(fn.variables.map((v) => v.name));
-  const out = new Uint8Array(table.objects.length);
-  for (const [id, o] of table.objects.entries())
-    if (o.kind === 'variable' && o.memory === Mem.Local && own.has(o.name) && !(escapes && taken.has(o.name)))
-      out[id] = 1;
-  return out;
+  if (escapes) for (const name of taken) own.delete(name);
+  return own;
+}
+
+/** By object: 1 for the function's local variables that nothing outside of it can reach. */
+function findUnshared(fn: Fn, du: DefUse, table: ObjectTable): Uint8Array {
+  const kept = keptVariables(fn, du, 'local');
+  return Uint8Array.from(table.objects, (o) =>
+    o.kind === 'variable' && o.memory === Mem.Local && kept.has(o.name) ? 1 : 0,
+  );
 }

@@ -20,9 +20,10 @@ import { Places } from './places.ts';
  *
  * A load of possibly the same memory, a call, a barrier, a fence or a strong operation may read it; so do the host
  * and other threads after the end of the kernel, and after a trap. Local variables cease to exist with their function
- * if their address does not escape. Strong stores stay. See `DeadStores`.
+ * if their address does not escape, and nobody sees a shared variable that the kernel never reads. Strong stores stay.
+ * See `DeadStores`.
  *
- * Candidates are found by their text: stores to local memory, and stores with the same base as another one further
+ * Candidates are found by their text: stores to local memory and to shared variables of the function, and stores with the same base as another one further
  * down in the layout, at possibly the same bytes.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay. A second application changes nothing: a store
@@ -45,10 +46,11 @@ export const deadStores: Pass = (fn, ctx) => {
   });
 };
 
-/** Numbers of stores that are to local memory or have a similar-looking store below them. */
+/** Numbers of stores that are to the function's own memory or have a similar-looking store below them. */
 function candidates(fn: Fn): number[] {
   const below = new Places();
   const out: number[] = [];
+  const shared = fn.variables.some((v) => v.space === 'shared');
   let n = 0;
   for (const { ins } of fn.blocks) n += ins.length;
   for (let b = fn.blocks.length - 1; b >= 0; b--) {
@@ -57,7 +59,7 @@ function candidates(fn: Fn): number[] {
       n--;
       const x = ins[i];
       if (x.op.primitive !== 'store' || storedElements(x) === null) continue;
-      if (x.op.space === 'local' || below.mayHold(x)) out.push(n);
+      if (x.op.space === 'local' || (shared && x.op.space === 'shared') || below.mayHold(x)) out.push(n);
       below.add(x);
     }
   }
