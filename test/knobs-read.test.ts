@@ -128,6 +128,7 @@ const telling: Readonly<Record<string, string>> = {
   OptimizeUniformAtomicMode: '1',
   Knob364: '0',
   Knob358: '0',
+  Knob381: '3',
   EnableGvnCseMode: '0',
   AllowReassociateCSE: '0',
   ReassociateCSEWindow: '1',

@@ -88,7 +88,7 @@ export const doesSomewhere = ({ op }: Instr): number =>
   ((op.flags & OpFlag.WritesMemory) !== 0 ? Does.Write : 0);
 
 /** The space named by the instruction's modifier `space`, or the space of its opcode. */
-function spaceOf({ op, mods }: Instr): Space {
+export function spaceOf({ op, mods }: Instr): Space {
   const g = op.groupByName.get('space');
   const named = g?.values[(mods >>> g.shift) & g.mask].name.toLowerCase();
   return SPACES.find((s) => s === named) ?? op.space ?? 'generic';

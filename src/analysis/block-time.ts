@@ -1,6 +1,7 @@
 import { isPhi } from '../ir/flow.ts';
 import { NO_REG, regIndex } from '../ir/operand.ts';
-import type { Block, Instr } from '../ir/program.ts';
+import type { Instr } from '../ir/program.ts';
+import { spaceOf } from './address.ts';
 import { type Costs, instrCost } from './costs.ts';
 import { reads } from './liveness.ts';
 
@@ -11,9 +12,9 @@ export interface Times {
 }
 
 /** Cycles from the issue of an instruction to the use of its result. */
-function latency(ins: Instr, t: Times): number {
+export function latency(ins: Instr, t: Times): number {
   const { op } = ins;
-  const known = t.latencies[op.name] ?? t.latencies[op.unit === 'lsu' ? (op.space ?? '') : op.unit] ?? 0;
+  const known = t.latencies[op.name] ?? t.latencies[op.unit === 'lsu' ? spaceOf(ins) : op.unit] ?? 0;
   // An opcode that expands into several instructions takes at least their time.
   return Math.max(known, instrCost(ins, t.costs));
 }
@@ -30,8 +31,9 @@ export interface BlockTime {
 /**
  * Simulates a single warp issuing in order: an instruction issues when its operands are available and its unit is
  * free. The block ends when everything that it started has finished; overlap with later blocks is not counted.
+ * @param starts takes the cycle in which each instruction issues
  */
-export function blockTime(b: Block, t: Times): BlockTime {
+export function blockTime(b: { readonly ins: readonly Instr[] }, t: Times, starts?: number[]): BlockTime {
   const ready = new Map<number, number>();
   const units: Record<string, number> = {};
   const free: Record<string, number> = {};
@@ -39,11 +41,15 @@ export function blockTime(b: Block, t: Times): BlockTime {
   let end = 0;
   let instructions = 0;
   for (const ins of b.ins) {
-    if (isPhi(ins)) continue;
+    if (isPhi(ins)) {
+      starts?.push(0);
+      continue;
+    }
     let start = Math.max(now, free[ins.op.unit] ?? 0);
     reads(ins, (r) => {
       start = Math.max(start, ready.get(regIndex(r)) ?? 0);
     });
+    starts?.push(start);
     const cost = instrCost(ins, t.costs);
     // An instruction without cost only renames registers.
     if (cost === 0) {

@@ -76,3 +76,16 @@ export function freeRegisters(limits: Limits, use: Omit<BlockUse, 'registers'>):
   while (registers < most && blocks(registers + 1) === all) registers++;
   return registers;
 }
+
+/** Most registers of a thread that the directives `.maxnreg` and `.minnctapersm` of a kernel allow. Infinite where the limits do not say. */
+export function registersAllowed(limits: Limits, kernel: Fn): number {
+  const all = Number(limits['max-registers'] ?? Number.POSITIVE_INFINITY);
+  let most = Math.min(all, dimensions(kernel, '.maxnreg')?.[0] ?? all);
+  const together = dimensions(kernel, '.minnctapersm')?.[0] ?? 1;
+  if (together <= 1 || all === Number.POSITIVE_INFINITY) return most;
+  const threads = statedThreads(kernel) ?? USUAL_BLOCK;
+  const least = Number(limits['min-registers'] ?? 1);
+  while (most > least && occupancyUnder(limits, { threads, registers: most, shared: 0 }).blocks < together)
+    most--;
+  return most;
+}

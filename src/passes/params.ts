@@ -19,6 +19,13 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'late-commoning': { 'max-pressure': count, 'max-predicates': count },
   'loop-simplification': { 'max-header': count },
   'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },
+  'move-instructions': {
+    direction: word('up', 'down'),
+    'least-latency': count,
+    'least-gain': count,
+    'max-pressure': count,
+    slack: count,
+  },
   'nested-conditions': { 'max-loss': share, 'max-uniform-loss': share },
   'pair-window': {
     tier: word('aggressive', 'standard', 'reduced', 'minimal'),

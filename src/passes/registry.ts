@@ -32,6 +32,7 @@ import { loopSimplification } from './loop-simplification.ts';
 import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
 import { mergeSync } from './merge-sync.ts';
+import { moveInstructions } from './move-instructions.ts';
 import { nestedConditions } from './nested-conditions.ts';
 import { orderSharedVariables } from './order-shared-variables.ts';
 import { pairWindow } from './pair-window.ts';
@@ -105,6 +106,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('rematerialize', rematerialize, 1, 'recompute cheap values where registers are short', {
     facts: ['limits', 'costs'],
     requires: ['ssa'],
+  }),
+  entry('move-instructions', moveInstructions, 1, 'start loads early, compute values late, within blocks', {
+    knobs: ['Knob381'],
+    facts: ['limits', 'costs', 'latencies'],
+    requires: ['control-last', 'ssa'],
   }),
   entry('speculative-loads', speculativeLoads, 1, 'report which constants may be loaded anywhere'),
   entry('split-control-flow', splitControlFlow, 1, 'cut blocks so that control operations are last'),

@@ -1,0 +1,111 @@
+import { type BlockOrder, type Move, mayChangePlaces, type Reordering } from '../analysis/block-order.ts';
+import { isValue } from '../analysis/effects.ts';
+import { reads } from '../analysis/liveness.ts';
+import type { Draft, Ins } from '../ir/draft/index.ts';
+import { isPhi } from '../ir/flow.ts';
+import { NO_REG } from '../ir/operand.ts';
+
+/** Values that one value takes along, which nothing else needs. */
+const MOST_COMPANIONS = 8;
+/** Instructions that may stand between a value and its use because they are computed for that use too. */
+const MOST_ARGUMENTS = 32;
+
+/**
+ * Moves values down to their only use within a block, behind what else is computed for that use, from the last to the first. A value must
+ * pass a point with more than `spared` live registers; afterwards fewer are live at some point that it passed, and more at none: an operand
+ * that ended with it ends with it again. Where operands would take the room, what only the value needs goes along.
+ *
+ * @param order the block; changed
+ * @returns the moves, to be made one after the other
+ */
+export function lowerValues(
+  d: Draft,
+  order: BlockOrder,
+  spared: number,
+  refuse: (n: Ins, name: string, message: string) => void,
+): Move[] {
+  const all = order.list.slice();
+  /** By value: its only use, if that is in this block. */
+  const useOf = new Map<Ins, Ins>();
+  const moves: Move[] = [];
+
+  const userOf = (n: Ins): Ins => (isValue(d.at(n)) && mayChangePlaces(d.at(n)) ? onlyUse(d, n) : -1);
+  /** A value behind all that is computed for it alone, in order. */
+  const withOwn = (n: Ins): Ins[] => {
+    const group = [n];
+    for (let k = 0; k < group.length; k++)
+      reads(d.at(group[k]), (r) => {
+        const def = order.defHere(r);
+        if (def < 0 || group.length > MOST_COMPANIONS || group.includes(def)) return;
+        if (group.includes(userOf(def))) group.push(def);
+      });
+    return group.sort((x, y) => order.position(x) - order.position(y));
+  };
+
+  for (let i = all.length - 1; i >= order.phis; i--) {
+    const n = all[i];
+    const user = userOf(n);
+    if (user < 0) continue;
+    useOf.set(n, user);
+    const to = placeAbove(order, useOf, user, n);
+    if (order.position(n) >= to - 1) continue;
+    let r = order.reorder([n], to);
+    if (!passesHigh(r, spared)) continue;
+    let group = [n];
+    if (!shortens(r)) {
+      group = withOwn(n);
+      r = order.reorder(group, to);
+    }
+    if (!shortens(r)) {
+      refuse(n, 'not-shorter', 'operands would take the room');
+      continue;
+    }
+    for (const m of group) useOf.set(m, userOf(m));
+    moves.push({ group, before: order.list[to] });
+    order.accept(r);
+  }
+  return moves;
+}
+
+/** The position in front of a use of `n`, and of what stands there because it is computed for that use too. */
+function placeAbove(order: BlockOrder, useOf: ReadonlyMap<Ins, Ins>, user: Ins, n: Ins): number {
+  const end = order.position(user);
+  let to = end;
+  while (end - to < MOST_ARGUMENTS) {
+    const above = order.list[to - 1];
+    const use = useOf.get(above);
+    if (above === n || use === undefined || order.position(use) < to || order.position(use) > end) break;
+    to--;
+  }
+  return to;
+}
+
+/** The instruction that alone reads the results, if it stands in the same block and is no phi; else -1. */
+function onlyUse(d: Draft, n: Ins): Ins {
+  let user: Ins = -1;
+  let several = false;
+  for (const r of d.at(n).dst) {
+    if (r === NO_REG) continue;
+    if (d.isReturned(r)) return -1;
+    d.eachUse(r, (u) => {
+      if (user >= 0 && u !== user) several = true;
+      user = u;
+    });
+  }
+  return user < 0 || several || d.block(user) !== d.block(n) || isPhi(d.at(user)) ? -1 : user;
+}
+
+function passesHigh({ before, moves }: Reordering, spared: number): boolean {
+  for (let k = 0; k < before.length; k++) if (moves[k] === 0 && before[k] > spared) return true;
+  return false;
+}
+
+/** Are fewer registers live before something that is passed, and more before nothing? */
+function shortens({ units, before }: Reordering): boolean {
+  let fewer = false;
+  for (let k = 0; k < before.length; k++) {
+    if (units[k] > before[k]) return false;
+    if (units[k] < before[k]) fewer = true;
+  }
+  return fewer;
+}
