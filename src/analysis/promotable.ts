@@ -110,7 +110,7 @@ function fixedAccesses(a: Accesses): Map<number, Fixed[]> {
 }
 
 /** Is the address a variable plus a constant? Only such expressions have no width: see `Linear`. */
-function isFixed(a: Accesses, row: number): boolean {
+export function isFixed(a: Accesses, row: number): boolean {
   const form = a.form[row];
   if (form < 0) return false;
   const { atoms, width } = a.forms[form];

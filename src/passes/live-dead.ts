@@ -1,8 +1,8 @@
 import { mustStay } from '../analysis/effects.ts';
 import { neededOf } from '../analysis/needed.ts';
 import { edit, type Ins } from '../ir/draft/index.ts';
-import type { Fn } from '../ir/program.ts';
-import type { Pass, PassContext } from './pass.ts';
+import type { Pass } from './pass.ts';
+import { withoutUnnamed } from './unnamed-variables.ts';
 
 /**
  * Phases 16, 33, 61 and 84, OriPerformLiveDead: removes instructions whose results are not needed.
@@ -47,18 +47,5 @@ const removeDead: Pass = (fn, ctx) =>
     }
     if (total > 0) ctx.remark('note', 'dead-total', `${total} dead ${plural(total)} removed`);
   });
-
-/** Without the variables of the function that no instruction names. */
-function withoutUnnamed(fn: Fn, ctx: PassContext): Fn {
-  if (fn.variables.length === 0) return fn;
-  const named = new Set<string>();
-  for (const b of fn.blocks) for (const x of b.ins) for (const o of x.src) named.add(o.sym);
-  const variables = fn.variables.filter((v) => {
-    if (named.has(v.name) || !ctx.mayRewrite('variable-removed')) return true;
-    ctx.remark('passed', 'variable-removed', `nothing names ${v.name} any more`);
-    return false;
-  });
-  return variables.length === fn.variables.length ? fn : { ...fn, variables };
-}
 
 const plural = (n: number): string => (n === 1 ? 'instruction' : 'instructions');

@@ -10,6 +10,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'analyze-control-flow': { force: flag },
   'branch-opt': { sweep: word('fixed-point', 'single') },
   'equivalent-conditions': { 'most-copied': count, excepts: flag },
+  'compact-local': { 'most-places': count },
   'convert-to-uniform': { only: word('existing'), 'max-bridges': count },
   'final-inspection': { 'no-pseudo': flag },
   'gvn-cse': { 'max-pressure': count, 'max-predicates': count },

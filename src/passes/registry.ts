@@ -6,6 +6,7 @@ import { backCopyPropagation } from './back-copy-propagation.ts';
 import { branchOpt } from './branch-opt.ts';
 import { checkInitialProgram } from './check-initial-program.ts';
 import { checkMatrixGroups } from './check-matrix-groups.ts';
+import { compactLocal } from './compact-local.ts';
 import { conditionalConstants } from './conditional-constants.ts';
 import { constantFolding } from './constant-folding.ts';
 import { constantGuards } from './constant-guards.ts';
@@ -166,6 +167,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     ],
     facts: ['limits'],
   }),
+  entry('compact-local', compactLocal, 1, 'close gaps in local variables, remove unused ones'),
   entry(
     'conditional-constants',
     conditionalConstants,
