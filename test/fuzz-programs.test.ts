@@ -59,6 +59,7 @@ const KNOBS = [
   'OptimizeUniformAtomicMode=1',
   'RematEarlyEnable=1',
   'RematStressTest=1',
+  'PerformLoopFusion=1',
 ];
 const DISABLED = [
   'GvnCse',

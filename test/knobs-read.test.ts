@@ -141,6 +141,7 @@ const telling: Readonly<Record<string, string>> = {
   Knob429: '1',
   Knob897: '0',
   UnrollFullInstLimit: '2',
+  PerformLoopFusion: '1',
   ...REMAT,
   Knob391: '1',
   NamedPhases: 'GvnCse',
@@ -160,7 +161,8 @@ describe('every knob that a phase with work declares', () => {
   // What others change shows where registers are short, or at level 5 (rematerialize.test.ts), where there are more uniform values than
   // registers for them (uniform-registers.test.ts), or in atomics of a shared place (uniform-atomics.test.ts). What chooses among local
   // variables, and the window of pairs, needs kernels of its own (knobs-general-optimize.test.ts); so do two slow arms, and arms that
-  // hardly ever run (if-conversion.test.ts), and matrix products of a warpgroup (matrix-groups.test.ts).
+  // hardly ever run (if-conversion.test.ts), matrix products of a warpgroup (matrix-groups.test.ts), and loops that are fused
+  // (ori/fusion-budget.ori).
   const elsewhere = new Set([
     'RulePriorityBands',
     'Knob132',
@@ -173,6 +175,7 @@ describe('every knob that a phase with work declares', () => {
     'DisableConvergentWriteUR',
     'OptimizeUniformAtomicMode',
     'Knob364',
+    'PerformLoopFusionBudget',
     ...Object.keys(REMAT),
   ]);
   const others = settings.filter((s) => !budgets.has(s.split('=')[0]) && !elsewhere.has(s.split('=')[0]));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cfgIsCurrent } from '../src/analysis/cfg.ts';
 import { loopsOf, preheader } from '../src/analysis/loops.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
-import type { Fn } from '../src/ir/program.ts';
+import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
@@ -15,6 +15,7 @@ import { programOf, testContext } from './support/context.ts';
 import { countedLoops } from './support/counted-loops.ts';
 import { testIsa } from './support/isa.ts';
 import { kernelOf, runKernel } from './support/kernel-set.ts';
+import { loopRows } from './support/loop-rows.ts';
 import { sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
 import { randomKernel } from './support/random-kernel.ts';
@@ -199,4 +200,45 @@ describe('loop-unrolling', () => {
         }
     },
   );
+});
+
+describe('loop-fusion', () => {
+  const name = 'loop-fusion';
+  const counts: Counts = new Map();
+  const params = { 'max-pairs': 1000, 'max-pressure': 100 };
+  const shared: Program['variables'] = [
+    {
+      name: 's',
+      space: 'shared',
+      type: 'b8',
+      size: 32768,
+      align: 16,
+      linkage: '',
+      init: null,
+      relocs: [],
+      attrs: [],
+    },
+  ];
+
+  it('keeps what rows of loops do that touch places near each other', () => {
+    const below = generator(20261126);
+    for (let n = 0; n < runs(400); n++) {
+      const fn = parseFn(loopRows(below), isa);
+      expect(verifySsa(fn).map(verifyMessage), printFn(fn)).toEqual([]);
+      const out = apply(name, fn, counts, params);
+      if (out === fn) continue;
+      const text = `${printFn(fn)}\n${printFn(out)}`;
+      expect(verifySsa(out).map(verifyMessage), text).toEqual([]);
+      const [before, after] = [fn, out].map((f) => ({ ...programOf(f), variables: shared }));
+      const options = { grid: [1, 1, 1], block: [32, 1, 1], budget: 20_000, seeds: [1, 2] } as const;
+      expect(sameOpenWorld(before, after, fn.name, 0x160, options).differences, text).toEqual([]);
+    }
+  });
+
+  it('did it often enough for this to mean something', () => {
+    for (const what of ['passed fused', 'missed not-fused-memory', 'missed not-fused-scalar'])
+      expect([what, (counts.get(what) ?? 0) > 30]).toEqual([what, true]);
+    for (const what of ['missed not-fused-between', 'missed not-fused-count'])
+      expect([what, (counts.get(what) ?? 0) > 10]).toEqual([what, true]);
+  });
 });

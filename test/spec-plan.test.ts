@@ -312,7 +312,7 @@ phases:
         --> mine.yaml:6:13
           6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
             |             ^^^^^^^^^^^^^^^^^^^^^^^^
-        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 54 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 55 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
   });
 
@@ -374,7 +374,7 @@ describe('warnings', () => {
         recipe(`sm: [sm_90]
 level: 3
 hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
-phases: { enable: [OriLoopFusion, GeneralOptimizeEarly] }`),
+phases: { enable: [PromoteFP16, GeneralOptimizeEarly] }`),
       ),
     ).toMatchInlineSnapshot(`
       "warning: recipe 'mine' is for sm_90, not for sm_80
@@ -389,10 +389,10 @@ phases: { enable: [OriLoopFusion, GeneralOptimizeEarly] }`),
         --> mine.yaml:4:10
           4 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
             |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'OriLoopFusion' is enabled, but never runs: nothing is bound to it
+      warning: phase 'PromoteFP16' is enabled, but never runs: nothing is bound to it
         --> mine.yaml:5:20
-          5 | phases: { enable: [OriLoopFusion, GeneralOptimizeEarly] }
-            |                    ^^^^^^^^^^^^^"
+          5 | phases: { enable: [PromoteFP16, GeneralOptimizeEarly] }
+            |                    ^^^^^^^^^^^"
     `);
   });
 

@@ -18,6 +18,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'hoist-invariants': { 'max-pressure': count },
   'inline-functions': { 'max-instructions': count, 'max-instructions-once': count, 'max-growth': count },
   'late-commoning': { 'max-pressure': count, 'max-predicates': count },
+  'loop-fusion': { 'max-pairs': count, 'max-pressure': count },
   'loop-simplification': { 'max-header': count },
   'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },
   'move-instructions': {

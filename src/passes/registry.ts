@@ -29,6 +29,7 @@ import { hoistInvariants } from './hoist-invariants.ts';
 import { inlineFunctions } from './inline-functions.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
+import { loopFusion } from './loop-fusion.ts';
 import { loopSimplification } from './loop-simplification.ts';
 import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
@@ -121,6 +122,10 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     1,
     'give loops a preheader, one latch, and the test at the bottom',
   ),
+  entry('loop-fusion', loopFusion, 1, 'let two loops that run equally often run as one', {
+    knobs: ['PerformLoopFusionBudget'],
+    requires: ['control-last', 'ssa'],
+  }),
   entry('loop-unrolling', loopUnrolling, 1, 'unroll loops, in full or in part'),
   entry('split-live-ranges', splitLiveRanges, 1, 'split registers that are used for several values'),
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
