@@ -6,7 +6,6 @@ import { copyFn, withIns } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { type Isa, withMods } from '../ir/opcode.ts';
 import {
-  FILE_WIDTH,
   isPredReg,
   label,
   makeReg,
@@ -16,6 +15,7 @@ import {
   reg,
   regFile,
   regIndex,
+  regWidth,
   withReg,
 } from '../ir/operand.ts';
 import { type Block, type Fn, type Instr, instr, NONE } from '../ir/program.ts';
@@ -103,7 +103,8 @@ class Construction {
       }
     this.out.forEach((block, b) => {
       const phis = this.phis[b];
-      if (phis !== undefined) this.out[b] = withIns(block, [...phis.map((p) => this.phiOf(p)), ...block.ins]);
+      if (phis !== undefined)
+        this.out[b] = withIns(block, [...phis.map((p) => phiOf(this.isa, p.result, p.ways)), ...block.ins]);
     });
     const { fn } = this;
     if (this.out.every((b, i) => b === fn.blocks[i])) return fn;
@@ -263,11 +264,11 @@ class Construction {
     const name = this.nameOf(r);
     return name !== r || this.fn.params.some((p) => p.reg === r) ? name : NO_REG;
   }
+}
 
-  private phiOf(p: PhiDraft): Instr {
-    const file = regFile(p.variable);
-    if (isPredReg(p.variable)) return instr(this.isa.byName.get('PMOVPHI')!, 0, [p.result], p.ways);
-    const op = this.isa.byName.get('MOVPHI')!;
-    return instr(op, FILE_WIDTH[file] === 64 ? withMods(op, 0, '64') : 0, [p.result], p.ways);
-  }
+/** A phi for a result: pairs of a block's label and the value from there. */
+export function phiOf(isa: Isa, result: Reg, ways: readonly Operand[]): Instr {
+  if (isPredReg(result)) return instr(isa.byName.get('PMOVPHI')!, 0, [result], ways);
+  const op = isa.byName.get('MOVPHI')!;
+  return instr(op, regWidth(result) === 64 ? withMods(op, 0, '64') : 0, [result], ways);
 }
