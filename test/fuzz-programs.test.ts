@@ -53,6 +53,7 @@ const KNOBS = [
   'EnableGvnCseMode=0',
   'SwitchOptBudget=3',
   'UnrollFullInstLimit=4000',
+  'OkToPipelineNoUnroll=1',
   'Knob429=1',
   'Knob429=2',
   'ExpandLongOperations',

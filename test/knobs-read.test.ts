@@ -57,12 +57,19 @@ const counting = branchyPtx('k').replace(
     'ld.param.u32 %r3, [p]; mov.u32 %r2, 0;\nL: st.global.u32 [%rd1+12], %r2;\n' +
     'add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, %r3; @%p2 bra L; st.global',
 );
+/** A loop that adds up what it loads, as often as a parameter says. */
+const adding = branchyPtx('k').replace(
+  'st.global',
+  'ld.param.u32 %r3, [p]; mov.u32 %r2, 0;\nL: ld.global.u32 %r1, [%rd1]; add.s32 %r5, %r5, %r1; add.s64 %rd1, %rd1, 4;\n' +
+    'add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, %r3; @%p2 bra L; st.global',
+);
 /** Two barriers with nothing between them. */
 const waitsTwice = branchyPtx('k').replace('st.global', 'bar.sync 0; bar.sync 0; st.global');
 const programs = [
   lowered(waitsTwice),
   lowered(topTested),
   lowered(counting),
+  lowered(adding),
   lowered(sameInArms),
   lowered(guardedTwice),
   lowered(throughMemory),
@@ -142,6 +149,7 @@ const telling: Readonly<Record<string, string>> = {
   Knob897: '0',
   UnrollFullInstLimit: '2',
   PerformLoopFusion: '1',
+  OkToPipelineNoUnroll: '1',
   ...REMAT,
   Knob391: '1',
   NamedPhases: 'GvnCse',

@@ -34,6 +34,14 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     registers: flag,
     immediates: flag,
   },
+  pipelining: {
+    stages: count,
+    copies: count,
+    'least-gain': share,
+    'least-rounds': count,
+    'max-pressure': count,
+    'max-instructions': count,
+  },
   'place-blocks': { chains: flag, cold: word('loops', 'function') },
   predication: {
     only: word('values'),

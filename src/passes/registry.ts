@@ -39,6 +39,7 @@ import { nestedConditions } from './nested-conditions.ts';
 import { orderSharedVariables } from './order-shared-variables.ts';
 import { pairWindow } from './pair-window.ts';
 import type { EditPass, Pass, ProgramPass } from './pass.ts';
+import { pipelining } from './pipelining.ts';
 import { placeBlocks } from './place-blocks.ts';
 import { predication } from './predication.ts';
 import { promoteMemory } from './promote-memory.ts';
@@ -127,6 +128,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     requires: ['control-last', 'ssa'],
   }),
   entry('loop-unrolling', loopUnrolling, 1, 'unroll loops, in full or in part'),
+  entry('pipelining', pipelining, 1, 'start loads of an iteration while the one before still computes', {
+    knobs: ['OkToPipelineNoUnroll'],
+    facts: ['costs', 'latencies'],
+    requires: ['control-last', 'ssa'],
+  }),
   entry('split-live-ranges', splitLiveRanges, 1, 'split registers that are used for several values'),
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
   entry('report-scheduling', reportScheduling, 1, 'the same with a line for each loop'),
