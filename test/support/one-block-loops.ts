@@ -28,7 +28,7 @@ export function oneBlockLoop(below: (n: number) => number): string {
     base: pick(['RD3', 'RD3', 'RD4']),
     step: pick([4, 4, 8, 16, -4, 0, 6]),
   }));
-  // Nothing is stored where a load of constant memory looks.
+  // Nothing is stored where a load of constant memory looks: far behind a parameter, which may be near the others.
   const constant = { r: fresh('RD'), next: fresh('RD'), base: 'RD6', step: pick([4, 8, -4]) };
   const place = (): string =>
     `[${below(5) === 0 ? pick(['RD3', 'RD4']) : pick(moving).r}${pick(['', '', '+4', '+8', '+0x10', '-4'])}]`;
@@ -39,7 +39,7 @@ export function oneBlockLoop(below: (n: number) => number): string {
     const g = guard();
     if (kind < 3) {
       const d = fresh('R');
-      const from = below(3) === 0 ? ['.NC', `[${constant.r}]`] : ['', place()];
+      const from = below(3) === 0 ? ['.NC', `[${constant.r}+0x100000]`] : ['', place()];
       lines.push(`${g}LDG${from[0]} ${g === '' ? d : `${d} else ${pick(words)}`}, ${from[1]}`);
       words.push(d);
     } else if (kind < 5) lines.push(`${g}STG ${place()}, ${pick(words)}`);
