@@ -243,8 +243,8 @@ class Candidate {
 }
 
 const MOST_INSTRUCTIONS = 128;
-const LEAST_ROUNDS = 4;
-const LEAST_GAIN = 0.1;
+const LEAST_ROUNDS = 8;
+const LEAST_GAIN = 0.25;
 /** Longer iterations are not scheduled: tables have an entry for each cycle. */
 const MOST_CYCLES = 4096;
 
