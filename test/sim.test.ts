@@ -46,6 +46,14 @@ EXIT`);
     expect(run(p).error).toMatch(/jump table/);
     const withTable: Program = { ...p, functions: [{ ...p.functions[0], tables: [[1, 2]] }] };
     expect(run(withTable).values.slice(0, 8)).toEqual([0, 1, 0, 6, 0, 15, 0, 28]);
+    const byOffset = (shift: number): Program => {
+      const offset = `SHL R9, R4, ${shift}\nBRX.OFFSET R9, T0\nBB1:\nEXIT\nBB2:\nSTG [RD3], R2\nEXIT`;
+      const { functions, ...rest } = kernel(`LOP3 R4, R2, 1, RZ, 0xc0\n${offset}`);
+      return { ...rest, functions: [{ ...functions[0], tables: [[1, 2]] }] };
+    };
+    expect(run(byOffset(2)).values.slice(0, 6)).toEqual([0, 1, 0, 3, 0, 5]);
+    expect(run(byOffset(3)).error).toMatch(/offset 8 is outside the jump table of 2 entries/);
+    expect(run(byOffset(1)).error).toMatch(/offset 2 is outside/);
   });
 
   it('a spin lock inside a warp ends', () => {

@@ -1,4 +1,5 @@
 import { isPhi } from '../ir/flow.ts';
+import { valueOfEntry } from '../ir/jump-table.ts';
 import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { type BoundsProgram, boundsProgram, operandOf } from '../isa/bounds-program.ts';
@@ -177,7 +178,8 @@ class Namer {
     const i = x.src.findIndex((o) => o.kind === Kind.Reg);
     if (at < 0 || i < 0 || this.single[regIndex(x.src[i].reg)] === 0) return;
     const hits = this.entries(x.src[at].lo).get(to);
-    if (hits !== undefined) this.add(x.src[i].reg, root, null, -1, [], hits.first, hits.last);
+    if (hits === undefined) return;
+    this.add(x.src[i].reg, root, null, -1, [], valueOfEntry(x, hits.first), valueOfEntry(x, hits.last));
   }
 
   /** By node: the first and the last entry of a table that leads there. */

@@ -1,5 +1,6 @@
 import { type BlockNo, type Draft, type Ins, pinnedBlocks } from '../ir/draft/index.ts';
 import { endsFlow, isPhi } from '../ir/flow.ts';
+import { valueOfEntry } from '../ir/jump-table.ts';
 import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -158,7 +159,7 @@ export class Switches {
       let list = places.get(to);
       if (list === undefined) places.set(to, (list = []));
       for (const p of pieces) {
-        const place = BigInt(k);
+        const place = BigInt(valueOfEntry(x, k));
         if (p.alone && p.plus !== place) continue;
         const v = BigInt.asUintN(width, place - p.plus);
         list.push(p.alone ? p.values : meet(p.values, [{ low: v, high: v }]));

@@ -3,6 +3,7 @@ import { Pool } from '../analysis/liveness.ts';
 import { statedThreads, USUAL_BLOCK } from '../analysis/occupancy.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { namesReached, sharedBytes } from '../analysis/shared-layout.ts';
+import { ENTRY_BYTES } from '../ir/jump-table.ts';
 import { CLASSES } from '../ir/opcode.ts';
 import type { Fn, Program } from '../ir/program.ts';
 import { factOf } from '../spec/backend.ts';
@@ -12,9 +13,6 @@ import { MEMORY, type Values } from './metrics.ts';
 import { type BlockUse, occupancyOf } from './occupancy.ts';
 import { partingOf } from './parting.ts';
 import { blockWeights } from './weights.ts';
-
-/** Bytes of one entry of a jump table: a 32-bit offset. */
-const TABLE_ENTRY = 4;
 
 /** Register files whose pressure is a metric. */
 const FILES = ['R', 'UR', 'P', 'UP'] as const;
@@ -74,7 +72,7 @@ export function staticValues(
         }
       }
     });
-    for (const t of fn.tables) add('table-bytes', TABLE_ENTRY * t.length);
+    for (const t of fn.tables) add('table-bytes', ENTRY_BYTES * t.length);
     const parting = partingOf(fn);
     add('divergence-points', parting.points.length);
     depth = Math.max(depth, parting.depth);

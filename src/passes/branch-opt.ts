@@ -6,6 +6,7 @@ import { WorkList } from '../analysis/worklist.ts';
 import { type BlockNo, type Draft, edit, pinnedBlocks, removeUnreachable } from '../ir/draft/index.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
 import { endsFlow } from '../ir/flow.ts';
+import { countsBytes, entryOf } from '../ir/jump-table.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { BUDGET } from './branch-budget.ts';
@@ -183,12 +184,15 @@ class Simplifier {
     const entries = d.tables()[table].map((id) => d.blockById(id));
     if (entries.length === 0) return null;
     const targets = entries.map((e) => this.forwarding.target(e));
-    const known =
-      index.kind === Kind.Imm && index.lo >= 0 && index.lo < targets.length ? targets[index.lo] : -1;
+    const at = index.kind === Kind.Imm ? entryOf(t, index.lo) : -1;
+    const known = at >= 0 && at < targets.length ? targets[at] : -1;
     const only = targets.every((e) => e === targets[0]) ? targets[0] : -1;
     const to = known >= 0 ? known : only;
     if (to >= 0) {
-      const why = known >= 0 ? `the index is always ${index.lo}` : 'all entries lead to the same block';
+      const why =
+        known >= 0
+          ? `the ${countsBytes(t) ? 'offset' : 'index'} is always ${index.lo}`
+          : 'all entries lead to the same block';
       const branch = withGuard(d.branchTo(to, t.loc), t.guard, t.guardNot);
       return this.terminator(b, t, branch, d.fall(b), 'table-to-branch', why);
     }

@@ -4,6 +4,7 @@ import { boundsAt, constantOf, type Ranges, rangeAt, rangeOf, rangesOf } from '.
 import { type BlockNo, type Draft, edit, type Ins, removeUnreachable } from '../ir/draft/index.ts';
 import { withGuard, withSource } from '../ir/edit.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
+import { countsBytes, entryOf } from '../ir/jump-table.ts';
 import { copyLike, copyOf, type Moves, movesOf } from '../ir/moves.ts';
 import { slotWidth, srcSlot } from '../ir/opcode.ts';
 import {
@@ -236,13 +237,20 @@ function resolveTable(d: Draft, b: BlockNo, found: ConstantsByFlow, ctx: PassCon
   if (x.op.primitive !== 'branch-table' || x.src[0].kind !== Kind.Reg || isPredReg(x.src[0].reg)) return;
   const c = found.constantOf(x.src[0].reg);
   const entries = d.tables()[x.src[1].lo];
-  if (c === null || c.hi !== 0 || c.lo < 0 || c.lo >= entries.length) return;
+  if (c === null || c.hi !== 0) return;
+  const at = entryOf(x, c.lo);
+  if (at < 0 || at >= entries.length) return;
   if (!ctx.mayRewrite('table-known', d.id(b), x)) return;
-  ctx.remark('passed', 'table-known', `${printInstr(x)}: the index is always ${c.lo}`, {
-    block: d.id(b),
-    ins: x,
-  });
-  const branch = withGuard(d.branchTo(d.blockById(entries[c.lo]), x.loc), x.guard, x.guardNot);
+  ctx.remark(
+    'passed',
+    'table-known',
+    `${printInstr(x)}: the ${countsBytes(x) ? 'offset' : 'index'} is always ${c.lo}`,
+    {
+      block: d.id(b),
+      ins: x,
+    },
+  );
+  const branch = withGuard(d.branchTo(d.blockById(entries[at]), x.loc), x.guard, x.guardNot);
   d.setTerminator(b, branch, d.fall(b));
 }
 

@@ -3,6 +3,7 @@ import { type DefUse, defUseOf } from '../analysis/defuse.ts';
 import { WorkList } from '../analysis/worklist.ts';
 import { withSrc } from '../ir/edit.ts';
 import { isControl, isPhi } from '../ir/flow.ts';
+import { entryOf } from '../ir/jump-table.ts';
 import { copyOf, type Moves } from '../ir/moves.ts';
 import {
   immOf,
@@ -182,7 +183,8 @@ export class ConstantsByFlow {
       const [s, c] = this.look(x.src[0]);
       if (s === State.None) return;
       const entries = fn.tables[x.src[1].lo];
-      if (c !== null && c.hi === 0 && c.lo >= 0 && c.lo < entries.length) only = g.positionOf[entries[c.lo]];
+      const at = c !== null && c.hi === 0 ? entryOf(x, c.lo) : -1;
+      if (at >= 0 && at < entries.length) only = g.positionOf[entries[at]];
     }
     for (let e = g.succStart[b]; e < g.succStart[b + 1]; e++) {
       if (this.taken[e] === 1 || (only >= 0 && g.succ[e] !== only)) continue;

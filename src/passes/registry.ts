@@ -19,6 +19,7 @@ import { deadStores } from './dead-stores.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
 import { equivalentConditions } from './equivalent-conditions.ts';
+import { expandTableJumps } from './expand-table-jumps.ts';
 import { finalInspection } from './final-inspection.ts';
 import { forwardStores } from './forward-stores.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
@@ -150,6 +151,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     'resolve or bypass branches that earlier ones decide',
   ),
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
+  entry('expand-table-jumps', expandTableJumps, 1, 'make the indices of jump tables offsets into them', {
+    facts: ['encoding.instruction-bytes'],
+  }),
   entry('generate-mov-phi', generateMovPhi, 2, 'enter SSA: one definition per register, phis at joins'),
   entry('gvn-cse', gvnCse, 4, 'global value numbering: compute equal expressions once'),
   entry('hoist-invariants', hoistInvariants, 4, 'move loop-invariant code in front of its loop'),

@@ -1,3 +1,4 @@
+import { countsBytes, entryOf } from '../ir/jump-table.ts';
 import type { Decoded } from './decode.ts';
 import { lowest } from './masks.ts';
 import { insertPath, newPath } from './paths.ts';
@@ -48,9 +49,15 @@ export function branchTable(
   if (mask !== active) ways.set(path.pc + 1, active & ~mask);
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
-    const i = f.regs.i32[at + l] >>> 0;
-    if (i >= table.length)
-      m.fault(`index ${i} is outside the jump table of ${table.length} entries`, d, w, l);
+    const value = f.regs.i32[at + l] >>> 0;
+    const i = entryOf(d.ins, value);
+    if (i < 0 || i >= table.length)
+      m.fault(
+        `${countsBytes(d.ins) ? 'offset' : 'index'} ${value} is outside the jump table of ${table.length} entries`,
+        d,
+        w,
+        l,
+      );
     ways.set(table[i], (ways.get(table[i]) ?? 0) | (r & -r));
   }
   if (ways.size === 1) path.pc = ways.keys().next().value!;

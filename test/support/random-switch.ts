@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { isPhi } from '../../src/ir/flow.ts';
+import { entryOf } from '../../src/ir/jump-table.ts';
 import { slotWidth, srcSlot } from '../../src/ir/opcode.ts';
 import { immValue, Kind, NO_REG, type Operand, type Reg, regOf } from '../../src/ir/operand.ts';
 import type { Fn } from '../../src/ir/program.ts';
@@ -268,8 +269,9 @@ export function runSwitch(fn: Fn, selector: Reg, input: bigint, most = 2000): st
       }
       if (primitive === 'branch-table') {
         const table = fn.tables[x.src[1].lo];
-        const index = Number(read(x.src[0], 32));
-        if (index >= table.length) throw new Error(`place ${index} of a table with ${table.length}`);
+        const index = entryOf(x, Number(read(x.src[0], 32)));
+        if (index < 0 || index >= table.length)
+          throw new Error(`place ${index} of a table with ${table.length}`);
         to = at.get(table[index])!;
         break;
       }

@@ -10,6 +10,7 @@ import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
 import { writeForeign } from './foreign.ts';
 import { Halves, withHalves } from './halves.ts';
+import { planIndices } from './indices.ts';
 import { LineInfo } from './locs.ts';
 import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
 import type { PtxTable, Row } from './table.ts';
@@ -111,6 +112,7 @@ class BodyWriter {
   private readonly tables = new Set<number>();
   private readonly prototypes = new Map<string, string>();
   private readonly plan: ReturnType<typeof planCarries>;
+  private readonly indices: ReturnType<typeof planIndices>;
 
   constructor(fn: Fn, w: Writer, halves: Halves, module: ModuleContext, at: FunctionContext) {
     this.fn = fn;
@@ -119,6 +121,7 @@ class BodyWriter {
     this.module = module;
     this.lines = new LineInfo(module.program.locs, at.source);
     this.plan = planCarries(fn);
+    this.indices = planIndices(fn);
     this.findTargets();
     const taken = new Set<string>();
     const again = new Map<string, number>();
@@ -202,11 +205,11 @@ class BodyWriter {
       if (i === last) {
         this.instruction({ ...i, guardNot: false, src: [label(next!.id)] });
         this.instruction({ ...i, mods: withMods(i.op, i.mods, 'U'), guard: NO_REG, guardNot: false });
-      } else this.instruction(i);
+      } else this.instruction(this.indices.jumps.get(i) ?? i);
   }
 
   private instruction(i: Instr): void {
-    if (this.plan.dropped.has(i)) return;
+    if (this.plan.dropped.has(i) || this.indices.dropped.has(i)) return;
     for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
     const bank =
       i.op.primitive === 'cvta' &&

@@ -1,0 +1,28 @@
+import { hasMod, withMods } from './opcode.ts';
+import type { Operand } from './operand.ts';
+import type { Instr } from './program.ts';
+
+/** log2 of the bytes of an entry: each is a signed 32-bit offset from the start of its table (seed 003). */
+export const ENTRY_SHIFT = 2;
+export const ENTRY_BYTES = 1 << ENTRY_SHIFT;
+
+/** Does a jump through a table take the byte offset of an entry, and not its index? */
+export const countsBytes = (x: Instr): boolean => hasMod(x.op, x.mods, 'OFFSET');
+
+/** The entry that a value of the operand of a jump through a table names; -1 if it names none in any table. */
+export function entryOf(x: Instr, value: number): number {
+  if (!countsBytes(x)) return value;
+  return value % ENTRY_BYTES === 0 ? value / ENTRY_BYTES : -1;
+}
+
+/** The value of its operand that names an entry. */
+export const valueOfEntry = (x: Instr, entry: number): number =>
+  countsBytes(x) ? entry * ENTRY_BYTES : entry;
+
+/** The same jump by an index, or by an offset. */
+export function jumpBy(x: Instr, operand: Operand, offset: boolean): Instr {
+  const { group } = x.op.modByName.get('OFFSET')!;
+  const index = x.mods & ~(group.mask << group.shift);
+  const mods = offset ? withMods(x.op, index, 'OFFSET') : index;
+  return { ...x, mods, src: [operand, ...x.src.slice(1)] };
+}

@@ -1,0 +1,62 @@
+import { countsBytes, ENTRY_SHIFT, jumpBy } from '../../ir/jump-table.ts';
+import { Kind, NO_REG, type Operand, type Reg } from '../../ir/operand.ts';
+import type { Block, Fn, Instr } from '../../ir/program.ts';
+
+/** How jumps through tables by offset are written with an index again. */
+export interface IndexPlan {
+  /** By jump: the same with an index. */
+  readonly jumps: ReadonlyMap<Instr, Instr>;
+  /** Shifts that nothing needs then: nothing is written for them. */
+  readonly dropped: ReadonlySet<Instr>;
+}
+
+const NOTHING: IndexPlan = { jumps: new Map(), dropped: new Set() };
+
+/**
+ * `brx.idx` takes an index, which ptxas shifts itself; for a shift that is undone again ptxas 13.0.88 writes a mask more. So the index is
+ * taken from the shift that made the offset, where that is in the same block and what it shifts is still there.
+ */
+export function planIndices(fn: Fn): IndexPlan {
+  if (fn.tables.length === 0) return NOTHING;
+  const jumps = new Map<Instr, Instr>();
+  const shifts = new Set<Instr>();
+  for (const b of fn.blocks)
+    b.ins.forEach((x, at) => {
+      if (x.op.primitive !== 'branch-table' || !countsBytes(x)) return;
+      const shift = shiftAbove(b, at);
+      if (shift === null) return;
+      jumps.set(x, jumpBy(x, shift.src[0], false));
+      shifts.add(shift);
+    });
+  if (jumps.size === 0) return NOTHING;
+  const needed = new Set<Reg>(fn.returns.map((p) => p.reg));
+  for (const b of fn.blocks)
+    for (const x of b.ins) {
+      needed.add(x.guard);
+      for (const o of (jumps.get(x) ?? x).src) needed.add(o.reg);
+    }
+  return { jumps, dropped: new Set([...shifts].filter((x) => !needed.has(x.dst[0]))) };
+}
+
+/** The shift above a jump that makes its offset of an index which is not written in between; null if there is none. */
+function shiftAbove(b: Block, at: number): Instr | null {
+  const offset = b.ins[at].src[0].reg;
+  if (offset === NO_REG) return null;
+  const written = new Set<Reg>();
+  for (let k = at - 1; k >= 0; k--) {
+    const x = b.ins[k];
+    for (const r of x.dst) written.add(r);
+    if (x.dst.includes(offset)) return isShift(x) && !written.has(x.src[0].reg) ? x : null;
+  }
+  return null;
+}
+
+/** Does it make an offset of an index, always? */
+const isShift = (x: Instr): boolean =>
+  x.op.name === 'SHL' &&
+  x.mods === 0 &&
+  x.guard === NO_REG &&
+  x.src[0].mods === 0 &&
+  isConstant(x.src[1], ENTRY_SHIFT);
+
+const isConstant = (o: Operand, n: number): boolean => o.kind === Kind.Imm && o.lo === n && o.mods === 0;
