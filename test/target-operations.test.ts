@@ -6,7 +6,7 @@ import { DiagnosticError } from '../src/ir/diagnostic.ts';
 import { parseFn, printProgram } from '../src/ir/text.ts';
 import { runLaunch } from '../src/sim/launch.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
-import { groupsOf, type Plan } from '../src/spec/plan.ts';
+import { groupsOf, type Plan, passesOf } from '../src/spec/plan.ts';
 import { testIsa } from './support/isa.ts';
 import { planWith, shipped } from './support/specs.ts';
 
@@ -25,7 +25,7 @@ const kernel = (name: string, plan: Plan) => {
 };
 
 describe('the table of operations', () => {
-  it('names opcodes with modifiers that they have, and phases with rules for them that run on the target', async () => {
+  it('names opcodes with modifiers that they have, and phases with rules or a pass for them that run on the target', async () => {
     let expanded = 0;
     for (const sm of targets) {
       const plan = await planFor(sm);
@@ -37,6 +37,12 @@ describe('the table of operations', () => {
         if (support === 'native' || support === 'none') continue;
         expanded++;
         const phase = plan.phases.find((p) => p.id === support)!;
+        if (op!.unit === 'fp16') {
+          expect(passesOf(phase), `${sm} ${key}`).toContain('promote-half');
+          // What its gate asks for.
+          expect(plan.backend.facts.operations).toMatchObject({ HMNMX2: phase.id });
+          continue;
+        }
         const rules = groupsOf(phase)
           .map((g) => shipped.rules!.get(g)!.data as { when?: string; rules: { match: string }[] })
           .filter(

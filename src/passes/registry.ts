@@ -43,6 +43,7 @@ import type { EditPass, Pass, ProgramPass } from './pass.ts';
 import { pipelining } from './pipelining.ts';
 import { placeBlocks } from './place-blocks.ts';
 import { predication } from './predication.ts';
+import { promoteHalf } from './promote-half.ts';
 import { promoteMemory } from './promote-memory.ts';
 import { propagateVarying } from './propagate-varying.ts';
 import { reassociate } from './reassociate.ts';
@@ -171,6 +172,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
+  entry('promote-half', promoteHalf, 1, 'compute half-precision operations in single precision', {
+    facts: ['operations'],
+  }),
   entry('promote-memory', promoteMemory, 2, 'promote local variables at constant offsets to registers', {
     knobs: [
       'ConvertMemoryToRegIndexedSizeLimit',
