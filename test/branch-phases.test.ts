@@ -57,16 +57,10 @@ describe('the phases of branches and switches', () => {
   });
 });
 
-it.each([
-  'Knob232',
-  'Knob351=3',
-  'RegAllocAvoidBankConflictMacPenalty=3',
-  'RegAllocAvoidBankConflictMacWindowSize=3',
-])('%s is for phase 14, which does nothing yet', async (set) => {
+const DISTANCES = ['RegAllocAvoidBankConflictMacPenalty=3', 'RegAllocAvoidBankConflictMacWindowSize=3'];
+it.each(DISTANCES)('%s is for phase 14, which does not read it', async (set) => {
   const says = await saysOf({ set: [set], order: 'binary' });
-  expect(says).toMatch(
-    /^warning: knob \w+ is set \(command-line\), but no phase that runs reads it\n {2}DoSwitchOptFirst/,
-  );
+  expect(says).toMatch(/^warning: knob \w+ is set \(command-line\), but nothing reads it yet/);
 });
 
 describe('from nested branches to none', () => {

@@ -453,6 +453,20 @@ BB2:
     ]);
   });
 
+  it('target-branches reports how far branches go', () => {
+    const facts = { 'slots.136': 'branch-distance', 'encoding.instruction-bytes': 16 };
+    const said = (body: string): readonly string[] => {
+      const f = parseFn(`.entry k\n  .table T0 BB1 BB3\n{\n${body}\n}`, isa);
+      const ctx = testContext(f, { facts });
+      expect(runPass('target-branches', f, ctx)).toBe(f);
+      return ctx.reports;
+    };
+    expect(said('BB0:\n @P1 BRA BB3\nBB1:\n BRX R2, T0\nBB2:\n NOP\n NOP\nBB3:\n BRA BB0')).toEqual([
+      '# 4 branches, to targets 16 to 80 bytes away, half of them within 48',
+    ]);
+    expect(said('BB1:\n NOP\nBB3:\n EXIT')).toEqual(['# no branches']);
+  });
+
   it('propagate-varying says which branches may part lanes, and where that comes from', () => {
     const f = parseFn(
       `.entry k

@@ -24,7 +24,7 @@ const GAINS: Readonly<Record<string, readonly [metric: string, part: number]>> =
   'whole-loops': ['warp-instructions', 0.5],
   inline: ['warp-instructions', 0.5],
   'nvopt-levels': ['warp-instructions', 0.5],
-  'quick-build': ['phases-run', 0.67],
+  'quick-build': ['phases-run', 0.65],
   'shared-layout': ['shared-bytes', 0.999],
 };
 const recipeOf = (name: string): RecipeSpec.Recipe =>

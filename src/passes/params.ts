@@ -72,6 +72,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'least-gain': share,
     profiled: word('weigh', 'stays'),
   },
+  'target-branches': { uniform: flag },
   'tail-merging': { 'least-tail': count, 'least-arm': count },
   vectorize: { 'least-element': count, 'max-pressure': count, 'most-padding': count, 'param-window': count },
 };

@@ -62,6 +62,7 @@ import { splitControlFlow } from './split-control-flow.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
+import { targetBranches } from './target-branches.ts';
 import { trackAccumulators } from './track-accumulators.ts';
 import { uniformAtomics } from './uniform-atomics.ts';
 import { vectorize } from './vectorize.ts';
@@ -154,6 +155,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
   entry('expand-table-jumps', expandTableJumps, 1, 'make the indices of jump tables offsets into them', {
     facts: ['encoding.instruction-bytes'],
+  }),
+  entry('target-branches', targetBranches, 1, 'what a target does with branches before they are simplified', {
+    knobs: ['Knob232', 'Knob351'],
+    facts: ['slots.136', 'encoding.instruction-bytes'],
+    requires: ['control-last'],
   }),
   entry('generate-mov-phi', generateMovPhi, 2, 'enter SSA: one definition per register, phis at joins'),
   entry('gvn-cse', gvnCse, 4, 'global value numbering: compute equal expressions once'),
