@@ -312,7 +312,7 @@ phases:
         --> mine.yaml:6:13
           6 |   disable: [SetControlFlowOpLastInBB, OriSanitise, OriLoopFusion]
             |             ^^^^^^^^^^^^^^^^^^^^^^^^
-        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 55 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 60 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
   });
 
@@ -389,7 +389,7 @@ phases: { enable: [PromoteFP16, GeneralOptimizeEarly] }`),
         --> mine.yaml:4:10
           4 | hooks: { AdvancedPhaseAfterConvUnSup: [{ pass: live-dead }] }
             |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      warning: phase 'PromoteFP16' is enabled, but never runs: nothing is bound to it
+      warning: phase 'PromoteFP16' is enabled, but never runs: on sm_80, operations.HMNMX2 is not "PromoteFP16"
         --> mine.yaml:5:20
           5 | phases: { enable: [PromoteFP16, GeneralOptimizeEarly] }
             |                    ^^^^^^^^^^^"
