@@ -162,11 +162,16 @@ export class FnLower extends Scopes {
     }
   }
 
-  /** @throws NoForm where the instruction set has no such opcode, or the opcode no such modifier */
+  /**
+   * Emits an opcode with modifiers of different groups.
+   *
+   * @throws NoForm where the instruction set has no such opcode, the opcode no such modifier, or two of them exclude each other
+   */
   emit(name: string, mods: readonly string[], dst: readonly Reg[], src: readonly Operand[]): void {
     const op = this.module.isa.byName.get(name);
     if (op === undefined) throw new NoForm(`the instruction set has no ${name}`);
-    if (!mods.every((m) => op.modByName.has(m))) throw new NoForm();
+    const groups = new Set(mods.map((m) => op.modByName.get(m)?.group));
+    if (groups.has(undefined) || groups.size < mods.length) throw new NoForm();
     this.emitWith(op, mods.length === 0 ? 0 : withMods(op, 0, ...mods), dst, src);
   }
 

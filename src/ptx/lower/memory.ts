@@ -1,21 +1,23 @@
 import { addr, cbank, imm, NO_REG, type Operand, RegFile, RZ, reg, regFile } from '../../ir/operand.ts';
-import type { PtxInstr, PtxOperand } from '../ast.ts';
+import type { PtxOperand } from '../ast.ts';
 import { type Handler, typeOf } from './arith.ts';
 import { type FnLower, NoForm } from './function.ts';
+import { type Modifiers, type ReadingHandler, readingAll } from './modifiers.ts';
 import type { PtxType } from './types.ts';
 
-const SPACES: ReadonlySet<string> = new Set(['global', 'shared', 'local', 'const', 'param']);
+const SPACES = [
+  'global',
+  'shared',
+  'shared::cta',
+  'local',
+  'const',
+  'param',
+  'param::entry',
+  'param::func',
+] as const;
 
 /** State space among the modifiers, '' for generic. */
-function spaceOf(i: PtxInstr): string {
-  for (const m of i.mods) {
-    const [s, sub] = m.split('::');
-    if (!SPACES.has(s)) continue;
-    if (sub === 'cluster') throw new NoForm();
-    return s;
-  }
-  return '';
-}
+const spaceOf = (w: Modifiers): string => w.oneOf(SPACES)?.split('::')[0] ?? '';
 
 /** An address operand: base register or symbol, and offset. */
 function address(f: FnLower, o: PtxOperand): Operand {
@@ -37,46 +39,36 @@ function symbolSpace(f: FnLower, o: PtxOperand): string {
   return s?.kind === 'variable' ? s.space : '';
 }
 
-const UPPER: ReadonlySet<string> = new Set([
-  'relaxed',
-  'acquire',
-  'release',
-  'volatile',
-  'mmio',
-  'cta',
-  'cluster',
-  'gpu',
-  'sys',
-  'ca',
-  'cg',
-  'cs',
-  'lu',
-  'cv',
-  'nc',
-  'wb',
-  'wt',
-]);
-const EVICT: Readonly<Record<string, string>> = {
+const CACHE = ['ca', 'cg', 'cs', 'lu', 'cv', 'nc', 'wb', 'wt'] as const;
+const SCOPES = ['cta', 'cluster', 'gpu', 'sys'] as const;
+const ORDERS = ['relaxed', 'acquire', 'release', 'acq_rel', 'volatile', 'mmio'] as const;
+const FETCHES = ['L2::64B', 'L2::128B', 'L2::256B'] as const;
+const EVICTS: Readonly<Record<string, string>> = {
   'L1::evict_normal': 'EVICT_NORMAL',
   'L1::evict_unchanged': 'EVICT_UNCHANGED',
   'L1::evict_first': 'EVICT_FIRST',
   'L1::evict_last': 'EVICT_LAST',
   'L1::no_allocate': 'NO_ALLOCATE',
-  evict_first: 'EVICT_FIRST',
-  evict_last: 'EVICT_LAST',
+  'L2::evict_normal': 'L2_EVICT_NORMAL',
+  'L2::evict_first': 'L2_EVICT_FIRST',
+  'L2::evict_last': 'L2_EVICT_LAST',
 };
 
+const upper = (m: string): string => m.toUpperCase();
+const fetches = (w: Modifiers): string[] => w.among(FETCHES).map((m) => `L2_${m.slice(4)}`);
+
 /** Cache, ordering and scope modifiers of loads and stores. */
-function hints(i: PtxInstr): string[] {
-  const m: string[] = [];
-  for (const x of i.mods) {
-    // .mmio is spelled .mmio.relaxed, but orders more than .relaxed alone.
-    if (x === 'relaxed' && i.mods.includes('mmio')) continue;
-    if (UPPER.has(x)) m.push(x.toUpperCase());
-    else if (EVICT[x] !== undefined) m.push(EVICT[x]);
-    else if (/^L2::(64|128|256)B$/.test(x)) m.push(`L2_${x.slice(4)}`);
-  }
-  return m;
+function hints(w: Modifiers): string[] {
+  const orders = w.among(ORDERS);
+  // .mmio is spelled .mmio.relaxed, but orders more than .relaxed alone.
+  const order = orders.includes('mmio') ? orders.filter((m) => m !== 'relaxed') : orders;
+  return [
+    ...order.map(upper),
+    ...w.among(SCOPES).map(upper),
+    ...w.among(CACHE).map(upper),
+    ...w.among(Object.keys(EVICTS)).map((m) => EVICTS[m]),
+    ...fetches(w),
+  ];
 }
 
 /** Access type of a load or store. */
@@ -87,7 +79,7 @@ function accessType(t: PtxType, load: boolean): string {
   return `${load && t.kind === 'signed' ? 'S' : 'U'}${t.bits}`;
 }
 
-const vecOf = (i: PtxInstr): string => i.mods.find((m) => /^v[248]$/.test(m))?.toUpperCase() ?? 'V1';
+const vecOf = (w: Modifiers): string => w.oneOf(['v2', 'v4', 'v8'])?.toUpperCase() ?? 'V1';
 const items = (o: PtxOperand): readonly PtxOperand[] => (o.kind === 'vector' ? o.items : [o]);
 
 const OPS: Readonly<Record<string, readonly [string, string]>> = {
@@ -97,22 +89,23 @@ const OPS: Readonly<Record<string, readonly [string, string]>> = {
   local: ['LDL', 'STL'],
 };
 
-const load: Handler = (f, i) => {
+const load: ReadingHandler = (f, i, w) => {
   const t = typeOf(i);
   const [to, from] = i.operands;
-  let space = spaceOf(i);
+  const ofEntry = i.mods.includes('param::entry');
+  let space = spaceOf(w);
+  const said = hints(w);
   if (space === '') space = symbolSpace(f, from);
   let op: string;
   let ad: Operand;
   let mods: string[];
   if (space === 'param' || space === 'const') {
     mods = [];
-    [op, ad] = paramOrConst(f, from, space, i.mods.includes('param::entry'));
+    [op, ad] = paramOrConst(f, from, space, ofEntry);
   } else {
     op = OPS[space][0];
     ad = address(f, from);
-    mods = hints(i).filter((m) => m !== 'WB');
-    if (op !== 'LDG' && op !== 'LD') mods = mods.filter((m) => m !== 'NC');
+    mods = said;
   }
   const targets = items(to);
   const width = t.bits >= 64 ? t.bits : 32;
@@ -136,7 +129,7 @@ const load: Handler = (f, i) => {
     }
     return d.reg;
   });
-  f.emit(op, [accessType(t, true), vecOf(i), ...mods], dst, [ad]);
+  f.emit(op, [accessType(t, true), vecOf(w), ...mods], dst, [ad]);
   for (const g of after) g();
 };
 
@@ -158,10 +151,12 @@ function paramOrConst(f: FnLower, o: PtxOperand, space: string, entry: boolean):
   throw new NoForm(`'${o.base}' is no parameter`);
 }
 
-const store: Handler = (f, i) => {
+const store: ReadingHandler = (f, i, w) => {
   const t = typeOf(i);
   const [to, from] = i.operands;
-  let space = spaceOf(i);
+  let space = spaceOf(w);
+  const said = hints(w);
+  const vec = vecOf(w);
   if (space === '') space = symbolSpace(f, to);
   const values = items(from).map((o) => f.src(o, t.bits));
   const type = accessType(t, false);
@@ -172,41 +167,27 @@ const store: Handler = (f, i) => {
     const s = d === undefined ? f.symbol(to.base) : undefined;
     // The address of a device function's parameter is one of local memory.
     if (d !== undefined && !f.isEntry)
-      return f.emit('STL', [type, vecOf(i)], [], [addr(d.reg, offset), ...values]);
+      return f.emit('STL', [type, vec], [], [addr(d.reg, offset), ...values]);
     if (s?.kind === 'variable' && s.space === 'local')
-      return f.emit('STL', [type, vecOf(i)], [], [addr(NO_REG, offset, s.name), ...values]);
+      return f.emit('STL', [type, vec], [], [addr(NO_REG, offset, s.name), ...values]);
     if (s?.kind !== 'call-param') throw new NoForm(`'${to.base}' is no parameter that can be written`);
-    return f.emit('STPRM', [type, vecOf(i)], [], [addr(NO_REG, offset, s.name), ...values]);
+    return f.emit('STPRM', [type, vec], [], [addr(NO_REG, offset, s.name), ...values]);
   }
   if (space === 'const') throw new NoForm('store to .const');
-  f.emit(
-    OPS[space][1],
-    [type, vecOf(i), ...hints(i).filter((m) => m !== 'NC')],
-    [],
-    [address(f, to), ...values],
-  );
+  f.emit(OPS[space][1], [type, vec, ...said], [], [address(f, to), ...values]);
 };
 
-const ATOMIC_OPS: ReadonlySet<string> = new Set([
-  'add',
-  'min',
-  'max',
-  'inc',
-  'dec',
-  'and',
-  'or',
-  'xor',
-  'exch',
-  'cas',
-]);
+const ATOMIC_OPS = ['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor', 'exch', 'cas'] as const;
 
-const atomic: Handler = (f, i) => {
+const atomic: ReadingHandler = (f, i, w) => {
   const t = typeOf(i);
-  const op = i.mods.find((m) => ATOMIC_OPS.has(m));
-  if (op === undefined || t.bits === 128 || vecOf(i) !== 'V1') throw new NoForm();
+  const op = w.oneOf(ATOMIC_OPS);
+  if (op === undefined || t.bits === 128 || vecOf(w) !== 'V1') throw new NoForm();
+  // Halves are never flushed there, and PTX wants it said (PTX ISA 9.0, atom).
+  if (t.kind === 'half') w.has('noftz');
   const red = i.opcode === 'red';
   const ops = red ? i.operands : i.operands.slice(1);
-  let space = spaceOf(i);
+  let space = spaceOf(w);
   if (space === '') space = symbolSpace(f, ops[0]);
   const name = space === 'global' ? 'ATOMG' : space === 'shared' ? 'ATOMS' : 'ATOM';
   if (space === 'local' || space === 'const') throw new NoForm(`atomics on .${space}`);
@@ -218,9 +199,7 @@ const atomic: Handler = (f, i) => {
         : t.bits === 16
           ? 'B16'
           : `${t.kind === 'signed' ? 'S' : 'U'}${t.bits}`;
-  const mods = [op.toUpperCase(), type];
-  for (const m of i.mods)
-    if (/^(relaxed|acquire|release|acq_rel|cta|cluster|gpu|sys)$/.test(m)) mods.push(m.toUpperCase());
+  const mods = [op.toUpperCase(), type, ...w.among(ORDERS).map(upper), ...w.among(SCOPES).map(upper)];
   const ret = red || i.operands[0].kind === 'sink';
   if (ret) mods.push('NORTN');
   const d = ret ? NO_REG : f.dst(i.operands[0], t.bits).reg;
@@ -232,31 +211,38 @@ const atomic: Handler = (f, i) => {
   );
 };
 
-const PREFETCH: Readonly<Record<string, string>> = { L1: 'PF1', L2: 'PF2' };
+/** What a prefetch, or another hint about a line of a cache, is to CCTL. */
+const LINE_HINTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  prefetch: {
+    L1: 'PF1',
+    L2: 'PF2',
+    'L2::evict_last': 'PF2_EVICT_LAST',
+    'L2::evict_normal': 'PF2_EVICT_NORMAL',
+  },
+  prefetchu: { L1: 'PFU' },
+  discard: { L2: 'DISCARD' },
+  applypriority: { 'L2::evict_normal': 'APPLY_NORMAL' },
+};
 
-const hint: Handler = (f, i) => {
-  const space = spaceOf(i);
-  const op =
-    i.opcode === 'discard'
-      ? 'DISCARD'
-      : i.opcode === 'applypriority'
-        ? 'APPLY_NORMAL'
-        : i.opcode === 'prefetchu'
-          ? 'PFU'
-          : (PREFETCH[i.mods[i.mods.length - 1].split('::')[0]] ?? 'PF2');
-  if (i.mods.includes('tensormap')) throw new NoForm();
+const hint: ReadingHandler = (f, i, w) => {
+  const space = spaceOf(w);
+  const known = LINE_HINTS[i.opcode];
+  const level = w.oneOf(Object.keys(known));
+  if (level === undefined) throw new NoForm();
   f.emit(
     'CCTL',
-    [op, space === 'global' ? 'GLOBAL' : space === 'local' ? 'LOCAL' : 'GENERIC'],
+    [known[level], space === 'global' ? 'GLOBAL' : space === 'local' ? 'LOCAL' : 'GENERIC'],
     [],
     [address(f, i.operands[0])],
   );
 };
 
-const cp: Handler = (f, i) => {
-  if (i.mods[0] !== 'async' || i.mods.includes('bulk')) throw new NoForm();
-  const kind = i.mods[1];
+const cp: ReadingHandler = (f, i, w) => {
+  if (!w.has('async')) throw new NoForm();
+  const kind = w.oneOf(['commit_group', 'wait_group', 'wait_all', 'mbarrier', 'ca', 'cg']);
   switch (kind) {
+    case undefined:
+      throw new NoForm();
     case 'commit_group':
       return f.emit('LDGDEPBAR', [], [], []);
     case 'wait_group':
@@ -264,18 +250,18 @@ const cp: Handler = (f, i) => {
     case 'wait_all':
       return f.emit('DEPBAR', ['ALL'], [], [imm(0)]);
     case 'mbarrier':
+      if (!w.has('arrive')) throw new NoForm();
       return f.emit(
         'MBAR_ARRIVE',
-        [i.mods.includes('noinc') ? 'ASYNC_NOINC' : 'ASYNC'],
+        [w.has('noinc') ? 'ASYNC_NOINC' : 'ASYNC'],
         [NO_REG],
-        [sharedAddress(f, i, i.operands[0]), imm(1)],
+        [sharedAddress(f, w, i.operands[0]), imm(1)],
       );
   }
-  if (i.mods.includes('shared::cluster')) throw new NoForm();
+  w.among(['global', 'shared', 'shared::cta']);
   const [to, from, size, rest] = i.operands;
   if (size?.kind !== 'int') throw new NoForm('its size is no constant');
-  const mods = [`size=B${size.value}`, kind === 'cg' ? 'CG' : 'CA'];
-  for (const m of i.mods) if (/^L2::(64|128|256)B$/.test(m)) mods.push(`L2_${m.slice(4)}`);
+  const mods = [`size=B${size.value}`, upper(kind), ...fetches(w)];
   let n: Operand = imm(-1);
   const policy = i.mods.includes('L2::cache_hint');
   if (rest !== undefined && !(policy && i.operands.length === 4)) {
@@ -291,16 +277,38 @@ const cp: Handler = (f, i) => {
 };
 
 /** Address of a barrier object: one that is given as generic is converted. */
-function sharedAddress(f: FnLower, i: PtxInstr, o: PtxOperand): Operand {
+function sharedAddress(f: FnLower, w: Modifiers, o: PtxOperand): Operand {
+  const space = spaceOf(w);
   const a = address(f, o);
-  if (a.reg === NO_REG || spaceOf(i) !== '') return a;
+  if (a.reg === NO_REG || space !== '') return a;
   return addr(f.value('CVTA', ['SHARED', 'TO'], [f.resize(reg(a.reg), 64)], 64).reg, a.lo);
 }
 
-const mbarrier: Handler = (f, i) => {
-  if (i.mods.includes('shared::cluster') || i.mods.some((m) => m === 'cluster')) throw new NoForm();
-  const kind = i.mods[0];
-  const at = (k: number) => sharedAddress(f, i, i.operands[k]);
+const MBARRIER_KINDS = [
+  'init',
+  'inval',
+  'arrive',
+  'arrive_drop',
+  'test_wait',
+  'try_wait',
+  'complete_tx',
+  'pending_count',
+] as const;
+
+/** What orders memory beside an operation on a barrier object where nothing else is said (PTX ISA 9.0, mbarrier). */
+const MBARRIER_ORDER: Readonly<Record<string, string>> = {
+  arrive: 'release',
+  arrive_drop: 'release',
+  test_wait: 'acquire',
+  try_wait: 'acquire',
+  expect_tx: 'relaxed',
+};
+
+const mbarrier: ReadingHandler = (f, i, w) => {
+  const kind = w.oneOf(MBARRIER_KINDS) ?? w.oneOf(['expect_tx']);
+  if (kind === undefined) throw new NoForm();
+  w.among([MBARRIER_ORDER[kind] ?? '', 'cta']);
+  const at = (k: number) => sharedAddress(f, w, i.operands[k]);
   switch (kind) {
     case 'init':
       return f.emit('MBAR_INIT', [], [], [at(0), f.src(i.operands[1], 32)]);
@@ -315,19 +323,14 @@ const mbarrier: Handler = (f, i) => {
       const d = plain || first.kind === 'sink' ? NO_REG : f.dst(first, 64).reg;
       const k = plain ? 0 : 1;
       const n = i.operands.length > k + 1 ? f.src(i.operands[k + 1], 32) : imm(1);
-      const tx = i.mods[1] === 'expect_tx';
+      const tx = w.has('expect_tx');
       const op = kind === 'arrive_drop' ? 'ARRIVE_DROP' : tx ? 'ARRIVE_EXPECT_TX' : 'ARRIVE';
       if (kind === 'arrive_drop' && tx) throw new NoForm();
-      return f.emit(
-        'MBAR_ARRIVE',
-        i.mods.includes('noComplete') ? [op, 'NOCOMPLETE'] : [op],
-        [d],
-        [at(k), n],
-      );
+      return f.emit('MBAR_ARRIVE', w.has('noComplete') ? [op, 'NOCOMPLETE'] : [op], [d], [at(k), n]);
     }
     case 'test_wait':
     case 'try_wait': {
-      const parity = i.mods.includes('parity');
+      const parity = w.has('parity');
       const s = f.src(i.operands[2], parity ? 32 : 64);
       const t = i.operands.length > 3 ? f.src(i.operands[3], 32) : RZ;
       return f.emit(
@@ -342,8 +345,6 @@ const mbarrier: Handler = (f, i) => {
   }
 };
 
-const createpolicy: Handler = (f, i) => f.emit('MOV', ['64'], [f.dst(i.operands[0], 64).reg], [RZ]);
-
 /** Proxy fences, which order different paths to the same memory; those for tensor maps go with instructions without an Ori form. */
 const PROXIES: Readonly<Record<string, string>> = {
   alias: 'ALIAS',
@@ -353,24 +354,32 @@ const PROXIES: Readonly<Record<string, string>> = {
   'async.shared::cluster': 'ASYNC_SHARED_CLUSTER',
 };
 
-const proxyFence: Handler = (f, i) => {
-  const kind = PROXIES[i.mods.slice(i.mods.indexOf('proxy') + 1).join('.')];
-  if (kind === undefined) throw new NoForm();
-  f.emit('MEMBAR', ['PROXY', kind], [], []);
+const PROXY_WORDS = ['alias', 'async', 'global', 'shared::cta', 'shared::cluster'] as const;
+
+/** What a fence is restricted to. */
+const RESTRICTIONS: Readonly<Record<string, string>> = {
+  mbarrier_init: 'MBARRIER_INIT',
+  'sync_restrict::shared::cta': 'SYNC_SHARED_CTA',
+  'sync_restrict::shared::cluster': 'SYNC_SHARED_CLUSTER',
 };
 
-const fence: Handler = (f, i) => {
-  if (i.opcode === 'membar') {
-    if (i.mods[0] === 'proxy') return proxyFence(f, i);
-    return f.emit('MEMBAR', ['SC', { cta: 'CTA', gl: 'GPU', sys: 'SYS' }[i.mods[0]] ?? 'GPU'], [], []);
+const fence: ReadingHandler = (f, i, w) => {
+  if (w.has('proxy')) {
+    const kind = PROXIES[w.among(PROXY_WORDS).join('.')];
+    if (kind === undefined) throw new NoForm();
+    return f.emit('MEMBAR', ['PROXY', kind], [], []);
   }
-  if (i.mods.includes('proxy')) return proxyFence(f, i);
-  const sem = i.mods.find((m) => /^(sc|acq_rel|acquire|release)$/.test(m)) ?? 'acq_rel';
-  const scope = i.mods.find((m) => /^(cta|cluster|gpu|sys)$/.test(m)) ?? 'gpu';
-  f.emit('MEMBAR', [sem.toUpperCase(), scope.toUpperCase()], [], []);
+  if (i.opcode === 'membar') {
+    const level = w.oneOf(['cta', 'gl', 'sys']) ?? '';
+    return f.emit('MEMBAR', ['SC', { cta: 'CTA', gl: 'GPU', sys: 'SYS' }[level] ?? 'GPU'], [], []);
+  }
+  const sem = w.oneOf(['sc', 'acq_rel', 'acquire', 'release']) ?? 'acq_rel';
+  const scope = w.oneOf(SCOPES) ?? 'gpu';
+  const restrictions = w.among(Object.keys(RESTRICTIONS)).map((m) => RESTRICTIONS[m]);
+  f.emit('MEMBAR', [upper(sem), upper(scope), ...restrictions], [], []);
 };
 
-export const memoryHandlers: Readonly<Record<string, Handler>> = {
+const handlers: Readonly<Record<string, ReadingHandler>> = {
   ld: load,
   ldu: load,
   st: store,
@@ -382,7 +391,10 @@ export const memoryHandlers: Readonly<Record<string, Handler>> = {
   applypriority: hint,
   cp,
   mbarrier,
-  createpolicy,
   membar: fence,
   fence,
 };
+
+export const memoryHandlers: Readonly<Record<string, Handler>> = Object.fromEntries(
+  Object.entries(handlers).map(([opcode, h]) => [opcode, readingAll(h)]),
+);

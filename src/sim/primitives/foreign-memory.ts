@@ -133,22 +133,23 @@ function atomic(c: ForeignCall): boolean {
   });
 }
 
-/** `st.async` and `red.async`: one access, and its bytes at the barrier object. */
+/** `st.async` and `red.async`: one access, and its bytes at the barrier object, where there is one. */
 function asynchronous(c: ForeignCall): boolean {
   const type = lastTypeOf(c);
   const op = c.opcode === 'red' ? c.oneOf(OPERATIONS)?.toUpperCase() : '';
-  if (type === null || op === undefined || !c.has('mbarrier::complete_tx::bytes')) return false;
+  if (type === null || op === undefined) return false;
+  const counted = c.has('mbarrier::complete_tx::bytes');
   const bytes = type.bits / 8;
   const n = c.operands[1].parts.length;
   return eachLane(c, (l) => {
-    const p = sharedPlace(c.w, c.address(0, l), bytes * n, true);
+    const p = placeFor(c, isShared(c) || counted, c.address(0, l), l, bytes * n, true);
     for (let k = 0; k < n; k++) {
       const v = BigInt.asUintN(type.bits, c.value(1, l, k));
       const now = op === '' ? v : atomicBits(op, type.name, type.bits, bitsAt(p, k * bytes, bytes), v, 0n);
       setBits(p, k * bytes, bytes, now);
     }
     c.m.changes++;
-    completeTx(mbarrierAt(c.m, c.w, c.d, l, c.address(2, l)), bytes * n);
+    if (counted) completeTx(mbarrierAt(c.m, c.w, c.d, l, c.address(2, l)), bytes * n);
   });
 }
 
@@ -160,6 +161,9 @@ const clear = (c: ForeignCall): boolean =>
     for (let k = 0; k < n; k += 8)
       setBits(placeFor(c, isShared(c), c.address(0, l) + k, l, 8, true), 0, 8, 0n);
   });
+
+/** `createpolicy`: what no access asks for may be any value. */
+const policy = (c: ForeignCall): boolean => eachLane(c, (l) => c.give(0, l, 0n));
 
 /** `mov.b128`: two halves of 64 bits, the first one low, or a whole. */
 function move(c: ForeignCall): boolean {
@@ -194,6 +198,8 @@ export function runMemory(c: ForeignCall): boolean {
       return c.has('async') ? asynchronous(c) : atomic(c);
     case 'mov':
       return move(c);
+    case 'createpolicy':
+      return policy(c);
     default:
       return false;
   }
