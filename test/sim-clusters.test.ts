@@ -120,6 +120,15 @@ ${show('%r4', '%r5', '%r6', '%r7', '%r8', '%r9', '%r10', '%r11')}`;
     );
   });
 
+  it('has addresses of its blocks in shared::cluster, and in shared::cta those of the block that asks', () => {
+    const body = `mov.u64 %d1, tile; cvta.shared.u64 %d0, %d1; mov.u32 %r1, %cluster_ctarank; xor.b32 %r2, %r1, 1;
+mapa.u64 %d2, %d0, %r1; mapa.u64 %d3, %d0, %r2;
+isspacep.shared::cta %p0, %d0; isspacep.shared::cta %p1, %d2; isspacep.shared::cta %p2, %d3; isspacep.shared::cluster %p3, %d3;
+selp.b32 %r3, 1, 0, %p0; selp.b32 %r4, 1, 0, %p1; selp.b32 %r5, 1, 0, %p2; selp.b32 %r6, 1, 0, %p3;
+${show('%r3', '%r4', '%r5', '%r6')}`;
+    expect(words(body, { blocks: 2, cluster: [2, 1, 1], words: 4 })).toEqual([1, 1, 0, 1, 1, 1, 0, 1]);
+  });
+
   it('has a fault where it has no such block', () => {
     const body = `mov.u32 %r0, tile; mapa.shared::cluster.u32 %r3, %r0, 5; ld.shared::cluster.u32 %r1, [%r3];\n${show('%r1')}`;
     expect(launched(body, { blocks: 2, cluster: [2, 1, 1], words: 1 }).error).toContain(

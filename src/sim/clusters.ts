@@ -38,6 +38,12 @@ export function inCluster(block: BlockState, address: number): { block: BlockSta
   return { block: peer, at: at % STRIDE };
 }
 
+/** Is a shared address, generic or not, in the part of the cluster's window that other blocks, or none, have? */
+export function inOtherBlock(block: BlockState, address: number): boolean {
+  const at = offsetOf(address);
+  return block.cluster !== null && at >= STRIDE && Math.floor(at / STRIDE) - 1 !== rankOf(block);
+}
+
 /** `mapa`: the same place of shared memory in the block of a rank, generic where the address was. */
 export const mapped = (block: BlockState, address: number, rank: number): number =>
   (address >= SHARED_WINDOW ? SHARED_WINDOW : 0) + (rank + 1) * STRIDE + inCluster(block, address).at;

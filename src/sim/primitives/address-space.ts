@@ -1,3 +1,4 @@
+import { inOtherBlock } from '../clusters.ts';
 import { lowest } from '../masks.ts';
 import { FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW } from '../memory.ts';
 import type { Simulation } from '../simulation.ts';
@@ -45,19 +46,23 @@ function spaceOf(m: Simulation, a: number): string {
 }
 
 /**
- * QSPC: does a generic address belong to a space? The window of parameters is part of the global one (PTX ISA 9.0,
- * isspacep).
+ * QSPC: does a generic address belong to a space? The window of parameters is part of the global one, .shared::cta the part of
+ * .shared::cluster that the executing block has (PTX ISA 9.0, isspacep, 5.1.3).
  */
-export const qspc: Primitive = (m, _w, f, d, mask) => {
+export const qspc: Primitive = (m, w, f, d, mask) => {
   const space = mod(d, 'space');
   const i = f.regs.i32;
   const ps = opnd(f, d, 1);
   let bits = 0;
   for (let r = mask; r !== 0; r &= r - 1) {
     const l = lowest(r);
-    const is = spaceOf(m, (i[ps + 2 * l + 1] >>> 0) * 4294967296 + (i[ps + 2 * l] >>> 0));
-    if (is === space || (space === 'CLUSTER' && is === 'SHARED') || (space === 'GLOBAL' && is === 'PARAM'))
-      bits |= 1 << l;
+    const a = (i[ps + 2 * l + 1] >>> 0) * 4294967296 + (i[ps + 2 * l] >>> 0);
+    const is = spaceOf(m, a);
+    const within =
+      space === 'SHARED'
+        ? is === 'SHARED' && !inOtherBlock(w.block, a)
+        : is === space || (space === 'CLUSTER' && is === 'SHARED') || (space === 'GLOBAL' && is === 'PARAM');
+    if (within) bits |= 1 << l;
   }
   setPred(f, opnd(f, d, 0), bits, mask);
 };
