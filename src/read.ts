@@ -45,6 +45,9 @@ export function servingTarget(target: string, backends: Iterable<string>): strin
 const backendsOf = (specs: Specs): string[] =>
   [...specs.backends.values()].flatMap((f) => (typeof f.data.sm === 'string' ? [f.data.sm] : []));
 
+/** The first target whose f32 operations flush nothing by themselves, and that has no mad.f32 without rounding (PTX ISA 9.0, mad). */
+const FIRST_WITH_SUBNORMALS = 20;
+
 /** The target to plan for if `target` is requested, and a warning if it differs. */
 export function targetFor(specs: Specs, target: string): { sm: string; warnings: readonly Diagnostic[] } {
   const sm = servingTarget(target, backendsOf(specs));
@@ -58,7 +61,12 @@ export function targetFor(specs: Specs, target: string): { sm: string; warnings:
     line: 0,
     column: 0,
     length: 0,
-    notes: [],
+    notes:
+      numberOf(target) < FIRST_WITH_SUBNORMALS
+        ? [
+            "f32 operations of sm_1x flush subnormal numbers, and 'mad.f32' is 'fma.rn.ftz.f32', as on sm_20 and newer",
+          ]
+        : [],
   };
   return { sm, warnings: [warning] };
 }

@@ -8,6 +8,7 @@ import { planOf, printProgram, readPtx } from '../src/core.ts';
 import { loadShipped, planFromFiles } from '../src/index.ts';
 import { PTX_TARGETS } from '../src/ptx/targets.ts';
 import { servingTarget, targetFor } from '../src/read.ts';
+import { hasPtxas, ptxas } from './support/ptxas.ts';
 import { runPtx } from './support/run-ptx.ts';
 
 const specs = await loadShipped();
@@ -110,6 +111,87 @@ describe('targets without a back end', () => {
     const opt = run('opt', join(dir, 'old.ptx'), '--check', 'auto', '--emit', 'none');
     expect(opt.stderr).toMatch(/^warning: there is no back end for 'sm_12': that of sm_30 is used/);
     expect(opt.stderr).toContain('equal: 1 kernel');
+  });
+});
+
+describe('f32 operations of sm_1x', () => {
+  // "sm_1x: add.f32 flushes subnormal inputs and results to sign-preserving zero", and so of all others (PTX ISA 9.0, add).
+  const [TINY, SMALLEST, HALF, ONE] = [1, 0x00800000, 0x3f000000, 0x3f800000];
+  const BODY = `add.f32 %o0, %i0, 0f00000000; mul.f32 %o1, %i1, %i2; min.f32 %o2, %i0, %i3; neg.f32 %o3, %i0;
+setp.gt.f32 %p0, %i0, 0f00000000; selp.b32 %o4, 1, 0, %p0; cvt.rpi.s32.f32 %o5, %i0;
+set.gt.u32.f32 %o6, %i0, 0f00000000; slct.u32.f32 %o7, 1, 2, 0f80000001;`;
+  const run = (sm: string) => runPtx(BODY, [[TINY, SMALLEST, HALF, ONE]], 8, '', sm)[0];
+  it('flush subnormal inputs and results', () => {
+    expect(run('sm_13')).toEqual([0, 0, 0, -0x80000000, 0, 0, 0, 1]);
+    expect(run('sm_20')).toEqual([TINY, SMALLEST / 2, TINY, TINY - 0x80000000, 1, 1, -1, 2]);
+  });
+
+  const FORMS = [
+    ...['add', 'add.rz', 'sub', 'mul.sat', 'min', 'div.full', 'div.approx'].map(
+      (x) => `${x}.f32 f4, f1, f2;`,
+    ),
+    ...['sqrt.approx', 'rcp.approx', 'rsqrt.approx', 'ex2.approx', 'lg2.approx', 'abs', 'neg'].map(
+      (x) => `${x}.f32 f4, f1;`,
+    ),
+    'mad.f32 f4, f1, f2, f3;',
+    ...['cvt.rpi.s32', 'cvt.rni.u32'].map((x) => `${x}.f32 r2, f1;`),
+    ...['cvt.rni.f32', 'cvt.f32', 'cvt.sat.f32'].map((x) => `${x}.f32 f4, f1;`),
+    'setp.gt.f32 p1, f1, f2;',
+    'set.lt.u32.f32 r2, f1, f2;',
+    'slct.u32.f32 r2, 7, 8, f3;',
+  ];
+  // Conversions to and from 64 bits flush since PTX 1.5 only.
+  const WIDE = ['cvt.f64.f32 d1, f1;', 'cvt.rn.f32.f64 f4, d2;', 'cvt.rpi.s64.f32 q1, f1;'];
+  const kernelOf = (lines: readonly string[], version: string) => `.version ${version}
+.target sm_13
+.entry k(.param .u64 p)
+{
+ .reg .u64 q<4>; .reg .f32 f<6>; .reg .f64 d<4>; .reg .pred p<4>; .reg .u32 r<4>;
+ ld.param.u64 q0, [p]; ld.global.f32 f1, [q0]; ld.global.f32 f2, [q0+4]; ld.global.f32 f3, [q0+8]; ld.global.f64 d2, [q0+16];
+${lines
+  .map((l) => {
+    const kept = l.startsWith('setp') ? 'selp.u32 r2, 1, 0, p1; st.global.u32 [q0], r2;' : '';
+    const [, d] = / (\w+),/.exec(l)!;
+    return ` ${l} ${kept === '' ? `st.global.${{ f: 'f32', r: 'u32', d: 'f64', q: 'u64' }[d[0]]} [q0], ${d};` : kept}`;
+  })
+  .join('\n')}
+ exit;
+}
+`;
+  const flushed = (l: string) => l.replace(/^((?:\.?(?!\w*(?:32|64)\b)\w+)+)/, '$1.ftz');
+  const ori = (text: string) =>
+    printProgram(readPtx(text, planOf(specs, { sm: 'sm_13' }), 'k.ptx').program).replace(/module \S+/, '');
+  it.each([
+    ['1.4', FORMS],
+    ['2.0', [...FORMS, ...WIDE]],
+  ])('are those with .ftz in PTX %s', (version, forms) => {
+    expect(forms.map(flushed).every((l) => l.includes('.ftz'))).toBe(true);
+    expect(ori(kernelOf(forms, version))).toBe(ori(kernelOf(forms.map(flushed), version)));
+    if (!hasPtxas('targets.test.ts')) return;
+    const code = (lines: readonly string[]) =>
+      ptxas(kernelOf(lines, version), 'sm_75').cubin?.toString('hex');
+    expect(code(forms)).toBe(code(forms.map(flushed)));
+    expect(code(forms)).not.toBeUndefined();
+  });
+
+  it('have a mad.f32 that is fma.rn.ftz, as the PTX ISA says of code for SM 2.0', () => {
+    const product = (text: string) => /FFMA\S*/.exec(ori(kernelOf([text], '2.0')))?.[0];
+    expect(product('mad.f32 f4, f1, f2, f3;')).toBe('FFMA.FTZ');
+    expect(product('mad.sat.f32 f4, f1, f2, f3;')).toBe('FFMA.FTZ.SAT');
+  });
+
+  it('keep subnormal numbers where PTX 1.4 converts to and from 64 bits', () => {
+    expect(ori(kernelOf(WIDE, '1.4'))).not.toContain('FTZ');
+    expect(ori(kernelOf(WIDE, '2.0')).match(/FTZ/g)).toHaveLength(3);
+  });
+
+  it('are told of where the target is', () => {
+    expect(
+      targetFor(specs, 'sm_13')
+        .warnings.flatMap((w) => w.notes)
+        .join(),
+    ).toContain('flush subnormal numbers');
+    expect(targetFor(specs, 'sm_20').warnings.flatMap((w) => w.notes)).toEqual([]);
   });
 });
 

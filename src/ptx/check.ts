@@ -98,7 +98,7 @@ function checkHead(module: PtxModule, report: CheckReport): void {
 }
 
 /** Version and target as the forms of instructions are told by them; a version that is newer than any known has everything. */
-function homeOf({ version, target, addressSize, text }: PtxModule): Home {
+export function homeOf({ version, target, addressSize, text }: PtxModule): Home {
   const sm = target.find((t) => t.startsWith('sm_') && PTX_TARGETS.has(t));
   return {
     version: version === '' || isNewer(version) ? Number.POSITIVE_INFINITY : versionNumber(version),

@@ -2,11 +2,12 @@ import { versionNumber } from '../forms.ts';
 import { firstVersion } from '../targets.ts';
 import type { PtxTable } from './table.ts';
 
-/** The version that a module must declare: its own, or the first that knows the target. */
-export function versionFor(target: string, own: string): string {
-  const need = firstVersion(target);
-  return versionNumber(need) > versionNumber(own) ? need : own;
-}
+/** The first version that has lists of parameters, and .ftz, without which sm_1x flushes too (ptxas 13.0). */
+const OLDEST = '1.4';
+
+/** The version that a module must declare: its own, or the first that knows the target and what is written. */
+export const versionFor = (target: string, own: string): string =>
+  [own, firstVersion(target), OLDEST].reduce((a, b) => (versionNumber(b) > versionNumber(a) ? b : a));
 
 /** The first version that has `.address_size` (PTX ISA 9.0, 11.1.3); before it, ptxas goes by the machine. */
 const ADDRESS_SIZE = '2.3';

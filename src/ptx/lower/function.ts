@@ -48,6 +48,8 @@ export interface ModuleScope {
   readonly handles: ReadonlySet<string>;
   /** Registers and local variables of the module. */
   readonly thread: readonly VarDecl[];
+  /** What makes instructions say that they flush, on a target where they do without saying it; null on all others. */
+  readonly flush: ((i: PtxInstr) => PtxInstr) | null;
 }
 
 /**

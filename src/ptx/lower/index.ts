@@ -19,6 +19,7 @@ import { type Handler, integerHandlers, isInt } from './arith.ts';
 import { controlHandlers } from './control.ts';
 import { convertHandlers } from './convert.ts';
 import { floatHandlers } from './float.ts';
+import { flusherFor } from './flush.ts';
 import { groundLoads, lowerForeign, nameFlights } from './foreign.ts';
 import { FnLower, type ModuleScope, NoForm } from './function.ts';
 import { memoryHandlers } from './memory.ts';
@@ -75,7 +76,8 @@ export function lowerPtx(
   }
   const thread = threadVariables(module);
   const { isa, paramBase } = opts;
-  const scope: ModuleScope = { isa, paramBase, variables, functions, locs, handles, thread };
+  const flush = flusherFor(module);
+  const scope: ModuleScope = { isa, paramBase, variables, functions, locs, handles, thread, flush };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
   const ofBodies: Variable[] = [];
@@ -370,7 +372,8 @@ function lowerFunction(
         });
         instrs.push(s);
         const before = f.emitted;
-        const i = f.hasVectors ? withParts(s, (name) => f.vectorLength(name)) : s;
+        const said = module.flush === null ? s : module.flush(s);
+        const i = f.hasVectors ? withParts(said, (name) => f.vectorLength(name)) : said;
         const why = attempt(() => {
           f.begin(s, loc);
           const h = handlerOf(s);
