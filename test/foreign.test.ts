@@ -12,6 +12,7 @@ import { printMnemonic } from '../src/ir/print.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseFn, parseProgram, printFn, printProgram } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage, verifyProgram } from '../src/ir/verify.ts';
+import { checkPtx } from '../src/ptx/check.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
@@ -264,6 +265,60 @@ st.global.u32 [%rd1], %r1;`;
     expect(diagnostics.map((d) => d.message)).toEqual(["'k': quantum.entangle.b32 is not known (1 time)"]);
     const words = program.functions[0].blocks.flatMap((b) => b.ins.map((i) => i.src[0]?.sym));
     expect(words).toContain('quantum.entangle.b32 {<d0=s0>, <d1=s1>}, [<d2=s2:64>+8]');
+  });
+
+  it.each([
+    ['add.u8x4 %r2, %r3, %r4;', "'add' has no modifier '.u8x4'", 'add.u8x4 <d0=s0>, <d1=s1>, <d2=s2>'],
+    [
+      'cvt.rn.satfinite.s2f6x2.f32 %h1, %f1, %f2;',
+      "'cvt' has no modifier '.s2f6x2'",
+      'cvt.rn.satfinite.s2f6x2.f32 <d0=s0:16>, <d1=s1>, <d2=s2>',
+    ],
+    [
+      'tex.9d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd2, {%f5}];',
+      "'tex' has no modifier '.9d'",
+      'tex.9d.v4.f32.f32 {<d0=s0>, <d1=s1>, <d2=s2>, <d3=s3>}, [<d5=s5:64>, {<d4=s4>}]',
+    ],
+    [
+      'tcgen05.newthing.b32 [%r3], %r4;',
+      "'tcgen05' has no modifier '.newthing'",
+      'tcgen05.newthing.b32 [<d0=s0>], <d1=s1>',
+    ],
+    [
+      'min.fast.u32 %r2, %r3, %r4;',
+      "'min' has no modifier '.fast'",
+      'min.fast.u32 <d0=s0>, <d1=s1>, <d2=s2>',
+    ],
+    [
+      'cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%rd1], %r2, %r3, %r4, [bar];',
+      "'cp' has no modifier '.ignore_oob'",
+      'cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.ignore_oob [<d0=s0>], [<d1=s1:64>], <d2=s2>, <d3=s3>, <d4=s4>, [<s5:sym>]',
+    ],
+  ])('may be a form of an opcode that is known: %s', (line, said, words) => {
+    const text = kernel(body(line));
+    const errors = (t: string) => {
+      const { module, diagnostics } = parsePtx(t, 'k.ptx');
+      return [...diagnostics, ...checkPtx(module)]
+        .filter((d) => d.severity === 'error')
+        .map((d) => d.message);
+    };
+    expect(errors(text)).toEqual([said]);
+    const newer = text.replace('9.0', '9.2');
+    expect(errors(newer)).toEqual([]);
+    const { program, diagnostics } = lowered(newer);
+    expect(diagnostics.map((d) => d.message)).toEqual([`'k': ${line.split(' ')[0]} is not known (1 time)`]);
+    const carried = program.functions[0].blocks.flatMap((b) => b.ins).filter((i) => i.op.name === 'FOREIGN');
+    expect(carried.map((i) => i.src[0].sym)).toEqual([words]);
+  });
+
+  it('may not be a known form with operands that it does not take, nor a jump', () => {
+    const wrong = (line: string) => {
+      const { module } = parsePtx(kernel(body(line)).replace('9.0', '9.2'), 'k.ptx');
+      return checkPtx(module).filter((d) => d.severity === 'error').length;
+    };
+    expect([wrong('add.s32 %r1, %r2;'), wrong('mul.s32 %r1, %r2, %r3;')]).toEqual([1, 1]);
+    const { program } = lowered(kernel(body('bra.often $L; $L:')).replace('9.0', '9.2'));
+    expect(program.skipped).toHaveLength(1);
   });
 
   it('gets its registers in one where passes made two of them', async () => {

@@ -30,8 +30,8 @@ const MOST_SPELLINGS = 10_000;
 let kept = 0;
 
 function spellingIn(opcode: string, mods: readonly string[], home: Home): Spelling | null {
-  const { version, sm, suffix, addressSize } = home;
-  const machine = `${version} ${sm} ${suffix} ${addressSize}`;
+  const { version, newer, sm, suffix, addressSize } = home;
+  const machine = `${version} ${newer} ${sm} ${suffix} ${addressSize}`;
   let here = known.get(machine);
   if (here === undefined) known.set(machine, (here = new Map()));
   const text = `${opcode}.${mods.join('.')}`;
@@ -75,7 +75,8 @@ export class InstructionChecker {
   /** @param declared the declaration of each operand that is the name of a register or variable; undefined for all else */
   check(s: PtxInstr, declared: readonly (Declared | undefined)[]): void {
     const spelling = spellingOf(s, this.home);
-    if (spelling === null) return;
+    // What a newer PTX may have is carried as it is.
+    if (spelling === null || spelling.unknown) return;
     if (spelling.fault !== null) {
       const { message, notes } = spelling.fault;
       this.report(s.span, 'ptx-modifier', message, () => notes);

@@ -1,4 +1,5 @@
 /** Which forms an instruction's opcode and modifiers have, in the version and for the target of its module. */
+import type { PtxInstr } from './ast.ts';
 import { didYouMean } from './check-report.ts';
 import {
   formsOf,
@@ -16,6 +17,8 @@ import {
 export interface Home {
   /** As `versionNumber` has it; infinite for versions that nobody knows yet. */
   readonly version: number;
+  /** Is the version one that nobody knows yet? */
+  readonly newer: boolean;
   readonly sm: number;
   /** Does the target have a suffix, as sm_90a? */
   readonly suffix: boolean;
@@ -42,6 +45,8 @@ export interface Spelling {
   readonly opcode: string;
   /** Why the spelling is wrong; null where it is right. */
   readonly fault: Fault | null;
+  /** It has modifiers or types that no form has, or none has together, and the version is newer than all that are known. */
+  readonly unknown: boolean;
   readonly fitting: readonly Fitting[];
 }
 
@@ -108,14 +113,27 @@ export function spell(opcode: string, mods: readonly string[], home: Home): Spel
   if (forms === undefined) return null;
   const matches = forms.map((f) => match(f, mods));
   const right = matches.filter((m) => m.strangers.length + m.missing.length + m.untyped === 0);
-  const wrong = (fault: Fault): Spelling => ({ opcode, fault, fitting: [] });
-  if (right.length === 0) return wrong(misspelt(opcode, mods, forms, matches));
+  const wrong = (fault: Fault, unknown = false): Spelling => ({ opcode, fault, unknown, fitting: [] });
+  if (right.length === 0)
+    return wrong(
+      misspelt(opcode, mods, forms, matches),
+      home.newer && matches.every((m) => m.strangers.length > 0),
+    );
   const had = right.filter((m) => has(m, home));
   if (had.length === 0) return wrong(unknownHere(opcode, mods, right, matches, home));
   const elements = Number(/^v([248])$/.exec(mods.find((m) => /^v[248]$/.test(m)) ?? '')?.[1] ?? 0);
   const sizes = sizesOf(mods);
-  return { opcode, fault: null, fitting: had.map(({ form, types }) => ({ form, types, elements, sizes })) };
+  return {
+    opcode,
+    fault: null,
+    unknown: false,
+    fitting: had.map(({ form, types }) => ({ form, types, elements, sizes })),
+  };
 }
+
+/** May an instruction be one of a PTX that is newer than all that are known, though its opcode is known? */
+export const isUnknown = ({ opcode, mods }: PtxInstr, home: Home): boolean =>
+  home.newer && spell(opcode, mods, home)?.unknown === true;
 
 const both = (a: Need, b: Need): Need => ({
   version: Math.max(a.version, b.version),

@@ -101,6 +101,7 @@ function checkHead(module: PtxModule, report: CheckReport): void {
 export function homeOf({ version, target, addressSize, text }: PtxModule): Home {
   const sm = target.find((t) => t.startsWith('sm_') && PTX_TARGETS.has(t));
   return {
+    newer: isNewer(version),
     version: version === '' || isNewer(version) ? Number.POSITIVE_INFINITY : versionNumber(version),
     sm: sm === undefined ? Number.POSITIVE_INFINITY : Number(/\d+/.exec(sm)![0]),
     suffix: sm === undefined || /[af]$/.test(sm),

@@ -1,5 +1,4 @@
-import type { PtxInstr, PtxModule } from '../ast.ts';
-import { homeOf } from '../check.ts';
+import type { PtxInstr } from '../ast.ts';
 import { type Home, spell } from '../check-spelling.ts';
 
 /** Since sm_20, f32 operations support subnormal numbers unless .ftz is said (PTX ISA 9.0, add and others: Subnormal numbers). */
@@ -14,8 +13,7 @@ const LAST_THAT_KEEPS = 1004;
  *
  * @returns null for a target that flushes nothing by itself
  */
-export function flusherFor(module: PtxModule): ((i: PtxInstr) => PtxInstr) | null {
-  const home = homeOf(module);
+export function flusherFor(home: Home): ((i: PtxInstr) => PtxInstr) | null {
   if (home.sm >= FIRST_WITH_SUBNORMALS) return null;
   return (i) => (flushes(i, home) ? { ...i, mods: [...i.mods, 'ftz'] } : i);
 }

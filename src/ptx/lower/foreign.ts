@@ -11,12 +11,16 @@ import { type FnLower, NoForm } from './function.ts';
 /**
  * Lowers an instruction to an Ori instruction that carries it unchanged, by the table `foreign` of the instruction set.
  *
+ * @param unknown nothing is known of it but that its opcode exists: the row for what no other knows is used
  * @returns the row that was used
  * @throws NoForm if no row carries it, or Ori cannot name one of its operands
  */
-export function lowerForeign(f: FnLower, i: PtxInstr): ForeignForm {
-  const form = foreignForm(f.module.isa, [i.opcode, ...i.mods].join('.'));
-  if (form === undefined) throw new NoForm();
+export function lowerForeign(f: FnLower, i: PtxInstr, unknown = false): ForeignForm {
+  const { isa } = f.module;
+  const known = foreignForm(isa, [i.opcode, ...i.mods].join('.'));
+  if (known === undefined) throw new NoForm();
+  if (known.op === null) throw new NoForm(known.none);
+  const form = unknown ? (isa.foreign.find((x) => x.unknown) ?? known) : known;
   if (form.op === null) throw new NoForm(form.none);
   const results = form.results >= 0 ? form.results : i.operands[0]?.kind === 'addr' ? 0 : 1;
   if (form.results > i.operands.length) throw new NoForm('an operand is missing');

@@ -20,6 +20,7 @@ import { type Instr, instr, type Loc, type Param, type Variable } from '../../ir
 import { AND } from '../../ir/truth-tables.ts';
 import { UniqueNames } from '../../ir/unique-names.ts';
 import type { PtxFunction, PtxInstr, PtxOperand, VarDecl } from '../ast.ts';
+import type { Home } from '../check-spelling.ts';
 import { type Declared, Scopes, type SymbolRef } from './scopes.ts';
 import { specialRegister } from './special-registers.ts';
 
@@ -48,6 +49,8 @@ export interface ModuleScope {
   readonly handles: ReadonlySet<string>;
   /** Registers and local variables of the module. */
   readonly thread: readonly VarDecl[];
+  /** Version and target of the file. */
+  readonly home: Home;
   /** What makes instructions say that they flush, on a target where they do without saying it; null on all others. */
   readonly flush: ((i: PtxInstr) => PtxInstr) | null;
 }

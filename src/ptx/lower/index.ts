@@ -14,6 +14,8 @@ import {
 import { UniqueNames } from '../../ir/unique-names.ts';
 import { verifyFn } from '../../ir/verify.ts';
 import type { PtxFunction, PtxInstr, PtxModule, PtxStatement, Span, VarDecl } from '../ast.ts';
+import { homeOf } from '../check.ts';
+import { isUnknown } from '../check-spelling.ts';
 import { isThreadVariable, threadVariables } from '../thread.ts';
 import { type Handler, integerHandlers, isInt } from './arith.ts';
 import { controlHandlers } from './control.ts';
@@ -76,8 +78,9 @@ export function lowerPtx(
   }
   const thread = threadVariables(module);
   const { isa, paramBase } = opts;
-  const flush = flusherFor(module);
-  const scope: ModuleScope = { isa, paramBase, variables, functions, locs, handles, thread, flush };
+  const home = homeOf(module);
+  const flush = flusherFor(home);
+  const scope: ModuleScope = { isa, paramBase, variables, functions, locs, handles, thread, home, flush };
   const out: Fn[] = [];
   const skipped: { name: string; why: string[] }[] = [];
   const ofBodies: Variable[] = [];
@@ -374,18 +377,19 @@ function lowerFunction(
         const before = f.emitted;
         const said = module.flush === null ? s : module.flush(s);
         const i = f.hasVectors ? withParts(said, (name) => f.vectorLength(name)) : said;
+        const isNew = isUnknown(s, module.home);
         const why = attempt(() => {
           f.begin(s, loc);
           const h = handlerOf(s);
-          if (h === undefined) throw new NoForm();
+          if (h === undefined || isNew) throw new NoForm();
           h(f, i);
         });
         if (why === null) break;
         f.takeBack(before);
-        if (attempt(() => lowerSpelled(f, withSelectors(f, i))) === null) break;
+        if (!isNew && attempt(() => lowerSpelled(f, withSelectors(f, i))) === null) break;
         f.takeBack(before);
         const whyForeign = attempt(() => {
-          if (lowerForeign(f, i).unknown) unknown.add(formOf(s), s.span, '');
+          if (lowerForeign(f, i, isNew).unknown) unknown.add(formOf(s), s.span, '');
         });
         if (whyForeign !== null) lacks.add(formOf(s), s.span, why === '' ? whyForeign : why);
         break;
