@@ -76,9 +76,11 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   bfe: 'bfe.u32 %r2, %r1, %r1, %r1;',
   bfi: 'bfi.b32 %r2, %r1, %r1, %r1, %r1;',
   bfind: 'bfind.u32 %r2, %r1;',
+  bmsk: 'bmsk.clamp.b32 %r2, %r1, %r1;',
   brev: 'brev.b32 %r2, %r1;',
   clz: 'clz.b32 %r2, %r1;',
   copysign: 'copysign.f32 %f2, %f1, %f1;',
+  'cvt.pack': 'cvt.pack.sat.s16.s32 %r2, %r1, %r1;',
   dp4a: 'dp4a.u32.u32 %r2, %r1, %r1, %r1;',
   'fma.f32': 'fma.rn.f32 %f2, %f1, %f1, %f1;',
   lop3: 'lop3.b32 %r2, %r1, %r1, %r1, 0x96;',
@@ -88,10 +90,11 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   prmt: 'prmt.b32 %r2, %r1, %r1, %r1;',
   shf: 'shf.l.wrap.b32 %r2, %r1, %r1, %r1;',
   'shfl.sync': 'shfl.sync.down.b32 %r2, %r1, 1, 31, %r1;',
+  szext: 'szext.clamp.u32 %r2, %r1, %r1;',
   'vote.sync': 'vote.sync.any.pred %p, %q, %r1;',
 };
 /** Targets that PTX names, by number. */
-const TARGETS = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61];
+const TARGETS = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72];
 
 /** The last version of each decade. */
 const LAST = ['', '1.5', '2.3', '3.2', '4.3', '5.0'] as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from './support/meaning.ts';
 import { folded, hasPtxas, machineCode, type OneResult } from './support/ptxas.ts';
-import { runPtx } from './support/run-ptx.ts';
+import { runPtx, writtenPtx } from './support/run-ptx.ts';
 
 const rnd = new Random('integer corners');
 /** Words of all sizes, and the extremes. */
@@ -44,6 +44,68 @@ describe('mad24.hi.sat', () => {
     expect(known.map((i) => Number(BigInt.asIntN(32, constants[i]!)))).toEqual(
       known.map((i) => clamp(exact(rows[i][0], rows[i][1], rows[i][2]))),
     );
+  });
+});
+
+describe('sums that saturate', () => {
+  const [a, b, c] = [words(96), words(96), words(96)];
+  const rows = a.flatMap((x, i) => [
+    [x, b[(i * 5 + 2) % 96], c[(i * 7 + 3) % 96]],
+    [x, x > 0 ? 0x7fffffff - (i % 9) : (i % 9) - 0x80000000, x > 0 ? 0x7fffffff - i : i - 0x80000000],
+  ]);
+  const clamp = (v: bigint): number =>
+    Number(v > 0x7fffffffn ? 0x7fffffffn : v < -0x80000000n ? -0x80000000n : v);
+  it('clamp to a word (PTX ISA 9.0, add, sub, mad)', () => {
+    const got = runPtx(
+      'add.sat.s32 %o0, %i0, %i1; sub.sat.s32 %o1, %i0, %i1; mad.hi.sat.s32 %o2, %i0, %i1, %i2;',
+      rows,
+      3,
+    );
+    expect(got).toEqual(
+      rows.map(([x, y, z]) => [
+        clamp(BigInt(x) + BigInt(y)),
+        clamp(BigInt(x) - BigInt(y)),
+        clamp(((BigInt(x) * BigInt(y)) >> 32n) + BigInt(z)),
+      ]),
+    );
+  });
+});
+
+describe('szext.clamp', () => {
+  it('extends from the low n bits: all of them from 32 on, none for 0 (PTX ISA 9.0, szext)', () => {
+    const rows = [0, 1, 5, 8, 31, 32, 33, 255, -1].flatMap((n) => words(12).map((x) => [x, n]));
+    const got = runPtx('szext.clamp.s32 %o0, %i0, %i1; szext.clamp.u32 %o1, %i0, %i1;', rows, 2);
+    const low = (x: number, n: number): bigint => BigInt.asUintN(Math.min(n >>> 0, 32), BigInt(x));
+    expect(got).toEqual(
+      rows.map(([x, n]) => [
+        Number(BigInt.asIntN(Math.min(n >>> 0, 32), BigInt(x))),
+        Number(BigInt.asIntN(32, low(x, n))),
+      ]),
+    );
+  });
+});
+
+describe('what is one instruction of PTX and of Ori', () => {
+  it.each([
+    'add.sat.s32 %o0, %i0, %i1;',
+    'sub.sat.s32 %o0, %i0, %i1;',
+    'mad.hi.sat.s32 %o0, %i0, %i1, %i2;',
+    'mad24.hi.sat.s32 %o0, %i0, %i1, %i2;',
+    'szext.clamp.s32 %o0, %i0, %i1;',
+    'szext.clamp.u32 %o0, %i0, %i1;',
+    'cvt.pack.sat.u16.s32 %o0, %i0, %i1;',
+    ...['s8', 'u8', 's4', 'u4', 's2', 'u2'].map((t) => `cvt.pack.sat.${t}.s32.b32 %o0, %i0, %i1, %i2;`),
+    'cvt.rn.satfinite.e4m3x2.f16x2 %h1, %i0; mov.b32 %o0, {%h1, %h1};',
+    'cvt.rn.satfinite.relu.e5m2x2.f16x2 %h1, %i0; mov.b32 %o0, {%h1, %h1};',
+  ])('is written back: %s', (line) => {
+    const { program, text } = writtenPtx(line, 3, 1, '', 'sm_90');
+    const name = line.split(' ')[0];
+    expect(text).toContain(`\t${name} `);
+    // It takes the inputs as they were loaded.
+    const count = (body: string) =>
+      writtenPtx(body, 3, 1, '', 'sm_90').program.functions[0].blocks[0].ins.length;
+    const plain = /%h/.test(line) ? 'cvt.u16.u32 %h1, %i0; mov.b32 %o0, {%h1, %h1};' : 'mov.b32 %o0, %i0;';
+    expect(program.functions[0].blocks[0].ins.length).toBe(count(plain));
   });
 });
 

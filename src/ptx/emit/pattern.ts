@@ -13,6 +13,7 @@ export type Pattern =
   /** The carry in CC.CF. */
   | { readonly kind: 'carry' }
   | { readonly kind: 'bank' }
+  | { readonly kind: 'register' }
   | { readonly kind: 'discarded' };
 
 /** Reads `a, -b, 0`. */
@@ -23,6 +24,7 @@ function parsePattern(s: string): Pattern {
   if (s === 'PT' || s === 'PF') return { kind: 'pred', value: s === 'PT' };
   if (s === 'CC') return { kind: 'carry' };
   if (/^\w+:bank$/.test(s)) return { kind: 'bank' };
+  if (/^\w+:reg$/.test(s)) return { kind: 'register' };
   if (/^\d/.test(s)) {
     const v = BigInt(s);
     return { kind: 'number', lo: Number(BigInt.asIntN(32, v)), hi: Number(BigInt.asIntN(32, v >> 32n)) };
@@ -59,6 +61,8 @@ export function fitsSource(p: Pattern | undefined, o: Operand, carry: boolean): 
       return o.kind === Kind.Imm && (((o.lo & 1) === 1) !== ((o.mods & Mod.Not) !== 0)) === p.value;
     case 'bank':
       return o.kind === Kind.CBank;
+    case 'register':
+      return o.kind === Kind.Reg && !carry;
     case 'discarded':
       return false;
   }

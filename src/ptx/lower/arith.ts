@@ -48,19 +48,10 @@ const add: Handler = (f, i) => {
   const a = f.src(i.operands[1], t.bits);
   const b = f.src(i.operands[2], t.bits);
   const minus = i.opcode === 'sub';
-  if (t.kind === 'other') throw new NoForm();
-  if (has(i, 'sat')) return saturatedSum(f, i, a, b, minus);
+  if (t.kind === 'other' || has(i, 'sat')) throw new NoForm();
   if (has(i, 'cc')) return addCarry(f, i, t, a, b, PF, minus, true);
   into(f, i, t, 'IADD3', [sizeMod(t.bits)], [a, minus ? neg(b) : b, RZ]);
 };
-
-/** Sum or difference of two signed words, clamped to a word: added in 64 bits. */
-function saturatedSum(f: FnLower, i: PtxInstr, a: Operand, b: Operand, minus = false): void {
-  const wide = f.value('IADD3', ['64'], [widen(f, a), minus ? neg(widen(f, b)) : widen(f, b), RZ], 64);
-  f.emit('I2I', ['dt=S32', 'st=S64', 'SAT'], [f.dst(i.operands[0], 32).reg], [wide]);
-}
-
-const widen = (f: FnLower, o: Operand): Operand => f.value('I2I', ['dt=S64', 'st=S32'], [o], 64);
 
 /** `addc`, `subc`: with carry in, and out when `.cc` is given. */
 const addc: Handler = (f, i) => {
@@ -132,19 +123,9 @@ const mad: Handler = (f, i) => {
       has(i, 'cc'),
     );
   }
-  if (has(i, 'sat')) {
-    needHighSigned(i, t);
-    // mad.hi.sat.s32: the sum of the high word and c, clamped.
-    const high = f.value('IMAD', ['HI', 'S32'], [f.src(i.operands[1], 32), f.src(i.operands[2], 32), RZ]);
-    return saturatedSum(f, i, high, f.src(i.operands[3], 32));
-  }
+  if (has(i, 'sat')) throw new NoForm();
   multiply(f, i, f.src(i.operands[3], has(i, 'wide') ? t.bits * 2 : t.bits));
 };
-
-/** `.sat` of a multiply-add is on `.hi.s32` alone (PTX ISA 9.0, mad and mad24). */
-function needHighSigned(i: PtxInstr, t: PtxType): void {
-  if (!has(i, 'hi') || t.name !== 's32') throw new NoForm('.sat is for .hi.s32 alone');
-}
 
 function multiply(f: FnLower, i: PtxInstr, c: Operand): void {
   const t = typeOf(i);
@@ -166,14 +147,13 @@ function multiply(f: FnLower, i: PtxInstr, c: Operand): void {
 /** 24-bit products: the low 24 bits of each factor, extended by type. */
 const mul24: Handler = (f, i) => {
   const t = typeOf(i);
-  if (has(i, 'sat')) needHighSigned(i, t);
+  if (has(i, 'sat')) throw new NoForm();
   const cut = (at: number) => f.value('SGXT', [intMod(t)], [f.src(i.operands[at], 32), imm(24)]);
   if (has(i, 'hi')) {
     const p = f.value('IMAD_WIDE', [intMod(t)], [cut(1), cut(2), RZ], 64);
     const h = f.value('SHR', [t.kind === 'signed' ? 'S64' : 'U64'], [p, imm(16)], 64);
     const lo = f.temp();
     f.emit('UNPAIR', [], [lo, NO_REG], [h]);
-    if (has(i, 'sat')) return saturatedSum(f, i, reg(lo), f.src(i.operands[3], 32));
     f.emit(
       'IADD3',
       [],

@@ -4,7 +4,7 @@ import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { type Handler, isInt, typeOf } from './arith.ts';
 import { compare, halfCompare } from './float.ts';
 import { type FnLower, NoForm } from './function.ts';
-import { eightBit, isEightBit, packIntegers } from './narrow.ts';
+import { eightBit, isEightBit } from './narrow.ts';
 import { lastType, type PtxType, sizeMod, typesOf } from './types.ts';
 
 const has = (i: PtxInstr, m: string): boolean => i.mods.includes(m);
@@ -39,7 +39,7 @@ function storeInt(f: FnLower, o: PtxOperand, t: PtxType, make: (d: number) => vo
 }
 
 const cvt: Handler = (f, i) => {
-  if (i.mods[0] === 'pack') return packIntegers(f, i);
+  if (has(i, 'pack')) throw new NoForm();
   if (isEightBit(i)) return eightBit(f, i);
   const types = typesOf(i.mods);
   if (types.length !== 2) throw new NoForm();

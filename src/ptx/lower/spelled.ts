@@ -1,5 +1,5 @@
 import { Mod, type SpelledRow, type Spelling, slotWidth } from '../../ir/opcode.ts';
-import { Kind, NO_REG, type Operand, type Reg, withOperandMods } from '../../ir/operand.ts';
+import { Kind, NO_REG, type Operand, PT, type Reg, RZ, withOperandMods } from '../../ir/operand.ts';
 import type { PtxInstr, PtxOperand } from '../ast.ts';
 import { parsePatterns, takes } from '../emit/pattern.ts';
 import { type Line, type Piece, specialise } from '../emit/template.ts';
@@ -55,7 +55,7 @@ export function lowerSpelled(f: FnLower, i: PtxInstr): void {
   const { row, places, implied } = reading;
   const { op } = row;
   const dst: Reg[] = op.dsts.map(() => NO_REG);
-  const src: Operand[] = [];
+  const src: Operand[] = op.srcs.map((slot) => slot.default ?? (slot.bank === 'p' ? PT : RZ));
   for (const [k, p] of places.entries()) {
     const o = withoutPart(i.operands[k]);
     if (!p.source) dst[p.at] = op.dsts[p.at].optional && o.kind === 'sink' ? NO_REG : f.dst(o, p.width).reg;
