@@ -457,6 +457,57 @@ it('a kernel of wmma multiplies, with edges, a slope and a bias', () => {
     }
 });
 
+/** Element of a matrix of small elements in memory, its low bits first; `at` in elements. */
+const packed = (bytes: Uint8Array, at: number, bits: number, signed: boolean): number => {
+  const v = (bytes[(at * bits) >> 3] >> ((at * bits) & 7)) & (2 ** bits - 1);
+  return signed && v >= 2 ** (bits - 1) ? v - 2 ** bits : v;
+};
+
+it.each([
+  ['s4', 4, 32, '', (x: number, y: number) => x * y],
+  ['u4', 4, 32, '', (x: number, y: number) => x * y],
+  ['b1', 1, 128, 'and.popc.', (x: number, y: number) => x & y],
+  ['b1', 1, 128, 'xor.popc.', (x: number, y: number) => x ^ y],
+])('wmma multiplies matrices of %s (%i bits, %i columns, %s)', (type, bits, k, way, combine) => {
+  const shape = `m8n8k${k}`;
+  // Rows of b stand apart by more than their length.
+  const [strideA, strideB] = [k, 2 * k];
+  const bytes = (n: number, seed: number) =>
+    Uint8Array.from({ length: n }, (_, i) => (i * 89 + seed * 57 + (i >> 3)) & 0xff);
+  const [a, b] = [bytes((8 * strideA * bits) / 8, 1), bytes((8 * strideB * bits) / 8, 2)];
+  const old = Int32Array.from({ length: 64 }, (_, i) => i * 1000 - 30_000);
+  const text = `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc)
+{
+.reg .b32 %r<9>; .reg .b64 %d<4>;
+ld.param.u64 %d1, [pa]; ld.param.u64 %d2, [pb]; ld.param.u64 %d3, [pc];
+wmma.load.a.sync.aligned.${shape}.row.global.${type} {%r1}, [%d1], ${strideA};
+wmma.load.b.sync.aligned.${shape}.col.global.${type} {%r2}, [%d2], ${strideB};
+wmma.load.c.sync.aligned.${shape}.row.global.s32 {%r3, %r4}, [%d3], 8;
+wmma.mma.${way}sync.aligned.${shape}.row.col.s32.${type}.${type}.s32 {%r5, %r6}, {%r1}, {%r2}, {%r3, %r4};
+wmma.store.d.sync.aligned.${shape}.row.global.s32 [%d3], {%r5, %r6}, 8;
+ret;
+}
+`;
+  const r = launched(text, 'k', [buffer(a), buffer(b), buffer(new Uint8Array(old.slice().buffer))]);
+  expect(r.error).toBeNull();
+  const signed = type === 's4';
+  expect([...new Int32Array(r.buffers[2]!.buffer)]).toEqual(
+    [...old].map((was, at) => {
+      const [row, column] = [at >> 3, at & 7];
+      let sum = was;
+      for (let j = 0; j < k; j++)
+        sum += combine(
+          packed(a, row * strideA + j, bits, signed),
+          packed(b, column * strideB + j, bits, signed),
+        );
+      return sum;
+    }),
+  );
+});
+
 it('a part of a warp cannot', () => {
   const text = readFileSync(new URL('./foreign/tensor-tile.sm_80.ptx', import.meta.url), 'utf8');
   const n: LaunchParam = { kind: 'scalar', type: 's32', value: 1 };

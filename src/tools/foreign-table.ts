@@ -94,8 +94,8 @@ ${family.map((o) => `| ${code(o.name)} | ${o.title} | ${known(o)} |`).join('\n')
 None is folded, or run more often than it is written. One without \`side-effect\` goes when
 nobody needs its results. An open world makes results up from name, operands and what memory holds at the addresses.
 
-A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, 8-bit integers and, mma alone, 8-bit
-floats, 4-bit integers and single bits (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.
+A launch runs \`ldmatrix\`, \`stmatrix\`, \`movmatrix\`, dense \`mma\` and \`wmma\` of f16, bf16, tf32, f64, integers of 8 and 4
+bits, single bits and, mma alone, 8-bit floats (\`src/sim/primitives/matrix.ts\`, \`wmma.ts\`), with fragments as PTX lays them out; \`wmma\`'s, which PTX leaves open, row by row.
 PTX leaves order and precision of sums of floats open too: here they are of double precision, in the order of columns, the old value
 last, rounded once, so that a GPU may differ in the last places of a result; sums of f64 are fused in that order.
 

@@ -20,8 +20,14 @@ const BITS: Readonly<Record<string, number>> = {
   f64: 64,
   s8: 8,
   u8: 8,
+  s4: 4,
+  u4: 4,
+  b1: 1,
   s32: 32,
 };
+
+/** Factors whose sums are words. */
+const INTEGERS: ReadonlySet<string> = new Set(['s8', 'u8', 's4', 'u4', 'b1']);
 
 /** Runs `wmma.load`, `wmma.mma` or `wmma.store`; false if it is not supported here. */
 export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
@@ -29,7 +35,7 @@ export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
   if (shape == null) return false;
   const [m, n, k] = shape.slice(1).map(Number);
   const types = mods.filter((x) => BITS[x] !== undefined);
-  if (mods.some((x) => x === 'satfinite' || /^r[nzmp]$/.test(x))) return false;
+  if (mods.some((x) => /^r[nzmp]$/.test(x))) return false;
   switch (mods[0]) {
     case 'load':
     case 'store': {
@@ -39,11 +45,19 @@ export function runWmma(c: MatrixCall, mods: readonly string[]): boolean {
     }
     case 'mma': {
       const [td, ta, tb, tc] = types.length === 2 ? [types[0], 'f16', 'f16', types[1]] : types;
-      return tc !== undefined && ta === tb && multiply(c, [m, n, k], td, ta, tc);
+      if (tc === undefined || ta !== tb || !combines(mods, ta)) return false;
+      return multiply(c, mods, [m, n, k], td, ta, tc);
     }
     default:
       return false;
   }
+}
+
+/** Single bits are combined by .and or .xor and counted; .satfinite is of integers here. */
+function combines(mods: readonly string[], type: string): boolean {
+  const ways = ['and', 'xor'].filter((x) => mods.includes(x)).length;
+  if (type === 'b1') return ways === 1 && mods.includes('popc') && !mods.includes('satfinite');
+  return ways === 0 && (INTEGERS.has(type) || !mods.includes('satfinite'));
 }
 
 /** Elements of a matrix that each lane holds. */
@@ -58,19 +72,24 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
   const given = /\](?:, \{[^}]*\})?, (?:<s(\d+)|(\d+))/.exec(words);
   const strides = given?.[1] === undefined ? -1 : opnd(c.f, c.d, c.d.ins.dst.length + 1 + Number(given[1]));
   const first = c.d.ins.src.findIndex((o, k) => k > 1 && o.kind === Kind.Reg) - 1;
-  const bytes = BITS[type] / 8;
+  // Elements below a byte stand in it from its low bits on (PTX ISA 9.0, 9.7.14.4).
+  const bits = BITS[type];
+  const bytes = Math.max(1, bits / 8);
   const size = Math.min(4, bytes);
-  const at = (lane: number, element: number, part: number): Location => {
+  const index = (lane: number, element: number): number => {
     const stride = strides >= 0 ? i32[strides + lane] : Number(given?.[2] ?? (row ? columns : rows));
     const [y, x] = [Math.floor(element / columns), element % columns];
-    const a = c.address(lane) + bytes * (row ? y * stride + x : x * stride + y) + part;
+    return row ? y * stride + x : x * stride + y;
+  };
+  const at = (lane: number, element: number, part: number): Location => {
+    const a = c.address(lane) + Math.floor((bits * index(lane, element)) / 8) + part;
     c.m.lane = lane;
     return mods.some((s) => s.startsWith('shared'))
       ? c.w.block.shared.place(a >= SHARED_WINDOW ? a - SHARED_WINDOW : a, size, store)
       : c.m.generic(c.w, lane, a, size, store);
   };
   const count = each(rows * columns);
-  const perWord = Math.max(1, 4 / bytes);
+  const perWord = Math.max(1, 32 / bits);
   const width = Math.max(1, bytes / 4);
   // Loaded values are written to registers after everything has been read, because these may hold the address.
   const loaded: Int32Array[] = c.d.ins.dst.map(() => new Int32Array(LANES * width));
@@ -79,14 +98,14 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
       for (let part = 0; part < bytes; part += size) {
         const p = at(lane, lane * count + e, part);
         const k = Math.floor(e / perWord);
-        const shift = 8 * bytes * (e % perWord);
+        const shift = bits * (e % perWord);
         if (!store) {
           const v =
             size === 4
               ? p.view.getInt32(p.at, true)
               : size === 2
                 ? p.view.getUint16(p.at, true)
-                : p.view.getUint8(p.at);
+                : (p.view.getUint8(p.at) >> ((bits * index(lane, lane * count + e)) % 8)) & (2 ** bits - 1);
           loaded[k][width * lane + part / 4] |= v << (size === 4 ? 0 : shift);
           continue;
         }
@@ -105,8 +124,15 @@ function move(c: MatrixCall, mods: readonly string[], rows: number, columns: num
 }
 
 /** Multiplies as `mma` does; float sums are in double precision, rounded once. */
-function multiply(c: MatrixCall, [m, n, k]: readonly number[], td: string, ta: string, tc: string): boolean {
-  const integer = ta === 's8' || ta === 'u8';
+function multiply(
+  c: MatrixCall,
+  mods: readonly string[],
+  [m, n, k]: readonly number[],
+  td: string,
+  ta: string,
+  tc: string,
+): boolean {
+  const integer = INTEGERS.has(ta);
   if (integer !== (td === 's32') || (td === 's32') !== (tc === 's32')) return false;
   // Registers of the fragments: an f16 factor has eight, whatever its size.
   const registers = (elements: number, type: string): number =>
@@ -119,14 +145,17 @@ function multiply(c: MatrixCall, [m, n, k]: readonly number[], td: string, ta: s
   const a = values(c, base, m * k, ta);
   const b = values(c, base + ra, k * n, ta);
   const old = values(c, base + ra + rb, m * n, tc);
+  const [differing, saturate] = [mods.includes('xor'), mods.includes('satfinite')];
   const out = new Float64Array(m * n);
   for (let y = 0; y < m; y++)
     for (let x = 0; x < n; x++) {
       let sum = ta === 'f64' ? old[y * n + x] : 0;
       for (let j = 0; j < k; j++)
         if (ta === 'f64') sum = fma64(a[y * k + j], b[j * n + x], sum);
+        else if (differing) sum += a[y * k + j] ^ b[j * n + x];
         else sum += a[y * k + j] * b[j * n + x];
-      out[y * n + x] = ta === 'f64' ? sum : sum + old[y * n + x];
+      const all = ta === 'f64' ? sum : sum + old[y * n + x];
+      out[y * n + x] = saturate ? Math.max(-2147483648, Math.min(2147483647, all)) : all;
     }
   give(c, out, td);
   return true;
@@ -155,6 +184,9 @@ function values(c: MatrixCall, from: number, elements: number, type: string): Fl
       if (bits === 16) out[to] = halfToNumber(w & 0xffff, type);
       else if (type === 's8') out[to] = (w << 24) >> 24;
       else if (type === 'u8') out[to] = w & 0xff;
+      else if (type === 's4') out[to] = (w << 28) >> 28;
+      else if (type === 'u4') out[to] = w & 0xf;
+      else if (type === 'b1') out[to] = w & 1;
       else if (type === 's32') out[to] = w;
       else {
         word[0] = type === 'tf32' ? w & ~0x1fff : w;
