@@ -135,6 +135,10 @@ describe('launches', () => {
       "cannot read 'none.bin': there is no such file",
     ]);
   });
+  it('say how much stack a thread has', async () => {
+    expect((await launch((t) => `${t}stack: 4096\n`)).stack).toBe(4096);
+    expect((await faults((t) => `${t}stack: 600000\n`)).join()).toContain('524288');
+  });
   it('have no more memory than is there', async () => {
     expect(await faults((t) => `${t}dynamic-shared: 1000000000000\n`)).toEqual([
       '1000000000000 bytes of shared memory: no target has more than 232448 for a block',

@@ -23,7 +23,7 @@ DONE:
   { .param .b32 a; .param .b64 b; st.param.b32 [a], %r2; call (b), sum, (a); ld.param.b64 %d3, [b]; }
   st.global.b64 [%d1], %d3; ret; }\n`;
 
-function run(deep: number, stack?: number): LaunchResult {
+function run(deep: number, stack?: number, ofLaunch?: number): LaunchResult {
   const { module, diagnostics } = parsePtx(TEXT, 'k.ptx');
   expect(diagnostics).toEqual([]);
   const { program } = lowerPtx(module, { isa: testIsa(), paramBase: BASE, sm: 'sm_90' });
@@ -33,6 +33,7 @@ function run(deep: number, stack?: number): LaunchResult {
     grid: [1, 1, 1],
     block: [32, 1, 1],
     dynamicShared: 0,
+    stack: ofLaunch,
     params: [
       { kind: 'buffer', type: 'u64', length: 32, bytes: new Uint8Array(256), expect: null, tolerance: 0 },
       { kind: 'scalar', type: 'u32', value: deep },
@@ -58,6 +59,9 @@ describe('recursion with arrays in local memory', () => {
     expect(run(1000).error).toMatch(/^the stack of 65536 bytes is full: calls are nested 8\d\d deep/);
     expect(run(1000, takes(1000)).status).toBe('ok');
     expect(run(1000, takes(999)).error).toMatch(/stack of \d+ bytes is full: calls are nested 1001 deep/);
+    // What the launch says holds where the run says nothing.
+    expect(run(1000, undefined, takes(1000)).status).toBe('ok');
+    expect(run(1000, takes(999), takes(1000)).error).toMatch(/stack of \d+ bytes is full/);
     // A frame of each function has room in any launch.
     expect(run(31, 16).status).toBe('fault');
     expect(run(0, 16).error).toMatch(/calls are nested 2 deep/);

@@ -49,6 +49,8 @@ export interface Launch {
   /** Blocks of a cluster; without it as the kernel states, or one. */
   readonly cluster?: readonly [number, number, number];
   readonly dynamicShared: number;
+  /** Bytes of stack of a thread. Default 65,536. */
+  readonly stack?: number;
   readonly params: readonly LaunchParam[];
 }
 
@@ -76,7 +78,7 @@ export interface LaunchOptions {
   readonly counters?: boolean;
   /** Most warp instructions. Default 200 million. */
   readonly budget?: number;
-  /** Bytes of stack of a thread. Default 65,536. */
+  /** Bytes of stack of a thread, whatever the launch says. */
   readonly stack?: number;
   /** Seed of an adversarial schedule of warps and lanes; absent: fixed turns. */
   readonly schedule?: number;
@@ -235,7 +237,7 @@ export function runLaunch(
         counters,
         open: false,
         seed: 0,
-        stack: opts.stack,
+        stack: opts.stack ?? launch.stack,
         schedule: opts.schedule,
       },
       memory,

@@ -125,6 +125,7 @@ export function launchOf(spec: SpecFile, read: ReadData): { launch: Launch | nul
     block,
     ...(d.cluster === undefined ? {} : { cluster: three(d.cluster) }),
     dynamicShared: shared,
+    ...(d.stack === undefined ? {} : { stack: d.stack }),
     params: (d.params as unknown as readonly Parameter[]).map(param),
   };
   return { launch: issues.failed ? null : launch, issues: issues.list };

@@ -833,6 +833,10 @@ cluster?: number[]
  */
 "dynamic-shared"?: number
 /**
+ * Bytes of stack of a thread. Default: 65536; --stack of the run command goes before it.
+ */
+stack?: number
+/**
  * In the order of the kernel; buffers become pointers.
  */
 params: Parameter[]
