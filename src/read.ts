@@ -64,7 +64,7 @@ export function targetFor(specs: Specs, target: string): { sm: string; warnings:
     notes:
       numberOf(target) < FIRST_WITH_SUBNORMALS
         ? [
-            "f32 operations of sm_1x flush subnormal numbers, and 'mad.f32' is 'fma.rn.ftz.f32', as on sm_20 and newer",
+            "f32 operations of sm_1x flush subnormal numbers, and 'mad.f32' is 'fma.rn.ftz.f32', as where such PTX is compiled for newer machines",
           ]
         : [],
   };

@@ -7,7 +7,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { planOf, printProgram, readPtx } from '../src/core.ts';
 import { loadShipped, planFromFiles } from '../src/index.ts';
 import { PTX_TARGETS } from '../src/ptx/targets.ts';
-import { servingTarget, targetFor } from '../src/read.ts';
+import { paramBase, servingTarget, targetFor } from '../src/read.ts';
+import { runLaunch } from '../src/sim/launch.ts';
 import { hasPtxas, ptxas } from './support/ptxas.ts';
 import { runPtx } from './support/run-ptx.ts';
 
@@ -111,6 +112,31 @@ describe('targets without a back end', () => {
     const opt = run('opt', join(dir, 'old.ptx'), '--check', 'auto', '--emit', 'none');
     expect(opt.stderr).toMatch(/^warning: there is no back end for 'sm_12': that of sm_30 is used/);
     expect(opt.stderr).toContain('equal: 1 kernel');
+  });
+});
+
+describe('pointers of 32 bits', () => {
+  const result = (text: string, sm: string) => {
+    const plan = planOf(specs, { sm });
+    const { program } = readPtx(text, plan, 'old.ptx');
+    const bytes = new Uint8Array(Float32Array.from({ length: 8 }, (_, i) => i + 1).buffer);
+    const params = [
+      { kind: 'buffer', type: 'f32', length: 8, bytes, expect: null, tolerance: 0 },
+      { kind: 'scalar', type: 's32', value: 5 },
+    ] as const;
+    const { grid, block } = { grid: [2, 1, 1], block: [4, 1, 1] } as const;
+    const launch = { name: 't', kernel: 'add', grid, block, dynamicShared: 0, params };
+    const r = runLaunch(program, plan.isa, launch, paramBase(plan));
+    return r.error ?? [...new Float32Array(r.buffers[0]!.buffer)];
+  };
+  it('take the buffers of a launch where the module has them', () => {
+    const twice = [2, 4, 6, 8, 10, 6, 7, 8];
+    expect(result(OLD('sm_13'), 'sm_13')).toEqual(twice);
+    const head = (size: number) => `.version 3.0\n\t.target sm_20\n\t.address_size ${size}\n`;
+    const newer = OLD('sm_20').replace(/\.version 1\.4\s+\.target sm_20/, head(32));
+    expect(result(newer, 'sm_20')).toEqual(twice);
+    const wide = `${head(64)}.entry add(.param .u32 A, .param .s32 N) { exit; }`;
+    expect(result(wide, 'sm_20')).toBe('parameter 0 (A) has 4 bytes, the launch gives a pointer of 8');
   });
 });
 

@@ -157,6 +157,20 @@ export function placeVariables(m: Machine, program: Program, add: (v: Variable) 
     }
 }
 
+/** Where buffers begin that pointers of 32 bits reach: the largest that a launch loads end below 4 GiB. */
+const FIRST_NARROW = 2 ** 28;
+
+/** The first version that has `.address_size`; before it, a module does not say how large its pointers are (PTX ISA 9.0, 11.1.3). */
+const SAYS_ADDRESS_SIZE = [2, 3] as const;
+
+/** Bytes that a pointer among the parameters of a program's kernels may have, the usual first. */
+export function pointerSizes({ version, addressSize }: Program): readonly number[] {
+  const [major, minor] = version.split('.').map(Number);
+  const [least, from] = SAYS_ADDRESS_SIZE;
+  const silent = major < least || (major === least && minor < from);
+  return silent ? [8, 4] : [addressSize / 8];
+}
+
 /** The kernel with a name. @throws SimFault that names the existing kernels if there is none */
 export function findKernel(program: Program, name: string): Fn {
   const fn = program.functions.find((f) => f.name === name && f.kind === 'entry');
@@ -200,7 +214,9 @@ export function runLaunch(
       );
     const tooMany = tooManyBytes(program);
     if (tooMany !== null) throw new SimFault(tooMany);
-    const memory = new BufferMemory();
+    const sizes = pointerSizes(program);
+    const narrow = launch.params.some((p, k) => p.kind === 'buffer' && kernel.params[k].size === 4);
+    const memory = narrow ? new BufferMemory(FIRST_NARROW) : new BufferMemory();
     const bank = paramBank();
     const view = new DataView(bank.buffer);
     const buffers = launch.params.map((p, k) => {
@@ -208,7 +224,12 @@ export function runLaunch(
       const at = paramBase + formal.offset;
       if (p.kind === 'buffer') {
         const b = memory.add(`parameter ${k} (${formal.name})`, p.bytes.slice());
-        view.setBigUint64(at, BigInt(b.base), true);
+        if (!sizes.includes(formal.size))
+          throw new SimFault(
+            `parameter ${k} (${formal.name}) has ${formal.size} bytes, the launch gives a pointer of ${sizes[0]}`,
+          );
+        if (formal.size === 4) view.setUint32(at, b.base, true);
+        else view.setBigUint64(at, BigInt(b.base), true);
         return b.bytes;
       }
       if (p.kind === 'bytes') {

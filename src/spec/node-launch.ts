@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
 import type { Program } from '../ir/program.ts';
-import { ELEMENT_BYTES, type Launch, tooManyBytes } from '../sim/launch.ts';
+import { ELEMENT_BYTES, type Launch, pointerSizes, tooManyBytes } from '../sim/launch.ts';
 import type { SpecFile } from './document.ts';
 import { Issues } from './issues.ts';
 import { launchOf } from './launch-data.ts';
@@ -76,6 +76,7 @@ export async function fitLaunch(launch: LoadedLaunch, program: Program, most?: n
   const kernels = program.functions.filter((f) => f.kind === 'entry');
   const kernel = kernels.find((f) => f.name === launch.kernel);
   const issues = new Issues();
+  const pointers = pointerSizes(program);
   const at = (...path: (string | number)[]) => ({ file: launch.spec, path });
   if (kernel === undefined) {
     const names = kernels.map((f) => f.name);
@@ -102,7 +103,7 @@ export async function fitLaunch(launch: LoadedLaunch, program: Program, most?: n
       const { name, size } = kernel.params[i];
       const [bytes, what] =
         given.kind === 'buffer'
-          ? [8, 'a pointer']
+          ? [pointers.includes(size) ? size : pointers[0], 'a pointer']
           : given.kind === 'scalar'
             ? [ELEMENT_BYTES[given.type], given.type]
             : [given.bytes.length, 'the launch'];
