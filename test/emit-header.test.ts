@@ -58,6 +58,18 @@ describe('headers of older PTX', () => {
     if (oracle) expect([ptxas(text).errors, ptxas(out.text).errors]).toEqual(['', '']);
   });
 
+  it('and textures in the space that old versions have for them', () => {
+    const tex = 'tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f1, %f1}]; st.global.f32 [%rd1], %f2;';
+    for (const [lines, declared] of [
+      [tex, '.tex .u32 t;'],
+      [`mad.f32 %f1, %f1, %f1, %f1; ${tex}`, '.global .texref t;'],
+    ]) {
+      const out = through(kernel('.version 1.4\n.target sm_13\n.tex .u32 t;', lines));
+      expect(out.text).toContain(`\n${declared}\n`);
+      if (oracle) expect(ptxas(out.text).errors).toBe('');
+    }
+  });
+
   it('of what is new enough stay as they are', () => {
     const out = through(
       kernel(

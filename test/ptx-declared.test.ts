@@ -86,6 +86,9 @@ const RIGHT: readonly string[] = [
   '.visible .entry k() { }',
   '.section .debug_info { .b8 1, 2 }',
   '.section .foo { .b32 1 }',
+  '.version 1.4\n.target sm_13\n.tex .u32 t;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
+  '.version 1.4\n.target sm_13\n.visible .tex .u64 t, u;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
+  '.version 3.0\n.target sm_20\n.global .texref t;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
   '.pragma "nounroll";',
   '.file 1 "a.cu"',
   '.visible .entry k() { .loc 1 1 1 ret; }',
@@ -301,6 +304,18 @@ const WRONG: readonly (readonly [text: string, said: string])[] = [
   [
     '.version 9.0\n.target sm_90\n.address_size 64\n.address_size 64\n.entry k() { ret; }\n',
     "'.address_size' stands twice",
+  ],
+  [
+    '.version 3.0\n.target sm_20\n.tex .u32 t;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
+    "'.tex' is gone from PTX 1.5 on; write '.global .texref t'",
+  ],
+  [
+    '.version 1.4\n.target sm_13\n.tex .f32 t;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
+    "'t' is .tex: it must be one .u32 or .u64",
+  ],
+  [
+    '.version 1.4\n.target sm_13\n.global .texref t;\n.entry k() { .reg .f32 f<5>; mov.f32 f0, 0f3f800000; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f0,f0}]; exit; }\n',
+    "'.texref' needs PTX 1.5 or newer; this is PTX 1.4 for sm_13",
   ],
   [
     '.version 9.0\n.target texmode_unified\n.entry k() { ret; }\n',

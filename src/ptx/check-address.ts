@@ -1,6 +1,6 @@
 /** Addresses of instructions: what their base is, and in which space (PTX ISA 9.0, 6.4.1). */
 import type { PtxInstr, PtxOperand } from './ast.ts';
-import type { Declared, Named } from './declared.ts';
+import { type Declared, type Named, opaqueType } from './declared.ts';
 
 const SPACES: ReadonlySet<string> = new Set(['global', 'local', 'shared', 'const', 'param']);
 
@@ -58,7 +58,7 @@ export function handleFault(
   const d = find(base);
   if (base !== '' && d === undefined) return null;
   if (typeof d === 'object' && offset === 0n)
-    if (d.v.space !== 'reg' ? d.v.type === type : d.bits === 64 && (d.kind === '' || d.kind === 'i'))
+    if (d.v.space !== 'reg' ? opaqueType(d.v) === type : d.bits === 64 && (d.kind === '' || d.kind === 'i'))
       return null;
   return {
     name: base,

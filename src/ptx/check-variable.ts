@@ -2,7 +2,7 @@
 import type { Init, VarDecl } from './ast.ts';
 import { type CheckReport, didYouMean, type Global } from './check-report.ts';
 import { type Home, wordFault } from './check-spelling.ts';
-import { bitsOf } from './forms.ts';
+import { bitsOf, versionNumber } from './forms.ts';
 
 /**
  * Bytes of constant memory that a module can have (ptxas 13.0: 0x10000). What is initialised is kept whole, so that it has a bound of its
@@ -41,6 +41,7 @@ export function checkVariable(
 ): void {
   const lacking = wordFault(v.type, home);
   if (lacking !== null) report(v.span, 'ptx-version', lacking.message, () => lacking.notes);
+  if (v.space === 'tex') checkTexture(v, home, report);
   if (v.vector > 1 && v.type === 'pred')
     report(v.span, 'ptx-size', `'${v.name}' is a predicate: there are no vectors of them`);
   else if (v.vector * bitsOf(v.type) > 128)
@@ -74,6 +75,19 @@ export function checkVariable(
     ]);
   const shape = v.vector > 1 ? [...v.dims, v.vector] : v.dims;
   checkInit(v, v.init, shape, 0, globals, report);
+}
+
+/** The first version without `.tex` (ptxas 13.0; PTX ISA 9.0, 5.1.8, calls it deprecated). */
+export const WITHOUT_TEX = '1.5';
+
+/** A variable of the old space of textures. */
+function checkTexture(v: VarDecl, home: Home, report: CheckReport): void {
+  if ((v.type !== 'u32' && v.type !== 'u64') || v.vector > 1 || v.dims.length > 0)
+    report(v.span, 'ptx-space', `'${v.name}' is .tex: it must be one .u32 or .u64`);
+  else if (home.version >= versionNumber(WITHOUT_TEX))
+    report(v.span, 'ptx-version', `'.tex' is gone from PTX ${WITHOUT_TEX} on`, () => [
+      `write '.global .texref ${v.name}'`,
+    ]);
 }
 
 function checkInit(

@@ -19,5 +19,8 @@ export const declaredAs = (v: VarDecl, input = false): Declared => ({
   input,
 });
 
+/** The opaque type of what a variable names; what is in `.tex` is a `.texref` (PTX ISA 9.0, 5.1.8). */
+export const opaqueType = (v: VarDecl): string => (v.space === 'tex' ? 'texref' : v.type);
+
 /** What a name is to the check of operands. */
 export type Named = Declared | 'special' | 'label' | 'function' | 'other' | undefined;

@@ -10,7 +10,7 @@ import { paramDecl, type Signature } from './call.ts';
 import { functionText, type ModuleContext } from './function.ts';
 import type { PtxTable } from './table.ts';
 import { variableText } from './variable.ts';
-import { headerFor } from './version.ts';
+import { headerFor, texturesFor } from './version.ts';
 import { NoPtx } from './writer.ts';
 
 export interface EmitOptions {
@@ -71,7 +71,8 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
     opts.table,
   );
   for (const r of header.raised) warn('warning', r);
-  return { text: `${[...header.lines, '', ...out].join('\n')}\n`, diagnostics };
+  const body = texturesFor(header.version, out);
+  return { text: `${[...header.lines, '', ...body].join('\n')}\n`, diagnostics };
 }
 
 type Warn = (

@@ -1,3 +1,4 @@
+import { WITHOUT_TEX } from '../check-variable.ts';
 import { versionNumber } from '../forms.ts';
 import { firstVersion } from '../targets.ts';
 import type { PtxTable } from './table.ts';
@@ -13,6 +14,7 @@ export const versionFor = (target: string, own: string): string =>
 const ADDRESS_SIZE = '2.3';
 
 export interface Header {
+  readonly version: string;
   readonly lines: readonly string[];
   /** What differs from the request, and the instruction that requires it. */
   readonly raised: readonly string[];
@@ -44,6 +46,7 @@ export function headerFor(
     }
   const named = raised.has('target') ? [`sm_${sm}`, ...target.slice(1)] : target;
   return {
+    version,
     lines: [
       `.version ${version}`,
       `.target ${named.join(', ')}`,
@@ -52,6 +55,12 @@ export function headerFor(
     raised: [...raised.values()],
   };
 }
+
+/** Declarations of `.tex`, which only old versions have, as a version writes them. */
+export const texturesFor = (version: string, lines: readonly string[]): readonly string[] =>
+  versionNumber(version) < versionNumber(WITHOUT_TEX)
+    ? lines
+    : lines.map((l) => l.replace(/^((?:\.(?:extern|visible) )?)\.tex \.u(?:32|64) /, '$1.global .texref '));
 
 /** Every mnemonic at the start of a line, after its guard if there is one. */
 const mnemonics = (text: readonly string[]): Set<string> =>
