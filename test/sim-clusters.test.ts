@@ -4,6 +4,7 @@ import { parsePtx } from '../src/ptx/parse.ts';
 import { type Launch, runLaunch } from '../src/sim/launch.ts';
 import { testIsa } from './support/isa.ts';
 import { hasPtxas, ptxas } from './support/ptxas.ts';
+import { runPtx } from './support/run-ptx.ts';
 
 /*
  * Blocks of a cluster run together: what they write into one another's shared memory, how they wait, and copies in bulk, against
@@ -261,5 +262,14 @@ ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%in]; mov.b32 %r4, %f2; mov.b32 %r5, %f3
 ${show('%r0', '%r1', '%r2', '%r3', '%r4', '%r5')}`;
     const got = words(body, { blocks: 1, words: 6, input: [0.5, 10, 20, 30].map(bits) });
     expect(got).toEqual([2.5, 14, 22, 31, 0.5, 10].map(bits));
+  });
+});
+
+describe('what is carried and plain in a launch', () => {
+  it('st.async and red.async of global memory store and add; a policy for caches is any value', () => {
+    const body = `createpolicy.fractional.L2::evict_last.b64 %d0, 0f3F800000;
+st.async.mmio.release.sys.global.b32 [%in], %i1; red.async.release.gpu.global.add.u32 [%in], %i1;
+ld.global.L2::cache_hint.b32 %o0, [%in], %d0;`;
+    expect(runPtx(body, [[1, 20]], 1, '', 'sm_100')).toEqual([[40]]);
   });
 });

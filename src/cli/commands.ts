@@ -122,7 +122,10 @@ withProfiledPlan(
       'write how often each block ran, for --profile of opt (with --no-opt) and measure',
     )
     .option('--budget <n>', 'stop after exactly so many warp instructions (default: 200 million)')
-    .option('--stack <bytes>', 'stack of each thread, for recursion (default: what the launch says, or 65536; at most 524288)')
+    .option(
+      '--stack <bytes>',
+      'stack of each thread, for recursion (default: what the launch says, or 65536; at most 524288)',
+    )
     .option('--schedule <seed>', 'let warps and diverged lanes take turns at random (default: fixed turns)')
     .option('--json', 'result for scripts'),
 ).action((files, o) => guarded(async () => (await import('./run.ts')).run(files, o)));
