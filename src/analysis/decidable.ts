@@ -12,6 +12,7 @@ import {
   sourceWidth,
 } from '../isa/bounds-program.ts';
 import { EqualSource, mayEqualSource } from '../isa/equal-source.ts';
+import type { CoreOp } from '../isa/lang/graph.ts';
 
 /**
  * Is it worth asking `rangesOf` for decided conditions and idle operations? That costs far more than looking for one of these
@@ -82,6 +83,8 @@ const isOrdered = ({ op, mods }: Instr): boolean => !hasMod(op, mods, 'EQ') && !
 const sameComparison = (a: Instr, b: Instr): boolean =>
   a.mods === b.mods && a.src.length === b.src.length && a.src.every((o, k) => sameOperand(o, b.src[k]));
 
+const BOUNDED: ReadonlySet<CoreOp> = new Set(['zext', 'sext', 'popc', 'clz']);
+
 /** Decides comparisons with a constant from the definition of the other operand alone. */
 class NearBounds {
   /** By register index: what defines it. */
@@ -105,6 +108,7 @@ class NearBounds {
   decides(x: Instr): boolean {
     const g = x.op.means === null ? null : boundsProgram(x);
     if (g === null || !(x.dst.some(isPredReg) || mayEqualSource(g))) return false;
+    if (!x.src.some((o) => o.kind === Kind.Reg && this.isBounded(this.defs[regIndex(o.reg)]))) return false;
     let narrow = false;
     this.outer = roomFor(g, this.outer);
     fill(g, x, this.outer);
@@ -131,6 +135,13 @@ class NearBounds {
     evaluate(g, p);
     const same = mayEqualSource(g) ? this.equal.of(g, p) : [];
     return x.dst.some((r, k) => r !== NO_REG && (p.isConstant(g.graph.dsts[k]) || same[k] >= 0));
+  }
+
+  /** Whether something may be known of the results: of an operation on registers alone it is, if it counts or extends. */
+  private isBounded(def: Instr | undefined): boolean {
+    if (def === undefined || isPhi(def) || def.guard !== NO_REG) return false;
+    if (def.op.means === null) return def.op.special.length > 0 || (def.op.flags & OpFlag.ReadsMemory) !== 0;
+    return def.src.some((o) => o.kind === Kind.Imm) || boundsProgram(def)!.ops.some((x) => BOUNDED.has(x));
   }
 
   /** Slot of `inner` with the possible results of an instruction; -1 if they may be anything. */
