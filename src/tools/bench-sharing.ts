@@ -1,5 +1,5 @@
 // Costs of arms of an experiment that have most phases in common, and the speed-up of a sweep by several workers.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -159,8 +159,15 @@ kernels: ['${join(ROOT, 'test', 'kernels', '*', '*.sm_80.ptx')}']
 metrics: [weighted]
 `,
   );
-  const seconds = async (jobs: number, processors: string | null): Promise<number> => {
-    const sweep = ['sweep', experiment, '-o', join(folder, 'r.jsonl'), '--best', join(folder, 'b.yaml')];
+  const commandFor = (jobs: number, processors: string | null, name = 'r'): [string, ...string[]] => {
+    const sweep = [
+      'sweep',
+      experiment,
+      '-o',
+      join(folder, `${name}.jsonl`),
+      '--best',
+      join(folder, `${name}.yaml`),
+    ];
     const node = [
       process.execPath,
       join(ROOT, 'bin', 'orrery.js'),
@@ -169,10 +176,29 @@ metrics: [weighted]
       '-j',
       String(jobs),
     ];
-    const [command, ...args] = processors === null ? node : ['taskset', '-c', processors, ...node];
+    return processors === null ? (node as [string, ...string[]]) : ['taskset', '-c', processors, ...node];
+  };
+  const seconds = async (jobs: number, processors: string | null): Promise<number> => {
+    const [command, ...args] = commandFor(jobs, processors);
     const took = await ms(() => {
       const r = spawnSync(command, args, { cwd: folder });
       if (r.status !== 0) throw new Error(r.stderr.toString());
+    });
+    return took / 1000;
+  };
+  /** Two commands that share nothing, one confined to each processor. */
+  const bothAtOnce = async (): Promise<number> => {
+    const took = await ms(async () => {
+      await Promise.all(
+        ['0', '1'].map((p) => {
+          const [command, ...args] = commandFor(1, p, p);
+          return new Promise<void>((done, fail) => {
+            spawn(command, args, { cwd: folder, stdio: 'ignore' }).on('exit', (code) =>
+              code === 0 ? done() : fail(new Error(`a sweep ended with ${code}`)),
+            );
+          });
+        }),
+      );
     });
     return took / 1000;
   };
@@ -191,8 +217,11 @@ metrics: [weighted]
       : []),
   ];
   const took: number[][] = variants.map(() => []);
-  for (let i = 0; i < ROUNDS; i++)
+  const apart: number[] = [];
+  for (let i = 0; i < ROUNDS; i++) {
     for (const [v, [jobs, processors]] of variants.entries()) took[v].push(await seconds(jobs, processors));
+    if (confine) apart.push(await bothAtOnce());
+  }
   const [one, two, oneOnOne, twoOnTwo] = took.map(median);
   const faster = (a: number, b: number): string =>
     `${b.toFixed(1)} s where one takes ${a.toFixed(1)}: ${(a / b).toFixed(2)} times faster`;
@@ -204,6 +233,10 @@ metrics: [weighted]
       ? `  by processors       ${faster(oneOnOne, twoOnTwo)}, one confined to one processor and two to two`
       : '  by processors       not measured: this needs taskset and two processors',
   );
+  if (confine)
+    say(
+      `  by the machine      ${((2 * oneOnOne) / median(apart)).toFixed(2)} times, which no number of workers can exceed: two such commands that share nothing, one confined to each processor, take ${median(apart).toFixed(1)} s at once`,
+    );
 }
 
 // Alone: node dist/tools/bench-sharing.js [arms] [knob] [workers]
