@@ -96,6 +96,19 @@ describe('checking any file', () => {
   const check = async (name: string, text: string) =>
     rendered(await checkFile(write(name, text), passNames, shipped), { [name]: text });
 
+  it('a group of rules that a row may not run, or that is not there, is told in the row', async () => {
+    const text = shipped.phases.text.replace(
+      '{ rules: [predicates, compare] }',
+      '{ rules: [predicatez, logic] }',
+    );
+    const line = text.split('\n').findIndex((l) => l.includes('predicatez')) + 1;
+    const found = await checkFile(write('phases.yaml', text), passNames, shipped);
+    expect(found.map((d) => [d.code, d.line])).toEqual([
+      ['unknown-rules', line],
+      ['rules-owner', line],
+    ]);
+  });
+
   it('a warning that every trial gives is one warning, though each trial has a reason of its own', async () => {
     const hook = 'AdvancedPhaseAfterConvUnSup';
     const rows = (shipped.phases.data.phases as readonly { name: string }[]).map((r) =>
@@ -381,6 +394,8 @@ params:
     const params = ['a', 'b', 'c'].map((name) => ({ name, size: 4 }));
     const program = {
       name: 'k.ptx',
+      version: '9.0',
+      addressSize: 64,
       functions: [{ kind: 'entry', name: 'k', params }],
       variables: [],
     } as unknown as Program;

@@ -5,7 +5,7 @@ import type { SpecFile } from './document.ts';
 import type { Row } from './entries.ts';
 import type { Host } from './host.ts';
 import { COMMAND_LINE, type Issues, type Spot } from './issues.ts';
-import { groupsOf, type Plan, type PlanPhase, type ResolvedKnob } from './plan.ts';
+import { flatSteps, groupsOf, type Plan, type PlanPhase, type ResolvedKnob } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import type { RulesSpec } from './types.generated.ts';
 
@@ -82,6 +82,14 @@ export function checkRules(
   issues: Issues,
 ): void {
   const told = new Set<string>();
+  /** Where a phase names a group: in its row, or where the order brings the phase in. */
+  const namedAt = (p: PlanPhase, group: string, order: Spot): Spot => {
+    for (const s of flatSteps(p.steps)) {
+      const at = s.kind === 'rules' && s.origin.source === 'phases' ? s.groups.indexOf(group) : -1;
+      if (at >= 0) return { file: specs.phases, path: [...s.origin.path, 'rules', at] };
+    }
+    return order;
+  };
   phases.forEach((p, i) => {
     for (const group of groupsOf(p)) {
       const file = specs.rules?.get(group);
@@ -89,7 +97,7 @@ export function checkRules(
         // Names in orders and hooks are checked where those are read, so only the rows of the table are left.
         if (issues.list.some((x) => x.code === 'unknown-rules')) continue;
         issues.unknown(
-          origins[i],
+          namedAt(p, group, origins[i]),
           'unknown-rules',
           `phase '${p.id}' runs rule group '${group}', which is not there`,
           group,
@@ -101,7 +109,7 @@ export function checkRules(
       const doc = file.data as unknown as RulesSpec.Rules;
       if (doc.owner !== undefined && p.hook === null && p.index !== null && !doc.owner.includes(p.name))
         issues.error(
-          origins[i],
+          namedAt(p, group, origins[i]),
           'rules-owner',
           `phase '${p.id}' runs rule group '${group}', which it does not own`,
           {
@@ -115,7 +123,7 @@ export function checkRules(
         doc.rules.forEach((r, k) => {
           if (r.inexact !== undefined)
             issues.error(
-              origins[i],
+              namedAt(p, group, origins[i]),
               'rules-inexact',
               `phase '${p.id}' runs rule group '${group}', whose rule '${r.id}' changes results: ${r.inexact}`,
               {
