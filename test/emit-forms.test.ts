@@ -19,6 +19,7 @@ import { runLaunch } from '../src/sim/launch.ts';
 import { AREA, BATCH, drawn, INPUTS, kernelOf, Numbers } from './support/forms.ts';
 import { testIsa } from './support/isa.ts';
 import { modChoices } from './support/meaning.ts';
+import { askAll } from './support/ptxas.ts';
 import { runs as times } from './support/size.ts';
 
 /*
@@ -172,7 +173,7 @@ describe('forms of PTX', () => {
       ).toBe('equal');
     }
     if (ptxas) {
-      const all = process.env.ORRERY_PTXAS_ALL === '1' ? texts : texts.slice(0, 1);
+      const all = askAll ? texts : texts.slice(0, 1);
       for (const t of all)
         expect(assemble(t, ['-arch=sm_90', '-O0'])).toEqual(expect.objectContaining({ ok: true }));
     }

@@ -16,7 +16,7 @@ import { type Launch, runLaunch } from '../src/sim/launch.ts';
 import { loadShipped, makePlan, ROOT } from '../src/spec/node.ts';
 import { loadLaunch } from '../src/spec/node-launch.ts';
 import type { Plan } from '../src/spec/plan.ts';
-import { ptxas as assembled, codeSections } from './support/ptxas.ts';
+import { askAll, ptxas as assembled, codeSections } from './support/ptxas.ts';
 
 const root = fileURLToPath(new URL('./kernels/', import.meta.url));
 const ptxas = spawnSync('ptxas', ['--version']).status === 0;
@@ -59,7 +59,7 @@ const MACHINES = ['sm_75', 'sm_80', 'sm_90', 'sm_100', 'sm_120'];
  * that the tool takes, and of some kernels each text to ptxas for one machine after the other. Passes do not look at the order, and
  * kernels-sm80.test.ts and its like hold what they give in both.
  */
-const ALL = process.env.ORRERY_PTXAS_ALL === '1';
+const ALL = askAll;
 const SAMPLE = ALL ? 1 : 12;
 const LEVELS = ALL ? [0, 1, 2, 3, 4, 5] : [0, 3];
 const ORDERS = ALL ? ['seed', 'binary'] : ['binary'];

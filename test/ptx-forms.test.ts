@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkPtx } from '../src/ptx/check.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
+import { someOf } from './support/ptxas.ts';
 
 /*
  * Forms beyond plain arithmetic, as they are written by hand and by compilers: named registers, address forms, vectors, matrices,
@@ -240,8 +241,10 @@ describe.skipIf(spawnSync('ptxas', ['--version']).status !== 0)('ptxas (needs pt
   };
   it('says the same of each', () => {
     for (const [target, lines] of Object.entries(RIGHT))
-      for (const line of lines) expect([target, line, taken(line, target)]).toEqual([target, line, true]);
+      for (const line of someOf(lines))
+        expect([target, line, taken(line, target)]).toEqual([target, line, true]);
     for (const [target, lines] of Object.entries(WRONG))
-      for (const [line] of lines) expect([target, line, taken(line, target)]).toEqual([target, line, false]);
+      for (const [line] of someOf(lines))
+        expect([target, line, taken(line, target)]).toEqual([target, line, false]);
   }, 240_000);
 });
