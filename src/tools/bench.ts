@@ -3,11 +3,13 @@
 //     npm run bench                                    everything, over the test kernels
 //     npm run bench -- --corpus FOLDER... [--ptxas]    whole files: ours against ptxas, by file and in one process
 //     npm run bench -- --phases [--write]              each phase, in nanoseconds an instruction; --write renews src/passes/COST.md
+//     npm run bench -- --contribution [--ptxas] [--write]    what kernels lose without each phase; --write renews src/passes/CONTRIBUTION.md
 
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { DiagnosticError, renderDiagnostic } from '../ir/diagnostic.ts';
 import { ROOT } from '../spec/node-cache.ts';
+import { benchContribution } from './bench-contribution.ts';
 import { benchCorpus } from './bench-corpus.ts';
 import { benchPhases } from './bench-phases.ts';
 
@@ -16,15 +18,20 @@ const values = new Command('npm run bench --')
   .option('--corpus <folder...>', 'whole files: by file and in one process')
   .option('--ptxas', 'and ptxas over the same files')
   .option('--phases', 'each phase, in nanoseconds an instruction')
-  .option('--write', 'with --phases: renew src/passes/COST.md')
+  .option('--contribution', 'what the test kernels lose without each phase')
+  .option(
+    '--write',
+    'with --phases: renew src/passes/COST.md; with --contribution: src/passes/CONTRIBUTION.md',
+  )
   .allowExcessArguments(false)
   .parse()
-  .opts<{ corpus?: string[]; ptxas?: true; phases?: true; write?: true }>();
+  .opts<{ corpus?: string[]; ptxas?: true; phases?: true; contribution?: true; write?: true }>();
 const [ptxas, write] = [values.ptxas === true, values.write === true];
 const say = (s: string) => process.stdout.write(`${s}\n`);
 
 async function run(): Promise<void> {
   if (values.corpus !== undefined) await benchCorpus(values.corpus, ptxas, say);
+  else if (values.contribution === true) await benchContribution(write, ptxas, say);
   else if (values.phases === true) await benchPhases(write, say);
   else {
     await import('./bench-engine.ts');

@@ -1,0 +1,209 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { assemble, ptxasVersion } from '../cli/ptxas-run.ts';
+import { MemoryCache } from '../engine/memory-cache.ts';
+import { runPipeline } from '../engine/pipeline.ts';
+import { hashText } from '../ir/hash.ts';
+import { printProgram } from '../ir/text.ts';
+import { type Lowered, loadModules, lowerModule, type Module } from '../lab/kernels.ts';
+import { type MeasureOptions, Measurer } from '../lab/measure.ts';
+import type { Values } from '../lab/metrics.ts';
+import { Plans } from '../lab/plans.ts';
+import { type PtxDoc, PtxTable } from '../ptx/emit/table.ts';
+import { loadShipped, ROOT } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import { DEFAULT_ORDER, type Specs } from '../spec/specs.ts';
+import { shippedPlan } from './shipped-plan.ts';
+
+const SM = 'sm_80';
+const MARK = '<!-- table -->';
+const PAGE = join(ROOT, 'src', 'passes', 'CONTRIBUTION.md');
+
+/** The columns: a metric of the lab, and its heading. */
+const COLUMNS: readonly (readonly [metric: string, heading: string])[] = [
+  ['instructions', 'instructions'],
+  ['warp-instructions', 'executed'],
+  ['cycles', 'cycles'],
+  ['pressure.R', 'pressure'],
+  ['ptxas.code-bytes', 'ptxas code'],
+  ['ptxas.registers', 'ptxas registers'],
+];
+
+/** A kernel whose code is another one when a phase is switched off. */
+export interface Contribution {
+  readonly kernel: string;
+  /** Its metrics with the phase. */
+  readonly with: Values;
+  /** And without it; null if it is not code that can be measured then. */
+  readonly without: Values | null;
+}
+
+/**
+ * The phases of the shipped plan that run something and that it may do without, in the order in which they run, each with the plan
+ * that does.
+ */
+export async function switchable(specs: Specs): Promise<Map<string, Plan>> {
+  const plans = new Plans(
+    { level: 3, sm: SM, order: DEFAULT_ORDER, knobSets: [], set: [], disable: [] },
+    Promise.resolve(specs),
+  );
+  const out = new Map<string, Plan>();
+  for (const { id, steps } of (await shippedPlan(specs, SM)).phases) {
+    if (steps.length === 0) continue;
+    // Phases that are required, or that provide what a later one requires, have no such plan.
+    const { plan } = await plans.tryPlan({ name: id, disable: [id] }, SM);
+    if (plan !== null) out.set(id, plan);
+  }
+  return out;
+}
+
+const ratio = (c: Contribution, metric: string): number | null => {
+  const [a, b] = [c.with[metric], c.without?.[metric]];
+  // Plus one, so that zero counts too.
+  return a === undefined || b === undefined ? null : (a + 1) / (b + 1);
+};
+
+/** Is any of the columns better with the phase than without it? Code that is nothing without it counts as better. */
+const pays = (c: Contribution): boolean =>
+  c.without === null || COLUMNS.some(([metric]) => (ratio(c, metric) ?? 1) < 1);
+
+/**
+ * One line of the table.
+ *
+ * @param all what the phase did to each kernel that it changed
+ */
+export function rowOf(phase: string, all: readonly Contribution[]): string {
+  const cells = COLUMNS.map(([metric]) => {
+    const ratios = all.flatMap((c) => ratio(c, metric) ?? []);
+    if (ratios.length === 0) return '';
+    const mean = Math.exp(ratios.reduce((s, r) => s + Math.log(r), 0) / ratios.length);
+    return mean.toFixed(3);
+  });
+  const worst = all
+    .flatMap((c) => COLUMNS.flatMap(([metric, heading]) => ({ c, heading, r: ratio(c, metric) ?? 1 })))
+    .reduce<{ c: Contribution; heading: string; r: number } | null>(
+      (most, x) => (x.r > (most?.r ?? 1) ? x : most),
+      null,
+    );
+  const named = worst === null ? '' : `${worst.c.kernel} (${worst.heading} ${worst.r.toFixed(3)})`;
+  return `| ${[phase, all.length, all.filter(pays).length, ...cells, named].join(' | ')} |`;
+}
+
+/** The table, and a line for each phase that no kernel is better with. */
+export function tableOf(found: ReadonlyMap<string, readonly Contribution[]>): string {
+  const rows = [...found].filter(([, all]) => all.length > 0);
+  const idle = [...found].filter(([, all]) => all.length === 0).map(([phase]) => phase);
+  const poor = rows.filter(([, all]) => !all.some(pays));
+  return [
+    `| phase | changed | better | ${COLUMNS.map(([, heading]) => heading).join(' | ')} | worst |`,
+    `|---|---:|---:|${COLUMNS.map(() => '---:|').join('')}---|`,
+    ...rows.map(([phase, all]) => rowOf(phase, all)),
+    '',
+    '## Phases that pay on no test kernel',
+    '',
+    ...poor.map(([phase, all]) => `- ${phase}: changes ${all.length} and makes none better`),
+    ...idle.map((phase) => `- ${phase}: changes none`),
+  ].join('\n');
+}
+
+/**
+ * What each phase contributes: the test kernels with all phases against the same without the phase.
+ *
+ * @param only ids of phases; none: all that can be switched off
+ * @param patterns of the files
+ * @param ptxas whether to ask ptxas too
+ */
+export async function contributions(
+  patterns: readonly string[],
+  ptxas: boolean,
+  only: readonly string[] = [],
+): Promise<Map<string, Contribution[]>> {
+  const specs = await loadShipped();
+  const plan = await shippedPlan(specs, SM);
+  const phases = [...(await switchable(specs))].filter(([p]) => only.length === 0 || only.includes(p));
+  const version = ptxas ? ptxasVersion() : null;
+  const opts: MeasureOptions =
+    version === null
+      ? {}
+      : {
+          ptxas: {
+            assemble: (text, arch, level) => {
+              const r = assemble(text, [`-arch=${arch}`, `-O${level}`]);
+              return r.ok ? r.functions : null;
+            },
+            version,
+            table: new PtxTable(specs.ptx?.data as unknown as PtxDoc),
+            level: 3,
+          },
+        };
+  const found = new Map<string, Contribution[]>(phases.map(([p]) => [p, []]));
+  for (const m of await loadModules(patterns, ROOT)) {
+    const input = lowerModule(m, plan);
+    const measured = measurerOf(m, input, opts);
+    const base = await measured(plan);
+    for (const [phase, planWithout] of phases) {
+      const without = await measured(planWithout);
+      if (without === base) continue;
+      for (const [kernel, { text, values }] of base ?? []) {
+        const now = without?.get(kernel);
+        if (now?.text === text) continue;
+        const name = `${basename(m.file).split('.')[0]}: ${kernel}`;
+        found.get(phase)!.push({ kernel: name, with: values, without: now?.values ?? null });
+      }
+    }
+  }
+  return found;
+}
+
+/** By kernel: its code, and what was measured of it. */
+type Measured = ReadonlyMap<string, { readonly text: string; readonly values: Values }>;
+
+/** Measures what plans make of a module: equal code once, and phases that plans share once. */
+function measurerOf(
+  m: Module,
+  input: Lowered,
+  opts: MeasureOptions,
+): (plan: Plan) => Promise<Measured | null> {
+  const measurer = new Measurer(m, input, opts);
+  const cache = new MemoryCache();
+  const known = new Map<string, Measured>();
+  return async (plan) => {
+    try {
+      const { last } = runPipeline(input.program, plan, { cache, inputKey: input.key, snapshots: 'ends' });
+      const key = hashText(printProgram(last));
+      let made = known.get(key);
+      if (made === undefined) {
+        const texts = new Map(last.functions.map((f) => [f.name, printProgram({ ...last, functions: [f] })]));
+        // What a kernel calls is part of what is measured of it.
+        const shared = last.functions.filter((f) => f.kind !== 'entry').map((f) => texts.get(f.name)!);
+        const kernels = await measurer.kernels(last, plan);
+        made = new Map(
+          kernels.map((k) => [
+            k.kernel,
+            { text: hashText([texts.get(k.kernel)!, ...shared].join('\n')), values: k.values },
+          ]),
+        );
+        known.set(key, made);
+      }
+      return made;
+    } catch {
+      // Without a phase that makes operations legal there may be nothing that can run or be written.
+      return null;
+    }
+  };
+}
+
+/**
+ * Writes or prints the page on what each phase contributes.
+ * @param write renews the page src/passes/CONTRIBUTION.md
+ */
+export async function benchContribution(
+  write: boolean,
+  ptxas: boolean,
+  say: (line: string) => void,
+): Promise<void> {
+  const table = tableOf(await contributions(['test/kernels/*/*.sm_80.ptx'], ptxas));
+  if (!write) return say(table);
+  const [head] = readFileSync(PAGE, 'utf8').split(MARK);
+  writeFileSync(PAGE, `${head}${MARK}\n\n${table}\n`);
+}
