@@ -252,6 +252,76 @@ BB9:
     expect(after(hoistInvariants, text)).toBe(body(text));
   });
 
+  it('takes out of the outer loop what the inner one has to leave, with all that hangs on it', () => {
+    const text = `BB0:
+  MOV R17, 0
+BB1:
+  MOVPHI R19, {BB0: R17, BB6: R20}
+BB2:
+  MOVPHI R32, {BB1: R19, BB4: R33, BB5: R33}
+  IADD3 R33, R32, 1, RZ
+  @P7 BRA BB5
+BB4:
+  LDG R4, [RD5]
+  IADD3 R40, R4, R2, RZ
+  IADD3 R41, R40, R33, RZ
+  STS [R6], R41
+  @P34 BRA BB2
+BB7:
+  BRA BB6
+BB5:
+  BRA BB2
+BB6:
+  IADD3 R20, R19, 1, RZ
+  ISETP.LT P21, R20, R18
+  @P21 BRA BB1
+BB9:
+  EXIT`;
+    // Some rounds of the inner loop do not load, but each of the outer loop does.
+    expect(after(hoistInvariants, text)).toBe(
+      body(
+        text
+          .replace('  LDG R4, [RD5]\n  IADD3 R40, R4, R2, RZ\n', '')
+          .replace('R17, 0\n', 'R17, 0\n  LDG R4, [RD5]\n  IADD3 R40, R4, R2, RZ\n'),
+      ),
+    );
+  });
+
+  it('looks at what differs in each round of a loop once, however many loops are around it', () => {
+    /** How often the sources of an instruction in the innermost of some loops are read. */
+    const looks = (depth: number): number => {
+      const down = Array.from(
+        { length: depth },
+        (_, k) => `BB${2 * k + 1}:
+  MOVPHI R${100 + 4 * k}, {BB${Math.max(0, 2 * k - 1)}: R17, BB${2 * (2 * depth - k)}: R${101 + 4 * k}}`,
+      );
+      const up = Array.from({ length: depth }, (_, k) => depth - 1 - k).map(
+        (k) => `BB${2 * (2 * depth - k)}:
+  IADD3 R${101 + 4 * k}, R${100 + 4 * k}, 1, RZ
+  ISETP.LT P${102 + 4 * k}, R${101 + 4 * k}, R18
+  @P${102 + 4 * k} BRA BB${2 * k + 1}`,
+      );
+      const inner = `  IMAD R50, R${96 + 4 * depth}, R18, RZ\n  STS [R6], R50`;
+      const fn = parseFn(
+        ['BB0:', '  MOV R17, 0', ...down, inner, ...up, 'BB9999:', '  EXIT'].join('\n'),
+        isa,
+      );
+      expect(verifySsa(fn)).toEqual([]);
+      const seen = fn.blocks.flatMap((b) => b.ins).find((x) => x.op.name === 'IMAD')!;
+      const { src } = seen;
+      let reads = 0;
+      Object.defineProperty(seen, 'src', {
+        get: () => {
+          reads++;
+          return src;
+        },
+      });
+      expect(hoistInvariants(fn, testContext(fn))).toBe(fn);
+      return reads;
+    };
+    expect(looks(40)).toBe(looks(3));
+  });
+
   it('takes a load out of a whole nest at once', () => {
     const text = `BB0:
   MOV R17, 0

@@ -1,16 +1,16 @@
-import { type BlockNo, type Draft, type Ins, type LoopShape, preheader } from '../ir/draft/index.ts';
+import { type BlockNo, type Draft, type LoopShape, preheader } from '../ir/draft/index.ts';
 import type { Instr } from '../ir/program.ts';
 import { isControl } from './cfg.ts';
 import { commonDominator, type DominatorTree, dominates, dominators } from './dominators.ts';
 import { draftCfg } from './draft-cfg.ts';
-import { inLoop, type Loop, type LoopForest, loopBlocks, loops } from './loops.ts';
+import { inLoop, isNested, type Loop, type LoopForest, loops } from './loops.ts';
 import { edgeFrequency, type Frequency } from './static-frequency.ts';
 
 /** A natural loop of a draft. */
 export interface DraftLoop extends LoopShape {
   readonly id: number;
-  /** Its blocks, each after those that dominate it, including preheaders of inner loops. */
-  readonly blocks: readonly BlockNo[];
+  /** The loop around it; -1 if there is none. */
+  readonly parent: number;
 }
 
 /**
@@ -29,18 +29,38 @@ export class DraftLoops {
   /** By header: the block made in front of it. */
   private readonly made = new Map<BlockNo, BlockNo>();
   /** By loop: the lowest block that every iteration runs; see `isCertain`. */
-  private readonly certain = new Map<number, BlockNo>();
+  private certain: Int32Array | null = null;
+  /** By loop: its blocks that are in no inner loop, in reverse post-order. */
+  private readonly directly: BlockNo[][];
 
   constructor(d: Draft) {
     this.d = d;
     const g = draftCfg(d);
     this.forest = loops(g);
     this.dom = dominators(g);
+    this.directly = this.forest.loops.map(() => []);
+    for (const b of g.rpo) if (this.forest.innermost[b] >= 0) this.directly[this.forest.innermost[b]].push(b);
   }
 
   /** Every loop after the loops inside it. */
   *innermostFirst(): Generator<DraftLoop> {
     for (let id = this.forest.loops.length - 1; id >= 0; id--) yield this.loop(this.forest.loops[id]);
+  }
+
+  /** The blocks of a loop that are in no inner loop, including the preheaders made for inner loops, in the order of `place`. */
+  blocksDirectlyIn(loop: DraftLoop): BlockNo[] {
+    const made = this.forest.loops[loop.id].children.flatMap(
+      (c) => this.made.get(this.forest.loops[c].header) ?? [],
+    );
+    const own = this.directly[loop.id];
+    return made.length === 0 ? own : [...made, ...own].sort((a, b) => this.place(a) - this.place(b));
+  }
+
+  /** A number for each block that is greater than those of the blocks that dominate it. */
+  place(b: BlockNo): number {
+    const header = this.headers.get(b);
+    const { rpoNumber } = this.forest.cfg;
+    return header === undefined ? 2 * rpoNumber[b] : 2 * rpoNumber[header] - 1;
   }
 
   /** The only block through which control enters the loop; made if there is none. */
@@ -78,43 +98,54 @@ export class DraftLoops {
    * a call may.
    */
   isCertain(loop: DraftLoop, b: BlockNo): boolean {
-    let down = this.certain.get(loop.id);
-    if (down === undefined) this.certain.set(loop.id, (down = this.certainDown(loop)));
+    this.certain ??= this.certainBlocks();
     // A block made in front of a header runs whenever the header does.
-    return dominates(this.dom, this.headers.get(b) ?? b, down);
+    return dominates(this.dom, this.headers.get(b) ?? b, this.certain[loop.id]);
   }
 
-  /** The lowest block that dominates every place where control starts another iteration or leaves. */
-  private certainDown(loop: DraftLoop): BlockNo {
-    const { d, dom } = this;
-    let down = -1;
-    const leads = (b: BlockNo): void => {
-      down = down < 0 ? b : commonDominator(dom, down, b);
+  /** By loop: the lowest block that dominates every place where control starts another iteration or leaves. */
+  private certainBlocks(): Int32Array {
+    const { d, dom, forest } = this;
+    const { cfg, innermost } = forest;
+    const certain = new Int32Array(forest.loops.length).fill(-1);
+    // By loop: blocks from which control leaves it for a loop around it (-1: for none), joined for each such loop.
+    const ways = forest.loops.map(() => new Map<number, BlockNo>());
+    const leads = (loop: number, to: number, b: BlockNo): void => {
+      const known = ways[loop].get(to);
+      ways[loop].set(to, known === undefined ? b : commonDominator(dom, known, b));
     };
-    for (const l of this.forest.loops[loop.id].latches) leads(l);
-    for (const b of loop.blocks) {
-      if (this.headers.has(b)) continue;
+    for (const b of cfg.rpo) {
+      const l = innermost[b];
+      if (l < 0) continue;
       const t = d.terminator(b);
-      if ((t >= 0 && mayLeave(d.at(t))) || d.successors(b).some((to) => !loop.contains(to))) leads(b);
+      if (t >= 0 && mayLeave(d.at(t))) leads(l, -1, b);
+      for (let e = cfg.succStart[b]; e < cfg.succStart[b + 1]; e++) {
+        // Of the loops around the target, only one that it is the header of can be without the block.
+        let around = innermost[cfg.succ[e]];
+        while (around >= 0 && !isNested(forest, l, around)) around = forest.loops[around].parent;
+        if (around !== l) leads(l, around, b);
+      }
     }
-    return down;
+    for (let id = certain.length - 1; id >= 0; id--) {
+      const { latches, parent } = forest.loops[id];
+      for (const b of [...latches, ...ways[id].values()])
+        certain[id] = certain[id] < 0 ? b : commonDominator(dom, certain[id], b);
+      for (const [to, b] of ways[id]) if (to !== parent) leads(parent, to, b);
+    }
+    return certain;
   }
 
   private loop(l: Loop): DraftLoop {
-    const { forest, homes, made } = this;
+    const { forest, homes } = this;
     return {
       id: l.id,
+      parent: l.parent,
       header: l.header,
       contains: (b) => {
         const home = homes.get(b);
-        if (home === undefined) return b < forest.innermost.length && inLoop(forest, l.id, b);
-        for (let up = home; up >= l.id; up = forest.loops[up].parent) if (up === l.id) return true;
-        return false;
+        if (home !== undefined) return isNested(forest, home, l.id);
+        return b < forest.innermost.length && inLoop(forest, l.id, b);
       },
-      blocks: loopBlocks(forest, l.id).flatMap((b) => {
-        const p = b === l.header ? undefined : made.get(b);
-        return p === undefined ? [b] : [p, b];
-      }),
     };
   }
 }
@@ -122,12 +153,3 @@ export class DraftLoops {
 /** Control may end here, or leave without an edge: a return, an exit, a call. */
 const mayLeave = (x: Instr): boolean =>
   isControl(x) && x.op.primitive !== 'branch' && x.op.primitive !== 'branch-table';
-
-/** Visits the instructions of some blocks in order; the visited one may be moved or removed. */
-export function eachInstruction(d: Draft, blocks: readonly BlockNo[], visit: (n: Ins) => void): void {
-  for (const b of blocks)
-    for (let n = d.first(b), next: Ins; n >= 0; n = next) {
-      next = d.next(n);
-      visit(n);
-    }
-}

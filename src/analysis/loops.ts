@@ -35,6 +35,9 @@ export interface Forest<L extends Loop = Loop> {
   readonly loops: readonly L[];
   /** Innermost loop by position, -1 for none. */
   readonly innermost: Int32Array;
+  /** By loop: its number and the last number inside it, when nests are numbered depth first. */
+  readonly first: Int32Array;
+  readonly last: Int32Array;
 }
 
 /**
@@ -56,13 +59,12 @@ export const loops: (g: Cfg) => LoopForest = memo((g) => find(g, dominators(g)))
 export const loopDepth = (f: Forest, b: number): number =>
   f.innermost[b] < 0 ? 0 : f.loops[f.innermost[b]].depth;
 
+/** Is loop `inner` (or -1) loop `outer`, or nested in it? */
+export const isNested = (f: Forest, inner: number, outer: number): boolean =>
+  inner >= 0 && f.first[inner] >= f.first[outer] && f.first[inner] <= f.last[outer];
+
 /** Is block `b` inside loop `id` (or in a loop inside it)? */
-export function inLoop(f: Forest, id: number, b: number): boolean {
-  let l = f.innermost[b];
-  // Inner loops have larger indices than the loops around them.
-  while (l > id) l = f.loops[l].parent;
-  return l === id;
-}
+export const inLoop = (f: Forest, id: number, b: number): boolean => isNested(f, f.innermost[b], id);
 
 /** Blocks of a loop in reverse post-order, inner loops included. */
 export function loopBlocks(f: Forest, id: number): number[] {
@@ -217,7 +219,7 @@ function find(g: Cfg, dom: DominatorTree): LoopForest {
 }
 
 /** Renumbers loops so that outer ones come first. */
-function outermostFirst(drafts: Draft[], innermost: Int32Array): { loops: Loop[]; innermost: Int32Array } {
+function outermostFirst(drafts: Draft[], innermost: Int32Array): Omit<Forest, 'cfg'> {
   const n = drafts.length;
   const flip = (i: number): number => (i < 0 ? -1 : n - 1 - i);
   for (let i = n - 1; i >= 0; i--) {
@@ -233,7 +235,21 @@ function outermostFirst(drafts: Draft[], innermost: Int32Array): { loops: Loop[]
     depth: d.depth,
     size: d.size,
   }));
-  return { loops, innermost: innermost.map(flip) };
+  const first = new Int32Array(n);
+  const last = new Int32Array(n);
+  const within = new Int32Array(n).fill(1);
+  for (let i = n - 1; i >= 0; i--) if (loops[i].parent >= 0) within[loops[i].parent] += within[i];
+  // The number that the next loop directly inside gets, or the next outermost one.
+  const next = new Int32Array(n);
+  let top = 0;
+  for (const { id, parent } of loops) {
+    first[id] = parent < 0 ? top : next[parent];
+    last[id] = first[id] + within[id] - 1;
+    next[id] = first[id] + 1;
+    if (parent < 0) top = last[id] + 1;
+    else next[parent] = last[id] + 1;
+  }
+  return { loops, innermost: innermost.map(flip), first, last };
 }
 
 /**

@@ -59,7 +59,7 @@ export const nesting: (g: Cfg) => NestingForest = memo((g) => {
     },
   });
   const loops = withEntries(forest);
-  return { cfg: g, loops, innermost: forest.innermost, reducible: loops.every((l) => l.reducible) };
+  return { ...forest, loops, reducible: loops.every((l) => l.reducible) };
 
   /** Climbs from the target of each edge through the loops that the edge enters: as many steps as entries are found. */
   function withEntries(f: Forest): NestedLoop[] {
