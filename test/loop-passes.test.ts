@@ -178,6 +178,53 @@ describe('loop-unrolling', () => {
     );
   });
 
+  it('puts no more iterations together than the registers of a thread hold, forced or not', () => {
+    // Two values are live through the loop, the counter and the bound; an iteration has four of its own.
+    const fn = parseFn(
+      `.entry k
+  .param u32 n size 4 align 4 at 0 reg R9
+{
+BB0:
+  MOV R1, 0
+BB1:
+  LDS R2, [R1]
+  LDS R3, [R1+4]
+  LDS R4, [R1+8]
+  LDS R5, [R1+12]
+  IADD3 R6, R2, R3, R4
+  IADD3 R6, R6, R5
+  STS [R1+64], R6
+  IADD3 R1, R1, 1
+  ISETP.LT P8, R1, R9
+  @P8 BRA BB1
+BB2:
+  EXIT
+}`,
+      isa,
+    );
+    const said = (registers: number, params: object, knobs = {}) => {
+      const facts = { limits: { 'max-registers': registers } };
+      const ctx = testContext(fn, { params: { ...params }, knobs, facts });
+      runPass(name, fn, ctx);
+      return ctx.remarks.map((r) => `${r.kind} ${r.name}: ${r.message}`);
+    };
+    const iterations = 'passed unrolled-partly: the loop at BB1: 4 iterations of 10 instructions at once';
+    expect(said(255, {})).toEqual([iterations]);
+    expect(said(18, {})).toEqual([iterations]);
+    expect(said(17, {})).toEqual([
+      `${iterations.replace('4', '2')}: 4 at once may need 18 registers, more than 17`,
+    ]);
+    expect(said(18, { slack: 4 })).toEqual([
+      `${iterations.replace('4', '2')}: 4 at once may need 18 registers, more than 14`,
+    ]);
+    expect(said(255, { 'max-pressure': 9 })).toEqual([
+      'missed not-unrolled-pressure: the loop at BB1 is not unrolled: 2 at once may need 10 registers, more than 9',
+    ]);
+    expect(said(255, {}, { Knob429: 10 })).toEqual([
+      'passed unrolled-partly: the loop at BB1: 32 iterations of 10 instructions at once: 64 at once may need 258 registers, more than 255',
+    ]);
+  });
+
   it('did it often enough for this to mean something', () => {
     for (const what of ['passed unrolled', 'passed unrolled-partly', 'missed not-unrolled-divergent'])
       expect([what, (counts.get(what) ?? 0) > 10]).toEqual([what, true]);

@@ -1,6 +1,9 @@
 import { controlIsLast } from '../analysis/cfg.ts';
 import { divergenceOf } from '../analysis/divergence.ts';
+import { Pool } from '../analysis/liveness.ts';
 import { type LoopForest, loopsOf } from '../analysis/loops.ts';
+import { type Limits, registersAllowed } from '../analysis/occupancy.ts';
+import { pressureOf } from '../analysis/pressure.ts';
 import { type TripCounts, tripCountsOf } from '../analysis/trip-count.ts';
 import { mayWaitInLoops } from '../analysis/waiting-loops.ts';
 import { type Draft, edit, pinnedBlocks } from '../ir/draft/index.ts';
@@ -44,7 +47,8 @@ const MOST_FORCED = 10;
  *    `UnrollFullInstLimit` instructions. Inner loops come first: without them the surrounding loop may be small enough too.
  *    Tests that are no longer read are left to dead-code elimination.
  * 2. In part (`unrollPartly`): a loop that counts towards a bound, by the factor `part-factor` of the binding, halved until
- *    the copies have at most `part-budget` instructions. All lanes must run it equally often; otherwise lanes that are done
+ *    the copies have at most `part-budget` instructions, and may be live at once in the registers that the SM gives a thread, less
+ *    `slack`, and in `max-pressure`. All lanes must run it equally often; otherwise lanes that are done
  *    with the unrolled loop would wait while others run the remaining iterations. With `partial: false`, only if knob 429 is
  *    set: by 2 to the power of its value.
  *
@@ -141,9 +145,11 @@ class Unroller {
     return this.each(false, 'unrolled-partly', (loop, d) => {
       const counted = countedLoop(d, loop);
       if (isRefusal(counted)) return counted;
-      const factor = this.factor(loop.size);
-      if (factor < 2)
+      const wanted = this.factor(loop.size);
+      if (wanted < 2)
         return { name: 'budget', why: `two iterations of ${loop.size} instructions are too many` };
+      const { factor, fewer } = this.within(wanted, loop);
+      if (factor < 2) return { name: 'pressure', why: fewer };
       if (!groupsArePossible(counted, factor))
         return {
           name: 'bound',
@@ -153,7 +159,7 @@ class Unroller {
       if (divergenceOf(fn).branch[loop.latch] >= Lanes.Varying)
         return { name: 'divergent', why: 'lanes of a warp may run it a different number of times' };
       return {
-        what: `${factor} iterations of ${loop.size} instructions at once`,
+        what: `${factor} iterations of ${loop.size} instructions at once${fewer === '' ? '' : `: ${fewer}`}`,
         apply: (d) => unrollPartly(d, loop, counted, factor, ctx.isa),
       };
     });
@@ -217,6 +223,25 @@ class Unroller {
     while (factor > 1 && factor * size > Number(ctx.params['part-budget'] ?? PART_BUDGET))
       factor = Math.floor(factor / 2);
     return factor;
+  }
+
+  /**
+   * The factor, halved until the copies fit the registers, and why it was. What is live through the loop is counted once, and what an
+   * iteration has beside that once for each copy: a scheduler may start the copies together, so that their loads overlap.
+   */
+  private within(wanted: number, loop: BottomTested): { factor: number; fewer: string } {
+    const { fn, ctx, forest } = this;
+    const slack = Number(ctx.params.slack ?? 0);
+    const allowed = registersAllowed((ctx.fact('limits') ?? {}) as Limits, fn) - slack;
+    const most = Math.min(allowed, Number(ctx.params['max-pressure'] ?? Number.POSITIVE_INFINITY));
+    const pressure = pressureOf(fn);
+    const through = pressure.at(loop.header, Pool.R)[0];
+    const own = pressure.inLoop(forest.innermost[loop.header], Pool.R) - through;
+    let factor = wanted;
+    while (factor > 1 && through + factor * own > most) factor = Math.floor(factor / 2);
+    if (factor === wanted) return { factor, fewer: '' };
+    const next = Math.max(2, 2 * factor);
+    return { factor, fewer: `${next} at once may need ${through + next * own} registers, more than ${most}` };
   }
 }
 

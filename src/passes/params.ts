@@ -20,7 +20,13 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'late-commoning': { 'max-pressure': count, 'max-predicates': count },
   'loop-fusion': { 'max-pairs': count, 'max-pressure': count },
   'loop-simplification': { 'max-header': count },
-  'loop-unrolling': { partial: flag, 'part-factor': count, 'part-budget': count },
+  'loop-unrolling': {
+    partial: flag,
+    'part-factor': count,
+    'part-budget': count,
+    'max-pressure': count,
+    slack: count,
+  },
   'move-instructions': {
     direction: word('up', 'down'),
     'least-latency': count,

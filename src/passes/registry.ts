@@ -130,7 +130,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     knobs: ['PerformLoopFusionBudget'],
     requires: ['control-last', 'ssa'],
   }),
-  entry('loop-unrolling', loopUnrolling, 1, 'unroll loops, in full or in part'),
+  entry('loop-unrolling', loopUnrolling, 2, 'unroll loops, in full or in part', { facts: ['limits'] }),
   entry('pipelining', pipelining, 1, 'start loads of an iteration while the one before still computes', {
     knobs: ['OkToPipelineNoUnroll'],
     facts: ['costs', 'latencies'],
