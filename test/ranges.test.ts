@@ -228,6 +228,23 @@ EXIT`);
     expect(constantOf(at(fn, 'P4', 1))).toEqual({ low: 0, high: 0 });
   });
 
+  it('a guarded exit tells that its guard did not hold', () => {
+    const fn = fnOf(`BB0:
+LDC R1, c[0x0][0x160]
+ISETP.LT.U32 P3, R1, 10
+@!P3 EXIT
+BB1:
+STG [RD9], R1
+ISETP.NE P4, R1, RZ
+@!P4 RET
+BB2:
+STG [RD9], R1
+EXIT`);
+    expect(unsigned(at(fn, 'R1', 1))).toEqual([0, 9]);
+    expect(unsigned(at(fn, 'R1', 2))).toEqual([1, 9]);
+    expect(constantOf(at(fn, 'P3', 1))).toEqual({ low: 1, high: 0 });
+  });
+
   it('tables tell the index', () => {
     const fn = fnOf(
       'BB0:\nLDC R1, c[0x0][0x160]\nBRX R1, T0\nBB1:\nEXIT\nBB2:\nEXIT',

@@ -1,6 +1,7 @@
 import { isPhi } from '../ir/flow.ts';
 import { valueOfEntry } from '../ir/jump-table.ts';
-import { Kind, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
+import { OpFlag } from '../ir/opcode.ts';
+import { Kind, NO_REG, type Operand, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { type BoundsProgram, boundsProgram, operandOf } from '../isa/bounds-program.ts';
 import { cfgOf } from './cfg.ts';
@@ -52,6 +53,9 @@ export interface ValueNames {
   /** By register index: its facts with a root, in dominator-tree preorder of the roots. */
   readonly factsOf: ReadonlyMap<number, readonly number[]>;
 }
+
+/** Does it say where control may go? */
+const isPlace = (o: Operand): boolean => o.kind === Kind.Label || o.kind === Kind.Table;
 
 /** Names every use of a snapshot in one walk over the dominator tree. */
 export function valueNames(fn: Fn): ValueNames {
@@ -158,7 +162,13 @@ class Namer {
     const { cfg, segments } = this.nodes;
     const { ins } = this.fn.blocks[segments.block[from]];
     const last = segments.to[from] > segments.from[from] ? ins[segments.to[from] - 1] : null;
-    if (last === null || cfg.succStart[from + 1] - cfg.succStart[from] < 2) return;
+    if (last === null) return;
+    if (cfg.succStart[from + 1] - cfg.succStart[from] < 2) {
+      // Behind a guarded exit, the guard did not hold.
+      if ((last.op.flags & OpFlag.NoFallThrough) !== 0 && last.guard !== NO_REG && !last.src.some(isPlace))
+        this.hold(last.guard, last.guardNot ? 1 : 0, root, { left: MOST_CONDITIONS });
+      return;
+    }
     const labels = last.src.filter((o) => o.kind === Kind.Label);
     if (labels.length === 1 && last.src.length === 1 && last.guard !== NO_REG) {
       const taken = this.nodeOf(labels[0].lo) === to;
