@@ -35,7 +35,7 @@ import type { Pass, PassContext } from './pass.ts';
  * 3. conditions: a guard whose value is known is removed, or its branch is; a branch whose targets are all the same block
  *    needs no condition; a table with one target, or a known index, becomes a branch;
  * 4. threading: a branch to a block that only passes control on goes straight to the final target; so do the entries of
- *    jump tables.
+ *    jump tables; a guarded branch over such a block, which nothing else reaches, goes there with the opposite guard.
  *
  * Blocks are processed in reverse post-order, each until nothing matches. Seed 003 visits the blocks once and leaves
  * opportunities that a rewrite creates in earlier blocks to later phases; seed 000 repeats until nothing changes.
@@ -172,9 +172,21 @@ class Simplifier {
         ? this.terminator(b, t, null, fall, 'branch-folded', 'its target comes next anyway')
         : this.terminator(b, t, null, fall, 'targets-equal', 'both ways lead to the same block');
     }
-    if (to === at) return null;
+    if (to === at) return this.matchJumpOver(b, t, at);
     const why = `BB${d.id(at)} only leads on to BB${d.id(to)}`;
     return this.terminator(b, t, withSource(t, 0, d.labelOf(to)), d.fall(b), 'branch-threaded', why);
+  }
+
+  /** A guarded branch over a jump that nothing else reaches: the opposite guard takes the jump. */
+  private matchJumpOver(b: BlockNo, t: Instr, at: BlockNo): Rewrite | null {
+    const { d, forwarding } = this;
+    const jump = t.guard === NO_REG ? -1 : d.fall(b);
+    if (jump < 0 || jump === at || this.pinned.has(jump) || d.predecessors(jump).length !== 1) return null;
+    const end = forwarding.target(jump);
+    if (end === jump || jump !== d.below(b) || at !== d.below(jump)) return null;
+    const why = `it goes over a jump, which the opposite guard takes to BB${d.id(end)}`;
+    const opposite = withGuard(withSource(t, 0, d.labelOf(end)), t.guard, !t.guardNot);
+    return this.terminator(b, t, opposite, at, 'branch-inverted', why);
   }
 
   private matchTable(b: BlockNo, t: Instr): Rewrite | null {
