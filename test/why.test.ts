@@ -2,7 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { testFolder } from './support/specs.ts';
+import { journalJson, lineText } from '../src/cli/report.ts';
+import { whyJson, whyText } from '../src/cli/why.ts';
+import { LineHistory } from '../src/debug/line-history.ts';
+import { runPipeline } from '../src/engine/pipeline.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import { planWith, testFolder } from './support/specs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const saxpy = join('test', 'kernels', 'saxpy', 'saxpy.sm_80.ptx');
@@ -90,5 +96,62 @@ at the end
 
   it('is about one file', () => {
     expect(opt(saxpy, saxpy, '--why', '47', '--emit', 'none')).toMatchObject({ code: 1, out: '' });
+  });
+});
+
+describe('the source line of a remark', async () => {
+  // Three cases have too few comparisons for another form, which the pass says of the branch that begins them.
+  const tests = [3, 8, 20].map(
+    (v, k) => `.loc 1 ${21 + k} 5
+setp.eq.s32 %p${k}, %r1, ${v};
+@%p${k} bra $L${k};`,
+  );
+  const ends = [0, 1, 2].map((k) => `$L${k}: st.global.u32 [%rd1], ${k}; ret;`);
+  const text = `.version 8.0
+.target sm_80
+.address_size 64
+.file 1 "lexer.cu"
+.visible .entry k(.param .u64 out, .param .u32 which)
+{
+.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [out];
+ld.param.u32 %r1, [which];
+${tests.join('\n')}
+.loc 1 30 7
+st.global.u32 [%rd1+4], %r1;
+setp.eq.s32 %p8, %r1, 90;
+@%p8 bra $L0;
+ret;
+${ends.join('\n')}
+}`;
+  const first = 11;
+  const plan = (await planWith({ order: 'binary' })).plan!;
+  const { program } = lowerPtx(parsePtx(text, 'k.ptx').module, {
+    isa: plan.isa,
+    paramBase: 0x160,
+    sm: 'sm_80',
+  });
+  const at = program.locs.findIndex((l) => l.line === first + 1);
+  const history = new LineHistory(program, new Set([at]));
+  const journal = runPipeline(program, plan, { onRewrite: history.rewrite, onPhase: history.phase });
+  const source = { file: 'lexer.cu', line: 21 };
+
+  it('is beside the line of the PTX, in text and as data', () => {
+    expect(lineText(program, at)).toBe('line 12 (lexer.cu:21)');
+    expect(lineText(program, 0)).toBe('');
+    const { phases } = journalJson(journal);
+    const switchOpt = phases.find((p) => p.id === 'DoSwitchOptSecond')!;
+    expect(switchOpt.remarks.find((m) => m.name === 'few-cases')).toMatchObject({ line: first + 1, source });
+    const [{ steps }] = whyJson('k.ptx', '12', program, history.functions).functions;
+    expect(steps.find((p) => p.phase === 'DoSwitchOptSecond')!.remarks).toMatchObject([
+      { kind: 'missed', line: first + 1, source },
+    ]);
+    expect(whyText('k.ptx:12', program, history.functions)).toContain('missed line 12 (lexer.cu:21): ');
+  });
+
+  it('is that of the branch where a remark names only its block', () => {
+    const remarks = journalJson(journal).phases.flatMap((p) => p.remarks);
+    expect(remarks.filter((m) => m.block >= 0 && m.line === 0)).toEqual([]);
+    expect(remarks.find((m) => m.name === 'chain-stopped')).toMatchObject({ source: { line: 30 } });
   });
 });

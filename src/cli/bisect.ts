@@ -1,6 +1,6 @@
 import { type Finding, type NoFinding, bisect as search, workersOf } from '../debug/bisect.ts';
 import type { Judge, Subject } from '../debug/judge.ts';
-import type { Fn, Loc } from '../ir/program.ts';
+import { type Fn, sourceOf } from '../ir/program.ts';
 import { printFn, printInstr } from '../ir/text.ts';
 import { targetOf } from '../read.ts';
 import { lineOf } from '../spec/node.ts';
@@ -63,9 +63,7 @@ function refuse({ why, verdict }: NoFinding, judge: Judge): never {
 /** What was found, as plain data (schemas/output/bisect.schema.json). */
 async function reportOf(f: Finding, { program }: Subject, judge: Judge, inTurn: boolean) {
   const { rewrite } = f;
-  const loc: Loc | undefined = program.locs[rewrite?.ins?.loc ?? 0];
-  const source =
-    loc === undefined || loc.file === 0 ? undefined : program.files.find((x) => x.index === loc.file);
+  const loc = rewrite?.ins?.loc ?? 0;
   const rule = rewrite?.rule ?? null;
   return {
     version: 1,
@@ -99,8 +97,8 @@ async function reportOf(f: Finding, { program }: Subject, judge: Judge, inTurn: 
                   },
             block: rewrite.block,
             instruction: rewrite.ins === null ? null : printInstr(rewrite.ins),
-            line: loc?.line ?? 0,
-            source: source === undefined ? null : { file: source.name, line: loc!.srcLine },
+            line: program.locs[loc]?.line ?? 0,
+            source: sourceOf(program, loc),
           },
     whyNoRewrite: f.whyNoRewrite,
   };

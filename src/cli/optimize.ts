@@ -19,7 +19,7 @@ import type { UsePair } from './compare-ptxas.ts';
 import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
 import type { PlanOptions } from './options.ts';
-import { changedPhases, classTable, journalJson } from './report.ts';
+import { changedPhases, classTable, journalJson, lineText } from './report.ts';
 import { duration, err, failWith, grouped, out, pc, pcErr, show } from './ui.ts';
 import { placeOf, type WatchOptions, watchOf } from './watch.ts';
 
@@ -188,8 +188,12 @@ export async function optimize(
     const { functions } = history!;
     out(
       o.json === true
-        ? JSON.stringify(lines.whyJson(file, o.why!, functions), null, 2)
-        : lines.whyText(lines.titleOf(file, o.why!, input.module === null ? null : text), functions),
+        ? JSON.stringify(lines.whyJson(file, o.why!, input.program, functions), null, 2)
+        : lines.whyText(
+            lines.titleOf(file, o.why!, input.module === null ? null : text),
+            input.program,
+            functions,
+          ),
     );
   }
   if (detailed && (lines === null || o.stat === true || o.remarks === true))
@@ -282,9 +286,9 @@ async function account(journal: Journal, verdicts: readonly string[], o: OptOpti
     err('');
     for (const r of journal.records)
       for (const m of r.remarks) {
-        const line = journal.last.locs[m.loc]?.line ?? 0;
+        const line = lineText(journal.last, m.loc);
         err(
-          `${KIND_OF_REMARK[m.kind]} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line > 0 ? ` line ${line}` : ''}: ${m.name}: ${m.message}`,
+          `${KIND_OF_REMARK[m.kind]} ${r.phase.id} ${m.fn}${m.block >= 0 ? ` BB${m.block}` : ''}${line === '' ? '' : ` ${line}`}: ${m.name}: ${m.message}`,
         );
       }
   }

@@ -1,7 +1,7 @@
 import type { Journal, PhaseRecord } from '../engine/journal.ts';
 import { timingRecords } from '../engine/report.ts';
 import { CLASSES } from '../ir/opcode.ts';
-import type { Program } from '../ir/program.ts';
+import { type Program, sourceOf } from '../ir/program.ts';
 import { countByClass } from '../lab/classes.ts';
 import { duration, grouped, pc, table } from './ui.ts';
 
@@ -53,6 +53,16 @@ export function remarkSummary(r: Pick<PhaseRecord, 'remarks'>): string {
   return [...n].map(([k, v]) => `${v} ${k}`).join(', ');
 }
 
+/**
+ * Where a remark applies: `line 47 (saxpy.cu:7)`, the line of the PTX and what `.loc` says of it; '' if no line is known.
+ * @param loc index into `Program.locs`
+ */
+export function lineText(program: Program, loc: number): string {
+  const line = program.locs[loc]?.line ?? 0;
+  const source = sourceOf(program, loc);
+  return line === 0 ? '' : `line ${line}${source === null ? '' : ` (${source.file}:${source.line})`}`;
+}
+
 /** The journal as plain data: stable order, no snapshots. */
 export const journalJson = (j: Journal) => ({
   plan: j.plan.hash,
@@ -81,7 +91,11 @@ export const journalJson = (j: Journal) => ({
     blocksChanged: r.blocksChanged,
     instructionsBefore: r.instructionsBefore,
     instructionsAfter: r.instructionsAfter,
-    remarks: r.remarks,
+    remarks: r.remarks.map((m) => ({
+      ...m,
+      line: j.last.locs[m.loc]?.line ?? 0,
+      source: sourceOf(j.last, m.loc),
+    })),
   })),
   memory: j.memory,
   timing: timingRecords(j),

@@ -1,6 +1,6 @@
 import type { FnHistory, LineStep, PlacedInstr } from '../debug/line-history.ts';
-import type { Program } from '../ir/program.ts';
-import { remarkSummary } from './report.ts';
+import { type Program, sourceOf } from '../ir/program.ts';
+import { lineText, remarkSummary } from './report.ts';
 import { failWith, pc } from './ui.ts';
 
 /**
@@ -59,8 +59,11 @@ export function titleOf(file: string, line: string, ptx: string | null): string 
   return `${file}:${Number(line)}  ${ptx.split('\n')[Number(line) - 1]?.trim() ?? ''}`;
 }
 
-/** What happened to the instructions of one line, phase by phase. */
-export function whyText(title: string, functions: readonly FnHistory[]): string {
+/**
+ * What happened to the instructions of one line, phase by phase.
+ * @param program any state of the program: it has the locations
+ */
+export function whyText(title: string, program: Program, functions: readonly FnHistory[]): string {
   const out = [pc.bold(title)];
   for (const f of functions) {
     out.push('', pc.bold(f.fn), 'as read', ...f.first.map((i) => row(' ', i)));
@@ -70,7 +73,11 @@ export function whyText(title: string, functions: readonly FnHistory[]): string 
         ...s.removed.map((i) => pc.red(row('-', i))),
         ...s.added.map((i) => pc.green(row('+', i))),
       );
-      for (const m of s.remarks) if (m.kind !== 'passed') out.push(`    ${m.kind}: ${m.name}: ${m.message}`);
+      for (const m of s.remarks)
+        if (m.kind !== 'passed') {
+          const line = lineText(program, m.loc);
+          out.push(`    ${m.kind}${line === '' ? '' : ` ${line}`}: ${m.name}: ${m.message}`);
+        }
     }
     out.push(
       f.last.length === 0 ? 'at the end: nothing is left' : 'at the end',
@@ -94,7 +101,7 @@ function heading(s: LineStep): string {
 }
 
 /** The same for scripts: `schemas/output/why.schema.json`. */
-export const whyJson = (file: string, line: string, functions: readonly FnHistory[]) => ({
+export const whyJson = (file: string, line: string, program: Program, functions: readonly FnHistory[]) => ({
   version: 1,
   file,
   line,
@@ -102,7 +109,13 @@ export const whyJson = (file: string, line: string, functions: readonly FnHistor
     ...f,
     steps: f.steps.map((s) => ({
       ...s,
-      remarks: s.remarks.map(({ kind, name, message }) => ({ kind, name, message })),
+      remarks: s.remarks.map(({ kind, name, message, loc }) => ({
+        kind,
+        name,
+        message,
+        line: program.locs[loc]?.line ?? 0,
+        source: sourceOf(program, loc),
+      })),
     })),
   })),
 });

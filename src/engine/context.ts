@@ -70,7 +70,10 @@ export class FunctionContext implements PassContext {
   private readonly scope: PhaseScope;
   private readonly plan: Plan;
   private readonly fn: string;
+  private readonly given: Fn;
   private readonly levelHere: number;
+  /** By id of a block, its location; made when a remark names a block alone. */
+  private locs: ReadonlyMap<number, number> | null = null;
 
   /** @param level the effective level of the function */
   constructor(scope: PhaseScope, program: Program, fn: Fn, params: PassContext['params'], level: number) {
@@ -79,6 +82,7 @@ export class FunctionContext implements PassContext {
     this.scope = scope;
     this.plan = scope.plans.of(fn.name);
     this.fn = fn.name;
+    this.given = fn;
     this.levelHere = level;
   }
 
@@ -156,7 +160,16 @@ export class FunctionContext implements PassContext {
 
   remark(kind: Remark['kind'], name: string, message: string, at?: { block?: number; ins?: Instr }): void {
     const { fn } = this;
-    this.scope.log.remarks.push({ kind, name, message, fn, block: at?.block ?? -1, loc: at?.ins?.loc ?? 0 });
+    const block = at?.block ?? -1;
+    const loc = at?.ins?.loc ?? this.locOf(block);
+    this.scope.log.remarks.push({ kind, name, message, fn, block, loc });
+  }
+
+  /** Location of a block, by its last instruction that has one: usually the branch. 0 if the pass was not given it. */
+  private locOf(block: number): number {
+    if (block < 0) return 0;
+    this.locs ??= new Map(this.given.blocks.map((b) => [b.id, b.ins.findLast((i) => i.loc > 0)?.loc ?? 0]));
+    return this.locs.get(block) ?? 0;
   }
 
   report(make: () => string): void {

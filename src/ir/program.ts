@@ -145,6 +145,23 @@ export interface Loc {
   readonly srcColumn: number;
 }
 
+/** A line of the code that the PTX was made of. */
+export interface SourceLine {
+  readonly file: string;
+  readonly line: number;
+}
+
+/**
+ * The source line that a `.loc` directive names for a location; null if none does, or its file is not known.
+ * @param loc index into `Program.locs`
+ */
+export function sourceOf(program: Pick<Program, 'locs' | 'files'>, loc: number): SourceLine | null {
+  const at = program.locs[loc];
+  if (at === undefined || at.file === 0) return null;
+  const file = program.files.find((f) => f.index === at.file);
+  return file === undefined ? null : { file: file.name, line: at.srcLine };
+}
+
 /** A function declared but not defined in this module, or a prototype for indirect calls. */
 export interface Prototype {
   readonly name: string;
