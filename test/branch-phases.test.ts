@@ -1,16 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../src/engine/pipeline.ts';
-import type { Fn } from '../src/ir/program.ts';
-import { parseFn } from '../src/ir/text.ts';
+import { withFunction } from '../src/ir/edit.ts';
+import type { Fn, Program } from '../src/ir/program.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
+import { type Check, nestedConditions, withoutCheck } from '../src/passes/nested-conditions.ts';
+import type { Pass } from '../src/passes/pass.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
+import { sameOpenWorld } from '../src/sim/open-world.ts';
 import { hasWork } from '../src/spec/phases.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
+import { constructSsa } from '../src/ssa/construct.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { programOf, testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { runPass } from './support/run-pass.ts';
+import { BASE } from './support/sim-kernel.ts';
 import { planWith, saysOf } from './support/specs.ts';
 
 const isa = testIsa();
@@ -198,5 +204,97 @@ ${out === 'body' ? '' : 'BB3:\n STG [RD9], R1\n'}BB2:\n EXIT\n${out === 'body' ?
       [1, 0],
       [0, 1],
     ]);
+  });
+});
+
+describe('the constraints of nested conditions (seed 003): without each, results differ', () => {
+  /**
+   * `if (a) if (b) body` over the bits of the thread's index, with what a test adds.
+   * @param outer where the first branch leads if `a` does not hold
+   * @param end what comes where both ways meet
+   */
+  const nestOf = (inner: string, { outer = 'BB4', end = '' } = {}): Program => {
+    const fn = parseFn(
+      `.entry k\n  .param u64 p size 8 align 8 at 0\n{
+BB0:\n LDC.B64 RD20, c[0x0][0x160]\n S2R.TID.X R1\n IMAD_WIDE.U32 RD9, R1, 64, RD20\n LOP3 R2, R1, 1, RZ, 192
+ ISETP.EQ P3, R2, RZ\n @P3 BRA ${outer}
+BB1:\n LOP3 R4, R1, 2, RZ, 192\n ${inner}\n @P5 BRA BB4
+BB3:\n STG [RD9], R1
+BB4:\n ${end}\n STG [RD9+8], R1\n EXIT
+BB6:\n STG [RD9+12], R1\n EXIT\n}`,
+      isa,
+    );
+    return programOf(fn);
+  };
+  const condition = 'ISETP.EQ P5, R4, RZ';
+  const run = (pass: Pass, fn: Fn): Fn => pass(fn, testContext(fn, { params: { 'max-loss': 99 } }));
+  const differences = (program: Program, out: Fn): number =>
+    sameOpenWorld(program, withFunction(program, out), 'k', BASE, {
+      grid: [1, 1, 1],
+      block: [16, 1, 1],
+      budget: 20_000,
+      seeds: [1],
+    }).differences.length;
+  const wrong = (program: Program, out: Fn): boolean => {
+    expect(out).not.toBe(program.functions[0]);
+    return differences(program, out) > 0;
+  };
+
+  it('combines them where all hold', () => {
+    const program = nestOf(condition);
+    expect(wrong(program, run(nestedConditions, program.functions[0]))).toBe(false);
+  });
+
+  const checks: readonly (readonly [Check, string, Program])[] = [
+    ['effects', '1: nothing but values between the branches', nestOf(`${condition}\n STG [RD9+4], R1`)],
+    ['targets-differ', '3: a common target', nestOf(condition, { outer: 'BB6' })],
+    [
+      'values-differ',
+      '2: what the meeting gets depends on the way',
+      nestOf(condition, { end: 'MOVPHI R8, {BB0: R1, BB1: R2, BB3: R4}\n STG [RD9+16], R8' }),
+    ],
+  ];
+  it.each(checks)('%s, constraint %s', (check, _, program) => {
+    const [fn] = program.functions;
+    expect(run(nestedConditions, fn)).toBe(fn);
+    const ctx = testContext(fn, { params: { 'max-loss': 99 } });
+    nestedConditions(fn, ctx);
+    expect(ctx.remarks.map((r) => r.name)).toEqual([check]);
+    expect(wrong(program, run(withoutCheck(check), fn))).toBe(true);
+  });
+
+  it.each([
+    ['2: no value of the inner block lives on', 'MOV R2, 5', { end: 'STG [RD9+16], R2' }],
+    ['4: the inner block leaves the outer condition alone', 'ISETP.EQ P3, R4, 2', {}],
+  ])('SSA, constraint %s', (_, also, options) => {
+    const program = nestOf(`${condition}\n ${also}`, options);
+    const [fn] = program.functions;
+    // The row requires SSA; without it, what moves overwrites what others read.
+    expect(phase('OptimizeNestedCondBranches').requires).toContain('ssa');
+    expect(wrong(program, run(nestedConditions, fn))).toBe(true);
+    const inSsa = constructSsa(fn, isa);
+    const out = run(nestedConditions, inSsa);
+    expect(differences(program, out)).toBe(0);
+  });
+
+  it('5: one operation has three inputs', () => {
+    const inner = (k: number) =>
+      ` LOP3 R${30 + k}, R1, ${1 << k}, RZ, 192\n ISETP.EQ P${40 + k}, R${30 + k}, RZ`;
+    const program = nestOf(
+      `${[1, 2].map((k) => `${inner(k)}\n @P${40 + k} BRA BB4\nBB${10 + k}:`).join('\n')}\n ${inner(3)}\n PLOP3 P5, P43, PT, PT, 0xf0`,
+    );
+    const [fn] = program.functions;
+    const out = run(nestedConditions, fn);
+    expect(wrong(program, out)).toBe(false);
+    const text = printFn(out);
+    const logic = [...text.matchAll(/PLOP3 (P\d+), (P\d+), (P\d+), PT, (\d+)/g)];
+    expect(logic).toHaveLength(3);
+    // The two last steps as one operation: whatever its table, one of the four conditions has no input.
+    const [[, first, a], [, second, b], [whole, last, c]] = logic;
+    expect(text).toContain(`${second}, ${b}, ${first}, PT`);
+    const results = Array.from({ length: 256 }, (_, table) =>
+      differences(program, parseFn(text.replace(whole, `PLOP3 ${last}, ${c}, ${b}, ${a}, ${table}`), isa)),
+    );
+    expect(Math.min(...results)).toBeGreaterThan(0);
   });
 });

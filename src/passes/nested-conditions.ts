@@ -7,6 +7,7 @@ import { isPhi } from '../ir/flow.ts';
 import { movesOf } from '../ir/moves.ts';
 import { imm, NO_REG, type Operand, PT, type Reg, RegFile, reg, sameOperand } from '../ir/operand.ts';
 import { type Fn, instr } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
 import { A, ALWAYS, B, C } from '../ir/truth-tables.ts';
 import { type Costs, instrCost } from '../rules/cost.ts';
 import { allInSsa } from '../ssa/registers.ts';
@@ -35,7 +36,11 @@ import type { Pass, PassContext } from './pass.ts';
  * 2. the inner block has other predecessors, or is named by an instruction;
  * 3. the paths do not end in the same two blocks, or give different values to their phis.
  * Values that the inner block computes may be used after it, and may depend on the outer predicate: in SSA they keep
- * their names, and are right wherever they were read before.
+ * their names, and are right wherever they were read before. The operation has three inputs, one for each branch that it
+ * replaces; a condition that is itself such an operation is one input.
+ *
+ * A remark says why, for each branch whose inner block decides too and leads to a common place, and for each whose
+ * inner block could run speculatively but leads elsewhere.
  *
  * It pays if lanes part at the outer branch, because then a warp mostly ran the inner block anyway. The possible loss
  * is the cost of the inner blocks' values, in cycles by the back end's `costs`. It may be at most `max-loss`, and at
@@ -46,11 +51,22 @@ import type { Pass, PassContext } from './pass.ts';
  * Bound: each rewrite removes a block. A block is scanned once each time that the branch before it is examined, which
  * happens once more after each rewrite there.
  */
-export const nestedConditions: Pass = (fn, ctx) =>
+export const nestedConditions: Pass = (fn, ctx) => combineConditions(fn, ctx, null);
+
+/** The checks that can be left out. */
+export type Check = 'effects' | 'targets-differ' | 'values-differ';
+
+/** The pass without one of its checks: only tests need it, to show what the check prevents. */
+export const withoutCheck =
+  (check: Check): Pass =>
+  (fn, ctx) =>
+    combineConditions(fn, ctx, check);
+
+const combineConditions = (fn: Fn, ctx: PassContext, without: Check | null): Fn =>
   edit(
     fn,
     (d) => {
-      const nest = new NestedConditions(fn, d, ctx);
+      const nest = new NestedConditions(fn, d, ctx, without);
       // Inner blocks nearly always come after their outer ones; if they do not, the outer one is examined again.
       for (const b of d.layout().reverse()) while (d.isAlive(b) && nest.combine(b));
     },
@@ -75,17 +91,31 @@ interface Decision {
   readonly fall: Way;
 }
 
+/** Why two branches stay: the name of a remark, and a sentence. */
+interface Refusal {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** The decision of an inner block. */
+interface Inner extends Decision {
+  /** Why its values may not be computed in the outer block; null: they may. */
+  readonly refusal: Refusal | null;
+}
+
 class NestedConditions {
   private readonly fn: Fn;
   private readonly d: Draft;
   private readonly ctx: PassContext;
   private readonly costs: Costs;
+  private readonly without: Check | null;
   private pinned: ReadonlySet<BlockNo> = new Set();
 
-  constructor(fn: Fn, d: Draft, ctx: PassContext) {
+  constructor(fn: Fn, d: Draft, ctx: PassContext, without: Check | null) {
     this.fn = fn;
     this.d = d;
     this.ctx = ctx;
+    this.without = without;
     this.costs = ctx.fact('costs') as Costs;
     this.pinned = pinnedBlocks(d);
   }
@@ -97,9 +127,33 @@ class NestedConditions {
     const taken = this.inner(w.taken);
     const fall = this.inner(w.fall);
     if (taken !== null && fall !== null && leadsTo(taken, fall.taken.to) && leadsTo(taken, fall.fall.to))
-      return this.rewrite(outer, w, taken, fall);
-    if (fall !== null && leadsTo(fall, w.taken.to)) return this.rewrite(outer, w, null, fall);
-    return taken !== null && leadsTo(taken, w.fall.to) && this.rewrite(outer, w, taken, null);
+      return this.accepted(outer, taken) && this.accepted(outer, fall) && this.rewrite(outer, w, taken, fall);
+    for (const inner of [fall, taken]) {
+      if (inner === null) continue;
+      if (leadsTo(inner, inner === fall ? w.taken.to : w.fall.to) || this.without === 'targets-differ') {
+        if (this.accepted(outer, inner))
+          return inner === fall ? this.rewrite(outer, w, null, inner) : this.rewrite(outer, w, inner, null);
+      } else if (inner.refusal === null)
+        this.refuse(outer, [inner], 'targets-differ', 'they lead to no common block');
+    }
+    return false;
+  }
+
+  /** May the inner block's values be computed in `outer`? If not, says why. */
+  private accepted(outer: BlockNo, inner: Inner): boolean {
+    const { refusal } = inner;
+    return refusal === null || this.refuse(outer, [inner], refusal.name, refusal.why);
+  }
+
+  private refuse(outer: BlockNo, inner: readonly Inner[], name: string, why: string): false {
+    const { d } = this;
+    const message = `BB${d.id(outer)} and ${this.namesOf(inner)}: ${why}`;
+    this.ctx.remark('missed', name, message, { block: d.id(outer), ins: d.at(d.terminator(outer)) });
+    return false;
+  }
+
+  private namesOf(inner: readonly Inner[]): string {
+    return inner.map((x) => `BB${this.d.id(x.block)}`).join(' and ');
   }
 
   /** How a block ends, looking through blocks that only jump on; null unless a predicate decides between two blocks. */
@@ -128,22 +182,32 @@ class NestedConditions {
     return d.predecessors(b).length === 1 && b !== d.entryBlock && !this.pinned.has(b);
   }
 
-  /**
-   * The decision of the block that an edge leads to, if it has no other predecessor and only computes values;
-   * otherwise null.
-   */
-  private inner(way: Way): Decision | null {
-    const { d } = this;
+  /** The decision of the block that an edge leads to, and whether its values may be computed before it; null if none. */
+  private inner(way: Way): Inner | null {
     const b = way.to;
-    if (!this.mayGo(b) || b === way.from) return null;
+    if (b === way.from) return null;
     const w = this.decisionOf(b);
-    if (w === null || leadsTo(w, b)) return null;
+    return w === null || leadsTo(w, b) ? null : { ...w, refusal: this.refuses(b) };
+  }
+
+  private refuses(b: BlockNo): Refusal | null {
+    const { d } = this;
+    const name = `BB${d.id(b)}`;
+    if (d.predecessors(b).length !== 1 || b === d.entryBlock)
+      return { name: 'other-ways', why: `control also comes to ${name} from elsewhere` };
+    if (this.pinned.has(b)) return { name: 'named', why: `an instruction names ${name}` };
     const end = d.terminator(b);
     for (let n = d.first(b); n !== end; n = d.next(n)) {
       const x = d.at(n);
-      if (isPhi(x) || !isValue(x) || !allInSsa(x)) return null;
+      if (isPhi(x) || !allInSsa(x))
+        return {
+          name: 'not-in-ssa',
+          why: `the registers of ${printInstr(x)} have one value only where it is`,
+        };
+      if (!isValue(x) && this.without !== 'effects')
+        return { name: 'effects', why: `${printInstr(x)} would run where ${name} does not` };
     }
-    return w;
+    return null;
   }
 
   /** Cycles for the values that a block computes. */
@@ -155,7 +219,7 @@ class NestedConditions {
   }
 
   /** @param taken decision of the block on the taken edge of `outer` if it is merged, else null; `fall` likewise */
-  private rewrite(outer: BlockNo, w: Decision, taken: Decision | null, fall: Decision | null): boolean {
+  private rewrite(outer: BlockNo, w: Decision, taken: Inner | null, fall: Inner | null): boolean {
     const { d, ctx } = this;
     const inner = [taken, fall].filter((x) => x !== null);
     const ways = [taken ?? w.taken, fall ?? w.fall].flatMap((x) => ('block' in x ? [x.taken, x.fall] : [x]));
@@ -170,20 +234,21 @@ class NestedConditions {
 
     const branch = d.terminator(outer);
     const at = { block: d.id(outer), ins: d.at(branch) };
-    const names = inner.map((x) => `BB${d.id(x.block)}`).join(' and ');
-    const refuse = (name: string, why: string): false => {
-      ctx.remark('missed', name, `BB${d.id(outer)} and ${names}: ${why}`, at);
-      return false;
-    };
     const loss = inner.reduce((sum, x) => sum + this.lossOf(x.block), 0);
     const most = Number(ctx.params[partsLanes(this.fn, w.guard) ? 'max-loss' : 'max-uniform-loss']);
-    if (loss > most) return refuse('loss', `${loss} cycles may be lost, more than ${most}`);
+    if (loss > most)
+      return this.refuse(outer, inner, 'loss', `${loss} cycles may be lost, more than ${most}`);
     const values = new Map<Ins, Operand>();
     for (const target of [to, below])
       for (const phi of d.phis(target)) {
         const brought = ways.filter((x) => x.to === target).map((x) => d.way(phi, x.from)!);
-        if (brought.some((o) => !sameOperand(o, brought[0])))
-          return refuse('values-differ', `their values for the phis of BB${d.id(target)} differ`);
+        if (brought.some((o) => !sameOperand(o, brought[0])) && this.without !== 'values-differ')
+          return this.refuse(
+            outer,
+            inner,
+            'values-differ',
+            `their values for the phis of BB${d.id(target)} differ`,
+          );
         values.set(phi, brought[0]);
       }
 
@@ -208,7 +273,12 @@ class NestedConditions {
     d.insertAtEnd(outer, instr(movesOf(ctx.isa).logic, 0, [p], [...inputs, imm(all)], loc));
     d.setTerminator(outer, withGuard(d.branchTo(to, loc), p), below);
     for (const [phi, value] of values) d.setWay(phi, outer, value);
-    ctx.remark('passed', 'branches-combined', `BB${d.id(outer)} decides for ${names} as well`, at);
+    ctx.remark(
+      'passed',
+      'branches-combined',
+      `BB${d.id(outer)} decides for ${this.namesOf(inner)} as well`,
+      at,
+    );
     removeAll(d, gone);
     return true;
   }
