@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { withFunction } from '../src/ir/edit.ts';
@@ -12,6 +13,7 @@ import { hasWork } from '../src/spec/phases.ts';
 import type { Plan } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
+import { switchForms } from '../src/tools/switch-forms.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { programOf, testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
@@ -297,4 +299,10 @@ BB6:\n STG [RD9+12], R1\n EXIT\n}`,
     );
     expect(Math.min(...results)).toBeGreaterThan(0);
   });
+});
+
+it('the page about control flow has the forms of a switch as they are now', () => {
+  const page = readFileSync(new URL('../src/passes/CONTROL-FLOW.md', import.meta.url), 'utf8');
+  const [table] = page.split('<!-- switches -->')[1].split('<!-- tables -->');
+  expect(table.trim(), 'renew it: node dist/tools/control-flow-table.js').toBe(switchForms(isa));
 });

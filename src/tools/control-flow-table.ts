@@ -10,6 +10,7 @@ import type { Values } from '../lab/metrics.ts';
 import { loadShipped, ROOT } from '../spec/node.ts';
 import type { Plan } from '../spec/plan.ts';
 import { shippedPlan } from './shipped-plan.ts';
+import { switchForms } from './switch-forms.ts';
 
 /** Phases of the columns, with the pass that counts where the phase has others besides. */
 const PHASES: Readonly<Record<string, string | null>> = {
@@ -29,6 +30,7 @@ const PHASES: Readonly<Record<string, string | null>> = {
   PlaceBlocksInSourceOrder: null,
 };
 const METRICS = ['warp-instructions', 'divergent-branches', 'branches', 'blocks'];
+const FORMS_MARK = '<!-- switches -->';
 const MARK = '<!-- tables -->';
 
 const specs = await loadShipped();
@@ -90,5 +92,8 @@ function tableOf(metric: string): string {
 }
 
 const page = join(ROOT, 'src', 'passes', 'CONTROL-FLOW.md');
-const [head] = readFileSync(page, 'utf8').split(MARK);
-writeFileSync(page, `${head}${MARK}\n\n${METRICS.map(tableOf).join('\n\n')}\n`);
+const [head] = readFileSync(page, 'utf8').split(FORMS_MARK);
+writeFileSync(
+  page,
+  `${head}${FORMS_MARK}\n\n${switchForms(full.isa)}\n\n${MARK}\n\n${METRICS.map(tableOf).join('\n\n')}\n`,
+);
