@@ -5,7 +5,7 @@ import { Kind, NO_REG, type Operand, type Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { Selectors } from './selectors.ts';
-import { complement, everything, meet, NOTHING, union, type ValueSet } from './value-sets.ts';
+import { everything, meet, NOTHING, union, type ValueSet, without } from './value-sets.ts';
 
 /** Where some values of a selector lead: a block, and the operands of its phis on that edge. */
 export interface Leaf {
@@ -17,10 +17,13 @@ export interface Leaf {
   readonly loc: number;
 }
 
-/** A block of a switch, possibly its head, and the values that reach it. */
+/** A block of a switch, possibly its head. The values that reach it are those that leave it. */
 export interface Test {
   readonly block: BlockNo;
-  readonly values: ValueSet;
+  /** Tests that only this one leads to. */
+  readonly next: readonly BlockNo[];
+  /** Values on its other ways, by way: to leaves, or to tests that others lead to as well. */
+  readonly apart: readonly ValueSet[];
 }
 
 /**
@@ -56,8 +59,11 @@ export type Between =
   /** Only what nothing but the block itself reads: the comparison and its inputs. */
   | 'comparison';
 
-/** Most blocks of one switch; the rest of a longer chain is a separate switch. Sets of values grow with the chain. */
-const MOST_TESTS = 256;
+/**
+ * Most blocks of one switch; the rest of a longer chain is a separate switch. Along a chain the set of values that are left
+ * is copied at each test, so that n tests copy n^2 / 2 references: 8 million here.
+ */
+export const MOST_TESTS = 4096;
 /** Values that a block may compute besides its comparison; with more it is ordinary code rather than a test. */
 const MOST_BETWEEN = 8;
 
@@ -75,7 +81,8 @@ export class Switches {
   }
 
   /**
-   * The largest switch that begins at the end of a block; null if the block does not decide on a register.
+   * The largest switch that begins at the end of a block; null if the block does not decide on a register, or nothing
+   * near it decides on the same one. A head that `stops` keep alone is one test without leaves.
    * @param taken blocks that may only be part of a switch that they head
    */
   from(head: BlockNo, between: Between, taken: (b: BlockNo) => boolean): Switch | null {
@@ -89,33 +96,47 @@ export class Switches {
     const stops: Switch['stops'][number][] = [];
     /** By block outside the switch: the edges that lead there. */
     const open = new Map<BlockNo, { from: BlockNo; values: ValueSet }[]>();
-    const work: { block: BlockNo; values: ValueSet }[] = [{ block: head, values: everything(width) }];
-    for (let t = work.shift(); t !== undefined; t = work.shift()) {
-      tests.push(t);
+    const full = new Set<BlockNo>();
+    const work: { block: BlockNo; values: ValueSet | null }[] = [{ block: head, values: everything(width) }];
+    for (let k = 0; k < work.length; k++) {
+      const t = { block: work[k].block, values: work[k].values! };
+      // Sets of a long chain are large together.
+      work[k].values = null;
+      const next: BlockNo[] = [];
+      const apart: ValueSet[] = [];
+      tests.push({ block: t.block, next, apart });
       for (const [to, values] of this.waysOf(t.block, t.values)) {
         let ways = open.get(to);
         if (ways === undefined) open.set(to, (ways = []));
         ways.push({ from: t.block, values });
-        if (
-          to === head ||
-          ways.length < d.predecessors(to).length ||
-          tests.length + work.length >= MOST_TESTS
-        )
+        apart.push(values);
+        if (to === head || ways.length < d.predecessors(to).length || taken(to)) continue;
+        if (this.refuses(to, base, between) !== null) continue;
+        if (work.length >= MOST_TESTS) {
+          full.add(to);
           continue;
-        const why = taken(to) ? 'it is part of another switch' : this.refuses(to, base, between);
-        if (why !== null) continue;
+        }
+        if (ways.length === 1) {
+          apart.pop();
+          next.push(to);
+        }
         open.delete(to);
         inside.add(to);
         work.push({ block: to, values: union(...ways.map((w) => w.values)) });
       }
     }
-    if (tests.length < 2) return null;
     for (const [b, ways] of open) {
       if (b === head || this.subjectOf(b)?.base !== base) continue;
       const alone = ways.length === d.predecessors(b).length;
-      const why = alone ? this.refuses(b, base, between) : 'control also comes to it from elsewhere';
+      const why = full.has(b)
+        ? `a switch has at most ${MOST_TESTS} blocks`
+        : alone
+          ? this.refuses(b, base, between)
+          : 'control also comes to it from elsewhere';
       if (why !== null) stops.push({ block: b, why });
     }
+    if (tests.length < 2)
+      return stops.length === 0 ? null : { head, selector: root, width, tests, leaves: [], stops, kept: [] };
     const leaves = this.leavesOf(open);
     return { head, selector: root, width, tests, leaves, stops, kept: this.keptOf(tests, inside, leaves) };
   }
@@ -135,15 +156,19 @@ export class Switches {
   private waysOf(b: BlockNo, values: ValueSet): Map<BlockNo, ValueSet> {
     const { d, selectors } = this;
     const out = new Map<BlockNo, ValueSet>();
-    const add = (to: BlockNo, v: ValueSet): void => void out.set(to, union(out.get(to) ?? NOTHING, v));
+    const add = (to: BlockNo, v: ValueSet): void => {
+      const known = out.get(to);
+      out.set(to, known === undefined ? v : union(known, v));
+    };
     const n = d.terminator(b);
     const x = n < 0 ? null : d.at(n);
     let jumps = x === null ? NOTHING : values;
     if (x !== null && x.guard !== NO_REG) {
       const t = selectors.truthOf(x.guard)!;
-      const no = complement(t.values, t.width);
-      jumps = meet(values, x.guardNot ? no : t.values);
-      add(d.fall(b), meet(values, x.guardNot ? t.values : no));
+      const holds = meet(values, t.values);
+      const no = without(values, t.values);
+      jumps = x.guardNot ? no : holds;
+      add(d.fall(b), x.guardNot ? holds : no);
     } else if (d.fall(b) >= 0) add(d.fall(b), values);
     if (x?.op.primitive === 'branch') add(d.blockById(x.src[0].lo), jumps);
     if (x?.op.primitive === 'branch-table') this.tableWays(x, jumps, out);

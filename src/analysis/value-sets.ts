@@ -29,10 +29,23 @@ export function circular(low: bigint, high: bigint, width: number): ValueSet {
       ];
 }
 
-/** The intersection. */
+/** Index of the first interval that ends at or above a value. */
+function firstUpTo(a: ValueSet, value: bigint): number {
+  let low = 0;
+  let high = a.length;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (a[mid].high < value) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
+/** The intersection. Besides the size of the result, it costs the part of the larger set that the smaller one spans. */
 export function meet(a: ValueSet, b: ValueSet): ValueSet {
+  if (a.length === 0 || b.length === 0) return NOTHING;
   const out: Interval[] = [];
-  for (let i = 0, k = 0; i < a.length && k < b.length; ) {
+  for (let i = firstUpTo(a, b[0].low), k = firstUpTo(b, a[0].low); i < a.length && k < b.length; ) {
     const low = a[i].low > b[k].low ? a[i].low : b[k].low;
     const high = a[i].high < b[k].high ? a[i].high : b[k].high;
     if (low <= high) out.push({ low, high });
@@ -40,6 +53,32 @@ export function meet(a: ValueSet, b: ValueSet): ValueSet {
     else k++;
   }
   return out;
+}
+
+/** The values of `a` that are not in `b`: a copy of `a`, apart from what `b` spans. */
+export function without(a: ValueSet, b: ValueSet): ValueSet {
+  if (a.length === 0 || b.length === 0) return a;
+  const first = firstUpTo(a, b[0].low);
+  const out = a.slice(0, first);
+  let i = first;
+  for (let k = 0, from: bigint | null = null; i < a.length; ) {
+    const low = from ?? a[i].low;
+    while (k < b.length && b[k].high < low) k++;
+    if (k === b.length && from === null) break;
+    if (k === b.length || b[k].low > a[i].high) {
+      out.push({ low, high: a[i].high });
+      from = null;
+      i++;
+      continue;
+    }
+    if (b[k].low > low) out.push({ low, high: b[k].low - 1n });
+    if (b[k].high < a[i].high) from = b[k].high + 1n;
+    else {
+      from = null;
+      i++;
+    }
+  }
+  return i === a.length ? out : out.concat(a.slice(i));
 }
 
 /** The complement. */

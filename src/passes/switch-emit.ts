@@ -38,6 +38,8 @@ class Emitter {
   private place: BlockNo;
   /** By leaf: a block that leads to its target, for leaves with the same target but different phi operands. */
   private readonly landings = new Map<Leaf, BlockNo>();
+  /** By target: the leaf that each edge to it stands for. Phis are told at the end, once for all edges. */
+  private readonly brought = new Map<BlockNo, Map<BlockNo, Leaf>>();
 
   constructor(d: Draft, s: Switch, map: SwitchMap) {
     this.d = d;
@@ -55,6 +57,19 @@ class Emitter {
       // The fall-through comes next.
       work.push(...this.node(w.block, w.plan).reverse());
     }
+    for (const [block, ways] of this.brought)
+      this.d
+        .phis(block)
+        .forEach((phi, k) =>
+          this.d.setWays(phi, new Map([...ways].map(([from, leaf]) => [from, leaf.args[k]]))),
+        );
+  }
+
+  /** An edge from a block brings a leaf's operands to the phis of its target. */
+  bring(from: BlockNo, leaf: Leaf): void {
+    let ways = this.brought.get(leaf.block);
+    if (ways === undefined) this.brought.set(leaf.block, (ways = new Map()));
+    ways.set(from, leaf);
   }
 
   /**
@@ -111,14 +126,10 @@ class Emitter {
     let b = landings.get(leaf);
     if (b === undefined) {
       b = d.newBlock(d.lastBlock, leaf.block);
-      d.phis(leaf.block).forEach((phi, k) => d.setWay(phi, b!, leaf.args[k]));
+      this.bring(b, leaf);
       landings.set(leaf, b);
     }
     return b;
-  }
-
-  get draft(): Draft {
-    return this.d;
   }
 
   /** A new block after `b`, before all later ones. */
@@ -258,10 +269,8 @@ class Ways {
       : this.e.landing(leaf);
   }
 
-  /** Sets the phi operands of the targets, after the edges exist. */
+  /** Notes the phi operands of the targets. */
   tellPhis(): void {
-    const d = this.e.draft;
-    for (const [block, leaf] of this.direct)
-      d.phis(block).forEach((phi, k) => d.setWay(phi, this.b, leaf.args[k]));
+    for (const leaf of this.direct.values()) this.e.bring(this.b, leaf);
   }
 }

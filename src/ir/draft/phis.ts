@@ -56,6 +56,22 @@ export class PhiDraft extends InstructionDraft {
     this.replace(phi, withSrc(x, src));
   }
 
+  /** Sets the operands of a phi for many predecessors, at the cost of one change. */
+  setWays(phi: Ins, ways: ReadonlyMap<BlockNo, Operand>): void {
+    const x = this.at(phi);
+    const src = [...x.src];
+    const left = new Map(ways);
+    for (let k = 0; k + 1 < src.length; k += 2) {
+      const from = this.blocks.numberOf[src[k].lo];
+      const value = left.get(from);
+      if (value === undefined) continue;
+      src[k + 1] = value;
+      left.delete(from);
+    }
+    for (const [from, value] of left) src.push(this.labelOf(from), value);
+    this.replace(phi, withSrc(x, src));
+  }
+
   /** Changes the predecessor `from` to `to` in the phis of `b`. */
   renameWay(b: BlockNo, from: BlockNo, to: BlockNo): void {
     for (const phi of this.phis(b)) {
