@@ -148,6 +148,23 @@ describe('the strategy for a switch', () => {
     expect(entries(rewritten(six, { ...costly, lanes: 32 }))).toBe(6);
   });
 
+  it('has no table where its jump would take registers that cost warps', () => {
+    expect(shipped).toMatchObject({ 'table-registers': 4 });
+    const fn = cascade(spread(8, 8));
+    const { backend } = base;
+    const of = (maxnreg: number): [number, string[]] => {
+      const kernel = { ...fn, attrs: { ...fn.attrs, directives: [`.maxnreg ${maxnreg}`] } };
+      const ctx = testContext(kernel, { params: shipped, backend });
+      return [entries(runPass('switch-opt', kernel, ctx)), ctx.remarks.map((r) => r.name)];
+    };
+    // The selector and an address are live.
+    expect(of(3 + 4)).toEqual([8, ['switch-rewritten']]);
+    const [size, names] = of(2 + 4);
+    expect([size, names[0]]).toEqual([0, 'registers']);
+    const plain = testContext(fn, { params: shipped, backend });
+    expect(entries(runPass('switch-opt', fn, plain))).toBe(8);
+  });
+
   it('searches far values by halves', () => {
     for (const n of [5, 8, 13, 20, 31, 40]) {
       const out = rewritten(

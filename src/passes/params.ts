@@ -73,6 +73,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'table-density': share,
     'table-entries': share,
     'table-cost': share,
+    'table-registers': share,
     lanes: share,
     'regroup-cost': share,
     'least-gain': share,

@@ -2,7 +2,17 @@ import { cfgOf, controlIsLast } from '../analysis/cfg.ts';
 import { divergenceOf, lanesAt } from '../analysis/divergence.ts';
 import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
+import { Pool } from '../analysis/liveness.ts';
+import {
+  freeRegisters,
+  type Limits,
+  registersAllowed,
+  statedThreads,
+  USUAL_BLOCK,
+} from '../analysis/occupancy.ts';
+import { pressureOf } from '../analysis/pressure.ts';
 import { rangeAt, rangesOf } from '../analysis/ranges.ts';
+import { sharedBytes } from '../analysis/shared-layout.ts';
 import { edgeFrequency } from '../analysis/static-frequency.ts';
 import { type Between, type Leaf, type Switch, Switches } from '../analysis/switches.ts';
 import { circular, complement, meet, union, type ValueSet } from '../analysis/value-sets.ts';
@@ -19,8 +29,8 @@ import {
   behind,
   cheapest,
   inTables,
-  type Limits,
   type Plan,
+  type Limits as PlanLimits,
   type Priced,
   visited,
   waysOf,
@@ -68,6 +78,9 @@ const ROUNDS = 4;
  * selectors, `lanes` of them choose independently, and a block costs once for all lanes that reach it. Several
  * decisions that lead to one target cost `regroup-cost`.
  *
+ * There is no table where its jump would take the function beyond the registers that cost no warps: `table-registers`
+ * is what the jump takes besides what is live there.
+ *
  * With `profiled: stays`, a function with a profile is not changed (the guard of seed 003).
  *
  * Values that are computed between the comparisons and needed elsewhere are computed before the switch, and count
@@ -112,9 +125,10 @@ interface Chain {
 class Rewriter {
   private readonly fn: Fn;
   private readonly ctx: PassContext;
-  private readonly limits: Limits;
+  private readonly limits: PlanLimits;
   private readonly few: number;
   private readonly leastGain: number;
+  private readonly tableRegisters: number;
   private readonly between: Between;
   /** Report what was not done; once is enough. */
   private readonly explain: boolean;
@@ -125,7 +139,8 @@ class Rewriter {
     this.fn = fn;
     this.ctx = ctx;
     this.explain = explain;
-    const { few, leastGain, ...limits } = parametersOf(ctx.params);
+    const { few, leastGain, tableRegisters, ...limits } = parametersOf(ctx.params);
+    this.tableRegisters = tableRegisters;
     this.few = few;
     this.leastGain = leastGain;
     this.limits = limits;
@@ -219,7 +234,13 @@ class Rewriter {
     if (all === null) return null;
     const uniform = lanesAt(divergenceOf(this.fn), s.selector, s.head) <= Lanes.Warp;
     const limits = uniform ? { ...this.limits, lanes: 1 } : this.limits;
-    const { map, plan, cost } = this.planOf(s, all, possible, limits, share);
+    let chosen = this.planOf(s, all, possible, limits, share);
+    const tight = inTables(chosen.map, chosen.plan).size > 0 ? this.tooTight(s.head) : null;
+    if (tight !== null) {
+      if (this.explain) this.missed(s, 'registers', tight);
+      chosen = this.planOf(s, all, possible, { ...limits, tableEntries: 0 }, share);
+    }
+    const { map, plan, cost } = chosen;
     const regroup = (waysTo: ReadonlyMap<BlockNo, number>): number =>
       limits.lanes > 1 && regroups(this.fn, s.head, waysTo) ? limits.regroupCost : 0;
     const before = this.costOf(s, all, limits) + regroup(this.waysOf(s));
@@ -232,6 +253,21 @@ class Rewriter {
       this.missed(s, 'no-better', message);
     }
     return null;
+  }
+
+  /** Why a jump through a table would take registers that cost warps, or that the kernel may not have; null if not. */
+  private tooTight(head: BlockNo): string | null {
+    const { fn, ctx, tableRegisters } = this;
+    if (tableRegisters === 0) return null;
+    const pressure = pressureOf(fn);
+    const live = pressure.at(head, Pool.R).at(-1) ?? 0;
+    const needed = live + tableRegisters;
+    if (needed <= pressure.most[Pool.R]) return null;
+    const limits = (ctx.fact('limits') ?? {}) as Limits;
+    const use = { threads: statedThreads(fn) ?? USUAL_BLOCK, shared: sharedBytes(ctx.program, fn) };
+    const spared = Math.min(registersAllowed(limits, fn), freeRegisters(limits, use));
+    if (needed <= spared) return null;
+    return `a jump table takes ${tableRegisters} registers where ${live} are live, more than the ${spared} that cost no warps`;
   }
 
   /** By target block of a leaf: how many blocks lead there. */
@@ -247,7 +283,7 @@ class Rewriter {
     s: Switch,
     map: SwitchMap,
     possible: ValueSet,
-    limits: Limits,
+    limits: PlanLimits,
     share: ((leaf: Leaf) => number) | null,
   ): Priced & { readonly map: SwitchMap } {
     const best = cheapest(map, limits);
@@ -296,7 +332,7 @@ class Rewriter {
   }
 
   /** Instructions that a warp executes for the switch in its current form. */
-  private costOf(s: Switch, map: SwitchMap, { lanes, tableCost }: Limits): number {
+  private costOf(s: Switch, map: SwitchMap, { lanes, tableCost }: PlanLimits): number {
     const { d } = this;
     const kept = new Set(s.kept);
     const weights = weightsOf(s, map);
@@ -367,7 +403,7 @@ function weightsOf(s: Switch, map: SwitchMap): Map<BlockNo, number> {
  */
 function parametersOf(
   given: PassContext['params'],
-): Limits & { readonly few: number; readonly leastGain: number } {
+): PlanLimits & { readonly few: number; readonly leastGain: number; readonly tableRegisters: number } {
   const number = (name: string, absent: number): number => {
     const v = given[name] ?? absent;
     if (typeof v !== 'number' || !(v >= 0)) throw new Error(`switch-opt: '${name}' is a number from 0 on`);
@@ -376,6 +412,7 @@ function parametersOf(
   const out = {
     few: number('cascade-cases', 0),
     leastGain: number('least-gain', 0),
+    tableRegisters: number('table-registers', 0),
     tableDensity: number('table-density', 0),
     tableEntries: number('table-entries', 0),
     tableCost: number('table-cost', 1),
