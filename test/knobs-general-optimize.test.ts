@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { LineHistory } from '../src/debug/line-history.ts';
+import type { Journal } from '../src/engine/journal.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
+import type { Program } from '../src/ir/program.ts';
 import { parseFn, printProgram } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
@@ -24,6 +27,11 @@ const kernel = (regs: string, body: string): string => `.version 8.0\n.target sm
 .visible .entry k(.param .u64 a, .param .u32 n) {\n.reg .b64 %rd; .reg .b32 %x; ${regs}
 ld.param.u64 %rd, [a]; ld.param.u32 %x, [n];\n${body}\nret; }`;
 
+const lowered = (text: string, plan: Plan): Program =>
+  lowerPtx(parsePtx(text, 'x.ptx').module, { isa: plan.isa, paramBase: 0x160, sm: plan.sm }).program;
+
+const runOf = (text: string, plan: Plan): Journal => runPipeline(lowered(text, plan), plan);
+
 /** How often a phase made a remark. */
 const said = async (
   text: string,
@@ -33,12 +41,7 @@ const said = async (
   change: Partial<PlanRequest> = {},
 ): Promise<number> => {
   const plan = await planOf(set, change);
-  const { program } = lowerPtx(parsePtx(text, 'x.ptx').module, {
-    isa: plan.isa,
-    paramBase: 0x160,
-    sm: plan.sm,
-  });
-  const record = runPipeline(program, plan).records.find((r) => r.phase.id === phase)!;
+  const record = runOf(text, plan).records.find((r) => r.phase.id === phase)!;
   return record.remarks.filter((m) => m.name === remark).length;
 };
 
@@ -284,6 +287,57 @@ describe('what each step did', () => {
     expect(told).toHaveLength(1);
     expect(told[0]).toMatch(/^round 1: .*copy-propagation \d+ changed/);
     expect(told[0]).toMatch(/dead-results \d+ removed/);
+  });
+
+  const local = kernel(
+    '.local .align 8 .b8 v[8]; .reg .b32 %y, %t;',
+    'mov.u32 %t, %tid.x;\nst.local.u32 [v], %x;\nst.local.u32 [v+4], %t;\nld.local.u32 %y, [v+4]; st.global.u32 [%rd], %y; st.global.u32 [%rd], %x;',
+  );
+
+  it('is told of steps that are no rounds too', async () => {
+    const plan = await planOf([], { disable: ['GeneralOptimize'] });
+    const told = runOf(local, plan)
+      .records.find((r) => r.phase.id === 'GeneralOptimizeMid')!
+      .remarks.filter((m) => m.name === 'rounds-done');
+    expect(told.map((m) => m.message)).toEqual([
+      expect.stringMatching(/^promote-memory in 1 block; dead-stores in 1 block; round 1: /),
+    ]);
+  });
+
+  it('is told for a line of which an access, made of several, became registers', async () => {
+    const plan = await planOf([], { disable: ['GeneralOptimize'] });
+    const program = lowered(local, plan);
+    const line = local.split('\n').findIndex((l) => l.includes('st.local.u32 [v+4]')) + 1;
+    const locs = new Set([...program.locs.keys()].filter((k) => program.locs[k].line === line));
+    const history = new LineHistory(program, locs);
+    runPipeline(program, plan, { onRewrite: history.rewrite, onPhase: history.phase });
+    const step = history.functions[0].steps.find((s) => s.phase === 'GeneralOptimizeMid')!;
+    expect(step.rewrites.map((r) => r.name)).toContain('access-promoted');
+  });
+
+  it.each([
+    [['MembarFlowControl=0'], 'GeneralOptimize', 'not run: knob MembarFlowControl is 0'],
+    [
+      ['DisableRedundantBarrierRemoval'],
+      'GeneralOptimize',
+      'not run: knob DisableRedundantBarrierRemoval is set',
+    ],
+    [
+      ['GeneralOptimizationBudget=0'],
+      'GeneralOptimizeMid',
+      'not run: budget GeneralOptimizationBudget is spent',
+    ],
+    [['OptBudget=0'], 'GeneralOptimizeLate', 'not run: level 1 (OptBudget is spent) is not in 3..5'],
+  ])('with %s, %s says so where it does not run', async (set, phase, says) => {
+    const record = runOf(local, await planOf(set)).records.find((r) => r.phase.id === phase)!;
+    expect(record.remarks).toEqual([
+      { kind: 'missed', name: 'gate-shut', message: says, fn: 'k', block: -1, loc: 0 },
+    ]);
+  });
+
+  it('no gate that is shut without a knob makes a remark', async () => {
+    const { records } = runOf(local, await planOf([]));
+    expect(records.flatMap((r) => r.remarks).filter((m) => m.name === 'gate-shut')).toEqual([]);
   });
 
   it('names the knob that stopped it', async () => {

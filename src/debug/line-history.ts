@@ -17,7 +17,10 @@ export interface LineStep {
   readonly phase: string;
   readonly removed: readonly PlacedInstr[];
   readonly added: readonly PlacedInstr[];
-  /** Rewrites that began at an instruction of the line, or at one of another line that read what was removed. */
+  /**
+   * Rewrites that began at an instruction of the line, or at one of another line that read what was removed. One of many instructions
+   * at once counts by its remarks at the line.
+   */
   readonly rewrites: readonly { readonly name: string; readonly count: number; readonly atReader: boolean }[];
   readonly remarks: PhaseRecord['remarks'];
 }
@@ -70,10 +73,13 @@ export class LineHistory {
         phase: record.phase.id,
         removed: removed.map(placed),
         added: added.map(placed),
-        rewrites: this.causes(
-          rewrites.filter((r) => r.fn === fn.name),
-          removed.length > added.length ? removed : [],
-        ),
+        rewrites: [
+          ...this.causes(
+            rewrites.filter((r) => r.fn === fn.name),
+            removed.length > added.length ? removed : [],
+          ),
+          ...told(remarks, rewrites),
+        ],
         remarks,
       };
       const history = this.histories.get(fn.name);
@@ -129,7 +135,16 @@ function difference(a: readonly Placed[], b: readonly Placed[]): [Placed[], Plac
   return [a.filter((x) => kept.has(x)), added];
 }
 
-function counted(rewrites: readonly Rewrite[], atReader: boolean): LineStep['rewrites'] {
+/** What remarks tell that no rewrite has the name of. */
+function told(remarks: PhaseRecord['remarks'], rewrites: readonly Rewrite[]): LineStep['rewrites'] {
+  const own = new Set(rewrites.map((r) => r.name));
+  return counted(
+    remarks.filter((m) => m.kind === 'passed' && !own.has(m.name)),
+    false,
+  );
+}
+
+function counted(rewrites: readonly { readonly name: string }[], atReader: boolean): LineStep['rewrites'] {
   const counts = new Map<string, number>();
   for (const r of rewrites) counts.set(r.name, (counts.get(r.name) ?? 0) + 1);
   return [...counts].map(([name, count]) => ({ name, count, atReader }));

@@ -20,6 +20,8 @@ export interface GateAnswer {
   readonly why: string;
   /** Effective level. */
   readonly level: number;
+  /** Whether it is shut by a knob that somebody has set, so that this is worth a remark. */
+  readonly byKnob?: boolean;
 }
 
 /** A gate's answers: knobs may apply to some functions only, and then so may the gate. */
@@ -73,7 +75,7 @@ export function openGate(
 ): GateResult {
   const { roundAfter } = plans.base.phases[at];
   if (roundAfter !== null && !roundAfter.some((id) => changed.has(id)))
-    return forAll({ open: false, why: 'the round before changed nothing', level: plans.base.level }, program);
+    return forAll(shut('the round before changed nothing', plans.base.level), program);
   const taking = new Taking(budgets);
   const first = ask(plans, at, program.functions[0]?.name ?? '', taking, log);
   if (!plans.vary) return forAll(first, program);
@@ -111,7 +113,12 @@ function reasons(answers: readonly GateAnswer[], names: readonly string[]): stri
   return [...by].map(([why, those]) => `${why} (${those.join(', ')})`).join('; ');
 }
 
-const shut = (why: string, level: number): GateAnswer => ({ open: false, why, level });
+const shut = (why: string, level: number, byKnob = false): GateAnswer => ({
+  open: false,
+  why,
+  level,
+  byKnob,
+});
 
 function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: PhaseLog): GateAnswer {
   const plan = plans.of(fn);
@@ -129,10 +136,14 @@ function ask(plans: FunctionPlans, at: number, fn: string, taking: Taking, log: 
   }
   for (const condition of conditionsOf(gate)) {
     const why = against(condition, plans, fn, level, taking, log);
-    if (why !== '') return shut(why, level);
+    if (why !== '') return shut(why, level, isByKnob(condition, level, plan.level));
   }
   return { open: true, why: '', level };
 }
+
+/** Does a condition fail because of a knob with a value? A gate that asks for a set knob is shut by default. */
+const isByKnob = ({ asks }: GateCondition, level: number, planned: number): boolean =>
+  asks === 'unset' || asks === 'nonzero' || asks === 'budget' || (asks === 'levels' && level !== planned);
 
 /** Why a phase whose isNoOp holds does not run: a hook could be filled. Source of the word: seed 004, vtable +8. */
 const whyNoOp = ({ hook }: PlanPhase): string =>

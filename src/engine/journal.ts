@@ -111,7 +111,7 @@ export function changedBlocks(before: Program, after: Program): { functions: num
 }
 
 /** Number of blocks of `after` that are not in `before`, plus those of `before` whose id is in no block of `after`. */
-function differing(before: readonly Block[], after: readonly Block[]): number {
+export function differing(before: readonly Block[], after: readonly Block[]): number {
   // Most changes leave the layout as it is.
   if (before.length === after.length) {
     let changed = 0;

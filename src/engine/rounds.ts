@@ -19,18 +19,17 @@ export function roundCost(least: number, isa: Isa): Stretch['cost'] {
   return { least, of: (d, n, isThere) => (!isThere || isCheap(d, n) ? copy : 1) };
 }
 
-/** Reports what the steps of a phase did in each round, what kept them from more, and why the rounds ended. */
+/**
+ * Reports what kept the steps of a phase from more, and why their rounds ended.
+ * @returns what they did in each round
+ */
 export function tellRounds(
   ctx: PassContext,
   steps: readonly EditStep[],
   rounds: readonly (readonly RoundWork[])[],
   end: RoundsEnd,
   knob: string | null,
-): void {
-  const texts = rounds.flatMap((r, k) =>
-    r.length === 0 ? [] : [`round ${k + 1}: ${r.map(workText).join(', ')}`],
-  );
-  if (texts.length > 0) ctx.remark('note', 'rounds-done', texts.join('; '));
+): readonly string[] {
   for (const { name, budget, cutShort } of steps)
     if (budget && cutShort?.() === true)
       ctx.remark('missed', 'rounds-cut', `${name} could do more, but ${budget} is spent`);
@@ -42,6 +41,7 @@ export function tellRounds(
       'rounds-cheap',
       `something is left to do after ${rounds.length} rounds: the last one cost ${end.cost}, and ${knob} asks for more`,
     );
+  return rounds.flatMap((r, k) => (r.length === 0 ? [] : [`round ${k + 1}: ${r.map(workText).join(', ')}`]));
 }
 
 function workText({ step, changed, removed }: RoundWork): string {

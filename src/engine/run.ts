@@ -4,6 +4,7 @@ import { dropUnchangedDrafts } from '../ir/draft/index.ts';
 import type { Program } from '../ir/program.ts';
 import { parseProgram, printProgram } from '../ir/text.ts';
 import { verifyFn, verifyMessage } from '../ir/verify.ts';
+import type { Remark } from '../passes/pass.ts';
 import type { PassEntry } from '../passes/registry.ts';
 import { dispatchPosition } from '../spec/phase-names.ts';
 import { groupsOf, type Plan, type PlanPhase, passesOf } from '../spec/plan.ts';
@@ -207,7 +208,7 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
       blocksChanged: changed.blocks,
       instructionsBefore: instructions,
       instructionsAfter: after,
-      remarks: log.remarks,
+      remarks: [...refusals(before, gate), ...log.remarks],
       reports: log.reports,
       dump: dumps ? dumpOf(plans, phase, program, gate.why, properties.has('physical-registers')) : null,
       rewrites,
@@ -224,6 +225,24 @@ function runPhases(input: Program, plan: Plan, opts: RunOptions): Journal {
   }
   const memory = account?.run ?? null;
   return { plan, input, records, last: program, began: start, memory, decisions: plans.decisions };
+}
+
+/** One remark for each function for which a knob shuts the gate. */
+function refusals({ functions }: Program, { answers }: GateResult): Remark[] {
+  return functions.flatMap(({ name }, i): Remark[] =>
+    answers[i].byKnob === true
+      ? [
+          {
+            kind: 'missed',
+            name: 'gate-shut',
+            message: `not run: ${answers[i].why}`,
+            fn: name,
+            block: -1,
+            loc: 0,
+          },
+        ]
+      : [],
+  );
 }
 
 /** Names and levels of the functions over which a phase runs. */

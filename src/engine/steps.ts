@@ -7,6 +7,7 @@ import type { PassEntry } from '../passes/registry.ts';
 import type { PassStep, PlanPhase, RulesStep, Step } from '../spec/plan.ts';
 import type { EditRunner, EditStep, Stretch } from './edits.ts';
 import type { GateAnswer } from './gate.ts';
+import { differing } from './journal.ts';
 import { runProgramPass } from './program-pass.ts';
 import { roundCost, tellRounds } from './rounds.ts';
 import { within } from './where.ts';
@@ -44,6 +45,7 @@ export function runSteps(
 ): Program {
   const runner = new StepRunner(program, phase, can, edits, site);
   runner.run(phase.steps);
+  runner.tell();
   return runner.program;
 }
 
@@ -72,6 +74,8 @@ class StepRunner {
   private readonly site: Site;
   /** The gate's answers by position of the function. */
   private answers: readonly GateAnswer[];
+  /** By function: what its steps did, in the order in which they did it. */
+  private readonly done = new Map<string, string[]>();
 
   constructor(program: Program, phase: PlanPhase, can: Runnable, edits: EditRunner, site: Site) {
     this.program = program;
@@ -94,6 +98,25 @@ class StepRunner {
     }
   }
 
+  /** Reports what the steps of a bundle did to each function: of a phase with steps that share drafts. */
+  tell(): void {
+    if (!this.phase.steps.some((s) => this.isEdit(s))) return;
+    this.program.functions.forEach((fn, i) => {
+      const texts = this.done.get(fn.name);
+      if (texts === undefined) return;
+      this.site
+        .contextOf(this.program, fn, {}, this.answers[i].level)
+        .remark('note', 'rounds-done', texts.join('; '));
+    });
+  }
+
+  private note(fn: string, texts: readonly string[]): void {
+    if (texts.length === 0) return;
+    const all = this.done.get(fn);
+    if (all === undefined) this.done.set(fn, [...texts]);
+    else all.push(...texts);
+  }
+
   /** Repeats whole passes over the program as long as it changes. */
   private repeat(steps: readonly Step[], rounds: number): void {
     for (let round = 0; round < rounds; round++) {
@@ -107,7 +130,14 @@ class StepRunner {
     const { site, phase } = this;
     const entry = this.entryOf(s);
     if ('pass' in entry)
-      this.overFunctions((fn, level, now) => entry.pass(fn, site.contextOf(now, fn, s.params, level)));
+      this.overFunctions((fn, level, now) => {
+        const out = entry.pass(fn, site.contextOf(now, fn, s.params, level));
+        if (out !== fn) {
+          const blocks = differing(fn.blocks, out.blocks);
+          this.note(fn.name, [`${s.pass} in ${blocks} ${blocks === 1 ? 'block' : 'blocks'}`]);
+        }
+        return out;
+      });
     else if ('programPass' in entry) {
       const now = this.program;
       ({ program: this.program, answers: this.answers } = runProgramPass(
@@ -130,12 +160,12 @@ class StepRunner {
       const contextFor: ContextFor = (params) => this.site.contextOf(now, fn, params, level);
       return this.edits.run(
         fn,
-        steps.map((s) => this.stretch(s, contextFor)),
+        steps.map((s) => this.stretch(s, fn.name, contextFor)),
       );
     });
   }
 
-  private stretch(s: Step, contextFor: ContextFor): Stretch {
+  private stretch(s: Step, fn: string, contextFor: ContextFor): Stretch {
     const [steps, rounds] = s.kind === 'repeat' ? [s.steps, s.rounds] : [[s], 1];
     const knob = s.kind === 'repeat' ? s.leastCost : null;
     const editSteps = steps.map((x) => this.editStep(x, contextFor));
@@ -143,7 +173,7 @@ class StepRunner {
       steps: editSteps,
       rounds,
       cost: knob === null ? null : roundCost(Number(contextFor({}).knob(knob) ?? 0), this.site.isa),
-      ended: (done, end) => tellRounds(contextFor({}), editSteps, done, end, knob),
+      ended: (done, end) => this.note(fn, tellRounds(contextFor({}), editSteps, done, end, knob)),
     };
   }
 

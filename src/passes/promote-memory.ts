@@ -5,8 +5,9 @@ import { copyLike, movesOf, otherwiseFor } from '../ir/moves.ts';
 import { type Isa, withMods } from '../ir/opcode.ts';
 import { addr, imm, NO_REG, type Operand, type Reg, RegFile, reg } from '../ir/operand.ts';
 import { type Fn, type Instr, instr, type Variable } from '../ir/program.ts';
+import { printInstr } from '../ir/text.ts';
 import { constructSsa } from '../ssa/construct.ts';
-import type { Pass } from './pass.ts';
+import type { Pass, PassContext } from './pass.ts';
 import { chosen, limitsOf, type Promoted } from './promotion-choice.ts';
 
 /**
@@ -40,7 +41,7 @@ export const promoteMemory: Pass = (fn, ctx) => {
   );
   if (found.accesses.length === 0) return fn;
   if (!ctx.mayRewrite('promoted')) return fn;
-  const rewritten = edit(fn, (d) => new Promotion(d, found, ctx.isa).run(), ctx.isa);
+  const rewritten = edit(fn, (d) => new Promotion(d, found, ctx).run(), ctx.isa);
   const names = [...new Set(found.cells.map((c) => c.variable))];
   for (const name of names) {
     const own = found.cells.filter((c) => c.variable === name);
@@ -77,21 +78,32 @@ const TYPES: Readonly<Record<number, string>> = { 1: 'U8', 2: 'U16', 4: 'B32', 8
 
 class Promotion {
   private readonly d: Draft;
+  private readonly ctx: PassContext;
   private readonly isa: Isa;
   private readonly found: Promoted;
   /** By cell: its register. */
   private readonly registers: readonly Reg[];
 
-  constructor(d: Draft, found: Promoted, isa: Isa) {
+  constructor(d: Draft, found: Promoted, ctx: PassContext) {
     this.d = d;
-    this.isa = isa;
+    this.ctx = ctx;
+    this.isa = ctx.isa;
     this.found = found;
     this.registers = found.cells.map((c) => d.freshReg(fileOfBytes(c.bytes)));
   }
 
   run(): void {
     const { d } = this;
-    for (const a of this.found.accesses) d.replaceBy(a.n, a.isStore ? this.store(a) : this.load(a));
+    for (const a of this.found.accesses) {
+      const ins = d.at(a.n);
+      const names = [...new Set(a.pieces.map(({ cell }) => this.found.cells[cell].variable))].join(', ');
+      const block = d.id(d.block(a.n));
+      this.ctx.remark('passed', 'access-promoted', `${printInstr(ins)}: ${names} is in registers`, {
+        block,
+        ins,
+      });
+      d.replaceBy(a.n, a.isStore ? this.store(a) : this.load(a));
+    }
     const entry = d.predecessors(d.entryBlock).length > 0 ? d.newBlock(-1, d.entryBlock) : d.entryBlock;
     const load = this.isa.byName.get('LDL')!;
     this.found.cells.forEach(({ variable, at, bytes }, k) => {
