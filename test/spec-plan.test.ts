@@ -121,6 +121,16 @@ describe('values of knobs', () => {
 });
 
 describe('where a value comes from', () => {
+  it('a knob is known by its number too, unless several share it', async () => {
+    const { plan, diagnostics } = await planWith({ set: ['Knob487=3', 'knob464=5'] });
+    expect(diagnostics).toEqual([]);
+    const { knobs } = plan!;
+    expect(knobs.get('GeneralOptimizationBudget')!.value).toBe(3);
+    expect(knobs.get('MergeEquivalentConditionalFlowBudget')!.value).toBe(5);
+    // Knob391 is a name of its own.
+    expect(knobs.get('Knob391')!.index).toBe(391);
+  });
+
   it('catalog, back end, recipe, knob sets, command line: the last wins, the others are kept', async () => {
     const name = 'MergeEquivalentConditionalFlowBudget';
     const give = (kind: string, n: number) =>

@@ -30,7 +30,7 @@ interface Source {
 /** The catalog, prepared once for all requests. */
 interface Catalog {
   readonly rows: Readonly<Record<string, KnobsSpec.Knob>>;
-  /** Knob names by lower-case name or alias. */
+  /** Knob names by lower-case name or alias, or by `knob` with the index. */
   readonly byName: ReadonlyMap<string, string>;
   /** Names and aliases. */
   readonly names: readonly string[];
@@ -81,6 +81,12 @@ function readCatalog(file: SpecFile): Catalog {
       unread: row.unread ?? false,
     });
   }
+  // References number knobs whose names they do not decode: KnobNNN is then whichever has that index.
+  const indexed = new Map<number, string[]>();
+  for (const [name, { index }] of Object.entries(rows))
+    if (typeof index === 'number') indexed.set(index, [...(indexed.get(index) ?? []), name]);
+  for (const [index, [name, other]] of indexed)
+    if (other === undefined && !byName.has(`knob${index}`)) byName.set(`knob${index}`, name);
   return { rows, byName, names, defaults, faults };
 }
 
