@@ -42,7 +42,7 @@ GeneralOptimizeEarly  1 copy-propagated
 ConvertToUniformReg
   - BB2    IADD3.64 RD19, RD14, RD18
   + BB2    IADD3.64 RD19, URD14, RD18
-LateArchOptimizeSecond  1 mad-wide-shared
+LateArchOptimizeSecond  1 mad-wide
   - BB2    IADD3.64 RD19, URD14, RD18
   + BB2    IMAD_WIDE RD19, R8, 4, URD14
 InsertPseudoUseDefForConvUR
