@@ -8,6 +8,7 @@ import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { splitControlFlow } from '../src/passes/split-control-flow.ts';
 import { type OpenCheckOptions, sameOpenWorld } from '../src/sim/open-world.ts';
+import type { Plan, Step } from '../src/spec/plan.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
 import { leaveSsa } from '../src/ssa/leave.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
@@ -247,6 +248,84 @@ BB2:
         }
     },
   );
+});
+
+describe('address-recurrences', () => {
+  const name = 'address-recurrences';
+  const counts: Counts = new Map();
+  /** Whatever it gains. */
+  const ALWAYS = { 'least-gain': 0, 'step-cost': 0 };
+
+  it('keeps what kernels do whose loops count, with addresses by their counters', () => {
+    const below = generator(20261126);
+    for (let n = 0; n < runs(120); n++) {
+      let next = 500;
+      const text = countedLoops(below, n % 3 === 0).replace(
+        /^STG(\.B64)? \[RD6\+(\d+)\], (RD?\d+)$/gm,
+        (all, _, at: string, value: string) => {
+          const to = `RD${next++}`;
+          const [type, by] = [below(2) === 0 ? 'S32' : 'U32', [4, 8, 12, -4][below(4)]];
+          if (value.startsWith('RD')) return `${all}\nIADD3.64 ${to}, RD6, ${value}\nSTG [${to}+${at}], R1`;
+          return `${all}\nIMAD_WIDE.${type} ${to}, ${value}, ${by}, RD6\nIADD3.64 RD${++next}, ${to}, ${8 * below(9)}\nSTG [RD${next++}+${at}], R1`;
+        },
+      );
+      const raw = parseFn(text, isa);
+      const fn = runPass('loop-simplification', raw, testContext(raw));
+      const out = apply(name, fn, counts, ALWAYS);
+      if (out !== fn)
+        expectSameWorld(fn, out, { grid: [1, 1, 1], block: [32, 1, 1], budget: 6000, seeds: [1, 2] });
+    }
+    expect(counts.get('passed advanced')).toBeGreaterThan(20);
+  });
+
+  it('makes a loop longer only within its pressure', () => {
+    const said = (params: object) => {
+      const counts: Counts = new Map();
+      apply(
+        name,
+        parseFn(
+          `BB0:
+  MOV R1, 0
+BB1:
+  IMAD_WIDE RD2, R1, 4, RD4
+  STG [RD2], R1
+  IADD3 R1, R1, 1
+  ISETP.LT P6, R1, 40
+  @P6 BRA BB1
+BB2:
+  EXIT`,
+          isa,
+        ),
+        counts,
+        { ...ALWAYS, ...params },
+      );
+      return [...counts.keys()];
+    };
+    expect(said({ 'max-pressure': 7 })).toEqual(['passed advanced']);
+    expect(said({ 'max-pressure': 6 })).toEqual(['missed pressure']);
+    expect(said({ 'step-cost': 2 })).toEqual([]);
+    expect(said({ on: false })).toEqual([]);
+  });
+
+  it('is off in the shipped plan, and right where it is on', async () => {
+    const { plan } = await planWith({ order: 'binary' });
+    const row = plan!.phases.find((p) => p.id === 'OriStrengthReduce')!;
+    const is = (s: Step): boolean => s.kind === 'pass' && s.pass === name;
+    expect(row.steps.filter(is)).toMatchObject([{ params: { on: false } }]);
+    const phases = plan!.phases.map((p) =>
+      p === row ? { ...p, steps: p.steps.map((s) => (is(s) ? { ...s, params: ALWAYS } : s)) } : p,
+    );
+    for (const kernel of ['string-search', 'dot-double']) {
+      const { program, launches } = await kernelOf(kernel);
+      const { last, records } = runPipeline(program, { ...plan!, phases } as Plan, { verify: true });
+      const said = records.flatMap((r) => r.remarks).filter((r) => r.name === 'advanced');
+      expect(said.length, kernel).toBeGreaterThan(0);
+      for (const launch of launches) {
+        const result = runKernel(last, launch, 5_000_000);
+        expect([kernel, result.status, result.mismatches[0]]).toEqual([kernel, 'ok', undefined]);
+      }
+    }
+  });
 });
 
 describe('loop-fusion', () => {

@@ -7,6 +7,7 @@ const word = (...words: string[]): ParamType => ({ kind: 'word', words });
 
 /** Parameters that passes read, by pass. A pass that is not listed takes none. */
 export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
+  'address-recurrences': { on: flag, 'least-gain': count, 'step-cost': count, 'max-pressure': count },
   'analyze-control-flow': { force: flag },
   'branch-opt': { sweep: word('fixed-point', 'single') },
   'equivalent-conditions': { 'most-copied': count, excepts: flag },

@@ -1,4 +1,5 @@
 import type { PassNeeds } from '../ir/pass.ts';
+import { addressRecurrences } from './address-recurrences.ts';
 import { analyzeControlFlow } from './analyze-control-flow.ts';
 import { applyRecipes } from './apply-recipes.ts';
 import { attachProfile } from './attach-profile.ts';
@@ -130,6 +131,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     knobs: ['PerformLoopFusionBudget'],
     requires: ['control-last', 'ssa'],
   }),
+  entry('address-recurrences', addressRecurrences, 1, 'advance addresses from one iteration to the next'),
   entry('loop-unrolling', loopUnrolling, 2, 'unroll loops, in full or in part', { facts: ['limits'] }),
   entry('pipelining', pipelining, 1, 'start loads of an iteration while the one before still computes', {
     knobs: ['OkToPipelineNoUnroll'],
