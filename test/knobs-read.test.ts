@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { Journal } from '../src/engine/journal.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { type RegisteredPass, runPlan } from '../src/engine/run.ts';
 import type { Program } from '../src/ir/program.ts';
@@ -8,10 +9,10 @@ import { passes } from '../src/passes/registry.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { hasWork } from '../src/spec/phases.ts';
-import { groupsOf, type Plan } from '../src/spec/plan.ts';
+import { groupsOf, type Plan, passesOf } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
-import { planWith, saysOf } from './support/specs.ts';
+import { planWith, saysOf, shipped } from './support/specs.ts';
 
 const planOf = async (change: Partial<PlanRequest> = {}): Promise<Plan> =>
   (await planWith({ order: 'binary', ...change })).plan!;
@@ -79,14 +80,15 @@ const programs = [
 ];
 
 /** All that phases did to a program: which ran, what they said, what came out. */
-const done = (x: Program, p: Plan): string => {
-  const j = runPipeline(x, p);
+const done = (x: Program, p: Plan): string => doneIn(runPipeline(x, p));
+const doneIn = (j: Journal): string => {
   const records = j.records.map((r) => [r.phase.id, r.outcome, r.remarks.map((m) => `${m.name} ${m.fn}`)]);
   return `${JSON.stringify(records)}\n${printProgram(j.last)}`;
 };
 
 /** The same under the default plan. */
-const byDefault = programs.map((x) => done(x, base));
+const journals = programs.map((x) => runPipeline(x, base));
+const byDefault = journals.map(doneIn);
 
 /** Knobs that the phases with work declare: their own and those of their gates. */
 const declared = new Set(
@@ -303,4 +305,26 @@ describe('a budget of rules', () => {
     expect(some).toContain(`${again.id} k`);
     expect(some).toContain(`${again.id} other`);
   });
+});
+
+it('each back-end fact that a row with work declares is read by its steps or its gate', () => {
+  const rows = shipped.phases.data.phases as readonly {
+    readonly name: string;
+    readonly facts?: readonly string[];
+  }[];
+  const idle = base.phases.filter(hasWork).flatMap((p) => {
+    const read = journals.flatMap((j) =>
+      j.records.filter((r) => r.phase.id === p.id).flatMap((r) => r.factsRead),
+    );
+    const known = [
+      ...read,
+      ...p.gate.facts.map((f) => f.path),
+      ...passesOf(p).flatMap((name) => passes.get(name)?.needs?.facts ?? []),
+    ];
+    const facts = rows.find((r) => r.name === p.name)?.facts ?? [];
+    return facts
+      .filter((f) => !known.some((k) => k === f || k.startsWith(`${f}.`)))
+      .map((f) => `${p.name} ${f}`);
+  });
+  expect(idle).toEqual([]);
 });
