@@ -1,12 +1,12 @@
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { OpFlag } from '../ir/opcode.ts';
+import { chosen, type ModGroup, type Opcode, OpFlag, withMods } from '../ir/opcode.ts';
 import { NO_REG, type Operand, regFile, sameOperand } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 const NOBODY: Ins = -1;
 
 /**
- * Expressions of a draft in SSA, keyed by what they compute: opcode, modifiers, operands, guard, values under a false
+ * Expressions of a draft in SSA, keyed by what they compute: opcode, modifiers, operands (`a < b` is `b > a`), guard, values under a false
  * guard, and a number for everything else (which memory a load sees). Scopes nest: closing one forgets what was added
  * since it was opened, so in a walk over the dominator tree the table holds what has surely been computed.
  *
@@ -94,13 +94,46 @@ const exchangeable = ({ op, src }: Instr): number =>
       ? 2
       : 0;
 
+/** Comparisons as they read with their operands exchanged; the others stay as they are. */
+const EXCHANGED: Readonly<Record<string, string>> = {
+  LT: 'GT',
+  GT: 'LT',
+  LE: 'GE',
+  GE: 'LE',
+  LTU: 'GTU',
+  GTU: 'LTU',
+  LEU: 'GEU',
+  GEU: 'LEU',
+};
+
+/** By opcode: the modifiers that say how it compares its first two operands; null: it compares none that may be exchanged. */
+const comparisons = new Map<Opcode, ModGroup | null>();
+
+function comparisonOf(op: Opcode): ModGroup | null {
+  let group = comparisons.get(op);
+  if (group === undefined) {
+    // VSET2 and VSET4 have a type for each operand (`at`, `bt`).
+    group = op.groupByName.has('at') ? null : (op.groupByName.get('cmp') ?? null);
+    comparisons.set(op, group);
+  }
+  return group;
+}
+
+/** The modifiers of a comparison with its operands exchanged. */
+function exchangedMods(op: Opcode, mods: number, group: ModGroup): number {
+  const now = EXCHANGED[chosen(group, mods).name];
+  return now === undefined ? mods : withMods(op, mods, now);
+}
+
 /** Equal for instructions that compute the same. */
 export const hashExpression = (x: Instr): number => hash(x, 0);
 
 function hash(x: Instr, state: number): number {
   const { src } = x;
-  let h = mix(mix(mix(x.op.id, x.mods), x.guardNot ? ~x.guard : x.guard), state);
-  let k = exchangeable(x);
+  const comparison = comparisonOf(x.op);
+  const mods = comparison === null ? x.mods : Math.min(x.mods, exchangedMods(x.op, x.mods, comparison));
+  let h = mix(mix(mix(x.op.id, mods), x.guardNot ? ~x.guard : x.guard), state);
+  let k = comparison === null ? exchangeable(x) : 2;
   let sum = 0;
   for (let i = 0; i < k; i++) sum += hashOperand(src[i]);
   if (k > 0) h = mix(h, sum);
@@ -114,17 +147,25 @@ function hash(x: Instr, state: number): number {
  * their results are then equal.
  */
 export function computeTheSame(a: Instr, b: Instr): boolean {
-  if (a.op !== b.op || a.mods !== b.mods || a.guard !== b.guard || a.guardNot !== b.guardNot) return false;
+  if (a.op !== b.op || a.guard !== b.guard || a.guardNot !== b.guardNot) return false;
   if (a.src.length !== b.src.length || a.otherwise.length !== b.otherwise.length) return false;
   for (let i = 0; i < a.otherwise.length; i++) if (a.otherwise[i] !== b.otherwise[i]) return false;
   if (a.dst.length !== b.dst.length) return false;
   for (let i = 0; i < a.dst.length; i++)
     if (a.dst[i] !== NO_REG && b.dst[i] !== NO_REG && regFile(a.dst[i]) !== regFile(b.dst[i])) return false;
-  let k = exchangeable(a);
-  if (k > 0 && !sameInAnyOrder(a.src, b.src, k)) return false;
+  const comparison = comparisonOf(a.op);
+  let k = comparison === null ? exchangeable(a) : 2;
+  if (comparison !== null) {
+    if (!compareTheSame(a, b, comparison)) return false;
+  } else if (a.mods !== b.mods || (k > 0 && !sameInAnyOrder(a.src, b.src, k))) return false;
   for (; k < a.src.length; k++) if (!sameOperand(a.src[k], b.src[k])) return false;
   return true;
 }
+
+/** Do two comparisons compare the same two operands in the same way, or the other way round? */
+const compareTheSame = ({ op, mods, src: [p, q] }: Instr, b: Instr, comparison: ModGroup): boolean =>
+  (mods === b.mods && sameOperand(p, b.src[0]) && sameOperand(q, b.src[1])) ||
+  (exchangedMods(op, mods, comparison) === b.mods && sameOperand(p, b.src[1]) && sameOperand(q, b.src[0]));
 
 /** Are the first `count` operands the same in any order? */
 function sameInAnyOrder(a: readonly Operand[], b: readonly Operand[], count: number): boolean {
