@@ -157,7 +157,7 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await page.locator('.row.phase', { hasText: 'GeneralOptimizeEarly' }).click();
     await page.getByLabel('Right side').selectOption({ label: '26 GenerateMovPhi' });
     // Tall enough for all of it: only rows in sight are there.
-    await page.setViewportSize({ width: 1440, height: 3000 });
+    await page.setViewportSize({ width: 1440, height: 6000 });
     // The first click:
     await page.locator('.listing .ins.added code', { hasText: 'MOVPHI' }).first().click();
     const step = page.locator('.history .introduced button');
