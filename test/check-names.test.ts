@@ -53,11 +53,11 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
   [
     'a fact of a phase',
     PHASES,
-    'facts: [capabilities.half]',
-    'facts: [capabilities.halff]',
-    "there is no fact 'capabilities.halff'; did you mean 'capabilities.half'",
+    'facts: [capabilities.uniform-registers]',
+    'facts: [capabilities.uniform-register]',
+    "there is no fact 'capabilities.uniform-register'; did you mean 'capabilities.uniform-registers'",
   ],
-  ['a slot of a phase', PHASES, 'slots.outer-0]', 'slots.outer-99]', "there is no fact 'slots.outer-99'"],
+  ['a slot of a phase', PHASES, 'facts: [slots.208]', 'facts: [slots.999]', "there is no fact 'slots.999'"],
   [
     'a seed number twice',
     PHASES,

@@ -75,7 +75,8 @@ export const moveInstructions: Pass = (fn, ctx) => {
   return edit(
     fn,
     (d) => {
-      const rise = { isSlow, times, most: Math.min(Math.max(peaks[Pool.R], spared), allowed) };
+      const most = Math.min(Math.max(peaks[Pool.R], spared), allowed);
+      const rise = { isSlow, times, most, leastGain: Number(ctx.params['least-gain'] ?? 1) };
       for (let b = 0; b < fn.blocks.length; b++) {
         if (!isCandidate(b)) continue;
         const block = d.id(b);

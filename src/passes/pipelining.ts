@@ -130,7 +130,7 @@ class Candidate {
     return this.form() ?? this.policy() ?? this.rounds() ?? this.schedule();
   }
 
-  private param(name: string, otherwise: number): number {
+  private number(name: string, otherwise: number): number {
     return Number(this.ctx.params[name] ?? otherwise);
   }
 
@@ -144,7 +144,7 @@ class Candidate {
     const end = ins[ins.length - 1];
     if (end.op.primitive !== 'branch' || end.guard === NO_REG || end.src[0].kind !== Kind.Label)
       return no('exit', 'it does not end in a test whether to leave it');
-    const most = this.param('max-instructions', MOST_INSTRUCTIONS);
+    const most = this.number('max-instructions', MOST_INSTRUCTIONS);
     if (ins.length > most) return no('size', `${ins.length} instructions are more than ${most}`);
     for (const x of ins) {
       const why = x === end ? null : (oddInstruction(x) ?? (isPhi(x) ? oddPhi(x, ins) : null));
@@ -170,7 +170,7 @@ class Candidate {
     if (divergenceOf(fn).branch[this.block] >= Lanes.Varying)
       return no('divergent', 'lanes of a warp may run it a different number of times');
     if (!this.counts()) return no('count', 'its test is not of a value that changes by a constant');
-    const least = this.param('least-rounds', LEAST_ROUNDS);
+    const least = this.number('least-rounds', LEAST_ROUNDS);
     const most = mostRounds(fn, this.loop);
     return most < least ? no('short', `it runs at most ${most} times, not ${least}`) : null;
   }
@@ -196,7 +196,7 @@ class Candidate {
       costs: ctx.fact('costs') as Costs,
       latencies: (ctx.fact('latencies') ?? {}) as Readonly<Record<string, number>>,
     };
-    const stages = this.param('stages', 2);
+    const stages = this.number('stages', 2);
     const body = roundBodyOf(fn, ctx.program.variables, this.loop, times, stages);
     const isLoad = (i: number): boolean => isPlainLoad(body.instructions[i]);
     const carried = new Set(body.carried.map((c) => c.next.reg));
@@ -212,8 +212,8 @@ class Candidate {
       roundTime(body, times, roundOrder(flat), () => 0),
     );
     let best: { readonly s: ModuloSchedule; readonly time: number } | null = null;
-    const gain = this.param('least-gain', LEAST_GAIN);
-    for (let copies = 1; copies <= this.param('copies', 1); copies++) {
+    const gain = this.number('least-gain', LEAST_GAIN);
+    for (let copies = 1; copies <= this.number('copies', 1); copies++) {
       const s = moduloSchedule(body, times, { stages, copies }, isLoad, flat.interval);
       if (s === null) continue;
       const time = roundTime(body, times, roundOrder(s), (i) => stageOf(s, i));
@@ -224,7 +224,7 @@ class Candidate {
       return no('gain', `no other order takes notably less than ${cycles} cycles for a round`);
     const { s, time } = best;
     const registers = registersOf(body, s) + this.around();
-    const most = this.param('max-pressure', Number.POSITIVE_INFINITY);
+    const most = this.number('max-pressure', Number.POSITIVE_INFINITY);
     if (registers > most) return no('pressure', `${registers} registers are more than ${most}`);
     const rounds = s.copies > 1 ? ` in ${s.copies} bodies` : '';
     const what = `${s.stages} iterations at once${rounds}, about ${Math.round(time)} of ${cycles} cycles for a round`;

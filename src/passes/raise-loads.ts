@@ -25,12 +25,14 @@ export interface Rise {
   readonly times: Times;
   /** Most registers that may be live. */
   readonly most: number;
+  /** Cycles by which a load must issue earlier. */
+  readonly leastGain: number;
 }
 
 /**
  * Moves loads that take long up within a block, each as far as its operands, writes to what it reads, and instructions that nothing
  * passes allow; what computes its address goes along. Loads keep their order where they meet. A load moves only if the work below it
- * is too short to hide it, and if it then issues at least `least-gain` cycles earlier, by the estimate of `blockTime`.
+ * is too short to hide it, and if it then issues at least `leastGain` cycles earlier, by the estimate of `blockTime`.
  *
  * @param order the block; changed
  * @returns the moves, to be made one after the other
@@ -38,11 +40,10 @@ export interface Rise {
 export function raiseLoads(
   d: Draft,
   order: BlockOrder,
-  { isSlow, times, most }: Rise,
+  { isSlow, times, most, leastGain }: Rise,
   ctx: PassContext,
   refuse: (n: Ins, name: string, message: string) => void,
 ): Move[] {
-  const leastGain = Number(ctx.params['least-gain'] ?? 1);
   const accesses = accessesOf(d.fn, ctx.program.variables);
   const all = order.list.slice();
   const issue = new Map<Ins, number>();
