@@ -7,7 +7,7 @@ import { type Cfg, cfgOf } from './cfg.ts';
 import { storedElements } from './loads-stores.ts';
 import { Mem } from './memory-ops.ts';
 import { callEffect } from './mod-ref.ts';
-import { keptVariables, Origin } from './provenance.ts';
+import { keptVariables } from './provenance.ts';
 
 /**
  * Most accesses visited for one store before it counts as needed. The same bound as for memory SSA's walks
@@ -130,7 +130,10 @@ export class DeadStores {
     return lo;
   }
 
-  /** Is it a store to a shared variable of this kernel alone, of which no thread of it reads anything? */
+  /**
+   * Is it a store to a shared variable of this kernel alone, of which no thread of it reads anything? An address from elsewhere
+   * may be that of any: those of shared memory are small numbers.
+   */
   private isNeverRead(row: number): boolean {
     const { a, readers } = this;
     const o = a.object[row];
@@ -138,7 +141,7 @@ export class DeadStores {
       return false;
     this.kept ??= a.fn.kind === 'entry' ? keptVariables(a.fn, a.du, 'shared') : new Set();
     if (!this.kept.has(a.objects[o].name)) return false;
-    return readers.every((y) => a.object[y] === Origin.Foreign || (a.object[y] >= 0 && a.object[y] !== o));
+    return readers.every((y) => a.object[y] >= 0 && a.object[y] !== o);
   }
 
   /** Does the memory end with the function: a local variable that nobody else knows? */

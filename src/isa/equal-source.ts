@@ -84,9 +84,9 @@ export class EqualSource {
       case 'extract':
         return g.n[i] === 0 ? this.same[a] : -1;
       case 'zext':
-        return this.extended(g, p, i, a, 0, POWER[g.widths[a]] - 1, false);
+        return this.extended(g, p, i, a, 0, POWER[g.widths[a]], false);
       case 'sext':
-        return this.extended(g, p, i, a, -POWER[g.n[i] - 1], POWER[g.n[i] - 1] - 1, true);
+        return this.extended(g, p, i, a, -POWER[g.n[i] - 1], POWER[g.n[i] - 1], true);
       case 'ite':
         return this.chosen(g, p, a, b, c);
       default:
@@ -99,21 +99,21 @@ export class EqualSource {
     return p.most[zero] === 0 && this.same[x] >= 0 ? this.same[x] : undefined;
   }
 
-  /** An extension leaves the value of a source if this lies between two bounds, and no bit of it is beyond the node. */
+  /** An extension leaves the value of a source if this is at least `least` and below `end`, and no bit of it is beyond the node. */
   private extended(
     g: BoundsProgram,
     p: Bounds,
     i: number,
     a: number,
     least: number,
-    most: number,
+    end: number,
     signed: boolean,
   ): number {
     const s = this.same[a];
     if (s < 0 || g.widths[i] > g.widths[s]) return -1;
     const fits = signed
-      ? p.signedLeast[s] >= least && p.signedMost[s] <= most
-      : p.least[s] >= least && p.most[s] <= most;
+      ? p.signedLeast[s] >= least && p.signedMost[s] < end
+      : p.least[s] >= least && p.most[s] < end;
     return fits ? s : -1;
   }
 
@@ -131,8 +131,8 @@ export class EqualSource {
     const kept = g.widths[i] - p.most[by];
     const a = g.args[3 * left];
     return signed
-      ? this.extended(g, p, i, a, -POWER[kept - 1], POWER[kept - 1] - 1, true)
-      : this.extended(g, p, i, a, 0, POWER[kept] - 1, false);
+      ? this.extended(g, p, i, a, -POWER[kept - 1], POWER[kept - 1], true)
+      : this.extended(g, p, i, a, 0, POWER[kept], false);
   }
 
   /** A function of three bits: it is one of its arguments if every bit that can differ from that one does not. */

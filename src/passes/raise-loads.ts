@@ -5,6 +5,7 @@ import { blockTime, latency, type Times } from '../analysis/block-time.ts';
 import { instrCost } from '../analysis/costs.ts';
 import { isSafeLoad, isValue } from '../analysis/effects.ts';
 import { reads } from '../analysis/liveness.ts';
+import { isOrdering } from '../analysis/memory-ops.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { OpFlag } from '../ir/opcode.ts';
 import type { Instr } from '../ir/program.ts';
@@ -138,10 +139,11 @@ export function raiseLoads(
 /** What computes an address and may be anywhere above. */
 const mayGoAlong = (x: Instr): boolean => (isValue(x) || isSafeLoad(x)) && mayChangePlaces(x);
 
-/** What waits, orders, may end the thread, or does something that lanes do together. */
-const isFence = ({ op }: Instr): boolean =>
-  (op.flags & (OpFlag.Barrier | OpFlag.Volatile | OpFlag.Control)) !== 0 ||
-  ((op.flags & OpFlag.SideEffect) !== 0 && (op.flags & OpFlag.Convergent) !== 0);
+/** What waits, orders (as a load that acquires does), may end the thread, or does something that lanes do together. */
+const isFence = (x: Instr): boolean =>
+  (x.op.flags & (OpFlag.Barrier | OpFlag.Volatile | OpFlag.Control)) !== 0 ||
+  ((x.op.flags & OpFlag.SideEffect) !== 0 && (x.op.flags & OpFlag.Convergent) !== 0) ||
+  isOrdering(x);
 
 /** Does what stands between a load and its first use take as long as the load? */
 function isHidden(d: Draft, order: BlockOrder, n: Ins, times: Times): boolean {
