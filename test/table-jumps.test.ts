@@ -6,6 +6,7 @@ import { regOf } from '../src/ir/operand.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
+import { planIndices } from '../src/ptx/emit/indices.ts';
 import { type PtxDoc, PtxTable } from '../src/ptx/emit/table.ts';
 import { loadShipped } from '../src/spec/node.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
@@ -104,6 +105,17 @@ describe('brx.idx', () => {
 
   it('takes the index that was shifted', () => {
     expect(bodyOf('BB0:\n SHL R2, R1, 2\n @P3 BRX.U.OFFSET R2, T0')).toBe('@%p3 brx.idx.uni %r1, $ts0;');
+  });
+
+  it('takes none where one jump stands below two shifts', () => {
+    const two = parseFn(
+      '.entry k\n.table T0 BB8 BB9\n{\nBB0:\n SHL R2, R1, 2\n BRX.OFFSET R2, T0\nBB1:\n SHL R2, R3, 2\n BRX.OFFSET R2, T0\nBB8:\n EXIT\nBB9:\n EXIT\n}',
+      isa,
+    );
+    expect(planIndices(two).jumps.size).toBe(2);
+    const jump = two.blocks[0].ins[1];
+    const blocks = two.blocks.map((b, k) => (k === 1 ? { ...b, ins: [b.ins[0], jump] } : b));
+    expect(planIndices({ ...two, blocks }).jumps.size).toBe(0);
   });
 
   it('leaves the shift where something else needs it', () => {

@@ -107,7 +107,7 @@ const EXCHANGED: Readonly<Record<string, string>> = {
 };
 
 /** By opcode: the modifiers that say how it compares its first two operands; null: it compares none that may be exchanged. */
-const comparisons = new Map<Opcode, ModGroup | null>();
+const comparisons = new WeakMap<Opcode, ModGroup | null>();
 
 function comparisonOf(op: Opcode): ModGroup | null {
   let group = comparisons.get(op);

@@ -28,7 +28,7 @@ import { withoutUnnamed } from './unnamed-variables.ts';
  * function with an array.)
  *
  * The order of variables stays: ptxas 13.0.88 places local variables by alignment itself (`-v`: 48 bytes of stack for
- * variables of 1, 16, 1 and 16 bytes in any order).
+ * variables of 1, 16, 1 and 16 bytes, also with like ones together).
  *
  * Requires: control-last. Guarantees: blocks and edges stay. A second application changes nothing: there is no gap left
  * that alignment does not need.

@@ -20,14 +20,21 @@ export function planIndices(fn: Fn): IndexPlan {
   if (fn.tables.length === 0) return NOTHING;
   const jumps = new Map<Instr, Instr>();
   const shifts = new Set<Instr>();
+  /** Jumps that stand in several blocks, and not always below the same shift. */
+  const several = new Set<Instr>();
+  const seen = new Map<Instr, Instr | null>();
   for (const b of fn.blocks)
     b.ins.forEach((x, at) => {
       if (x.op.primitive !== 'branch-table' || !countsBytes(x)) return;
       const shift = shiftAbove(b, at);
-      if (shift === null) return;
-      jumps.set(x, jumpBy(x, shift.src[0], false));
-      shifts.add(shift);
+      if (seen.has(x) && seen.get(x) !== shift) several.add(x);
+      seen.set(x, shift);
     });
+  for (const [x, shift] of seen) {
+    if (shift === null || several.has(x)) continue;
+    jumps.set(x, jumpBy(x, shift.src[0], false));
+    shifts.add(shift);
+  }
   if (jumps.size === 0) return NOTHING;
   const needed = new Set<Reg>(fn.returns.map((p) => p.reg));
   for (const b of fn.blocks)
