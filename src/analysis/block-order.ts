@@ -87,6 +87,12 @@ export class BlockOrder {
     return n >= 0 && this.d.block(n) === this.b && !isPhi(this.d.at(n)) ? n : -1;
   }
 
+  /** Are more than `most` registers live before one of the instructions from position `from` up to `to`? */
+  exceeds(most: number, from: number, to: number): boolean {
+    for (let k = from; k < to; k++) if (this.units[k] > most) return true;
+    return false;
+  }
+
   /** Does the register live on behind the block? */
   livesOn(r: Reg): boolean {
     return isLiveBehind(this.live, r, this.b) || this.taken.has(r) || this.d.isReturned(r);

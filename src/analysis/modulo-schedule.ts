@@ -80,7 +80,7 @@ export function moduloSchedule(
 }
 
 /** Cycles for which an iteration occupies the busiest unit, or issues: no interval is shorter (ResMII). */
-export function resourceInterval(body: RoundBody, times: Times): number {
+function resourceInterval(body: RoundBody, times: Times): number {
   const units = new Map<string, number>();
   let issued = 1; // the branch
   for (const x of body.instructions) {

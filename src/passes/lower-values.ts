@@ -49,8 +49,8 @@ export function lowerValues(
     useOf.set(n, user);
     const to = placeAbove(order, useOf, user, n);
     if (order.position(n) >= to - 1) continue;
+    if (!order.exceeds(spared, order.position(n) + 1, to)) continue;
     let r = order.reorder([n], to);
-    if (!passesHigh(r, spared)) continue;
     let group = [n];
     if (!shortens(r)) {
       group = withOwn(n);
@@ -93,11 +93,6 @@ function onlyUse(d: Draft, n: Ins): Ins {
     });
   }
   return user < 0 || several || d.block(user) !== d.block(n) || isPhi(d.at(user)) ? -1 : user;
-}
-
-function passesHigh({ before, moves }: Reordering, spared: number): boolean {
-  for (let k = 0; k < before.length; k++) if (moves[k] === 0 && before[k] > spared) return true;
-  return false;
 }
 
 /** Are fewer registers live before something that is passed, and more before nothing? */

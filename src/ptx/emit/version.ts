@@ -7,7 +7,7 @@ import type { PtxTable } from './table.ts';
 const OLDEST = '1.4';
 
 /** The version that a module must declare: its own, or the first that knows the target and what is written. */
-export const versionFor = (target: string, own: string): string =>
+const versionFor = (target: string, own: string): string =>
   [own, firstVersion(target), OLDEST].reduce((a, b) => (versionNumber(b) > versionNumber(a) ? b : a));
 
 /** The first version that has `.address_size` (PTX ISA 9.0, 11.1.3); before it, ptxas goes by the machine. */
