@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Journal } from '../src/engine/journal.ts';
+import { MemoryCache } from '../src/engine/memory-cache.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { type RegisteredPass, runPlan } from '../src/engine/run.ts';
 import type { Program } from '../src/ir/program.ts';
@@ -79,15 +80,17 @@ const programs = [
   ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path', 'state-machine'].map(kernel),
 ];
 
+/** What phases did to each program: a plan that differs in one knob runs again only what reads it, and what follows. */
+const caches = programs.map(() => new MemoryCache());
 /** All that phases did to a program: which ran, what they said, what came out. */
-const done = (x: Program, p: Plan): string => doneIn(runPipeline(x, p));
+const done = (k: number, p: Plan): string => doneIn(runPipeline(programs[k], p, { inputKey: `${k}`, cache: caches[k] }));
 const doneIn = (j: Journal): string => {
   const records = j.records.map((r) => [r.phase.id, r.outcome, r.remarks.map((m) => `${m.name} ${m.fn}`)]);
   return `${JSON.stringify(records)}\n${printProgram(j.last)}`;
 };
 
 /** The same under the default plan. */
-const journals = programs.map((x) => runPipeline(x, base));
+const journals = programs.map((x, k) => runPipeline(x, base, { inputKey: `${k}`, cache: caches[k] }));
 const byDefault = journals.map(doneIn);
 
 /** Knobs that the phases with work declare: their own and those of their gates. */
@@ -194,7 +197,7 @@ describe('every knob that a phase with work declares', () => {
 
   it.each(others)('%s changes what is done', async (set) => {
     const p = await planOf({ set: [set] });
-    expect(programs.some((x, k) => done(x, p) !== byDefault[k])).toBe(true);
+    expect(programs.some((_, k) => done(k, p) !== byDefault[k])).toBe(true);
   });
 
   it('is read, or its row says that it is not, and then setting it warns', async () => {
@@ -258,7 +261,7 @@ describe('a budget of rules', () => {
       const hits = (p: Plan): number[] =>
         programs.map((x) => {
           let n = 0;
-          runPipeline(x, p, { onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
+          runPipeline(x, p, { until: id, onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
           return n;
         });
       const free = hits(await planOf({ disable }));
@@ -276,7 +279,7 @@ describe('a budget of rules', () => {
       const p = await planOf({ set: ['RulePriorityBands', ...set] });
       return programs.map((x) => {
         let n = 0;
-        runPipeline(x, p, { onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
+        runPipeline(x, p, { until: id, onRuleHit: (h) => (n += h.phase === id ? 1 : 0) });
         return n;
       });
     };
