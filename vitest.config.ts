@@ -53,6 +53,7 @@ export default defineConfig({
     pool: 'threads',
     // Vitest leaves one processor free, which on a machine of two is half of it. With one more than there are, all took longer.
     maxWorkers: availableParallelism(),
+    globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/setup.ts'],
     // Files of one worker share what they import: modules, the opcodes and rules read from YAML, and code that is already compiled.
     isolate: false,

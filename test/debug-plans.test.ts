@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bisectPlans, changesOf, type PlanFinding, withChanges } from '../src/debug/bisect-plans.ts';
 import { GOOD, type Judge, openWorlds } from '../src/debug/judge.ts';
+import { MemoryCache } from '../src/engine/memory-cache.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import { printProgram } from '../src/ir/text.ts';
 import { parseArm } from '../src/lab/arms.ts';
@@ -24,6 +25,10 @@ const kernel = (name: string) => {
   const { program, module } = readPtx(text, base, name);
   return { program, module };
 };
+const cache = new MemoryCache();
+/** The text that a plan makes of a kernel. */
+const madeOfKernel = (name: string, plan: typeof base): string =>
+  printProgram(runPipeline(kernel(name).program, plan, { inputKey: name, cache }).last);
 const recipes = readdirSync(new URL('../pipelines/recipes/', import.meta.url))
   .filter((f) => f.endsWith('.yaml'))
   .map((f) => f.replace('.yaml', ''));
@@ -44,8 +49,7 @@ describe('plans made of parts of two others', () => {
     ]) {
       const all = changesOf(planDifferences(a, b));
       for (const name of ['crc', 'divmod']) {
-        const { program } = kernel(name);
-        const made = (plan: typeof a) => printProgram(runPipeline(program, plan, {}).last);
+        const made = (plan: typeof a) => madeOfKernel(name, plan);
         expect(made(withChanges(a, b, all))).toBe(made(b));
         expect(made(withChanges(a, b, []))).toBe(made(a));
       }
@@ -116,8 +120,8 @@ describe('bisectPlans', () => {
       .map((r) => r.phase.id);
     const good = await planOf(busy.map((id) => `disable:${id}`).join(' '));
     // Bad is the very code that all phases make together, which takes several of them.
-    const text = printProgram(runPipeline(program, base, {}).last);
-    expect(printProgram(runPipeline(program, good, {}).last)).not.toBe(text);
+    const text = madeOfKernel('crc', base);
+    expect(madeOfKernel('crc', good)).not.toBe(text);
     const judge: Judge = {
       what: 'its text',
       judge: (_, after) =>
@@ -130,7 +134,8 @@ describe('bisectPlans', () => {
     // None of them can be spared, and they are enough.
     const state = async (changes: typeof f.changes) => {
       const plan = withChanges(good, base, changes);
-      return (await judge.judge({ program, module: null, plan }, runPipeline(program, plan, {}).last)).state;
+      const { last } = runPipeline(program, plan, { inputKey: 'crc', cache });
+      return (await judge.judge({ program, module: null, plan }, last)).state;
     };
     expect(await state(f.changes)).toBe('bad');
     for (const c of f.changes) expect(await state(f.changes.filter((x) => x !== c))).toBe('good');

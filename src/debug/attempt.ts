@@ -24,7 +24,7 @@ export interface Attempt {
 export function attempt(
   { program, plan }: Subject,
   opts: Pick<PipelineOptions, 'until' | 'verify' | 'rewriteLimit' | 'onRuleHit'> = {},
-  cache?: { readonly of: PrefixCache; readonly key: string },
+  cache?: Kept,
 ): Attempt {
   const records: PhaseRecord[] = [];
   try {
@@ -65,8 +65,20 @@ export function faultOf(e: unknown): Verdict {
   };
 }
 
+/** Where the results of phases are kept, for runs of one program by several plans. */
+export interface Kept {
+  readonly of: PrefixCache;
+  /** Identifies the program. */
+  readonly key: string;
+}
+
 /** Runs the whole plan and judges the result. */
-export async function outcome(subject: Subject, judge: Judge, verify: boolean): Promise<Verdict> {
-  const a = attempt(subject, { verify });
+export async function outcome(
+  subject: Subject,
+  judge: Judge,
+  verify: boolean,
+  cache?: Kept,
+): Promise<Verdict> {
+  const a = attempt(subject, { verify }, cache);
   return a.fault.state === 'good' ? judge.judge(subject, a.last) : a.fault;
 }

@@ -1,3 +1,4 @@
+import { MemoryCache } from '../engine/memory-cache.ts';
 import type { Plan, PlanPhase } from '../spec/plan.ts';
 import { outcome } from './attempt.ts';
 import type { Judge, Subject, Verdict } from './judge.ts';
@@ -58,10 +59,11 @@ export async function bisectPlans(
   if (good.isa.hash !== bad.isa.hash)
     return { why: 'other program', text: 'the plans have different instruction sets' };
   let tests = 0;
+  const cache = { of: new MemoryCache(), key: 'subject' };
   const ask = (plan: Plan, verify: boolean, what: string): Promise<Verdict> => {
     tests++;
     tell(`test ${tests}: ${what}`);
-    return outcome({ ...subject, plan }, judge, verify);
+    return outcome({ ...subject, plan }, judge, verify, cache);
   };
   const failure = await ask(bad, true, 'the bad plan');
   if (failure.state !== 'bad')

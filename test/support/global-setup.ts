@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('../../bin/orrery.js', import.meta.url));
+const server = (...words: string[]) =>
+  spawnSync(process.execPath, [script, 'server', ...words], { stdio: 'ignore' });
+
+/**
+ * A server of the suite's own runs the commands that tests start: cold, each would compile its code anew, a third of the suite's
+ * time. It gives what a command gives alone (test/server.test.ts, whose own commands do run alone), and where it cannot start,
+ * every command runs alone. With ORRERY_SERVER=off, all do.
+ * @returns what ends it
+ */
+export default function startServer(): (() => void) | undefined {
+  if (process.env['ORRERY_SERVER'] === 'off') return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-tests-'));
+  process.env['XDG_RUNTIME_DIR'] = folder;
+  // Should the suite be killed, it ends by itself.
+  server('start', '--jobs', String(availableParallelism()), '--idle', '5');
+  return () => {
+    server('stop');
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
