@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { MemoryCache } from '../../src/engine/memory-cache.ts';
 import { host, runPipeline } from '../../src/engine/pipeline.ts';
 import type { Program } from '../../src/ir/program.ts';
 import { verifyMessage, verifyProgram } from '../../src/ir/verify.ts';
+import { emitPtx } from '../../src/ptx/emit/index.ts';
+import { type PtxDoc, PtxTable } from '../../src/ptx/emit/table.ts';
 import { lowerPtx } from '../../src/ptx/lower/index.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
 import { runLaunch } from '../../src/sim/launch.ts';
@@ -24,6 +27,7 @@ const OTHERS = ['seed', 'binary']
   .filter((o) => o.order !== DEFAULT.order || o.level !== DEFAULT.level);
 
 const specs = await loadShipped();
+const table = new PtxTable(specs.ptx!.data as unknown as PtxDoc);
 
 async function planOf(sm: string, order: string, level: number): Promise<Plan> {
   const { plan, diagnostics } = await makePlan(
@@ -56,9 +60,10 @@ function operationsOf(program: Program): Record<string, number> {
 
 /**
  * Declares the tests that every kernel with PTX for a target gives what the host computed: as lowered, and after every phase that
- * changed it, or, where that is done for another target, after all of them (ORRERY_TEST_SIZE above 1: always after every one). Each kernel runs at the default level in the default order, and at `few` of the other eleven levels and orders, which
- * take turns from kernel to kernel; ORRERY_TEST_SIZE multiplies `few`, and 11 is all. On one target, a second run of the default makes no
- * other operations, but for the kernels of `NOT_AT_REST`.
+ * changed it, or, where that is done for another target, after all of them (ORRERY_TEST_SIZE above 1: always after every one), and
+ * read back from the PTX that is written then. Each kernel runs at the default level in the default order, and at `few` of the other
+ * eleven levels and orders, which take turns from kernel to kernel; ORRERY_TEST_SIZE multiplies `few`, and 11 is all. On one target, a
+ * second run of the default makes no other operations, but for the kernels of `NOT_AT_REST`.
  */
 export function kernelsAreRight(sm: string, few: number): void {
   const plans = new Map<string, Promise<Plan>>();
@@ -86,6 +91,8 @@ export function kernelsAreRight(sm: string, few: number): void {
     // Snapshots that several levels and orders share are run once: passes give the same object where nothing changed.
     const snapshots = new Map<Program, string>([[lowered.program, 'as lowered']]);
     const seen = new Set<string>();
+    const written = new Set<string>();
+    const cache = new MemoryCache();
     let byDefault = lowered.program;
     const first = withTarget.indexOf(name) * count;
     const others = Array.from({ length: count }, (_, n) => OTHERS[(first + n) % OTHERS.length]);
@@ -94,7 +101,8 @@ export function kernelsAreRight(sm: string, few: number): void {
         order === DEFAULT.order &&
         level === DEFAULT.level &&
         (sm === 'sm_80' || withTarget.indexOf(name) % 4 === 0);
-      const journal = runPipeline(lowered.program, await cached(order, level), { verify });
+      const plan = await cached(order, level);
+      const journal = runPipeline(lowered.program, plan, { verify, inputKey: name, cache });
       if (order === DEFAULT.order && level === DEFAULT.level) byDefault = journal.last;
       const changes = journal.records.filter((r) => r.blocksChanged > 0);
       const key = changes.map((r) => `${r.phase.id}:${r.instructionsAfter}:${r.blocksChanged}`).join(' ');
@@ -102,6 +110,13 @@ export function kernelsAreRight(sm: string, few: number): void {
       seen.add(key);
       for (const r of everyOne ? changes : changes.slice(-1))
         snapshots.set(r.program, `-O${level} ${order} after ${r.phase.id}`);
+      const out = emitPtx(journal.last, { table, paramBase: base, module });
+      expect(out.diagnostics).toEqual([]);
+      if (written.has(out.text)) continue;
+      written.add(out.text);
+      const read = lowerPtx(parsePtx(out.text, file).module, { isa, paramBase: base, sm }).program;
+      expect(read.skipped).toEqual([]);
+      snapshots.set(read, `-O${level} ${order} read back`);
     }
     if (sm === EVERY_SNAPSHOT) {
       const again = runPipeline(byDefault, await cached(DEFAULT.order, DEFAULT.level)).last;
