@@ -83,7 +83,8 @@ const programs = [
 /** What phases did to each program: a plan that differs in one knob runs again only what reads it, and what follows. */
 const caches = programs.map(() => new MemoryCache());
 /** All that phases did to a program: which ran, what they said, what came out. */
-const done = (k: number, p: Plan): string => doneIn(runPipeline(programs[k], p, { inputKey: `${k}`, cache: caches[k] }));
+const done = (k: number, p: Plan): string =>
+  doneIn(runPipeline(programs[k], p, { inputKey: `${k}`, cache: caches[k] }));
 const doneIn = (j: Journal): string => {
   const records = j.records.map((r) => [r.phase.id, r.outcome, r.remarks.map((m) => `${m.name} ${m.fn}`)]);
   return `${JSON.stringify(records)}\n${printProgram(j.last)}`;
