@@ -84,16 +84,16 @@ function clone(): string {
   return dir;
 }
 
+/** @param runtime where a page's own server is found, if it starts one */
 const run = (
   command: string,
   args: readonly string[],
   cwd: string,
+  runtime: Readonly<Record<string, string>>,
 ): Promise<{ code: number | null; said: string }> =>
   new Promise((done) => {
-    const runtime = join(cwd, '.user-run');
-    mkdirSync(runtime, { recursive: true, mode: 0o700 });
     const cache = join(cwd, '.user-cache');
-    const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: cache, XDG_RUNTIME_DIR: runtime };
+    const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: cache, ...runtime };
     const child = spawn(command, args, { cwd, env });
     let said = '';
     child.stdout.on('data', (d) => (said += d));
@@ -106,6 +106,9 @@ describe.concurrent('commands of', () => {
   test.each(READMES.filter((f) => f !== 'src/lab/README.md'))('%s', async (readme) => {
     const steps = stepsOf(readFileSync(join(ROOT, readme), 'utf8'));
     const dir = clone();
+    const own = steps.some((s) => 'line' in s && /\borrery server\b/.test(s.line));
+    if (own) mkdirSync(join(dir, '.user-run'), { mode: 0o700 });
+    const runtime: Record<string, string> = own ? { XDG_RUNTIME_DIR: join(dir, '.user-run') } : {};
     for (const step of steps) {
       if ('file' in step) {
         writeFileSync(join(dir, step.file), step.text);
@@ -121,8 +124,8 @@ describe.concurrent('commands of', () => {
       const orrery = command === 'npx' && args[0] === 'orrery';
       expect(orrery || command.endsWith('nvcc'), `what is '${step.line}'?`).toBe(true);
       const { code, said } = orrery
-        ? await run(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args.slice(1)], dir)
-        : await run(command, args, dir);
+        ? await run(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args.slice(1)], dir, runtime)
+        : await run(command, args, dir, runtime);
       expect(code, `${step.line}\n${said}`).toBe(0);
     }
     // The front page has an order to save, its commands, and npm's.
