@@ -20,6 +20,10 @@ export function diverge(
   const { paths } = w;
   if (counters !== null) counters.divergentBranches++;
   const join = d.join;
+  if (join < 0 && ways.every(([to]) => to === ways[0][0])) {
+    path.pc = ways[0][0];
+    return;
+  }
   path.pc = join < 0 ? -1 : join;
   // Without a common point the lanes never meet again. If their meeting point is the path's own, the entry below
   // already waits there. Either way this entry has nothing left to do.

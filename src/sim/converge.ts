@@ -6,6 +6,7 @@ import { SimFault } from './faults.ts';
 import { lowest } from './masks.ts';
 import { mergePaths, passTurn, splitOff } from './paths.ts';
 import { primitives } from './primitives/index.ts';
+import { openRegion, release, sameRegion } from './regions.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Path, Warp } from './state.ts';
 import { shareResults } from './uniform.ts';
@@ -80,6 +81,7 @@ export function completeGroups(m: Simulation, w: Warp): boolean {
     const expected = wait.until === 'warp' ? live : wait.members & live;
     if ((expected & ~here) !== 0) continue;
     if (wait.until === 'warp') arrive(m, w, mergePaths(w, group));
+    else if (wait.until === 'region') openRegion(w, group);
     else if (group.every((p) => atSamePlace(p, first))) {
       const p = mergePaths(w, group);
       p.wait = null;
@@ -96,7 +98,9 @@ const atSamePlace = (p: Path, q: Path): boolean => p.frame === q.frame && p.pc =
 /** Does `q` wait for the same thing as `p`? */
 function sameMeeting(p: Path, q: Path): boolean {
   const [a, b] = [p.wait!, q.wait!];
-  if (a.until !== b.until || a.d.ins.op !== b.d.ins.op || a.d.ins.mods !== b.d.ins.mods) return false;
+  if (a.until !== b.until) return false;
+  if (a.until === 'region') return sameRegion(p, q);
+  if (a.d.ins.op !== b.d.ins.op || a.d.ins.mods !== b.d.ins.mods) return false;
   return a.until === 'warp' ? atSamePlace(p, q) : a.members === b.members;
 }
 
@@ -114,6 +118,8 @@ export function resume(m: Simulation, w: Warp): boolean {
     const atBarrier = w.paths.find((p) => p.wait?.until === 'warp');
     if (atBarrier !== undefined) arrive(m, w, atBarrier);
     else if (passTurn(w, true, null, m.schedule)) continue;
+    // Lanes that wait only for each other's regions never go on: their regions are wrong.
+    else if (w.paths.some((p) => p.wait !== null && p.wait.until !== 'region') && release(w)) continue;
     else if (w.paths.some((p) => p.wait?.until === 'barrier')) {
       w.state = 'barrier';
       return false;
@@ -132,7 +138,8 @@ export function waiting(m: Simulation, w: Warp): string[] {
     const mask = p.mask & ~w.exited;
     if (p.wait === null || mask === 0) continue;
     const who = mask === ~w.exited ? `warp ${w.index} waits` : `${lanes(mask)} of warp ${w.index} wait`;
-    const absent = p.wait.until === 'members' ? p.wait.members & ~w.exited & ~mask : 0;
+    const named = p.wait.until === 'members' || p.wait.until === 'region';
+    const absent = named ? p.wait.members & ~w.exited & ~mask : 0;
     const whom = absent === 0 ? '' : ` for ${lanes(absent)}`;
     out.push(`${who} at ${m.describe(p.wait.d, p.frame)}${whom}`);
   }

@@ -23,7 +23,7 @@ export interface Decoded {
   /** Branch target or targets, as instruction numbers. */
   readonly target: number;
   readonly table: readonly number[] | null;
-  /** Where paths that diverge here reconverge; -1: at the end of the function. */
+  /** Where paths that diverge here reconverge; -1: at the end of the function, or where they wait at a convergence barrier. */
   readonly join: number;
   readonly block: number;
   /** The source that holds the member mask; -1 if there is none. */
@@ -50,6 +50,7 @@ export interface Code {
   readonly operands: Int32Array;
   /** Words of the register image, including constants. */
   readonly words: number;
+  /** Words of the predicate file: one for each predicate, and for each barrier register one for each lane. */
   readonly preds: number;
   readonly image: Int32Array;
   readonly predImage: Int32Array;
@@ -108,8 +109,11 @@ function build(original: Fn): Code {
     const i = regIndex(r);
     if (place[i] >= 0) return place[i];
     const file = regFile(r);
-    if (file === RegFile.P || file === RegFile.UP || file === RegFile.B) place[i] = preds++;
-    else {
+    if (file === RegFile.P || file === RegFile.UP) place[i] = preds++;
+    else if (file === RegFile.B) {
+      place[i] = preds;
+      preds += 32;
+    } else {
       place[i] = words;
       words += WORDS[file];
     }
@@ -143,6 +147,8 @@ function build(original: Fn): Code {
   const dead = deadMeetingsOf(fn);
   const cfg = cfgOf(fn);
   const post = postDominatorsOf(fn);
+  // With convergence barriers nothing else brings lanes together.
+  const barriers = fn.blocks.some((b) => b.ins.some((x) => x.op.primitive === 'convergence'));
   const start = new Int32Array(fn.blocks.length + 1);
   fn.blocks.forEach((b, i) => {
     start[i + 1] = start[i] + b.ins.length;
@@ -153,7 +159,7 @@ function build(original: Fn): Code {
   const ins: Decoded[] = [];
   fn.blocks.forEach((b, bi) => {
     const up = post.idom[bi];
-    const join = up < 0 || up >= fn.blocks.length ? -1 : start[up];
+    const join = barriers || up < 0 || up >= fn.blocks.length ? -1 : start[up];
     for (const x of b.ins) {
       const k = operands.length;
       const { op } = x;

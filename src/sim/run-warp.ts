@@ -6,6 +6,7 @@ import { OutOfBudget, SimFault } from './faults.ts';
 import { MemoryFault } from './memory.ts';
 import { passTurn } from './paths.ts';
 import { primitives } from './primitives/index.ts';
+import { converge, release } from './regions.ts';
 import type { Simulation } from './simulation.ts';
 import type { Frame, Warp } from './state.ts';
 import { shareResults } from './uniform.ts';
@@ -60,7 +61,7 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
     if (++inPath > slice) {
       inPath = 0;
       if (schedule !== null) slice = schedule.turn();
-      passTurn(w, true, path, schedule);
+      if (!passTurn(w, true, path, schedule)) release(w);
       continue;
     }
     m.executed++;
@@ -114,6 +115,10 @@ export function runWarp(m: WarpHost, w: Warp, limit: number): void {
       case 'barrier':
         if (mask === 0) path.pc++;
         else meetBarrier(m, w, path, d, mask);
+        continue;
+      case 'convergence':
+        if (mask === 0) path.pc++;
+        else converge(m, w, path, d, mask);
         continue;
       default: {
         if (d.members >= 0 && mask !== 0) {

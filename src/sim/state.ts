@@ -8,9 +8,10 @@ export interface Wait {
   readonly d: Decoded;
   /**
    * `members`: until all lanes of `members` are at a matching instruction. `warp`: for the rest of the warp, at an
-   * aligned barrier; given up when no other path can move. `barrier`: until the barrier opens.
+   * aligned barrier; given up when no other path can move. `barrier`: until the barrier opens. `region`: until all lanes
+   * of `members` wait at the same convergence barrier.
    */
-  readonly until: 'members' | 'warp' | 'barrier';
+  readonly until: 'members' | 'warp' | 'barrier' | 'region';
   readonly members: number;
 }
 

@@ -1,0 +1,97 @@
+import type { Decoded } from './decode.ts';
+import { lowest } from './masks.ts';
+import { mergePaths, splitOff } from './paths.ts';
+import type { Simulation } from './simulation.ts';
+import type { Path, Warp } from './state.ts';
+
+/*
+ * Convergence barriers. BSSY names those who take part: the lanes that execute it together. BSYNC lets none of them go on before all have
+ * come to it or ended; those who come from one place go on together. A function that uses them brings lanes together in no other way.
+ *
+ * Each lane has its own copy of a barrier register, with the lanes of its region, so that lanes which are apart may use one register for
+ * different regions. 0: no region.
+ *
+ * So that lanes which wait for each other by other means (a lock, a barrier of the block) make progress, as the hardware promises from sm_70
+ * on, lanes at a BSYNC stop waiting when the others use up their turn or are stuck elsewhere (`release`): those are taken to yield.
+ */
+
+/** Lanes `mask` of the running path execute BSSY or BSYNC. */
+export function converge(m: Simulation, w: Warp, path: Path, d: Decoded, mask: number): void {
+  const { p } = path.frame.regs;
+  const sets = d.ins.dst.length > 0;
+  const at = barrierOf(path, d);
+  if (sets) {
+    for (let r = mask; r !== 0; r &= r - 1) {
+      const l = lowest(r);
+      const before = p[at + l] & ~w.exited & ~(1 << l);
+      if (p[at + l] !== 0 && (before & ~mask) !== 0)
+        m.fault('sets a convergence barrier that has not been waited for', d, w, l);
+      p[at + l] = mask;
+    }
+    path.pc++;
+    return;
+  }
+  const here = path.pc++;
+  for (let rest = mask; rest !== 0; ) {
+    const l = lowest(rest);
+    const members = p[at + l];
+    if (members === 0) m.fault('waits at a convergence barrier that was not set', d, w, l);
+    let group = 0;
+    for (let r = rest; r !== 0; r &= r - 1) if (p[at + lowest(r)] === members) group |= r & -r;
+    rest &= ~group;
+    if ((members & ~w.exited & ~group) === 0) {
+      for (let r = group; r !== 0; r &= r - 1) p[at + lowest(r)] = 0;
+      continue;
+    }
+    splitOff(w, path, group, here).wait = { d, until: 'region', members };
+  }
+}
+
+/** Place of the barrier register of BSSY or BSYNC; lane `l`'s word is `l` behind it. */
+const barrierOf = (path: Path, d: Decoded): number => path.frame.code.operands[d.k];
+
+/** Do both wait at the same barrier for the same region? */
+export const sameRegion = (p: Path, q: Path): boolean =>
+  p.frame === q.frame &&
+  p.wait!.members === q.wait!.members &&
+  barrierOf(p, p.wait!.d) === barrierOf(q, q.wait!.d);
+
+/** All lanes of a region wait: they go on, those at one place together. */
+export function openRegion(w: Warp, group: readonly Path[]): void {
+  for (const p of group) {
+    const at = barrierOf(p, p.wait!.d);
+    for (let r = p.mask; r !== 0; r &= r - 1) p.frame.regs.p[at + lowest(r)] = 0;
+    p.wait = null;
+    p.pc++;
+  }
+  for (const pc of new Set(group.map((p) => p.pc)))
+    mergePaths(
+      w,
+      group.filter((p) => p.pc === pc),
+    );
+}
+
+/**
+ * Lets the lanes that have waited longest at a convergence barrier go on without the others, who no longer wait for them.
+ * @returns whether any wait there
+ */
+export function release(w: Warp): boolean {
+  let first: Path | null = null;
+  for (const p of w.paths)
+    if (p.wait?.until === 'region' && (first === null || p.turn < first.turn)) first = p;
+  if (first === null) return false;
+  const { frame } = first;
+  const { d, members } = first.wait!;
+  const at = barrierOf(first, d);
+  const left = members & ~first.mask;
+  for (let r = left; r !== 0; r &= r - 1)
+    if (frame.regs.p[at + lowest(r)] === members) frame.regs.p[at + lowest(r)] = left;
+  for (const p of w.paths)
+    if (p !== first && p.wait?.until === 'region' && sameRegion(p, first))
+      p.wait = { ...p.wait, members: left };
+  openRegion(w, [first]);
+  w.paths.splice(w.paths.indexOf(first), 1);
+  w.paths.push(first);
+  first.turn = ++w.turns;
+  return true;
+}
