@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { barrierFaults } from '../analysis/barrier-use.ts';
 import { planOf } from '../core.ts';
 import { host } from '../engine/pipeline.ts';
 import { type Diagnostic, DiagnosticError } from '../ir/diagnostic.ts';
@@ -75,7 +76,9 @@ export async function checkOne(file: string): Promise<Diagnostic[]> {
     const { program, diagnostics } = parseProgram(text, isa, file);
     return diagnostics.length > 0
       ? diagnostics
-      : verifyProgram(program).map((e) => plain(file, verifyMessage(e)));
+      : [...verifyProgram(program), ...program.functions.flatMap(barrierFaults)].map((e) =>
+          plain(file, verifyMessage(e)),
+        );
   }
   return [plain(file, 'unknown kind of file', ['it ends in .yaml, .ptx or .ori'])];
 }

@@ -1,3 +1,4 @@
+import { barrierFaults } from '../analysis/barrier-use.ts';
 import { cfgIsCurrent } from '../analysis/cfg.ts';
 import { DiagnosticError } from '../ir/diagnostic.ts';
 import { dropUnchangedDrafts } from '../ir/draft/index.ts';
@@ -311,6 +312,7 @@ function checkSnapshot(
 ): void {
   for (const fn of program.functions) {
     const errors = verifyFn(fn, program, { controlLast: properties.has('control-last') });
+    if (errors.length === 0) errors.push(...barrierFaults(fn));
     if (errors.length === 0 && properties.has('ssa')) errors.push(...verifySsa(fn));
     if (!cfgIsCurrent(fn))
       errors.push({

@@ -1,3 +1,4 @@
+import { barrierFaults } from '../analysis/barrier-use.ts';
 import { missingOperations, type Support } from '../analysis/target-operations.ts';
 import type { Pass } from './pass.ts';
 import { verified } from './verified.ts';
@@ -8,14 +9,12 @@ import { verified } from './verified.ts';
  * before, after: the same text; ends the run if a rule is violated
  *
  * Requires: control-last. Guarantees: the rules of phases 0 and 12, and no operation that the target lacks (the back end's
- * `operations`): what a phase should have expanded, or what the input has although no target as old as this one can run it.
+ * `operations`), and no use of a convergence barrier that is wrong on some path (`barrierFaults`): what a phase should have expanded, or what the input has although no target as old as this one can run it.
  * Pseudo instructions are rejected only if the binding sets `no-pseudo: true`: PTX has them, and ptxas expands them.
  * Bound: one look at each operand.
  */
 export const finalInspection: Pass = (fn, ctx) =>
-  verified(
-    fn,
-    ctx,
-    { controlLast: true, noPseudo: ctx.params['no-pseudo'] === true },
-    missingOperations(fn, (ctx.fact('operations') ?? {}) as Readonly<Record<string, Support>>, ctx.sm),
-  );
+  verified(fn, ctx, { controlLast: true, noPseudo: ctx.params['no-pseudo'] === true }, [
+    ...barrierFaults(fn),
+    ...missingOperations(fn, (ctx.fact('operations') ?? {}) as Readonly<Record<string, Support>>, ctx.sm),
+  ]);
