@@ -17,6 +17,7 @@ import { convertToUniform } from './convert-to-uniform.ts';
 import { copyPropagation } from './copy-propagation.ts';
 import { deadResults } from './dead-results.ts';
 import { deadStores } from './dead-stores.ts';
+import { dropRegions } from './drop-regions.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
 import { equivalentConditions } from './equivalent-conditions.ts';
@@ -29,6 +30,7 @@ import { gvnCse } from './gvn-cse.ts';
 import { hoistCommon } from './hoist-common.ts';
 import { hoistInvariants } from './hoist-invariants.ts';
 import { inlineFunctions } from './inline-functions.ts';
+import { insertRegions } from './insert-regions.ts';
 import { lateCommoning } from './late-commoning.ts';
 import { liveDead } from './live-dead.ts';
 import { loopFusion } from './loop-fusion.ts';
@@ -157,6 +159,14 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
   entry('expand-table-jumps', expandTableJumps, 1, 'make the indices of jump tables offsets into them', {
     facts: ['encoding.instruction-bytes'],
+  }),
+  entry('drop-regions', dropRegions, 1, 'regions in which no branch parts lanes any more go', {
+    requires: ['control-last'],
+  }),
+  entry('insert-regions', insertRegions, 1, 'regions at whose ends lanes that parted wait for each other', {
+    knobs: ['ExpandSyncInstLate'],
+    facts: ['limits.convergence-barriers'],
+    requires: ['control-last'],
   }),
   entry('target-branches', targetBranches, 1, 'what a target does with branches before they are simplified', {
     knobs: ['Knob232', 'Knob351'],
