@@ -43,7 +43,15 @@ export function converge(m: Simulation, w: Warp, path: Path, d: Decoded, mask: n
       for (let r = group; r !== 0; r &= r - 1) p[at + lowest(r)] = 0;
       continue;
     }
-    splitOff(w, path, group, here).wait = { d, until: 'region', members };
+    const others = w.paths.find(
+      (q) =>
+        q.wait?.until === 'region' && q.frame === path.frame && q.pc === here && q.wait.members === members,
+    );
+    if (others === undefined) splitOff(w, path, group, here).wait = { d, until: 'region', members };
+    else {
+      others.mask |= group;
+      path.mask &= ~group;
+    }
   }
 }
 
