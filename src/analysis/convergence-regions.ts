@@ -87,7 +87,9 @@ class Finder {
   find(): ConvergenceRegions {
     const { branch } = divergenceOf(this.fn);
     const { rpo, count } = this.cfg;
-    const byJoin = new Map<number, Candidate[]>();
+    const all = new Set<Candidate>();
+    /** By join: the region of a block, and the one that begins there. */
+    const byJoin = new Map<number, { inside: Map<number, Candidate>; starts: Map<number, Candidate> }>();
     for (const b of rpo) {
       if (branch[b] !== Lanes.Varying || this.ways(b) < 2) continue;
       const join = this.post.idom[b];
@@ -95,11 +97,11 @@ class Finder {
         this.without.push({ branch: b, why: 'its ways do not meet before the threads end' });
         continue;
       }
-      if (!byJoin.has(join)) byJoin.set(join, []);
-      const same = byJoin.get(join)!;
-      const inside = same.find((c) => c.blocks.has(b));
-      if (inside !== undefined) {
-        inside.branches.push(b);
+      if (!byJoin.has(join)) byJoin.set(join, { inside: new Map(), starts: new Map() });
+      const { inside, starts } = byJoin.get(join)!;
+      const around = inside.get(b);
+      if (around !== undefined) {
+        around.branches.push(b);
         continue;
       }
       const c = this.candidate(b, join);
@@ -107,11 +109,18 @@ class Finder {
         this.without.push({ branch: b, why: c });
         continue;
       }
-      const taken = same.filter((o) => c.blocks.has(o.start));
-      for (const o of taken) c.branches.unshift(...o.branches);
-      byJoin.set(join, [...same.filter((o) => !taken.includes(o)), c]);
+      for (const at of c.blocks) {
+        inside.set(at, c);
+        const within = starts.get(at);
+        if (within === undefined) continue;
+        c.branches.unshift(...within.branches);
+        starts.delete(at);
+        all.delete(within);
+      }
+      starts.set(c.start, c);
+      all.add(c);
     }
-    return this.nested([...byJoin.values()].flat());
+    return this.nested([...all]);
   }
 
   /** Successors from which threads do not merely end. */
@@ -185,8 +194,11 @@ class Finder {
         if (rpoNumber[pred[e]] >= 0 && !own(pred[e]) && (this.dead[b] === 0 || this.dead[c.join] === 1))
           return pred[e];
     }
-    c.leaves = [];
-    for (let e = predStart[c.join]; e < predStart[c.join + 1]; e++) if (own(pred[e])) c.leaves.push(pred[e]);
+    const leads = (b: number): boolean => {
+      for (let e = succStart[b]; e < succStart[b + 1]; e++) if (succ[e] === c.join) return true;
+      return false;
+    };
+    c.leaves = [...(c.aroundLoop ? [] : [c.start]), ...c.blocks].filter(leads).sort((a, b) => a - b);
     return -1;
   }
 
