@@ -2,18 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { barrierFaults } from '../src/analysis/barrier-use.ts';
 import { convergenceRegionsOf } from '../src/analysis/convergence-regions.ts';
+import { ptxTable } from '../src/cli/emit.ts';
 import { reg } from '../src/ir/operand.ts';
 import type { Fn, Instr, Program } from '../src/ir/program.ts';
 import { parseProgram } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { partingOf } from '../src/lab/parting.ts';
 import { insertRegions } from '../src/passes/insert-regions.ts';
+import { emitPtx } from '../src/ptx/emit/index.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { runPass } from './support/run-pass.ts';
-import { kernel, run } from './support/sim-kernel.ts';
+import { BASE, kernel, run } from './support/sim-kernel.ts';
 import { runs } from './support/size.ts';
+import { shipped } from './support/specs.ts';
 
 /** Ifs and loops in each other; those with early exits too; or branches anywhere, forwards and some back. */
 type Shape = 'nested' | 'with exits' | 'tangled';
@@ -367,4 +370,12 @@ describe('a switch whose lanes choose differently', () => {
     expect(b.values).toEqual(a.values);
     expect(work(b)).toBe(work(a));
   });
+});
+
+test('PTX has neither the instructions nor their registers', () => {
+  const p = program(3, 'nested');
+  const table = ptxTable(shipped);
+  const written = (x: Program): string => emitPtx(x, { table, paramBase: BASE, module: null }).text;
+  expect(withRegions(p).functions[0]).not.toBe(p.functions[0]);
+  expect(written(withRegions(p))).not.toMatch(/%b\d|%b</);
 });

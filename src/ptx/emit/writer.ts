@@ -128,11 +128,12 @@ export class Writer {
     this.out.push(`\t${text};`);
   }
 
-  /** Declarations of the registers used, one for each type. */
+  /** Declarations of the registers used, one for each type. Barriers of convergence occur in no line of PTX. */
   declarations(): string[] {
     const out: string[] = [];
     for (const [file, [name, type]] of FILES.entries())
-      if (this.counts[file] > 0) out.push(`\t.reg .${type} ${name}<${this.counts[file]}>;`);
+      if (this.counts[file] > 0 && file !== RegFile.B)
+        out.push(`\t.reg .${type} ${name}<${this.counts[file]}>;`);
     if (this.lastHalf >= 0) out.push(`\t.reg .b16 %rh<${this.lastHalf + 1}>;`);
     if (this.halves > 0) out.push(`\t.reg .b16 %h<${this.halves}>;`);
     if (this.bytes > 0) out.push(`\t.reg .b8 %b<${this.bytes}>;`);
