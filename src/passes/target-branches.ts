@@ -7,8 +7,8 @@ import { hasMod, Lanes, withMods } from '../ir/opcode.ts';
 import { Kind, NO_REG } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
-import { dropFrom, hasRegions } from './drop-regions.ts';
 import type { Pass, PassContext } from './pass.ts';
+import { dropFrom, hasRegions } from './region-removal.ts';
 
 /**
  * Phase DoSwitchOptFirst: what each target does with branches before they are simplified, by slot 136 of its back end.
