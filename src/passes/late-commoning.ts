@@ -3,7 +3,8 @@ import { commonValues } from './common-values.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Phase 64, LateOriCommoning: value numbering once more, after phases 50 to 63 have changed the code.
+ * Phase 64, LateOriCommoning: value numbering once more, after phases 50 to 63 have changed the code; and OriCommoning (entry 57), right
+ * after phase 49, for what that was told to leave.
  *
  *     before                              after
  *     BB0:                                BB0:
