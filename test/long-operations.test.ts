@@ -161,6 +161,9 @@ ret;
 }
 `;
 
+/** The stages that run the recipes of all stages again. */
+const LAST = ['LateExpansionUnsupportedOps2', 'LateExpansionUnsupportedOpsMid'];
+
 describe('knob ExpandLongOperations', () => {
   const OPERATIONS: readonly (readonly [phase: string, ptx: string, gone: string, there: string])[] = [
     ['ConvertUnsupportedOps', 'bfe.s32 %r1, %r2, %r3, 7; st.u32 [%rd1], %r1;', 'BFE', 'SGXT'],
@@ -192,6 +195,46 @@ describe('knob ExpandLongOperations', () => {
     expect(printProgram(optimize(program, usual).last)).toContain(gone);
   });
 
+  // Made by rules of doubles, and by promotion to registers, behind the stage that expands it, and by no phase after that made simpler.
+  const MADE: readonly (readonly [by: string, ptx: string, gone: string, there: string])[] = [
+    [
+      'LateArchOptimizeFirst',
+      'cvt.f64.f32 %d1, %f2; cvt.f64.f32 %d2, %f3; div.rn.f64 %d3, %d1, %d2; cvt.rn.f32.f64 %f3, %d3; st.f32 [%rd1], %f3;',
+      'FDIV',
+      'MUFU_D.RCP',
+    ],
+    [
+      'GeneralOptimizeMid',
+      'st.local.u32 [c], %r2; ld.local.u8 %r3, [c+1]; st.u32 [%rd1], %r3; st.u32 [%rd1+4], %r2;',
+      'BFE',
+      'SGXT',
+    ],
+  ];
+  it.each(
+    MADE.flatMap((m) =>
+      [
+        ['sm_90', 'LateExpansionUnsupportedOpsMid'],
+        ['sm_80', 'LateExpansionUnsupportedOps2'],
+      ].map(([sm, phase]) => [sm, phase, ...m] as const),
+    ),
+  )('on %s, %s expands what %s made: %s', async (sm, phase, by, ptx, gone, there) => {
+    const named = `NamedPhases=${by}+LateExpansionUnsupportedOpsMid`;
+    const textAt = async (set: readonly string[], back: number): Promise<string> => {
+      const plan = (await planWith({ order: 'binary', sm, set: [named, ...set] })).plan!;
+      const declared = '.local .align 4 .b8 c[4]; .reg .f64 %d<9>; .reg .b32';
+      const { program } = readPtx(source(ptx).replace('.reg .b32', declared), plan);
+      const at = plan.phases.findIndex((p) => p.id === phase);
+      return printProgram(optimize(program, plan, { until: plan.phases[at - back].id }).last);
+    };
+    const before = await textAt(['ExpandLongOperations'], 1);
+    expect(before).toContain(gone);
+    expect(before).not.toContain(there);
+    const after = await textAt(['ExpandLongOperations'], 0);
+    expect(after).not.toContain(gone);
+    expect(after).toContain(there);
+    expect(await textAt([], 0)).toContain(gone);
+  });
+
   it('leaves one quotient where quotient and remainder go with one divisor', async () => {
     const plan = (await planWith({ order: 'binary', knobSets: ['machine-operations'] })).plan!;
     const { program } = readPtx(
@@ -204,7 +247,10 @@ describe('knob ExpandLongOperations', () => {
   it('is the switch of the groups that these phases run, and of no other', async () => {
     const plan = (await planWith({ order: 'binary' })).plan!;
     const named = plan.phases.filter((p) => p.knobs.includes('ExpandLongOperations'));
-    expect(named.flatMap((p) => groupsOf(p)).sort()).toEqual([
+    const groups = (late: boolean): string[] =>
+      named.filter((p) => LAST.includes(p.id) === late).flatMap((p) => groupsOf(p));
+    expect([...new Set(groups(true))].sort()).toEqual(groups(false).sort());
+    expect(groups(false).sort()).toEqual([
       'bit-fields',
       'dot-products',
       'long-first',

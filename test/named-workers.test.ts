@@ -39,6 +39,6 @@ it.each([
   ['divmod', COMMONING, { set: ['DisablePhases=GvnCse'] }, ['OriCommoning']],
   ['divmod', COMMONING, { set: ['DisablePhases=GvnCse+OriCommoning'] }, []],
   ['divmod', COMMONING, { set: ['DisablePhases=GvnCse'], level: 1 }, []],
-] as const)('%s: of %j, with %j, %j change it', async (name, phases, change, expected) => {
+])('%s: of %j, with %j, %j change it', async (name, phases, change, expected) => {
   expect(await changing(name, phases, change as Partial<PlanRequest>)).toEqual(expected);
 });
