@@ -54,6 +54,13 @@ export const isPlainLoad = (ins: Instr): boolean =>
 export const isSafeLoad = (ins: Instr): boolean =>
   isPlainLoad(ins) && ins.src.length === 1 && ins.src[0].kind === Kind.CBank && ins.src[0].reg === NO_REG;
 
+/** Does it read a special register that a thread always finds the same? */
+export function isFixedRegister({ op, mods }: Instr): boolean {
+  if (op.special.length === 0 || (op.flags & OpFlag.Volatile) !== 0) return false;
+  const { shift, mask } = op.groups[0];
+  return op.special[(mods >>> shift) & mask]?.changes === false;
+}
+
 /** Is it unguarded and allowed to have a guard? */
 export const mayTakeGuard = (ins: Instr): boolean =>
   ins.guard === NO_REG && (ins.op.flags & OpFlag.Predicable) !== 0;

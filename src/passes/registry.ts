@@ -62,6 +62,7 @@ import { sanitize } from './sanitize.ts';
 import { sinkValues } from './sink-values.ts';
 import { speculativeLoads } from './speculative-loads.ts';
 import { splitControlFlow } from './split-control-flow.ts';
+import { splitHighPressure } from './split-high-pressure.ts';
 import { splitLiveRanges } from './split-live-ranges.ts';
 import { switchOpt } from './switch-opt.ts';
 import { tailMerging } from './tail-merging.ts';
@@ -141,6 +142,16 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     requires: ['control-last', 'ssa'],
   }),
   entry('split-live-ranges', splitLiveRanges, 1, 'split registers that are used for several values'),
+  entry(
+    'split-high-pressure',
+    splitHighPressure,
+    1,
+    'split ranges of constants where registers do not suffice',
+    {
+      facts: ['limits', 'costs'],
+      requires: ['control-last', 'phi-free'],
+    },
+  ),
   entry('report-initial', reportInitial, 2, 'statistics header and Ori text for the report'),
   entry('report-scheduling', reportScheduling, 1, 'the same with a line for each loop'),
   entry('report-registers', reportRegisters, 1, 'the same with pressure, warps, and what lives across calls'),

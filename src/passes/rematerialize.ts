@@ -1,5 +1,5 @@
 import { type Costs, instrCost } from '../analysis/costs.ts';
-import { isPlainLoad, isValue } from '../analysis/effects.ts';
+import { isFixedRegister, isPlainLoad, isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import type { Use } from '../analysis/live-ranges.ts';
 import { Pool, reads } from '../analysis/liveness.ts';
@@ -12,7 +12,6 @@ import { type Draft, edit, type Ins, readingInstead } from '../ir/draft/index.ts
 import { withDst, withSource } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
-import { OpFlag } from '../ir/opcode.ts';
 import { Kind, NO_REG, type Reg, RegFile, regFile, withReg } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -240,15 +239,8 @@ function costOf(ctx: PassContext, { costs: knobs }: Names): (x: Instr) => number
     if (isValue(x)) return !Number.isNaN(move) && copyOf(moves, x)?.kind === Kind.Imm ? move : own;
     if (isPlainLoad(x) && x.op.space === 'const')
       return x.src[0].kind === Kind.CBank ? constant : Number.isNaN(memory) ? own : memory;
-    return isFixed(x) ? own : Number.POSITIVE_INFINITY;
+    return isFixedRegister(x) ? own : Number.POSITIVE_INFINITY;
   };
-}
-
-/** Does it read a special register that a thread always finds the same? */
-function isFixed({ op, mods }: Instr): boolean {
-  if (op.special.length === 0 || (op.flags & OpFlag.Volatile) !== 0) return false;
-  const { shift, mask } = op.groups[0];
-  return op.special[(mods >>> shift) & mask]?.changes === false;
 }
 
 /** Carries a plan out, as far as it may, and gives the cycles that this adds. */
