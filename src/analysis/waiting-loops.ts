@@ -4,7 +4,8 @@ import { loopsOf } from './loops.ts';
 import { memo } from './memo.ts';
 import { isCall, isStrong } from './memory-ops.ts';
 
-const reads = (x: Instr): boolean => (x.op.flags & OpFlag.ReadsMemory) !== 0 && isStrong(x);
+/** Is it an atomic or strong read? Only such a one can be waited on (PTX ISA 9.0, chapter 8). */
+export const isStrongRead = (x: Instr): boolean => (x.op.flags & OpFlag.ReadsMemory) !== 0 && isStrong(x);
 
 /**
  * May the function have a loop in which a thread waits for another thread's write: one with an atomic or strong read,
@@ -13,7 +14,7 @@ const reads = (x: Instr): boolean => (x.op.flags & OpFlag.ReadsMemory) !== 0 && 
  * use up its turns. (A plain read cannot be waited on: PTX ISA 9.0, chapter 8.)
  */
 export const mayWaitInLoops: (fn: Fn) => boolean = memo((fn) => {
-  const waits = (b: number): boolean => fn.blocks[b].ins.some((x) => isCall(x) || reads(x));
+  const waits = (b: number): boolean => fn.blocks[b].ins.some((x) => isCall(x) || isStrongRead(x));
   if (!fn.blocks.some((_, b) => waits(b))) return false;
   const { innermost, irreducible } = loopsOf(fn);
   return (

@@ -23,6 +23,7 @@ import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
 import { equivalentConditions } from './equivalent-conditions.ts';
 import { expandTableJumps } from './expand-table-jumps.ts';
 import { finalInspection } from './final-inspection.ts';
+import { forwardProgress } from './forward-progress.ts';
 import { forwardStores } from './forward-stores.ts';
 import { generateMovPhi } from './generate-mov-phi.ts';
 import { guardedSelects } from './guarded-selects.ts';
@@ -199,6 +200,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('place-blocks', placeBlocks, 1, 'order blocks along the paths of control, cold ones last'),
   entry('merge-sync', mergeSync, 2, 'remove synchronization that an adjacent one covers'),
   entry('propagate-varying', propagateVarying, 1, 'report which values and branches differ between lanes'),
+  entry('forward-progress', forwardProgress, 1, 'give way in loops that wait for other threads', {
+    requires: ['control-last', 'ssa'],
+  }),
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
   entry('promote-half', promoteHalf, 1, 'compute half-precision operations in single precision', {
