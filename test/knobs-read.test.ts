@@ -67,7 +67,10 @@ const adding = branchyPtx('k').replace(
 );
 /** Two barriers with nothing between them. */
 const waitsTwice = branchyPtx('k').replace('st.global', 'bar.sync 0; bar.sync 0; st.global');
+/** A fence for the whole system. */
+const fenced = branchyPtx('k').replace('st.global', 'membar.sys; st.global');
 const programs = [
+  lowered(fenced),
   lowered(waitsTwice),
   lowered(topTested),
   lowered(counting),

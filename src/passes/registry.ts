@@ -21,6 +21,7 @@ import { dropRegions } from './drop-regions.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
 import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
 import { equivalentConditions } from './equivalent-conditions.ts';
+import { expandSync } from './expand-sync.ts';
 import { expandTableJumps } from './expand-table-jumps.ts';
 import { finalInspection } from './final-inspection.ts';
 import { forwardProgress } from './forward-progress.ts';
@@ -169,6 +170,10 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     'resolve or bypass branches that earlier ones decide',
   ),
   entry('switch-opt', switchOpt, 1, 'choose jump table, search tree, bit test or cascade for each switch'),
+  entry('expand-sync', expandSync, 1, 'put an error barrier behind fences of the system', {
+    knobs: ['DisableErrbarAfterMembar'],
+    facts: ['capabilities.error-barrier'],
+  }),
   entry('expand-table-jumps', expandTableJumps, 1, 'make the indices of jump tables offsets into them', {
     facts: ['encoding.instruction-bytes'],
   }),
