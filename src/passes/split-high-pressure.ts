@@ -6,7 +6,6 @@ import {
   type Liveness,
   LiveWalker,
   livenessOf,
-  liveOutOf,
   Pool,
   poolOf,
   reads,
@@ -23,6 +22,8 @@ import type { Pass, PassContext } from './pass.ts';
 
 /** Behind what was split, another point may be the fullest of its block; so often the function is looked at. */
 const ROUNDS = 4;
+/** Looks at values that may be live at a full point, for each instruction of the function; our own bound. */
+const MOST_LOOKS = 64;
 
 /**
  * Phase 138, OriSplitHighPressureLiveRanges: the last resort where a thread would need more registers than it may have. The live range of
@@ -48,7 +49,7 @@ const ROUNDS = 4;
  * Requires: control-last; not SSA. Guarantees: blocks and edges stay; no point has more registers live than before. Device functions are left
  * alone: what their callers can spare is not known. A second application goes on where the rounds of the first ended; else it changes
  * nothing.
- * Bound: four rounds of one look at each instruction and at what is live at one point of each block that is too full.
+ * Bound: four rounds of one look at each instruction, and 64 at values that may be live at full points for each.
  */
 export const splitHighPressure: Pass = (fn, ctx) => {
   if (fn.kind !== 'entry') return fn;
@@ -123,31 +124,42 @@ class Splitting {
     return n;
   }
 
-  /** Values that are live at a peak, not read right behind it, and may be computed again. */
+  /**
+   * Values that are live at a peak, not read right behind it, and may be computed again. The fullest blocks are looked at first, and no
+   * more than `MOST_LOOKS` values for each instruction of the function: where all blocks are full of constants, the least full stay so.
+   */
   private candidates(): Map<Reg, Candidate> {
-    const { d, live } = this;
-    const walker = new LiveWalker(live);
+    const { d, fn, live } = this;
     const out = new Map<Reg, Candidate>();
-    for (const [b, peak] of this.peaks) {
-      const there = new Set<Reg>(liveOutOf(live, b));
+    const leaves = this.leaves();
+    if (leaves.length === 0) return out;
+    const walker = new LiveWalker(live);
+    let looks = fn.blocks.reduce((n, b) => n + b.ins.length, 0) * MOST_LOOKS;
+    for (const [b, peak] of [...this.peaks].sort((p, q) => q[1].excess - p[1].excess || p[0] - q[0])) {
+      if ((looks -= leaves.length) < 0) break;
       walker.enter(b);
-      for (let n = d.last(b), above: Ins; n >= 0; n = above) {
+      for (let n = d.last(b), above: Ins; n >= 0 && peak.at >= 0; n = above) {
         above = d.previous(n);
-        reads(d.at(n), (r) => there.add(r));
         walker.step(d.at(n));
         if (n === peak.at) break;
       }
-      if (peak.at >= 0) reads(d.at(peak.at), (r) => there.delete(r));
-      for (const r of there) {
-        if (!walker.isLive(r)) continue;
-        const def = this.definition(r);
-        if (def < 0) continue;
+      const read = new Set<Reg>();
+      if (peak.at >= 0) reads(d.at(peak.at), (r) => read.add(r));
+      for (const r of leaves) {
+        if (!walker.isLive(r) || read.has(r)) continue;
         const known = out.get(r);
-        if (known === undefined) out.set(r, { r, def, peaks: [peak], starts: [], cost: 0 });
+        if (known === undefined) out.set(r, { r, def: d.def(r), peaks: [peak], starts: [], cost: 0 });
         else known.peaks.push(peak);
       }
     }
     return out;
+  }
+
+  /** Registers whose only definition may be repeated anywhere. */
+  private leaves(): readonly Reg[] {
+    return this.fn.blocks.flatMap((b) =>
+      b.ins.flatMap((x) => (readsNothing(x) && this.definition(x.dst[0]) >= 0 ? [x.dst[0]] : [])),
+    );
   }
 
   /** The only definition of a register, if it may be repeated anywhere; else -1. */
