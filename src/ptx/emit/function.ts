@@ -1,5 +1,5 @@
 import { hasMod, OpFlag, slotWidth, withMods } from '../../ir/opcode.ts';
-import { Kind, label, NO_REG, regWidth } from '../../ir/operand.ts';
+import { Kind, label, NO_REG, type Reg, RegFile, RZ, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
 import { flightFault } from '../flight.ts';
@@ -13,6 +13,7 @@ import { Halves, withHalves } from './halves.ts';
 import { planIndices } from './indices.ts';
 import { LineInfo } from './locs.ts';
 import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
+import { type ProductPlan, planProducts } from './products.ts';
 import type { PtxTable, Row } from './table.ts';
 import { variableText } from './variable.ts';
 import { NoPtx, Writer } from './writer.ts';
@@ -113,6 +114,11 @@ class BodyWriter {
   private readonly prototypes = new Map<string, string>();
   private readonly plan: ReturnType<typeof planCarries>;
   private readonly indices: ReturnType<typeof planIndices>;
+  private readonly products: ProductPlan;
+  /** Products that have been written, by their numbers. */
+  private readonly written: Reg[];
+  /** Instructions that have been written. */
+  private place = 0;
 
   constructor(fn: Fn, w: Writer, halves: Halves, module: ModuleContext, at: FunctionContext) {
     this.fn = fn;
@@ -122,6 +128,8 @@ class BodyWriter {
     this.lines = new LineInfo(module.program.locs, at.source);
     this.plan = planCarries(fn);
     this.indices = planIndices(fn);
+    this.products = planProducts(fn);
+    this.written = [...this.products.ready];
     this.findTargets();
     const taken = new Set<string>();
     const again = new Map<string, number>();
@@ -201,11 +209,25 @@ class BodyWriter {
     if (this.targets.has(b.id) || pragmas.length > 0) this.w.out.push(`${this.label(b.id)}:`);
     for (const p of pragmas) this.w.out.push(`\t.pragma ${JSON.stringify(p)};`);
     const last = next === null ? null : branchesWhereFalse(b);
-    for (const i of b.ins)
-      if (i === last) {
+    for (const i of b.ins) {
+      const product = this.products.shared.get(this.place++);
+      if (product !== undefined) this.sumOfProduct(i, product);
+      else if (i === last) {
         this.instruction({ ...i, guardNot: false, src: [label(next!.id)] });
         this.instruction({ ...i, mods: withMods(i.op, i.mods, 'U'), guard: NO_REG, guardNot: false });
       } else this.instruction(this.indices.jumps.get(i) ?? i);
+    }
+  }
+
+  /** Writes the sum of a wide product and an addend, and the product before it where none has been written. */
+  private sumOfProduct(i: Instr, product: number): void {
+    if (this.written[product] === NO_REG) {
+      this.written[product] = this.w.register(RegFile.RD);
+      this.instruction({ ...i, dst: [this.written[product]], src: [i.src[0], i.src[1], RZ] });
+    }
+    for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
+    const addend = this.w.value(i.src[2], 64, 's64', i.src[2].mods);
+    this.w.line(`add.s64 ${this.w.name(i.dst[0])}, ${this.w.name(this.written[product])}, ${addend}`);
   }
 
   private instruction(i: Instr): void {

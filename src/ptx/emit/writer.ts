@@ -2,6 +2,7 @@ import { Mod } from '../../ir/opcode.ts';
 import {
   FILE_WIDTH,
   Kind,
+  makeReg,
   NO_REG,
   type Operand,
   type Reg,
@@ -101,6 +102,11 @@ export class Writer {
     const index = this.next++;
     this.counts[file] = index + 1;
     return FILES[file][0] + index;
+  }
+
+  /** A register of a file that nothing else uses. */
+  register(file: number): Reg {
+    return makeReg(this.next++, file);
   }
 
   /** Letter of a temporary that can hold the value of a register. */
