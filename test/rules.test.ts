@@ -270,7 +270,8 @@ describe('matching', () => {
       fires('j == k'),
       fires('sameblock(t)'),
       fires('rootdepth() == 0'),
-    ]).toEqual([false, true, true, false, true, true]);
+      fires('intables(t)'),
+    ]).toEqual([false, true, true, false, true, true, false]);
   });
 
   it('of several rules the highest priority wins, then the first of the file', () => {

@@ -1,6 +1,6 @@
 import type { Reaching } from '../analysis/reaching.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { Mod, slotWidth } from '../ir/opcode.ts';
+import { Mod, OpFlag, slotWidth } from '../ir/opcode.ts';
 import {
   immOf,
   immValue,
@@ -134,6 +134,10 @@ class Binder {
         const o = operands[x];
         return o === null || o.reg === NO_REG ? Number.POSITIVE_INFINITY : d.useCount(o.reg);
       },
+      inTables: (x) => {
+        const o = operands[x];
+        return o !== null && o.reg !== NO_REG && inTables(d, o.reg);
+      },
       isRegister: (x) => operands[x]?.kind === Kind.Reg,
       isPlain: (x) => operands[x]?.mods === 0,
       sameBlock: (x) => d.block(line(x)) === d.block(root),
@@ -237,6 +241,21 @@ class Binder {
     }
     return sameOperand(known, o);
   }
+}
+
+/** More uses are not looked at: an instruction for so many readers is not worth a search at each of them. */
+const MOST_USES = 16;
+
+/** Is the register read by truth tables alone? */
+function inTables(d: Draft, r: Reg): boolean {
+  const uses = d.useCount(r);
+  if (uses > MOST_USES) return false;
+  let inside = 0;
+  d.eachUse(r, (n) => {
+    const { op, guard } = d.at(n);
+    if (op.primitive === null && (op.flags & OpFlag.Table) !== 0 && guard !== r) inside++;
+  });
+  return inside === uses;
 }
 
 const nameTables = new WeakMap<Rule, Map<string, number>>();

@@ -20,6 +20,8 @@ export interface Setting {
 export interface Situation extends Setting {
   /** Number of operands in the whole function that read the variable's register; Infinity if it is a constant. */
   uses(v: number): number;
+  /** Whether the variable's register is read by truth tables alone, of its width. */
+  inTables(v: number): boolean;
   /** Whether the variable is a register. */
   isRegister(v: number): boolean;
   /** Whether the operand carries no negation, complement or absolute value. */
@@ -35,6 +37,7 @@ export interface Situation extends Setting {
 /** Function name -> its arguments: variables, or a knob's name. */
 const FUNCTIONS: Readonly<Record<string, readonly ('variable' | 'knob')[]>> = {
   uses: ['variable'],
+  intables: ['variable'],
   isreg: ['variable'],
   plain: ['variable'],
   sameblock: ['variable'],
@@ -162,6 +165,8 @@ function value(e: Expr, vars: ReadonlyMap<string, number>, s: Situation): number
       switch (e.fn) {
         case 'uses':
           return s.uses(v);
+        case 'intables':
+          return Number(s.inTables(v));
         case 'isreg':
           return Number(s.isRegister(v));
         case 'plain':
