@@ -1,10 +1,11 @@
 import { hasMod, OpFlag, slotWidth, withMods } from '../../ir/opcode.ts';
-import { Kind, label, NO_REG, type Reg, RegFile, RZ, regWidth } from '../../ir/operand.ts';
+import { Kind, label, NO_REG, type Reg, RegFile, RZ, regIndex, regWidth } from '../../ir/operand.ts';
 import type { Block, Fn, Instr, Param, Program, Prototype, Variable } from '../../ir/program.ts';
 import type { PtxFunction } from '../ast.ts';
 import { flightFault } from '../flight.ts';
 import { scalars } from '../lower/vectors.ts';
 import { printPtxHeader } from '../print.ts';
+import { shiftedWords, writeBytes } from './bytes.ts';
 import { paramDecl, prototypeLine, type Signature, writeCall } from './call.ts';
 import { planCarries } from './carry.ts';
 import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
@@ -115,6 +116,7 @@ class BodyWriter {
   private readonly plan: ReturnType<typeof planCarries>;
   private readonly indices: ReturnType<typeof planIndices>;
   private readonly products: ProductPlan;
+  private readonly shifted: Uint8Array;
   /** Products that have been written, by their numbers. */
   private readonly written: Reg[];
   /** Instructions that have been written. */
@@ -129,6 +131,7 @@ class BodyWriter {
     this.plan = planCarries(fn);
     this.indices = planIndices(fn);
     this.products = planProducts(fn);
+    this.shifted = shiftedWords(fn);
     this.written = [...this.products.ready];
     this.findTargets();
     const taken = new Set<string>();
@@ -243,6 +246,7 @@ class BodyWriter {
     const row = rowOf(this.module.table, i, this.module.sm, this.plan.carries.get(i) ?? NO_CARRY);
     if (row.by === 'logic') {
       const width = slotWidth(i.op, i.mods, i.op.dsts[0]);
+      if (width === 32 && this.isShifted(i.dst[0]) && writeBytes(this.w, i)) return;
       if (width === 32 && hasTwoConstants(i) && this.halves.isPair(i.dst[0])) writeTable(this.w, i);
       else writeLogic(this.w, i, width);
     } else if (row.by === 'logic-test') writeLogicTest(this.w, i);
@@ -254,6 +258,10 @@ class BodyWriter {
       if (this.halves.any) this.withHalves(i, row);
       else expand(this.w, row, i, this.names);
     }
+  }
+
+  private isShifted(r: Reg): boolean {
+    return r !== NO_REG && this.shifted[regIndex(r)] === 1;
   }
 
   /** Writes the lines of a row where 16-bit registers may stand in them. */
