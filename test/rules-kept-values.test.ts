@@ -5,7 +5,8 @@ import { programOf } from './support/context.ts';
 import { planWith } from './support/specs.ts';
 
 /*
- * Rules that would keep two forms of one value alive: a complement and what it complements, words and the pair of them.
+ * Rules that would keep two forms of one value alive: a complement and what it complements, words and the pair of them; and one that
+ * finds an addition where a field is inserted.
  */
 const plan = (await planWith({ order: 'binary' })).plan!;
 
@@ -43,6 +44,21 @@ describe('a complement', () => {
     expect(count(optimized(many(16)), /, R5,/)).toBe(0);
     expect(count(optimized(many(17)), /, R5,/)).toBe(17);
   });
+});
+
+describe('a field inserted above masked bits', () => {
+  const field = (mask: number, at: number, bits: number): string[] =>
+    optimized(
+      `LDG R1, [RD20]\nLDG R2, [RD20+4]\nLOP3 R3, R2, ${mask}, RZ, 192\nBFI R4, R1, R3, ${at}, ${bits}\nSTG [RD20], R4\nSTG [RD20+4], R3\n`,
+    );
+  it('is one shift and addition', () => {
+    expect(count(field(1, 1, 31), /^LEA R4, R1, R3, 1$/)).toBe(1);
+    expect(count(field(0xff, 8, 32), /^LEA R4, R1, R3, 8$/)).toBe(1);
+  });
+  it.each([
+    ['the mask keeps more', 3, 1, 31],
+    ['the field does not reach the top', 1, 1, 30],
+  ])('is none where %s', (_, mask, at, bits) => expect(count(field(mask, at, bits), /^LEA/)).toBe(0));
 });
 
 describe('logic on two pairs', () => {
