@@ -64,7 +64,10 @@ describe('the table of operations', () => {
     ['sm_75', 'REDUX ELECT LDGSTS HMNMX2.MIN', 'MATCH IDP MUFU.TANH'],
     ['sm_80', 'ELECT CGABAR F2FP_PACK8.E4M3', 'REDUX LDGSTS MBAR_INIT HMNMX2.MIN'],
     ['sm_89', 'ELECT', 'F2FP_PACK8.E4M3'],
-    ['sm_90', '', 'ELECT CGABAR F2FP_PACK8.E4M3 REDUX'],
+    ['sm_90', 'REDUX_F32.MIN', 'ELECT CGABAR F2FP_PACK8.E4M3 REDUX'],
+    ['sm_100', '', 'REDUX_F32'],
+    ['sm_103', '', 'REDUX_F32'],
+    ['sm_120', 'REDUX_F32', 'REDUX'],
   ])('of %s lacks %s and has %s', async (sm, lacks, has) => {
     const table = Object.fromEntries(tableOf(await planFor(sm)));
     const support = (what: string): string => {

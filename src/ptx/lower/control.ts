@@ -149,7 +149,17 @@ const match: Handler = (f, i) => {
 const redux: Handler = (f, i) => {
   const t = typeOf(i);
   const op = ['add', 'min', 'max', 'and', 'or', 'xor'].find((m) => has(i, m));
-  if (op === undefined || t.kind === 'float') throw new NoForm();
+  if (op === undefined) throw new NoForm();
+  if (t.kind === 'float') {
+    const mods = [op.toUpperCase(), ...(has(i, 'abs') ? ['ABS'] : []), ...(has(i, 'NaN') ? ['NAN'] : [])];
+    f.emit(
+      'REDUX_F32',
+      mods,
+      [f.dst(i.operands[0], 32).reg],
+      [f.src(i.operands[1], 32), f.src(i.operands[2], 32)],
+    );
+    return;
+  }
   f.emit(
     'REDUX',
     [op.toUpperCase(), t.kind === 'signed' ? 'S32' : 'U32'],

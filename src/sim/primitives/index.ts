@@ -15,7 +15,7 @@ import { copy } from './copy.ts';
 import { foreign } from './foreign.ts';
 import type { Primitive } from './primitive.ts';
 import { special } from './special.ts';
-import { activemask, elect, match, redux, shuffle, vote } from './warp-wide.ts';
+import { activemask, elect, match, redux, reduxFloat, shuffle, vote } from './warp-wide.ts';
 
 const nothing: Primitive = () => {};
 
@@ -32,6 +32,7 @@ export const primitives: Readonly<Record<string, Primitive>> = {
   activemask,
   match,
   redux,
+  'redux-float': reduxFloat,
   elect,
   hint: nothing,
   fence: nothing,

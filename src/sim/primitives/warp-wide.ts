@@ -107,6 +107,30 @@ export const redux: Primitive = (_m, _w, f, d, mask) => {
   for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = v ?? 0;
 };
 
+/** REDUX_F32: the least or greatest of all member lanes; +0 is above -0 (PTX ISA 9.0, redux.sync). */
+export const reduxFloat: Primitive = (_m, _w, f, d, mask) => {
+  const who = members(f, d, 1, mask);
+  const least = mod(d, 'op') === 'MIN';
+  const magnitudes = mod(d, 'abs') === 'ABS';
+  const i = f.regs.i32;
+  const ps = opnd(f, d, 1);
+  let best: number | null = null;
+  let nan = false;
+  for (let r = who; r !== 0; r &= r - 1) {
+    const bits = magnitudes ? i[ps + lowest(r)] & 0x7fffffff : i[ps + lowest(r)];
+    if ((bits & 0x7fffffff) > 0x7f800000) nan = true;
+    // Sign and magnitude as a number: floats that are not NaN are in its order, -0 below +0.
+    else if (best === null || (least ? inOrder(bits) < inOrder(best) : inOrder(bits) > inOrder(best)))
+      best = bits;
+  }
+  const v = best === null || (nan && mod(d, 'nan') === 'NAN') ? CANONICAL_NAN : best;
+  const to = opnd(f, d, 0);
+  for (let r = mask; r !== 0; r &= r - 1) i[to + lowest(r)] = v;
+};
+
+const CANONICAL_NAN = 0x7fffffff;
+const inOrder = (bits: number): number => (bits < 0 ? bits ^ 0x7fffffff : bits);
+
 /** ELECT: one lane of the members, here the lowest. */
 export const elect: Primitive = (_m, _w, f, d, mask) => {
   const who = members(f, d, 0, mask);
