@@ -12,6 +12,7 @@ import { expand, guardOf, NO_CARRY, rowOf } from './expand.ts';
 import { writeForeign } from './foreign.ts';
 import { Halves, withHalves } from './halves.ts';
 import { planIndices } from './indices.ts';
+import { signedLoads } from './loads.ts';
 import { LineInfo } from './locs.ts';
 import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
 import { type ProductPlan, planProducts } from './products.ts';
@@ -117,6 +118,7 @@ class BodyWriter {
   private readonly indices: ReturnType<typeof planIndices>;
   private readonly products: ProductPlan;
   private readonly shifted: Uint8Array;
+  private readonly signed: ReadonlyMap<Instr, string>;
   /** Products that have been written, by their numbers. */
   private readonly written: Reg[];
   /** Instructions that have been written. */
@@ -132,6 +134,7 @@ class BodyWriter {
     this.indices = planIndices(fn);
     this.products = planProducts(fn);
     this.shifted = shiftedWords(fn);
+    this.signed = signedLoads(fn);
     this.written = [...this.products.ready];
     this.findTargets();
     const taken = new Set<string>();
@@ -233,7 +236,9 @@ class BodyWriter {
     this.w.line(`add.s64 ${this.w.name(i.dst[0])}, ${this.w.name(this.written[product])}, ${addend}`);
   }
 
-  private instruction(i: Instr): void {
+  private instruction(instr: Instr): void {
+    const signed = this.halves.has(instr.dst[0] ?? NO_REG) ? undefined : this.signed.get(instr);
+    const i = signed === undefined ? instr : { ...instr, mods: withMods(instr.op, instr.mods, signed) };
     if (this.plan.dropped.has(i) || this.indices.dropped.has(i)) return;
     for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
     const bank =

@@ -1,0 +1,54 @@
+import { hasMod } from '../../ir/opcode.ts';
+import { Kind, NO_REG, regIndex } from '../../ir/operand.ts';
+import type { Fn, Instr } from '../../ir/program.ts';
+
+/** Unsigned loads of less than a word, with their bits and the name of the signed type. */
+const NARROW = [
+  { unsigned: 'U8', signed: 'S8', bits: 8 },
+  { unsigned: 'U16', signed: 'S16', bits: 16 },
+] as const;
+
+/**
+ * By load: the signed type that it is written with. These are loads of bytes and halves without sign whose registers only sign extensions
+ * of the same bits read, so that the bits above do not matter:
+ *
+ *     LDS.U16 R1, [R9]                    ld.shared.s16 %r1, [%r9];
+ *     SGXT R2, R1, 16                ->   cvt.s32.s16 %r2, %r1;
+ *
+ * ptxas 13.0.88 then drops the extension. It does not make a signed load itself of a load into a word and an extension.
+ */
+export function signedLoads(fn: Fn): ReadonlyMap<Instr, string> {
+  const loads = fn.blocks.flatMap((b) => b.ins).filter((x) => narrowOf(x) !== undefined);
+  const signed = new Map<Instr, string>();
+  if (loads.length === 0) return signed;
+  /** By register index: what alone is written and read, in bits; -1 for anything else. */
+  const bits = new Int8Array(fn.regCount);
+  const meet = (r: number, n: number): void => {
+    const k = regIndex(r);
+    bits[k] = bits[k] === 0 || bits[k] === n ? n : -1;
+  };
+  for (const p of [...fn.params, ...fn.returns]) if (p.reg !== NO_REG) meet(p.reg, -1);
+  for (const b of fn.blocks)
+    for (const x of b.ins) {
+      const narrow = narrowOf(x);
+      for (const d of x.dst) if (d !== NO_REG) meet(d, narrow?.bits ?? -1);
+      if (x.guard !== NO_REG) meet(x.guard, -1);
+      for (const r of x.otherwise) if (r !== NO_REG) meet(r, -1);
+      x.src.forEach((o, k) => {
+        if (o.reg !== NO_REG) meet(o.reg, k === 0 && o.kind === Kind.Reg ? extended(x) : -1);
+      });
+    }
+  for (const x of loads) if (bits[regIndex(x.dst[0])] > 0) signed.set(x, narrowOf(x)!.signed);
+  return signed;
+}
+
+const narrowOf = (x: Instr): (typeof NARROW)[number] | undefined =>
+  x.op.primitive === 'load' && x.dst.length === 1 && x.dst[0] !== NO_REG && x.op.modByName.has('S16')
+    ? NARROW.find((n) => hasMod(x.op, x.mods, n.unsigned))
+    : undefined;
+
+/** The bits that a sign extension to a word takes of its operand; -1 for anything else. */
+const extended = (x: Instr): number =>
+  x.op.name === 'SGXT' && hasMod(x.op, x.mods, 'S32') && x.src[0].mods === 0 && x.src[1].kind === Kind.Imm
+    ? x.src[1].lo
+    : -1;
