@@ -18,8 +18,11 @@ import type { EditPass } from './pass.ts';
  *
  * Operands are constants, or registers that surely hold one, so that a chain folds in one walk. Values are evaluated
  * exactly by the opcode's meaning. Approximate functions fold only if the knob FoldApproximate is set, floats unless
- * FPFoldDisable or LimitFoldFp is. Along the way constants are canonicalized: their modifiers are applied, and where operands may be
+ * FPFoldDisable is, or LimitFoldFp at level 1. Along the way constants are canonicalized: their modifiers are applied, and where operands may be
  * exchanged, constants come last.
+ *
+ * Parameter `level`, of the three at which seed 001 sees constants: 1, up to the peephole, and 2, the peephole. The third is
+ * the parser. Without it, 1.
  *
  * Requires: nothing. Guarantees: bit-exact equivalence (approximate functions: to the simulator's results); blocks
  * and edges stay.
@@ -29,7 +32,8 @@ export const constantFolding: EditPass = (d, work, ctx) => {
   const reaching = reachingIn(d);
   const moves = movesOf(ctx.isa);
   const approximate = isSet(ctx.knob('FoldApproximate'));
-  const floats = !isSet(ctx.knob('FPFoldDisable')) && !isSet(ctx.knob('LimitFoldFp'));
+  const limited = (ctx.params.level ?? 1) === 1 && isSet(ctx.knob('LimitFoldFp'));
+  const floats = !isSet(ctx.knob('FPFoldDisable')) && !limited;
   let folded = 0;
   /** The constant value of an operand; null if it has none. */
   const constant = (o: Operand, at: number): Operand | null => {

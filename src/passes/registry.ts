@@ -39,6 +39,7 @@ import { loopFusion } from './loop-fusion.ts';
 import { loopSimplification } from './loop-simplification.ts';
 import { loopUnrolling } from './loop-unrolling.ts';
 import { markColdBlocks } from './mark-cold-blocks.ts';
+import { markOperands } from './mark-operands.ts';
 import { mergeSync } from './merge-sync.ts';
 import { moveInstructions } from './move-instructions.ts';
 import { nestedConditions } from './nested-conditions.ts';
@@ -232,6 +233,11 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
     'propagate constants and ranges along executable paths, decide branches',
     { knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'] },
   ),
+  entry('mark-operands', markOperands, 1, 'mark what comparisons and selections write, then propagate it', {
+    knobs: ['LimitFoldFp'],
+    facts: ['code', 'slots.1312', 'slots.1320', 'capabilities.careful-constants'],
+    requires: ['control-last', 'ssa'],
+  }),
   entry('pair-window', pairWindow, 1, 'find equal pairs of operations in a window of six', {
     knobs: ['AllowReassociateCSE', 'Knob603', 'ReassociateCSEWindow'],
     facts: ['class'],
