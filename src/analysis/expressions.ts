@@ -1,6 +1,7 @@
 import type { Draft, Ins } from '../ir/draft/index.ts';
-import { chosen, type ModGroup, type Opcode, OpFlag, withMods } from '../ir/opcode.ts';
-import { NO_REG, type Operand, regFile, sameOperand } from '../ir/operand.ts';
+import { withModsOf } from '../ir/edit.ts';
+import { chosen, type ModGroup, modOf, type Opcode, OpFlag, withMods } from '../ir/opcode.ts';
+import { isPredReg, isTrue, NO_REG, type Operand, regFile, sameOperand } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 
 const NOBODY: Ins = -1;
@@ -46,15 +47,25 @@ export class ExpressionTable {
   findOrAdd(n: Ins, state: number): Ins {
     const x = this.d.at(n);
     const h = hash(x, state);
-    for (let e = this.buckets[h & (this.buckets.length - 1)]; e >= 0; e = this.below[e])
-      if (this.hashes[e] === h && this.states[e] === state && computeTheSame(this.d.at(this.entries[e]), x))
-        return this.entries[e];
-    return this.put(n, state, h);
+    const first = this.search(x, state, h);
+    return first === NOBODY ? this.put(n, state, h) : first;
+  }
+
+  /** The first instruction that computes the same as `x`, which is not added; -1 if there is none. */
+  find(x: Instr, state: number): Ins {
+    return this.search(x, state, hash(x, state));
   }
 
   /** Adds `n`, which is found from now on in place of those that compute the same. */
   add(n: Ins, state: number): Ins {
     return this.put(n, state, hash(this.d.at(n), state));
+  }
+
+  private search(x: Instr, state: number, h: number): Ins {
+    for (let e = this.buckets[h & (this.buckets.length - 1)]; e >= 0; e = this.below[e])
+      if (this.hashes[e] === h && this.states[e] === state && computeTheSame(this.d.at(this.entries[e]), x))
+        return this.entries[e];
+    return NOBODY;
   }
 
   private put(n: Ins, state: number, h: number): Ins {
@@ -123,6 +134,46 @@ function comparisonOf(op: Opcode): ModGroup | null {
 function exchangedMods(op: Opcode, mods: number, group: ModGroup): number {
   const now = EXCHANGED[chosen(group, mods).name];
   return now === undefined ? mods : withMods(op, mods, now);
+}
+
+/** Comparisons by the one that is true wherever they are false, an unordered float included. */
+const NEGATED: Readonly<Record<string, string>> = {
+  EQ: 'NE',
+  NE: 'EQ',
+  LT: 'GE',
+  GE: 'LT',
+  LE: 'GT',
+  GT: 'LE',
+};
+const NEGATED_FLOAT: Readonly<Record<string, string>> = {
+  EQ: 'NEU',
+  NEU: 'EQ',
+  NE: 'EQU',
+  EQU: 'NE',
+  LT: 'GEU',
+  GEU: 'LT',
+  LE: 'GTU',
+  GTU: 'LE',
+  GT: 'LEU',
+  LEU: 'GT',
+  GE: 'LTU',
+  LTU: 'GE',
+  NUM: 'NAN',
+  NAN: 'NUM',
+};
+
+/**
+ * The comparison that gives the opposite result in every case: of integers, and of floats the unordered complement. null for
+ * what is no plain comparison into one predicate, that is, one that combines nothing.
+ */
+export function negatedComparison(x: Instr): Instr | null {
+  const group = comparisonOf(x.op);
+  if (group === null || !isPredReg(x.dst[0]) || x.dst.slice(1).some((r) => r !== NO_REG)) return null;
+  if (!x.op.groupByName.has('bool') || modOf(x.op, x.mods, 'bool') !== 'AND') return null;
+  if (x.src.length > 2 && !isTrue(x.src[2])) return null;
+  const floats = group.values.some((v) => v.name === 'NUM');
+  const now = (floats ? NEGATED_FLOAT : NEGATED)[chosen(group, x.mods).name];
+  return now === undefined ? null : withModsOf(x, withMods(x.op, x.mods, now));
 }
 
 /** Equal for instructions that compute the same. */

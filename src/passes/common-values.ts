@@ -4,11 +4,12 @@ import { LongerLives, type PoolLimits } from '../analysis/longer-lives.ts';
 import { pressureOf } from '../analysis/pressure.ts';
 import { Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { isPhi } from '../ir/flow.ts';
+import { movesOf } from '../ir/moves.ts';
 import { NO_REG, type Reg, regWidth } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { PassContext } from './pass.ts';
-import { numberValues, type Repetition, replaceBy } from './value-numbering.ts';
+import { negateBy, numberValues, type Repetition, replaceBy } from './value-numbering.ts';
 
 /** Later repetitions may find a nearer value to take once one has been left where it is; so often it is asked again. */
 const ROUNDS = 3;
@@ -19,8 +20,15 @@ const ROUNDS = 3;
  *
  * @param most how much of each pool may be live at once for the sake of a common value
  * @param oneBlock limits the search to one block
+ * @param negated whether a comparison is what the opposite one gives, negated
  */
-export function commonValues(fn: Fn, ctx: PassContext, most: PoolLimits, oneBlock = false): Fn {
+export function commonValues(
+  fn: Fn,
+  ctx: PassContext,
+  most: PoolLimits,
+  oneBlock = false,
+  negated = false,
+): Fn {
   const stay = new Set<Ins>();
   for (let round = 1; ; round++) {
     let found: readonly Repetition[] = [];
@@ -28,7 +36,7 @@ export function commonValues(fn: Fn, ctx: PassContext, most: PoolLimits, oneBloc
     const all = edit(
       fn,
       (d) => {
-        found = numberValues(d, fn, ctx, oneBlock, stay);
+        found = numberValues(d, fn, ctx, oneBlock, stay, negated);
       },
       ctx.isa,
     );
@@ -51,14 +59,20 @@ export function commonValues(fn: Fn, ctx: PassContext, most: PoolLimits, oneBloc
     };
     for (const n of [...stay, ...dear].sort((a, b) => a - b))
       report('missed', 'pressure', n, 'computed again, because registers are short on the way');
-    taken = found.filter(({ n, first }) => {
+    taken = found.filter(({ n, first, not }) => {
       if (dear.has(n) || !ctx.mayRewrite('common', before.id(before.block(n)), before.at(n))) return false;
-      report('passed', 'common', n, `the same as ${printInstr(before.at(first))}`);
+      const says = not ? 'the opposite of' : 'the same as';
+      report('passed', 'common', n, `${says} ${printInstr(before.at(first))}`);
       return true;
     });
-    return taken.length === found.length
-      ? all
-      : edit(fn, (d) => taken.forEach(({ n, first }) => replaceBy(d, n, first)), ctx.isa);
+    if (taken.length === found.length) return all;
+    const moves = movesOf(ctx.isa);
+    return edit(
+      fn,
+      (d) =>
+        taken.forEach(({ n, first, not }) => (not ? negateBy(d, n, first, moves) : replaceBy(d, n, first))),
+      ctx.isa,
+    );
   }
 }
 

@@ -7,6 +7,13 @@ const MODE = 'EnableGvnCseMode';
 const OFF = 0;
 const ONE_BLOCK = 1;
 const WHOLE = 2;
+/** Why the wider modes act as mode 2 (reference passes-b). */
+const WIDER: Readonly<Record<number, string>> = {
+  3: 'it is for targets with bit 6 of +1106, in functions with bit 0 of +1416; none is known to have them',
+  4: 'the original falls back to that too',
+  5: 'it is for targets with bit 6 of +1106, and none is known to have it',
+  6: 'it is for targets with bit 6 of +1106, and none is known to have it',
+};
 
 /**
  * Phase 49, GvnCse: a value that is computed twice is computed once.
@@ -38,8 +45,11 @@ const WHOLE = 2;
  * Registers: a value reused from far away stays live until then. If that would exceed what the binding allows (`max-pressure` in 32-bit
  * units, `max-predicates`; absent: no limit), the value is computed again. Loads from memory are exempt: they cost more than a register.
  *
- * Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree. What 3 to 6 take in beyond that is
- * not known; they act as 2, as 4 does in the original, and a remark says so.
+ * Comparisons: one that gives the opposite of another is a negated copy of it, if the binding says so (`negated`); of floats, that is the
+ * unordered complement.
+ *
+ * Knob 402: 0 does nothing, 1 is limited to one block, 2 walks the dominator tree. The wider scope of 3 to 6 is for targets and functions
+ * with flags that none is known to have; without them they act as 2, as 4 does in any case, and a remark says why.
  *
  * Requires: control-last, ssa. Guarantees: ssa; no block is added or removed; a second application finds only what
  * phis expose whose operands became equal around a loop.
@@ -48,12 +58,8 @@ const WHOLE = 2;
 export const gvnCse: Pass = (fn, ctx) => {
   const mode = ctx.knob(MODE) ?? WHOLE;
   if (mode === OFF) return fn;
-  if (typeof mode === 'number' && mode > WHOLE)
-    ctx.remark(
-      'note',
-      'mode-unknown',
-      `${MODE}=${mode} acts as ${WHOLE}: what it takes in beyond that is not known`,
-    );
+  const why = typeof mode === 'number' ? WIDER[mode] : undefined;
+  if (why !== undefined) ctx.remark('note', 'mode-unknown', `${MODE}=${mode} acts as ${WHOLE}: ${why}`);
   const most = poolLimits(ctx.params['max-pressure'], ctx.params['max-predicates']);
-  return commonValues(fn, ctx, most, mode === ONE_BLOCK);
+  return commonValues(fn, ctx, most, mode === ONE_BLOCK, ctx.params.negated === true);
 };

@@ -48,21 +48,21 @@ export const markOperands: Pass = (fn, ctx) => {
 };
 
 function rulesOf(ctx: PassContext): MarkRules {
-  const param = (name: string): number => Number(ctx.params[name] ?? 0);
+  const number = (name: string): number => Number(ctx.params[name] ?? 0);
   const limited = ctx.knob(LIMIT);
   return {
-    propagated: param('propagated'),
-    deferred: param('deferred'),
-    underGuard: param('under-guard'),
-    tier: limited === null || limited === false ? param('tier') : param('limited-tier'),
-    tierMask: param('tier-mask'),
-    scanMask: param('scan-mask'),
+    propagated: number('propagated'),
+    deferred: number('deferred'),
+    underGuard: number('under-guard'),
+    tier: limited === null || limited === false ? number('tier') : number('limited-tier'),
+    tierMask: number('tier-mask'),
+    scanMask: number('scan-mask'),
     code: Number(ctx.fact('code')),
-    shortCodes: param('short-codes'),
-    wide: param('wide-bit'),
-    sign: param('sign-bit'),
-    bank: param('bank-bit'),
-    constraints: param('constraints'),
+    shortCodes: number('short-codes'),
+    wide: number('wide-bit'),
+    sign: number('sign-bit'),
+    bank: number('bank-bit'),
+    constraints: number('constraints'),
     marksPredicates: ctx.fact('slots.1312') === 'mark-predicates',
     asksKinds: ctx.fact('slots.1320') === 'none',
     careful: ctx.fact('capabilities.careful-constants') === true,

@@ -15,7 +15,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
   'compact-local': { 'most-places': count },
   'convert-to-uniform': { only: word('existing'), 'max-bridges': count },
   'final-inspection': { 'no-pseudo': flag },
-  'gvn-cse': { 'max-pressure': count, 'max-predicates': count },
+  'gvn-cse': { 'max-pressure': count, 'max-predicates': count, negated: flag },
   'hoist-common': { 'max-pressure': count, 'max-predicates': count },
   'hoist-invariants': { 'max-pressure': count },
   'inline-functions': { 'max-instructions': count, 'max-instructions-once': count, 'max-growth': count },

@@ -1,12 +1,12 @@
 import { dominatorWalk } from '../analysis/dominator-walk.ts';
 import { isPlainLoad, isValue } from '../analysis/effects.ts';
-import { ExpressionTable } from '../analysis/expressions.ts';
+import { ExpressionTable, negatedComparison } from '../analysis/expressions.ts';
 import { memorySsaOf } from '../analysis/memory-ssa.ts';
 import type { Draft, Ins } from '../ir/draft/index.ts';
 import { withDst } from '../ir/edit.ts';
 import { isPhi } from '../ir/flow.ts';
-import { copyOf, movesOf } from '../ir/moves.ts';
-import { Kind, NO_REG } from '../ir/operand.ts';
+import { copyLike, copyOf, type Moves, movesOf } from '../ir/moves.ts';
+import { Kind, Mod, NO_REG, reg } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { allInSsa } from '../ssa/registers.ts';
 import type { PassContext } from './pass.ts';
@@ -18,6 +18,8 @@ const UNASKED = 2 ** 31 - 1;
 export interface Repetition {
   readonly n: Ins;
   readonly first: Ins;
+  /** Whether the first computed the opposite, a predicate. */
+  readonly not: boolean;
 }
 
 /**
@@ -29,6 +31,7 @@ export interface Repetition {
  * @param d a draft of `fn`, which must be in SSA
  * @param oneBlock limits the search to one block
  * @param stay instructions that stay where they are although they repeat something
+ * @param negated whether a comparison is what the opposite one gives, negated
  * @returns what was replaced, in the order of the dominator tree
  */
 export function numberValues(
@@ -37,6 +40,7 @@ export function numberValues(
   ctx: PassContext,
   oneBlock: boolean,
   stay: ReadonlySet<Ins>,
+  negated = false,
 ): readonly Repetition[] {
   const moves = movesOf(ctx.isa);
   const seen = new ExpressionTable(d);
@@ -63,6 +67,13 @@ export function numberValues(
     seen.findOrAdd(like, versionSeenBy(like));
     return look(n, versionSeenBy(n));
   };
+  /** The comparison that surely ran and is true wherever this one is false; -1: none. */
+  const oppositeOf = (n: Ins): Ins => {
+    const x = d.at(n);
+    const other = allInSsa(x) ? negatedComparison(x) : null;
+    const first = other === null ? -1 : seen.find(other, 0);
+    return first >= 0 && d.at(first).dst[0] !== NO_REG ? first : -1;
+  };
   const found: Repetition[] = [];
   dominatorWalk(
     d,
@@ -70,9 +81,15 @@ export function numberValues(
       seen.open();
       for (let n = d.first(b), next: Ins; n >= 0; n = next) {
         next = d.next(n);
+        const opposite = negated && !stay.has(n) ? oppositeOf(n) : -1;
+        if (opposite >= 0) {
+          found.push({ n, first: opposite, not: true });
+          negateBy(d, n, opposite, moves);
+          continue;
+        }
         const first = firstOf(n);
         if (first === n) continue;
-        found.push({ n, first });
+        found.push({ n, first, not: false });
         replaceBy(d, n, first);
       }
       if (oneBlock) seen.close();
@@ -102,3 +119,7 @@ export function replaceBy(d: Draft, n: Ins, first: Ins): void {
       );
   });
 }
+
+/** Makes a comparison a copy of the opposite one's result, negated, which copy propagation finds. */
+export const negateBy = (d: Draft, n: Ins, first: Ins, moves: Moves): void =>
+  d.replace(n, copyLike(moves, d.at(n).dst[0], reg(d.at(first).dst[0], Mod.Not), d.at(n)));
