@@ -478,10 +478,6 @@ describe('back ends', () => {
 
   test('the slots that the folds of seed 001 call are in every back end', () => {
     const handlers = {
-      '632': 'remap-registers',
-      '656': 'none',
-      '904': 'element-size',
-      '936': 'none',
       '1312': 'mark-predicates',
       '1320': 'none',
     };
@@ -531,6 +527,15 @@ describe('back ends', () => {
           [...resolved.values()].some((b) => fact(b, f.path) === f.equals),
           `${r.name}: ${f.path}`,
         ).toBe(true);
+  });
+
+  test('each slot is asked by a phase, or by a pass that it runs', () => {
+    const asked = new Set([
+      ...rows.flatMap((r) => [...(r.facts ?? []), ...(r.gate?.facts ?? []).map((f) => f.path)]),
+      ...[...passes.values()].flatMap((p) => p.needs?.facts ?? []),
+    ]);
+    const slots = Object.keys(fact(resolved.get('sm_90'), 'slots') as Plain);
+    expect(slots.filter((s) => !asked.has(`slots.${s}`))).toEqual([]);
   });
 
   test('limits fit together', () => {
