@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { LineHistory } from '../src/debug/line-history.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
+import { roundCost } from '../src/engine/rounds.ts';
+import { Draft } from '../src/ir/draft/index.ts';
 import type { Program } from '../src/ir/program.ts';
 import { parseFn, printProgram } from '../src/ir/text.ts';
 import { lowerPtx } from '../src/ptx/lower/index.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
-import { groupsOf, type Plan } from '../src/spec/plan.ts';
+import { groupsOf, type Plan, type Step } from '../src/spec/plan.ts';
 import type { PlanRequest } from '../src/spec/resolve.ts';
 import { branchyPtx } from './support/branchy.ts';
 import { testContext } from './support/context.ts';
@@ -176,6 +178,65 @@ describe('phase 37', () => {
     expect(await cheap([])).toBe(0);
     expect(await cheap(['MovWeightForConvertMemToReg=0'])).toBe(0);
     expect(await cheap(['MovWeightForConvertMemToReg=1000'])).toBe(1);
+  });
+});
+
+describe('the weights of phase 37', () => {
+  /** A plan with other parameters of a step of a phase. */
+  const withStep = (plan: Plan, phase: string, change: (s: Step) => Step): Plan => ({
+    ...plan,
+    phases: plan.phases.map((p) => (p.id === phase ? { ...p, steps: p.steps.map(change) } : p)),
+  });
+  const saidBy = (plan: Plan, text: string, remark: string): number =>
+    runOf(text, plan)
+      .records.find((r) => r.phase.id === 'GeneralOptimizeMid')!
+      .remarks.filter((m) => m.name === remark).length;
+  const two = (type: string): string =>
+    kernel(
+      '.local .align 8 .b8 v[256]; .reg .b32 %y;',
+      `st.local.${type} [v], %x; st.local.${type} [v+4], %x; ld.local.${type} %y, [v]; st.global.u32 [%rd], %y; ld.local.${type} %y, [v+4]; st.global.u32 [%rd+4], %y;`,
+    );
+
+  it.each([
+    // Four accesses, as copies 1, where 2 of 255 registers are allowed.
+    ['u32', {}, 1],
+    ['u32', { 'many-uses': 0 }, 0],
+    // Parts of words have the full weight.
+    ['u8', {}, 0],
+    ['u8', { 'full-weight': 0.25 }, 1],
+  ])('promotes %s with %j: %i', async (type, params, times) => {
+    const plan = await planOf(['Knob136=0.0079'], { disable: ['GeneralOptimize', 'Vectorization'] });
+    const other = withStep(plan, 'GeneralOptimizeMid', (s) =>
+      s.kind === 'pass' && s.pass === 'promote-memory' ? { ...s, params: { ...s.params, ...params } } : s,
+    );
+    expect(saidBy(other, two(type), 'promoted')).toBe(times);
+  });
+
+  it.each([
+    [1, 0],
+    [0.001, 1],
+  ])('a round of instructions that cost %f: %i cheap', async (full, times) => {
+    const plan = await planOf([], { disable: ALL_RULES.filter((id) => id !== 'GeneralOptimizeMid') });
+    const other = withStep(plan, 'GeneralOptimizeMid', (s) =>
+      s.kind === 'repeat' ? { ...s, weights: { ...s.weights!, full } } : s,
+    );
+    expect(saidBy(other, branchyPtx('k'), 'rounds-cheap')).toBe(times);
+  });
+
+  it('cheap are the opcodes of the table, where few uses read what they copy', () => {
+    const fn = parseFn('BB0:\nMOV R1, R0\nIADD3 R2, R1, R1, R0\nSTG [RD3], R2\nEXIT', testIsa());
+    const cost = (change: object, n: number, isThere = true): number =>
+      roundCost(0.25, { full: 1, cheap: ['MOV'], 'many-uses': 4, ...change }, testIsa())!.of(
+        new Draft(fn, testIsa()),
+        n,
+        isThere,
+      );
+    expect(cost({}, 0)).toBe(0.25);
+    expect(cost({ cheap: [] }, 0)).toBe(1);
+    expect(cost({ 'many-uses': 1 }, 0)).toBe(1);
+    expect(cost({}, 1)).toBe(1);
+    expect(cost({ full: 3 }, 1)).toBe(3);
+    expect(cost({}, 1, false)).toBe(0.25);
   });
 });
 

@@ -141,7 +141,7 @@ describe('where a change is stated', () => {
       base.phases,
       [/(name: OriDoPredication,[\s\S]*?levels: \[)2, 3, 4, 5\]/, '$13]'],
       [/(steps: \[\{ pass: late-commoning, params: \{ max-pressure: )\d+/, '$163'],
-      [/(pass: promote-memory \}, )\{ pass: forward-stores \}, (\{ pass: dead-stores \}, \{ repeat)/, '$1$2'],
+      [/(many-uses: 4 \} \}, )\{ pass: forward-stores \}, (\{ pass: dead-stores \}, \{ repeat)/, '$1$2'],
       [/(repeat: \[\{ use: clean \}, \{ rules: \[float), convert/, '$1'],
     );
     const rowsWith = (text: string) => line(phases, text);
@@ -149,7 +149,7 @@ describe('where a change is stated', () => {
     expect(places).toMatchObject({
       OriDoPredication: rowsWith('gate: { levels: [3], asksLevel: true, unset: [DisablePredication] }'),
       LateOriCommoning: rowsWith('max-pressure: 63'),
-      GeneralOptimizeMid: rowsWith('pass: promote-memory }, { pass: dead-stores }'),
+      GeneralOptimizeMid: rowsWith('many-uses: 4 } }, { pass: dead-stores }'),
     });
     expect(Object.values(places)).toContain(rowsWith('{ rules: [float] }'));
   });

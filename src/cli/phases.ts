@@ -153,7 +153,7 @@ const stepJson = (s: Step): object => {
     : {
         repeat: s.steps.map(stepJson),
         rounds: s.rounds,
-        ...(s.leastCost !== null && { leastCost: s.leastCost }),
+        ...(s.leastCost !== null && { leastCost: s.leastCost, weights: s.weights }),
       };
 };
 

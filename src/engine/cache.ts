@@ -71,7 +71,7 @@ function boundHash(phase: PlanPhase, { rules }: Plan, passes: Versions): string 
   if (known?.rules === rules && known.passes === passes) return known.hash;
   const said = (s: Step): unknown =>
     s.kind === 'repeat'
-      ? [s.rounds, s.leastCost, s.steps.map(said)]
+      ? [s.rounds, s.leastCost, s.weights, s.steps.map(said)]
       : s.kind === 'pass'
         ? [s.pass, passes.get(s.pass)?.version, s.params]
         : s.groups.map((g) => `${g}@${rules.get(g)?.hash ?? '?'}`);

@@ -2,21 +2,22 @@ import type { Draft, Ins } from '../ir/draft/index.ts';
 import { copyOf, movesOf } from '../ir/moves.ts';
 import type { Isa } from '../ir/opcode.ts';
 import type { PassContext } from '../passes/pass.ts';
+import type { RoundWeights } from '../spec/plan.ts';
 import type { EditStep, RoundsEnd, RoundWork, Stretch } from './edits.ts';
 
-/** A copied value with more uses than this costs as much as any other instruction (seed 001, phase 37). */
-const MANY_USES = 4;
-
 /**
- * Rounds that go on while they are worth it (seed 001, phase 37): a changed or added instruction costs 1. A copy whose
- * value has few uses costs `least`, and so does a removed instruction, so that a round of nothing else still counts.
+ * Rounds that go on while they are worth it (seed 001, phase 37). A cheap copy costs `least`, and so does a removed instruction, so that a
+ * round of nothing else still counts; whatever else is changed or added has its full weight.
  */
-export function roundCost(least: number, isa: Isa): Stretch['cost'] {
+export function roundCost(least: number, weights: RoundWeights, isa: Isa): Stretch['cost'] {
   const moves = movesOf(isa);
-  const isCheap = (d: Draft, n: Ins): boolean =>
-    copyOf(moves, d.at(n)) !== null && d.useCount(d.at(n).dst[0]) <= MANY_USES;
-  const copy = Math.min(1, least);
-  return { least, of: (d, n, isThere) => (!isThere || isCheap(d, n) ? copy : 1) };
+  const { full, cheap, 'many-uses': many } = weights;
+  const isCheap = (d: Draft, n: Ins): boolean => {
+    const x = d.at(n);
+    return cheap.includes(x.op.name) && copyOf(moves, x) !== null && d.useCount(x.dst[0]) <= many;
+  };
+  const low = Math.min(full, least);
+  return { least, of: (d, n, isThere) => (!isThere || isCheap(d, n) ? low : full) };
 }
 
 /**

@@ -167,12 +167,15 @@ class StepRunner {
 
   private stretch(s: Step, fn: string, contextFor: ContextFor): Stretch {
     const [steps, rounds] = s.kind === 'repeat' ? [s.steps, s.rounds] : [[s], 1];
-    const knob = s.kind === 'repeat' ? s.leastCost : null;
+    const [knob, weights] = s.kind === 'repeat' ? [s.leastCost, s.weights] : [null, null];
     const editSteps = steps.map((x) => this.editStep(x, contextFor));
     return {
       steps: editSteps,
       rounds,
-      cost: knob === null ? null : roundCost(Number(contextFor({}).knob(knob) ?? 0), this.site.isa),
+      cost:
+        knob === null || weights === null
+          ? null
+          : roundCost(Number(contextFor({}).knob(knob) ?? 0), weights, this.site.isa),
       ended: (done, end) => this.note(fn, tellRounds(contextFor({}), editSteps, done, end, knob)),
     };
   }

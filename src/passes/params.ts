@@ -51,6 +51,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     slack: count,
   },
   'nested-conditions': { 'max-loss': share, 'max-uniform-loss': share },
+  'promote-memory': { 'full-weight': share, 'many-uses': count },
   'pair-window': {
     tier: word('aggressive', 'standard', 'reduced', 'minimal'),
     registers: flag,

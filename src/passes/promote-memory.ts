@@ -27,7 +27,8 @@ import { chosen, limitsOf, type Promoted } from './promotion-choice.ts';
  * combine and extract it. A path without a store reads from memory as before: one load at the entry, which is removed
  * if there is no such path. A guarded store is a guarded definition.
  *
- * Which of these variables are promoted is chosen by number and kind of their accesses (`chosen`, with its knobs).
+ * Which of these variables are promoted is chosen by number and kind of their accesses (`chosen`, with its knobs). Parameters: `full-weight`, what
+ * an access costs that is no plain copy, and `many-uses`: what is read more often than that has it too.
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay, except that an entry which is a loop header
  * gets a block in front. A second application changes nothing: promoted variables are no longer in memory, except for
@@ -36,8 +37,11 @@ import { chosen, limitsOf, type Promoted } from './promotion-choice.ts';
  */
 export const promoteMemory: Pass = (fn, ctx) => {
   if (!fn.variables.some((v) => v.space === 'local') || !storesLocal(fn)) return fn;
-  const found = chosen(fn, promotable(fn, ctx.program.variables), limitsOf(ctx), (variable, why) =>
-    ctx.remark('missed', 'not-promoted', `${variable} stays in memory: ${why}`),
+  const found = chosen(
+    fn,
+    promotable(fn, ctx.program.variables),
+    limitsOf(ctx, weightsOf(ctx)),
+    (variable, why) => ctx.remark('missed', 'not-promoted', `${variable} stays in memory: ${why}`),
   );
   if (found.accesses.length === 0) return fn;
   if (!ctx.mayRewrite('promoted')) return fn;
@@ -49,6 +53,12 @@ export const promoteMemory: Pass = (fn, ctx) => {
   }
   return withAlignment(edit(constructSsa(rewritten, ctx.isa), dropUnreadLoads), found.cells);
 };
+
+/** What accesses cost as instructions (seed 001, phase 37). */
+const weightsOf = ({ params }: PassContext) => ({
+  fullWeight: Number(params['full-weight'] ?? 1),
+  manyUses: Number(params['many-uses'] ?? 4),
+});
 
 /** Aligns variables for the loads at the entry, which may be wider than the original accesses. */
 function withAlignment(fn: Fn, cells: readonly Cell[]): Fn {

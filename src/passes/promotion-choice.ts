@@ -8,8 +8,12 @@ import type { PassContext } from './pass.ts';
 export interface PromotionLimits {
   /** Knob 135: most loads and stores of a variable. */
   readonly most: number;
-  /** Knob 474: cost of an access that becomes a plain copy, where another instruction costs 1. */
+  /** Knob 474: cost of an access that becomes a plain copy, where another instruction costs `fullWeight`. */
   readonly copyWeight: number;
+  /** Cost of an access that becomes another instruction. */
+  readonly fullWeight: number;
+  /** A copied value with more uses than this has the full weight. */
+  readonly manyUses: number;
   /** Knob 133: fewest stores of a variable. */
   readonly leastStores: number;
   /** Knob 134: most loads per store. */
@@ -20,11 +24,11 @@ export interface PromotionLimits {
   readonly capacity: number;
 }
 
-/** A copied value with more uses than this costs as much as any other instruction. */
-const MANY_USES = 4;
-
-/** The limits, by the knobs of the phase and the registers of its target. */
-export function limitsOf(ctx: PassContext): PromotionLimits {
+/** The limits, by the knobs of the phase, the weights of its row, and the registers of its target. */
+export function limitsOf(
+  ctx: PassContext,
+  weights: Pick<PromotionLimits, 'fullWeight' | 'manyUses'>,
+): PromotionLimits {
   const number = (knob: string, unset: number): number => Number(ctx.knob(knob) ?? unset);
   const registers = Number(
     (ctx.fact('limits') as Record<string, number> | undefined)?.['max-registers'] ?? 255,
@@ -32,6 +36,7 @@ export function limitsOf(ctx: PassContext): PromotionLimits {
   return {
     most: number('ConvertMemoryToRegIndexedSizeLimit', Number.POSITIVE_INFINITY),
     copyWeight: number('MovWeightForConvertMemToReg', 1),
+    ...weights,
     leastStores: number('Knob133', 0),
     mostLoadsPerStore: number('Knob134', Number.POSITIVE_INFINITY),
     ratioUpTo: number('Knob132', Number.POSITIVE_INFINITY),
@@ -58,7 +63,7 @@ export function chosen(
   limits: PromotionLimits,
   missed: (variable: string, why: string) => void,
 ): Promoted {
-  const costs = new Map(candidates.map((c) => [c, costOf(fn, c, limits.copyWeight)]));
+  const costs = new Map(candidates.map((c) => [c, costOf(fn, c, limits)]));
   const refused = new Map(candidates.map((c) => [c, refusal(c, limits)]));
   const taken = new Set<Promotable>();
   let registers = 0;
@@ -90,7 +95,7 @@ function refusal(c: Promotable, limits: PromotionLimits): string | null {
   return null;
 }
 
-function costOf(fn: Fn, c: Promotable, copyWeight: number): number {
+function costOf(fn: Fn, c: Promotable, { copyWeight, fullWeight, manyUses }: PromotionLimits): number {
   const du = defUseOf(fn);
   const isPlain = ({ elements }: PromotableAccess, cell: number): boolean =>
     c.cells[cell].bytes === elements.bytes && elements.bytes >= 4;
@@ -98,8 +103,8 @@ function costOf(fn: Fn, c: Promotable, copyWeight: number): number {
   for (const a of c.accesses)
     a.pieces.forEach(({ cell }, k) => {
       const to = a.isStore ? NO_REG : du.ins[a.n].dst[k];
-      const many = to !== NO_REG && useCount(du, to) > MANY_USES;
-      cost += isPlain(a, cell) && !many ? copyWeight : 1;
+      const many = to !== NO_REG && useCount(du, to) > manyUses;
+      cost += isPlain(a, cell) && !many ? copyWeight : fullWeight;
     });
   return cost;
 }

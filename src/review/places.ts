@@ -2,7 +2,15 @@ import type { PlacedDifference } from '../lab/plan-differences.ts';
 import type { SpecFile } from '../spec/document.ts';
 import { RowTable } from '../spec/entries.ts';
 import { placeOf } from '../spec/places.ts';
-import { flatSteps, type Origin, type Plan, type PlanPhase, type Step, stepData } from '../spec/plan.ts';
+import {
+  flatSteps,
+  type Origin,
+  type Plan,
+  type PlanPhase,
+  type RepeatStep,
+  type Step,
+  stepData,
+} from '../spec/plan.ts';
 import type { Specs } from '../spec/specs.ts';
 import { canonical } from './data-diff.ts';
 
@@ -146,7 +154,8 @@ function firstOther(a: readonly Step[], b: readonly Step[]): Other {
   const is = from < b.length - end ? b[from] : undefined;
   if (was?.kind === 'repeat' && is?.kind === 'repeat') {
     const inner = firstOther(flatSteps([was]), flatSteps([is]));
-    if (was.rounds === is.rounds && was.leastCost === is.leastCost) return inner;
+    const cost = (s: RepeatStep): string => canonical([s.leastCost, s.weights]);
+    if (was.rounds === is.rounds && cost(was) === cost(is)) return inner;
   }
   return { was, is };
 }

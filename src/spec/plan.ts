@@ -64,12 +64,24 @@ export interface RulesStep {
   readonly origin: Origin;
 }
 
+/** What the instructions that a round changed cost. */
+export interface RoundWeights {
+  /** Of an instruction that is not cheap. */
+  readonly full: number;
+  /** Opcodes that are cheap where they copy. */
+  readonly cheap: readonly string[];
+  /** A copy whose value has more uses is not cheap. */
+  readonly 'many-uses': number;
+}
+
 /** Steps that are repeated until nothing changes, at most `rounds` times. */
 export interface RepeatStep {
   readonly kind: 'repeat';
   readonly rounds: number;
   /** Knob: rounds end if what one changed costs less; null: they go on while anything changes. */
   readonly leastCost: string | null;
+  /** What a round costs; null exactly if `leastCost` is. */
+  readonly weights: RoundWeights | null;
   readonly steps: readonly (PassStep | RulesStep)[];
   readonly origin: Origin;
 }
@@ -79,7 +91,7 @@ export type Step = PassStep | RulesStep | RepeatStep;
 /** The content of a step without its origin: equal for steps that do the same. */
 export const stepData = (s: Step): unknown => {
   if (s.kind === 'repeat')
-    return [s.rounds, ...(s.leastCost === null ? [] : [s.leastCost]), s.steps.map(stepData)];
+    return [s.rounds, ...(s.leastCost === null ? [] : [s.leastCost, s.weights]), s.steps.map(stepData)];
   return s.kind === 'pass' ? [s.pass, s.params] : [...s.groups];
 };
 

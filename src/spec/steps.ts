@@ -1,7 +1,14 @@
 import { match, P } from 'ts-pattern';
 import type { SpecFile } from './document.ts';
 import { below, type Issues, type Spot } from './issues.ts';
-import { flatSteps, type Origin, type PassStep, type RulesStep, type Step } from './plan.ts';
+import {
+  flatSteps,
+  type Origin,
+  type PassStep,
+  type RoundWeights,
+  type RulesStep,
+  type Step,
+} from './plan.ts';
 import type { PhasesSpec } from './types.generated.ts';
 
 /** A step as written in a phase row, a step list or a recipe's hook. */
@@ -25,6 +32,9 @@ export function eachStep(list: readonly StepSpec[], phases: SpecFile, visit: (s:
   };
   walk(list, []);
 }
+
+/** Weights of a row that states none, as rows of older commits do not. */
+const PLAIN_WEIGHTS: RoundWeights = { full: 1, cheap: ['MOV', 'PLOP3'], 'many-uses': 4 };
 
 /**
  * The steps of a list, with named lists expanded. Reports to `issues` a name that is not a step list, a list that contains itself, and
@@ -88,7 +98,8 @@ export function stepsOf(
     }
     const steps = flat(x.repeat ?? [], below(spot, 'repeat'), true) as (PassStep | RulesStep)[];
     const { rounds: most = 1, leastCost = null } = x;
-    return [{ kind: 'repeat', rounds: most, leastCost, steps, origin: originOf(spot) }];
+    const weights = leastCost === null ? null : (x.weights ?? PLAIN_WEIGHTS);
+    return [{ kind: 'repeat', rounds: most, leastCost, weights, steps, origin: originOf(spot) }];
   };
   const flat = (steps: readonly StepSpec[], here: Spot, repeated: boolean): Step[] =>
     steps.flatMap((s, i): readonly Step[] => {

@@ -1126,9 +1126,27 @@ repeat?: Step[]
  */
 rounds?: number
 /**
- * A knob: rounds end where what one changed costs less. A changed instruction costs 1; a copy without many uses and a removed one cost what the knob says.
+ * A knob: rounds end where what one changed costs less. What a changed instruction costs, `weights` says; a cheap one and a removed one cost what the knob says.
  */
 leastCost?: string
+weights?: Weights
+}
+/**
+ * What the instructions that a round changed cost.
+ */
+export interface Weights {
+/**
+ * What an instruction costs that is not cheap.
+ */
+full: number
+/**
+ * Opcodes that are cheap where they copy.
+ */
+cheap: string[]
+/**
+ * A copy whose value has more uses than this is not cheap.
+ */
+"many-uses": number
 }
 /**
  * One row.
