@@ -52,8 +52,13 @@ describe('equal products of short addresses', () => {
     ],
     ['under a guard are not', 2, `${sum('RD3', 'RD21')}@P1 ${sum('RD4', 'RD22')}${use('RD3', 'RD4')}`],
     [
-      'come from a block above',
-      1,
+      'are not taken from a register that has been written since',
+      2,
+      `${sum('RD3', 'RZ')}STG.B64 [RD20], RD3\nLDG.B64 RD3, [RD20]\n${sum('RD4', 'RD22') + use('RD4')}STG.B64 [RD20], RD3\n`,
+    ],
+    [
+      'do not come from a block above',
+      2,
       `${sum('RD3', 'RD21')}${use('RD3')}@P1 BRA BB2\nBB1:\n${sum('RD4', 'RD22')}${use('RD4')}BB2:\n`,
     ],
     [

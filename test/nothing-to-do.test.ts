@@ -71,3 +71,16 @@ it('phase 25 has nothing to stage: unrolled rounds keep accesses and fences in o
   expect(rounds('membar.gl;')).toEqual([round, round, round, round].flat());
   expect(rounds('bar.sync 0; membar.gl;')).toEqual(['LDG', 'BAR', 'MEMBAR', 'LDS', 'STG']);
 });
+
+it('phase 8 has nothing to fuse: product and sum, and address and access, are one operation', () => {
+  const { program } = readPtx(
+    kernel(
+      'ld.global.u32 %r2, [%rd1+8]; mul.lo.u32 %r3, %r2, %r1; add.u32 %r3, %r3, %r2; mul.wide.u32 %rd3, %r1, 4;\n' +
+        'add.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4+16], %r3;',
+    ),
+    plan,
+  );
+  const names = optimize(program, plan).last.functions[0].blocks.flatMap((b) => b.ins.map((x) => x.op.name));
+  // The parameter and the thread's number, the load, a product with its sum for the value and one for the address, the store.
+  expect(names).toEqual(['LDC', 'S2R', 'LDG', 'IMAD', 'IMAD_WIDE', 'STG', 'RET']);
+});

@@ -287,7 +287,7 @@ describe('several recipes', () => {
         --> b.yaml:2:21
           2 | phases: { disable: [GenerateMovPhi] }
             |                     ^^^^^^^^^^^^^^
-        'OriPipelining', 'SinkRemat', 'GeneralOptimize' and 22 more need the IR property 'ssa', which it provides: each R, RD, P, UR, URD and UP register has one definition, which dominates its uses; joins are phi moves"
+        'OriPipelining', 'SinkRemat', 'GeneralOptimize' and 24 more need the IR property 'ssa', which it provides: each R, RD, P, UR, URD and UP register has one definition, which dominates its uses; joins are phi moves"
     `);
     expect(
       await says({

@@ -116,7 +116,7 @@ describe('what is said of rules', () => {
   it('list: where groups run, and their switches', () => {
     const { out } = orrery('rules', 'list');
     expect(out).toMatch(/^address {2}runs in OriLinearReplacement, LateArchOptimizeSecond$/m);
-    expect(out).toMatch(/^select {2}runs in GeneralOptimize, OriLinearReplacement and \d+ more phases$/m);
+    expect(out).toMatch(/^predicates {2}runs in GeneralOptimizeEarly, GeneralOptimize and \d+ more phases$/m);
     expect(out).toMatch(/^contraction {2}runs in GeneralOptimizeMid, if knob\(ContractProducts\)$/m);
     expect(out).toMatch(/^wide-mad {2}runs in LateArchOptimizeSecond$/m);
   });

@@ -1,4 +1,3 @@
-import { type MarkRules, marksText, type OperandMarks, operandMarks } from '../analysis/operand-marks.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { withSource } from '../ir/edit.ts';
 import { copyLike, type Moves, movesOf } from '../ir/moves.ts';
@@ -8,6 +7,7 @@ import type { Fn, Instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { mayStand } from '../rules/fit.ts';
 import { inSsa } from '../ssa/registers.ts';
+import { type MarkRules, marksText, type OperandMarks, operandMarks } from './operand-marks.ts';
 import type { Pass, PassContext } from './pass.ts';
 
 /** Switch of the command line of the original: floats take the conservative way (seed 001). */

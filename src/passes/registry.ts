@@ -19,6 +19,7 @@ import { deadResults } from './dead-results.ts';
 import { deadStores } from './dead-stores.ts';
 import { dropRegions } from './drop-regions.ts';
 import { earlyDeadCode } from './early-dead-code.ts';
+import { enforceArguments } from './enforce-arguments.ts';
 import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
 import { equivalentConditions } from './equivalent-conditions.ts';
 import { expandSync } from './expand-sync.ts';
@@ -284,6 +285,15 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('constant-operands', constantOperands, 1, 'let arithmetic read parameters from the constant bank', {
     facts: ['capabilities.constant-operands'],
   }),
+  entry(
+    'enforce-arguments',
+    enforceArguments,
+    1,
+    'load what an instruction cannot read from constant banks',
+    {
+      facts: ['capabilities.constant-operands'],
+    },
+  ),
   edits('copy-propagation', copyPropagation, 2, 'replace operands by what they are copies of'),
   edits('constant-folding', constantFolding, 1, 'evaluate instructions with constant operands', {
     knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'],

@@ -11,11 +11,12 @@ const server = (...words: string[]) =>
 /**
  * A server of the suite's own runs the commands that tests start: cold, each would compile its code anew, a fifth of the processor
  * time. It gives what a command gives alone (test/server.test.ts, whose own commands do run alone), and where it cannot start,
- * every command runs alone. With ORRERY_SERVER=off, all do.
+ * every command runs alone. With ORRERY_SERVER=off, or for some files of the suite, all do: it costs ten seconds until it is warm.
  * @returns what ends it
  */
 export default function startServer(): (() => void) | undefined {
-  if (process.env['ORRERY_SERVER'] === 'off') return undefined;
+  const files = process.argv.slice(2).some((word) => !word.startsWith('-') && word !== 'run');
+  if (files || process.env['ORRERY_SERVER'] === 'off') return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'orrery-tests-'));
   process.env['XDG_RUNTIME_DIR'] = folder;
   // Should the suite be killed, it ends by itself.

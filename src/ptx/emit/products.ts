@@ -1,6 +1,3 @@
-import { cfgOf } from '../../analysis/cfg.ts';
-import { dominates, dominatorsOf } from '../../analysis/dominators.ts';
-import { singleValuesOf } from '../../analysis/single-values.ts';
 import {
   isZero,
   Kind,
@@ -27,9 +24,9 @@ const NOTHING: ProductPlan = { shared: new Map(), ready: [] };
 const SHORT: ReadonlySet<string> = new Set(['const', 'local', 'shared']);
 
 /**
- * Finds equal products in addresses of constant, local and shared memory, so that PTX has each once. These addresses have 32 bits,
- * and a product and a sum of which one half counts are no wide multiplication for the machine: two sums of one product are less than
- * two products. ptxas 13.0.88 joins a product that has one use with its sum before it looks for equal ones, and then
+ * Finds equal products in addresses of constant, local and shared memory, so that PTX has each once in a block. These addresses have
+ * 32 bits, and a product and a sum of which one half counts are no wide multiplication for the machine: two sums of one product are
+ * less than two products. ptxas 13.0.88 joins a product that has one use with its sum before it looks for equal ones, and then
  * computes it for each (a hash function with 112 indices of two tables each: 44160 bytes in place of 40576). For addresses of
  * 64 bits a wide multiplication adds for nothing, and products stay apart.
  *
@@ -37,35 +34,40 @@ const SHORT: ReadonlySet<string> = new Set(['const', 'local', 'shared']);
  *     IMAD_WIDE.U32 RD3, R1, 4, RD9   ->   add.s64 %rd2, %w, %rd8;
  *                                          add.s64 %rd3, %w, %rd9;
  *
- * A product is taken from above where its place is on all ways to here, and its factors are single values, the same everywhere.
+ * Products are equal where their factors have not been written in between.
  */
 export function planProducts(fn: Fn): ProductPlan {
   if (!fn.blocks.some((b) => b.ins.some((x) => isProduct(x) && !isZero(x.src[2])))) return NOTHING;
   const addresses = shortAddresses(fn);
-  const single = singleValuesOf(fn);
-  const dom = dominatorsOf(fn);
-  const { positionOf } = cfgOf(fn);
-  const isSingle = (r: Reg): boolean => single[regIndex(r)] === 1;
-  const steady = (o: Operand): boolean => o.kind === Kind.Imm || (o.kind === Kind.Reg && isSingle(o.reg));
+  /** By register index: how often it has been written so far. */
+  const writes = new Int32Array(fn.regCount);
+  const textOf = (o: Operand): string =>
+    o.kind === Kind.Reg ? `r${o.reg}@${writes[regIndex(o.reg)]}` : `${o.lo}`;
   const ready: Reg[] = [];
+  /** By number of a product: how often its register had been written when it held the product. */
+  const readyAt: number[] = [];
   const users: number[][] = [];
-  const known = new Map<string, { product: number; block: number }>();
+  const known = new Map<string, number>();
   let place = -1;
   for (const b of fn.blocks) {
-    const block = positionOf[b.id];
+    known.clear();
     for (const x of b.ins) {
       place++;
-      if (!isProduct(x) || !steady(x.src[0]) || !steady(x.src[1])) continue;
-      const plain = isZero(x.src[2]);
-      if (plain ? !isSingle(x.dst[0]) : addresses[regIndex(x.dst[0])] === 0) continue;
-      const key = [x.mods, x.src[0], x.src[1]].map((o) => (typeof o === 'number' ? o : textOf(o))).join(' ');
+      const plain = isProduct(x) && isZero(x.src[2]);
+      const candidate = plain || (isProduct(x) && addresses[regIndex(x.dst[0])] === 1);
+      const key = candidate ? `${x.mods} ${textOf(x.src[0])} ${textOf(x.src[1])}` : '';
+      for (const r of x.dst) if (r !== NO_REG) writes[regIndex(r)]++;
+      if (!candidate) continue;
       const above = known.get(key);
-      if (above !== undefined && dominates(dom, above.block, block)) {
-        if (!plain) users[above.product].push(place);
+      const holds =
+        above !== undefined && (ready[above] === NO_REG || writes[regIndex(ready[above])] === readyAt[above]);
+      if (holds) {
+        if (!plain) users[above].push(place);
         continue;
       }
-      known.set(key, { product: ready.length, block });
+      known.set(key, ready.length);
       ready.push(plain ? x.dst[0] : NO_REG);
+      readyAt.push(plain ? writes[regIndex(x.dst[0])] : 0);
       users.push(plain ? [] : [place]);
     }
   }
@@ -94,5 +96,3 @@ const isProduct = (x: Instr): boolean =>
   x.dst[0] !== NO_REG &&
   regFile(x.dst[0]) === RegFile.RD &&
   !x.src.slice(0, 2).some((o) => o.mods !== 0 || (o.kind === Kind.Imm && o.lo === 1));
-
-const textOf = (o: Operand): string => (o.kind === Kind.Reg ? `r${o.reg}` : `${o.lo}`);

@@ -1,11 +1,11 @@
+import { type Cfg, cfgOf } from '../analysis/cfg.ts';
+import { type DefUse, defUseOf, singleDef, useCount, usesOf } from '../analysis/defuse.ts';
+import { isValue } from '../analysis/effects.ts';
 import { OpFlag } from '../ir/opcode.ts';
 import { isPredReg, Kind, NO_REG, type Operand, type Reg, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { floatTypeOf } from '../isa/meaning.ts';
 import { inSsa } from '../ssa/registers.ts';
-import { type Cfg, cfgOf } from './cfg.ts';
-import { type DefUse, defUseOf, singleDef, useCount, usesOf } from './defuse.ts';
-import { isValue } from './effects.ts';
 
 /** What the walk goes by; the numbers are data of the row (seed 001, forward walk of phase 29). */
 export interface MarkRules {
