@@ -11,7 +11,7 @@ const server = (...words: string[]) =>
 /**
  * A server of the suite's own runs the commands that tests start: cold, each would compile its code anew, a fifth of the processor
  * time. It gives what a command gives alone (test/server.test.ts, whose own commands do run alone), and where it cannot start,
- * every command runs alone. With ORRERY_SERVER=off, or for some files of the suite, all do: it costs ten seconds until it is warm.
+ * every command runs alone. With ORRERY_SERVER=off, or for some files of the suite, all do: it costs a second.
  * @returns what ends it
  */
 export default function startServer(): (() => void) | undefined {
@@ -20,7 +20,7 @@ export default function startServer(): (() => void) | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-tests-'));
   process.env['XDG_RUNTIME_DIR'] = folder;
   // Should the suite be killed, it ends by itself.
-  server('start', '--jobs', String(availableParallelism()), '--idle', '5');
+  server('start', '--jobs', String(availableParallelism()), '--idle', '5', '--no-warm-up');
   return () => {
     server('stop');
     rmSync(folder, { recursive: true, force: true });
