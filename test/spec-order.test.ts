@@ -222,14 +222,14 @@ describe('what is wrong with an order is said at the edit', () => {
         --> mine.yaml:4:5
           4 |   - { drop: SetControlFlowOpLastInBB }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 60 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
+        'EarlyOriSimpleLiveDead', 'OriSanitize', 'GeneralOptimizeEarly' and 64 more need the IR property 'control-last', which it provides: a control operation is always the last of its block"
     `);
     expect(await says('  - { replace: ConvertAllMovPhiToMov, with: OriCommoning }')).toMatchInlineSnapshot(`
       "error: phase 'ConvertAllMovPhiToMov' is required, but is not in the order
         --> mine.yaml:4:5
           4 |   - { replace: ConvertAllMovPhiToMov, with: OriCommoning }
             |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-        'ConvertToUniformReg', 'OriPropagateGmma' and 'FixupGmmaSequence' need the IR property 'phi-free', which it provides: no phi moves"
+        'ConvertToUniformReg', 'OriPropagateGmma', 'FixupGmmaSequence' and 'OriSplitHighPressureLiveRanges' need the IR property 'phi-free', which it provides: no phi moves"
     `);
     const short = await saysOf(
       { order: 'mine' },
