@@ -4,7 +4,7 @@ import { Alias, alias } from './alias.ts';
 import { type Cfg, cfgOf } from './cfg.ts';
 import { dominates } from './dominators.ts';
 import { joinsOf } from './joins.ts';
-import { memoPair } from './memo.ts';
+import { memo, memoPair } from './memo.ts';
 import { isCall, MUTABLE } from './memory-ops.ts';
 import { callEffect } from './mod-ref.ts';
 
@@ -59,7 +59,7 @@ const withCalls = memoPair(
 const withoutCalls = memoPair(
   (fn: Fn, variables: Program['variables']): MemorySsa => new Versions(accessesOf(fn, variables), null),
 );
-const hasCalls = (fn: Fn): boolean => fn.blocks.some((b) => b.ins.some(isCall));
+const hasCalls = memo((fn: Fn): boolean => fn.blocks.some((b) => b.ins.some(isCall)));
 
 class Versions implements MemorySsa {
   readonly accesses: Accesses;
