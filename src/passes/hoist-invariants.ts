@@ -44,7 +44,8 @@ import type { Pass } from './pass.ts';
  *
  * Requires: control-last. Guarantees: ssa, if it held before; a preheader for each loop from which something was
  * hoisted. A second application changes nothing.
- * Bound: each instruction once, and those that are invariant in a loop once more for each loop around it.
+ * Bound: each instruction once, and those that are invariant in a loop once more for each loop around it, up to `MOST_LOOPS`: what so
+ * many loops had to leave where it is stays there, because cost would grow with the square of the nest.
  */
 export const hoistInvariants: Pass = (fn, ctx) =>
   edit(
@@ -83,6 +84,8 @@ export const hoistInvariants: Pass = (fn, ctx) =>
 
       /** Candidates of the loop last looked at that are still in it. */
       const waiting = new Set<Ins>();
+      /** How many loops have left a candidate where it is. */
+      const tried = new Map<Ins, number>();
       /** By loop: the candidates that loops inside it have left, by block. */
       const left = new Map<number, Candidates[]>();
 
@@ -111,12 +114,28 @@ export const hoistInvariants: Pass = (fn, ctx) =>
           ctx.remark('passed', 'hoisted', `${printInstr(ins)} out of the loop at BB${d.id(loop.header)}`, at);
           return false;
         };
+        /** May another loop look at it? */
+        const mayGoOn = (n: Ins): boolean => {
+          if (loop.parent < 0) return false;
+          const times = (tried.get(n) ?? 0) + 1;
+          tried.set(n, times);
+          if (times < MOST_LOOPS) return true;
+          waiting.delete(n);
+          const at = { block: d.id(d.block(n)), ins: d.at(n) };
+          ctx.remark(
+            'missed',
+            'nest',
+            `${printInstr(d.at(n))}: ${times} loops around it had to leave it`,
+            at,
+          );
+          return false;
+        };
         const own = loops
           .blocksDirectlyIn(loop)
           .map((b) => ({ place: loops.place(b), ins: [...each(d, b)] }));
         const around = loop.parent < 0 ? [] : (left.get(loop.parent) ?? []);
         for (const { place, ins } of byPlace(left.get(loop.id) ?? [], own)) {
-          const stayed = ins.filter(stays);
+          const stayed = ins.filter((n) => stays(n) && mayGoOn(n));
           if (stayed.length > 0) around.push({ place, ins: stayed });
         }
         left.delete(loop.id);
@@ -125,6 +144,9 @@ export const hoistInvariants: Pass = (fn, ctx) =>
     },
     ctx.isa,
   );
+
+/** Loops that look at the same instruction. Kernels have nests of three to eight. */
+const MOST_LOOPS = 32;
 
 /** Instructions of one block that may be invariant, in order; blocks are in the order of their places. */
 interface Candidates {
