@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { coldBlocksOf } from '../src/analysis/cold-blocks.ts';
+import { frequencyOf } from '../src/analysis/frequency.ts';
 import { memorySsaOf } from '../src/analysis/memory-ssa.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { hoistInvariants } from '../src/passes/hoist-invariants.ts';
+import { placeBlocks } from '../src/passes/place-blocks.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 
@@ -51,6 +54,29 @@ describe('hoisting of invariants', () => {
     expect(ctx.remarks.filter((r) => r.name === 'nest').map((r) => r.message)).toEqual([
       'IMAD R50, R18, R18: 32 loops around it had to leave it',
     ]);
+  });
+});
+
+/** How often an entry was put into a map. */
+function entriesMade(work: () => void): number {
+  const spy = vi.spyOn(Map.prototype, 'set');
+  try {
+    work();
+    return spy.mock.calls.length;
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+describe('placing of blocks', () => {
+  it('looks at a block for itself and for the loop that it leads, not for each loop around', () => {
+    const cost = (depth: number): number => {
+      const fn = nest(depth, '  STS [R6], R18');
+      frequencyOf(fn);
+      coldBlocksOf(fn);
+      return entriesMade(() => placeBlocks(fn, testContext(fn, { params: { chains: true } })));
+    };
+    expect(cost(200)).toBeLessThan(2.2 * cost(100));
   });
 });
 

@@ -34,7 +34,7 @@ import type { Pass } from './pass.ts';
  *
  * Requires: control-last. Guarantees: control-last; the same blocks and edges, except for jumps that become necessary
  * or unnecessary. A second application changes nothing, unless jumps in separate blocks change the estimate.
- * Bound: n log n in blocks, times the nesting of loops.
+ * Bound: n log n in blocks and edges, however loops nest.
  */
 export const placeBlocks: Pass = (fn, ctx) => {
   if (fn.blocks.length < 3 || !controlIsLast(fn)) return fn;
@@ -80,8 +80,23 @@ function arrange(d: Draft, order: readonly BlockNo[]): void {
 
 /** A block, or a whole loop, within the surrounding loop or function. */
 interface Unit {
-  readonly blocks: readonly number[];
+  readonly first: number;
+  readonly last: number;
+  /** What a loop consists of, in order; null for a block. */
+  readonly parts: readonly Unit[] | null;
+  /** The loop, or -1 for a block. */
+  readonly loop: number;
   readonly cold: boolean;
+}
+
+/** The blocks of units in order, with an explicit stack because nests may be deep. */
+function blocksOf(units: readonly Unit[]): number[] {
+  const out: number[] = [];
+  const work = [...units].reverse();
+  for (let u = work.pop(); u !== undefined; u = work.pop())
+    if (u.parts === null) out.push(u.first);
+    else for (let k = u.parts.length - 1; k >= 0; k--) work.push(u.parts[k]);
+  return out;
 }
 
 class Placer {
@@ -101,14 +116,18 @@ class Placer {
   coldLast(loops: boolean): number[] {
     const { fn, forest, cold } = this;
     /** The innermost loop around a block whose header is not cold; -1 for the function. */
-    const regionOf = (b: number): number => {
-      let l = forest.innermost[b];
-      while (l >= 0 && cold[forest.loops[l].header] === 1) l = forest.loops[l].parent;
-      return l;
-    };
+    const regions = new Int32Array(forest.loops.length);
+    // Inner loops have larger numbers than those around them.
+    for (const { id, header, parent } of forest.loops)
+      regions[id] = cold[header] === 0 ? id : parent < 0 ? -1 : regions[parent];
+    const regionOf = (b: number): number => (forest.innermost[b] < 0 ? -1 : regions[forest.innermost[b]]);
     const lastHot = new Int32Array(forest.loops.length).fill(-1);
     for (let b = 0; b < fn.blocks.length; b++)
-      if (cold[b] === 0) for (let l = forest.innermost[b]; l >= 0; l = forest.loops[l].parent) lastHot[l] = b;
+      if (cold[b] === 0 && forest.innermost[b] >= 0) lastHot[forest.innermost[b]] = b;
+    for (let l = lastHot.length - 1; l >= 0; l--) {
+      const { parent } = forest.loops[l];
+      if (parent >= 0) lastHot[parent] = Math.max(lastHot[parent], lastHot[l]);
+    }
     const key = fn.blocks.map((_, b) => {
       const region = regionOf(b);
       if (b === 0 || cold[b] === 0 || region >= 0 !== loops) return b;
@@ -140,37 +159,74 @@ class Placer {
     const outer: Unit[] = [];
     for (const b of order) {
       const own = innermost[b] < 0 ? outer : inside[innermost[b]];
-      own.push({ blocks: [b], cold: cold[b] === 1 && b > 0 });
+      own.push({ first: b, last: b, parts: null, loop: -1, cold: cold[b] === 1 && b > 0 });
     }
-    const byPlace = (units: Unit[]): readonly Unit[] =>
-      units.sort((x, y) => place[x.blocks[0]] - place[y.blocks[0]]);
+    const byPlace = (units: Unit[]): readonly Unit[] => units.sort((x, y) => place[x.first] - place[y.first]);
+    // By loop: one around it that has its order, or itself; shortened whenever it is followed.
+    const done = Int32Array.from(loops.keys());
+    const outermostDone = (loop: number): number => {
+      let top = loop;
+      while (done[top] !== top) top = done[top];
+      for (let l = loop; l !== top; ) [l, done[l]] = [done[l], top];
+      return top;
+    };
     // Inner loops have larger numbers than those around them.
     for (let l = loops.length - 1; l >= 0; l--) {
-      const { header, parent } = loops[l];
+      const { header, parent, children } = loops[l];
       const units = byPlace(inside[l]);
-      const blocks = (units[0].blocks[0] === header ? this.chain(units) : units).flatMap((u) => u.blocks);
-      const unit = { blocks, cold: cold[header] === 1 && header > 0 };
+      const parts = units[0].first === header ? this.chain(units, l, outermostDone) : units;
+      const { first } = parts[0];
+      const { last } = parts[parts.length - 1];
+      const unit = { first, last, parts, loop: l, cold: cold[header] === 1 && header > 0 };
       (parent < 0 ? outer : inside[parent]).push(unit);
+      for (const c of children) done[c] = l;
     }
-    return this.chain(byPlace(outer)).flatMap((u) => u.blocks);
+    return blocksOf(this.chain(byPlace(outer), -1, outermostDone));
   }
 
-  private chain(units: readonly Unit[]): readonly Unit[] {
-    const { fn, frequency } = this;
-    const { succ, succStart } = cfgOf(fn);
-    const unitAt = new Map<number, Unit>();
-    for (const u of units) for (const b of u.blocks) unitAt.set(b, u);
+  /**
+   * @param region the loop that the units are in; -1 for the function
+   * @param outermostDone the outermost loop around one, or itself, that is inside of the region, or the region
+   */
+  private chain(
+    units: readonly Unit[],
+    region: number,
+    outermostDone: (loop: number) => number,
+  ): readonly Unit[] {
+    const { fn, frequency, forest } = this;
+    const { succ, succStart, pred, predStart } = cfgOf(fn);
     const placed = new Set<Unit>();
+    /** Units by their first block, which is all of them that control is led to; and by their block or loop. */
+    const startingAt = new Map<number, Unit>();
+    const ofBlock = new Map<number, Unit>();
+    const ofLoop = new Map<number, Unit>();
+    for (const u of units) {
+      startingAt.set(u.first, u);
+      if (u.loop < 0) ofBlock.set(u.first, u);
+      else ofLoop.set(u.loop, u);
+    }
+    const unitOf = (b: number): Unit | undefined => {
+      const l = forest.innermost[b];
+      return l === region ? ofBlock.get(b) : l < 0 ? undefined : ofLoop.get(outermostDone(l));
+    };
     // By block: its predecessors and how often they lead there, the rarest first.
     const into = new Map<number, { readonly from: Unit; readonly often: number }[]>();
-    for (const [b, from] of unitAt)
-      for (let e = succStart[b]; e < succStart[b + 1]; e++) {
-        const often = edgeFrequency(frequency, b, e);
-        const list = into.get(succ[e]);
-        if (list === undefined) into.set(succ[e], [{ from, often }]);
-        else list.push({ from, often });
+    for (const to of startingAt.keys()) {
+      const list: { readonly from: Unit; readonly often: number }[] = [];
+      const seen = new Set<number>();
+      for (let k = predStart[to]; k < predStart[to + 1]; k++) {
+        const b = pred[k];
+        const from = seen.has(b) ? undefined : unitOf(b);
+        seen.add(b);
+        if (from === undefined) continue;
+        for (let e = succStart[b]; e < succStart[b + 1]; e++)
+          if (succ[e] === to) list.push({ from, often: edgeFrequency(frequency, b, e) });
       }
-    for (const list of into.values()) list.sort((x, y) => x.often - y.often);
+      into.set(
+        to,
+        list.sort((x, y) => x.often - y.often),
+      );
+    }
     const margin = fn.attrs.counts.length > 0 ? 1 : GUESSED;
     /** Does an unplaced block lead to `to` as often, or nearly so? */
     const betterElsewhere = (to: number, often: number): boolean => {
@@ -179,13 +235,13 @@ class Placer {
       return list.length > 0 && list[list.length - 1].often * margin >= often;
     };
     const next = (u: Unit): Unit | null => {
-      const last = u.blocks[u.blocks.length - 1];
+      const { last } = u;
       let best: Unit | null = null;
       let most = 0;
       for (let e = succStart[last]; e < succStart[last + 1]; e++) {
         const to = succ[e];
-        const v = unitAt.get(to);
-        if (v === undefined || placed.has(v) || v.blocks[0] !== to || v.cold) continue;
+        const v = startingAt.get(to);
+        if (v === undefined || placed.has(v) || v.cold) continue;
         const often = edgeFrequency(frequency, last, e);
         if (often > most && !betterElsewhere(to, often)) [best, most] = [v, often];
       }
