@@ -1,11 +1,16 @@
 import { describe, expect, it, vi } from 'vitest';
 import { coldBlocksOf } from '../src/analysis/cold-blocks.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
+import { Pool } from '../src/analysis/liveness.ts';
 import { memorySsaOf } from '../src/analysis/memory-ssa.ts';
+import { RematPlanner } from '../src/analysis/remat-plan.ts';
+import type { RematLimits } from '../src/analysis/remat-ways.ts';
+import { edit } from '../src/ir/draft/index.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { hoistInvariants } from '../src/passes/hoist-invariants.ts';
 import { placeBlocks } from '../src/passes/place-blocks.ts';
+import { rematerialize } from '../src/passes/rematerialize.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 
@@ -77,6 +82,38 @@ describe('placing of blocks', () => {
       return entriesMade(() => placeBlocks(fn, testContext(fn, { params: { chains: true } })));
     };
     expect(cost(200)).toBeLessThan(2.2 * cost(100));
+  });
+});
+
+describe('rematerialization', () => {
+  const limits: RematLimits = { pool: Pool.R, costOf: () => 4, mostCycles: 8, distance: 8, lookback: 8 };
+  /** Values live through some blocks, each of which could be computed again at its use. */
+  const through = (values: number, blocks: number): Fn => {
+    const defined = Array.from({ length: values }, (_, k) => `  IADD3 R${100 + k}, R6, ${k + 1}, RZ`);
+    const used = Array.from({ length: values }, (_, k) => `  STS [R6+${4 * k}], R${100 + k}`);
+    const between = Array.from({ length: blocks }, (_, k) => `BB${k + 1}:\n  @P7 BRA BB9999\n`);
+    return parseFn(`BB0:\n${[...defined, ...between].join('\n')}BB9999:\n${used.join('\n')}\n  EXIT`, isa);
+  };
+
+  it('gives up where values times blocks are too many, and plans nothing then', () => {
+    edit(through(20, 20), (d) => {
+      const fits = new RematPlanner(d, limits, 10);
+      expect(fits.plan(10, 1e9)).not.toEqual([]);
+      expect(fits.gaveUp).toBe(false);
+      const large = new RematPlanner(d, limits, 10, 1000);
+      expect(large.plan(10, 1e9)).toEqual([]);
+      expect(large.gaveUp).toBe(true);
+    });
+  });
+  it('says so, and has then looked at no more than its bound', () => {
+    const fn = through(1200, 1200);
+    const ctx = testContext(fn, {
+      knobs: { RematEnable: 1, RematMaxRegCount: 20 },
+      facts: { limits: { 'registers-per-sm': 65536, 'threads-per-sm': 2048, 'max-registers': 255 } },
+      params: { 'max-cost': 1, 'max-cycles': 8, distance: 8, lookback: 8 },
+    });
+    expect(rematerialize(fn, ctx)).toBe(fn);
+    expect(ctx.remarks.map((r) => r.name)).toEqual(['large']);
   });
 });
 

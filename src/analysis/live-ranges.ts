@@ -30,6 +30,8 @@ export interface LiveRange {
  */
 export class LiveRanges {
   private readonly d: Draft;
+  /** Blocks of ranges walked so far, and what else callers add: a measure of cost that is the same on every machine. */
+  spent = 0;
 
   constructor(d: Draft) {
     this.d = d;
@@ -90,6 +92,7 @@ export class LiveRanges {
         outOf.add(pred[e]);
         reach(pred[e]);
       }
+    this.spent += into.size + uses.length;
     return { home, begin, into, outOf, last };
   }
 

@@ -221,6 +221,18 @@ export function liveInOf(l: Liveness, b: number, cls?: number): Reg[] {
   return rowOf(l, l.segments.first[b], cls);
 }
 
+/** Registers live on entry to any of some blocks, in no order, at the cost of a word for 32 registers of a block. */
+export function liveIntoAny(l: Liveness, blocks: Iterable<number>): Reg[] {
+  const { names, fileOf } = l.globals;
+  const { start, column, bits } = l.liveIn;
+  const any = new Int32Array(fileOf.length);
+  for (const b of blocks) {
+    const s = l.segments.first[b];
+    for (let i = start[s]; i < start[s + 1]; i++) any[column[i]] |= bits[i];
+  }
+  return [...names].filter((r, slot) => r !== NO_REG && (any[slot >>> 5] & (1 << (slot & 31))) !== 0);
+}
+
 /** Is the register live on entry to a successor of the block at position `b`? Operands of phis there do not count. */
 export function isLiveBehind(l: Liveness, r: Reg, b: number): boolean {
   const slot = l.globals.slot[regIndex(r)];

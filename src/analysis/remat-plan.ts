@@ -3,7 +3,7 @@ import { isPhi } from '../ir/flow.ts';
 import type { Reg } from '../ir/operand.ts';
 import type { Instr } from '../ir/program.ts';
 import { LiveRanges, type Use } from './live-ranges.ts';
-import { liveInOf, livenessOf, poolOf, reads, unitsIn } from './liveness.ts';
+import { liveIntoAny, livenessOf, poolOf, reads, unitsIn } from './liveness.ts';
 import { pressureOf } from './pressure.ts';
 import { PressurePoints } from './remat-points.ts';
 import { type Judged, type RematLimits, RematWays } from './remat-ways.ts';
@@ -28,6 +28,13 @@ export interface Rematerialization {
   readonly cost: number;
 }
 
+/**
+ * Blocks of live ranges and groups of points that one planner looks at before it gives up: a second or so. Work grows with the product of
+ * values and the lengths of their ranges. The largest of the public kernels at hand, with 11,000 instructions in six blocks, takes a
+ * million.
+ */
+const MOST_WORK = 1 << 22;
+
 /** A choice, and the units that it takes off points above the target. */
 interface Weighed {
   readonly judged: Judged;
@@ -48,6 +55,7 @@ export class RematPlanner {
   private readonly d: Draft;
   private readonly live: LiveRanges;
   private readonly limits: RematLimits;
+  private readonly mostWork: number;
   private readonly points: PressurePoints;
   private readonly ways: RematWays;
   private list: readonly Reg[] | null = null;
@@ -57,13 +65,20 @@ export class RematPlanner {
   /**
    * @param d a draft without edits, in SSA
    * @param floor the lowest target that will be asked for; -1 for `planAll`
+   * @param mostWork see `gaveUp`
    */
-  constructor(d: Draft, limits: RematLimits, floor: number) {
+  constructor(d: Draft, limits: RematLimits, floor: number, mostWork = MOST_WORK) {
     this.d = d;
+    this.mostWork = mostWork;
     this.live = new LiveRanges(d);
     this.limits = limits;
     this.points = new PressurePoints(d.fn, this.live, limits.pool, floor);
     this.ways = new RematWays(d, this.live, limits, floor, this.points);
+  }
+
+  /** Was there too much to look at? What was not chosen until then never is. */
+  get gaveUp(): boolean {
+    return this.live.spent > this.mostWork;
   }
 
   /** Most units live at any point. */
@@ -73,7 +88,7 @@ export class RematPlanner {
 
   /**
    * What to recompute so that at most `target` units are live at once. If that cannot be reached, a number: no target below it is worth
-   * trying.
+   * trying. Nothing if there was too much to look at.
    * @param target not below `floor`
    * @param mostCost most weighted cycles that may be added
    */
@@ -81,6 +96,7 @@ export class RematPlanner {
     this.begin(target);
     const found: Weighed[] = [];
     for (const r of this.candidates()) {
+      if (this.gaveUp) return [];
       const best = this.bestOf(this.ways.before(r));
       if (best !== null) found.push(best);
     }
@@ -94,6 +110,7 @@ export class RematPlanner {
     let added = 0;
     for (const { judged } of found) {
       if (this.points.over === 0) break;
+      if (this.gaveUp) return [];
       if (this.settled.has(judged.r)) continue;
       // Earlier choices may have taken the gain away, uses, or what a recomputation reads.
       const now = this.ways.isAsJudged(judged) ? this.weigh(judged) : this.bestOf(this.ways.now(judged.r));
@@ -109,6 +126,7 @@ export class RematPlanner {
     this.begin(-1);
     const chosen: Rematerialization[] = [];
     for (const r of this.candidates()) {
+      if (this.gaveUp) break;
       if (this.settled.has(r)) continue;
       const [first] = this.ways.now(r);
       if (first !== undefined) chosen.push(this.take(first));
@@ -131,10 +149,8 @@ export class RematPlanner {
     const look = (r: Reg): void => {
       if (poolOf(r) === this.limits.pool) seen.add(r);
     };
-    for (const b of this.points.blocks()) {
-      liveInOf(live, b).forEach(look);
-      for (const x of d.fn.blocks[b].ins) x.dst.forEach(look);
-    }
+    for (const r of liveIntoAny(live, this.points.blocks())) look(r);
+    for (const b of this.points.blocks()) for (const x of d.fn.blocks[b].ins) x.dst.forEach(look);
     this.list = [...seen]
       .filter((r) => this.ways.mayRecompute(r) && !this.staysNear(r))
       .sort((a, b) => d.def(a) - d.def(b));

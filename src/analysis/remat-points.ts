@@ -3,6 +3,9 @@ import type { Fn } from '../ir/program.ts';
 import type { LiveRange, LiveRanges } from './live-ranges.ts';
 import { pressureOf } from './pressure.ts';
 
+/** So many points in a row cost as much as a block of a live range. */
+const POINTS = 32;
+
 /**
  * Units of one pool that are live at each point of the blocks where they are too many, kept exact while live ranges are
  * cut into parts.
@@ -33,6 +36,7 @@ export class PressurePoints {
     this.target = target;
     this.now = new Map();
     this.above = 0;
+    this.live.spent += this.pressed.size;
     for (const [b, at] of this.pressed) {
       this.now.set(b, at.slice());
       for (let i = 0; i < at.length; i++) if (at[i] > target) this.above++;
@@ -54,12 +58,18 @@ export class PressurePoints {
     return this.now.get(b)?.[at] ?? pressureOf(this.fn).inBlock(b, this.pool);
   }
 
+  /** Counts as work what looks at each of these points. */
+  private look(first: number, last: number): void {
+    this.live.spent += 1 + (last - first) / POINTS;
+  }
+
   /** The most units at any point of these blocks if all of these were taken off at once. */
   mostWithout(all: Iterable<{ readonly units: number; readonly freed: readonly number[] }>): number {
     const off = new Map([...this.now].map(([b, at]) => [b, at.slice()]));
     for (const { units, freed } of all)
       for (let k = 0; k < freed.length; k += 3) {
         const at = off.get(freed[k])!;
+        this.look(freed[k + 1], freed[k + 2]);
         for (let i = freed[k + 1]; i <= freed[k + 2]; i++) at[i] -= units;
       }
     let most = 0;
@@ -71,6 +81,7 @@ export class PressurePoints {
   gain(units: number, freed: readonly number[]): number {
     let gain = 0;
     for (let k = 0; k < freed.length; k += 3) {
+      this.look(freed[k + 1], freed[k + 2]);
       const at = this.now.get(freed[k])!;
       for (let i = freed[k + 1]; i <= freed[k + 2]; i++) {
         const over = at[i] - this.target;
@@ -96,6 +107,7 @@ export class PressurePoints {
     };
     look(was.home);
     was.into.forEach(look);
+    this.live.spent += was.into.size * (1 + parts.length);
     return out;
   }
 
@@ -107,6 +119,7 @@ export class PressurePoints {
       const add = (range: LiveRange, by: number): void => {
         const x = this.live.interval(range, b);
         if (x === null) return;
+        this.look(x[0], x[1]);
         for (let i = x[0]; i <= x[1]; i++) {
           if (at[i] > this.target) this.above--;
           at[i] += by;

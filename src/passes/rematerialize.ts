@@ -48,7 +48,8 @@ const BACK_OFF = 1.1;
  *
  * Requires: control-last, ssa. Guarantees: ssa; blocks and edges stay; no point has more registers live than before. A second application
  * may spend its cycles anew on a lower target; else it changes nothing.
- * Bound: three rounds of at most `RematRegTargetTrialLimit` plans; a plan looks at each point at which a candidate is live.
+ * Bound: three rounds of at most `RematRegTargetTrialLimit` plans; a plan looks at each point at which a candidate is live, all together
+ * at no more than `MOST_WORK` of the planner; beyond that nothing is done.
  */
 export const rematerialize: Pass = (fn, ctx) => {
   const names = ctx.params.family === 'sink' ? SINK : REMAT;
@@ -194,7 +195,17 @@ function choose(
     lookback: numberOf(ctx, names.lookback ?? undefined, Number(ctx.params.lookback ?? 0)),
   };
   const planner = new RematPlanner(d, limits, target);
-  if (target < 0) return planner.planAll();
+  const large = (): void =>
+    ctx.remark(
+      'missed',
+      'large',
+      'too many values are live through too many blocks to weigh what to recompute',
+    );
+  if (target < 0) {
+    const all = planner.planAll();
+    if (planner.gaveUp) large();
+    return all;
+  }
   if (names.large !== null) {
     const most = numberOf(ctx, names.large, Number.POSITIVE_INFINITY);
     const instructions = d.fn.blocks.reduce((sum, b) => sum + b.ins.length, 0);
@@ -207,6 +218,10 @@ function choose(
   let t = target;
   for (let k = 0; t < planner.most && k < trials; k++) {
     const plan = planner.plan(t, weight > 0 ? spare / weight : Number.POSITIVE_INFINITY);
+    if (planner.gaveUp) {
+      large();
+      return [];
+    }
     if (typeof plan !== 'number') return plan;
     t = Math.max(plan, Math.ceil(t * step));
   }
