@@ -5,10 +5,11 @@ import { Pool } from '../src/analysis/liveness.ts';
 import { memorySsaOf } from '../src/analysis/memory-ssa.ts';
 import { RematPlanner } from '../src/analysis/remat-plan.ts';
 import type { RematLimits } from '../src/analysis/remat-ways.ts';
-import { edit } from '../src/ir/draft/index.ts';
+import { Draft, edit } from '../src/ir/draft/index.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
 import { hoistInvariants } from '../src/passes/hoist-invariants.ts';
+import { moveInstructions } from '../src/passes/move-instructions.ts';
 import { placeBlocks } from '../src/passes/place-blocks.ts';
 import { rematerialize } from '../src/passes/rematerialize.ts';
 import { testContext } from './support/context.ts';
@@ -114,6 +115,43 @@ describe('rematerialization', () => {
     });
     expect(rematerialize(fn, ctx)).toBe(fn);
     expect(ctx.remarks.map((r) => r.name)).toEqual(['large']);
+  });
+});
+
+describe('lowering of values', () => {
+  const limits = { 'registers-per-sm': 65536, 'threads-per-sm': 2048, 'max-registers': 255 };
+  /** Values of two operands that all share, read in the opposite order. */
+  const reversed = (n: number): Fn => {
+    const defined = Array.from({ length: n }, (_, k) => `  IMAD R${100 + k}, R6, ${k + 1}, R7`);
+    const used = Array.from({ length: n }, (_, k) => `  STS [R6+${4 * k}], R${99 + n - k}`);
+    return parseFn(`BB0:\n${defined.join('\n')}\n${used.join('\n')}\n  EXIT`, isa);
+  };
+  const lowered = (fn: Fn): readonly string[] => {
+    const ctx = testContext(fn, { facts: { limits }, params: { direction: 'down', 'max-pressure': 20 } });
+    moveInstructions(fn, ctx);
+    return ctx.remarks.map((r) => r.name);
+  };
+
+  it('does not look at all readers of an operand again for each that moves', () => {
+    const visits = (n: number): number => {
+      const { eachUse } = Draft.prototype;
+      let sum = 0;
+      const spy = vi.spyOn(Draft.prototype, 'eachUse').mockImplementation(function (this: Draft, r, visit) {
+        eachUse.call(this, r, (u) => {
+          sum++;
+          visit(u);
+        });
+      });
+      expect(lowered(reversed(n)).filter((name) => name === 'lowered').length).toBeGreaterThan(n / 2);
+      spy.mockRestore();
+      return sum;
+    };
+    expect(visits(200)).toBeLessThan(2.2 * visits(100));
+  });
+  it('passes a bounded number of instructions for each of a block', () => {
+    const said = lowered(reversed(1000));
+    expect(said.filter((name) => name === 'bound').length).toBe(1);
+    expect(said.filter((name) => name === 'lowered').length).toBeGreaterThan(400);
   });
 });
 

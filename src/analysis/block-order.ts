@@ -37,6 +37,8 @@ export interface Reordering {
   readonly before: Int32Array;
   /** By element of `list`: 1 if it is one of those that move. */
   readonly moves: Uint8Array;
+  /** By register that those which move read or write: its last reader in the block, -1 for none. */
+  readonly last: ReadonlyMap<Reg, Ins>;
 }
 
 /**
@@ -100,7 +102,7 @@ export class BlockOrder {
 
   /**
    * What would be live if some instructions, in order, stood in front of the one at position `to`. It takes time in the
-   * number of instructions passed, and does not ask whether they may pass.
+   * number of instructions passed (and, if the last reader of a register rises, in its readers), and does not ask whether they may pass.
    */
   reorder(group: readonly Ins[], to: number): Reordering {
     const from = Math.min(to, this.position(group[0]));
@@ -135,18 +137,23 @@ export class BlockOrder {
       const p = this.position(n);
       return p < from || p >= end ? p : this.next[n - this.first];
     };
-    for (const r of touched) this.cover(r, this.defPoint(r, place), this.lastAmong(r, place), from, units, 1);
-    return { from, list, units, before, moves };
+    const last = new Map<Reg, Ins>();
+    for (const r of touched) {
+      last.set(r, this.lastAmong(r, moving, place));
+      this.cover(r, this.defPoint(r, place), this.pointOf(r, last.get(r)!, place), from, units, 1);
+    }
+    return { from, list, units, before, moves, last };
   }
 
   /** Puts the instructions in that order. */
-  accept({ from, list, units }: Reordering): void {
+  accept({ from, list, units, last }: Reordering): void {
     for (let k = 0; k < list.length; k++) {
       this.list[from + k] = list[k];
       this.at[list[k] - this.first] = from + k;
       this.units[from + k] = units[k];
     }
-    this.lastUser.clear();
+    // Of other registers the readers have kept their order.
+    for (const [r, n] of last) this.lastUser.set(r, n);
   }
 
   /** The instructions in this order. */
@@ -180,19 +187,33 @@ export class BlockOrder {
   }
 
   private lastPoint(r: Reg): number {
-    if (this.livesOn(r)) return this.list.length;
-    let n = this.lastUser.get(r);
-    if (n === undefined) {
-      n = this.userFurthestDown(r, (u) => this.position(u));
-      this.lastUser.set(r, n);
-    }
-    return n < 0 ? -1 : this.position(n);
+    return this.pointOf(r, this.lastUserOf(r), (n) => this.position(n));
   }
 
-  private lastAmong(r: Reg, place: (n: Ins) => number): number {
+  private pointOf(r: Reg, last: Ins, place: (n: Ins) => number): number {
     if (this.livesOn(r)) return this.list.length;
-    const n = this.userFurthestDown(r, place);
-    return n < 0 ? -1 : place(n);
+    return last < 0 ? -1 : place(last);
+  }
+
+  private lastUserOf(r: Reg): Ins {
+    let n = this.lastUser.get(r);
+    if (n === undefined) this.lastUser.set(r, (n = this.userFurthestDown(r, (u) => this.position(u))));
+    return n;
+  }
+
+  /** The last reader of a register in another order. Those that do not move keep theirs, so most often two are compared. */
+  private lastAmong(r: Reg, moving: ReadonlySet<Ins>, place: (n: Ins) => number): Ins {
+    const was = this.lastUserOf(r);
+    if (was < 0) return was;
+    // If it rises, another one that stays may be below it.
+    if (moving.has(was) && place(was) < this.position(was)) return this.userFurthestDown(r, place);
+    let last = was;
+    for (const n of moving)
+      if (place(n) > place(last))
+        reads(this.d.at(n), (read) => {
+          if (read === r) last = n;
+        });
+    return last;
   }
 
   private userFurthestDown(r: Reg, place: (n: Ins) => number): Ins {

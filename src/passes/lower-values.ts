@@ -9,6 +9,8 @@ import { NO_REG } from '../ir/operand.ts';
 const MOST_COMPANIONS = 8;
 /** Instructions that may stand between a value and its use because they are computed for that use too. */
 const MOST_ARGUMENTS = 32;
+/** Instructions passed in a block, for each that it has, as where loads rise. */
+const MOST_PASSED = 256;
 
 /**
  * Moves values down to their only use within a block, behind what else is computed for that use, from the last to the first. A value must
@@ -28,8 +30,15 @@ export function lowerValues(
   /** By value: its only use, if that is in this block. */
   const useOf = new Map<Ins, Ins>();
   const moves: Move[] = [];
+  let left = MOST_PASSED * all.length;
 
-  const userOf = (n: Ins): Ins => (isValue(d.at(n)) && mayChangePlaces(d.at(n)) ? onlyUse(d, n) : -1);
+  const known = new Map<Ins, Ins>();
+  const userOf = (n: Ins): Ins => {
+    let user = known.get(n);
+    if (user === undefined)
+      known.set(n, (user = isValue(d.at(n)) && mayChangePlaces(d.at(n)) ? onlyUse(d, n) : -1));
+    return user;
+  };
   /** A value behind all that is computed for it alone, in order. */
   const withOwn = (n: Ins): Ins[] => {
     const group = [n];
@@ -49,6 +58,11 @@ export function lowerValues(
     useOf.set(n, user);
     const to = placeAbove(order, useOf, user, n);
     if (order.position(n) >= to - 1) continue;
+    left -= to - order.position(n);
+    if (left < 0) {
+      refuse(n, 'bound', 'enough was passed in this block');
+      break;
+    }
     if (!order.exceeds(spared, order.position(n) + 1, to)) continue;
     let r = order.reorder([n], to);
     let group = [n];
