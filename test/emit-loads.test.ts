@@ -35,6 +35,11 @@ describe('an unsigned load', () => {
     ['beside another value stays', `${half}@P11 MOV R1, 0\n${sign}`, ['shared.u16']],
     ['of a half that gives a byte stays', `${half}SGXT R2, R1, 8\n`, ['shared.u16']],
     ['that is extended without sign stays', `${half}SGXT.U32 R2, R1, 16\n`, ['shared.u16']],
+    [
+      'of a byte of which an extension above keeps more bits than a word has stays',
+      'BRA BB2\nBB1:\nSGXT R2, R1, 264\nBRA BB3\nBB2:\nLDG.U8 R1, [RD9]\nBRA BB1\nBB3:',
+      ['global.u8'],
+    ],
     ['of several halves stays', `LDS.U16.V2 {R1, R3}, [R9]\n${sign}`, ['shared.v2.u16']],
   ])('%s', (_, body, expected) => expect(loads(body)).toEqual(expected));
 });

@@ -47,8 +47,12 @@ const narrowOf = (x: Instr): (typeof NARROW)[number] | undefined =>
     ? NARROW.find((n) => hasMod(x.op, x.mods, n.unsigned))
     : undefined;
 
-/** The bits that a sign extension to a word takes of its operand; -1 for anything else. */
+/** The bits that a sign extension of a byte or half to a word takes of its operand; -1 for anything else. */
 const extended = (x: Instr): number =>
-  x.op.name === 'SGXT' && hasMod(x.op, x.mods, 'S32') && x.src[0].mods === 0 && x.src[1].kind === Kind.Imm
+  x.op.name === 'SGXT' &&
+  hasMod(x.op, x.mods, 'S32') &&
+  x.src[0].mods === 0 &&
+  x.src[1].kind === Kind.Imm &&
+  NARROW.some((n) => n.bits === x.src[1].lo)
     ? x.src[1].lo
     : -1;
