@@ -36,7 +36,13 @@ export function rowOf(table: PtxTable, i: Instr, sm: number, carries: Carries): 
 export const guardOf = (w: Writer, i: Instr): string =>
   i.guard === NO_REG ? '' : `@${i.guardNot ? '!' : ''}${w.name(i.guard)} `;
 
-/** Writes the lines of a row. */
+const isResult = (p: Piece): boolean => typeof p !== 'string' && p.kind === 'dst';
+
+/**
+ * Writes the lines of a row. What only computes a temporary is written without the guard: to ptxas a guarded line keeps what
+ * its register held before, so a guarded temporary lives from wherever control comes. Of merge sort (CUB, for sm_80) it made
+ * 9 % more code and 4 registers more.
+ */
 export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
   const guard = guardOf(w, i);
   // Sources must keep their values until the last line of an expansion, so results go to temporaries first.
@@ -92,7 +98,7 @@ export function expand(w: Writer, row: Row, i: Instr, names: Names): void {
   for (const l of row.lines) {
     let text = '';
     for (const p of l.pieces) text += fill(p);
-    w.line(guard + text);
+    w.line(l.pure && (wait || !l.pieces.some(isResult)) ? text : guard + text);
   }
   if (wait) copyOut(w, i, results, guard);
 }

@@ -113,7 +113,7 @@ export function writeLogic(w: Writer, i: Instr, width: number): void {
   const { formula, inputs } = formulaOf(i, width);
   const wait = steps(formula) > 1 && (i.guard === d || inputs.some((o) => o.reg === d));
   const result = wait ? fresh(w, width) : w.name(d);
-  writeFormula(w, formula, inputs, width, guard, result);
+  writeFormula(w, formula, inputs, width, wait ? '' : guard, result);
   if (wait) copyOut(w, i, [result], guard);
 }
 
@@ -135,7 +135,7 @@ export function writeLogicTest(w: Writer, i: Instr): void {
   const guard = guardOf(w, i);
   const { formula, inputs } = formulaOf(i, 32);
   const value = fresh(w, 32);
-  writeFormula(w, formula, inputs, 32, guard, value);
+  writeFormula(w, formula, inputs, 32, '', value);
   const line = (cmp: string, to: string): void => w.line(`${guard}setp.${cmp}.u32 ${to}, ${value}, 0`);
   if (d === NO_REG) line('eq', w.name(q));
   else line('ne', q === NO_REG ? w.name(d) : `${w.name(d)}|${w.name(q)}`);
@@ -148,7 +148,7 @@ function formulaOf(i: Instr, width: number): { formula: Formula; inputs: readonl
   return { formula: allFormulas()[table], inputs };
 }
 
-/** Writes the steps of a formula, the last one into `result`. */
+/** Writes the steps of a formula, the last one into `result` and under the guard; the others write temporaries (see `expand`). */
 function writeFormula(
   w: Writer,
   formula: Formula,
@@ -173,7 +173,7 @@ function writeFormula(
             ? ['not', write(f.a, null)]
             : [f.op, write(f.a, null), write(f.b, null)];
     const to = into ?? fresh(w, width);
-    w.line(`${guard}${parts[0]}.${type} ${[to, ...parts.slice(1)].join(', ')}`);
+    w.line(`${into === null ? '' : guard}${parts[0]}.${type} ${[to, ...parts.slice(1)].join(', ')}`);
     return to;
   };
   write(formula, result);

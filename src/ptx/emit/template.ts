@@ -28,10 +28,16 @@ export type Piece =
     }
   | { readonly kind: 'temp'; readonly name: string; readonly file: 't' | 'w' | 'p' | 'h' };
 
-/** One line: its pieces, and which destinations it writes. */
+/** One line. */
 export interface Line {
   readonly pieces: readonly Piece[];
+  /** Computes results from its sources, cheaply, and nothing else: it may run where its guard does not hold. */
+  readonly pure: boolean;
 }
+
+/** Not division and functions, for which ptxas calls code of its own, and nothing that reads or writes the carry. */
+const PURE =
+  /^(?:add|sub|mul|mad|fma|min|max|abs|neg|and|or|xor|not|shl|shr|shf|bfi|bfe|prmt|mov|cvt|selp|set|setp)\.(?!cc\b)/;
 
 const GROUP = /\{(\.?)([a-z_]+)(?:\.(bits|half))?\}/g;
 const PIECE = /\$(!?)([a-z]\w*)(\?|\.\.\.)?(?::(\w+))?|%([twph])(\d*)\b/g;
@@ -42,13 +48,8 @@ export function specialise(text: string, op: Opcode, mods: number, words: Words)
     .split('\n')
     .map((l) => l.trim())
     .filter((l) => l !== '')
-    .map((l) => ({
-      pieces: pieces(
-        l.replace(GROUP, (_m, dot, g, p) => group(op, mods, words, dot, g, p)),
-        op,
-        mods,
-      ),
-    }));
+    .map((l) => l.replace(GROUP, (_m, dot, g, p) => group(op, mods, words, dot, g, p)))
+    .map((l) => ({ pieces: pieces(l, op, mods), pure: PURE.test(l) }));
 }
 
 /** What a modifier group says in PTX: `.ftz`, `s32`, or nothing; a space is also known where the opcode fixes it. */
