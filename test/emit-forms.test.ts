@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { assemble } from '../src/cli/ptxas-run.ts';
 import { Mod, type Opcode, OpFlag, withMods } from '../src/ir/opcode.ts';
-import { imm, makeReg, type Operand, RegFile, reg } from '../src/ir/operand.ts';
+import { cbank, imm, makeReg, type Operand, RegFile, reg } from '../src/ir/operand.ts';
 import { type Instr, instr, type Program } from '../src/ir/program.ts';
 import { printInstr } from '../src/ir/text.ts';
 import { verifyMessage, verifyProgram } from '../src/ir/verify.ts';
@@ -319,6 +319,16 @@ ret;
       'copysign.f32 %r20, %r4, %r5;',
       'copysign.f32 %r20, %r5, %r4;',
     ]);
+  });
+
+  it('writes a zero extension by a parameter as szext, as one by a register', () => {
+    const rowFor = (n: Operand): string =>
+      rowOf(table, made('SGXT', ['U32'], [reg(makeReg(RegFile.R, 4)), n]), 80, NO_CARRY)
+        .lines[0].pieces.filter((p) => typeof p === 'string')
+        .join('');
+    expect([cbank(0, BASE), reg(makeReg(RegFile.R, 5))].map(rowFor)).toEqual(
+      Array<string>(2).fill('szext.clamp.u32 , , '),
+    );
   });
 
   it('lets ptxas keep arithmetic on halves packed', () => {
