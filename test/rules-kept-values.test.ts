@@ -87,3 +87,18 @@ describe('logic on two pairs', () => {
     expect(count(lines, /^LOP3\.64 RD/)).toBe(words ? 0 : 1);
   });
 });
+
+describe('a wide product that is subtracted', () => {
+  const product =
+    'LDG R1, [RD20]\nIMAD_WIDE.S32 RD2, R1, 896, RZ\nIADD3.64 RD3, -RD2, RD21\nSTG.B64 [RD20], RD3\n';
+  it('is one multiply-add with the opposite factor', () => {
+    const lines = optimized(product);
+    expect(count(lines, /^IMAD_WIDE(\.S32)? RD3, R1, -896, RD21$/)).toBe(1);
+    expect(count(lines, /^I(MAD_WIDE|ADD3)/)).toBe(1);
+  });
+  it('is kept for its other uses', () => {
+    const lines = optimized(`${product}STG.B64 [RD20+8], RD2\n`);
+    expect(count(lines, /^IMAD_WIDE/)).toBe(1);
+    expect(count(lines, /^IADD3(\.64)? RD3, .*-RD2/)).toBe(1);
+  });
+});
