@@ -6,6 +6,7 @@ import { withDst } from '../src/ir/edit.ts';
 import { movesOf } from '../src/ir/moves.ts';
 import { imm, Mod, NO_REG, PT, RegFile, reg } from '../src/ir/operand.ts';
 import { type Fn, instr } from '../src/ir/program.ts';
+import { parseFn, printInstr } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
 import { gvnCse } from '../src/passes/gvn-cse.ts';
 import { constructSsa } from '../src/ssa/construct.ts';
@@ -18,6 +19,26 @@ import { randomFn } from './support/random-fn.ts';
 import { runs } from './support/size.ts';
 
 const isa = testIsa();
+
+it.each([
+  ['ISETP.LT P1, R2, R3', 'ISETP.GE P1, R2, R3'],
+  ['ISETP.EQ.U64 P1, RD2, RD3', 'ISETP.NE.U64 P1, RD2, RD3'],
+  ['FSETP.LT.FTZ P1, -R2, |R3|', 'FSETP.GEU.FTZ P1, -R2, |R3|'],
+  ['FSETP.NAN P1, R2, R3', 'FSETP.NUM P1, R2, R3'],
+  ['FSETP.NE P1, R2, R3', 'FSETP.EQU P1, R2, R3'],
+  // What combines its result, or gives two, has no opposite.
+  ['ISETP.LT P1, R2, R3, P4', null],
+  ['ISETP.LT P1, R2, R3, !P4', null],
+  ['ISETP.LT.OR P1, R2, R3, P4', null],
+  ['ISETP.LT.OR P1, R2, R3', null],
+  ['ISETP.LT.XOR P1, R2, R3, P4', null],
+  ['ISETP.LT P1, P5, R2, R3, PT', null],
+  ['IADD3 R1, R2, R3', null],
+])('the opposite of %s is %s', (text, opposite) => {
+  const only = (line: string) => parseFn(`BB0:\n${line}\nEXIT`, isa).blocks[0].ins[0];
+  const other = negatedComparison(only(text));
+  expect(other && printInstr(other)).toBe(opposite && printInstr(only(opposite)));
+});
 
 /** Each comparison as it and not its opposite. */
 const twice = (fn: Fn): Fn =>
