@@ -4,7 +4,7 @@ import { Pool } from '../src/analysis/liveness.ts';
 import { pressureOf } from '../src/analysis/pressure.ts';
 import { optimize, planOf } from '../src/core.ts';
 import type { Fn } from '../src/ir/program.ts';
-import { printFn } from '../src/ir/text.ts';
+import { parseFn, printFn } from '../src/ir/text.ts';
 import { verifyFn } from '../src/ir/verify.ts';
 import { splitHighPressure } from '../src/passes/split-high-pressure.ts';
 import { readPtx } from '../src/read.ts';
@@ -70,4 +70,32 @@ it.each([
   const { records } = optimize(program, plan);
   const own = records.find((r) => r.phase.id === 'OriSplitHighPressureLiveRanges')!;
   expect(own.functionsChanged > 0).toBe(splits);
+});
+
+it('splits no more than the points that are too full need', () => {
+  const text = (most: number): string => `.entry k
+  .directive ".maxnreg ${most}"
+{
+BB0:
+  S2R.TID.X R2
+  MOV R3, 77
+  MOV R4, 78
+  STG [RD5], R2
+  STG [RD5+4], R3
+  STG [RD5+8], R4
+  LDG.V4 {R10, R11, R12, R13}, [RD5]
+  STG.V4 [RD5+32], {R10, R11, R12, R13}
+BB1:
+  STG [RD5+12], R2
+  STG [RD5+16], R3
+  STG [RD5+20], R4
+  EXIT
+}`;
+  const splits = [9, 8, 7, 6].map((most) => {
+    const fn = parseFn(text(most), isa);
+    const ctx = testContext(fn, { backend });
+    splitHighPressure(fn, ctx);
+    return ctx.remarks.filter((r) => r.name === 'split').length;
+  });
+  expect(splits).toEqual([0, 1, 2, 3]);
 });
