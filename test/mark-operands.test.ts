@@ -153,6 +153,22 @@ BB2:
   });
 });
 
+it('what a function returns is still written where a selection is known', () => {
+  const returning = parseFn(
+    `.func f
+  .return b32 r size 4 align 4 at 0 reg R5
+  .param b32 a size 4 align 4 at 0 reg R1
+{
+BB0:
+  IADD3 R2, R1, 1
+  SEL R5, R2, R2, P9
+  RET
+}`,
+    isa,
+  );
+  expect(printFn(run(returning, {}).out)).toContain('MOV R5, R2');
+});
+
 it('values stay what they are, in every tier', () => {
   let changed = 0;
   fc.assert(
