@@ -5,7 +5,7 @@ import { convergenceRegionsOf } from '../src/analysis/convergence-regions.ts';
 import { ptxTable } from '../src/cli/emit.ts';
 import { reg } from '../src/ir/operand.ts';
 import type { Fn, Instr, Program } from '../src/ir/program.ts';
-import { parseProgram } from '../src/ir/text.ts';
+import { parseFn, parseProgram } from '../src/ir/text.ts';
 import { verifyFn, verifyMessage } from '../src/ir/verify.ts';
 import { partingOf } from '../src/lab/parting.ts';
 import { insertRegions } from '../src/passes/insert-regions.ts';
@@ -262,6 +262,33 @@ EXIT`);
       "f, BB2[1]: barrier-free: 'BSYNC B4' waits on B4, which may not be set",
     ]);
   });
+});
+
+describe('uses of many barrier registers', () => {
+  /** Regions one after the other, each of its own register. */
+  const many = (n: number, wait = (b: number): string => `BSYNC B${b}`): Fn => {
+    const lines = ['BB0:', 'MOV R1, 1', 'BRA BB1'];
+    for (let k = 0; k < n; k++) {
+      const [at, p, b] = [3 * k + 1, 10 + 2 * k, 11 + 2 * k];
+      lines.push(`BB${at}:`, `ISETP.EQ P${p}, R1, ${k}`, `BSSY B${b}, BB${at + 2}`, `@P${p} BRA BB${at + 2}`);
+      lines.push(`BB${at + 1}:`, 'STG [RD2], R1', `BB${at + 2}:`, wait(b), `BRA BB${at + 3}`);
+    }
+    return parseFn(`${lines.join('\n')}\nBB${3 * n + 1}:\nEXIT`, testIsa());
+  };
+
+  test('each is told apart', () => {
+    const twice = (b: number): string => (b === 91 ? `BSYNC B${b}\nBSYNC B${b}` : `BSYNC B${b}`);
+    expect(barrierFaults(many(70))).toEqual([]);
+    expect(barrierFaults(many(70, twice)).map((e) => [e.rule, e.block, e.index])).toEqual([
+      ['barrier-free', 123, 1],
+    ]);
+    const other = (b: number): string => `BSYNC B${b === 91 ? 151 : b}`;
+    expect(new Set(barrierFaults(many(71, other)).map((e) => e.rule))).toEqual(new Set(['barrier-free']));
+  });
+
+  test('takes no time that grows with their square', () => {
+    expect(barrierFaults(many(8000))).toEqual([]);
+  }, 6000);
 });
 
 describe('regions as the hardware runs them', () => {
