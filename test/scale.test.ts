@@ -1,10 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
+import { cfgOf } from '../src/analysis/cfg.ts';
 import { coldBlocksOf } from '../src/analysis/cold-blocks.ts';
+import { postDominatorsOf } from '../src/analysis/dominators.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
 import { Pool } from '../src/analysis/liveness.ts';
+import { loopsOf } from '../src/analysis/loops.ts';
 import { memorySsaOf } from '../src/analysis/memory-ssa.ts';
 import { RematPlanner } from '../src/analysis/remat-plan.ts';
 import type { RematLimits } from '../src/analysis/remat-ways.ts';
+import { staticFrequencyOf } from '../src/analysis/static-frequency.ts';
 import { Draft, edit } from '../src/ir/draft/index.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
@@ -35,7 +39,7 @@ function counted(fn: Fn): { readonly fn: Fn; readonly reads: () => number } {
 }
 
 /** A nest of counted loops around `inner`, which may read R18 and R6. */
-function nest(depth: number, inner: string): Fn {
+function nest(depth: number, inner: string, bound = 'R18'): Fn {
   const down = Array.from(
     { length: depth },
     (_, k) => `BB${2 * k + 1}:
@@ -44,7 +48,7 @@ function nest(depth: number, inner: string): Fn {
   const up = Array.from({ length: depth }, (_, k) => depth - 1 - k).map(
     (k) => `BB${2 * (2 * depth - k)}:
   IADD3 R${101 + 4 * k}, R${100 + 4 * k}, 1, RZ
-  ISETP.LT P${102 + 4 * k}, R${101 + 4 * k}, R18
+  ISETP.LT P${102 + 4 * k}, R${101 + 4 * k}, ${bound}
   @P${102 + 4 * k} BRA BB${2 * k + 1}`,
   );
   return parseFn(['BB0:', '  MOV R17, 0', ...down, inner, ...up, 'BB99999:', '  EXIT'].join('\n'), isa);
@@ -152,6 +156,50 @@ describe('lowering of values', () => {
     const said = lowered(reversed(1000));
     expect(said.filter((name) => name === 'bound').length).toBe(1);
     expect(said.filter((name) => name === 'lowered').length).toBeGreaterThan(400);
+  });
+});
+
+/** Edges of the graph of a function that something looks at; loops and dominators are known before. */
+function edgesSeen(fn: Fn, work: () => void): number {
+  const g = cfgOf(fn);
+  loopsOf(fn);
+  postDominatorsOf(fn);
+  let seen = 0;
+  for (const field of ['succ', 'pred'] as const)
+    Object.defineProperty(g, field, {
+      value: new Proxy(g[field], {
+        get: (edges, k) => {
+          seen++;
+          return edges[k as unknown as number];
+        },
+      }),
+    });
+  work();
+  return seen;
+}
+
+describe('frequency', () => {
+  it('of blocks looks at edges in proportion to their number, however deep loops nest', () => {
+    const seen = (depth: number): number => {
+      const fn = nest(depth, '  STS [R6], R18', '4');
+      return edgesSeen(fn, () => {
+        const { block } = staticFrequencyOf(fn);
+        for (let k = 0; k < depth; k++) expect(block[k + 1] / block[k]).toBeCloseTo(4, 9);
+      });
+    };
+    expect(seen(200)).toBeLessThan(2.2 * seen(100));
+  });
+  it('does not search the edge of a switch for each of its cases', () => {
+    const seen = (cases: number): number => {
+      const ids = Array.from({ length: cases }, (_, k) => `BB${k + 2}`);
+      const each = ids.map((id) => `${id}:\n  STS [R6], R7\n  BRA BB1`);
+      const fn = parseFn(
+        `.entry k\n  .table T0 ${ids.join(' ')}\n{\nBB0:\n  MOV R1, RZ\nBB1:\n  BRX R7, T0\n${each.join('\n')}\nBB99999:\n  EXIT\n}`,
+        isa,
+      );
+      return edgesSeen(fn, () => void staticFrequencyOf(fn));
+    };
+    expect(seen(200)).toBeLessThan(2.2 * seen(100));
   });
 });
 

@@ -1,7 +1,7 @@
 import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
-import type { Block, Fn, Instr } from '../ir/program.ts';
-import { type Cfg, cfgOf, endsFlow, isControl, targets, terminator } from './cfg.ts';
+import type { Block, Fn } from '../ir/program.ts';
+import { type Cfg, cfgOf, endsFlow, isControl, leavesFunction, targets, terminator } from './cfg.ts';
 import { dominates, dominators, postDominatorsOf } from './dominators.ts';
 import { inLoop, type LoopForest, loopsOf } from './loops.ts';
 import { memo } from './memo.ts';
@@ -95,16 +95,6 @@ function factsOf(b: Block): Facts {
     else if ((flags & OpFlag.WritesMemory) !== 0) stores = true;
   }
   return { calls, stores };
-}
-
-/** Does control leave the function after this operation? */
-export function leavesFunction(fn: Fn, last: Instr): boolean {
-  if ((last.op.flags & OpFlag.NoFallThrough) === 0) return false;
-  let any = false;
-  targets(fn, last, () => {
-    any = true;
-  });
-  return !any;
 }
 
 const controlLast = (b: Block): boolean => {

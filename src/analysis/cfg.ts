@@ -1,4 +1,5 @@
 import { endsFlow, isControl } from '../ir/flow.ts';
+import { OpFlag } from '../ir/opcode.ts';
 import { Kind } from '../ir/operand.ts';
 import type { Block, Fn, Instr, Shape } from '../ir/program.ts';
 
@@ -177,4 +178,14 @@ export function reversePostOrder(
     stack[++top] = t;
   }
   return order.slice(free);
+}
+
+/** Does control leave the function after this operation? */
+export function leavesFunction(fn: Fn, last: Instr): boolean {
+  if ((last.op.flags & OpFlag.NoFallThrough) === 0) return false;
+  let any = false;
+  targets(fn, last, () => {
+    any = true;
+  });
+  return !any;
 }

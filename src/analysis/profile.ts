@@ -1,6 +1,5 @@
 import type { Fn } from '../ir/program.ts';
-import { leavesFunction } from './branch-probability.ts';
-import { type Cfg, cfgOf, terminator } from './cfg.ts';
+import { type Cfg, cfgOf, leavesFunction, terminator } from './cfg.ts';
 import type { Frequency } from './static-frequency.ts';
 
 /**

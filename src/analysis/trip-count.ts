@@ -2,13 +2,13 @@ import { OpFlag } from '../ir/opcode.ts';
 import { NO_REG } from '../ir/operand.ts';
 import type { Fn } from '../ir/program.ts';
 import { extend } from '../isa/polynomial.ts';
-import { type Cfg, cfgOf, targets, terminator } from './cfg.ts';
+import { type Cfg, cfgOf, leavesFunction, targets, terminator } from './cfg.ts';
 import { type Condition, conditionOf, negated } from './condition.ts';
 import { singleDef } from './defuse.ts';
 import { type DominatorTree, dominates, dominatorsOf } from './dominators.ts';
 import { firstTime, NOTHING_KNOWN, type SymbolicCount, type When } from './first-time.ts';
 import { addScaled, constantOf, sameForm } from './form-arithmetic.ts';
-import { inLoop, loopBlocks } from './loops.ts';
+import { type Forest, inLoop } from './loops.ts';
 import { memo } from './memo.ts';
 import { type Evolution, Evolutions, type Unwrapped } from './scalar-evolution.ts';
 
@@ -70,6 +70,7 @@ class Counts {
   private readonly cfg: Cfg;
   private readonly dom: DominatorTree;
   private readonly known: (TripCount | undefined)[] = [];
+  private waysOut: readonly (readonly number[])[] | null = null;
 
   constructor(fn: Fn, evolutions: Evolutions) {
     this.fn = fn;
@@ -86,7 +87,8 @@ class Counts {
   private count(loop: number): TripCount {
     if (!this.evolutions.ssa) return { exact: null, most: null, endless: false, symbolic: null, exits: [] };
     const exits: LoopExit[] = [];
-    for (const b of loopBlocks(this.evolutions.forest, loop)) {
+    this.waysOut ??= waysOut(this.fn, this.evolutions.forest);
+    for (const b of this.waysOut[loop]) {
       const leaves = this.leaving(loop, b);
       if (leaves === undefined) continue;
       const everyTime = this.everyTime(loop, b);
@@ -164,6 +166,24 @@ class Counts {
     }
   }
 }
+
+/** By loop, in reverse post-order: blocks from which control may leave it, for another block or the function; found in one walk. */
+const waysOut = (fn: Fn, forest: Forest): number[][] => {
+  const { succStart, succ, rpo, count } = forest.cfg;
+  const out: number[][] = forest.loops.map(() => []);
+  for (const b of rpo) {
+    const inner = forest.innermost[b];
+    if (inner < 0) continue;
+    // The outermost loop that control stays in, whichever way it takes.
+    let stays = inner;
+    const last = terminator(fn.blocks[b]);
+    if (b + 1 >= count || (last !== null && leavesFunction(fn, last))) stays = -1;
+    for (let e = succStart[b]; e < succStart[b + 1]; e++)
+      while (stays >= 0 && !inLoop(forest, stays, succ[e])) stays = forest.loops[stays].parent;
+    for (let l = inner; l !== stays; l = forest.loops[l].parent) out[l].push(b);
+  }
+  return out;
+};
 
 /** Longer chains of predicates are cut, because each predicate can double the number of tests. */
 const MOST_TESTS = 8;

@@ -3,7 +3,7 @@ import { dominates, dominatorsOf } from '../analysis/dominators.ts';
 import { isValue } from '../analysis/effects.ts';
 import { frequencyOf } from '../analysis/frequency.ts';
 import { isLiveIn, LiveClass, liveClassOf, livenessOf, reads, returnedRegs } from '../analysis/liveness.ts';
-import { loopsOf } from '../analysis/loops.ts';
+import { isNested, loopsOf } from '../analysis/loops.ts';
 import { type BlockNo, type Draft, edit, type Ins } from '../ir/draft/index.ts';
 import { isPhi } from '../ir/flow.ts';
 import { NO_REG, type Reg, RegFile, regFile, regWidth } from '../ir/operand.ts';
@@ -41,15 +41,15 @@ export const sinkValues: Pass = (fn, ctx) =>
     (d) => {
       const { rpo } = cfgOf(fn);
       const tree = dominatorsOf(fn);
-      const { innermost, loops } = loopsOf(fn);
+      const forest = loopsOf(fn);
+      const { innermost } = forest;
       const live = livenessOf(fn);
       const often = frequencyOf(fn).block;
 
       /** Is the block in no loop but those that the other is in? */
       const enters = (target: BlockNo, from: BlockNo): boolean => {
         const inner = innermost[target];
-        for (let l = innermost[from]; l >= 0; l = loops[l].parent) if (l === inner) return false;
-        return inner >= 0;
+        return inner >= 0 && !isNested(forest, innermost[from], inner);
       };
       const placeFor = (n: Ins, own: BlockNo): BlockNo => {
         let target = -1;
