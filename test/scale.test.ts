@@ -3,7 +3,7 @@ import { cfgOf } from '../src/analysis/cfg.ts';
 import { coldBlocksOf } from '../src/analysis/cold-blocks.ts';
 import { postDominatorsOf } from '../src/analysis/dominators.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
-import { Pool } from '../src/analysis/liveness.ts';
+import { LiveWalker, Pool } from '../src/analysis/liveness.ts';
 import { loopsOf } from '../src/analysis/loops.ts';
 import { memorySsaOf } from '../src/analysis/memory-ssa.ts';
 import { RematPlanner } from '../src/analysis/remat-plan.ts';
@@ -12,12 +12,14 @@ import { staticFrequencyOf } from '../src/analysis/static-frequency.ts';
 import { Draft, edit } from '../src/ir/draft/index.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
+import { convertToUniform } from '../src/passes/convert-to-uniform.ts';
 import { hoistInvariants } from '../src/passes/hoist-invariants.ts';
 import { moveInstructions } from '../src/passes/move-instructions.ts';
 import { placeBlocks } from '../src/passes/place-blocks.ts';
 import { rematerialize } from '../src/passes/rematerialize.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
+import { planWith } from './support/specs.ts';
 
 /* What phases cost grows with the size of a function, not with its square: work is counted, not timed. */
 const isa = testIsa();
@@ -200,6 +202,32 @@ describe('frequency', () => {
       return edgesSeen(fn, () => void staticFrequencyOf(fn));
     };
     expect(seen(200)).toBeLessThan(2.2 * seen(100));
+  });
+});
+
+describe('conversion to uniform registers', () => {
+  it('does not ask about each value that stays in each block through which it lives', async () => {
+    const { backend } = (await planWith({ sm: 'sm_90' })).plan!;
+    const asked = (n: number): number => {
+      const defined = Array.from(
+        { length: n },
+        (_, k) => `  MOV R${100 + k}, c[0x0][0x${(352 + 4 * k).toString(16)}]`,
+      );
+      const between = Array.from({ length: n }, (_, k) => `BB${k + 1}:\n  @P7 BRA BB9999`);
+      const used = Array.from({ length: n }, (_, k) => `  IADD3 R50, R6, R${100 + k}, RZ\n  STS [R6], R50`);
+      const fn = parseFn(
+        `.entry k\n{\nBB0:\n${[...defined, ...between].join('\n')}\nBB9999:\n${used.join('\n')}\n  EXIT\n}`,
+        isa,
+      );
+      const spy = vi.spyOn(LiveWalker.prototype, 'isLive');
+      const ctx = testContext(fn, { backend });
+      convertToUniform(fn, ctx);
+      const { length } = spy.mock.calls;
+      spy.mockRestore();
+      expect(ctx.remarks.some((r) => r.name === 'uniform')).toBe(true);
+      return length;
+    };
+    expect(asked(400)).toBeLessThan(2.5 * asked(200));
   });
 });
 

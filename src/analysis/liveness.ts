@@ -309,6 +309,16 @@ export class LiveWalker {
     return g >= 0 ? (this.now[g >>> 5] & (1 << (g & 31))) !== 0 : this.stamp[i] === this.epoch;
   }
 
+  /**
+   * Visits the global names that are live now, but for those of some columns and bits, at the cost of a word for 32 of them. Right
+   * behind `enter` no others are live.
+   */
+  eachGlobal(except: Int32Array, visit: (r: Reg) => void): void {
+    for (const column of this.touched)
+      for (let bits = this.now[column] & ~except[column]; bits !== 0; bits &= bits - 1)
+        visit(this.live.globals.names[(column << 5) | (31 - Math.clz32(bits & -bits))]);
+  }
+
   /** Is one of the results used later? Discarded results are not. */
   anyResultLive(ins: Instr): boolean {
     for (let i = 0; i < ins.dst.length; i++)

@@ -176,10 +176,14 @@ function overfull(fn: Fn, ctx: PassContext): number[] {
     const i = regIndex(r);
     return useStart[i + 1] - useStart[i] + defStart[i + 1] - defStart[i];
   };
-  const uniform = [...new Set(fn.blocks.flatMap((b) => b.ins.flatMap((x) => x.dst.filter(isUniformReg))))];
   const out = new Set<number>();
-  const walker = new LiveWalker(livenessOf(fn));
+  const liveness = livenessOf(fn);
+  const { slot, fileOf } = liveness.globals;
+  const walker = new LiveWalker(liveness);
   for (const [pool, most] of limits) {
+    // Of the live rows: what is not of the pool, or leaves, so that blocks in which many live on are not asked about each of these.
+    const settled = Int32Array.from(fileOf, (file) => (poolOf(makeReg(0, file)) === pool ? 0 : -1));
+    for (const i of out) if (slot[i] >= 0) settled[slot[i] >>> 5] |= 1 << (slot[i] & 31);
     // Live registers of the pool that may stay where they are, kept from instruction to instruction.
     const live = new Set<Reg>();
     let units = 0;
@@ -196,12 +200,14 @@ function overfull(fn: Fn, ctx: PassContext): number[] {
       walker.enter(b);
       live.clear();
       units = 0;
-      uniform.forEach(look);
+      walker.eachGlobal(settled, look);
       for (let i = ins.length - 1; i >= -1; i--) {
         if (units > most)
           for (const r of [...live].sort((p, q) => touches(p) - touches(q) || p - q)) {
             if (units <= most) break;
-            out.add(regIndex(r));
+            const i = regIndex(r);
+            out.add(i);
+            if (slot[i] >= 0) settled[slot[i] >>> 5] |= 1 << (slot[i] & 31);
             look(r);
           }
         if (i < 0) continue;
