@@ -9,6 +9,7 @@ import { memorySsaOf } from '../src/analysis/memory-ssa.ts';
 import { RematPlanner } from '../src/analysis/remat-plan.ts';
 import type { RematLimits } from '../src/analysis/remat-ways.ts';
 import { staticFrequencyOf } from '../src/analysis/static-frequency.ts';
+import { tripCountsOf } from '../src/analysis/trip-count.ts';
 import { Draft, edit } from '../src/ir/draft/index.ts';
 import type { Fn, Program } from '../src/ir/program.ts';
 import { parseFn } from '../src/ir/text.ts';
@@ -228,6 +229,21 @@ describe('conversion to uniform registers', () => {
       return length;
     };
     expect(asked(400)).toBeLessThan(2.5 * asked(200));
+  });
+});
+
+describe('trip counts', () => {
+  it('are unknown for a loop that can be left from more places than are worth looking at', () => {
+    const loop = (ways: number): Fn => {
+      const tests = Array.from({ length: ways }, (_, k) => `BB${k + 2}:\n  @P7 BRA BB9999`).join('\n');
+      return parseFn(
+        `BB0:\n  MOV R17, 0\nBB1:\n  MOVPHI R1, {BB0: R17, BB9998: R2}\n${tests}
+BB9998:\n  IADD3 R2, R1, 1, RZ\n  ISETP.LT P3, R2, 4\n  @P3 BRA BB1\nBB9999:\n  EXIT`,
+        isa,
+      );
+    };
+    expect(tripCountsOf(loop(255)).of(0)).toMatchObject({ most: 3n, exact: null });
+    expect(tripCountsOf(loop(256)).of(0)).toMatchObject({ most: null, exits: [] });
   });
 });
 

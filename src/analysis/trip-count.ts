@@ -85,9 +85,10 @@ class Counts {
   }
 
   private count(loop: number): TripCount {
-    if (!this.evolutions.ssa) return { exact: null, most: null, endless: false, symbolic: null, exits: [] };
+    if (!this.evolutions.ssa) return UNKNOWN;
     const exits: LoopExit[] = [];
     this.waysOut ??= waysOut(this.fn, this.evolutions.forest);
+    if (this.waysOut[loop].length > MOST_EXITS) return UNKNOWN;
     for (const b of this.waysOut[loop]) {
       const leaves = this.leaving(loop, b);
       if (leaves === undefined) continue;
@@ -167,7 +168,15 @@ class Counts {
   }
 }
 
-/** By loop, in reverse post-order: blocks from which control may leave it, for another block or the function; found in one walk. */
+/** Nothing is known about a loop with more ways out: in a nest that is left from everywhere, each loop has those of all inside it. */
+const MOST_EXITS = 256;
+
+const UNKNOWN: TripCount = { exact: null, most: null, endless: false, symbolic: null, exits: [] };
+
+/**
+ * By loop, in reverse post-order: blocks from which control may leave it, for another block or the function; found in one walk, and
+ * no more than one beyond `MOST_EXITS`.
+ */
 const waysOut = (fn: Fn, forest: Forest): number[][] => {
   const { succStart, succ, rpo, count } = forest.cfg;
   const out: number[][] = forest.loops.map(() => []);
@@ -180,7 +189,8 @@ const waysOut = (fn: Fn, forest: Forest): number[][] => {
     if (b + 1 >= count || (last !== null && leavesFunction(fn, last))) stays = -1;
     for (let e = succStart[b]; e < succStart[b + 1]; e++)
       while (stays >= 0 && !inLoop(forest, stays, succ[e])) stays = forest.loops[stays].parent;
-    for (let l = inner; l !== stays; l = forest.loops[l].parent) out[l].push(b);
+    for (let l = inner; l !== stays; l = forest.loops[l].parent)
+      if (out[l].length <= MOST_EXITS) out[l].push(b);
   }
   return out;
 };
