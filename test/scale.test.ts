@@ -3,11 +3,13 @@ import { cfgOf } from '../src/analysis/cfg.ts';
 import { coldBlocksOf } from '../src/analysis/cold-blocks.ts';
 import { postDominatorsOf } from '../src/analysis/dominators.ts';
 import { frequencyOf } from '../src/analysis/frequency.ts';
-import { LiveWalker, Pool } from '../src/analysis/liveness.ts';
+import { LiveWalker, livenessOf, Pool } from '../src/analysis/liveness.ts';
 import { loopsOf } from '../src/analysis/loops.ts';
 import { memorySsaOf } from '../src/analysis/memory-ssa.ts';
+import { neededOf } from '../src/analysis/needed.ts';
 import { RematPlanner } from '../src/analysis/remat-plan.ts';
 import type { RematLimits } from '../src/analysis/remat-ways.ts';
+import { segmentsOf } from '../src/analysis/segments.ts';
 import { staticFrequencyOf } from '../src/analysis/static-frequency.ts';
 import { tripCountsOf } from '../src/analysis/trip-count.ts';
 import { Draft, edit } from '../src/ir/draft/index.ts';
@@ -244,6 +246,28 @@ BB9998:\n  IADD3 R2, R1, 1, RZ\n  ISETP.LT P3, R2, 4\n  @P3 BRA BB1\nBB9999:\n  
     };
     expect(tripCountsOf(loop(255)).of(0)).toMatchObject({ most: 3n, exact: null });
     expect(tripCountsOf(loop(256)).of(0)).toMatchObject({ most: null, exits: [] });
+  });
+});
+
+describe('what is needed', () => {
+  it('outside SSA goes up through a nest for 32 registers at a time', () => {
+    const depth = 256;
+    const down = Array.from({ length: depth }, (_, k) => `BB${k}:\n  MOV R${100 + k}, R6`);
+    const up = Array.from({ length: depth }, (_, k) => depth - 1 - k).map(
+      (k) => `BB${depth + depth - k}:\n  IADD3 R${100 + k}, R${100 + k}, 1, RZ
+  ISETP.LT P1, R${100 + k}, R18\n  @P1 BRA BB${k + 1}`,
+    );
+    const fn = parseFn([...down, `BB${depth}:\n  STS [R6], R18`, ...up, 'BB9999:\n  EXIT'].join('\n'), isa);
+    livenessOf(fn);
+    const seg = segmentsOf(fn);
+    const { pred } = seg;
+    let seen = 0;
+    Object.defineProperty(seg, 'pred', {
+      value: new Proxy(pred, { get: (edges, k) => (seen++, edges[k as unknown as number]) }),
+    });
+    const needed = neededOf(fn, (x) => x.op.name === 'STS' || x.op.name === 'BRA');
+    expect(needed.filter((n) => n === 0).length).toBe(1);
+    expect(seen).toBeLessThan(3 * (depth / 32) * pred.length);
   });
 });
 

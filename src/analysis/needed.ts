@@ -3,6 +3,7 @@ import { NO_REG, type Reg, regIndex } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { cfgOf } from './cfg.ts';
 import { type DominatorTree, dominates, dominators } from './dominators.ts';
+import { Heap } from './heap.ts';
 import { isReturn, kills, type Liveness, livenessOf, returnedRegs } from './liveness.ts';
 import { type Segments, segmentsOf } from './segments.ts';
 
@@ -250,7 +251,15 @@ class Rows {
   /** By word of the live rows: what is needed, and the part of it that is not followed yet. */
   private readonly raised: Int32Array;
   private readonly pending: Int32Array;
-  private readonly work: number[] = [];
+  /** By segment: words with a part that is not followed yet. */
+  private readonly words: (number[] | undefined)[] = [];
+  /**
+   * Segments that have such words, counted from the last one: those from the current one up, and those below it, which wait for another
+   * sweep. So registers that are needed in the same places go up together, 32 at a time.
+   */
+  private above = new Heap();
+  private below = new Heap();
+  private at: number;
   /**
    * By segment: the slots of registers that it defines, and the last definition of each; sorted by slot in long
    * segments.
@@ -267,6 +276,7 @@ class Rows {
     const { slot } = this.live.globals;
     this.raised = new Int32Array(this.live.liveIn.bits.length);
     this.pending = new Int32Array(this.raised.length);
+    this.at = seg.count;
     this.lastStart = new Int32Array(seg.count + 1);
     this.lastSlot = new Int32Array(defReg.length);
     this.lastDef = new Int32Array(defReg.length);
@@ -325,17 +335,35 @@ class Rows {
     const more = bits & ~this.raised[i];
     if (more === 0) return;
     this.raised[i] |= more;
-    if (this.pending[i] === 0) this.work.push(s, i);
+    if (this.pending[i] === 0) this.wait(s, i);
     this.pending[i] |= more;
+  }
+
+  private wait(s: number, word: number): void {
+    const list = this.words[s];
+    if (list !== undefined && list.length > 0) return void list.push(word);
+    if (list === undefined) this.words[s] = [word];
+    else list.push(word);
+    (s <= this.at ? this.above : this.below).push(this.lastStart.length - s);
   }
 
   /** A segment with marks that are not followed yet, with their column and bits; -1 if there is none. */
   takeSegment(): number {
-    const i = this.work.pop();
-    if (i === undefined) return -1;
+    let list = this.words[this.at];
+    if (list === undefined || list.length === 0) {
+      let next = this.above.pop();
+      if (next < 0) {
+        [this.above, this.below] = [this.below, this.above];
+        next = this.above.pop();
+        if (next < 0) return -1;
+      }
+      this.at = this.lastStart.length - next;
+      list = this.words[this.at]!;
+    }
+    const i = list.pop()!;
     this.column = this.live.liveIn.column[i];
     this.bits = this.pending[i];
     this.pending[i] = 0;
-    return this.work.pop()!;
+    return this.at;
   }
 }
