@@ -321,12 +321,27 @@ ret;
     ]);
   });
 
+  it.each([
+    ['xor', 0x96],
+    ['and', 0x80],
+    ['or', 0xfe],
+  ])('keeps the order of a chain of %s', (name, lut) => {
+    const chain = made('LOP3', [], [a, b, reg(makeReg(6, RegFile.R)), imm(lut)]);
+    const lines = same(isa.byName.get('LOP3')!, [chain], 32)
+      .join('')
+      .match(new RegExp(`${name}\\.b32 (.*);`, 'g'));
+    expect([...new Set(lines?.map((l) => l.replace(/%r(?![456]\b)\d+/g, 'x')))]).toEqual([
+      `${name}.b32 x, %r4, %r5;`,
+      `${name}.b32 x, x, %r6;`,
+    ]);
+  });
+
   it('writes a zero extension by a parameter as szext, as one by a register', () => {
     const rowFor = (n: Operand): string =>
-      rowOf(table, made('SGXT', ['U32'], [reg(makeReg(RegFile.R, 4)), n]), 80, NO_CARRY)
+      rowOf(table, made('SGXT', ['U32'], [reg(makeReg(4, RegFile.R)), n]), 80, NO_CARRY)
         .lines[0].pieces.filter((p) => typeof p === 'string')
         .join('');
-    expect([cbank(0, BASE), reg(makeReg(RegFile.R, 5))].map(rowFor)).toEqual(
+    expect([cbank(0, BASE), reg(makeReg(5, RegFile.R))].map(rowFor)).toEqual(
       Array<string>(2).fill('szext.clamp.u32 , , '),
     );
   });

@@ -16,7 +16,11 @@ const INPUTS = [A, B, C];
 
 let formulas: readonly Formula[] | null = null;
 
-/** A shortest formula for each of the 256 functions, found by combining cheaper ones until all have one. */
+/**
+ * A shortest formula for each of the 256 functions, found by combining cheaper ones until all have one. Of equal ones, the one that
+ * combines the first inputs first: rules that merge a chain keep its order, and ptxas keeps what is written. Written the other way round,
+ * a ^ (b ^ c), the xors of echo512 spill 160 bytes instead of 40.
+ */
 function allFormulas(): readonly Formula[] {
   if (formulas !== null) return formulas;
   const found: (Formula | undefined)[] = new Array<Formula | undefined>(256).fill(undefined);
@@ -32,7 +36,7 @@ function allFormulas(): readonly Formula[] {
   enter(0xff, { op: 'constant', ones: true }, 0);
   for (let cost = 1; found.includes(undefined); cost++) {
     for (const t of byCost[cost - 1] ?? []) enter(~t & 0xff, { op: 'not', a: found[t]! }, cost);
-    for (let left = 0; left < cost; left++)
+    for (let left = cost - 1; left >= 0; left--)
       for (const s of byCost[left] ?? [])
         for (const t of byCost[cost - 1 - left] ?? []) {
           const [a, b] = [found[s]!, found[t]!];
