@@ -26,6 +26,7 @@ const shipped = resolve(specs, base, host).plan!;
 
 const SMS = ['sm_50', 'sm_70', 'sm_75', 'sm_80', 'sm_89', 'sm_90', 'sm_100'];
 const KNOBS = [
+  'ExpandSyncInstLate',
   'Knob91=0,2,4',
   'MergeEquivalentConditionalFlowBudget=2',
   'DisableMergeEquivalentConditionalFlow',
