@@ -74,7 +74,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'max-guarded-block': count,
     exits: flag,
   },
-  reassociate: { 'max-pressure': count, 'max-predicates': count },
+  reassociate: { 'max-pressure': count, 'max-predicates': count, 'least-shared': count },
   rematerialize: {
     family: word('sink'),
     slack: count,

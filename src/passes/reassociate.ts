@@ -49,6 +49,9 @@ const MOST_LEAVES = 64;
  * together); constants come last, combined into one. The tree is rebuilt as a chain that leans to the left, with
  * three operands at a time if the opcode takes three (reference passes-b: the order, and the shape).
  *
+ * A tree keeps its shape if no order makes parts of it common: if it has no constants, and fewer than `least-shared` leaves that others
+ * read too, and as few that come from other blocks (absent: every tree is ordered).
+ *
  * A chain never has more operations than the tree had. Floats are excluded, because their sums depend on the order.
  *
  * Knobs: AllowReassociateCSE (31): 0 disables the phase; ReassociateCSEBudget; ReassociateCSESkip skips that many
@@ -71,6 +74,8 @@ class Trees {
   private readonly fn: Fn;
   private readonly chains: Chains;
   private left: number;
+  /** Fewest leaves that others read, or that other blocks define, for which a tree is ordered. */
+  private readonly least: number;
   /** By register index: place of its definition in reverse post-order; 0 for values from outside. */
   private rank: Float64Array | null = null;
 
@@ -80,6 +85,7 @@ class Trees {
     this.ctx = ctx;
     this.chains = new Chains(ctx.isa);
     this.left = Number(ctx.knob(SKIP) ?? 0);
+    this.least = Number(ctx.params['least-shared'] ?? 0);
   }
 
   /** Rebuilds trees that are not in order. @returns whether any was */
@@ -96,6 +102,18 @@ class Trees {
         // The operands of a single operation compare equal in any order.
         const leaves = inner.length === 0 ? null : this.sorted(chain, found);
         if (leaves === null || this.isInOrder(n, chain, leaves, inner.length)) continue;
+        if (!this.mayMeet(found, d.block(n))) {
+          ctx.remark(
+            'missed',
+            'nothing-shared',
+            'no two operands are read elsewhere or come from another block',
+            {
+              block: d.id(b),
+              ins: d.at(n),
+            },
+          );
+          continue;
+        }
         if (this.left-- > 0) continue;
         if (!ctx.mayRewrite('reassociated', d.id(b), d.at(n))) return changed;
         if (!ctx.budget(BUDGET)) {
@@ -148,6 +166,15 @@ class Trees {
       }
     }
     return leaves;
+  }
+
+  /** May the order of these leaves make parts common, here or outside of a loop? Constants are combined in any case. */
+  private mayMeet(leaves: readonly Operand[], block: number): boolean {
+    const { d, least } = this;
+    const registers = leaves.filter((o) => o.kind === Kind.Reg);
+    const shared = registers.filter((o) => d.useCount(o.reg) > 1).length;
+    const outside = registers.filter((o) => d.def(o.reg) < 0 || d.block(d.def(o.reg)) !== block).length;
+    return registers.length < leaves.length || shared >= least || outside >= least;
   }
 
   /** Leaves in order, constants combined at the end; null if there are other operands. */
