@@ -49,7 +49,7 @@ const MOST_LEAVES = 64;
  * together); constants come last, combined into one. The tree is rebuilt as a chain that leans to the left, with
  * three operands at a time if the opcode takes three (reference passes-b: the order, and the shape).
  *
- * A tree keeps its shape if no order makes parts of it common: if it has no constants, and fewer than `least-shared` leaves that others
+ * A tree keeps its shape if the chain has as many operations and no order makes parts of it common: if it has no constants, and fewer than `least-shared` leaves that others
  * read too, and as few that come from other blocks (absent: every tree is ordered).
  *
  * A chain never has more operations than the tree had. Floats are excluded, because their sums depend on the order.
@@ -102,7 +102,7 @@ class Trees {
         // The operands of a single operation compare equal in any order.
         const leaves = inner.length === 0 ? null : this.sorted(chain, found);
         if (leaves === null || this.isInOrder(n, chain, leaves, inner.length)) continue;
-        if (!this.mayMeet(found, d.block(n))) {
+        if (linksOf(chain, leaves).length > inner.length && !this.mayMeet(found, d.block(n))) {
           ctx.remark(
             'missed',
             'nothing-shared',
