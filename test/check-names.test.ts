@@ -57,7 +57,7 @@ const CASES: readonly (readonly [what: string, file: string, from: string, to: s
     'facts: [capabilities.uniform-register]',
     "there is no fact 'capabilities.uniform-register'; did you mean 'capabilities.uniform-registers'",
   ],
-  ['a slot of a phase', PHASES, 'facts: [slots.208]', 'facts: [slots.999]', "there is no fact 'slots.999'"],
+  ['a slot of a phase', PHASES, 'facts: [slots.208,', 'facts: [slots.999,', "there is no fact 'slots.999'"],
   [
     'a seed number twice',
     PHASES,

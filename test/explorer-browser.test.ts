@@ -197,16 +197,16 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
 
   test('a moved phase says at once what is illegal and why, or what it changes', async () => {
     const { page, done } = await explorer();
-    await page.locator('.row.phase', { hasText: 'OriReassociateAndCommon' }).click();
-    await page.getByLabel('Move behind').selectOption('GeneralOptimizeMid');
+    await page.locator('.row.phase', { hasText: 'GvnCse' }).click();
+    await page.getByLabel('Move behind').selectOption('ConvertAllMovPhiToMov');
     await page.getByText('operands are sorted by value number').first().waitFor();
     await page.getByRole('button', { name: 'Undo the change' }).click();
     await page.locator('.banner').waitFor({ state: 'detached' });
     // Dragged: the place is judged under way, and a legal one makes an order.
-    const from = page.locator('.row.phase', { hasText: 'OriReassociateAndCommon' });
-    await from.dragTo(page.locator('.row.phase', { hasText: 'GeneralOptimizeMid' }));
+    const from = page.locator('.row.phase', { hasText: 'ConvertAllMovPhiToMov' });
+    await from.dragTo(page.locator('.row.phase', { hasText: 'GvnCse' }));
     // The note of the drag says the same before the phase is dropped.
-    await page.locator('.banner', { hasText: 'operands are sorted by value number' }).waitFor();
+    await page.locator('.banner', { hasText: /\bssa\b/i }).waitFor();
     await page.keyboard.press('Control+z');
     await page.locator('.banner').waitFor({ state: 'detached' });
     await page

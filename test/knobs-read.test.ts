@@ -80,7 +80,16 @@ const programs = [
   lowered(throughMemory),
   lowered(branchyPtx('k')),
   lowered(approximate),
-  ...['float-special', 'sobel', 'ray-sphere', 'crc', 'divmod', 'merge-path', 'state-machine'].map(kernel),
+  ...[
+    'float-special',
+    'sobel',
+    'ray-sphere',
+    'crc',
+    'divmod',
+    'merge-path',
+    'state-machine',
+    'bit-tricks',
+  ].map(kernel),
 ];
 
 /** What phases did to each program: a plan that differs in one knob runs again only what reads it, and what follows. */

@@ -148,6 +148,7 @@ describe('the phase table', () => {
     // Number, and what the other page says.
     const said: readonly (readonly [number, RegExp])[] = [
       [3, /seed 002 .* level 1 exactly.* D7.* small kernels .* 12 /],
+      [8, /fuse pairs.* ray-tracing unit alone, which is followed/],
       [13, /seed 001 .* OriSanitize.*Its introduction .* accessor > 1.* gate table .* none/],
       [14, /seeds 000 and 003 .* GeneralOptimizeEarly.* D8/],
       [15, /seeds 000 and 003 .* MergeEquivalentConditionalFlow.* D8/],
