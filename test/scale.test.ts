@@ -22,6 +22,7 @@ import { placeBlocks } from '../src/passes/place-blocks.ts';
 import { rematerialize } from '../src/passes/rematerialize.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
+import { nestedLoops } from './support/nested-loops.ts';
 import { planWith } from './support/specs.ts';
 
 /* What phases cost grows with the size of a function, not with its square: work is counted, not timed. */
@@ -43,25 +44,9 @@ function counted(fn: Fn): { readonly fn: Fn; readonly reads: () => number } {
   return { fn: { ...fn, blocks }, reads: () => reads };
 }
 
-/** A nest of counted loops around `inner`, which may read R18 and R6. */
-function nest(depth: number, inner: string, bound = 'R18'): Fn {
-  const down = Array.from(
-    { length: depth },
-    (_, k) => `BB${2 * k + 1}:
-  MOVPHI R${100 + 4 * k}, {BB${Math.max(0, 2 * k - 1)}: R17, BB${2 * (2 * depth - k)}: R${101 + 4 * k}}`,
-  );
-  const up = Array.from({ length: depth }, (_, k) => depth - 1 - k).map(
-    (k) => `BB${2 * (2 * depth - k)}:
-  IADD3 R${101 + 4 * k}, R${100 + 4 * k}, 1, RZ
-  ISETP.LT P${102 + 4 * k}, R${101 + 4 * k}, ${bound}
-  @P${102 + 4 * k} BRA BB${2 * k + 1}`,
-  );
-  return parseFn(['BB0:', '  MOV R17, 0', ...down, inner, ...up, 'BB99999:', '  EXIT'].join('\n'), isa);
-}
-
 describe('hoisting of invariants', () => {
   it('asks a bounded number of loops about what each of them has to leave', () => {
-    const fn = nest(100, '  IMAD R50, R18, R18, RZ\n  STS [R6], R50');
+    const fn = nestedLoops(100, '  IMAD R50, R18, R18, RZ\n  STS [R6], R50');
     const ctx = testContext(fn, { params: { 'max-pressure': 0 } });
     expect(hoistInvariants(fn, ctx)).toBe(fn);
     const said = ctx.remarks.filter((r) => r.name === 'pressure');
@@ -86,7 +71,7 @@ function entriesMade(work: () => void): number {
 describe('placing of blocks', () => {
   it('looks at a block for itself and for the loop that it leads, not for each loop around', () => {
     const cost = (depth: number): number => {
-      const fn = nest(depth, '  STS [R6], R18');
+      const fn = nestedLoops(depth, '  STS [R6], R18');
       frequencyOf(fn);
       coldBlocksOf(fn);
       return entriesMade(() => placeBlocks(fn, testContext(fn, { params: { chains: true } })));
@@ -186,7 +171,7 @@ function edgesSeen(fn: Fn, work: () => void): number {
 describe('frequency', () => {
   it('of blocks looks at edges in proportion to their number, however deep loops nest', () => {
     const seen = (depth: number): number => {
-      const fn = nest(depth, '  STS [R6], R18', '4');
+      const fn = nestedLoops(depth, '  STS [R6], R18', '4');
       return edgesSeen(fn, () => {
         const { block } = staticFrequencyOf(fn);
         for (let k = 0; k < depth; k++) expect(block[k + 1] / block[k]).toBeCloseTo(4, 9);

@@ -8,6 +8,7 @@ import type { Pass } from '../src/passes/pass.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
+import { nestedLoops } from './support/nested-loops.ts';
 
 const isa = testIsa();
 const lines = (fn: Fn): string =>
@@ -290,22 +291,7 @@ BB9:
   it('looks at what differs in each round of a loop once, however many loops are around it', () => {
     /** How often the sources of an instruction in the innermost of some loops are read. */
     const looks = (depth: number): number => {
-      const down = Array.from(
-        { length: depth },
-        (_, k) => `BB${2 * k + 1}:
-  MOVPHI R${100 + 4 * k}, {BB${Math.max(0, 2 * k - 1)}: R17, BB${2 * (2 * depth - k)}: R${101 + 4 * k}}`,
-      );
-      const up = Array.from({ length: depth }, (_, k) => depth - 1 - k).map(
-        (k) => `BB${2 * (2 * depth - k)}:
-  IADD3 R${101 + 4 * k}, R${100 + 4 * k}, 1, RZ
-  ISETP.LT P${102 + 4 * k}, R${101 + 4 * k}, R18
-  @P${102 + 4 * k} BRA BB${2 * k + 1}`,
-      );
-      const inner = `  IMAD R50, R${96 + 4 * depth}, R18, RZ\n  STS [R6], R50`;
-      const fn = parseFn(
-        ['BB0:', '  MOV R17, 0', ...down, inner, ...up, 'BB9999:', '  EXIT'].join('\n'),
-        isa,
-      );
+      const fn = nestedLoops(depth, `  IMAD R50, R${96 + 4 * depth}, R18, RZ\n  STS [R6], R50`);
       expect(verifySsa(fn)).toEqual([]);
       const seen = fn.blocks.flatMap((b) => b.ins).find((x) => x.op.name === 'IMAD')!;
       const { src } = seen;

@@ -8,6 +8,7 @@ import { Kind, NO_REG, type Operand, RegFile, reg, withOperandMods } from '../ir
 import { type Instr, instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import type { Pass } from './pass.ts';
+import { isUniformReg } from './uniform-forms.ts';
 
 /**
  * Phases 48 and 103, EnforceArgumentRestrictions and its late variant: what an instruction reads from constant banks beyond the one place
@@ -81,7 +82,9 @@ const isZero = (o: Operand): boolean => o.lo === 0 && o.hi === 0;
 function throughRegister(d: Draft, n: Ins, k: number, load: Opcode): void {
   const x = d.at(n);
   const wide = slotWidth(x.op, x.mods, srcSlot(x.op, k)!) === 64;
-  const r = d.freshReg(wide ? RegFile.RD : RegFile.R);
+  // An operation of the warp reads uniform registers alone.
+  const uniform = x.dst.some(isUniformReg);
+  const r = d.freshReg(wide ? (uniform ? RegFile.URD : RegFile.RD) : uniform ? RegFile.UR : RegFile.R);
   const mods = wide ? withMods(load, 0, 'B64') : 0;
   d.insertBefore(n, instr(load, mods, [r], [withOperandMods(x.src[k], 0)], x.loc));
   d.replace(n, withSource(x, k, withOperandMods(reg(r), x.src[k].mods)));
