@@ -280,6 +280,37 @@ EXIT`);
     expect(sameOpenWorld(p, halves('STG [RD3], R2'), 'k', BASE).same).toBe(false);
   });
 
+  // The first thread of each warp takes a number, then another one, and stores the second where the first says; it never ends.
+  const numbered = (early: number, late: number, add = 0) =>
+    kernel(`LOP3 R14, R2, 31, RZ, 0xc0
+ISETP.NE P30, R14, RZ
+@P30 EXIT
+STG [RD3-4096], R2
+ISETP.LT.U32 P31, R2, 32
+SEL R16, ${early}, 50, P31
+SEL R17, ${late}, 1, P31
+BB2:
+IADD3 R16, R16, -1
+ISETP.GT P32, R16, RZ
+@P32 BRA BB2
+ATOMG.ADD R18, [RD1+8192], 1, RZ
+BB3:
+IADD3 R17, R17, -1
+ISETP.GT P32, R17, RZ
+@P32 BRA BB3
+ATOMG.ADD R19, [RD1+8196], 1, RZ
+IADD3 R19, R19, ${add}
+IMAD_WIDE RD20, R18, 4, RD1
+STG [RD20], R19
+BB4:
+BRA BB4`);
+  it('warps that race and never end are compared one alone', () => {
+    const o = { grid: [1, 1, 1], budget: 60_000 } as const;
+    const p = numbered(500, 1);
+    expect(sameOpenWorld(p, numbered(5, 10_000), 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(sameOpenWorld(p, numbered(5, 10_000, 1), 'k', BASE, o).same).toBe(false);
+  });
+
   it('what a shuffle reads from a lane that takes no part does not hang on registers', () => {
     const reads = (other: string) =>
       kernel(`MOV R14, R2
