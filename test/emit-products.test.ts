@@ -9,19 +9,19 @@ import { testIsa } from './support/isa.ts';
 
 /*
  * A sum that is an address of 32 bits takes its product from above, so that ptxas sees one product. Sums for addresses of 64 bits have
- * each their own, which costs nothing there.
+ * each their own, which costs nothing there. Equal shifts of 64 bits are one wherever they stand.
  */
 const isa = testIsa();
 const table = new PtxTable(
   parse(readFileSync(new URL('../pipelines/isa/ptx.yaml', import.meta.url), 'utf8')) as PtxDoc,
 );
 
-/** Number of multiplications in what is written of a body. */
+/** Number of multiplications and shifts in what is written of a body. */
 function products(body: string): number {
   const fn = parseFn(`.entry k\n{\n${body}\n       EXIT\n}`, isa);
   const { text, diagnostics } = emitPtx(programOf(fn), { table, paramBase: 0x160, module: null });
   expect(diagnostics.filter((d) => d.severity === 'error')).toEqual([]);
-  return text.split('\n').filter((l) => /mul\.wide/.test(l)).length;
+  return text.split('\n').filter((l) => /mul\.wide|shl\.b64/.test(l)).length;
 }
 
 const HEAD = 'BB0:\nLDG R1, [RD20]\nLDG R2, [RD20+4]\nLDG.B64 RD21, [RD20+8]\nLDG.B64 RD22, [RD20+16]\n';
@@ -68,8 +68,28 @@ describe('equal products of short addresses', () => {
     ],
   ])('%s', (_, count, body) => expect(products(HEAD + body)).toBe(count));
 
+  const shifted = (d: string, base: string, by = '2'): string => `LEA.64 ${d}, RD21, ${base}, ${by}\n`;
+  const global = (text: string): string => text.replaceAll('LDL', 'LDG');
+  it.each<[string, number, string]>([
+    ['in global memory', 1, shifted('RD3', 'RD22') + shifted('RD4', 'RD20') + global(use('RD3', 'RD4'))],
+    ['in local memory', 1, shifted('RD3', 'RD22') + shifted('RD4', 'RD20') + use('RD3', 'RD4')],
+    [
+      'with a plain one',
+      1,
+      `${shifted('RD3', 'RZ') + shifted('RD4', 'RD20') + use('RD4')}STG.B64 [RD20], RD3\n`,
+    ],
+  ])('shifts of 64 bits are one shift %s', (_, count, body) => expect(products(HEAD + body)).toBe(count));
+  it.each<[string, string]>([
+    ['of other counts', shifted('RD3', 'RD22') + shifted('RD4', 'RD20', '3') + use('RD3', 'RD4')],
+    [
+      'of a register that changes',
+      `${shifted('RD3', 'RD22')}IADD3.64 RD21, RD21, 1, RZ\n${shifted('RD4', 'RD20') + use('RD3', 'RD4')}`,
+    ],
+    ['under a guard', `${shifted('RD3', 'RD22')}@P1 ${shifted('RD4', 'RD20')}${use('RD3', 'RD4')}`],
+    ['with a sign', `LEA.64 RD3, -RD21, RD22, 2\nLEA.64 RD4, -RD21, RD20, 2\n${use('RD3', 'RD4')}`],
+  ])('shifts of 64 bits stay apart: %s', (_, body) => expect(products(HEAD + body)).toBe(2));
+
   it('stay apart in addresses of global memory', () => {
-    const global = use('RD3', 'RD4').replaceAll('LDL', 'LDG');
-    expect(products(HEAD + sum('RD3', 'RD21') + sum('RD4', 'RD22') + global)).toBe(2);
+    expect(products(HEAD + sum('RD3', 'RD21') + sum('RD4', 'RD22') + global(use('RD3', 'RD4')))).toBe(2);
   });
 });

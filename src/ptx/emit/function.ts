@@ -15,7 +15,7 @@ import { planIndices } from './indices.ts';
 import { signedLoads } from './loads.ts';
 import { LineInfo } from './locs.ts';
 import { hasTwoConstants, writeLogic, writeLogicTest, writeTable } from './logic.ts';
-import { type ProductPlan, planProducts } from './products.ts';
+import { factorsOf, type ProductPlan, planProducts } from './products.ts';
 import type { PtxTable, Row } from './table.ts';
 import { variableText } from './variable.ts';
 import { NoPtx, Writer } from './writer.ts';
@@ -227,12 +227,14 @@ class BodyWriter {
 
   /** Writes the sum of a wide product and an addend, and the product before it where none has been written. */
   private sumOfProduct(i: Instr, product: number): void {
+    const [factor, by, more] = factorsOf(i);
     if (this.written[product] === NO_REG) {
       this.written[product] = this.w.register(RegFile.RD);
-      this.instruction({ ...i, dst: [this.written[product]], src: [i.src[0], i.src[1], RZ] });
+      const src = i.op.name === 'LEA' ? [factor, RZ, by] : [factor, by, RZ];
+      this.instruction({ ...i, dst: [this.written[product]], src });
     }
     for (const l of this.lines.before(i.loc)) this.w.out.push(`\t${l}`);
-    const addend = this.w.value(i.src[2], 64, 's64', i.src[2].mods);
+    const addend = this.w.value(more, 64, 's64', more.mods);
     this.w.line(`add.s64 ${this.w.name(i.dst[0])}, ${this.w.name(this.written[product])}, ${addend}`);
   }
 
