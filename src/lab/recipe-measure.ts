@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { MemoryCache } from '../engine/memory-cache.ts';
 import { runPipeline } from '../engine/pipeline.ts';
 import { DiagnosticError, fileFault } from '../ir/diagnostic.ts';
 import { ROOT } from '../spec/node.ts';
@@ -23,6 +24,7 @@ export interface RecipeFigure {
 /**
  * Repeats the measurements that a recipe states, without it and with it, for the first of its targets.
  *
+ * @param caches by input: results of phases, which plans share up to where they differ, those of other recipes too
  * @throws DiagnosticError if there is no such recipe, if it states no measurements, or if a kernel or metric does not
  * exist
  */
@@ -31,6 +33,7 @@ export async function measureRecipe(
   specs: Specs,
   opts: MeasureOptions,
   tell: (text: string) => void = () => {},
+  caches = new Map<string, MemoryCache>(),
 ): Promise<RecipeFigure[]> {
   const file = specs.recipes.get(name);
   const data = file?.data as RecipeSpec.Recipe | undefined;
@@ -77,7 +80,10 @@ export async function measureRecipe(
     ] as const) {
       const plan = await of.plan(arm, module.target);
       const input = lowerModule(module, plan);
-      const { last, records } = runPipeline(input.program, plan);
+      const inputKey = `${input.key}|${plan.isa.hash}`;
+      const cache = caches.get(inputKey) ?? new MemoryCache();
+      caches.set(inputKey, cache);
+      const { last, records } = runPipeline(input.program, plan, { cache, inputKey });
       const kernels = await new Measurer(module, input, opts).kernels(last, plan);
       const found = kernels.find((k) => k.kernel === entry.kernel);
       if (found === undefined) throw wrong(file.file, `${entry.file} has no kernel '${entry.kernel}'`);
