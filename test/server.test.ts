@@ -289,13 +289,20 @@ describe.skipIf(windows)('the server', () => {
     expect(commandsRun()).toBe(before);
   });
 
-  it('gets warm unless it is told not to', async () => {
+  it('gets warm for as long as it is told to', async () => {
     const other = join(dir, 'warm');
     mkdirSync(other, { mode: 0o700 });
-    expect(orrery(['server', 'start'], { runtime: other }).code).toBe(0);
+    // Less than the six seconds of one that is not told anything.
+    expect(orrery(['server', 'start', '--warm-up', '2'], { runtime: other }).code).toBe(0);
     const first = status(other)!.processes[0];
     await until(() => status(other)!.processes[0].warm);
-    expect([first.warm, status(other)!.processes[0].seconds > first.seconds + 0.5]).toEqual([false, true]);
+    const { seconds } = status(other)!.processes[0];
+    expect([first.warm, seconds > first.seconds, seconds > 2, seconds < 6]).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
     orrery(['server', 'stop'], { runtime: other });
   });
 
@@ -347,6 +354,7 @@ describe.skipIf(windows)('the server', () => {
 
   it.each([
     [['--idle', 'soon'], /^error: --idle soon is not a valid time/],
+    [['--warm-up', 'long'], /^error: --warm-up long is not a valid time/],
     [['--jobs', '0'], /^error: --jobs 0 is no number of workers/],
   ])('start %j is an error', (args, message) => {
     const r = orrery(['server', 'start', ...args], { runtime: join(dir, 'none') });

@@ -58,4 +58,5 @@ export const withServer = (c: Command): Command =>
   c
     .option('-j, --jobs <n>', 'commands that run at the same time (default: 1)')
     .option('--idle <minutes>', 'end after so long without a command (default: 60)')
+    .option('--warm-up <seconds>', 'processor time for running the bundled kernels first (default: 6)')
     .option('--no-warm-up', 'do not run the bundled kernels first: the first commands then cost more');

@@ -231,10 +231,10 @@ server
 program
   .command('server-process', { hidden: true })
   .argument('<folder>')
-  .option('--no-warm-up')
-  .action((folder, o) =>
+  .argument('<seconds>')
+  .action((folder, seconds) =>
     guarded(async () =>
-      (await import('./server-process.ts')).serverProcess(folder, () => guarded(runCommand), o.warmUp),
+      (await import('./server-process.ts')).serverProcess(folder, () => guarded(runCommand), Number(seconds)),
     ),
   );
 

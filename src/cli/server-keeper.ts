@@ -123,8 +123,8 @@ export interface KeepOptions {
   readonly jobs: number;
   /** Minutes without a command after which it ends. */
   readonly idle: number;
-  /** Whether its processes run the bundled kernels before they are needed. */
-  readonly warmUp: boolean;
+  /** Seconds of processor time for which each of its processes runs the bundled kernels before it is needed. */
+  readonly warmUp: number;
 }
 
 /** The longest path of a socket: 104 bytes with the 0 at its end on macOS, 108 on Linux. */
@@ -174,7 +174,7 @@ export async function keepServer(folder: string, { jobs, idle, warmUp }: KeepOpt
       done(why);
     };
     const begin = (): void => {
-      const child = fork(SCRIPT, ['server-process', folder, ...(warmUp ? [] : ['--no-warm-up'])], {
+      const child = fork(SCRIPT, ['server-process', folder, String(warmUp)], {
         env: { ...process.env, ORRERY_SERVER: 'off' },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
         // A group of its own: what a command has started ends with it.

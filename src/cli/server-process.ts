@@ -110,20 +110,13 @@ function bundledKernels(): string[] {
     .map((name) => join(kernels, name));
 }
 
-/** Seconds of processor time that a process spends on getting warm: V8 makes code fast that has run often. */
-const WARM_UP = 6;
-
 /**
  * Runs the commands of clients, one after the other, until the process that keeps it ends.
  * @param folder where its socket is put, named by the number of the process
  * @param run runs the command of `process.argv`
- * @param warmUp whether it rehearses
+ * @param warmUp seconds of processor time after which it no longer rehearses
  */
-export async function serverProcess(
-  folder: string,
-  run: () => Promise<void>,
-  warmUp: boolean,
-): Promise<void> {
+export async function serverProcess(folder: string, run: () => Promise<void>, warmUp: number): Promise<void> {
   const schemas = schemasStamp();
   let commands = 0;
   const leave = process.exit.bind(process) as () => never;
@@ -182,8 +175,8 @@ export async function serverProcess(
   process.on('disconnect', leave);
   listener.listen(join(folder, `${process.pid}.sock`), report);
   // One kernel at a time, so that whoever comes meanwhile waits for that one alone.
-  for (const kernel of warmUp ? kernels : []) {
-    if (processorSeconds() > WARM_UP) break;
+  for (const kernel of kernels) {
+    if (processorSeconds() > warmUp) break;
     last = last.then(() => rehearse(kernel));
     await last;
     await settle();

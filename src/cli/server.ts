@@ -16,11 +16,14 @@ import { failWith, grouped, out, table } from './ui.ts';
 export interface ServerOptions {
   readonly jobs?: string;
   readonly idle?: string;
-  readonly warmUp: boolean;
+  /** Seconds; false: none. */
+  readonly warmUp?: string | false;
 }
 
 /** Minutes without a command after which a server ends, where none are named. */
 const IDLE = 60;
+/** Seconds of processor time that a process spends on getting warm: V8 makes code fast that has run often. */
+const WARM_UP = 6;
 /** How long starting and stopping may take, and how often to check, in milliseconds. */
 const PATIENCE = 30_000;
 const CHECK = 25;
@@ -30,6 +33,14 @@ function minutesOf(text: string | undefined): number {
   const n = Number(text);
   if (!(n > 0 && Number.isFinite(n)))
     failWith(`--idle ${text} is not a valid time`, 'it is a number of minutes above 0');
+  return n;
+}
+
+function warmUpOf(text: string | false | undefined): number {
+  if (text === undefined) return WARM_UP;
+  const n = text === false ? 0 : Number(text);
+  if (!(n >= 0 && Number.isFinite(n)))
+    failWith(`--warm-up ${text} is not a valid time`, 'it is a number of seconds');
   return n;
 }
 
@@ -49,7 +60,7 @@ function notOnWindows(): void {
 /** What the options ask for, where no server is running yet. */
 function toKeep(o: ServerOptions): KeepOptions & { readonly folder: string } {
   notOnWindows();
-  const options = { jobs: jobsOf(o.jobs, 1), idle: minutesOf(o.idle), warmUp: o.warmUp };
+  const options = { jobs: jobsOf(o.jobs, 1), idle: minutesOf(o.idle), warmUp: warmUpOf(o.warmUp) };
   const folder = folderOfServer();
   const there = serverIn(folder);
   if (there !== null)
@@ -64,8 +75,7 @@ export async function startServer(o: ServerOptions): Promise<void> {
     process.execPath,
     [
       SCRIPT,
-      ...['server', 'run', '--jobs', String(jobs), '--idle', String(idle)],
-      ...(warmUp ? [] : ['--no-warm-up']),
+      ...['server', 'run', '--jobs', String(jobs), '--idle', String(idle), '--warm-up', String(warmUp)],
     ],
     { detached: true, stdio: 'ignore' },
   );
