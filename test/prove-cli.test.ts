@@ -47,10 +47,10 @@ describe('options of `rules prove`', () => {
 
 describe.skipIf(!packagedSolver())('with a solver', () => {
   it('two workers say what one says', () => {
-    const [one, two] = ['1', '2'].map((n) => prove('--group', 'predicates', '--all', '--json', '--jobs', n));
+    const [one, two] = ['1', '2'].map((n) => prove('--group', 'wide-mad', '--all', '--json', '--jobs', n));
     expect([one.code, two.code]).toEqual([0, 0]);
     expect(JSON.parse(two.out)).toEqual(JSON.parse(one.out));
-    expect(JSON.parse(one.out).length).toBeGreaterThan(10);
+    expect(JSON.parse(one.out).length).toBeGreaterThan(5);
   }, 120_000);
 
   it('a stored proof stays where smaller limits do not find it, and the run says so', () => {
