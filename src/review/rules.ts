@@ -51,20 +51,26 @@ function placeOfRow({ file, index }: Row): string {
   return line > 0 ? `${file.file}:${line}` : file.file;
 }
 
-/** Rules of the groups selected by `wanted`, by id, without those of groups with faults. */
+/**
+ * Rules of the groups selected by `wanted`, by id, without those whose texts have faults. Whether one can hold at all takes most
+ * of the time, and is asked of the few that matter.
+ */
 function rulesOf({ specs, isa }: RuleSide, wanted: (group: string) => boolean): Map<string, Rule> {
   const out = new Map<string, Rule>();
   if (isa === null) return out;
   for (const [group, f] of specs.rules ?? [])
     if (wanted(group))
       try {
-        for (const r of rulesOfDoc(f.data, isa).rules) out.set(r.id, r);
+        for (const r of rulesOfDoc(f.data, isa, 'texts').rules) out.set(r.id, r);
       } catch (e) {
         // Resolving this side's plans reports the faults.
         if (!(e instanceof DiagnosticError)) throw e;
       }
   return out;
 }
+
+/** Is there a choice of modifiers for which it holds? If not, that is a fault. */
+const canHold = (r: Rule): boolean => r.instances.length > 0;
 
 const unsound = (v: Verdict | null): boolean =>
   v === null || v.verdict === 'refuted' || v.verdict === 'unknown';
@@ -98,7 +104,8 @@ export async function ruleChanges(base: RuleSide, head: RuleSide, ask: AskVerdic
     nth++;
     const [x, y] = [a.get(id), b.get(id)];
     const rule = rules.get(id);
-    const verdict = y === undefined || rule === undefined ? null : await ask(rule, [nth, touched.size]);
+    const verdict =
+      y === undefined || rule === undefined || !canHold(rule) ? null : await ask(rule, [nth, touched.size]);
     out.push({
       kind: 'rules',
       name: `${(y ?? x)!.group}: ${id}`,
@@ -135,7 +142,8 @@ async function proveAgain(
   const [was, now] = [rulesOf(base, affected), rulesOf(head, affected)];
   const others = [...now].flatMap(([id, rule]) => {
     const before = was.get(id);
-    return touched.has(id) || before === undefined || before.hash === rule.hash ? [] : [{ id, rule, before }];
+    if (touched.has(id) || before === undefined || before.hash === rule.hash) return [];
+    return canHold(before) && canHold(rule) ? [{ id, rule, before }] : [];
   });
   for (const [i, { id, rule, before }] of others.entries()) {
     const row = rows.get(id)!;
