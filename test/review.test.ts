@@ -188,7 +188,7 @@ describe('orrery diff', () => {
     expect([r.code, r.err]).toEqual([2, '']);
     const [again] = /(?<=its diff: orrery ).*/.exec(r.out)!;
     expect(again).toContain('-O 3 --sm sm_90');
-    const shown = orrery(...again.split(' '));
+    const shown = orrery(...again.split(' '), '--repeat', '0');
     expect(shown.err).toBe('');
     expect(shown.out).toMatch(/^mandelbrotDouble: after GeneralOptimizeMid: /);
     expect(shown.out).toMatch(/^@@ -\d[\s\S]*^[-+] .*DFMA/m);
@@ -201,7 +201,7 @@ describe('orrery diff', () => {
     const kernel = ['--kernels', 'test/kernels/carry-chain/carry-chain.sm_90.ptx'];
     const r = orrery('diff', root, to, ...kernel, '--sm', 'sm_90', '-O', '3', '--no-prove');
     const [again] = /(?<=its diff: orrery ).*/.exec(r.out)!;
-    expect(orrery(...again.split(' ')).out).toMatch(/^\w+: after \w+: [\s\S]*^- {2}.*IMAD/m);
+    expect(orrery(...again.split(' '), '--repeat', '0').out).toMatch(/^\w+: after \w+: [\s\S]*^- {2}.*IMAD/m);
   });
 
   it.each([
