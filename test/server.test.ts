@@ -54,6 +54,17 @@ function orrery(args: readonly string[], how: How = {}) {
   return { code: r.status, out: r.stdout, err: r.stderr };
 }
 
+/** The same, while others run. */
+const later = (args: readonly string[], how: How = {}): Promise<ReturnType<typeof orrery>> =>
+  new Promise((done) => {
+    const child = spawn(process.execPath, [script, ...args], { cwd: how.cwd ?? dir, env: environment(how) });
+    let [out, err] = ['', ''];
+    child.stdout.on('data', (d) => (out += d));
+    child.stderr.on('data', (d) => (err += d));
+    child.stdin.end(how.input ?? '');
+    child.on('close', (code) => done({ code, out, err }));
+  });
+
 /** What comes out of a pipe that `opt` is told to write to. */
 function piped(...output: readonly string[]): string {
   const words = ['sh', process.execPath, script, 'opt', kernel, '-q', ...output];
@@ -91,7 +102,7 @@ const commandsRun = (): number => (status()?.processes ?? []).reduce((n, p) => n
 
 /** Waits until something holds; fails after half a minute. */
 async function until(holds: () => boolean): Promise<void> {
-  for (let n = 0; n < 600 && !holds(); n++) await sleep(50);
+  for (let n = 0; n < 3000 && !holds(); n++) await sleep(10);
   expect(holds()).toBe(true);
 }
 
@@ -253,32 +264,6 @@ describe.skipIf(windows)('the server', () => {
     expect(status()!.processes[0].pid).toBe(pid);
   });
 
-  it('ends where its folder is taken away', async () => {
-    const other = join(dir, 'away');
-    mkdirSync(other, { mode: 0o700 });
-    expect(orrery(['server', 'start', '--no-warm-up', '--idle', '0.05'], { runtime: other }).code).toBe(0);
-    const { pid } = status(other)!;
-    rmSync(folderIn(other), { recursive: true });
-    await until(() => !running(pid));
-  });
-
-  it('of two that are started at the same time one runs', async () => {
-    const twice = join(dir, 'twice');
-    mkdirSync(twice, { mode: 0o700 });
-    const start = () =>
-      new Promise<number | null>((done) =>
-        spawn(process.execPath, [script, 'server', 'start', '--no-warm-up'], {
-          env: environment({ runtime: twice }),
-        }).on('close', done),
-      );
-    const codes = await Promise.all([start(), start(), start()]);
-    expect(codes.filter((c) => c === 0).length).toBeGreaterThanOrEqual(1);
-    const { pid } = status(twice)!;
-    expect(readdirSync(folderIn(twice))).toHaveLength(1);
-    orrery(['server', 'stop'], { runtime: twice });
-    expect([status(twice), running(pid)]).toEqual([null, false]);
-  });
-
   it('a socket that others could have put there is not used', async () => {
     const before = commandsRun();
     const folder = folderIn(runtime);
@@ -287,23 +272,6 @@ describe.skipIf(windows)('the server', () => {
     chmodSync(folder, 0o700);
     await sleep(200);
     expect(commandsRun()).toBe(before);
-  });
-
-  it('gets warm for as long as it is told to', async () => {
-    const other = join(dir, 'warm');
-    mkdirSync(other, { mode: 0o700 });
-    // Less than the six seconds of one that is not told anything.
-    expect(orrery(['server', 'start', '--warm-up', '2'], { runtime: other }).code).toBe(0);
-    const first = status(other)!.processes[0];
-    await until(() => status(other)!.processes[0].warm);
-    const { seconds } = status(other)!.processes[0];
-    expect([first.warm, seconds > first.seconds, seconds > 2, seconds < 6]).toEqual([
-      false,
-      true,
-      true,
-      true,
-    ]);
-    orrery(['server', 'stop'], { runtime: other });
   });
 
   it('says what is running, once', () => {
@@ -326,24 +294,6 @@ describe.skipIf(windows)('the server', () => {
     );
   });
 
-  it('ends when nobody needs it, and when it is killed nothing is left that serves', async () => {
-    const other = { runtime: join(dir, 'other') };
-    mkdirSync(other.runtime, { mode: 0o700 });
-    expect(orrery(['server', 'start', '--idle', '0.01', '-j', '2', '--no-warm-up'], other).out).toMatch(
-      /2 at a time/,
-    );
-    await until(() => status(other.runtime) === null);
-    expect(orrery(['server', 'start', '--no-warm-up'], other).code).toBe(0);
-    const { pid, processes } = status(other.runtime)!;
-    process.kill(pid, 'SIGKILL');
-    await until(() => !running(processes[0].pid));
-    expect(status(other.runtime)).toBe(null);
-    expect(orrery(['opt', kernel, '-q', '--emit', 'ptx'], other).out).toContain('.entry saxpy');
-    expect(orrery(['server', 'start', '--no-warm-up'], other).code).toBe(0);
-    expect(orrery(['server', 'stop'], other).out).toMatch(/^server \d+ has ended\n$/);
-    expect(orrery(['server', 'stop'], other).out).toBe('no server of this build is running\n');
-  });
-
   it('needs a folder with a short name', () => {
     const long = join(dir, 'x'.repeat(90));
     expect(orrery(['server', 'run'], { runtime: long })).toMatchObject({
@@ -359,6 +309,72 @@ describe.skipIf(windows)('the server', () => {
   ])('start %j is an error', (args, message) => {
     const r = orrery(['server', 'start', ...args], { runtime: join(dir, 'none') });
     expect([r.code, r.err]).toEqual([1, expect.stringMatching(message)]);
+  });
+});
+
+/** Servers of their own, which are waited for together. */
+describe.skipIf(windows).concurrent('another server', () => {
+  it('ends where its folder is taken away', async () => {
+    const other = join(dir, 'away');
+    mkdirSync(other, { mode: 0o700 });
+    expect(
+      (await later(['server', 'start', '--no-warm-up', '--idle', '0.05'], { runtime: other })).code,
+    ).toBe(0);
+    const { pid } = status(other)!;
+    rmSync(folderIn(other), { recursive: true });
+    await until(() => !running(pid));
+  });
+
+  it('of two that are started at the same time one runs', async () => {
+    const twice = join(dir, 'twice');
+    mkdirSync(twice, { mode: 0o700 });
+    const start = () =>
+      new Promise<number | null>((done) =>
+        spawn(process.execPath, [script, 'server', 'start', '--no-warm-up'], {
+          env: environment({ runtime: twice }),
+        }).on('close', done),
+      );
+    const codes = await Promise.all([start(), start(), start()]);
+    expect(codes.filter((c) => c === 0).length).toBeGreaterThanOrEqual(1);
+    const { pid } = status(twice)!;
+    expect(readdirSync(folderIn(twice))).toHaveLength(1);
+    await later(['server', 'stop'], { runtime: twice });
+    expect([status(twice), running(pid)]).toEqual([null, false]);
+  });
+
+  it('gets warm for as long as it is told to', async () => {
+    const other = join(dir, 'warm');
+    mkdirSync(other, { mode: 0o700 });
+    // Less than the six seconds of one that is not told anything.
+    expect((await later(['server', 'start', '--warm-up', '2'], { runtime: other })).code).toBe(0);
+    const first = status(other)!.processes[0];
+    await until(() => status(other)!.processes[0].warm);
+    const { seconds } = status(other)!.processes[0];
+    expect([first.warm, seconds > first.seconds, seconds > 2, seconds < 6]).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    await later(['server', 'stop'], { runtime: other });
+  });
+
+  it('ends when nobody needs it, and when it is killed nothing is left that serves', async () => {
+    const other = { runtime: join(dir, 'other') };
+    mkdirSync(other.runtime, { mode: 0o700 });
+    expect(
+      (await later(['server', 'start', '--idle', '0.01', '-j', '2', '--no-warm-up'], other)).out,
+    ).toMatch(/2 at a time/);
+    await until(() => status(other.runtime) === null);
+    expect((await later(['server', 'start', '--no-warm-up'], other)).code).toBe(0);
+    const { pid, processes } = status(other.runtime)!;
+    process.kill(pid, 'SIGKILL');
+    await until(() => !running(processes[0].pid));
+    expect(status(other.runtime)).toBe(null);
+    expect((await later(['opt', kernel, '-q', '--emit', 'ptx'], other)).out).toContain('.entry saxpy');
+    expect((await later(['server', 'start', '--no-warm-up'], other)).code).toBe(0);
+    expect((await later(['server', 'stop'], other)).out).toMatch(/^server \d+ has ended\n$/);
+    expect((await later(['server', 'stop'], other)).out).toBe('no server of this build is running\n');
   });
 });
 
