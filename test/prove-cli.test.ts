@@ -111,7 +111,7 @@ rules:
     source: s
 `,
     );
-    const few = ['--rules', file, '--group', 'mine', '--effort', '0.02'];
+    const few = ['--rules', file, '--group', 'mine', '--effort', '0.002'];
     const open = prove(...few);
     expect([open.code, open.out]).toEqual([
       0,
