@@ -72,6 +72,7 @@ export const PASS_PARAMS: Readonly<Record<string, ParamTypes>> = {
     'max-uniform-loss': share,
     'max-guarded': count,
     'max-guarded-block': count,
+    'max-guarded-chain': count,
     exits: flag,
   },
   reassociate: { 'max-pressure': count, 'max-predicates': count, 'least-shared': count },

@@ -44,7 +44,8 @@ const BUDGET = 'Knob577';
  * `max-loss` may be high, while `max-uniform-loss`, for branches at which nearly all warps agree (`laneAgreementOf`),
  * is low. `max-guarded` bounds how many instructions get a guard because they access memory: they keep their order,
  * and a scheduler that has many of them in one block holds many addresses in registers. `max-guarded-block` bounds
- * them for the block that a chain of conversions makes: a scheduler starts all its guarded loads at once. With `only: values`, only
+ * them for the block that a chain of conversions makes: a scheduler starts all its guarded loads at once. `max-guarded-chain` bounds
+ * them where other `if`s stand between, which keep their branch here and which an assembler may convert. With `only: values`, only
  * values are converted. All are parameters of the step; absent: no limit.
  *
  * With `exits`, a branch to a block that ends the function becomes a guarded EXIT or RET, and the few instructions in
@@ -69,6 +70,9 @@ export const predication: Pass = (fn, ctx) => {
 const ISSUE = 2;
 /** Cycles of a special function, where the back end says nothing. */
 const SLOW = 8;
+
+/** Most `if`s to look at behind one, so that chains of them take linear time. */
+const MOST_BEHIND = 64;
 
 const ENDS: ReadonlySet<string | null> = new Set(['exit', 'return']);
 
@@ -223,9 +227,12 @@ class Predication {
     const most = Number(ctx.params['max-guarded']);
     if (guarded > most) return `${guarded} instructions that touch memory are more than ${most}`;
     const mostOfBlock = Number(ctx.params['max-guarded-block']);
-    const before = guarded === 0 ? 0 : this.guardedAround(shape.header, shape.meeting);
-    if (before + guarded > mostOfBlock)
-      return `with it, ${before + guarded} instructions of a block that touch memory would have a guard, more than ${mostOfBlock}`;
+    const around = guarded === 0 ? 0 : this.guardedAround(shape.header, shape.meeting);
+    if (around + guarded > mostOfBlock)
+      return `with it, ${around + guarded} instructions of a block that touch memory would have a guard, more than ${mostOfBlock}`;
+    const mostOfChain = Number(ctx.params['max-guarded-chain']);
+    if (guarded > 0 && this.guardedBehind(shape.meeting, mostOfChain) + around + guarded > mostOfChain)
+      return `with it, more than ${mostOfChain} instructions that touch memory would have a guard in blocks that may become one`;
     // An instruction that its guard keeps from running is issued all the same.
     const skipped = (a: (typeof arms)[number]): number => a.values + a.count * ISSUE;
     let loss = extra - branch;
@@ -240,6 +247,25 @@ class Predication {
   /** How many guarded instructions touch memory in the header and in what will follow it. */
   private guardedAround(header: BlockNo, meeting: BlockNo): number {
     return this.guarded(header) + this.guarded(meeting);
+  }
+
+  /**
+   * How many guarded instructions touch memory behind a block, beyond `if`s that an assembler may still convert: it makes one block of
+   * all of them then. What is behind a header has been converted before it.
+   *
+   * @param most how many are enough to know
+   */
+  private guardedBehind(meeting: BlockNo, most: number): number {
+    const { d } = this;
+    let n = 0;
+    let b = meeting;
+    for (let k = 0; k < MOST_BEHIND && n < most; k++) {
+      const shape = ifShapeOf(d, b, (x) => this.pinned.has(x));
+      if (shape === null || !shape.arms.every((a) => a.body.every((x) => mayBeConverted(d.at(x))))) break;
+      b = shape.meeting;
+      n += this.guarded(b);
+    }
+    return n;
   }
 
   private guarded(b: BlockNo): number {
