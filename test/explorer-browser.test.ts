@@ -394,8 +394,18 @@ describe.skipIf(browserPath === undefined)('the explorer in a browser', () => {
     await page.getByLabel('Kernel').selectOption('gallery:matmul-tiled');
     await expect.poll(() => page.title()).toContain('matmul-tiled');
     await tab(page, 'Run').click();
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByText('equal memory').waitFor();
+    // On a busy machine the results of the kernel just chosen may come after the first click, and clear what it showed.
+    const ran = async (): Promise<boolean> => {
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      return page
+        .getByText('equal memory')
+        .waitFor({ timeout: 10_000 })
+        .then(
+          () => true,
+          () => false,
+        );
+    };
+    expect((await ran()) || (await ran())).toBe(true);
     expect(wrongs).toEqual([]);
     await page.context().close();
     host.close();
