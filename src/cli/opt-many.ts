@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import { basename, extname, join, relative } from 'node:path';
 import { RecipeManager } from '../engine/recipe-manager.ts';
 import { kernelFiles } from '../lab/files.ts';
-import { runPool } from '../lab/pool.ts';
 import { targetOf } from '../read.ts';
 import { makeFolderOf, STANDARD_INPUT, STANDARD_OUTPUT, textOrFault } from './files.ts';
 import { plansFor } from './input.ts';
@@ -21,7 +20,7 @@ import {
   pcErr,
   table,
 } from './ui.ts';
-import { startWorker } from './workers.ts';
+import { runWorkers } from './workers.ts';
 
 /** One of several files, and where its result goes; undefined: nowhere. */
 export interface OptTask {
@@ -86,13 +85,10 @@ export async function optMany(patterns: readonly string[], o: OptOptions): Promi
     for (const [at, task] of tasks.entries()) onResult(at, await run(task));
     close();
   } else
-    await runPool<OptResult>({
-      tasks: [...tasks.keys()],
-      workers: Math.min(jobs, tasks.length),
-      start: () => startWorker<OptWorker>({ role: 'opt', tasks, options: o }),
-      together: () => 1,
-      onResult,
-    });
+    await runWorkers<OptResult, OptWorker>(
+      { role: 'opt', tasks, options: o },
+      { tasks: [...tasks.keys()], workers: Math.min(jobs, tasks.length), together: () => 1, onResult },
+    );
   progress.done();
   if (o.quiet !== true) {
     const { text, decisions } = summary(tasks, results as OptResult[]);

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { nearest } from '../ir/diagnostic.ts';
-import { runPool } from '../lab/pool.ts';
 import { currentReview, type Review, reviewsOf } from '../review/rule-reviews.ts';
 import { prove, timesLimits } from '../rules/prove/prove.ts';
 import {
@@ -20,7 +19,7 @@ import { bookFor, reviewText } from './rules.ts';
 import { openSolver } from './solver.ts';
 import { CliExit, duration, failWith, out, Progress, pc } from './ui.ts';
 import { keepForeign, readVerdicts, VERDICTS } from './verdicts.ts';
-import { startWorker } from './workers.ts';
+import { runWorkers } from './workers.ts';
 
 interface ProveCommand extends PlanOptions {
   readonly rule?: string;
@@ -155,10 +154,9 @@ async function proveAll(
   const { forceRules: _, ...given } = options;
   const workerData: ProveWorker = { role: 'prove', options: given, solver, effort };
   const places = new Map(rules.map((r, i) => [r, i]));
-  await runPool<Proved>({
+  await runWorkers<Proved, ProveWorker>(workerData, {
     tasks: order.map((r) => places.get(r)!),
     workers: Math.min(jobs, asked.length),
-    start: () => startWorker(workerData),
     together: () => 1,
     onResult: (at, r) => {
       if ('fault' in r) throw new Error(r.fault);

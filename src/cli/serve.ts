@@ -1,5 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 
+/** How long (ms) an answer may wait for others: each message costs 0.15 ms. */
+const MOST_WAIT = 50;
+
 /**
  * Answers tasks in a worker thread, which is sent lists of their numbers (`src/lab/pool.ts`).
  * @param run does one
@@ -11,6 +14,20 @@ export function serveTasks(run: (task: number) => Promise<unknown>, close: () =>
       close();
       return parentPort!.close();
     }
-    for (const task of tasks) parentPort!.postMessage([task, await run(task)]);
+    let answers: [task: number, result: unknown][] = [];
+    let sent = performance.now();
+    const send = (): void => {
+      parentPort!.postMessage(answers);
+      answers = [];
+      sent = performance.now();
+    };
+    try {
+      for (const task of tasks) {
+        answers.push([task, await run(task)]);
+        if (performance.now() - sent >= MOST_WAIT) send();
+      }
+    } finally {
+      if (answers.length > 0) send();
+    }
   });
 }

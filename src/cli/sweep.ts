@@ -1,5 +1,4 @@
 import { stemOf } from '../lab/files.ts';
-import { runPool } from '../lab/pool.ts';
 import { recipeOf } from '../lab/recipe.ts';
 import { sweepJson, sweepMarkdown, sweepText } from '../lab/render/sweep.ts';
 import {
@@ -25,7 +24,7 @@ import { type EmitCommand, emitSweep } from './sweep-emit.ts';
 import { loadSweep, type SweepSetup } from './sweep-setup.ts';
 import type { SweepWorker } from './sweep-worker.ts';
 import { CliExit, duration, err, failWith, out, Progress } from './ui.ts';
-import { startWorker } from './workers.ts';
+import { runWorkers } from './workers.ts';
 
 interface ReportCommand {
   readonly output?: string;
@@ -118,10 +117,9 @@ export async function sweep(file: string, o: SweepCommand): Promise<void> {
       file,
       cache: { cache: o.cache, cacheLimit: o.cacheLimit },
     };
-    return runPool<TrialResult>({
+    return runWorkers<TrialResult, SweepWorker>(workerData, {
       tasks: todo,
       workers: jobs,
-      start: () => startWorker(workerData),
       together: (left, workers) => cellsTogether(cells, left, workers),
       onResult: watch.onCell,
       stop: watch.stop,

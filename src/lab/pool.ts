@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 
 /*
- * A pool of worker threads. A worker is sent a list of task numbers and answers each with [number, result], in that
- * order; null asks it to end. If a worker dies, its unanswered tasks are given to another.
+ * A pool of worker threads. A worker is sent a list of task numbers and answers each, in that order, with
+ * [number, result], several in one message; null asks it to end. If a worker dies, its unanswered tasks are given to another.
  */
 
 /** How many workers a task may kill before the pool gives up. */
@@ -18,7 +18,7 @@ export interface PoolOptions<R> {
   readonly together: (left: readonly number[], workers: number) => number;
   /** Called with each result as it arrives. */
   readonly onResult: (task: number, result: R) => void;
-  /** Asked after each result; true ends the pool and loses unfinished work. */
+  /** Asked after each message; true ends the pool and loses unfinished work. */
   readonly stop?: () => boolean;
 }
 
@@ -47,15 +47,17 @@ export function runPool<R>(opts: PoolOptions<R>): Promise<boolean> {
     const begin = (): void => {
       const w = opts.start();
       let why: unknown = null;
-      w.on('message', ([task, result]: [number, R]) => {
+      w.on('message', (answers: readonly [task: number, result: R][]) => {
         const mine = running.get(w);
         if (mine === undefined) return;
-        try {
-          opts.onResult(task, result);
-        } catch (e) {
-          return end(() => reject(e));
+        for (const [task, result] of answers) {
+          try {
+            opts.onResult(task, result);
+          } catch (e) {
+            return end(() => reject(e));
+          }
+          mine.splice(mine.indexOf(task), 1);
         }
-        mine.splice(mine.indexOf(task), 1);
         if (opts.stop?.() === true) return end(() => resolve(false));
         if (mine.length === 0) give(w);
       });
