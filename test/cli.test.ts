@@ -218,6 +218,7 @@ describe('mistakes give one clear error and exit code 1', () => {
 it.each([
   [['phases', '--status', 'none'], /no phase has status 'none'/],
   [['plan', '--set', 'Nope=1'], /there is no knob 'Nope'/],
+  [['plan', '--set', 'oridopredication=0'], /OriDoPredication is a phase: `--disable OriDoPredication`/],
   [['run', 'none.yaml'], /there is no such file/],
   [['opt', 'none.ptx', '--ptxas'], /cannot read none.ptx/],
   [['phases', '--bogus'], /unknown option '--bogus'/],

@@ -9,7 +9,7 @@ import { isWhenText, knobSetLayer, type Layer, whenRecords } from './layers.ts';
 import type { ConditionTest, Origin, ResolvedKnob } from './plan.ts';
 import type { PlanRequest, Specs } from './specs.ts';
 import { produce } from './state.ts';
-import type { KnobsSpec } from './types.generated.ts';
+import type { KnobsSpec, PhasesSpec } from './types.generated.ts';
 
 /** Option 391: its value, of 64 bits, names the recipe, and that there is one turns the recipe manager on (seed 004). */
 export const MANAGER_KNOB = 'Knob391';
@@ -112,6 +112,14 @@ function indexNote(rows: Readonly<Record<string, KnobsSpec.Knob>>, key: string):
   return found.length === 0 ? [] : [`${key} is the index of ${found.join(' and of ')}`];
 }
 
+/** A note on a key that is the name of a phase, whose switch is no knob. */
+function phaseNote(specs: Specs, key: string): string[] {
+  const phase = (specs.phases.data.phases as readonly PhasesSpec.Phase[]).find(
+    (p) => p.name.toLowerCase() === key.toLowerCase(),
+  );
+  return phase === undefined ? [] : [`${phase.name} is a phase: \`--disable ${phase.name}\` switches it off`];
+}
+
 /** The knob of a name or alias, whatever its case; undefined where there is none. */
 export const knobNamed = (specs: Specs, name: string): string | undefined =>
   catalogOf(specs.knobs).byName.get(name.toLowerCase());
@@ -148,7 +156,7 @@ export function resolveKnobs(
         'knobs/catalog.yaml lists them',
         {
           key: true,
-          notes: [...indexNote(rows, key), '`orrery plan --all` prints every knob'],
+          notes: [...indexNote(rows, key), ...phaseNote(specs, key), '`orrery plan --all` prints every knob'],
         },
       );
       return;

@@ -149,17 +149,31 @@ async function oneKnob(say: (s: string) => void, folder: string): Promise<void> 
 const ROUNDS = 3;
 
 async function workers(say: (s: string) => void, folder: string): Promise<void> {
-  const experiment = join(folder, 'bench.experiment.yaml');
-  // Long enough that the start of the threads does not dominate.
-  writeFileSync(
-    experiment,
-    `kind: experiment
-factors: { knobs: { ${LATE[0]}: [default, 0, 2, 4], GeneralOptimizationBudget: [default, 0, 3, 9] } }
+  /** 16 arms: long enough that the start of the threads does not dominate. */
+  const short = experimentOf('short', [4, 4]);
+  /** 256 arms: long enough that what each worker compiles anew does not. */
+  const long = experimentOf('long', [16, 16]);
+  function experimentOf(name: string, values: readonly number[]): string {
+    const path = join(folder, `${name}.experiment.yaml`);
+    const factors = [LATE[0], 'GeneralOptimizationBudget'].map(
+      (knob, i) => `${knob}: [default, ${Array.from({ length: values[i] - 1 }, (_, v) => 2 * v).join(', ')}]`,
+    );
+    writeFileSync(
+      path,
+      `kind: experiment
+factors: { knobs: { ${factors.join(', ')} } }
 kernels: ['${join(ROOT, 'test', 'kernels', '*', '*.sm_80.ptx')}']
 metrics: [weighted]
 `,
-  );
-  const commandFor = (jobs: number, processors: string | null, name = 'r'): [string, ...string[]] => {
+    );
+    return path;
+  }
+  const commandFor = (
+    experiment: string,
+    jobs: number,
+    processors: string | null,
+    name = 'r',
+  ): [string, ...string[]] => {
     const sweep = [
       'sweep',
       experiment,
@@ -178,8 +192,8 @@ metrics: [weighted]
     ];
     return processors === null ? (node as [string, ...string[]]) : ['taskset', '-c', processors, ...node];
   };
-  const seconds = async (jobs: number, processors: string | null): Promise<number> => {
-    const [command, ...args] = commandFor(jobs, processors);
+  const seconds = async (experiment: string, jobs: number, processors: string | null): Promise<number> => {
+    const [command, ...args] = commandFor(experiment, jobs, processors);
     const took = await ms(() => {
       const r = spawnSync(command, args, { cwd: folder });
       if (r.status !== 0) throw new Error(r.stderr.toString());
@@ -191,7 +205,7 @@ metrics: [weighted]
     const took = await ms(async () => {
       await Promise.all(
         ['0', '1'].map((p) => {
-          const [command, ...args] = commandFor(1, p, p);
+          const [command, ...args] = commandFor(long, 1, p, p);
           return new Promise<void>((done, fail) => {
             spawn(command, args, { cwd: folder, stdio: 'ignore' }).on('exit', (code) =>
               code === 0 ? done() : fail(new Error(`a sweep ended with ${code}`)),
@@ -204,39 +218,23 @@ metrics: [weighted]
   };
   // V8 compiles and collects garbage in threads of its own, so one worker uses more than one processor unless it is confined.
   const confine = availableParallelism() > 1 && spawnSync('taskset', ['-c', '0,1', 'true']).status === 0;
-  const variants: readonly [jobs: number, processors: string | null][] = [
-    [1, null],
-    [2, null],
-    ...(confine
-      ? (
-          [
-            [1, '0'],
-            [2, '0,1'],
-          ] as const
-        ).map(([j, p]): [number, string] => [j, p])
-      : []),
-  ];
-  const took: number[][] = variants.map(() => []);
-  const apart: number[] = [];
-  for (let i = 0; i < ROUNDS; i++) {
-    for (const [v, [jobs, processors]] of variants.entries()) took[v].push(await seconds(jobs, processors));
-    if (confine) apart.push(await bothAtOnce());
-  }
-  const [one, two, oneOnOne, twoOnTwo] = took.map(median);
+  const took: [one: number, two: number][] = [];
+  for (let i = 0; i < ROUNDS; i++) took.push([await seconds(short, 1, null), await seconds(short, 2, null)]);
   const faster = (a: number, b: number): string =>
     `${b.toFixed(1)} s where one takes ${a.toFixed(1)}: ${(a / b).toFixed(2)} times faster`;
+  const [one, two] = [0, 1].map((v) => median(took.map((t) => t[v])));
   say(
     `two workers           ${faster(one, two)} (the whole command, 16 arms on every test kernel, medians of ${ROUNDS} that took turns; ${loadavg()[0].toFixed(1)} processes wanted the ${availableParallelism()} processors)`,
   );
+  if (!confine) return say('  by processors       not measured: this needs taskset and two processors');
+  const alone = await seconds(long, 1, '0');
   say(
-    confine
-      ? `  by processors       ${faster(oneOnOne, twoOnTwo)}, one confined to one processor and two to two`
-      : '  by processors       not measured: this needs taskset and two processors',
+    `  by processors       ${faster(alone, await seconds(long, 2, '0,1'))}, one confined to one processor and two to two, 256 arms, once`,
   );
-  if (confine)
-    say(
-      `  by the machine      ${((2 * oneOnOne) / median(apart)).toFixed(2)} times, which no number of workers can exceed: two such commands that share nothing, one confined to each processor, take ${median(apart).toFixed(1)} s at once`,
-    );
+  const apart = await bothAtOnce();
+  say(
+    `  by the machine      ${((2 * alone) / apart).toFixed(2)} times, which no number of workers can exceed: two such commands that share nothing, one confined to each processor, take ${apart.toFixed(1)} s at once`,
+  );
 }
 
 // Alone: node dist/tools/bench-sharing.js [arms] [knob] [workers]
