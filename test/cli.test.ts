@@ -207,6 +207,7 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'sass'], /--emit sass is not known/],
     [['run', 'package.json'], /error/],
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
+    [['plan', '--set', 'oridopredication=0'], /OriDoPredication is a phase: `--disable OriDoPredication`/],
     [['frob'], /unknown command 'frob'/],
   ] as const)('%s', (args, message) => {
     const r = orrery(...args);
@@ -218,7 +219,6 @@ describe('mistakes give one clear error and exit code 1', () => {
 it.each([
   [['phases', '--status', 'none'], /no phase has status 'none'/],
   [['plan', '--set', 'Nope=1'], /there is no knob 'Nope'/],
-  [['plan', '--set', 'oridopredication=0'], /OriDoPredication is a phase: `--disable OriDoPredication`/],
   [['run', 'none.yaml'], /there is no such file/],
   [['opt', 'none.ptx', '--ptxas'], /cannot read none.ptx/],
   [['phases', '--bogus'], /unknown option '--bogus'/],
