@@ -19,7 +19,7 @@ const worker = (deadly: string, flag: string) =>
     const { existsSync, writeFileSync } = require('node:fs');
     parentPort.on('message', (tasks) => {
       if (tasks === null) return parentPort.close();
-      for (const t of tasks) { ${deadly} parentPort.postMessage([t, t * t]); }
+      for (const t of tasks) { ${deadly} parentPort.postMessage([[t, t * t]]); }
     });`.replaceAll('FLAG', JSON.stringify(flag)),
     { eval: true },
   );
