@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Diagnostic } from '../../ir/diagnostic.ts';
 import { launchFor } from '../model/launch-text.ts';
 import type { BufferRow, EqualRow, LaunchRow, Simulated } from '../protocol.ts';
+import type { Source } from '../recording.ts';
 import { Editor } from './editor.tsx';
 import { Cancelled, EngineFault } from './engine.ts';
 import { FaultList } from './faults.tsx';
@@ -25,11 +26,20 @@ import { classes, grouped, plural } from './words.ts';
 const text = signal('');
 const running = signal(false);
 
+/** What was last said of a source; of another one it says nothing. */
+interface Answer {
+  readonly of: Source | null;
+  readonly result: Simulated | null;
+  readonly equal: readonly EqualRow[] | null;
+  readonly faults: readonly Diagnostic[];
+}
+
+const NONE: Answer = { of: null, result: null, equal: null, faults: [] };
+
 /** Runs the kernel in the simulator: memory in and out, counters, equality. */
 export function Launch() {
-  const [result, setResult] = useState<Simulated | null>(null);
-  const [faults, setFaults] = useState<readonly Diagnostic[]>([]);
-  const [equal, setEqual] = useState<readonly EqualRow[] | null>(null);
+  const [answer, setAnswer] = useState(NONE);
+  const { result, equal, faults } = answer.of === source.value ? answer : NONE;
   const r = run.value;
   const file = source.value?.file;
   useEffect(() => {
@@ -39,11 +49,6 @@ export function Launch() {
     text.value =
       launches.value[0]?.text ?? (fn === undefined ? '' : launchFor(file ?? 'kernel.ptx', tables.fns[fn]));
   }, [file, launches.value]);
-  useEffect(() => {
-    setResult(null);
-    setEqual(null);
-    setFaults([]);
-  }, [r]);
   if (!live.value)
     return (
       <p class="empty">
@@ -51,30 +56,28 @@ export function Launch() {
       </p>
     );
   if (r === null || source.value === null) return <p class="empty">Open a kernel first.</p>;
-  const ask = async (work: () => Promise<void>): Promise<void> => {
+  const ask = async (work: (of: Source) => Promise<Partial<Answer>>): Promise<void> => {
+    const of = source.value!;
+    const answered = (found: Partial<Answer>): void =>
+      setAnswer((before) => ({ ...(before.of === of ? before : NONE), of, ...found }));
     running.value = true;
-    setFaults([]);
+    answered({ faults: [] });
     try {
-      await work();
+      answered(await work(of));
     } catch (e) {
-      if (e instanceof EngineFault) setFaults(e.faults);
+      if (e instanceof EngineFault) answered({ faults: e.faults });
       else if (!(e instanceof Cancelled)) throw e;
     } finally {
       running.value = false;
     }
   };
   const simulate = (): Promise<void> =>
-    ask(async () => {
-      const s = await engineOf().ask('simulate', {
-        source: source.value!,
-        launch: text.value,
-        data: launchData.value,
-      });
-      setResult(s);
-      blockRuns.value = { before: s.lowered.blocks, after: s.optimized.blocks };
+    ask(async (of) => {
+      const s = await engineOf().ask('simulate', { source: of, launch: text.value, data: launchData.value });
+      if (source.value === of) blockRuns.value = { before: s.lowered.blocks, after: s.optimized.blocks };
+      return { result: s };
     });
-  const compare = (): Promise<void> =>
-    ask(async () => setEqual(await engineOf().ask('equal', source.value!)));
+  const compare = (): Promise<void> => ask(async (of) => ({ equal: await engineOf().ask('equal', of) }));
   return (
     <section class="launch page" aria-label="Run">
       <div class="launch-edit">

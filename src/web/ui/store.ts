@@ -111,7 +111,8 @@ function arrived(next: RunRow): void {
   if (at >= 0) {
     const shift = (p: Pane): Pane => (typeof p === 'number' ? p + at - phase.value : p);
     const whole = sides[0] === phase.value && sides[1] === phase.value + 1;
-    select(at, !whole);
+    // What arrives is for what is looked at: a spec or a launch stays in sight.
+    show(at, !whole);
     if (!whole) [left.value, right.value] = sides.map((p) => clamp(shift(p), next.phases.length));
   } else {
     showAll();
@@ -133,11 +134,18 @@ export function showAll(): void {
 /** Selects a phase, and shows what it changed. */
 export function select(at: number, keepPanes = false): void {
   batch(() => {
+    show(at, keepPanes);
+    if (!keepPanes && at >= 0 && view.value !== 'graph' && view.value !== 'code') view.value = 'code';
+  });
+}
+
+/** Makes a phase the one whose changes the code and the graph show. */
+function show(at: number, keepPanes: boolean): void {
+  batch(() => {
     phase.value = at;
     if (keepPanes || at < 0) return;
     left.value = at;
     right.value = at + 1;
-    if (view.value !== 'graph' && view.value !== 'code') view.value = 'code';
     // A phase that changed another function than the shown one is shown with a function that it changed.
     const changed = (run.value?.phases[at]?.program ?? []).filter((f) => !snapshots.value[at].includes(f));
     const names = changed.map((f) => tables.fns[f].name);
