@@ -129,6 +129,21 @@ describe('commands', () => {
     expect(orrery('phases', '--order', 'seed').out).toMatch(/159 rows in order 'seed': \d+ implemented/);
     expect(JSON.parse(orrery('phases', '--json', '--status', 'implemented').out).length).toBeGreaterThan(5);
     expect(orrery('phases').out).toMatch(/ AdvancedPhaseAfterConvUnSup +marker +isNoOp hook C$/m);
+    // A phase that is named, in any case: its row, the plan's values of its knobs, and what it must stand behind.
+    const one = orrery('phases', 'generaloptimizelate', 'GvnCse', '--set', 'GeneralOptimizeLateBudget=3').out;
+    expect(one).toMatch(
+      /^GeneralOptimizeLate {2}position 66 of order 'binary', index 58; Optimization, partial\n {2}purpose /,
+    );
+    expect(one).toContain('\n            GeneralOptimizeLateBudget = 3: rewrites by rules in this phase\n');
+    expect(one).toMatch(
+      /\n\nGvnCse .*\n {2}requires {2}control-last, ssa\n {2}behind {4}EnforceArgumentRestrictions: /s,
+    );
+    const row = Number(
+      /\n {2}row {7}pipelines\/phases.yaml:(\d+)$/m.exec(one.slice(one.indexOf('GvnCse')))![1],
+    );
+    expect(readFileSync(join(root, 'pipelines', 'phases.yaml'), 'utf8').split('\n')[row - 1]).toContain(
+      'name: GvnCse,',
+    );
     const hooks = JSON.parse(orrery('phases', '--json', '--category', 'hook', '--recipe', 'inline').out) as {
       id: string;
       isNoOp: boolean;
@@ -209,6 +224,8 @@ describe('mistakes give one clear error and exit code 1', () => {
     [['cfg', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--function', 'saxp'], /did you mean 'saxpy'/],
     [['plan', '--set', 'oridopredication=0'], /OriDoPredication is a phase: `--disable OriDoPredication`/],
     [['frob'], /unknown command 'frob'/],
+    [['phases', 'GvnCs'], /there is no phase 'GvnCs' in the order\n {2}did you mean 'GvnCse'/],
+    [['phases', 'GvnCse', '--status', 'partial'], /choose rows of the table/],
   ] as const)('%s', (args, message) => {
     const r = orrery(...args);
     expect([r.code, r.err]).toEqual([1, expect.stringMatching(message)]);

@@ -386,6 +386,7 @@ describe('completion', () => {
     expect(complete('orrery', 'bis')).toEqual(['bisect']);
     expect(complete('orrery', 'order', 'su')).toEqual(['suggest']);
     expect(complete('orrery', 'order', 'suggest', 'GvnC')).toEqual(['GvnCse']);
+    expect(complete('orrery', 'phases', 'GvnC')).toEqual(['GvnCse']);
     expect(complete('orrery', 'opt', '--disable', 'OriDoP')).toEqual(['OriDoPredication']);
     expect(complete('orrery', 'opt', '--recipe', 'whole')).toEqual(['whole-loops']);
     expect(complete('orrery', 'plan', '--sm', 'sm_12')).toEqual(['sm_120', 'sm_121']);

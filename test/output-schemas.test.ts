@@ -48,6 +48,7 @@ describe('what is printed has its form', () => {
     ['check', ['check', bad, '--json'], 1],
     ['trace', ['trace', saxpy, '--json'], 0],
     ['phases', ['phases', '--json'], 0],
+    ['phases', ['phases', 'GvnCse', '--json'], 0],
     ['why', ['opt', saxpy, '--why', 'saxpy.cu:6', '--json'], 0],
     ['plan', ['plan', '--json'], 0],
     ['rules-list', ['rules', 'list', '--json'], 0],

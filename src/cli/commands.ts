@@ -179,12 +179,13 @@ program
 withPlan(
   program
     .command('phases')
-    .description('the table of phases, what is bound to each, and what its gate asks')
+    .description('the table of phases; of one that is named: what runs there, when, and what it needs')
+    .argument('[phase...]', 'phases by name, in any case')
     .option('--status <status>', 'only rows of one status')
     .option('--category <category>', 'only rows of one category')
     .option('--wide', 'every column in full, however wide the terminal is')
     .option('--json', 'for scripts'),
-).action((o) => guarded(async () => (await import('./plan.ts')).phases(o)));
+).action((names, o) => guarded(async () => (await import('./plan.ts')).phases(names, o)));
 
 withPlan(
   program

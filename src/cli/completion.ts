@@ -102,8 +102,8 @@ async function names(): Promise<Record<Kind, string[]>> {
   };
 }
 
-/** Places where a phase is an argument by itself. */
-const PHASE_ARGUMENT = 'order suggest';
+/** Commands of which a phase is an argument by itself. */
+const PHASE_ARGUMENT: readonly string[] = ['order suggest', 'phases'];
 
 function bash(commands: readonly Described[], words: Record<Kind, readonly string[]>): string {
   const cases = Object.entries(AFTER).map(
@@ -135,7 +135,7 @@ function bash(commands: readonly Described[], words: Record<Kind, readonly strin
     '    else case "$cmd" in',
     ...flat.map(([name, c]) => {
       const own = [...c.commands.map((s) => s.name), ...c.options];
-      return `      '${name}') words="${own.join(' ')}"${name === PHASE_ARGUMENT ? '; words="$words $_orrery_phases"' : ''} ;;`;
+      return `      '${name}') words="${own.join(' ')}"${PHASE_ARGUMENT.includes(name) ? '; words="$words $_orrery_phases"' : ''} ;;`;
     }),
     '    esac; fi',
     '  fi',
@@ -162,8 +162,9 @@ function fish(commands: readonly Described[], words: Record<Kind, readonly strin
       );
     }
   }
-  lines.push(
-    `complete -c orrery -n '__fish_seen_subcommand_from suggest' -a ${quoted(words.phases.join(' '))}`,
-  );
+  for (const c of PHASE_ARGUMENT)
+    lines.push(
+      `complete -c orrery -n '__fish_seen_subcommand_from ${c.split(' ').at(-1)}' -a ${quoted(words.phases.join(' '))}`,
+    );
   return lines.join('\n');
 }

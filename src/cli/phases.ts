@@ -20,7 +20,7 @@ export interface PhasesOptions {
 }
 
 /** Columns of a terminal that says nothing of its width. */
-const USUAL_WIDTH = 80;
+export const USUAL_WIDTH = 80;
 /** From so many columns on, categories and gates have room beside what runs. */
 const ROOMY = 120;
 
@@ -105,7 +105,7 @@ function clippedGate(p: PlanPhase, columns: number): string {
 }
 
 /** A text in lines of so many columns, cut between words. */
-function wrapped(text: string, columns: number): string {
+export function wrapped(text: string, columns: number): string {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {
     const last = lines[lines.length - 1];

@@ -1,14 +1,19 @@
 import { lineOf } from '../spec/node.ts';
 import type { Origin, Plan, ResolvedKnob } from '../spec/plan.ts';
-import { planFor } from './input.ts';
+import { planFor, sourceOf } from './input.ts';
 import type { PlanOptions } from './options.ts';
 import { type PhasesOptions, phaseJson, printPhases, workOf } from './phases.ts';
 import { printRecipes, printVariants, textOf } from './plan-recipes.ts';
-import { clipped, out, pc, table } from './ui.ts';
+import { clipped, failWith, out, pc, table } from './ui.ts';
 
-/** `orrery phases`. */
-export async function phases(o: PlanOptions & PhasesOptions): Promise<void> {
-  printPhases(await planFor(o, null), o);
+/** `orrery phases`: the table, or all that is known of the phases named. */
+export async function phases(names: readonly string[], o: PlanOptions & PhasesOptions): Promise<void> {
+  const p = await planFor(o, null);
+  if (names.length === 0) return printPhases(p, o);
+  if (o.status !== undefined || o.category !== undefined)
+    failWith('--status and --category choose rows of the table, and phases are named here');
+  const { specs } = await sourceOf(o, p);
+  await (await import('./phase-card.ts')).printPhase(p, specs, names, o.json === true);
 }
 
 /** `file:line` of an origin. */
