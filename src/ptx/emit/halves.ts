@@ -141,7 +141,7 @@ function selected(selectors: number, a: Operand, c: Operand): Part | null | unde
 function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   const is = new Uint8Array(fn.regCount);
   const ins = fn.blocks.flatMap((b) => b.ins);
-  if (!ins.some((x) => table.isArithmeticOnHalves(x.op, x.mods))) return is;
+  if (!ins.some((x) => table.isArithmeticOnHalves(x.op, x.mods) || vectorsOf(x).length > 0)) return is;
   const read = new Uint8Array(fn.regCount);
   for (const x of ins) for (const o of x.src) if (o.reg !== NO_REG) read[regIndex(o.reg)] = 1;
   // What nobody reads stays as it is.
@@ -207,7 +207,10 @@ function pairRegisters(fn: Fn, table: PtxTable): Uint8Array {
   return pairs.map((is, r) => (others[r] === 1 ? 0 : is));
 }
 
-/** Registers that arithmetic on halves reads or writes, and those that moves, selections and vectors connect with them. */
+/**
+ * Registers that arithmetic on halves reads or writes, and those that moves, selections and vectors connect with them; also those of
+ * a vector that becomes upper halves, as bf16 does that is widened to f32: for words ptxas first takes the vector apart.
+ */
 function near(
   ins: readonly Instr[],
   table: PtxTable,
@@ -218,6 +221,13 @@ function near(
   const all = (x: Instr): Reg[] => [...x.dst, ...x.src.map((o) => o.reg)].filter(has);
   for (const x of ins)
     if (table.isArithmeticOnHalves(x.op, x.mods)) for (const r of all(x)) wanted[regIndex(r)] = 1;
+  const inVector = new Set(ins.flatMap((x) => (isLoad(x) ? vectorsOf(x).flat() : [])));
+  for (const x of ins) {
+    const raised = pairOf(x);
+    if (raised?.low !== null || raised.high === null) continue;
+    const { reg } = raised.high;
+    if (has(reg) && inVector.has(reg)) wanted[regIndex(reg)] = 1;
+  }
   for (let changed = true; changed; ) {
     changed = false;
     for (const x of ins) {
@@ -233,6 +243,8 @@ function near(
   }
   return wanted;
 }
+
+const isLoad = (x: Instr): boolean => (x.op.flags & OpFlag.ReadsMemory) !== 0;
 
 /** Registers that stand in one vector: PTX has all of them of one size. */
 function vectorsOf(x: Instr): Reg[][] {
