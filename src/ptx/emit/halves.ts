@@ -141,7 +141,7 @@ function selected(selectors: number, a: Operand, c: Operand): Part | null | unde
 function halfRegisters(fn: Fn, table: PtxTable): Uint8Array {
   const is = new Uint8Array(fn.regCount);
   const ins = fn.blocks.flatMap((b) => b.ins);
-  if (!ins.some((x) => table.isArithmeticOnHalves(x.op, x.mods) || vectorsOf(x).length > 0)) return is;
+  if (!ins.some((x) => table.isArithmeticOnHalves(x.op, x.mods) || loadsHalves(x))) return is;
   const read = new Uint8Array(fn.regCount);
   for (const x of ins) for (const o of x.src) if (o.reg !== NO_REG) read[regIndex(o.reg)] = 1;
   // What nobody reads stays as it is.
@@ -221,7 +221,7 @@ function near(
   const all = (x: Instr): Reg[] => [...x.dst, ...x.src.map((o) => o.reg)].filter(has);
   for (const x of ins)
     if (table.isArithmeticOnHalves(x.op, x.mods)) for (const r of all(x)) wanted[regIndex(r)] = 1;
-  const inVector = new Set(ins.flatMap((x) => (isLoad(x) ? vectorsOf(x).flat() : [])));
+  const inVector = new Set(ins.flatMap((x) => (loadsHalves(x) ? x.dst : [])));
   for (const x of ins) {
     const raised = pairOf(x);
     if (raised?.low !== null || raised.high === null) continue;
@@ -244,7 +244,9 @@ function near(
   return wanted;
 }
 
-const isLoad = (x: Instr): boolean => (x.op.flags & OpFlag.ReadsMemory) !== 0;
+/** Does it load a vector of halves? */
+const loadsHalves = (x: Instr): boolean =>
+  (x.op.flags & OpFlag.ReadsMemory) !== 0 && x.dst.length > 1 && isHalf(x.op, x.mods, x.op.dsts.at(-1));
 
 /** Registers that stand in one vector: PTX has all of them of one size. */
 function vectorsOf(x: Instr): Reg[][] {
