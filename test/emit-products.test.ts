@@ -8,8 +8,8 @@ import { programOf } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 
 /*
- * A sum that is an address of 32 bits takes its product from above, so that ptxas sees one product. Sums for addresses of 64 bits have
- * each their own, which costs nothing there. Equal shifts of 64 bits are one wherever they stand.
+ * A sum that is an address of 32 bits takes its product from above, so that ptxas sees one product. Two sums for addresses of 64 bits
+ * have each their own, which costs nothing there; three have one. Equal shifts of 64 bits are one wherever they stand.
  */
 const isa = testIsa();
 const table = new PtxTable(
@@ -91,5 +91,15 @@ describe('equal products of short addresses', () => {
 
   it('stay apart in addresses of global memory', () => {
     expect(products(HEAD + sum('RD3', 'RD21') + sum('RD4', 'RD22') + global(use('RD3', 'RD4')))).toBe(2);
+  });
+
+  it('of three addresses of global memory are one', () => {
+    const three = sum('RD3', 'RD21') + sum('RD4', 'RD22') + sum('RD5', 'RD20');
+    expect(products(HEAD + three + use('RD3', 'RD4', 'RD5').replaceAll('LDL', 'LDG'))).toBe(1);
+    // One of an address of 32 bits is enough.
+    const both = sum('RD3', 'RD21') + sum('RD4', 'RD22');
+    expect(products(`${HEAD + both}LDG R30, [RD3]\nLDL R31, [RD4]\nSTG [RD20], R30\nSTG [RD20], R31\n`)).toBe(
+      1,
+    );
   });
 });
