@@ -1,6 +1,7 @@
 import type { Bounds } from './bounds.ts';
 import { POWER } from './bounds.ts';
 import { type BoundsProgram, comparisonOf, constrain } from './bounds-program.ts';
+import { bitsOf, type DemandedBits, highBelow, lowBelow } from './demanded-bits.ts';
 import { selectorOf } from './ints.ts';
 import type { CoreOp } from './lang/graph.ts';
 
@@ -39,12 +40,16 @@ export function mayEqualSource(g: BoundsProgram): boolean {
 export class EqualSource {
   /** By node: the node of such a source, -1 if none was found. */
   private same = new Int32Array(64);
+  /** The bits of each node that matter; null if all do. */
+  private wanted: DemandedBits | null = null;
 
   /**
    * @param p what the nodes may hold (`evaluate`), with the scratch slots behind them
+   * @param wanted the bits of the nodes that matter (`DemandedBits.back`): a node need equal the source only in these
    * @returns by destination: the number of the operand that it equals, -1 if it equals none
    */
-  of(g: BoundsProgram, p: Bounds): number[] {
+  of(g: BoundsProgram, p: Bounds, wanted: DemandedBits | null = null): number[] {
+    this.wanted = wanted;
     if (this.same.length < g.count) this.same = new Int32Array(2 * g.count);
     for (let i = 0; i < g.count; i++) this.same[i] = this.node(g, p, i);
     return g.graph.dsts.map((d) => {
@@ -61,8 +66,9 @@ export class EqualSource {
       case 'src':
         return i;
       case 'add':
-        return this.ifZero(p, b, a) ?? this.ifZero(p, a, b) ?? -1;
+        return this.ifNone(p, i, b, a) ?? this.ifNone(p, i, a, b) ?? -1;
       case 'sub':
+        return this.ifNone(p, i, b, a) ?? -1;
       case 'shl':
         return this.ifZero(p, b, a) ?? -1;
       case 'lshr':
@@ -72,21 +78,21 @@ export class EqualSource {
       case 'urem':
         return p.most[a] < p.least[b] ? this.same[a] : -1;
       case 'and':
-        return this.bitwise(p, TABLE_AND, a, b, b);
+        return this.bitwise(p, i, TABLE_AND, a, b, b);
       case 'or':
-        return this.bitwise(p, TABLE_OR, a, b, b);
+        return this.bitwise(p, i, TABLE_OR, a, b, b);
       case 'xor':
-        return this.bitwise(p, TABLE_XOR, a, b, b);
+        return this.bitwise(p, i, TABLE_XOR, a, b, b);
       case 'lop3':
-        return this.bitwise(p, g.n[i], a, b, c);
+        return this.bitwise(p, i, g.n[i], a, b, c);
       case 'prmt':
-        return this.permuted(p, g.aux[i], a, b, c);
+        return this.permuted(p, i, g.aux[i], a, b, c);
       case 'extract':
         return g.n[i] === 0 ? this.same[a] : -1;
       case 'zext':
-        return this.extended(g, p, i, a, 0, POWER[g.widths[a]], false);
+        return this.extended(g, p, i, a, g.widths[a], false);
       case 'sext':
-        return this.extended(g, p, i, a, -POWER[g.n[i] - 1], POWER[g.n[i] - 1], true);
+        return this.extended(g, p, i, a, g.n[i], true);
       case 'ite':
         return this.chosen(g, p, a, b, c);
       default:
@@ -99,22 +105,22 @@ export class EqualSource {
     return p.most[zero] === 0 && this.same[x] >= 0 ? this.same[x] : undefined;
   }
 
-  /** An extension leaves the value of a source if this is at least `least` and below `end`, and no bit of it is beyond the node. */
-  private extended(
-    g: BoundsProgram,
-    p: Bounds,
-    i: number,
-    a: number,
-    least: number,
-    end: number,
-    signed: boolean,
-  ): number {
+  /** What `x` equals if `none` has no bit that a sum, a digit of which depends on those below it, shows. */
+  private ifNone(p: Bounds, i: number, none: number, x: number): number | undefined {
+    const bits = this.wanted === null ? 64 : bitsOf(this.wanted.low[i], this.wanted.high[i]);
+    const low = ~p.zeroLow[none] & lowBelow(bits);
+    const high = ~p.zeroHigh[none] & highBelow(bits);
+    return (low | high) === 0 && this.same[x] >= 0 ? this.same[x] : undefined;
+  }
+
+  /** An extension of `bits` bits leaves the value of a source that has no more, or of which no other matters. */
+  private extended(g: BoundsProgram, p: Bounds, i: number, a: number, bits: number, signed: boolean): number {
     const s = this.same[a];
     if (s < 0 || g.widths[i] > g.widths[s]) return -1;
     const fits = signed
-      ? p.signedLeast[s] >= least && p.signedMost[s] < end
-      : p.least[s] >= least && p.most[s] < end;
-    return fits ? s : -1;
+      ? p.signedLeast[s] >= -POWER[bits - 1] && p.signedMost[s] < POWER[bits - 1]
+      : p.most[s] < POWER[bits];
+    return fits || (this.wanted !== null && bitsOf(this.wanted.low[i], this.wanted.high[i]) <= bits) ? s : -1;
   }
 
   /** A shift to the left and back keeps the lowest bits, and extends them. */
@@ -130,13 +136,13 @@ export class EqualSource {
       return -1;
     const kept = g.widths[i] - p.most[by];
     const a = g.args[3 * left];
-    return signed
-      ? this.extended(g, p, i, a, -POWER[kept - 1], POWER[kept - 1], true)
-      : this.extended(g, p, i, a, 0, POWER[kept], false);
+    return this.extended(g, p, i, a, kept, signed);
   }
 
   /** A function of three bits: it is one of its arguments if every bit that can differ from that one does not. */
-  private bitwise(p: Bounds, table: number, a: number, b: number, c: number): number {
+  private bitwise(p: Bounds, i: number, table: number, a: number, b: number, c: number): number {
+    const wantedLow = this.wanted === null ? -1 : this.wanted.low[i];
+    const wantedHigh = this.wanted === null ? -1 : this.wanted.high[i];
     for (const x of [a, b, c]) {
       if (this.same[x] < 0) continue;
       let low = 0;
@@ -147,13 +153,13 @@ export class EqualSource {
         low |= canLow(p, a, row >> 2) & canLow(p, b, (row >> 1) & 1) & canLow(p, c, row & 1);
         high |= canHigh(p, a, row >> 2) & canHigh(p, b, (row >> 1) & 1) & canHigh(p, c, row & 1);
       }
-      if (low === 0 && high === 0) return this.same[x];
+      if ((low & wantedLow) === 0 && (high & wantedHigh) === 0) return this.same[x];
     }
     return -1;
   }
 
   /** A permutation of bytes leaves an argument if each byte is its own, or both are known and equal. */
-  private permuted(p: Bounds, mode: string, a: number, b: number, sel: number): number {
+  private permuted(p: Bounds, i: number, mode: string, a: number, b: number, sel: number): number {
     if (!p.isConstant(sel)) return -1;
     const s = selectorOf(mode, p.oneLow[sel]);
     for (const [x, first] of [
@@ -164,7 +170,8 @@ export class EqualSource {
       let stays = true;
       for (let k = 0; stays && k < 4; k++) {
         const from = (s >>> (4 * k)) & 15;
-        if (from === first + k) continue;
+        const wanted = this.wanted === null ? 0xff : (this.wanted.low[i] >>> (8 * k)) & 0xff;
+        if (from === first + k || wanted === 0) continue;
         const y = (from & 7) < 4 ? a : b;
         const at = 8 * (from & 3);
         const zero = (p.zeroLow[x] >>> (8 * k)) & (p.zeroLow[y] >>> at) & 0xff;

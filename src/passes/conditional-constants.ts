@@ -27,6 +27,7 @@ import { mayStand } from '../rules/fit.ts';
 import { isFoldable } from '../rules/fold.ts';
 import { inSsa } from '../ssa/registers.ts';
 import { ConstantsByFlow, mayHaveConstantPhis } from './constants-by-flow.ts';
+import { copiesOf } from './kept-operands.ts';
 import { maySettle, settleGuard } from './known-guards.ts';
 import type { Pass, PassContext } from './pass.ts';
 import { dropRedundantPhis } from './redundant-phis.ts';
@@ -195,13 +196,7 @@ function toOperand(d: Draft, moves: Moves, n: Ins, ranges: Ranges, b: BlockNo, c
   }
   evaluate(g, p);
   const found = equal.of(g, p);
-  const copies: Instr[] = [];
-  for (const [k, r] of x.dst.entries()) {
-    if (r === NO_REG) continue;
-    const o = found[k] < 0 ? null : operandOf(x, found[k]);
-    if (o?.kind !== Kind.Reg || regFile(o.reg) !== regFile(r)) return;
-    copies.push(copyLike(moves, r, { ...o, mods: 0 }, x));
-  }
+  const copies = copiesOf(moves, x, found);
   if (copies.length === 0 || !ctx.mayRewrite('operand-kept', d.id(b), x)) return;
   const says = `${printInstr(x)}: ${copies.map(printInstr).join('; ')}`;
   ctx.remark('passed', 'operand-kept', says, { block: d.id(b), ins: x });

@@ -73,6 +73,7 @@ import { tailMerging } from './tail-merging.ts';
 import { targetBranches } from './target-branches.ts';
 import { trackAccumulators } from './track-accumulators.ts';
 import { uniformAtomics } from './uniform-atomics.ts';
+import { unneededBits } from './unneeded-bits.ts';
 import { vectorize } from './vectorize.ts';
 
 export { PASS_PARAMS } from './params.ts';
@@ -294,6 +295,7 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
       facts: ['capabilities.constant-operands'],
     },
   ),
+  entry('unneeded-bits', unneededBits, 1, 'remove masks and extensions whose effect nobody sees'),
   edits('copy-propagation', copyPropagation, 2, 'replace operands by what they are copies of'),
   edits('constant-folding', constantFolding, 1, 'evaluate instructions with constant operands', {
     knobs: ['FoldApproximate', 'FPFoldDisable', 'LimitFoldFp'],
