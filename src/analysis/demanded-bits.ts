@@ -1,9 +1,8 @@
 import { isPhi } from '../ir/flow.ts';
-import { isPredReg, NO_REG, type Reg, regIndex } from '../ir/operand.ts';
+import { isPredReg, NO_REG, type Reg, RegFile, regFile, regIndex, regWidth } from '../ir/operand.ts';
 import type { Fn, Instr } from '../ir/program.ts';
 import { boundsProgram } from '../isa/bounds-program.ts';
 import { DemandedBits, highBelow, lowBelow } from '../isa/demanded-bits.ts';
-import { inSsa } from '../ssa/registers.ts';
 import { defUseOf } from './defuse.ts';
 import { isValue } from './effects.ts';
 import { storedElements } from './loads-stores.ts';
@@ -89,10 +88,8 @@ function build(fn: Fn): Demanded {
   return { low, high };
 }
 
-/** Is it a value whose operands matter only as far as its results do? A register that is not in SSA is read for its own sake. */
+/** Is it a value whose operands matter only as far as its results do? Barrier registers and 128-bit groups matter as a whole. */
 const isTracked = (x: Instr): boolean =>
-  isPhi(x)
-    ? inSsa(x.dst[0])
-    : isValue(x) &&
-      x.dst.every((r) => r === NO_REG || inSsa(r)) &&
-      x.src.every((o) => o.reg === NO_REG || inSsa(o.reg));
+  isPhi(x) || (isValue(x) && x.dst.every(hasMask) && x.src.every((o) => hasMask(o.reg)));
+
+const hasMask = (r: Reg): boolean => r === NO_REG || (regWidth(r) <= 64 && regFile(r) !== RegFile.B);
