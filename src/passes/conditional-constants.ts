@@ -14,11 +14,10 @@ import {
   NO_REG,
   type Operand,
   type Reg,
-  regFile,
   regIndex,
   regWidth,
 } from '../ir/operand.ts';
-import type { Fn, Instr } from '../ir/program.ts';
+import type { Fn } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
 import { Bounds } from '../isa/bounds.ts';
 import { boundsProgram, evaluate, operandOf, SPARE, sourceWidth } from '../isa/bounds-program.ts';
