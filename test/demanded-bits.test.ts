@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { demandedOf } from '../src/analysis/demanded-bits.ts';
 import { storedElements } from '../src/analysis/loads-stores.ts';
+import { runPipeline } from '../src/engine/pipeline.ts';
 import { type Opcode, slotWidth } from '../src/ir/opcode.ts';
-import {
-  imm,
-  isPredReg,
-  makeReg,
-  NO_REG,
-  RegFile,
-  reg,
-  regIndex,
-  withOperandMods,
-} from '../src/ir/operand.ts';
+import { imm, makeReg, NO_REG, RegFile, reg, withOperandMods } from '../src/ir/operand.ts';
 import { instr } from '../src/ir/program.ts';
 import { parseFn, printFn } from '../src/ir/text.ts';
 import { Bounds } from '../src/isa/bounds.ts';
@@ -20,11 +12,15 @@ import { bitsOf, DemandedBits } from '../src/isa/demanded-bits.ts';
 import { EqualSource } from '../src/isa/equal-source.ts';
 import { isConstantSlot } from '../src/isa/meaning.ts';
 import { evalBig } from '../src/isa/reference.ts';
+import { lowerPtx } from '../src/ptx/lower/index.ts';
+import { parsePtx } from '../src/ptx/parse.ts';
+import type { Plan } from '../src/spec/plan.ts';
 import { testContext } from './support/context.ts';
 import { testIsa } from './support/isa.ts';
 import { modChoices, operandValue, Random } from './support/meaning.ts';
 import { runPass } from './support/run-pass.ts';
 import { runs } from './support/size.ts';
+import { planWith } from './support/specs.ts';
 import { runSsa } from './support/ssa-run.ts';
 
 const isa = testIsa();
@@ -190,6 +186,28 @@ EXIT`,
     const { low: l } = demandedOf(fn);
     for (const r of [1, 2, 3, 30]) expect([r, bitsOf(l[r], 0)]).toEqual([r, 32]);
     expect(runPass('unneeded-bits', fn, testContext(fn))).toBe(fn);
-    expect(isPredReg(makeReg(5, RegFile.P)) && regIndex(makeReg(5, RegFile.P))).toBe(5);
+  });
+
+  it('runs in the plan: bytes that were words are stored as they are, and words keep their masks', async () => {
+    const plan = (await planWith({ order: 'binary' })).plan!;
+    // `st.u8` stores the lowest 8 bits of a wider register (PTX ISA 9.0, operand size exceeding instruction-type size).
+    const text = `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a) {
+.reg .b64 %rd; .reg .b32 %r<5>; .reg .b16 %h<5>;
+ld.param.u64 %rd, [a]; ld.global.v2.u32 {%r1, %r2}, [%rd]; cvt.u16.u32 %h1, %r1; cvt.u16.u32 %h2, %r2;
+st.global.v2.u8 [%rd], {%h1, %h2}; and.b32 %r3, %r1, 65535; st.global.u32 [%rd+4], %r3; ret; }`;
+    const masks = (p: Plan): number => {
+      const paramBase = Number(p.backend.facts['param-base']);
+      const { program } = lowerPtx(parsePtx(text, 'k').module, { isa: p.isa, paramBase, sm: p.sm });
+      return runPipeline(program, p)
+        .last.functions[0].blocks.flatMap((b) => b.ins)
+        .filter((x) => x.op.name === 'LOP3').length;
+    };
+    expect(masks(plan)).toBe(1);
+    expect(masks((await planWith({ order: 'binary', disable: ['GeneralOptimize'] })).plan!)).toBeGreaterThan(
+      1,
+    );
   });
 });

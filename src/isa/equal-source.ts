@@ -51,11 +51,23 @@ export class EqualSource {
   of(g: BoundsProgram, p: Bounds, wanted: DemandedBits | null = null): number[] {
     this.wanted = wanted;
     if (this.same.length < g.count) this.same = new Int32Array(2 * g.count);
-    for (let i = 0; i < g.count; i++) this.same[i] = this.node(g, p, i);
+    for (let i = 0; i < g.count; i++) {
+      const s = this.node(g, p, i);
+      this.same[i] = s >= 0 && this.isWantedWith(s, i) ? s : -1;
+    }
     return g.graph.dsts.map((d) => {
       const s = this.same[d];
       return s >= 0 && g.widths[s] === g.widths[d] ? g.n[s] : -1;
     });
+  }
+
+  /**
+   * Is every bit that is wanted of node `i` wanted of node `x`? Only then does what equals `x` in the bits that are wanted of that
+   * stand for `i` too: a bit that is known to be clear in `x` is not wanted of it, and may be set in what stands for it.
+   */
+  private isWantedWith(x: number, i: number): boolean {
+    const w = this.wanted;
+    return w === null || ((w.low[i] & ~w.low[x]) | (w.high[i] & ~w.high[x])) === 0;
   }
 
   private node(g: BoundsProgram, p: Bounds, i: number): number {
@@ -144,7 +156,7 @@ export class EqualSource {
     const wantedLow = this.wanted === null ? -1 : this.wanted.low[i];
     const wantedHigh = this.wanted === null ? -1 : this.wanted.high[i];
     for (const x of [a, b, c]) {
-      if (this.same[x] < 0) continue;
+      if (this.same[x] < 0 || !this.isWantedWith(x, i)) continue;
       let low = 0;
       let high = 0;
       for (let row = 0; row < 8; row++) {
