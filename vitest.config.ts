@@ -74,12 +74,16 @@ function built(): Plugin {
 // As in bin/orrery.js, and for the same reason: one sixth less CPU time for the tests of passes.
 setFlagsFromString('--interrupt-budget=1000000');
 
+/** Milliseconds that a test may take. A larger size of the property tests (see test/support/size.ts) takes as much longer. */
+const LIMIT = 120_000 * Math.max(1, Number(process.env['ORRERY_TEST_SIZE'] ?? 1));
+
 export default defineConfig({
   plugins: [built()],
   test: {
     include: ['test/**/*.test.ts'],
-    // A larger size of the property tests (see test/support/size.ts) takes as much longer.
-    testTimeout: 120_000 * Math.max(1, Number(process.env['ORRERY_TEST_SIZE'] ?? 1)),
+    testTimeout: LIMIT,
+    // What a file starts for all of its tests, a browser that was installed just now, may take as long as a test.
+    hookTimeout: LIMIT,
     pool: 'threads',
     // Vitest leaves one processor free, which on a machine of two is half of it. With one more than there are, all took longer.
     maxWorkers: availableParallelism(),

@@ -19,7 +19,12 @@ if (browserPath === undefined)
 
 /** Sandboxes of browsers need rights that build machines do not give. */
 export const launchBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  chromium.launch({
+    executablePath: browserPath,
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    // Its first start after it was installed reads 300 MB beside the other tests.
+    timeout: 100_000,
+  });
 
 /** A page that takes down everything that should not happen: errors, refused loads, requests to anywhere else. */
 export interface Watched {
