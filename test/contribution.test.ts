@@ -22,20 +22,22 @@ describe('the page on what each phase contributes', () => {
     });
     const table = tableOf(
       new Map([
-        ['Gains', [kernel(199), kernel(99)]],
-        ['Loses', [kernel(49), kernel(99, 17)]],
-        ['Needed', [kernel(null)]],
-        ['Idle', []],
+        ['Gains', { inPlace: 3, changed: [kernel(199), kernel(99)] }],
+        ['Loses', { inPlace: 2, changed: [kernel(49), kernel(99, 17)] }],
+        ['Needed', { inPlace: 1, changed: [kernel(null)] }],
+        ['Shared', { inPlace: 4, changed: [] }],
+        ['Idle', { inPlace: 0, changed: [] }],
       ]),
     );
     expect(table.split('\n').slice(2)).toEqual([
-      '| Gains | 2 | 1 | 0.707 |  |  |  |  | 1.000 |  |',
-      '| Loses | 2 | 0 | 1.414 |  |  |  |  | 1.414 | k (instructions 2.000) |',
-      '| Needed | 1 | 1 |  |  |  |  |  |  |  |',
+      '| Gains | 3 | 2 | 1 | 0.707 |  |  |  |  | 1.000 |  |',
+      '| Loses | 2 | 2 | 0 | 1.414 |  |  |  |  | 1.414 | k (instructions 2.000) |',
+      '| Needed | 1 | 1 | 1 |  |  |  |  |  |  |  |',
       '',
       '## Phases that pay on no test kernel',
       '',
       '- Loses: changes 2 and makes none better',
+      '- Shared: changes 4 where it stands; without it later phases do the same to all of them',
       '- Idle: changes none',
     ]);
   });
@@ -43,8 +45,10 @@ describe('the page on what each phase contributes', () => {
     const only = ['OriDoPredication', 'OriLoopFusion'];
     const found = await contributions(['test/kernels/early-return/*.sm_80.ptx'], false, only);
     expect([...found.keys()].sort()).toEqual(only.sort());
-    expect(found.get('OriLoopFusion')).toEqual([]);
-    const [first] = found.get('OriDoPredication')!;
+    expect(found.get('OriLoopFusion')).toEqual({ inPlace: 0, changed: [] });
+    const { inPlace, changed } = found.get('OriDoPredication')!;
+    expect(inPlace).toBe(2);
+    const [first] = changed;
     expect(first.kernel).toBe('early-return: earlyReturn');
     expect(first.with['warp-instructions']).toBeLessThan(first.without!['warp-instructions']);
   });

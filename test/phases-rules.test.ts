@@ -17,34 +17,13 @@ const plan = (await planWith({ order: 'binary' })).plan!;
 const withRules = plan.phases.filter((p) => groupsOf(p).length > 0 && !p.required && p.index !== 137);
 
 function optimized(kernel: string, p: Plan) {
-  const text = kernel.includes('\n')
-    ? kernel
-    : readFileSync(new URL(`./kernels/${kernel}/${kernel}.${p.sm}.ptx`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(`./kernels/${kernel}/${kernel}.${p.sm}.ptx`, import.meta.url), 'utf8');
   const paramBase = Number(p.backend.facts['param-base']);
   const { program } = lowerPtx(parsePtx(text, kernel).module, { isa: p.isa, paramBase, sm: p.sm });
   return runPipeline(program, p);
 }
 
-/** What only phase 11 makes of a required shape: `__block_size__` of CUDA. */
-const SHAPED = `.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 a) .reqntid 96 {
-.reg .b64 %rd, %o; .reg .b32 %t, %n, %c;
-ld.param.u64 %rd, [a]; mov.u32 %t, %tid.x; mov.u32 %n, %ntid.x; mov.u32 %c, %ctaid.x;
-mad.lo.u32 %t, %c, %n, %t; mul.wide.u32 %o, %t, 4; add.s64 %rd, %rd, %o; st.global.u32 [%rd], %t; ret; }`;
-
-/** A remainder whose sign ranges tell (phase 29): the sum with zero that is left goes in phase 37, and what that leaves is for 75. */
-const REMAINDER = `.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 a, .param .u32 n) {
-.reg .b64 %rd, %o; .reg .b32 %n, %x, %q, %m, %d; .reg .pred %p;
-ld.param.u64 %rd, [a]; ld.param.u32 %n, [n]; mov.u32 %x, %tid.x; setp.ge.s32 %p, %x, %n; @%p ret;
-mul.wide.u32 %o, %x, 8; add.s64 %rd, %rd, %o;
-div.s32 %q, %x, 32; st.global.u32 [%rd+4], %q; shl.b32 %m, %q, 5; sub.s32 %d, %x, %m; and.b32 %n, %x, 2047; st.global.u32 [%rd+8], %n; st.global.u32 [%rd], %d; ret; }`;
-
-/** A kernel of whose code each phase with rules leaves something else: a test kernel, for sm_80 where no other target stands with it, or a text. */
+/** A test kernel of whose code each phase with rules leaves something else; for sm_80 where no other target stands with it. */
 const SHOWS: Readonly<Record<string, string>> = {
   GeneralOptimizeEarly: 'carry-chain',
   OriStrengthReduce: 'divmod',
@@ -54,7 +33,7 @@ const SHOWS: Readonly<Record<string, string>> = {
   GeneralOptimizeMid2: 'reduce-shared',
   GeneralOptimizeLate: 'gauss-solve sm_90',
   GeneralOptimizeLate2: 'crc',
-  LateArchOptimizeFirst: 'REMAINDER',
+  LateArchOptimizeFirst: 'late-cleaning',
   LateArchOptimizeSecond: 'divmod',
 };
 
@@ -74,17 +53,45 @@ describe('a phase with rules', () => {
     expect(withRules.map((p) => p.id).sort()).toEqual(Object.keys(SHOWS).sort());
   });
   it.each(Object.entries(SHOWS))('%s shows in the code of %s when it is taken away', async (id, shows) => {
-    const [name, sm = 'sm_80'] = shows.split(' ');
-    const kernel = name === 'REMAINDER' ? REMAINDER : name;
+    const [kernel, sm = 'sm_80'] = shows.split(' ');
     const withIt = (await planWith({ order: 'binary', sm })).plan!;
     const without = (await planWith({ order: 'binary', sm, disable: [id] })).plan!;
     expect(printProgram(optimized(kernel, withIt).last)).not.toBe(
       printProgram(optimized(kernel, without).last),
     );
   });
-  it('so does phase 11, where the source requires a shape', async () => {
-    const without = (await planWith({ order: 'binary', disable: ['ReplaceUniformsWithImm'] })).plan!;
-    expect(printProgram(optimized(SHAPED, plan).last)).not.toContain('NTID');
-    expect(printProgram(optimized(SHAPED, without).last)).toContain('NTID');
+});
+
+/** The same for phases that number values, copy or remove. */
+const CLEANS: Readonly<Record<string, string>> = {
+  ReplaceUniformsWithImm: 'hopper-elect sm_90',
+  OriPerformLiveDeadFirst: 'carry-chain',
+  GvnCse: 'float-special',
+  OriReassociateAndCommon: 'bit-tricks',
+  OriReplaceEquivMultiDefMov: 'text-codecs',
+  OriRemoveRedundantMultiDefMov: 'late-cleaning',
+  LateOriCommoning: 'text-codecs',
+  OriPerformLiveDeadFourth: 'late-cleaning',
+};
+
+/** Phases whose work later runs of the same pass would do too: what each changes where it stands. */
+const CLEANS_EARLY: Readonly<Record<string, string>> = {
+  EarlyOriSimpleLiveDead: 'carry-chain',
+  OriPerformLiveDeadSecond: 'late-cleaning',
+  OriPerformLiveDeadThird: 'late-cleaning',
+};
+
+describe('a phase without rules', () => {
+  it.each(Object.entries(CLEANS))('%s shows in the code of %s when it is taken away', async (id, shows) => {
+    const [kernel, sm = 'sm_80'] = shows.split(' ');
+    const withIt = (await planWith({ order: 'binary', sm })).plan!;
+    const without = (await planWith({ order: 'binary', sm, disable: [id] })).plan!;
+    expect(printProgram(optimized(kernel, withIt).last)).not.toBe(
+      printProgram(optimized(kernel, without).last),
+    );
+  });
+  it.each(Object.entries(CLEANS_EARLY))('%s changes %s where it stands', (id, kernel) => {
+    const { records } = optimized(kernel, plan);
+    expect(records.find((r) => r.phase.id === id)!.functionsChanged).toBeGreaterThan(0);
   });
 });

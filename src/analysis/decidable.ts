@@ -21,8 +21,8 @@ import type { CoreOp } from '../isa/lang/graph.ts';
  * - two branches test the same predicate, or another instruction reads one that a branch tests, so one may decide the other;
  * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide
  *   another; or a branch compares it with a constant for equality and it is used elsewhere;
- * - a comparison is decided, or another operation is known to leave an operand as it is, by how the operands are computed:
- *   special registers, narrow loads, masks, shifts.
+ * - a comparison is decided, a shift leaves nothing or only the sign of what has none, or another operation is known to leave an
+ *   operand as it is, by how the operands are computed: special registers, narrow loads, masks, shifts.
  *
  * The function is in SSA. A condition that shows none of these signs (a bound from a loop's counter, or through
  * longer sums) is missed.
@@ -83,6 +83,9 @@ const isOrdered = ({ op, mods }: Instr): boolean => !hasMod(op, mods, 'EQ') && !
 const sameComparison = (a: Instr, b: Instr): boolean =>
   a.mods === b.mods && a.src.length === b.src.length && a.src.every((o, k) => sameOperand(o, b.src[k]));
 
+/** Operators that often leave a constant of what is small or not negative: the sign of an index that is divided by a power of 2. */
+const SHIFTS: ReadonlySet<CoreOp> = new Set(['ashr', 'lshr']);
+
 const BOUNDED: ReadonlySet<CoreOp> = new Set(['zext', 'sext', 'popc', 'clz']);
 
 /** Decides comparisons with a constant from the definition of the other operand alone. */
@@ -107,7 +110,7 @@ class NearBounds {
   /** Is a predicate that the instruction writes known, or a result one of its operands? */
   decides(x: Instr): boolean {
     const g = x.op.means === null ? null : boundsProgram(x);
-    if (g === null || !(x.dst.some(isPredReg) || mayEqualSource(g))) return false;
+    if (g === null || !(x.dst.some(isPredReg) || mayEqualSource(g) || isShift(g))) return false;
     if (!x.src.some((o) => o.kind === Kind.Reg && this.isBounded(this.defs[regIndex(o.reg)]))) return false;
     let narrow = false;
     this.outer = roomFor(g, this.outer);
@@ -173,6 +176,9 @@ class NearBounds {
     return 0;
   }
 }
+
+/** Does an instruction shift to the right, and nothing else? */
+const isShift = (g: BoundsProgram): boolean => g.ops.length <= 3 && g.ops.some((op) => SHIFTS.has(op));
 
 const roomFor = (g: BoundsProgram, p: Bounds): Bounds =>
   p.least.length < g.count + SPARE ? new Bounds(2 * (g.count + SPARE)) : p;

@@ -38,6 +38,14 @@ export interface Contribution {
   readonly without: Values | null;
 }
 
+/** What a phase does to kernels. */
+export interface Effect {
+  /** How many it changes where it stands; a later phase may do the same to the others without it. */
+  inPlace: number;
+  /** Those whose code is another one in the end when it is switched off. */
+  readonly changed: Contribution[];
+}
+
 /**
  * The phases of the shipped plan that run something and that it may do without, in the order in which they run, each with the plan
  * that does.
@@ -67,12 +75,8 @@ const ratio = (c: Contribution, metric: string): number | null => {
 const pays = (c: Contribution): boolean =>
   c.without === null || COLUMNS.some(([metric]) => (ratio(c, metric) ?? 1) < 1);
 
-/**
- * One line of the table.
- *
- * @param all what the phase did to each kernel that it changed
- */
-export function rowOf(phase: string, all: readonly Contribution[]): string {
+/** One line of the table. */
+export function rowOf(phase: string, { inPlace, changed: all }: Effect): string {
   const cells = COLUMNS.map(([metric]) => {
     const ratios = all.flatMap((c) => ratio(c, metric) ?? []);
     if (ratios.length === 0) return '';
@@ -86,23 +90,27 @@ export function rowOf(phase: string, all: readonly Contribution[]): string {
       null,
     );
   const named = worst === null ? '' : `${worst.c.kernel} (${worst.heading} ${worst.r.toFixed(3)})`;
-  return `| ${[phase, all.length, all.filter(pays).length, ...cells, named].join(' | ')} |`;
+  return `| ${[phase, inPlace, all.length, all.filter(pays).length, ...cells, named].join(' | ')} |`;
 }
 
 /** The table, and a line for each phase that no kernel is better with. */
-export function tableOf(found: ReadonlyMap<string, readonly Contribution[]>): string {
-  const rows = [...found].filter(([, all]) => all.length > 0);
-  const idle = [...found].filter(([, all]) => all.length === 0).map(([phase]) => phase);
-  const poor = rows.filter(([, all]) => !all.some(pays));
+export function tableOf(found: ReadonlyMap<string, Effect>): string {
+  const rows = [...found].filter(([, x]) => x.changed.length > 0);
+  const idle = [...found].filter(([, x]) => x.changed.length === 0);
+  const poor = rows.filter(([, x]) => !x.changed.some(pays));
   return [
-    `| phase | changed | better | ${COLUMNS.map(([, heading]) => heading).join(' | ')} | worst |`,
-    `|---|---:|---:|${COLUMNS.map(() => '---:|').join('')}---|`,
-    ...rows.map(([phase, all]) => rowOf(phase, all)),
+    `| phase | in place | changed | better | ${COLUMNS.map(([, heading]) => heading).join(' | ')} | worst |`,
+    `|---|---:|---:|---:|${COLUMNS.map(() => '---:|').join('')}---|`,
+    ...rows.map(([phase, x]) => rowOf(phase, x)),
     '',
     '## Phases that pay on no test kernel',
     '',
-    ...poor.map(([phase, all]) => `- ${phase}: changes ${all.length} and makes none better`),
-    ...idle.map((phase) => `- ${phase}: changes none`),
+    ...poor.map(([phase, x]) => `- ${phase}: changes ${x.changed.length} and makes none better`),
+    ...idle.map(([phase, { inPlace }]) =>
+      inPlace === 0
+        ? `- ${phase}: changes none`
+        : `- ${phase}: changes ${inPlace} where it stands; without it later phases do the same to all of them`,
+    ),
   ].join('\n');
 }
 
@@ -117,7 +125,7 @@ export async function contributions(
   patterns: readonly string[],
   ptxas: boolean,
   only: readonly string[] = [],
-): Promise<Map<string, Contribution[]>> {
+): Promise<Map<string, Effect>> {
   const specs = await loadShipped();
   const plan = await shippedPlan(specs, SM);
   const phases = [...(await switchable(specs))].filter(([p]) => only.length === 0 || only.includes(p));
@@ -136,9 +144,13 @@ export async function contributions(
             level: 3,
           },
         };
-  const found = new Map<string, Contribution[]>(phases.map(([p]) => [p, []]));
+  const found = new Map<string, Effect>(phases.map(([p]) => [p, { inPlace: 0, changed: [] }]));
   for (const m of await loadModules(patterns, ROOT)) {
     const input = lowerModule(m, plan);
+    for (const r of runPipeline(input.program, plan, { snapshots: 'ends' }).records) {
+      const effect = found.get(r.phase.id);
+      if (effect !== undefined) effect.inPlace += r.functionsChanged;
+    }
     const measured = measurerOf(m, input, opts);
     const base = await measured(plan);
     for (const [phase, planWithout] of phases) {
@@ -148,7 +160,7 @@ export async function contributions(
         const now = without?.get(kernel);
         if (now?.text === text) continue;
         const name = `${basename(m.file).split('.')[0]}: ${kernel}`;
-        found.get(phase)!.push({ kernel: name, with: values, without: now?.values ?? null });
+        found.get(phase)!.changed.push({ kernel: name, with: values, without: now?.values ?? null });
       }
     }
   }

@@ -1,8 +1,9 @@
-// forms of sm_90: elect.sync, mbarrier.try_wait by parity, cluster index registers, redux in a loop
+// forms of sm_90: elect.sync, mbarrier.try_wait by parity, cluster index registers, redux in a loop, blocks of a stated shape
 // needs sm_90
 #include "../support/kernel.h"
 
 #ifdef HOST
+#define __block_size__(...)
 static bool elected() { return __match_any_sync(~0u, 1) && fiber::lane() == 0; }
 static void initBarrier(unsigned long long *b, int count) { unsigned *w = (unsigned *)b; w[0] = w[1] = 0; w[0] = unsigned(count); }
 static void arrive(unsigned long long *b, unsigned count) { unsigned *w = (unsigned *)b; if (++w[1] % count == 0) w[0] += 0x10000; }
@@ -49,12 +50,22 @@ extern "C" __global__ void electAndWait(const int *in, int *out, unsigned *leade
   out[blockIdx.x * 96 + t] = data[t];
 }
 
+extern "C" __global__ void __block_size__((32, 2, 1)) statedShape(const int *in, int *out) {
+  int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  int first = blockIdx.x * blockDim.x * blockDim.y;
+  int sum = 0;
+  for (int i = 0; i < blockDim.y; i++) sum = sum * 3 + in[first + (t + i * blockDim.x) % (blockDim.x * blockDim.y)];
+  out[first + t] = sum;
+}
+
 #ifdef HOST
 void launches(Host &host) {
   auto in = host.random<int>(192, -100, 100);
   std::vector<int> out(192);
   std::vector<unsigned> leaders(1);
   host.launch("", "electAndWait", electAndWait, 2, 96, 0, input("in", in), output("out", out), output("leaders", leaders), value(4));
+  std::vector<int> shaped(192);
+  host.launch("shape", "statedShape", statedShape, 3, dim3(32, 2, 1), 0, input("in", in), output("shaped", shaped));
   host.check(leaders[0] == 66, "six warps elect one lane each");
 }
 #endif
