@@ -206,6 +206,14 @@ describe('mistakes give one clear error and exit code 1', () => {
       /no kernel 'interpret' .*\n.*launch.yaml:\d+:\d+\n/,
     ],
     [['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--json'], /--json goes with --ptxas/],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--max-loss', '2'],
+      /--max-loss goes with --emit ptx or --ptxas/,
+    ],
+    [
+      ['opt', join(kernels, 'saxpy', 'saxpy.sm_80.ptx'), '--emit', 'ptx', '--max-loss', '2%'],
+      /--max-loss 2% is no percentage/,
+    ],
     [['run', join(kernels, 'saxpy', 'saxpy.sm_80.ptx')], /is no launch file/],
     [['phases', '--status', 'implementd'], /did you mean 'implemented'/],
     [['opt', 'README.md', '--sm', 'sm_81'], /no back end for 'sm_81'/],

@@ -350,6 +350,23 @@ ptxas info    : Used 40 registers, used 1 barriers`;
     expect(run(['ptxas', '--version']).stdout).toMatch(/Cuda compilation tools/);
   });
 
+  it.skipIf(!ptxas)('gets no kernel that needs much more than its input, where that is asked for', () => {
+    const file = join(root, 'stencil', 'stencil.sm_80.ptx');
+    const compiled = (...ours: string[]) => {
+      const r = run(['ptxas', '-arch=sm_80', '-v', file, '-o', join(dir, 'l.cubin'), ...ours]);
+      expect(r.status).toBe(0);
+      const registers = /function 'jacobi3d'[\s\S]*?Used (\d+) registers/.exec(r.stderr)![1];
+      return { said: r.stderr, registers: Number(registers) };
+    };
+    const limited = compiled('--orrery-max-loss=2', '--orrery-verbose');
+    const free = compiled();
+    expect(limited.said).toMatch(
+      /jacobi3d' (is what recipe 'few-registers' makes of it|stays as it came): by the plan, \d+ -> \d+ reg/,
+    );
+    expect(free.said).not.toContain('few-registers');
+    expect(limited.registers).toBeLessThan(free.registers);
+  });
+
   it('has a clear error where there is none', () => {
     const file = join(root, 'saxpy', 'saxpy.sm_80.ptx');
     const r = run(['opt', file, '--ptxas', '-q'], { ORRERY_PTXAS: join(dir, 'nothing') });

@@ -68,6 +68,10 @@ withCache(
       '--ptxas',
       'what ptxas makes of input and output: registers, spills, stack, code size, side by side',
     )
+    .option(
+      '--max-loss <percent>',
+      'with --emit ptx or --ptxas: a kernel of which ptxas makes so much more code or registers than of the input, or more spills, is optimized less, or stays as it came',
+    )
     .option('--stat', 'time and memory of the phases that ran, the costliest first')
     .option('--json', 'with --ptxas, --stat or --why: for scripts')
     .option(
@@ -367,7 +371,7 @@ program
   .description('optimize the PTX inputs, then run the real ptxas with the same options (a drop-in for it)')
   .argument(
     '[args...]',
-    'options and files of ptxas; and --orrery-order, -recipe, -knobs, -set, -strict, -verbose',
+    'options and files of ptxas; and --orrery-order, -recipe, -knobs, -set, -max-loss, -strict, -verbose',
   )
   .allowUnknownOption();
 

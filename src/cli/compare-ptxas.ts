@@ -8,6 +8,15 @@ export interface UsePair {
   readonly after: FunctionUse;
 }
 
+/** Ends the command where ptxas cannot be run. */
+export function ptxasNeeded(): void {
+  if (!ptxasPresent())
+    failWith(
+      `'${ptxasCommand()}' cannot be run`,
+      'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
+    );
+}
+
 /**
  * Assembles both texts and puts side by side what each function needs. Ends the command where ptxas is absent or refuses
  * one of them.
@@ -15,11 +24,7 @@ export interface UsePair {
  * @param arch as ptxas takes it, `sm_90a`
  */
 export function comparePtxas(before: string, after: string, arch: string, level: number): UsePair[] {
-  if (!ptxasPresent())
-    failWith(
-      `'${ptxasCommand()}' cannot be run`,
-      'put the ptxas of a CUDA toolkit on PATH, or name it in ORRERY_PTXAS',
-    );
+  ptxasNeeded();
   const options = [`-arch=${arch}`, `-O${Math.min(level, 4)}`];
   const [a, b] = [before, after].map((text) => assemble(text, options));
   for (const [r, what] of [

@@ -25,6 +25,7 @@ const tables = new WeakMap<Specs, PtxTable>();
  *
  * @param retarget architecture for `.target`, null to keep the module's
  * @param strict makes it an error if a function had to be kept unchanged
+ * @param keep functions whose text is copied from the module
  */
 export async function ptxOf(
   program: Program,
@@ -32,6 +33,7 @@ export async function ptxOf(
   plan: Plan,
   retarget: string | null,
   strict: boolean,
+  keep?: ReadonlySet<string>,
 ): Promise<string> {
   const specs = await loadShipped();
   let table = tables.get(specs);
@@ -41,6 +43,7 @@ export async function ptxOf(
     paramBase: paramBase(plan),
     module,
     target: retarget,
+    keep,
   });
   show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);
   if (diagnostics.some((d) => strict || d.severity === 'error')) throw new CliExit(1);

@@ -18,6 +18,7 @@ import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
 import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
+import type { Limited } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
 import { duration, err, failWith, grouped, out, pc, pcErr, show } from './ui.ts';
@@ -36,6 +37,7 @@ export interface OptOptions extends PlanOptions, CacheOptions, WatchOptions {
   readonly strict?: boolean;
   readonly retarget?: boolean;
   readonly ptxas?: boolean;
+  readonly maxLoss?: string;
   readonly json?: boolean;
   readonly stat?: boolean;
   readonly why?: string;
@@ -73,6 +75,8 @@ export function emitOf(o: OptOptions): string {
       `--json and --emit ${emit} would both print on standard output`,
       'write one of them to a file with -o',
     );
+  if (o.maxLoss !== undefined && emit !== 'ptx' && o.ptxas !== true)
+    failWith('--max-loss goes with --emit ptx or --ptxas', 'it asks ptxas what it makes of the output');
   if (emit === 'none' && o.emit === undefined && o.output !== undefined)
     failWith('nothing is written to -o', '--emit says what: ori, ptx or json');
   return emit;
@@ -147,14 +151,19 @@ export async function optimize(
   });
   if (timesPhases(plan)) for (const line of summaryLines(journal)) err(line);
   if (o.quiet !== true) show(adviceOf(file, text, input.module !== null, journal));
+  const limited =
+    o.maxLoss === undefined
+      ? null
+      : await timed(spans, 'max-loss', () => limitedLoss(text, input, journal, plan, o));
+  const result = limited?.program ?? journal.last;
   const verdicts: string[] = [];
   let equal = true;
   for (const how of o.check ?? []) {
     const checks = await import('./checks.ts');
     const v = await timed(spans, `check ${how}`, () =>
       how === 'auto'
-        ? checks.checkOpen(input.program, journal.last, plan)
-        : checks.checkLaunch(how, journal.input, journal.last, plan),
+        ? checks.checkOpen(input.program, result, plan)
+        : checks.checkLaunch(how, journal.input, result, plan),
     );
     verdicts.push(v.text);
     equal &&= v.ok;
@@ -174,7 +183,7 @@ export async function optimize(
     verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
   const ptx =
     emit === 'ptx' || o.ptxas === true
-      ? await timed(spans, 'write PTX', () => ptxText(journal.last, input, plan, o))
+      ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, limited?.keep))
       : '';
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
@@ -202,17 +211,57 @@ export async function optimize(
   if (o.ptxas === true && o.json !== true) out(`\n${(await import('./compare-ptxas.ts')).usesTable(uses)}`);
   return {
     before: countInstructions(journal.input),
-    after: countInstructions(journal.last),
+    after: countInstructions(result),
     ms: journal.records.reduce((t, r) => t + r.ms, 0),
     equal: o.check === undefined ? null : equal,
     decisions: journal.decisions,
   };
 }
 
-const ptxText = async (program: Program, input: Input, plan: Plan, o: OptOptions): Promise<string> => {
+const ptxText = async (
+  program: Program,
+  input: Input,
+  plan: Plan,
+  o: OptOptions,
+  keep?: ReadonlySet<string>,
+): Promise<string> => {
   const { ptxOf } = await import('./emit.ts');
-  return ptxOf(program, input.module, plan, o.retarget === true ? plan.sm : null, o.strict === true);
+  return ptxOf(program, input.module, plan, o.retarget === true ? plan.sm : null, o.strict === true, keep);
 };
+
+/** What `--max-loss` asks for: a program of which ptxas makes no kernel much larger than of the input. */
+async function limitedLoss(
+  text: string,
+  input: Input,
+  journal: Journal,
+  plan: Plan,
+  o: OptOptions,
+): Promise<Limited> {
+  const { FALLBACKS, limitLoss, percentOf, retreatText } = await import('./max-loss.ts');
+  const { assemble } = await import('./ptxas-run.ts');
+  const { ptxasNeeded } = await import('./compare-ptxas.ts');
+  const percent = percentOf(o.maxLoss!, '--max-loss');
+  if (input.module === null)
+    failWith('--max-loss compares PTX with PTX', 'the input is Ori text; write it with --emit ptx first');
+  ptxasNeeded();
+  const options = [`-arch=${archOf(input, plan, o)}`, `-O${Math.min(plan.level, 4)}`];
+  const limited = await limitLoss({
+    text,
+    input: input.program,
+    made: journal.last,
+    fallback: (recipe) => planFor({ ...o, recipe: [...(o.recipe ?? []), recipe] }, targetOf(text)),
+    fallbacks: FALLBACKS,
+    write: (program, keep) => ptxText(program, input, plan, o, keep),
+    assemble: (t) => assemble(t, options),
+    percent,
+  });
+  if (o.quiet !== true) for (const r of limited.retreats) err(`note: ${retreatText(r)}`);
+  return limited;
+}
+
+/** The target for which ptxas assembles. */
+const archOf = (input: Input, plan: Plan, o: OptOptions): string =>
+  o.sm ?? input.module?.target[0] ?? plan.sm;
 
 /** What ptxas needs for each function before and after, for the target asked for or named by the file. */
 async function usesOf(
@@ -225,7 +274,7 @@ async function usesOf(
   if (input.module === null)
     failWith('--ptxas compares PTX with PTX', 'the input is Ori text; write it with --emit ptx first');
   const { comparePtxas } = await import('./compare-ptxas.ts');
-  return comparePtxas(before, after, o.sm ?? input.module.target[0] ?? plan.sm, plan.level);
+  return comparePtxas(before, after, archOf(input, plan, o), plan.level);
 }
 
 /** Writes a result: to standard output, or whole to a file. */

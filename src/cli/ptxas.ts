@@ -3,11 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
+import type { Program } from '../ir/program.ts';
 import { targetOf } from '../read.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
+import { FALLBACKS, limitLoss, percentOf, retreatText } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
-import { ptxasCommand } from './ptxas-run.ts';
+import { assemble, ptxasCommand } from './ptxas-run.ts';
 import { CliExit, err, failWith } from './ui.ts';
 
 /** Options of ours among those of ptxas. */
@@ -16,11 +18,13 @@ interface Ours {
   readonly recipe: readonly string[];
   readonly knobs: readonly string[];
   readonly set: readonly string[];
+  /** Percent. */
+  readonly maxLoss: number | null;
   readonly strict: boolean;
   readonly verbose: boolean;
 }
 
-const VALUES = ['order', 'recipe', 'knobs', 'set'];
+const VALUES = ['order', 'recipe', 'knobs', 'set', 'max-loss'];
 const FLAGS = ['strict', 'verbose'];
 
 /**
@@ -66,12 +70,13 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
     recipe: [],
     knobs: [],
     set: [],
+    'max-loss': [],
     strict: [],
     verbose: [],
   };
   const theirs: string[] = [];
   for (let k = 0; k < argv.length; k++) {
-    const m = /^--orrery-([a-z]+)(?:=(.*))?$/s.exec(argv[k]);
+    const m = /^--orrery-([a-z-]+)(?:=(.*))?$/s.exec(argv[k]);
     if (m === null) {
       theirs.push(argv[k]);
       continue;
@@ -86,11 +91,13 @@ function split(argv: readonly string[]): { ours: Ours; theirs: readonly string[]
         `they are ${[...VALUES, ...FLAGS].map((n) => `--orrery-${n}`).join(', ')}`,
       );
   }
+  const loss = given['max-loss'].at(-1);
   const ours: Ours = {
     order: given.order.at(-1),
     recipe: given.recipe,
     knobs: given.knobs,
     set: given.set,
+    maxLoss: loss === undefined ? null : percentOf(loss, '--orrery-max-loss'),
     strict: given.strict.length > 0,
     verbose: given.verbose.length > 0,
   };
@@ -107,6 +114,15 @@ function inputs(args: readonly string[]): [number, string][] {
     else if (seen?.isFile() && /^\s*\.version\s/m.test(readFileSync(a, 'latin1'))) out.push([k, a]);
   }
   return out;
+}
+
+/** Options of ptxas without what it reads and writes. */
+function withoutFiles(args: readonly string[]): string[] {
+  const files = new Set(inputs(args).map(([k]) => k));
+  return args.filter(
+    (a, k) =>
+      !files.has(k) && !/^(-o$|--output-file)/.test(a) && !/^(-o|--output-file)$/.test(args[k - 1] ?? ''),
+  );
 }
 
 /** Value of an option in any form that ptxas accepts: `-arch sm_90`, `-arch=sm_90`, `-O3`. */
@@ -143,7 +159,24 @@ async function optimized(file: string, args: readonly string[], ours: Ours): Pro
     const journal = runPipeline(program, plan);
     if (ours.verbose)
       err(`orrery: ${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
-    return await ptxOf(journal.last, module, plan, null, ours.strict);
+    const write = (p: Program, keep?: ReadonlySet<string>) => ptxOf(p, module, plan, null, ours.strict, keep);
+    if (ours.maxLoss === null) return await write(journal.last);
+    const {
+      program: made,
+      keep,
+      retreats,
+    } = await limitLoss({
+      text,
+      input: program,
+      made: journal.last,
+      fallback: (recipe) => planFor({ ...options, recipe: [...ours.recipe, recipe] }, targetOf(text)),
+      fallbacks: FALLBACKS,
+      write,
+      assemble: (t) => assemble(t, withoutFiles(args)),
+      percent: ours.maxLoss,
+    });
+    if (ours.verbose) for (const r of retreats) err(`orrery: ${file}: ${retreatText(r)}`);
+    return await write(made, keep);
   } catch (e) {
     if (ours.strict) throw e;
     const why =

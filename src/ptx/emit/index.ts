@@ -21,6 +21,8 @@ export interface EmitOptions {
   readonly module: PtxModule | null;
   /** Architecture for `.target`; null keeps the one that the module names. */
   readonly target?: string | null;
+  /** Functions whose text is copied from the module, whatever the program makes of them. */
+  readonly keep?: ReadonlySet<string>;
 }
 
 export interface Emitted {
@@ -61,7 +63,7 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
     opts.target === undefined || opts.target === null ? target : [opts.target, ...target.slice(1)];
   const out: string[] = [];
   if (module === null) plainModule(program, write, out, warn);
-  else sourceModule(program, module, placed, functions, write, out, warn);
+  else sourceModule(program, module, placed, functions, opts.keep ?? NONE, write, out, warn);
   const header = headerFor(
     out,
     module?.version ?? program.version,
@@ -74,6 +76,8 @@ export function emitPtx(program: Program, opts: EmitOptions): Emitted {
   const body = texturesFor(header.version, out);
   return { text: `${[...header.lines, '', ...body].join('\n')}\n`, diagnostics };
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 type Warn = (
   severity: 'warning' | 'error',
@@ -89,11 +93,12 @@ function sourceModule(
   module: PtxModule,
   placed: Placed,
   functions: ReadonlyMap<string, Fn>,
+  keep: ReadonlySet<string>,
   write: Write,
   out: string[],
   warn: Warn,
 ): void {
-  const { texts, kept } = functionTexts(module, functions, write);
+  const { texts, kept } = functionTexts(module, functions, keep, write);
   for (const { fn, why, line } of kept) warn('warning', `'${fn}' is kept as it came: ${why}`, line);
   const inParts = !kept.some((k) => k.vectors);
   const skipped = new Set(program.skipped.map((f) => f.name));
@@ -161,12 +166,13 @@ interface Kept {
 }
 
 /**
- * Splits functions into those to write and those to keep unchanged because they have no PTX form. Written functions take vector
+ * Splits functions into those to write and those to keep unchanged because they have no PTX form, or because that is asked for. Written functions take vector
  * registers in parts, so if one that takes or passes them is kept, all of those have to be kept.
  */
 function functionTexts(
   module: PtxModule,
   functions: ReadonlyMap<string, Fn>,
+  keep: ReadonlySet<string>,
   write: Write,
 ): { texts: ReadonlyMap<string, string>; kept: readonly Kept[] } {
   const texts = new Map<string, string>();
@@ -175,7 +181,7 @@ function functionTexts(
   const bodies = items.filter((i) => i.body !== null);
   for (const item of bodies) {
     const fn = functions.get(item.name);
-    if (fn === undefined) continue;
+    if (fn === undefined || keep.has(item.name)) continue;
     try {
       texts.set(item.name, write(fn, item).join('\n'));
     } catch (e) {
