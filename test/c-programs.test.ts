@@ -69,7 +69,8 @@ it.skipIf(missingTools.length > 0)(
         compared++;
       }
     }
-    if (compared === 0) console.warn('c-programs: none of the programs could be compiled');
+    // Of the three of the usual size, another version of a tool may take none.
+    if (seeds(3).length > 3) expect(compared).toBeGreaterThan(0);
   },
   3_600_000,
 );

@@ -37,7 +37,7 @@ describe('the page on what each phase contributes', () => {
       '## Phases that pay on no test kernel',
       '',
       '- Loses: changes 2 and makes none better',
-      '- Shared: changes 4 where it stands; without it later phases do the same to all of them',
+      '- Shared: changes 4 functions where it stands; without it later phases do the same',
       '- Idle: changes none',
     ]);
   });

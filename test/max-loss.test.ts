@@ -22,9 +22,13 @@ L_${name}: add.u32 %r, %r, 1; add.u32 %r, %r, 2; st.global.u32 [%d], %r; ${more}
 const TEXT = `.version 8.0
 .target sm_80
 .address_size 64
+.func listed;
+.global .u64 table[1] = {listed};
+.func listed { .reg .b32 %y; mov.u32 %y, %tid.x; add.u32 %y, %y, 1; add.u32 %y, %y, 2; ret; }
 .func helper(.param .b64 q) { .reg .b64 %x; .reg .b32 %y; ld.param.b64 %x, [q]; ld.u32 %y, [%x]; add.u32 %y, %y, 1; add.u32 %y, %y, 2; st.u32 [%x], %y; ret; }
 ${guarded('alone', '')}
 ${guarded('caller', '{ .param .b64 q; st.param.b64 [q], %d; call helper, (q); }')}
+${guarded('lists', 'mov.u64 %d, table; st.global.u64 [%d+8], %d;')}
 ${guarded('other', '{ .param .b64 q; st.param.b64 [q], %d; call helper, (q); }')}
 `;
 
@@ -47,9 +51,15 @@ const bodies = (text: string): Map<string, string> =>
       .map((body) => [/(?:entry|func) (\w+)/.exec(body)![1], body.trim()]),
   );
 
-/** @param registers of a kernel, by its text and that of `helper` */
-async function limited(registers: (name: string, body: string, helper: string) => number) {
-  const plan = (await planWith({ order: 'binary' })).plan!;
+const KERNELS = ['alone', 'caller', 'lists', 'other'];
+
+/** @param registers of a kernel, by its text and that of another function */
+async function limited(
+  registers: (name: string, body: string, other: string) => number,
+  other = 'helper',
+  recipes: readonly string[] = [],
+) {
+  const plan = (await planWith({ order: 'binary', recipes: [...recipes] })).plan!;
   const { module } = parsePtx(TEXT, 'k.ptx');
   const paramBase = Number(plan.backend.facts['param-base']);
   const { program: input } = lowerPtx(module, { isa: plan.isa, paramBase, sm: plan.sm });
@@ -61,15 +71,14 @@ async function limited(registers: (name: string, body: string, helper: string) =
     text: TEXT,
     input,
     made: runPipeline(input, plan).last,
-    fallback: async (recipe) => (await planWith({ order: 'binary', recipes: [recipe] })).plan!,
+    makeWith: async (recipe) =>
+      runPipeline(input, (await planWith({ order: 'binary', recipes: [recipe] })).plan!).last,
     fallbacks: ['few-registers'],
     write,
     assemble: (text): Assembled => {
       assembled++;
       const all = bodies(text);
-      const functions = ['alone', 'caller', 'other'].map((n) =>
-        use(n, registers(n, all.get(n)!, all.get('helper')!)),
-      );
+      const functions = KERNELS.map((n) => use(n, registers(n, all.get(n)!, all.get(other)!)));
       return { ok: true, said: '', functions };
     },
     percent: 2,
@@ -90,7 +99,7 @@ describe('a kernel of which ptxas makes too much', () => {
   it('is looked for once where there is none', async () => {
     const r = await limited(() => 16);
     expect([r.retreats, r.keep.size, r.assembled]).toEqual([[], 0, 2]);
-    for (const n of ['alone', 'caller', 'other']) expect(isGuarded(r.texts.get(n)!)).toBe(true);
+    for (const n of KERNELS) expect(isGuarded(r.texts.get(n)!)).toBe(true);
   });
   it('is taken from the first recipe that helps, and no other is touched', async () => {
     const r = await limited((name, body) => (name === 'alone' && isGuarded(body) ? 20 : 16));
@@ -107,15 +116,27 @@ describe('a kernel of which ptxas makes too much', () => {
     expect(r.texts.get('alone')).toBe(ORIGINAL.get('alone'));
     expect(retreatText(r.retreats[0])).toBe("'alone' stays as it came: by the plan, 16 -> 20 registers");
   });
-  it('takes what it calls with it, and others that call the same are judged again', async () => {
+  it('goes down with what it calls, and with others that call the same', async () => {
     const came = ORIGINAL.get('helper');
-    const r = await limited((name, body, helper) => {
-      if (name === 'caller' && helper !== came) return 20;
-      return name === 'other' && helper === came && body !== ORIGINAL.get(name) ? 30 : 16;
-    });
+    const r = await limited((name, _, helper) => (name === 'caller' && helper !== came ? 20 : 16));
     expect(r.by).toEqual({ caller: null, other: null });
     expect([...r.keep].sort()).toEqual(['caller', 'helper', 'other']);
     expect(isGuarded(r.texts.get('alone')!)).toBe(true);
+  });
+  it('goes down with what it holds the address of in a table', async () => {
+    const came = ORIGINAL.get('listed');
+    const r = await limited((name, _, listed) => (name === 'lists' && listed !== came ? 20 : 16), 'listed');
+    expect([...r.keep].sort()).toEqual(['listed', 'lists']);
+  });
+  it('has again what the plan removed', async () => {
+    // Inlined, `helper` is gone; the input calls it.
+    const inlined = await limited(() => 16, 'helper', ['inline']);
+    expect(inlined.program.functions.map((f) => f.name)).not.toContain('helper');
+    const body = ORIGINAL.get('caller');
+    const r = await limited((name, b) => (name === 'caller' && b !== body ? 20 : 16), 'helper', ['inline']);
+    expect(r.keep).toContain('helper');
+    expect(r.program.functions.map((f) => f.name)).toContain('helper');
+    expect(r.texts.get('helper')).toBe(ORIGINAL.get('helper'));
   });
 });
 

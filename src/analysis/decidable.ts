@@ -21,8 +21,8 @@ import type { CoreOp } from '../isa/lang/graph.ts';
  * - two branches test the same predicate, or another instruction reads one that a branch tests, so one may decide the other;
  * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide
  *   another; or a branch compares it with a constant for equality and it is used elsewhere;
- * - a comparison is decided, a shift leaves nothing or only the sign of what has none, or another operation is known to leave an
- *   operand as it is, by how the operands are computed: special registers, narrow loads, masks, shifts.
+ * - a comparison is decided, a right shift gives a constant, or another operation is known to leave an operand as it is, by how the
+ *   operands are computed: special registers, narrow loads, masks, shifts.
  *
  * The function is in SSA. A condition that shows none of these signs (a bound from a loop's counter, or through
  * longer sums) is missed.
@@ -83,7 +83,7 @@ const isOrdered = ({ op, mods }: Instr): boolean => !hasMod(op, mods, 'EQ') && !
 const sameComparison = (a: Instr, b: Instr): boolean =>
   a.mods === b.mods && a.src.length === b.src.length && a.src.every((o, k) => sameOperand(o, b.src[k]));
 
-/** Operators that often leave a constant of what is small or not negative: the sign of an index that is divided by a power of 2. */
+/** Operators that give a constant for a small or non-negative value: the sign of an index, which signed division by a power of 2 asks. */
 const SHIFTS: ReadonlySet<CoreOp> = new Set(['ashr', 'lshr']);
 
 const BOUNDED: ReadonlySet<CoreOp> = new Set(['zext', 'sext', 'popc', 'clz']);
@@ -177,8 +177,8 @@ class NearBounds {
   }
 }
 
-/** Does an instruction shift to the right, and nothing else? */
-const isShift = (g: BoundsProgram): boolean => g.ops.length <= 3 && g.ops.some((op) => SHIFTS.has(op));
+/** Does an instruction shift to the right, and nothing else? Its graph is then the shift and its two sources. */
+const isShift = (g: BoundsProgram): boolean => g.ops.length === 3 && g.ops.some((op) => SHIFTS.has(op));
 
 const roomFor = (g: BoundsProgram, p: Bounds): Bounds =>
   p.least.length < g.count + SPARE ? new Bounds(2 * (g.count + SPARE)) : p;

@@ -20,20 +20,24 @@ export function ptxTable(specs: Specs): PtxTable {
 /** The tables of specs that programs have been written with. */
 const tables = new WeakMap<Specs, PtxTable>();
 
-/**
- * PTX text of a program; warns about what could not be written.
- *
- * @param retarget architecture for `.target`, null to keep the module's
- * @param strict makes it an error if a function had to be kept unchanged
- * @param keep functions whose text is copied from the module
- */
+/** How a program is written. */
+export interface PtxHow {
+  /** Architecture for `.target`; null keeps the module's. */
+  readonly retarget?: string | null;
+  /** A function that had to be kept unchanged is an error. */
+  readonly strict?: boolean;
+  /** Functions whose text is copied from the module. */
+  readonly keep?: ReadonlySet<string>;
+  /** Nothing is said of what could not be written. */
+  readonly quiet?: boolean;
+}
+
+/** PTX text of a program; warns about what could not be written. */
 export async function ptxOf(
   program: Program,
   module: PtxModule | null,
   plan: Plan,
-  retarget: string | null,
-  strict: boolean,
-  keep?: ReadonlySet<string>,
+  { retarget = null, strict = false, keep, quiet = false }: PtxHow = {},
 ): Promise<string> {
   const specs = await loadShipped();
   let table = tables.get(specs);
@@ -45,6 +49,7 @@ export async function ptxOf(
     target: retarget,
     keep,
   });
+  if (quiet) return text;
   show(strict ? diagnostics.map((d) => ({ ...d, severity: 'error' as const })) : diagnostics);
   if (diagnostics.some((d) => strict || d.severity === 'error')) throw new CliExit(1);
   return text;

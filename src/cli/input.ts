@@ -20,8 +20,16 @@ import { CliExit, failWith, rememberText, show, stopOnErrors } from './ui.ts';
 const told = new Set<string>();
 beforeEachCommand(() => told.clear());
 
-/** The plan that the options ask for. Errors are printed and end the command. */
-export async function planFor(o: PlanOptions, target: string | null, specs?: Specs): Promise<Plan> {
+/**
+ * The plan that the options ask for. Errors are printed and end the command.
+ * @param beside it is made beside the one that the command is about: its warnings are not printed, nor is it in a report of a failure
+ */
+export async function planFor(
+  o: PlanOptions,
+  target: string | null,
+  specs?: Specs,
+  beside = false,
+): Promise<Plan> {
   const base = specs ?? (await loadShipped());
   const level = o.level === undefined ? null : Number(o.level);
   if (level !== null && !Number.isInteger(level)) failWith(`-O ${o.level} is no level`, 'levels are 0 to 5');
@@ -29,13 +37,14 @@ export async function planFor(o: PlanOptions, target: string | null, specs?: Spe
     failWith(`--nvopt ${o.nvopt} is no NvOpt level`, 'levels are 0 to 5');
   const { sm, warnings } = targetFor(base, o.sm ?? target ?? 'sm_75');
   for (const w of warnings)
-    if (!told.has(w.message)) {
+    if (!beside && !told.has(w.message)) {
       told.add(w.message);
       show([w]);
     }
   const { plan, diagnostics } = await makePlan(requestOf(o, level, sm), host, base);
-  show(diagnostics);
+  if (!beside || plan === null) show(diagnostics);
   if (plan === null) throw new CliExit(1);
+  if (beside) return plan;
   if (runsForeign(plan)) (await import('./verdicts.ts')).judgeForeign(plan, o);
   situation.plan = plan;
   situation.options = planOptionsOf(o);

@@ -1,6 +1,4 @@
-import { runPipeline } from '../engine/pipeline.ts';
-import type { Fn, Program } from '../ir/program.ts';
-import type { Plan } from '../spec/plan.ts';
+import type { Program } from '../ir/program.ts';
 import type { Assembled, FunctionUse } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
 
@@ -29,14 +27,15 @@ export interface Limited {
 }
 
 export interface LossQuestion {
-  /** The input: its text, and the program that was lowered from it. */
+  /** The input: its text, as ptxas takes it for the target, and the program that was lowered from it. */
   readonly text: string;
   readonly input: Program;
   /** What the plan made of it. */
   readonly made: Program;
-  /** Makes the plan with one of the recipes. */
-  readonly fallback: (recipe: string) => Promise<Plan>;
+  /** What the plan makes of it together with a recipe. */
+  readonly makeWith: (recipe: string) => Promise<Program>;
   readonly fallbacks: readonly string[];
+  /** PTX of a program, for ptxas alone: nothing is said of it. */
   readonly write: (program: Program, keep: ReadonlySet<string>) => Promise<string>;
   readonly assemble: (text: string) => Assembled;
   /** Percent by which code and registers may grow. */
@@ -60,89 +59,101 @@ export const loses = (before: FunctionUse, now: FunctionUse, percent: number): b
 
 /**
  * Takes for each kernel of which ptxas makes too much another result: that of the first recipe with which it is not too much, or the
- * input as it came. What a kernel calls goes with it, because ptxas inlines and counts it there; other kernels that call the same are
- * judged again with what it then is.
+ * input as it came. Functions that name each other, directly or by tables of addresses, go down together: ptxas counts what it inlines to
+ * the kernel, and a variable that a function declares has to stay one.
  *
- * Ends the command where ptxas refuses the input or what is made of it. Bound: in each round at least one function goes down the ladder,
- * whose steps are the plan, the recipes and the input; most modules need a round for each step.
+ * Ends the command where ptxas refuses the input or what is made of it. Bound: in each round at least one group of functions goes down the
+ * ladder, whose steps are the plan, the recipes and the input; most modules need a round for each step.
  */
 export async function limitLoss(q: LossQuestion): Promise<Limited> {
   const uses = (r: Assembled, what: string): Map<string, FunctionUse> => {
-    if (!r.ok) failWith(`ptxas refuses ${what}`, r.said.trimEnd());
+    if (!r.ok) failWith(`--max-loss: ptxas refuses ${what}`, r.said.trimEnd());
     return new Map(r.functions.map((f) => [f.name, f]));
   };
   const before = uses(q.assemble(q.text), 'the input');
-  const steps = [q.made];
-  const names: (string | null)[] = [''];
-  const step = async (k: number): Promise<Program> => {
-    while (steps.length <= k && names.length <= q.fallbacks.length) {
-      const by = q.fallbacks[names.length - 1];
-      const { last } = runPipeline(q.input, await q.fallback(by), { snapshots: 'ends' });
-      names.push(by);
-      // What is declared around functions has to fit those of both.
-      steps.push(declaresSame(last, q.made) ? last : q.made);
-    }
-    return steps[k] ?? q.input;
+  const steps: { readonly by: string | null; readonly program: Program }[] = [{ by: null, program: q.made }];
+  const untried = [...q.fallbacks];
+  /** The next step that fits what is declared around the functions; the input is the last. */
+  const deepen = async (): Promise<void> => {
+    const by = untried.shift() ?? null;
+    const program = by === null ? q.input : await q.makeWith(by);
+    if (by === null || declaresSame(program, q.made)) steps.push({ by, program });
+    else await deepen();
   };
-  const bottom = q.fallbacks.length + 1;
-  /** By function: how far down the ladder it is. */
-  const depth = new Map(q.made.functions.map((f) => [f.name, 0]));
-  const calls = calledBy(q.input);
-  let program = q.made;
-  let now = uses(q.assemble(await q.write(program, new Set())), 'the output');
-  const byPlan = now;
+  const isInput = (depth: number): boolean => depth > 0 && steps[depth].by === null;
+  const groups = groupsOf(q.input);
+  /** By group: how far down the ladder it is. */
+  const depths = new Map<number, number>();
+  const depthOf = (fn: string): number => depths.get(groups.get(fn)!) ?? 0;
+  const program = (): Program => {
+    const byName = steps.map((s) => new Map(s.program.functions.map((f) => [f.name, f])));
+    // A function that a step has removed is not there.
+    return {
+      ...q.made,
+      functions: q.input.functions.flatMap((f) => byName[depthOf(f.name)].get(f.name) ?? []),
+    };
+  };
+  const keep = (): ReadonlySet<string> =>
+    new Set(q.input.functions.flatMap((f) => (isInput(depthOf(f.name)) ? [f.name] : [])));
+  const kernels = q.input.functions.filter((f) => f.kind === 'entry').map((f) => f.name);
+
+  const byPlan = uses(q.assemble(await q.write(q.made, new Set())), 'the output');
+  let now = byPlan;
   for (;;) {
-    let moved = false;
-    for (const { name, kind } of q.made.functions) {
+    const losers = new Set<number>();
+    for (const name of kernels) {
       const [was, is] = [before.get(name), now.get(name)];
-      if (kind !== 'entry' || was === undefined || is === undefined || !loses(was, is, q.percent)) continue;
-      const to = Math.min(bottom, depth.get(name)! + 1);
-      for (const fn of calls(name))
-        if ((depth.get(fn) ?? to) < to) {
-          depth.set(fn, to);
-          moved = true;
-        }
+      if (was !== undefined && is !== undefined && loses(was, is, q.percent) && !isInput(depthOf(name)))
+        losers.add(groups.get(name)!);
     }
-    if (!moved) break;
-    const functions: Fn[] = [];
-    for (const f of q.made.functions) {
-      const at = await step(depth.get(f.name)!);
-      functions.push(at.functions.find((g) => g.name === f.name) ?? f);
+    if (losers.size === 0) break;
+    for (const g of losers) {
+      const to = (depths.get(g) ?? 0) + 1;
+      if (to === steps.length) await deepen();
+      depths.set(g, to);
     }
-    program = { ...q.made, functions };
-    now = uses(q.assemble(await q.write(program, kept(depth, bottom))), 'what is optimized less');
+    now = uses(q.assemble(await q.write(program(), keep())), 'what is optimized less');
   }
-  const retreats = q.made.functions.flatMap(({ name, kind }): Retreat[] => {
-    const at = depth.get(name)!;
-    if (kind !== 'entry' || at === 0) return [];
-    const by = at === bottom ? null : names[at];
-    return [{ fn: name, by, before: before.get(name)!, lost: byPlan.get(name)!, now: now.get(name)! }];
+  if (depths.size === 0) return { program: q.made, keep: new Set(), retreats: [] };
+  const retreats = kernels.flatMap((fn): Retreat[] => {
+    const [was, lost, is] = [before.get(fn), byPlan.get(fn), now.get(fn)];
+    if (depthOf(fn) === 0 || was === undefined || lost === undefined || is === undefined) return [];
+    return [{ fn, by: steps[depthOf(fn)].by, before: was, lost, now: is }];
   });
-  return { program, keep: kept(depth, bottom), retreats };
-}
-
-const kept = (depth: ReadonlyMap<string, number>, bottom: number): ReadonlySet<string> =>
-  new Set([...depth].flatMap(([fn, at]) => (at === bottom ? [fn] : [])));
-
-/** A function with all that it names, directly or not: what it calls, and what it takes the address of. */
-function calledBy(program: Program): (name: string) => ReadonlySet<string> {
-  const named = new Map(
-    program.functions.map((f) => [
-      f.name,
-      new Set(
-        f.blocks.flatMap((b) => b.ins.flatMap((x) => x.src.flatMap((o) => (o.sym === '' ? [] : o.sym)))),
-      ),
-    ]),
-  );
-  return (name) => {
-    const found = new Set([name]);
-    for (const fn of found) for (const other of named.get(fn) ?? []) if (named.has(other)) found.add(other);
-    return found;
-  };
+  return { program: program(), keep: keep(), retreats };
 }
 
 const declaresSame = (a: Program, b: Program): boolean =>
-  a.locs.length === b.locs.length && JSON.stringify(a.variables) === JSON.stringify(b.variables);
+  JSON.stringify(a.locs) === JSON.stringify(b.locs) &&
+  JSON.stringify(a.variables) === JSON.stringify(b.variables);
+
+/** A number for each function, the same for functions of which one names the other: calls it, or holds its address. */
+function groupsOf({ functions, variables, aliases }: Program): ReadonlyMap<string, number> {
+  const number = new Map(functions.map((f, k) => [f.name, k]));
+  /** Union-find: a function of the same group, with a lower number unless it stands for the group. */
+  const link = functions.map((_, k) => k);
+  const find = (k: number): number => {
+    let at = k;
+    while (link[at] !== at) at = link[at] = link[link[at]];
+    return at;
+  };
+  const join = (a: number, b: number): void => {
+    const [x, y] = [find(a), find(b)];
+    link[Math.max(x, y)] = Math.min(x, y);
+  };
+  const relocs = new Map(variables.map((v) => [v.name, v.relocs.map((r) => r.symbol)]));
+  const meant = new Map(aliases.map((a) => [a.name, a.of]));
+  for (const f of functions) {
+    const named = new Set(f.blocks.flatMap((b) => b.ins.flatMap((x) => x.src.map((o) => o.sym))));
+    for (const name of named) {
+      const other = number.get(meant.get(name) ?? name);
+      if (other !== undefined) join(number.get(f.name)!, other);
+      // What a variable holds the address of, in turn.
+      for (const symbol of relocs.get(name) ?? []) named.add(symbol);
+    }
+  }
+  return new Map([...number].map(([name, k]) => [name, find(k)]));
+}
 
 /** One line about a kernel that retreats. */
 export function retreatText({ fn, by, before, lost, now }: Retreat): string {

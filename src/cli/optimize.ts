@@ -3,7 +3,7 @@ import { LineHistory } from '../debug/line-history.ts';
 import { now } from '../engine/clock.ts';
 import { timesPhases } from '../engine/dumps.ts';
 import { countInstructions, type Journal, type PhaseRecord } from '../engine/journal.ts';
-import { runPipeline } from '../engine/pipeline.ts';
+import { type PipelineOptions, runPipeline } from '../engine/pipeline.ts';
 import type { DecisionCounts, RecipeManager } from '../engine/recipe-manager.ts';
 import { summaryLines } from '../engine/report.ts';
 import type { RewriteLimit } from '../engine/rewrites.ts';
@@ -16,9 +16,10 @@ import { targetOf } from '../read.ts';
 import type { Plan } from '../spec/plan.ts';
 import type { CacheOptions } from './cache.ts';
 import type { UsePair } from './compare-ptxas.ts';
+import type { PtxHow } from './emit.ts';
 import { STANDARD_OUTPUT, writeWhole } from './files.ts';
 import { type Input, planFor, programFor, readText, warnOtherHashes, warnOtherVersions } from './input.ts';
-import type { Limited } from './max-loss.ts';
+import { type Limited, percentOf } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { changedPhases, classTable, journalJson, lineText } from './report.ts';
 import { duration, err, failWith, grouped, out, pc, pcErr, show } from './ui.ts';
@@ -75,8 +76,11 @@ export function emitOf(o: OptOptions): string {
       `--json and --emit ${emit} would both print on standard output`,
       'write one of them to a file with -o',
     );
-  if (o.maxLoss !== undefined && emit !== 'ptx' && o.ptxas !== true)
-    failWith('--max-loss goes with --emit ptx or --ptxas', 'it asks ptxas what it makes of the output');
+  if (o.maxLoss !== undefined) {
+    percentOf(o.maxLoss, '--max-loss');
+    if (emit !== 'ptx' && (emit !== 'none' || o.ptxas !== true))
+      failWith('--max-loss goes with --emit ptx or --ptxas', 'it asks ptxas what it makes of the output');
+  }
   if (emit === 'none' && o.emit === undefined && o.output !== undefined)
     failWith('nothing is written to -o', '--emit says what: ori, ptx or json');
   return emit;
@@ -129,15 +133,18 @@ export async function optimize(
   const history = lines && new LineHistory(input.program, lines.locsOf(input.program, o.why!));
   const disk =
     o.cache === undefined && o.cacheLimit === undefined ? undefined : (await import('./cache.ts')).cacheOf(o);
+  const part = {
+    startAt: first === undefined ? undefined : plan.phases[first].id,
+    until,
+    rewriteLimit: limitOf(o.rewriteLimit, plan),
+  };
   const journal = runPipeline(input.program, plan, {
     // Rewrites of a phase whose result is kept are not known.
     cache: history !== null ? undefined : disk?.shelf(input.key, plan.isa),
     inputKey: disk && input.key,
     recipes,
     verify: o.verify,
-    startAt: first === undefined ? undefined : plan.phases[first].id,
-    until,
-    rewriteLimit: limitOf(o.rewriteLimit, plan),
+    ...part,
     heap: memory || timesPhases(plan) ? () => getHeapStatistics().used_heap_size : undefined,
     memory,
     snapshots: o.checkEach === true ? 'all' : 'ends',
@@ -154,7 +161,7 @@ export async function optimize(
   const limited =
     o.maxLoss === undefined
       ? null
-      : await timed(spans, 'max-loss', () => limitedLoss(text, input, journal, plan, o));
+      : await timed(spans, 'max-loss', () => limitedLoss(text, input, journal.last, plan, o, part));
   const result = limited?.program ?? journal.last;
   const verdicts: string[] = [];
   let equal = true;
@@ -183,7 +190,7 @@ export async function optimize(
     verdicts.push(`${grouped(same)} of ${eachCheck.length} phases that changed something left it equal`);
   const ptx =
     emit === 'ptx' || o.ptxas === true
-      ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, limited?.keep))
+      ? await timed(spans, 'write PTX', () => ptxText(result, input, plan, o, { keep: limited?.keep }))
       : '';
   if (emit === 'ori') write(printProgram(journal.last), o.output);
   else if (emit === 'ptx') write(ptx, o.output);
@@ -223,37 +230,42 @@ const ptxText = async (
   input: Input,
   plan: Plan,
   o: OptOptions,
-  keep?: ReadonlySet<string>,
+  how: PtxHow = {},
 ): Promise<string> => {
   const { ptxOf } = await import('./emit.ts');
-  return ptxOf(program, input.module, plan, o.retarget === true ? plan.sm : null, o.strict === true, keep);
+  const retarget = o.retarget === true ? plan.sm : null;
+  return ptxOf(program, input.module, plan, { retarget, strict: o.strict, ...how });
 };
 
 /** What `--max-loss` asks for: a program of which ptxas makes no kernel much larger than of the input. */
 async function limitedLoss(
   text: string,
   input: Input,
-  journal: Journal,
+  made: Program,
   plan: Plan,
   o: OptOptions,
+  part: Pick<PipelineOptions, 'startAt' | 'until' | 'rewriteLimit'>,
 ): Promise<Limited> {
-  const { FALLBACKS, limitLoss, percentOf, retreatText } = await import('./max-loss.ts');
+  const { FALLBACKS, limitLoss, retreatText } = await import('./max-loss.ts');
   const { assemble } = await import('./ptxas-run.ts');
   const { ptxasNeeded } = await import('./compare-ptxas.ts');
-  const percent = percentOf(o.maxLoss!, '--max-loss');
   if (input.module === null)
     failWith('--max-loss compares PTX with PTX', 'the input is Ori text; write it with --emit ptx first');
   ptxasNeeded();
   const options = [`-arch=${archOf(input, plan, o)}`, `-O${Math.min(plan.level, 4)}`];
   const limited = await limitLoss({
-    text,
+    text: o.retarget === true ? text.replace(/^(\s*\.target\s+)sm_\w+/m, `$1${plan.sm}`) : text,
     input: input.program,
-    made: journal.last,
-    fallback: (recipe) => planFor({ ...o, recipe: [...(o.recipe ?? []), recipe] }, targetOf(text)),
+    made,
+    makeWith: async (recipe) => {
+      const options = { ...o, recipe: [...(o.recipe ?? []), recipe] };
+      const less = await planFor(options, targetOf(text), undefined, true);
+      return runPipeline(input.program, less, { ...part, verify: o.verify, snapshots: 'ends' }).last;
+    },
     fallbacks: FALLBACKS,
-    write: (program, keep) => ptxText(program, input, plan, o, keep),
+    write: (program, keep) => ptxText(program, input, plan, o, { keep, quiet: true }),
     assemble: (t) => assemble(t, options),
-    percent,
+    percent: percentOf(o.maxLoss!, '--max-loss'),
   });
   if (o.quiet !== true) for (const r of limited.retreats) err(`note: ${retreatText(r)}`);
   return limited;

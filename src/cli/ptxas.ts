@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runPipeline } from '../engine/pipeline.ts';
-import type { Program } from '../ir/program.ts';
 import { targetOf } from '../read.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
@@ -40,8 +39,10 @@ export async function ptxas(argv: readonly string[]): Promise<void> {
   try {
     const args = [...theirs];
     let changed = 0;
-    for (const [k, file] of inputs(theirs)) {
-      const text = await optimized(file, theirs, ours);
+    const files = inputs(theirs);
+    const trial = trialOptions(theirs, files);
+    for (const [k, file] of files) {
+      const text = await optimized(file, theirs, ours, trial);
       if (text === null) continue;
       // Each input gets its own folder, so that messages keep the file name and equal names do not collide.
       const at = join(mkdtempSync(join(dir, 'in-')), basename(file));
@@ -116,12 +117,13 @@ function inputs(args: readonly string[]): [number, string][] {
   return out;
 }
 
-/** Options of ptxas without what it reads and writes. */
-function withoutFiles(args: readonly string[]): string[] {
-  const files = new Set(inputs(args).map(([k]) => k));
+/** Options for a trial of one file: without what ptxas reads and writes. Null where it also reads a pipe, which a trial would empty. */
+function trialOptions(args: readonly string[], files: readonly [number, string][]): string[] | null {
+  if (args.some((a) => statSync(a, { throwIfNoEntry: false })?.isFIFO())) return null;
+  const read = new Set(files.map(([k]) => k));
   return args.filter(
     (a, k) =>
-      !files.has(k) && !/^(-o$|--output-file)/.test(a) && !/^(-o|--output-file)$/.test(args[k - 1] ?? ''),
+      !read.has(k) && !/^(-o|--output-file)(=|$)/.test(a) && !/^(-o|--output-file)$/.test(args[k - 1] ?? ''),
   );
 }
 
@@ -137,8 +139,16 @@ function optionValue(args: readonly string[], names: readonly string[]): string 
   return found;
 }
 
-/** The optimized text of a file; null where the file is to be used as it is. */
-async function optimized(file: string, args: readonly string[], ours: Ours): Promise<string | null> {
+/**
+ * The optimized text of a file; null where the file is to be used as it is.
+ * @param trial options for a trial with ptxas; null: there is none
+ */
+async function optimized(
+  file: string,
+  args: readonly string[],
+  ours: Ours,
+  trial: readonly string[] | null,
+): Promise<string | null> {
   if (args.some((a) => /^(-g|--device-debug)$/.test(a))) {
     warn(`${file} is for a debugger (-g), so it is not optimized`);
     return null;
@@ -159,8 +169,8 @@ async function optimized(file: string, args: readonly string[], ours: Ours): Pro
     const journal = runPipeline(program, plan);
     if (ours.verbose)
       err(`orrery: ${file}: -O${plan.level} ${plan.sm}, order ${plan.order}, plan ${plan.hash}`);
-    const write = (p: Program, keep?: ReadonlySet<string>) => ptxOf(p, module, plan, null, ours.strict, keep);
-    if (ours.maxLoss === null) return await write(journal.last);
+    const { strict } = ours;
+    if (ours.maxLoss === null || trial === null) return await ptxOf(journal.last, module, plan, { strict });
     const {
       program: made,
       keep,
@@ -169,14 +179,19 @@ async function optimized(file: string, args: readonly string[], ours: Ours): Pro
       text,
       input: program,
       made: journal.last,
-      fallback: (recipe) => planFor({ ...options, recipe: [...ours.recipe, recipe] }, targetOf(text)),
+      makeWith: async (recipe) => {
+        const less = { ...options, recipe: [...ours.recipe, recipe] };
+        return runPipeline(program, await planFor(less, targetOf(text), undefined, true), {
+          snapshots: 'ends',
+        }).last;
+      },
       fallbacks: FALLBACKS,
-      write,
-      assemble: (t) => assemble(t, withoutFiles(args)),
+      write: (p, keep) => ptxOf(p, module, plan, { keep, quiet: true }),
+      assemble: (t) => assemble(t, trial),
       percent: ours.maxLoss,
     });
     if (ours.verbose) for (const r of retreats) err(`orrery: ${file}: ${retreatText(r)}`);
-    return await write(made, keep);
+    return await ptxOf(made, module, plan, { strict, keep });
   } catch (e) {
     if (ours.strict) throw e;
     const why =

@@ -40,7 +40,7 @@ export interface Contribution {
 
 /** What a phase does to kernels. */
 export interface Effect {
-  /** How many it changes where it stands; a later phase may do the same to the others without it. */
+  /** How many functions it changes where it stands; without it, a later phase may do the same. */
   inPlace: number;
   /** Those whose code is another one in the end when it is switched off. */
   readonly changed: Contribution[];
@@ -109,7 +109,7 @@ export function tableOf(found: ReadonlyMap<string, Effect>): string {
     ...idle.map(([phase, { inPlace }]) =>
       inPlace === 0
         ? `- ${phase}: changes none`
-        : `- ${phase}: changes ${inPlace} where it stands; without it later phases do the same to all of them`,
+        : `- ${phase}: changes ${inPlace} functions where it stands; without it later phases do the same`,
     ),
   ].join('\n');
 }

@@ -28,9 +28,6 @@ export const missingTools: readonly string[] = [
   ...Object.entries(TOOLS).flatMap(([name, path]) => (path === undefined ? [name] : [])),
 ];
 
-const run = (command: string, args: readonly string[], timeout = 60_000) =>
-  spawnSync(command, args, { timeout, maxBuffer: 1 << 26 });
-
 /** A program, and what it must give. */
 export interface CProgram {
   /** PTX of kernel `k`, whose parameter points to the eight bytes of the result; by level of clang. */
@@ -58,6 +55,8 @@ export function cProgram(seed: number, levels: readonly number[]): CProgram | nu
   const dir = mkdtempSync(join(tmpdir(), 'orrery-c-'));
   try {
     const at = (name: string): string => join(dir, name);
+    const run = (command: string, args: readonly string[], timeout = 60_000) =>
+      spawnSync(command, args, { cwd: dir, timeout, maxBuffer: 1 << 26 });
     const made = run(csmith!, [
       ...['--seed', String(seed), '--no-argc', '--no-builtins', '--no-bitfields', '--no-packed-struct'],
       ...['--max-funcs', String(3 + (seed % 5)), '--max-block-depth', String(2 + (seed % 4))],
@@ -73,7 +72,7 @@ export function cProgram(seed: number, levels: readonly number[]): CProgram | nu
     const common = ['-w', '-fno-strict-aliasing', '-I', import.meta.dirname, '-I', safeMath!, at('p.c')];
     if (run(TOOLS.gcc!, ['-O1', ...common, '-o', at('host')]).status !== 0) return null;
     const host = run(at('host'), [], 1000);
-    if (host.status !== 0) return null;
+    if (host.status !== 0 || host.stdout.length !== 8) return null;
     const ptx = new Map<number, string>();
     for (const level of levels) {
       const target = ['--target=nvptx64-nvidia-cuda', '-march=sm_80', '-ffreestanding', '-S', '-emit-llvm'];
@@ -81,10 +80,9 @@ export function cProgram(seed: number, levels: readonly number[]): CProgram | nu
       const ll = readFileSync(at('p.ll'), 'utf8');
       const k = /^define .*void @k\(ptr/m.test(ll) ? 'ptr @k' : 'void (i64*)* @k';
       writeFileSync(at('p.ll'), `${ll}\n!nvvm.annotations = !{!9999}\n!9999 = !{${k}, !"kernel", i32 1}\n`);
-      const passes = /version (\d+)/.exec(ll)?.[1] ?? '';
       const kept = ['-passes=internalize,globaldce', '-internalize-public-api-list=k'];
       if (run(TOOLS.opt!, [...kept, '-S', at('p.ll'), '-o', at('q.ll')]).status !== 0)
-        throw new Error(`opt ${passes} refuses what clang wrote`);
+        throw new Error(`opt refuses what clang wrote of csmith --seed ${seed}`);
       const how = ['-march=nvptx64', '-mcpu=sm_80', '-mattr=+ptx75', `-O${level === 0 ? 0 : 3}`];
       if (run(TOOLS.llc!, [...how, at('q.ll'), '-o', at('p.ptx')]).status !== 0) continue;
       const wide = /^(\.global \.align [248] )\.u8 ([^ =]+)( = |;)/gm;

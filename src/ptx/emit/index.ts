@@ -99,7 +99,8 @@ function sourceModule(
   warn: Warn,
 ): void {
   const { texts, kept } = functionTexts(module, functions, keep, write);
-  for (const { fn, why, line } of kept) warn('warning', `'${fn}' is kept as it came: ${why}`, line);
+  for (const { fn, why, line, asked } of kept)
+    if (!asked) warn('warning', `'${fn}' is kept as it came: ${why}`, line);
   const inParts = !kept.some((k) => k.vectors);
   const skipped = new Set(program.skipped.map((f) => f.name));
   const gone = new Set<string>();
@@ -163,11 +164,13 @@ interface Kept {
   readonly line: number;
   /** Whether it is kept only because of functions that take vector registers. */
   readonly vectors: boolean;
+  /** Whether that is so only because the caller asked for functions to be kept. */
+  readonly asked: boolean;
 }
 
 /**
- * Splits functions into those to write and those to keep unchanged because they have no PTX form, or because that is asked for. Written functions take vector
- * registers in parts, so if one that takes or passes them is kept, all of those have to be kept.
+ * Splits functions into those to write and those to keep unchanged because they have no PTX form, or because that is asked for. Written
+ * functions take vector registers in parts, so if one that takes or passes them is kept, all of those have to be kept.
  */
 function functionTexts(
   module: PtxModule,
@@ -186,7 +189,7 @@ function functionTexts(
       texts.set(item.name, write(fn, item).join('\n'));
     } catch (e) {
       if (!(e instanceof NoPtx)) throw e;
-      kept.push({ fn: item.name, why: e.message, line: item.span.line, vectors: false });
+      kept.push({ fn: item.name, why: e.message, line: item.span.line, vectors: false, asked: false });
     }
   }
   const vectors = new Set(
@@ -194,15 +197,18 @@ function functionTexts(
       .filter((i) => [...i.params, ...i.returns].some((d) => d.space === 'reg' && d.vector > 1))
       .map((i) => i.name),
   );
-  if (texts.size === bodies.length || vectors.size === 0) return { texts, kept };
+  const asCame = bodies.filter((i) => !texts.has(i.name));
+  if (asCame.length === 0 || vectors.size === 0) return { texts, kept };
   const passes = (fn: Fn): boolean =>
     vectors.has(fn.name) ||
     fn.blocks.some((b) => b.ins.some((i) => i.src.some((o) => o.sym !== '' && vectors.has(o.sym))));
+  const asked = asCame.every((i) => keep.has(i.name));
+  if (asked && !asCame.some((i) => passes(functions.get(i.name)!))) return { texts, kept };
   for (const { name, span } of bodies)
     if (texts.has(name) && passes(functions.get(name)!)) {
       texts.delete(name);
       const why = 'it takes or passes vector registers, and another function of the module is kept';
-      kept.push({ fn: name, why, line: span.line, vectors: true });
+      kept.push({ fn: name, why, line: span.line, vectors: true, asked });
     }
   return { texts, kept };
 }
