@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { hashText } from '../src/ir/hash.ts';
 import { modOf, withMods } from '../src/ir/opcode.ts';
 import { Kind, type Operand } from '../src/ir/operand.ts';
 import { type Fn, type Instr, newShape, type Program } from '../src/ir/program.ts';
@@ -115,15 +116,15 @@ function places(fn: Fn, mutation: Mutation, rnd: Random): (() => Fn)[] {
 
 describe('wrong optimizations are detected without a launch file', () => {
   /**
-   * Least share of mutants that must be found, a little under what is found now. The rest compute the same, or change code
+   * Least share of mutants that must be found, a little under what is found now of the usual number and of three times as many. The rest compute the same, or change code
    * that 128 threads on made-up data do not reach.
    */
   const SHARE: Readonly<Record<string, number>> = {
-    'a constant changed': 0.64,
+    'a constant changed': 0.6,
     'a store dropped': 0.85,
     'two stores to one address swapped': 0.5,
-    'a branch flipped': 0.82,
-    'an atomic changed': 0.75,
+    'a branch flipped': 0.77,
+    'an atomic changed': 0.7,
   };
   const all = programs();
   it.each(Object.keys(MUTATIONS))('%s', (name) => {
@@ -134,16 +135,17 @@ describe('wrong optimizations are detected without a launch file', () => {
         .filter((f) => f.kind === 'entry')
         .map((fn) => ({ p, fn, found: places(fn, MUTATIONS[name], rnd) })),
     );
-    const possible = kernels.filter((k) => k.found.length > 0);
+    // In an order that a kernel more or less does not change for the others.
+    const rank = (k: (typeof kernels)[number]): string => hashText(`${name} ${k.fn.name}`);
+    const possible = kernels.filter((k) => k.found.length > 0).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
     const most = runs(40);
     let tried = 0;
     // One place of each kernel, in as many rounds as it takes.
     for (let round = 0; round < runs(1) && tried < most; round++)
-      for (let n = possible.length; n > 0 && tried < most; n--) {
-        const [k] = possible.splice(rnd.below(n), 1);
-        possible.push(k);
-        if (k.found.length === 0) continue;
-        const [make] = k.found.splice(rnd.below(k.found.length), 1);
+      for (const k of possible) {
+        if (tried === most || k.found.length === 0) continue;
+        // The same place whatever other kernels have.
+        const [make] = k.found.splice(new Random(`${rank(k)} ${round}`).below(k.found.length), 1);
         const wrong = make();
         const after = { ...k.p, functions: k.p.functions.map((f) => (f === k.fn ? wrong : f)) };
         tried++;
