@@ -1,6 +1,7 @@
 import { tableLayout } from '../analysis/table-layout.ts';
-import { type BlockNo, type Draft, edit } from '../ir/draft/index.ts';
-import { countsBytes, ENTRY_SHIFT, jumpBy } from '../ir/jump-table.ts';
+import { type BlockNo, type Draft, edit, removeUnreachable } from '../ir/draft/index.ts';
+import { withGuard } from '../ir/edit.ts';
+import { countsBytes, ENTRY_SHIFT, entryOf, jumpBy } from '../ir/jump-table.ts';
 import { imm, Kind, type Operand, RegFile, reg } from '../ir/operand.ts';
 import { type Instr, instr } from '../ir/program.ts';
 import { printInstr } from '../ir/text.ts';
@@ -19,10 +20,11 @@ import type { Pass } from './pass.ts';
  * before code is laid out is reported as it would be now. A constant bank as the place of the table is the other way of the original: it
  * shifts by the same.
  *
- * Until here the index is left alone, so that value numbering and ranges see the number that the program computes (seed 003).
+ * Until here the index is left alone, so that value numbering and ranges see the number that the program computes (seed 003). One that
+ * has become a constant makes a branch of the jump, and what only the table led to goes.
  *
- * Requires: control-last. Guarantees: the same blocks, edges and tables; equivalence where the index is inside of the table, beyond which
- * a jump is undefined. A second application finds offsets and changes nothing.
+ * Requires: control-last. Guarantees: equivalence where the index is inside of the table, beyond which a jump is undefined. A second
+ * application finds offsets and changes nothing.
  * Bound: each block once.
  */
 export const expandTableJumps: Pass = (fn, ctx) => {
@@ -34,10 +36,21 @@ export const expandTableJumps: Pass = (fn, ctx) => {
         const n = d.terminator(b);
         if (n < 0) continue;
         const x = d.at(n);
-        if (x.op.primitive !== 'branch-table' || countsBytes(x)) continue;
+        if (x.op.primitive !== 'branch-table') continue;
+        const to = knownTarget(d, x);
+        if (to >= 0) {
+          if (!ctx.mayRewrite('table-known', d.id(b), x)) continue;
+          const branch = withGuard(d.branchTo(to, x.loc), x.guard, x.guardNot);
+          d.setTerminator(b, branch, d.fall(b));
+          const message = `${printInstr(x)}: it always goes to BB${d.id(to)}`;
+          ctx.remark('passed', 'table-known', message, { block: d.id(b), ins: x });
+          continue;
+        }
+        if (countsBytes(x)) continue;
         if (!ctx.mayRewrite('table-offset', d.id(b), x)) continue;
         d.replace(n, jumpBy(x, offsetOf(d, b, x), true));
       }
+      if (d.shapeVersion !== 0) removeUnreachable(d);
     },
     ctx.isa,
   );
@@ -56,6 +69,14 @@ export const expandTableJumps: Pass = (fn, ctx) => {
     }
   return out;
 };
+
+/** The block to which a jump by a constant goes; -1 if its index varies, or is outside of the table. */
+function knownTarget(d: Draft, x: Instr): BlockNo {
+  const [index, table] = x.src;
+  const entries = d.tables()[table.lo];
+  const at = index.kind === Kind.Imm ? entryOf(x, index.lo) : -1;
+  return at >= 0 && at < entries.length ? d.blockById(entries[at]) : -1;
+}
 
 /** The offset of the entry that a jump names by its index. */
 function offsetOf(d: Draft, b: BlockNo, x: Instr): Operand {
