@@ -21,8 +21,8 @@ import type { CoreOp } from '../isa/lang/graph.ts';
  * - two branches test the same predicate, or another instruction reads one that a branch tests, so one may decide the other;
  * - a register is compared with constants, or with the same register, more than once, for order, so one comparison may decide
  *   another; or a branch compares it with a constant for equality and it is used elsewhere;
- * - a comparison is decided, a right shift gives a constant, or another operation is known to leave an operand as it is, by how the
- *   operands are computed: special registers, narrow loads, masks, shifts.
+ * - a comparison or a sign is decided, or another operation is known to leave an operand as it is, by how the operands are computed:
+ *   special registers, narrow loads, masks, shifts.
  *
  * The function is in SSA. A condition that shows none of these signs (a bound from a loop's counter, or through
  * longer sums) is missed.
@@ -83,9 +83,6 @@ const isOrdered = ({ op, mods }: Instr): boolean => !hasMod(op, mods, 'EQ') && !
 const sameComparison = (a: Instr, b: Instr): boolean =>
   a.mods === b.mods && a.src.length === b.src.length && a.src.every((o, k) => sameOperand(o, b.src[k]));
 
-/** Operators that give a constant for a small or non-negative value: the sign of an index, which signed division by a power of 2 asks. */
-const SHIFTS: ReadonlySet<CoreOp> = new Set(['ashr', 'lshr']);
-
 const BOUNDED: ReadonlySet<CoreOp> = new Set(['zext', 'sext', 'popc', 'clz']);
 
 /** Decides comparisons with a constant from the definition of the other operand alone. */
@@ -110,7 +107,7 @@ class NearBounds {
   /** Is a predicate that the instruction writes known, or a result one of its operands? */
   decides(x: Instr): boolean {
     const g = x.op.means === null ? null : boundsProgram(x);
-    if (g === null || !(x.dst.some(isPredReg) || mayEqualSource(g) || isShift(g))) return false;
+    if (g === null || !(x.dst.some(isPredReg) || mayEqualSource(g) || isSign(g, x))) return false;
     if (!x.src.some((o) => o.kind === Kind.Reg && this.isBounded(this.defs[regIndex(o.reg)]))) return false;
     let narrow = false;
     this.outer = roomFor(g, this.outer);
@@ -177,8 +174,12 @@ class NearBounds {
   }
 }
 
-/** Does an instruction shift to the right, and nothing else? Its graph is then the shift and its two sources. */
-const isShift = (g: BoundsProgram): boolean => g.ops.length === 3 && g.ops.some((op) => SHIFTS.has(op));
+/** Is it the sign of its operand, which signed division by a power of 2 asks: an arithmetic shift by all bits but one? */
+const isSign = (g: BoundsProgram, x: Instr): boolean =>
+  x.src.length === 2 &&
+  x.src[1].kind === Kind.Imm &&
+  x.src[1].lo === sourceWidth(x, 0) - 1 &&
+  g.ops.includes('ashr');
 
 const roomFor = (g: BoundsProgram, p: Bounds): Bounds =>
   p.least.length < g.count + SPARE ? new Bounds(2 * (g.count + SPARE)) : p;
