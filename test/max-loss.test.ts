@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type LossQuestion, limitLoss, loses, retreatText } from '../src/cli/max-loss.ts';
+import {
+  FALLBACKS,
+  fallbackPlan,
+  type LossQuestion,
+  limitLoss,
+  loses,
+  retreatText,
+} from '../src/cli/max-loss.ts';
 import type { Assembled, FunctionUse } from '../src/cli/ptxas-run.ts';
 import { runPipeline } from '../src/engine/pipeline.ts';
 import type { Program } from '../src/ir/program.ts';
@@ -150,4 +157,14 @@ it('a percentage is a limit for registers and for code; spills may not grow at a
     true,
     true,
   ]);
+});
+
+it('a fallback does less than was asked for, never more', async () => {
+  expect(FALLBACKS).toEqual(['few-registers', 'quick-build']);
+  const level = async (asked: string | undefined, recipe: string) =>
+    (await fallbackPlan(asked === undefined ? {} : { level: asked }, recipe, TEXT)).level;
+  expect(await level('3', 'few-registers')).toBe(3);
+  expect(await level('2', 'few-registers')).toBe(2);
+  expect([await level('3', 'quick-build'), await level(undefined, 'quick-build')]).toEqual([1, 1]);
+  expect(await level('0', 'quick-build')).toBe(0);
 });

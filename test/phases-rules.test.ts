@@ -37,6 +37,16 @@ const SHOWS: Readonly<Record<string, string>> = {
   LateArchOptimizeSecond: 'divmod',
 };
 
+/** Checks that the code of a kernel is another one without a phase. */
+async function shows(id: string, where: string): Promise<void> {
+  const [kernel, sm = 'sm_80'] = where.split(' ');
+  const withIt = (await planWith({ order: 'binary', sm })).plan!;
+  const without = (await planWith({ order: 'binary', sm, disable: [id] })).plan!;
+  expect(printProgram(optimized(kernel, withIt).last)).not.toBe(
+    printProgram(optimized(kernel, without).last),
+  );
+}
+
 describe('a phase with rules', () => {
   it('is told apart from the others by its groups', () => {
     expect(withRules.map((p) => p.index).sort((a, b) => a! - b!)).toEqual([
@@ -52,14 +62,7 @@ describe('a phase with rules', () => {
   it('is one that shows', () => {
     expect(withRules.map((p) => p.id).sort()).toEqual(Object.keys(SHOWS).sort());
   });
-  it.each(Object.entries(SHOWS))('%s shows in the code of %s when it is taken away', async (id, shows) => {
-    const [kernel, sm = 'sm_80'] = shows.split(' ');
-    const withIt = (await planWith({ order: 'binary', sm })).plan!;
-    const without = (await planWith({ order: 'binary', sm, disable: [id] })).plan!;
-    expect(printProgram(optimized(kernel, withIt).last)).not.toBe(
-      printProgram(optimized(kernel, without).last),
-    );
-  });
+  it.each(Object.entries(SHOWS))('%s shows in the code of %s when it is taken away', shows);
 });
 
 /** The same for phases that number values, copy or remove. */
@@ -82,14 +85,7 @@ const CLEANS_EARLY: Readonly<Record<string, string>> = {
 };
 
 describe('a phase without rules', () => {
-  it.each(Object.entries(CLEANS))('%s shows in the code of %s when it is taken away', async (id, shows) => {
-    const [kernel, sm = 'sm_80'] = shows.split(' ');
-    const withIt = (await planWith({ order: 'binary', sm })).plan!;
-    const without = (await planWith({ order: 'binary', sm, disable: [id] })).plan!;
-    expect(printProgram(optimized(kernel, withIt).last)).not.toBe(
-      printProgram(optimized(kernel, without).last),
-    );
-  });
+  it.each(Object.entries(CLEANS))('%s shows in the code of %s when it is taken away', shows);
   it.each(Object.entries(CLEANS_EARLY))('%s changes %s where it stands', (id, kernel) => {
     const { records } = optimized(kernel, plan);
     expect(records.find((r) => r.phase.id === id)!.functionsChanged).toBeGreaterThan(0);

@@ -1,4 +1,9 @@
 import type { Program } from '../ir/program.ts';
+import { targetOf } from '../read.ts';
+import { loadShipped } from '../spec/node.ts';
+import type { Plan } from '../spec/plan.ts';
+import { planFor } from './input.ts';
+import type { PlanOptions } from './options.ts';
 import type { Assembled, FunctionUse } from './ptxas-run.ts';
 import { failWith } from './ui.ts';
 
@@ -48,6 +53,17 @@ export function percentOf(text: string, option: string): number {
   if (!(percent <= 1000))
     failWith(`${option} ${text} is no percentage`, 'from 0 to 1000: 2 lets code and registers grow by 2 %');
   return percent;
+}
+
+/**
+ * The plan of some options together with one of the recipes. A level that the recipe names holds where a higher one was asked for: to do
+ * less is what it is for.
+ * @param text of the input
+ */
+export async function fallbackPlan(o: PlanOptions, recipe: string, text: string): Promise<Plan> {
+  const least = (await loadShipped()).recipes.get(recipe)?.data.level;
+  const level = typeof least === 'number' && Number(o.level ?? least) >= least ? undefined : o.level;
+  return planFor({ ...o, level, recipe: [...(o.recipe ?? []), recipe] }, targetOf(text), undefined, true);
 }
 
 /** Does a function need more than it may: registers or code beyond the percentage, or any more spills? */

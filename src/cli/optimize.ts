@@ -246,7 +246,7 @@ async function limitedLoss(
   o: OptOptions,
   part: Pick<PipelineOptions, 'startAt' | 'until' | 'rewriteLimit'>,
 ): Promise<Limited> {
-  const { FALLBACKS, limitLoss, retreatText } = await import('./max-loss.ts');
+  const { FALLBACKS, fallbackPlan, limitLoss, retreatText } = await import('./max-loss.ts');
   const { assemble } = await import('./ptxas-run.ts');
   const { ptxasNeeded } = await import('./compare-ptxas.ts');
   if (input.module === null)
@@ -258,8 +258,7 @@ async function limitedLoss(
     input: input.program,
     made,
     makeWith: async (recipe) => {
-      const options = { ...o, recipe: [...(o.recipe ?? []), recipe] };
-      const less = await planFor(options, targetOf(text), undefined, true);
+      const less = await fallbackPlan(o, recipe, text);
       return runPipeline(input.program, less, { ...part, verify: o.verify, snapshots: 'ends' }).last;
     },
     fallbacks: FALLBACKS,

@@ -6,7 +6,7 @@ import { runPipeline } from '../engine/pipeline.ts';
 import { targetOf } from '../read.ts';
 import { ptxOf } from './emit.ts';
 import { planFor, programFor } from './input.ts';
-import { FALLBACKS, limitLoss, percentOf, retreatText } from './max-loss.ts';
+import { FALLBACKS, fallbackPlan, limitLoss, percentOf, retreatText } from './max-loss.ts';
 import type { PlanOptions } from './options.ts';
 import { assemble, ptxasCommand } from './ptxas-run.ts';
 import { CliExit, err, failWith } from './ui.ts';
@@ -179,12 +179,8 @@ async function optimized(
       text,
       input: program,
       made: journal.last,
-      makeWith: async (recipe) => {
-        const less = { ...options, recipe: [...ours.recipe, recipe] };
-        return runPipeline(program, await planFor(less, targetOf(text), undefined, true), {
-          snapshots: 'ends',
-        }).last;
-      },
+      makeWith: async (recipe) =>
+        runPipeline(program, await fallbackPlan(options, recipe, text), { snapshots: 'ends' }).last,
       fallbacks: FALLBACKS,
       write: (p, keep) => ptxOf(p, module, plan, { keep, quiet: true }),
       assemble: (t) => assemble(t, trial),
