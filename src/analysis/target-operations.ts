@@ -38,6 +38,11 @@ export class TargetOperations {
   }
 }
 
+/** What an expansion is limited to, where a program may well be beyond it. */
+const LIMITS: Readonly<Record<string, string>> = {
+  REDUX: ': only a mask that is surely 0xffffffff is expanded, since no lane outside of a mask may be read',
+};
+
 /** The instructions of a function that the target does not have, as errors; at most `most`. */
 export function missingOperations(
   fn: Fn,
@@ -51,7 +56,7 @@ export function missingOperations(
     for (const [index, x] of ins.entries()) {
       const support = target.supportOf(x);
       if (support === 'native' || out.length === most) continue;
-      const why = support === 'none' ? '' : `, and ${support} did not expand it`;
+      const why = support === 'none' ? '' : `, and ${support} did not expand it${LIMITS[x.op.name] ?? ''}`;
       const message = `${sm} has no operation for '${printInstr(x)}'${why}`;
       out.push({ rule: 'target', message, fn: fn.name, block: id, index, loc: x.loc });
     }

@@ -22,6 +22,7 @@ import { earlyDeadCode } from './early-dead-code.ts';
 import { enforceArguments } from './enforce-arguments.ts';
 import { equalMultiDefMoves } from './equal-multi-def-moves.ts';
 import { equivalentConditions } from './equivalent-conditions.ts';
+import { expandReductions } from './expand-reductions.ts';
 import { expandSync } from './expand-sync.ts';
 import { expandTableJumps } from './expand-table-jumps.ts';
 import { finalInspection } from './final-inspection.ts';
@@ -214,6 +215,9 @@ export const passes: ReadonlyMap<string, PassEntry> = new Map<string, PassEntry>
   entry('forward-stores', forwardStores, 1, 'replace loads by values that were surely stored'),
   entry('dead-stores', deadStores, 1, 'remove stores that nothing reads before they are overwritten or gone'),
   entry('promote-half', promoteHalf, 1, 'compute half-precision operations in single precision', {
+    facts: ['operations'],
+  }),
+  entry('expand-reductions', expandReductions, 1, 'reduce over a whole warp by exchanges between lanes', {
     facts: ['operations'],
   }),
   entry('promote-memory', promoteMemory, 2, 'promote local variables at constant offsets to registers', {
