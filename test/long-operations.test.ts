@@ -10,10 +10,10 @@ import { runs } from './support/size.ts';
 import { planWith, shipped } from './support/specs.ts';
 
 /*
- * Expansions of long operations (rule groups bit-fields, long-first, long-floats, long-doubles, long-integers). A solver proves the first two. The
- * others rest on approximate reciprocals, of which the simulator's are better than the hardware's; so here the same steps are run on
- * numbers of JavaScript, with reciprocals as bad as the hardware's may be, against its exact quotients and roots. 40 times the usual
- * number of cases (ORRERY_TEST_SIZE=40) are 10 million for each operation on words.
+ * Expansions of long operations (rule groups bit-fields, long-first, long-floats, long-doubles, long-integers). A solver proves the first
+ * two. The others rest on approximate reciprocals, of which the simulator's are better than the hardware's; so here the same steps are run
+ * on numbers of JavaScript, with reciprocals as bad as the hardware's may be, against its exact quotients and roots. 40 times the usual
+ * number of cases (ORRERY_TEST_SIZE=40) are 10 million for each operation on words, singles and doubles.
  */
 
 /** Whole numbers from 0 to below 2^32, the same in every run. */
