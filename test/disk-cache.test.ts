@@ -27,6 +27,7 @@ import { loadModules, lowerModule } from '../src/lab/kernels.ts';
 import { Plans } from '../src/lab/plans.ts';
 import { ROOT } from '../src/spec/node-cache.ts';
 import { DEFAULT_ORDER } from '../src/spec/specs.ts';
+import { command } from './support/commands.ts';
 import { randomProfile } from './support/random-profile.ts';
 import { runs } from './support/size.ts';
 
@@ -304,17 +305,10 @@ describe('processes that share a cache', () => {
     const evaluate = async (list: readonly object[], ...more: string[]) => {
       const args = ['evaluate', '--no-ptxas', '--no-launches', '--per-kernel', '--kernels'];
       const files = modules.slice(0, 2).map((m) => m.file);
-      const child = spawn(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args, ...files, ...more], {
-        cwd: ROOT,
-        stdio: ['pipe', 'pipe', 'inherit'],
-      });
-      let text = '';
-      child.stdout.on('data', (b: Buffer) => {
-        text += b.toString();
-      });
-      child.stdin.end(list.map((r) => JSON.stringify(r)).join('\n'));
-      await once(child, 'close');
-      return text
+      const input = list.map((r) => JSON.stringify(r)).join('\n');
+      const all = [join(ROOT, 'bin', 'orrery.js'), ...args, ...files, ...more];
+      const { out } = await command(process.execPath, all, { cwd: ROOT, input });
+      return out
         .split('\n')
         .filter((l) => l !== '')
         .sort();

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -16,6 +16,7 @@ import vm from 'node:vm';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../src/spec/node-cache.ts';
+import { command } from './support/commands.ts';
 
 /*
  * The package as users get it: packed, unpacked in a folder of its own, and used from there.
@@ -70,17 +71,13 @@ beforeAll(() => {
 }, 120_000);
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const orrery = (...args: string[]): Promise<{ code: number | null; out: string }> =>
-  new Promise((done) => {
-    const child = spawn(process.execPath, [join(installed, 'bin', 'orrery.js'), ...args], {
-      cwd: app,
-      env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
-    });
-    let out = '';
-    child.stdout.on('data', (d) => (out += d));
-    child.stderr.on('data', (d) => (out += d));
-    child.on('close', (code) => done({ code, out }));
+const orrery = async (...args: string[]): Promise<{ code: number | null; out: string }> => {
+  const { code, said } = await command(process.execPath, [join(installed, 'bin', 'orrery.js'), ...args], {
+    cwd: app,
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') },
   });
+  return { code, out: said };
+};
 
 describe('the package', () => {
   test('holds what runs, and nothing of one machine', () => {

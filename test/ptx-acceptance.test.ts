@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { checkPtx } from '../src/ptx/check.ts';
 import { readForm } from '../src/ptx/forms.ts';
 import { parsePtx } from '../src/ptx/parse.ts';
 import { generatedSyntax } from '../src/tools/generate-syntax.ts';
+import { command } from './support/commands.ts';
 import { type Mutant, mutant, randomOf } from './support/ptx-mutants.ts';
 import { seeds } from './support/size.ts';
 
@@ -129,19 +130,14 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-accept-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 /** Does ptxas take a text? */
-function taken(name: string, text: string): Promise<boolean> {
+async function taken(name: string, text: string): Promise<boolean> {
   const file = join(dir, `${name}.ptx`);
   writeFileSync(file, text);
   const target = /\.target\s+(\w+)/.exec(text)?.[1] ?? 'sm_90';
   // What is older than the oldest machine of this ptxas is compiled for that.
   const arch = Number(/\d+/.exec(target)?.[0]) < 75 ? 'sm_75' : target;
-  return new Promise((done, failed) => {
-    const run = spawn('ptxas', ['-O0', `-arch=${arch}`, file, '-o', join(dir, `${name}.cubin`)], {
-      stdio: 'ignore',
-    });
-    run.on('error', failed);
-    run.on('close', (code) => done(code === 0));
-  });
+  const args = ['-O0', `-arch=${arch}`, file, '-o', join(dir, `${name}.cubin`)];
+  return (await command('ptxas', args)).code === 0;
 }
 
 /** Kernels small enough to be compiled often. */

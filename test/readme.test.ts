@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../src/spec/node-cache.ts';
+import { command, type Outcome } from './support/commands.ts';
 
 /*
  * Every command in a code block of a README runs as typed in the folder of a clone.
@@ -99,20 +100,17 @@ function clone(): string {
 
 /** @param runtime where a page's own server is found, if it starts one */
 const run = (
-  command: string,
+  file: string,
   args: readonly string[],
   cwd: string,
   runtime: Readonly<Record<string, string>>,
-): Promise<{ code: number | null; said: string }> =>
-  new Promise((done) => {
-    const cache = join(cwd, '.user-cache');
-    const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: cache, ...runtime };
-    const child = spawn(command, args, { cwd, env });
-    let said = '';
-    child.stdout.on('data', (d) => (said += d));
-    child.stderr.on('data', (d) => (said += d));
-    child.on('close', (code) => done({ code, said }));
+): Promise<Outcome> => {
+  const cache = join(cwd, '.user-cache');
+  return command(file, args, {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: cache, ...runtime },
   });
+};
 
 describe.concurrent('commands of', () => {
   // The lab's page is run example by example, in repositories of its own, by lab-docs.test.ts.
@@ -127,18 +125,18 @@ describe.concurrent('commands of', () => {
         writeFileSync(join(dir, step.file), step.text);
         continue;
       }
-      const [command, ...args] = step.line.split(/\s+/);
-      if (command === 'npm') {
+      const [typed, ...args] = step.line.split(/\s+/);
+      if (typed === 'npm') {
         expect(Object.keys(scripts)).toContain(args[0] === 'run' ? args[1] : args[0]);
         continue;
       }
-      if (command === 'node') expect(existsSync(join(ROOT, args[0])), step.line).toBe(true);
+      if (typed === 'node') expect(existsSync(join(ROOT, args[0])), step.line).toBe(true);
       if (lacks(step.line) !== null) continue;
-      const orrery = command === 'npx' && args[0] === 'orrery';
-      expect(orrery || command.endsWith('nvcc'), `what is '${step.line}'?`).toBe(true);
+      const orrery = typed === 'npx' && args[0] === 'orrery';
+      expect(orrery || typed.endsWith('nvcc'), `what is '${step.line}'?`).toBe(true);
       const { code, said } = orrery
         ? await run(process.execPath, [join(ROOT, 'bin', 'orrery.js'), ...args.slice(1)], dir, runtime)
-        : await run(command, args, dir, runtime);
+        : await run(typed, args, dir, runtime);
       expect(code, `${step.line}\n${said}`).toBe(0);
     }
     // The front page has an order to save, its commands, and npm's.

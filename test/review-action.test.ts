@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { packagedSolver } from '../src/cli/solver.ts';
+import { command } from './support/commands.ts';
 
 // The steps of the action are run as a runner runs them, in a scratch repository, against a server that answers as GitHub does.
 
@@ -144,9 +145,8 @@ async function run(base: string, head: string, inputs: Readonly<Record<string, s
   for (const step of action.runs.steps) {
     expect([step.shell, step.run.includes('${{')]).toEqual(['bash', false]);
     const env = Object.fromEntries(Object.entries(step.env).map(([k, v]) => [k, value(v)]));
-    const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', step.run], {
+    const r = await command('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', step.run], {
       cwd: repo,
-      stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
         ...files,
@@ -157,9 +157,8 @@ async function run(base: string, head: string, inputs: Readonly<Record<string, s
         GITHUB_REPOSITORY: 'o/r',
       },
     });
-    child.stdout.on('data', (d) => (out += d));
-    child.stderr.on('data', (d) => (out += d));
-    code = await new Promise((done) => child.on('close', (c) => done(c ?? 1)));
+    out += r.said;
+    code = r.code ?? 1;
     if (step.id !== undefined)
       for (const [, k, v] of readFileSync(files.GITHUB_OUTPUT, 'utf8').matchAll(/^(\w+)=(.*)$/gm))
         known[`steps.${step.id}.outputs.${k}`] = v;

@@ -19,6 +19,7 @@ import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadShipped, ROOT, shippedFiles } from '../src/spec/node.ts';
+import { command, type Outcome } from './support/commands.ts';
 
 /*
  * A command that runs in the server gives what it gives alone.
@@ -55,14 +56,11 @@ function orrery(args: readonly string[], how: How = {}) {
 }
 
 /** The same, while others run. */
-const later = (args: readonly string[], how: How = {}): Promise<ReturnType<typeof orrery>> =>
-  new Promise((done) => {
-    const child = spawn(process.execPath, [script, ...args], { cwd: how.cwd ?? dir, env: environment(how) });
-    let [out, err] = ['', ''];
-    child.stdout.on('data', (d) => (out += d));
-    child.stderr.on('data', (d) => (err += d));
-    child.stdin.end(how.input ?? '');
-    child.on('close', (code) => done({ code, out, err }));
+const later = (args: readonly string[], how: How = {}): Promise<Outcome> =>
+  command(process.execPath, [script, ...args], {
+    cwd: how.cwd ?? dir,
+    env: environment(how),
+    input: how.input,
   });
 
 /** What comes out of a pipe that `opt` is told to write to. */

@@ -1,0 +1,27 @@
+// Starts processes for a worker of the tests, any number at a time (see commands.ts), until the worker ends.
+import { spawn } from 'node:child_process';
+
+process.on('disconnect', () => process.exit());
+process.on('message', ({ id, file, args, cwd, env, input }) => {
+  const child = spawn(file, args, { cwd, env });
+  const parts = { out: [], err: [], said: [] };
+  for (const [stream, name] of [
+    [child.stdout, 'out'],
+    [child.stderr, 'err'],
+  ])
+    stream.on('data', (bytes) => {
+      parts[name].push(bytes);
+      parts.said.push(bytes);
+    });
+  const text = (name) => Buffer.concat(parts[name]).toString();
+  let error;
+  child.on('error', (e) => (error = e.message));
+  child.on('close', (code) =>
+    process.send(
+      error === undefined ? { id, code, out: text('out'), err: text('err'), said: text('said') } : { id, error },
+    ),
+  );
+  // A command that reads nothing may have ended.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+});
