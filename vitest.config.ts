@@ -73,6 +73,8 @@ function built(): Plugin {
 
 // As in bin/orrery.js, and for the same reason: one sixth less CPU time for the tests of passes.
 setFlagsFromString('--interrupt-budget=1000000');
+setFlagsFromString('--min-semi-space-size=32');
+setFlagsFromString('--max-semi-space-size=64');
 
 /** Milliseconds that a test may take. A larger size of the property tests (see test/support/size.ts) takes as much longer. */
 const LIMIT = 120_000 * Math.max(1, Number(process.env['ORRERY_TEST_SIZE'] ?? 1));

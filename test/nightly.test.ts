@@ -35,8 +35,8 @@ it('runs each search in its parts', () => {
   const r = nightly(['--logs', 'all']);
   expect([r.code, r.asked.length]).toEqual([0, 98]);
   expect(r.asked[0]).toBe('75 1/40 vitest run test/mutation-fuzz.test.ts');
-  expect(r.asked[47]).toBe('80 8/8 vitest run test/fuzz.test.ts -t shuffles');
-  expect(r.asked[97]).toBe('67 10/10 vitest run test/c-programs.test.ts');
+  expect(r.asked[47]).toBe('200 8/8 vitest run test/fuzz.test.ts -t shuffles');
+  expect(r.asked[97]).toBe('100 10/10 vitest run test/c-programs.test.ts');
   expect(r.asked[87]).toBe('5 seed 40 vitest run test/fuzz-programs.test.ts');
 });
 

@@ -164,12 +164,18 @@ describe.skipIf(spawnSync('ptxas', ['--version']).status !== 0)(
   'ptxas and the check agree (needs ptxas)',
   () => {
     it('on lines that are wrong', async () => {
-      for (const [line, , version, target] of WRONG)
-        expect([line, await taken('wrong', body(line, version, target))]).toEqual([line, false]);
+      const list = WRONG.slice();
+      const work = async (name: string): Promise<void> => {
+        for (let next = list.pop(); next !== undefined; next = list.pop()) {
+          const [line, , version, target] = next;
+          expect([line, await taken(name, body(line, version, target))]).toEqual([line, false]);
+        }
+      };
+      await Promise.all(['a', 'b'].map(work));
     }, 60_000);
 
     it('on mutants of kernels', async () => {
-      const list = seeds(150);
+      const list = seeds(60);
       const cases = list.length;
       const differences: string[] = [];
       let refused = 0;

@@ -55,7 +55,7 @@ describe('switch-opt', () => {
           for (const [what, word] of Object.entries(FORMS))
             if (word.test(r)) seen.set(what, (seen.get(what) ?? 0) + 1);
       }),
-      { numRuns: runs(300), seed: 20261122 },
+      { numRuns: runs(160), seed: 20261122 },
     );
     for (const what of Object.keys(FORMS)) expect([what, (seen.get(what) ?? 0) > 3]).toEqual([what, true]);
   }, 600_000);
@@ -123,6 +123,6 @@ it('the difference of two sets of values is what the complement says', () => {
       expect(values(without(a, b))).toEqual(values(a).filter((v) => !inB.has(v)));
       expect(values(meet(a, b))).toEqual(values(a).filter((v) => inB.has(v)));
     }),
-    { numRuns: runs(300), seed: 20261126 },
+    { numRuns: runs(160), seed: 20261126 },
   );
 });

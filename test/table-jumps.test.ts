@@ -59,7 +59,7 @@ describe('jumps through tables by offset', () => {
         same(again);
         if (out !== fn && again !== known) rewritten++;
       }),
-      { numRuns: runs(150), seed: 20261201 },
+      { numRuns: runs(80), seed: 20261201 },
     );
     expect(offsets).toBeGreaterThan(20);
     expect(rewritten).toBeGreaterThan(5);
