@@ -282,6 +282,23 @@ EXIT`);
     expect(sameOpenWorld(p, halves('STG [RD3], R2'), 'k', BASE).same).toBe(false);
   });
 
+  // A lane reads what its neighbour writes: before that, or behind its own store, which is the same for it alone.
+  const neighbours = (first: string, add = 0, before = '') =>
+    kernel(`${before}
+IADD3 R14, R2, ${add}
+${first === 'store' ? 'STG [RD3], R14\nLDG R15, [RD3+4]' : 'LDG R15, [RD3+4]\nSTG [RD3], R14'}
+STG [RD3+4096], R15
+EXIT`);
+  it('lanes that run in step and race are compared one alone, in a result with uniform registers as well', () => {
+    const p = neighbours('store');
+    const o = { grid: [1, 1, 1], block: [32, 1, 1] } as const;
+    expect(sameOpenWorld(p, neighbours('load'), 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+    expect(sameOpenWorld(p, neighbours('load', 1), 'k', BASE, o).same).toBe(false);
+    // The result may have uniform registers, too.
+    const uniform = neighbours('load', 0, 'MOV UR9, 7');
+    expect(sameOpenWorld(p, uniform, 'k', BASE, o)).toMatchObject({ same: true, raced: true });
+  });
+
   // The first thread of each warp takes a number, then another one, and stores the second where the first says; it never ends.
   const numbered = (early: number, late: number, add = 0) =>
     kernel(`LOP3 R14, R2, 31, RZ, 0xc0
@@ -414,6 +431,25 @@ describe('odd kernels', () => {
       partial: false,
     });
     expect(sameOpenWorld(kernel, of(body('', 8)), 'k', BASE, o).same).toBe(false);
+  });
+
+  it('that lose a store which another overwrites are equal, if the end is nowhere near', () => {
+    const body = (first: string, last: number, rounds = 1_000_000) =>
+      `${first}\nmov.u32 %r3, 0;\nL: st.global.u32 [%rd3+4096], %r3;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, ${rounds};\n@%p1 bra L;\nst.global.u32 [%rd3], ${last};\nM: bra M;`;
+    const o = { budget: 3000, seeds: [1] };
+    // The first store is all that the one run shows, the last one what the other shows, which goes round less often.
+    const kernel = of(body('st.global.u32 [%rd3], 5;', 7, 50));
+    const shorter = sameOpenWorld(kernel, of(body('', 7, 40)), 'k', BASE, o);
+    expect([shorter.same, shorter.partial]).toEqual([true, true]);
+    expect(sameOpenWorld(kernel, of(body('', 8, 40)), 'k', BASE, o).same).toBe(false);
+  });
+
+  it('places that are neighbours are two, in addresses of all 64 bits too', () => {
+    const body = (some: string) => `mov.b64 %rd1, 0x7fffffffdeadbee0;\n${some}\nst.global.u64 [%rd3], %rd4;`;
+    const [store, load] = ['st.global.u64 [%rd1+8], %rd3;', 'ld.global.u64 %rd4, [%rd1];'];
+    expect(same(of(body(`${store}\n${load}`)), of(body(`${load}\n${store}`))).differences).toEqual([]);
+    const reads = 'ld.global.u64 %rd4, [%rd1+8];';
+    expect(same(of(body(`${store}\n${load}`)), of(body(`${store}\n${reads}`))).same).toBe(false);
   });
 
   it('that round once instead of twice are different, also where pages would hold integers', () => {

@@ -4,7 +4,7 @@ import type { LaneRegs } from '../isa/lanes.ts';
 import type { Decoded } from './decode.ts';
 import { SimFault } from './faults.ts';
 import { lowest } from './masks.ts';
-import { mergePaths, passTurn, splitOff } from './paths.ts';
+import { mergePaths, part, passTurn, splitOff } from './paths.ts';
 import { primitives } from './primitives/index.ts';
 import { openRegion, release, sameRegion } from './regions.ts';
 import type { Simulation } from './simulation.ts';
@@ -54,7 +54,7 @@ export function meetBarrier(m: Simulation, w: Warp, path: Path, d: Decoded, mask
   const p = splitOff(w, path, mask, path.pc);
   path.pc++;
   p.wait = { d, until: 'warp', members: 0 };
-  if (d.aligned) completeGroups(m, w);
+  if (d.aligned && m.opts.apart === undefined) completeGroups(m, w);
   else arrive(m, w, p);
 }
 
@@ -87,6 +87,7 @@ export function completeGroups(m: Simulation, w: Warp): boolean {
       p.wait = null;
       p.pc++;
       run(m, w, p.frame, wait.d, p.mask & live);
+      if (m.opts.apart !== undefined) part(w, p);
     } else together(m, w, group);
     return true;
   }

@@ -238,7 +238,12 @@ export class Machine implements WarpHost {
         groups: [],
         logs,
       };
-      insertPath(warp, newPath(this.newFrame(code, 0, 0, null), 0, lanes, -1));
+      const frame = this.newFrame(code, 0, 0, null);
+      const { apart } = this.opts;
+      const paths = apart === undefined ? [lanes] : Array.from({ length: count }, (_, l) => 1 << l);
+      // The one on top runs first.
+      if (apart === 'first') paths.reverse();
+      for (const mask of paths) insertPath(warp, newPath(frame, 0, mask, -1));
       b.warps.push(warp);
     }
     return b;

@@ -5,10 +5,11 @@ import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine } from './machine.ts';
 import { holdsFloats, IS_WRITTEN, LINE, mix, OpenMemory, PAGE, pageOf } from './memory.ts';
+import { LOG } from './primitives/log.ts';
 import type { MachineOptions } from './simulation.ts';
 import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from './used-as.ts';
 
-type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule'>;
+type Turns = Pick<MachineOptions, 'slice' | 'pathSlice' | 'schedule' | 'apart'>;
 
 export interface OpenOptions {
   readonly seed: number;
@@ -227,9 +228,10 @@ export function blockOf(fn: Fn, threadsPerSm: number): [number, number, number] 
 /**
  * Compares a kernel before and after optimization in open worlds: the same memory written and the same end of every
  * warp, for every seed. Runs that exhaust the budget or fault are compared by what each thread stored to each
- * address, as far as both got. If they differ and the original kernel also differs from itself when its threads take
- * other turns, the threads race; then a single warp decides, or a single thread if the lanes of that warp race too. Where the
- * result has uniform registers, one warp must also give the same if its lanes take turns at random.
+ * address, as far as both got; stores may be left out where others overwrite them. If they differ and the original kernel
+ * also differs from itself when its threads take other turns, the threads race; then a single warp decides, or a single
+ * thread if the lanes of that warp race too. Lanes that race although they run in step are compared one after the other.
+ * Where the result has uniform registers, one warp must also give the same if its lanes take turns at random.
  *
  * @param paramBase offset of parameters in constant bank 0
  */
@@ -260,15 +262,20 @@ export function sameOpenWorld(
       return r;
     };
     executed += first.executed;
+    /** Lanes one after the other; each needs what a warp needs together. */
+    const inTurn: Partial<OpenOptions>[] = asksForLanes(before)
+      ? []
+      : APART.map((turns) => ({ turns, budget: 32 * o.budget }));
     /** What fixed turns cannot show: differences of one warp under a schedule, if the original has none under any of several. */
     const late = (one: OpenOptions, run: (p: Program, o: OpenOptions) => OpenResult): Difference[] => {
       const a = run(before, one);
       if (a.status !== 'done') return [];
-      const under = (p: Program, schedule: number): Difference[] =>
-        compare(a, run(p, { ...one, turns: { schedule } }), o.budget);
-      const found = under(after, seed);
+      const found = compare(a, run(after, { ...one, turns: { schedule: seed } }), o.budget);
       if (found.length === 0) return [];
-      return SCHEDULES.some((k) => under(before, k).length > 0) ? [] : found;
+      const others = [...SCHEDULES.map((schedule) => ({ turns: { schedule } })), ...inTurn];
+      return others.some((how) => compare(a, run(before, { ...one, ...how }), o.budget).length > 0)
+        ? []
+        : found;
     };
     const fewer: OpenOptions[] = [32, 1].map((n) => ({ ...o, grid: [1, 1, 1], block: shrunk(o.block, n) }));
     for (let tried = o, a = first; ; tried = fewer.shift()!, a = run(before, tried)) {
@@ -281,18 +288,27 @@ export function sameOpenWorld(
         const [x, y] = [run(before, longer), run(after, longer)];
         whole = x.status !== 'budget' && y.status !== 'budget';
         if (whole) found = compare(x, y, longer.budget);
+        else if (x.status === 'budget' && storeLess(b.logs, x.logs)) found = [];
       }
       partial ||= !whole;
-      const races = (turns: Turns): boolean => {
-        const other = run(before, { ...tried, turns });
+      const races = (how: Partial<OpenOptions>): boolean => {
+        const other = run(before, { ...tried, ...how });
         // Whoever waits for what never gets its turn does not race.
         if (other.status !== a.status && other.status === 'budget') return false;
         // Where the ends are out of sight, each store of a thread tells: one program stores the same under any turns.
         return (!whole && !storeAlike(a.logs, other.logs)) || compare(a, other, o.budget).length > 0;
       };
-      if (found.length > 0 && fewer.length > 0 && OTHER_TURNS.some(races)) {
+      if (found.length > 0 && fewer.length > 0 && OTHER_TURNS.some((turns) => races({ turns }))) {
         raced = true;
         continue;
+      }
+      if (found.length > 0 && inTurn.some(races)) {
+        // Lanes that race in step: one after the other, each runs as if alone.
+        raced = true;
+        const alone = { ...tried, ...inTurn[0] };
+        const [x, y] = [run(before, alone), run(after, alone)];
+        found = compare(x, y, alone.budget);
+        if (found.length === 0 && x.status === 'done') found = lastStores(x.logs, y.logs);
       }
       const keep = ({ kind, text }: Difference, where: string): void => {
         if (differences.length < 10) differences.push({ kind, text: `${where}: ${text}` });
@@ -325,6 +341,12 @@ const OTHER_TURNS: readonly Turns[] = [
   { pathSlice: 250 },
   { slice: 250, pathSlice: 17 },
 ];
+/** Turns of lanes that run one after the other: of two that race, another one is first in one of these orders. */
+const APART: readonly Turns[] = [{ apart: 'first' }, { apart: 'last' }];
+/** Does a kernel ask which lanes are with it? One after the other they get another answer, which is no race. */
+const asksForLanes = (p: Program): boolean =>
+  p.functions.some((f) => f.blocks.some((b) => b.ins.some((x) => x.op.primitive === 'activemask')));
+
 /** Has a warp any register once? */
 const hasUniformRegisters = (p: Program): boolean =>
   p.functions.some((f) => f.blocks.some((b) => b.ins.some((x) => x.dst.some(isUniformFile))));
@@ -401,9 +423,44 @@ function compareLogs(
   }
 }
 
+/**
+ * The first thread, if any, whose last store to some address differs: one after the other, threads hide each other's stores, but what
+ * each of them leaves no optimizer takes away. Threads that store to other addresses, such as wider words, are left out.
+ */
+function lastStores(a: OpenResult['logs'], b: OpenResult['logs']): Difference[] {
+  for (let t = 0; t < a.length; t++) {
+    const [p, q] = [byAddress(a[t]), byAddress(b[t])];
+    if (p.size !== q.size || Math.max(a[t].length, b[t].length) >= LOG) continue;
+    for (const [address, values] of p) {
+      const others = q.get(address);
+      if (others !== undefined && others[others.length - 1] !== values[values.length - 1])
+        return [
+          {
+            kind: 'memory differs',
+            text: `the last store of thread ${t} to 0x${address.toString(16)} differs`,
+          },
+        ];
+    }
+  }
+  return [];
+}
+
 /** Does each thread store the same values to the same addresses in the same order, as far as both runs got? */
 const storeAlike = (a: OpenResult['logs'], b: OpenResult['logs']): boolean =>
   a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
+
+/**
+ * Does each thread store to each address what it stores in a longer run, or one value alone which is among those? An optimizer leaves
+ * out stores that others overwrite. Of several values some may be missing because a loop takes other steps.
+ */
+const storeLess = (some: OpenResult['logs'], all: OpenResult['logs']): boolean =>
+  some.every((log, t) => {
+    const theirs = byAddress(all[t]);
+    return [...byAddress(log)].every(([address, values]) => {
+      const those = theirs.get(address) ?? [];
+      return values.length === 1 ? those.includes(values[0]) : values.every((v, k) => v === those[k]);
+    });
+  });
 
 function byAddress(log: readonly number[]): Map<number, number[]> {
   const out = new Map<number, number[]>();

@@ -27,6 +27,12 @@ export function splitOff(w: Warp, path: Path, lanes: number, pc: number): Path {
   return p;
 }
 
+/** Makes a path of each lane. */
+export function part(w: Warp, path: Path): void {
+  for (let rest = path.mask & (path.mask - 1); rest !== 0; rest &= rest - 1)
+    splitOff(w, path, rest & -rest, path.pc);
+}
+
 /** Merges paths that are at the same place and have the same join. */
 export function mergePaths(w: Warp, group: readonly Path[]): Path {
   const [first, ...rest] = group;

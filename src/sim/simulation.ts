@@ -25,6 +25,8 @@ export interface MachineOptions {
   readonly slice?: number;
   /** Warp instructions of diverged lanes before the other lanes of their warp get their turn. Default: 5000. */
   readonly pathSlice?: number;
+  /** Lanes start as paths of their own, the first or the last one first, and meet where they must. Default: all at once. */
+  readonly apart?: 'first' | 'last';
   /** Seed of an adversarial schedule (`Schedule`), which takes the place of both; absent: turns as above. */
   readonly schedule?: number;
 }

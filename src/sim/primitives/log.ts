@@ -3,7 +3,7 @@ import { mix, SHARED_WINDOW } from '../memory.ts';
 import type { Warp } from '../state.ts';
 
 /** Length of a thread's log: two numbers for each word that it changes. */
-const LOG = 1 << 13;
+export const LOG = 1 << 13;
 
 /** The log for a change of global memory by a thread; null if there is none or it is full. */
 export function logOf(w: Warp, d: Decoded, address: number, lane: number): number[] | null {

@@ -34,8 +34,12 @@ export function addressOf(m: Simulation, f: Frame, d: Decoded, srcIndex: number,
   if (o.sym !== '') a += m.symbolAddress(o.sym, f.code);
   if (o.reg !== NO_REG) {
     // 64-bit registers have two words per lane; the register's low bits give its file.
-    if ((o.reg & 7) === 1 || (o.reg & 7) === 4)
-      a += f.regs.i32[at + 2 * lane + 1] * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
+    if ((o.reg & 7) === 1 || (o.reg & 7) === 4) {
+      // Of large addresses only the low 48 bits count; all 64 would not fit the number, and neighbours would be one place.
+      const high = f.regs.i32[at + 2 * lane + 1];
+      a +=
+        (high === (high << 15) >> 15 ? high : high & 0xffff) * 4294967296 + (f.regs.i32[at + 2 * lane] >>> 0);
+    }
     // 32-bit addresses wrap: the base of an array at 0 may be below it, and the offset leads back.
     else a = (a + f.regs.i32[at + lane]) >>> 0;
   } else if (o.sym === '') a = o.lo >>> 0;
