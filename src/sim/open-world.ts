@@ -449,16 +449,20 @@ function lastStores(a: OpenResult['logs'], b: OpenResult['logs']): Difference[] 
 const storeAlike = (a: OpenResult['logs'], b: OpenResult['logs']): boolean =>
   a.every((log, t) => log.every((x, i) => i >= b[t].length || x === b[t][i]));
 
+/** Stores of a thread to one address that may be missing: a loop that takes other steps leaves out more. */
+const MOST_MISSING = 4;
+
 /**
- * Does each thread store to each address what it stores in a longer run, or one value alone which is among those? An optimizer leaves
- * out stores that others overwrite. Of several values some may be missing because a loop takes other steps.
+ * Does each thread store to each address what it stores in a longer run, but for a few values? An optimizer leaves out stores that
+ * others overwrite.
  */
 const storeLess = (some: OpenResult['logs'], all: OpenResult['logs']): boolean =>
   some.every((log, t) => {
     const theirs = byAddress(all[t]);
     return [...byAddress(log)].every(([address, values]) => {
-      const those = theirs.get(address) ?? [];
-      return values.length === 1 ? those.includes(values[0]) : values.every((v, k) => v === those[k]);
+      let at = 0;
+      const last = (theirs.get(address) ?? []).findIndex((v) => v === values[at] && ++at === values.length);
+      return last >= 0 && last + 1 - values.length <= MOST_MISSING;
     });
   });
 
