@@ -179,7 +179,7 @@ export interface OpenComparison {
   readonly same: boolean;
   /** Whether some run exhausted its budget; such runs were compared as far as they got. */
   readonly partial: boolean;
-  /** Whether the kernel's own results depend on the order of its threads, so that it was compared with fewer of them. */
+  /** Whether the kernel's own results depend on the order of its threads, so that it was compared with fewer of them or lane by lane. */
   readonly raced: boolean;
   /** Differences in words, at most ten. */
   readonly differences: readonly string[];
