@@ -40,10 +40,10 @@ export const kindOfMessage = (message: string): string =>
   message.split('\n')[0].replace(/0x[0-9a-f]+|\d+/gi, '#');
 
 /**
- * Suffix of the kind if the fault was found with one warp or thread, because the results of more depend on their
+ * Suffix of the kind if the fault was found with fewer threads or lane by lane, because the results of more depend on their
  * order.
  */
-export const RACED = ', with one warp or thread';
+export const RACED = ', with fewer threads or lane by lane';
 
 /** Compares every kernel with its version before any phase, in open worlds (`sameOpenWorld`). */
 export const openWorlds: Judge = openWorldsWithin(null);
