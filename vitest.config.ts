@@ -88,7 +88,7 @@ export default defineConfig({
     hookTimeout: LIMIT,
     pool: 'threads',
     // Vitest leaves one processor free, which on a machine of two is half of it. With one more than there are, all took longer.
-    maxWorkers: availableParallelism(),
+    maxWorkers: availableParallelism() + 1,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/setup.ts'],
     // Of these, Node's own modules are made.

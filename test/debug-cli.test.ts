@@ -238,7 +238,7 @@ describe('orrery reduce', () => {
     // The knob does not matter.
     expect(j.command).not.toContain('OptBudget');
     expect(readFileSync(join(dir, j.program), 'utf8').split('\n').slice(0, 2)).toEqual([
-      '// memory differs',
+      '// memory differs, with fewer threads or lane by lane',
       `// ${j.command}`,
     ]);
     const again = orrery(j.command.split(' ').slice(1));

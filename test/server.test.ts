@@ -319,7 +319,7 @@ describe.skipIf(windows).concurrent('another server', () => {
       (await later(['server', 'start', '--no-warm-up', '--idle', '0.05'], { runtime: other })).code,
     ).toBe(0);
     const { pid } = status(other)!;
-    rmSync(folderIn(other), { recursive: true });
+    rmSync(folderIn(other), { recursive: true, maxRetries: 20, retryDelay: 10 });
     await until(() => !running(pid));
   });
 
