@@ -87,8 +87,8 @@ export default defineConfig({
     // What a file starts for all of its tests, a browser that was installed just now, may take as long as a test.
     hookTimeout: LIMIT,
     pool: 'threads',
-    // One more than there are processors: workers wait for commands, solvers and a browser (on two, 366 s in place of 382).
-    maxWorkers: availableParallelism() + 1,
+    // Vitest leaves one processor free, which on a machine of two is half of it. With one more than there are, all took longer.
+    maxWorkers: availableParallelism(),
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/setup.ts'],
     // Of these, Node's own modules are made.
