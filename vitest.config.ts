@@ -73,6 +73,7 @@ function built(): Plugin {
 
 // As in bin/orrery.js, and for the same reason: one sixth less CPU time for the tests of passes.
 setFlagsFromString('--interrupt-budget=1000000');
+// Most objects die young: a larger room for them saves a twentieth of the CPU time.
 setFlagsFromString('--min-semi-space-size=32');
 setFlagsFromString('--max-semi-space-size=64');
 
