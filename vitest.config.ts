@@ -45,7 +45,9 @@ class LongFirst extends BaseSequencer {
 }
 
 const ROOT = import.meta.dirname;
-const { newest } = createRequire(import.meta.url)('./bin/newest.cjs') as { newest(folder: string): number };
+const require = createRequire(import.meta.url);
+const { newest } = require('./bin/newest.cjs') as { newest(folder: string): number };
+const { flags } = require('./bin/compile-late.cjs') as { readonly flags: readonly string[] };
 
 /** When a file was changed, in milliseconds; 0 where there is none. */
 const mtime = (file: string): number => statSync(join(ROOT, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -72,7 +74,7 @@ function built(): Plugin {
 }
 
 // As in bin/orrery.js, and for the same reason: one sixth less CPU time for the tests of passes.
-setFlagsFromString('--interrupt-budget=1000000');
+for (const flag of flags) setFlagsFromString(flag);
 // Most objects die young: a larger room for them saves a twentieth of the CPU time.
 setFlagsFromString('--min-semi-space-size=32');
 setFlagsFromString('--max-semi-space-size=64');

@@ -11,14 +11,10 @@ const { buildOf, serverFolder } = require('./server-folder.cjs');
 
 const { pid } = process;
 
-// By default V8 optimizes a function after some 200 KB of its bytecode have run. One run of the pipeline is many functions that
-// each run for a short while: on a kernel of 10,000 instructions optimizing them took half of all CPU time, and code that
-// has not been optimized would have been through long before. With this budget (bytes) such a kernel takes 0.55 of the time
-// and one of 100,000 instructions as long as before.
 // A process that runs many commands (`orrery server`) is better off as V8 is: there, each function runs often.
 // A worker takes the flags of its process.
 if (process.argv[2] !== 'server-process' && process.env.ORRERY_WORKER === undefined)
-  setFlagsFromString('--interrupt-budget=1000000');
+  for (const flag of require('./compile-late.cjs').flags) setFlagsFromString(flag);
 // The young generation starts with 1 MB and doubles; a short run then collects garbage some ten times. Growing by four takes a tenth
 // off a small kernel's CPU time, and changes neither the time nor the memory of a large one.
 setFlagsFromString('--semi-space-growth-factor=4');

@@ -15,6 +15,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
 import { once } from '../src/rules/once.ts';
+import { compileLate } from './support/v8-flags.ts';
 
 /*
  * The commands bisect, reduce and repro, as typed.
@@ -50,7 +51,7 @@ function orrery(args: readonly string[], how: How = {}) {
       ? [join(root, 'bin', 'orrery.js')]
       : // As in bin/orrery.js, without which V8 takes twice the processor time.
         [
-          '--interrupt-budget=1000000',
+          ...compileLate,
           ...['--import', pathToFileURL(how.preload).href, join(root, 'dist', 'cli', 'main.js')],
         ];
   const r = spawnSync(process.execPath, [...main, ...args], {

@@ -30,6 +30,7 @@ import { DEFAULT_ORDER } from '../src/spec/specs.ts';
 import { command } from './support/commands.ts';
 import { randomProfile } from './support/random-profile.ts';
 import { runs } from './support/size.ts';
+import { compileLate } from './support/v8-flags.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-cache-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -251,7 +252,7 @@ for (let i = 0; ; i++) {
 }`;
 
 /** As bin/orrery.js starts: without that, V8 optimizes much that runs once. */
-const STARTED = ['--interrupt-budget=1000000', '--input-type=module', '-e'];
+const STARTED = [...compileLate, '--input-type=module', '-e'];
 
 describe('processes that share a cache', () => {
   it('lose nothing that was written when they are killed, at any moment', { timeout: 120_000 }, async () => {
