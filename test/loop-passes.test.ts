@@ -78,7 +78,7 @@ describe('loop-simplification', () => {
         expectForm(out);
         expectNone(sameBehaviour(fn, out), fn, out);
       }),
-      { numRuns: runs(600), seed: 51 },
+      { numRuns: runs(400), seed: 51 },
     );
   });
 
