@@ -12,6 +12,7 @@ import { insertRegions } from '../src/passes/insert-regions.ts';
 import { emitPtx } from '../src/ptx/emit/index.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { testContext } from './support/context.ts';
+import { expectNone } from './support/expect-none.ts';
 import { testIsa } from './support/isa.ts';
 import { runPass } from './support/run-pass.ts';
 import { BASE, kernel, run } from './support/sim-kernel.ts';
@@ -124,8 +125,8 @@ describe('regions agree with lanes that meet at post-dominators', () => {
           const p = ssa ? after('generate-mov-phi', read) : read;
           const [fn] = p.functions;
           const q = withRegions(p);
-          expect(verifyFn(q.functions[0], q, { controlLast: true })).toEqual([]);
-          if (ssa) expect(verifySsa(q.functions[0])).toEqual([]);
+          expectNone(verifyFn(q.functions[0], q, { controlLast: true }));
+          if (ssa) expectNone(verifySsa(q.functions[0]));
           expect(barrierFaults(q.functions[0])).toEqual([]);
           const [a, b] = [run(p), run(q)];
           expect(b.error).toBe(null);

@@ -14,6 +14,7 @@ import { leaveSsa } from '../src/ssa/leave.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { programOf, testContext } from './support/context.ts';
 import { countedLoops } from './support/counted-loops.ts';
+import { expectNone } from './support/expect-none.ts';
 import { testIsa } from './support/isa.ts';
 import { kernelOf, runKernel } from './support/kernel-set.ts';
 import { loopRows } from './support/loop-rows.ts';
@@ -36,21 +37,24 @@ function apply(name: string, fn: Fn, counts: Counts, params: Record<string, unkn
   const out = runPass(name, fn, ctx);
   for (const r of ctx.remarks)
     counts.set(`${r.kind} ${r.name}`, (counts.get(`${r.kind} ${r.name}`) ?? 0) + 1);
-  const text = `${printFn(fn)}\n${printFn(out)}`;
-  expect(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), text).toEqual([]);
-  expect(printFn(parseFn(printFn(out), isa))).toBe(printFn(out));
-  expect(cfgIsCurrent(out)).toBe(true);
-  if (printFn(out) === printFn(fn)) expect(out === fn).toBe(true);
-  const again = testContext(out, { params });
-  expect(runPass(name, out, again) === out, `${text}\n${printFn(runPass(name, out, again))}`).toBe(true);
+  expectNone(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), fn, out);
+  const text = printFn(out);
+  const faults: string[] = [];
+  if (printFn(parseFn(text, isa)) !== text) faults.push('reads back as another function');
+  if (!cfgIsCurrent(out)) faults.push('the graph is not that of the blocks');
+  if (out !== fn && text === printFn(fn)) faults.push('another object for the same');
+  const again = runPass(name, out, testContext(out, { params }));
+  if (again !== out) faults.push('a second run changes it');
+  expectNone(faults, fn, out, again);
   return out;
 }
 
 const WARPS = { budget: 20_000, seeds: [1, 2] } as const;
 
 function expectSameWorld(before: Fn, after: Fn, options: OpenCheckOptions): void {
+  if (before === after) return;
   const { differences } = sameOpenWorld(programOf(before), programOf(after), before.name, 0x160, options);
-  expect(differences, `${printFn(before)}\n${printFn(after)}`).toEqual([]);
+  expectNone(differences, before, after);
 }
 
 describe('loop-simplification', () => {
@@ -61,11 +65,10 @@ describe('loop-simplification', () => {
   const expectForm = (fn: Fn): void => {
     const forest = loopsOf(fn);
     const tangled = forest.irreducible.flatMap((r) => r.blocks);
-    for (const l of forest.loops.filter((x) => !tangled.includes(x.header)))
-      expect([l.latches.length, preheader(forest, l.id) >= 0], `${l.header}\n${printFn(fn)}`).toEqual([
-        1,
-        true,
-      ]);
+    const formless = forest.loops.filter(
+      (l) => !tangled.includes(l.header) && (l.latches.length !== 1 || preheader(forest, l.id) < 0),
+    );
+    expectNone(formless, fn);
   };
 
   it('keeps what a thread does, and gives every loop the form', () => {
@@ -73,9 +76,9 @@ describe('loop-simplification', () => {
       fc.property(randomFn({ most: 14 }), (fn) => {
         const out = apply(name, fn, counts);
         expectForm(out);
-        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+        expectNone(sameBehaviour(fn, out), fn, out);
       }),
-      { numRuns: runs(600), seed: 51 },
+      { numRuns: runs(400), seed: 51 },
     );
   });
 
@@ -85,9 +88,9 @@ describe('loop-simplification', () => {
         const fn = constructSsa(f, isa);
         const out = apply(name, fn, new Map());
         if (fn.blocks.some((b) => b.ins[0]?.op.primitive === 'phi'))
-          expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+          expectNone(verifySsa(out).map(verifyMessage), fn, out);
         expectForm(out);
-        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+        expectNone(sameBehaviour(fn, out), fn, out);
       }),
       { numRuns: runs(200), seed: 52 },
     );
@@ -141,7 +144,7 @@ describe('loop-unrolling', () => {
       fc.property(randomFn({ most: 12 }), fc.constantFrom(...BOUND), (f, params) => {
         const fn = runPass('loop-simplification', f, testContext(f));
         const out = apply(name, fn, counts, params);
-        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+        expectNone(sameBehaviour(fn, out), fn, out);
       }),
       { numRuns: runs(300), seed: 54 },
     );
@@ -350,14 +353,13 @@ describe('loop-fusion', () => {
     const below = generator(20261126);
     for (let n = 0; n < runs(400); n++) {
       const fn = parseFn(loopRows(below), isa);
-      expect(verifySsa(fn).map(verifyMessage), printFn(fn)).toEqual([]);
+      expectNone(verifySsa(fn).map(verifyMessage), fn);
       const out = apply(name, fn, counts, params);
       if (out === fn) continue;
-      const text = `${printFn(fn)}\n${printFn(out)}`;
-      expect(verifySsa(out).map(verifyMessage), text).toEqual([]);
+      expectNone(verifySsa(out).map(verifyMessage), fn, out);
       const [before, after] = [fn, out].map((f) => ({ ...programOf(f), variables: shared }));
       const options = { grid: [1, 1, 1], block: [32, 1, 1], budget: 20_000, seeds: [1, 2] } as const;
-      expect(sameOpenWorld(before, after, fn.name, 0x160, options).differences, text).toEqual([]);
+      expectNone(sameOpenWorld(before, after, fn.name, 0x160, options).differences, fn, out);
     }
   });
 

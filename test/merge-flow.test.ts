@@ -11,6 +11,7 @@ import { constructSsa } from '../src/ssa/construct.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { renameWebs } from '../src/ssa/webs.ts';
 import { programOf, testContext } from './support/context.ts';
+import { expectNone } from './support/expect-none.ts';
 import { testIsa } from './support/isa.ts';
 import { sameBehaviour } from './support/mini-run.ts';
 import { randomArms } from './support/random-arms.ts';
@@ -34,12 +35,14 @@ function apply(name: string, fn: Fn, counts: Counts, params: Record<string, unkn
   const ctx = testContext(fn, { params });
   const out = runPass(name, fn, ctx);
   tally(counts, ctx);
-  expect(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), printFn(out)).toEqual([]);
-  expect(printFn(parseFn(printFn(out), isa))).toBe(printFn(out));
-  expect(cfgIsCurrent(out)).toBe(true);
-  if (printFn(out) === printFn(fn)) expect(out === fn).toBe(true);
-  const again = testContext(out, { params });
-  expect(runPass(name, out, again) === out, `${printFn(fn)}\n${printFn(out)}`).toBe(true);
+  expectNone(verifyFn(out, undefined, { controlLast: true }).map(verifyMessage), out);
+  const text = printFn(out);
+  const faults: string[] = [];
+  if (printFn(parseFn(text, isa)) !== text) faults.push('reads back as another function');
+  if (!cfgIsCurrent(out)) faults.push('the graph is not that of the blocks');
+  if (out !== fn && text === printFn(fn)) faults.push('another object for the same');
+  if (runPass(name, out, testContext(out, { params })) !== out) faults.push('a second run changes it');
+  expectNone(faults, fn, out);
   return out;
 }
 
@@ -67,8 +70,9 @@ const WARPS = { budget: 20_000, seeds: [1, 2] } as const;
 const THREAD = { grid: [1, 1, 1], block: [1, 1, 1], budget: 3000, seeds: [1, 2] } as const;
 
 function expectSameWorld(before: Fn, after: Fn, options: OpenCheckOptions): void {
+  if (before === after) return;
   const { differences } = sameOpenWorld(programOf(before), programOf(after), before.name, 0x160, options);
-  expect(differences, `${printFn(before)}\n${printFn(after)}`).toEqual([]);
+  expectNone(differences, before, after);
 }
 
 describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
@@ -80,9 +84,9 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
       fc.property(randomFn({ most: 12 }), fc.nat(255), fc.boolean(), (f, which, webs) => {
         const copied = doubled(f, which);
         const fn = webs ? renameWebs(copied, isa).fn : copied;
-        expect(sameBehaviour(f, fn)).toBeNull();
+        expectNone(sameBehaviour(f, fn));
         const out = apply(name, fn, counts, params);
-        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+        expectNone(sameBehaviour(fn, out), fn, out);
       }),
       { numRuns: runs(200), seed: 41 },
     );
@@ -93,8 +97,8 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
       fc.property(randomFn({ most: 12, defined: true }), fc.nat(255), (f, which) => {
         const fn = constructSsa(doubled(f, which), isa);
         const out = apply(name, fn, counts, params);
-        expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
-        expect(sameBehaviour(fn, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+        expectNone(verifySsa(out).map(verifyMessage), fn, out);
+        expectNone(sameBehaviour(fn, out), fn, out);
       }),
       { numRuns: runs(200), seed: 42 },
     );
@@ -119,8 +123,8 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         const raw = inSsa ? constructSsa(cut, isa) : cut;
         const fn = inSsa && cleaned ? runPass('gvn-cse', raw, testContext(raw)) : raw;
         const out = apply(name, fn, counts, params);
-        if (inSsa) expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
-        expect(sameBehaviour(f, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+        if (inSsa) expectNone(verifySsa(out).map(verifyMessage), fn, out);
+        expectNone(sameBehaviour(f, out), fn, out);
       }),
       { numRuns: runs(150), seed: 45 },
     );
@@ -147,8 +151,8 @@ describe.each(['tail-merging', 'equivalent-conditions'])('%s', (name) => {
         const fn = doubled(f, which);
         const ctx = testContext(fn, { knobs: { [BUDGET]: limit }, params });
         const out = runPass(name, fn, ctx);
-        expect(verifyFn(out, undefined, { controlLast: true })).toEqual([]);
-        expect(sameBehaviour(fn, out)).toBeNull();
+        expectNone(verifyFn(out, undefined, { controlLast: true }));
+        expectNone(sameBehaviour(fn, out));
         const made = ctx.remarks.filter((r) => r.kind === 'passed' && r.name !== 'unreachable-removed');
         expect(made.length).toBeLessThanOrEqual(limit);
       }),
@@ -196,8 +200,8 @@ describe('hoist-common', () => {
           const raw = constructSsa(splitControlFlow(f, testContext(f)), isa);
           const fn = cleaned ? runPass('gvn-cse', raw, testContext(raw)) : raw;
           const out = apply(name, fn, counts);
-          expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
-          expect(sameBehaviour(f, out), `${printFn(fn)}\n${printFn(out)}`).toBeNull();
+          expectNone(verifySsa(out).map(verifyMessage), fn, out);
+          expectNone(sameBehaviour(f, out), fn, out);
         },
       ),
       { numRuns: runs(150), seed: 47 },
@@ -209,7 +213,7 @@ describe('hoist-common', () => {
       fc.property(fc.oneof(randomArms('warps'), randomKernel), (f) => {
         const fn = constructSsa(splitControlFlow(f, testContext(f)), isa);
         const out = apply(name, fn, counts);
-        expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectNone(verifySsa(out).map(verifyMessage), fn, out);
         expectSameWorld(fn, out, WARPS);
       }),
       { numRuns: runs(150), seed: 48 },
@@ -222,7 +226,7 @@ describe('hoist-common', () => {
       fc.property(randomArms('memory'), (f) => {
         const fn = constructSsa(splitControlFlow(f, testContext(f)), isa);
         const out = apply(name, fn, memory);
-        expect(verifySsa(out).map(verifyMessage), `${printFn(fn)}\n${printFn(out)}`).toEqual([]);
+        expectNone(verifySsa(out).map(verifyMessage), fn, out);
         expectSameWorld(fn, out, THREAD);
       }),
       { numRuns: runs(150), seed: 49 },
@@ -342,7 +346,7 @@ describe('many blocks', () => {
     const start = performance.now();
     const out = runPass(name, fn, testContext(fn));
     expect(performance.now() - start).toBeLessThan(20_000);
-    expect(verifyFn(out, undefined, { controlLast: true })).toEqual([]);
+    expectNone(verifyFn(out, undefined, { controlLast: true }));
     return out;
   };
   const count = (n: number): number[] => Array.from({ length: n }, (_, i) => i);

@@ -40,9 +40,9 @@ const runs = programs.map((p) => {
 });
 const instructions = (p: Program): Instr[] => p.functions.flatMap((f) => f.blocks.flatMap((b) => b.ins));
 const again = (p: Program): Program => unpackProgram(packProgram(p, isa), isa);
-/** All that a snapshot says, in one order of keys; opcodes by name. */
-const whole = (p: Program): string =>
-  JSON.stringify(p, (k, v) =>
+/** All that a part of a snapshot says, in one order of keys; opcodes by name. */
+const partText = (part: unknown): string =>
+  JSON.stringify(part, (k, v) =>
     k === 'op'
       ? v.name
       : v instanceof Uint8Array
@@ -51,6 +51,19 @@ const whole = (p: Program): string =>
           ? Object.fromEntries(Object.entries(v).sort((a, b) => (a[0] < b[0] ? -1 : 1)))
           : v,
   );
+/** Most functions and blocks are those of the snapshot before. */
+const known = new WeakMap<object, string>();
+const once = (part: object): string => {
+  let text = known.get(part);
+  if (text === undefined) known.set(part, (text = partText(part)));
+  return text;
+};
+/** All that a snapshot says. */
+const whole = (p: Program): string =>
+  [
+    partText({ ...p, functions: p.functions.map((f) => ({ ...f, blocks: f.blocks.length })) }),
+    ...p.functions.flatMap((f) => f.blocks.map(once)),
+  ].join('\n');
 
 describe('a packed snapshot', () => {
   it('comes back as it was: a third of the test kernels, before and after all phases', () => {
@@ -145,7 +158,7 @@ BB2:
         const p = { ...base, functions: [{ ...base.functions[0], blocks: bs }] };
         expect(again(p)).toEqual(p);
       }),
-      { numRuns: cases(200) },
+      { numRuns: cases(120) },
     );
   });
 
@@ -171,7 +184,8 @@ BB2:
           w.uint(Math.abs(n));
         }
         const r = new ByteReader(w.written);
-        for (const n of fits) expect([r.int(), r.uint()]).toEqual([n, Math.abs(n)]);
+        const read = fits.map(() => [r.int(), r.uint()]);
+        expect(read).toEqual(fits.map((n) => [n, Math.abs(n)]));
         expect(r.position).toBe(w.written.length);
       }),
     );
@@ -182,7 +196,8 @@ describe('several snapshots in one pack', () => {
   it('share what they shared', () => {
     for (const { all } of runs.slice(0, 10)) {
       const back = unpackPrograms(packPrograms(all, isa), isa);
-      expect(back.map(whole)).toEqual(all.map(whole));
+      expect(back.length).toBe(all.length);
+      expect(all.filter((x, k) => whole(back[k]) !== whole(x)).map((x) => x.name)).toEqual([]);
       const parts = (list: readonly Program[]): object[] =>
         list.flatMap((x) => [
           x.locs,

@@ -54,11 +54,9 @@ describe('a goal in another form', () => {
           const before = valuesOf(goal, values, unasked);
           if (before.given.some((g) => g !== 1n)) continue;
           const after = valuesOf(simple, values, unasked);
-          expect([r.id, after.given.every((g) => g === 1n), after.results]).toEqual([
-            r.id,
-            true,
-            before.results,
-          ]);
+          const same = after.results.every((v, k) => v === before.results[k]);
+          if (!same || after.results.length !== before.results.length || after.given.some((g) => g !== 1n))
+            expect([r.id, after]).toEqual([r.id, before]);
           met++;
         }
       }
@@ -152,8 +150,11 @@ describe('what laws say that is not in IEEE 754', () => {
     for (const first of ['RN', 'RZ', 'RM', 'RP'])
       for (const x of floatSpecials(fmt)) {
         const rounded = evalNode({ ...n, op: 'frint', width: FORMATS[fmt].bits, aux: first }, [x]);
-        expect(evalNode(n, [rounded])).toBe(evalNode({ ...n, aux: `${n.aux[0]}${first}` }, [x]));
-        expect(evalNode({ ...n, op: 'ftz', width: FORMATS[fmt].bits, aux: '' }, [rounded])).toBe(rounded);
+        const at = `${first} of ${x.toString(16)}`;
+        if (evalNode(n, [rounded]) !== evalNode({ ...n, aux: `${n.aux[0]}${first}` }, [x]))
+          expect.fail(`another integer: ${at}`);
+        if (evalNode({ ...n, op: 'ftz', width: FORMATS[fmt].bits, aux: '' }, [rounded]) !== rounded)
+          expect.fail(`a subnormal number: ${at}`);
       }
   });
   it('there are such kinds', () => {
@@ -171,7 +172,9 @@ describe('what laws say that is not in IEEE 754', () => {
       for (const other of n.args.length === 2 ? special : [0n])
         for (const order of [(x: bigint) => [x, other], (x: bigint) => [other, x]]) {
           const args = (x: bigint): bigint[] => (n.args.length === 2 ? order(x) : [x]);
-          expect(new Set(values.map((x) => evalNode(n, args(x)))).size).toBe(1);
+          const [first, ...others] = values.map((x) => evalNode(n, args(x)));
+          if (others.some((v) => v !== first))
+            expect.fail(`${[first, ...others]} with ${other.toString(16)}`);
         }
     };
     alike(nans);

@@ -21,6 +21,7 @@ import { sequence } from '../src/ssa/parallel-copies.ts';
 import { verifySsa } from '../src/ssa/verify.ts';
 import { renameWebs } from '../src/ssa/webs.ts';
 import { testContext } from './support/context.ts';
+import { expectNone } from './support/expect-none.ts';
 import { testIsa } from './support/isa.ts';
 import { miniRun, sameBehaviour } from './support/mini-run.ts';
 import { randomFn } from './support/random-fn.ts';
@@ -34,12 +35,12 @@ const lines = (fn: Fn): string =>
     .filter((l) => !/^[.{}]/.test(l) && !l.startsWith('  .'))
     .join('\n');
 const whole = (fn: Fn): Fn => {
-  expect(verifyFn(fn, undefined, { controlLast: true }).map(verifyMessage), printFn(fn)).toEqual([]);
+  expectNone(verifyFn(fn, undefined, { controlLast: true }).map(verifyMessage), fn);
   return fn;
 };
 const ssa = (fn: Fn): Fn => {
   const out = whole(constructSsa(fn, isa));
-  expect(verifySsa(out).map(verifyMessage), printFn(out)).toEqual([]);
+  expectNone(verifySsa(out).map(verifyMessage), out);
   return out;
 };
 const count = (fn: Fn): number => fn.blocks.reduce((n, b) => n + b.ins.length, 0);
@@ -110,7 +111,7 @@ BB1:
       isa,
     );
     expect(verifySsa(fn).map((e) => e.rule)).toEqual(['ssa-return']);
-    expect(verifySsa(ssa(fn))).toEqual([]);
+    expectNone(verifySsa(ssa(fn)));
   });
 
   it('leaves alone what is in SSA already', () => {
@@ -232,7 +233,7 @@ BB2:
   EXIT`,
       isa,
     );
-    expect(verifySsa(lost)).toEqual([]);
+    expectNone(verifySsa(lost));
     expect(count(whole(leaveSsa(lost, isa)))).toBe(count(lost));
     const swap = parseFn(
       `BB0:
@@ -248,7 +249,7 @@ BB2:
   EXIT`,
       isa,
     );
-    expect(verifySsa(swap)).toEqual([]);
+    expectNone(verifySsa(swap));
     // Three moves for the swap, where two phis stood.
     expect(count(whole(leaveSsa(swap, isa)))).toBe(count(swap) + 1);
   });
@@ -268,7 +269,7 @@ BB2:
   EXIT`,
       isa,
     );
-    expect(verifySsa(fn)).toEqual([]);
+    expectNone(verifySsa(fn));
     const out = whole(leaveSsa(fn, isa));
     const call = out.blocks[0].ins;
     expect(call[call.length - 1].op.name).toBe('CALL');
@@ -306,13 +307,13 @@ describe('random functions', () => {
     fc.assert(
       fc.property(anyFn, (fn) => {
         const inSsa = ssa(fn);
-        expect(sameBehaviour(fn, inSsa), printFn(inSsa)).toBeNull();
+        expectNone(sameBehaviour(fn, inSsa), inSsa);
         const left = whole(leaveSsa(inSsa, isa));
-        expect(sameBehaviour(fn, left), printFn(left)).toBeNull();
+        expectNone(sameBehaviour(fn, left), left);
         const through = copied(inSsa);
-        expect(verifySsa(through).map(verifyMessage)).toEqual([]);
+        expectNone(verifySsa(through).map(verifyMessage));
         const out = whole(leaveSsa(through, isa));
-        expect(sameBehaviour(fn, out), `${printFn(through)}\n${printFn(out)}`).toBeNull();
+        expectNone(sameBehaviour(fn, out), through, out);
       }),
       { numRuns: runs(500), seed: 23 },
     );
@@ -352,7 +353,7 @@ describe('random functions', () => {
         const through = runPass('copy-propagation', inSsa, testContext(inSsa));
         for (const f of [inSsa, through]) {
           const out = whole(leaveSsa(f, isa));
-          expect(sameBehaviour(fn, out), `${printFn(f)}\n${printFn(out)}`).toBeNull();
+          expectNone(sameBehaviour(fn, out), f, out);
         }
       }),
       { numRuns: runs(25), seed: 31 },
@@ -367,9 +368,9 @@ describe('random functions', () => {
         const through = runPass('copy-propagation', inSsa, testContext(inSsa));
         for (const b of through.blocks)
           for (const x of b.ins) if (isPhi(x) && x.src.some((o) => o.mods === Mod.Not)) negated++;
-        expect(sameBehaviour(inSsa, through), printFn(through)).toBeNull();
+        expectNone(sameBehaviour(inSsa, through), through);
         const out = whole(leaveSsa(through, isa));
-        expect(sameBehaviour(inSsa, out), `${printFn(through)}\n${printFn(out)}`).toBeNull();
+        expectNone(sameBehaviour(inSsa, out), through, out);
       }),
       { numRuns: runs(250), seed: 29 },
     );
@@ -397,7 +398,7 @@ describe('webs', () => {
       fc.property(randomFn({ defined: true, most: 10 }), (fn) => {
         const once = renameWebs(fn, isa);
         whole(once.fn);
-        expect(sameBehaviour(fn, once.fn), printFn(once.fn)).toBeNull();
+        expectNone(sameBehaviour(fn, once.fn), once.fn);
         expect(renameWebs(once.fn, isa).fn === once.fn, printFn(once.fn)).toBe(true);
         if (once.split > 0) split++;
       }),
@@ -432,12 +433,12 @@ describe('passes over functions in SSA', () => {
               ? runPass('constant-folding', raw, testContext(raw))
               : copied(raw);
         const out = whole(runPass(name, inSsa, testContext(inSsa)));
-        expect(verifySsa(out).map(verifyMessage), printFn(out)).toEqual([]);
-        expect(sameBehaviour(inSsa, out), `${printFn(inSsa)}\n${printFn(out)}`).toBeNull();
+        expectNone(verifySsa(out).map(verifyMessage), out);
+        expectNone(sameBehaviour(inSsa, out), inSsa, out);
         expect(cfgIsCurrent(out)).toBe(true);
         if (out !== inSsa) changed++;
         const left = whole(leaveSsa(out, isa));
-        expect(sameBehaviour(doubled(fn), left), `${printFn(out)}\n${printFn(left)}`).toBeNull();
+        expectNone(sameBehaviour(doubled(fn), left), out, left);
       }),
       { numRuns: runs(120), seed: 5 },
     );

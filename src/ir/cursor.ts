@@ -14,6 +14,18 @@ export class TextError extends Error {
 const WORD = /[\w$%.]+/y;
 const NUMBER = /-?(0x[0-9a-fA-F]+|\d+)/y;
 
+/** The number that `Cursor.digits` took. */
+export const numberOf = (digits: string): number =>
+  (digits.startsWith('-') ? -Number(digits.slice(1)) : Number(digits)) || 0;
+
+/** The same exactly, however large. */
+export const bigOf = (digits: string): bigint =>
+  digits.startsWith('-') ? -BigInt(digits.slice(1)) : BigInt(digits);
+
+const SPACE = 32;
+const TAB = 9;
+const SEMICOLON = 59;
+
 /** A cursor over one line. */
 export class Cursor {
   readonly text: string;
@@ -23,15 +35,21 @@ export class Cursor {
     this.at = at;
   }
   skip(): void {
-    while (this.text[this.at] === ' ' || this.text[this.at] === '\t') this.at++;
+    for (; ; this.at++) {
+      const c = this.text.charCodeAt(this.at);
+      if (c !== SPACE && c !== TAB) return;
+    }
   }
   done(): boolean {
     this.skip();
-    return this.at >= this.text.length || this.text[this.at] === ';';
+    return this.at >= this.text.length || this.text.charCodeAt(this.at) === SEMICOLON;
   }
   peek(c: string): boolean {
     this.skip();
-    return this.text.startsWith(c, this.at);
+    return (
+      this.text.charCodeAt(this.at) === c.charCodeAt(0) &&
+      (c.length === 1 || this.text.startsWith(c, this.at))
+    );
   }
   take(c: string): boolean {
     if (!this.peek(c)) return false;
@@ -50,7 +68,7 @@ export class Cursor {
     return m[0];
   }
   number(what: string): number {
-    return Number(this.big(what));
+    return numberOf(this.digits(what));
   }
   /** An exact whole number from 0 up. */
   natural(what: string): number {
@@ -67,12 +85,16 @@ export class Cursor {
     return Number(m[1]);
   }
   big(what: string): bigint {
+    return bigOf(this.digits(what));
+  }
+  /** The text of a whole number. */
+  digits(what: string): string {
     this.skip();
     NUMBER.lastIndex = this.at;
     const m = NUMBER.exec(this.text);
     if (m === null) throw new TextError(`expected ${what}`, this.at);
     this.at = NUMBER.lastIndex;
-    return m[0].startsWith('-') ? -BigInt(m[0].slice(1)) : BigInt(m[0]);
+    return m[0];
   }
   json<T>(what: string): T {
     this.skip();

@@ -27,10 +27,18 @@ export const isPredReg = (r: Reg): boolean =>
   r !== NO_REG && ((r & 7) === RegFile.P || (r & 7) === RegFile.UP);
 /** `R12`, `RD13`, `P4`, ... */
 export const regName = (r: Reg): string => `${FILES[r & 7]}${r >>> 3}`;
+/** File numbers by what `regName` prints in front of the index. */
+const FILE_OF = new Map<string, number>(FILES.map((name, file) => [name, file]));
 /** The register that `regName` printed, or NO_REG if the text is not a register. */
 export function regOf(text: string): Reg {
-  const m = /^(RD|RQ|R|P|URD|UR|UP|B)(\d+)$/.exec(text);
-  return m === null ? NO_REG : makeReg(Number(m[2]), FILES.indexOf(m[1] as File));
+  let digits = text.length;
+  for (; digits > 0; digits--) {
+    const c = text.charCodeAt(digits - 1);
+    if (c < 48 || c > 57) break;
+  }
+  if (digits === 0 || digits > 3 || digits === text.length) return NO_REG;
+  const file = FILE_OF.get(text.slice(0, digits));
+  return file === undefined ? NO_REG : makeReg(Number(text.slice(digits)), file);
 }
 
 /** Operand kinds. */

@@ -1,4 +1,4 @@
-import { type Cursor, TextError } from './cursor.ts';
+import { bigOf, type Cursor, numberOf, TextError } from './cursor.ts';
 import { nearest } from './diagnostic.ts';
 import { type Isa, Mod, type Opcode, OpFlag, type Slot, slotWidth } from './opcode.ts';
 import {
@@ -37,13 +37,17 @@ export function takeReg(c: Cursor): Reg {
   return r;
 }
 
+const MINUS = 45;
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+
 function takeAddress(c: Cursor): Operand {
   let base = NO_REG;
   let name = '';
   let off = 0;
   do {
     c.skip();
-    if (/[-\d]/.test(c.text[c.at] ?? '')) off += c.number('an offset');
+    const first = c.text.charCodeAt(c.at);
+    if (isDigit(first) || first === MINUS) off += c.number('an offset');
     else {
       const w = c.word('a register, symbol or offset');
       const r = regOf(w);
@@ -59,7 +63,7 @@ function takeOperand(c: Cursor, slot: Slot | undefined, width: number): Operand 
   c.skip();
   const predicate = slot?.bank === 'p';
   let mods = 0;
-  if (c.peek('-') && !/^-(0x|\d)/.test(c.text.slice(c.at, c.at + 3))) {
+  if (c.peek('-') && !isDigit(c.text.charCodeAt(c.at + 1))) {
     c.at++;
     mods |= Mod.Neg;
   }
@@ -96,8 +100,15 @@ function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
     const a = takeAddress(c);
     return cbank(bank, a.lo, a.reg);
   }
-  if (/[-\d]/.test(c.text[c.at] ?? '')) {
-    const v = c.big('a constant');
+  const first = c.text.charCodeAt(c.at);
+  if (isDigit(first) || first === MINUS) {
+    const digits = c.digits('a constant');
+    // Nine characters fit 32 bits in any base and with a sign, and a number is ten times as fast as a big integer.
+    if (digits.length < 10) {
+      const n = numberOf(digits);
+      return width <= 32 ? imm(n) : immPair(n, n < 0 ? -1 : 0);
+    }
+    const v = bigOf(digits);
     if (v < -(1n << 63n) || v >= 1n << 64n) throw new TextError('constant of more than 64 bits', c.at);
     if (width <= 32) {
       if (v < -(1n << 31n) || v >= 1n << 32n)
@@ -119,10 +130,29 @@ function takeBare(c: Cursor, predicate: boolean, width: number): Operand {
   throw new TextError(`'${w}' is not an operand`, start, w.length);
 }
 
-function takeMnemonic(c: Cursor, isa: Isa): { op: Opcode; mods: number } {
+/** An opcode with its modifiers. */
+interface Mnemonic {
+  readonly op: Opcode;
+  readonly mods: number;
+}
+
+/** What mnemonics mean in an instruction set: a text has few different ones. */
+const known = new WeakMap<Isa, Map<string, Mnemonic>>();
+const MOST_KNOWN = 4096;
+
+function takeMnemonic(c: Cursor, isa: Isa): Mnemonic {
   c.skip();
   const start = c.at;
   const word = c.word('an opcode');
+  let mine = known.get(isa);
+  if (mine === undefined || mine.size >= MOST_KNOWN) known.set(isa, (mine = new Map()));
+  let m = mine.get(word);
+  if (m === undefined) mine.set(word, (m = mnemonicOf(word, start, isa)));
+  return m;
+}
+
+/** @param start where the word is in its line, for faults */
+function mnemonicOf(word: string, start: number, isa: Isa): Mnemonic {
   const parts = word.split('.');
   const op = isa.byName.get(parts[0]);
   if (op === undefined) {

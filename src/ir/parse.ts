@@ -162,7 +162,7 @@ class ProgramReader {
       this.inBody = false;
       return;
     }
-    const m = /^\s*BB(\d+)(?: "([^"]*)")?:/.exec(c.text);
+    const m = c.peek('BB') ? /^\s*BB(\d+)(?: "([^"]*)")?:/.exec(c.text) : null;
     if (m !== null) {
       fn.blocks.push({ id: Number(m[1]), name: m[2] ?? '', ins: [] });
       return;

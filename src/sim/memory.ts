@@ -126,8 +126,8 @@ export function mix(a: number, b: number): number {
   return h ^ (h >>> 16);
 }
 
-/** Bytes of a page of open memory. */
-export const PAGE = 4096;
+/** Bytes of a page of open memory, whose words are values of one kind. */
+const PAGE = 4096;
 
 /** High word of the lowest address of a pointer found in open memory: 2^41, above the bases of all parameters. */
 const POINTED = 0x200;
@@ -147,22 +147,45 @@ function someFloat(h: number, plain: boolean): number {
   return (0x3f800000 + (h & 0xffffff)) | (h >>> 30 !== 0 ? 0 : 1 << 31);
 }
 
-/** Bytes of a line, the part of a page that gets its values at its first access: most accesses are far from each other. */
+/** Bytes of a line, the part of a piece that gets its values at its first access: most accesses are far from each other. */
 const LINE_SHIFT = 6;
 export const LINE = 1 << LINE_SHIFT;
 
-/** One page of open memory, with a mark for every byte that has been written. */
-export interface Page {
+/** Bytes of a piece, the part of a page that gets room at its first access. */
+export const PIECE = 512;
+const PIECES = PAGE / PIECE;
+
+/** Room for some pieces, with a mark for every byte that has been written. */
+interface Room {
   readonly view: DataView;
   readonly bytes: Uint8Array;
   readonly written: Uint8Array;
-  /** What is known of each line: `HAS_VALUES`, `IS_WRITTEN`. */
-  readonly lines: Uint8Array;
 }
 
-const HAS_VALUES = 1;
-/** Some byte of the line has been written. */
-export const IS_WRITTEN = 2;
+/** One piece of open memory: its bytes begin at `from` in its room. */
+export interface Piece extends Room {
+  readonly from: number;
+  /** The lines that have values, and those of which some byte has been written: a bit for each. */
+  filled: number;
+  stored: number;
+}
+
+/** Pieces that the first room of a memory holds, and the most that one does: each new one holds twice as many. Most memories, those of single threads, stay small. */
+const FIRST_ROOM = 4;
+const MOST_ROOM = 128;
+
+function newRoom(pieces: number): Room {
+  const half = pieces * PIECE;
+  const whole = new ArrayBuffer(2 * half);
+  return {
+    view: new DataView(whole, 0, half),
+    bytes: new Uint8Array(whole, 0, half),
+    written: new Uint8Array(whole, half, half),
+  };
+}
+
+/** No bytes: where a location points before the first access. */
+const NOWHERE = new DataView(new ArrayBuffer(0));
 
 /** Number of the page of an address. */
 export const pageOf = (address: number): number => Math.floor(address / PAGE);
@@ -179,14 +202,19 @@ export const holdsFloats = (page: number, seed: number): boolean => (pageHash(pa
  * a program uses the page or the word so. Alignment is not checked.
  */
 export class OpenMemory implements Memory {
-  readonly pages = new Map<number, Page>();
+  /** By their numbers: addresses divided by `PIECE`. */
+  readonly pieces = new Map<number, Piece>();
   private readonly seed: number;
   private readonly pointers: ReadonlySet<number>;
   private readonly floats: ReadonlySet<number>;
   private lastKey = Number.NaN;
-  private lastPage: Page | null = null;
-  private readonly here: Location = { view: new DataView(new ArrayBuffer(0)), at: 0 };
-  private readonly straddle = new DataView(new ArrayBuffer(16));
+  private lastPiece: Piece | null = null;
+  private room: Room | null = null;
+  /** Pieces that have room in all rooms up to this one, and those that are in use. */
+  private roomFor = 0;
+  private used = 0;
+  private readonly here: Location = { view: NOWHERE, at: 0 };
+  private straddle = NOWHERE;
   private pending: { address: number; size: number } | null = null;
   private readonly initial: { address: number; bytes: Uint8Array; size: number }[] = [];
 
@@ -204,51 +232,65 @@ export class OpenMemory implements Memory {
     this.floats = floats;
   }
 
-  private page(key: number): Page {
-    if (key === this.lastKey) return this.lastPage!;
-    let p = this.pages.get(key);
+  private piece(key: number): Piece {
+    if (key === this.lastKey) return this.lastPiece!;
+    let p = this.pieces.get(key);
     if (p === undefined) {
-      const whole = new ArrayBuffer(2 * PAGE + PAGE / LINE);
-      p = {
-        view: new DataView(whole, 0, PAGE),
-        bytes: new Uint8Array(whole, 0, PAGE),
-        written: new Uint8Array(whole, PAGE, PAGE),
-        lines: new Uint8Array(whole, 2 * PAGE),
-      };
-      this.pages.set(key, p);
+      p = this.newPiece();
+      this.pieces.set(key, p);
     }
     this.lastKey = key;
-    this.lastPage = p;
+    this.lastPiece = p;
     return p;
   }
 
-  /** Sees to it that the lines of some bytes of a page have values. */
-  private reach(p: Page, key: number, at: number, size: number, write: boolean): void {
+  private newPiece(): Piece {
+    let { room } = this;
+    if (room === null || this.used === this.roomFor) {
+      const more = Math.min(Math.max(this.roomFor, FIRST_ROOM), MOST_ROOM);
+      this.room = room = newRoom(more);
+      this.roomFor += more;
+    }
+    const from = room.bytes.length - (this.roomFor - this.used++) * PIECE;
+    return { view: room.view, bytes: room.bytes, written: room.written, from, filled: 0, stored: 0 };
+  }
+
+  /** Sees to it that the lines of some bytes of a piece have values. */
+  private reach(p: Piece, key: number, at: number, size: number, write: boolean): void {
     const last = (at + size - 1) >> LINE_SHIFT;
     for (let line = at >> LINE_SHIFT; line <= last; line++) {
-      if (p.lines[line] === 0) this.fill(p, key, line << LINE_SHIFT);
-      if (write) p.lines[line] |= IS_WRITTEN;
+      const bit = 1 << line;
+      if ((p.filled & bit) === 0) {
+        p.filled |= bit;
+        this.fill(p, key, line << LINE_SHIFT);
+      }
+      if (write) p.stored |= bit;
     }
   }
 
   /** Gives one line its first values. */
-  private fill({ view, bytes, lines }: Page, key: number, start: number): void {
-    lines[start >> LINE_SHIFT] = HAS_VALUES;
+  private fill(p: Piece, piece: number, first: number): void {
+    const key = Math.floor(piece / PIECES);
+    const inPage = (piece - key * PIECES) * PIECE;
+    const start = inPage + first;
     const end = start + LINE;
+    const { view, bytes } = p;
+    // Where byte 0 of the page would be in the room.
+    const zero = p.from - inPage;
     const k = pageHash(key, this.seed);
     const floats = this.floats.has(key) || holdsFloats(key, this.seed);
     const plain = (this.seed & 1) === 1;
     for (let w = start; w < end; w += 4) {
       const h = mix(w, k);
-      view.setUint32(w, floats ? someFloat(h, plain) : someInteger(h, plain), true);
+      view.setUint32(zero + w, floats ? someFloat(h, plain) : someInteger(h, plain), true);
     }
     const address = key * PAGE;
     if (this.pointers.size > 0)
       for (let w = start; w < end; w += 8)
         if (this.pointers.has(address + w)) {
           const h = mix(w, k ^ 0x9e37);
-          view.setUint32(w, ((h >>> 8) & 0xffff) << 12, true);
-          view.setUint32(w + 4, POINTED + (h & 0xff), true);
+          view.setUint32(zero + w, ((h >>> 8) & 0xffff) << 12, true);
+          view.setUint32(zero + w + 4, POINTED + (h & 0xff), true);
         }
     for (let i = this.initialBelow(address + end); i >= 0; i--) {
       const { address: first, bytes: given, size } = this.initial[i];
@@ -256,33 +298,35 @@ export class OpenMemory implements Memory {
       const to = Math.min(first + size - address, end);
       if (from >= to) break;
       const at = address + from - first;
-      bytes.fill(0, from, to);
-      bytes.set(given.subarray(at, at + to - from), from);
+      bytes.fill(0, zero + from, zero + to);
+      bytes.set(given.subarray(at, at + to - from), zero + from);
     }
   }
 
   place(address: number, size: number, write: boolean): Location {
-    this.flush();
-    const key = Math.floor(address / PAGE);
-    const at = address - key * PAGE;
-    if (at + size > PAGE) return this.across(address, size, write);
-    const p = this.page(key);
+    if (this.pending !== null) this.flush();
+    const key = Math.floor(address / PIECE);
+    const at = address - key * PIECE;
+    if (at + size > PIECE) return this.across(address, size, write);
+    const p = this.piece(key);
     this.reach(p, key, at, size, write);
-    if (write) p.written.fill(1, at, at + size);
+    const there = p.from + at;
+    if (write) for (let i = there; i < there + size; i++) p.written[i] = 1;
     this.here.view = p.view;
-    this.here.at = at;
+    this.here.at = there;
     return this.here;
   }
 
-  /** Performs an access across a page border through a small buffer, which is written back before the next access. */
+  /** Performs an access across the border of a piece through a small buffer, which is written back before the next access. */
   private across(address: number, size: number, write: boolean): Location {
+    if (this.straddle.byteLength < size) this.straddle = new DataView(new ArrayBuffer(size));
     for (let i = 0; i < size; i++) {
-      const key = Math.floor((address + i) / PAGE);
-      const p = this.page(key);
-      const at = address + i - key * PAGE;
+      const key = Math.floor((address + i) / PIECE);
+      const p = this.piece(key);
+      const at = address + i - key * PIECE;
       this.reach(p, key, at, 1, write);
-      this.straddle.setUint8(i, p.bytes[at]);
-      if (write) p.written[at] = 1;
+      this.straddle.setUint8(i, p.bytes[p.from + at]);
+      if (write) p.written[p.from + at] = 1;
     }
     if (write) this.pending = { address, size };
     this.here.view = this.straddle;
@@ -290,14 +334,15 @@ export class OpenMemory implements Memory {
     return this.here;
   }
 
-  /** Completes a write across a page border. */
+  /** Completes a write across the border of a piece. */
   flush(): void {
     const w = this.pending;
     if (w === null) return;
     this.pending = null;
     for (let i = 0; i < w.size; i++) {
-      const key = Math.floor((w.address + i) / PAGE);
-      this.page(key).bytes[w.address + i - key * PAGE] = this.straddle.getUint8(i);
+      const key = Math.floor((w.address + i) / PIECE);
+      const p = this.piece(key);
+      p.bytes[p.from + w.address + i - key * PIECE] = this.straddle.getUint8(i);
     }
   }
 

@@ -4,7 +4,7 @@ import type { Fn, Instr, Program } from '../ir/program.ts';
 import { SimFault } from './faults.ts';
 import { findKernel, paramBank, placeVariables } from './launch.ts';
 import { Machine } from './machine.ts';
-import { holdsFloats, IS_WRITTEN, LINE, mix, OpenMemory, PAGE, pageOf } from './memory.ts';
+import { holdsFloats, LINE, mix, OpenMemory, PIECE, pageOf } from './memory.ts';
 import { LOG } from './primitives/log.ts';
 import type { MachineOptions } from './simulation.ts';
 import { floatLoads, floatOffsets, pointerLoads, pointerOffsets, type UsedAs } from './used-as.ts';
@@ -477,18 +477,19 @@ function byAddress(log: readonly number[]): Map<number, number[]> {
 }
 
 function compareWritten(a: OpenMemory, b: OpenMemory, say: (s: string) => void): void {
-  for (const key of new Set([...a.pages.keys(), ...b.pages.keys()])) {
-    const p = a.pages.get(key);
-    const q = b.pages.get(key);
-    for (let line = 0; line < PAGE / LINE; line++) {
-      if ((((p?.lines[line] ?? 0) | (q?.lines[line] ?? 0)) & IS_WRITTEN) === 0) continue;
+  for (const key of new Set([...a.pieces.keys(), ...b.pieces.keys()])) {
+    const p = a.pieces.get(key);
+    const q = b.pieces.get(key);
+    const stored = (p?.stored ?? 0) | (q?.stored ?? 0);
+    for (let line = 0; line < PIECE / LINE; line++) {
+      if ((stored & (1 << line)) === 0) continue;
       for (let i = line * LINE; i < (line + 1) * LINE; i++) {
-        const wp = p?.written[i] ?? 0;
-        const wq = q?.written[i] ?? 0;
+        const wp = p?.written[p.from + i] ?? 0;
+        const wq = q?.written[q.from + i] ?? 0;
         if (wp === 0 && wq === 0) continue;
-        if (wp === wq && p!.bytes[i] === q!.bytes[i]) continue;
-        const byte = `byte 0x${(key * PAGE + i).toString(16)}`;
-        if (wp === wq) say(`${byte} is ${p!.bytes[i]} before and ${q!.bytes[i]} after`);
+        if (wp === wq && p!.bytes[p!.from + i] === q!.bytes[q!.from + i]) continue;
+        const byte = `byte 0x${(key * PIECE + i).toString(16)}`;
+        if (wp === wq) say(`${byte} is ${p!.bytes[p!.from + i]} before and ${q!.bytes[q!.from + i]} after`);
         else say(`${byte} is written only ${wp === 1 ? 'before' : 'after'}`);
         return;
       }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Fn } from '../../src/ir/program.ts';
 import { verifyFn } from '../../src/ir/verify.ts';
 import { Machine } from '../../src/sim/machine.ts';
-import { OpenMemory } from '../../src/sim/memory.ts';
+import { OpenMemory, PIECE } from '../../src/sim/memory.ts';
 import { programOf } from './context.ts';
 
 /** Runs two blocks of 80 threads under a schedule; without a seed, in fixed turns. */
@@ -38,8 +38,11 @@ export function stores(fn: Fn, schedule: number | undefined, budget = 40_000): s
 /** What stands in global memory in the end, where something was written. */
 export function memoryAfter(fn: Fn, schedule: number | undefined, budget = 40_000): string {
   const { end, memory } = run(fn, schedule, budget);
-  const pages = [...memory.pages]
+  const pieces = [...memory.pieces]
     .sort((a, b) => a[0] - b[0])
-    .map(([key, p]) => [key, [...p.bytes].flatMap((v, i) => (p.written[i] === 1 ? [i, v] : []))]);
-  return `${end} ${JSON.stringify(pages)}`;
+    .map(([key, { bytes, written, from }]) => [
+      key,
+      [...bytes.subarray(from, from + PIECE)].flatMap((v, i) => (written[from + i] === 1 ? [i, v] : [])),
+    ]);
+  return `${end} ${JSON.stringify(pieces)}`;
 }

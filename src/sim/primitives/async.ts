@@ -21,9 +21,11 @@ function complete(m: Simulation, w: Warp, copies: readonly AsyncCopy[]): void {
   for (const c of copies) {
     m.lane = c.lane;
     const bytes = new Uint8Array(c.size);
-    if (c.n > 0) {
-      const p = m.generic(w, c.lane, c.from, c.n === c.size ? c.size : 1, false);
-      for (let k = 0; k < c.n; k++) bytes[k] = p.view.getUint8(p.at + k);
+    // A part has no size of its own that memory could check, so it is read byte by byte.
+    const step = c.n === c.size ? c.size : 1;
+    for (let from = 0; from < c.n; from += step) {
+      const p = m.generic(w, c.lane, c.from + from, step, false);
+      for (let k = 0; k < step; k++) bytes[from + k] = p.view.getUint8(p.at + k);
     }
     const q = w.block.shared.place(c.to >= SHARED_WINDOW ? c.to - SHARED_WINDOW : c.to, c.size, true);
     m.changes++;

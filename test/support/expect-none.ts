@@ -1,0 +1,15 @@
+import { expect } from 'vitest';
+import type { Fn } from '../../src/ir/program.ts';
+import { printFn } from '../../src/ir/text.ts';
+
+/**
+ * Expects that a check found nothing. What it is about is printed only if it found something: over thousands of random functions, their
+ * texts cost more than the checks.
+ */
+export function expectNone(
+  found: string | null | readonly unknown[],
+  ...about: readonly (Fn | string)[]
+): void {
+  if (found === null || (typeof found !== 'string' && found.length === 0)) return;
+  expect(found, about.map((x) => (typeof x === 'string' ? x : printFn(x))).join('\n')).toEqual([]);
+}
