@@ -172,5 +172,6 @@ it.skipIf(!hasPtxas('ptx-simd.test.ts'))('ptxas takes what is written', () => {
     ...forms.map((f, k) => spell(f, `%o${k}`)),
     ...Object.keys(PAIRS).map((name) => `${name} %o0, %i0, %o0;`),
   ].join('\n');
-  expect(ptxas(writtenPtx(body, 3, forms.length, '').text).errors).toBe('');
+  // What it takes does not depend on how it optimizes, which is most of its work.
+  expect(ptxas(writtenPtx(body, 3, forms.length, '').text, 'sm_90', '-O0').errors).toBe('');
 });

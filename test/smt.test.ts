@@ -49,18 +49,19 @@ describe('SMT terms', () => {
       const all = modChoices(op);
       const some = all.length <= MOST ? all : Array.from({ length: MOST }, () => all[rnd.below(all.length)]);
       const questions = some.flatMap((m) => Array.from({ length: VALUES }, () => question(op, m, rnd)));
+      const faults: string[] = [];
       for (const q of questions) {
         // Balanced, and every name is defined before its use.
-        expect([...q].reduce((d, c) => d + (c === '(' ? 1 : c === ')' ? -1 : 0), 0)).toBe(0);
+        if (q.split('(').length !== q.split(')').length) faults.push(`not balanced: ${q}`);
         const defined = new Set<string>();
         for (const line of q.split('\n')) {
+          const made = /^\((?:define|declare)-fun (\S+)/.exec(line)?.[1];
           for (const [used] of line.matchAll(/\bn\d+(_p)?\b/g))
-            if (!line.startsWith(`(define-fun ${used} `) && !line.startsWith(`(declare-fun ${used} `))
-              expect(defined, `${used} in ${line}`).toContain(used);
-          const made = /^\((?:define|declare)-fun (\S+)/.exec(line);
-          if (made !== null) defined.add(made[1]);
+            if (used !== made && !defined.has(used)) faults.push(`${used} in ${line}`);
+          if (made !== undefined) defined.add(made);
         }
       }
+      expect(faults).toEqual([]);
       // An approximate function is unknown to the solver; only its text is checked.
       if (solver === null || (op.flags & OpFlag.Approximate) !== 0) return;
       const answers = await solver.solve(`(reset)\n${questions.join('\n')}`, LIMIT);

@@ -84,11 +84,18 @@ export const sharedSizes = (elf: Buffer): Map<string, number> =>
   new Map([...sections(elf, '.nv.shared.')].map(([name, h]) => [name, h.size]));
 
 /** Runs ptxas on a module: its cubin, or what it says against the module. Throws where ptxas is not on the PATH. */
-export function ptxas(text: string, sm = 'sm_90'): { cubin: Buffer | null; errors: string } {
+export function ptxas(
+  text: string,
+  sm = 'sm_90',
+  ...more: readonly string[]
+): { cubin: Buffer | null; errors: string } {
   const dir = mkdtempSync(join(tmpdir(), 'ptxas-'));
   try {
     writeFileSync(join(dir, 'k.ptx'), text);
-    const run = spawnSync('ptxas', ['-arch', sm, 'k.ptx', '-o', 'k.cubin'], { cwd: dir, encoding: 'utf8' });
+    const run = spawnSync('ptxas', ['-arch', sm, 'k.ptx', '-o', 'k.cubin', ...more], {
+      cwd: dir,
+      encoding: 'utf8',
+    });
     if (run.error !== undefined) throw run.error;
     return run.status === 0
       ? { cubin: readFileSync(join(dir, 'k.cubin')), errors: '' }
