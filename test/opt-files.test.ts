@@ -31,11 +31,12 @@ describe('advice on matrix products', () => {
   // The wait of the bundled kernel taken away: results are read in flight.
   const given = readFileSync(join(root, 'test', 'foreign', 'warpgroup-steps.sm_90a.ptx'), 'utf8');
   const text = given.replace(/^.*wgmma\.wait_group.*$/gm, '');
+  const [waits, hurries] = [folder.write('waits.ptx', given), folder.write('hurries.ptx', text)];
 
   it('stands at its line of PTX, and is not printed with -q', () => {
     expect(text).not.toBe(given);
-    expect(opt(['-', '--emit', 'none'], given).err).not.toContain('C75');
-    const r = opt(['-', '--emit', 'none'], text);
+    expect(opt([waits, '--emit', 'none']).err).not.toContain('C75');
+    const r = opt([hurries, '--emit', 'none']);
     expect(r.code).toBe(0);
     const at =
       /^warning: '\w+': ptxas will insert a wait in front of it: .* \(C7517\)\n +--> .*:(\d+):\d+$/m.exec(
@@ -55,12 +56,12 @@ describe('advice on matrix products', () => {
       ),
       line,
     ).toBe(true);
-    expect(opt(['-', '--emit', 'none', '-q'], text).err).toBe('');
+    expect(opt([hurries, '--emit', 'none', '-q']).err).toBe('');
   });
 
   it('has no line where the input is Ori text, which names lines of other text', () => {
-    const ori = opt(['-', '-O0', '--emit', 'ori', '-q'], text).out;
-    const r = opt(['-', '--sm', 'sm_90', '--emit', 'none'], ori);
+    const ori = opt([hurries, '-O0', '--emit', 'ori', '-q']).out;
+    const r = opt([folder.write('hurries.ori', ori), '--sm', 'sm_90', '--emit', 'none']);
     expect(r.err).toMatch(/\(C7517\)$/m);
     expect(r.err).not.toMatch(/-->.*:\d+:\d+/);
   });
