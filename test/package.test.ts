@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -55,7 +56,7 @@ beforeAll(() => {
   mkdirSync(join(app, 'node_modules'), { recursive: true });
   const file = readdirSync(dir).find((f) => f.endsWith('.tgz'))!;
   expect(spawnSync('tar', ['xzf', join('..', file)], { cwd: app }).status).toBe(0);
-  cpSync(join(app, 'package'), installed, { recursive: true });
+  renameSync(join(app, 'package'), installed);
   // What the registry would give: the dependencies that the package declares, and nothing else.
   for (const name of Object.keys(manifest.dependencies)) {
     const to = join(app, 'node_modules', name);
