@@ -23,16 +23,20 @@ import { PLAIN } from '../src/lab/render/table.ts';
 import type { FinishedCell } from '../src/lab/sweep.ts';
 import { reportOf } from '../src/lab/sweep-report.ts';
 import { runs } from './support/size.ts';
+import { WARM } from './support/warm.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'orrery-sweep-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 const bin = join(root, 'bin', 'orrery.js');
 const env = { ...process.env, NO_COLOR: '1', XDG_CACHE_HOME: join(dir, 'cache') };
-const orrery = (args: readonly string[], input?: string) => {
-  const r = spawnSync(process.execPath, [bin, ...args], { cwd: root, encoding: 'utf8', env, input });
+const run = (args: readonly string[], how: { readonly input?: string; readonly env: NodeJS.ProcessEnv }) => {
+  const r = spawnSync(process.execPath, [bin, ...args], { cwd: root, encoding: 'utf8', ...how });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };
+const orrery = (args: readonly string[]) => run(args, { env: { ...env, ...WARM } });
+/** As a user's command starts, which may read standard input. */
+const cold = (args: readonly string[], input?: string) => run(args, { env, input });
 const schema = (name: string) =>
   new Ajv({ allErrors: true, allowUnionTypes: true }).compile(
     JSON.parse(readFileSync(join(root, 'schemas', 'output', `${name}.schema.json`), 'utf8')) as object,
@@ -358,7 +362,7 @@ describe('orrery sweep', () => {
   let whole = '';
 
   it('runs every arm, and shows the front, effects and the best as a recipe', () => {
-    const r = orrery(args);
+    const r = cold(args);
     expect([r.code, r.err]).toEqual([0, '']);
     expect(r.out).toMatch(/^16 arms of which optimizers pay; best by weighted: .*ContractProducts=true/);
     expect(r.out).toMatch(/^ContractProducts +\d.\d+ % +default/m);
@@ -459,7 +463,7 @@ describe('orrery evaluate', () => {
       'junk',
       '{"disabel":["GeneralOptimizeMid"]}',
     ];
-    const r = orrery(['evaluate', '--kernels', kernels, '--per-kernel'], `${lines.join('\n')}\n`);
+    const r = cold(['evaluate', '--kernels', kernels, '--per-kernel'], `${lines.join('\n')}\n`);
     expect([r.code, r.err]).toEqual([0, '']);
     const answers = r.out
       .trim()
