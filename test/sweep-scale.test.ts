@@ -143,7 +143,8 @@ kernels: [${['saxpy', 'float-compare', 'nested-conditions'].map(kernel).join(', 
     child.kill(signal);
     expect(await ended).toBe(code);
     expect(lines()).toBeGreaterThanOrEqual(5);
-    expect(orrery(...args).code).toBe(0);
+    // Whoever goes on need not be as many.
+    expect(orrery(...(code === null ? args : args.slice(0, -2))).code).toBe(0);
     expect(read(file)).toBe(read('whole.jsonl'));
   });
 
